@@ -69,6 +69,8 @@ class Reading:
             return int(config.num_labels)
         found = config.raw(last)
         if found is not None:
+            if self._reading and config.fields.raw(last) != found:
+                raise self.refused(key, found)  # see number
             return found
         default = self._defaults.get(key, _MISSING)
         if default is _MISSING or (config.says(last) and isinstance(default, bool)):

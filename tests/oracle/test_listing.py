@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hfinspect.core.config import ModelConfig
+from hfinspect.errors import UnknownArchitectureError
 from hfinspect.trees.arithmetic import NoValueError
 from hfinspect.trees.guarded import Reading
 
@@ -65,6 +66,20 @@ def test_one_value_may_be_chosen_by_a_flag() -> None:
     trace = {"defaults": {"size": {"of": found}}, "guards": [{}]}
     config = ModelConfig({"architectures": ["M"], "bias": False, "pattern": 3})
     assert Reading(config, "M", trace, {"guards": 0}).raw("size") == 3
+
+
+def test_what_chooses_a_value_has_the_name_that_the_class_reads() -> None:
+    trace = {
+        "defaults": {"size": {"of": {"pick": [[["null", "dim"], 1], [None, 2]]}}}, "guards": [{}],
+    }  # fmt: skip
+    for spelled, wanted in ({"dim": 8}, 2), ({}, 1):
+        config = ModelConfig({"model_type": "distilbert", **spelled})
+        assert Reading(config, "M", trace, {"guards": 0}).raw("size") == wanted
+    other = Reading(
+        ModelConfig({"model_type": "distilbert", "hidden_size": 8}), "M", trace, {"guards": 0}
+    )
+    with pytest.raises(UnknownArchitectureError, match="dim = 8"):
+        other.raw("size")
 
 
 def reading(**values: Any) -> Reading:
