@@ -28,12 +28,10 @@ def _style(c: ModelConfig) -> Seq2Seq:
 def causal_lm(c: ModelConfig) -> Module:
     style = _style(c)
     decoder = seq2seq.stack(c, style, 1)
-    layers = decoder.inside("layers")
     seen: Dim | None = c.optional_dim("cross_attention_hidden_size")
-    for layer in layers.children.values():
-        assert isinstance(layer, Module)
-        if seen is not None:
-            layer.children["encoder_attn"] = _reading(c, style, seen)
+    if seen is not None:
+        for number in decoder.inside("layers").children:
+            decoder.inside("layers", number).children["encoder_attn"] = _reading(c, style, seen)
     table = "model.decoder.embed_tokens.weight" if c.tied() else None
     return Module(
         "TrOCRForCausalLM",
@@ -44,22 +42,17 @@ def causal_lm(c: ModelConfig) -> Module:
 
 def _reading(c: ModelConfig, style: Seq2Seq, seen: Dim) -> Module:
     attend = seq2seq.attention(c, style, 1)
-    width = seq2seq.width(c, style)
-    attend.children["k_proj"] = Linear(seen, width, kind="key")
-    attend.children["v_proj"] = Linear(seen, width, kind="value")
+    for name, kind in {"k_proj": "key", "v_proj": "value"}.items():
+        attend.children[name] = Linear(seen, seq2seq.width(c, style), kind=kind)
     return attend
 
 
+_SYNONYMS = {
+    "num_hidden_layers": "decoder_layers", "num_attention_heads": "decoder_attention_heads",
+}  # fmt: skip
 register(
     "trocr",
-    with_defaults(
-        {},
-        {"TrOCRForCausalLM": causal_lm},
-        synonyms={
-            "num_hidden_layers": "decoder_layers",
-            "num_attention_heads": "decoder_attention_heads",
-        },
-    ),
+    with_defaults({}, {"TrOCRForCausalLM": causal_lm}, synonyms=_SYNONYMS),
     base="TrOCRForCausalLM",
     base_prefix="model",
     category="text decoder",
