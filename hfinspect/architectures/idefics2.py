@@ -8,9 +8,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.multimodal import Decoder, decoder, projecting, projector, register_worded
-from ..trees.catalog import auto_model, register_part
+from ..trees.catalog import auto_model
 from ..trees.modules import Linear, Module, Weight
-from .idefics3 import vision_model
 
 
 def _mlp(inputs: int, inner: int, outputs: int, act: str | None) -> Module:
@@ -49,15 +48,10 @@ def base(c: ModelConfig) -> Module:
     text = decoder(c, "mistral")
     return Module(
         "Idefics2Model",
-        vision_model=vision_model("Idefics2", c.section("vision_config"), width=768),
+        vision_model=auto_model(c.section("vision_config"), default_type="idefics2_vision"),
         connector=connector(c, text),
         text_model=text.base,
     )
 
 
-def vision_alone(c: ModelConfig) -> Module:
-    return vision_model("Idefics2", c, width=768)
-
-
 register_worded("idefics2", "Idefics2", base, tied=False, text="text_model")
-register_part("idefics2_vision", "Idefics2VisionTransformer", vision_alone, "vision")

@@ -4,47 +4,17 @@ A SigLIP tower without pooling, one linear layer over squares of patches joined 
 SmolVLM is the same with other sizes (smolvlm.py); Idefics2 has the same tower.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.composing import renamed
 from ..layers.multimodal import decoder, projector, worded
-from ..layers.vision import (
-    clip_encoder,
-    clip_layer,
-    pair,
-    patch_conv,
-    patch_count,
-    position_table,
-)
-from ..trees.catalog import Builder, register, register_part
-from ..trees.modules import LayerNorm, Linear, Module
+from ..trees.catalog import Builder, builder, register, register_part
+from ..trees.modules import Linear, Module
 
 
 def vision_model(name: str, c: ModelConfig, *, width: int = 1152) -> Module:
-    """``width`` is the config class's own default hidden size."""
-    h = c.dim("hidden_size", default=width)
-    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=32)
-    eps = c.number("layer_norm_eps", default=1e-6)
-    layer = clip_layer(
-        name,
-        h,
-        c.dim("intermediate_size", default=3072),
-        eps=eps,
-        act=c.text("hidden_act", default="gelu_pytorch_tanh"),
-        attention_name=f"{name}VisionAttention",
-        mlp_name=f"{name}VisionMLP",
-    )
-    return Module(
-        f"{name}VisionTransformer",
-        embeddings=Module(
-            f"{name}VisionEmbeddings",
-            patch_embedding=patch_conv(c.dim("num_channels", default=3), h, patch),
-            position_embedding=position_table(patch_count(image, patch), h),
-            component=Component.EMBEDDING,
-        ),
-        encoder=clip_encoder(name, c.count("num_hidden_layers", default=12), layer),
-        post_layernorm=LayerNorm(h, eps=eps),
-        part="vision",
-    )
+    """Idefics2's under another name; ``width`` is the config class's own default hidden size."""
+    tower = builder("Idefics2VisionTransformer")(c.with_defaults(hidden_size=width))
+    return renamed(tower, "Idefics2", name)
 
 
 def register_idefics3(name: str, model_type: str) -> None:
