@@ -9,22 +9,11 @@ model's code, not in the config.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import two_layer_mlp
 from ..layers.composing import respelled
 from ..layers.heads import to_words
-from ..layers.vision import patch_conv, position_table
-from ..trees.catalog import register
-from ..trees.modules import (
-    Conv,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Sequential,
-    Weight,
-    each_module,
-)
+from ..layers.vision import patch_conv
+from ..trees.catalog import builder, register
+from ..trees.modules import Conv, Module, Sequential, Weight, each_module
 from . import sam
 from .deepseek_vl_v2 import language_model, projector
 
@@ -37,17 +26,32 @@ SAM = ModelConfig(
     },
     "sam_vit_b.",
 )  # fmt: skip
-CLIP = ModelConfig({"width": 1024, "layers": 24, "inner": 4096, "positions": 257, "patch": 14})
+CLIP = ModelConfig(
+    {
+        "hidden_size": 1024, "num_hidden_layers": 24, "intermediate_size": 4096, "image_size": 224,
+        "patch_size": 14,
+    },
+    "clip_l.",
+)  # fmt: skip
 #: What transformers calls a part of SAM -> the name in its own code, and so in files.
 _SAM_NAMES = {
     "layers": "blocks", "layer_norm1": "norm1", "layer_norm2": "norm2", "projection": "proj",
 }  # fmt: skip
-#: And what it calls a class -> the class of that code.
-_SAM_CLASSES = {
+#: And what it calls the classes of both -> those of the model's code.
+_CLASSES = {
     "SamVisionEncoder": "ImageEncoderViT", "SamPatchEmbeddings": "PatchEmbed",
     "SamVisionLayer": "Block", "SamVisionSdpaAttention": "Attention", "SamMLPBlock": "MLPBlock",
     "SamLayerNorm": "LayerNorm2d", "SamVisionNeck": "Sequential",
+    "UnlimitedOcrVisionEncoder": "VitModel", "UnlimitedOcrVisionEmbeddings": "CLIPVisionEmbeddings",
+    "UnlimitedOcrEncoder": "NoTPTransformer", "UnlimitedOcrEncoderLayer": "NoTPTransformerBlock",
+    "UnlimitedOcrAttention": "NoTPAttention", "UnlimitedOcrMLP": "NoTPFeedForward",
 }  # fmt: skip
+
+
+def _released(tower: Module) -> Module:
+    for module in each_module(tower):
+        module.class_name = _CLASSES.get(module.class_name, module.class_name)
+    return tower
 
 
 def sam_encoder(c: ModelConfig) -> Module:
@@ -68,46 +72,17 @@ def sam_encoder(c: ModelConfig) -> Module:
 
 
 def sam_model(c: ModelConfig = SAM) -> Module:
-    """The same with the classes of that code."""
-    tower = sam_encoder(c)
-    for module in each_module(tower):
-        module.class_name = _SAM_CLASSES.get(module.class_name, module.class_name)
-    return tower
-
-
-def _clip_block(width: Dim, inner: Dim) -> Module:
-    return Module(
-        "NoTPTransformerBlock",
-        self_attn=Module(
-            "NoTPAttention",
-            qkv_proj=Linear(width, 3 * width, kind="qkv"),
-            out_proj=Linear(width, width, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        mlp=two_layer_mlp("NoTPFeedForward", width, inner),
-        layer_norm1=LayerNorm(width),
-        layer_norm2=LayerNorm(width),
-    )
+    """The same with the classes of the model's code."""
+    return _released(sam_encoder(c))
 
 
 def clip_model() -> Module:
     """CLIP's tower, its patches never used: SAM's output stands in their place."""
-    c = CLIP
-    width, patch = c.dim("width"), c.dim("patch")
-    layers = Layers.of(c.count("layers"), _clip_block(width, c.dim("inner")))
-    return Module(
-        "VitModel",
-        embeddings=Module(
-            "CLIPVisionEmbeddings",
-            class_embedding=Weight(width, kind="class_token"),
-            patch_embedding=patch_conv(3, width, (patch, patch), bias=False),
-            position_embedding=position_table(c.dim("positions"), width),
-            component=Component.EMBEDDING,
-        ),
-        transformer=Module("NoTPTransformer", layers=layers),
-        pre_layrnorm=LayerNorm(width),
-        part="vision",
-    )
+    tower = _released(builder("UnlimitedOcrVisionEncoder")(CLIP))
+    patch = CLIP.dim("patch_size")
+    patches = patch_conv(3, CLIP.dim("hidden_size"), (patch, patch), bias=False)
+    tower.inside("embeddings").children["patch_embedding"] = patches
+    return tower
 
 
 def text_section(c: ModelConfig) -> ModelConfig:
