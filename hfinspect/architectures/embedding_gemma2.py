@@ -13,7 +13,8 @@ from ..layers.composing import renamed
 from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module
 from . import gemma4
-from .gemma4_text import norm, per_layer_gate
+from .gemma3n_text import per_layer_gate
+from .gemma4_text import norm
 
 _NAME = "EmbeddingGemma2"
 
@@ -66,7 +67,7 @@ def _layer(c: ModelConfig, heads: Heads) -> Module:
         pre_feedforward_layernorm=norm(c, h),
         post_feedforward_layernorm=norm(c, h),
         layer_scalar=Buffer(1),
-        ple_block=Module(f"{_NAME}TextPLEBlock", dict(per_layer_gate(c, h, width))),
+        ple_block=Module(f"{_NAME}TextPLEBlock", dict(per_layer_gate(h, width, norm(c, h)))),
     )
 
 

@@ -26,12 +26,39 @@ from ..trees.modules import (
 hidden = size("hidden_size", default=2048)
 _norm = rms_norms("Gemma3nRMSNorm", 1e-6)
 _per_layer = size("hidden_size_per_layer_input", default=256)
+#: Before and after attention and MLP.
+FOUR_NORMS = (
+    "input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm",
+    "post_feedforward_layernorm",
+)  # fmt: skip
 
 
 def saved_unless(unused: bool, module: Module) -> Module:
     """What the class does not build (and a save leaves out) although files on the Hub hold it."""
     module.saved = not unused
     return module
+
+
+def per_layer_gate(h: Dim, width: Dim, norm: Module) -> dict[str, Module]:
+    """What mixes the layer's own embedding in: gate down to it, multiply, project back."""
+    return {
+        "per_layer_input_gate": Linear(h, width, bias=False, component=Component.MLP),
+        "per_layer_projection": Linear(width, h, bias=False, component=Component.MLP),
+        "post_per_layer_input_norm": norm,
+    }
+
+
+def per_layer_tables(
+    c: ModelConfig, table: str, h: Dim, layers: Dim, width: Dim, norm: Module
+) -> dict[str, Module]:
+    """The embedding of every layer, in one table of that class, and its share of the words'."""
+    words = c.dim("vocab_size_per_layer_input", default=262144)
+    shared = Linear(h, layers * width, bias=False, component=Component.EMBEDDING)
+    return {
+        "embed_tokens_per_layer": Embedding(words, layers * width, class_name=table),
+        "per_layer_model_projection": shared,
+        "per_layer_projection_norm": norm,
+    }
 
 
 def attention(c: ModelConfig, *, shared: bool) -> Module:
@@ -82,18 +109,15 @@ def layer(c: ModelConfig, inner: Dim, *, shared: bool) -> Module:
     act = c.text("hidden_activation", default="gelu_pytorch_tanh")
     return Module(
         "Gemma3nTextDecoderLayer",
-        self_attn=attention(c, shared=shared),
-        mlp=gated_mlp("Gemma3nTextMLP", h, inner, act=act),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
-        pre_feedforward_layernorm=_norm(c, h),
-        post_feedforward_layernorm=_norm(c, h),
-        act_fn=activation(act),
-        altup=altup(c),
-        laurel=laurel(c),
-        per_layer_input_gate=Linear(h, _per_layer(c), bias=False, component=Component.MLP),
-        per_layer_projection=Linear(_per_layer(c), h, bias=False, component=Component.MLP),
-        post_per_layer_input_norm=_norm(c, h),
+        {
+            "self_attn": attention(c, shared=shared),
+            "mlp": gated_mlp("Gemma3nTextMLP", h, inner, act=act),
+            **{name: _norm(c, h) for name in FOUR_NORMS},
+            "act_fn": activation(act),
+            "altup": altup(c),
+            "laurel": laurel(c),
+            **per_layer_gate(h, _per_layer(c), _norm(c, h)),
+        },
     )
 
 
@@ -125,21 +149,18 @@ def text_model(c: ModelConfig) -> Module:
     count = c.count("num_hidden_layers", default=35)
     copies = int(c.count("altup_num_inputs", default=4, minimum=1)) - 1
     table = "Gemma3nTextScaledWordEmbedding"
+    altup = ModuleList([Linear(h, h, bias=False)] * copies)
     return Module(
         "Gemma3nTextModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=262400), h, class_name=table),
-        layers=layers(c),
-        norm=_norm(c, h),
-        rotary_emb=Activation("Gemma3nRotaryEmbedding"),
-        embed_tokens_per_layer=Embedding(
-            c.dim("vocab_size_per_layer_input", default=262144), count * per_layer, class_name=table
-        ),
-        per_layer_model_projection=Linear(
-            h, count * per_layer, bias=False, component=Component.EMBEDDING
-        ),
-        per_layer_projection_norm=_norm(c, per_layer),
-        altup_projections=ModuleList([Linear(h, h, bias=False)] * copies),
-        altup_unembed_projections=ModuleList([Linear(h, h, bias=False)] * copies),
+        {
+            "embed_tokens": Embedding(c.dim("vocab_size", default=262400), h, class_name=table),
+            "layers": layers(c),
+            "norm": _norm(c, h),
+            "rotary_emb": Activation("Gemma3nRotaryEmbedding"),
+            **per_layer_tables(c, table, h, count, per_layer, _norm(c, per_layer)),
+            "altup_projections": altup,
+            "altup_unembed_projections": altup,
+        },
     )
 
 

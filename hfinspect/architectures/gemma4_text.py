@@ -8,7 +8,6 @@ late layers that reuse earlier keys and values; the large one adds experts next 
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import (
     Heads,
     activation,
@@ -22,7 +21,7 @@ from ..layers.heads import register_tower
 from ..layers.windows import every, windows
 from ..trees.keeps import KeysValues
 from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module, Weight
-from .gemma3n_text import saved_unless
+from .gemma3n_text import FOUR_NORMS, per_layer_gate, per_layer_tables, saved_unless
 
 hidden = size("hidden_size", default=2304)
 norm = rms_norms("Gemma4RMSNorm", 1e-6)
@@ -106,15 +105,6 @@ def experts(c: ModelConfig) -> dict[str, Module]:
     }
 
 
-def per_layer_gate(c: ModelConfig, h: Dim, width: Dim) -> dict[str, Module]:
-    """What mixes the layer's own embedding in: gate down to it, multiply, project back."""
-    return {
-        "per_layer_input_gate": Linear(h, width, bias=False, component=Component.MLP),
-        "per_layer_projection": Linear(width, h, bias=False, component=Component.MLP),
-        "post_per_layer_input_norm": norm(c, h),
-    }
-
-
 def layer(c: ModelConfig, heads: Heads, *, shared: bool, full: bool) -> Module:
     h = hidden(c)
     inner = c.dim("intermediate_size", default=9216)
@@ -128,12 +118,9 @@ def layer(c: ModelConfig, heads: Heads, *, shared: bool, full: bool) -> Module:
         {
             "self_attn": attention(c, heads, shared=shared, keys_are_values=keys_are_values),
             "mlp": gated_mlp("Gemma4TextMLP", h, inner, act=act),
-            "input_layernorm": norm(c, h),
-            "post_attention_layernorm": norm(c, h),
-            "pre_feedforward_layernorm": norm(c, h),
-            "post_feedforward_layernorm": norm(c, h),
+            **{name: norm(c, h) for name in FOUR_NORMS},
             "layer_scalar": Buffer(1),
-            **(per_layer_gate(c, h, per_layer) if per_layer else {}),
+            **(per_layer_gate(h, per_layer, norm(c, h)) if per_layer else {}),
             **(experts(c) if c.flag("enable_moe_block", default=False) else {}),
         },
     )
@@ -162,17 +149,6 @@ def text_model(c: ModelConfig) -> Module:
     count = c.count("num_hidden_layers", default=30)
     per_layer = c.dim("hidden_size_per_layer_input", default=256, minimum=0)
     table = "Gemma4TextScaledWordEmbedding"
-    extra: dict[str, Module | None] = {}
-    if per_layer:
-        width = count * per_layer
-        words = c.dim("vocab_size_per_layer_input", default=262144)
-        extra = {
-            "embed_tokens_per_layer": Embedding(words, width, class_name=table),
-            "per_layer_model_projection": Linear(
-                h, width, bias=False, component=Component.EMBEDDING
-            ),
-            "per_layer_projection_norm": norm(c, per_layer),
-        }
     return Module(
         "Gemma4TextModel",
         {
@@ -180,7 +156,11 @@ def text_model(c: ModelConfig) -> Module:
             "layers": layers(c),
             "norm": norm(c, h),
             "rotary_emb": Activation("Gemma4TextRotaryEmbedding"),
-            **extra,
+            **(
+                per_layer_tables(c, table, h, count, per_layer, norm(c, per_layer))
+                if per_layer
+                else {}
+            ),
         },
     )
 

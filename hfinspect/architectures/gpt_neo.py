@@ -15,11 +15,6 @@ from ..layers.spelled import Spelled
 from ..trees.catalog import builder
 from ..trees.modules import Buffer, Module
 
-
-def _attention(d: Spelled, c: ModelConfig) -> Module:
-    return Module("GPTNeoAttention", attention=s.attention(d, c))
-
-
 _NEO = Spelled(
     "GPTNeo", width=size("hidden_size", default=2048),
     heads=size("num_heads", "num_attention_heads", default=16),
@@ -30,7 +25,10 @@ _NEO = Spelled(
         "wte": s.words, "wpe": s.positions, "drop": s.dropout("embed_dropout"), "h": s.layers,
         "ln_f": s.norm,
     },
-    block={"ln_1": s.norm, "attn": _attention, "ln_2": s.norm, "mlp": s.mlp},
+    block={
+        "ln_1": s.norm, "attn": lambda d, c: Module("GPTNeoAttention", attention=s.attention(d, c)),
+        "ln_2": s.norm, "mlp": s.mlp,
+    },
     attention={
         "attn_dropout": s.dropout("attention_dropout"), "resid_dropout": s.dropout("resid_dropout"),
         "k_proj": s.as_wide("key"), "v_proj": s.as_wide("value"), "q_proj": s.as_wide("query"),

@@ -141,10 +141,8 @@ def queries(d: Spelled, c: ModelConfig) -> Module:
 
 
 _TEXT = Spelled(
-    "Inkling2Text",
-    width=size("hidden_size", default=4608),
-    vocab=size("vocab_size", default=201024),
-    norms=rms_norms("Inkling2RMSNorm", 1e-6),
+    "Inkling2Text", width=size("hidden_size", default=4608),
+    vocab=size("vocab_size", default=201024), norms=rms_norms("Inkling2RMSNorm", 1e-6),
     model={
         "embed": s.words, "embed_norm": s.norm, "layers": _layers, "norm": s.norm,
         "attn_res": queries,

@@ -121,17 +121,14 @@ def predictor(d: Spelled, c: ModelConfig) -> Module | None:
 
 
 _LONGCAT = Spelled(
-    "LongcatFlash",
-    width=size("hidden_size", default=6144),
-    heads=size("num_attention_heads", default=64),
-    vocab=size("vocab_size", default=131072),
+    "LongcatFlash", width=size("hidden_size", default=6144),
+    heads=size("num_attention_heads", default=64), vocab=size("vocab_size", default=131072),
     norms=rms_norms("LongcatFlashRMSNorm", 1e-5),
     model={"embed_tokens": s.words, "layers": layers, "norm": s.norm, "mtp": predictor},
     block={
         "mlp": mixture, "self_attn": twice(attention), "mlps": twice(dense),
         "input_layernorm": twice(s.norm), "post_attention_layernorm": twice(s.norm),
     },
-    prefix="model",
-    tied=False,
+    prefix="model", tied=False,
 )  # fmt: skip
 _LONGCAT.register("longcat_flash", _LONGCAT.classes(heads=()))

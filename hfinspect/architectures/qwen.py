@@ -45,26 +45,20 @@ def _visual(_d: Spelled, c: ModelConfig) -> Module | None:
 
 
 _QWEN = Spelled(
-    "QWen",
-    width=size("hidden_size", "n_embd", default=4096),
+    "QWen", width=size("hidden_size", "n_embd", default=4096),
     heads=size("num_attention_heads", "n_head", default=32),
     depth=size("num_hidden_layers", "n_layer", default=32),
     vocab=size("vocab_size", "padded_vocab_size", default=151936),
     inner=lambda c, _h: c.dim("intermediate_size", "ffn_hidden_size", default=22016) // 2,
-    norms=rms_norms("RMSNorm", 1e-6, "layer_norm_epsilon"),
-    bias=_BIASED,
-    attention_bias=s.always,
+    norms=rms_norms("RMSNorm", 1e-6, "layer_norm_epsilon"), bias=_BIASED, attention_bias=s.always,
     joined=lambda d, c: 3 * _channels(d, c),
     model={
         "wte": s.words, "drop": s.dropout("emb_dropout_prob"),
         "rotary_emb": s.shown("RotaryEmbedding"), "h": s.layers, "ln_f": s.norm, "visual": _visual,
     },
     block={"ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp},
-    attention={
-        "c_attn": s.qkv, "c_proj": _output, "attn_dropout": s.dropout("attn_dropout_prob"),
-    },
-    mlp={"w1": s.up, "w2": s.gate, "c_proj": s.down},
-    tied=False,
+    attention={"c_attn": s.qkv, "c_proj": _output, "attn_dropout": s.dropout("attn_dropout_prob")},
+    mlp={"w1": s.up, "w2": s.gate, "c_proj": s.down}, tied=False,
 )  # fmt: skip
 
 

@@ -102,16 +102,13 @@ def _words(d: Spelled, c: ModelConfig) -> Module:
 
 
 _XLSTM = Spelled(
-    "xLSTM",
-    width=size("hidden_size", default=4096),
-    heads=size("num_heads", default=8),
+    "xLSTM", width=size("hidden_size", default=4096), heads=size("num_heads", default=8),
     depth=size("num_blocks", "num_hidden_layers", default=32),
-    vocab=size("vocab_size", default=50304),
-    norms=rms_norms("xLSTMRMSNorm", 1e-6, "norm_eps"),
+    vocab=size("vocab_size", default=50304), norms=rms_norms("xLSTMRMSNorm", 1e-6, "norm_eps"),
     model={"embeddings": _words, "blocks": s.layers, "out_norm": s.norm},
     block={"norm_mlstm": _norm, "mlstm_layer": memory, "norm_ffn": _norm, "ffn": feed_forward},
     prefix="backbone",
-)
+)  # fmt: skip
 
 
 def causal(c: ModelConfig) -> Module:
