@@ -43,15 +43,10 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     h, inner = d.width(c), c.dim("moe_intermediate_size", default=512)
     count = c.count("n_routed_experts", "num_local_experts", default=128, minimum=1)
     return routed_and_shared(
-        "AXK2",
-        h,
-        inner,
-        count=count,
-        per_token=c.count("num_experts_per_tok", default=8),
+        "AXK2", h, inner, count=count, per_token=c.count("num_experts_per_tok", default=8),
         shared=inner * c.count("n_shared_experts", default=1),
-        gate=corrected_router("AXK2TopkRouter", h, count),
-        act=d.act(c),
-    )
+        gate=corrected_router("AXK2TopkRouter", h, count), act=d.act(c),
+    )  # fmt: skip
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:

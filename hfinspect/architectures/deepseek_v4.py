@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, hyper_connection, rms_norms, size
+from ..layers.blocks import hyper_connection, rms_norms, size
 from ..layers.decoders import Decoder
-from ..layers.experts import experts
+from ..layers.experts import experts, w_expert
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
 from ..trees.keeps import KeysValues
@@ -161,18 +161,6 @@ def _compressed(name: str, width: Dim, rate: Dim, series: int) -> Iterator[KeysV
 # ---- experts
 
 
-def _three(c: ModelConfig, class_name: str, kind: str, *, bias: bool = False) -> Module:
-    h, inner = _hidden(c), c.dim("moe_intermediate_size", "intermediate_size", default=2048)
-    return Module(
-        class_name,
-        w1=Linear(h, inner, bias=bias),
-        w2=Linear(inner, h, bias=bias),
-        w3=Linear(h, inner, bias=bias),
-        act_fn=activation(c.text("hidden_act", default="silu")),
-        kind=kind,
-    )
-
-
 def routing_types(c: ModelConfig, layers: int) -> Sequence[str]:
     """mlp_layer_types, else num_hash_layers layers routed by the token alone."""
     hashed = int(c.count("num_hash_layers", default=3))
@@ -181,9 +169,11 @@ def routing_types(c: ModelConfig, layers: int) -> Sequence[str]:
 
 
 def ffn(c: ModelConfig, kind: str) -> Module:
+    h, act = _hidden(c), c.text("hidden_act", default="silu") or "Identity"
+    inner = c.dim("moe_intermediate_size", "intermediate_size", default=2048)
     count = c.count("n_routed_experts", "num_local_experts", default=256)
     per_token = c.dim("num_experts_per_tok", default=6)
-    gate: dict[str, Module | Parameter] = {"weight": Weight(count, _hidden(c))}
+    gate: dict[str, Module | Parameter] = {"weight": Weight(count, h)}
     if kind == "hash_moe":
         gate["tid2eid"] = Buffer(c.dim("vocab_size", default=129280), per_token, dtype="I64")
     else:
@@ -195,12 +185,13 @@ def ffn(c: ModelConfig, kind: str) -> Module:
             gate,
             component=Component.ROUTER,
         ),
-        experts=experts(count, per_token, _three(c, "DeepseekV4MLP", "expert")),
-        shared_experts=_three(
-            c, "DeepseekV4MLP", "shared_expert", bias=c.flag("mlp_bias", default=False)
+        experts=experts(count, per_token, w_expert("DeepseekV4MLP", h, inner, act=act)),
+        shared_experts=w_expert(
+            "DeepseekV4MLP", h, inner, act=act, bias=c.flag("mlp_bias", default=False),
+            kind="shared_expert",
         ),
         component=Component.MLP,
-    )
+    )  # fmt: skip
 
 
 # ---- hyper-connections

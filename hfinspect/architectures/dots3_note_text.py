@@ -106,15 +106,11 @@ def moe(d: Decoder, c: ModelConfig) -> Module:
         "moe_shared_expert_intermediate_size", "shared_experts_intermediate_size", default=1536
     )
     block = routed_and_shared(
-        "Dots3NoteText",
-        h,
-        c.dim("moe_intermediate_size", default=1536),
-        count=count,
+        "Dots3NoteText", h, c.dim("moe_intermediate_size", default=1536), count=count,
         per_token=c.count("num_experts_per_tok", default=8),
         shared=shared * c.count("n_shared_experts", default=1),
-        gate=corrected_router("Dots3NoteTextTopkRouter", h, count),
-        act=d.act(c),
-    )
+        gate=corrected_router("Dots3NoteTextTopkRouter", h, count), act=d.act(c),
+    )  # fmt: skip
     return renamed(block, "Dots3NoteTextExperts", "Dots3NoteExperts")
 
 

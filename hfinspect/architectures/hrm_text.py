@@ -6,16 +6,16 @@ however many cycles.  Norms have no weight; files hold gate, q, k and v in one, 
 (but their biases, if any, apart).
 """
 
+from collections.abc import Callable
+
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
+from ..layers import spelled as s
 from ..layers.blocks import activation, size
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
+from ..layers.spelled import Spelled
 from ..trees.keeps import KeysValues
-from ..trees.modules import Activation, Embedding, Layers, Linear, Module, Weight
-
-_hidden = size("hidden_size", default=1536)
+from ..trees.modules import Activation, Layers, Linear, Module, Weight
 
 
 def _biases(**sizes: int) -> dict[str, Module]:
@@ -23,9 +23,9 @@ def _biases(**sizes: int) -> dict[str, Module]:
     return {name: Module("Linear", bias=Weight(size)) for name, size in sizes.items()}
 
 
-def attention(c: ModelConfig) -> dict[str, Module]:
-    h, bias = _hidden(c), c.flag("attention_bias", default=False)
-    width = c.dim("num_attention_heads", default=12) * c.dim("head_dim", default=128)
+def attention(d: Spelled, c: ModelConfig) -> dict[str, Module]:
+    h, bias = d.width(c), c.flag("attention_bias", default=False)
+    width = d.heads(c) * c.dim("head_dim", default=128)
     fused = Module(
         "HrmTextAttention",
         gqkv_proj=Linear(h, width * 4, bias=False, kind="qkv"),
@@ -42,8 +42,8 @@ def attention(c: ModelConfig) -> dict[str, Module]:
     }
 
 
-def mlp(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=4096)
+def mlp(d: Spelled, c: ModelConfig) -> Module:
+    h, inner = d.width(c), c.dim("intermediate_size", default=4096)
     bias = c.flag("mlp_bias", default=False)
     return Module(
         "HrmTextMLP",
@@ -57,44 +57,31 @@ def mlp(c: ModelConfig) -> Module:
     )
 
 
-def stack(c: ModelConfig, *, passes: Dim) -> Module:
+def stack(passes: Callable[[ModelConfig], Dim]) -> s.Part:
     """``passes``: how often a token goes through, each time with keys and values of its own."""
-    norm = Activation("HrmTextRMSNorm")
-    layer = Module(
-        "HrmTextDecoderLayer",
-        {
-            **attention(c),
-            "mlp": mlp(c),
-            "input_layernorm": norm,
-            "post_attention_layernorm": norm,
-        },
-    )
-    count = c.count("num_layers_per_stack", "num_hidden_layers", default=16)
-    if passes * count > MAX_COUNT:
-        raise c.error(
-            "H_cycles", int(passes), f"at most {MAX_COUNT:,} layers on the way of a token"
-        )
-    return Module(
-        "HrmTextStack",
-        layers=Layers([layer] * int(count), count=count, passes=int(passes)),
-        final_norm=norm,
-    )
+
+    def made(d: Spelled, c: ModelConfig) -> Module:
+        norm = Activation("HrmTextRMSNorm")
+        norms = {"input_layernorm": norm, "post_attention_layernorm": norm}
+        layer = Module("HrmTextDecoderLayer", {**attention(d, c), "mlp": mlp(d, c), **norms})
+        count = c.count("num_layers_per_stack", "num_hidden_layers", default=16)
+        if passes(c) * count > MAX_COUNT:
+            expected = f"at most {MAX_COUNT:,} layers on the way of a token"
+            raise c.error("H_cycles", int(passes(c)), expected)
+        layers = Layers([layer] * int(count), count=count, passes=int(passes(c)))
+        return Module("HrmTextStack", layers=layers, final_norm=norm)
+
+    return made
 
 
-def model(c: ModelConfig) -> Module:
-    slow = c.dim("H_cycles", default=2)
-    return Module(
-        "HrmTextModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=151808), _hidden(c)),
-        L_module=stack(c, passes=slow * c.dim("L_cycles", default=3)),
-        H_module=stack(c, passes=slow),
-        z_L_init=Weight(_hidden(c)),
-    )
-
-
-register(
-    "hrm_text",
-    decoder_classes("HrmText", model, heads=()),
-    base_prefix="model",
-    category="text decoder",
-)
+_SLOW, _FAST = size("H_cycles", default=2), size("L_cycles", default=3)
+_HRM = Spelled(
+    "HrmText", width=size("hidden_size", default=1536),
+    heads=size("num_attention_heads", default=12), vocab=size("vocab_size", default=151808),
+    model={
+        "embed_tokens": s.words, "L_module": stack(lambda c: _SLOW(c) * _FAST(c)),
+        "H_module": stack(_SLOW), "z_L_init": lambda d, c: Weight(d.width(c)),
+    },
+    prefix="model", tied=False,
+)  # fmt: skip
+_HRM.register("hrm_text", _HRM.classes(heads=()))

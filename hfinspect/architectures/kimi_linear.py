@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, convolved_projections, gated_mlp, layer_types
+from ..layers.blocks import convolved_projections, gated_mlp, layer_types
 from ..layers.decoders import Decoder
-from ..layers.experts import corrected_router, experts
+from ..layers.experts import corrected_router, experts, w_expert
 from ..layers.latent_decoders import latent
 from ..trees.keeps import State
 from ..trees.modules import Linear, Module, RMSNorm, Weight
@@ -57,13 +57,7 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     count = c.count("num_local_experts", "num_experts", default=256)
     per_token = c.dim("num_experts_per_tok", "num_experts_per_token", default=8)
     shared = inner * c.dim("n_shared_experts", "num_shared_experts", default=1)
-    expert = Module(
-        "KimiLinearMLP",
-        w1=Linear(h, inner, bias=False),
-        w2=Linear(inner, h, bias=False),
-        w3=Linear(h, inner, bias=False),
-        act_fn=activation(act),
-    )
+    expert = w_expert("KimiLinearMLP", h, inner, act=act or "Identity")
     return Module(
         "KimiLinearMoE",
         experts=experts(count, per_token, expert),

@@ -22,16 +22,12 @@ def _experts(c: ModelConfig) -> Dim:
 def _moe(d: Decoder, c: ModelConfig) -> Module:
     h, count = d.width(c), _experts(c)
     return routed_and_shared(
-        "Kolibri1",
-        h,
-        c.dim("moe_intermediate_size", default=512),
-        count=count,
+        "Kolibri1", h, c.dim("moe_intermediate_size", default=512), count=count,
         per_token=c.dim("num_experts_per_tok", default=6),
         shared=c.dim("shared_expert_intermediate_size", default=512),
-        gate=router("Kolibri1TopKRouter", h, count),
-        act=d.act(c),
+        gate=router("Kolibri1TopKRouter", h, count), act=d.act(c),
         class_name="Kolibri1SparseMoeBlock",
-    )
+    )  # fmt: skip
 
 
 def _layer(d: Decoder, c: ModelConfig, _kind: str) -> Module:

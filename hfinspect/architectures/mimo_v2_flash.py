@@ -42,15 +42,10 @@ def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
 def _moe(d: Decoder, c: ModelConfig) -> Module:
     count = c.count("n_routed_experts", "num_local_experts", default=256)
     return routed_and_shared(
-        "MiMoV2Flash",
-        d.width(c),
-        c.dim("moe_intermediate_size", default=2048),
-        count=count,
-        per_token=c.dim("num_experts_per_tok", default=8),
-        shared=None,
-        gate=corrected_router("MiMoV2FlashTopkRouter", d.width(c), count),
-        act=d.act(c),
-    )
+        "MiMoV2Flash", d.width(c), c.dim("moe_intermediate_size", default=2048), count=count,
+        per_token=c.dim("num_experts_per_tok", default=8), shared=None,
+        gate=corrected_router("MiMoV2FlashTopkRouter", d.width(c), count), act=d.act(c),
+    )  # fmt: skip
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:

@@ -5,21 +5,22 @@ read the latent of an earlier one, and layers without rotary positions keep a na
 have the names of Mistral's own code; a text model alone has those of transformers in part.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import gated_mlp
+from ..layers.composing import respelled
 from ..layers.decoders import Decoder
-from ..layers.experts import experts, router, shared_width
+from ..layers.experts import experts, router, shared_width, w_expert
 from ..layers.heads import lm_head
 from ..layers.latent import latent_sizes
 from ..layers.latent_decoders import dense_first, expert_count
 from ..layers.multimodal import nested, tower_width, two_layer_projector
 from ..trees.catalog import auto_model, register, register_part
 from ..trees.keeps import KeysValues
-from ..trees.modules import Buffer, LayerNorm, Linear, Module, RMSNorm, Weight, each_module
+from ..trees.modules import Buffer, LayerNorm, Linear, Module, RMSNorm, Weight
 from .glm_moe_dsa import indexer_types
 from .llama import LLAMA
 
@@ -105,12 +106,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
         count = expert_count(c, 128, rerouted=True)
         inner = c.dim("moe_intermediate_size", default=6144)
         shared = shared_width(c, inner, default=1)
-        each = Module(
-            f"{d.name}MLP",
-            w1=Linear(h, inner, bias=False),
-            w2=Linear(inner, h, bias=False),
-            w3=Linear(h, inner, bias=False),
-        )
+        each = w_expert(f"{d.name}MLP", h, inner)
         sparse = {
             "experts": experts(
                 count, c.dim("num_experts_per_tok", default=4), each, class_name=f"{d.name}Experts"
@@ -148,14 +144,6 @@ def text_model(c: ModelConfig) -> Module:
     return model
 
 
-def _spelled(root: Module, names: Mapping[str, str]) -> Module:
-    """Children under the names of Mistral's own code, in place."""
-    for module in each_module(root):
-        if names.keys() & module.children.keys():
-            module.children = {names.get(name, name): at for name, at in module.children.items()}
-    return root
-
-
 def _projector(c: ModelConfig, width: Dim, hidden: Dim) -> Module:
     side = c.dim("spatial_merge_size", default=2)
     bias = c.flag("multimodal_projector_bias", default=False)
@@ -176,9 +164,9 @@ def model(c: ModelConfig) -> Module:
     tower = auto_model(vision, default_type="pixtral", part="vision")
     return Module(
         "MistralLarge4Model",
-        vision_tower=_spelled(tower, _TOWER),
+        vision_tower=respelled(tower, _TOWER),
         multi_modal_projector=_projector(c, tower_width(tower), TEXT.width(text)),
-        language_model=_spelled(text_model(text), _OWN),
+        language_model=respelled(text_model(text), _OWN),
     )
 
 

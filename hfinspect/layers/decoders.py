@@ -29,7 +29,7 @@ from ..trees.modules import (
     Windows,
 )
 from .blocks import Heads, activation, gated_mlp, grouped_attention, grouped_heads
-from .experts import experts, router
+from .experts import experts, router, w_expert
 from .heads import decoder_classes, to_words
 
 Norm = Callable[["Decoder", ModelConfig, int], Module]
@@ -149,14 +149,8 @@ def w_experts(
     d: Decoder, c: ModelConfig, count: Dim, per_token: int, *, expert: str = "BlockSparseTop2MLP"
 ) -> Module:
     """Mixtral's experts, in files w1 (gate), w3 (up) and w2 (down), and their router."""
-    h, inner = d.width(c), d.inner(c)
-    each = Module(
-        f"{d.name}{expert}",
-        w1=Linear(h, inner, bias=False),
-        w2=Linear(inner, h, bias=False),
-        w3=Linear(h, inner, bias=False),
-        act_fn=activation(d.act(c)),
-    )
+    h = d.width(c)
+    each = w_expert(f"{d.name}{expert}", h, d.inner(c), act=d.act(c) or "Identity")
     return Module(
         f"{d.name}SparseMoeBlock",
         gate=router(f"{d.name}TopKRouter", h, count),

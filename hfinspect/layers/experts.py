@@ -12,7 +12,7 @@ from ..trees.modules import (
     ModuleList,
     Weight,
 )
-from .blocks import gated_mlp
+from .blocks import activation, gated_mlp
 
 
 def experts(
@@ -58,6 +58,22 @@ def stacked_experts(class_name: str, count: Dim, per_token: int, hidden: int, in
         component=Component.MLP,
         kind="expert",
         active=(min(int(per_token), int(count)), int(count)),
+    )
+
+
+def w_expert(
+    class_name: str, hidden: int, inner: int, *, act: str | None = None, bias: bool = False,
+    kind: str | None = None,
+) -> Module:  # fmt: skip
+    """An expert in Mixtral's files: w1 (gate), w3 (up) and w2 (down). Without ``act`` the class
+    keeps no module for it."""
+    return Module(
+        class_name,
+        w1=Linear(hidden, inner, bias=bias),
+        w2=Linear(inner, hidden, bias=bias),
+        w3=Linear(hidden, inner, bias=bias),
+        act_fn=activation(act) if act else None,
+        kind=kind,
     )
 
 
