@@ -18,13 +18,10 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     count = c.count("num_experts", default=64, minimum=1)
     per_token = c.count("num_experts_per_tok", default=6)
     shared = inner * c.count("num_shared_experts", default=2)
+    scores = Linear(h, count, bias=False)
     return Module(
         "AfmoeSparseMoeBlock",
-        router=Module(
-            "AfmoeTokenChoiceRouter",
-            gate=Linear(h, count, bias=False),
-            component=Component.ROUTER,
-        ),
+        router=Module("AfmoeTokenChoiceRouter", gate=scores, component=Component.ROUTER),
         shared_experts=gated_of(d, c, shared, "shared_expert"),
         experts=experts(count, per_token, gated_of(d, c, inner), class_name="AfmoeExperts"),
         expert_bias=Weight(count, component=Component.ROUTER),
@@ -34,8 +31,8 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     block, heads = grouped(d, c), d.heads(c)
-    width = heads.query * heads.dim
-    block.children["gate_proj"] = Linear(d.width(c), width, bias=False, kind="gate")
+    gate = Linear(d.width(c), heads.query * heads.dim, bias=False, kind="gate")
+    block.children["gate_proj"] = gate
     return block
 
 

@@ -7,15 +7,13 @@ max_position_embeddings; Baichuan2's head is a normalised matrix of the same sha
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import gated_mlp
+from ..layers.blocks import gated_mlp, rms_norms
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, pre_norm
 from ..trees.catalog import Builder
-from ..trees.modules import Buffer, Linear, Module, RMSNorm
+from ..trees.modules import Buffer, Linear, Module
 from .llama import LLAMA
 
-
-def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
-    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-6))
+_norms = rms_norms("RMSNorm", 1e-6)
 
 
 def _rotary(c: ModelConfig) -> bool:
@@ -49,7 +47,7 @@ _BAICHUAN = LLAMA.like(
     mlp_bias=None,
     rotary=False,
     endings=SEQUENCE_HEAD,
-    norm=_norm,
+    norm=lambda _d, c, size: _norms(c, size),
     attention=_attention,
     mlp=lambda d, c: gated_mlp("MLP", d.width(c), d.inner(c), act=d.act(c)),
     layer=_layer,

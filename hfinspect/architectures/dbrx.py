@@ -10,18 +10,13 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import spelled as s
 from ..layers.blocks import activation, size
-from ..layers.spelled import Spelled
+from ..layers.spelled import Part, Spelled
 from ..trees.modules import LayerNorm, Linear, Module, Weight
 
 
 def _joined(d: Spelled, c: ModelConfig) -> Dim:
     h, heads = d.width(c), d.heads(c)
     return h + 2 * c.section("attn_config").dim("kv_n_heads", default=1) * (h // heads)
-
-
-def _attention(d: Spelled, c: ModelConfig) -> Module:
-    children = {"norm_1": s.norm(d, c), "attn": s.attention(d, c), "norm_2": s.norm(d, c)}
-    return Module("DbrxNormAttentionNorm", children)
 
 
 def _ffn(d: Spelled, c: ModelConfig) -> Module:
@@ -49,13 +44,14 @@ def _ffn(d: Spelled, c: ModelConfig) -> Module:
     )
 
 
+_NORMED: dict[str, Part] = {"norm_1": s.norm, "attn": s.attention, "norm_2": s.norm}
 _DBRX = Spelled(
     "Dbrx", width=size("d_model", "hidden_size", default=2048),
     heads=size("n_heads", "num_attention_heads", default=16),
     depth=size("n_layers", "num_hidden_layers", default=24),
     vocab=size("vocab_size", default=32000), norms=lambda _c, width: LayerNorm(width, bias=False),
     bias=s.never, joined=_joined, model={"wte": s.words, "blocks": s.layers, "norm_f": s.norm},
-    block={"norm_attn_norm": _attention, "ffn": _ffn},
+    block={"norm_attn_norm": lambda d, c: d.of(c, "NormAttentionNorm", _NORMED), "ffn": _ffn},
     attention={"Wqkv": s.qkv, "out_proj": s.output}, tied=False,
 )  # fmt: skip
 _DBRX.register("dbrx", _DBRX.classes(heads=()))

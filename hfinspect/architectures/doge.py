@@ -22,8 +22,11 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     return block
 
 
-def _moe(d: Decoder, c: ModelConfig) -> Module:
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
     """Cross-domain mixture: n experts of two rows, chosen by the best of √n keys, twice."""
+    block = gated(d, c)
+    if not c.flag("is_moe", default=False):
+        return block
     h, count = d.width(c), c.dim("num_experts", default=16384)
     keys = named(math.isqrt(count), "num_keys", "square root of num_experts, rounded down")
     active = (min(int(c.dim("num_experts_per_tok", default=64)), int(count)), int(count))
@@ -33,16 +36,11 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
         table.active = active
         return table
 
-    block = gated(d, c)
     block.class_name = "DogeCDMoE"
     block.children["router_gate"] = Linear(h, keys * 2, bias=False, component=Component.ROUTER)
     block.children["down_embed"] = rows()
     block.children["up_embed"] = rows()
     return block
-
-
-def _any_mlp(d: Decoder, c: ModelConfig) -> Module:
-    return _moe(d, c) if c.flag("is_moe", default=False) else gated(d, c)
 
 
 def _layer(d: Decoder, c: ModelConfig, _kind: str) -> Module:
@@ -60,5 +58,5 @@ def _layer(d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 LLAMA.like(
     "Doge", vocab_size=32768, hidden_size=1024, intermediate_size=2048, num_attention_heads=8,
-    qk_norm=True, endings=SEQUENCE_HEAD, attention=_attention, mlp=_any_mlp, layer=_layer,
+    qk_norm=True, endings=SEQUENCE_HEAD, attention=_attention, mlp=_mlp, layer=_layer,
 ).register("doge")  # fmt: skip
