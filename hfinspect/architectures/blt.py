@@ -47,10 +47,7 @@ def crossing(c: ModelConfig, h: Dim, layers: Dim, *, everywhere: bool) -> Module
     query = c.dim("num_attention_heads", default=16)
     sizes = Heads(query, c.dim("num_key_value_heads", default=query), h // query)
     block = grouped_attention(
-        "BltCrossAttention",
-        h,
-        sizes,
-        norms=lambda: {"q_norm": _norm(c, h), "k_norm": _norm(c, h)},
+        "BltCrossAttention", h, sizes, norms=lambda: {"q_norm": _norm(c, h), "k_norm": _norm(c, h)}
     )
     count = int(layers) if c.flag("cross_attn_all_layers", default=everywhere) else 1
     return ModuleList([block] * count)

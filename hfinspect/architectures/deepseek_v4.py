@@ -21,15 +21,7 @@ from ..layers.experts import experts, w_expert
 from ..layers.heads import causal_lm
 from ..trees.catalog import register
 from ..trees.keeps import KeysValues
-from ..trees.modules import (
-    Buffer,
-    Layers,
-    Linear,
-    Module,
-    Parameter,
-    Weight,
-    Windows,
-)
+from ..trees.modules import Buffer, Layers, Linear, Module, Parameter, Weight, Windows
 from .llama import LLAMA
 
 SLIDING, LIGHT, HEAVY = (
@@ -282,10 +274,6 @@ register(
     "deepseek_v4",
     {"DeepseekV4ForCausalLM": causal, "DeepseekV4Model": _BARE.model},
     base_prefix="model",
-    aliases={
-        "embed.": "model.embed_tokens.",
-        "hc_head_": "model.hc_head.hc_",
-        "lm_head.": "head.",
-    },
+    aliases={"embed.": "model.embed_tokens.", "hc_head_": "model.hc_head.hc_", "lm_head.": "head."},
     category="text decoder",
 )

@@ -13,15 +13,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, grouped_heads, rms_norms, size
 from ..layers.heads import register_tower
 from ..layers.windows import every, windows
-from ..trees.modules import (
-    Activation,
-    Embedding,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Weight,
-)
+from ..trees.modules import Activation, Embedding, Layers, Linear, Module, ModuleList, Weight
 
 hidden = size("hidden_size", default=2048)
 _norm = rms_norms("Gemma3nRMSNorm", 1e-6)

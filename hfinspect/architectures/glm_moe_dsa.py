@@ -36,10 +36,7 @@ def indexer_types(c: ModelConfig, layers: int) -> Sequence[str]:
         every = max(int(c.dim("index_topk_freq", default=1, minimum=0)), 1)
         offset = int(c.dim("index_skip_topk_offset", default=2, minimum=0))
         found = layer_types(
-            c,
-            layers,
-            lambda i: "shared" if max(i - offset + 1, 0) % every else "full",
-            key=key,
+            c, layers, lambda i: "shared" if max(i - offset + 1, 0) % every else "full", key=key
         )
     for kind in found:
         if kind not in _LETTERS.values():

@@ -26,9 +26,7 @@ def _layer(d: Decoder, c: ModelConfig, per_token: int) -> Module:
     block.children["mlp"] = Module(
         f"{d.name}Moe",
         gate=Module(
-            f"{d.name}Gate",
-            wg=Linear(d.width(c), count, bias=False),
-            component=Component.ROUTER,
+            f"{d.name}Gate", wg=Linear(d.width(c), count, bias=False), component=Component.ROUTER
         ),
         experts=experts(count, per_token, _mlp(d, c), class_name=f"{d.name}Experts"),
         shared_mlp=_mlp(d, c, "shared_expert"),

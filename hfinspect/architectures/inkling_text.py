@@ -16,14 +16,7 @@ from ..layers.experts import stacked_experts
 from ..layers.heads import register_tower
 from ..layers.windows import every, windows
 from ..trees.keeps import State
-from ..trees.modules import (
-    Buffer,
-    Conv,
-    Linear,
-    Module,
-    Weight,
-    Windows,
-)
+from ..trees.modules import Buffer, Conv, Linear, Module, Weight, Windows
 from .llama import LLAMA
 
 SLIDING, FULL = "hybrid_sliding", "hybrid"

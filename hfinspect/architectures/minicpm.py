@@ -42,11 +42,7 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "MiniCPM",
-    tie_word_embeddings=True,
-    mlp_bias=None,
-    endings=SEQUENCE_HEAD,
-    mlp=_mlp,
+    "MiniCPM", tie_word_embeddings=True, mlp_bias=None, endings=SEQUENCE_HEAD, mlp=_mlp
 ).register(
     "minicpm", source="modeling_minicpm.py of openbmb/MiniCPM-2B-sft-bf16; checked against Llama"
 )

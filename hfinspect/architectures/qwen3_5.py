@@ -12,12 +12,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, fused_attention
 from ..layers.decoders import Decoder
-from ..layers.heads import (
-    causal_lm,
-    classifier,
-    sequence_classification,
-    token_classification,
-)
+from ..layers.heads import causal_lm, classifier, sequence_classification, token_classification
 from ..trees.catalog import Builder, register, register_part
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module
 from .llama import LLAMA

@@ -92,8 +92,7 @@ def ngram_tables(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
         ngram_heads_vocab_sizes=Buffer(heads, dtype="I64"),
         ngram_heads_offsets=Buffer(heads, dtype="I64"),
         ngram_embedding=Module(
-            "Embedding",
-            {f"shard_{i}": tables[size] for i, size in enumerate(shards) if size},
+            "Embedding", {f"shard_{i}": tables[size] for i, size in enumerate(shards) if size}
         ),
         component=Component.EMBEDDING,
     )

@@ -68,11 +68,7 @@ def memory(d: Spelled, c: ModelConfig) -> Module:
         norm.children["bias"] = Parameter((width,))
     return Module(
         "xLSTMLayer",
-        {
-            **inputs,
-            "multihead_norm": norm,
-            "out_proj": Linear(value, h, bias=bias, kind="output"),
-        },
+        {**inputs, "multihead_norm": norm, "out_proj": Linear(value, h, bias=bias, kind="output")},
         component=Component.SSM,
         keeps=(
             State("recurrent", (value, key // heads)),

@@ -18,14 +18,7 @@ from ..layers.decoders import SEQUENCE_HEAD
 from ..layers.mamba2_mixer import Mixer, expanded
 from ..layers.mamba2_mixer import mixer as mamba_mixer
 from ..layers.spelled import Spelled
-from ..trees.modules import (
-    Activation,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Sequential,
-)
+from ..trees.modules import Activation, Layers, Linear, Module, ModuleList, Sequential
 
 #: 54 layers, of which nine are hybrid (configuration_zamba2.py).
 _HYBRID_BY_DEFAULT = frozenset({6, 12, 18, 24, 30, 36, 42, 47, 51})
@@ -57,10 +50,7 @@ def adapters(c: ModelConfig, inputs: int, outputs: int, *, block: int, uses: int
     """One slot for each use of any block; only the uses of this block are filled."""
     rank = c.dim("adapter_rank", default=128)
     blocks = c.dim("num_mem_blocks", default=1)
-    adapter = Sequential(
-        Linear(inputs, rank, bias=False),
-        Linear(rank, outputs, bias=False),
-    )
+    adapter = Sequential(Linear(inputs, rank, bias=False), Linear(rank, outputs, bias=False))
     other = Activation("Identity")
     return ModuleList(adapter if use % blocks == block else other for use in range(uses))
 
@@ -146,10 +136,7 @@ def layers(d: Spelled, c: ModelConfig) -> Layers:
         use += 1
         out.append(
             Module(
-                "Zamba2HybridLayer",
-                linear=linear,
-                mamba_decoder=mamba,
-                shared_transformer=shared,
+                "Zamba2HybridLayer", linear=linear, mamba_decoder=mamba, shared_transformer=shared
             )
         )
     return Layers(out)
