@@ -49,8 +49,8 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
-    dense = c.count("num_dense_layers", default=1)
-    return ["sparse" if i >= dense else "dense" for i in range(layers)]
+    dense = min(int(c.count("num_dense_layers", default=1)), layers)
+    return ["dense"] * dense + ["sparse"] * (layers - dense)
 
 
 LLAMA.like(

@@ -30,16 +30,11 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
     h, count = d.width(c), c.dim("num_experts", default=16384)
     keys = named(math.isqrt(count), "num_keys", "square root of num_experts, rounded down")
     active = (min(int(c.dim("num_experts_per_tok", default=64)), int(count)), int(count))
-
-    def rows() -> Module:
-        table = Embedding(count, h, component=None, kind="expert")
-        table.active = active
-        return table
-
     block.class_name = "DogeCDMoE"
     block.children["router_gate"] = Linear(h, keys * 2, bias=False, component=Component.ROUTER)
-    block.children["down_embed"] = rows()
-    block.children["up_embed"] = rows()
+    for name in ("down_embed", "up_embed"):
+        block.children[name] = table = Embedding(count, h, component=None, kind="expert")
+        table.active = active
     return block
 
 

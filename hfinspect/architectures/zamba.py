@@ -9,22 +9,13 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import spelled as s
-from ..layers.blocks import (
-    Heads,
-    activation,
-    depthwise,
-    gated_mlp,
-    grouped_attention,
-    layer_types,
-    rms_norms,
-    size,
-)
+from ..layers.blocks import activation, depthwise, gated_mlp, layer_types, rms_norms, size
 from ..layers.decoders import SEQUENCE_HEAD
 from ..layers.spelled import Spelled
 from ..trees.keeps import State
 from ..trees.modules import Layers, Linear, Module, Weight
 from .mamba import time_step_rank
-from .zamba2 import tied_to
+from .zamba2 import tied_to, wide, wide_attention
 
 
 def mixer(d: Spelled, c: ModelConfig) -> Module:
@@ -52,21 +43,12 @@ def mixer(d: Spelled, c: ModelConfig) -> Module:
 
 def shared_block(d: Spelled, c: ModelConfig) -> Module:
     h = d.width(c)
-    wide = c.dim("attention_hidden_size", default=2 * h)
-    query = d.heads(c)
-    heads = Heads(
-        query,
-        c.dim("num_key_value_heads", default=16),
-        c.dim("attention_head_dim", "head_dim", default=2 * h // query),
-    )
-    attention = grouped_attention("ZambaAttention", wide, heads)
-    attention.children["o_proj"] = Linear(query * heads.dim, h, bias=False, kind="output")
     inner = c.dim("intermediate_size", default=14848)
     return Module(
         "ZambaAttentionDecoderLayer",
-        self_attn=attention,
+        self_attn=wide_attention(d, c, 16),
         feed_forward=gated_mlp("ZambaMLP", h, inner, act=c.text("hidden_act", default="gelu")),
-        input_layernorm=d.norms(c, wide),
+        input_layernorm=d.norms(c, wide(d, c)),
         pre_ff_layernorm=d.norms(c, h),
     )
 

@@ -55,22 +55,26 @@ def adapters(c: ModelConfig, inputs: int, outputs: int, *, block: int, uses: int
     return ModuleList(adapter if use % blocks == block else other for use in range(uses))
 
 
-def _wide(d: Spelled, c: ModelConfig) -> Dim:
+def wide(d: Spelled, c: ModelConfig) -> Dim:
     """Hidden state and embedding side by side; a saved config lists it."""
     return c.dim("attention_hidden_size", default=2 * d.width(c))
 
 
-def attention(d: Spelled, c: ModelConfig, *, block: int, uses: int) -> Module:
-    wide = _wide(d, c)
+def wide_attention(d: Spelled, c: ModelConfig, kv: int) -> Module:
+    """Attention over both, put out at the hidden state's width; ``kv`` key heads by default."""
     query = d.heads(c)
-    kv = c.dim("num_key_value_heads", default=query)
     dim = c.dim("attention_head_dim", "head_dim", default=2 * d.width(c) // query)
-    heads = Heads(query, kv, dim)
-    module = grouped_attention("Zamba2Attention", wide, heads)
-    module.children["o_proj"] = Linear(query * heads.dim, d.width(c), bias=False, kind="output")
+    heads = Heads(query, c.dim("num_key_value_heads", default=kv), dim)
+    module = grouped_attention(f"{d.name}Attention", wide(d, c), heads)
+    module.children["o_proj"] = Linear(query * dim, d.width(c), bias=False, kind="output")
+    return module
+
+
+def attention(d: Spelled, c: ModelConfig, *, block: int, uses: int) -> Module:
+    module = wide_attention(d, c, d.heads(c))
     if c.flag("use_shared_attention_adapter", default=False):
         for name in ("q", "k", "v"):
-            slots = adapters(c, wide, wide, block=block, uses=uses)
+            slots = adapters(c, wide(d, c), wide(d, c), block=block, uses=uses)
             module.children[f"linear_{name}_adapter_list"] = slots
     return module
 
@@ -90,7 +94,7 @@ def shared_transformer(d: Spelled, c: ModelConfig, *, block: int, uses: int) -> 
             gate_up_proj_adapter_list=adapters(c, h, 2 * inner, block=block, uses=uses),
             component=Component.MLP,
         ),
-        input_layernorm=d.norms(c, _wide(d, c)),
+        input_layernorm=d.norms(c, wide(d, c)),
         pre_ff_layernorm=d.norms(c, h),
     )
 
