@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import layer_types
 from ..layers.decoders import Decoder, gated_of, pre_norm
 from ..layers.experts import experts, router
@@ -37,22 +36,14 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-def _dense(d: Decoder, c: ModelConfig) -> Module:
-    return gated_of(d, c, c.dim("prefix_dense_intermediate_size", default=d.inner(c)))
-
-
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     block = pre_norm(d, c, "dense" if kind == "dense" else "sparse")
     del block.children["post_attention_layernorm"]
     return block
 
 
-def _first(c: ModelConfig) -> Dim:
-    return c.count("first_k_dense_replace", default=0)
-
-
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
-    first = _first(c)
+    first = c.count("first_k_dense_replace", default=0)
     return layer_types(
         c, layers, lambda i: "dense" if i < first else "sparse", key="mlp_layer_types"
     )
@@ -60,7 +51,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
 
 def _windows(c: ModelConfig) -> Windows:
     """The dense layers at the beginning have a rhythm of their own."""
-    first = int(_first(c))
+    first = int(c.count("first_k_dense_replace", default=0))
     prefix = int(c.dim("prefix_dense_sliding_window_pattern", default=1))
     step = int(c.dim("sliding_window_pattern", default=4))
 
@@ -73,6 +64,6 @@ def _windows(c: ModelConfig) -> Windows:
 LLAMA.like(
     "Cohere2Moe", vocab_size=256000, hidden_size=8192, intermediate_size=22528,
     num_hidden_layers=40, num_attention_heads=64, head_dim=128, tie_word_embeddings=True,
-    mlp_bias=None, endings=(), norm=_norm, moe=_moe, mlp=_dense, kinds=_kinds, layer=_layer,
-    windows=_windows,
+    mlp_bias=None, endings=(), norm=_norm, moe=_moe, kinds=_kinds, layer=_layer, windows=_windows,
+    mlp=lambda d, c: gated_of(d, c, c.dim("prefix_dense_intermediate_size", default=d.inner(c))),
 ).register("cohere2_moe")  # fmt: skip

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import named
-from ..layers.blocks import layer_types
+from ..layers.blocks import depthwise, layer_types
 from ..layers.decoders import Decoder
 from ..trees.keeps import State
-from ..trees.modules import Conv, Linear, Module, RMSNorm, Weight
+from ..trees.modules import Linear, Module, RMSNorm, Weight
 from .llama import LLAMA
 
 
@@ -36,25 +36,24 @@ def delta_net(d: Decoder, c: ModelConfig) -> Module:
         named(max(min(third, int(convolved) - i * third), 0), "third", "a third of the channels")
         for i in range(3)
     ]
-    first, second, last = (
-        Conv(size, size, kernel, dims=1, groups=size, bias=False, component=None) if size else None
-        for size in sizes
-    )
     return Module(
         "OlmoHybridGatedDeltaNet",
-        q_proj=Linear(h, key, bias=False, kind="query"),
-        k_proj=Linear(h, key, bias=False, kind="key"),
-        v_proj=Linear(h, value, bias=False, kind="value"),
-        a_proj=Linear(h, heads, bias=False),
-        b_proj=Linear(h, heads, bias=False),
-        g_proj=Linear(h, value, bias=False, kind="gate"),
-        o_proj=Linear(value, h, bias=False, kind="output"),
-        q_conv1d=first,
-        k_conv1d=second,
-        v_conv1d=last,
-        A_log=Weight(heads),
-        dt_bias=Weight(heads),
-        o_norm=RMSNorm(value_dim, eps=1e-5, class_name="OlmoHybridRMSNormGated"),
+        {
+            "q_proj": Linear(h, key, bias=False, kind="query"),
+            "k_proj": Linear(h, key, bias=False, kind="key"),
+            "v_proj": Linear(h, value, bias=False, kind="value"),
+            "a_proj": Linear(h, heads, bias=False),
+            "b_proj": Linear(h, heads, bias=False),
+            "g_proj": Linear(h, value, bias=False, kind="gate"),
+            "o_proj": Linear(value, h, bias=False, kind="output"),
+            **{
+                f"{name}_conv1d": depthwise(size, kernel) if size else None
+                for name, size in zip("qkv", sizes, strict=True)
+            },
+            "A_log": Weight(heads),
+            "dt_bias": Weight(heads),
+            "o_norm": RMSNorm(value_dim, eps=1e-5, class_name="OlmoHybridRMSNormGated"),
+        },
         component=Component.SSM,
         keeps=(State("recurrent", (value, key_dim), "F32"),),
     )
