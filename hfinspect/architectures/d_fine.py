@@ -299,7 +299,7 @@ def object_detection(name: str, c: ModelConfig) -> Module:
     """Labels and edges after every layer, which the decoder holds and the top as well, tied unless
     the config says otherwise."""
     d, (count, last) = _d(c), _last(c)
-    if last < 0:
+    if not 0 <= last < count:
         raise c.error("eval_idx", c.raw("eval_idx"), "the index of a layer")
     scale = c.number("layer_scale", default=1.0)
     if not 0 < scale <= MAX_RATIO:

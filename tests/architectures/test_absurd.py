@@ -95,3 +95,11 @@ def test_a_patch_of_one_pixel_has_no_plan_of_steps() -> None:
     config = {"model_type": "inkling_vision", "patch_size": 1, "temporal_patch_size": 1}
     with pytest.raises(ConfigError, match="patch_size"):
         predict(config)
+
+
+@pytest.mark.parametrize("model_type", ["d_fine", "deimv2"])
+@pytest.mark.parametrize("index", [2, -3])
+def test_boxes_count_after_a_layer_that_there_is(model_type: str, index: int) -> None:
+    config = {"model_type": model_type, "decoder_layers": 2, "eval_idx": index}
+    with pytest.raises(ConfigError, match="eval_idx"):
+        predict(config)
