@@ -29,14 +29,11 @@ _NAME = "DeformableDetr"
 
 def layer(c: ModelConfig, *, decoder: bool) -> Module:
     d, side = width(c), "decoder" if decoder else "encoder"
+    name, inner = f"{_NAME}{side.capitalize()}Layer", c.dim(f"{side}_ffn_dim", default=1024)
     deformed = deformable_attention(c, _NAME, int(decoder))
-    return detector_layer(
-        f"{_NAME}{side.capitalize()}Layer",
-        d,
-        c.dim(f"{side}_ffn_dim", default=1024),
-        clip_attention(f"{_NAME}SelfAttention", d) if decoder else deformed,
-        deformed if decoder else None,
-    )
+    if not decoder:
+        return detector_layer(name, d, inner, deformed)
+    return detector_layer(name, d, inner, clip_attention(f"{_NAME}SelfAttention", d), deformed)
 
 
 def _stages(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:

@@ -89,19 +89,15 @@ def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
 
 def layer(c: ModelConfig, *, decoder: bool) -> Module:
     d, side = width(c), "decoder" if decoder else "encoder"
-    return detector_layer(
-        f"Detr{side.capitalize()}Layer",
-        d,
-        c.dim(f"{side}_ffn_dim", default=2048),
-        clip_attention("DetrSelfAttention", d),
-        clip_attention("DetrCrossAttention", d) if decoder else None,
-        act=activation(c.text("activation_function", default="relu")),
-    )
+    inner = c.dim(f"{side}_ffn_dim", default=2048)
+    act = activation(c.text("activation_function", default="relu"))
+    own, cross = (clip_attention(f"Detr{kind}Attention", d) for kind in ("Self", "Cross"))
+    name = f"Detr{side.capitalize()}Layer"
+    return detector_layer(name, d, inner, own, cross if decoder else None, act=act)
 
 
 def model(c: ModelConfig) -> Module:
-    d = width(c)
-    network, sizes = backbone(c)
+    d, (network, sizes) = width(c), backbone(c)
     deep = c.count("encoder_layers", "num_hidden_layers", default=6)
     return Module(
         "DetrModel",

@@ -70,13 +70,12 @@ def vit(c: ModelConfig) -> Module:
         gamma_2=Weight(h, kind="layer_scale"),
     )
     layers = Layers.of(c.count("num_hidden_layers", default=12), layer)
+    placed = c.flag("use_absolute_position_embeddings", default=True)
     return Module(
         f"{name}Backbone",
         embeddings=Module(
             f"{name}Embeddings",
-            position_embeddings=places
-            if c.flag("use_absolute_position_embeddings", default=True)
-            else None,
+            position_embeddings=places if placed else None,
             projection=patch_conv(c.dim("num_channels", default=3), h, patch),
             component=Component.EMBEDDING,
         ),
@@ -280,11 +279,8 @@ def segmentation(c: ModelConfig) -> Module:
         dwconv=Conv(d, d, 3, groups=d),
         pwconv1=Linear(d, d, component=Component.CONV),
     )
-    queries = Module(
-        f"{_RF}SegmentationMLPBlock",
-        norm_in=LayerNorm(d),
-        layers=Sequential(Linear(d, inner), act, Linear(inner, d), component=_HEAD),
-    )
+    layers = Sequential(Linear(d, inner), act, Linear(inner, d), component=_HEAD)
+    queries = Module(f"{_RF}SegmentationMLPBlock", norm_in=LayerNorm(d), layers=layers)
     head = Module(
         "Module",
         blocks=Layers.of(c.count("decoder_layers", default=3), block),

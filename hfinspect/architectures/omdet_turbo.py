@@ -71,22 +71,18 @@ def encoder(c: ModelConfig) -> Module:
     layers = Layers.of(c.count("encoder_layers", default=1), layer)
     attended = Module(f"{_NAME}Encoder", layers=layers)
     projected = c.dims("encoder_projection_indices", default=(2,), minimum=0)
-    between = c.text("conv_norm_activation", default="gelu")
-    return Module(
-        f"{_NAME}HybridEncoder",
-        {
-            "channel_projection_layers": ModuleList(
-                rt_detr.projection(size, e, 1) for size in _maps(c)
-            ),
-            "encoder": ModuleList([attended] * len(projected)),
-            **rt_detr.mixed(
-                len(_maps(c)) - 1,
-                lateral=conv_norm(_NAME, e, e, 1, between),
-                fused=rt_detr.fusion_block(_NAME, c, e, c.text("csp_activation", default="silu")),
-                smaller=conv_norm(_NAME, e, e, 3, between),
-            ),
-        },
+    maps, between = _maps(c), c.text("conv_norm_activation", default="gelu")
+    mixing = rt_detr.mixed(
+        len(maps) - 1,
+        lateral=conv_norm(_NAME, e, e, 1, between),
+        fused=rt_detr.fusion_block(_NAME, c, e, c.text("csp_activation", default="silu")),
+        smaller=conv_norm(_NAME, e, e, 3, between),
     )
+    parts = {
+        "channel_projection_layers": ModuleList(rt_detr.projection(w, e, 1) for w in maps),
+        "encoder": ModuleList([attended] * len(projected)),
+    }
+    return Module(f"{_NAME}HybridEncoder", {**parts, **mixing})
 
 
 def decoder_layer(c: ModelConfig) -> Module:
@@ -115,7 +111,8 @@ _boxes = partial(predictor, _NAME, ending="MLP")
 
 def decoder(c: ModelConfig) -> Module:
     d, classes = _d(c), c.dim("class_embed_dim", default=512)
-    task = c.dim("task_encoder_hidden_dim", default=1024)
+    task, names = c.dim("task_encoder_hidden_dim", default=1024), ("linear1", "linear2")
+    inner = Linear(classes, d, component=Component.PROJECTOR)
     count = c.count("decoder_num_layers", default=6)
     learned = c.flag("learn_initial_query", default=False)
     queries = c.dim("num_queries", default=900)
@@ -126,14 +123,10 @@ def decoder(c: ModelConfig) -> Module:
         channel_projection_layers=ModuleList(rt_detr.projection(size, d, 1) for size in widths),
         task_encoder=Module(
             f"{_NAME}TaskEncoder",
-            mlp=two_layer_mlp(
-                f"{_NAME}MLPWithDropout", classes, task, names=("linear1", "linear2")
-            ),
+            mlp=two_layer_mlp(f"{_NAME}MLPWithDropout", classes, task, names=names),
             res1=Module(f"{_NAME}ResidualLayer", norm1=norm(c, classes)),
         ),
-        task_project=Linear(classes, d, component=Component.PROJECTOR)
-        if int(classes) != int(d)
-        else None,
+        task_project=inner if int(classes) != int(d) else None,
         layers=Layers.of(count, decoder_layer(c)),
         tgt_embed=Embedding(queries, d, kind="detection_token") if learned else None,
         query_position_head=_boxes((4, 2 * d, d)),

@@ -86,11 +86,8 @@ def task_layer(c: ModelConfig) -> Module:
 def decoder(c: ModelConfig) -> Module:
     d, seen = _hidden(c), c.dim("conv_dim", default=256)
     part = f"{_NAME}TransformerDecoder"
-    reading = Module(
-        f"{part}QueryTransformerDecoder",
-        layers=Layers.of(c.count("query_dec_layers", default=2), task_layer(c)),
-        norm=norm(c, d),
-    )
+    tasks = Layers.of(c.count("query_dec_layers", default=2), task_layer(c))
+    reading = Module(f"{part}QueryTransformerDecoder", layers=tasks, norm=norm(c, d))
     deep = c.count("decoder_layers", "num_hidden_layers", default=10, minimum=1)
     return Module(
         part,

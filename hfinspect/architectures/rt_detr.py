@@ -114,15 +114,10 @@ def decoder_layer(name: str, c: ModelConfig, *, second: bool) -> Module:
     c.divided(d, heads, "d_model", "decoder_attention_heads")
     levels = c.dim("decoder_n_levels" if second else "num_feature_levels", default=3)
     per_head = levels * c.dim("decoder_n_points", default=4)
-    scale = Buffer(per_head) if second else None
-    return detector_layer(
-        f"{name}DecoderLayer",
-        d,
-        c.dim("decoder_ffn_dim", default=1024),
-        clip_attention(f"{name}SelfAttention", d),
-        sampling_attention(name, d, heads * per_head, n_points_scale=scale),
-        eps=eps(c),
-    )
+    scale, inner = Buffer(per_head) if second else None, c.dim("decoder_ffn_dim", default=1024)
+    own = clip_attention(f"{name}SelfAttention", d)
+    cross = sampling_attention(name, d, heads * per_head, n_points_scale=scale)
+    return detector_layer(f"{name}DecoderLayer", d, inner, own, cross, eps=eps(c))
 
 
 def _projections(c: ModelConfig, d: Dim) -> ModuleList:
@@ -137,9 +132,8 @@ def _projections(c: ModelConfig, d: Dim) -> ModuleList:
 
 
 def projection(inputs: Dim, outputs: Dim, kernel: int) -> Module:
-    return Sequential(
-        Conv(inputs, outputs, kernel, bias=False, component=Component.PROJECTOR), BatchNorm(outputs)
-    )
+    made = Conv(inputs, outputs, kernel, bias=False, component=Component.PROJECTOR)
+    return Sequential(made, BatchNorm(outputs))
 
 
 def model(name: str, c: ModelConfig, *, second: bool) -> Module:
@@ -147,13 +141,12 @@ def model(name: str, c: ModelConfig, *, second: bool) -> Module:
     network, sizes = seen(name, c, BACKBONE)
     layers = Layers.of(c.count("decoder_layers", default=6), layer)
     places = predictor(name, (4, 2 * d, d))
+    maps = ModuleList(projection(size, width_inside(c), 1) for size in sizes)
     return Module(
         f"{name}Model",
         {
             "backbone": network,
-            "encoder_input_proj": ModuleList(
-                projection(size, width_inside(c), 1) for size in sizes
-            ),
+            "encoder_input_proj": maps,
             "encoder": hybrid_encoder(name, c),
             **guesses(c, predictor(name, (d, d, d, 4))),
             "decoder_input_proj": _projections(c, d),

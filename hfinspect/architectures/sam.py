@@ -70,12 +70,11 @@ def vision_encoder(c: ModelConfig) -> Module:
     count = int(c.count("num_hidden_layers", default=12))
     rows, columns = image[0] // patch[0], image[1] // patch[1]
     positions = Weight(1, rows, columns, h, component=Component.EMBEDDING, kind="position")
+    patches = patch_conv(c.dim("num_channels", default=3), h, patch)
     return Module(
         "SamVisionEncoder",
         pos_embed=positions if c.flag("use_abs_pos", default=True) else None,
-        patch_embed=Module(
-            "SamPatchEmbeddings", projection=patch_conv(c.dim("num_channels", default=3), h, patch)
-        ),
+        patch_embed=Module("SamPatchEmbeddings", projection=patches),
         layers=Layers(kinds[windowed and i not in everywhere] for i in range(count)),
         neck=Module(
             "SamVisionNeck",
