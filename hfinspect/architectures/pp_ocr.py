@@ -24,6 +24,7 @@ from ..trees.modules import (
     Activation,
     BatchNorm,
     Conv,
+    Dropout,
     LayerNorm,
     Layers,
     Linear,
@@ -31,6 +32,7 @@ from ..trees.modules import (
     ModuleList,
 )
 from .hgnet_v2 import per_stage
+from .pp_lcnet import TYPES as LCNETS
 from .pp_lcnet import stages
 
 _HEAD = Component.HEAD
@@ -155,22 +157,21 @@ def _intraclass(o: Ocr, c: ModelConfig, width: Dim) -> Module:
 
 def large_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
     """Every stage at one width, a quarter of it down and up again, in windows of nine."""
-    d, found, bias = c.dim("neck_out_channels", default=o.width), section(o, c), "V6" in o.name
+    d, bias = c.dim("neck_out_channels", default=o.width), "V6" in o.name
+    found = section(o, c).of_type("hgnet_v2", "pp_lcnet_v4")
     if found.kind == "pp_lcnet_v4":  # computed by the config class, unless config.json has them
         computed = tuple(blocks[-1][2] for blocks in stages(found, "PPLCNetV4"))
         seen = found.dims("stage_out_channels", default=computed)
-    elif found.kind == "hgnet_v2":
-        seen = per_stage(found)["stage_out_channels"]
     else:
-        raise c.error("backbone_config.model_type", found.kind, "hgnet_v2 or pp_lcnet_v4")
+        seen = per_stage(found)["stage_out_channels"]
     quarter, count = d // 4, c.count("intraclass_block_number", default=4)
-    side = [Conv(quarter, quarter, 9, bias=bias)] * len(seen)
+    wide, side = (Conv(inputs, quarter, 9, bias=bias) for inputs in (d, quarter))
+    smaller = Conv(quarter, quarter, 3, stride=2, bias=False)
     parts = {
         "input_channel_adjustment_convolution": [Conv(w, d, 1, bias=False) for w in seen],
-        "input_feature_projection_convolution": [Conv(d, quarter, 9, bias=bias)] * len(seen),
-        "path_aggregation_head_convolution": [Conv(quarter, quarter, 3, stride=2, bias=False)]
-        * (len(seen) - 1),
-        "path_aggregation_lateral_convolution": side,
+        "input_feature_projection_convolution": [wide] * len(seen),
+        "path_aggregation_head_convolution": [smaller] * (len(seen) - 1),
+        "path_aggregation_lateral_convolution": [side] * len(seen),
         "intraclass_blocks": [_intraclass(o, c, quarter)] * int(count) if count else [],
     }
     lists = {name: ModuleList(members) for name, members in parts.items()}
@@ -178,20 +179,13 @@ def large_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
 
 
 def _normed(o: Ocr, convolution: Module, width: Dim, act: str | None = "relu") -> Module:
-    return Module(
-        f"{o.name}ConvBatchnormLayer",
-        convolution=convolution,
-        norm=BatchNorm(width),
-        act_fn=rectifier(act),
-    )
+    parts = {"convolution": convolution, "norm": BatchNorm(width), "act_fn": rectifier(act)}
+    return Module(f"{o.name}ConvBatchnormLayer", {**parts})
 
 
 def map_head(o: Ocr, c: ModelConfig) -> Module:
     """Four times as large as the maps, one channel."""
-    d, kernels = (
-        c.dim("neck_out_channels", default=o.width),
-        c.dims("kernel_list", default=(3, 2, 2)),
-    )
+    kernels = c.dims("kernel_list", default=(3, 2, 2))
     if len(kernels) < 3:
         raise c.error("kernel_list", c.raw("kernel_list"), "three kernels")
     d, to = c.dim("neck_out_channels", default=o.width), partial(Conv, component=_HEAD)
@@ -212,15 +206,16 @@ def refined_head(o: Ocr, c: ModelConfig) -> Module:
     drawn = map_head(o, c)
     drawn.class_name = f"{o.name}SegmentationHead"
     wide = Conv(quarter + 1, quarter, 3, bias=False, component=_HEAD)
+    refined = Module(
+        f"{o.name}LocalModule",
+        convolution_backbone=_normed(o, wide, quarter, c.text("hidden_act", default="relu")),
+        convolution_final=Conv(quarter, 1, 1, component=_HEAD),
+    )
     return Module(
         f"{o.name}Head",
         binarize_head=drawn,
         upsample_convolution=Activation("Upsample"),
-        local_refinement_module=Module(
-            f"{o.name}LocalModule",
-            convolution_backbone=_normed(o, wide, quarter, c.text("hidden_act", default="relu")),
-            convolution_final=Conv(quarter, 1, 1, component=_HEAD),
-        ),
+        local_refinement_module=refined,
         component=_HEAD,
     )
 
@@ -236,25 +231,25 @@ def layer(o: Ocr, c: ModelConfig) -> Module:
     inner = scaled(c, d, "mlp_ratio", default=2.0)
     c.divided(d, c.dim("num_attention_heads", default=8), "hidden_size", "num_attention_heads")
     bias, act = c.flag("qkv_bias", default=True), c.text("hidden_act", default="silu")
+    mlp = two_layer_mlp(f"{o.name}MLP", d, inner, act=act, act_name="activation")
+    mlp.children["drop"] = Dropout(0.0)
     return Module(
         f"{o.name}Block",
         self_attn=fused_attention(f"{o.name}Attention", d, bias=bias, out="projection"),
         layer_norm1=LayerNorm(d, eps=eps),
-        mlp=two_layer_mlp(f"{o.name}MLP", d, inner, act=act, act_name="activation"),
+        mlp=mlp,
         layer_norm2=LayerNorm(d, eps=eps),
     )
 
 
 def _last(o: Ocr, c: ModelConfig) -> Dim:
     """The width of the backbone's last stage."""
-    found = section(o, c)
-    if found.kind == "pp_lcnet_v3" and o.name == "PPOCRV5MobileRec":
-        return divisible(found, stages(found, "PPLCNetV3")[-1][-1][2])
-    if found.kind == "pp_lcnet_v4" and "V6" in o.name:
-        return stages(found, "PPLCNetV4")[-1][-1][2]
-    if found.kind == "hgnet_v2" and o.name == "PPOCRV5ServerRec":
+    kind = str(o.section["model_type"])
+    found = section(o, c).of_type(kind)
+    if kind == "hgnet_v2":
         return per_stage(found)["stage_out_channels"][-1]
-    raise c.error("backbone_config.model_type", found.kind, str(o.section["model_type"]))
+    last = stages(found, LCNETS[kind])[-1][-1][2]
+    return divisible(found, last) if kind == "pp_lcnet_v3" else last
 
 
 def encoder(o: Ocr, c: ModelConfig, *, at: Component = Component.CONV) -> Module:
@@ -320,23 +315,19 @@ def whole(o: Ocr, c: ModelConfig) -> Module:
 
 
 _V4 = {"model_type": "pp_lcnet_v4"}
-_DETECTION = "ObjectDetection"
+_DET = "ObjectDetection"
 for model_type, ocr in {
-    "pp_ocrv5_mobile_det": Ocr("PPOCRV5MobileDet", _LCNET, map_head, _DETECTION, mobile_neck),
-    "pp_ocrv6_small_det": Ocr("PPOCRV6SmallDet", _V4, map_head, _DETECTION, small_neck),
-    "pp_ocrv5_server_det": Ocr(
-        "PPOCRV5ServerDet", _HGNET, refined_head, _DETECTION, large_neck, 256
-    ),
-    "pp_ocrv6_medium_det": Ocr("PPOCRV6MediumDet", _V4, map_head, _DETECTION, large_neck, 256),
+    "pp_ocrv5_mobile_det": Ocr("PPOCRV5MobileDet", _LCNET, map_head, _DET, mobile_neck),
+    "pp_ocrv6_small_det": Ocr("PPOCRV6SmallDet", _V4, map_head, _DET, small_neck),
+    "pp_ocrv5_server_det": Ocr("PPOCRV5ServerDet", _HGNET, refined_head, _DET, large_neck, 256),
+    "pp_ocrv6_medium_det": Ocr("PPOCRV6MediumDet", _V4, map_head, _DET, large_neck, 256),
     "pp_ocrv5_mobile_rec": Ocr("PPOCRV5MobileRec", _LCNET, line_head),
     "pp_ocrv5_server_rec": Ocr("PPOCRV5ServerRec", _READING, line_head),
     "pp_ocrv6_small_rec": Ocr("PPOCRV6SmallRec", _V4, line_head, characters=18714, kernel=(1, 7)),
     "pp_ocrv6_tiny_rec": Ocr("PPOCRV6TinyRec", _V4, tiny_head, characters=6625),
 }.items():
-    classes = {
-        f"{ocr.name}For{ocr.task}": partial(whole, ocr),
-        f"{ocr.name}Model": partial(model, ocr),
-    }
+    parts = {f"For{ocr.task}": whole, "Model": model}
+    classes = {f"{ocr.name}{ending}": partial(build, ocr) for ending, build in parts.items()}
     if ocr.head is line_head:
         classes[f"{ocr.name}EncoderWithSVTR"] = partial(encoder, ocr)
     register(model_type, classes, base=f"{ocr.name}Model", base_prefix="model", category="vision")
