@@ -51,7 +51,7 @@ def vision_layer(c: ModelConfig, h: Dim, *, windowed: bool) -> Module:
     look = fused_attention("SamVisionSdpaAttention", h, bias=bias)
     if c.flag("use_rel_pos", default=True):
         offsets = Weight(2 * side - 1, h // heads, kind="relative_position")
-        look.children |= {"rel_pos_h": offsets, "rel_pos_w": offsets}
+        look.children = {"rel_pos_h": offsets, "rel_pos_w": offsets, **look.children}
     return Module(
         "SamVisionLayer",
         layer_norm1=LayerNorm(h, eps=eps),

@@ -11,7 +11,7 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, fused_attention
 from ..layers.vision import bounded, pair, patch_conv, scaled
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import (
@@ -58,15 +58,12 @@ def block(c: ModelConfig, inputs: Dim, outputs: Dim) -> Module:
     inner = scaled(c, outputs, "mlp_ratio", default=4.0)
     act = c.text("hidden_act", default="gelu")
     shortcut = Linear(inputs, outputs, component=Component.PROJECTOR)
+    look = fused_attention("Sam2MultiScaleAttention", outputs)
+    look.children["qkv"] = Linear(inputs, outputs * 3, kind="qkv")
     return Module(
         "Sam2MultiScaleBlock",
         layer_norm1=LayerNorm(inputs, eps=eps),
-        attn=Module(
-            "Sam2MultiScaleAttention",
-            qkv=Linear(inputs, outputs * 3, kind="qkv"),
-            proj=Linear(outputs, outputs, kind="output"),
-            component=Component.ATTENTION,
-        ),
+        attn=look,
         layer_norm2=LayerNorm(outputs, eps=eps),
         mlp=forward((outputs, inner, outputs), act=act),
         proj=shortcut if int(inputs) != int(outputs) else None,
@@ -90,9 +87,9 @@ def hiera(c: ModelConfig) -> Module:
         grid *= 1 if isinstance(c.raw("window_positional_embedding_background_size"), list) else 2
     blocks: list[Module] = []
     for stage, depth in enumerate(bounded(c, "blocks_per_stage", depths)):
-        entry = block(c, widths[max(stage - 1, 0)], widths[stage])
-        rest = block(c, widths[stage], widths[stage])
-        blocks += [entry, *[rest] * (int(depth) - 1)] if depth else []
+        before, width = widths[max(stage - 1, 0)], widths[stage]
+        rest = [block(c, width, width)] * (int(depth) - 1)
+        blocks += [block(c, before, width), *rest] if depth else []
     patch = pair(c, "patch_kernel_size", default=7)
     listed = c.raw("patch_kernel_size")
     if isinstance(listed, list) and len(listed) != 2:  # torch would make a filter of one axis

@@ -13,7 +13,7 @@ from ..core.dims import Dim
 from ..layers.backbones import backbone_section
 from ..layers.composing import Part, composed
 from ..layers.convolutions import conv_layer
-from ..trees.catalog import auto_class, register, register_part
+from ..trees.catalog import Builder, auto_class, register, register_part
 from ..trees.modules import Activation, Conv, Linear, Module, ModuleList, Weight
 from . import sam
 from .pp_lcnet import TYPES as LCNETS
@@ -140,17 +140,11 @@ for model_type, name, picture, sizes in (
 ):
     head = partial(tags, name, *sizes)
     parts: dict[str, Part] = {"backbone": picture, "head": head}
-    register(
-        model_type,
-        composed(
-            {
-                f"{name}ForTableRecognition": parts,
-                f"{name}Backbone": picture,
-                f"{name}SLAHead": head,
-            },
-            part="vision",
-        ),
-        base=f"{name}Backbone",
-        category="vision",
-    )
+    forms: dict[str, Builder | dict[str, Part]] = {
+        "ForTableRecognition": parts,
+        "Backbone": picture,
+        "SLAHead": head,
+    }
+    classes = composed({f"{name}{ending}": form for ending, form in forms.items()}, part="vision")
+    register(model_type, classes, base=f"{name}Backbone", category="vision")
 register_part("slanext_vision", "SLANeXtVisionEncoder", vision_encoder, "vision")
