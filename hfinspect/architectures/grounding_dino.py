@@ -132,7 +132,8 @@ def decoder(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Module:
     """``inside`` a class with heads, where what the encoder's output goes through is not one;
-    ``proposes`` where that is built whatever ``two_stage`` says."""
+    ``proposes`` where that is built whatever ``two_stage`` says, and each scale whatever the
+    levels."""
     d, first = width(c), c.flag("two_stage", default=True)
     two = first or proposes
     network, sizes = backbone(c)
@@ -146,7 +147,7 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
     return Module(
         f"{_NAME}Model",
         backbone=network,
-        input_proj_vision=projections(c, sizes, d, Component.PROJECTOR),
+        input_proj_vision=projections(c, sizes, d, Component.PROJECTOR, alone=not proposes),
         text_backbone=words,
         text_projection=Linear(wide, d, component=Component.PROJECTOR),
         query_position_embeddings=Embedding(queries, d, kind="position") if asked else None,

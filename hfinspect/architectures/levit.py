@@ -15,8 +15,9 @@ from ..trees.catalog import Builder, register
 from ..trees.modules import Activation, BatchNorm, Conv, Layers, Linear, Module, ModuleList, Weight
 
 _STAGES = 3
-#: What the config class says of the attention between stages: ratios of its values and its MLP.
-_RATIO_BETWEEN, _MLP_BETWEEN = 4, 2
+#: What the config class says of the attention between stages: ratios of its values and its MLP, and
+#: how many patches become one.
+_BETWEEN = (4, 2, 2)
 
 
 def _sizes(c: ModelConfig) -> tuple[Dim, ...]:
@@ -80,14 +81,31 @@ def _attention(width: Dim, key: Dim, heads: Dim, ratio: Dim, side: Dim) -> Modul
     return Module("LevitResidualLayer", module=inner)
 
 
-def _between(width: Dim, after: Dim, key: Dim, heads: Dim, side: Dim) -> Module:
-    values = _RATIO_BETWEEN * key * heads
+def _between(width: Dim, after: Dim, key: Dim, heads: Dim, ratio: Dim, side: Dim) -> Module:
+    values = ratio * key * heads
     return _attending(
         "Subsample", heads, side, values, after,
         keys_values=_normed(width, values + key * heads, "key_value"),
         queries_subsample=Activation("LevitSubsample"),
         queries=_normed(width, key * heads, "query"),
     )  # fmt: skip
+
+
+def _downs(c: ModelConfig, sizes: tuple[Dim, ...], first: Dim) -> list[tuple[Dim, ...]]:
+    """Of the attention after each stage: widths of a key, heads, ratios of the values and of the
+    MLP, and its stride; empty where there is none. A saved config has them."""
+    if not c.says("down_ops"):
+        return [(first, width // first, *map(Dim, _BETWEEN)) for width in sizes[: _STAGES - 1]]
+    rows = c.raw("down_ops")
+    if not isinstance(rows, list) or not all(isinstance(row, list) and row for row in rows):
+        raise c.error("down_ops", rows, "a list of lists")
+    found: list[tuple[Dim, ...]] = []
+    for kind, *numbers in rows:
+        named = ModelConfig({"down_ops": numbers}, c.path)
+        found.append(named.dims("down_ops", minimum=0) if kind == "Subsample" else ())
+        if len(found[-1]) not in (0, 5) or (kind == "Subsample" and 0 in (numbers[0], numbers[-1])):
+            raise c.error("down_ops", rows, "Subsample and five numbers")
+    return found
 
 
 def encoder(c: ModelConfig) -> Module:
@@ -102,21 +120,22 @@ def encoder(c: ModelConfig) -> Module:
     if not 1 <= len(depths) <= _STAGES:
         raise c.error("depths", c.raw("depths"), f"1 to {_STAGES} stages")
     for name, found in per_stage.items():
-        # Fewer than three stages end in an attention that leads to the next width.
-        count = min(len(depths) + 1, _STAGES) if name == "hidden_sizes" else len(depths)
-        if len(found) < count:
-            raise c.error(name, c.raw(name), f"{count} entries, one per stage")
-    first = per_stage["key_dim"][0]
+        if len(found) < len(depths):
+            raise c.error(name, c.raw(name), f"{len(depths)} entries, one per stage")
+    downs = [*_downs(c, sizes, per_stage["key_dim"][0]), *[()] * _STAGES]
     side = c.dim("image_size", default=224) // c.dim("patch_size", default=16)
     stages = []
     for i, depth in enumerate(depths):
         width, heads, key, ratio, wider = (found[i] for found in per_stage.values())
         block = [_attention(width, key, heads, ratio, side)]
         layers = (block + [_mlp(width, wider)] * bool(wider)) * int(depth)
-        if i < _STAGES - 1:
-            between = _between(width, sizes[i + 1], first, width // first, side)
-            layers += [between, _mlp(sizes[i + 1], _MLP_BETWEEN)]
-            side = (side - 1) // 2 + 1
+        if downs[i]:
+            if len(sizes) < i + 2:
+                raise c.error("hidden_sizes", c.raw("hidden_sizes"), "the width after each stage")
+            key, heads, ratio, inner, stride = downs[i]
+            layers += [_between(width, sizes[i + 1], key, heads, ratio, side)]
+            layers += [_mlp(sizes[i + 1], inner)] * bool(inner)
+            side = (side - 1) // stride + 1
         stages.append(Module("LevitStage", layers=ModuleList(layers)))
     return Module("LevitEncoder", stages=Layers(stages))
 

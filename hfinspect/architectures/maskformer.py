@@ -31,8 +31,10 @@ BACKBONE = {
 
 def _encoder(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
     section = c.section("backbone_config", default=BACKBONE).with_defaults(model_type="swin")
-    if section.model_type in ("swin", "maskformer-swin"):  # all its maps, whatever it lists
-        section = ModelConfig({**section.given, "model_type": "maskformer-swin"}, section.path)
+    if section.model_type == "swin":  # four maps, whatever it lists
+        four = {"out_features": [f"stage{i}" for i in range(1, 5)], "out_indices": None}
+        given = {**section.given, "model_type": "maskformer-swin", **four}
+        section = ModelConfig(given, section.path)
     return backbone(section, default_type="swin")
 
 

@@ -51,8 +51,9 @@ def _widths(c: ModelConfig, network: Module) -> tuple[Dim, ...]:
     norms = network.children.get("hidden_states_norms")
     if isinstance(norms, Module):  # Swin and ConvNeXt have one for each map
         found = [norm["weight"] for norm in norms.children.values() if isinstance(norm, Module)]
-        shapes = [weight.shape for weight in found if isinstance(weight, Parameter)]
-        return tuple(exact(shape[0]) for shape in shapes)
+        sizes = tuple(exact(w.shape[0]) for w in found if isinstance(w, Parameter))
+        # MaskFormer's Swin has one for each stage, whichever it hands on.
+        return staged(c, (*sizes[:1], *sizes)) if c.model_type == "maskformer-swin" else sizes
     if c.model_type in ("beit", "lw_detr_vit", "rf_detr_dinov2"):
         hidden = c.dim("hidden_size", default=768)
         stages = c.count("num_hidden_layers", default=12)

@@ -65,19 +65,21 @@ def group_normed(
 
 
 def projections(
-    c: ModelConfig, sizes: Sequence[Dim], d: Dim, component: Component = Component.CONV
-) -> ModuleList:
-    """Each scale at the model's width; scales that the backbone has not are made from its last."""
+    c: ModelConfig, sizes: Sequence[Dim], d: Dim, component: Component = Component.CONV,
+    *, alone: bool = True,
+) -> ModuleList:  # fmt: skip
+    """Each scale at the model's width; scales that the backbone has not are made from its last.
+    One level is the last scale ``alone``, where the class has that."""
 
     projection = partial(group_normed, d, bias=True, component=component)
     c.divided(d, GROUPS, "d_model", "d_model")
     wanted = int(levels(c))
     if not sizes:
         raise c.error("backbone_config", "no stages", "a backbone that hands on at least one")
-    if wanted == 1:
+    if wanted == 1 and alone:
         return ModuleList([projection(sizes[-1])])
     if wanted < len(sizes):
-        raise c.error("num_feature_levels", wanted, f"1, or at least {len(sizes)}")
+        raise c.error("num_feature_levels", wanted, f"at least {len(sizes)}")
     inputs = [sizes[-1], *[d] * (wanted - len(sizes))]
     smaller = [projection(size, 3) for size in inputs[: wanted - len(sizes)]]
     return ModuleList([*(projection(size) for size in sizes), *smaller])

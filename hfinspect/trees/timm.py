@@ -58,7 +58,10 @@ def arguments(name: str, config: ModelConfig) -> ModelConfig:
         found["num_classes"] = int(place.dim("num_classes", minimum=0))
     if about is not config and about.has("global_pool"):
         found["global_pool"] = about.text("global_pool")
-    return ModelConfig({**found, **given(name, config)})
+    found |= given(name, config)
+    if found["fixed_input_size"] and "img_size" not in found:
+        raise _refused(name, "input_size", None)  # the size is the class's, which no trace has
+    return ModelConfig(found)
 
 
 def given(name: str, config: ModelConfig) -> Mapping[str, Any]:
