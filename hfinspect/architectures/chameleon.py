@@ -35,9 +35,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     heads, block = d.heads(c), grouped(d, c)
     usual = d.width(c) // heads.query
     if heads.dim != usual:  # a head_dim is not read here
-        raise c.error(
-            "head_dim", int(heads.dim), f"{int(usual)}, hidden_size / num_attention_heads"
-        )
+        expected = f"{int(usual)}, hidden_size / num_attention_heads"
+        raise c.error("head_dim", int(heads.dim), expected)
     for name, count in (("q_norm", heads.query), ("k_norm", heads.kv)):
         block.children[name] = LayerNorm((count, heads.dim), class_name="ChameleonLayerNorm")
     return block
@@ -58,16 +57,10 @@ TEXT = LLAMA.like(
 
 def model(c: ModelConfig) -> Module:
     base = TEXT.model(c)
-    rotary = base.children.pop("rotary_emb")
-    base.children |= {"vqmodel": vq_model(c.section("vq_config")), "rotary_emb": rotary}
+    base.children["vqmodel"] = vq_model(c.section("vq_config"))
     return base
 
 
 register_part("chameleon_vqgan", "ChameleonVQVAE", vq_model, "vision")
-register_pair(
-    "chameleon",
-    "Chameleon",
-    causal_lm("ChameleonForConditionalGeneration", model),
-    model,
-    "multimodal",
-)
+_WHOLE = causal_lm("ChameleonForConditionalGeneration", model)
+register_pair("chameleon", "Chameleon", _WHOLE, model, "multimodal")

@@ -7,7 +7,7 @@ outputs of earlier layers too (DeepStack), and Granite's decoder.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.multimodal import register_worded
+from ..layers.multimodal import projector, register_worded
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
 from . import idefics3
@@ -15,17 +15,10 @@ from .llama import LLAMA
 
 _NAME = "GraniteDocling"
 _TEXT = LLAMA.like(
-    f"{_NAME}Text",
-    vocab_size=133800,
-    hidden_size=1024,
-    intermediate_size=2048,
-    num_hidden_layers=28,
-    num_attention_heads=16,
-    num_key_value_heads=4,
-    rms_norm_eps=1e-5,
-    tie_word_embeddings=True,
-    mlp_bias=False,
-)
+    f"{_NAME}Text", vocab_size=133800, hidden_size=1024, intermediate_size=2048,
+    num_hidden_layers=28, num_attention_heads=16, num_key_value_heads=4, rms_norm_eps=1e-5,
+    tie_word_embeddings=True, mlp_bias=False,
+)  # fmt: skip
 
 
 def _path(c: ModelConfig, h: Dim, out: Dim, factor: Dim) -> Module:
@@ -54,7 +47,7 @@ def vision_model(c: ModelConfig) -> Module:
     tower = idefics3.vision_model(_NAME, sized, width=768)
     tower.class_name = f"{_NAME}VisionModel"
     fine = c.flag("use_fine_route", default=True)
-    tower.children["connector"] = Module(
+    tower.children["connector"] = projector(
         f"{_NAME}Connector",
         ln_in=LayerNorm(h),
         coarse=_path(c, h, out, factor),
@@ -62,8 +55,6 @@ def vision_model(c: ModelConfig) -> Module:
         ln_mid=LayerNorm(out),
         mlp_fc2=Linear(out, out, bias=False),
         ln_out=LayerNorm(out),
-        component=Component.PROJECTOR,
-        part="projector",
     )
     return tower
 

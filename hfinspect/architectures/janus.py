@@ -9,7 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.multimodal import decoder, register_worded
+from ..layers.multimodal import decoder, projector, register_worded
 from ..layers.vqgan import codec, quantized
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import Embedding, Linear, Module, ModuleList, Parameter
@@ -17,13 +17,11 @@ from ..trees.modules import Embedding, Linear, Module, ModuleList, Parameter
 
 def _aligner(name: str, c: ModelConfig, width: Dim, depth: Dim) -> Module:
     out = c.dim("projection_dim", default=2048)
-    return Module(
+    return projector(
         f"{name}AlignerMLP",
         fc1=Linear(width, out),
         hidden_layers=ModuleList([Linear(out, out)] * max(int(depth) - 1, 0)),
         activation_fn=activation(c.text("hidden_act", default="gelu")),
-        component=Component.PROJECTOR,
-        part="projector",
     )
 
 
@@ -50,19 +48,13 @@ def _code_head(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig) -> Module:
     vision, vq = c.section("vision_config"), c.section("vq_config")
-    code = vq.dim("embed_dim", default=8)
+    code, codes = vq.dim("embed_dim", default=8), vq.dim("num_embeddings", default=16384)
+    width, depth = vision.dim("hidden_size", default=1024), vision.count("depth", default=2)
     parts: dict[str, Module | Parameter] = {
         "vision_model": auto_model(vision, default_type="janus_vision_model", part="vision"),
-        "aligner": _aligner(
-            "JanusVision",
-            vision,
-            vision.dim("hidden_size", default=1024),
-            vision.count("depth", default=2),
-        ),
+        "aligner": _aligner("JanusVision", vision, width, depth),
         "vqmodel": vq_model(vq),
-        "generation_embeddings": Embedding(
-            vq.dim("num_embeddings", default=16384), code, kind="codebook"
-        ),
+        "generation_embeddings": Embedding(codes, code, kind="codebook"),
         "generation_aligner": _aligner(
             "JanusVQVAE", vq, code, vq.count("num_hidden_layers", default=2)
         ),

@@ -7,24 +7,18 @@ have the names of LeRobot.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.multimodal import nested
 from ..trees.catalog import auto_model, register
 from ..trees.keeps import Unknown
 from ..trees.modules import Linear, Module, each_module
+from .paligemma import TEXT, VISION
 
 #: What PI0Config makes of absent sections.
 VLM = {
     "model_type": "paligemma",
-    "text_config": {
-        "model_type": "gemma", "hidden_size": 2048, "num_hidden_layers": 18,
-        "intermediate_size": 16384, "num_attention_heads": 8, "num_key_value_heads": 1,
-        "vocab_size": 257152,
-    },
+    "text_config": {"model_type": "gemma", **TEXT},
     "vision_config": {
-        "model_type": "siglip_vision_model", "intermediate_size": 4304, "hidden_size": 1152,
-        "patch_size": 14, "image_size": 224, "num_hidden_layers": 27, "num_attention_heads": 16,
-        "vision_use_head": False,
+        "model_type": "siglip_vision_model", **VISION, "intermediate_size": 4304,
     },
     "projection_dim": 2048,
 }  # fmt: skip
@@ -56,39 +50,26 @@ def model(c: ModelConfig) -> Module:
     return Module("PI0Model", dit=_acts(c), vlm=_sees(c))
 
 
-def _width(c: ModelConfig) -> Dim:
-    return nested(c, "dit_config", **EXPERT).dim("hidden_size", default=3072)
-
-
 def generation(c: ModelConfig) -> Module:
-    expert, h = _acts(c), _width(c)
-    words = expert["embed_tokens"]
+    expert, h = _acts(c), nested(c, "dit_config", **EXPERT).dim("hidden_size", default=3072)
+    words = expert.inside("embed_tokens")
     del expert.children["embed_tokens"]
-    assert isinstance(words, Module)
     words.component = Component.HEAD  # as files call it
     actions, states = c.dim("max_action_dim", default=32), c.dim("max_state_dim", default=32)
-
-    def joining(inputs: int, out: int, of: Component = Component.PROJECTOR) -> Module:
-        return Linear(inputs, out, component=of)
-
-    whole = Module("PaliGemma", model=_sees(c))
-    return Module(
-        "PI0ForConditionalGeneration",
-        action_out_proj=joining(h, actions),
-        action_in_proj=joining(actions, h),
-        action_time_mlp_in=joining(2 * h, h, Component.MLP),
-        action_time_mlp_out=joining(h, h, Component.MLP),
-        state_proj=joining(states, h),
-        paligemma_with_expert=Module(
-            "PaliGemmaWithExpert",
-            gemma_expert=Module("GemmaExpert", lm_head=words, model=expert),
-            paligemma=whole,
-        ),
+    matrices = {
+        "action_out_proj": Linear(h, actions, component=Component.PROJECTOR),
+        "action_in_proj": Linear(actions, h, component=Component.PROJECTOR),
+        "action_time_mlp_in": Linear(2 * h, h, component=Component.MLP),
+        "action_time_mlp_out": Linear(h, h, component=Component.MLP),
+        "state_proj": Linear(states, h, component=Component.PROJECTOR),
+    }
+    both = Module(
+        "PaliGemmaWithExpert",
+        gemma_expert=Module("GemmaExpert", lm_head=words, model=expert),
+        paligemma=Module("PaliGemma", model=_sees(c)),
     )
+    return Module("PI0ForConditionalGeneration", {**matrices, "paligemma_with_expert": both})
 
 
-register(
-    "pi0",
-    {"PI0ForConditionalGeneration": generation, "PI0Model": model},
-    category="multimodal",
-)
+_CLASSES = {"PI0ForConditionalGeneration": generation, "PI0Model": model}
+register("pi0", _CLASSES, category="multimodal")
