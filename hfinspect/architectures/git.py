@@ -6,10 +6,10 @@ output layer is its own. Video models add one learned vector per frame.
 
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
-from ..layers import encoders
 from ..layers.composing import with_defaults
-from ..layers.encoders import BASE
+from ..layers.encoders import BASE, encoder, hidden, unsegmented
 from ..layers.heads import causal_lm
+from ..layers.multimodal import projector
 from ..layers.vision import clip_tower
 from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Linear, Module, Sequential, Weight
@@ -26,14 +26,9 @@ def vision_model(c: ModelConfig) -> Module:
 
 
 def projection(c: ModelConfig, vision: ModelConfig) -> Module:
-    width, h = vision.dim("hidden_size", default=768), encoders.hidden(c)
+    width, h = vision.dim("hidden_size", default=768), hidden(c)
     norm = LayerNorm(h, eps=vision.number("layer_norm_eps", default=1e-5))
-    return Module(
-        "GitProjection",
-        visual_projection=Sequential(Linear(width, h), norm),
-        component=Component.PROJECTOR,
-        part="projector",
-    )
+    return projector("GitProjection", visual_projection=Sequential(Linear(width, h), norm))
 
 
 def frames(c: ModelConfig, vision: ModelConfig) -> Module:
@@ -47,9 +42,9 @@ def model(c: ModelConfig) -> Module:
     vision = c.section("vision_config")
     return Module(
         "GitModel",
-        embeddings=encoders.unsegmented(c, "Git"),
+        embeddings=unsegmented(c, "Git"),
         image_encoder=vision_model(vision),
-        encoder=encoders.encoder(c, "Git"),
+        encoder=encoder(c, "Git"),
         visual_projection=projection(c, vision),
         img_temporal_embedding=frames(c, vision),
     )
@@ -60,10 +55,6 @@ _CAUSAL = causal_lm(
     head="output",
 )  # fmt: skip
 
-register(
-    "git",
-    with_defaults(_DEFAULTS, {"GitForCausalLM": _CAUSAL, "GitModel": model}),
-    base_prefix="git",
-    category="multimodal",
-)
+_CLASSES = with_defaults(_DEFAULTS, {"GitForCausalLM": _CAUSAL, "GitModel": model})
+register("git", _CLASSES, base_prefix="git", category="multimodal")
 register("git_vision_model", {"GitVisionModel": vision_model}, category="vision", base=None)
