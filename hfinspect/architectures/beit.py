@@ -122,24 +122,15 @@ def model(c: ModelConfig, *, pooling: bool = True) -> Module:
 
 
 def image_classification(c: ModelConfig) -> Module:
-    return Module(
-        "BeitForImageClassification",
-        beit=model(c),
-        classifier=labels_classifier(c, _hidden(c)),
-        part="vision",
-    )
+    head = labels_classifier(c, _hidden(c))
+    return Module("BeitForImageClassification", beit=model(c), classifier=head, part="vision")
 
 
 def masked_image_modeling(c: ModelConfig) -> Module:
     """Predicts the visual word of each hidden patch."""
     words = to_words(_hidden(c), c.dim("vocab_size", default=8192), bias=True)
-    return Module(
-        "BeitForMaskedImageModeling",
-        beit=model(c, pooling=False),
-        layernorm=_norm(c),
-        lm_head=words,
-        part="vision",
-    )
+    parts = {"beit": model(c, pooling=False), "layernorm": _norm(c), "lm_head": words}
+    return Module("BeitForMaskedImageModeling", {**parts}, part="vision")
 
 
 conv_layer = normed("BeitConvLayer", "conv", "bn")
@@ -182,15 +173,11 @@ def backbone(c: ModelConfig) -> Module:
     return Module("BeitBackbone", {**inner.children, "beit": rest, **refined}, part="vision")
 
 
-register(
-    "beit",
-    {
-        "BeitForImageClassification": image_classification,
-        "BeitModel": model,
-        "BeitForMaskedImageModeling": masked_image_modeling,
-        "BeitForSemanticSegmentation": semantic_segmentation,
-        "BeitBackbone": backbone,
-    },
-    base_prefix="beit",
-    category="vision",
-)
+_CLASSES = {
+    "BeitForImageClassification": image_classification,
+    "BeitModel": model,
+    "BeitForMaskedImageModeling": masked_image_modeling,
+    "BeitForSemanticSegmentation": semantic_segmentation,
+    "BeitBackbone": backbone,
+}
+register("beit", _CLASSES, base_prefix="beit", category="vision")

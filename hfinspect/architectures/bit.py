@@ -7,8 +7,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation
+from ..layers.composing import Part, composed
 from ..layers.vision import labels_classifier, multiple, stage_depths
-from ..trees.catalog import register
+from ..trees.catalog import Builder, register
 from ..trees.modules import (
     Activation,
     Conv,
@@ -108,22 +109,13 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def image_classification(c: ModelConfig) -> Module:
-    head = Sequential(Activation("Flatten"), labels_classifier(c, _sizes(c)[-1]))
-    return Module("BitForImageClassification", bit=model(c), classifier=head, part="vision")
+def head(c: ModelConfig) -> Module:
+    return Sequential(Activation("Flatten"), labels_classifier(c, _sizes(c)[-1]))
 
 
-def backbone(c: ModelConfig) -> Module:
-    return Module("BitBackbone", bit=model(c), part="vision")
-
-
-register(
-    "bit",
-    {
-        "BitForImageClassification": image_classification,
-        "BitModel": model,
-        "BitBackbone": backbone,
-    },
-    base_prefix="bit",
-    category="vision",
-)
+_CLASSES: dict[str, Builder | dict[str, Part]] = {
+    "BitForImageClassification": {"bit": model, "classifier": head},
+    "BitModel": model,
+    "BitBackbone": {"bit": model},
+}
+register("bit", composed(_CLASSES, part="vision"), base_prefix="bit", category="vision")

@@ -8,9 +8,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import reassembling
-from ..layers.composing import renamed
+from ..layers.composing import Part, composed, renamed
 from ..layers.reassembling import fused_width, fusion_layer, reassemble_stage
-from ..trees.catalog import auto_class, register
+from ..trees.catalog import Builder, auto_class, register
 from ..trees.modules import (
     Activation,
     BatchNorm,
@@ -107,25 +107,19 @@ def depth_estimation(c: ModelConfig) -> Module:
     )
 
 
-def segmentation(c: ModelConfig) -> Module:
+def auxiliary_head(c: ModelConfig) -> Module | None:
     second = c.flag("use_auxiliary_head", default=True)
-    return Module(
-        "DPTForSemanticSegmentation",
-        dpt=_bare(c),
-        neck=neck(c),
-        head=_segments(c, "DPTSemanticSegmentationHead"),
-        auxiliary_head=_segments(c, "DPTAuxiliaryHead") if second else None,
-        part="vision",
-    )
+    return _segments(c, "DPTAuxiliaryHead") if second else None
 
 
-register(
-    "dpt",
-    {
-        "DPTForDepthEstimation": depth_estimation,
-        "DPTModel": model,
-        "DPTForSemanticSegmentation": segmentation,
+_CLASSES: dict[str, Builder | dict[str, Part]] = {
+    "DPTForDepthEstimation": depth_estimation,
+    "DPTModel": model,
+    "DPTForSemanticSegmentation": {
+        "dpt": _bare,
+        "neck": neck,
+        "head": lambda c: _segments(c, "DPTSemanticSegmentationHead"),
+        "auxiliary_head": auxiliary_head,
     },
-    base_prefix="dpt",
-    category="vision",
-)
+}
+register("dpt", composed(_CLASSES, part="vision"), base_prefix="dpt", category="vision")

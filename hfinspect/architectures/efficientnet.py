@@ -11,8 +11,9 @@ from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim, named
 from ..core.records import dataclass
 from ..layers.blocks import activation
+from ..layers.composing import Part, composed
 from ..layers.vision import labels_classifier, multiple, ratio_of
-from ..trees.catalog import register
+from ..trees.catalog import Builder, register
 from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
 
 _LISTS = {
@@ -158,22 +159,13 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def image_classification(c: ModelConfig) -> Module:
-    return Module(
-        "EfficientNetForImageClassification",
-        efficientnet=model(c),
-        dropout=Dropout(c.number("dropout_rate", default=0.5)),
-        classifier=labels_classifier(c, c.dim("hidden_dim", default=2560)),
-        part="vision",
-    )
-
-
-register(
-    "efficientnet",
-    {
-        "EfficientNetForImageClassification": image_classification,
-        "EfficientNetModel": model,
+_CLASSES: dict[str, Builder | dict[str, Part]] = {
+    "EfficientNetForImageClassification": {
+        "efficientnet": model,
+        "dropout": lambda c: Dropout(c.number("dropout_rate", default=0.5)),
+        "classifier": lambda c: labels_classifier(c, c.dim("hidden_dim", default=2560)),
     },
-    base_prefix="efficientnet",
-    category="vision",
-)
+    "EfficientNetModel": model,
+}
+_BUILT = composed(_CLASSES, part="vision")
+register("efficientnet", _BUILT, base_prefix="efficientnet", category="vision")

@@ -4,12 +4,15 @@ Swin's stages, but instead of attention each position is multiplied with its sur
 of convolutions per channel, one for each focal level, weighted by gates.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import size, two_layer_mlp
+from ..layers.composing import Part, composed
 from ..layers.vision import Pair, bounded, labels_classifier, pair, scaled, stage_depths
-from ..trees.catalog import register
+from ..trees.catalog import Builder, register
 from ..trees.modules import (
     Activation,
     Conv,
@@ -127,27 +130,12 @@ def model(c: ModelConfig, *, masked: bool = False) -> Module:
     )
 
 
-def image_classification(c: ModelConfig) -> Module:
-    head = labels_classifier(c, _last(c))
-    return Module(
-        "FocalNetForImageClassification", focalnet=model(c), classifier=head, part="vision"
-    )
-
-
-def masked_image_modeling(c: ModelConfig) -> Module:
+def pixels(c: ModelConfig) -> Module:
+    """Every pixel of a patch from its vector."""
     stride = c.dim("encoder_stride", default=32)
-    pixels = stride * stride * c.dim("num_channels", default=3)
-    decoder = Sequential(
-        Conv(_last(c), pixels, 1, component=Component.HEAD),
-        Activation("PixelShuffle"),
-        component=Component.HEAD,
-    )
-    return Module(
-        "FocalNetForMaskedImageModeling",
-        focalnet=model(c, masked=True),
-        decoder=decoder,
-        part="vision",
-    )
+    out = stride * stride * c.dim("num_channels", default=3)
+    conv = Conv(_last(c), out, 1, component=Component.HEAD)
+    return Sequential(conv, Activation("PixelShuffle"), component=Component.HEAD)
 
 
 def backbone(c: ModelConfig) -> Module:
@@ -155,14 +143,17 @@ def backbone(c: ModelConfig) -> Module:
     return Module("FocalNetBackbone", focalnet=model(c), part="vision")
 
 
-register(
-    "focalnet",
-    {
-        "FocalNetForImageClassification": image_classification,
-        "FocalNetForMaskedImageModeling": masked_image_modeling,
-        "FocalNetBackbone": backbone,
-        "FocalNetModel": model,
+_CLASSES: dict[str, Builder | dict[str, Part]] = {
+    "FocalNetForImageClassification": {
+        "focalnet": model,
+        "classifier": lambda c: labels_classifier(c, _last(c)),
     },
-    base_prefix="focalnet",
-    category="vision",
-)
+    "FocalNetForMaskedImageModeling": {
+        "focalnet": partial(model, masked=True),
+        "decoder": pixels,
+    },
+    "FocalNetBackbone": backbone,
+    "FocalNetModel": model,
+}
+_BUILT = composed(_CLASSES, part="vision")
+register("focalnet", _BUILT, base_prefix="focalnet", category="vision")

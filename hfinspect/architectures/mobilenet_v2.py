@@ -4,14 +4,16 @@ Inverted residuals: 1x1 to a greater width, a 3x3 on each channel alone, 1x1 bac
 the paper's times ``depth_multiplier``, rounded to a multiple of ``depth_divisible_by``.
 """
 
+from functools import partial
 from itertools import pairwise
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation
+from ..layers.composing import Part, composed
 from ..layers.vision import labels_classifier, multiple, ratio_of
-from ..trees.catalog import register
+from ..trees.catalog import Builder, register
 from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
 
 _WIDTHS = (16, 24, 24, 32, 32, 32, 64, 64, 64, 64, 96, 96, 96, 160, 160, 160, 320)
@@ -98,17 +100,7 @@ def model(c: ModelConfig, *, pooling: bool = True) -> Module:
     )
 
 
-def image_classification(c: ModelConfig) -> Module:
-    return Module(
-        "MobileNetV2ForImageClassification",
-        mobilenet_v2=model(c),
-        dropout=Dropout(c.number("classifier_dropout_prob", default=0.8)),
-        classifier=labels_classifier(c, width(c)),
-        part="vision",
-    )
-
-
-def segmentation(c: ModelConfig) -> Module:
+def segmentation_head(c: ModelConfig) -> Module:
     """DeepLabV3+'s head over the last block (the widest convolution is unused)."""
     head, inputs = Component.HEAD, scaled(c, 320)
     convs = {"conv_pool": inputs, "conv_aspp": inputs, "conv_projection": 512}
@@ -117,21 +109,20 @@ def segmentation(c: ModelConfig) -> Module:
         for name, width in convs.items()
     }
     deep["classifier"] = convolution(c, 256, c.num_labels, act=False, last=True, component=head)
-    return Module(
-        "MobileNetV2ForSemanticSegmentation",
-        mobilenet_v2=model(c, pooling=False),
-        segmentation_head=Module("MobileNetV2DeepLabV3Plus", deep, component=head),
-        part="vision",
-    )
+    return Module("MobileNetV2DeepLabV3Plus", deep, component=head)
 
 
-register(
-    "mobilenet_v2",
-    {
-        "MobileNetV2ForImageClassification": image_classification,
-        "MobileNetV2Model": model,
-        "MobileNetV2ForSemanticSegmentation": segmentation,
+_CLASSES: dict[str, Builder | dict[str, Part]] = {
+    "MobileNetV2ForImageClassification": {
+        "mobilenet_v2": model,
+        "dropout": lambda c: Dropout(c.number("classifier_dropout_prob", default=0.8)),
+        "classifier": lambda c: labels_classifier(c, width(c)),
     },
-    base_prefix="mobilenet_v2",
-    category="vision",
-)
+    "MobileNetV2Model": model,
+    "MobileNetV2ForSemanticSegmentation": {
+        "mobilenet_v2": partial(model, pooling=False),
+        "segmentation_head": segmentation_head,
+    },
+}
+_BUILT = composed(_CLASSES, part="vision")
+register("mobilenet_v2", _BUILT, base_prefix="mobilenet_v2", category="vision")

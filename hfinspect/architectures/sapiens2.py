@@ -6,6 +6,8 @@ the names of Meta's code (conversion_mapping.py), which says what the parts of a
 only as far as the released models go; more of them are refused.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -97,10 +99,6 @@ def model(c: ModelConfig, *, name: str = "Sapiens2Model") -> Module:
         ln1=_norm(c, h),
         part="vision",
     )
-
-
-def backbone(c: ModelConfig) -> Module:
-    return model(c, name="Sapiens2Backbone")
 
 
 # ---- heads
@@ -235,7 +233,7 @@ register(
     "sapiens2",
     {
         "Sapiens2Model": model,
-        "Sapiens2Backbone": backbone,
+        "Sapiens2Backbone": partial(model, name="Sapiens2Backbone"),
         **{f"Sapiens2For{task}": _with_head(task) for task in _CLASSES},
     },
     category="vision",

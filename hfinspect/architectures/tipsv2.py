@@ -4,12 +4,14 @@ A text tower of CLIP's kind with fixed positions, and DINOv2's layers over image
 temperature. Files keep the names of Google's code (conversion_mapping.py).
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_width, size, two_layer_mlp
 from ..layers.vision import multihead_attention, pair, patch_conv, patch_count, scaled
-from ..trees.catalog import register
+from ..trees.catalog import Builder, register
 from ..trees.modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module, Weight
 from .radio import fused_attention
 
@@ -103,10 +105,6 @@ def vision_model(c: ModelConfig, *, name: str = "Tipsv2VisionModel") -> Module:
     )
 
 
-def backbone(c: ModelConfig) -> Module:
-    return vision_model(c, name="Tipsv2VisionBackbone")
-
-
 def both(c: ModelConfig) -> Module:
     text, vision = c.section("text_config"), c.section("vision_config")
     if _hidden(text) != _hidden(vision):
@@ -120,10 +118,10 @@ def both(c: ModelConfig) -> Module:
     )
 
 
+_VISION: dict[str, Builder] = {
+    "Tipsv2VisionModel": vision_model,
+    "Tipsv2VisionBackbone": partial(vision_model, name="Tipsv2VisionBackbone"),
+}
 register("tipsv2", {"Tipsv2Model": both}, category="multimodal")
-register(
-    "tipsv2_vision_model",
-    {"Tipsv2VisionModel": vision_model, "Tipsv2VisionBackbone": backbone},
-    category="vision",
-)
+register("tipsv2_vision_model", _VISION, category="vision")
 register("tipsv2_text_model", {"Tipsv2TextModel": text_model}, category="encoder")

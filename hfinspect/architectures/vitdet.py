@@ -4,12 +4,14 @@ A ViT without a class token, some of whose layers attend within windows or end i
 of convolutions; relative positions, where there are any, have a vector per offset and axis.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, size
 from ..layers.vision import Pair, pair, patch_conv, patch_count, scaled
-from ..trees.catalog import register
+from ..trees.catalog import Builder, register
 from ..trees.modules import Conv, Dropout, LayerNorm, Layers, Linear, Module, Weight
 
 _hidden = size("hidden_size", default=768)
@@ -105,13 +107,8 @@ def model(c: ModelConfig, *, name: str = "VitDetModel") -> Module:
     return Module(name, embeddings=_embeddings(c), encoder=encoder, part="vision")
 
 
-def backbone(c: ModelConfig) -> Module:
-    return model(c, name="VitDetBackbone")
-
-
-register(
-    "vitdet",
-    {"VitDetModel": model, "VitDetBackbone": backbone},
-    base_prefix="vitdet",
-    category="vision",
-)
+_CLASSES: dict[str, Builder] = {
+    "VitDetModel": model,
+    "VitDetBackbone": partial(model, name="VitDetBackbone"),
+}
+register("vitdet", _CLASSES, base_prefix="vitdet", category="vision")
