@@ -8,9 +8,11 @@ with gated MLPs, each with an adapter to the text model's width, and that model
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, layer_overrides, layer_types, size
+from ..layers.blocks import activation, fused_attention, layer_overrides, layer_types, size
+from ..layers.experts import experts
 from ..layers.heads import to_words
-from ..layers.vision import bounded
+from ..layers.multimodal import projector
+from ..layers.vision import bounded, patch_conv
 from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Activation,
@@ -20,7 +22,6 @@ from ..trees.modules import (
     Layers,
     Linear,
     Module,
-    ModuleList,
     RMSNorm,
     Sequential,
     Weight,
@@ -59,16 +60,9 @@ _width = size("embed_dim", "hidden_size", default=1536)
 def moe(c: ModelConfig, count: Dim, per_token: Dim) -> Module:
     inner = c.dim("moe_intermediate_size", default=2112)
     expert = _gated(f"{_NAME}VisionMLP", c, inner, kind="expert")
-    used = min(int(per_token), int(count))
     return Module(
         f"{_NAME}VisionMoE",
-        experts=ModuleList(
-            [expert] * int(count),
-            class_name=f"{_NAME}Experts",
-            kind="expert",
-            active=(used, int(count)),
-            count=count,
-        ),
+        experts=experts(count, per_token, expert, class_name=f"{_NAME}Experts"),
         gate_weight=Weight(count, _width(c), component=Component.ROUTER),
         router_bias=Buffer(count),
         component=Component.MLP,
@@ -82,17 +76,13 @@ def vision_block(c: ModelConfig, mlp: Module) -> Module:
     return Module(
         f"{_NAME}VisionBlock",
         norm_1=_norm(h, c),
-        attn=Module(
-            f"{_NAME}VisionAttention",
-            qkv=Linear(h, 3 * h, bias=bias, kind="qkv"),
-            proj=Linear(h, h, bias=bias, kind="output"),
-            q_norm=_norm(head_dim, c),
-            k_norm=_norm(head_dim, c),
-            component=Component.ATTENTION,
+        attn=fused_attention(
+            f"{_NAME}VisionAttention", h, bias=bias, out_bias=bias,
+            q_norm=_norm(head_dim, c), k_norm=_norm(head_dim, c),
         ),
         norm_2=_norm(h, c),
         mlp=mlp,
-    )
+    )  # fmt: skip
 
 
 def _routed(c: ModelConfig, layers: int) -> list[tuple[Dim, Dim] | None]:
@@ -131,17 +121,14 @@ def vision_model(c: ModelConfig) -> Module:
         sizes: vision_block(c, moe(c, *sizes) if sizes else dense)
         for sizes in dict.fromkeys(routed)
     }
-    patches = Conv(
-        c.dim("num_channels", default=3), h, patch, stride=patch,
-        component=Component.EMBEDDING, kind="patch",
-    )  # fmt: skip
+    patches = patch_conv(c.dim("num_channels", default=3), h, (patch, patch))
     side, seen = c.dim("adapter_merge_size", default=2), c.dim("adapter_in_dim", default=1536)
     wide = seen * side * side
     return Module(
         f"{_NAME}VisionModel",
         patch_embed=Module(f"{_NAME}VisionPatchEmbed", proj=patches, norm=_norm(h, c)),
         blocks=Layers(built[sizes] for sizes in routed),
-        adapter=Module(
+        adapter=projector(
             f"{_NAME}VisionMerger",
             ln_q=LayerNorm(seen, eps=1e-6),
             mlp=Sequential(
@@ -149,8 +136,6 @@ def vision_model(c: ModelConfig) -> Module:
                 Activation("GELU"),
                 Linear(wide, c.dim("adapter_out_dim", default=5120)),
             ),
-            component=Component.PROJECTOR,
-            part="projector",
         ),
         post_trunk_norm=_norm(h, c),
         part="vision",
@@ -215,12 +200,8 @@ def audio_encoder(c: ModelConfig) -> Module:
 def audio_adapter(c: ModelConfig) -> Module:
     seen = c.dim("whisper_adapter_in_dim", "adapter_input_size", default=1280)
     out = c.dim("whisper_adapter_out_dim", "adapter_output_size", "adapter_out_dim", default=5120)
-    return Module(
-        f"{_NAME}AudioAdapter",
-        proj=Sequential(LayerNorm(seen), Linear(seen, out), Activation("GELU"), Linear(out, out)),
-        component=Component.PROJECTOR,
-        part="projector",
-    )
+    steps = (LayerNorm(seen), Linear(seen, out), Activation("GELU"), Linear(out, out))
+    return projector(f"{_NAME}AudioAdapter", proj=Sequential(*steps))
 
 
 # ---- together

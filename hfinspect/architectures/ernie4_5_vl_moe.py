@@ -11,22 +11,13 @@ configuration_ernie4_5_vl.py in baidu/ERNIE-4.5-VL-28B-A3B-PT.
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.blocks import (
-    layer_types,
-)
+from ..layers.blocks import layer_types
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, gated_of, grouped
 from ..layers.experts import router, stacked_experts
 from ..layers.vision import scaled
 from ..trees.catalog import builder, register
-from ..trees.modules import (
-    LayerNorm,
-    Linear,
-    Module,
-    ModuleList,
-    RMSNorm,
-    Weight,
-)
+from ..trees.modules import LayerNorm, Linear, Module, ModuleList, RMSNorm, Weight
 from .ernie4_5 import mlp
 
 _NAME = "Ernie4_5_VLMoe"

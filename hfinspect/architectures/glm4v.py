@@ -6,17 +6,11 @@ and MLP.
 """
 
 from ..core.config import ModelConfig
-from ..layers.blocks import (
-    Heads,
-    grouped_attention,
-    rms_norms,
-)
+from ..layers.blocks import Heads, grouped_attention, rms_norms
 from ..layers.decoders import Decoder, fused_mlp, pre_norm
 from ..layers.multimodal import register_worded
 from ..trees.catalog import builder, register_part
-from ..trees.modules import (
-    Module,
-)
+from ..trees.modules import Module
 from .llama import LLAMA
 
 _norm = rms_norms("Glm4vRMSNorm", 1e-5)
@@ -40,16 +34,10 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 _TEXT = LLAMA.like(
-    "Glm4vText",
-    vocab_size=151552,
-    intermediate_size=13696,
-    num_hidden_layers=40,
-    num_key_value_heads=2,
-    norm=lambda _d, c, size: _norm(c, size),
-    attention=_attention,
-    mlp=fused_mlp,
-    layer=glm_norms,
-)
+    "Glm4vText", vocab_size=151552, intermediate_size=13696, num_hidden_layers=40,
+    num_key_value_heads=2, norm=lambda _d, c, size: _norm(c, size), attention=_attention,
+    mlp=fused_mlp, layer=glm_norms,
+)  # fmt: skip
 text_model = _TEXT.model
 
 

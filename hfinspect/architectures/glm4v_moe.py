@@ -1,13 +1,12 @@
 """GLM-4.5V and 4.6V (Zhipu 2025). Source of shapes: transformers/models/glm4v_moe.
 
-The tower of GLM-4.1V (glm4v.py) before the decoder of GLM-4.5 (glm4_moe.py).
+The tower of GLM-4.1V (a trace) before the decoder of GLM-4.5 (glm4_moe.py).
 """
 
 from ..core.config import ModelConfig
-from ..layers.composing import renamed
 from ..layers.latent_decoders import dense_first, routed
 from ..layers.multimodal import register_worded
-from ..trees.catalog import builder, register_part
+from ..trees.catalog import builder
 from ..trees.modules import Module
 from .llama import LLAMA
 
@@ -35,18 +34,12 @@ def text_model(c: ModelConfig) -> Module:
     return built
 
 
-def vision_model(c: ModelConfig) -> Module:
-    tower = renamed(builder("Glm4vVisionModel")(c), "Glm4v", "Glm4vMoe")
-    return renamed(tower, "Glm4VisionMlp", "Glm4vMoeisionMlp")
-
-
 def base(c: ModelConfig) -> Module:
     return Module(
         "Glm4vMoeModel",
-        visual=vision_model(c.section("vision_config")),
+        visual=builder("Glm4vMoeVisionModel")(c.section("vision_config")),
         language_model=text_model(c.section("text_config")),
     )
 
 
 register_worded("glm4v_moe", "Glm4vMoe", base, tied=False, text_ties=True)
-register_part("glm4v_moe_vision", "Glm4vMoeVisionModel", vision_model, "vision")

@@ -7,8 +7,9 @@ A ViT with scaled residuals, squares of patches through two layers, and the text
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import two_layer_mlp
 from ..layers.composing import respelled, without_static_cache
+from ..layers.multimodal import linear_projector, projector
 from ..layers.vision import clip_attention, scaled
 from ..trees.catalog import register, register_part
 from ..trees.modules import LayerNorm, Layers, Linear, Module, Parameter, Weight, each_module
@@ -27,11 +28,8 @@ def _norm(c: ModelConfig, h: Dim) -> Module:
 
 
 def vision_layer(c: ModelConfig, h: Dim) -> Module:
-    inner = (
-        c.dim("intermediate_size")
-        if c.has("intermediate_size")
-        else scaled(c, h, "mlp_ratio", default=4.0)
-    )
+    given = c.optional_dim("intermediate_size")
+    inner = scaled(c, h, "mlp_ratio", default=4.0) if given is None else given
 
     def scale() -> Module:
         return Module("LayerScale", gamma=Weight(h, kind="scale"))
@@ -39,31 +37,24 @@ def vision_layer(c: ModelConfig, h: Dim) -> Module:
     return Module(
         f"{_NAME}VisionEncoderLayer",
         self_attn=clip_attention(f"{_NAME}VisionAttention", h),
-        mlp=Module(
-            f"{_NAME}VisionMLP",
-            activation_fn=activation(c.text("hidden_act", default="gelu")),
-            c_fc=Linear(h, inner, kind="up"),
-            c_proj=Linear(inner, h, kind="down"),
-            component=Component.MLP,
+        mlp=two_layer_mlp(
+            f"{_NAME}VisionMLP", h, inner, act=c.text("hidden_act", default="gelu"),
+            names=("c_fc", "c_proj"), act_name="activation_fn",
         ),
         ln_1=_norm(c, h),
         ln_2=_norm(c, h),
         ls_1=scale(),
         ls_2=scale(),
-    )
+    )  # fmt: skip
 
 
 def vision_model(c: ModelConfig) -> Module:
     h = c.dim("hidden_size", default=1024)
-    patch, grid = (
-        c.dim("patch_size", "native_patch_size", default=20),
-        c.dim("posemb_grid_size", default=32),
-    )
+    patch = c.dim("patch_size", "native_patch_size", default=20)
+    grid = c.dim("posemb_grid_size", default=32)
     side = c.dim("spatial_merge_size", "adapter_merge_size", default=2)
-    inner, bias = (
-        c.dim("projection_hidden_dim", default=4096),
-        c.flag("projector_bias", default=False),
-    )
+    inner = c.dim("projection_hidden_dim", default=4096)
+    bias = c.flag("projector_bias", default=False)
     pixels = c.dim("num_channels", default=3) * patch * patch
     backbone = Module(
         f"{_NAME}VisionModel",
@@ -81,16 +72,11 @@ def vision_model(c: ModelConfig) -> Module:
         layers=Layers.of(c.count("num_hidden_layers", default=23), vision_layer(c, h)),
     )
 
-    def projection(inputs: Dim, outputs: Dim) -> Module:
-        linear = Linear(inputs, outputs, bias=bias, component=Component.PROJECTOR)
-        linear.part = "projector"
-        return linear
-
     return Module(
         f"{_NAME}VisionModel",
         backbone=backbone,
-        proj_in=projection(side * side * h, inner),
-        proj_out=projection(inner, c.dim("text_hidden_size", default=4608)),
+        proj_in=linear_projector(side * side * h, inner, bias=bias),
+        proj_out=linear_projector(inner, c.dim("text_hidden_size", default=4608), bias=bias),
         part="vision",
     )
 
@@ -111,19 +97,11 @@ def generation(c: ModelConfig) -> Module:
 def tower_in_memory(c: ModelConfig) -> Module:
     """With transformers' own names for the parts of the tower."""
     tower = vision_model(c)
-    backbone = tower.inside("backbone")
-    spelled = {"ln_pre": "pre_layernorm"}
-    merger = Module(
-        f"{_NAME}VisionMerger",
-        linear_1=tower["proj_in"],
-        linear_2=tower["proj_out"],
-        component=Component.PROJECTOR,
-        part="projector",
+    backbone = respelled(tower.inside("backbone"), {"ln_pre": "pre_layernorm"})
+    merger = projector(
+        f"{_NAME}VisionMerger", linear_1=tower["proj_in"], linear_2=tower["proj_out"]
     )
-    tower.children = {
-        **{spelled.get(name, name): child for name, child in backbone.children.items()},
-        "merger": merger,
-    }
+    tower.children = {**backbone.children, "merger": merger}
     return tower
 
 

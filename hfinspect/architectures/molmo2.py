@@ -16,14 +16,7 @@ from ..layers.composing import respelled
 from ..layers.heads import to_words
 from ..layers.vision import pair, patch_count
 from ..trees.catalog import register_pair, register_part
-from ..trees.modules import (
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    RMSNorm,
-    Weight,
-)
+from ..trees.modules import LayerNorm, Layers, Linear, Module, RMSNorm, Weight
 
 _NAME = "Molmo2"
 

@@ -10,15 +10,7 @@ from ..core.dims import Dim
 from ..layers.decoders import Decoder
 from ..layers.heads import to_words
 from ..trees.catalog import Builder, register, register_part
-from ..trees.modules import (
-    Activation,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-)
+from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, ModuleList
 from .llama import LLAMA
 from .qwen3_5 import patch_embed, vision_block
 

@@ -17,27 +17,13 @@ from collections.abc import Callable, Sequence
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import (
-    Heads,
-    gated_mlp,
-    grouped_attention,
-    layer_overrides,
-    rms_norms,
-    size,
-)
+from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides, rms_norms, size
 from ..layers.experts import router
 from ..layers.heads import lm_head, to_words
 from ..layers.multimodal import linear_projector
 from ..layers.windows import windows
 from ..trees.catalog import builder, register
-from ..trees.modules import (
-    Embedding,
-    Layers,
-    Linear,
-    Module,
-    Parameter,
-    Weight,
-)
+from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, Weight
 
 # ---- text
 
