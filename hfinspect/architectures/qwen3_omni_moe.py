@@ -1,7 +1,7 @@
 """Qwen3-Omni (Xu et al. 2025). Source: transformers/models/qwen3_omni_moe.
 
 A thinker that hears, sees and writes (Qwen3-MoE with Qwen3-VL's tower and a Whisper-like one), and
-what speaks (qwen3_omni_moe_talker_code_predictor.py). File names are those of the first release:
+what speaks (qwen3_omni_moe_talker.py). File names are those of the first release:
 ``thinker.model`` is the decoder, towers stand next to it.
 """
 
@@ -10,7 +10,7 @@ from ..trees.catalog import register_part
 from ..trees.modules import Module
 from .qwen2_5_omni import Thinker
 from .qwen3_moe import QWEN3_MOE
-from .qwen3_omni_moe_talker_code_predictor import NAME, code2wav, end_named, talker, talker_model
+from .qwen3_omni_moe_talker import NAME, code2wav, end_named, talker
 
 TEXT = QWEN3_MOE.like(
     f"{NAME}ThinkerText", vocab_size=3584, intermediate_size=18944, num_hidden_layers=28,
@@ -23,11 +23,6 @@ def whole(c: ModelConfig) -> Module:
     return _THINKER.whole(c, talker=talker, code2wav=code2wav)
 
 
-def talker_alone(c: ModelConfig) -> Module:
-    return talker_model(c, stacked=True)
-
-
 register_part("qwen3_omni_moe", f"{NAME}ForConditionalGeneration", whole, "multimodal")
 _THINKER.register("qwen3_omni_moe_thinker", {})
 register_part("qwen3_omni_moe_text", f"{NAME}ThinkerTextModel", _THINKER.only_text, "text decoder")
-register_part("qwen3_omni_moe_talker_text", f"{NAME}TalkerModel", talker_alone, "audio")

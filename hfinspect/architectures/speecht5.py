@@ -4,6 +4,8 @@ One encoder-decoder between nets for speech and text on either side: wav2vec 2.0
 table of words before, a table of words or mel frames after.  The vocoder is a model of its own.
 """
 
+from itertools import pairwise
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -48,13 +50,9 @@ def _attention(c: ModelConfig, side: str) -> Module:
 def _feed_forward(c: ModelConfig, side: str) -> Module:
     h, inner = hidden(c), c.dim(f"{side}_ffn_dim")
     return two_layer_mlp(
-        "SpeechT5FeedForward",
-        h,
-        inner,
-        act=c.text("hidden_act"),
-        act_name="intermediate_act_fn",
+        "SpeechT5FeedForward", h, inner, act=c.text("hidden_act"), act_name="intermediate_act_fn",
         names=("intermediate_dense", "output_dense"),
-    )
+    )  # fmt: skip
 
 
 def wrapped_encoder(c: ModelConfig) -> Module:
@@ -66,7 +64,7 @@ def wrapped_encoder(c: ModelConfig) -> Module:
         feed_forward=_feed_forward(c, "encoder"),
         final_layer_norm=speech.norm(c),
     )
-    distance: Dim = c.dim("encoder_max_relative_position")
+    distance = c.dim("encoder_max_relative_position")
     size = hidden(c) // c.dim("encoder_attention_heads")
     table = Embedding(2 * distance, size, component=Component.ATTENTION, kind="relative_position")
     return Module(
@@ -142,9 +140,8 @@ def speech_decoder_prenet(c: ModelConfig) -> Module:
 
 def speech_postnet(c: ModelConfig) -> Module:
     """Mel frames, several a step, whether to stop, and convolutions that polish the frames."""
-    return polishing(
-        "SpeechT5", c, hidden(c), prob_out=Linear(hidden(c), c.dim("reduction_factor"))
-    )
+    stop = Linear(hidden(c), c.dim("reduction_factor"))
+    return polishing("SpeechT5", c, hidden(c), prob_out=stop)
 
 
 def polishing(name: str, c: ModelConfig, h: Dim, **more: Module) -> Module:
@@ -152,19 +149,19 @@ def polishing(name: str, c: ModelConfig, h: Dim, **more: Module) -> Module:
     mels, factor = c.dim("num_mel_bins"), c.dim("reduction_factor")
     units, kernel = c.dim("speech_decoder_postnet_units"), c.dim("speech_decoder_postnet_kernel")
     count = int(c.count("speech_decoder_postnet_layers"))
-    built = []
-    for i in range(count):
-        out = mels if i == count - 1 else units
-        step = Module(
+    widths = [mels, *[units] * (count - 1), mels][: count + 1]
+    steps = [
+        Module(
             f"{name}BatchNormConvLayer",
-            conv=Conv(units if i else mels, out, kernel, dims=1, bias=False),
+            conv=Conv(inputs, out, kernel, dims=1, bias=False),
             batch_norm=BatchNorm(out, dims=1),
-            activation=Activation("Tanh") if i < count - 1 else None,
+            activation=None if out is mels else Activation("Tanh"),
         )
-        built.append(step)
+        for inputs, out in pairwise(widths)
+    ]
     return Module(
         f"{name}SpeechDecoderPostnet",
-        {"feat_out": Linear(h, mels * factor), **more, "layers": Layers(built)},
+        {"feat_out": Linear(h, mels * factor), **more, "layers": Layers(steps)},
         component=Component.HEAD,
         part="audio",
     )
@@ -178,54 +175,42 @@ def text_postnet(c: ModelConfig) -> Module:
 
 # ---- classes
 
-
-def _encoder(c: ModelConfig, kind: str, prenet: Module | None = None) -> Module:
-    name = f"SpeechT5EncoderWith{kind}Prenet"
-    return Module(name, prenet=prenet, wrapped_encoder=wrapped_encoder(c))
-
-
-def _decoder(c: ModelConfig, kind: str, prenet: Module | None = None) -> Module:
-    name = f"SpeechT5DecoderWith{kind}Prenet"
-    return Module(name, prenet=prenet, wrapped_decoder=wrapped_decoder(c))
+#: What stands before a side, for what it takes; without one, states come in.
+_PRENETS: dict[tuple[str, str], Builder] = {
+    ("encoder", "Speech"): speech_encoder_prenet, ("encoder", "Text"): text_encoder_prenet,
+    ("decoder", "Speech"): speech_decoder_prenet, ("decoder", "Text"): text_decoder_prenet,
+}  # fmt: skip
 
 
-def _from_speech(c: ModelConfig) -> Module:
-    return _encoder(c, "Speech", speech_encoder_prenet(c))
+def _side(c: ModelConfig, side: str, kind: str) -> Module:
+    prenet = _PRENETS.get((side, kind))
+    wrapped = wrapped_encoder(c) if side == "encoder" else wrapped_decoder(c)
+    return Module(
+        f"SpeechT5{side.title()}With{kind}Prenet",
+        {"prenet": prenet(c) if prenet else None, f"wrapped_{side}": wrapped},
+    )
 
 
-def _from_text(c: ModelConfig) -> Module:
-    return _encoder(c, "Text", text_encoder_prenet(c))
+def _joined(source: str, target: str) -> Builder:
+    return lambda c: Module(
+        "SpeechT5Model", encoder=_side(c, "encoder", source), decoder=_side(c, "decoder", target)
+    )
 
 
-def _to_speech(c: ModelConfig) -> Module:
-    return _decoder(c, "Speech", speech_decoder_prenet(c))
-
-
-def _to_text(c: ModelConfig) -> Module:
-    return _decoder(c, "Text", text_decoder_prenet(c))
-
-
-def _joined(encoder: Builder, decoder: Builder) -> Builder:
-    return lambda c: Module("SpeechT5Model", encoder=encoder(c), decoder=decoder(c))
+def _speaking(source: str) -> dict[str, Builder]:
+    return {"speecht5": _joined(source, "Speech"), "speech_decoder_postnet": speech_postnet}
 
 
 _CLASSES = composed(
     {
-        "SpeechT5ForTextToSpeech": {
-            "speecht5": _joined(_from_text, _to_speech),
-            "speech_decoder_postnet": speech_postnet,
-        },
-        "SpeechT5Model": _joined(lambda c: _encoder(c, "out"), lambda c: _decoder(c, "out")),
+        "SpeechT5ForTextToSpeech": _speaking("Text"),
+        "SpeechT5Model": _joined("out", "out"),
         "SpeechT5ForSpeechToText": {
-            "speecht5": _joined(_from_speech, _to_text),
-            "text_decoder_postnet": text_postnet,
+            "speecht5": _joined("Speech", "Text"), "text_decoder_postnet": text_postnet,
         },
-        "SpeechT5ForSpeechToSpeech": {
-            "speecht5": _joined(_from_speech, _to_speech),
-            "speech_decoder_postnet": speech_postnet,
-        },
+        "SpeechT5ForSpeechToSpeech": _speaking("Speech"),
     }
-)
+)  # fmt: skip
 _SYNONYMS = {
     "num_hidden_layers": "encoder_layers", "num_attention_heads": "encoder_attention_heads",
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """How Qwen3-Omni speaks. Source: transformers/models/qwen3_omni_moe/modeling_qwen3_omni_moe.py.
 
-A talker with experts writes the first code of a frame, a small decoder the others, and a causal
-transformer with convolutions (Code2Wav) turns all into a waveform.
+A talker with experts writes the first code of a frame, a small decoder (a trace) the others, and a
+causal transformer with convolutions (Code2Wav) turns all into a waveform.
 """
 
 from functools import partial
@@ -12,7 +12,7 @@ from ..core.dims import Dim
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.experts import sparse_block, stacked_experts
-from ..trees.catalog import register
+from ..trees.catalog import builder, register_part
 from ..trees.modules import (
     Activation,
     Conv,
@@ -37,6 +37,8 @@ def end_named(decoder: Module, name: str = f"{NAME}TextRMSNorm") -> Module:
 
 
 # ---- talker
+
+_PREDICTOR = f"{NAME}TalkerCodePredictorModelForConditionalGeneration"
 
 
 def _moe(d: Decoder, c: ModelConfig, *, stacked: bool = False) -> Module:
@@ -91,41 +93,7 @@ def talker(c: ModelConfig) -> Module:
         codec_head=TALKER.words(
             text, "talker.model.codec_embedding.weight" if c.tied(default=False) else None
         ),
-        code_predictor=code_predictor(c.section("code_predictor_config")),
-        part="audio",
-    )
-
-
-# ---- code predictor
-
-PREDICTOR = Decoder(
-    NAME, vocab_size=2048, hidden_size=1024, intermediate_size=3072, num_hidden_layers=5,
-    num_attention_heads=16, num_key_value_heads=8, head_dim=128, qk_norm=True,
-)  # fmt: skip
-
-
-def _predicted(c: ModelConfig) -> int:
-    """The codes of a frame but for the first; each has a table and a head of its own."""
-    return int(c.count("num_code_groups", default=32, minimum=1)) - 1
-
-
-def code_predictor_model(c: ModelConfig) -> Module:
-    base = PREDICTOR.named(f"{NAME}TalkerCodePredictorModel", c)
-    table = base.children.pop("embed_tokens")
-    assert isinstance(table, Module)
-    base.children["codec_embedding"] = ModuleList([table] * _predicted(c))
-    base.part = "audio"
-    for own in ("Attention", "DecoderLayer"):
-        renamed(base, f"{NAME}{own}", f"{NAME}TalkerCodePredictor{own}")
-    return base
-
-
-def code_predictor(c: ModelConfig) -> Module:
-    heads = [PREDICTOR.words(c)] * _predicted(c)
-    return Module(
-        f"{NAME}TalkerCodePredictorModelForConditionalGeneration",
-        model=code_predictor_model(c),
-        lm_head=ModuleList(heads, component=Component.HEAD, kind="lm_head"),
+        code_predictor=builder(_PREDICTOR)(c.section("code_predictor_config")),
         part="audio",
     )
 
@@ -219,12 +187,8 @@ def code2wav(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "qwen3_omni_moe_talker_code_predictor",
-    {
-        f"{NAME}TalkerCodePredictorModelForConditionalGeneration": code_predictor,
-        f"{NAME}TalkerCodePredictorModel": code_predictor_model,
-    },
-    base_prefix="model",
-    category="audio",
-)
+def talker_alone(c: ModelConfig) -> Module:
+    return talker_model(c, stacked=True)
+
+
+register_part("qwen3_omni_moe_talker_text", f"{NAME}TalkerModel", talker_alone, "audio")
