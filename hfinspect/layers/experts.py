@@ -32,8 +32,8 @@ def experts(
 def numbered_experts(
     c: ModelConfig, name: str, expert: Module, width: Dim, count: Dim, per_token: int
 ) -> Module:
-    """Experts called ``expert_0``, ``expert_1``, ... behind a router of ``width``, as Switch
-    Transformers and NLLB-MoE have them; ``per_token`` of ``count`` serve a token."""
+    """``count`` experts under names with their numbers, ``expert_0``, behind a router of ``width``;
+    ``per_token`` of them serve a token. Source: Switch Transformers and NLLB-MoE."""
     bias = c.flag("router_bias", default=False)
     scores = Linear(width, count, bias=bias, component=Component.ROUTER)
     return Module(
