@@ -29,16 +29,18 @@ def test_a_buffer_of_older_files_has_a_formula_and_is_not_saved() -> None:
     assert table["ids"]["saved"] is False
 
 
+SINES = Older((9, 7), None, ("embedding", "text", "position"), class_name="Sinusoids")
+
+
 def test_a_module_that_only_older_files_have_keeps_its_place() -> None:
     label = ("attention", "text", "relative_position")
-    some = saved(7)._replace(
-        unsaved={"bias.weight": Older((3, 7), None, label, buffer=False, class_name="Embedding")}
-    )
-    root = tree(some)
+    table = Older((3, 7), None, label, buffer=False, class_name="Embedding")
+    root = tree(saved(7)._replace(unsaved={"bias.weight": table, "sines.table": SINES}))
     assert flat(root) == {"table.weight": (5, 7)}
     fitted = Fitter([Build({"width": 7}, frozenset(), root)], ["width"], []).root([0])
     assert fitted["in"]["bias"]["class"] == "Embedding"
     assert fitted["in"]["bias"]["in"]["weight"]["saved"] is False
+    assert fitted["in"]["sines"]["in"]["table"]["buffer"] is True
 
 
 def test_rotary_positions_are_known_though_nothing_is_saved_of_them() -> None:

@@ -130,13 +130,14 @@ class Node:
 
 
 class Older(NamedTuple):
-    """A tensor of older files: of a module, by its class, that may save nothing else."""
+    """A tensor of older files: of a module, by its class where that is known, that may save nothing
+    else."""
 
     shape: tuple[int, ...]
     dtype: str | None
     label: tuple[str, str, str | None]
     buffer: bool = True
-    class_name: str = "Module"
+    class_name: str = ""
 
 
 class Saved(NamedTuple):
@@ -206,7 +207,7 @@ def tree(saved: Saved) -> Node:
     for name, older in saved.unsaved.items():
         path, _, last = name.rpartition(".")
         outer, _, inner_name = path.rpartition(".")
-        if path not in places and outer in places and not older.buffer:
+        if path not in places and outer in places and older.class_name:
             places[path] = Node(older.class_name)
             places[outer].children[inner_name] = places[path]
         elif not older.buffer:
