@@ -153,7 +153,9 @@ def trials(
 def spellings(record: Config) -> list[Config]:
     """The config as given, as saved, and in full."""
     kind, name, given = record["model_type"], record["architecture"], record["given"]
-    found = [record["saved"]] if "saved" in record else []
+    # Of a section that was built alone, what is saved is a config of its own.
+    same = record.get("saved", {}).get("model_type", kind) == kind
+    found = [record["saved"]] if "saved" in record and same else []
     library: Library = transformers()
     if record["library"] == "diffusers":
         from .tracing.of_diffusers import diffusers
