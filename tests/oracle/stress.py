@@ -122,6 +122,16 @@ def is_part(record: Config) -> bool:
     return own.model_type != record["model_type"] and saved._is_part(own, record["model_type"])
 
 
+def is_installed(record: Config) -> bool:
+    """Whether what a class needs next to its library is there."""
+    try:
+        is_part(record)
+    except ImportError as error:
+        print(f"  {record['architecture']}: {' '.join(str(error).split())[:80]}", file=sys.stderr)
+        return False
+    return True
+
+
 def recordings(folder: str, file: str, library: str) -> list[Config]:
     """The recordings of a file that have a config to begin with."""
     path = ORACLE / FOLDERS[folder] / f"{file}.json"
@@ -205,7 +215,7 @@ def compare(folder: str, file: str, options: argparse.Namespace) -> Counter[str]
     rng, until = Random(f"{options.seed} {file}"), float("inf")
     found: Counter[str] = Counter()
     causes: Counter[str] = Counter()
-    records = recordings(folder, file, options.library)
+    records = list(filter(is_installed, recordings(folder, file, options.library)))
     for record, base, config in trials(records, rng, spellings):
         kind, example = outcome(record, config)
         if not found:  # which imports what the class needs
