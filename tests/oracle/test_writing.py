@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .tracing.experimenting import _against_zero
+from .tracing.compared_numbers import against_zero
 from .tracing.writing import Table
 
 
@@ -60,4 +60,4 @@ def test_a_text_decoder_of_an_audio_family_stays_text() -> None:
 
 def test_a_share_that_is_compared_with_nothing_is_tried_at_nothing() -> None:
     compared = [["<", 0.0, "mask_time_prob"], ["<", "depth", 4], ["in", "kind", 0]]
-    assert _against_zero(compared) == {"mask_time_prob"}
+    assert against_zero(compared) == {"mask_time_prob"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hfinspect.trees.arithmetic import Written
@@ -14,7 +14,8 @@ from . import symbols
 from .building import PATIENCE, Builds, Seen
 from .challenging import turned
 from .changing import IDLE, alternatives, at_random, flattened, has_sides, nested, without
-from .evaluating import HANDED, EnvValues, evaluated
+from .compared_numbers import against_zero, limits, other_way
+from .evaluating import HANDED
 from .library import patience
 from .observing import Node, Part, paths
 from .staging import Parallel, parallel, resized
@@ -141,16 +142,16 @@ class Experiments(Builds):
         except Exception:
             self.looked, self.missing = set(base.env), set()
         self.missing |= {f"?{key}" for key in self._unlisted()}
-        limits = _limits(self.compared.values())
+        near = limits(self.compared.values())
         options = {
             key: alternatives(
                 key, value, self.annotations.get(key, ""), self.words.get(key, set()),
-                limits.get(key, set()),
+                near.get(key, set()),
             )
             for key, value in base.env.items()
             if not IDLE.search(key)
         }  # fmt: skip
-        for key in _against_zero(self.compared.values()) & options.keys():
+        for key in against_zero(self.compared.values()) & options.keys():
             if isinstance(base.env[key], float) and base.env[key]:
                 options[key].insert(0, 0.0)
         self.options = options
@@ -251,7 +252,7 @@ class Experiments(Builds):
             if c[0] != "in" and any(isinstance(side, list) for side in c[1:])
         ]  # fmt: skip
         for condition in computed[:30]:
-            for changes in _other_way(condition, self.base.env):
+            for changes in other_way(condition, self.base.env):
                 one = self.changed(changes)
                 if isinstance(one, Seen) and one.root.signature != self.base.root.signature:
                     if one not in self.seen:
@@ -483,43 +484,3 @@ def _marked(key: str, value: Any) -> Any:
             for i, v in enumerate(value)
         ]
     return None
-
-
-def _other_way(condition: Written, env: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Changes of one number of the config at which a comparison comes out otherwise."""
-    op, *sides = condition
-
-    def holds_at(changes: Mapping[str, Any]) -> bool | None:
-        values = EnvValues({**env, **changes})
-        one, other = (evaluated(side, values) for side in sides)
-        if one is None or other is None:
-            return None
-        return bool(one == other if op == "==" else one < other if op == "<" else one <= other)
-
-    now = holds_at({})
-    for key in dict.fromkeys(keys_of(condition)):
-        held = env.get(key)
-        if now is None or type(held) is not int or held < 1:
-            continue
-        for number in (held * 2, held // 2, held * 8, 1, 2, held * 64, held + 1):
-            if number > 0 and number != held and holds_at({key: number}) is (not now):
-                yield {key: number}
-                break
-
-
-def _against_zero(compared: Iterable[Written]) -> set[str]:
-    """The keys that are compared with nothing: a share of frames that are masked."""
-    return {
-        key for op, *sides in compared for key, other in (sides, sides[::-1])
-        if isinstance(key, str) and op != "in" and not isinstance(other, (str, list)) and other == 0
-    }  # fmt: skip
-
-
-def _limits(compared: Iterable[Written]) -> dict[str, set[int]]:
-    """Key -> the small numbers that it is compared with."""
-    found: dict[str, set[int]] = {}
-    for op, *sides in compared:
-        for a, b in (sides, sides[::-1]):
-            if isinstance(a, str) and isinstance(b, int) and op != "in" and 0 < b < 2048:
-                found.setdefault(a, set()).add(b)
-    return {key: set(sorted(numbers)[:4]) for key, numbers in found.items()}
