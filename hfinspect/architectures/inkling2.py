@@ -11,16 +11,11 @@ from ..layers.blocks import two_layer_mlp
 from ..layers.composing import respelled, without_static_cache
 from ..layers.multimodal import linear_projector, projector
 from ..layers.vision import clip_attention, scaled
-from ..trees.catalog import register, register_part
-from ..trees.modules import LayerNorm, Layers, Linear, Module, Parameter, Weight, each_module
+from ..trees.catalog import register
+from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
 from . import inkling2_text
 
 _NAME = "Inkling2"
-#: Parts of a layer in the files of the whole -> transformers' own names for them.
-_ALONE = {
-    "ln_1": "layernorm_before", "ln_2": "layernorm_after", "ls_1": "lambda_1", "ls_2": "lambda_2",
-    "c_fc": "fc1", "c_proj": "fc2",
-}  # fmt: skip
 
 
 def _norm(c: ModelConfig, h: Dim) -> Module:
@@ -114,25 +109,9 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-def tower_alone(c: ModelConfig) -> Module:
-    """As in memory, inside the layers too."""
-    tower = respelled(tower_in_memory(c), _ALONE)
-    for module in each_module(tower):
-        for scale in ("lambda_1", "lambda_2"):
-            if scale in module.children:
-                inner = module[scale]
-                assert isinstance(inner, Module)
-                module.children[scale] = inner["gamma"]
-        table = module.children.get("position_embedding")
-        if isinstance(table, Parameter):
-            module.children["position_embedding"] = Module("Embedding", weight=table)
-    return tower
-
-
 register(
     "inkling2",
     without_static_cache({f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base}),
     base=f"{_NAME}ForConditionalGeneration",
     category="multimodal",
 )
-register_part("inkling2_vision", f"{_NAME}VisionModel", tower_alone, "vision")
