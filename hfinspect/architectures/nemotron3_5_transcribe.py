@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.heads import to_words
 from ..layers.multimodal import linear_projector, nested
-from ..trees.catalog import auto_model, register, register_part
+from ..trees.catalog import auto_model, builder, register, register_part
 from ..trees.modules import Conv, LayerNorm, Linear, Module, Parameter, each_module
 from . import nemotron3_diarization as speakers
 
@@ -30,30 +30,12 @@ _NEMO = {
 }  # fmt: skip
 
 
-def asr_encoder(c: ModelConfig) -> Module:
-    h = c.dim("hidden_size", default=1280)
-    block = speakers.layer(c, _NAME, h, c.dim("intermediate_size", default=5120), 10, normed=True)
-    parts = {
-        "embedder": speakers.embedder(c, _NAME, h),
-        **speakers.stack(c, _NAME, h, block, 32),
-    }
-    return Module(f"{_NAME}AsrAudioModel", dict(parts), part="audio")
-
-
-def word_encoder(c: ModelConfig) -> Module:
-    h, factor = c.dim("hidden_size", default=1280), c.dim("upsampling_factor", default=2)
-    block = speakers.layer(c, _NAME, h, c.dim("intermediate_size", default=640), 16, normed=True)
-    upsampler = Conv(h, h, factor, dims=1, transposed=True, stride=factor)
-    parts = {"upsampler": upsampler, **speakers.stack(c, _NAME, h, block, 2)}
-    return Module(f"{_NAME}WordTimestampModel", dict(parts), part="audio")
-
-
 def audio_model(c: ModelConfig) -> Module:
     asr, who = c.section("asr_config"), c.section("diarization_config")
     count = who.section("head_config").dim("num_speakers", default=8)
     return Module(
         f"{_NAME}AudioModel",
-        asr_encoder=asr_encoder(asr),
+        asr_encoder=builder(f"{_NAME}AsrAudioModel")(asr),
         diarization_model=speakers.frames(who),
         asr_norm=LayerNorm(asr.dim("hidden_size", default=1280)),
         speaker_norm=LayerNorm(count),
@@ -70,7 +52,9 @@ def _nemo(root: Module) -> Module:
             for at in "qkv":
                 del parts[f"{at}_proj"]
             rows = made[0].shape[0] + made[1].shape[0] + made[2].shape[0]
-            parts["w_qkv"] = Linear(made[0].shape[1], rows, bias=False, kind="qkv")
+            joined = Linear(made[0].shape[1], rows, bias=False, kind="qkv")
+            joined.component = Component.ATTENTION
+            parts["w_qkv"] = joined
         if "fc1" in parts:
             pair = {"0": parts.pop("fc1"), "3": parts.pop("fc2")}
             parts["net"] = Module("ModuleList", dict(pair))
@@ -109,7 +93,9 @@ def model(c: ModelConfig) -> Module:
         audio_tower=tower,
         language_model=_text(c),
         multi_modal_projector=_projector(c),
-        word_timestamp_encoder=_nemo(word_encoder(c.section("word_timestamp_config"))),
+        word_timestamp_encoder=_nemo(
+            builder(f"{_NAME}WordTimestampModel")(c.section("word_timestamp_config"))
+        ),
     )
 
 
@@ -165,11 +151,7 @@ def generation(c: ModelConfig) -> Module:
     )
 
 
-register_part("nemotron3_5_transcribe_asr_audio", f"{_NAME}AsrAudioModel", asr_encoder, "audio")
 register_part("nemotron3_5_transcribe_audio", f"{_NAME}AudioModel", audio_model, "audio")
-register_part(
-    "nemotron3_5_transcribe_word_timestamp", f"{_NAME}WordTimestampModel", word_encoder, "audio"
-)
 register(
     "nemo_speechlm",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model},
