@@ -184,6 +184,9 @@ class Reading:
             any(_same(item, allowed) for allowed in guard["of"]) for item in self.items(key)
         ):
             raise self.refused(key, found)
+        for other in guard.get("divides", ()):
+            config, last = self.place(key)
+            config.divided(int(self.number(other)), int(self.number(key)), self.named(other), last)
 
     def _sides(self, key: str, guard: Mapping[str, Any]) -> list[int | float]:
         """The number of a key; with ``pair`` in its guard the two that it may have instead; with

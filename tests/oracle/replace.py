@@ -59,6 +59,7 @@ from .trace import (
     record_classes,
 )  # fmt: skip
 from .tracing.changing import nested
+from .tracing.dividing import with_divisors
 from .tracing.gate import PATIENCE, _known, _varied
 from .tracing.library import Given, Library, Transformers, patience
 from .tracing.observing import Kept, Older, Saved
@@ -388,7 +389,7 @@ def _one(
             print(f"{file}: {name} cannot be recorded: {failed[name][:200]}")
             return None
         found |= some
-    trace = family_json(library, kind, found)
+    trace = with_divisors(library, kind, family_json(library, kind, found))
     # The first class is taken where a config names none.
     trace["classes"] = {name: trace["classes"][name] for name in names}
     if family.model_types[1:]:

@@ -6,6 +6,7 @@
     python -m tests.oracle.trace --judge bert t5      # compare with what is written, write nothing
     python -m tests.oracle.trace --refused            # the types that are refused by name
     python -m tests.oracle.trace --check pvt          # the gate over what is recorded, again
+    python -m tests.oracle.trace --divisors pvt       # which keys have to divide which
     python -m tests.oracle.trace --diffusers AutoencoderKLWan    # a class of diffusers
     python -m tests.regenerate                        # then: the index of types and classes
 
@@ -48,6 +49,7 @@ from hfinspect.trees.traced import builders
 from .deliberate import something
 from .record import digest, shapes_digest
 from .tracing.building import Failed
+from .tracing.dividing import with_divisors
 from .tracing.gate import gate, predicted
 from .tracing.library import Library, transformers
 from .tracing.observing import Leaf, Node, Part, flat, tree
@@ -253,7 +255,8 @@ def record_family(
     TRACED.mkdir(exist_ok=True)
     FIXTURES.mkdir(exist_ok=True)
     places = TRACED / f"{file_name(kind)}.json", FIXTURES / f"{file_name(kind)}.json"
-    trace, recordings = family_json(library, kind, found), examples(library, kind, found)
+    trace = with_divisors(library, kind, family_json(library, kind, found))
+    recordings = examples(library, kind, found)
     if places[0].exists():
         old = json.loads(places[0].read_text())
         entries = json.loads(MENDED.read_text())
@@ -368,6 +371,19 @@ def check(library: Library, kind: str, seed: str, count: int) -> Iterator[str]:
             yield f"   WRONG {json.dumps(given)} {differs}"
 
 
+def divide(library: Library, kind: str) -> dict[str, list[str]]:
+    """Write into the trace of a type which keys have to divide which: divisor -> these."""
+    place = TRACED / f"{file_name(kind)}.json"
+    trace = json.loads(place.read_text())
+    guarded = with_divisors(library, kind, trace)
+    if guarded != trace:
+        place.write_text(text(guarded))
+    return {
+        key: guard["divides"]
+        for rule in guarded["guards"] for key, guard in rule.items() if "divides" in guard
+    }  # fmt: skip
+
+
 def refused(library: Any) -> Iterator[tuple[str, list[str]]]:
     """Types with classes that the catalog lacks, and these classes. A section whose config class
     has no model_type is none: no config.json can name it."""
@@ -393,6 +409,7 @@ def main() -> int:
     parser.add_argument("--judge", action="store_true", help="compare with written families")
     parser.add_argument("--refused", action="store_true", help="list what the catalog lacks")
     parser.add_argument("--check", action="store_true", help="the gate over recorded traces")
+    parser.add_argument("--divisors", action="store_true", help="find what has to divide what")
     parser.add_argument("--seed", default="again", help="of the gate with --check")
     parser.add_argument("--count", type=int, default=60, help="comparisons with --check")
     parser.add_argument("--diffusers", action="store_true", help="the types are its classes")
@@ -413,6 +430,9 @@ def main() -> int:
         if options.check:
             for line in check(library, kind, options.seed, options.count):
                 print(line, flush=True)
+            continue
+        if options.divisors:
+            print(f"{kind}: {json.dumps(divide(library, kind))}", flush=True)
             continue
         if options.judge:
             for line in judge(library, kind, options.seconds):
