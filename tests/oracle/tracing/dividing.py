@@ -94,7 +94,7 @@ def _builds(library: Library, kind: str, name: str, given: Given) -> bool:
     try:
         with patience(_PATIENCE):
             library.build(kind, name, given)
-    except ImportError:  # of this machine, and no refusal
+    except (ImportError, MemoryError):  # of this machine, and no refusal
         raise
     except Exception:
         return False
@@ -137,7 +137,11 @@ def _next_to_each_other(
         even, uneven = 8 * by, 8 * by + _uneven(by)
         if _builds(library, kind, name, nested(start, {divisor: by, of: uneven})):
             return False
-        agreeing += _builds(library, kind, name, nested(start, {divisor: by, of: even}))
+        agreeing += _builds(
+            library, kind, name, nested(start, {divisor: by, of: even})
+        ) and _builds(  # and with a divisor the other number is as good
+            library, kind, name, nested(start, {divisor: _uneven(by), of: uneven})
+        )
     return agreeing >= 2
 
 
