@@ -10,15 +10,7 @@ from ..layers.blocks import activation
 from ..layers.composing import Part, composed
 from ..layers.vision import labels_classifier, multiple, stage_depths
 from ..trees.catalog import Builder, register
-from ..trees.modules import (
-    Activation,
-    Conv,
-    GroupNorm,
-    Layers,
-    Module,
-    ModuleList,
-    Sequential,
-)
+from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module, ModuleList, Sequential
 
 
 def _sizes(c: ModelConfig) -> tuple[Dim, ...]:

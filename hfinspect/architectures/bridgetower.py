@@ -10,15 +10,7 @@ from ..layers import encoders
 from ..layers.composing import with_defaults
 from ..layers.encoders import BASE, hidden, norm
 from ..trees.catalog import builder, register
-from ..trees.modules import (
-    Embedding,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Parameter,
-    Weight,
-)
+from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, Parameter, Weight
 
 _NAME = "BridgeTower"
 #: Of the layers between the sides, and of either side.

@@ -18,15 +18,7 @@ from ..layers.multimodal import linear_row
 from ..layers.multimodal import projector as between
 from ..layers.vision import pair, patch_conv, patch_count, plain_mlp, scaled
 from ..trees.catalog import register
-from ..trees.modules import (
-    Activation,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Parameter,
-    Weight,
-)
+from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Parameter, Weight
 
 # ---- vision
 

@@ -11,14 +11,7 @@ from ..layers import reassembling
 from ..layers.composing import Part, composed, renamed
 from ..layers.reassembling import fused_width, fusion_layer, reassemble_stage
 from ..trees.catalog import Builder, auto_class, register
-from ..trees.modules import (
-    Activation,
-    BatchNorm,
-    Conv,
-    Dropout,
-    Module,
-    Sequential,
-)
+from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Module, Sequential
 from . import vit
 
 

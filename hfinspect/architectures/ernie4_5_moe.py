@@ -12,6 +12,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..layers.decoders import Decoder, gated_of
 from ..layers.experts import experts, router
+from ..layers.heads import causal_lm
 from ..trees.modules import Layers, Linear, Module, ModuleList, Weight
 from .ernie4_5 import mlp
 from .llama import LLAMA
@@ -77,9 +78,11 @@ def predictors(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     }
 
 
-LLAMA.like(
+_MODEL = LLAMA.like(
     "Ernie4_5_Moe", vocab_size=103424, hidden_size=2560, intermediate_size=12288,
     num_hidden_layers=28, num_attention_heads=20, num_key_value_heads=4, rms_norm_eps=1e-5,
-    tie_word_embeddings=True, bias_key="use_bias", head_bias="use_bias", endings=(),
+    tie_word_embeddings=True, bias_key="use_bias", endings=(),
     mlp=mlp, moe=_moe, kinds=_kinds, further=predictors,
-).register("ernie4_5_moe")  # fmt: skip
+)  # fmt: skip
+_causal = causal_lm("Ernie4_5_MoeForCausalLM", _MODEL.model, tied_default=True, bias="use_bias")
+_MODEL.register("ernie4_5_moe", more={"Ernie4_5_MoeForCausalLM": _causal})

@@ -15,15 +15,7 @@ from ..layers.diffusion import (
     widths,
 )
 from ..trees.catalog import register
-from ..trees.modules import (
-    Activation,
-    Conv,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Sequential,
-)
+from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module, Sequential
 from .unet_3d_condition import ladder, temporal_transformer
 
 

@@ -12,15 +12,7 @@ from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.diffusion import feed_forward, timestep_embedding
 from ..trees.catalog import register
-from ..trees.modules import (
-    Activation,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    RMSNorm,
-)
+from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 
 
 class _Stream(NamedTuple):

@@ -10,9 +10,7 @@ from collections.abc import Callable
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import (
-    activation,
-)
+from ..layers.blocks import activation
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder, gated_of, pre_norm
 from ..layers.heads import register_tower

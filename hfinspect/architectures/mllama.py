@@ -13,14 +13,7 @@ from ..layers.decoders import Decoder, grouped, pre_norm
 from ..layers.multimodal import linear_projector, register_headed
 from ..layers.vision import patch_conv, plain_mlp
 from ..trees.catalog import register, register_part
-from ..trees.modules import (
-    Activation,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Module,
-    Weight,
-)
+from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Module, Weight
 
 #: config.json counts the aspect ratios that the tiles of an image can form; one id more is none.
 _RATIOS = 8

@@ -4,16 +4,18 @@ Mixtral's expert layout with LayerNorms that have biases, and optional biases in
 """
 
 from ..layers.decoders import SEQUENCE_HEAD, block_sparse, layer_norms, w_experts
+from ..layers.heads import causal_lm
 from ..layers.windows import windows
 from .llama import LLAMA
 
 _PHI = LLAMA.like(
     "Phimoe", vocab_size=32064, intermediate_size=6400, num_key_value_heads=8, mlp_bias=None,
     windows=lambda c: windows(c, None), rotary=False, endings=SEQUENCE_HEAD,
-    norm=layer_norms("rms_norm_eps"), layer=block_sparse, head_bias="lm_head_bias",
+    norm=layer_norms("rms_norm_eps"), layer=block_sparse,
     moe=lambda d, c: w_experts(
         d, c, c.count("num_local_experts", default=16), c.dim("num_experts_per_tok", default=2)
     ),
 )  # fmt: skip
+_causal = causal_lm("PhimoeForCausalLM", _PHI.model, bias="lm_head_bias")
 # The repo's own code spells the class with a capital E.
-_PHI.register("phimoe", more={"PhiMoEForCausalLM": _PHI.classes()["PhimoeForCausalLM"]})
+_PHI.register("phimoe", more={"PhimoeForCausalLM": _causal, "PhiMoEForCausalLM": _causal})

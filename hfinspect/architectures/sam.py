@@ -15,16 +15,7 @@ from ..layers.blocks import activation, fused_attention, two_layer_mlp
 from ..layers.composing import renamed
 from ..layers.vision import narrowed_attention, pair, patch_conv, scaled
 from ..trees.catalog import register_part
-from ..trees.modules import (
-    Conv,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Weight,
-)
+from ..trees.modules import Conv, Embedding, LayerNorm, Layers, Linear, Module, ModuleList, Weight
 
 #: Of linear layers that follow each other: what comes in, between them, and out.
 Sizes = tuple[Dim, Dim, Dim]

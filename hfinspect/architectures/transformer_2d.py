@@ -10,15 +10,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.diffusion import attention, feed_forward
 from ..trees.catalog import builder, register
-from ..trees.modules import (
-    Conv,
-    Embedding,
-    GroupNorm,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-)
+from ..trees.modules import Conv, Embedding, GroupNorm, LayerNorm, Layers, Linear, Module
 
 _NAMED = {"ada_norm_zero": "DiTTransformer2DModel", "ada_norm_single": "PixArtTransformer2DModel"}
 #: The class of each activation.

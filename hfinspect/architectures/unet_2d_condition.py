@@ -30,11 +30,7 @@ from ..layers.unet_blocks import Added, Looking, added_attention, k_down, k_up, 
 from ..layers.unet_conditions import position_net, stem, time_width
 from ..layers.vision import bounded
 from ..trees.catalog import register
-from ..trees.modules import (
-    Layers,
-    Module,
-    ModuleList,
-)
+from ..trees.modules import Layers, Module, ModuleList
 
 DOWN = ("CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "DownBlock2D")
 UP = ("UpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D")

@@ -10,24 +10,10 @@ from typing import Any
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.diffusion import (
-    per_block,
-    resnet_row,
-    transformer_2d,
-    transformer_block,
-    unet_end,
-)
+from ..layers.diffusion import per_block, resnet_row, transformer_2d, transformer_block, unet_end
 from ..layers.unet_conditions import stem
 from ..trees.catalog import register
-from ..trees.modules import (
-    Buffer,
-    Conv,
-    GroupNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-)
+from ..trees.modules import Buffer, Conv, GroupNorm, Layers, Linear, Module, ModuleList
 from .controlnet import condition_encoder, controls
 from .unet_2d_condition import Plan, depths, down_blocks, plan, up_blocks
 

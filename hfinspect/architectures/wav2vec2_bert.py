@@ -10,15 +10,7 @@ from ..core.dims import Dim
 from ..layers import conformers, speech
 from ..layers.encoders import hidden
 from ..layers.speech_encoders import Speech
-from ..trees.modules import (
-    Activation,
-    Conv,
-    Dropout,
-    Embedding,
-    Layers,
-    Linear,
-    Module,
-)
+from ..trees.modules import Activation, Conv, Dropout, Embedding, Layers, Linear, Module
 
 _NAME = "Wav2Vec2Bert"
 _DEFAULTS = {

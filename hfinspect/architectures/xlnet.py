@@ -10,15 +10,7 @@ from ..layers.blocks import activation, size
 from ..layers.heads import beam_answers, causal_lm, classifier, sequence_summary
 from ..trees.catalog import Builder, register
 from ..trees.keeps import Unknown
-from ..trees.modules import (
-    Dropout,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Weight,
-)
+from ..trees.modules import Dropout, Embedding, LayerNorm, Layers, Linear, Module, Weight
 
 _hidden = size("d_model", "hidden_size", default=1024)
 

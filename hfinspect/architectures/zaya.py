@@ -10,6 +10,7 @@ from ..core.config import ModelConfig
 from ..layers.blocks import depthwise
 from ..layers.decoders import Decoder
 from ..layers.experts import stacked_experts
+from ..layers.heads import causal_lm
 from ..trees.keeps import KeysValues, State
 from ..trees.modules import Buffer, Conv, Linear, Module, Parameter, Weight
 from .llama import LLAMA
@@ -104,9 +105,11 @@ def _scaling(d: Decoder, c: ModelConfig) -> dict[str, Parameter]:
     return _scales(d, c, *(f"input_{name}" for name in _IN))
 
 
-LLAMA.like(
+_ZAYA = LLAMA.like(
     "Zaya", vocab_size=262272, hidden_size=2048, num_hidden_layers=40, rms_norm_eps=1e-5,
     attention=_attention, layer=_layer, rotary=False, further=_scaling, endings=(),
     kinds=lambda _d, _c, layers: ["first", *["later"] * (layers - 1)][:layers],
-    tie_word_embeddings=True, head_bias="lm_head_bias",
-).register("zaya")  # fmt: skip
+    tie_word_embeddings=True,
+)  # fmt: skip
+_causal = causal_lm("ZayaForCausalLM", _ZAYA.model, tied_default=True, bias="lm_head_bias")
+_ZAYA.register("zaya", more={"ZayaForCausalLM": _causal})

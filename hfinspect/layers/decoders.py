@@ -233,9 +233,8 @@ class Decoder:
     ``windows`` reads how far back each layer looks. ``embedding`` ends the class name of a table
     that is no plain one; ``table`` and ``last_norm`` are what the model calls its table and norm;
     ``rotary``: the model shows a module for positions, without tensors. ``further`` gives what it
-    holds after these. ``tie_word_embeddings`` None: the head is never tied. ``head_bias`` is the
-    key that says whether it has a bias. ``endings`` are those of further classes (see
-    ``decoder_classes``, also for ``qa_prefix``).
+    holds after these. ``tie_word_embeddings`` None: the head is never tied. ``endings`` are those
+    of further classes (see ``decoder_classes``, also for ``qa_prefix``).
     """
 
     name: str
@@ -250,7 +249,6 @@ class Decoder:
     rms_norm_eps: float = 1e-6
     hidden_act: str = "silu"
     tie_word_embeddings: bool | None = False
-    head_bias: str | None = None
     attention_bias: bool | None = False
     bias_key: str = "attention_bias"
     out_bias: bool | None = None
@@ -356,8 +354,7 @@ class Decoder:
         """``{name}ForCausalLM``, ``{name}Model`` and those of ``endings``."""
         return decoder_classes(
             self.name, self.model, embedding=self.table, hidden=self.width,
-            tied_default=self.tie_word_embeddings, bias=self.head_bias or False,
-            heads=self.endings, qa_prefix=self.qa_prefix,
+            tied_default=self.tie_word_embeddings, heads=self.endings, qa_prefix=self.qa_prefix,
         )  # fmt: skip
 
     def register(

@@ -5,13 +5,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..trees.modules import (
-    Buffer,
-    Linear,
-    Module,
-    ModuleList,
-    Weight,
-)
+from ..trees.modules import Buffer, Linear, Module, ModuleList, Weight
 from .blocks import activation, gated_mlp
 
 

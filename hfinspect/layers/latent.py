@@ -9,11 +9,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
 from ..trees.keeps import KeysValues
-from ..trees.modules import (
-    Linear,
-    Module,
-    RMSNorm,
-)
+from ..trees.modules import Linear, Module, RMSNorm
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..core.records import dataclass
 from ..trees.keeps import State
-from ..trees.modules import (
-    Conv,
-    Linear,
-    Module,
-    Weight,
-)
+from ..trees.modules import Conv, Linear, Module, Weight
 from .blocks import activation
 
 
