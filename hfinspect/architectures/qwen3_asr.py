@@ -23,7 +23,9 @@ _TEXT = {
     "tie_word_embeddings": True,
 }  # fmt: skip
 #: Where its encoder's own defaults differ.
-_AUDIO = {"d_model": 1024, "encoder_ffn_dim": 4096, "encoder_layers": 24}
+_AUDIO = {
+    "d_model": 1024, "encoder_attention_heads": 16, "encoder_ffn_dim": 4096, "encoder_layers": 24,
+}  # fmt: skip
 
 
 def _audio(c: ModelConfig) -> ModelConfig:
