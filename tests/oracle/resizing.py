@@ -25,6 +25,8 @@ KEPT_OUT = frozenset(
 )
 #: Numbers that say how long the lists of their section are.
 _COUNTS = re.compile(r"(^|_)(stage|block|level|layer|resolution|codebook)s$|^depth$")
+#: Numbers of layers, which show patterns only where there are many.
+_DEPTH, _DEEP = re.compile(r"(layers?|depth)$"), (9, 13, 24, 52)
 #: What each of is built one by one, and how many of it at most.
 _SEVERAL, _MOST = re.compile(_LISTED.pattern + "|" + _EXPERTS.pattern), 12
 
@@ -69,6 +71,8 @@ def _value(key: str, value: Any, rng: Random, length: int | None, usual: int) ->
 
 
 def _number(key: str, value: int, rng: Random) -> int:
+    if _DEPTH.search(key) and rng.random() < 0.2:
+        return rng.choice(_DEEP)
     options = [2 * value, 3 * value, value + 1, value // 2 or 1, rng.choice(SIZES)]
     found = rng.choice(options)
     return min(found, max(_MOST, value)) if _SEVERAL.search(key) and "size" not in key else found
