@@ -1,0 +1,79 @@
+"""ConvBERT (Jiang et al. 2020). Source: transformers/models/convbert/modeling_convbert.py.
+
+Half of the attention heads give way to convolutions whose kernels depend on the text; MLPs may be
+split into groups.
+"""
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers import encoders
+from ..layers.bert_encoders import (
+    Encoder,
+    Forms,
+    generating,
+    narrow_tables,
+    projected,
+    summary_forms,
+)
+from ..layers.encoders import BASE, hidden
+from ..trees.modules import Activation, Conv, Dropout, Linear, Module, Weight
+from .bert import BERT
+
+
+def _heads(c: ModelConfig) -> Dim:
+    """Heads that stay attention: one in ``head_ratio``, at least one."""
+    heads, ratio = c.dim("num_attention_heads"), c.dim("head_ratio", default=2)
+    return heads // ratio if heads >= ratio else heads // heads
+
+
+def _attention(e: Encoder, c: ModelConfig) -> Module:
+    h, heads, kernel = hidden(c), _heads(c), c.dim("conv_kernel_size", default=9)
+    width = heads * (c.divided(h, heads, "hidden_size", "num_attention_heads") // 2)
+    separable = Module(
+        "SeparableConv1D",
+        bias=Weight(width, 1),
+        depthwise=Conv(h, h, kernel, dims=1, groups=h, bias=False),
+        pointwise=Conv(h, width, 1, dims=1, bias=False),
+        component=Component.CONV,
+    )
+    projections = Module(
+        "ConvBertSelfAttention",
+        query=Linear(h, width, kind="query"),
+        key=Linear(h, width, kind="key"),
+        value=Linear(h, width, kind="value"),
+        key_conv_attn_layer=separable,
+        conv_kernel_layer=Linear(width, heads * kernel),
+        conv_out_layer=Linear(h, width),
+        unfold=Activation("Unfold"),
+        dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
+    )
+    return encoders.attending(c, e.name, projections)
+
+
+def _grouped(c: ModelConfig, inputs: Dim, outputs: Dim, kind: str) -> Module:
+    """One linear layer per group: (groups, in / groups, out / groups)."""
+    groups = c.dim("num_groups", default=1)
+    inside = c.divided(inputs, groups, "the layer's input", "num_groups")
+    outside = c.divided(outputs, groups, "the layer's output", "num_groups")
+    weight = Weight(groups, inside, outside)
+    return Module("GroupedLinearLayer", weight=weight, bias=Weight(outputs), kind=kind)
+
+
+def _layer(e: Encoder, c: ModelConfig) -> Module:
+    h, inner = hidden(c), c.dim("intermediate_size")
+    block = encoders.layer(c, e.name, attention_block=_attention(e, c), cross=True)
+    if c.dim("num_groups", default=1) != 1:
+        for name, pair in (("intermediate", (h, inner, "up")), ("output", (inner, h, "down"))):
+            block.inside(name).children["dense"] = _grouped(c, *pair)
+    return block
+
+
+def _forms(e: Encoder) -> Forms:
+    return {**summary_forms(e), "ForMaskedLM": generating(e)}
+
+
+BERT.like(
+    "ConvBert", "convbert", defaults={**BASE, "embedding_size": 768}, embeddings=narrow_tables,
+    layer=_layer, whole=projected, forms=_forms,
+).register("convbert")  # fmt: skip
