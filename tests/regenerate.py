@@ -39,12 +39,13 @@ def index_text() -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _forget_what_is_gone() -> None:
-    """Take files that are deleted out of the index: it says whose a type is that two files have."""
+def _forget_types() -> None:
+    """Leave in the index only where classes are: whose a type is that two files have, the files
+    say, and a type may have moved from one to the other. Deleted files go."""
     held = json.loads(INDEX.read_text(encoding="utf-8"))
     room = ROOT / "hfinspect" / "architectures"
     there = {
-        file: kinds for file, kinds in held.items()
+        file: {"": " ".join(kinds.values())} for file, kinds in held.items()
         if (room / f"{file}.py").exists() or (room / f"{file}.json").exists()
     }  # fmt: skip
     INDEX.write_text(json.dumps(there), encoding="utf-8")
@@ -59,7 +60,7 @@ def main(types: list[str]) -> None:
         command = [sys.executable, "-m", f"tests.oracle.{recorder}", *types]
         if subprocess.run(command, check=False, cwd=ROOT).returncode:
             sys.exit("not everything was recorded (above: why); nothing else was written")
-    _forget_what_is_gone()
+    _forget_types()
     INDEX.write_text(index_text(), encoding="utf-8")
     catalog.index.cache_clear()  # the tables are those of the new one
     from . import readme_outputs, readme_tables

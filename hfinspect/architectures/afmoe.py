@@ -30,21 +30,18 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    block, heads = grouped(d, c), d.heads(c)
-    gate = Linear(d.width(c), heads.query * heads.dim, bias=False, kind="gate")
-    block.children["gate_proj"] = gate
-    return block
+    made, heads = grouped(d, c), d.heads(c)
+    made.children["gate_proj"] = Linear(
+        d.width(c), heads.query * heads.dim, bias=False, kind="gate"
+    )
+    return made
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     names = ("input", "post_attention", "pre_mlp", "post_mlp")
+    norms = {f"{name}_layernorm": d.norm(d, c, d.width(c)) for name in names}
     return Module(
-        "AfmoeDecoderLayer",
-        {
-            "self_attn": d.attention(d, c),
-            **{f"{name}_layernorm": d.norm(d, c, d.width(c)) for name in names},
-            "mlp": d.feed_forward(c, kind),
-        },
+        "AfmoeDecoderLayer", self_attn=d.attention(d, c), **norms, mlp=d.feed_forward(c, kind)
     )
 
 

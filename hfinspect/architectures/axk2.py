@@ -33,8 +33,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
         raise c.error("q_lora_rank", None, "a rank")
     block = latent_attention("AXK2", d.width(c), sizes, bias=bias)
     width = sizes.heads * (sizes.plain + sizes.rotary + sizes.value)
-    up = Linear(2 * sizes.query_rank, width, bias=False, kind="query_up")
-    block.children["q_b_proj"] = up
+    block.children["q_b_proj"] = Linear(2 * sizes.query_rank, width, bias=False, kind="query_up")
     block.children["indexer"] = indexer(c, d.name, d.width(c), sizes, heads=16)
     return block
 

@@ -18,8 +18,7 @@ def _inner(c: ModelConfig, h: Dim) -> Dim:
     """int(expand · hidden_size), unless the file gives it: expand may be fractional, or stale."""
     if c.has("intermediate_size"):
         return c.dim("intermediate_size")
-    width = expanded(c, "expand", h)
-    if not width:
+    if not (width := expanded(c, "expand", h)):
         raise c.error("expand", c.raw("expand"), "a factor that leaves a width")
     return width
 
@@ -34,8 +33,7 @@ def time_step_rank(c: ModelConfig, h: Dim, key: str = "time_step_rank") -> Dim:
 def mixer(d: Spelled, c: ModelConfig) -> Module:
     h = d.width(c)
     inner, rank = d.inner(c, h), time_step_rank(c, h)
-    state = c.dim("state_size", default=16)
-    kernel = c.dim("conv_kernel", default=4)
+    state, kernel = c.dim("state_size", default=16), c.dim("conv_kernel", default=4)
     bias = c.flag("use_bias", default=False)
     return Module(
         f"{d.name}Mixer",
