@@ -86,7 +86,7 @@ def twice(part: Part) -> Part:
 
 
 def layers(d: Spelled, c: ModelConfig) -> Layers:
-    """num_hidden_layers counts the attentions, two a layer, and is the one that is taken of both."""
+    """num_hidden_layers counts the attentions, two a layer, and is taken where both are given."""
     halved = c.has("num_hidden_layers")
     count = c.count("num_hidden_layers") // 2 if halved else c.count("num_layers", default=28)
     return Layers.of(count, d.of(c, "DecoderLayer", d.block))
