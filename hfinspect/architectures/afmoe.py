@@ -41,7 +41,8 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     names = ("input", "post_attention", "pre_mlp", "post_mlp")
     norms = {f"{name}_layernorm": d.norm(d, c, d.width(c)) for name in names}
     return Module(
-        "AfmoeDecoderLayer", self_attn=d.attention(d, c), **norms, mlp=d.feed_forward(c, kind)
+        "AfmoeDecoderLayer",
+        {"self_attn": d.attention(d, c), **norms, "mlp": d.feed_forward(c, kind)},
     )
 
 
