@@ -53,18 +53,18 @@ def embeddings(c: ModelConfig) -> Module:
     )
 
 
-def _head_dim(c: ModelConfig) -> int:
+def _frequencies(c: ModelConfig) -> int:
+    """Half of a head's size, rounded up."""
     heads = c.dim("num_attention_heads")
-    return c.divided(hidden(c), heads, "hidden_size", "num_attention_heads")
+    return (c.divided(hidden(c), heads, "hidden_size", "num_attention_heads") + 1) // 2
 
 
 def _attention(c: ModelConfig) -> Module:
     block = encoders.attention_after_norm(c, "Esm", "LayerNorm")
     if _positions(c) == "rotary":
         # Files written before the frequencies moved to the model hold them in each layer.
-        frequencies = _head_dim(c) // 2
         block.inside("self").children["rotary_embeddings"] = Module(
-            "EsmRotaryEmbedding", inv_freq=Buffer(frequencies, saved=False), saved=False
+            "EsmRotaryEmbedding", inv_freq=Buffer(_frequencies(c), saved=False), saved=False
         )
     return block
 
@@ -80,7 +80,7 @@ def layer(c: ModelConfig) -> Module:
 
 def model(e: Encoder, c: ModelConfig) -> Module:
     layers = c.count("num_hidden_layers")
-    rotary = Module("EsmRotaryEmbedding", inv_freq=Buffer(_head_dim(c) // 2))
+    rotary = Module("EsmRotaryEmbedding", inv_freq=Buffer(_frequencies(c)))
     stack = encoders.encoder(c, "Esm", layer(c))
     stack.children["emb_layer_norm_after"] = norm(c)
     return Module(

@@ -40,7 +40,7 @@ def _stack(s: Speech, c: ModelConfig) -> Module:
         heads = c.dim("num_attention_heads")
         size = c.divided(hidden(c), heads, "hidden_size", "num_attention_heads")
         encoder.children["embed_positions"] = Module(
-            f"{_NAME}RotaryPositionalEmbedding", inv_freq=Buffer(size // 2)
+            f"{_NAME}RotaryPositionalEmbedding", inv_freq=Buffer((size + 1) // 2)
         )
     return encoder
 

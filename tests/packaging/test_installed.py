@@ -40,7 +40,8 @@ def test_sizes(distributions: tuple[Path, Path]) -> None:
     assert wheel.stat().st_size < 2_000_000
     with tarfile.open(sdist) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
-        assert sum(member.size for member in archive) < 12_000_000
+        # Recordings are 20 MB; families that are data are 2.6 MB of what is there.
+        assert sum(member.size for member in archive) < 13_000_000
     assert not [name for name in names if name.startswith("fixtures/oracle/recorded")]
     assert {"README.md", "LICENSE", "action.yml", "skills/hfinspect/SKILL.md"} <= set(names)
 
