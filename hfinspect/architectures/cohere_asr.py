@@ -62,9 +62,7 @@ def _spelled(root: Module) -> Module:
 
 def model(c: ModelConfig) -> Module:
     c = completed(c)
-    sound = c.section("encoder_config").with_defaults(**_ENCODER)
-    if sound.model_type not in (None, "parakeet_encoder"):
-        raise sound.error("model_type", sound.model_type, "parakeet_encoder")
+    sound = c.section("encoder_config").with_defaults(**_ENCODER).of_type("parakeet_encoder")
     h = c.dim("hidden_size")
     built = decoder(_NAME, c, grouped_heads(c, h))
     table = Weight(c.dim("max_position_embeddings"), h, kind="position")

@@ -19,9 +19,7 @@ _TEXTS = ("gemma4_text", "gemma4_unified_text")
 
 def _text(c: ModelConfig) -> ModelConfig:
     """The text config with every layer shared, which is what nothing or 0 stands for."""
-    text = c.section("text_config")
-    if text.model_type not in (None, *_TEXTS):
-        raise c.error("text_config.model_type", text.model_type, " or ".join(_TEXTS))
+    text = c.section("text_config").of_type(*_TEXTS)
     if int(text.count("num_kv_shared_layers", default=0)):
         return text
     layers = int(text.count("num_hidden_layers", default=30))

@@ -34,9 +34,7 @@ def _sides(c: ModelConfig) -> tuple[int, int]:
 
 def _qformer(c: ModelConfig, width: Dim) -> Module:
     """As wide as the tower, whatever the section says."""
-    section = c.section("qformer_config", default=_QFORMER)
-    if section.model_type not in (None, "blip_2_qformer"):
-        raise section.error("model_type", section.model_type, "blip_2_qformer")
+    section = c.section("qformer_config", default=_QFORMER).of_type("blip_2_qformer")
     forced = {
         "hidden_size": int(width), "encoder_hidden_size": int(width),
         "num_attention_heads": int(width) // 64,

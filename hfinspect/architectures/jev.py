@@ -11,9 +11,8 @@ from ..trees.modules import Module, Weight
 
 
 def model(c: ModelConfig) -> Module:
-    if c.model_type not in (None, "jev"):
-        # transformers makes a Jev of a repo's further files, which say how many options there are.
-        raise c.error("model_type", c.model_type, "jev")
+    # transformers makes a Jev of a repo's further files, which say how many options there are.
+    c.of_type("jev")
     width, options = c.dim("hidden_size", default=4096), c.dim("num_verbalizers", default=24)
     return Module(
         "JevForDecision",

@@ -158,9 +158,7 @@ def _projector(c: ModelConfig, width: Dim, hidden: Dim) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    vision, text = nested(c, "vision_config", **VISION), c.section("text_config")
-    if vision.model_type not in (None, "pixtral"):
-        raise vision.error("model_type", vision.model_type, "pixtral")
+    vision, text = nested(c, "vision_config", **VISION).of_type("pixtral"), c.section("text_config")
     tower = auto_model(vision, default_type="pixtral", part="vision")
     return Module(
         "MistralLarge4Model",

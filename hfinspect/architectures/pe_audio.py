@@ -85,9 +85,7 @@ def contrastive(name: str, inputs: Dim, outputs: Dim) -> Module:
 
 
 def encoder(c: ModelConfig) -> Module:
-    codec = c.section("dac_config").with_defaults(**_CODEC)
-    if codec.model_type not in (None, "dac"):
-        raise codec.error("model_type", codec.model_type, "dac")
+    codec = c.section("dac_config").with_defaults(**_CODEC).of_type("dac")
     frame, kind = dac.hidden(codec), Component.EMBEDDING
     narrow = codec.dim("codebook_dim")
     embedder = Module(
@@ -101,9 +99,7 @@ def encoder(c: ModelConfig) -> Module:
 
 def words(c: ModelConfig) -> tuple[Module, Dim]:
     """The model of text, and its width."""
-    text = c.section("text_config").with_defaults(**TEXT)
-    if text.model_type not in (None, "modernbert"):
-        raise text.error("model_type", text.model_type, "modernbert")
+    text = c.section("text_config").with_defaults(**TEXT).of_type("modernbert")
     return auto_model(text, default_type="modernbert", part="text"), text.dim("hidden_size")
 
 

@@ -102,9 +102,7 @@ def _quantizer(c: ModelConfig, states: Dim, samples: int, *, projected: bool) ->
 
 
 def model(c: ModelConfig, *, projected: bool = False) -> Module:
-    heard = c.section("acoustic_model_config").with_defaults(**_ACOUSTIC)
-    if heard.model_type not in (None, "dac"):
-        raise heard.error("model_type", heard.model_type, "dac")
+    heard = c.section("acoustic_model_config").with_defaults(**_ACOUSTIC).of_type("dac")
     heard = dac.completed(heard)
     meant = c.section("semantic_model_config")
     if meant.model_type not in (None, *_SPEECH):

@@ -107,9 +107,9 @@ def _quantizer(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig, samples: int) -> Module:
     """``samples`` of sound that each frame becomes, of which four times as many are transformed."""
-    meant = c.section("semantic_model_config", default={"num_hidden_layers": 16})
-    if meant.model_type not in (None, "wav2vec2-bert"):
-        raise meant.error("model_type", meant.model_type, "wav2vec2-bert")
+    meant = c.section("semantic_model_config", default={"num_hidden_layers": 16}).of_type(
+        "wav2vec2-bert"
+    )
     h, seen = c.dim("hidden_size"), meant.dim("hidden_size", default=1024)
     return Module(
         "Xcodec2Model",

@@ -182,9 +182,7 @@ def metric_head(c: ModelConfig) -> Module:
 
 def model(config: ModelConfig) -> Module:
     c = config.with_defaults(backbone_config=_BACKBONE)
-    section = c.section("backbone_config")
-    if section.model_type not in (None, "beit"):
-        raise section.error("model_type", section.model_type, "beit")
+    section = c.section("backbone_config").of_type("beit")
     return Module(
         "ZoeDepthForDepthEstimation",
         backbone=auto_class(section, "Backbone", default_type="beit", part="vision"),

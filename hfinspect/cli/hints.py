@@ -46,10 +46,10 @@ _ELSEWHERE: Final = {
 }
 #: What needs no option here.
 _NO_OPTION: Final = {
-    "offline": "HF_HUB_OFFLINE=1 in the environment keeps every command off the network",
-    "local-files-only": "HF_HUB_OFFLINE=1 in the environment keeps every command off the network",
-    "cache-dir": "HF_HOME in the environment says where the Hub's cache is",
-    "trust-remote-code": "code of a repo is never run, so nothing needs this option",
+    "HF_HUB_OFFLINE=1 in the environment keeps every command off the network": "offline "
+    "local-files-only",
+    "HF_HOME in the environment says where the Hub's cache is": "cache-dir",
+    "code of a repo is never run, so nothing needs this option": "trust-remote-code",
 }
 
 
@@ -77,4 +77,4 @@ def meant(option: str, taken: Container[str]) -> str | None:
     for typed, words in _OF_MEMORY.items():
         if word in words.split():
             return f"hfinspect memory MODEL {typed} answers for it"
-    return _NO_OPTION.get(word)
+    return next((hint for hint, words in _NO_OPTION.items() if word in words.split()), None)

@@ -42,6 +42,6 @@ def test_every_hint_names_an_option_that_is_there() -> None:
 
 
 def test_words_stand_once() -> None:
-    words = " ".join([*_OF_MEMORY.values(), *_ELSEWHERE.values(), *_NO_OPTION]).split()
+    words = " ".join([*_OF_MEMORY.values(), *_ELSEWHERE.values(), *_NO_OPTION.values()]).split()
     assert len(words) == len(set(words))
     assert meant("--no-such-option", ()) is None

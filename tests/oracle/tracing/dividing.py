@@ -32,12 +32,12 @@ def with_divisors(library: Library, kind: str, trace: Mapping[str, Any]) -> dict
     """The trace with a guard for each key that has to divide others: ``{"heads": {"divides":
     ["width"]}}``, in the roots of the classes that answer although it does not."""
     found: dict[str, list[tuple[str, str]]] = {}
-    pairs: list[tuple[str, str]] | None = None
+    pairs: list[tuple[str, str]] = []
     for name in trace["classes"]:
         start = _buildable(library, kind, name)
         if start is None:
             continue
-        if pairs is None or not pairs:
+        if not pairs:
             pairs = list(_pairs(library, kind, name, start))
         kept = [pair for pair in pairs if _answered(library, kind, name, trace, start, pair)]
         if kept:
