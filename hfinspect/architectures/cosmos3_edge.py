@@ -8,9 +8,8 @@ with a plain MLP, whose layers lie at the top of files.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import respelled
-from ..layers.decoders import Decoder
+from ..layers.decoders import plain
 from ..layers.heads import to_words
-from ..layers.vision import plain_mlp
 from ..trees.catalog import builder, register, register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module
 from .llama import LLAMA
@@ -23,15 +22,10 @@ _FILES = {
 }  # fmt: skip
 
 
-def _mlp(d: Decoder, c: ModelConfig) -> Module:
-    bias = c.flag("mlp_bias", default=False)
-    return plain_mlp(f"{d.name}MLP", d.width(c), d.inner(c), act=d.act(c), bias=bias)
-
-
 _TEXT = LLAMA.like(
     f"{_NAME}Text", vocab_size=131072, hidden_size=2048, intermediate_size=9216,
     num_hidden_layers=28, num_attention_heads=16, num_key_value_heads=8, head_dim=128,
-    null_head_dim=True, rms_norm_eps=1e-5, hidden_act="relu2", mlp=_mlp,
+    null_head_dim=True, rms_norm_eps=1e-5, hidden_act="relu2", mlp_bias=False, mlp=plain,
 )  # fmt: skip
 
 

@@ -9,20 +9,17 @@ import math
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import sound
-from ..layers.blocks import grouped_attention, grouped_heads
 from ..layers.composing import with_defaults
-from ..layers.vision import plain_mlp
+from ..layers.decoders import Decoder, layer_norms, plain, scaled
 from ..trees.catalog import register
-from ..trees.modules import Buffer, Conv, LayerNorm, Layers, Module, Weight
+from ..trees.modules import Buffer, Conv, Layers, Module
 
 _DEFAULTS = {
     "audio_channels": 1, "hidden_size": 512, "num_filters": 64, "num_residual_layers": 1,
     "upsampling_ratios": (8, 6, 5, 4), "kernel_size": 7, "last_kernel_size": 3,
     "residual_kernel_size": 3, "compress": 2, "codebook_size": 2048, "codebook_dim": 256,
     "num_quantizers": 32, "vector_quantization_hidden_dimension": 256,
-    "num_semantic_quantizers": 1, "upsample_groups": 512, "num_hidden_layers": 8,
-    "intermediate_size": 2048, "num_attention_heads": 8, "num_key_value_heads": 8,
-    "sampling_rate": 24000,
+    "num_semantic_quantizers": 1, "upsample_groups": 512, "sampling_rate": 24000,
 }  # fmt: skip
 
 
@@ -44,22 +41,14 @@ def decoder(c: ModelConfig) -> Module:
     return Module("MimiDecoderModel", layers=layers, component=Component.CONV)
 
 
-def transformer(c: ModelConfig) -> Module:
-    h, inner = c.dim("hidden_size"), c.dim("intermediate_size")
-    eps = c.number("norm_eps", default=1e-5)
-    bias = c.flag("attention_bias", default=False)
+_LAYERS = Decoder(
+    "Mimi", hidden_size=512, intermediate_size=2048, num_hidden_layers=8, num_attention_heads=8,
+    num_key_value_heads=8, hidden_act="gelu", norm=layer_norms("norm_eps"), mlp=plain, layer=scaled,
+)  # fmt: skip
 
-    scale = Module("MimiLayerScale", scale=Weight(h, kind="scale"), component=Component.OTHER)
-    layer = Module(
-        "MimiTransformerLayer",
-        self_attn=grouped_attention("MimiAttention", h, grouped_heads(c, h), bias=bias),
-        mlp=plain_mlp("MimiMLP", h, inner, act=c.text("hidden_act", default="gelu"), bias=False),
-        input_layernorm=LayerNorm(h, eps=eps),
-        post_attention_layernorm=LayerNorm(h, eps=eps),
-        self_attn_layer_scale=scale,
-        mlp_layer_scale=scale,
-    )
-    return Module("MimiTransformerModel", layers=Layers.of(c.count("num_hidden_layers"), layer))
+
+def transformer(c: ModelConfig) -> Module:
+    return Module("MimiTransformerModel", layers=_LAYERS.layers(c))
 
 
 def _codebooks(c: ModelConfig, count: int) -> Module:

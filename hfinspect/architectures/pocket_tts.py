@@ -8,8 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.decoders import Decoder, layer_norms
-from ..layers.vision import plain_mlp
+from ..layers.decoders import Decoder, layer_norms, plain
 from ..trees.catalog import register_pair
 from ..trees.modules import (
     Activation,
@@ -24,14 +23,9 @@ from ..trees.modules import (
 )
 from .llama import LLAMA
 
-
-def _mlp(d: Decoder, c: ModelConfig) -> Module:
-    return plain_mlp(f"{d.name}MLP", d.width(c), d.inner(c), act=d.act(c), bias=False)
-
-
 POCKET = LLAMA.like(
     "PocketTTS", vocab_size=4004, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6,
-    num_attention_heads=16, hidden_act="gelu_pytorch_tanh", mlp=_mlp,
+    num_attention_heads=16, hidden_act="gelu_pytorch_tanh", mlp=plain,
     norm=layer_norms("layer_norm_eps"),
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import renamed
-from ..layers.decoders import Decoder, pre_norm
+from ..layers.decoders import Decoder, scaled
 from ..layers.experts import sparse_block, stacked_experts
 from ..trees.catalog import builder, register_part
 from ..trees.modules import (
@@ -115,17 +115,13 @@ def _snake(width: Dim) -> Module:
     return Module(f"{NAME}SnakeBeta", slopes, component=Component.OTHER)
 
 
-def _scaled(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block, weight = pre_norm(d, c, kind), Weight(d.width(c), kind="scale")
-    block.class_name = f"{d.name}TransformerLayer"
-    scale = Module(f"{d.name}LayerScale", scale=weight, component=Component.OTHER)
-    block.children |= {"self_attn_layer_scale": scale, "mlp_layer_scale": scale}
-    return renamed(block, f"{d.name}MLP", f"{d.name}Mlp")
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    return renamed(scaled(d, c, kind), f"{d.name}MLP", f"{d.name}Mlp")
 
 
 TRANSFORMER = Decoder(
     f"{NAME}Code2Wav", hidden_size=1024, intermediate_size=3072, num_hidden_layers=8,
-    num_attention_heads=16, num_key_value_heads=16, rms_norm_eps=1e-5, layer=_scaled,
+    num_attention_heads=16, num_key_value_heads=16, rms_norm_eps=1e-5, layer=_layer,
 )  # fmt: skip
 
 

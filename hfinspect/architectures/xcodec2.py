@@ -8,28 +8,28 @@ levels in place of codebooks, and a transformer that makes the spectrum of the s
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import grouped_attention, grouped_heads
 from ..layers.composing import defaulted, renamed
+from ..layers.decoders import Decoder, plain
 from ..layers.sound import hop
-from ..layers.vision import plain_mlp
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import (
     Activation,
     Conv,
     GroupNorm,
     LayerNorm,
-    Layers,
     Linear,
     Module,
     ModuleList,
-    RMSNorm,
     Weight,
 )
 from . import dac
 
+_LAYERS = Decoder(
+    "Xcodec2", hidden_size=1024, intermediate_size=4096, num_hidden_layers=12,
+    num_attention_heads=16, num_key_value_heads=16, head_dim=64, mlp=plain,
+)  # fmt: skip
 _DEFAULTS = {
-    "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 12,
-    "num_attention_heads": 16, "encoder_hidden_size": 48, "downsampling_ratios": (2, 2, 4, 4, 5),
+    "hidden_size": 1024, "encoder_hidden_size": 48, "downsampling_ratios": (2, 2, 4, 4, 5),
     "quantization_dim": 2048, "quantization_levels": (4,) * 8,
 }  # fmt: skip
 
@@ -41,20 +41,6 @@ def _snake(width: Dim) -> Module:
         act=Module("Xcodec2SnakeBeta", dict(slopes), component=Component.OTHER),
         upsample=Activation("Xcodec2UpSample1d"),
         downsample=Activation("Xcodec2DownSample1d"),
-    )
-
-
-def _layer(c: ModelConfig, h: Dim) -> Module:
-    inner, eps = c.dim("intermediate_size"), c.number("rms_norm_eps", default=1e-6)
-    norm = RMSNorm(h, eps=eps, class_name="Xcodec2RMSNorm")
-    heads = grouped_heads(c, h, head_dim=64, kv=16)
-    bias = c.flag("attention_bias", default=False)
-    return Module(
-        "Xcodec2DecoderLayer",
-        self_attn=grouped_attention("Xcodec2Attention", h, heads, bias=bias),
-        mlp=plain_mlp("Xcodec2MLP", h, inner, act=c.text("hidden_act", default="silu"), bias=False),
-        input_layernorm=norm,
-        post_attention_layernorm=norm,
     )
 
 
@@ -75,7 +61,7 @@ def _decoder(c: ModelConfig, h: Dim, seen: Dim, bins: Dim) -> Module:
         embed=Conv(h, h, 7, dims=1, component=Component.EMBEDDING),
         prior_net=_residuals(h),
         rotary_emb=Activation("Xcodec2RotaryEmbedding"),
-        layers=Layers.of(c.count("num_hidden_layers"), _layer(c, h)),
+        layers=_LAYERS.layers(c),
         post_net=_residuals(h),
         norm=LayerNorm(h, eps=1e-6),
         head=Module("Xcodec2ISTFTHead", linear=Linear(h, bins), component=Component.HEAD),

@@ -31,6 +31,7 @@ from ..trees.modules import (
 from .blocks import Heads, activation, gated_mlp, grouped_attention, grouped_heads
 from .experts import experts, router, w_expert
 from .heads import decoder_classes, to_words
+from .vision import plain_mlp
 
 Norm = Callable[["Decoder", ModelConfig, int], Module]
 
@@ -91,6 +92,12 @@ def up_down(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
+def plain(d: Decoder, c: ModelConfig) -> Module:
+    """The same under CLIP's names, fc1 and fc2."""
+    bias = d.mlp_bias is not None and c.flag("mlp_bias", default=d.mlp_bias)
+    return plain_mlp(f"{d.name}MLP", d.width(c), d.inner(c), act=d.act(c), bias=bias)
+
+
 def fused_mlp(d: Decoder, c: ModelConfig) -> Module:
     """Llama's MLP with gate and up in one matrix."""
     h, inner = d.width(c), d.inner(c)
@@ -124,6 +131,15 @@ def pre_norm(d: Decoder, c: ModelConfig, kind: str) -> Module:
         input_layernorm=d.norm(d, c, d.width(c)),
         post_attention_layernorm=d.norm(d, c, d.width(c)),
     )
+
+
+def scaled(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """The same, each times a learned number a channel (Mimi)."""
+    block, weight = pre_norm(d, c, kind), Weight(d.width(c), kind="scale")
+    block.class_name = f"{d.name}TransformerLayer"
+    scale = Module(f"{d.name}LayerScale", scale=weight, component=Component.OTHER)
+    block.children |= {"self_attn_layer_scale": scale, "mlp_layer_scale": scale}
+    return block
 
 
 def post_norm(d: Decoder, c: ModelConfig, kind: str) -> Module:
