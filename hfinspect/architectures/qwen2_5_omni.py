@@ -12,7 +12,7 @@ from ..core.config import ModelConfig
 from ..core.records import dataclass
 from ..layers.blocks import size
 from ..layers.decoders import Decoder
-from ..trees.catalog import Builder, builder, register
+from ..trees.catalog import Builder, builder, register, register_part
 from ..trees.modules import Embedding, Linear, Module
 from .qwen2 import QWEN2
 from .qwen2_5_omni_token2wav import token2wav
@@ -58,31 +58,23 @@ class Thinker:
         c = config.section("thinker_config") if config.has("thinker_config") else config
         text = c.section("text_config")
         to = f"{at}model.embed_tokens.weight" if c.tied(default=False) else None
+        decoder = self.named(self.text.named(f"{self.name}ThinkerModel", text))
         return Module(
             f"{self.name}ThinkerForConditionalGeneration",
-            {
-                **self._towers(c),
-                "model": self.named(self.text.named(f"{self.name}ThinkerModel", text)),
-                "lm_head": self.text.words(text, to),
-            },
+            {**self._towers(c), "model": decoder, "lm_head": self.text.words(text, to)},
         )
 
     def whole(self, c: ModelConfig, **speaking: Builder) -> Module:
         """With what speaks: attribute name -> builder of the section ``<name>_config``."""
         parts = speaking if c.flag("enable_audio_output", default=True) else {}
         made = {name: build(c.section(f"{name}_config")) for name, build in parts.items()}
-        return Module(
-            f"{self.name}ForConditionalGeneration",
-            {
-                "thinker": self.generation(c.section("thinker_config"), "thinker."),
-                **made,
-            },
-        )
+        thinker = self.generation(c.section("thinker_config"), "thinker.")
+        return Module(f"{self.name}ForConditionalGeneration", {"thinker": thinker, **made})
 
     def register(self, model_type: str, aliases: Mapping[str, str]) -> None:
-        """Add it to the catalog on its own."""
+        """Add it to the catalog on its own, and its decoder."""
         register(
-            model_type,
+            f"{model_type}_thinker",
             {
                 f"{self.name}ThinkerForConditionalGeneration": self.generation,
                 f"{self.name}ThinkerModel": self.model,
@@ -91,6 +83,8 @@ class Thinker:
             category="multimodal",
             base=None,
         )
+        decoder = f"{self.name}ThinkerTextModel"
+        register_part(f"{model_type}_text", decoder, self.only_text, "text decoder")
 
 
 _THINKER = Thinker(_NAME, TEXT)
@@ -99,8 +93,6 @@ _THINKER = Thinker(_NAME, TEXT)
 
 #: A decoder over speech codes whose inputs are as wide as the thinker, itself narrower.
 TALKER = TEXT.like(_NAME, vocab_size=8448, head_dim=128)
-
-
 _wide = size("embedding_size", default=3584)
 
 
@@ -133,16 +125,6 @@ register(
     aliases={f"thinker.{theirs}": f"thinker.{ours}" for theirs, ours in ALIASES.items()},
     category="multimodal",
 )
-_THINKER.register("qwen2_5_omni_thinker", {**ALIASES, "model.audio_tower.": "audio_tower."})
-register(
-    "qwen2_5_omni_talker",
-    {f"{_NAME}TalkerForConditionalGeneration": talker, f"{_NAME}TalkerModel": talker_model},
-    category="audio",
-    base=None,
-)
-register(
-    "qwen2_5_omni_text",
-    {f"{_NAME}ThinkerTextModel": _THINKER.only_text},
-    category="text decoder",
-    base=None,
-)
+_THINKER.register("qwen2_5_omni", {**ALIASES, "model.audio_tower.": "audio_tower."})
+_TALKER = {f"{_NAME}TalkerForConditionalGeneration": talker, f"{_NAME}TalkerModel": talker_model}
+register("qwen2_5_omni_talker", _TALKER, category="audio", base=None)

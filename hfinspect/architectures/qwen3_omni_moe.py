@@ -24,5 +24,4 @@ def whole(c: ModelConfig) -> Module:
 
 
 register_part("qwen3_omni_moe", f"{NAME}ForConditionalGeneration", whole, "multimodal")
-_THINKER.register("qwen3_omni_moe_thinker", {})
-register_part("qwen3_omni_moe_text", f"{NAME}ThinkerTextModel", _THINKER.only_text, "text decoder")
+_THINKER.register("qwen3_omni_moe", {})
