@@ -4,26 +4,21 @@ Source of shapes: diffusers/models/unets/unet_2d.py and unet_2d_blocks.py. The l
 unet_2d_condition.py without a text: on some rungs the image looks at itself.
 """
 
-from functools import partial
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.diffusion import (
     Residual,
+    Rung,
     attention,
-    resnet_block,
-    resnet_row,
-    sampled_block,
+    middle_block,
+    rungs,
     timestep_embedding,
     unet_end,
-    way_down,
-    way_up,
     widths,
 )
-from ..layers.unet_blocks import resampling_block
 from ..trees.catalog import register
-from ..trees.modules import Activation, Conv, Embedding, Module, Weight
+from ..trees.modules import Activation, Conv, Embedding, Layers, Module, Weight
 
 DOWN = ("DownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D")
 UP = ("AttnUpBlock2D", "AttnUpBlock2D", "AttnUpBlock2D", "UpBlock2D")
@@ -52,39 +47,27 @@ def _look(c: ModelConfig, width: Dim, groups: int | None) -> Module:
     return attention(width, width // head * head, bias=True, groups=groups)
 
 
-def _rung(c: ModelConfig, kind: str, coming: list[Dim], i: int, *, up: bool) -> Module:
-    channels, residual = _channels(c), _residual(c)
-    width, last = channels[i], i == (0 if up else len(channels) - 1)
-    resnets = resnet_row(coming, width, residual)
-    key = "upsample_type" if up else "downsample_type"
-    # A rung without attention takes a convolution whatever the key says.
-    looks = kind.startswith("Attn")
-    form = c.text(key, default="conv") if looks else "conv"
-    attentions = [_look(c, width, residual.groups)] * len(resnets) if looks else []
-    if form == "resnet":
-        return resampling_block(
-            kind, resnets, width, residual, attentions=attentions,
-            down=not up and not last, up=up and not last,
-        )  # fmt: skip
-    if form != "conv":
+def _rung(c: ModelConfig, rung: Rung) -> Module:
+    residual, looks = _residual(c), rung.kind.startswith("Attn")
+    if not looks:  # which takes a convolution whatever the key says
+        return rung.block(residual)
+    key = "upsample_type" if rung.up else "downsample_type"
+    form = c.text(key, default="conv")
+    if form not in ("conv", "resnet"):
         raise c.error(key, form, "conv or resnet")
-    sampled = None if last else width
-    return sampled_block(
-        kind, resnets, attentions=attentions,
-        down=None if up else sampled, up=sampled if up else None,
-    )  # fmt: skip
+    attentions = [_look(c, rung.width, residual.groups)] * len(rung.coming)
+    return rung.block(residual, attentions, residual=form == "resnet")
 
 
 def middle(c: ModelConfig) -> Module | None:
     if "mid_block_type" in c.values and c.values["mid_block_type"] is None:
         return None
     residual, width = _residual(c), _channels(c)[-1]
-    resnet = resnet_block(width, width, residual)
     groups = c.optional_dim("attn_norm_num_groups")
     if groups is None and not residual.scale_shift:
         groups = c.dim("norm_num_groups", default=32)
-    attentions = [_look(c, width, groups)] if c.flag("add_attention", default=True) else []
-    return sampled_block("UNetMidBlock2D", [resnet, resnet], attentions=attentions)
+    looks = c.flag("add_attention", default=True)
+    return middle_block(width, residual, [_look(c, width, groups)] if looks else [])
 
 
 def _time(c: ModelConfig, first: Dim) -> tuple[Module, Dim]:
@@ -111,7 +94,8 @@ def _class(c: ModelConfig, time_inputs: Dim, time: int) -> Module | None:
 
 def model(c: ModelConfig) -> Module:
     channels, residual = _channels(c), _residual(c)
-    first, layers = channels[0], int(c.count("layers_per_block", default=2))
+    first, layers = channels[0], [c.count("layers_per_block", default=2)] * len(channels)
+    down, up = rungs(c, channels, layers, DOWN), rungs(c, channels, layers, UP, up=True)
     time = residual.time or 0
     projection, time_inputs = _time(c, first)
     return Module(
@@ -121,9 +105,9 @@ def model(c: ModelConfig) -> Module:
             "time_proj": projection,
             "time_embedding": timestep_embedding(time_inputs, time),
             "class_embedding": _class(c, time_inputs, time),
-            "down_blocks": way_down(c, channels, DOWN, layers, partial(_rung, c, up=False)),
+            "down_blocks": Layers(_rung(c, rung) for rung in down),
             "mid_block": middle(c),
-            "up_blocks": way_up(c, channels, UP, layers, partial(_rung, c, up=True)),
+            "up_blocks": Layers(_rung(c, rung) for rung in up),
             **unet_end(c, first, residual, outputs=3),
         },
         part="vision",

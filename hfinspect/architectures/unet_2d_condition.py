@@ -6,6 +6,7 @@ transformers look at the text. ``attention_head_dim`` means the number of heads,
 but on the rungs of unet_blocks.py.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from ..core.config import ModelConfig
@@ -14,19 +15,16 @@ from ..core.records import dataclass
 from ..layers.diffusion import (
     Crossing,
     Residual,
-    block_types,
+    Rung,
     flags_per_block,
-    going_down,
-    going_up,
+    middle_block,
     per_block,
-    resnet_block,
-    resnet_row,
-    sampled_block,
+    rungs,
     transformer_2d,
     unet_end,
     widths,
 )
-from ..layers.unet_blocks import Added, Looking, added_attention, k_down, k_up, resampling_block
+from ..layers.unet_blocks import Added, Looking, added_attention, k_block
 from ..layers.unet_conditions import position_net, stem, time_width
 from ..layers.vision import bounded
 from ..trees.catalog import register
@@ -36,6 +34,7 @@ DOWN = ("CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D", 
 UP = ("UpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D")
 MIDDLE = "UNetMidBlock2DCrossAttn"
 SIMPLE_MIDDLE = "UNetMidBlock2DSimpleCrossAttn"
+BARE_MIDDLE = "UNetMidBlock2D"
 #: Every rung that this catalog builds.
 DOWN_TYPES = (
     "CrossAttnDownBlock2D", "DownBlock2D", "ResnetDownsampleBlock2D", "SimpleCrossAttnDownBlock2D",
@@ -144,16 +143,6 @@ def _heads(c: ModelConfig, p: Plan, i: int) -> Dim:
     return p.heads[i]
 
 
-def _added(c: ModelConfig, p: Plan, i: int, head_of: int, *, alone: bool) -> Module:
-    """Attention of DeepFloyd IF and Kandinsky, where heads have ``attention_head_dim`` channels."""
-    text = Added(p.context[i], p.text_norm, alone)
-    return added_attention(p.channels[i], _heads(c, p, head_of), p.residual.groups, text)
-
-
-def _looking(c: ModelConfig, p: Plan, i: int, head_of: int, *, inward: bool) -> Looking:
-    return Looking(_heads(c, p, head_of), p.context[i], p.residual.time or 0, inward)
-
-
 def _attentions(
     c: ModelConfig,
     p: Plan,
@@ -179,27 +168,41 @@ def _attentions(
     return [made[count] for count in depths_here]
 
 
+def _added(c: ModelConfig, p: Plan, i: int, head_of: int, *, alone: bool) -> Module:
+    """Attention of DeepFloyd IF and Kandinsky, where heads have ``attention_head_dim`` channels."""
+    text = Added(p.context[i], p.text_norm, alone)
+    return added_attention(p.channels[i], _heads(c, p, head_of), p.residual.groups, text)
+
+
+def _rung(c: ModelConfig, p: Plan, rung: Rung, depth: Any) -> Module:
+    """Heads of unet_blocks.py are read on the way up from the list's other end, as the source
+    does."""
+    i, layers, time = rung.i, len(rung.coming), p.residual.time or 0
+    head_of = len(p.channels) - 1 - i if rung.up else i
+    if rung.kind.startswith("K"):
+        above = p.channels[max(i - 1, 0)]
+        inward = int(above) == int(rung.width) == int(time) if rung.up else rung.last
+        crosses = "CrossAttn" in rung.kind
+        looking = Looking(_heads(c, p, head_of), p.context[i], time, inward) if crosses else None
+        return k_block(rung, above, time, looking)
+    if rung.kind.startswith("CrossAttn"):
+        return rung.block(p.residual, _attentions(c, p, i, layers, depth))
+    if rung.kind.startswith("Simple"):
+        added = _added(c, p, i, head_of, alone=p.only_cross[i])
+        return rung.block(p.residual, [added] * layers, residual=True)
+    return rung.block(p.residual, residual=rung.kind.startswith("Resnet"))
+
+
 def down_blocks(c: ModelConfig, p: Plan) -> list[Module]:
-    last = len(p.channels) - 1
-    kinds = block_types(c, "down_block_types", last + 1, DOWN, DOWN_TYPES)
-    return [_down_block(c, p, i, kind, last=i == last) for i, kind in enumerate(kinds)]
+    found = rungs(c, p.channels, p.layers, DOWN, DOWN_TYPES)
+    return [_rung(c, p, rung, p.depths[rung.i]) for rung in found]
 
 
-def _down_block(c: ModelConfig, p: Plan, i: int, kind: str, *, last: bool) -> Module:
-    inputs, outputs = p.channels[max(i - 1, 0)], p.channels[i]
-    layers = int(p.layers[i])
-    if kind.startswith("K"):
-        looking = _looking(c, p, i, i, inward=last) if "CrossAttn" in kind else None
-        return k_down(kind, inputs, outputs, layers, p.residual.time or 0, looking)
-    resnets = resnet_row(going_down(p.channels, i, layers), outputs, p.residual)
-    if kind in ("CrossAttnDownBlock2D", "DownBlock2D"):
-        crossing = kind.startswith("CrossAttn")
-        attentions = _attentions(c, p, i, layers, p.depths[i]) if crossing else []
-        down = None if last else outputs
-        return sampled_block(kind, resnets, attentions=attentions, down=down)
-    simple = kind.startswith("Simple")
-    added = [_added(c, p, i, i, alone=p.only_cross[i])] * layers if simple else []
-    return resampling_block(kind, resnets, outputs, p.residual, attentions=added, down=not last)
+def up_blocks(c: ModelConfig, p: Plan) -> list[Module]:
+    turned, count = "reverse_transformer_layers_per_block", len(p.channels)
+    upward = depths(c, turned, count) if c.has(turned) else p.depths[::-1]
+    found = rungs(c, p.channels, p.layers, UP, UP_TYPES, up=True)
+    return [_rung(c, p, rung, depth) for rung, depth in zip(found, upward, strict=True)]
 
 
 def middle(c: ModelConfig, p: Plan) -> Module | None:
@@ -207,54 +210,20 @@ def middle(c: ModelConfig, p: Plan) -> Module | None:
     if "mid_block_type" in c.values and c.values["mid_block_type"] is None:
         return None
     kind = c.text("mid_block_type", default=MIDDLE) or MIDDLE
-    width = p.channels[-1]
-    resnet = resnet_block(width, width, p.residual)
-    if kind == "UNetMidBlock2D":
-        return sampled_block(kind, [resnet])
+    at, looks = len(p.channels) - 1, list[Module]()
     if kind == SIMPLE_MIDDLE:
         # null takes the one switch for all blocks, if it is one.
         alone = c.raw("only_cross_attention") is True
         if c.has("mid_block_only_cross_attention"):
             alone = c.flag("mid_block_only_cross_attention", default=False)
-        at = len(p.channels) - 1
-        added = _added(c, p, at, at, alone=alone)
-        return sampled_block(kind, [resnet, resnet], attentions=[added])
-    if kind != MIDDLE:
-        raise c.error("mid_block_type", kind, f"{MIDDLE}, {SIMPLE_MIDDLE}, UNetMidBlock2D or null")
-    inside = Plan(**{**p.__dict__, "only_cross": (False,) * len(p.channels)})
-    attentions = _attentions(c, inside, len(p.channels) - 1, 1, p.depths[-1], Layers)
-    return sampled_block(kind, [resnet, resnet], attentions=attentions)
-
-
-def up_blocks(c: ModelConfig, p: Plan) -> list[Module]:
-    count = len(p.channels)
-    asymmetric = c.has("reverse_transformer_layers_per_block")
-    upward = (
-        depths(c, "reverse_transformer_layers_per_block", count) if asymmetric else p.depths[::-1]
-    )
-    kinds = block_types(c, "up_block_types", count, UP, UP_TYPES)
-    return [_up_block(c, p, n, kind, upward[n]) for n, kind in enumerate(kinds)]
-
-
-def _up_block(c: ModelConfig, p: Plan, n: int, kind: str, depth: Any) -> Module:
-    """The n-th on the way up; heads of unet_blocks.py are read from the list's other end, as the
-    source does."""
-    count = len(p.channels)
-    i, last = count - 1 - n, n == count - 1
-    outputs, above = p.channels[i], p.channels[max(i - 1, 0)]
-    layers = int(p.layers[i]) + 1
-    if kind.startswith("K"):
-        inward = int(above) == int(outputs) == int(p.residual.time or 0)
-        looking = _looking(c, p, i, n, inward=inward) if "CrossAttn" in kind else None
-        return k_up(kind, above, outputs, layers - 1, p.residual.time or 0, looking)
-    resnets = resnet_row(going_up(p.channels, i, layers), outputs, p.residual)
-    if kind in ("CrossAttnUpBlock2D", "UpBlock2D"):
-        crossing = kind.startswith("CrossAttn")
-        attentions = _attentions(c, p, i, layers, depth) if crossing else []
-        return sampled_block(kind, resnets, attentions=attentions, up=None if last else outputs)
-    simple = kind.startswith("Simple")
-    added = [_added(c, p, i, n, alone=p.only_cross[i])] * layers if simple else []
-    return resampling_block(kind, resnets, outputs, p.residual, attentions=added, up=not last)
+        looks = [_added(c, p, at, at, alone=alone)]
+    elif kind == MIDDLE:
+        inside = replace(p, only_cross=(False,) * len(p.channels))
+        looks = _attentions(c, inside, at, 1, p.depths[-1], Layers)
+    elif kind != BARE_MIDDLE:
+        raise c.error("mid_block_type", kind, f"{MIDDLE}, {SIMPLE_MIDDLE}, {BARE_MIDDLE} or null")
+    resnets = 1 if kind == BARE_MIDDLE else 2
+    return middle_block(p.channels[-1], p.residual, looks, kind=kind, resnets=resnets)
 
 
 def model(c: ModelConfig) -> Module:

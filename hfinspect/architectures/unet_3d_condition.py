@@ -5,7 +5,6 @@ unet_2d_condition.py; next to each residual block and each transformer stands on
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -13,16 +12,14 @@ from ..core.dims import Dim
 from ..layers.diffusion import (
     Crossing,
     Residual,
-    downsampler,
+    Rung,
     per_block,
     resnet_row,
+    rungs,
     timestep_embedding,
     transformer_2d,
     transformer_block,
     unet_end,
-    upsampler,
-    way_down,
-    way_up,
     widths,
 )
 from ..trees.catalog import register
@@ -112,22 +109,19 @@ def _blocks(
     }
 
 
-def _rung(c: ModelConfig, kind: str, coming: list[Dim], i: int, *, up: bool) -> Module:
-    looks = len(coming) if kind.startswith("Cross") else 0
-    width, last = _channels(c)[i], 0 if up else len(_channels(c)) - 1
-    sampler = None if i == last else upsampler(width) if up else downsampler(width)
-    at = "upsamplers" if up else "downsamplers"
-    return Module(kind, {**_blocks(c, coming, i, looks), at: sampler})
+def _rung(c: ModelConfig, rung: Rung) -> Module:
+    looks = len(rung.coming) if rung.kind.startswith("Cross") else 0
+    return Module(rung.kind, {**_blocks(c, rung.coming, rung.i, looks), **rung.sampler()})
 
 
 def ladder(c: ModelConfig) -> dict[str, Module]:
     """Down, up and the middle."""
-    channels, layers = _channels(c), int(c.count("layers_per_block", default=2))
-    last = channels[-1]
+    channels, last = _channels(c), _channels(c)[-1]
+    layers = [c.count("layers_per_block", default=2)] * len(channels)
     middle = _blocks(c, [last, last], len(channels) - 1, 1, layers=Layers)
     return {
-        "down_blocks": way_down(c, channels, DOWN, layers, partial(_rung, c, up=False)),
-        "up_blocks": way_up(c, channels, UP, layers, partial(_rung, c, up=True)),
+        "down_blocks": Layers(_rung(c, rung) for rung in rungs(c, channels, layers, DOWN)),
+        "up_blocks": Layers(_rung(c, rung) for rung in rungs(c, channels, layers, UP, up=True)),
         "mid_block": Module("UNetMidBlock3DCrossAttn", middle),
     }
 

@@ -7,7 +7,7 @@ a ConfigError, since its tensors would be a guess.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -19,7 +19,6 @@ from ..trees.modules import (
     Dropout,
     GroupNorm,
     LayerNorm,
-    Layers,
     Linear,
     Module,
     ModuleList,
@@ -132,32 +131,78 @@ def block_types(
     return names
 
 
-#: Makes a rung: of its class name, the widths that come into its residual blocks, and its number.
-Rung = Callable[[str, list[Dim], int], Module]
+@dataclass(frozen=True)
+class Rung:
+    """A rung of a UNet: its class, its number from the widest image on, the widths that come into
+    its residual blocks and the one that they make. The ``last`` of a way keeps the resolution."""
+
+    kind: str
+    i: int
+    coming: Sequence[Dim]
+    width: Dim
+    up: bool = False
+    last: bool = False
+
+    def sampler(self, shared: Residual | None = None) -> dict[str, Module]:
+        """What changes the resolution at the end: a convolution, or a residual block like all
+        others where ``shared`` says what these are."""
+        if self.last:
+            return {}
+        name, stride = ("upsample", 1) if self.up else ("downsample", 2)
+        conv = Conv(self.width, self.width, 3, stride=stride)
+        step = Module(f"{name.title()}2D", conv=conv)
+        if shared is not None:
+            step = resnet_block(self.width, self.width, shared)
+        return {f"{name}rs": ModuleList([step], component=Component.CONV)}
+
+    def block(
+        self, shared: Residual, attentions: Sequence[Module] = (), *, residual: bool = False
+    ) -> Module:
+        """Residual blocks, attentions next to them, and what changes the resolution; ``residual``:
+        that is one, too."""
+        return Module(
+            self.kind,
+            {
+                "attentions": ModuleList(attentions) if attentions else None,
+                "resnets": ModuleList(resnet_row(self.coming, self.width, shared)),
+                **self.sampler(shared if residual else None),
+            },
+        )
 
 
-def way_down(
-    c: ModelConfig, channels: Sequence[Dim], known: tuple[str, ...], layers: int, rung: Rung
-) -> Layers:
-    """The rungs of a UNet from the widest image on, each with ``layers`` residual blocks; their
-    classes are those of the config, by default all that are ``known``, in order."""
-    kinds = block_types(c, "down_block_types", len(channels), known)
-    coming = [going_down(channels, i, layers) for i in range(len(channels))]
-    return Layers([rung(kind, coming[i], i) for i, kind in enumerate(kinds)])
+def middle_block(
+    width: Dim,
+    shared: Residual,
+    attentions: Sequence[Module] = (),
+    *,
+    kind: str = "UNetMidBlock2D",
+    resnets: int = 2,
+) -> Module:
+    """Residual blocks, and attention after the first."""
+    return Rung(kind, 0, [width] * resnets, width, last=True).block(shared, attentions)
 
 
-def way_up(
-    c: ModelConfig, channels: Sequence[Dim], known: tuple[str, ...], layers: int, rung: Rung
-) -> Layers:
-    """The same from the narrowest on, each with one residual block more."""
-    kinds = block_types(c, "up_block_types", len(channels), known)
-    numbers = reversed(range(len(channels)))
-    return Layers(
-        [
-            rung(kind, going_up(channels, i, layers + 1), i)
-            for kind, i in zip(kinds, numbers, strict=True)
-        ]
+def rungs(
+    c: ModelConfig,
+    channels: Sequence[Dim],
+    layers: Sequence[int],
+    default: tuple[str, ...],
+    known: Sequence[str] = (),
+    *,
+    up: bool = False,
+) -> list[Rung]:
+    """The rungs of a UNet from the widest image on, or ``up`` from the narrowest, with one residual
+    block more than the ``layers`` of each; their classes are those of the config."""
+    kinds = block_types(
+        c, "up_block_types" if up else "down_block_types", len(channels), default, known
     )
+    numbers = range(len(channels))
+    return [
+        Rung(kind, i, going_up(channels, i, layers[i] + 1), channels[i], up=True, last=i == 0)
+        if up
+        else Rung(kind, i, going_down(channels, i, layers[i]), channels[i], last=i == numbers[-1])
+        for kind, i in zip(kinds, numbers[::-1] if up else numbers, strict=True)
+    ]
 
 
 def unet_end(
@@ -170,19 +215,6 @@ def unet_end(
         "conv_act": None if bare else Activation("SiLU"),
         "conv_out": Conv(first, c.dim("out_channels", default=outputs), kernel),
     }
-
-
-def downsampler(channels: int) -> ModuleList:
-    """A convolution that halves the resolution."""
-    sampler = Module("Downsample2D", conv=Conv(channels, channels, 3, stride=2))
-    return ModuleList([sampler], component=Component.CONV)
-
-
-def upsampler(channels: int) -> ModuleList:
-    """A convolution after doubling the resolution."""
-    return ModuleList(
-        [Module("Upsample2D", conv=Conv(channels, channels, 3))], component=Component.CONV
-    )
 
 
 def attention(
@@ -326,24 +358,6 @@ def _fuser(width: int, context: int) -> Module:
         norm2=LayerNorm(width),
         alpha_attn=Weight(component=Component.ATTENTION),
         alpha_dense=Weight(component=Component.ATTENTION),
-    )
-
-
-def sampled_block(
-    class_name: str,
-    resnets: Sequence[Module],
-    *,
-    attentions: Sequence[Module] = (),
-    down: int | None = None,
-    up: int | None = None,
-) -> Module:
-    """Residual blocks, attentions next to them, and what changes the resolution at the end."""
-    return Module(
-        class_name,
-        attentions=ModuleList(attentions) if attentions else None,
-        resnets=ModuleList(resnets),
-        downsamplers=None if down is None else downsampler(down),
-        upsamplers=None if up is None else upsampler(up),
     )
 
 

@@ -6,8 +6,6 @@ attention_processor.py and resnet.py (ResnetBlockCondNorm2D).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..core.components import Component
 from ..core.records import dataclass
 from ..trees.modules import (
@@ -20,7 +18,7 @@ from ..trees.modules import (
     Module,
     ModuleList,
 )
-from .diffusion import Residual, attention, resnet_block
+from .diffusion import Rung, attention
 
 
 @dataclass(frozen=True)
@@ -59,27 +57,6 @@ def added_attention(channels: int, head: int, groups: int, text: Added) -> Modul
             "to_out": ModuleList([Linear(inner, channels, kind="output"), Dropout(0.0)]),
         },
         component=Component.ATTENTION,
-    )
-
-
-def resampling_block(
-    class_name: str,
-    resnets: Sequence[Module],
-    outputs: int,
-    shared: Residual,
-    *,
-    attentions: Sequence[Module] = (),
-    down: bool = False,
-    up: bool = False,
-) -> Module:
-    """Residual blocks, the last of which changes the resolution."""
-    sampler = ModuleList([resnet_block(outputs, outputs, shared)])
-    return Module(
-        class_name,
-        attentions=ModuleList(attentions) if attentions else None,
-        resnets=ModuleList(resnets),
-        downsamplers=sampler if down else None,
-        upsamplers=sampler if up else None,
     )
 
 
@@ -133,41 +110,26 @@ def _k_attention(width: int, shared: Looking) -> Module:
     )
 
 
-def _k_block(class_name: str, resnets: Sequence[Module], attentions: Sequence[Module]) -> Module:
-    """The resolution is changed by a fixed kernel, which is not saved."""
+def k_block(rung: Rung, above: int, time: int, looking: Looking | None) -> Module:
+    """A rung without residual blocks' time projections, each block followed by attention where
+    ``looking`` says what at; a fixed kernel, which is not saved, changes the resolution.
+
+    On the way up it has one residual block fewer than elsewhere; the last one makes the width of
+    the rung ``above``. The lowest, as wide as the time's embedding, gets nothing next to it.
+    Source: unets/unet_2d_blocks.py (KDownBlock2D, KCrossAttnDownBlock2D, and Up for Down).
+    """
+    layers, width = len(rung.coming) - rung.up, rung.width
+    lowest = looking is not None and int(above) == int(width) == int(time)
+    first, last = (width if lowest else 2 * width, above) if rung.up else (above, width)
+    rest = [width] * (layers - 1)
+    going = [*rest, last][:layers]
+    resnets = [
+        _conditioned(came, goes if looking is None else width, goes, time)
+        for came, goes in zip([first, *rest][:layers], going, strict=True)
+    ]
+    attentions = [] if looking is None else [_k_attention(goes, looking) for goes in going]
     return Module(
-        class_name,
+        rung.kind,
         resnets=ModuleList(resnets),
         attentions=ModuleList(attentions) if attentions else None,
     )
-
-
-def k_down(
-    class_name: str, inputs: int, outputs: int, layers: int, time: int, looking: Looking | None
-) -> Module:
-    """A rung down: ``layers`` residual blocks, the first from ``inputs`` to ``outputs`` channels,
-    each followed by attention where ``looking`` says what at. Source: unets/unet_2d_blocks.py
-    (KDownBlock2D, KCrossAttnDownBlock2D)."""
-    coming = [inputs, *[outputs] * (layers - 1)][:layers]
-    resnets = [_conditioned(width, outputs, outputs, time) for width in coming]
-    attentions = [] if looking is None else [_k_attention(outputs, looking)] * layers
-    return _k_block(class_name, resnets, attentions)
-
-
-def k_up(
-    class_name: str, above: int, outputs: int, layers: int, time: int, looking: Looking | None
-) -> Module:
-    """One residual block fewer than elsewhere; the last one makes the width of the rung above.
-
-    The lowest rung, as wide as the time's embedding, gets nothing next to it.
-    """
-    lowest = looking is not None and int(above) == int(outputs) == int(time)
-    coming = [outputs if lowest else 2 * outputs, *[outputs] * (layers - 1)][:layers]
-    going = [*[outputs] * (layers - 1), above][-layers:] if layers else []
-    inside = going if looking is None else [outputs] * layers
-    resnets = [
-        _conditioned(came, within, goes, time)
-        for came, within, goes in zip(coming, inside, going, strict=True)
-    ]
-    attentions = [] if looking is None else [_k_attention(width, looking) for width in going]
-    return _k_block(class_name, resnets, attentions)

@@ -36,6 +36,7 @@ _OF_PIPELINES = {
     "LTX2VocoderWithBWE": "ltx2.vocoder",
     "LTXLatentUpsamplerModel": "ltx.modeling_latent_upsampler",
     "LearnedClassifierFreeSamplingEmbeddings": "deprecated.vq_diffusion.pipeline_vq_diffusion",
+    "PaellaVQModel": "deprecated.wuerstchen.modeling_paella_vq_model",
     "ShapERenderer": "shap_e.renderer",
     "SpectrogramContEncoder": "deprecated.spectrogram_diffusion.continuous_encoder",
     "SpectrogramNotesEncoder": "deprecated.spectrogram_diffusion.notes_encoder",
