@@ -20,8 +20,7 @@ from ..layers.diffusion import (
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, Embedding, Layers, Module, Weight
 
-DOWN = ("DownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D")
-UP = ("AttnUpBlock2D", "AttnUpBlock2D", "AttnUpBlock2D", "UpBlock2D")
+_DOWN = ("DownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D")
 
 
 def _channels(c: ModelConfig) -> tuple[Dim, ...]:
@@ -29,9 +28,7 @@ def _channels(c: ModelConfig) -> tuple[Dim, ...]:
 
 
 def _residual(c: ModelConfig) -> Residual:
-    shift = c.text("resnet_time_scale_shift", default="default")
-    if shift not in ("default", "scale_shift"):
-        raise c.error("resnet_time_scale_shift", shift, "default or scale_shift")
+    shift = c.word("resnet_time_scale_shift", "default", "scale_shift")
     return Residual(
         c.dim("time_embedding_dim", default=4 * _channels(c)[0]),
         c.dim("norm_num_groups", default=32),
@@ -52,9 +49,7 @@ def _rung(c: ModelConfig, rung: Rung) -> Module:
     if not looks:  # which takes a convolution whatever the key says
         return rung.block(residual)
     key = "upsample_type" if rung.up else "downsample_type"
-    form = c.text(key, default="conv")
-    if form not in ("conv", "resnet"):
-        raise c.error(key, form, "conv or resnet")
+    form = c.word(key, "conv", "resnet")
     attentions = [_look(c, rung.width, residual.groups)] * len(rung.coming)
     return rung.block(residual, attentions, residual=form == "resnet")
 
@@ -72,15 +67,13 @@ def middle(c: ModelConfig) -> Module | None:
 
 def _time(c: ModelConfig, first: Dim) -> tuple[Module, Dim]:
     """What makes channels of the time, and how many."""
-    form = c.text("time_embedding_type", default="positional")
+    form = c.word("time_embedding_type", "positional", "fourier", "learned")
     if form == "positional":
         return Activation("Timesteps"), first
     if form == "fourier":
         frequencies = Weight(first, component=Component.EMBEDDING)
         return Module("GaussianFourierProjection", weight=frequencies), 2 * first
-    if form == "learned":
-        return Embedding(c.dim("num_train_timesteps"), first, kind=None), first
-    raise c.error("time_embedding_type", form, "positional, fourier or learned")
+    return Embedding(c.dim("num_train_timesteps"), first, kind=None), first
 
 
 def _class(c: ModelConfig, time_inputs: Dim, time: int) -> Module | None:
@@ -95,7 +88,7 @@ def _class(c: ModelConfig, time_inputs: Dim, time: int) -> Module | None:
 def model(c: ModelConfig) -> Module:
     channels, residual = _channels(c), _residual(c)
     first, layers = channels[0], [c.count("layers_per_block", default=2)] * len(channels)
-    down, up = rungs(c, channels, layers, DOWN), rungs(c, channels, layers, UP, up=True)
+    down, up = rungs(c, channels, layers, _DOWN), rungs(c, channels, layers, _DOWN, up=True)
     time = residual.time or 0
     projection, time_inputs = _time(c, first)
     return Module(

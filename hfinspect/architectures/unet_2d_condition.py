@@ -6,10 +6,9 @@ transformers look at the text. ``attention_head_dim`` means the number of heads,
 but on the rungs of unet_blocks.py.
 """
 
-from dataclasses import replace
 from typing import Any
 
-from ..core.config import ModelConfig
+from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
 from ..layers.diffusion import (
@@ -26,23 +25,17 @@ from ..layers.diffusion import (
 )
 from ..layers.unet_blocks import Added, Looking, added_attention, k_block
 from ..layers.unet_conditions import position_net, stem, time_width
-from ..layers.vision import bounded
 from ..trees.catalog import register
 from ..trees.modules import Layers, Module, ModuleList
 
-DOWN = ("CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "DownBlock2D")
-UP = ("UpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "CrossAttnUpBlock2D")
-MIDDLE = "UNetMidBlock2DCrossAttn"
-SIMPLE_MIDDLE = "UNetMidBlock2DSimpleCrossAttn"
-BARE_MIDDLE = "UNetMidBlock2D"
-#: Every rung that this catalog builds.
-DOWN_TYPES = (
+_DOWN = ("CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "DownBlock2D")
+_MIDDLE = "UNetMidBlock2DCrossAttn"
+_SIMPLE_MIDDLE = "UNetMidBlock2DSimpleCrossAttn"
+_BARE_MIDDLE = "UNetMidBlock2D"
+#: Every rung down that this catalog builds; those up are called alike.
+_TYPES = (
     "CrossAttnDownBlock2D", "DownBlock2D", "ResnetDownsampleBlock2D", "SimpleCrossAttnDownBlock2D",
     "KDownBlock2D", "KCrossAttnDownBlock2D",
-)  # fmt: skip
-UP_TYPES = (
-    "CrossAttnUpBlock2D", "UpBlock2D", "ResnetUpsampleBlock2D", "SimpleCrossAttnUpBlock2D",
-    "KUpBlock2D", "KCrossAttnUpBlock2D",
 )  # fmt: skip
 
 
@@ -63,52 +56,30 @@ class Plan:
 
 def plan(c: ModelConfig) -> Plan:
     """Read and check the lists. Raises ConfigError for what this catalog does not build."""
-    _refuse_unknown(c)
+    if c.has("num_attention_heads"):
+        given = c.raw("num_attention_heads")
+        raise c.error("num_attention_heads", given, "null, as diffusers does")
+    if c.flag("dual_cross_attention", default=False):
+        expected = "false: two contexts at once are not known here"
+        raise c.error("dual_cross_attention", True, expected)
     channels = widths(c, default=(320, 640, 1280, 1280))
-    count = len(channels)
-    groups = c.dim("norm_num_groups", default=32)
-    time = time_width(c, channels[0])
+    count, groups = len(channels), c.dim("norm_num_groups", default=32)
+    shift = c.word("resnet_time_scale_shift", "default", "scale_shift") == "scale_shift"
+    gated = c.word("attention_type", "default", "gated", "gated-text-image") != "default"
+    normed, time = c.has("cross_attention_norm"), time_width(c, channels[0])
     if c.flag("class_embeddings_concat", default=False):
         time = 2 * time
     return Plan(
         channels,
-        bounded(c, "layers_per_block", per_block(c, "layers_per_block", count, 2)),
+        per_block(c, "layers_per_block", count, 2, maximum=MAX_COUNT),
         per_block(c, "attention_head_dim", count, 8),
         per_block(c, "cross_attention_dim", count, 1280),
         depths(c, "transformer_layers_per_block", count),
         flags_per_block(c, "only_cross_attention", count),
-        Residual(
-            time,
-            groups,
-            c.number("norm_eps", default=1e-5),
-            c.text("resnet_time_scale_shift", default="default") == "scale_shift",
-        ),
-        Crossing(
-            c.flag("use_linear_projection", default=False),
-            groups,
-            c.text("attention_type", default="default") != "default",
-        ),
-        c.text("cross_attention_norm"),
+        Residual(time, groups, c.number("norm_eps", default=1e-5), shift),
+        Crossing(c.flag("use_linear_projection", default=False), groups, gated),
+        c.word("cross_attention_norm", "layer_norm", "group_norm") if normed else None,
     )
-
-
-def _refuse_unknown(c: ModelConfig) -> None:
-    if c.has("num_attention_heads"):
-        raise c.error(
-            "num_attention_heads", c.raw("num_attention_heads"), "null, as diffusers does"
-        )
-    if c.flag("dual_cross_attention", default=False):
-        raise c.error(
-            "dual_cross_attention", True, "false: two contexts at once are not known here"
-        )
-    for key, known in (
-        ("attention_type", ("default", "gated", "gated-text-image")),
-        ("cross_attention_norm", (None, "layer_norm", "group_norm")),
-        ("resnet_time_scale_shift", ("default", "scale_shift")),
-        ("time_embedding_type", ("positional", "fourier")),
-    ):
-        if (value := c.text(key, default=known[0])) not in known:
-            raise c.error(key, value, f"one of {', '.join(map(str, known))}")
 
 
 def depths(c: ModelConfig, key: str, count: int) -> tuple[Any, ...]:
@@ -118,23 +89,13 @@ def depths(c: ModelConfig, key: str, count: int) -> tuple[Any, ...]:
         return (c.count(key, default=1),) * count
     if len(value) != count:
         raise c.error(key, value, f"{count} entries, one per block")
-    rungs = ModelConfig({f"{key}[{i}]": item for i, item in enumerate(value)}, c.path)
+    each = ModelConfig({f"{key}[{i}]": item for i, item in enumerate(value)}, c.path)
     return tuple(
-        bounded(c, key, rungs.dims(f"{key}[{i}]", minimum=0))
+        each.dims(f"{key}[{i}]", minimum=0, maximum=MAX_COUNT)
         if isinstance(item, list)
-        else rungs.count(f"{key}[{i}]")
+        else each.count(f"{key}[{i}]")
         for i, item in enumerate(value)
     )
-
-
-def _depth(depth: Any, layers: int, c: ModelConfig) -> list[int]:
-    if not isinstance(depth, tuple):
-        return [depth] * layers
-    if len(depth) != layers:
-        raise c.error(
-            "transformer_layers_per_block", list(depth), f"{layers} entries, one per layer"
-        )
-    return list(depth)
 
 
 def _heads(c: ModelConfig, p: Plan, i: int) -> Dim:
@@ -143,29 +104,23 @@ def _heads(c: ModelConfig, p: Plan, i: int) -> Dim:
     return p.heads[i]
 
 
-def _attentions(
-    c: ModelConfig,
-    p: Plan,
-    i: int,
-    layers: int,
-    depth: Any,
-    kind: type[ModuleList] = ModuleList,
+def attentions(
+    c: ModelConfig, p: Plan, i: int, layers: int, depth: Any, *, middle: bool = False
 ) -> list[Module]:
-    heads = _heads(c, p, i)
-    depths_here = _depth(depth, layers, c)
+    """A transformer for each of the ``layers`` of rung ``i``, ``depth`` blocks deep or each as deep
+    as the list says; that of the ``middle`` looks at the image first in any case."""
+    deep = list(depth) if isinstance(depth, tuple) else [depth] * layers
+    if len(deep) != layers:
+        raise c.error("transformer_layers_per_block", deep, f"{layers} entries, one per layer")
+    heads, kind = _heads(c, p, i), Layers if middle else ModuleList
+    alone = p.only_cross[i] and not middle
     made = {
-        count: transformer_2d(
-            p.channels[i],
-            heads,
-            count,
-            p.context[i],
-            p.crossing,
-            only_cross=p.only_cross[i],
-            layers=kind,
+        n: transformer_2d(
+            p.channels[i], heads, n, p.context[i], p.crossing, only_cross=alone, layers=kind
         )
-        for count in dict.fromkeys(depths_here)
+        for n in dict.fromkeys(deep)
     }
-    return [made[count] for count in depths_here]
+    return [made[n] for n in deep]
 
 
 def _added(c: ModelConfig, p: Plan, i: int, head_of: int, *, alone: bool) -> Module:
@@ -186,7 +141,7 @@ def _rung(c: ModelConfig, p: Plan, rung: Rung, depth: Any) -> Module:
         looking = Looking(_heads(c, p, head_of), p.context[i], time, inward) if crosses else None
         return k_block(rung, above, time, looking)
     if rung.kind.startswith("CrossAttn"):
-        return rung.block(p.residual, _attentions(c, p, i, layers, depth))
+        return rung.block(p.residual, attentions(c, p, i, layers, depth))
     if rung.kind.startswith("Simple"):
         added = _added(c, p, i, head_of, alone=p.only_cross[i])
         return rung.block(p.residual, [added] * layers, residual=True)
@@ -194,14 +149,14 @@ def _rung(c: ModelConfig, p: Plan, rung: Rung, depth: Any) -> Module:
 
 
 def down_blocks(c: ModelConfig, p: Plan) -> list[Module]:
-    found = rungs(c, p.channels, p.layers, DOWN, DOWN_TYPES)
+    found = rungs(c, p.channels, p.layers, _DOWN, _TYPES)
     return [_rung(c, p, rung, p.depths[rung.i]) for rung in found]
 
 
 def up_blocks(c: ModelConfig, p: Plan) -> list[Module]:
     turned, count = "reverse_transformer_layers_per_block", len(p.channels)
     upward = depths(c, turned, count) if c.has(turned) else p.depths[::-1]
-    found = rungs(c, p.channels, p.layers, UP, UP_TYPES, up=True)
+    found = rungs(c, p.channels, p.layers, _DOWN, _TYPES, up=True)
     return [_rung(c, p, rung, depth) for rung, depth in zip(found, upward, strict=True)]
 
 
@@ -209,20 +164,21 @@ def middle(c: ModelConfig, p: Plan) -> Module | None:
     # null is a value of its own here: no middle block.
     if "mid_block_type" in c.values and c.values["mid_block_type"] is None:
         return None
-    kind = c.text("mid_block_type", default=MIDDLE) or MIDDLE
+    kind = c.word("mid_block_type", _MIDDLE, _SIMPLE_MIDDLE, _BARE_MIDDLE)
     at, looks = len(p.channels) - 1, list[Module]()
-    if kind == SIMPLE_MIDDLE:
+    if kind == _SIMPLE_MIDDLE:
         # null takes the one switch for all blocks, if it is one.
         alone = c.raw("only_cross_attention") is True
         if c.has("mid_block_only_cross_attention"):
             alone = c.flag("mid_block_only_cross_attention", default=False)
         looks = [_added(c, p, at, at, alone=alone)]
-    elif kind == MIDDLE:
-        inside = replace(p, only_cross=(False,) * len(p.channels))
-        looks = _attentions(c, inside, at, 1, p.depths[-1], Layers)
-    elif kind != BARE_MIDDLE:
-        raise c.error("mid_block_type", kind, f"{MIDDLE}, {SIMPLE_MIDDLE}, {BARE_MIDDLE} or null")
-    resnets = 1 if kind == BARE_MIDDLE else 2
+    elif kind == _MIDDLE:
+        looks = attentions(c, p, at, 1, p.depths[-1], middle=True)
+    elif kind != _BARE_MIDDLE:
+        raise c.error(
+            "mid_block_type", kind, f"{_MIDDLE}, {_SIMPLE_MIDDLE}, {_BARE_MIDDLE} or null"
+        )
+    resnets = 1 if kind == _BARE_MIDDLE else 2
     return middle_block(p.channels[-1], p.residual, looks, kind=kind, resnets=resnets)
 
 

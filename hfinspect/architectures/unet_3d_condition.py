@@ -35,8 +35,7 @@ from ..trees.modules import (
     Sequential,
 )
 
-DOWN = ("CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "DownBlock3D")
-UP = ("UpBlock3D", "CrossAttnUpBlock3D", "CrossAttnUpBlock3D", "CrossAttnUpBlock3D")
+_DOWN = ("CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "DownBlock3D")
 
 
 def _channels(c: ModelConfig) -> tuple[Dim, ...]:
@@ -120,8 +119,8 @@ def ladder(c: ModelConfig) -> dict[str, Module]:
     layers = [c.count("layers_per_block", default=2)] * len(channels)
     middle = _blocks(c, [last, last], len(channels) - 1, 1, layers=Layers)
     return {
-        "down_blocks": Layers(_rung(c, rung) for rung in rungs(c, channels, layers, DOWN)),
-        "up_blocks": Layers(_rung(c, rung) for rung in rungs(c, channels, layers, UP, up=True)),
+        "down_blocks": Layers(_rung(c, rung) for rung in rungs(c, channels, layers, _DOWN)),
+        "up_blocks": Layers(_rung(c, rung) for rung in rungs(c, channels, layers, _DOWN, up=True)),
         "mid_block": Module("UNetMidBlock3DCrossAttn", middle),
     }
 

@@ -10,12 +10,12 @@ from typing import Any
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.diffusion import per_block, resnet_row, transformer_2d, transformer_block, unet_end
+from ..layers.diffusion import middle_block, per_block, transformer_block, unet_end
 from ..layers.unet_conditions import stem
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Conv, GroupNorm, Layers, Linear, Module, ModuleList
 from .controlnet import condition_encoder, controls
-from .unet_2d_condition import Plan, depths, down_blocks, plan, up_blocks
+from .unet_2d_condition import Plan, attentions, depths, down_blocks, plan, up_blocks
 
 #: Keys of UNet2DConditionModel that neither class has.
 _FOREIGN = frozenset(
@@ -89,49 +89,44 @@ def motion_module(
 
 
 def _moving(
-    c: ModelConfig, block: Module, width: Dim, heads: Dim, depth: Any, *, twice: bool = True
-) -> Module:
-    """A rung with a motion module next to each residual block."""
-    resnets = block.inside("resnets")
-    count = len(resnets.children)
-    each = list(depth) if isinstance(depth, tuple) else [depth] * count
-    if len(each) != count:
-        raise c.error(_DEPTH, each, f"{count} entries, one per layer")
-    block.class_name = block.class_name.replace("2D", "Motion")
-    modules = [motion_module(c, width, heads, int(n), twice=twice) for n in each]
-    block.children["motion_modules"] = ModuleList(modules)
-    return block
+    c: ModelConfig,
+    blocks: list[Module],
+    widths: tuple[Dim, ...],
+    heads: tuple[Dim, ...],
+    deep: tuple[Any, ...],
+    *,
+    twice: bool = True,
+) -> Layers:
+    """Rungs with a motion module next to each residual block."""
+    for block, width, count, depth in zip(blocks, widths, heads, deep, strict=True):
+        resnets = len(block.inside("resnets").children)
+        each = list(depth) if isinstance(depth, tuple) else [depth] * resnets
+        if len(each) != resnets:
+            raise c.error(_DEPTH, each, f"{resnets} entries, one per layer")
+        block.class_name = block.class_name.replace("2D", "Motion")
+        modules = [motion_module(c, width, count, int(n), twice=twice) for n in each]
+        block.children["motion_modules"] = ModuleList(modules)
+    return Layers(blocks)
 
 
 def _middle(c: ModelConfig, p: Plan, heads: Dim, *, moving: bool) -> Module:
     width, count = p.channels[-1], int(c.count("mid_block_layers", default=1))
     depth: Any = p.depths[-1] if not isinstance(p.depths[-1], tuple) else 1
-    key = "transformer_layers_per_mid_block"
-    per_layer = _listed(c, key, depth, count)
-    if not p.heads[-1]:
-        raise c.error("num_attention_heads", 0, "at least 1")
-    seen = [
-        transformer_2d(width, p.heads[-1], n, p.context[-1], p.crossing, layers=Layers)
-        for n in per_layer
-    ]
-    parts = {
-        "attentions": ModuleList(seen),
-        "resnets": ModuleList(resnet_row([width] * (count + 1), width, p.residual)),
-    }
-    if not moving:
-        return Module("UNetMidBlock2DCrossAttn", parts)
-    over_time = _listed(c, "temporal_transformer_layers_per_mid_block", 1, count)
-    modules = [motion_module(c, width, heads, n, layers=Layers) for n in over_time]
-    return Module("UNetMidBlockCrossAttnMotion", {**parts, "motion_modules": ModuleList(modules)})
+    deep = _listed(c, "transformer_layers_per_mid_block", depth, count)
+    seen = attentions(c, p, len(p.channels) - 1, count, deep, middle=True)
+    kind = "UNetMidBlockCrossAttnMotion" if moving else "UNetMidBlock2DCrossAttn"
+    block = middle_block(width, p.residual, seen, kind=kind, resnets=count + 1)
+    if moving:
+        over_time = _listed(c, "temporal_transformer_layers_per_mid_block", 1, count)
+        modules = [motion_module(c, width, heads, n, layers=Layers) for n in over_time]
+        block.children["motion_modules"] = ModuleList(modules)
+    return block
 
 
-def _listed(c: ModelConfig, key: str, default: int, count: int) -> list[int]:
+def _listed(c: ModelConfig, key: str, default: int, count: int) -> tuple[int, ...]:
     if not isinstance(c.raw(key), (list, tuple)):
-        return [int(c.count(key, default=default))] * count
-    found = c.dims(key, minimum=0)
-    if len(found) != count:
-        raise c.error(key, c.raw(key), f"{count} entries, one per layer")
-    return [int(n) for n in found]
+        return (int(c.count(key, default=default)),) * count
+    return tuple(int(n) for n in c.dims(key, minimum=0, count=count))
 
 
 def model(c: ModelConfig) -> Module:
@@ -142,21 +137,13 @@ def model(c: ModelConfig) -> Module:
     deep = depths(c, _DEPTH, count)
     turned = f"reverse_{_DEPTH}"
     upward = depths(c, turned, count) if c.has(turned) else deep[::-1]
-    down = [
-        _moving(c, block, p.channels[i], heads[i], deep[i])
-        for i, block in enumerate(down_blocks(plain, p))
-    ]
-    up = [
-        _moving(c, block, p.channels[-n - 1], heads[-n - 1], upward[n])
-        for n, block in enumerate(up_blocks(plain, p))
-    ]
     moving = c.flag("use_motion_mid_block", default=True)
     return Module(
         "UNetMotionModel",
         {
             **stem(plain, first),
-            "down_blocks": Layers(down),
-            "up_blocks": Layers(up),
+            "down_blocks": _moving(c, down_blocks(plain, p), p.channels, heads, deep),
+            "up_blocks": _moving(c, up_blocks(plain, p), p.channels[::-1], heads[::-1], upward),
             "mid_block": _middle(c, p, heads[-1], moving=moving),
             **unet_end(c, first, p.residual),
         },
@@ -181,17 +168,13 @@ def sparse_control(c: ModelConfig) -> Module:
     p = plan(plain)
     count, first = len(p.channels), p.channels[0]
     heads = per_block(c, "motion_num_attention_heads", count, 8)
-    deep = depths(c, _DEPTH, count)
-    down = [
-        _moving(c, block, p.channels[i], heads[i], deep[i], twice=False)
-        for i, block in enumerate(down_blocks(plain, p))
-    ]
+    blocks, deep = down_blocks(plain, p), depths(c, _DEPTH, count)
     return Module(
         "SparseControlNetModel",
         {
             **stem(plain, first),
             "controlnet_cond_embedding": _condition(c, first),
-            "down_blocks": Layers(down),
+            "down_blocks": _moving(c, blocks, p.channels, heads, deep, twice=False),
             **controls(p),
             "mid_block": _middle(c, p, heads[-1], moving=False),
         },

@@ -223,45 +223,44 @@ class ModelConfig:
             raise self.error(key, value, "a string")
         return value
 
+    def word(self, key: str, *known: str, default: str | None = None) -> str:
+        """One of the ``known`` words; absent, the first unless ``default`` is given."""
+        found = self.text(key, default=default or known[0])
+        if found is None or found not in known:
+            raise self.error(key, found, " or ".join(known))
+        return found
+
     def dims(
-        self, *keys: str, default: Sequence[int] | None = None, minimum: int = 1
+        self,
+        *keys: str,
+        default: Sequence[int] | None = None,
+        minimum: int = 1,
+        maximum: int = MAX_DIM,
+        count: int | None = None,
     ) -> tuple[Dim, ...]:
-        """A list of sizes; a single int stands for a list of one."""
-        key, value = self._find(keys)
-        if value is None:
-            if default is None:
-                raise self.missing(key)
-            value = list(default)
-        if isinstance(value, int) and not isinstance(value, bool):
-            value = [value]
-        items = self._list(key, value)
+        """A list of sizes, ``count`` of them; a single int stands for a list of one."""
+        key, items = self._entries(keys, default, count, single=True)
         self._note(keys, key, items)
         return tuple(
-            Dim(self._integer(f"{key}[{i}]", item, minimum, MAX_DIM), f"{self.path}{key}[{i}]")
+            Dim(self._integer(f"{key}[{i}]", item, minimum, maximum), f"{self.path}{key}[{i}]")
             for i, item in enumerate(items)
         )
 
-    def strings(self, *keys: str, default: Sequence[str] | None = None) -> tuple[str, ...]:
-        """A list of strings (layer types)."""
-        key, value = self._find(keys)
-        if value is None:
-            if default is None:
-                raise self.missing(key)
-            return tuple(default)
-        items = self._list(key, value)
+    def strings(
+        self, *keys: str, default: Sequence[str] | None = None, count: int | None = None
+    ) -> tuple[str, ...]:
+        """A list of strings (layer types), ``count`` of them."""
+        key, items = self._entries(keys, default, count)
         for item in items:
             if not isinstance(item, str):
                 raise self.error(key, item, "strings")
         return tuple(items)
 
-    def flags(self, *keys: str, default: Sequence[bool] | None = None) -> tuple[bool, ...]:
-        """A list of booleans (or of 0 and 1)."""
-        key, value = self._find(keys)
-        if value is None:
-            if default is None:
-                raise self.missing(key)
-            return tuple(default)
-        items = self._list(key, value)
+    def flags(
+        self, *keys: str, default: Sequence[bool] | None = None, count: int | None = None
+    ) -> tuple[bool, ...]:
+        """A list of booleans (or of 0 and 1), ``count`` of them."""
+        key, items = self._entries(keys, default, count)
         for item in items:
             if not (isinstance(item, (bool, int)) and item in (0, 1)):
                 raise self.error(key, item, "booleans")
@@ -377,12 +376,29 @@ class ModelConfig:
             raise self.error(key, value, f"at most {maximum:,}")
         return value
 
-    def _list(self, key: str, value: object) -> list[Any]:
+    def _entries(
+        self,
+        keys: Sequence[str],
+        default: Sequence[Any] | None,
+        count: int | None,
+        *,
+        single: bool = False,
+    ) -> tuple[str, list[Any]]:
+        """The key of a list, and what is in it; ``single``: a bare int is the one entry."""
+        key, value = self._find(keys)
+        if value is None:
+            if default is None:
+                raise self.missing(key)
+            value = list(default)
+        if single and isinstance(value, int) and not isinstance(value, bool):
+            value = [value]
         if not isinstance(value, (list, tuple)):
             raise self.error(key, value, "a list")
         if len(value) > MAX_COUNT:
             raise self.error(key, f"{len(value):,} entries", f"at most {MAX_COUNT:,}")
-        return list(value)
+        if count is not None and len(value) != count:
+            raise self.error(key, f"{len(value)} entries", f"{int(count)} entries")
+        return key, list(value)
 
 
 def _shown(value: object) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.config import MAX_DIM, ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
 from ..trees.modules import (
@@ -27,15 +27,13 @@ from ..trees.modules import (
 )
 
 
-def per_block(c: ModelConfig, key: str, count: int, default: int) -> tuple[Dim, ...]:
+def per_block(
+    c: ModelConfig, key: str, count: int, default: int, *, maximum: int = MAX_DIM
+) -> tuple[Dim, ...]:
     """A number for each of ``count`` blocks: one for all, or a list as long as they are."""
-    value = c.raw(key)
-    if not isinstance(value, (list, tuple)):
-        return (c.dim(key, default=default, minimum=0),) * count
-    sizes = c.dims(key, minimum=0)
-    if len(sizes) != count:
-        raise c.error(key, value, f"{count} entries, one per block")
-    return sizes
+    if not isinstance(c.raw(key), (list, tuple)):
+        return (c.dim(key, default=default, minimum=0, maximum=maximum),) * count
+    return c.dims(key, minimum=0, maximum=maximum, count=count)
 
 
 def timestep_embedding(
@@ -54,12 +52,9 @@ def timestep_embedding(
 
 def flags_per_block(c: ModelConfig, key: str, count: int) -> tuple[bool, ...]:
     """A switch for each of ``count`` blocks, off by default."""
-    value = c.raw(key)
-    if not isinstance(value, (list, tuple)):
+    if not isinstance(c.raw(key), (list, tuple)):
         return (c.flag(key, default=False),) * count
-    if len(value) != count:
-        raise c.error(key, value, f"{count} entries, one per block")
-    return c.flags(key)
+    return c.flags(key, count=count)
 
 
 def widths(c: ModelConfig, *, default: tuple[int, ...]) -> tuple[Dim, ...]:
@@ -122,9 +117,7 @@ def block_types(
 ) -> tuple[str, ...]:
     """Class names of the rungs; a ConfigError names one that is not ``known``, or none of the
     ``default`` ones."""
-    names = c.strings(key, default=default)
-    if len(names) != count:
-        raise c.error(key, list(names), f"{count} entries, one per block")
+    names = c.strings(key, default=default, count=count)
     for name in names:
         if name not in (known or default):
             raise c.error(key, name, f"one of {', '.join(sorted(known or set(default)))}")
@@ -192,16 +185,20 @@ def rungs(
     up: bool = False,
 ) -> list[Rung]:
     """The rungs of a UNet from the widest image on, or ``up`` from the narrowest, with one residual
-    block more than the ``layers`` of each; their classes are those of the config."""
-    kinds = block_types(
-        c, "up_block_types" if up else "down_block_types", len(channels), default, known
+    block more than the ``layers`` of each. Their classes are those of the config; those on the way
+    up are called like the ones of the way down, which are given, with Up for Down."""
+    side, order = ("up", -1) if up else ("down", 1)
+    usual, named = (
+        tuple(kind.replace("Down", side.title()) for kind in kinds)
+        for kinds in (default[::order], known)
     )
+    kinds = block_types(c, f"{side}_block_types", len(channels), usual, named)
     numbers = range(len(channels))
     return [
         Rung(kind, i, going_up(channels, i, layers[i] + 1), channels[i], up=True, last=i == 0)
         if up
         else Rung(kind, i, going_down(channels, i, layers[i]), channels[i], last=i == numbers[-1])
-        for kind, i in zip(kinds, numbers[::-1] if up else numbers, strict=True)
+        for kind, i in zip(kinds, numbers[::order], strict=True)
     ]
 
 

@@ -22,19 +22,23 @@ from ..trees.modules import (
 from .diffusion import timestep_embedding
 
 
+def _fourier(c: ModelConfig) -> bool:
+    """Whether random frequencies, and not those of a table of sines, make channels of the time."""
+    return c.word("time_embedding_type", "positional", "fourier") == "fourier"
+
+
 def time_width(c: ModelConfig, first: Dim) -> Dim:
     """The width of the time's embedding: twice or four times the ``first`` channels."""
-    fourier = c.text("time_embedding_type", default="positional") == "fourier"
-    return c.dim("time_embedding_dim", default=first * (2 if fourier else 4))
+    return c.dim("time_embedding_dim", default=first * (2 if _fourier(c) else 4))
 
 
 def text_projection(c: ModelConfig) -> Module | None:
     """From the text encoder's width to the cross-attention's."""
-    form = c.text("encoder_hid_dim_type")
-    if form is None and not c.has("encoder_hid_dim"):
+    if not c.has("encoder_hid_dim_type", "encoder_hid_dim"):
         return None
+    form = c.word("encoder_hid_dim_type", "text_proj", "text_image_proj", "image_proj")
     width, to = c.dim("encoder_hid_dim"), c.dim("cross_attention_dim", default=1280)
-    if form in (None, "text_proj"):
+    if form == "text_proj":
         return Linear(width, to, component=Component.PROJECTOR)
     if form == "text_image_proj":
         return Module(
@@ -43,23 +47,22 @@ def text_projection(c: ModelConfig) -> Module | None:
             text_proj=Linear(width, to),
             component=Component.PROJECTOR,
         )
-    if form == "image_proj":
-        return Module(
-            "ImageProjection",
-            image_embeds=Linear(width, 32 * to),
-            norm=LayerNorm(to),
-            component=Component.PROJECTOR,
-        )
-    raise c.error("encoder_hid_dim_type", form, "text_proj, text_image_proj or image_proj")
+    return Module(
+        "ImageProjection",
+        image_embeds=Linear(width, 32 * to),
+        norm=LayerNorm(to),
+        component=Component.PROJECTOR,
+    )
 
 
 def class_embedding(c: ModelConfig, first: Dim) -> Module | None:
     """What makes a vector of the time's width T of a class: a table (classes, T) or linear layers
     to T; None where the UNet takes no class."""
-    form, time = c.text("class_embed_type"), time_width(c, first)
-    if form is None:
+    time = time_width(c, first)
+    if not c.has("class_embed_type"):
         count = c.optional_dim("num_class_embeds")
         return None if count is None else Embedding(count, time)
+    form = c.word("class_embed_type", "timestep", "identity", "projection", "simple_projection")
     if form == "timestep":
         return timestep_embedding(_sinusoids(c, first), time)
     if form == "identity":
@@ -67,66 +70,55 @@ def class_embedding(c: ModelConfig, first: Dim) -> Module | None:
     width = c.dim("projection_class_embeddings_input_dim")
     if form == "projection":
         return timestep_embedding(width, time)
-    if form == "simple_projection":
-        return Linear(width, time, component=Component.EMBEDDING)
-    raise c.error("class_embed_type", form, "timestep, identity, projection or simple_projection")
+    return Linear(width, time, component=Component.EMBEDDING)
 
 
 def _sinusoids(c: ModelConfig, first: Dim) -> Dim:
-    fourier = c.text("time_embedding_type", default="positional") == "fourier"
-    return time_width(c, first) if fourier else first
+    return time_width(c, first) if _fourier(c) else first
 
 
 def added_embedding(c: ModelConfig, first: Dim) -> Module | None:
     """What else is said next to the time: SDXL's sizes and pooled text, Kandinsky's images."""
-    form, time = c.text("addition_embed_type"), time_width(c, first)
-    if form is None:
+    if not c.has("addition_embed_type"):
         return None
+    form = c.word("addition_embed_type", "text", "text_image", "text_time", "image", "image_hint")
+    time = time_width(c, first)
     if form == "text_time":
         return timestep_embedding(c.dim("projection_class_embeddings_input_dim"), time)
     if form == "text":
-        width = c.dim("encoder_hid_dim", "cross_attention_dim", default=1280)
-        pool = Module(
-            "AttentionPooling",
-            positional_embedding=Weight(1, width, component=Component.EMBEDDING),
-            k_proj=Linear(width, width),
-            q_proj=Linear(width, width),
-            v_proj=Linear(width, width),
-            component=Component.ATTENTION,
-        )
-        return Module(
-            "TextTimeEmbedding",
-            norm1=LayerNorm(width),
-            pool=pool,
-            proj=Linear(width, time),
-            norm2=LayerNorm(time),
-            component=Component.EMBEDDING,
-        )
+        return _text_embedding(c.dim("encoder_hid_dim", "cross_attention_dim", default=1280), time)
+    norm, hinted = LayerNorm(time), form == "image_hint"
+
+    def project(width: Dim) -> Module:
+        return Linear(width, time, component=Component.PROJECTOR)
+
+    parts: dict[str, Module | None]
     if form == "text_image":
         width = c.dim("cross_attention_dim", default=1280)
-        return Module(
-            "TextImageTimeEmbedding",
-            text_proj=Linear(width, time, component=Component.PROJECTOR),
-            text_norm=LayerNorm(time),
-            image_proj=Linear(width, time, component=Component.PROJECTOR),
-            component=Component.EMBEDDING,
-        )
-    if form == "image":
-        return Module(
-            "ImageTimeEmbedding",
-            image_proj=Linear(c.dim("encoder_hid_dim"), time, component=Component.PROJECTOR),
-            image_norm=LayerNorm(time),
-            component=Component.EMBEDDING,
-        )
-    if form == "image_hint":
-        return Module(
-            "ImageHintTimeEmbedding",
-            image_proj=Linear(c.dim("encoder_hid_dim"), time, component=Component.PROJECTOR),
-            image_norm=LayerNorm(time),
-            input_hint_block=_hint_encoder(),
-            component=Component.EMBEDDING,
-        )
-    raise c.error("addition_embed_type", form, "text, text_image, text_time, image or image_hint")
+        name = "TextImageTimeEmbedding"
+        parts = {"text_proj": project(width), "text_norm": norm, "image_proj": project(width)}
+    else:
+        name = "ImageHintTimeEmbedding" if hinted else "ImageTimeEmbedding"
+        parts = {"image_proj": project(c.dim("encoder_hid_dim")), "image_norm": norm}
+        parts["input_hint_block"] = _hint_encoder() if hinted else None
+    return Module(name, parts, component=Component.EMBEDDING)
+
+
+def _text_embedding(width: Dim, time: Dim) -> Module:
+    projections = {f"{x}_proj": Linear(width, width) for x in "kqv"}
+    place = Weight(1, width, component=Component.EMBEDDING)
+    return Module(
+        "TextTimeEmbedding",
+        norm1=LayerNorm(width),
+        pool=Module(
+            "AttentionPooling",
+            {"positional_embedding": place, **projections},
+            component=Component.ATTENTION,
+        ),
+        proj=Linear(width, time),
+        norm2=LayerNorm(time),
+        component=Component.EMBEDDING,
+    )
 
 
 def _hint_encoder() -> Module:
@@ -165,7 +157,6 @@ def position_net(c: ModelConfig, context: Dim) -> Module | None:
 
 def stem(c: ModelConfig, first: Dim) -> dict[str, Module | None]:
     """The input convolution and the embeddings of time and conditions."""
-    fourier = c.text("time_embedding_type", default="positional") == "fourier"
     time = time_width(c, first)
     # Frequencies drawn at random once and kept: a parameter that is not trained.
     frequencies = Module(
@@ -175,7 +166,7 @@ def stem(c: ModelConfig, first: Dim) -> dict[str, Module | None]:
         "conv_in": Conv(
             c.dim("in_channels", default=4), first, int(c.dim("conv_in_kernel", default=3))
         ),
-        "time_proj": frequencies if fourier else Activation("Timesteps"),
+        "time_proj": frequencies if _fourier(c) else Activation("Timesteps"),
         "time_embedding": timestep_embedding(
             _sinusoids(c, first), time, condition=c.optional_dim("time_cond_proj_dim")
         ),
