@@ -45,8 +45,6 @@ def _protein(c: ModelConfig) -> ModelConfig:
 def saprot(c: ModelConfig) -> Module:
     """ESM's layers over letters of amino acids and of structure."""
     h = encoders.hidden(c)
-    if c.flag("add_cross_attention", default=False) and not encoders.is_cross(c):
-        raise c.error("add_cross_attention", True, "false where is_decoder is")
     absolute = c.text("position_embedding_type", default="rotary") == "absolute"
     before = c.flag("emb_layer_norm_before", default=False)
     attention = encoders.attention_after_norm(c, _S, "LayerNorm")

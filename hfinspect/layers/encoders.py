@@ -61,9 +61,11 @@ def dropout(c: ModelConfig) -> Module:
 
 
 def is_cross(c: ModelConfig) -> bool:
-    """Whether layers attend to another model's states: decoders with cross-attention."""
-    asked = c.flag("add_cross_attention", default=False)
-    return asked and c.flag("is_decoder", default=False)
+    """Whether layers attend to another model's states: decoders alone can. Raises ConfigError."""
+    crosses = c.flag("add_cross_attention", default=False)
+    if crosses and not c.flag("is_decoder", default=False):
+        raise c.error("add_cross_attention", True, "false unless is_decoder is true")
+    return crosses
 
 
 def embeddings(

@@ -180,6 +180,8 @@ class Reading:
             raise self.refused(key, found)
         if "equals" in guard and found != value(guard["equals"], self):
             raise self.refused(key, found)
+        if "needs" in guard and found and not self.raw(guard["needs"]):
+            raise self.refused(key, found)
         if "of" in guard and not all(
             any(_same(item, allowed) for allowed in guard["of"]) for item in self.items(key)
         ):

@@ -103,3 +103,11 @@ def test_boxes_count_after_a_layer_that_there_is(model_type: str, index: int) ->
     config = {"model_type": model_type, "decoder_layers": 2, "eval_idx": index}
     with pytest.raises(ConfigError, match="eval_idx"):
         predict(config)
+
+
+@pytest.mark.parametrize("model_type", ["bert", "electra", "roc_bert", "big_bird"])
+def test_only_decoders_attend_to_another_model(model_type: str) -> None:
+    small = {"model_type": model_type, "num_hidden_layers": 1, "add_cross_attention": True}
+    assert predict({**small, "is_decoder": True}).parameters
+    with pytest.raises((ConfigError, UnknownArchitectureError), match="add_cross_attention"):
+        predict(small)

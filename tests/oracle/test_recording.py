@@ -244,6 +244,43 @@ class Crossing(Patches):
 def test_a_flag_that_needs_another_is_tried_with_it() -> None:
     found = Recording(cast("Library", Crossing()), "crossing", "CrossingModel").solve()
     assert found.tree["in"]["cross"]["if"] == ["true", "crosses"]
+    assert found.guards["crosses"] == {"needs": "decodes"}
+    assert found.gated.refused == 0
+
+
+class Heads(Patches):
+    """The size of a head, which may be written down and must be what it is without that."""
+
+    def optional(self, kind: str, name: str) -> dict[str, str]:
+        return {"width": "int", "heads": "int", "head": "int | None"}
+
+    def looked_at(self, kind: str, name: str, given: Any) -> set[str]:
+        return set(self.optional(kind, name))
+
+    def full(self, kind: str, name: str, given: Any) -> dict[str, Any]:
+        found = {"width": 64, "heads": 4, **given}
+        size = found["width"] // found["heads"]
+        if found.setdefault("head", size) != size:
+            raise ValueError("heads of another size")
+        return found
+
+    as_saved = full
+
+    def mutated(self, kind: str, name: str, base: Any, rng: Random) -> dict[str, Any]:
+        found = {"width": 12 * rng.randint(1, 9), "heads": rng.choice((2, 3, 4))}
+        written = rng.random() < 0.5
+        return {**base, **found, **({"head": found["width"] // found["heads"]} if written else {})}
+
+    def saved_names(self, kind: str, name: str, given: Any) -> dict[str, tuple[int, ...]]:
+        full = self.full(kind, name, given)
+        return {"weight": (full["width"], full["heads"], full["head"])}
+
+    loaded_names = saved_names
+
+
+def test_what_may_be_written_down_only_as_it_is_computed() -> None:
+    found = Recording(cast("Library", Heads()), "heads", "HeadsModel").solve()
+    assert found.guards["head"] == {"equals": ["//", "width", "heads"]}
     assert found.gated.refused == 0
 
 

@@ -69,6 +69,8 @@ class Builds:
         self.zeros: set[str] = set()
         #: Keys that change nothing alone.
         self.conditional: set[str] = set()
+        #: Flags that build only where another one is turned as well -> that one.
+        self.needs: dict[str, str] = {}
         self.groups: list[Parallel] = []
         #: Of each group the lengths that build.
         self.lengths: dict[Parallel, list[int]] = {}
@@ -76,6 +78,8 @@ class Builds:
         self.rebased = False
         #: Keys that the class computes where they are absent, in a way that nothing explains.
         self.derived: set[str] = set()
+        #: Numbers that the class computes where they are absent -> the expression.
+        self.computed: dict[str, Any] = {}
         #: Those of them that may not be absent after all.
         self.strict: set[str] = set()
         self.without: set[str] = set()

@@ -210,7 +210,8 @@ class Experiments(Builds):
         counted = isinstance(self.base.env[key], int)
         if self.narrow > 1 and counted and key not in self.shrunk():
             wanted = 1  # it is guarded if it matters
-        if any(key.startswith(path) for path in self.inner):
+        within = any(key.startswith(path) for path in self.inner)
+        if within and not isinstance(self.base.env[key], str):
             wanted = 1  # unless it matters outside the part as well
         for value in self.options[key]:
             if len(self.working.get(key, ())) >= wanted:
@@ -300,6 +301,8 @@ class Experiments(Builds):
                 if isinstance(turned, Seen) and isinstance(found, Seen):
                     self.working[key] = [value]
                     self.conditional.add(key)
+                    if value and not self.base.env[other]:
+                        self.needs[key] = other
                     self.seen += [one for one in (turned, found) if one not in self.seen]
                     break
 

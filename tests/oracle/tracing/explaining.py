@@ -84,7 +84,9 @@ class Explained(Experiments):
         expressions = proposed(self.expressions.values(), self.sizes.values(), self.base.env, keys)
         for key in derived:
             defaults[key] = self._computed(key, built, expressions, set(derived))
-            if defaults[key] is None:
+            if defaults[key] is not None:
+                self.computed[key] = defaults[key]["of"]
+            else:
                 defaults[key] = self._searched(key, built, set(derived))
             if defaults[key] is None:
                 self.derived.add(key)

@@ -8,7 +8,7 @@ from typing import Any
 
 from .building import Seen
 from .changing import IDLE
-from .evaluating import HANDED
+from .evaluating import HANDED, EnvValues, evaluated
 from .experimenting import counts
 from .explaining import Explained
 
@@ -68,7 +68,8 @@ class Guarded(Explained):
             if key in found or IDLE.search(key) or (self.hands_on and key in HANDED):
                 continue
             if key in effective:
-                guard = self._of_effective(key, value)
+                guard = {"needs": self.needs[key]} if key in self.needs else None
+                guard = guard or self._of_effective(key, value)
                 if guard:
                     found[key] = guard
             elif isinstance(value, dict) and key not in self.annotations:
@@ -77,6 +78,9 @@ class Guarded(Explained):
                 # could not be changed at all; a mapping has no default in a trace
                 if isinstance(value, dict) and any(key.startswith(path) for path in inner):
                     continue  # the part's own matter
+                if self._only_computed(key):
+                    found[key] = {"equals": self.computed[key]}
+                    continue
                 found[key] = {
                     "is": [value, None] if isinstance(value, dict) or key in free else [value]
                 }
@@ -91,6 +95,13 @@ class Guarded(Explained):
             if key in effective and value is None and self.unwritten.get(key) is not None:
                 found.setdefault(key, {})["null"] = True  # which the base has
         return found
+
+    def _only_computed(self, key: str) -> bool:
+        """Whether every build has the number that the class computes, also where it is given."""
+        built = [s for s in self.cache.values() if isinstance(s, Seen)]
+        return key in self.computed and all(
+            s.env.get(key) == evaluated(self.computed[key], EnvValues(s.env)) for s in built
+        )
 
     def _guard_lengths(self, found: dict[str, dict[str, Any]]) -> None:
         """Of lists of stages: as many entries each, unless it is known what others do."""

@@ -26,7 +26,7 @@ class Trace(NamedTuple):
         table = Table()
         ((name, rules),) = guards.items()
         root = table.root(self.tree, "text")
-        used = table.keys | set(rules)
+        used = table.keys | set(rules) | {r["needs"] for r in rules.values() if "needs" in r}
         return {
             "model_type": kind,
             "category": "",
