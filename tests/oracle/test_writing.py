@@ -44,6 +44,15 @@ def test_a_tower_below_a_projector_is_none() -> None:
     assert parts == {"Whole": None, "Linear": "projector"}
 
 
+def test_a_section_of_speech_is_audio() -> None:
+    table = Table()
+    keys = ("vision_config", "speech_config", "text_config")
+    parts = {key: {"section": key, "class": "Encoder"} for key in keys}
+    table.root({"class": "Whole", "in": parts}, "text")
+    said = [node.get("part") for node in table.nodes[-1]["in"].values()]
+    assert said == ["vision", "audio", None]
+
+
 def test_a_text_decoder_of_an_audio_family_stays_text() -> None:
     """What is known to be text is text; of what nothing is known it is the family's part."""
     table = Table()

@@ -73,6 +73,10 @@ def keys_of(written: Written) -> Iterator[str]:
             yield from keys_of(part)
 
 
+#: What the name of a section says of the part that it describes.
+_SECTIONS = {"vision": "vision", "audio": "audio", "speech": "audio", "text": "text"}
+
+
 class Table:
     """Nodes, each written once."""
 
@@ -114,7 +118,7 @@ class Table:
 
     def _part(self, node: Any, above: tuple[str, str, Any]) -> Any:
         key = node["section"]
-        part = next((p for p in ("vision", "audio", "text") if p in key), None)
+        part = next((part for word, part in _SECTIONS.items() if word in key), None)
         return {**node, "part": part} if key and part and part != above[1] else node
 
     def _leaf(self, node: Any, above: tuple[str, str, Any]) -> Any:
