@@ -4,180 +4,167 @@ Source of shapes: transformers/models/emu3/modeling_emu3.py. The decoder's norms
 scaled by what the latent says of each place (spatial norm).
 """
 
+from itertools import pairwise
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import size
+from ..layers.vision import clip_attention
 from ..trees.catalog import register_part
-from ..trees.modules import (
-    BatchNorm,
-    Conv,
-    Embedding,
-    GroupNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-)
+from ..trees.modules import BatchNorm, Conv, Embedding, GroupNorm, Layers, Module, ModuleList
+
+Parts = dict[str, Module]
 
 #: Resolutions halve at each level; sixteen levels would be images of half a million pixels' width.
 _MAX_LEVELS = 16
+_NAME = "Emu3VQVAE"
+
+_base = size("base_channels", default=256)
+_latent = size("latent_channels", default=4)
+_codes = size("embed_dim", default=4)
 
 
-def spatial_norm(latent: Dim, width: Dim) -> Module:
+def _norm(latent: Dim | None, width: Dim) -> Module:
+    """Of each place as its ``latent`` says, where there is one."""
+    plain = GroupNorm(32, width, eps=1e-6)
+    if latent is None:
+        return plain
     return Module(
-        "Emu3VQVAESpatialNorm",
-        norm_layer=GroupNorm(32, width, eps=1e-6),
+        f"{_NAME}SpatialNorm",
+        norm_layer=plain,
         conv_y=Conv(latent, width, 1, component=None),
         conv_b=Conv(latent, width, 1, component=None),
         component=Component.NORM,
     )
 
 
-def norm(latent: Dim | None, width: Dim) -> Module:
-    return GroupNorm(32, width, eps=1e-6) if latent is None else spatial_norm(latent, width)
+def _over_time(inputs: Dim, outputs: Dim, kernel: tuple[int, int, int]) -> Module:
+    return Module(f"{_NAME}Conv3d", conv=Conv(inputs, outputs, kernel, dims=3))
 
 
-def convolution_3d(inputs: Dim, outputs: Dim, kernel: tuple[int, int, int]) -> Module:
-    return Module("Emu3VQVAEConv3d", conv=Conv(inputs, outputs, kernel, dims=3))
-
-
-def resnet(inputs: Dim, outputs: Dim, latent: Dim | None) -> Module:
+def _resnet(inputs: Dim, outputs: Dim, latent: Dim | None) -> Module:
     return Module(
-        "Emu3VQVAEResnetBlock",
-        norm1=norm(latent, inputs),
+        f"{_NAME}ResnetBlock",
+        norm1=_norm(latent, inputs),
         conv1=Conv(inputs, outputs, 3),
-        norm2=norm(latent, outputs),
+        norm2=_norm(latent, outputs),
         conv2=Conv(outputs, outputs, 3),
         nin_shortcut=Conv(inputs, outputs, 1) if inputs != outputs else None,
         component=Component.CONV,
     )
 
 
-def temporal_resnet(width: Dim) -> Module:
-    return Module(
-        "Emu3VQVAETemporalResnetBlock",
-        norm1=BatchNorm(width, dims=3),
-        conv1=convolution_3d(width, width, (3, 3, 3)),
-        norm2=BatchNorm(width, dims=3),
-        conv2=convolution_3d(width, width, (3, 3, 3)),
-    )
-
-
-def attention(c: ModelConfig) -> Module:
-    h = c.dim("hidden_size", default=1024)
-    return Module(
-        "Emu3VQVAEAttentionBlock",
-        k_proj=Linear(h, h, kind="key"),
-        v_proj=Linear(h, h, kind="value"),
-        q_proj=Linear(h, h, kind="query"),
-        out_proj=Linear(h, h, kind="output"),
-        component=Component.ATTENTION,
-    )
-
-
-def levels(c: ModelConfig) -> tuple[Dim, ...]:
-    """The width of each resolution."""
-    base = c.dim("base_channels", default=256)
-    factors = c.dims("channel_multiplier", default=(1, 2, 2, 4))
-    if not 1 <= len(factors) <= _MAX_LEVELS:
-        raise c.error("channel_multiplier", f"{len(factors)} entries", f"1 to {_MAX_LEVELS}")
-    return tuple(base * factor for factor in factors)
-
-
-def level(
-    c: ModelConfig, i: int, inputs: Dim, outputs: Dim, count: int, latent: Dim | None
-) -> dict[str, Module]:
-    """``count`` residual blocks, each with attention after it where attn_resolutions says so."""
-    attends = i in {int(a) for a in c.dims("attn_resolutions", default=(3,), minimum=0)}
-    rest = resnet(outputs, outputs, latent)
-    blocks = [resnet(inputs, outputs, latent), *[rest] * (count - 1)][:count]
-    looks = [attention(c)] * count if attends else []
+def _temporal(c: ModelConfig, width: Dim, moves: str, kernel: tuple[int, int, int]) -> Parts:
+    """What changes the number of frames, as often as it halves, and residual blocks over time."""
+    halvings = int(c.dim("temporal_downsample_factor", default=4)).bit_length() - 1
+    norm, conv = BatchNorm(width, dims=3), _over_time(width, width, (3, 3, 3))
+    name = f"{_NAME}TemporalResnetBlock"
+    block = Module(name, norm1=norm, conv1=conv, norm2=norm, conv2=conv)
+    moved = Module(f"{_NAME}Temporal{moves}sample", conv=_over_time(width, width, kernel))
     return {
-        "block": ModuleList(blocks),
-        "attn": ModuleList(looks),
-        "attn_norms": ModuleList([norm(latent, outputs)] * len(looks)),
+        "time_conv": ModuleList([moved] * halvings),
+        "time_res_stack": ModuleList([block] * int(c.count("num_res_blocks", default=2))),
     }
 
 
-def middle(c: ModelConfig, width: Dim, latent: Dim | None) -> Module:
-    attn_norm = norm(latent, width)
+def _attention(c: ModelConfig) -> Module:
+    return clip_attention(f"{_NAME}AttentionBlock", c.dim("hidden_size", default=1024))
+
+
+def _widths(c: ModelConfig) -> tuple[Dim, ...]:
+    """Of each resolution."""
+    factors = c.dims("channel_multiplier", default=(1, 2, 2, 4))
+    if not 1 <= len(factors) <= _MAX_LEVELS:
+        raise c.error("channel_multiplier", f"{len(factors)} entries", f"1 to {_MAX_LEVELS}")
+    return tuple(_base(c) * factor for factor in factors)
+
+
+def _level(
+    c: ModelConfig, i: int, sizes: tuple[Dim, Dim], count: int, latent: Dim | None, **moved: Module
+) -> Module:
+    """``count`` residual blocks, each with attention after it where attn_resolutions says so, and
+    the change to the next resolution."""
+    inputs, outputs = sizes
+    attends = i in {int(a) for a in c.dims("attn_resolutions", default=(3,), minimum=0)}
+    looks = count if attends else 0
+    blocks = [_resnet(inputs, outputs, latent), *[_resnet(outputs, outputs, latent)] * (count - 1)]
+    looking = {
+        "attn": ModuleList([_attention(c)] * looks),
+        "attn_norms": ModuleList([_norm(latent, outputs)] * looks),
+    }
+    return Module("Module", {"block": ModuleList(blocks[:count]), **looking, **moved})
+
+
+def _middle(c: ModelConfig, width: Dim, latent: Dim | None) -> Module:
+    attn_norm = _norm(latent, width)
     if latent is None:
-        attn_norm.class_name = "Emu3VQVAEGroupNorm"
+        attn_norm.class_name = f"{_NAME}GroupNorm"
     return Module(
-        "Emu3VQVAEMiddleBlock",
-        block_1=resnet(width, width, latent),
-        attn_1=attention(c),
+        f"{_NAME}MiddleBlock",
+        block_1=_resnet(width, width, latent),
+        attn_1=_attention(c),
         attn_norm=attn_norm,
-        block_2=resnet(width, width, latent),
+        block_2=_resnet(width, width, latent),
     )
 
 
-def _temporal(c: ModelConfig) -> int:
-    """How often time is halved."""
-    return int(c.dim("temporal_downsample_factor", default=4)).bit_length() - 1
-
-
-def encoder(c: ModelConfig) -> Module:
-    widths, count = levels(c), int(c.count("num_res_blocks", default=2))
-    latent = c.dim("latent_channels", default=4)
-    out = 2 * latent if c.flag("double_latent", default=False) else latent
+def _encoder(c: ModelConfig) -> Module:
+    widths, count = _widths(c), int(c.count("num_res_blocks", default=2))
+    out = 2 * _latent(c) if c.flag("double_latent", default=False) else _latent(c)
     downs = []
-    for i, outputs in enumerate(widths):
-        inputs = widths[i - 1] if i else c.dim("base_channels", default=256)
+    for i, (inputs, outputs) in enumerate(pairwise((_base(c), *widths))):
         width = outputs if count else inputs
-        sampled = Module("Emu3VQVAEEncoderConvDownsample", conv=Conv(width, width, 3))
-        parts = level(c, i, inputs, outputs, count, None)
-        last = i == len(widths) - 1
-        downs.append(Module("Module", dict(parts), downsample=None if last else sampled))
-    halving = Module("Emu3VQVAETemporalDownsample", conv=convolution_3d(out, out, (4, 3, 3)))
+        conv = Module(f"{_NAME}EncoderConvDownsample", conv=Conv(width, width, 3))
+        moved = {} if i == len(widths) - 1 else {"downsample": conv}
+        downs.append(_level(c, i, (inputs, outputs), count, None, **moved))
     return Module(
-        "Emu3VQVAEEncoder",
-        conv_in=Conv(c.dim("in_channels", default=3), c.dim("base_channels", default=256), 3),
-        down_block=Module("Emu3VQVAEDownBlock", down=Layers(downs)),
-        middle_block=middle(c, widths[-1], None),
-        norm_out=GroupNorm(32, widths[-1], eps=1e-6),
-        conv_out=Conv(widths[-1], out, 3),
-        time_conv=ModuleList([halving] * _temporal(c)),
-        time_res_stack=ModuleList([temporal_resnet(out)] * count),
+        f"{_NAME}Encoder",
+        {
+            "conv_in": Conv(c.dim("in_channels", default=3), _base(c), 3),
+            "down_block": Module(f"{_NAME}DownBlock", down=Layers(downs)),
+            "middle_block": _middle(c, widths[-1], None),
+            "norm_out": _norm(None, widths[-1]),
+            "conv_out": Conv(widths[-1], out, 3),
+            **_temporal(c, out, "Down", (4, 3, 3)),
+        },
         component=Component.CONV,
     )
 
 
-def decoder(c: ModelConfig) -> Module:
-    widths, count = levels(c), int(c.count("num_res_blocks", default=2))
-    latent, codes = c.dim("latent_channels", default=4), c.dim("embed_dim", default=4)
+def _decoder(c: ModelConfig) -> Module:
+    """And back, each resolution with one block more."""
+    widths, count, codes = _widths(c), int(c.count("num_res_blocks", default=2)), _codes(c)
     ups = []
-    for i, outputs in enumerate(widths):
-        inputs = widths[min(i + 1, len(widths) - 1)]
-        sampled = Module("Emu3VQVAEEncoderConvUpsample", conv=Conv(outputs, outputs, 3))
-        parts = level(c, i, inputs, outputs, count + 1, codes)
-        ups.append(Module("Module", dict(parts), upsample=sampled if i else None))
-    doubling = Module("Emu3VQVAETemporalUpsample", conv=convolution_3d(latent, latent, (3, 3, 3)))
+    for i, (outputs, inputs) in enumerate(pairwise((*widths, widths[-1]))):
+        conv = Module(f"{_NAME}EncoderConvUpsample", conv=Conv(outputs, outputs, 3))
+        moved = {"upsample": conv} if i else {}
+        ups.append(_level(c, i, (inputs, outputs), count + 1, codes, **moved))
     return Module(
-        "Emu3VQVAEDecoder",
-        time_res_stack=ModuleList([temporal_resnet(latent)] * count),
-        time_conv=ModuleList([doubling] * _temporal(c)),
-        conv_in=Conv(latent, widths[-1], 3),
-        middle_block=middle(c, widths[-1], codes),
-        up_block=Module("Emu3VQVAEUpBlock", up=Layers(ups)),
-        norm_out=spatial_norm(codes, widths[0]),
-        conv_out=Conv(widths[0], c.dim("out_channels", default=3), 3),
+        f"{_NAME}Decoder",
+        {
+            **_temporal(c, _latent(c), "Up", (3, 3, 3)),
+            "conv_in": Conv(_latent(c), widths[-1], 3),
+            "middle_block": _middle(c, widths[-1], codes),
+            "up_block": Module(f"{_NAME}UpBlock", up=Layers(ups)),
+            "norm_out": _norm(codes, widths[0]),
+            "conv_out": Conv(widths[0], c.dim("out_channels", default=3), 3),
+        },
         component=Component.CONV,
     )
 
 
 def model(c: ModelConfig) -> Module:
-    latent, codes = c.dim("latent_channels", default=4), c.dim("embed_dim", default=4)
-    book = Embedding(c.dim("codebook_size", default=32768), codes)
+    book = Embedding(c.dim("codebook_size", default=32768), _codes(c))
     return Module(
-        "Emu3VQVAE",
-        encoder=encoder(c),
-        decoder=decoder(c),
-        quantize=Module("Emu3VQVAEVectorQuantizer", embedding=book),
-        quant_conv=convolution_3d(latent, codes, (3, 1, 1)),
-        post_quant_conv=convolution_3d(codes, latent, (3, 1, 1)),
+        _NAME,
+        encoder=_encoder(c),
+        decoder=_decoder(c),
+        quantize=Module(f"{_NAME}VectorQuantizer", embedding=book),
+        quant_conv=_over_time(_latent(c), _codes(c), (3, 1, 1)),
+        post_quant_conv=_over_time(_codes(c), _latent(c), (3, 1, 1)),
         part="vision",
     )
 
 
-register_part("emu3_vqgan", "Emu3VQVAE", model, "vision")
+register_part("emu3_vqgan", _NAME, model, "vision")

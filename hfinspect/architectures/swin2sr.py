@@ -7,6 +7,7 @@ convolutions, and one of five kinds of upsampling makes the larger image.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.vision import pair, patch_conv, patch_count, stage_depths
 from ..layers.windowed import stage_layer
 from ..trees.catalog import register
@@ -25,19 +26,9 @@ from ..trees.modules import (
 
 #: Channels of the convolutions that enlarge the image.
 _FEATURES = 64
-_DEPTHS = (6, 6, 6, 6, 6, 6)
 
-
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("embed_dim", default=180)
-
-
-def _channels(c: ModelConfig) -> Dim:
-    return c.dim("num_channels", default=3)
-
-
-def _out(c: ModelConfig) -> Dim:
-    return c.dim("num_channels_out", default=_channels(c))
+_width = size("embed_dim", default=180)
+_channels = size("num_channels", default=3)
 
 
 def _patches(c: ModelConfig, *, normed: bool) -> Module:
@@ -50,19 +41,11 @@ def _patches(c: ModelConfig, *, normed: bool) -> Module:
 
 
 def _closing(c: ModelConfig) -> Module | None:
-    width, kind = _width(c), c.text("resi_connection", default="1conv")
-    if kind == "1conv":
-        return Conv(width, width, 3)
-    if kind != "3conv":
-        return None
-    narrow = width // 4
-    return Sequential(
-        Conv(width, narrow, 3),
-        Activation("LeakyReLU"),
-        Conv(narrow, narrow, 1),
-        Activation("LeakyReLU"),
-        Conv(narrow, width, 3),
-    )
+    """One convolution, or three through a quarter of the width."""
+    width, act = _width(c), Activation("LeakyReLU")
+    narrow, kind = width // 4, c.text("resi_connection", default="1conv")
+    three = Conv(width, narrow, 3), act, Conv(narrow, narrow, 1), act, Conv(narrow, width, 3)
+    return {"1conv": Conv(width, width, 3), "3conv": Sequential(*three)}.get(kind or "")
 
 
 def _attention(c: ModelConfig, width: Dim, heads: Dim) -> Module:
@@ -84,23 +67,24 @@ def _attention(c: ModelConfig, width: Dim, heads: Dim) -> Module:
 
 def _stages(config: ModelConfig) -> Layers:
     c = config.with_defaults(mlp_ratio=2.0)
-    depths, width = stage_depths(c, _DEPTHS), _width(c)
+    depths, width = stage_depths(c, (6, 6, 6, 6, 6, 6)), _width(c)
     heads = c.dims("num_heads", default=(6, 6, 6, 6, 6, 6))
     if len(heads) < len(depths):
         raise c.error("num_heads", c.raw("num_heads"), f"{len(depths)} entries, one per stage")
-    stages = []
-    for count, depth in zip(heads, depths, strict=False):
-        attention = _attention(c, width, count)
-        layer = stage_layer("Swin2SR", c, width, attention)
-        stage = Module(
+
+    def layer(count: Dim) -> Module:
+        return stage_layer("Swin2SR", c, width, _attention(c, width, count))
+
+    return Layers(
+        Module(
             "Swin2SRStage",
-            layers=ModuleList([layer] * int(depth)),
+            layers=ModuleList([layer(count)] * int(depth)),
             conv=_closing(c),
             patch_embed=_patches(c, normed=False),
             patch_unembed=Activation("Swin2SRPatchUnEmbeddings"),
         )
-        stages.append(stage)
-    return Layers(stages)
+        for count, depth in zip(heads, depths, strict=False)
+    )
 
 
 def model(c: ModelConfig) -> Module:
@@ -131,75 +115,52 @@ def model(c: ModelConfig) -> Module:
 
 def _doubling(c: ModelConfig, scale: int) -> Module:
     """A convolution and a shuffle for each doubling, or one of both for three times the size."""
-    if scale == 3:
-        parts = {
-            "convolution": Conv(_FEATURES, 9 * _FEATURES, 3),
-            "pixelshuffle": Activation("PixelShuffle"),
-        }
-    elif scale & (scale - 1) == 0:
-        parts = {}
-        for i in range(scale.bit_length() - 1):
-            parts[f"convolution_{i}"] = Conv(_FEATURES, 4 * _FEATURES, 3)
-            parts[f"pixelshuffle_{i}"] = Activation("PixelShuffle")
-    else:
+    if scale != 3 and scale & (scale - 1):
         raise c.error("upscale", scale, "3 or a power of 2")
+    steps = {"": 9} if scale == 3 else {f"_{i}": 4 for i in range(scale.bit_length() - 1)}
+    parts = {}
+    for step, more in steps.items():
+        parts[f"convolution{step}"] = Conv(_FEATURES, more * _FEATURES, 3)
+        parts[f"pixelshuffle{step}"] = Activation("PixelShuffle")
     return Module("Upsample", parts)
 
 
-def _upsampler(c: ModelConfig, kind: str | None) -> Module | None:
-    scale, width, out = c.dim("upscale", default=2), _width(c), _out(c)
-    first, last = Conv(width, _FEATURES, 3), Conv(_FEATURES, out, 3)
-    act = Activation("LeakyReLU")
+def _enlarging(c: ModelConfig, out: Dim) -> Module | None:
+    """One of four upsamplers; None for the fifth, which has no size of its own."""
+    scale, width, seen = c.dim("upscale", default=2), _width(c), _channels(c)
+    kind, act = c.text("upsampler", default="pixelshuffle"), Activation("LeakyReLU")
+    first = {"conv_before_upsample": Conv(width, _FEATURES, 3), "activation": act}
+    last = {"final_convolution": Conv(_FEATURES, out, 3)}
+    if kind in ("pixelshuffle", "pixelshuffle_aux"):
+        last = {"upsample": _doubling(c, int(scale)), **last}
     if kind == "pixelshuffle":
-        return Module(
-            "PixelShuffleUpsampler",
-            conv_before_upsample=first,
-            activation=act,
-            upsample=_doubling(c, int(scale)),
-            final_convolution=last,
-        )
+        return Module("PixelShuffleUpsampler", {**first, **last})
     if kind == "pixelshuffle_aux":
-        return Module(
-            "PixelShuffleAuxUpsampler",
-            conv_bicubic=Conv(_channels(c), _FEATURES, 3),
-            conv_before_upsample=first,
-            activation=act,
-            conv_aux=Conv(_FEATURES, _channels(c), 3),
-            conv_after_aux=Sequential(Conv(3, _FEATURES, 3), act),
-            upsample=_doubling(c, int(scale)),
-            final_convolution=last,
-        )
+        small = Conv(seen, _FEATURES, 3)
+        after = Sequential(Conv(3, _FEATURES, 3), act)
+        aux = {"conv_aux": Conv(_FEATURES, seen, 3), "conv_after_aux": after}
+        return Module("PixelShuffleAuxUpsampler", {"conv_bicubic": small, **first, **aux, **last})
     if kind == "pixelshuffledirect":
-        return Module(
-            "UpsampleOneStep",
-            conv=Conv(width, scale * scale * out, 3),
-            pixel_shuffle=Activation("PixelShuffle"),
-        )
+        conv, shuffle = Conv(width, scale * scale * out, 3), Activation("PixelShuffle")
+        return Module("UpsampleOneStep", conv=conv, pixel_shuffle=shuffle)
     if kind != "nearest+conv":
         return None
     if scale != 4:
         raise c.error("upscale", int(scale), "4 with nearest+conv")
     same = Conv(_FEATURES, _FEATURES, 3)
-    return Module(
-        "NearestConvUpsampler",
-        conv_before_upsample=first,
-        activation=act,
-        conv_up1=same,
-        conv_up2=same,
-        conv_hr=same,
-        final_convolution=last,
-        lrelu=act,
-    )
+    between = {"conv_up1": same, "conv_up2": same, "conv_hr": same}
+    return Module("NearestConvUpsampler", {**first, **between, **last, "lrelu": act})
 
 
 def super_resolution(c: ModelConfig) -> Module:
-    enlarged = _upsampler(c, c.text("upsampler", default="pixelshuffle"))
-    parts = (
-        {"upsample": enlarged} if enlarged else {"final_convolution": Conv(_width(c), _out(c), 3)}
-    )
+    out = c.dim("num_channels_out", default=_channels(c))
+    parts, enlarged = {"swin2sr": model(c)}, _enlarging(c, out)
     if enlarged:
         enlarged.component = Component.HEAD
-    return Module("Swin2SRForImageSuperResolution", {"swin2sr": model(c), **parts}, part="vision")
+        parts["upsample"] = enlarged
+    else:
+        parts["final_convolution"] = Conv(_width(c), out, 3)
+    return Module("Swin2SRForImageSuperResolution", {**parts}, part="vision")
 
 
 register(
