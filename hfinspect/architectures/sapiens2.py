@@ -6,16 +6,28 @@ the names of Meta's code (conversion_mapping.py), which says what the parts of a
 only as far as the released models go; more of them are refused.
 """
 
+import math
+from collections.abc import Iterator
 from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, rms_norms, size
-from ..layers.vision import Pair, pair, patch_conv
+from ..layers.multimodal import linear_row
+from ..layers.vision import pair, patch_conv
 from ..trees.catalog import Builder, register
 from ..trees.handed_on import MAX_STAGES
-from ..trees.modules import Activation, Conv, Layers, Linear, Module, Weight
+from ..trees.modules import (
+    Activation,
+    Conv,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Sequential,
+    Weight,
+)
 
 _hidden = size("hidden_size", default=1024)
 _norm = rms_norms("Sapiens2RMSNorm", 1e-6)
@@ -25,10 +37,10 @@ _heads = size("num_attention_heads", default=16)
 def _groups(c: ModelConfig) -> list[Dim]:
     """Heads of keys and values of each layer."""
     count, heads = int(c.count("num_hidden_layers", default=24)), _heads(c)
-    if c.has("num_key_value_heads_per_layer"):
-        found = c.dims("num_key_value_heads_per_layer")
+    key = "num_key_value_heads_per_layer"
+    if c.has(key):
+        found = c.dims(key)
         if len(found) < count:
-            key = "num_key_value_heads_per_layer"
             raise c.error(key, c.raw(key), f"{count} entries, one per layer")
         return list(found[:count])
     first = c.count("num_first_full_attention_layers", default=8)
@@ -38,19 +50,19 @@ def _groups(c: ModelConfig) -> list[Dim]:
 
 
 def _attention(c: ModelConfig, groups: Dim) -> Module:
-    h = _hidden(c)
-    head = h // _heads(c)
+    h, head = _hidden(c), _hidden(c) // _heads(c)
     normed = c.flag("use_qk_norm", default=True)
-
-    def linear(inputs: Dim, outputs: Dim, flag: str, kind: str) -> Module:
-        return Linear(inputs, outputs, bias=c.flag(flag, default=True), kind=kind)
-
+    outputs = {
+        "wq": ("query", h), "proj": ("proj", h), "wk": ("key", groups * head),
+        "wv": ("value", groups * head),
+    }  # fmt: skip
+    kinds = {"proj": "output"}
     return Module(
         "Sapiens2Attention",
-        wq=linear(h, h, "query_bias", "query"),
-        proj=linear(h, h, "proj_bias", "output"),
-        wk=linear(h, groups * head, "key_bias", "key"),
-        wv=linear(h, groups * head, "value_bias", "value"),
+        {
+            at: Linear(h, out, c.flag(f"{name}_bias", default=True), kind=kinds.get(name, name))
+            for at, (name, out) in outputs.items()
+        },
         q_norm=_norm(c, head) if normed else None,
         k_norm=_norm(c, head) if normed else None,
         gamma=Module("Sapiens2LayerScale", weight=Weight(h, kind="scale")),
@@ -77,24 +89,18 @@ def _layer(c: ModelConfig, groups: Dim) -> Module:
 
 
 def model(c: ModelConfig, *, name: str = "Sapiens2Model") -> Module:
-    h, masked = _hidden(c), c.flag("use_mask_token", default=False)
-    groups = _groups(c)
+    h, groups, to = _hidden(c), _groups(c), Component.EMBEDDING
     kinds = {count: _layer(c, count) for count in groups}
     registers = c.dim("num_register_tokens", default=8, minimum=0)
-    patch = pair(c, "patch_size", default=16)
-    kept = Weight(1, 1, h, kind="mask_token", component=Component.EMBEDDING) if masked else None
+    patches = patch_conv(c.dim("num_channels", default=3), h, pair(c, "patch_size", default=16))
+    masked = Module("Sapiens2Embeddings", mask_token=Weight(1, 1, h, kind="mask_token"))
+    masked.component = to
     return Module(
         name,
-        cls_token=Weight(1, 1, h, kind="class_token", component=Component.EMBEDDING),
-        embeddings=Module("Sapiens2Embeddings", mask_token=kept) if kept else None,
-        storage_tokens=Weight(
-            1, registers, h, kind="register_token", component=Component.EMBEDDING
-        ),
-        patch_embed=Module(
-            "Sapiens2Embeddings",
-            projection=patch_conv(c.dim("num_channels", default=3), h, patch),
-            component=Component.EMBEDDING,
-        ),
+        cls_token=Weight(1, 1, h, kind="class_token", component=to),
+        embeddings=masked if c.flag("use_mask_token", default=False) else None,
+        storage_tokens=Weight(1, registers, h, kind="register_token", component=to),
+        patch_embed=Module("Sapiens2Embeddings", projection=patches, component=to),
         blocks=Layers(kinds[count] for count in groups),
         ln1=_norm(c, h),
         part="vision",
@@ -103,44 +109,33 @@ def model(c: ModelConfig, *, name: str = "Sapiens2Model") -> Module:
 
 # ---- heads
 
+#: Channels and kernel of each convolution of a kind.
+Sizes = tuple[tuple[Dim, Dim], ...]
 
-def _sizes(s: ModelConfig, what: str, default: int) -> tuple[tuple[Dim, Dim], ...]:
-    """Channels and kernel of each convolution of a kind."""
+
+def _sizes(s: ModelConfig, what: str, default: int) -> Sizes:
     channels = s.dims(f"{what}_out_channels", default=())
-    kernel = s.dim(f"{what}_kernel_size", default=default)
-    kernels = s.dims(f"{what}_kernel_sizes", default=()) or (kernel,) * len(channels)
+    kernel, key = s.dim(f"{what}_kernel_size", default=default), f"{what}_kernel_sizes"
+    kernels = s.dims(key, default=()) or (kernel,) * len(channels)
     if len(kernels) != len(channels) or len(channels) > MAX_STAGES:
-        key = f"{what}_kernel_sizes"
         raise s.error(key, s.raw(key), f"{len(channels)} entries, at most {MAX_STAGES}")
     return tuple(zip(channels, kernels, strict=True))
 
 
-def _conv(inputs: int, outputs: int, kernel: int, *, deconv: bool = False) -> Module:
-    return Conv(
-        inputs, outputs, kernel, bias=not deconv, transposed=deconv, component=Component.HEAD
-    )
+def _convolutions(
+    inputs: Dim, sizes: Sizes, *, deconv: bool = False, shuffled: bool = False
+) -> Iterator[Module]:
+    for channels, kernel in sizes:
+        yield Conv(
+            inputs, 4 * channels if shuffled else channels, kernel, bias=not deconv,
+            transposed=deconv, component=Component.HEAD,
+        )  # fmt: skip
+        inputs = channels
 
 
-def _in_row(inputs: Dim, sizes: tuple[tuple[Dim, Dim], ...], **kwargs: bool) -> Module:
+def _in_row(convolutions: Iterator[Module]) -> Module:
     """Convolutions 0, 3, 6 ... of a Sequential, in which norm and activation follow each."""
-    widths = (inputs, *(channels for channels, _ in sizes))
-    parts = {
-        str(3 * i): _conv(widths[i], channels, kernel, **kwargs)
-        for i, (channels, kernel) in enumerate(sizes)
-    }
-    return Module("Sequential", parts)
-
-
-def _in_blocks(inputs: Dim, sizes: tuple[tuple[Dim, Dim], ...], *, shuffled: bool) -> Module:
-    widths = (inputs, *(channels for channels, _ in sizes))
-    blocks = {
-        str(i): Module(
-            "Sequential",
-            {"0": _conv(widths[i], 4 * size if shuffled else size, kernel, deconv=not shuffled)},
-        )
-        for i, (size, kernel) in enumerate(sizes)
-    }
-    return Module("ModuleList", blocks)
+    return Module("Sequential", {str(3 * i): conv for i, conv in enumerate(convolutions)})
 
 
 def _scale(c: ModelConfig, s: ModelConfig) -> dict[str, Module]:
@@ -149,28 +144,21 @@ def _scale(c: ModelConfig, s: ModelConfig) -> dict[str, Module]:
     if not sizes:
         return {}
     _no_more(s, "scale_conv_out_channels", len(sizes), 3)
-    side: Pair = pair(c, "image_size", default=224)
-    patch = pair(c, "patch_size", default=16)
-    height, width = int(side[0]) // int(patch[0]), int(side[1]) // int(patch[1])
-    for _, kernel in sizes:
-        padding = (int(kernel) - 1) // 2
-        height = (height + 2 * padding - int(kernel)) // 2 + 1
-        width = (width + 2 * padding - int(kernel)) // 2 + 1
-    flat = s.dim("scale_final_input_size", default=height * width * int(sizes[-1][0]))
+    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
+    side = [int(pixels) // int(step) for pixels, step in zip(image, patch, strict=True)]
+    for kernel in (int(kernel) for _, kernel in sizes):
+        side = [(n + (kernel - 1) // 2 * 2 - kernel) // 2 + 1 for n in side]
+    flat = s.dim("scale_final_input_size", default=math.prod(side) * int(sizes[-1][0]))
     inner = s.dims("scale_final_hidden_sizes")
     if len(inner) < 2:
         raise s.error("scale_final_hidden_sizes", s.raw("scale_final_hidden_sizes"), "two sizes")
-    final = {
-        "0": Activation("Flatten"),
-        "1": Linear(flat, inner[0]),
-        "2": Activation("SiLU"),
-        "3": Linear(inner[0], inner[1]),
-        "4": Activation("SiLU"),
-        "5": Linear(inner[1], 1),
-    }
+    final = linear_row((flat, *inner[:2], 1), "SiLU").children
     return {
-        "scale_conv_layers": _in_row(_hidden(c), sizes),
-        "scale_final_layer": Module("Sequential", final),
+        "scale_conv_layers": _in_row(_convolutions(_hidden(c), sizes)),
+        "scale_final_layer": Module(
+            "Sequential",
+            {"0": Activation("Flatten"), **{str(int(i) + 1): part for i, part in final.items()}},
+        ),
     }
 
 
@@ -194,10 +182,9 @@ def _head(c: ModelConfig, task: str) -> Module:
     s, h = c.section("head_config"), _hidden(c)
     last, rows, most = _CLASSES[task]
     shuffled = s.flag("use_pixel_shuffle", default=False)
-    if not s.has("upsample_out_channels"):
-        raise s.missing("upsample_out_channels")
-    if not s.has("conv_out_channels"):
-        raise s.missing("conv_out_channels")
+    for key in ("upsample_out_channels", "conv_out_channels"):
+        if not s.has(key):
+            raise s.missing(key)
     larger, after = _sizes(s, "upsample", 4), _sizes(s, "conv", 1)
     if not larger:
         raise s.error("upsample_out_channels", [], "one size at least")
@@ -206,21 +193,23 @@ def _head(c: ModelConfig, task: str) -> Module:
         if shuffled:
             raise s.error("use_pixel_shuffle", True, f"false in {last.replace('conv_', '')}")
     _no_more(s, "conv_out_channels", len(after), most)
-    upsampled = (
-        {"upsample_blocks": _in_blocks(h, larger, shuffled=shuffled)}
-        if rows is None
-        else {"deconv_layers": _in_row(h, larger, deconv=True)}
+    first = Conv(h, h, 3, component=Component.HEAD)
+    upsampling = _convolutions(h, larger, deconv=not shuffled, shuffled=shuffled)
+    return Module(
+        "Sapiens2Head",
+        {
+            "input_conv": Sequential(first) if shuffled else None,
+            **(
+                {"upsample_blocks": ModuleList(map(Sequential, upsampling))}
+                if rows is None
+                else {"deconv_layers": _in_row(upsampling)}
+            ),
+            "conv_layers": _in_row(_convolutions(larger[-1][0], after)),
+            last: Conv((*larger, *after)[-1][0], c.num_labels, 1, component=Component.HEAD),
+            **(_scale(c, s) if task == "PointmapEstimation" else {}),
+        },
+        component=Component.HEAD,
     )
-    width = after[-1][0] if after else larger[-1][0]
-    labels = _conv(width, c.num_labels, 1)
-    parts = {
-        "input_conv": Module("Sequential", {"0": _conv(h, h, 3)}) if shuffled else None,
-        **upsampled,
-        "conv_layers": _in_row(larger[-1][0], after),
-        last: labels,
-        **(_scale(c, s) if task == "PointmapEstimation" else {}),
-    }
-    return Module("Sapiens2Head", parts, component=Component.HEAD)
 
 
 def _with_head(task: str) -> Builder:
