@@ -50,6 +50,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
         "tf_mobilenetv3_small_100", "tf_mobilenetv3_large_100", "mobilenetv4_conv_small",
         "mobilenetv4_conv_small_050", "mobilenetv4_conv_medium", "mobilenetv4_conv_large",
     ),
+    "mobilenetv5": ("mobilenetv5_300m_enc",),
     "regnet": (
         "regnetx_002", "regnetx_008", "regnetx_032", "regnety_002", "regnety_004", "regnety_008",
         "regnety_016", "regnety_032", "regnety_080", "regnety_120", "regnety_160", "regnety_320",
