@@ -12,9 +12,17 @@ from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim, named
 from ..layers.blocks import gated_mlp, size
-from ..layers.deformable import conv_norm, layer_heads, norm, predictor, sampling_attention, up_down
+from ..layers.deformable import (
+    conv_norm,
+    heads,
+    layer_heads,
+    norm,
+    predictor,
+    sampling_attention,
+    up_down,
+)
 from ..layers.deformable import width as _d
-from ..layers.vision import MAX_RATIO, clip_attention
+from ..layers.vision import clip_attention, ratio_of
 from ..trees.catalog import auto_class, register_pair
 from ..trees.modules import (
     Activation,
@@ -40,13 +48,6 @@ def _act(c: ModelConfig) -> str | None:
     return c.text("activation_function", default="silu")
 
 
-def _ratio(c: ModelConfig, key: str) -> float:
-    ratio = c.number(key, default=1.0)
-    if not 0 <= ratio <= MAX_RATIO:
-        raise c.error(key, ratio, f"0 to {MAX_RATIO:,}")
-    return ratio
-
-
 def layers_of(name: str, *sizes: int) -> Module:
     """Linear layers from size to size, numbered, with an activation between them."""
     made = predictor(name, sizes, ending="")
@@ -59,37 +60,32 @@ def _box(name: str) -> str:
     return f"{name}MLPPredictionHead" if name == _FINE else f"{name}MLP"
 
 
-# ---- encoder
-
-
 def chain(name: str, c: ModelConfig, inputs: Dim, width: Dim) -> Module:
     """Two ways, one of them through RepVGG blocks; DEIMv2 splits what one convolution gives."""
     to, rep = partial(conv_norm, name, act=_act(c)), rt_detr.rep_block(name, width, _act(c))
-    blocks = ModuleList([rep] * round(3 * _ratio(c, "depth_mult")))
+    blocks = ModuleList([rep] * round(3 * ratio_of(c, "depth_mult", default=1.0)))
     nothing, first = Activation("Identity"), to(inputs, width, 1)
-    if name == _FINE:
-        parts = {"conv1": first, "conv2": first, "bottlenecks": blocks, "conv3": nothing}
-    else:
+    parts = {"conv1": first, "conv2": first, "bottlenecks": blocks, "conv3": nothing}
+    if name == _DEIM:
         last = c.flag("encoder_has_trailing_conv", default=True)
         parts = {"conv1": to(inputs, width * 2, 1), "bottlenecks": blocks}
         parts["conv2"] = to(width, width, 3) if last else nothing
-    return Module(f"{name}CSPRepLayer", {**parts})
+    return Module(f"{name}CSPRepLayer", parts)
 
 
 def fusion(name: str, c: ModelConfig) -> Module:
     """Two chains one after the other, and all that they give next to each other."""
-    e, ratio, to = _e(c), _ratio(c, "hidden_expansion"), partial(conv_norm, name, act=_act(c))
-    half, wide = e // 2, e * 2
+    e, ratio = _e(c), ratio_of(c, "hidden_expansion", default=1.0)
+    to, half, wide = partial(conv_norm, name, act=_act(c)), e // 2, e * 2
     if ratio != 1:
         meaning = f"hidden_expansion = {ratio:g} times {int(e)}, halved"
         size = round(ratio * int(e) // 2)
         half = named(size, "hidden_expansion * encoder_hidden_dim / 2", meaning)
     first, second = chain(name, c, e, half), chain(name, c, half, half)
-    last = to(wide + 2 * half, e, 1)
+    last, between = to(wide + 2 * half, e, 1), to(half, half, 3)
     if name == _DEIM:
         parts = {"conv1": to(e, wide, 1), "csp_rep1": first, "csp_rep2": second, "conv2": last}
-        return Module(f"{name}RepNCSPELAN5", {**parts})
-    between = to(half, half, 3)
+        return Module(f"{name}RepNCSPELAN5", parts)
     parts = {"conv1": to(wide, wide, 1), "csp_rep1": first, "conv2": between, "csp_rep2": second}
     return Module(f"{name}RepNCSPELAN4", {**parts, "conv3": between, "conv4": last})
 
@@ -110,36 +106,19 @@ def hybrid_encoder(name: str, c: ModelConfig) -> Module:
     e = _e(c)
     flat = conv_norm(name, e, e, 1, None)
     halved = Module(f"{name}SCDown", conv1=flat, conv2=conv_norm(name, e, e, 3, None, groups=e))
-    steps = len(rt_detr.seen_maps(c)) - 1
-    attended = _spelled(name, rt_detr.attended(name, c))
-    return Module(
-        f"{name}HybridEncoder",
-        {
-            "encoder" if name == _FINE else "aifi": attended,
-            **rt_detr.mixed(steps, lateral=flat, fused=fusion(name, c), smaller=halved),
-        },
-    )
+    mixing = rt_detr.mixed(len(rt_detr.seen_maps(c)) - 1, flat, fusion(name, c), halved)
+    attended = {"encoder" if name == _FINE else "aifi": rt_detr.attended(name, c)}
+    return _spelled(name, Module(f"{name}HybridEncoder", {**attended, **mixing}))
 
 
 def lite_encoder(c: ModelConfig) -> Module:
     """No attention, and two fusions in all."""
-    e, name = _e(c), _DEIM
-    flat, fused, pool = conv_norm(name, e, e, 1, _act(c)), fusion(name, c), Activation("AvgPool2d")
+    e, name, pool = _e(c), _DEIM, Activation("AvgPool2d")
+    flat, fused = conv_norm(name, e, e, 1, _act(c)), fusion(name, c)
     maps = [conv_norm(name, width, e, 1, None) for width in rt_detr.seen_maps(c)]
-    return Module(
-        f"{name}LiteEncoder",
-        input_proj=ModuleList(maps),
-        down_pool1=pool,
-        down_conv1=flat,
-        down_pool2=pool,
-        down_conv2=flat,
-        bi_fusion_conv=flat,
-        fpn_block=fused,
-        pan_block=fused,
-    )
-
-
-# ---- decoder
+    smaller = {"down_pool1": pool, "down_conv1": flat, "down_pool2": pool, "down_conv2": flat}
+    mixing = {"bi_fusion_conv": flat, "fpn_block": fused, "pan_block": fused}
+    return Module(f"{name}LiteEncoder", {"input_proj": ModuleList(maps), **smaller, **mixing})
 
 
 def _points(c: ModelConfig) -> Dim:
@@ -155,31 +134,23 @@ def _points(c: ModelConfig) -> Dim:
 
 def decoder_layer(name: str, c: ModelConfig) -> Module:
     d, inner, points = _d(c), c.dim("decoder_ffn_dim", default=1024), _points(c)
-    heads, deim = c.dim("decoder_attention_heads", default=8), name == _DEIM
-    c.divided(d, heads, "d_model", "decoder_attention_heads")
-
-    def normed() -> Module:
-        return RMSNorm(d, class_name=f"{name}RMSNorm") if deim else norm(c, d)
-
+    deim, all_points = name == _DEIM, heads(c, "decoder_attention_heads", d) * points
+    normed = RMSNorm(d, class_name=f"{name}RMSNorm") if deim else norm(c, d)
     weights = Linear(2 * d, 2 * d, component=Component.ATTENTION, kind="gate")
-    gate = Module(f"{name}Gate", gate=weights, norm=normed() if deim else LayerNorm(d))
+    gate = Module(f"{name}Gate", gate=weights, norm=normed if deim else LayerNorm(d))
     gated = not deim or c.flag("use_gateway", default=True)
     mlp = gated_mlp(f"{name}SwiGLUFFN", d, inner // 2, bias=True)
-    look = sampling_attention(name, d, heads * points, num_points_scale=Buffer(points))
-    for key in ("value_proj", "output_proj"):
-        del look.children[key]
-    layer = Module(
-        f"{name}DecoderLayer",
-        {
-            "self_attn": clip_attention(f"{name}SelfAttention", d),
-            "self_attn_layer_norm": normed(),
-            "encoder_attn": look,
-            **({"mlp": mlp} if deim else up_down(d, inner)),
-            "final_layer_norm": normed(),
-            **({"gateway": gate} if gated else {"encoder_attn_layer_norm": normed()}),
-        },
-    )
-    return _spelled(name, layer)
+    look = sampling_attention(name, d, all_points, num_points_scale=Buffer(points))
+    look.children = {k: child for k, child in look.children.items() if "_proj" not in k}
+    parts = {
+        "self_attn": clip_attention(f"{name}SelfAttention", d),
+        "self_attn_layer_norm": normed,
+        "encoder_attn": look,
+        **({"mlp": mlp} if deim else up_down(d, inner)),
+        "final_layer_norm": normed,
+        **({"gateway": gate} if gated else {"encoder_attn_layer_norm": normed}),
+    }
+    return _spelled(name, Module(f"{name}DecoderLayer", parts))
 
 
 def _last(c: ModelConfig) -> tuple[int, int]:
@@ -207,29 +178,22 @@ def decoder(name: str, c: ModelConfig) -> Module:
     )
 
 
-# ---- together
-
-
 _adapted = size("spatial_tuning_adapter_inplanes", default=16)
 
 
 def adapter(c: ModelConfig) -> Module:
     """Three maps of the picture itself, for a backbone that has one of everything."""
     width, to = _adapted(c), partial(conv_norm, _DEIM, kernel=3, act=None)
-    return Module(
-        f"{_DEIM}SpatialTuningAdapter",
-        stem_conv=conv_norm(_DEIM, 3, width, 3, "gelu"),
-        stem_pool=Activation("MaxPool2d"),
-        conv2=to(width, 2 * width),
-        conv3=to(2 * width, 4 * width),
-        conv4=to(4 * width, 4 * width),
-        act_fn=Activation("GELU"),
-    )
+    stem = {"stem_conv": to(3, width, act="gelu"), "stem_pool": Activation("MaxPool2d")}
+    steps = enumerate(((1, 2), (2, 4), (4, 4)), 2)
+    convs = {f"conv{i}": to(before * width, after * width) for i, (before, after) in steps}
+    parts = {**stem, **convs, "act_fn": Activation("GELU")}
+    return Module(f"{_DEIM}SpatialTuningAdapter", parts)
 
 
 def conv_encoder(c: ModelConfig) -> Module:
     """DEIMv2's backbone, whose maps come to the encoder's width."""
-    name, e, lite = _DEIM, _e(c), c.text("encoder_type", default="hybrid") == "lite"
+    name, e = _DEIM, _e(c)
     section = c.section("backbone_config", default=BACKBONE)
     if section.model_type == "dinov3_vit":
         wide = section.dim("hidden_size", default=384)
@@ -242,11 +206,15 @@ def conv_encoder(c: ModelConfig) -> Module:
         )
     found, sizes_seen = rt_detr.seen(name, c, BACKBONE)
     projections = [
-        Activation("Identity") if lite else conv_norm(name, size, e, 1, None, component=_P)
+        Activation("Identity") if _lite(c) else conv_norm(name, size, e, 1, None, component=_P)
         for size in sizes_seen
     ]
     found.children["encoder_input_proj"] = ModuleList(projections)
     return found
+
+
+def _lite(c: ModelConfig) -> bool:
+    return c.text("encoder_type", default="hybrid") == "lite"
 
 
 def seen(c: ModelConfig) -> dict[str, Module]:
@@ -281,18 +249,15 @@ def projections(name: str, c: ModelConfig) -> ModuleList:
 
 
 def model(name: str, c: ModelConfig) -> Module:
-    d, lite = _d(c), name == _DEIM and c.text("encoder_type", default="hybrid") == "lite"
-    return Module(
-        f"{name}Model",
-        {
-            **(seen(c) if name == _FINE else {"conv_encoder": conv_encoder(c)}),
-            "encoder": lite_encoder(c) if lite else hybrid_encoder(name, c),
-            **rt_detr.guesses(c, layers_of(_box(name), d, d, d, 4)),
-            "decoder": decoder(name, c),
-            "decoder_input_proj": projections(name, c),
-        },
-        part="vision",
-    )
+    d, lite = _d(c), name == _DEIM and _lite(c)
+    parts = {
+        **(seen(c) if name == _FINE else {"conv_encoder": conv_encoder(c)}),
+        "encoder": lite_encoder(c) if lite else hybrid_encoder(name, c),
+        **rt_detr.guesses(c, layers_of(_box(name), d, d, d, 4)),
+        "decoder": decoder(name, c),
+        "decoder_input_proj": projections(name, c),
+    }
+    return Module(f"{name}Model", parts, part="vision")
 
 
 def object_detection(name: str, c: ModelConfig) -> Module:
@@ -301,9 +266,7 @@ def object_detection(name: str, c: ModelConfig) -> Module:
     d, (count, last) = _d(c), _last(c)
     if not 0 <= last < count:
         raise c.error("eval_idx", c.raw("eval_idx"), "the index of a layer")
-    scale = c.number("layer_scale", default=1.0)
-    if not 0 < scale <= MAX_RATIO:
-        raise c.error("layer_scale", scale, f"above 0 and at most {MAX_RATIO:,}")
+    scale = ratio_of(c, "layer_scale", default=1.0)
     wide = d if scale == 1 else exact(round(scale * int(d)))
     bins = 4 * (c.dim("max_num_bins", default=32) + 1)
     shared = name == _DEIM and c.flag("share_bbox_head", default=False)

@@ -18,6 +18,7 @@ from ..layers.deformable import (
     conv_norm,
     detector_layer,
     eps,
+    heads,
     label_scores,
     layer_heads,
     norm,
@@ -45,9 +46,6 @@ from .detr import freeze
 BACKBONE = {"model_type": "rt_detr_resnet", "out_indices": [2, 3, 4]}
 
 
-# ---- encoder
-
-
 def rep_block(name: str, width: Dim, act: str | None) -> Module:
     """Two convolutions next to each other (RepVGG: Ding et al. 2021): 10·W² weights."""
     wide, point = (conv_norm(name, width, width, kernel, None) for kernel in (3, 1))
@@ -68,11 +66,11 @@ def fusion_block(name: str, c: ModelConfig, d: Dim, act: str | None) -> Module:
     )
 
 
-def mixed(steps: int, *, lateral: Module, fused: Module, smaller: Module) -> dict[str, Module]:
+def mixed(steps: int, lateral: Module, fused: Module, smaller: Module) -> dict[str, Module]:
     """The maps mixed from coarse to fine and back, ``steps`` times each."""
-    each = {"lateral_convs": lateral, "fpn_blocks": fused, "downsample_convs": smaller}
-    each["pan_blocks"] = fused
-    return {name: ModuleList([module] * steps) for name, module in each.items()}
+    names = ("lateral_convs", "fpn_blocks", "downsample_convs", "pan_blocks")
+    each = zip(names, (lateral, fused, smaller, fused), strict=True)
+    return {name: ModuleList([module] * steps) for name, module in each}
 
 
 width_inside = size("encoder_hidden_dim", default=256)
@@ -86,8 +84,8 @@ def seen_maps(c: ModelConfig) -> tuple[Dim, ...]:
 def attended(name: str, c: ModelConfig) -> Module:
     """Attention within each map that ``encode_proj_layers`` lists."""
     d, inner = width_inside(c), c.dim("encoder_ffn_dim", default=1024)
-    heads = c.dim("encoder_attention_heads", "num_attention_heads", default=8)
-    c.divided(d, heads, "encoder_hidden_dim", "encoder_attention_heads")
+    found = c.dim("encoder_attention_heads", "num_attention_heads", default=8)
+    c.divided(d, found, "encoder_hidden_dim", "encoder_attention_heads")
     look = clip_attention(f"{name}SelfAttention", d)
     layer = detector_layer(f"{name}EncoderLayer", d, inner, look, eps=eps(c))
     layers = Layers.of(c.count("encoder_layers", default=1), layer)
@@ -97,63 +95,50 @@ def attended(name: str, c: ModelConfig) -> Module:
 
 def hybrid_encoder(name: str, c: ModelConfig) -> Module:
     d, act = width_inside(c), c.text("activation_function", default="silu")
-    mixing = mixed(
-        len(seen_maps(c)) - 1,
-        lateral=conv_norm(name, d, d, 1, act),
-        fused=fusion_block(name, c, d, act),
-        smaller=conv_norm(name, d, d, 3, act),
-    )
+    flat, smaller = (conv_norm(name, d, d, kernel, act) for kernel in (1, 3))
+    mixing = mixed(len(seen_maps(c)) - 1, flat, fusion_block(name, c, d, act), smaller)
     return Module(f"{name}HybridEncoder", {"encoder": attended(name, c), **mixing})
 
 
-# ---- decoder
-
-
 def decoder_layer(name: str, c: ModelConfig, *, second: bool) -> Module:
-    d, heads = width(c), c.dim("decoder_attention_heads", default=8)
-    c.divided(d, heads, "d_model", "decoder_attention_heads")
+    d, inner = width(c), c.dim("decoder_ffn_dim", default=1024)
     levels = c.dim("decoder_n_levels" if second else "num_feature_levels", default=3)
     per_head = levels * c.dim("decoder_n_points", default=4)
-    scale, inner = Buffer(per_head) if second else None, c.dim("decoder_ffn_dim", default=1024)
+    points = heads(c, "decoder_attention_heads", d) * per_head
     own = clip_attention(f"{name}SelfAttention", d)
-    cross = sampling_attention(name, d, heads * per_head, n_points_scale=scale)
+    cross = sampling_attention(name, d, points, n_points_scale=Buffer(per_head) if second else None)
     return detector_layer(f"{name}DecoderLayer", d, inner, own, cross, eps=eps(c))
 
 
 def _projections(c: ModelConfig, d: Dim) -> ModuleList:
     """The encoder's maps at the decoder's width, and further ones made from the last."""
-    sizes = list(c.dims("decoder_in_channels", default=(256, 256, 256)))
+    sizes = c.dims("decoder_in_channels", default=(256, 256, 256))
     more = int(c.count("num_feature_levels", default=3, minimum=1)) - len(sizes)
     if not sizes and more:
         raise c.error("decoder_in_channels", [], "at least one width")
-    inputs = [(size, 1) for size in sizes]
-    inputs += [(sizes[-1] if i == 0 else d, 3) for i in range(more)]
-    return ModuleList(projection(size, d, kernel) for size, kernel in inputs)
+    further = [projection(size, d, 3) for size in (*sizes[-1:], *[d] * (more - 1))[: max(more, 0)]]
+    return ModuleList([*(projection(size, d, 1) for size in sizes), *further])
 
 
 def projection(inputs: Dim, outputs: Dim, kernel: int) -> Module:
+    """A map at another width, with a batch norm."""
     made = Conv(inputs, outputs, kernel, bias=False, component=Component.PROJECTOR)
     return Sequential(made, BatchNorm(outputs))
 
 
 def model(name: str, c: ModelConfig, *, second: bool) -> Module:
-    d, layer = width(c), decoder_layer(name, c, second=second)
-    network, sizes = seen(name, c, BACKBONE)
-    layers = Layers.of(c.count("decoder_layers", default=6), layer)
-    places = predictor(name, (4, 2 * d, d))
-    maps = ModuleList(projection(size, width_inside(c), 1) for size in sizes)
-    return Module(
-        f"{name}Model",
-        {
-            "backbone": network,
-            "encoder_input_proj": maps,
-            "encoder": hybrid_encoder(name, c),
-            **guesses(c, predictor(name, (d, d, d, 4))),
-            "decoder_input_proj": _projections(c, d),
-            "decoder": Module(f"{name}Decoder", layers=layers, query_pos_head=places),
-        },
-        part="vision",
-    )
+    d, (network, sizes) = width(c), seen(name, c, BACKBONE)
+    deep, layer = c.count("decoder_layers", default=6), decoder_layer(name, c, second=second)
+    inside = {"layers": Layers.of(deep, layer), "query_pos_head": predictor(name, (4, 2 * d, d))}
+    parts = {
+        "backbone": network,
+        "encoder_input_proj": ModuleList(projection(size, width_inside(c), 1) for size in sizes),
+        "encoder": hybrid_encoder(name, c),
+        **guesses(c, predictor(name, (d, d, d, 4))),
+        "decoder_input_proj": _projections(c, d),
+        "decoder": Module(f"{name}Decoder", inside),
+    }
+    return Module(f"{name}Model", parts, part="vision")
 
 
 def seen(name: str, c: ModelConfig, default: Mapping[str, Any]) -> tuple[Module, tuple[Dim, ...]]:
@@ -185,14 +170,10 @@ def object_detection(name: str, c: ModelConfig, *, second: bool) -> Module:
     them at the top as well, tied unless the config says otherwise."""
     d, count = width(c), int(c.count("decoder_layers", default=6))
     root = Module(f"{name}ForObjectDetection", model=model(name, c, second=second), part="vision")
-
-    def boxes(_: int, tied_to: str | None) -> Module:
-        return predictor(name, (d, d, d, 4), tied_to)
-
-    root.inside("model", "decoder").children |= layer_heads(c, d, count, boxes)
+    given = partial(layer_heads, c, d, count, lambda _, at: predictor(name, (d, d, d, 4), at))
+    root.inside("model", "decoder").children |= given()
     if second:
-        held = "model.decoder" if c.tied(default=True) else None
-        root.children |= layer_heads(c, d, count, boxes, held)
+        root.children |= given("model.decoder" if c.tied(default=True) else None)
     return root
 
 

@@ -45,6 +45,14 @@ def levels(c: ModelConfig) -> Dim:
     return c.count("num_feature_levels", default=4, minimum=1)
 
 
+def heads(c: ModelConfig, key: str, d: Dim, of: str = "d_model", *, default: int = 8) -> Dim:
+    """How many heads share the width ``d``, which is that of the key ``of``. Raises ConfigError
+    where they cannot."""
+    found = c.dim(key, default=default)
+    c.divided(d, found, of, key)
+    return found
+
+
 def eps(c: ModelConfig) -> float:
     """Of every norm."""
     return c.number("layer_norm_eps", default=1e-5)
@@ -101,10 +109,9 @@ def positions(c: ModelConfig, name: str) -> Module:
 
 def deformable_attention(c: ModelConfig, name: str, side: int) -> Module:
     """Per head, scale and point two offsets and a weight."""
-    d = width(c)
-    heads = c.dim(f"{SIDES[side]}_attention_heads", default=8)
-    c.divided(d, heads, "d_model", f"{SIDES[side]}_attention_heads")
-    points = heads * levels(c) * c.dim(f"{SIDES[side]}_n_points", default=4)
+    d, at = width(c), SIDES[side]
+    shared = heads(c, f"{at}_attention_heads", d)
+    points = shared * levels(c) * c.dim(f"{at}_n_points", default=4)
     return sampling_attention(name, d, points, attn=Activation("MultiScaleDeformableAttention"))
 
 
