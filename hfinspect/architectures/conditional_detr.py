@@ -7,8 +7,8 @@ first release: projections next to the attention that they belong to.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
-from ..layers.deformable import detector_layer, first_and_rest, label_scores, predictor, width
-from ..trees.catalog import register
+from ..layers.deformable import detector_layer, first_and_rest, predictor, width
+from ..trees.catalog import Builder, register
 from ..trees.modules import LayerNorm, Linear, Module
 from . import detr
 
@@ -22,14 +22,12 @@ _PARTS = {
 
 def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
     """DETR's; the positions of the queries are added to the picture's in the first layer alone."""
-    d, at = width(c), Component.ATTENTION
-
-    def attention(kind: str) -> Module:
-        out = Linear(d, d, kind="output")
-        return Module(f"{_NAME}Decoder{kind}Attention", out_proj=out, component=at)
-
-    inner, own = c.dim("decoder_ffn_dim", default=2048), attention("Self")
-    layer = detector_layer(f"{_NAME}DecoderLayer", d, inner, own, attention("Cross"))
+    d, inner, at = width(c), c.dim("decoder_ffn_dim", default=2048), Component.ATTENTION
+    out, name = Linear(d, d, kind="output"), f"{_NAME}Decoder"
+    looks = (
+        Module(f"{name}{kind}Attention", out_proj=out, component=at) for kind in ("Self", "Cross")
+    )
+    layer = detector_layer(f"{name}Layer", d, inner, *looks)
     layer.children |= {
         f"{side}_{name}": Linear(d, d, component=at, kind=kind)
         for side in ("sa", "ca")
@@ -54,15 +52,7 @@ def model(c: ModelConfig) -> Module:
 
 
 def object_detection(c: ModelConfig) -> Module:
-    """As many classes as labels: each is decided on its own."""
-    d = width(c)
-    return Module(
-        f"{_NAME}ForObjectDetection",
-        model=model(c),
-        class_labels_classifier=label_scores(c, d),
-        bbox_predictor=predictor(_NAME, (d, d, d, 4)),
-        part="vision",
-    )
+    return detr.object_detection(c, _NAME, model, none=0)
 
 
 def segmentation(c: ModelConfig) -> Module:
@@ -72,13 +62,9 @@ def segmentation(c: ModelConfig) -> Module:
     return root
 
 
-register(
-    "conditional_detr",
-    {
-        f"{_NAME}ForObjectDetection": object_detection,
-        f"{_NAME}Model": model,
-        f"{_NAME}ForSegmentation": segmentation,
-    },
-    base_prefix="model",
-    category="vision",
-)
+_CLASSES: dict[str, Builder] = {
+    f"{_NAME}ForObjectDetection": object_detection,
+    f"{_NAME}Model": model,
+    f"{_NAME}ForSegmentation": segmentation,
+}
+register("conditional_detr", _CLASSES, base_prefix="model", category="vision")

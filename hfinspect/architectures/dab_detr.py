@@ -12,7 +12,14 @@ from ..core.config import ModelConfig
 from ..layers.blocks import size
 from ..layers.composing import renamed
 from ..layers.convolutions import rectifier
-from ..layers.deformable import detector_layer, first_and_rest, label_scores, predictor, up_down
+from ..layers.deformable import (
+    detector_layer,
+    first_and_rest,
+    heads,
+    label_scores,
+    predictor,
+    up_down,
+)
 from ..layers.vision import clip_attention
 from ..trees.catalog import register_pair
 from ..trees.modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
@@ -33,19 +40,10 @@ def _act(c: ModelConfig) -> Module:
     return rectifier(c.text("activation_function", default="prelu"))
 
 
-def encoder_layer(c: ModelConfig) -> Module:
-    d, inner = _d(c), c.dim("encoder_ffn_dim", default=2048)
-    heads = c.dim("encoder_attention_heads", default=8)
-    c.divided(d, heads, "hidden_size", "encoder_attention_heads")
-    look = clip_attention("DetrAttention", d)
-    return detector_layer(f"{_NAME}EncoderLayer", d, inner, look, act=_act(c))
-
-
 def _attention(c: ModelConfig, side: str, *, first: bool) -> Module:
     """The positions of the queries are projected in the first layer alone, unless kept."""
     d, kept = _d(c), c.flag("keep_query_pos", default=False)
-    heads = c.dim("decoder_attention_heads", default=8)
-    c.divided(d, heads, "hidden_size", "decoder_attention_heads")
+    heads(c, "decoder_attention_heads", d, "hidden_size")
     parts: dict[str, Module] = {
         f"{side}_attn_{name}": Linear(d, d, kind=kind)
         for name, kind in _PARTS.items()
@@ -53,8 +51,7 @@ def _attention(c: ModelConfig, side: str, *, first: bool) -> Module:
     }
     if side == "cross":
         parts["cross_attn_query_pos_sine_proj"] = Linear(d, d, kind="query")
-    output = Linear(d, d, kind="output")
-    parts[f"{side}_attn"] = Module(f"{_NAME}Attention", output_proj=output)
+    parts[f"{side}_attn"] = Module(f"{_NAME}Attention", output_proj=Linear(d, d, kind="output"))
     parts[f"{side}_attn_layer_norm"] = LayerNorm(d)
     name = f"{_NAME}DecoderLayer{side.capitalize()}Attention"
     return Module(name, {**parts}, component=Component.ATTENTION)
@@ -81,9 +78,11 @@ def model(c: ModelConfig) -> Module:
     network, sizes = detr.backbone(c)
     network = renamed(network, "Detr", _NAME)
     network.class_name = f"{_NAME}ConvModel"
-    patterns = c.dim("num_patterns", default=0, minimum=0)
-    queries, deep = c.dim("num_queries", default=300), c.count("encoder_layers", default=6)
+    patterns, queries = c.count("num_patterns", default=0), c.dim("num_queries", default=300)
     normed = c.flag("normalize_before", default=False)
+    look, inner = clip_attention("DetrAttention", d), c.dim("encoder_ffn_dim", default=2048)
+    heads(c, "encoder_attention_heads", d, "hidden_size")
+    layer = detector_layer(f"{_NAME}EncoderLayer", d, inner, look, act=_act(c))
     return Module(
         f"{_NAME}Model",
         backbone=network,
@@ -92,7 +91,7 @@ def model(c: ModelConfig) -> Module:
         encoder=Module(
             f"{_NAME}Encoder",
             query_scale=_mlp((d, d, d)),
-            layers=Layers.of(deep, encoder_layer(c)),
+            layers=Layers.of(c.count("encoder_layers", default=6), layer),
             norm=LayerNorm(d) if normed else None,
         ),
         decoder=Module(

@@ -7,7 +7,6 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.composing import renamed
 from ..layers.deformable import (
     deformable_attention,
@@ -28,34 +27,28 @@ _NAME = "DeformableDetr"
 
 
 def layer(c: ModelConfig, *, decoder: bool) -> Module:
-    d, side = width(c), "decoder" if decoder else "encoder"
-    name, inner = f"{_NAME}{side.capitalize()}Layer", c.dim(f"{side}_ffn_dim", default=1024)
-    deformed = deformable_attention(c, _NAME, int(decoder))
-    if not decoder:
-        return detector_layer(name, d, inner, deformed)
-    return detector_layer(name, d, inner, clip_attention(f"{_NAME}SelfAttention", d), deformed)
-
-
-def _stages(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
-    """The backbone; of timm's, the first map is not looked at, of one level only the last."""
-    network, sizes = detr.backbone(c)
-    section = c.section("backbone_config")
-    timm = not c.has("backbone_config") or section.model_type == "timm_backbone"
-    if timm and not section.has("out_indices"):
-        sizes = sizes[1:] if int(levels(c)) > 1 else sizes[-1:]
-    return renamed(network, "Detr", _NAME), sizes
+    d, side = width(c), "Decoder" if decoder else "Encoder"
+    name, inner = f"{_NAME}{side}Layer", c.dim(f"{side.lower()}_ffn_dim", default=1024)
+    own, deformed = (
+        clip_attention(f"{_NAME}SelfAttention", d), deformable_attention(c, _NAME, int(decoder)),
+    )  # fmt: skip
+    return detector_layer(name, d, inner, *((own, deformed) if decoder else (deformed,)))
 
 
 def model(c: ModelConfig) -> Module:
+    """Of timm's backbones, the first map is not looked at, of one level only the last."""
     d, two = width(c), c.flag("two_stage", default=False)
-    network, sizes = _stages(c)
+    (network, sizes), section = detr.backbone(c), c.section("backbone_config")
+    timm = not c.has("backbone_config") or section.model_type == "timm_backbone"
+    if timm and not section.has("out_indices"):
+        sizes = sizes[1:] if int(levels(c)) > 1 else sizes[-1:]
     queries = c.dim("num_queries", default=300)
     deep = c.count("encoder_layers", "num_hidden_layers", default=6)
     encoder = Layers.of(deep, layer(c, decoder=False))
     decoder = Layers.of(c.count("decoder_layers", default=6), layer(c, decoder=True))
     return Module(
         f"{_NAME}Model",
-        backbone=network,
+        backbone=renamed(network, "Detr", _NAME),
         position_embedding=positions(c, _NAME),
         input_proj=projections(c, sizes, d),
         query_position_embeddings=None if two else Embedding(queries, d * 2, kind="position"),

@@ -15,7 +15,7 @@ from ..layers.blocks import activation
 from ..layers.deformable import detector_layer, positions, predictor, width
 from ..layers.heads import classifier
 from ..layers.vision import clip_attention
-from ..trees.catalog import builder, register
+from ..trees.catalog import Builder, builder, register
 from ..trees.modules import (
     Buffer,
     Conv,
@@ -26,13 +26,11 @@ from ..trees.modules import (
     Linear,
     Module,
     Parameter,
+    each_module,
 )
 
 #: The plain ResNets of timm, and by how much a block's output is wider than its inside.
 RESNETS = {"resnet18": 1, "resnet34": 1, "resnet50": 4, "resnet101": 4, "resnet152": 4}
-
-
-# ---- backbone
 
 
 def timm_resnet(c: ModelConfig, channels: Dim) -> tuple[Module, tuple[Dim, ...]]:
@@ -49,22 +47,14 @@ def timm_resnet(c: ModelConfig, channels: Dim) -> tuple[Module, tuple[Dim, ...]]
     return network, tuple(Dim(64 * 2**stage * RESNETS[name]) for stage in range(4))
 
 
-def frozen_norm(features: int, name: str = "Detr") -> Module:
-    """A batch norm of which nothing is trained: four buffers."""
-    buffers = {key: Buffer(features) for key in ("weight", "bias", "running_mean", "running_var")}
-    return Module(f"{name}FrozenBatchNorm2d", buffers, component=Component.NORM)
-
-
-def freeze(module: Module, name: str = "Detr") -> None:
-    """Put frozen norms in place of batch norms, everywhere below ``module``."""
-    for attribute, child in module.children.items():
-        if not isinstance(child, Module):
-            continue
-        weight = child.children.get("weight")
-        if child.class_name == "BatchNorm2d" and isinstance(weight, Parameter):
-            module.children[attribute] = frozen_norm(weight.shape[0], name)
-        else:
-            freeze(child, name)
+def freeze(root: Module, name: str = "Detr") -> None:
+    """Make batch norms frozen ones, of which nothing is trained: four buffers."""
+    for module in each_module(root):
+        weight = module.children.get("weight")
+        if module.class_name == "BatchNorm2d" and isinstance(weight, Parameter):
+            kept = ("weight", "bias", "running_mean", "running_var")
+            module.children = {key: Buffer(*weight.shape) for key in kept}
+            module.class_name, module.detail = f"{name}FrozenBatchNorm2d", ""
 
 
 def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
@@ -84,21 +74,18 @@ def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
     return Module("DetrConvEncoder", conv_encoder=encoder, component=Component.CONV), sizes
 
 
-# ---- encoder and decoder
-
-
 def layer(c: ModelConfig, *, decoder: bool) -> Module:
-    d, side = width(c), "decoder" if decoder else "encoder"
-    inner = c.dim(f"{side}_ffn_dim", default=2048)
+    d, side = width(c), "Decoder" if decoder else "Encoder"
+    inner = c.dim(f"{side.lower()}_ffn_dim", default=2048)
     act = activation(c.text("activation_function", default="relu"))
     own, cross = (clip_attention(f"Detr{kind}Attention", d) for kind in ("Self", "Cross"))
-    name = f"Detr{side.capitalize()}Layer"
-    return detector_layer(name, d, inner, own, cross if decoder else None, act=act)
+    return detector_layer(f"Detr{side}Layer", d, inner, own, cross if decoder else None, act=act)
 
 
 def model(c: ModelConfig) -> Module:
     d, (network, sizes) = width(c), backbone(c)
     deep = c.count("encoder_layers", "num_hidden_layers", default=6)
+    decoded = Layers.of(c.count("decoder_layers", default=6), layer(c, decoder=True))
     return Module(
         "DetrModel",
         backbone=network,
@@ -106,65 +93,51 @@ def model(c: ModelConfig) -> Module:
         query_position_embeddings=Embedding(c.dim("num_queries", default=100), d, kind="position"),
         input_projection=Conv(sizes[-1], d, 1, component=Component.PROJECTOR),
         encoder=Module("DetrEncoder", layers=Layers.of(deep, layer(c, decoder=False))),
-        decoder=Module(
-            "DetrDecoder",
-            layers=Layers.of(c.count("decoder_layers", default=6), layer(c, decoder=True)),
-            layernorm=LayerNorm(d),
-        ),
+        decoder=Module("DetrDecoder", layers=decoded, layernorm=LayerNorm(d)),
         part="vision",
     )
 
 
-# ---- heads
-
-
-def object_detection(c: ModelConfig) -> Module:
-    """One class more than the labels: no object."""
+def object_detection(
+    c: ModelConfig, name: str = "Detr", build: Builder = model, none: int = 1
+) -> Module:
+    """One class more than the labels: no object; ``none`` is 0 where each is decided on its own."""
     d = width(c)
-    return Module(
-        "DetrForObjectDetection",
-        model=model(c),
-        class_labels_classifier=classifier(d, c.num_labels + 1),
-        bbox_predictor=predictor("Detr", (d, d, d, 4)),
-        part="vision",
-    )
+    parts = {
+        "model": build(c),
+        "class_labels_classifier": classifier(d, c.num_labels + none if none else c.num_labels),
+        "bbox_predictor": predictor(name, (d, d, d, 4)),
+    }
+    return Module(f"{name}ForObjectDetection", parts, part="vision")
 
 
 def segmentation(c: ModelConfig) -> Module:
     """Masks from the attention of each query, sharpened by the backbone's earlier stages."""
-    d, heads = width(c), c.dim("encoder_attention_heads", default=8)
+    d, heads, at = width(c), c.dim("encoder_attention_heads", default=8), Component.HEAD
     sizes = backbone(c)[1]
     if len(sizes) < 4:
         raise c.error("backbone_config", "fewer than 4 outputs", "4 outputs of the backbone")
     inner = [d + heads, d + heads, d // 2, d // 4, d // 8, d // 16]
-    children: dict[str, Module] = {}
+    drawn: dict[str, Module] = {}
     for i, (inputs, outputs) in enumerate(pairwise(inner), 1):
-        children[f"lay{i}"] = Conv(inputs, outputs, 3, component=Component.HEAD)
-        children[f"gn{i}"] = GroupNorm(min(8, int(outputs)), outputs)
-    children["out_lay"] = Conv(inner[-1], 1, 3, component=Component.HEAD)
+        drawn[f"lay{i}"] = Conv(inputs, outputs, 3, component=at)
+        drawn[f"gn{i}"] = GroupNorm(min(8, int(outputs)), outputs)
+    drawn["out_lay"] = Conv(inner[-1], 1, 3, component=at)
     for i, (size, current) in enumerate(zip(sizes[::-1][-3:], inner[2:5], strict=True), 1):
-        children[f"adapter{i}"] = Conv(size, current, 1, component=Component.HEAD)
+        drawn[f"adapter{i}"] = Conv(size, current, 1, component=at)
+    look = {"q_linear": Linear(d, d, kind="query"), "k_linear": Linear(d, d, kind="key")}
     return Module(
         "DetrForSegmentation",
         detr=object_detection(c),
-        mask_head=Module("DetrMaskHeadSmallConv", dict(children), component=Component.HEAD),
-        bbox_attention=Module(
-            "DetrMHAttentionMap",
-            q_linear=Linear(d, d, kind="query"),
-            k_linear=Linear(d, d, kind="key"),
-            component=Component.ATTENTION,
-        ),
+        mask_head=Module("DetrMaskHeadSmallConv", drawn, component=at),
+        bbox_attention=Module("DetrMHAttentionMap", look, component=Component.ATTENTION),
         part="vision",
     )
 
 
-register(
-    "detr",
-    {
-        "DetrForObjectDetection": object_detection,
-        "DetrModel": model,
-        "DetrForSegmentation": segmentation,
-    },
-    base_prefix="model",
-    category="vision",
-)
+_CLASSES: dict[str, Builder] = {
+    "DetrForObjectDetection": object_detection,
+    "DetrModel": model,
+    "DetrForSegmentation": segmentation,
+}
+register("detr", _CLASSES, base_prefix="model", category="vision")

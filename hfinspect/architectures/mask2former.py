@@ -21,6 +21,7 @@ from ..layers.deformable import (
     detector_layer,
     eps,
     group_normed,
+    heads,
     sampling_attention,
     up_down,
 )
@@ -37,6 +38,7 @@ from ..trees.modules import (
     Linear,
     Module,
     ModuleList,
+    Parameter,
     Sequential,
     Weight,
 )
@@ -52,10 +54,6 @@ BACKBONE = {
 
 
 _hidden = size("hidden_dim", "hidden_size", default=256)
-_heads = size("num_attention_heads", default=8)
-
-
-# ---- pixels
 
 
 @dataclass(frozen=True)
@@ -72,11 +70,9 @@ _PIXELS = Pixels(_NAME, "feature_size", "mask_feature_size", "feature_strides")
 
 
 def pixel_layer(p: Pixels, c: ModelConfig, d: Dim) -> Module:
-    heads, inner = _heads(c), c.dim("encoder_feedforward_dim", default=1024)
-    c.divided(d, heads, p.width, "num_attention_heads")
-    name = f"{p.name}PixelDecoderEncoder"
-    look = sampling_attention(name, d, heads * _LEVELS * _POINTS)
-    return detector_layer(f"{name}Layer", d, inner, look, eps=eps(c))
+    inner, name = c.dim("encoder_feedforward_dim", default=1024), f"{p.name}PixelDecoderEncoder"
+    points = heads(c, "num_attention_heads", d, p.width) * _LEVELS * _POINTS
+    return detector_layer(f"{name}Layer", d, inner, sampling_attention(name, d, points), eps=eps(c))
 
 
 def _finer(p: Pixels, c: ModelConfig) -> int:
@@ -95,22 +91,19 @@ def pixel_decoder(p: Pixels, c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
     c.divided(d, GROUPS, p.width, p.width)
     if len(sizes) < _LEVELS:
         raise c.error("backbone_config", f"{len(sizes)} maps", f"{_LEVELS} or more")
-
     to = partial(group_normed, d)
     projected = partial(to, bias=True, component=Component.PROJECTOR)
     layers = Layers.of(c.count("encoder_layers", default=6), pixel_layer(p, c, d))
     finer, mask = sizes[: _finer(p, c)], c.dim(p.mask, default=256)
-    return Module(
-        f"{p.name}PixelDecoder",
-        {
-            "level_embed": Weight(_LEVELS, d, component=Component.EMBEDDING, kind="position"),
-            "input_projections": ModuleList(map(projected, sizes[: -_LEVELS - 1 : -1])),
-            "encoder": Module(f"{p.name}PixelDecoderEncoderOnly", layers=layers),
-            "mask_projection": Conv(d, mask, 1, component=Component.PROJECTOR),
-            **{f"adapter_{i}": to(size) for i, size in enumerate(finer, 1)},
-            **{f"layer_{i}": to(d, 3, act=True) for i in range(1, len(finer) + 1)},
-        },
-    )
+    parts = {
+        "level_embed": Weight(_LEVELS, d, component=Component.EMBEDDING, kind="position"),
+        "input_projections": ModuleList(map(projected, sizes[: -_LEVELS - 1 : -1])),
+        "encoder": Module(f"{p.name}PixelDecoderEncoderOnly", layers=layers),
+        "mask_projection": Conv(d, mask, 1, component=Component.PROJECTOR),
+        **{f"adapter_{i}": to(size) for i, size in enumerate(finer, 1)},
+        **{f"layer_{i}": to(d, 3, act=True) for i in range(1, len(finer) + 1)},
+    }
+    return Module(f"{p.name}PixelDecoder", parts)
 
 
 def pixel_level(p: Pixels, c: ModelConfig, defaults: Mapping[str, Any]) -> Module:
@@ -120,41 +113,36 @@ def pixel_level(p: Pixels, c: ModelConfig, defaults: Mapping[str, Any]) -> Modul
     return Module(f"{p.name}PixelLevelModule", encoder=network, decoder=pixel_decoder(p, c, sizes))
 
 
-# ---- queries
-
-
 def query_layer(c: ModelConfig) -> Module:
     d, inner = _hidden(c), c.dim("dim_feedforward", default=2048)
-    c.divided(d, _heads(c), "hidden_dim", "num_attention_heads")
-    return Module(
-        f"{_NAME}MaskedAttentionDecoderLayer",
-        {
-            "self_attn": clip_attention(f"{_NAME}Attention", d),
-            "activation_fn": activation(c.text("activation_function", default="relu")),
-            "self_attn_layer_norm": LayerNorm(d),
-            "cross_attn": multihead_attention(d),
-            "cross_attn_layer_norm": LayerNorm(d),
-            **up_down(d, inner),
-            "final_layer_norm": LayerNorm(d),
-        },
-    )
+    heads(c, "num_attention_heads", d, "hidden_dim")
+    parts = {
+        "self_attn": clip_attention(f"{_NAME}Attention", d),
+        "activation_fn": activation(c.text("activation_function", default="relu")),
+        "self_attn_layer_norm": LayerNorm(d),
+        "cross_attn": multihead_attention(d),
+        "cross_attn_layer_norm": LayerNorm(d),
+        **up_down(d, inner),
+        "final_layer_norm": LayerNorm(d),
+    }
+    return Module(f"{_NAME}MaskedAttentionDecoderLayer", parts)
 
 
-def mask_head(d: Dim, out: Dim, *, name: str, block: str) -> Module:
+def mask_head(c: ModelConfig, d: Dim, name: str, block: str) -> Module:
     """Three linear layers from a query to the weights of its mask."""
+    out = c.dim("mask_feature_size", default=256)
     layers = [
         Sequential(Linear(d, width, component=Component.HEAD), Activation(act), class_name=block)
         for width, act in ((d, "ReLU"), (d, "ReLU"), (out, "Identity"))
     ]
-    return ModuleList(layers, class_name=name, component=Component.HEAD)
+    return ModuleList(layers, class_name=f"{name}MLPPredictionHead", component=Component.HEAD)
 
 
 def transformer(c: ModelConfig) -> Module:
     d, seen = _hidden(c), c.dim("feature_size", default=256)
     other = int(seen) != int(d) or c.flag("enforce_input_projection", default=False)
     projection = Conv(seen, d, 1, component=Component.PROJECTOR) if other else Sequential()
-    name, block = f"{_NAME}MLPPredictionHead", f"{_NAME}PredictionBlock"
-    embedder = mask_head(d, c.dim("mask_feature_size", default=256), name=name, block=block)
+    embedder = mask_head(c, d, _NAME, f"{_NAME}PredictionBlock")
     deep = c.count("decoder_layers", "num_hidden_layers", default=10, minimum=1)
     queries = c.dim("num_queries", default=100)
     return Module(
@@ -174,21 +162,15 @@ def transformer(c: ModelConfig) -> Module:
     )
 
 
-# ---- together
-
-
 def model(c: ModelConfig) -> Module:
-    return Module(
-        f"{_NAME}Model",
-        pixel_level_module=pixel_level(_PIXELS, c, BACKBONE),
-        transformer_module=transformer(c),
-        part="vision",
-    )
+    pixels = pixel_level(_PIXELS, c, BACKBONE)
+    parts = {"pixel_level_module": pixels, "transformer_module": transformer(c)}
+    return Module(f"{_NAME}Model", parts, part="vision")
 
 
-def criterion(c: ModelConfig, name: str) -> Module:
+def criterion(c: ModelConfig, name: str, **more: Parameter | None) -> Module:
     """The loss keeps a weight for each label and for none."""
-    return Module(name, empty_weight=Buffer(c.num_labels + 1))
+    return Module(f"{name}Loss", **more, empty_weight=Buffer(c.num_labels + 1))
 
 
 def universal_segmentation(c: ModelConfig) -> Module:
@@ -196,7 +178,7 @@ def universal_segmentation(c: ModelConfig) -> Module:
         f"{_NAME}ForUniversalSegmentation",
         model=model(c),
         class_predictor=classifier(_hidden(c), c.num_labels + 1),
-        criterion=criterion(c, f"{_NAME}Loss"),
+        criterion=criterion(c, _NAME),
         part="vision",
     )
 

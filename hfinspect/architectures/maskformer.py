@@ -26,43 +26,20 @@ BACKBONE = {
 }  # fmt: skip
 
 
-# ---- backbone
-
-
-def _encoder(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
-    section = c.section("backbone_config", default=BACKBONE).with_defaults(model_type="swin")
-    if section.model_type == "swin":  # four maps, whatever it lists
-        four = {"out_features": [f"stage{i}" for i in range(1, 5)], "out_indices": None}
-        given = {**section.given, "model_type": "maskformer-swin", **four}
-        section = ModelConfig(given, section.path)
-    return backbone(section, default_type="swin")
-
-
-# ---- pixels
-
-
-def _projection(inputs: Dim, outputs: Dim, kernel: int) -> Module:
-    return Conv(inputs, outputs, kernel, component=Component.PROJECTOR)
-
-
 def pixel_decoder(c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
     d = c.dim("fpn_feature_size", default=256)
     c.divided(d, GROUPS, "fpn_feature_size", "fpn_feature_size")
-
     block = partial(group_normed, d, kernel=3, act=True, class_name=f"{_NAME}FPNConvLayer")
     layers = [
         Module(f"{_NAME}FPNLayer", proj=group_normed(d, size), block=block(d))
         for size in sizes[-2::-1]
     ]
-    stages = Layers(layers, class_name="Sequential")
+    stages, mask = Layers(layers, class_name="Sequential"), c.dim("mask_feature_size", default=256)
     return Module(
         f"{_NAME}PixelDecoder",
         fpn=Module(f"{_NAME}FPNModel", stem=block(sizes[-1]), layers=stages),
-        mask_projection=_projection(d, c.dim("mask_feature_size", default=256), 3),
+        mask_projection=Conv(d, mask, 3, component=Component.PROJECTOR),
     )
-
-
-# ---- queries
 
 
 def _decoder(c: ModelConfig) -> ModelConfig:
@@ -73,43 +50,43 @@ def _decoder(c: ModelConfig) -> ModelConfig:
 def transformer(c: ModelConfig, seen: Dim) -> Module:
     section = _decoder(c)
     d, deep = width(section), section.count("decoder_layers", default=6)
-    layer = renamed(detr.layer(section, decoder=True), "Detr", f"{_NAME}Detr")
-    layers = Layers.of(deep, layer)
+    layers = Layers.of(deep, renamed(detr.layer(section, decoder=True), "Detr", f"{_NAME}Detr"))
+    projection = Conv(seen, d, 1, component=Component.PROJECTOR)
     return Module(
         f"{_NAME}TransformerModule",
         position_embedder=Activation(f"{_NAME}SinePositionEmbedding"),
         queries_embedder=Embedding(section.dim("num_queries", default=100), d, kind="position"),
-        input_projection=_projection(seen, d, 1) if int(seen) != int(d) else None,
+        input_projection=projection if int(seen) != int(d) else None,
         decoder=Module(f"{_NAME}DetrDecoder", layers=layers, layernorm=LayerNorm(d)),
     )
 
 
-# ---- together
-
-
 def model(c: ModelConfig) -> Module:
-    network, sizes = _encoder(c)
+    section = c.section("backbone_config", default=BACKBONE).with_defaults(model_type="swin")
+    if section.model_type == "swin":  # four maps, whatever it lists
+        four = {"out_features": [f"stage{i}" for i in range(1, 5)], "out_indices": None}
+        given = {**section.given, "model_type": "maskformer-swin", **four}
+        section = ModelConfig(given, section.path)
+    network, sizes = backbone(section, default_type="swin")
     if not sizes:
         raise c.error("backbone_config", "no maps", "out_features of 1 or more")
+    pixels = {"encoder": network, "decoder": pixel_decoder(c, sizes)}
     return Module(
         f"{_NAME}Model",
-        pixel_level_module=Module(
-            f"{_NAME}PixelLevelModule", encoder=network, decoder=pixel_decoder(c, sizes)
-        ),
+        pixel_level_module=Module(f"{_NAME}PixelLevelModule", pixels),
         transformer_module=transformer(c, sizes[-1]),
         part="vision",
     )
 
 
 def instance_segmentation(c: ModelConfig) -> Module:
-    d, mask = width(_decoder(c)), c.dim("mask_feature_size", default=256)
-    names = {"name": "MaskformerMLPPredictionHead", "block": "PredictionBlock"}
+    d = width(_decoder(c))
     return Module(
         f"{_NAME}ForInstanceSegmentation",
         model=model(c),
         class_predictor=classifier(d, c.num_labels + 1),
-        mask_embedder=mask_head(d, mask, **names),
-        criterion=criterion(c, f"{_NAME}Loss"),
+        mask_embedder=mask_head(c, d, "Maskformer", "PredictionBlock"),
+        criterion=criterion(c, _NAME),
         part="vision",
     )
 

@@ -11,13 +11,12 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import size
-from ..layers.deformable import norm, up_down
+from ..layers.deformable import heads, norm, up_down
 from ..layers.heads import classifier
 from ..layers.vision import clip_attention, multihead_attention
 from ..trees.catalog import register_pair
 from ..trees.modules import (
     Activation,
-    Buffer,
     Conv,
     Embedding,
     Layers,
@@ -27,7 +26,7 @@ from ..trees.modules import (
     Sequential,
     Weight,
 )
-from .mask2former import Pixels, pixel_level
+from .mask2former import Pixels, criterion, pixel_level
 
 _NAME = "OneFormer"
 _PIXELS = Pixels(_NAME, "conv_dim", "mask_dim", "strides")
@@ -44,13 +43,10 @@ _text_width = size("text_encoder_width", default=256)
 def _mlp(sizes: list[Dim], component: Component) -> Module:
     """Linear layers from size to size, each in a block of its own."""
     blocks = [
-        Sequential(Linear(inputs, outputs, component=component), class_name="PredictionBlock")
-        for inputs, outputs in pairwise(sizes)
+        Sequential(Linear(*both, component=component), class_name="PredictionBlock")
+        for both in pairwise(sizes)
     ]
     return Module(f"{_NAME}MLPPredictionHead", layers=Sequential(*blocks, component=component))
-
-
-# ---- queries
 
 
 def _two(d: Dim, inner: Dim) -> dict[str, Module]:
@@ -59,7 +55,7 @@ def _two(d: Dim, inner: Dim) -> dict[str, Module]:
 
 def query_layer(c: ModelConfig) -> Module:
     d, inner = _hidden(c), c.dim("dim_feedforward", default=2048)
-    c.divided(d, c.dim("num_attention_heads", default=8), "hidden_dim", "num_attention_heads")
+    heads(c, "num_attention_heads", d, "hidden_dim")
     part = f"{_NAME}TransformerDecoder"
     own, cross = clip_attention(f"{_NAME}Attention", d), multihead_attention(d)
     return Module(
@@ -72,20 +68,14 @@ def query_layer(c: ModelConfig) -> Module:
 
 def task_layer(c: ModelConfig) -> Module:
     d, inner = _hidden(c), c.dim("dim_feedforward", default=2048)
-    return Module(
-        f"{_NAME}TransformerDecoderQueryTransformerDecoderLayer",
-        {
-            "self_attn": multihead_attention(d),
-            "multihead_attn": multihead_attention(d),
-            **_two(d, inner),
-            **{f"norm{i}": norm(c, d) for i in (1, 2, 3)},
-        },
-    )
+    looks = {name: multihead_attention(d) for name in ("self_attn", "multihead_attn")}
+    norms = {f"norm{i}": norm(c, d) for i in (1, 2, 3)}
+    name = f"{_NAME}TransformerDecoderQueryTransformerDecoderLayer"
+    return Module(name, {**looks, **_two(d, inner), **norms})
 
 
 def decoder(c: ModelConfig) -> Module:
-    d, seen = _hidden(c), c.dim("conv_dim", default=256)
-    part = f"{_NAME}TransformerDecoder"
+    d, seen, part = _hidden(c), c.dim("conv_dim", default=256), f"{_NAME}TransformerDecoder"
     tasks = Layers.of(c.count("query_dec_layers", default=2), task_layer(c))
     reading = Module(f"{part}QueryTransformerDecoder", layers=tasks, norm=norm(c, d))
     deep = c.count("decoder_layers", "num_hidden_layers", default=10, minimum=1)
@@ -111,9 +101,6 @@ def transformer(c: ModelConfig) -> Module:
         decoder=decoder(c),
         level_embed=Embedding(_LEVELS, d, kind="position"),
     )
-
-
-# ---- texts, for training
 
 
 def text_encoder(c: ModelConfig) -> Module:
@@ -149,9 +136,6 @@ def text_mapper(c: ModelConfig) -> Module:
     )
 
 
-# ---- together
-
-
 def model(c: ModelConfig) -> Module:
     d, training = _hidden(c), c.flag("is_training", default=False)
     task = _mlp([c.dim("task_seq_len", default=77), d, d], Component.HEAD)
@@ -166,13 +150,10 @@ def model(c: ModelConfig) -> Module:
 
 
 def universal_segmentation(c: ModelConfig) -> Module:
-    """The loss keeps a weight for each label and for none, and a learned scale."""
+    """The loss keeps a learned scale as well."""
     scaled = "contrastive_temperature" not in c.values or c.has("contrastive_temperature")
-    loss = Module(
-        f"{_NAME}Loss",
-        logit_scale=Parameter((), dtype="F64", kind="scale") if scaled else None,
-        empty_weight=Buffer(c.num_labels + 1),
-    )
+    scale = Parameter((), dtype="F64", kind="scale") if scaled else None
+    loss = criterion(c, _NAME, logit_scale=scale)
     return Module(f"{_NAME}ForUniversalSegmentation", model=model(c), criterion=loss, part="vision")
 
 
