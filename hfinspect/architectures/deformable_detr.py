@@ -29,9 +29,8 @@ _NAME = "DeformableDetr"
 def layer(c: ModelConfig, *, decoder: bool) -> Module:
     d, side = width(c), "Decoder" if decoder else "Encoder"
     name, inner = f"{_NAME}{side}Layer", c.dim(f"{side.lower()}_ffn_dim", default=1024)
-    own, deformed = (
-        clip_attention(f"{_NAME}SelfAttention", d), deformable_attention(c, _NAME, int(decoder)),
-    )  # fmt: skip
+    own = clip_attention(f"{_NAME}SelfAttention", d)
+    deformed = deformable_attention(c, _NAME, int(decoder))
     return detector_layer(name, d, inner, *((own, deformed) if decoder else (deformed,)))
 
 

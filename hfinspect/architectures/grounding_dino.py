@@ -11,8 +11,7 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.backbones import backbone as staged_backbone
+from ..layers.backbones import backbone
 from ..layers.blocks import activation
 from ..layers.deformable import (
     deformable_attention,
@@ -36,25 +35,6 @@ _NAME = "GroundingDino"
 BACKBONE = {"model_type": "swin", "out_indices": [2, 3, 4]}
 
 
-# ---- backbone
-
-
-def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
-    section = c.section("backbone_config", default=BACKBONE)
-    network, sizes = staged_backbone(section, default_type="swin")
-    freeze(network)
-    encoder = Module(f"{_NAME}ConvEncoder", model=network)
-    where = positions(c, _NAME)
-    return Module(f"{_NAME}ConvModel", conv_encoder=encoder, position_embedding=where), sizes
-
-
-# ---- layers
-
-
-def _norm(c: ModelConfig) -> Module:
-    return norm(c, width(c))
-
-
 def attention(c: ModelConfig) -> Module:
     return named_attention(_NAME, width(c), c.number("attention_dropout", default=0.0))
 
@@ -73,61 +53,49 @@ def fusion_layer(c: ModelConfig) -> Module:
         **{f"values_{side}_proj": Linear(d, inner, kind="value") for side in sides},
         **{f"out_{side}_proj": Linear(inner, d, kind="output") for side in sides},
     }
-    look = Module(f"{_NAME}BiMultiHeadAttention", {**projections}, component=Component.ATTENTION)
-    return Module(
-        f"{_NAME}FusionLayer",
-        vision_param=Weight(d),
-        text_param=Weight(d),
-        layer_norm_vision=_norm(c),
-        layer_norm_text=_norm(c),
-        attn=look,
-    )
+    look = Module(f"{_NAME}BiMultiHeadAttention", projections, component=Component.ATTENTION)
+    scales = {f"{side}_param": Weight(d) for side in sides}
+    norms = {f"layer_norm_{side}": norm(c, d) for side in sides}
+    return Module(f"{_NAME}FusionLayer", {**scales, **norms, "attn": look})
 
 
 def encoder_layer(c: ModelConfig) -> Module:
     d, inner = width(c), c.dim("encoder_ffn_dim", default=2048)
-    enhanced: dict[str, Module] = {
-        "self_attn": attention(c),
-        **up_down(d, inner // 2),
-        "layer_norm_before": _norm(c),
-        "layer_norm_after": _norm(c),
-        "activation": _act(c),
-    }
+    norms = {f"layer_norm_{at}": norm(c, d) for at in ("before", "after")}
+    enhanced = {"self_attn": attention(c), **up_down(d, inner // 2), **norms, "activation": _act(c)}
     deformed, look = f"{_NAME}DeformableLayer", deformable_attention(c, _NAME, 0)
     return Module(
         f"{_NAME}EncoderLayer",
-        text_enhancer_layer=Module(f"{_NAME}TextEnhancerLayer", dict(enhanced)),
+        text_enhancer_layer=Module(f"{_NAME}TextEnhancerLayer", enhanced),
         fusion_layer=fusion_layer(c),
         deformable_layer=detector_layer(deformed, d, inner, look, eps=eps(c), act=_act(c)),
     )
 
 
 def decoder_layer(c: ModelConfig) -> Module:
-    children: dict[str, Module] = {
+    d = width(c)
+    parts = {
         "self_attn": attention(c),
         "activation_fn": _act(c),
-        "self_attn_layer_norm": _norm(c),
+        "self_attn_layer_norm": norm(c, d),
         "encoder_attn_text": attention(c),
-        "encoder_attn_text_layer_norm": _norm(c),
+        "encoder_attn_text_layer_norm": norm(c, d),
         "encoder_attn": deformable_attention(c, _NAME, 1),
-        "encoder_attn_layer_norm": _norm(c),
-        **up_down(width(c), c.dim("decoder_ffn_dim", default=2048)),
-        "final_layer_norm": _norm(c),
+        "encoder_attn_layer_norm": norm(c, d),
+        **up_down(d, c.dim("decoder_ffn_dim", default=2048)),
+        "final_layer_norm": norm(c, d),
     }
-    return Module(f"{_NAME}DecoderLayer", dict(children))
+    return Module(f"{_NAME}DecoderLayer", parts)
 
 
 def decoder(c: ModelConfig) -> Module:
     d, coordinates = width(c), c.dim("query_dim", default=4, minimum=2) // 2
     return Module(
         f"{_NAME}Decoder",
-        layer_norm=_norm(c),
+        layer_norm=norm(c, d),
         layers=Layers.of(c.count("decoder_layers", default=6), decoder_layer(c)),
         reference_points_head=predictor(_NAME, (coordinates * d, d, d)),
     )
-
-
-# ---- classes
 
 
 def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Module:
@@ -135,27 +103,32 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
     ``proposes`` where that is built whatever ``two_stage`` says, and each scale whatever the
     levels."""
     d, first = width(c), c.flag("two_stage", default=True)
-    two = first or proposes
-    network, sizes = backbone(c)
-    queries = c.dim("num_queries", default=900)
-    text = c.section("text_config")
-    wide = text.dim("hidden_size", default=768)
+    section, text = c.section("backbone_config", default=BACKBONE), c.section("text_config")
+    network, sizes = backbone(section, default_type="swin")
+    freeze(network)
+    seen = {
+        "conv_encoder": Module(f"{_NAME}ConvEncoder", model=network),
+        "position_embedding": positions(c, _NAME),
+    }
+    queries, two = c.dim("num_queries", default=900), first or proposes
     words = auto_model(text, default_type="bert", part="text")
     words.children.pop("pooler", None)
     asked = c.flag("embedding_init_target", default=True) or not first
     layers = Layers.of(c.count("encoder_layers", default=6), encoder_layer(c))
     return Module(
         f"{_NAME}Model",
-        backbone=network,
+        backbone=Module(f"{_NAME}ConvModel", seen),
         input_proj_vision=projections(c, sizes, d, Component.PROJECTOR, alone=not proposes),
         text_backbone=words,
-        text_projection=Linear(wide, d, component=Component.PROJECTOR),
+        text_projection=Linear(
+            text.dim("hidden_size", default=768), d, component=Component.PROJECTOR
+        ),
         query_position_embeddings=Embedding(queries, d, kind="position") if asked else None,
         encoder=Module(f"{_NAME}Encoder", layers=layers),
         decoder=decoder(c),
         level_embed=Weight(levels(c), d, component=Component.EMBEDDING, kind="position"),
         enc_output=Linear(d, d, component=None if inside else Component.HEAD) if two else None,
-        enc_output_norm=_norm(c) if two else None,
+        enc_output_norm=norm(c, d) if two else None,
         encoder_output_bbox_embed=predictor(_NAME, (d, d, d, 4)) if two else None,
         encoder_output_class_embed=Activation(f"{_NAME}ContrastiveEmbedding") if two else None,
         reference_points=None if two else Embedding(queries, 4, kind="position"),
@@ -180,14 +153,9 @@ def held(
 def object_detection(c: ModelConfig, *, proposes: bool = False) -> Module:
     base = model(c, inside=True, proposes=proposes)
     own = held(c, base, "bbox", "bbox", partial(predictor, _NAME, [*[width(c)] * 3, 4]))
-    words = [Activation(f"{_NAME}ContrastiveEmbedding")] * len(own.children)
-    return Module(
-        f"{_NAME}ForObjectDetection",
-        model=base,
-        bbox_embed=own,
-        class_embed=ModuleList(words),
-        part="vision",
-    )
+    words = ModuleList([Activation(f"{_NAME}ContrastiveEmbedding")] * len(own.children))
+    parts = {"model": base, "bbox_embed": own, "class_embed": words}
+    return Module(f"{_NAME}ForObjectDetection", parts, part="vision")
 
 
 register_pair(

@@ -13,7 +13,14 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import backbone, backbone_section
 from ..layers.blocks import activation, size, two_layer_mlp
-from ..layers.deformable import conv_norm, label_scores, predictor, sampling_attention, up_down
+from ..layers.deformable import (
+    conv_norm,
+    heads,
+    label_scores,
+    predictor,
+    sampling_attention,
+    up_down,
+)
 from ..layers.vision import narrowed_attention, pair, patch_conv, patch_count, scaled, uneven_width
 from ..trees.catalog import Builder, register, register_part
 from ..trees.modules import (
@@ -24,6 +31,7 @@ from ..trees.modules import (
     Linear,
     Module,
     ModuleList,
+    Parameter,
     Sequential,
     Weight,
     each_module,
@@ -42,52 +50,37 @@ BACKBONES = {
 }  # fmt: skip
 
 
-# ---- LW-DETR's ViT
-
-
-_hidden = size("hidden_size", default=768)
+_d = size("d_model", default=256)
 
 
 def vit(c: ModelConfig) -> Module:
     """With a learned factor of each channel before both sums, and keys without a bias."""
-    name, h = f"{_LW}ViT", _hidden(c)
+    name, h = f"{_LW}ViT", c.dim("hidden_size", default=768)
     image, patch = pair(c, "pretrain_image_size", default=224), pair(c, "patch_size", default=16)
     inner, act = scaled(c, h, "mlp_ratio", default=4), c.text("hidden_act", default="gelu")
     places = Weight(1, patch_count(image, patch) + 1, h, kind="position")
     wide = uneven_width(c, h, c.dim("num_attention_heads", default=12))
     bias, eps = c.flag("qkv_bias", default=True), c.number("layer_norm_eps", default=1e-6)
     look = narrowed_attention(f"{name}Attention", h, wide, bias=bias)
-    inner_width = h if wide is None else wide
-    look.children["k_proj"] = Linear(h, inner_width, bias=False, kind="key")
-    look.children["o_proj"] = Linear(inner_width, h, kind="output")
-    layer = Module(
-        f"{name}Layer",
-        attention=look,
-        intermediate=two_layer_mlp(f"{name}Mlp", h, inner, act=act),
-        layernorm_before=LayerNorm(h, eps=eps),
-        layernorm_after=LayerNorm(h, eps=eps),
-        gamma_1=Weight(h, kind="layer_scale"),
-        gamma_2=Weight(h, kind="layer_scale"),
-    )
-    layers = Layers.of(c.count("num_hidden_layers", default=12), layer)
+    across = h if wide is None else wide
+    look.children["k_proj"] = Linear(h, across, bias=False, kind="key")
+    look.children["o_proj"] = Linear(across, h, kind="output")
+    parts: dict[str, Module | Parameter] = {
+        "attention": look,
+        "intermediate": two_layer_mlp(f"{name}Mlp", h, inner, act=act),
+        **{f"layernorm_{at}": LayerNorm(h, eps=eps) for at in ("before", "after")},
+        **{f"gamma_{i}": Weight(h, kind="layer_scale") for i in (1, 2)},
+    }
+    layers = Layers.of(c.count("num_hidden_layers", default=12), Module(f"{name}Layer", parts))
     placed = c.flag("use_absolute_position_embeddings", default=True)
-    return Module(
-        f"{name}Backbone",
-        embeddings=Module(
-            f"{name}Embeddings",
-            position_embeddings=places if placed else None,
-            projection=patch_conv(c.dim("num_channels", default=3), h, patch),
-            component=Component.EMBEDDING,
-        ),
-        encoder=Module(f"{name}Encoder", layer=layers),
-        part="vision",
+    embeddings = Module(
+        f"{name}Embeddings",
+        position_embeddings=places if placed else None,
+        projection=patch_conv(c.dim("num_channels", default=3), h, patch),
+        component=Component.EMBEDDING,
     )
-
-
-# ---- to one width
-
-
-_d = size("d_model", default=256)
+    encoder = Module(f"{name}Encoder", layer=layers)
+    return Module(f"{name}Backbone", embeddings=embeddings, encoder=encoder, part="vision")
 
 
 def convolution(
@@ -112,15 +105,9 @@ def squeezed(name: str, c: ModelConfig, inputs: Dim) -> Module:
     half, act = scaled(c, d, "hidden_expansion", default=0.5), c.text("activation_function")
     first, block = (("conv", "bottlenecks"), ("cv", "m"))[name == _RF]
     to = partial(convolution, name, act=act or "silu", inside=name == _RF)
-    rep = {f"{first}{i}": to(half, half, 3) for i in (1, 2)}
-    return Module(
-        f"{name}C2FLayer",
-        {
-            f"{first}1": to(inputs, 2 * half, 1),
-            f"{first}2": to((2 + count) * half, d, 1),
-            block: ModuleList([Module(f"{name}RepVggBlock", dict(rep))] * int(count)),
-        },
-    )
+    rep = Module(f"{name}RepVggBlock", {f"{first}{i}": to(half, half, 3) for i in (1, 2)})
+    ends = {f"{first}1": to(inputs, 2 * half, 1), f"{first}2": to((2 + count) * half, d, 1)}
+    return Module(f"{name}C2FLayer", {**ends, block: ModuleList([rep] * int(count))})
 
 
 def _sampling(h: Dim, scale: float) -> tuple[list[Module], Dim]:
@@ -192,93 +179,79 @@ def conv_encoder(name: str, c: ModelConfig) -> Module:
     return ModuleList([Module(f"{name}ConvEncoder", encoder=encoder, projector=scale)])
 
 
-# ---- decoder
-
-
 def _self_attention(name: str, c: ModelConfig) -> Module:
     d = _d(c)
     wide = uneven_width(c, d, c.dim("decoder_self_attention_heads", default=8))
     bias, inner = c.flag("attention_bias", default=True), d if wide is None else wide
     if name == _LW:
         return narrowed_attention(f"{name}Attention", d, inner, bias=bias)
-    return Module(
-        f"{name}Attention",
-        in_proj_weight=Weight(3 * inner, d, kind="qkv"),
-        in_proj_bias=Weight(3 * inner, kind="qkv") if bias else None,
-        out_proj=Linear(inner, d, bias=bias, kind="output"),
-        component=Component.ATTENTION,
-    )
+    joined = {"in_proj_weight": Weight(3 * inner, d, kind="qkv")}
+    joined |= {"in_proj_bias": Weight(3 * inner, kind="qkv")} if bias else {}
+    out = Linear(inner, d, bias=bias, kind="output")
+    return Module(f"{name}Attention", joined, out_proj=out, component=Component.ATTENTION)
 
 
 def decoder_layer(name: str, c: ModelConfig) -> Module:
     d, inner = _d(c), c.dim("decoder_ffn_dim", default=2048)
-    heads = c.dim("decoder_cross_attention_heads", default=16)
-    c.divided(d, heads, "d_model", "decoder_cross_attention_heads")
     levels = c.count("num_feature_levels", default=len(_scales(c)) if name == _LW else 1)
-    points = heads * levels * c.dim("decoder_n_points", default=4)
+    look = heads(c, "decoder_cross_attention_heads", d, default=16)
+    points = look * levels * c.dim("decoder_n_points", default=4)
     norms, forward = ["norm1", "norm2", "norm3"], up_down(d, inner, "linear1", "linear2")
     if name == _LW:
         norms = ["self_attn_layer_norm", "cross_attn_layer_norm", "layer_norm"]
-        mlp = Module(f"{name}MLP", {**up_down(d, inner)}, component=Component.MLP)
-        forward = {"mlp": mlp}
-    return Module(
-        f"{name}DecoderLayer",
-        {
-            "self_attn": _self_attention(name, c),
-            "cross_attn": sampling_attention(name, d, points),
-            **{norm: LayerNorm(d) for norm in norms},
-            **forward,
-        },
-    )
+        forward = {"mlp": Module(f"{name}MLP", up_down(d, inner), component=Component.MLP)}
+    parts = {
+        "self_attn": _self_attention(name, c),
+        "cross_attn": sampling_attention(name, d, points),
+        **{norm: LayerNorm(d) for norm in norms},
+        **forward,
+    }
+    return Module(f"{name}DecoderLayer", parts)
 
 
 def model(name: str, c: ModelConfig) -> Module:
     """RF-DETR's files keep decoder and first guesses under ``transformer``."""
     d, groups = _d(c), c.count("group_detr", default=13)
     queries, count = c.dim("num_queries", default=300) * groups, int(groups)
-    rf = name == _RF
-    places = predictor(name, (2 * d, d, d))
-    layers = Layers.of(c.count("decoder_layers", default=3), decoder_layer(name, c))
-    normed = {"norm" if rf else "layernorm": LayerNorm(d), "ref_point_head": places}
-    guesses: dict[str, Module] = {
-        "decoder": Module(f"{name}Decoder", {"layers": layers, **normed}),
-        "enc_output": ModuleList([Linear(d, d)] * count),
-        "enc_output_norm": ModuleList([LayerNorm(d)] * count),
-        "enc_out_bbox_embed": ModuleList([predictor(name, (d, d, d, 4))] * count),
-        "enc_out_class_embed": ModuleList([label_scores(c, d)] * count),
+    normed, table = "layernorm", "reference_point_embed"
+    if name == _RF:
+        normed, table = "norm", "refpoint_embed"
+    decoder: dict[str, Module] = {
+        "layers": Layers.of(c.count("decoder_layers", default=3), decoder_layer(name, c)),
+        normed: LayerNorm(d),
+        "ref_point_head": predictor(name, (2 * d, d, d)),
     }
-    table = "refpoint_embed" if rf else "reference_point_embed"
-    return Module(
-        f"{name}Model",
-        {
-            "backbone": conv_encoder(name, c),
-            table: Embedding(queries, 4, kind="position"),
-            "query_feat": Embedding(queries, d, kind="detection_token"),
-            **({"transformer": Module("Module", dict(guesses))} if rf else guesses),
-        },
-        part="vision",
-    )
+    proposed = {
+        "enc_output": Linear(d, d),
+        "enc_output_norm": LayerNorm(d),
+        "enc_out_bbox_embed": predictor(name, (d, d, d, 4)),
+        "enc_out_class_embed": label_scores(c, d),
+    }
+    guesses = {key: ModuleList([made] * count) for key, made in proposed.items()}
+    inner = {"decoder": Module(f"{name}Decoder", decoder), **guesses}
+    parts = {
+        "backbone": conv_encoder(name, c),
+        table: Embedding(queries, 4, kind="position"),
+        "query_feat": Embedding(queries, d, kind="detection_token"),
+        **({"transformer": Module("Module", inner)} if name == _RF else inner),
+    }
+    return Module(f"{name}Model", parts, part="vision")
 
 
 def object_detection(name: str, c: ModelConfig, **more: Module) -> Module:
     """RF-DETR's files keep model and heads next to each other."""
     d, base = _d(c), model(name, c)
-    heads = {"class_embed": label_scores(c, d), "bbox_embed": predictor(name, (d, d, d, 4))}
+    own = {"class_embed": label_scores(c, d), "bbox_embed": predictor(name, (d, d, d, 4))}
     parts = {"model": base} if name == _LW else base.children
-    return Module(f"{name}ForObjectDetection", {**parts, **heads, **more}, part="vision")
+    return Module(f"{name}ForObjectDetection", {**parts, **own, **more}, part="vision")
 
 
 def segmentation(c: ModelConfig) -> Module:
     """Masks: queries against a map that one block for each layer of the decoder sharpens."""
     d, inner = _d(c), c.dim("intermediate_size", default=1024)
     act = activation(c.text("segmentation_head_activation_function", default="gelu"))
-    block = Module(
-        f"{_RF}SegmentationBlock",
-        norm=_norm(_RF, d, 1e-6),
-        act=act,
-        dwconv=Conv(d, d, 3, groups=d),
-        pwconv1=Linear(d, d, component=Component.CONV),
-    )
+    convs = {"dwconv": Conv(d, d, 3, groups=d), "pwconv1": Linear(d, d, component=Component.CONV)}
+    block = Module(f"{_RF}SegmentationBlock", {"norm": _norm(_RF, d, 1e-6), "act": act, **convs})
     layers = Sequential(Linear(d, inner), act, Linear(inner, d), component=_HEAD)
     queries = Module(f"{_RF}SegmentationMLPBlock", norm_in=LayerNorm(d), layers=layers)
     head = Module(

@@ -95,7 +95,7 @@ def pixel_decoder(p: Pixels, c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
     projected = partial(to, bias=True, component=Component.PROJECTOR)
     layers = Layers.of(c.count("encoder_layers", default=6), pixel_layer(p, c, d))
     finer, mask = sizes[: _finer(p, c)], c.dim(p.mask, default=256)
-    parts = {
+    parts: dict[str, Module | Parameter] = {
         "level_embed": Weight(_LEVELS, d, component=Component.EMBEDDING, kind="position"),
         "input_projections": ModuleList(map(projected, sizes[: -_LEVELS - 1 : -1])),
         "encoder": Module(f"{p.name}PixelDecoderEncoderOnly", layers=layers),
@@ -168,9 +168,9 @@ def model(c: ModelConfig) -> Module:
     return Module(f"{_NAME}Model", parts, part="vision")
 
 
-def criterion(c: ModelConfig, name: str, **more: Parameter | None) -> Module:
-    """The loss keeps a weight for each label and for none."""
-    return Module(f"{name}Loss", **more, empty_weight=Buffer(c.num_labels + 1))
+def criterion(c: ModelConfig, name: str, scale: Parameter | None = None) -> Module:
+    """The loss keeps a weight for each label and for none, and perhaps a learned ``scale``."""
+    return Module(f"{name}Loss", logit_scale=scale, empty_weight=Buffer(c.num_labels + 1))
 
 
 def universal_segmentation(c: ModelConfig) -> Module:

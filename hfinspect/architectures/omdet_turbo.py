@@ -15,6 +15,7 @@ from ..layers.deformable import (
     conv_norm,
     detector_layer,
     eps,
+    heads,
     named_attention,
     norm,
     predictor,
@@ -52,19 +53,18 @@ def vision(c: ModelConfig) -> Module:
 
 
 def language(c: ModelConfig) -> Module:
+    sizes = (c.dim(f"text_projection_{at}_dim", default=512) for at in ("in", "out"))
     section = c.section("text_config")
-    inputs = c.dim("text_projection_in_dim", default=512)
-    outputs = c.dim("text_projection_out_dim", default=512)
     return Module(
         f"{_NAME}LanguageBackbone",
-        text_projection=Weight(inputs, outputs, component=Component.PROJECTOR),
+        text_projection=Weight(*sizes, component=Component.PROJECTOR),
         model=auto_model(section, default_type="clip_text_model", part="text"),
     )
 
 
 def encoder(c: ModelConfig) -> Module:
     e, inner = _e(c), c.dim("encoder_dim_feedforward", default=2048)
-    c.divided(e, c.dim("encoder_attention_heads", default=8), "d_model", "encoder_attention_heads")
+    heads(c, "encoder_attention_heads", e)
     act = activation(c.text("encoder_feedforward_activation", default="relu"))
     look = named_attention(_NAME, e)
     layer = detector_layer(f"{_NAME}EncoderLayer", e, inner, look, eps=eps(c), act=act)
@@ -72,12 +72,9 @@ def encoder(c: ModelConfig) -> Module:
     attended = Module(f"{_NAME}Encoder", layers=layers)
     projected = c.dims("encoder_projection_indices", default=(2,), minimum=0)
     maps, between = _maps(c), c.text("conv_norm_activation", default="gelu")
-    mixing = rt_detr.mixed(
-        len(maps) - 1,
-        lateral=conv_norm(_NAME, e, e, 1, between),
-        fused=rt_detr.fusion_block(_NAME, c, e, c.text("csp_activation", default="silu")),
-        smaller=conv_norm(_NAME, e, e, 3, between),
-    )
+    flat, smaller = (conv_norm(_NAME, e, e, kernel, between) for kernel in (1, 3))
+    fused = rt_detr.fusion_block(_NAME, c, e, c.text("csp_activation", default="silu"))
+    mixing = rt_detr.mixed(len(maps) - 1, flat, fused, smaller)
     parts = {
         "channel_projection_layers": ModuleList(rt_detr.projection(w, e, 1) for w in maps),
         "encoder": ModuleList([attended] * len(projected)),
@@ -86,24 +83,20 @@ def encoder(c: ModelConfig) -> Module:
 
 
 def decoder_layer(c: ModelConfig) -> Module:
-    d, inner = _d(c), c.dim("decoder_dim_feedforward", default=2048)
-    heads, wide = c.dim("decoder_num_heads", default=8), _e(c)
-    c.divided(d, heads, "decoder_hidden_dim", "decoder_num_heads")
-    c.divided(wide, heads, "d_model", "decoder_num_heads")
+    d, wide, inner = _d(c), _e(c), c.dim("decoder_dim_feedforward", default=2048)
+    heads(c, "decoder_num_heads", d, "decoder_hidden_dim")
     levels = c.count("num_feature_levels", default=3)
-    points = heads * levels * c.dim("decoder_num_points", default=4)
-    return Module(
-        f"{_NAME}DeformableTransformerDecoderLayer",
-        {
-            "self_attn": named_attention(_NAME, d),
-            "norm1": norm(c, d),
-            "cross_attn": sampling_attention(_NAME, wide, points),
-            "norm2": norm(c, d),
-            **up_down(d, inner, "linear1", "linear2"),
-            "act": activation(c.text("decoder_activation", default="relu")),
-            "norm3": norm(c, d),
-        },
-    )
+    points = heads(c, "decoder_num_heads", wide) * levels * c.dim("decoder_num_points", default=4)
+    parts = {
+        "self_attn": named_attention(_NAME, d),
+        "norm1": norm(c, d),
+        "cross_attn": sampling_attention(_NAME, wide, points),
+        "norm2": norm(c, d),
+        **up_down(d, inner, "linear1", "linear2"),
+        "act": activation(c.text("decoder_activation", default="relu")),
+        "norm3": norm(c, d),
+    }
+    return Module(f"{_NAME}DeformableTransformerDecoderLayer", parts)
 
 
 _boxes = partial(predictor, _NAME, ending="MLP")
@@ -139,14 +132,9 @@ def decoder(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    return Module(
-        f"{_NAME}ForObjectDetection",
-        vision_backbone=vision(c),
-        language_backbone=language(c),
-        encoder=encoder(c),
-        decoder=decoder(c),
-        part="vision",
-    )
+    seen = {"vision_backbone": vision(c), "language_backbone": language(c)}
+    parts = {**seen, "encoder": encoder(c), "decoder": decoder(c)}
+    return Module(f"{_NAME}ForObjectDetection", parts, part="vision")
 
 
 register_part("omdet-turbo", f"{_NAME}ForObjectDetection", model, "multimodal")

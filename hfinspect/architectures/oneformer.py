@@ -150,11 +150,10 @@ def model(c: ModelConfig) -> Module:
 
 
 def universal_segmentation(c: ModelConfig) -> Module:
-    """The loss keeps a learned scale as well."""
     scaled = "contrastive_temperature" not in c.values or c.has("contrastive_temperature")
     scale = Parameter((), dtype="F64", kind="scale") if scaled else None
-    loss = criterion(c, _NAME, logit_scale=scale)
-    return Module(f"{_NAME}ForUniversalSegmentation", model=model(c), criterion=loss, part="vision")
+    parts = {"model": model(c), "criterion": criterion(c, _NAME, scale)}
+    return Module(f"{_NAME}ForUniversalSegmentation", parts, part="vision")
 
 
 register_pair(
