@@ -6,6 +6,7 @@ queries; V4 finds corners and scores which part follows which.
 """
 
 import math
+from collections.abc import Callable
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -39,43 +40,30 @@ def _denoising(c: ModelConfig) -> Module:
     return Embedding(c.num_labels, _d(c), kind="detection_token")
 
 
-def _completed(c: ModelConfig, version: int) -> ModelConfig:
-    """With the backbone that the config class makes of none."""
-    stages = [f"stage{i}" for i in range(1 if version == 3 else 2, 5)]
-    seen = backbone_section(c, {"model_type": "hgnet_v2", "out_features": stages})
-    return c.with_defaults(backbone_config=seen.given)
-
-
-# ---- V2: an encoder for the order
-
-
 def reading_order(c: ModelConfig) -> Module:
     """A small LayoutLM over boxes and labels, whose last states are compared pair by pair."""
     name, c = f"{_NAME}2ReadingOrder", c.with_defaults(**READING)
     h, heads, places = hidden(c), c.dim("num_attention_heads"), c.dim("max_2d_position_embeddings")
     corner, size = c.dim("coordinate_size"), c.dim("shape_size")
+    sides = {"x": corner, "y": corner, "h": size, "w": size}
     tables = {
         f"{side}_position_embeddings": Embedding(places, width, kind="position")
-        for side, width in {"x": corner, "y": corner, "h": size, "w": size}.items()
+        for side, width in sides.items()
     }
     boxes = embeddings(c, f"{_NAME}2Text", more=tables)
     del boxes.children["position_ids"]
     boxes.children["spatial_proj"] = Linear(4 * corner + 2 * size, h)
 
-    def bias(key: str) -> Module:
-        kind = "relative_position"
-        return Linear(c.dim(key), heads, bias=False, component=Component.ATTENTION, kind=kind)
-
-    layers = encoder(c, name)
+    layers, at = encoder(c, name), Component.ATTENTION
+    to = partial(Linear, bias=False, component=at, kind="relative_position")
     if c.flag("has_relative_attention_bias", default=False):
-        layers.children["rel_pos_bias"] = bias("rel_pos_bins")
+        layers.children["rel_pos_bias"] = to(c.dim("rel_pos_bins"), heads)
     if c.flag("has_spatial_attention_bias", default=True):
-        layers.children |= {f"rel_pos_{side}_bias": bias("rel_2d_pos_bins") for side in "xy"}
-    pairs = c.dim("relation_bias_embed_dim") * 4
-    layers.children["rel_bias_module"] = Module(
-        f"{_NAME}2PositionRelationEmbedding",
-        pos_proj=Conv(pairs, heads, 1, component=Component.ATTENTION),
-    )
+        both = {f"rel_pos_{side}_bias": to(c.dim("rel_2d_pos_bins"), heads) for side in "xy"}
+        layers.children |= both
+    compared = Conv(c.dim("relation_bias_embed_dim") * 4, heads, 1, component=at)
+    relation = Module(f"{_NAME}2PositionRelationEmbedding", pos_proj=compared)
+    layers.children["rel_bias_module"] = relation
     root = Module(
         name,
         embeddings=boxes,
@@ -96,9 +84,6 @@ def pointer(version: int, d: Dim, c: ModelConfig) -> Module:
     return Module(f"{_NAME}{version}GlobalPointer", {**parts}, component=_H)
 
 
-# ---- V3: masks
-
-
 def mask_encoder(c: ModelConfig) -> dict[str, Module]:
     """All maps at the finest's size, and masks that others are made of."""
     name, e = f"{_NAME}3", c.dim("encoder_hidden_dim", default=256)
@@ -108,9 +93,7 @@ def mask_encoder(c: ModelConfig) -> dict[str, Module]:
         key = "feat_strides" if len(channels) > 1 else "mask_feature_channels"
         raise c.error(key, c.raw(key), "a longer list")
     inner, outer = channels[:2]
-
-    def convolution(inputs: Dim, outputs: Dim, at: Component = _CONV) -> Module:
-        return conv_layer(name, inputs, outputs, 3, act="silu", component=at)
+    convolution = partial(conv_layer, name, kernel=3, act="silu")
 
     def head(stride: Dim) -> Module:
         steps = max(1, int(math.log2(stride) - math.log2(strides[0])))
@@ -118,31 +101,19 @@ def mask_encoder(c: ModelConfig) -> dict[str, Module]:
         made = [[convolution(inner if i else e, inner), *larger] for i in range(steps)]
         return Module(f"{name}ScaleHead", layers=Layers(chain.from_iterable(made)))
 
-    mixed = Module(
-        f"{name}MaskFeatFPN",
-        scale_heads=ModuleList(head(stride) for stride in strides),
-        output_conv=convolution(inner, outer, _H),
-        component=_CONV,
-    )
-    last = Module(
-        f"{name}EncoderMaskOutput",
-        base_conv=convolution(outer, outer),
-        conv=Conv(outer, c.dim("num_prototypes", default=32), 1),
-        component=_CONV,
-    )
-    lateral = convolution(c.dim("x4_feat_dim", default=128), outer)
+    drawn, finest = convolution(inner, outer, component=_H), c.dim("x4_feat_dim", default=128)
+    mixed = {"scale_heads": ModuleList(map(head, strides)), "output_conv": drawn}
+    last = Conv(outer, c.dim("num_prototypes", default=32), 1)
+    ends = {"base_conv": convolution(outer, outer), "conv": last}
     return {
-        "mask_feature_head": mixed,
-        "encoder_mask_lateral": lateral,
-        "encoder_mask_output": last,
+        "mask_feature_head": Module(f"{name}MaskFeatFPN", mixed, component=_CONV),
+        "encoder_mask_lateral": convolution(finest, outer),
+        "encoder_mask_output": Module(f"{name}EncoderMaskOutput", ends, component=_CONV),
     }
 
 
-# ---- classes
-
-
 def second(c: ModelConfig, *, whole: bool) -> Module:
-    c, build = _completed(c, 2), rt_detr.object_detection if whole else rt_detr.model
+    build = rt_detr.object_detection if whole else rt_detr.model
     root = build(f"{_NAME}2", c, second=False)
     base = root.inside("model") if whole else root
     base.children["denoising_class_embed"] = _denoising(c)
@@ -152,8 +123,7 @@ def second(c: ModelConfig, *, whole: bool) -> Module:
 
 
 def third(c: ModelConfig, *, whole: bool) -> Module:
-    name, c = f"{_NAME}3", _completed(c, 3)
-    d, at = _d(c), "model." if whole else ""
+    name, d, at = f"{_NAME}3", _d(c), "model." if whole else ""
     base, tied = rt_detr.model(name, c, second=False), c.tied(default=True)
     maps = list(base.inside("encoder_input_proj").children.values())[1:]
     base.children["encoder_input_proj"] = ModuleList(m for m in maps if isinstance(m, Module))
@@ -178,8 +148,7 @@ def third(c: ModelConfig, *, whole: bool) -> Module:
 
 def fourth(c: ModelConfig, *, whole: bool) -> Module:
     """Files keep the scores of order next to the decoder."""
-    name, c = f"{_NAME}4", _completed(c, 4)
-    d, corners = _d(c), c.dim("num_coords", default=10)
+    name, d, corners = f"{_NAME}4", _d(c), c.dim("num_coords", default=10)
     if int(corners) != 10:
         raise c.error("num_coords", int(corners), "10")
     base, count = rt_detr.model(name, c, second=False), int(c.count("decoder_layers", default=6))
@@ -190,20 +159,23 @@ def fourth(c: ModelConfig, *, whole: bool) -> Module:
     decoder = base.inside("decoder").children
     decoder["query_pos_head"] = predictor(name, (corners, 2 * d, d))
     decoder |= layer_heads(c, d, count, lambda *_: boxes)
-    order = ModuleList([Linear(d, d, component=_H)] * count)
+    order, compared = ModuleList([Linear(d, d, component=_H)] * count), pointer(4, d, c)
     scale = Weight(1, kind="scale", component=Component.OTHER)
-    base.children |= {
-        "enc_bbox_head": boxes,
-        "decoder_roor_order_head": order,
-        "decoder_roor_global_pointer": pointer(4, d, c),
-        "decoder_order_head": order,
-        "decoder_global_pointer": pointer(4, d, c),
-        "s2r_fusion": Module(f"{name}S2RFusion", a=scale),
-    }
+    base.children["enc_bbox_head"] = boxes
+    for at in ("decoder_roor", "decoder"):
+        base.children |= {f"{at}_order_head": order, f"{at}_global_pointer": compared}
+    base.children["s2r_fusion"] = Module(f"{name}S2RFusion", a=scale)
     return Module(f"{name}ForObjectDetection", model=base, part="vision") if whole else base
 
 
-for version, build in ((2, second), (3, third), (4, fourth)):
+def _made(build: Callable[..., Module], first: int, whole: bool, c: ModelConfig) -> Module:
+    """Without a backbone_config, HGNetV2 from that stage on."""
+    stages = [f"stage{i}" for i in range(first, 5)]
+    seen = backbone_section(c, {"model_type": "hgnet_v2", "out_features": stages})
+    return build(c.with_defaults(backbone_config=seen.given), whole=whole)
+
+
+for version, build, first in ((2, second, 2), (3, third, 1), (4, fourth, 2)):
     prefix, prefix_type = f"{_NAME}{version}", f"pp_doclayout_v{version}"
-    whole, model = partial(build, whole=True), partial(build, whole=False)
+    whole, model = (partial(_made, build, first, whole) for whole in (True, False))
     register_pair(prefix_type, prefix, whole, model, "vision", ending="ForObjectDetection")

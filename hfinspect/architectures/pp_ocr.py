@@ -18,6 +18,7 @@ from ..core.records import dataclass
 from ..layers.backbones import backbone, backbone_section
 from ..layers.blocks import fused_attention, size, two_layer_mlp
 from ..layers.convolutions import conv_layer, divisible, rectifier
+from ..layers.deformable import heads
 from ..layers.vision import pair, scaled
 from ..trees.catalog import auto_class, register
 from ..trees.modules import (
@@ -66,18 +67,11 @@ def section(o: Ocr, c: ModelConfig) -> ModelConfig:
     return found.read_as(str(found.raw("model_type") or o.section["model_type"]))
 
 
-# ---- text in a picture
-
-
 def _excitation(o: Ocr, c: ModelConfig, width: Dim) -> Module:
     narrow = width // c.dim("reduction", default=4)
-    return Module(
-        f"{o.name}SqueezeExcitationModule",
-        avg_pool=Activation("AdaptiveAvgPool2d"),
-        conv1=Conv(width, narrow, 1),
-        conv2=Conv(narrow, width, 1),
-        act_fn=Activation("ReLU"),
-    )
+    convs = {"conv1": Conv(width, narrow, 1), "conv2": Conv(narrow, width, 1)}
+    parts = {"avg_pool": Activation("AdaptiveAvgPool2d"), **convs, "act_fn": Activation("ReLU")}
+    return Module(f"{o.name}SqueezeExcitationModule", parts)
 
 
 def _maps(c: ModelConfig) -> tuple[Dim, ...]:
@@ -206,21 +200,16 @@ def refined_head(o: Ocr, c: ModelConfig) -> Module:
     drawn = map_head(o, c)
     drawn.class_name = f"{o.name}SegmentationHead"
     wide = Conv(quarter + 1, quarter, 3, bias=False, component=_HEAD)
-    refined = Module(
-        f"{o.name}LocalModule",
-        convolution_backbone=_normed(o, wide, quarter, c.text("hidden_act", default="relu")),
-        convolution_final=Conv(quarter, 1, 1, component=_HEAD),
-    )
-    return Module(
-        f"{o.name}Head",
-        binarize_head=drawn,
-        upsample_convolution=Activation("Upsample"),
-        local_refinement_module=refined,
-        component=_HEAD,
-    )
-
-
-# ---- text of a line
+    refined = {
+        "convolution_backbone": _normed(o, wide, quarter, c.text("hidden_act", default="relu")),
+        "convolution_final": Conv(quarter, 1, 1, component=_HEAD),
+    }
+    parts = {
+        "binarize_head": drawn,
+        "upsample_convolution": Activation("Upsample"),
+        "local_refinement_module": Module(f"{o.name}LocalModule", refined),
+    }
+    return Module(f"{o.name}Head", parts, component=_HEAD)
 
 
 _width = size("hidden_size", default=120)
@@ -229,7 +218,7 @@ _width = size("hidden_size", default=120)
 def layer(o: Ocr, c: ModelConfig) -> Module:
     d, eps = _width(c), c.number("layer_norm_eps", default=1e-6)
     inner = scaled(c, d, "mlp_ratio", default=2.0)
-    c.divided(d, c.dim("num_attention_heads", default=8), "hidden_size", "num_attention_heads")
+    heads(c, "num_attention_heads", d, "hidden_size")
     bias, act = c.flag("qkv_bias", default=True), c.text("hidden_act", default="silu")
     mlp = two_layer_mlp(f"{o.name}MLP", d, inner, act=act, act_name="activation")
     mlp.children["drop"] = Dropout(0.0)
@@ -298,9 +287,6 @@ def tiny_head(o: Ocr, c: ModelConfig) -> Module:
         fc1=Linear(seen, _width(c), component=_HEAD),
         fc2=_characters(o, c),
     )
-
-
-# ---- classes
 
 
 def model(o: Ocr, c: ModelConfig) -> Module:
