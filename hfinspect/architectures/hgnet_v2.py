@@ -6,15 +6,17 @@ channel on its own. ``depths`` and ``hidden_sizes`` name the stages and say noth
 """
 
 from functools import partial
+from itertools import pairwise
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import hands_on, staged
+from ..layers.blocks import activation
 from ..layers.convolutions import conv_layer
 from ..layers.heads import classifier
 from ..layers.vision import bounded
-from ..trees.catalog import register
+from ..trees.catalog import Builder, register
 from ..trees.modules import Activation, Layers, Module, ModuleList, Sequential
 
 _NAME = "HGNetV2"
@@ -42,49 +44,43 @@ def per_stage(c: ModelConfig) -> dict[str, tuple[Dim, ...]]:
     return found
 
 
-def stem(name: str, c: ModelConfig, default: tuple[int, int, int], act: str) -> dict[str, Module]:
-    """Two ways through the second convolution, put next to each other."""
+def stem(
+    name: str, c: ModelConfig, default: tuple[int, int, int], *, small: bool = False
+) -> dict[str, Module]:
+    """Two ways through the second convolution, put next to each other; a ``small`` one has two
+    convolutions in all."""
     sizes = c.dims("stem_channels", default=default)
     if len(sizes) < 3:
         raise c.error("stem_channels", c.raw("stem_channels"), "three widths")
     channels, inner, outer = sizes[:3]
-    act = c.text("hidden_act", default=act) or act
-
-    def convolution(inputs: Dim, outputs: Dim, kernel: int) -> Module:
-        return conv_layer(name, inputs, outputs, kernel, act=act, learned=_learned(c))
-
-    return {
-        "stem1": convolution(channels, inner, 3),
-        "stem2a": convolution(inner, inner // 2, 2),
-        "stem2b": convolution(inner // 2, inner, 2),
-        "stem3": convolution(inner * 2, inner, 3),
-        "stem4": convolution(inner, outer, 1),
-        "pool": Activation("MaxPool2d"),
-    }
+    if small:
+        first, last = (conv_layer(name, *both, 3, learned=False) for both in pairwise(sizes[:3]))
+        return {"conv1": first, "act_fn": activation("gelu"), "conv2": last}
+    steps = {
+        "stem1": (channels, inner, 3), "stem2a": (inner, inner // 2, 2),
+        "stem2b": (inner // 2, inner, 2), "stem3": (inner * 2, inner, 3),
+        "stem4": (inner, outer, 1),
+    }  # fmt: skip
+    to = partial(conv_layer, name, act=c.text("hidden_act", default="relu"), learned=_learned(c))
+    return {**{key: to(*sizes) for key, sizes in steps.items()}, "pool": Activation("MaxPool2d")}
 
 
 def block(c: ModelConfig, inputs: Dim, inner: Dim, outputs: Dim, **of: Dim | bool) -> Module:
     count, kernel, learned = int(of["count"]), of["kernel"], _learned(c)
-
-    def convolution(before: Dim, width: Dim, size: int, groups: int = 1) -> Module:
-        return conv_layer(_NAME, before, width, size, groups=groups, act="relu", learned=learned)
+    to = partial(conv_layer, _NAME, act="relu", learned=learned)
 
     def layer(before: Dim) -> Module:
         if not of["light"]:
-            return convolution(before, inner, kernel)
-        return Module(
-            f"{_NAME}ConvLayerLight",
-            conv1=conv_layer(_NAME, before, inner, 1, learned=learned),
-            conv2=convolution(inner, inner, kernel, groups=inner),
-        )
+            return to(before, inner, kernel)
+        first = conv_layer(_NAME, before, inner, 1, learned=learned)
+        each = to(inner, inner, kernel, groups=inner)
+        return Module(f"{_NAME}ConvLayerLight", conv1=first, conv2=each)
 
+    squeezed = to(inputs + count * inner, outputs // 2, 1), to(outputs // 2, outputs, 1)
     return Module(
         f"{_NAME}BasicLayer",
         layers=ModuleList([layer(inputs), *[layer(inner)] * (count - 1)]),
-        aggregation=Sequential(
-            convolution(inputs + count * inner, outputs // 2, 1),
-            convolution(outputs // 2, outputs, 1),
-        ),
+        aggregation=Sequential(*squeezed),
         drop_path=Activation("Identity"),
         component=Component.CONV,
     )
@@ -104,20 +100,15 @@ def encoder(c: ModelConfig) -> Module:
         of = {"count": layers, "kernel": kernel, "light": light[i]}
         entry, rest = (block(c, size, inner, outputs, **of) for size in (inputs, outputs))
         halved = conv_layer(_NAME, inputs, inputs, 3, groups=inputs, learned=False)
-        stages.append(
-            Module(
-                f"{_NAME}Stage",
-                downsample=halved if smaller[i] else Activation("Identity"),
-                blocks=ModuleList([entry, *[rest] * (int(depth) - 1)]),
-            )
-        )
+        down = halved if smaller[i] else Activation("Identity")
+        blocks = ModuleList([entry, *[rest] * (int(depth) - 1)])
+        stages.append(Module(f"{_NAME}Stage", downsample=down, blocks=blocks))
     return Module(f"{_NAME}Encoder", stages=Layers(stages))
 
 
 def _model(c: ModelConfig, name: str, **more: Module) -> Module:
-    embedder = Module(
-        f"{_NAME}Embeddings", dict(stem(_NAME, c, (3, 32, 48), "relu")), component=Component.CONV
-    )
+    made = stem(_NAME, c, (3, 32, 48))
+    embedder = Module(f"{_NAME}Embeddings", made, component=Component.CONV)
     return Module(name, {"embedder": embedder, "encoder": encoder(c), **more}, part="vision")
 
 
@@ -137,13 +128,9 @@ def image_classification(c: ModelConfig) -> Module:
     return _model(c, name, **parts, classifier=ModuleList([pool, flat]))
 
 
+_CLASSES: dict[str, Builder] = {
+    f"{_NAME}Backbone": partial(_model, name=f"{_NAME}Backbone"),
+    f"{_NAME}ForImageClassification": image_classification,
+}
 hands_on("hgnet_v2", _reported)
-register(
-    "hgnet_v2",
-    {
-        f"{_NAME}Backbone": partial(_model, name=f"{_NAME}Backbone"),
-        f"{_NAME}ForImageClassification": image_classification,
-    },
-    base=f"{_NAME}Backbone",
-    category="vision",
-)
+register("hgnet_v2", _CLASSES, base=f"{_NAME}Backbone", category="vision")

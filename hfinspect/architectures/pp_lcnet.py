@@ -83,8 +83,9 @@ def branches(
     """Several convolutions of one size, one of a point and the input itself, all added."""
     count = c.count("conv_symmetric_num", default=4)
     same = int(inputs) == int(outputs) and int(stride) == 1
-    symmetric = conv_layer(name, inputs, outputs, kernel, groups=groups)
-    point = conv_layer(name, inputs, outputs, 1, groups=groups)
+    symmetric, point = (
+        conv_layer(name, inputs, outputs, side, groups=groups) for side in (kernel, 1)
+    )
     return Module(
         f"{name}LearnableRepLayer",
         identity=BatchNorm(inputs) if same else None,
@@ -99,18 +100,17 @@ def branches(
 def separable(name: str, c: ModelConfig, entry: Entry) -> Module:
     """One block of PP-LCNet, 9·C + C·D weights, or of V3."""
     kernel, inputs, outputs = entry[0], divisible(c, entry[1]), divisible(c, entry[2])
+    each = conv_layer(name, inputs, inputs, kernel, groups=inputs, act=_act(c))
+    all_of_them = conv_layer(name, inputs, outputs, 1, act=_act(c))
     if name == "PPLCNetV3":
         each = branches(name, c, inputs, inputs, kernel, entry[3], inputs)
         all_of_them = branches(name, c, inputs, outputs, Dim(1), Dim(1), Dim(1))
-    else:
-        each = conv_layer(name, inputs, inputs, kernel, groups=inputs, act=_act(c))
-        all_of_them = conv_layer(name, inputs, outputs, 1, act=_act(c))
-    return Module(
-        f"{name}DepthwiseSeparableConvLayer",
-        depthwise_convolution=each,
-        squeeze_excitation_module=_weighed(name, c, inputs, entry[4]),
-        pointwise_convolution=all_of_them,
-    )
+    parts = {
+        "depthwise_convolution": each,
+        "squeeze_excitation_module": _weighed(name, c, inputs, entry[4]),
+        "pointwise_convolution": all_of_them,
+    }
+    return Module(f"{name}DepthwiseSeparableConvLayer", parts)
 
 
 def token_and_channels(name: str, c: ModelConfig, entry: Entry) -> Module:
@@ -118,15 +118,14 @@ def token_and_channels(name: str, c: ModelConfig, entry: Entry) -> Module:
     kernel, inputs, outputs, stride, weighed = entry
     same, to = int(inputs) == int(outputs) and int(stride) == 1, partial(conv_layer, name)
     token = to(inputs, inputs, kernel, groups=inputs, learned=False)
-    return Module(
-        f"{name}DepthwiseSeparableConvLayer",
-        token_conv=Conv(inputs, outputs, kernel, groups=inputs) if same else token,
-        token_squeeze_excitation=_weighed(name, c, inputs, weighed),
-        channel_conv1=to(inputs, inputs * 2, 1, learned=False),
-        channel_act_fn=activation("gelu"),
-        channel_conv2=to(inputs * 2, outputs, 1, learned=False),
-        component=Component.CONV,
-    )
+    parts = {
+        "token_conv": Conv(inputs, outputs, kernel, groups=inputs) if same else token,
+        "token_squeeze_excitation": _weighed(name, c, inputs, weighed),
+        "channel_conv1": to(inputs, inputs * 2, 1, learned=False),
+        "channel_act_fn": activation("gelu"),
+        "channel_conv2": to(inputs * 2, outputs, 1, learned=False),
+    }
+    return Module(f"{name}DepthwiseSeparableConvLayer", parts, component=Component.CONV)
 
 
 def _stem(name: str, c: ModelConfig) -> Module:
@@ -134,31 +133,18 @@ def _stem(name: str, c: ModelConfig) -> Module:
         outputs = divisible(c, c.dim("stem_channels", default=16))
         return conv_layer(name, 3, outputs, 3, act=_act(c) if name == "PPLCNet" else None)
     form = c.text("stem_type", default="large")
-    if form == "large":
-        made = stem(name, c, (3, 48, 96), "relu")
-        return Module(f"{name}LargeStem", dict(made), component=Component.CONV)
-    if form != "small":
+    if form not in ("large", "small"):
         raise c.error("stem_type", form, "large or small")
-    sizes = c.dims("stem_channels", default=(3, 48, 96))
-    if len(sizes) < 3:
-        raise c.error("stem_channels", c.raw("stem_channels"), "three widths")
-    return Module(
-        f"{name}SmallStem",
-        conv1=conv_layer(name, sizes[0], sizes[1], 3, learned=False),
-        act_fn=activation("gelu"),
-        conv2=conv_layer(name, sizes[1], sizes[2], 3, learned=False),
-        component=Component.CONV,
-    )
+    made = stem(name, c, (3, 48, 96), small=form == "small")
+    return Module(f"{name}{str(form).title()}Stem", made, component=Component.CONV)
 
 
 def encoder(name: str, c: ModelConfig) -> Module:
     fourth = name == "PPLCNetV4"
     attribute, build = ("blocks", token_and_channels) if fourth else ("layers", separable)
-    blocks = [
-        Module(f"{name}Block", {attribute: ModuleList(build(name, c, entry) for entry in entries)})
-        for entries in stages(c, name)
-    ]
-    return Module(f"{name}Encoder", convolution=_stem(name, c), blocks=Layers(blocks))
+    lists = [ModuleList(build(name, c, entry) for entry in entries) for entries in stages(c, name)]
+    blocks = Layers(Module(f"{name}Block", {attribute: made}) for made in lists)
+    return Module(f"{name}Encoder", convolution=_stem(name, c), blocks=blocks)
 
 
 def backbone(name: str, c: ModelConfig) -> Module:

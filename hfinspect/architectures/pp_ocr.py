@@ -74,10 +74,6 @@ def _excitation(o: Ocr, c: ModelConfig, width: Dim) -> Module:
     return Module(f"{o.name}SqueezeExcitationModule", parts)
 
 
-def _maps(c: ModelConfig) -> tuple[Dim, ...]:
-    return c.dims("layer_list_out_channels", default=(12, 18, 42, 360))
-
-
 def _residual(o: Ocr, c: ModelConfig, inputs: Dim, outputs: Dim, kernel: int) -> Module:
     made, weighed = Conv(inputs, outputs, kernel, bias=False), _excitation(o, c, outputs)
     name = f"{o.name}ResidualSqueezeExcitationLayer"
@@ -86,38 +82,32 @@ def _residual(o: Ocr, c: ModelConfig, inputs: Dim, outputs: Dim, kernel: int) ->
 
 def _separable(o: Ocr, c: ModelConfig, width: Dim) -> Module:
     kernel = c.dim("dilated_kernel_size", default=7)
-    return Module(
-        f"{o.name}DepthwiseSeparableConvLayer",
-        depthwise_convolution=Conv(width, width, kernel, groups=width),
-        squeeze_excitation_module=_excitation(o, c, width // 4),
-        pointwise_convolution=Conv(width, width // 4, 1, bias=False),
-    )
+    parts = {
+        "depthwise_convolution": Conv(width, width, kernel, groups=width),
+        "squeeze_excitation_module": _excitation(o, c, width // 4),
+        "pointwise_convolution": Conv(width, width // 4, 1, bias=False),
+    }
+    return Module(f"{o.name}DepthwiseSeparableConvLayer", parts)
 
 
-def fusion(o: Ocr, c: ModelConfig, *, last: Callable[[Dim], Module]) -> Module:
-    """Every map at one width, then at a quarter of it."""
-    d, sizes = c.dim("neck_out_channels", default=96), _maps(c)
-    return Module(
-        f"{o.name}Neck",
-        insert_conv=ModuleList(_residual(o, c, size, d, 1) for size in sizes),
-        input_conv=ModuleList([last(d)] * len(sizes)),
-        component=Component.CONV,
-    )
-
-
-def mobile_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
-    reported, sizes = backbone(section(o, c), default_type="pp_lcnet_v3")[1], _maps(c)
+def small_neck(o: Ocr, c: ModelConfig, *, mobile: bool = False) -> dict[str, Module]:
+    """Every map at one width, then at a quarter of it; ``mobile`` phones' widths of their own
+    first."""
+    d = c.dim("neck_out_channels", default=96)
+    sizes = c.dims("layer_list_out_channels", default=(12, 18, 42, 360))
+    last = _residual(o, c, d, d // 4, 3) if mobile else _separable(o, c, d)
+    lists = {
+        "insert_conv": ModuleList(_residual(o, c, size, d, 1) for size in sizes),
+        "input_conv": ModuleList([last] * len(sizes)),
+    }
+    neck = {"neck": Module(f"{o.name}Neck", lists, component=Component.CONV)}
+    if not mobile:
+        return neck
+    reported = backbone(section(o, c), default_type="pp_lcnet_v3")[1]
     if len(sizes) < len(reported):
         raise c.error("layer_list_out_channels", len(sizes), f"{len(reported)} widths")
     pairs = zip(reported, sizes, strict=False)
-    return {
-        "layer": ModuleList(Conv(seen, size, 1) for seen, size in pairs),
-        "neck": fusion(o, c, last=lambda d: _residual(o, c, d, d // 4, 3)),
-    }
-
-
-def small_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
-    return {"neck": fusion(o, c, last=lambda d: _separable(o, c, d))}
+    return {"layer": ModuleList(Conv(seen, size, 1) for seen, size in pairs), **neck}
 
 
 _CROSSED = [
@@ -141,12 +131,10 @@ def _intraclass(o: Ocr, c: ModelConfig, width: Dim) -> Module:
         return pair(ModelConfig({"kernel": found[0]}, f"{said.path}{name}."), "kernel", default=1)
 
     back = Conv(narrow, width, kernel("return_channel"))
-    parts = {
-        "conv_reduce_channel": Conv(width, narrow, kernel("reduce_channel")),
-        **{name: Conv(narrow, narrow, kernel(name)) for name in _CROSSED},
-        "conv_final": _normed(o, back, width),
-    }
-    return Module(f"{o.name}IntraclassBlock", parts)
+    smaller = {"conv_reduce_channel": Conv(width, narrow, kernel("reduce_channel"))}
+    crossed = {name: Conv(narrow, narrow, kernel(name)) for name in _CROSSED}
+    final = {"conv_final": _normed(o, back, width)}
+    return Module(f"{o.name}IntraclassBlock", {**smaller, **crossed, **final})
 
 
 def large_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
@@ -174,7 +162,7 @@ def large_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
 
 def _normed(o: Ocr, convolution: Module, width: Dim, act: str | None = "relu") -> Module:
     parts = {"convolution": convolution, "norm": BatchNorm(width), "act_fn": rectifier(act)}
-    return Module(f"{o.name}ConvBatchnormLayer", {**parts})
+    return Module(f"{o.name}ConvBatchnormLayer", parts)
 
 
 def map_head(o: Ocr, c: ModelConfig) -> Module:
@@ -182,16 +170,15 @@ def map_head(o: Ocr, c: ModelConfig) -> Module:
     kernels = c.dims("kernel_list", default=(3, 2, 2))
     if len(kernels) < 3:
         raise c.error("kernel_list", c.raw("kernel_list"), "three kernels")
-    d, to = c.dim("neck_out_channels", default=o.width), partial(Conv, component=_HEAD)
-    quarter = d // 4
-    larger = partial(to, stride=2, transposed=True)
-    return Module(
-        f"{o.name}Head",
-        conv_down=_normed(o, to(d, quarter, kernels[0], bias=False), quarter),
-        conv_up=_normed(o, larger(quarter, quarter, kernels[1]), quarter),
-        conv_final=larger(quarter, 1, kernels[2]),
-        component=_HEAD,
-    )
+    d = c.dim("neck_out_channels", default=o.width)
+    quarter, larger = d // 4, partial(Conv, component=_HEAD, stride=2, transposed=True)
+    smaller = Conv(d, quarter, kernels[0], bias=False, component=_HEAD)
+    parts = {
+        "conv_down": _normed(o, smaller, quarter),
+        "conv_up": _normed(o, larger(quarter, quarter, kernels[1]), quarter),
+        "conv_final": larger(quarter, 1, kernels[2]),
+    }
+    return Module(f"{o.name}Head", parts, component=_HEAD)
 
 
 def refined_head(o: Ocr, c: ModelConfig) -> Module:
@@ -300,7 +287,7 @@ def whole(o: Ocr, c: ModelConfig) -> Module:
     return Module(f"{o.name}For{o.task}", model=model(o, c), head=o.head(o, c), part="vision")
 
 
-_V4 = {"model_type": "pp_lcnet_v4"}
+_V4, mobile_neck = {"model_type": "pp_lcnet_v4"}, partial(small_neck, mobile=True)
 _DET = "ObjectDetection"
 for model_type, ocr in {
     "pp_ocrv5_mobile_det": Ocr("PPOCRV5MobileDet", _LCNET, map_head, _DET, mobile_neck),

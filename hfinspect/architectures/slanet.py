@@ -13,6 +13,7 @@ from ..core.dims import Dim
 from ..layers.backbones import backbone_section
 from ..layers.composing import Part, composed
 from ..layers.convolutions import conv_layer
+from ..layers.heads import to_words
 from ..trees.catalog import Builder, auto_class, register, register_part
 from ..trees.modules import Activation, Conv, Linear, Module, ModuleList, Weight
 from . import sam
@@ -27,9 +28,6 @@ BACKBONE = {
 }  # fmt: skip
 
 
-# ---- the picture
-
-
 def _seen(c: ModelConfig, default: int) -> Dim:
     return c.dim("post_conv_out_channels", default=default)
 
@@ -40,12 +38,12 @@ def _act(c: ModelConfig) -> str:
 
 def separable(c: ModelConfig, d: Dim) -> Module:
     """A convolution of each channel on its own, then of all channels at a point."""
-    kernel, act = c.dim("csp_kernel_size", default=5), _act(c)
+    kernel, to = c.dim("csp_kernel_size", default=5), partial(conv_layer, _NAME, d, d, act=_act(c))
     return Module(
         f"{_NAME}DepthwiseSeparableConvLayer",
-        depthwise_convolution=conv_layer(_NAME, d, d, kernel, groups=d, act=act),
+        depthwise_convolution=to(kernel, groups=d),
         squeeze_excitation_module=Activation("Identity"),
-        pointwise_convolution=conv_layer(_NAME, d, d, 1, act=act),
+        pointwise_convolution=to(1),
     )
 
 
@@ -53,13 +51,10 @@ def mixing(c: ModelConfig, d: Dim) -> Module:
     """Two maps next to each other to one, in two halves."""
     half, point = d // 2, partial(conv_layer, _NAME, kernel=1, act=_act(c))
     bottleneck = Module(f"{_NAME}Bottleneck", conv1=point(half, half), conv2=separable(c, half))
-    return Module(
-        f"{_NAME}CSPLayer",
-        conv1=point(2 * d, half),
-        conv2=point(2 * d, half),
-        conv3=point(2 * half, d),
-        bottlenecks=ModuleList([bottleneck] * int(c.count("csp_num_blocks", default=1))),
-    )
+    bottlenecks = ModuleList([bottleneck] * int(c.count("csp_num_blocks", default=1)))
+    widths = {"conv1": (2 * d, half), "conv2": (2 * d, half), "conv3": (2 * half, d)}
+    convs = {name: point(*both) for name, both in widths.items()}
+    return Module(f"{_NAME}CSPLayer", convs, bottlenecks=bottlenecks)
 
 
 def pixels(c: ModelConfig) -> Module:
@@ -68,22 +63,16 @@ def pixels(c: ModelConfig) -> Module:
     network = auto_class(section, "Backbone", default_type="pp_lcnet", part="vision")
     sizes = features(section.read_as(section.model_type or "pp_lcnet"), Dim(0))[2:]
     d, steps = _seen(c, 96), len(sizes) - 1
-    at = Component.PROJECTOR
-    widened = [conv_layer(_NAME, size, d, 1, act=_act(c), component=at) for size in sizes]
-    return Module(
-        f"{_NAME}Backbone",
-        vision_backbone=network,
-        post_csp_pan=Module(
-            f"{_NAME}CSPPAN",
-            channel_projector=ModuleList(widened),
-            upsample=Activation("Upsample"),
-            top_down_blocks=ModuleList([mixing(c, d)] * steps),
-            downsamples=ModuleList([separable(c, d)] * steps),
-            bottom_up_blocks=ModuleList([mixing(c, d)] * steps),
-            component=Component.CONV,
-        ),
-        part="vision",
-    )
+    to = partial(conv_layer, _NAME, kernel=1, act=_act(c), component=Component.PROJECTOR)
+    parts = {
+        "channel_projector": ModuleList(to(size, d) for size in sizes),
+        "upsample": Activation("Upsample"),
+        "top_down_blocks": ModuleList([mixing(c, d)] * steps),
+        "downsamples": ModuleList([separable(c, d)] * steps),
+        "bottom_up_blocks": ModuleList([mixing(c, d)] * steps),
+    }
+    mixed = Module(f"{_NAME}CSPPAN", parts, component=Component.CONV)
+    return Module(f"{_NAME}Backbone", vision_backbone=network, post_csp_pan=mixed, part="vision")
 
 
 def tower(c: ModelConfig) -> Module:
@@ -100,51 +89,33 @@ def tower(c: ModelConfig) -> Module:
 vision_encoder = partial(sam.encoder_of, "SLANeXt", image_size=512)
 
 
-# ---- the tags
-
-
-def gru_cell(inputs: Dim, hidden: Dim) -> Module:
-    """Three gates, each of weights (H, inputs) and (H, H) and two biases."""
-    sizes = {"weight_ih": (inputs,), "weight_hh": (hidden,), "bias_ih": (), "bias_hh": ()}
-    gates = {name: Weight(3 * hidden, *size) for name, size in sizes.items()}
-    return Module("GRUCell", gates, component=Component.OTHER)
-
-
 def tags(name: str, seen: int, hidden: int, c: ModelConfig) -> Module:
-    """The cell, fed with what it looks at and with the last tag, and the scores of the next."""
+    """A cell of three gates, each of weights (H, inputs) and (H, H) and two biases, fed with what
+    it looks at and with the last tag, and the scores of the next."""
     inputs, h = _seen(c, seen), c.dim("hidden_size", default=hidden)
     count = c.dim("out_channels", default=50)
-    return Module(
-        f"{name}SLAHead",
-        structure_attention_cell=Module(
-            f"{name}AttentionGRUCell",
-            input_to_hidden=Linear(inputs, h, bias=False, kind="key"),
-            hidden_to_hidden=Linear(h, h, kind="query"),
-            score=Linear(h, 1, bias=False),
-            rnn=gru_cell(inputs + count, h),
-            component=Component.ATTENTION,
-        ),
-        structure_generator=Module(
-            f"{name}MLP",
-            fc1=Linear(h, h, component=Component.HEAD),
-            fc2=Linear(h, count, component=Component.HEAD, kind="lm_head"),
-            act_fn=Activation("Identity"),
-        ),
-        part="text",
-    )
-
-
-for model_type, name, picture, sizes in (
-    ("slanet", "SLANet", pixels, (96, 256)),
-    ("slanext", "SLANeXt", tower, (512, 512)),
-):
-    head = partial(tags, name, *sizes)
-    parts: dict[str, Part] = {"backbone": picture, "head": head}
-    forms: dict[str, Builder | dict[str, Part]] = {
-        "ForTableRecognition": parts,
-        "Backbone": picture,
-        "SLAHead": head,
+    sizes = {"weight_ih": (inputs + count,), "weight_hh": (h,), "bias_ih": (), "bias_hh": ()}
+    gates = {name: Weight(3 * h, *size) for name, size in sizes.items()}
+    looking = {
+        "input_to_hidden": Linear(inputs, h, bias=False, kind="key"),
+        "hidden_to_hidden": Linear(h, h, kind="query"),
+        "score": Linear(h, 1, bias=False),
+        "rnn": Module("GRUCell", gates, component=Component.OTHER),
     }
-    classes = composed({f"{name}{ending}": form for ending, form in forms.items()}, part="vision")
-    register(model_type, classes, base=f"{name}Backbone", category="vision")
+    scores = {"fc1": Linear(h, h, component=Component.HEAD), "fc2": to_words(h, count, bias=True)}
+    cell = Module(f"{name}AttentionGRUCell", looking, component=Component.ATTENTION)
+    written = Module(f"{name}MLP", scores, act_fn=Activation("Identity"))
+    parts = {"structure_attention_cell": cell, "structure_generator": written}
+    return Module(f"{name}SLAHead", parts, part="text")
+
+
+for name, picture, sizes in (("SLANet", pixels, (96, 256)), ("SLANeXt", tower, (512, 512))):
+    head = partial(tags, name, *sizes)
+    forms: dict[str, Builder | dict[str, Part]] = {
+        f"{name}ForTableRecognition": {"backbone": picture, "head": head},
+        f"{name}Backbone": picture,
+        f"{name}SLAHead": head,
+    }
+    classes = composed(forms, part="vision")
+    register(name.lower(), classes, base=f"{name}Backbone", category="vision")
 register_part("slanext_vision", "SLANeXtVisionEncoder", vision_encoder, "vision")

@@ -5,6 +5,7 @@ Residual blocks, branches of ever wider steps over what they give, and a map of 
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -33,40 +34,33 @@ def _kernel(c: ModelConfig) -> int:
 def block(c: ModelConfig, entry: Entry) -> Module:
     """Two convolutions, and one more on the way around them where the map shrinks."""
     inputs, outputs, _, smaller = entry
-
-    def layer(before: int, act: str | None) -> Module:
-        return conv_layer(_NAME, before, outputs, _kernel(c), bias=True, act=act)
-
+    layer = partial(conv_layer, _NAME, outputs=outputs, kernel=_kernel(c), bias=True)
     return Module(
         f"{_NAME}ResidualBlock",
-        conv_down=layer(inputs, None) if smaller else Activation("Identity"),
-        conv_start=layer(inputs, "relu"),
-        conv_final=layer(outputs, None),
+        conv_down=layer(inputs) if smaller else Activation("Identity"),
+        conv_start=layer(inputs, act="relu"),
+        conv_final=layer(outputs),
         act_fn=Activation("ReLU"),
     )
 
 
-def bridge(c: ModelConfig) -> Module:
-    """Each branch: convolutions of one width, with steps between the points they see."""
-    branches = [
-        Layers(conv_layer(_NAME, width, width, act="relu") for width, _ in entries)
-        for entries in block_lists(c, "stage_configs", BRIDGES, 2)
-    ]
-    made = ModuleList(Module(f"{_NAME}BridgeBlock", blocks=blocks) for blocks in branches)
-    return Module(f"{_NAME}Bridge", bridge=made)
-
-
 def backbone(c: ModelConfig) -> Module:
-    head = [
-        conv_layer(_NAME, inputs, outputs, _kernel(c), act="relu")
-        for inputs, outputs in entry_lists(c, "resnet_head", HEAD, 2)
-    ]
+    """Each branch behind the ResNet: convolutions of one width, with steps between the points they
+    see."""
+    to = partial(conv_layer, _NAME, act="relu")
+    pairs = entry_lists(c, "resnet_head", HEAD, 2)
+    head = ModuleList(to(inputs, outputs, _kernel(c)) for inputs, outputs in pairs)
     stages = [
         Module(f"{_NAME}ResNetStage", layers=Layers([block(c, entry) for entry in entries]))
         for entries in block_lists(c, "resnet_configs", RESNET, 4)
     ]
-    resnet = Module(f"{_NAME}ResNet", resnet_head=ModuleList(head), resnet_down=ModuleList(stages))
-    return Module(f"{_NAME}Backbone", resnet=resnet, bridge=bridge(c), part="vision")
+    branches = [
+        Module(f"{_NAME}BridgeBlock", blocks=Layers(to(width, width) for width, _ in entries))
+        for entries in block_lists(c, "stage_configs", BRIDGES, 2)
+    ]
+    resnet = Module(f"{_NAME}ResNet", resnet_head=head, resnet_down=ModuleList(stages))
+    bridge = Module(f"{_NAME}Bridge", bridge=ModuleList(branches))
+    return Module(f"{_NAME}Backbone", resnet=resnet, bridge=bridge, part="vision")
 
 
 def points(c: ModelConfig) -> Module:
@@ -90,12 +84,8 @@ def model(c: ModelConfig) -> Module:
         raise c.error("bridge_connector", c.raw("bridge_connector"), "two widths")
     wide = ends[0] * len(block_lists(section, "stage_configs", BRIDGES, 2))
     connector = conv_layer(_NAME, wide, ends[1], 1, act="relu", component=_HEAD)
-    head = Module(
-        f"{_NAME}Head",
-        bridge_connector=connector,
-        out_point_positions2D=points(c),
-        component=_HEAD,
-    )
+    parts = {"bridge_connector": connector, "out_point_positions2D": points(c)}
+    head = Module(f"{_NAME}Head", parts, component=_HEAD)
     return Module(f"{_NAME}Model", backbone=backbone(section), head=head, part="vision")
 
 
