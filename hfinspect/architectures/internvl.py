@@ -10,11 +10,11 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.composing import respelled
+from ..layers.composing import joined, respelled
 from ..layers.multimodal import Joined
 from ..layers.vision import pair
 from ..trees.catalog import builder
-from ..trees.modules import LayerNorm, Linear, Module, Parameter, each_module
+from ..trees.modules import LayerNorm, Linear, Module
 
 #: What transformers calls a part of the tower -> its name in the authors' own code.
 _RELEASED = {
@@ -40,16 +40,7 @@ def as_released(tower: Module) -> Module:
     embeddings = respelled(tower, _RELEASED).inside("embeddings")
     patches = embeddings.inside("patch_embedding", "projection")
     patches.kind, embeddings.children["patch_embedding"] = "patch", patches
-    for module in each_module(tower):
-        apart = [module.children.pop(f"{name}_proj", None) for name in "qkv"]
-        if isinstance(apart[0], Module):
-            weight = apart[0]["weight"]
-            assert isinstance(weight, Parameter)
-            h = weight.shape[0]
-            fused = Linear(h, 3 * h, bias="bias" in apart[0].children, kind="qkv")
-            fused.component = Component.ATTENTION
-            module.children = {"qkv": fused, **module.children}
-    return tower
+    return joined(tower, ("q_proj", "k_proj", "v_proj"), "qkv", "qkv")
 
 
 def projector(j: Joined, c: ModelConfig, width: Dim, hidden: Dim) -> Module:
@@ -58,11 +49,11 @@ def projector(j: Joined, c: ModelConfig, width: Dim, hidden: Dim) -> Module:
     if not 1 / 64 <= ratio <= 1:
         raise c.error("downsample_ratio", ratio, "between 1/64 and 1")
     side = int(1 / ratio)
-    joined = width * (side * side)
+    wide = width * (side * side)
     return Module(
         f"{j.name}MultiModalProjector",
-        layer_norm=LayerNorm(joined),
-        linear_1=Linear(joined, hidden),
+        layer_norm=LayerNorm(wide),
+        linear_1=Linear(wide, hidden),
         act=activation(c.text("projector_hidden_act", default="gelu")),
         linear_2=Linear(hidden, hidden),
         component=Component.PROJECTOR,

@@ -11,97 +11,66 @@ renaming back also turns the text tower's ``layers`` into ``blocks``, puts patch
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import size, two_layer_mlp
-from ..layers.heads import lm_head
-from ..layers.multimodal import projector
-from ..layers.vision import pair, patch_conv
-from ..trees.catalog import auto_model, register
-from ..trees.modules import (
-    Activation,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Parameter,
-    Sequential,
-    Weight,
-)
+from ..layers.blocks import size
+from ..layers.composing import joined, renamed, respelled
+from ..layers.multimodal import decoder, language_model, projector
+from ..layers.vision import pair
+from ..trees.catalog import builder, register
+from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential, each_module
 
 # ---- vision
 
-
+_NAME = "Kimi_K25VisionModel"
+_QKV = ("q_proj", "k_proj", "v_proj")
+#: transformers' names -> those of the release, which counts from 0.
+_HUB = {
+    "norm1": "norm0", "norm2": "norm1", "fc1": "fc0", "fc2": "fc1", "layers": "blocks",
+    "position_embeddings": "weight",
+}  # fmt: skip
 _width = size("hidden_size", "vt_hidden_size", default=1152)
 
 
-def _block(c: ModelConfig, name: str, first: int, **attention: Module) -> Module:
-    """``first`` is the number of the first norm and of the MLP's first layer."""
-    h, inner = _width(c), c.dim("intermediate_size", "vt_intermediate_size", default=4304)
-    numbers, act = (first, first + 1), c.text("hidden_act", default="gelu_pytorch_tanh")
-    mlp = two_layer_mlp(
-        "Kimi_K25VisionMLP", h, inner, act=act, names=(f"fc{numbers[0]}", f"fc{numbers[1]}")
-    )
-    norms = {f"norm{i}": LayerNorm(h, eps=1e-5) for i in numbers}
-    return Module(name, {**norms, "mlp": mlp, **attention})
+def bare_vision(c: ModelConfig) -> Module:
+    """transformers' tower (a trace), q, k and v in one matrix next to what is left of attention.
+    Keys of the release begin with ``vt_`` and ``init_``."""
+    said = {key.removeprefix("vt_").removeprefix("init_"): c.values[key] for key in c.values}
+    tower = builder(_NAME)(ModelConfig({**said, **c.values}, c.path))
+    for block in each_module(joined(tower, _QKV, "wqkv", "qkv")):
+        if "attn" in block.children:
+            block.children["wqkv"] = block.inside("attn").children.pop("wqkv")
+    return respelled(tower, {"layers": "blocks"})
 
 
-def _projected(h: Dim, outputs: int, kind: str) -> Module:
-    """A projection of the attention, which stands next to the norms."""
-    return Linear(h, outputs, component=Component.ATTENTION, kind=kind)
-
-
-def _hub_block(c: ModelConfig) -> Module:
-    h = _width(c)
-    qkv, output = _projected(h, h * 3, "qkv"), _projected(h, h, "output")
-    return _block(c, "MoonViTEncoderLayer", 0, wqkv=qkv, wo=output)
-
-
-def _bare_block(c: ModelConfig) -> Module:
-    h = _width(c)
-    output = Module("Kimi_K25VisionAttention", proj=_projected(h, h, "output"))
-    return _block(c, "Kimi_K25VisionEncoderLayer", 1, attn=output, wqkv=_projected(h, h * 3, "qkv"))
-
-
-def _patch_embed(**children: Module | Parameter) -> Module:
-    return Module("Kimi_K25VisionPatchEmbed", children, component=Component.EMBEDDING)
-
-
-def _embedded(c: ModelConfig, grid: str) -> Module:
-    """Patches, and a vector for each place of a grid."""
-    sides = [c.dim(f"pos_emb_{x}", f"init_pos_emb_{x}", default=64) for x in ("height", "width")]
-    table = Weight(*sides, _width(c), kind="position")
-    return _patch_embed(
-        proj=patch_conv(3, _width(c), pair(c, "patch_size", default=14)),
-        pos_emb=Module(
-            "Kimi_K25VisionPositionEmbeddings", {grid: table}, component=Component.EMBEDDING
-        ),
-    )
-
-
-def _stack(c: ModelConfig, block: Module) -> dict[str, Module | Parameter | None]:
-    count = c.count("num_hidden_layers", "vt_num_hidden_layers", default=27)
-    return {"blocks": Layers.of(count, block), "final_layernorm": LayerNorm(_width(c), eps=1e-5)}
+def _released(c: ModelConfig) -> tuple[Module, dict[str, Module]]:
+    """The same under the release's names: its patches and positions, and its encoder's parts."""
+    tower = renamed(bare_vision(c), "Kimi_K25VisionEncoderLayer", "MoonViTEncoderLayer")
+    for block in each_module(tower):
+        if "attn" in block.children:
+            output = block.inside("attn", "proj")
+            output.component = Component.ATTENTION
+            del block.children["attn"]
+            block.children["wo"] = output
+    respelled(tower, _HUB)
+    return tower.inside("patch_embed"), {
+        name: tower.inside(name) for name in ("blocks", "final_layernorm")
+    }
 
 
 def hub_vision(c: ModelConfig) -> Module:
-    return Module(
-        "MoonViT3dPretrainedModel",
-        patch_embed=_embedded(c, "weight"),
-        encoder=Module("MoonViT3dEncoder", _stack(c, _hub_block(c))),
-        part="vision",
-    )
+    embedded, stack = _released(c)
+    encoder = Module("MoonViT3dEncoder", dict(stack))
+    parts = {"patch_embed": embedded, "encoder": encoder}
+    return Module("MoonViT3dPretrainedModel", dict(parts), part="vision")
 
 
 def _fresh_vision(c: ModelConfig) -> Module:
-    embedded = _embedded(c, "weight").children
-    patches, grid = (_patch_embed(**{k: embedded[k]}) for k in ("proj", "pos_emb"))
-    stack = _stack(c, _hub_block(c))
-    encoder = Module("Kimi_K25VisionModel", {"patch_embed": patches, **stack})
-    return Module("Kimi_K25VisionModel", encoder=encoder, patch_embed=grid, part="vision")
-
-
-def _bare_vision(c: ModelConfig) -> Module:
-    parts = {"patch_embed": _embedded(c, "position_embeddings"), **_stack(c, _bare_block(c))}
-    return Module("Kimi_K25VisionModel", parts, part="vision")
+    embedded, stack = _released(c)
+    patches, grid = (
+        Module(embedded.class_name, {at: embedded[at]}, component=Component.EMBEDDING)
+        for at in ("proj", "pos_emb")
+    )
+    encoder = Module(_NAME, {"patch_embed": patches, **stack})
+    return Module(_NAME, encoder=encoder, patch_embed=grid, part="vision")
 
 
 # ---- projector and text
@@ -125,33 +94,24 @@ def _projector(**children: Module) -> Module:
     return projector("Kimi_K25MultimodalProjection", **children)
 
 
-def _text(c: ModelConfig, layers: str) -> Module:
-    """The text tower, its list of layers under the given name."""
-    tower = auto_model(c.section("text_config"), default_type="deepseek_v3")
-    children = {layers if k == "layers" else k: child for k, child in tower.children.items()}
-    return Module(tower.class_name, children)
-
-
-def _language(c: ModelConfig, tower: Module, decides: ModelConfig, *, tied: bool) -> Module:
-    text = c.section("text_config")
-    head = lm_head(
-        decides,
-        text.dim("hidden_size", default=7168),
-        text.dim("vocab_size", default=129280),
-        tied_to="language_model.model.embed_tokens.weight",
-        tied_default=tied,
-    )
-    return Module("DeepseekV3ForCausalLM", model=tower, lm_head=head)
+def _language(c: ModelConfig, *, blocks: bool, tied: bool) -> Module:
+    """The text model with its head; ``blocks`` is a name that its list of layers may have."""
+    text = decoder(c, "deepseek_v3")
+    if blocks:
+        parts = text.base.children
+        text.base.children = {_HUB.get(name, name): part for name, part in parts.items()}
+    return language_model(text, head=True, tied=tied)
 
 
 def hub_generation(c: ModelConfig) -> Module:
     """The repo's own class: its text tower decides about tying."""
     norm, first, second = _projection(c)
+    tied = c.section("text_config").tied(default=False)
     return Module(
         "KimiK25ForConditionalGeneration",
         vision_tower=hub_vision(c.section("vision_config")),
         mm_projector=_projector(pre_norm=norm, proj=Sequential(first, Activation("GELU"), second)),
-        language_model=_language(c, _text(c, "layers"), c.section("text_config"), tied=False),
+        language_model=_language(c, blocks=False, tied=tied),
     )
 
 
@@ -163,7 +123,7 @@ def fresh_generation(c: ModelConfig) -> Module:
         vision_tower=_fresh_vision(c.section("vision_config")),
         mm_projector=_projector(proj=Sequential(first, Activation("GELU"), second)),
         model=Module("Kimi_K25Model", mm_projector=_projector(pre_norm=norm)),
-        language_model=_language(c, _text(c, "blocks"), c, tied=True),
+        language_model=_language(c, blocks=True, tied=c.tied()),
     )
 
 
@@ -171,8 +131,8 @@ def model(c: ModelConfig) -> Module:
     norm, first, second = _projection(c)
     return Module(
         "Kimi_K25Model",
-        vision_tower=_bare_vision(c.section("vision_config")),
-        language_model=_text(c, "blocks"),
+        vision_tower=bare_vision(c.section("vision_config")),
+        language_model=_language(c, blocks=True, tied=False)["model"],
         mm_projector=_projector(pre_norm=norm, in_proj=first, out_proj=second),
     )
 

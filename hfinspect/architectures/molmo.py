@@ -11,15 +11,18 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
-from ..layers.blocks import size, two_layer_mlp
+from ..layers.blocks import size
+from ..layers.composing import renamed
 from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Layers, Linear, Module, RMSNorm, Weight
+from .molmo2 import adapter, vision_model
 
-#: VisionBackboneConfig of the model's code; two of the tower's layers are read.
+#: VisionBackboneConfig of the model's code, in the words of Molmo 2's tower.
 VISION = ModelConfig(
-    {"width": 1024, "inner": 4096, "layers": 23, "positions": 577, "patch": 14, "read": 2,
-     "additional_vocab_size": 128}
+    {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 23, "patch_size": 14,
+     "num_attention_heads": 16, "num_key_value_heads": 16, "head_dim": 64,
+     "num_position_embeddings": 577, "additional_vocab_size": 128}
 )  # fmt: skip
 
 
@@ -56,50 +59,21 @@ def block(c: ModelConfig) -> Module:
     )  # fmt: skip
 
 
-def _attention(wide: Dim, width: Dim) -> Module:
-    return Module(
-        "MultiHeadDotProductAttention",
-        wq=Linear(wide, width, kind="query"),
-        wk=Linear(wide, width, kind="key"),
-        wv=Linear(wide, width, kind="value"),
-        wo=Linear(width, width, kind="output"),
-        component=Component.ATTENTION,
-    )
-
-
-def _tower_block(width: Dim, inner: Dim) -> Module:
-    return Module(
-        "ResidualAttentionBlock",
-        attention=_attention(width, width),
-        feed_forward=two_layer_mlp("ViTMLP", width, inner, act="quick_gelu", names=("w1", "w2")),
-        attention_norm=LayerNorm(width),
-        ffn_norm=LayerNorm(width),
-    )
-
-
 def vision_backbone(c: ModelConfig) -> Module:
-    width, patch, read = VISION.dim("width"), VISION.dim("patch"), VISION.dim("read")
-    inner, both = VISION.dim("inner"), c.dim("intermediate_size", default=22016)
-    positions = VISION.dim("positions")
-    pooling = _attention(read * width, width)
+    """Molmo 2's tower with a class token and a norm before its layers, and what pools two of them
+    like it."""
+    width, both = VISION.dim("hidden_size"), c.dim("intermediate_size", default=22016)
+    tower = renamed(vision_model(VISION), "Molmo2VisionModel", "VisionTransformer")
+    del tower.inside("patch_embedding").children["bias"]
+    tower.children |= {
+        "class_embedding": Weight(width, component=Component.EMBEDDING, kind="class_token"),
+        "pre_ln": LayerNorm(width),
+    }
+    pooling = adapter(VISION).inside("image_pooling_2d")
     pooling.part = "projector"
     return Module(
         "MolmoVisionBackbone",
-        image_vit=Module(
-            "VisionTransformer",
-            class_embedding=Weight(width, component=Component.EMBEDDING, kind="class_token"),
-            positional_embedding=Weight(
-                positions, width, component=Component.EMBEDDING, kind="position"
-            ),
-            patch_embedding=Linear(
-                patch * patch * 3, width, bias=False, component=Component.EMBEDDING, kind="patch"
-            ),
-            pre_ln=LayerNorm(width),
-            transformer=Module(
-                "BlockCollection",
-                resblocks=Layers.of(VISION.count("layers"), _tower_block(width, inner)),
-            ),
-        ),
+        image_vit=tower,
         image_pooling_2d=pooling,
         image_projector=Module(
             "MLP",
@@ -109,7 +83,7 @@ def vision_backbone(c: ModelConfig) -> Module:
             component=Component.PROJECTOR,
             part="projector",
         ),
-        pad_embed=Weight(2, read * width, component=Component.EMBEDDING),
+        pad_embed=Weight(2, 2 * width, component=Component.EMBEDDING),
         part="vision",
     )
 

@@ -11,141 +11,106 @@ recording of this family.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, grouped_heads, size, two_layer_mlp
-from ..layers.composing import respelled
+from ..layers.composing import joined, respelled
+from ..layers.decoders import Decoder, fused_mlp, grouped
 from ..layers.heads import to_words
-from ..layers.vision import pair, patch_count
-from ..trees.catalog import register_pair, register_part
-from ..trees.modules import LayerNorm, Layers, Linear, Module, RMSNorm, Weight
+from ..trees.catalog import builder, register_pair, register_part
+from ..trees.modules import Module, RMSNorm, Weight
 
 _NAME = "Molmo2"
+#: transformers' names -> those in files: of the tower and what follows it, of the decoder's layers.
+_VISION = {
+    "self_attn": "attention", "q_proj": "wq", "k_proj": "wk", "v_proj": "wv", "o_proj": "wo",
+    "mlp": "feed_forward", "fc1": "w1", "fc2": "w2", "layer_norm1": "attention_norm",
+    "layer_norm2": "ffn_norm", "gate_proj": "w1", "down_proj": "w2", "up_proj": "w3",
+}  # fmt: skip
+_LAYER = {
+    "o_proj": "attn_out", "gate_up_proj": "ff_proj", "down_proj": "ff_out", "activation_fn": "act",
+    "input_layernorm": "attn_norm", "post_attention_layernorm": "ff_norm", "embed_tokens": "wte",
+}  # fmt: skip
+#: Keys of released configs -> those of the tower.
+_KEYS = {
+    "image_patch_size": "patch_size", "image_default_input_size": "image_size",
+    "image_num_pos": "num_position_embeddings",
+}  # fmt: skip
 
 # ---- text
 
 
-def _norm(c: ModelConfig, size: Dim) -> Module:
+def _norm(d: Decoder, c: ModelConfig, size: int) -> Module:
     eps = c.number("rms_norm_eps", "layer_norm_eps", default=1e-6)
-    return RMSNorm(size, eps=eps, class_name=f"{_NAME}RMSNorm")
+    return RMSNorm(size, eps=eps, class_name=f"{d.name}RMSNorm")
 
 
-_hidden = size("hidden_size", default=4096)
-
-
-def layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=12288)
-    heads = grouped_heads(c, h, heads=32, kv=8, head_dim=128)
-    width, kv = heads.query * heads.dim, heads.kv * heads.dim
+def _attention(d: Decoder, c: ModelConfig) -> Module:
     form = c.text("qk_norm_type", default="qwen3")
     if form not in ("qwen3", "olmo"):
         raise c.error("qk_norm_type", form, "qwen3 or olmo")
-    each = form == "qwen3"
     bias = c.flag("attention_bias", "qkv_bias", default=False)
-    return Module(
-        f"{_NAME}DecoderLayer",
-        self_attn=Module(
-            f"{_NAME}Attention",
-            att_proj=Linear(h, width + 2 * kv, bias=bias, kind="qkv"),
-            attn_out=Linear(width, h, bias=False, kind="output"),
-            q_norm=_norm(c, heads.dim if each else width),
-            k_norm=_norm(c, heads.dim if each else kv),
-            component=Component.ATTENTION,
-        ),
-        mlp=Module(
-            f"{_NAME}MLP",
-            ff_proj=Linear(h, inner * 2, bias=False, kind="gate_up"),
-            ff_out=Linear(inner, h, bias=False, kind="down"),
-            act=activation(c.text("hidden_act", default="silu")),
-            component=Component.MLP,
-        ),
-        attn_norm=_norm(c, h),
-        ff_norm=_norm(c, h),
-    )
+    formed = d.like(d.name, whole_norm=form == "olmo", attention_bias=bias)
+    return joined(grouped(formed, c), ("q_proj", "k_proj", "v_proj"), "att_proj", "qkv")
 
 
-def text_model(c: ModelConfig) -> Module:
-    h = _hidden(c)
+TEXT = Decoder(
+    _NAME, vocab_size=151936, intermediate_size=12288, num_hidden_layers=36, num_key_value_heads=8,
+    head_dim=128, out_bias=False, qk_norm=True, norm=_norm, attention=_attention, mlp=fused_mlp,
+    rotary=False,
+)  # fmt: skip
+
+
+def _text(c: ModelConfig, first: Dim, second: Dim) -> Module:
+    """The decoder with a table in two parts."""
+    base = respelled(TEXT.named(f"{_NAME}TextModel", c), _LAYER)
+    rows = {"embedding": first, "new_embedding": second}
+    tables = {name: Weight(n, TEXT.width(c), kind="token") for name, n in rows.items() if n}
+    base.children["wte"] = Module(f"{_NAME}Embedding", tables, component=Component.EMBEDDING)
+    return base
+
+
+def _rows(c: ModelConfig) -> tuple[Dim, Dim]:
     more = c.dim("additional_vocab_size", default=128, minimum=0)
-    tables = {"embedding": Weight(c.dim("vocab_size", default=151936), h, kind="token")}
-    if more:
-        tables["new_embedding"] = Weight(more, h, kind="token")
-    return Module(
-        f"{_NAME}TextModel",
-        wte=Module(f"{_NAME}Embedding", tables, component=Component.EMBEDDING),
-        blocks=Layers.of(c.count("num_hidden_layers", default=36), layer(c)),
-        ln_f=_norm(c, h),
-    )
+    return TEXT.size(c, "vocab_size"), more
 
 
 def text_alone(c: ModelConfig) -> Module:
     """A save of it alone has two halves of the table, whatever was added to the vocabulary."""
-    base = respelled(text_model(c), {"blocks": "layers", "ln_f": "norm"})
-    more = c.dim("additional_vocab_size", default=128, minimum=0)
-    rows, h = c.dim("vocab_size", default=151936) + more, _hidden(c)
-    table = base.inside("wte")
-    table.children = {
-        "embedding": Weight((rows + 1) // 2, h, kind="token"),
-        "new_embedding": Weight(rows // 2, h, kind="token"),
-    }
-    return base
+    rows = sum(_rows(c), Dim(0))
+    return _text(c, (rows + 1) // 2, rows // 2)
 
 
 # ---- vision
 
 
-def _attention(c: ModelConfig, inputs: Dim) -> Module:
-    h = c.dim("hidden_size", default=1152)
-    heads = grouped_heads(c, h, heads=16, kv=16, head_dim=72)
-    width, kv = heads.query * heads.dim, heads.kv * heads.dim
-    bias = c.flag("attention_bias", default=True)
-    return Module(
-        f"{_NAME}VisionAttention",
-        wq=Linear(inputs, width, bias=bias, kind="query"),
-        wk=Linear(inputs, kv, bias=bias, kind="key"),
-        wv=Linear(inputs, kv, bias=bias, kind="value"),
-        wo=Linear(width, h, bias=bias, kind="output"),
-        component=Component.ATTENTION,
-    )
+def vision_model(c: ModelConfig) -> Module:
+    """The tower (a trace) as files have it."""
+    released = {ours: c.values[theirs] for theirs, ours in _KEYS.items() if c.has(theirs)}
+    own = {key: value for key, value in c.values.items() if key not in _KEYS}
+    tower = builder(f"{_NAME}VisionModel")(ModelConfig({**released, **own}, c.path))
+    layers = respelled(tower, _VISION).inside("layers")
+    grid = tower["positional_embedding"]
+    del tower.children["layers"]
+    tower.children |= {
+        "positional_embedding": Weight(*grid.shape, component=Component.EMBEDDING, kind="position"),
+        "transformer": Module("Transformer", resblocks=layers),
+    }
+    return tower
 
 
-def _vision_layer(c: ModelConfig) -> Module:
-    h, inner = c.dim("hidden_size", default=1152), c.dim("intermediate_size", default=4304)
-    eps = c.number("layer_norm_eps", default=1e-6)
-    return Module(
-        f"{_NAME}VisionEncoderLayer",
-        attention=_attention(c, h),
-        feed_forward=two_layer_mlp(f"{_NAME}VisionMLP", h, inner, names=("w1", "w2")),
-        attention_norm=LayerNorm(h, eps=eps),
-        ffn_norm=LayerNorm(h, eps=eps),
-    )
-
-
-def vision_model(c: ModelConfig, layers: Dim) -> Module:
-    h, side = (
-        c.dim("hidden_size", default=1152),
-        c.dim("patch_size", "image_patch_size", default=14),
-    )
-    image = pair(c, "image_size", "image_default_input_size", default=378)
-    count = c.dim(
-        "num_position_embeddings", "image_num_pos", default=patch_count(image, (side, side))
-    )
-    pixels = c.dim("num_channels", default=3) * side * side
-    return Module(
-        f"{_NAME}VisionModel",
-        positional_embedding=Weight(count, h, component=Component.EMBEDDING, kind="position"),
-        patch_embedding=Linear(pixels, h, component=Component.EMBEDDING, kind="patch"),
-        transformer=Module("Transformer", resblocks=Layers.of(layers, _vision_layer(c))),
-        part="vision",
-    )
+def adapter(c: ModelConfig) -> Module:
+    """What pools and projects (a trace) as files have it."""
+    both = builder(f"{_NAME}Adapter")(c)
+    both.inside("image_projector").part = "projector"
+    return respelled(both, _VISION)
 
 
 def _tower(c: ModelConfig, read: tuple[int, ...]) -> Module:
     """Of a released config (``vit_config``), the layers up to the deepest that is read."""
-    released = not c.has("vision_config") and c.has("vit_config")
-    vision = c.section("vit_config" if released else "vision_config")
-    layers = vision.count("num_hidden_layers", default=25, minimum=1)
-    if released:
-        layers = Dim(max(index % int(layers) for index in read) + 1, "vit_layers")
-    return vision_model(vision, layers)
+    if c.has("vision_config") or not c.has("vit_config"):
+        return vision_model(c.section("vision_config"))
+    vision = c.section("vit_config")
+    count = int(vision.count("num_hidden_layers", default=25, minimum=1))
+    deepest = max(index % count for index in read) + 1
+    return vision_model(ModelConfig({**vision.values, "num_hidden_layers": deepest}, vision.path))
 
 
 def _read(c: ModelConfig) -> tuple[int, ...]:
@@ -160,43 +125,21 @@ def _read(c: ModelConfig) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _backbone(c: ModelConfig) -> Module:
-    adapter = c.section("adapter_config")
-    h, inner = (
-        adapter.dim("hidden_size", default=1152),
-        adapter.dim("intermediate_size", default=18944),
-    )
-    read = _read(adapter)
-    joined = h * Dim(len(read), "vit_layers", definition="number of vit_layers")
-    bias = adapter.flag("mlp_bias", default=False)
-    projector = Module(
-        f"{_NAME}ImageProjectorMLP",
-        w1=Linear(h, inner, bias=bias),
-        w2=Linear(inner, adapter.dim("text_hidden_size", default=3584), bias=False),
-        w3=Linear(h, inner, bias=bias),
-        component=Component.PROJECTOR,
-        part="projector",
-    )
-    return Module(
-        f"{_NAME}VisionBackbone",
-        image_vit=_tower(c, read),
-        image_pooling_2d=_attention(adapter, joined),
-        image_projector=projector,
-        part="vision",
-    )
-
-
 def model(c: ModelConfig) -> Module:
+    text, joins = c.section("text_config"), c.section("adapter_config")
+    read = _read(joins)
+    layers = ModelConfig({**joins.values, "vision_feature_layer": list(read)}, joins.path)
+    tower = {"image_vit": _tower(c, read), **adapter(layers).children}
     return Module(
         f"{_NAME}Model",
-        transformer=text_model(c.section("text_config")),
-        vision_backbone=_backbone(c),
+        transformer=respelled(_text(text, *_rows(text)), {"layers": "blocks", "norm": "ln_f"}),
+        vision_backbone=Module(f"{_NAME}VisionBackbone", tower, part="vision"),
     )
 
 
 def generation(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    head = to_words(_hidden(text), text.dim("vocab_size", default=151936))  # fmt: skip
+    head = to_words(TEXT.width(text), TEXT.size(text, "vocab_size"))
     return Module(f"{_NAME}ForConditionalGeneration", model=model(c), lm_head=head)
 
 

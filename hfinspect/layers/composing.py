@@ -6,12 +6,13 @@ a family that differs from another in nothing but the name renames it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..core.config import ModelConfig
 from ..trees.catalog import Builder
-from ..trees.modules import Layers, Module, Parameter, each_module
+from ..trees.modules import Layers, Linear, Module, Parameter, each_module
 
 #: A part of a class: what stands on one line of its ``__init__``.
 Part = Callable[[ModelConfig], "Module | Parameter | None"]
@@ -102,4 +103,20 @@ def respelled(root: Module, names: Mapping[str, str]) -> Module:
     alone has those of its attributes."""
     for module in each_module(root):
         module.children = {names.get(name, name): child for name, child in module.children.items()}
+    return root
+
+
+def joined(root: Module, names: Sequence[str], name: str, kind: str) -> Module:
+    """``root`` whose linears ``names`` of one input are one matrix ``name``, first in its module,
+    at every depth, in place."""
+    for module in each_module(root):
+        apart = [module.children.pop(each, None) for each in names]
+        if isinstance(apart[0], Module):
+            weights = [part["weight"] for part in apart if isinstance(part, Module)]
+            shapes = [weight.shape for weight in weights if isinstance(weight, Parameter)]
+            rows = Counter(size for size, _ in shapes)
+            outputs = sum(n * size if n > 1 else size for size, n in rows.items())
+            both = Linear(shapes[0][1], outputs, "bias" in apart[0].children, kind=kind)
+            both.component = apart[0].component or module.component
+            module.children = {name: both, **module.children}
     return root
