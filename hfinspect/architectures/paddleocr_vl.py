@@ -7,8 +7,8 @@ decoder. File names are those of the first release: the decoder is ``model``, th
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.multimodal import projector
-from ..trees.catalog import builder, register
+from ..layers.multimodal import projector, register_flat
+from ..trees.catalog import builder
 from ..trees.modules import Activation, LayerNorm, Linear, Module
 from .ernie4_5 import ERNIE
 
@@ -16,7 +16,8 @@ _NAME = "PaddleOCR"
 _TEXT = ERNIE.like(_NAME)
 
 
-def _projector(c: ModelConfig, hidden: Dim) -> Module:
+def _projector(config: ModelConfig, hidden: Dim) -> Module:
+    c = config.section("vision_config")
     width, side = c.dim("hidden_size", default=1152), c.dim("spatial_merge_size", default=2)
     joined = width * side * side
     return projector(
@@ -28,46 +29,11 @@ def _projector(c: ModelConfig, hidden: Dim) -> Module:
     )
 
 
-def _text(c: ModelConfig) -> ModelConfig:
-    """The first release has the decoder's keys at the top."""
-    return c.section("text_config") if c.has("text_config") else c
+def _tower(c: ModelConfig, _: Dim) -> Module:
+    return builder(f"{_NAME}VisionModel")(c.section("vision_config"))
 
 
-def _towers(c: ModelConfig, leading: str) -> dict[str, Module]:
-    vision = c.section("vision_config")
-    return {
-        "visual": builder(f"{_NAME}VisionModel")(vision),
-        leading: _projector(vision, _TEXT.width(_text(c))),
-    }
-
-
-def generation(c: ModelConfig) -> Module:
-    text = _text(c)
-    to = "model.embed_tokens.weight" if c.tied() or text.tied() else None
-    return Module(
-        f"{_NAME}VLForConditionalGeneration",
-        {
-            **_towers(c, "mlp_AR"),
-            "model": _TEXT.named(f"{_NAME}VLModel", text),  # what stands there in memory
-            "lm_head": _TEXT.words(text, to),
-        },
-    )
-
-
-def base(c: ModelConfig) -> Module:
-    """A save of it alone has the names of transformers' own attributes."""
-    decoder = _TEXT.named(f"{_NAME}TextModel", _text(c))
-    return Module(f"{_NAME}VLModel", {**_towers(c, "projector"), "language_model": decoder})
-
-
-register(
-    "paddleocr_vl",
-    {f"{_NAME}VLForConditionalGeneration": generation, f"{_NAME}VLModel": base},
-    base=f"{_NAME}VLForConditionalGeneration",
-    aliases={
-        "model.language_model.": "model.",
-        "model.visual.": "visual.",
-        "model.projector.": "mlp_AR.",
-    },
-    category="multimodal",
-)
+register_flat(
+    "paddleocr_vl", f"{_NAME}VL", _TEXT, {"visual": _tower, "projector": _projector}, tied=True,
+    files={"projector": "mlp_AR"},
+)  # fmt: skip

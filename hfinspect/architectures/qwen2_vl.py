@@ -7,21 +7,17 @@ configs of that time have the text model's keys at the top.
 """
 
 from ..core.config import ModelConfig
+from ..core.dims import Dim
 from ..layers.blocks import Heads, gated_mlp, grouped_attention
 from ..layers.decoders import Decoder
+from ..layers.multimodal import register_flat, text_section
 from ..layers.windows import switched_windows
-from ..trees.catalog import builder, register, register_part
+from ..trees.catalog import builder, register_part
 from ..trees.modules import Module
 from .llama import LLAMA
 
 #: Prefixes of files written with the names in memory.
 ALIASES = {"model.visual.": "visual.", "model.language_model.": "model."}
-
-
-def text_section(c: ModelConfig) -> ModelConfig:
-    """The decoder's keys: a section, or at the top in older configs."""
-    return c.section("text_config") if c.has("text_config") else c
-
 
 # ---- text
 
@@ -51,31 +47,13 @@ def register_qwen2_vl(model_type: str, name: str, tower: str) -> None:
     """The family whose classes begin with ``name``; ``tower`` is the class of its tower."""
     text = TEXT.like(name)
 
-    def visual(c: ModelConfig) -> Module:
+    def visual(c: ModelConfig, _: Dim) -> Module:
         return builder(tower)(c.section("vision_config"))
-
-    def generation(c: ModelConfig) -> Module:
-        decoder, said = text_section(c), c.tied(default=False)
-        tied = said or decoder.tied(default=False)
-        return Module(
-            f"{name}ForConditionalGeneration",
-            visual=visual(c),
-            model=text.named(f"{name}Model", decoder),
-            lm_head=text.words(decoder, "model.embed_tokens.weight" if tied else None),
-        )
 
     def only_text(c: ModelConfig) -> Module:
         return text.named(f"{name}TextModel", text_section(c))
 
-    def base(c: ModelConfig) -> Module:
-        return Module(f"{name}Model", visual=visual(c), language_model=only_text(c))
-
-    register(
-        model_type,
-        {f"{name}ForConditionalGeneration": generation, f"{name}Model": base},
-        aliases=ALIASES,
-        category="multimodal",
-    )
+    register_flat(model_type, name, text, {"visual": visual}, tied=False)
     register_part(f"{model_type}_text", f"{name}TextModel", only_text, "text decoder")
 
 

@@ -13,6 +13,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation, fused_attention
 from ..layers.decoders import Decoder
 from ..layers.heads import causal_lm, classifier, sequence_classification, token_classification
+from ..layers.multimodal import text_section
 from ..trees.catalog import Builder, register, register_part
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module
 from .llama import LLAMA
@@ -39,7 +40,7 @@ def text_model(d: Decoder, c: ModelConfig) -> Module:
 
 def predictor(d: Decoder, c: ModelConfig) -> Module | None:
     """The Hub's multi-token-prediction block, see qwen3_next.py."""
-    c = _text(c)
+    c = text_section(c)
     count = int(c.count("mtp_num_hidden_layers", default=0))
     if not count:
         return None
@@ -47,10 +48,6 @@ def predictor(d: Decoder, c: ModelConfig) -> Module | None:
     if c.flag("mtp_use_dedicated_embeddings", default=False):
         found.children["embed_tokens"] = Embedding(d.size(c, "vocab_size"), d.width(c))
     return found
-
-
-def _text(c: ModelConfig) -> ModelConfig:
-    return c.section("text_config") if c.has("text_config") else c
 
 
 # ---- vision
@@ -136,7 +133,9 @@ def text_classes(d: Decoder) -> dict[str, Builder]:
     base = partial(text_model, d)
     causal = causal_lm(f"{d.name}ForCausalLM", base)
     return {
-        f"{d.name}ForCausalLM": with_predictor(lambda c: causal(_text(c)), partial(predictor, d)),
+        f"{d.name}ForCausalLM": with_predictor(
+            lambda c: causal(text_section(c)), partial(predictor, d)
+        ),
         f"{d.name}TextModel": base,
     }
 

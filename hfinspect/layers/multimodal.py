@@ -20,6 +20,8 @@ from ..core.records import dataclass
 from ..trees.catalog import Builder, Family, auto_class, auto_model, register, register_pair
 from ..trees.modules import Activation, Linear, Module, Parameter, Sequential, without_part
 from .blocks import activation
+from .composing import respelled
+from .decoders import Decoder as TextDecoder
 from .heads import causal_lm
 
 #: Prefixes of files that spell the LLaVA kind as it is in memory, and towers as they once were.
@@ -55,6 +57,11 @@ def tied_section(c: ModelConfig, key: str = "text_config") -> ModelConfig:
     own = c.section(key)
     ties = {"tie_word_embeddings": c.tied() or own.tied()}
     return ModelConfig({**own.given, **ties}, own.path, own.kind)
+
+
+def text_section(c: ModelConfig) -> ModelConfig:
+    """The text model's keys: a section, or at the top in older configs."""
+    return c.section("text_config") if c.has("text_config") else c
 
 
 def tower(
@@ -325,6 +332,46 @@ def register_worded(
 def worded(name: str, model: Builder, *, tied: bool, text: str = "language_model") -> Builder:
     """A class of a composite that has a head over the words of its decoder."""
     return causal_lm(name, model, embedding=f"{text}.embed_tokens", tied_default=tied)
+
+
+def register_flat(
+    model_type: str,
+    name: str,
+    text: TextDecoder,
+    towers: Mapping[str, Callable[[ModelConfig, Dim], Module]],
+    *,
+    tied: bool,
+    files: Mapping[str, str] | None = None,
+) -> Family:
+    """Add a composite whose files keep the first release's names: the decoder under ``model`` and
+    the ``towers`` next to it, which get the config and the decoder's width; ``files`` has other
+    names of parts. A save of ``{name}Model`` alone has the names of its attributes."""
+    spelled = files or {}
+
+    def seen(c: ModelConfig) -> dict[str, Module]:
+        width = text.width(text_section(c))
+        return {at: build(c, width) for at, build in towers.items()}
+
+    def whole(c: ModelConfig) -> Module:
+        section = text_section(c)
+        ties = c.tied(default=tied) or section.tied(default=tied)
+        found = respelled(Module(f"{name}ForConditionalGeneration", dict(seen(c))), spelled)
+        found.children["model"] = text.named(f"{name}Model", section)  # what it is in memory
+        found.children["lm_head"] = text.words(
+            section, "model.embed_tokens.weight" if ties else None
+        )
+        return found
+
+    def model(c: ModelConfig) -> Module:
+        words = text.named(f"{text.name}TextModel", text_section(c))
+        return Module(f"{name}Model", {**seen(c), "language_model": words})
+
+    classes = {f"{name}ForConditionalGeneration": whole, f"{name}Model": model}
+    aliases = {f"model.{at}.": f"{spelled.get(at, at)}." for at in towers}
+    return register(
+        model_type, classes, base=next(iter(classes)) if files else "",
+        aliases={"model.language_model.": "model.", **aliases}, category="multimodal",
+    )  # fmt: skip
 
 
 def register_headed(
