@@ -20,7 +20,6 @@ from ..trees.modules import (
     Linear,
     Module,
     ModuleList,
-    Parameter,
 )
 from . import florence2_released
 
@@ -142,10 +141,7 @@ def generation(c: ModelConfig) -> Module:
     if florence2_released.is_released(c):
         return florence2_released.conditional_generation(c)
     model = base(c)
-    shared = model.inside("language_model", "shared")
-    table = shared["weight"]
-    assert isinstance(table, Parameter)
-    vocab, hidden = table.shape
+    vocab, hidden = model.inside("language_model", "shared").tensor().shape
     head = to_words(hidden, vocab, "model.language_model.shared.weight" if c.tied() else None)
     return Module(f"{_NAME}ForConditionalGeneration", model=model, lm_head=head)
 

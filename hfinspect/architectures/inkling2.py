@@ -24,8 +24,7 @@ def tower_in_memory(c: ModelConfig) -> Module:
     said = {key: c.raw(key, other) for key, other in _KEYS.items() if c.has(key, other)}
     tower = builder(f"{_NAME}VisionModel")(ModelConfig({**c.values, **said}, c.path))
     table = tower.inside("embeddings").children
-    grid = tower.inside("embeddings", "position_embedding")["weight"]
-    assert isinstance(grid, Parameter)
+    grid = tower.inside("embeddings", "position_embedding").tensor()
     table["position_embedding"] = Weight(*grid.shape, kind="position")
     del table["position_ids"]
     for block in each_module(respelled(tower, _SPELLED)):

@@ -164,9 +164,7 @@ def audio_model(c: ModelConfig, text: Dim) -> Module:
 
 
 def _weight(module: Module | Parameter) -> Parameter:
-    found = module if isinstance(module, Parameter) else module["weight"]
-    assert isinstance(found, Parameter)
-    return found
+    return module if isinstance(module, Parameter) else module.tensor()
 
 
 def _with_up(gate: Module | Parameter) -> Module | Parameter:

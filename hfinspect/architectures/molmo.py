@@ -69,7 +69,7 @@ def vision_backbone(c: ModelConfig) -> Module:
         "class_embedding": Weight(width, component=Component.EMBEDDING, kind="class_token"),
         "pre_ln": LayerNorm(width),
     }
-    pooling = adapter(VISION).inside("image_pooling_2d")
+    pooling = adapter(VISION, 2).inside("image_pooling_2d")
     pooling.part = "projector"
     return Module(
         "MolmoVisionBackbone",

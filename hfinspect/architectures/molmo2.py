@@ -14,8 +14,9 @@ from ..core.dims import Dim
 from ..layers.composing import joined, respelled
 from ..layers.decoders import Decoder, fused_mlp, grouped
 from ..layers.heads import to_words
+from ..layers.vision import pair, patch_count
 from ..trees.catalog import builder, register_pair, register_part
-from ..trees.modules import Module, RMSNorm, Weight
+from ..trees.modules import Linear, Module, RMSNorm, Weight
 
 _NAME = "Molmo2"
 #: transformers' names -> those in files: of the tower and what follows it, of the decoder's layers.
@@ -84,10 +85,14 @@ def text_alone(c: ModelConfig) -> Module:
 def vision_model(c: ModelConfig) -> Module:
     """The tower (a trace) as files have it."""
     released = {ours: c.values[theirs] for theirs, ours in _KEYS.items() if c.has(theirs)}
-    own = {key: value for key, value in c.values.items() if key not in _KEYS}
-    tower = builder(f"{_NAME}VisionModel")(ModelConfig({**released, **own}, c.path))
+    given = {**released, **{key: c.values[key] for key in c.values if key not in _KEYS}}
+    if given.pop("image_size", None) is not None:  # all that it says is how many places there are
+        image = pair(c, "image_size", "image_default_input_size", default=378)
+        side = c.dim("patch_size", "image_patch_size", default=14)
+        given.setdefault("num_position_embeddings", int(patch_count(image, (side, side))))
+    tower = builder(f"{_NAME}VisionModel")(ModelConfig(given, c.path))
     layers = respelled(tower, _VISION).inside("layers")
-    grid = tower["positional_embedding"]
+    grid = tower.tensor("positional_embedding")
     del tower.children["layers"]
     tower.children |= {
         "positional_embedding": Weight(*grid.shape, component=Component.EMBEDDING, kind="position"),
@@ -96,10 +101,20 @@ def vision_model(c: ModelConfig) -> Module:
     return tower
 
 
-def adapter(c: ModelConfig) -> Module:
-    """What pools and projects (a trace) as files have it."""
-    both = builder(f"{_NAME}Adapter")(c)
+def adapter(c: ModelConfig, read: int) -> Module:
+    """What pools the outputs of ``read`` layers side by side, and projects (a trace of two)."""
+    layers = ("vision_feature_layer", "vit_layers")
+    values = {key: value for key, value in c.values.items() if key not in layers}
+    both = builder(f"{_NAME}Adapter")(ModelConfig(values, c.path))
     both.inside("image_projector").part = "projector"
+    seen = c.dim("hidden_size", default=1152) * Dim(
+        read, "vit_layers", definition="number of vit_layers"
+    )
+    pooling = both.inside("image_pooling_2d")
+    for name in ("q_proj", "k_proj", "v_proj"):
+        linear = pooling.inside(name)
+        rows, bias = linear.tensor().shape[0], "bias" in linear.children
+        pooling.children[name] = Linear(seen, rows, bias, kind=linear.kind)
     return respelled(both, _VISION)
 
 
@@ -128,8 +143,7 @@ def _read(c: ModelConfig) -> tuple[int, ...]:
 def model(c: ModelConfig) -> Module:
     text, joins = c.section("text_config"), c.section("adapter_config")
     read = _read(joins)
-    layers = ModelConfig({**joins.values, "vision_feature_layer": list(read)}, joins.path)
-    tower = {"image_vit": _tower(c, read), **adapter(layers).children}
+    tower = {"image_vit": _tower(c, read), **adapter(joins, len(read)).children}
     return Module(
         f"{_NAME}Model",
         transformer=respelled(_text(text, *_rows(text)), {"layers": "blocks", "norm": "ln_f"}),

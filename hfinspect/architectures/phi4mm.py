@@ -18,7 +18,6 @@ from ..trees.modules import (
     LayerNorm,
     Linear,
     Module,
-    Parameter,
     Sequential,
     Weight,
 )
@@ -55,9 +54,7 @@ def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
         linears = block.inside(part).children
         for name, linear in list(linears.items()):
             if isinstance(linear, Module) and linear.kind:
-                weight = linear["weight"]
-                assert isinstance(weight, Parameter)
-                out, inner = map(exact, weight.shape)
+                out, inner = map(exact, linear.tensor().shape)
                 linears[name] = adapted(c, inner, out, linear.kind)
     return block
 

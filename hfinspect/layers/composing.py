@@ -112,8 +112,7 @@ def joined(root: Module, names: Sequence[str], name: str, kind: str) -> Module:
     for module in each_module(root):
         apart = [module.children.pop(each, None) for each in names]
         if isinstance(apart[0], Module):
-            weights = [part["weight"] for part in apart if isinstance(part, Module)]
-            shapes = [weight.shape for weight in weights if isinstance(weight, Parameter)]
+            shapes = [part.tensor().shape for part in apart if isinstance(part, Module)]
             rows = Counter(size for size, _ in shapes)
             outputs = sum(n * size if n > 1 else size for size, n in rows.items())
             both = Linear(shapes[0][1], outputs, "bias" in apart[0].children, kind=kind)

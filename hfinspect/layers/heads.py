@@ -65,9 +65,7 @@ def causal_lm(
 
     def build(c: ModelConfig) -> Module:
         model = base(c)
-        weight = model.inside(*embedding.split("."))["weight"]
-        assert not isinstance(weight, Module)
-        vocab, width = weight.shape
+        vocab, width = model.inside(*embedding.split(".")).tensor().shape
         tied = tied_default is not None and c.tied(default=tied_default)
         projection = to_words(
             width, vocab, f"{prefix}.{embedding}.weight" if tied else None,

@@ -140,9 +140,7 @@ def _dim(size: int) -> Dim:
 def _token_table(base: Module) -> Parameter | None:
     for child in base.children.values():
         if isinstance(child, Module) and child.kind == "token":
-            weight = child["weight"]
-            assert isinstance(weight, Parameter)
-            return weight
+            return child.tensor()
     return None
 
 
@@ -162,8 +160,7 @@ def _any_table(model: Module) -> Parameter | None:
 def _head(causal: Module) -> Parameter | None:
     for child in causal.children.values():
         if isinstance(child, Module) and child.kind == "lm_head":
-            weight = child["weight"]
-            return weight if isinstance(weight, Parameter) else None
+            return child.tensor()
     return None
 
 

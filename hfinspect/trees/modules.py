@@ -123,6 +123,13 @@ class Module:
             at = found
         return at
 
+    def tensor(self, name: str = "weight") -> Parameter:
+        """The tensor of that name in this module. Raises as ``[]`` does."""
+        found = self[name]
+        if isinstance(found, Module):
+            raise without_part(self, name)
+        return found
+
 
 def each_module(root: Module) -> Iterator[Module]:
     """``root`` and every module in it once, in no order; equal layers are one object."""
