@@ -5,13 +5,13 @@ ConvNeXt-like blocks, time blocks and cross-attention; the first block on the wa
 down's output as well.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
 from ..layers.diffusion import attention, per_block, widths
-from ..layers.vision import bounded
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -22,35 +22,34 @@ from ..trees.modules import (
     Linear,
     Module,
     ModuleList,
-    Parameter,
     Sequential,
     Weight,
 )
 
-_RES, _TIME, _ATTENTION = "SDCascadeResBlock", "SDCascadeTimestepBlock", "SDCascadeAttnBlock"
-_ROW = (_RES, _TIME, _ATTENTION)
+_NAME = "SDCascade"
+_ROW = _RES, _TIME, _ATTENTION = [f"{_NAME}{x}Block" for x in ("Res", "Timestep", "Attn")]
 
 
-def _bare_norm(width: int) -> Module:
-    return LayerNorm(width, eps=1e-6, weight=False, class_name="SDCascadeLayerNorm")
+def bare_norm(width: int, name: str = _NAME) -> Module:
+    """A norm over channels, without weights."""
+    return LayerNorm(width, eps=1e-6, weight=False, class_name=f"{name}LayerNorm")
 
 
-def res_block(width: int, skip: int, kernel: int) -> Module:
+def res_block(
+    width: int, skip: int, kernel: int, *, class_name: str = _RES, name: str = _NAME
+) -> Module:
+    """A depthwise convolution and an MLP, which takes ``skip`` further channels: 8·W² + 4·W·S
+    weights; ``name`` begins that of its norm."""
     inner = 4 * width
-    response = Module(
-        "GlobalResponseNorm",
-        gamma=Weight(1, 1, 1, inner),
-        beta=Weight(1, 1, 1, inner),
-        component=Component.NORM,
-    )
+    response = {name: Weight(1, 1, 1, inner) for name in ("gamma", "beta")}
     return Module(
-        _RES,
+        class_name,
         depthwise=Conv(width, width, kernel, groups=width),
-        norm=_bare_norm(width),
+        norm=bare_norm(width, name),
         channelwise=Sequential(
             Linear(width + skip if skip else width, inner, kind="up"),
             Activation("GELU"),
-            response,
+            Module("GlobalResponseNorm", response, component=Component.NORM),
             Dropout(0.1),
             Linear(inner, width, kind="down"),
             component=Component.CONV,
@@ -58,97 +57,122 @@ def res_block(width: int, skip: int, kernel: int) -> Module:
     )
 
 
-def time_block(c: ModelConfig, width: int) -> Module:
-    embedded = c.dim("timestep_ratio_embedding_dim", default=64)
-    names = c.strings("timestep_conditioning_type", default=("sca", "crp"))
-    mappers: dict[str, Module | Parameter | None] = {"mapper": Linear(embedded, 2 * width)}
-    mappers |= {f"mapper_{name}": Linear(embedded, 2 * width) for name in names}
-    return Module(_TIME, mappers, component=Component.PROJECTOR)
+def time_block(class_name: str, embedded: int, width: int, names: Sequence[str] = ()) -> Module:
+    """Scale and shift from the time's embedding, and from that of each further condition."""
+    keys = ("mapper", *(f"mapper_{name}" for name in names))
+    mappers = {key: Linear(embedded, 2 * width) for key in keys}
+    return Module(class_name, mappers, component=Component.PROJECTOR)
 
 
-def attention_block(width: Dim, heads: Dim, condition: Dim) -> Module:
+def attention_block(
+    width: Dim, heads: Dim, condition: Dim, *, class_name: str = _ATTENTION, name: str = _NAME
+) -> Module:
+    """Attention to the condition and to the level itself."""
     mapper = Sequential(Activation("SiLU"), Linear(condition, width), component=Component.ATTENTION)
     return Module(
-        _ATTENTION,
-        norm=_bare_norm(width),
+        class_name,
+        norm=bare_norm(width, name),
         attention=attention(width, heads * (width // heads), bias=True),
         kv_mapper=mapper,
     )
 
 
-def resized(above: int, width: int, *, up: bool, switched: bool = False) -> Module:
+def row(
+    made: Mapping[str, Module], names: Sequence[str], repeats: int, wider: Module | None
+) -> list[Module]:
+    """The blocks with these ``names``, ``repeats`` times; the very first, if that is the first that
+    can be made, may be a ``wider`` one."""
+    blocks = [made[name] for _ in range(repeats) for name in names]
+    if wider is not None and blocks and names[0] == next(iter(made)):
+        blocks[0] = wider
+    return blocks
+
+
+def resized(
+    above: int, width: int, *, up: bool, switched: bool = False, name: str = _NAME
+) -> Module:
     """From the level above, or back to it with ``up``; ``switched``: by interpolation."""
     inputs, outputs = (width, above) if up else (above, width)
     change = Conv(inputs, outputs, 2, stride=2, transposed=up)
     if switched:
         steps = [Conv(inputs, outputs, 1), Activation("Upsample")]
         change = Module("UpDownBlock2d", blocks=ModuleList(steps[::-1] if up else steps))
-    return Sequential(_bare_norm(inputs), change, component=Component.CONV)
+    return Sequential(bare_norm(inputs, name), change, component=Component.CONV)
 
 
-class _Levels:
-    """The lists of the config, one entry per level."""
+def ends(inputs: int, width: int, outputs: int, name: str = _NAME) -> dict[str, Module]:
+    """What makes vectors of patches, and patches of vectors."""
+    into = Conv(inputs, width, 1, component=Component.EMBEDDING)
+    out = Conv(width, outputs, 1, component=Component.HEAD)
+    norm = bare_norm(width, name)
+    return {
+        "embedding": Sequential(Activation("PixelUnshuffle"), into, norm, kind="patch"),
+        "clf": Sequential(norm, out, Activation("PixelShuffle"), component=Component.HEAD),
+    }
 
-    def __init__(self, c: ModelConfig) -> None:
-        self.config = c
-        self.widths = widths(c, default=(2048, 2048))
-        self.count = len(self.widths)
-        self.heads = per_block(c, "num_attention_heads", self.count, 32)
-        self.down = self._counts("down_num_layers_per_block", (8, 24))
-        self.up = self._counts("up_num_layers_per_block", (24, 8))[::-1]
-        self.down_repeats = self._counts("down_blocks_repeat_mappers", (1, 1))
-        self.up_repeats = self._counts("up_blocks_repeat_mappers", (1, 1))[::-1]
-        self.rows = self._rows()
-        self.switched = c.flags("switch_level") if c.has("switch_level") else None
-        if self.switched is not None and len(self.switched) < self.count - 1:
-            raise c.error("switch_level", list(self.switched), f"{self.count - 1} entries")
 
-    def _counts(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
-        found = self.config.dims(key, default=default, minimum=0)
-        if len(found) != self.count:
-            raise self.config.error(key, self.config.raw(key), f"{self.count} entries")
-        return tuple(int(number) for number in bounded(self.config, key, found))
+def _rows(c: ModelConfig, count: int) -> list[list[str]]:
+    key = "block_types_per_layer"
+    rows: Any = c.raw(key) or [list(_ROW)] * count
+    if not isinstance(rows, list) or len(rows) != count:
+        raise c.error(key, rows, f"{count} lists, one per level")
+    for names in rows:
+        if not isinstance(names, list) or len(names) > MAX_COUNT:
+            raise c.error(key, names, "lists of block types")
+        for name in names:
+            if name not in _ROW:
+                raise c.error(key, name, f"one of {', '.join(_ROW)}")
+    return rows
 
-    def _rows(self) -> list[list[str]]:
-        key = "block_types_per_layer"
-        rows: Any = self.config.raw(key) or [list(_ROW)] * self.count
-        if not isinstance(rows, list) or len(rows) != self.count:
-            raise self.config.error(key, rows, f"{self.count} lists, one per level")
-        for row in rows:
-            if not isinstance(row, list) or len(row) > MAX_COUNT:
-                raise self.config.error(key, row, "lists of block types")
-            for name in row:
-                if name not in _ROW:
-                    raise self.config.error(key, name, f"one of {', '.join(_ROW)}")
-        return rows
 
-    def blocks(self, level: int, repeats: int, *, skip: bool) -> ModuleList:
-        """The row, ``repeats`` times; with ``skip`` the very first block is wider."""
-        c, width, row, heads = self.config, self.widths[level], self.rows[level], self.heads[level]
-        kernel = int(c.dim("kernel_size", default=3))
-        made = {_RES: res_block(width, 0, kernel), _TIME: time_block(c, width)}
-        if _ATTENTION in row:
-            if not heads:
+def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, Module]:
+    """The levels down, or ``up`` again; lists of the config are in the order of the way."""
+    side, count = "up" if up else "down", len(channels)
+    order = range(count)[:: -1 if up else 1]
+
+    def counts(key: str, default: tuple[int, ...]) -> tuple[Dim, ...]:
+        found = c.dims(key, default=default, minimum=0, maximum=MAX_COUNT, count=count)
+        return tuple(found)
+
+    layers = counts(f"{side}_num_layers_per_block", (24, 8) if up else (8, 24))
+    repeats = counts(f"{side}_blocks_repeat_mappers", (1, 1))
+    heads, rows = per_block(c, "num_attention_heads", count, 32), _rows(c, count)
+    kernel, condition = c.dim("kernel_size", default=3), c.dim("conditioning_dim", default=2048)
+    embedded = c.dim("timestep_ratio_embedding_dim", default=64)
+    conditions = c.strings("timestep_conditioning_type", default=("sca", "crp"))
+    switched = c.flags("switch_level") if c.has("switch_level") else None
+    if switched is not None and len(switched) < count - 1:
+        raise c.error("switch_level", list(switched), f"{count - 1} entries")
+
+    def blocks(i: int, repeated: int) -> ModuleList:
+        width = channels[i]
+        made = {
+            _RES: res_block(width, 0, int(kernel)),
+            _TIME: time_block(_TIME, embedded, width, conditions),
+        }
+        if _ATTENTION in rows[i]:
+            if not heads[i]:
                 raise c.error("num_attention_heads", 0, "at least 1 where a level has attention")
-            condition = c.dim("conditioning_dim", default=2048)
-            made[_ATTENTION] = attention_block(width, heads, condition)
-        blocks = [made[name] for _ in range(repeats) for name in row]
-        if skip and blocks and row[0] == _RES:
-            blocks[0] = res_block(width, width, kernel)
-        return ModuleList(blocks)
+            made[_ATTENTION] = attention_block(width, heads[i], condition)
+        wider = res_block(width, width, int(kernel)) if up and i < count - 1 else None
+        return ModuleList(row(made, rows[i], repeated, wider))
 
-    def resized(self, level: int, *, up: bool) -> Module:
-        if not level:
+    def scaler(i: int) -> Module:
+        if not i:
             return Activation("Identity")
-        above, switched = self.widths[level - 1], self.switched is not None
-        return resized(above, self.widths[level], up=up, switched=switched)
+        return resized(channels[i - 1], channels[i], up=up, switched=switched is not None)
 
-    def repeat_mappers(self, level: int, repeats: int) -> ModuleList:
-        width = self.widths[level]
-        return ModuleList([Conv(width, width, 1)] * max(repeats - 1, 0))
+    return {
+        f"{side}_blocks": Layers(blocks(i, int(n)) for i, n in zip(order, layers, strict=True)),
+        f"{side}_{side}scalers": ModuleList(scaler(i) for i in order),
+        f"{side}_repeat_mappers": ModuleList(
+            ModuleList([Conv(channels[i], channels[i], 1)] * max(int(n) - 1, 0))
+            for i, n in zip(order, repeats, strict=True)
+        ),
+    }
 
 
-def conditions(c: ModelConfig, first: Dim) -> dict[str, Module | Parameter | None]:
+def _conditions(c: ModelConfig, first: Dim) -> dict[str, Module | None]:
     """What reads the images and the text that the config says are given."""
     told, tokens = c.dim("conditioning_dim", default=2048), c.dim("clip_seq", default=4)
 
@@ -160,7 +184,7 @@ def conditions(c: ModelConfig, first: Dim) -> dict[str, Module | Parameter | Non
             Conv(channels, 4 * first, 1),
             Activation("GELU"),
             Conv(4 * first, first, 1),
-            _bare_norm(first),
+            bare_norm(first),
             component=Component.PROJECTOR,
         )
 
@@ -175,45 +199,23 @@ def conditions(c: ModelConfig, first: Dim) -> dict[str, Module | Parameter | Non
         ),
         "clip_txt_mapper": linear(c.optional_dim("clip_text_in_channels"), told),
         "clip_img_mapper": linear(c.optional_dim("clip_image_in_channels"), told * tokens),
-        "clip_norm": _bare_norm(told),
+        "clip_norm": bare_norm(told),
     }
 
 
 def model(c: ModelConfig) -> Module:
-    levels = _Levels(c)
-    first, order = levels.widths[0], range(levels.count)
-    patch = c.dim("patch_size", default=1)
-    inputs = c.dim("in_channels", default=16) * patch * patch
-    outputs = c.dim("out_channels", default=16) * patch * patch
+    channels = widths(c, default=(2048, 2048))
+    first, area = channels[0], c.dim("patch_size", default=1) ** 2
+    inputs, outputs = (c.dim(f"{x}_channels", default=16) * area for x in ("in", "out"))
+    ends_of = ends(inputs, first, outputs)
     return Module(
         "StableCascadeUNet",
         {
-            **conditions(c, first),
-            "embedding": Sequential(
-                Activation("PixelUnshuffle"),
-                Conv(inputs, first, 1, component=Component.EMBEDDING),
-                _bare_norm(first),
-                component=Component.EMBEDDING,
-                kind="patch",
-            ),
-            "down_blocks": Layers(levels.blocks(i, levels.down[i], skip=False) for i in order),
-            "down_downscalers": ModuleList(levels.resized(i, up=False) for i in order),
-            "down_repeat_mappers": ModuleList(
-                levels.repeat_mappers(i, levels.down_repeats[i]) for i in order
-            ),
-            "up_blocks": Layers(
-                levels.blocks(i, levels.up[i], skip=i < levels.count - 1) for i in order[::-1]
-            ),
-            "up_upscalers": ModuleList(levels.resized(i, up=True) for i in order[::-1]),
-            "up_repeat_mappers": ModuleList(
-                levels.repeat_mappers(i, levels.up_repeats[i]) for i in order[::-1]
-            ),
-            "clf": Sequential(
-                _bare_norm(first),
-                Conv(first, outputs, 1, component=Component.HEAD),
-                Activation("PixelShuffle"),
-                component=Component.HEAD,
-            ),
+            **_conditions(c, first),
+            "embedding": ends_of["embedding"],
+            **_way(c, channels, up=False),
+            **_way(c, channels, up=True),
+            "clf": ends_of["clf"],
         },
         part="vision",
     )
