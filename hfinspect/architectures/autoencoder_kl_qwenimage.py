@@ -7,8 +7,8 @@ convolutions; the way down is one flat list of blocks, the way up one of stages.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.vision import bounded
 from ..trees.catalog import register
+from ..trees.handed_on import MAX_STAGES
 from ..trees.modules import Activation, Conv, Layers, Module, ModuleList, Sequential, Weight
 
 
@@ -58,19 +58,34 @@ def resample(width: Dim, *, up: bool, time: bool) -> Module:
     )
 
 
+def _row(inputs: int, outputs: int, count: int, *between: Module) -> list[Module]:
+    """``count`` residual blocks, each followed by what stands ``between``."""
+    comes = [inputs, *[outputs] * (count - 1)][:count]
+    made = {int(width): residual(width, outputs) for width in comes}
+    return [step for width in comes for step in (made[int(width)], *between)]
+
+
 def middle(width: Dim) -> Module:
     return Module(
         "QwenImageMidBlock",
         attentions=ModuleList([attention(width)]),
-        resnets=ModuleList([residual(width, width)] * 2),
+        resnets=ModuleList(_row(width, width, 2)),
     )
 
 
+def _coder(name: str, channels: tuple[int, int, int, int], **parts: Module) -> Module:
+    """A convolution from what comes in to the first width, ``parts``, and one from the last width
+    to what goes out: ``channels`` are these four."""
+    inputs, first, last, outputs = channels
+    children = {"conv_in": _conv3d(inputs, first, 3), **parts}
+    children |= {"norm_out": _norm(last, images=False), "conv_out": _conv3d(last, outputs, 3)}
+    return Module(name, children, component=Component.CONV)
+
+
 def _widths(c: ModelConfig) -> tuple[Dim, list[Dim]]:
-    base = c.dim("base_dim", default=96)
-    multiples = c.dims("dim_mult", default=(1, 2, 4, 4))
-    if not 1 <= len(multiples) <= 32:
-        raise c.error("dim_mult", c.raw("dim_mult"), "1 to 32 stages")
+    base, multiples = c.dim("base_dim", default=96), c.dims("dim_mult", default=(1, 2, 4, 4))
+    if not 1 <= len(multiples) <= MAX_STAGES:
+        raise c.error("dim_mult", c.raw("dim_mult"), f"1 to {MAX_STAGES} stages")
     return base, [base * multiple for multiple in multiples]
 
 
@@ -87,29 +102,16 @@ def encoder(c: ModelConfig, latent: Dim) -> Module:
     scales = c.raw("attn_scales") or []
     if not isinstance(scales, list):
         raise c.error("attn_scales", scales, "a list of numbers")
-    layers, blocks, scale = int(c.count("num_res_blocks", default=2)), [], 1.0
+    layers, blocks, scale = int(c.count("num_res_blocks", default=2)), list[Module](), 1.0
     for i, outputs in enumerate(widths):
-        inputs = widths[i - 1] if i else base
         looks = [attention(outputs)] if scale in scales else []
-        row = [
-            residual(inputs, outputs),
-            *looks,
-            *[residual(outputs, outputs), *looks] * (layers - 1),
-        ]
-        blocks += row if layers else []
+        blocks += _row(widths[i - 1] if i else base, outputs, layers, *looks)
         if i < len(widths) - 1:
             blocks.append(resample(outputs, up=False, time=times[i]))
             scale /= 2
-    last = widths[-1]
-    return Module(
-        "QwenImageEncoder3d",
-        conv_in=_conv3d(c.dim("input_channels", default=3), base, 3),
-        down_blocks=Layers(blocks),
-        mid_block=middle(last),
-        norm_out=_norm(last, images=False),
-        conv_out=_conv3d(last, 2 * latent, 3),
-        component=Component.CONV,
-    )
+    channels = (c.dim("input_channels", default=3), base, widths[-1], 2 * latent)
+    mid = middle(widths[-1])
+    return _coder("QwenImageEncoder3d", channels, down_blocks=Layers(blocks), mid_block=mid)
 
 
 def decoder(c: ModelConfig, latent: Dim) -> Module:
@@ -118,25 +120,17 @@ def decoder(c: ModelConfig, latent: Dim) -> Module:
     layers, stages = int(c.count("num_res_blocks", default=2)) + 1, []
     for i, outputs in enumerate(widths):
         # What came up was halved.
-        inputs = widths[i - 1] // 2 if i else widths[0]
+        resnets = _row(widths[i - 1] // 2 if i else widths[0], outputs, layers)
         grows = i < len(widths) - 1
-        resnets = [residual(inputs, outputs), *[residual(outputs, outputs)] * (layers - 1)]
         ups = ModuleList([resample(outputs, up=True, time=times[i])]) if grows else None
         stages.append(Module("QwenImageUpBlock", resnets=ModuleList(resnets), upsamplers=ups))
-    return Module(
-        "QwenImageDecoder3d",
-        conv_in=_conv3d(latent, widths[0], 3),
-        mid_block=middle(widths[0]),
-        up_blocks=Layers(stages),
-        norm_out=_norm(widths[-1], images=False),
-        conv_out=_conv3d(widths[-1], c.dim("input_channels", default=3), 3),
-        component=Component.CONV,
-    )
+    channels = (latent, widths[0], widths[-1], c.dim("input_channels", default=3))
+    mid = middle(widths[0])
+    return _coder("QwenImageDecoder3d", channels, mid_block=mid, up_blocks=Layers(stages))
 
 
 def model(c: ModelConfig) -> Module:
     latent = c.dim("z_dim", default=16)
-    bounded(c, "num_res_blocks", (c.dim("num_res_blocks", default=2, minimum=0),))
     return Module(
         "AutoencoderKLQwenImage",
         encoder=encoder(c, latent),

@@ -25,8 +25,7 @@ from ..trees.modules import (
 
 def _norm(c: ModelConfig, width: Dim) -> Module:
     eps = c.number("norm_eps", default=1e-5)
-    affine = c.flag("norm_elementwise_affine", default=True)
-    return LayerNorm(width, eps=eps) if affine else LayerNorm(width, eps=eps, weight=False)
+    return LayerNorm(width, eps=eps, weight=c.flag("norm_elementwise_affine", default=True))
 
 
 def _modulated(c: ModelConfig, class_name: str, width: Dim, parts: int) -> Module:
@@ -43,8 +42,7 @@ def _modulated(c: ModelConfig, class_name: str, width: Dim, parts: int) -> Modul
 
 def block(c: ModelConfig, width: Dim, head: Dim) -> Module:
     look = attention(width, width, bias=c.flag("attention_bias", default=True))
-    look.children["norm_q"] = LayerNorm(head, eps=1e-6)
-    look.children["norm_k"] = LayerNorm(head, eps=1e-6)
+    look.children |= {f"norm_{x}": LayerNorm(head, eps=1e-6) for x in "qk"}
     gated = c.text("activation_fn", default="gelu-approximate") == "geglu"
     return Module(
         "CogVideoXBlock",
@@ -61,9 +59,8 @@ def _positions(c: ModelConfig, width: Dim) -> Parameter | None:
     if c.flag("use_rotary_positional_embeddings", default=False) and not learned:
         return None
     side = c.dim("patch_size", default=2)
-    frames = (c.dim("sample_frames", default=49) - 1) // c.dim(
-        "temporal_compression_ratio", default=4
-    ) + 1
+    pace = c.dim("temporal_compression_ratio", default=4)
+    frames = (c.dim("sample_frames", default=49) - 1) // pace + 1
     height, breadth = c.dim("sample_height", default=60), c.dim("sample_width", default=90)
     places = (height // side) * (breadth // side) * frames
     length = c.dim("max_text_seq_length", default=226) + places
@@ -74,12 +71,11 @@ def _positions(c: ModelConfig, width: Dim) -> Parameter | None:
 def patch_embedding(c: ModelConfig, width: Dim) -> Module:
     channels, side = c.dim("in_channels", default=16), c.dim("patch_size", default=2)
     frames = c.optional_dim("patch_size_t")
-    if frames is None:
-        bias = c.flag("patch_bias", default=True)
-        project = patch_conv(channels, width, (side, side), bias=bias)
-    else:
-        inputs = channels * side * side * frames
-        project = Linear(inputs, width, component=Component.EMBEDDING, kind="patch")
+    project = (
+        patch_conv(channels, width, (side, side), bias=c.flag("patch_bias", default=True))
+        if frames is None
+        else Linear(channels * side * side * frames, width, kind="patch")
+    )
     text = c.dim("text_embed_dim", default=4096)
     return Module(
         "CogVideoXPatchEmbed",

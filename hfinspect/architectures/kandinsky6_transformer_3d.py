@@ -22,11 +22,11 @@ class _Stream(NamedTuple):
     head: Dim
 
     def modulation(self, parts: int, width: Dim | None = None) -> Module:
-        out = Linear(self.time, parts * (width or self.width))
+        """``parts`` vectors from the time, of the stream's width or another."""
         return Module(
             "Kandinsky6Modulation",
             activation=Activation("SiLU"),
-            out_layer=out,
+            out_layer=Linear(self.time, parts * (width or self.width)),
             component=Component.OTHER,
         )
 
@@ -43,33 +43,24 @@ class _Stream(NamedTuple):
             component=Component.ATTENTION,
         )
 
-    def feed_forward(self) -> Module:
-        return feed_forward(self.width, gated=False, inner=self.inner, bias=False)
-
     def norm(self) -> Module:
         return LayerNorm(self.width, weight=False)
 
-    def text_block(self) -> Module:
-        return Module(
-            "Kandinsky6TransformerEncoderBlock",
-            text_modulation=self.modulation(6),
-            attn_norm=self.norm(),
-            attn=self.attention(),
-            feed_forward_norm=self.norm(),
-            feed_forward=self.feed_forward(),
-        )
+    def block(self, class_name: str, modulation: str, *attentions: str) -> Module:
+        """A norm before each attention and the MLP; three vectors of the time for each of them."""
+        parts = {f"{modulation}_modulation": self.modulation(3 * len(attentions) + 3)}
+        for name in attentions:
+            parts |= {f"{name}_norm": self.norm(), name: self.attention()}
+        mlp = feed_forward(self.width, gated=False, inner=self.inner, bias=False)
+        return Module(class_name, parts, feed_forward_norm=self.norm(), feed_forward=mlp)
 
-    def block(self) -> Module:
-        return Module(
-            "Kandinsky6TransformerDecoderBlock",
-            visual_modulation=self.modulation(9),
-            self_attention_norm=self.norm(),
-            self_attention=self.attention(),
-            cross_attention_norm=self.norm(),
-            cross_attention=self.attention(),
-            feed_forward_norm=self.norm(),
-            feed_forward=self.feed_forward(),
-        )
+    def text_block(self) -> Module:
+        return self.block("Kandinsky6TransformerEncoderBlock", "text", "attn")
+
+    def seen_block(self) -> Module:
+        """A block of what is made, which looks at itself and at the text."""
+        looks = ("self_attention", "cross_attention")
+        return self.block("Kandinsky6TransformerDecoderBlock", "visual", *looks)
 
     def out_layer(self, name: str, channels: int) -> Module:
         return Module(
@@ -108,8 +99,8 @@ def _fused(c: ModelConfig, video: _Stream, sound: _Stream) -> Module:
 
     return Module(
         "Kandinsky6FusedTransformerDecoderBlock",
-        video_dec_block=video.block(),
-        audio_dec_block=sound.block(),
+        video_dec_block=video.seen_block(),
+        audio_dec_block=sound.seen_block(),
         va_cross_attention=video.attention(sound.width),
         av_cross_attention=sound.attention(video.width),
         va_modulation=crossing(video, sound),

@@ -41,26 +41,19 @@ def _dilations(c: ModelConfig, key: str, count: int) -> list[int]:
 
 
 def vocoder(
-    c: ModelConfig,
-    key: str,
-    width: int,
-    kernels: tuple[int, ...],
-    *,
-    act: str,
-    smooth: bool,
-    bias: bool,
+    c: ModelConfig, key: str, width: int, kernels: tuple[int, ...], *, wide: bool = True
 ) -> Module:
-    """Each upsampling halves the channels; behind it stand residual blocks, one for each kernel."""
-    name = c.text(f"{key}act_fn", default=act)
-    if name not in (*_SNAKES, "leaky_relu"):
-        raise c.error(f"{key}act_fn", name, "snakebeta, snake or leaky_relu")
-    smooth = c.flag(f"{key}antialias", default=smooth)
+    """Each upsampling halves the channels; behind it stand residual blocks, one for each kernel.
+    Those of the ``wide`` band have smoothed snakes, and no bias at the end."""
+    words = (*_SNAKES, "leaky_relu")
+    name = c.word(f"{key}act_fn", *words, default="snakebeta" if wide else "leaky_relu")
+    smooth = c.flag(f"{key}antialias", default=wide)
     if smooth and name == "leaky_relu":
         raise c.error(f"{key}antialias", True, "false with leaky_relu")
     sizes = c.dims(f"{key}upsample_kernel_sizes", default=kernels)
-    factors = c.dims(f"{key}upsample_factors", default=kernels)
-    if not sizes or len(sizes) != len(factors):
-        raise c.error(f"{key}upsample_factors", len(factors), "one for each upsample_kernel_sizes")
+    if not sizes:
+        raise c.error(f"{key}upsample_kernel_sizes", [], "at least one size")
+    c.dims(f"{key}upsample_factors", default=kernels, count=len(sizes))
     around = c.dims(f"{key}resnet_kernel_sizes", default=(3, 7, 11))
     depths = _dilations(c, f"{key}resnet_dilations", len(around))
     channels = c.dim(f"{key}hidden_channels", default=width)
@@ -79,7 +72,7 @@ def vocoder(
         channels = half
     last = _snake(channels, beta=True)
     last.component = Component.OTHER
-    bias = c.flag(f"{key}final_bias", default=bias)
+    bias = c.flag(f"{key}final_bias", default=not wide)
     return Module(
         "LTX2Vocoder",
         conv_in=conv_in,
@@ -92,8 +85,7 @@ def vocoder(
 
 
 def alone(c: ModelConfig) -> Module:
-    sizes = (16, 15, 8, 4, 4)
-    return vocoder(c, "", 1024, sizes, act="leaky_relu", smooth=False, bias=True)
+    return vocoder(c, "", 1024, (16, 15, 8, 4, 4), wide=False)
 
 
 def widened(c: ModelConfig) -> Module:
@@ -101,12 +93,11 @@ def widened(c: ModelConfig) -> Module:
     bins = size // 2 + 1
     basis = Buffer(2 * bins, 1, size)
     mels = Buffer(c.dim("num_mel_channels", default=64), bins)
-    first, second = (11, 4, 4, 4, 4, 4), (12, 11, 4, 4, 4)
     transform = Module("CausalSTFT", forward_basis=basis, inverse_basis=basis)
     return Module(
         "LTX2VocoderWithBWE",
-        vocoder=vocoder(c, "", 1536, first, act="snakebeta", smooth=True, bias=False),
-        bwe_generator=vocoder(c, "bwe_", 512, second, act="snakebeta", smooth=True, bias=False),
+        vocoder=vocoder(c, "", 1536, (11, 4, 4, 4, 4, 4)),
+        bwe_generator=vocoder(c, "bwe_", 512, (12, 11, 4, 4, 4)),
         mel_stft=Module("MelSTFT", stft_fn=transform, mel_basis=mels),
         resampler=Activation("UpSample1d"),
     )

@@ -30,21 +30,16 @@ def attention(c: ModelConfig, *, positions: bool, saved: bool = True) -> Module:
     heads = c.dim("num_heads", "num_attention_heads", default=8)
     inner = heads * c.dim("d_kv", "head_dim", default=64)
     buckets = c.dim("relative_attention_num_buckets", default=32)
+    relative = Embedding(
+        buckets, heads, component=Component.ATTENTION, kind="relative_position", saved=saved
+    )
     return Module(
         "T5Attention",
         q=Linear(d, inner, bias=False, kind="query"),
         k=Linear(d, inner, bias=False, kind="key"),
         v=Linear(d, inner, bias=False, kind="value"),
         o=Linear(inner, d, bias=False, kind="output"),
-        relative_attention_bias=Embedding(
-            buckets,
-            heads,
-            component=Component.ATTENTION,
-            kind="relative_position",
-            saved=saved,
-        )
-        if positions
-        else None,
+        relative_attention_bias=relative if positions else None,
         component=Component.ATTENTION,
     )
 
@@ -67,28 +62,19 @@ def feed_forward(c: ModelConfig) -> Module:
 
 
 def block(c: ModelConfig, *, decoder: bool, positions: bool) -> Module:
-    dropout = Dropout(c.number("dropout_rate", default=0.1))
-    parts = [
-        Module(
-            "T5LayerSelfAttention",
-            SelfAttention=attention(c, positions=positions),
-            layer_norm=_norm(c),
-            dropout=dropout,
-        )
-    ]
+    """Attention, with ``decoder`` attention to the encoder's output, and an MLP."""
+
+    def normed(class_name: str, name: str, part: Module) -> Module:
+        dropout = Dropout(c.number("dropout_rate", default=0.1))
+        return Module(class_name, {name: part, "layer_norm": _norm(c), "dropout": dropout})
+
+    own = attention(c, positions=positions)
+    parts = [normed("T5LayerSelfAttention", "SelfAttention", own)]
     if decoder:
-        parts.append(
-            Module(
-                "T5LayerCrossAttention",
-                # The first T5's files have a table here too, which nothing reads.
-                EncDecAttention=attention(c, positions=positions, saved=False),
-                layer_norm=_norm(c),
-                dropout=dropout,
-            )
-        )
-    parts.append(
-        Module("T5LayerFF", DenseReluDense=feed_forward(c), layer_norm=_norm(c), dropout=dropout)
-    )
+        # The first T5's files have a table here too, which nothing reads.
+        across = attention(c, positions=positions, saved=False)
+        parts.append(normed("T5LayerCrossAttention", "EncDecAttention", across))
+    parts.append(normed("T5LayerFF", "DenseReluDense", feed_forward(c)))
     return Module("T5Block", layer=ModuleList(parts))
 
 

@@ -4,111 +4,110 @@ Two Gemma 2 models as encoder and decoder, each with its own table of words; the
 the encoder's states, whose width may differ.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads
+from ..layers.decoders import Decoder, grouped
 from ..layers.heads import classifier
-from ..layers.windows import every, windows
 from ..trees.catalog import register
-from ..trees.modules import Activation, Dropout, Embedding, Layers, Linear, Module, RMSNorm
+from ..trees.modules import Dropout, Linear, Module, Parameter
+from .gemma2 import GEMMA2
 
 
-def _hidden(side: ModelConfig) -> Dim:
-    return side.dim("hidden_size", default=2304)
+def around(d: Decoder, c: ModelConfig, name: str) -> dict[str, Module]:
+    """The norms before and after the part of a layer with that ``name``."""
+    return {f"{place}_{name}_layernorm": d.norm(d, c, d.width(c)) for place in ("pre", "post")}
 
 
-def _vocab(side: ModelConfig) -> Dim:
-    return side.dim("vocab_size", default=256000)
-
-
-def _norm(side: ModelConfig) -> Module:
-    eps = side.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(_hidden(side), eps=eps, class_name="T5GemmaRMSNorm")
-
-
-def _attention(side: ModelConfig, *, seen: Dim | None = None) -> Module:
-    """Grouped queries; ``seen`` is the width of the states that cross-attention reads."""
-    h, bias = _hidden(side), side.flag("attention_bias", default=False)
-    completed = side.with_defaults(num_key_value_heads=4)
-    heads = grouped_heads(completed, h, heads=8, head_dim=256)
-    name = "T5GemmaSelfAttention" if seen is None else "T5GemmaCrossAttention"
-    block = grouped_attention(name, h, heads, bias=bias)
-    if seen is not None:
-        width = heads.kv * heads.dim
-        block.children["k_proj"] = Linear(seen, width, bias=bias, kind="key")
-        block.children["v_proj"] = Linear(seen, width, bias=bias, kind="value")
+def attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """Gemma 2's, of a class of this ``kind``."""
+    block = grouped(d, c)
+    block.class_name = f"{d.name}{kind}Attention"
     return block
 
 
-def _layer(side: ModelConfig, *, seen: Dim | None = None) -> Module:
-    inner = side.dim("intermediate_size", default=9216)
-    act = side.text("hidden_activation", default="gelu_pytorch_tanh")
-    decoder = seen is not None
+def layer(d: Decoder, c: ModelConfig, _kind: str, *, side: str, looks: str) -> Module:
+    """Gemma 2's with other names of the norms; ``looks``: the kind of its attention."""
     return Module(
-        "T5GemmaDecoderLayer" if decoder else "T5GemmaEncoderLayer",
-        self_attn=_attention(side),
-        pre_self_attn_layernorm=_norm(side),
-        post_self_attn_layernorm=_norm(side),
-        mlp=gated_mlp("T5GemmaMLP", _hidden(side), inner, act=act),
-        pre_feedforward_layernorm=_norm(side),
-        post_feedforward_layernorm=_norm(side),
-        cross_attn=_attention(side, seen=seen) if decoder else None,
-        pre_cross_attn_layernorm=_norm(side) if decoder else None,
-        post_cross_attn_layernorm=_norm(side) if decoder else None,
+        f"{d.name}{side}Layer",
+        {
+            "self_attn": attention(d, c, looks),
+            **around(d, c, "self_attn"),
+            "mlp": d.feed_forward(c, "dense"),
+            **around(d, c, "feedforward"),
+        },
     )
 
 
-def _stack(side: ModelConfig, name: str, *, seen: Dim | None = None) -> Module:
-    layers = side.count("num_hidden_layers", default=26)
-    types = side.strings("layer_types", default=["full_attention"] * int(layers))
-    if len(types) != layers:
-        raise side.error("layer_types", f"{len(types)} entries", f"one per layer: {int(layers)}")
+SIDE = GEMMA2.like("T5Gemma", embedding="", layer=partial(layer, side="Encoder", looks="Self"))
+
+
+def parts(d: Decoder, c: ModelConfig) -> dict[str, Module | Parameter]:
+    """What encoder and decoder are made of. Raises ConfigError for ``layer_types`` of another
+    number than there are layers."""
+    count = int(c.count("num_hidden_layers", default=d.num_hidden_layers))
+    c.strings("layer_types", default=["full_attention"] * count, count=count)
+    made = d.model(c).children
+    return {name: made[name] for name in ("embed_tokens", "norm", "layers", "rotary_emb")}
+
+
+def lm_head(d: Decoder, c: ModelConfig, tied_to: str | None) -> Module:
+    """The projection to the decoder's words: V·H parameters, none of its own where tied."""
+    vocab = d.size(c, "vocab_size")
+    project = Linear(d.width(c), vocab, bias=False, tied_to=tied_to, kind="lm_head")
+    return Module(f"{d.name}LMHead", out_proj=project, component=Component.HEAD)
+
+
+def score(d: Decoder, c: ModelConfig, side: ModelConfig) -> Module:
+    """The projection to the labels, of what the ``side`` has seen."""
     return Module(
-        name,
-        embed_tokens=Embedding(_vocab(side), _hidden(side)),
-        norm=_norm(side),
-        layers=Layers.of(layers, _layer(side, seen=seen), windows=windows(side, 4096, every(2))),
-        rotary_emb=Activation("T5GemmaRotaryEmbedding"),
+        f"{d.name}ClassificationHead",
+        dropout=Dropout(c.number("classifier_dropout_rate", default=0.0)),
+        out_proj=classifier(d.width(side), c.num_labels),
     )
 
 
-def _encoder(c: ModelConfig) -> Module:
-    return _stack(c.section("encoder"), "T5GemmaEncoder")
+def _side(c: ModelConfig, key: str) -> ModelConfig:
+    return c.section(key).with_defaults(num_key_value_heads=4)
+
+
+def _seeing(d: Decoder, c: ModelConfig, kind: str, *, seen: Dim) -> Module:
+    """A layer of the decoder; ``seen`` is the width of the encoder's states."""
+    heads, bias = d.heads(c), c.flag("attention_bias", default=False)
+    across = attention(d, c, "Cross")
+    for name, projected in (("k_proj", "key"), ("v_proj", "value")):
+        across.children[name] = Linear(seen, heads.kv * heads.dim, bias=bias, kind=projected)
+    block = layer(d, c, kind, side="Decoder", looks="Self")
+    block.children |= {"cross_attn": across, **around(d, c, "cross_attn")}
+    return block
+
+
+def _encoder(c: ModelConfig) -> dict[str, Module]:
+    return {"encoder": Module("T5GemmaEncoder", parts(SIDE, _side(c, "encoder")))}
 
 
 def model(c: ModelConfig) -> Module:
-    seen = _hidden(c.section("encoder"))
-    decoder = _stack(c.section("decoder"), "T5GemmaDecoder", seen=seen)
-    return Module("T5GemmaModel", encoder=_encoder(c), decoder=decoder)
+    side = SIDE.like("T5Gemma", layer=partial(_seeing, seen=SIDE.width(c.section("encoder"))))
+    decoder = Module("T5GemmaDecoder", parts(side, _side(c, "decoder")))
+    return Module("T5GemmaModel", _encoder(c), decoder=decoder)
 
 
 def encoder_model(c: ModelConfig) -> Module:
-    return Module("T5GemmaEncoderModel", encoder=_encoder(c))
+    return Module("T5GemmaEncoderModel", _encoder(c))
 
 
 def conditional_generation(c: ModelConfig) -> Module:
-    decoder = c.section("decoder")
-    projection = Linear(
-        _hidden(decoder),
-        _vocab(decoder),
-        bias=False,
-        tied_to="model.decoder.embed_tokens.weight" if c.tied() else None,
-        kind="lm_head",
-    )
-    head = Module("T5GemmaLMHead", out_proj=projection, component=Component.HEAD)
+    tied_to = "model.decoder.embed_tokens.weight" if c.tied() else None
+    head = lm_head(SIDE, c.section("decoder"), tied_to)
     return Module("T5GemmaForConditionalGeneration", model=model(c), lm_head=head)
 
 
-def _classified(c: ModelConfig, name: str) -> Module:
+def _classified(name: str, c: ModelConfig) -> Module:
     both = c.flag("is_encoder_decoder", default=True)
-    width = _hidden(c.section("decoder" if both else "encoder"))
-    score = Module(
-        "T5GemmaClassificationHead",
-        dropout=Dropout(c.number("classifier_dropout_rate", default=0.0)),
-        out_proj=classifier(width, c.num_labels),
-    )
-    return Module(name, model=model(c) if both else encoder_model(c), score=score)
+    side = c.section("decoder" if both else "encoder")
+    return Module(name, model=model(c) if both else encoder_model(c), score=score(SIDE, c, side))
 
 
 register(
@@ -117,10 +116,10 @@ register(
         "T5GemmaForConditionalGeneration": conditional_generation,
         "T5GemmaModel": model,
         "T5GemmaEncoderModel": encoder_model,
-        "T5GemmaForSequenceClassification": lambda c: _classified(
-            c, "T5GemmaForSequenceClassification"
-        ),
-        "T5GemmaForTokenClassification": lambda c: _classified(c, "T5GemmaForTokenClassification"),
+        **{
+            name: partial(_classified, name)
+            for name in ("T5GemmaForSequenceClassification", "T5GemmaForTokenClassification")
+        },
     },
     base_prefix="model",
     category="encoder-decoder",

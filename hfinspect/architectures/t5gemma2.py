@@ -6,94 +6,49 @@ encoder's states too, so that there is no cross-attention.  Files keep the text 
 """
 
 from dataclasses import replace
+from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, layer_types
-from ..layers.heads import classifier
+from ..layers.decoders import Decoder
 from ..layers.windows import every, windows
 from ..trees.catalog import auto_model, register, register_part
 from ..trees.keeps import KeysValues
-from ..trees.modules import (
-    Activation,
-    Dropout,
-    Embedding,
-    Layers,
-    Linear,
-    Module,
-    Parameter,
-    RMSNorm,
-    Weight,
-)
+from ..trees.modules import Activation, Embedding, Module, Parameter, RMSNorm, Weight
+from . import t5gemma
 
 _NAME = "T5Gemma2"
 _WORDS = "encoder.embed_tokens"
 
 
-def _hidden(side: ModelConfig) -> Dim:
-    return side.dim("hidden_size", default=2304)
-
-
-def _norm(side: ModelConfig, size: Dim) -> Module:
-    eps = side.number("rms_norm_eps", default=1e-6)
-    return RMSNorm(size, eps=eps, class_name=f"{_NAME}RMSNorm")
-
-
-def _layer(side: ModelConfig, *, decoder: bool) -> Module:
-    h, inner = _hidden(side), side.dim("intermediate_size", default=9216)
-    heads = grouped_heads(side, h, heads=8, kv=4, head_dim=256)
+def _layer(d: Decoder, c: ModelConfig, kind: str, *, side: str, looks: str) -> Module:
+    block, heads = t5gemma.layer(d, c, kind, side=side, looks=looks), d.heads(c)
     width = heads.kv * heads.dim
     own = KeysValues(width, width, heads=heads.kv)
-    return Module(
-        f"{_NAME}DecoderLayer" if decoder else f"{_NAME}EncoderLayer",
-        self_attn=grouped_attention(
-            f"{_NAME}MergedAttention" if decoder else f"{_NAME}SelfAttention",
-            h,
-            heads,
-            bias=side.flag("attention_bias", default=False),
-            norms=lambda: {"q_norm": _norm(side, heads.dim), "k_norm": _norm(side, heads.dim)},
-        ),
-        # The decoder's one attention keeps what it reads of both sides.
-        keeps=(own, replace(own, cross=True)) if decoder else (own,),
-        pre_self_attn_layernorm=_norm(side, h),
-        post_self_attn_layernorm=_norm(side, h),
-        mlp=gated_mlp(
-            f"{_NAME}MLP",
-            h,
-            inner,
-            act=side.text("hidden_activation", default="gelu_pytorch_tanh"),
-        ),
-        pre_feedforward_layernorm=_norm(side, h),
-        post_feedforward_layernorm=_norm(side, h),
-    )
+    # The decoder's one attention keeps what it reads of both sides.
+    block.keeps = (own, replace(own, cross=True)) if side == "Decoder" else (own,)
+    return block
+
+
+_ENCODER = t5gemma.SIDE.like(
+    _NAME, vocab_size=262208, qk_norm=True,
+    windows=lambda c: windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=6)))),
+    layer=partial(_layer, side="Encoder", looks="Self"),
+)  # fmt: skip
+_DECODER = _ENCODER.like(_NAME, layer=partial(_layer, side="Decoder", looks="Merged"))
 
 
 def _parts(
-    side: ModelConfig, *, decoder: bool, tied_to: str | None = None
+    d: Decoder, c: ModelConfig, tied_to: str | None = None
 ) -> dict[str, Module | Parameter | None]:
-    h, vocab = _hidden(side), side.dim("vocab_size", default=262208)
-    count = int(side.count("num_hidden_layers", default=26))
-    layer_types(side, count, lambda _: "full_attention")
     words = Embedding(
-        vocab,
-        h,
-        class_name=f"{_NAME}TextScaledWordEmbedding",
+        d.size(c, "vocab_size"), d.width(c), class_name=f"{_NAME}TextScaledWordEmbedding",
         tied_to=f"{tied_to}.weight" if tied_to else None,
-    )
-    words.children["eoi_embedding"] = Weight(
-        h, tied_to=f"{tied_to}.eoi_embedding" if tied_to else None
-    )
-    return {
-        "embed_tokens": words,
-        "norm": _norm(side, h),
-        "layers": Layers.of(
-            count,
-            _layer(side, decoder=decoder),
-            windows=windows(side, 4096, every(int(side.dim("sliding_window_pattern", default=6)))),
-        ),
-        "rotary_emb": Activation(f"{_NAME}RotaryEmbedding"),
-    }
+    )  # fmt: skip
+    end = f"{tied_to}.eoi_embedding" if tied_to else None
+    words.children["eoi_embedding"] = Weight(d.width(c), tied_to=end)
+    return {**t5gemma.parts(d, c), "embed_tokens": words}
 
 
 def projector(c: ModelConfig, hidden: Dim) -> Module:
@@ -112,65 +67,45 @@ def projector(c: ModelConfig, hidden: Dim) -> Module:
 
 def encoder(c: ModelConfig) -> Module:
     text, vision = c.section("text_config"), c.section("vision_config")
-    return Module(
-        f"{_NAME}Encoder",
-        {
-            **_parts(text, decoder=False),
-            "vision_tower": auto_model(vision, default_type="siglip_vision_model", part="vision"),
-            "multi_modal_projector": projector(vision, _hidden(text)),
-        },
-    )
+    tower = auto_model(vision, default_type="siglip_vision_model", part="vision")
+    join = projector(vision, _ENCODER.width(text))
+    parts = _parts(_ENCODER, text)
+    return Module(f"{_NAME}Encoder", parts, vision_tower=tower, multi_modal_projector=join)
 
 
 def text_encoder(c: ModelConfig) -> Module:
-    return Module(f"{_NAME}TextEncoder", _parts(c, decoder=False))
+    return Module(f"{_NAME}TextEncoder", _parts(_ENCODER, c))
 
 
-def decoder(c: ModelConfig) -> Module:
-    return Module(f"{_NAME}Decoder", _parts(c, decoder=True))
+def decoder(c: ModelConfig, tied_to: str | None = None) -> Module:
+    return Module(f"{_NAME}Decoder", _parts(_DECODER, c, tied_to))
 
 
 def model(c: ModelConfig, *, at: str = "") -> Module:
     tied_to = f"{at}{_WORDS}" if c.tied() else None
-    return Module(
-        f"{_NAME}Model",
-        encoder=encoder(c.section("encoder")),
-        decoder=Module(
-            f"{_NAME}Decoder", _parts(c.section("decoder"), decoder=True, tied_to=tied_to)
-        ),
-    )
+    sides = {"encoder": encoder(c.section("encoder"))}
+    return Module(f"{_NAME}Model", sides, decoder=decoder(c.section("decoder"), tied_to))
 
 
 def conditional_generation(c: ModelConfig) -> Module:
-    decoder = c.section("decoder")
-    projection = Linear(
-        _hidden(decoder),
-        decoder.dim("vocab_size", default=262208),
-        bias=False,
-        tied_to=f"model.{_WORDS}.weight" if c.tied() else None,
-        kind="lm_head",
-    )
-    head = Module(f"{_NAME}LMHead", out_proj=projection, component=Component.HEAD)
+    tied_to = f"model.{_WORDS}.weight" if c.tied() else None
+    head = t5gemma.lm_head(_DECODER, c.section("decoder"), tied_to)
     name = f"{_NAME}ForConditionalGeneration"
     return Module(name, model=model(c, at="model."), lm_head=head)
 
 
-def _classified(c: ModelConfig, suffix: str) -> Module:
-    score = Module(
-        f"{_NAME}ClassificationHead",
-        dropout=Dropout(c.number("classifier_dropout_rate", default=0.0)),
-        out_proj=classifier(_hidden(c.section("decoder")), c.num_labels),
-    )
-    return Module(f"{_NAME}{suffix}", model=model(c, at="model."), score=score)
+def _classified(name: str, c: ModelConfig) -> Module:
+    score = t5gemma.score(_DECODER, c, c.section("decoder"))
+    return Module(name, model=model(c, at="model."), score=score)
 
 
+_LABELS = (f"{_NAME}ForSequenceClassification", f"{_NAME}ForTokenClassification")
 register(
     "t5gemma2",
     {
         f"{_NAME}ForConditionalGeneration": conditional_generation,
         f"{_NAME}Model": model,
-        f"{_NAME}ForSequenceClassification": lambda c: _classified(c, "ForSequenceClassification"),
-        f"{_NAME}ForTokenClassification": lambda c: _classified(c, "ForTokenClassification"),
+        **{name: partial(_classified, name) for name in _LABELS},
     },
     base_prefix="model",
     category="encoder-decoder",

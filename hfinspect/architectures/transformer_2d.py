@@ -26,27 +26,19 @@ def _inner(c: ModelConfig) -> Dim:
 
 
 def _feed_forward(c: ModelConfig) -> Module:
-    width, act = _inner(c), c.text("activation_fn", default="geglu") or "geglu"
-    if act not in _GATES:
-        raise c.error("activation_fn", act, f"one of {', '.join(_GATES)}")
-    return feed_forward(width, gated=act == "geglu", act=_GATES[act])
+    act = c.word("activation_fn", *_GATES)
+    return feed_forward(_inner(c), gated=act == "geglu", act=_GATES[act])
 
 
 def _block(c: ModelConfig) -> Module:
     width, bias = _inner(c), c.flag("attention_bias", default=False)
     affine = c.flag("norm_elementwise_affine", default=True)
-    plain = LayerNorm(width, eps=c.number("norm_eps", default=1e-5), weight=affine)
+    norm = plain = LayerNorm(width, eps=c.number("norm_eps", default=1e-5), weight=affine)
     times = c.optional_dim("num_embeds_ada_norm")
     if times is not None:
         # Steps that have a table of their own, whatever norm_type says of it.
-        norm = Module(
-            "AdaLayerNorm",
-            emb=Embedding(times, width, kind="position"),
-            linear=Linear(width, 2 * width),
-            component=Component.NORM,
-        )
-    else:
-        norm = plain
+        table, linear = Embedding(times, width, kind="position"), Linear(width, 2 * width)
+        norm = Module("AdaLayerNorm", emb=table, linear=linear, component=Component.NORM)
     context = c.optional_dim("cross_attention_dim")
     alone = c.flag("only_cross_attention", default=False)
     twice = c.flag("double_self_attention", default=False)
@@ -87,16 +79,10 @@ def _blocks(c: ModelConfig) -> Layers:
 
 def _channels(c: ModelConfig, channels: Dim) -> dict[str, Module]:
     width, out = _inner(c), c.dim("out_channels", default=channels)
-
-    flat = c.flag("use_linear_projection", default=False)
-    coming = (
-        Linear(channels, width, component=Component.PROJECTOR) if flat else Conv(channels, width, 1)
-    )
-    leaving = (
-        Linear(width, out, component=Component.HEAD)
-        if flat
-        else Conv(width, out, 1, component=Component.HEAD)
-    )
+    coming, leaving = Conv(channels, width, 1), Conv(width, out, 1, component=Component.HEAD)
+    if c.flag("use_linear_projection", default=False):
+        coming = Linear(channels, width, component=Component.PROJECTOR)
+        leaving = Linear(width, out, component=Component.HEAD)
     return {
         "norm": GroupNorm(int(c.dim("norm_num_groups", default=32)), channels, eps=1e-6),
         "proj_in": coming,
@@ -106,15 +92,14 @@ def _channels(c: ModelConfig, channels: Dim) -> dict[str, Module]:
 
 
 def model(c: ModelConfig) -> Module:
-    kind = c.text("norm_type", default="layer_norm") or "layer_norm"
+    kind = c.word("norm_type", "layer_norm", "ada_norm", *_NAMED)
     if kind in _NAMED:
         return builder(_NAMED[kind])(c)
-    if kind not in ("layer_norm", "ada_norm") or c.has("patch_size"):
-        raise c.error("norm_type", kind, "layer_norm or ada_norm; of patches another")
+    if c.has("patch_size"):
+        raise c.error("norm_type", kind, f"of patches {' or '.join(_NAMED)}")
     if kind == "ada_norm" and not c.has("num_embeds_ada_norm"):
         raise c.missing("num_embeds_ada_norm")
-    if c.text("attention_type", default="default") != "default":
-        raise c.error("attention_type", c.raw("attention_type"), "default")
+    c.word("attention_type", "default")
     channels, words = c.optional_dim("in_channels"), c.optional_dim("num_vector_embeds")
     if (channels is None) == (words is None):
         raise c.error("in_channels", c.raw("in_channels"), "either it or num_vector_embeds")

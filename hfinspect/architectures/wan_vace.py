@@ -26,10 +26,8 @@ def _inner(c: ModelConfig) -> Dim:
 
 
 def _patch(c: ModelConfig) -> tuple[Dim, ...]:
-    found = c.dims("patch_size", default=(1, 2, 2))
-    if len(found) != 3:
-        raise c.error("patch_size", c.raw("patch_size"), "three sizes: frames, height, width")
-    return found
+    """Of frames, height and width."""
+    return c.dims("patch_size", default=(1, 2, 2), count=3)
 
 
 def _patches(c: ModelConfig, channels: Dim) -> Module:
@@ -88,6 +86,7 @@ def vace(c: ModelConfig) -> Module:
 
 # ---- Animate
 
+_PROJECTIONS = {"q": "query", "k": "key", "v": "value", "out": "output"}
 #: Channels of the motion encoder at each size of its maps.
 _MOTION = {4: 512, 8: 512, 16: 512, 32: 512, 64: 256, 128: 128, 256: 64, 512: 32, 1024: 16}
 
@@ -164,12 +163,10 @@ def _face_attention(c: ModelConfig) -> Module:
     head = c.dim("attention_head_dim", default=128)
     return Module(
         "WanAnimateFaceBlockCrossAttention",
-        to_q=Linear(width, width, kind="query"),
-        to_k=Linear(width, width, kind="key"),
-        to_v=Linear(width, width, kind="value"),
-        to_out=Linear(width, width, kind="output"),
-        norm_q=RMSNorm(head, eps=eps),
-        norm_k=RMSNorm(head, eps=eps),
+        {
+            **{f"to_{x}": Linear(width, width, kind=kind) for x, kind in _PROJECTIONS.items()},
+            **{f"norm_{x}": RMSNorm(head, eps=eps) for x in "qk"},
+        },
         component=Component.ATTENTION,
     )
 
