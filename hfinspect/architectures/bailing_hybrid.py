@@ -6,14 +6,14 @@ attention, a linear recurrence over short convolutions. Experts as in DeepSeek-V
 tie_word_embeddings says.
 """
 
-from collections.abc import Sequence
-
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import convolved_projections, layer_types
-from ..layers.decoders import Decoder
-from ..layers.experts import routed_and_shared
+from ..layers.blocks import convolved_projections
+from ..layers.decoders import Decoder, mixed
+from ..layers.experts import router
 from ..layers.latent import latent_attention, latent_sizes
+from ..layers.latent_decoders import dense_first
+from ..layers.layer_kinds import every_nth, mixture, side_by_side, words
 from ..trees.keeps import State
 from ..trees.modules import Buffer, Linear, Module, Weight
 from .llama import LLAMA
@@ -57,48 +57,28 @@ def _delta(d: Decoder, c: ModelConfig) -> Module:
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), c.dim("moe_intermediate_size", default=768)
+    inner = c.dim("moe_intermediate_size", default=768)
     count = c.count("num_experts", "num_local_experts", default=512, minimum=1)
-    gate = Module(
-        "BailingHybridTopkRouter",
-        weight=Weight(count, h),
-        expert_bias=Buffer(count, dtype="F32"),
-        component=Component.ROUTER,
-    )
-    return routed_and_shared(
-        d.name, h, inner, count=count, gate=gate, act=d.act(c),
-        per_token=c.count("num_experts_per_token", "num_experts_per_tok", default=8),
-        shared=inner * c.count("num_shared_experts", "n_shared_experts", default=1),
+    gate = router("BailingHybridTopkRouter", d.width(c), count)
+    gate.children["expert_bias"] = Buffer(count, dtype="F32")
+    return mixture(
+        d, c, inner, count, c.count("num_experts_per_token", "num_experts_per_tok", default=8),
+        inner * c.count("num_shared_experts", "n_shared_experts", default=1), gate=gate,
     )  # fmt: skip
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
-    mixes, mlp = kind
-    return Module(
-        "BailingHybridDecoderLayer",
-        attention=d.attention(d, c) if mixes == "full_attention" else _delta(d, c),
-        mlp=d.feed_forward(c, mlp),
-        input_layernorm=d.norm(d, c, d.width(c)),
-        post_attention_layernorm=d.norm(d, c, d.width(c)),
-    )
-
-
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, str]]:
-    every = c.dim("layer_group_size", default=6)
-    first = c.count("first_k_dense_replace", default=2)
-    mixes = layer_types(
-        c, layers, lambda i: "linear_attention" if (i + 1) % every else "full_attention"
-    )
-    mlps = layer_types(
-        c, layers, lambda i: "dense" if i < first else "sparse", key="mlp_layer_types"
-    )
-    return list(zip(mixes, mlps, strict=True))
+    mixer = d.attention(d, c) if kind[0] == "full_attention" else _delta(d, c)
+    return mixed(d, c, mixer, kind[1], self_attn="attention")
 
 
 _LING = LLAMA.like(
     "BailingHybrid", vocab_size=157184, hidden_size=2560, intermediate_size=6144,
     num_hidden_layers=42, mlp_bias=None, tie_word_embeddings=None, table="word_embeddings",
-    attention=_attention, moe=_moe, layer=_layer, kinds=_kinds, endings=(),
+    attention=_attention, moe=_moe, layer=_layer, endings=(),
+    kinds=side_by_side(
+        words(every_nth("layer_group_size", 6, "full_attention")), dense_first(2, listed=True)
+    ),
 )  # fmt: skip
 # Saved without a head, the table keeps its name in memory.
 _ALONE = _LING.like("BailingHybrid", table="embed_tokens")

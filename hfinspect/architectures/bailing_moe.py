@@ -11,9 +11,11 @@ layers that predict further tokens, which its class saves.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
-from ..layers.decoders import SEQUENCE_HEAD, Decoder, joined_layer
-from ..layers.experts import routed_and_shared
-from ..trees.modules import Buffer, Linear, Module, RMSNorm, Weight
+from ..layers.decoders import SEQUENCE_HEAD, Decoder, joined_layer, mixed
+from ..layers.experts import router
+from ..layers.latent_decoders import dense_first
+from ..layers.layer_kinds import mixture
+from ..trees.modules import Buffer, Linear, Module, RMSNorm
 from .llama import LLAMA
 
 
@@ -42,20 +44,16 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), c.dim("moe_intermediate_size", default=1408)
+    inner = c.dim("moe_intermediate_size", default=1408)
     count = c.count("num_experts", default=16, minimum=1)
     shared = c.count("num_shared_experts", default=0)
     corrected = d.qk_norm and c.flag("moe_router_enable_expert_bias", default=True)
-    gate = Module(
-        "BailingMoeGate",
-        weight=Weight(count, h),
-        expert_bias=Buffer(count, dtype="F32") if corrected else None,
-        component=Component.ROUTER,
-    )
-    return routed_and_shared(
-        "BailingMoe", h, inner, count=count, per_token=c.dim("num_experts_per_tok", default=2),
-        shared=inner * shared if shared else None, gate=gate, act=d.act(c),
-        class_name="BailingMoeSparseMoeBlock",
+    gate = router("BailingMoeGate", d.width(c), count)
+    if corrected:
+        gate.children["expert_bias"] = Buffer(count, dtype="F32")
+    return mixture(
+        d.like("BailingMoe"), c, inner, count, c.dim("num_experts_per_tok", default=2),
+        inner * shared if shared else None, gate=gate, class_name="BailingMoeSparseMoeBlock",
     )  # fmt: skip
 
 
@@ -64,21 +62,15 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    if kind == "mtp":
-        return joined_layer(d, c, _layer(d, c, "sparse"), "BailingMoeV2MTPLayer")
-    return Module(
-        "BailingMoeDecoderLayer",
-        attention=d.attention(d, c),
-        mlp=d.feed_forward(c, kind),
-        input_layernorm=d.norm(d, c, d.width(c)),
-        post_attention_layernorm=d.norm(d, c, d.width(c)),
-    )
+    predicts = kind == "mtp"
+    block = mixed(d, c, d.attention(d, c), "sparse" if predicts else kind, self_attn="attention")
+    block.class_name = "BailingMoeDecoderLayer"
+    return joined_layer(d, c, block, "BailingMoeV2MTPLayer") if predicts else block
 
 
 def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
-    dense = min(int(c.count("first_k_dense_replace", default=0)), layers)
     more = int(c.count("num_nextn_predict_layers", default=0)) if d.qk_norm else 0
-    return ["dense"] * dense + ["sparse"] * (layers - dense) + ["mtp"] * more
+    return [*dense_first(0)(d, c, layers), *["mtp"] * more]
 
 
 _SOURCE = "modeling_bailing_moe.py of inclusionAI/Ling-lite, _v2.py of Ling-mini-2.0; vLLM, SGLang"

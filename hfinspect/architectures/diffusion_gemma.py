@@ -5,15 +5,12 @@ the encoder's keys and values and fills a block of tokens; by default both are t
 for biases and the scalars of the layers. The decoder reads its own last answer through a gated MLP.
 """
 
-from dataclasses import replace
-
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import gated_mlp
-from ..layers.composing import renamed
-from ..layers.heads import to_words
+from ..layers.composing import renamed, tied_to
+from ..layers.heads import causal_lm
 from ..trees.catalog import auto_model, register, register_part
-from ..trees.modules import Activation, Embedding, Layers, Module, Parameter
+from ..trees.modules import Activation, Module
 from . import gemma4, gemma4_text
 
 _NAME = "DiffusionGemma"
@@ -30,95 +27,42 @@ def _text(c: ModelConfig) -> ModelConfig:
     return ModelConfig({**c.given, **_FIXED}, c.path, "diffusion_gemma_text")
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return gemma4_text.hidden(c)
+def _stack(c: ModelConfig, side: str, ending: str) -> Module:
+    """Gemma 4's text model, under the class names of the side."""
+    found = gemma4_text.text_model(_text(c))
+    found.class_name = f"{_NAME}{ending}"
+    renamed(found, "Gemma4TextDecoderLayer", f"{_NAME}{side}TextLayer")
+    renamed(found, "Gemma4TextAttention", f"{_NAME}{side}TextAttention")
+    renamed(found, "Gemma4TextMLP", f"{_NAME}Text4MLP")
+    return renamed(found, "Gemma4", _NAME)
 
 
-def _words(c: ModelConfig, tied_to: str | None = None) -> Module:
-    return Embedding(
-        c.dim("vocab_size", default=262144), _hidden(c), tied_to=tied_to,
-        class_name=f"{_NAME}TextScaledWordEmbedding",
-    )  # fmt: skip
+def encoder_text(c: ModelConfig, at: str | None = None) -> Module:
+    """``at`` is the decoder whose weights these are."""
+    found = _stack(c, "Encoder", "EncoderTextModel")
+    return tied_to(found, at, _SHARED) if at else found
 
 
-def _layers(c: ModelConfig, side: str) -> Layers:
-    """Gemma 4's, under the class names of the side."""
-    found = gemma4_text.layers(c)
-    for block in {id(at): at for at in found.children.values()}.values():
-        assert isinstance(block, Module)
-        renamed(block, "Gemma4TextDecoderLayer", f"{_NAME}{side}TextLayer")
-        renamed(block, "Gemma4TextAttention", f"{_NAME}{side}TextAttention")
-        renamed(block, "Gemma4TextMLP", f"{_NAME}Text4MLP")
-        renamed(block, "Gemma4", _NAME)
-    return found
-
-
-def _tied(module: Module, path: str) -> Module:
-    """A copy whose tensors are those under ``path``, where the class shares them."""
-    children: dict[str, Module | Parameter | None] = {}
-    for name, part in module.children.items():
-        if isinstance(part, Module):
-            children[name] = _tied(part, f"{path}.{name}")
-        else:
-            children[name] = replace(part, tied_to=f"{path}.{name}") if name in _SHARED else part
-    return Module(
-        module.class_name, children, component=module.component, part=module.part,
-        kind=module.kind, active=module.active, detail=module.detail, keeps=module.keeps,
-    )  # fmt: skip
-
-
-def encoder_text(c: ModelConfig, tied_to: str | None = None) -> Module:
-    """``tied_to`` is the decoder whose weights these are."""
-    text = _text(c)
-    layers, norm = _layers(text, "Encoder"), gemma4_text.norm(text, _hidden(text))
-    words = f"{tied_to}.embed_tokens.weight" if tied_to else None
-    if tied_to:
-        blocks = [at for at in layers.children.values() if isinstance(at, Module)]
-        layers = Layers(
-            [_tied(block, f"{tied_to}.layers.{i}") for i, block in enumerate(blocks)],
-            windows=layers.windows,
-        )
-        norm = _tied(norm, f"{tied_to}.norm")
-    norm.class_name = f"{_NAME}RMSNorm"
-    return Module(
-        f"{_NAME}EncoderTextModel",
-        embed_tokens=_words(text, words),
-        layers=layers,
-        norm=norm,
-        rotary_emb=Activation(f"{_NAME}TextRotaryEmbedding"),
-    )
-
-
-def encoder(c: ModelConfig, tied_to: str | None = None) -> Module:
+def encoder(c: ModelConfig, at: str | None = None) -> Module:
     text, vision = c.section("text_config"), c.section("vision_config")
     width = vision.dim("output_proj_dims", default=vision.dim("hidden_size", default=768))
-    bridge = gemma4.embedder(width, _hidden(text))
     return Module(
         f"{_NAME}EncoderModel",
-        language_model=encoder_text(text, tied_to),
+        language_model=encoder_text(text, at),
         vision_tower=auto_model(vision, default_type="gemma4_vision", part="vision"),
-        embed_vision=renamed(bridge, "Gemma4", _NAME),
+        embed_vision=renamed(gemma4.embedder(width, gemma4_text.hidden(text)), "Gemma4", _NAME),
     )
 
 
 def decoder(c: ModelConfig) -> Module:
-    text = _text(c.section("text_config"))
-    h, inner = _hidden(text), text.dim("intermediate_size", default=9216)
+    text = c.section("text_config")
+    h, inner = gemma4_text.hidden(text), text.dim("intermediate_size", default=9216)
     act = text.text("hidden_activation", default="gelu_pytorch_tanh")
-    norms = {
-        "pre_norm": gemma4_text.norm(text, h),
-        "post_norm": Activation(f"{_NAME}RMSNorm"),
-    }
     answer = gated_mlp(f"{_NAME}SelfConditioning", h, inner, act=act)
+    norms = {"pre_norm": gemma4_text.norm(text, h), "post_norm": Activation("Gemma4RMSNorm")}
     answer.children = {**norms, **answer.children}
-    found = Module(
-        f"{_NAME}DecoderModel",
-        embed_tokens=_words(text),
-        layers=_layers(text, "Decoder"),
-        norm=gemma4_text.norm(text, h),
-        rotary_emb=Activation(f"{_NAME}TextRotaryEmbedding"),
-        self_conditioning=answer,
-    )
+    found = _stack(text, "Decoder", "DecoderModel")
+    found.children["self_conditioning"] = answer
     return renamed(found, "Gemma4", _NAME)
 
 
@@ -127,18 +71,13 @@ def model(c: ModelConfig) -> Module:
     return Module(f"{_NAME}Model", encoder=encoder(c, tied), decoder=decoder(c), scope=True)
 
 
-def diffusion(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    tied = "model.decoder.embed_tokens.weight" if c.tied(default=True) else None
-    head = to_words(_hidden(text), text.dim("vocab_size", default=262144), tied)
-    return Module(f"{_NAME}ForBlockDiffusion", model=model(c), lm_head=head)
-
-
+_WHOLE = f"{_NAME}ForBlockDiffusion"
+diffusion = causal_lm(_WHOLE, model, embedding="decoder.embed_tokens", tied_default=True)
 register_part("diffusion_gemma_text", f"{_NAME}EncoderTextModel", encoder_text, "text decoder")
 register(
     "diffusion_gemma",
     {
-        f"{_NAME}ForBlockDiffusion": diffusion,
+        _WHOLE: diffusion,
         f"{_NAME}Model": model,
         f"{_NAME}EncoderModel": encoder,
         f"{_NAME}DecoderModel": decoder,

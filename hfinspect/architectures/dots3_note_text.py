@@ -7,15 +7,15 @@ Experts as in DeepSeek-V3. Vision and audio towers are not in the catalog.
 """
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import layer_overrides, layer_types, rms_norms, size
+from ..layers.blocks import layer_overrides, layer_types, rms_norms
 from ..layers.composing import renamed
-from ..layers.decoders import Decoder, pre_norm
-from ..layers.experts import corrected_router, routed_and_shared
+from ..layers.decoders import Decoder, mixed
 from ..layers.heads import register_tower
 from ..layers.latent import Latent, latent_attention, latent_sizes
+from ..layers.layer_kinds import mixture
 from ..trees.keeps import KeysValues
-from ..trees.modules import LayerNorm, Linear, Module, Windows
+from ..trees.modules import Linear, Module, Windows
+from .deepseek_v32 import indexer
 from .llama import LLAMA
 
 #: Names of the sizes that layers with a sliding window have of their own, and their defaults.
@@ -29,9 +29,6 @@ _SLIDING = {
 }
 #: Experts are listed once for each distinct kind of layer; published models have three.
 _MAX_DISTINCT = 32
-
-
-_hidden = size("hidden_size", default=5120)
 _norm = rms_norms("Dots3NoteRMSNorm", 1e-5)
 
 
@@ -50,88 +47,62 @@ def attention_types(c: ModelConfig, count: int) -> list[str]:
 
 
 def sizes(c: ModelConfig, i: int, kind: str) -> Latent:
-    usual = latent_sizes(c, heads=128, query_rank=1024)
     if c.has("per_layer_config"):
-        own = {**c.values, **layer_overrides(c, i).values}
-        return latent_sizes(ModelConfig(own, c.path), heads=128, query_rank=1024)
-    if kind != "sliding_attention":
-        return usual
-    swa = {key: c.dim(f"swa_{key}", default=value) for key, value in _SLIDING.items()}
-    plain = swa["qk_nope_head_dim"]
-    if plain >= swa["head_dim"]:
-        raise c.error("swa_qk_nope_head_dim", int(plain), f"less than the head's {swa['head_dim']}")
-    rotary = c.dim("swa_qk_rope_head_dim", default=swa["head_dim"] - plain)
-    return Latent(
-        heads=swa["num_attention_heads"],
-        query_rank=swa["q_lora_rank"],
-        kv_rank=swa["kv_lora_rank"],
-        plain=plain,
-        rotary=rotary,
-        value=swa["v_head_dim"],
-    )
+        c = ModelConfig({**c.values, **layer_overrides(c, i).values}, c.path)
+    elif kind == "sliding_attention":
+        swa = {key: c.dim(f"swa_{key}", default=value) for key, value in _SLIDING.items()}
+        head, plain = swa["head_dim"], swa["qk_nope_head_dim"]
+        if plain >= head:
+            raise c.error("swa_qk_nope_head_dim", int(plain), f"less than the head's {head}")
+        return Latent(
+            heads=swa["num_attention_heads"],
+            query_rank=swa["q_lora_rank"],
+            kv_rank=swa["kv_lora_rank"],
+            plain=plain,
+            rotary=c.dim("swa_qk_rope_head_dim", default=head - plain),
+            value=swa["v_head_dim"],
+        )
+    return latent_sizes(c, heads=128, query_rank=1024)
 
 
-def indexer(c: ModelConfig, query_rank: Dim) -> Module:
-    heads = c.dim("index_n_heads", default=64)
-    dim = c.dim("index_head_dim", default=128)
-    return Module(
-        "Dots3NoteTextIndexer",
-        wq_b=Linear(query_rank, heads * dim, bias=False),
-        wk=Linear(_hidden(c), dim, bias=False),
-        k_norm=LayerNorm(dim, eps=1e-6),
-        weights_proj=Linear(_hidden(c), heads, bias=False),
-        kind="indexer",
-        # The norm of the keys runs in float32.
-        keeps=(KeysValues(dim, 0, heads=1, name="indexer", dtype="F32"),),
-    )
-
-
-def attention(c: ModelConfig, s: Latent, kind: str) -> Module:
-    h, rank = _hidden(c), s.query_rank
-    if rank is None:
+def attention(d: Decoder, c: ModelConfig, s: Latent, kind: str) -> Module:
+    h = d.width(c)
+    if s.query_rank is None:
         raise c.error("q_lora_rank", None, "a rank")
     bias = c.flag("attention_bias", default=False)
     block = renamed(latent_attention("Dots3Note", h, s, bias=bias), "Dots3NoteA", "Dots3NoteTextA")
-    block.children["k_rope_only_layernorm"] = _norm(c, s.rotary)
+    block.children["k_rope_only_layernorm"] = d.norm(d, c, s.rotary)
     block.children["g_proj"] = Linear(h, s.heads, bias=False, kind="gate")
     if kind == "indexed_attention":
-        block.children["indexer"] = indexer(c, rank)
+        seeks = indexer(c, d.name, h, s, heads=64)
+        # The norm of the keys runs in float32.
+        seeks.keeps = (
+            KeysValues(c.dim("index_head_dim", default=128), 0, 1, name="indexer", dtype="F32"),
+        )
+        block.children["indexer"] = seeks
     return block
 
 
 def moe(d: Decoder, c: ModelConfig) -> Module:
-    h = d.width(c)
+    inner = c.dim("moe_intermediate_size", default=1536)
     count = c.count("n_routed_experts", "num_local_experts", default=256, minimum=1)
-    shared = c.dim(
-        "moe_shared_expert_intermediate_size", "shared_experts_intermediate_size", default=1536
-    )
-    block = routed_and_shared(
-        "Dots3NoteText", h, c.dim("moe_intermediate_size", default=1536), count=count,
-        per_token=c.count("num_experts_per_tok", default=8),
-        shared=shared * c.count("n_shared_experts", default=1),
-        gate=corrected_router("Dots3NoteTextTopkRouter", h, count), act=d.act(c),
-    )  # fmt: skip
+    keys = ("moe_shared_expert_intermediate_size", "shared_experts_intermediate_size")
+    shared = c.dim(*keys, default=1536) * c.count("n_shared_experts", default=1)
+    block = mixture(d, c, inner, count, c.count("num_experts_per_tok", default=8), shared)
     return renamed(block, "Dots3NoteTextExperts", "Dots3NoteExperts")
 
 
 def mlp_types(c: ModelConfig, count: int) -> tuple[str, ...]:
-    first = c.count("first_k_dense_replace", default=1)
-    listed = isinstance(c.raw("moe_layer_freq"), (list, tuple))
-    steps = [] if listed else [c.dim("moe_layer_freq", default=1)]
-    flags = c.flags("moe_layer_freq", default=()) if listed else ()
-    if listed and len(flags) != count:
-        raise c.error("moe_layer_freq", f"{len(flags)} entries", f"one for each of {count} layers")
-
-    def usual(i: int) -> str:
-        wanted = flags[i] if listed else i % steps[0] == 0
-        return "sparse" if i >= first and wanted else "dense"
-
-    return layer_types(c, count, usual, key="mlp_layer_types")
-
-
-def layer(d: Decoder, c: ModelConfig, kind: tuple[Latent, str, str]) -> Module:
-    latent, mixer, mlp = kind
-    return pre_norm(d.like(d.name, attention=lambda _d, c: attention(c, latent, mixer)), c, mlp)
+    key, first = "moe_layer_freq", c.count("first_k_dense_replace", default=1)
+    if isinstance(c.raw(key), (list, tuple)):
+        wanted = c.flags(key)
+        if len(wanted) != count:
+            raise c.error(key, f"{len(wanted)} entries", f"one for each of {count} layers")
+    else:
+        step = c.dim(key, default=1)
+        wanted = tuple(i % step == 0 for i in range(count))
+    usual = ["sparse" if i >= first and wanted[i] else "dense" for i in range(count)]
+    return layer_types(c, count, usual.__getitem__, key="mlp_layer_types")
 
 
 def _windows(c: ModelConfig) -> Windows:
@@ -151,7 +122,8 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Latent, str, 
 _TEXT = LLAMA.like(
     "Dots3NoteText", vocab_size=152064, hidden_size=5120, intermediate_size=13824,
     num_hidden_layers=46, rms_norm_eps=1e-5, mlp_bias=None, norm=lambda _d, c, size: _norm(c, size),
-    moe=moe, layer=layer, kinds=_kinds, windows=_windows,
+    moe=moe, kinds=_kinds, windows=_windows,
+    layer=lambda d, c, kind: mixed(d, c, attention(d, c, *kind[:2]), kind[2]),
 )  # fmt: skip
 model = _TEXT.model
 register_tower("dots3_note_text", "Dots3Note", model)

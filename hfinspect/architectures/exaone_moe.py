@@ -41,8 +41,7 @@ _EXAONE = LLAMA.like(
 
 
 def predictor(c: ModelConfig) -> Module | None:
-    count = int(c.count("num_nextn_predict_layers", default=0))
-    return token_predictor(_EXAONE, c, "dense", count) if count else None
+    return token_predictor(_EXAONE, c, "dense", c.count("num_nextn_predict_layers", default=0))
 
 
 _causal = with_predictor(_EXAONE.classes()["ExaoneMoeForCausalLM"], predictor)

@@ -6,14 +6,12 @@ hyper-connections, and experts that files hold stacked.  A fresh save calls ever
 ``linear_gate``, those of MLPs too.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, layer_types
-from ..layers.decoders import Decoder, pre_norm
-from ..layers.experts import corrected_router, shared_width, stacked_experts
+from ..layers.decoders import Decoder, gated_of, mixed
+from ..layers.experts import shared_width, stacked_experts
 from ..layers.latent import latent_attention, latent_sizes
-from ..layers.latent_decoders import listed_kinds
+from ..layers.layer_kinds import mixture, mlps, side_by_side, words
 from ..trees.modules import Linear, Module, Weight
 from .deepseek_v32 import indexer
 from .llama import LLAMA
@@ -30,29 +28,22 @@ def _attention(d: Decoder, c: ModelConfig, *, seeks: bool) -> Module:
 
 
 def _gated(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
-    h = d.width(c)
-    return Module(
-        "HYV4MLP",
-        linear_gate=Linear(h, inner, bias=False, kind=kind or "gate"),
-        up_proj=Linear(h, inner, bias=False, kind=kind or "up"),
-        down_proj=Linear(inner, h, bias=False, kind=kind or "down"),
-        act_fn=activation(d.act(c)),
-        component=Component.MLP,
-    )
+    block = gated_of(d, c, inner, kind)
+    block.children = {"linear_gate": block.children.pop("gate_proj"), **block.children}
+    return block
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), c.dim("moe_intermediate_size", default=768)
+    inner = c.dim("moe_intermediate_size", default=768)
     count = c.count("n_routed_experts", "num_local_experts", default=256, minimum=1)
     per_token = c.dim("num_experts_per_tok", default=8)
     shared = shared_width(c, inner, default=1)
-    return Module(
-        "HYV4MoE",
-        experts=stacked_experts("HYV4Experts", count, per_token, h, inner),
-        gate=corrected_router("HYV4TopkRouter", h, count),
-        shared_experts=_gated(d, c, shared, "shared_expert") if shared else None,
-        component=Component.MLP,
-    )
+    stacked = stacked_experts("HYV4Experts", count, per_token, d.width(c), inner)
+    block = mixture(d, c, inner, count, per_token)
+    block.children["experts"] = stacked
+    if shared:
+        block.children["shared_experts"] = _gated(d, c, shared, "shared_expert")
+    return block
 
 
 def _connection(c: ModelConfig, h: Dim) -> Module:
@@ -67,23 +58,15 @@ def _connection(c: ModelConfig, h: Dim) -> Module:
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
-    mlp, choosing = kind
-    own = d.like(d.name, attention=lambda d, c: _attention(d, c, seeks=choosing == "full"))
-    block, joint = pre_norm(own, c, mlp), _connection(c, d.width(c))
+    block = mixed(d, c, _attention(d, c, seeks=kind[1] == "full"), kind[0])
+    joint = _connection(c, d.width(c))
     streams = Module("HyperConnections", hc_attn_layer=joint, hc_mlp_layer=joint)
     block.children["hc_pre"] = streams
     return block
 
 
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
-    mlps = listed_kinds(c, layers, lambda i: "sparse" if i else "dense")
-    indexers = layer_types(
-        c, layers, lambda i: "shared" if i and (i - 1) % 4 else "full", key="indexer_types"
-    )
-    for word in indexers:
-        if word not in ("full", "shared"):
-            raise c.error("indexer_types", word, "full or shared")
-    return list(zip(mlps, indexers, strict=True))
+def _chooses(_c: ModelConfig, i: int) -> str:
+    return "shared" if i and (i - 1) % 4 else "full"
 
 
 def _joining(d: Decoder, c: ModelConfig) -> Module:
@@ -100,7 +83,8 @@ def _joining(d: Decoder, c: ModelConfig) -> Module:
 _HY = LLAMA.like(
     "HYV4", vocab_size=120832, hidden_size=2816, intermediate_size=6912, num_hidden_layers=34,
     rms_norm_eps=1e-5, mlp=lambda d, c: _gated(d, c, d.inner(c)), moe=_moe, layer=_layer,
-    kinds=_kinds, rotary=False, endings=(),
+    rotary=False, endings=(),
+    kinds=side_by_side(mlps(), words(_chooses, "full", "shared", key="indexer_types")),
     further=lambda d, c: {"hc_pre": Module("HyperConnections", hc_head=_joining(d, c))},
 )  # fmt: skip
 # The base model as a root: a save then swaps the words of one name.

@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, depthwise
-from ..layers.decoders import SEQUENCE_HEAD, Decoder, gated
+from ..layers.decoders import SEQUENCE_HEAD, Decoder, gated, mixed
 from ..layers.experts import experts, router
 from ..trees.keeps import State
 from ..trees.modules import Linear, Module, Weight
@@ -19,15 +19,13 @@ from .mamba import time_step_rank
 def _mixer(d: Decoder, c: ModelConfig) -> Module:
     h, rank = d.width(c), time_step_rank(c, d.width(c), "mamba_dt_rank")
     inner = c.dim("mamba_expand", default=2) * h
-    state = c.dim("mamba_d_state", default=16)
-    kernel = c.dim("mamba_d_conv", default=4)
+    state, kernel = c.dim("mamba_d_state", default=16), c.dim("mamba_d_conv", default=4)
     bias = c.flag("mamba_proj_bias", default=False)
-    conv_bias = c.flag("mamba_conv_bias", default=True)
     return Module(
         "JambaMambaMixer",
         A_log=Weight(inner, state),
         D=Weight(inner),
-        conv1d=depthwise(inner, kernel, bias=conv_bias),
+        conv1d=depthwise(inner, kernel, bias=c.flag("mamba_conv_bias", default=True)),
         act=activation(d.act(c)),
         in_proj=Linear(h, inner * 2, bias=bias),
         x_proj=Linear(inner, rank + state * 2, bias=False),
@@ -46,8 +44,7 @@ def _experts(c: ModelConfig) -> Dim:
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
-    count = _experts(c)
-    per_token = c.count("num_experts_per_tok", default=2)
+    count, per_token = _experts(c), c.count("num_experts_per_tok", default=2)
     return Module(
         "JambaSparseMoeBlock",
         router=router("JambaTopKRouter", d.width(c), count),
@@ -56,30 +53,28 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-def _layer(d: Decoder, c: ModelConfig, kind: tuple[bool, bool]) -> Module:
-    attends, sparse = kind
-    return Module(
-        "JambaAttentionDecoderLayer" if attends else "JambaMambaDecoderLayer",
-        self_attn=d.attention(d, c) if attends else None,
-        mamba=None if attends else _mixer(d, c),
-        feed_forward=_moe(d, c) if sparse else d.mlp(d, c),
-        input_layernorm=d.norm(d, c, d.width(c)),
-        pre_ff_layernorm=d.norm(d, c, d.width(c)),
-    )
+def _layer(d: Decoder, c: ModelConfig, kind: tuple[bool, str]) -> Module:
+    attends, feeds = kind
+    block = mixed(
+        d, c, d.attention(d, c) if attends else _mixer(d, c), feeds, mlp="feed_forward",
+        self_attn="self_attn" if attends else "mamba", post_attention_layernorm="pre_ff_layernorm",
+    )  # fmt: skip
+    block.class_name = f"Jamba{'Attention' if attends else 'Mamba'}DecoderLayer"
+    return block
 
 
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[bool, bool]]:
-    """Whether a layer attends, and whether it has experts."""
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[bool, str]]:
+    """Whether a layer attends, and its kind of MLP."""
     every = c.dim("attn_layer_period", default=8)
     at = c.dim("attn_layer_offset", default=4, minimum=0)
     sparse_every = c.dim("expert_layer_period", default=2)
     sparse_at = c.dim("expert_layer_offset", default=1, minimum=0)
-    several = _experts(c) > 1
-    return [(i % every == at, several and i % sparse_every == sparse_at) for i in range(layers)]
+    sparse = {i for i in range(layers) if _experts(c) > 1 and i % sparse_every == sparse_at}
+    return [(i % every == at, "sparse" if i in sparse else "dense") for i in range(layers)]
 
 
 LLAMA.like(
     "Jamba", vocab_size=65536, intermediate_size=14336, num_key_value_heads=8, attention_bias=None,
-    mlp_bias=None, layer=_layer, kinds=_kinds, last_norm="final_layernorm", rotary=False,
+    mlp_bias=None, moe=_moe, layer=_layer, kinds=_kinds, last_norm="final_layernorm", rotary=False,
     endings=SEQUENCE_HEAD,
 ).register("jamba")  # fmt: skip

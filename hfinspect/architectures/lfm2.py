@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import grouped_attention, layer_types, short_convolution
-from ..layers.decoders import Decoder
+from ..layers.decoders import Decoder, mixed
 from ..trees.catalog import Builder
 from ..trees.modules import Linear, Module, RMSNorm
 from .llama import LLAMA
@@ -57,16 +57,17 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     return grouped_attention(f"{d.name}Attention", h, heads, norms=norms, out="out_proj")
 
 
-def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    h, convolves = d.width(c), kind == "conv"
-    return Module(
-        f"{d.name}DecoderLayer",
-        self_attn=None if convolves else d.attention(d, c),
-        conv=short_convolution(f"{d.name}ShortConv", c, h, 3) if convolves else None,
-        feed_forward=d.mlp(d, c),
-        operator_norm=d.norm(d, c, h),
-        ffn_norm=d.norm(d, c, h),
-    )
+def layer(
+    d: Decoder, c: ModelConfig, kind: str, feeds: str = "dense", *, kernel: int = 3
+) -> Module:
+    """A convolution or attention, and an MLP of the kind ``feeds``."""
+    convolves = kind == "conv"
+    convolution = short_convolution(f"{d.name}ShortConv", c, d.width(c), kernel)
+    return mixed(
+        d, c, convolution if convolves else d.attention(d, c), feeds, mlp="feed_forward",
+        self_attn="conv" if convolves else "self_attn", input_layernorm="operator_norm",
+        post_attention_layernorm="ffn_norm",
+    )  # fmt: skip
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:

@@ -26,20 +26,17 @@ def _sparse(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, bool]) -> Module:
-    return layer(d.like(d.name, mlp=_sparse) if kind[1] else d, c, kind[0])
-
-
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, bool]]:
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
     dense = int(c.count("num_dense_layers", default=2))
     kinds = c.strings("layer_types")  # the class has no default for it
     if len(kinds) != layers:
         raise c.error("layer_types", f"{len(kinds)} entries", f"one for each of {layers} layers")
-    return [(kind, i >= dense) for i, kind in enumerate(kinds)]
+    return [(kind, "dense" if i < dense else "sparse") for i, kind in enumerate(kinds)]
 
 
 _MOE = LFM2.like(
-    "Lfm2Moe", hidden_size=2048, intermediate_size=7168, layer=_layer, kinds=_kinds, rotary=False,
+    "Lfm2Moe", hidden_size=2048, intermediate_size=7168, moe=_sparse, kinds=_kinds, rotary=False,
+    layer=lambda d, c, kind: layer(d, c, *kind),
     mlp=lambda d, c: three(d, c, d.inner(c), expert=True),
 )  # fmt: skip
 _MOE.register("lfm2_moe", more=older_tie(_MOE))

@@ -5,17 +5,13 @@ Short convolutions, sliding and full attention by layer_types; norms before and 
 and a gate per head, unless switched off.
 """
 
-from collections.abc import Sequence
-
 from ..core.config import ModelConfig
-from ..layers.blocks import layer_types, short_convolution
 from ..layers.decoders import Decoder, grouped
+from ..layers.layer_kinds import words
 from ..layers.windows import windows
 from ..trees.modules import Activation, Linear, Module, RMSNorm
-from .lfm2 import three
+from .lfm2 import layer, three
 from .llama import LLAMA
-
-KINDS = ("conv", "full_attention", "sliding_attention")
 
 
 def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
@@ -31,38 +27,24 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    h = d.width(c)
-    after = c.flag("use_sandwich_norm", default=True)
-    return Module(
-        "Lfm3DecoderLayer",
-        self_attn=None if kind == "conv" else d.attention(d, c),
-        conv=short_convolution("Lfm3ShortConv", c, h, 7) if kind == "conv" else None,
-        feed_forward=three(d, c, d.inner(c)),
-        operator_norm=d.norm(d, c, h),
-        ffn_norm=d.norm(d, c, h),
-        post_operator_norm=d.norm(d, c, h) if after else Activation("Identity"),
-        post_ffn_norm=d.norm(d, c, h) if after else Activation("Identity"),
-    )
+    block, after = layer(d, c, kind, kernel=7), c.flag("use_sandwich_norm", default=True)
+    for name in ("post_operator_norm", "post_ffn_norm"):
+        block.children[name] = d.norm(d, c, d.width(c)) if after else Activation("Identity")
+    return block
 
 
-def _usual(i: int) -> str:
+def _usual(_c: ModelConfig, i: int) -> str:
     if i % 4 == 2:
         return "full_attention"
     return "sliding_attention" if i % 4 == 0 and i else "conv"
 
 
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
-    kinds = layer_types(c, layers, _usual)
-    for kind in kinds:
-        if kind not in KINDS:
-            raise c.error("layer_types", kind, " or ".join(KINDS))
-    return kinds
-
-
 LLAMA.like(
     "Lfm3", vocab_size=128000, hidden_size=2048, intermediate_size=7680, num_hidden_layers=24,
     num_attention_heads=16, num_key_value_heads=4, head_dim=128, tie_word_embeddings=True,
-    qk_norm=True, norm=_norm, attention=_attention, layer=_layer, kinds=_kinds,
+    qk_norm=True, norm=_norm, attention=_attention, layer=_layer,
+    mlp=lambda d, c: three(d, c, d.inner(c)),
+    kinds=words(_usual, "conv", "full_attention", "sliding_attention"),
     windows=lambda c: windows(c, 256, lambda i, _: i % 4 != 0 or i == 0),
     last_norm="embedding_norm", rotary=False, endings=(),
 ).register("lfm3")  # fmt: skip

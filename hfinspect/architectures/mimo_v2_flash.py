@@ -9,14 +9,10 @@ attention and a dense MLP; transformers drops them. Their names and shapes: SGLa
 srt/models/mimo_v2_nextn.py, and sglang-jax's mimo_v2_flash_nextn.py.
 """
 
-from collections.abc import Sequence
-
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import layer_types
-from ..layers.decoders import Decoder, pre_norm
-from ..layers.experts import corrected_router, routed_and_shared
-from ..layers.latent_decoders import listed_kinds
+from ..layers.decoders import Decoder, joined_layer, mixed
+from ..layers.layer_kinds import mixture, mlps, side_by_side, words
 from ..layers.windows import windows
 from ..trees.modules import Layers, Linear, Module, Weight
 from .llama import LLAMA
@@ -40,25 +36,9 @@ def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
+    inner = c.dim("moe_intermediate_size", default=2048)
     count = c.count("n_routed_experts", "num_local_experts", default=256)
-    return routed_and_shared(
-        "MiMoV2Flash", d.width(c), c.dim("moe_intermediate_size", default=2048), count=count,
-        per_token=c.dim("num_experts_per_tok", default=8), shared=None,
-        gate=corrected_router("MiMoV2FlashTopkRouter", d.width(c), count), act=d.act(c),
-    )  # fmt: skip
-
-
-def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
-    own = d.like(d.name, attention=lambda d, c: _attention(d, c, kind[0]))
-    return pre_norm(own, c, kind[1])
-
-
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, str]]:
-    attentions = layer_types(
-        c, layers, lambda i: "sliding_attention" if i and (i + 1) % 6 else "full_attention"
-    )
-    mlps = listed_kinds(c, layers, lambda i: "sparse" if i else "dense")
-    return list(zip(attentions, mlps, strict=True))
+    return mixture(d, c, inner, count, c.dim("num_experts_per_tok", default=8))
 
 
 def _predictor(d: Decoder, c: ModelConfig) -> dict[str, Module]:
@@ -66,25 +46,20 @@ def _predictor(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     count = int(c.count("num_nextn_predict_layers", "num_mtp_layers", default=3))
     if not count:
         return {}
-    h = d.width(c)
-    row = Module(
-        "MiMoV2MTPLayer",
-        enorm=d.norm(d, c, h),
-        hnorm=d.norm(d, c, h),
-        eh_proj=Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
-        input_layernorm=d.norm(d, c, h),
-        self_attn=_attention(d, c, "sliding_attention"),
-        pre_mlp_layernorm=d.norm(d, c, h),
-        mlp=d.mlp(d, c),
-        final_layernorm=d.norm(d, c, h),
-    )
-    rows = Layers([row] * count)
+    slides = _attention(d, c, "sliding_attention")
+    row = mixed(d, c, slides, "dense", post_attention_layernorm="pre_mlp_layernorm")
+    rows = Layers([joined_layer(d, c, row, "MiMoV2MTPLayer")] * count)
     return {"mtp": Module("MiMoV2MTP", layers=rows, part="mtp", kind="mtp", saved=False)}
+
+
+def _slides(_c: ModelConfig, i: int) -> str:
+    return "sliding_attention" if i and (i + 1) % 6 else "full_attention"
 
 
 LLAMA.like(
     "MiMoV2Flash", vocab_size=152576, intermediate_size=16384, num_hidden_layers=48,
     num_attention_heads=64, rms_norm_eps=1e-05, attention_bias=None, mlp_bias=None, rotary=False,
-    endings=(), moe=_moe, kinds=_kinds, layer=_layer, further=_predictor,
+    endings=(), moe=_moe, kinds=side_by_side(words(_slides), mlps()), further=_predictor,
+    layer=lambda d, c, kind: mixed(d, c, _attention(d, c, kind[0]), kind[1]),
     windows=lambda c: windows(c, 129, lambda i, _: i == 0 or (i + 1) % 6 == 0),
 ).register("mimo_v2_flash")  # fmt: skip

@@ -6,9 +6,10 @@ lightning attention are buffers that are saved.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import Heads, activation, grouped_attention, layer_types
+from ..layers.blocks import Heads, activation, grouped_attention
 from ..layers.composing import without_static_cache
-from ..layers.decoders import Decoder, block_sparse, w_experts
+from ..layers.decoders import Decoder, mixed, w_experts
+from ..layers.layer_kinds import words
 from ..trees.catalog import register
 from ..trees.keeps import State
 from ..trees.modules import Buffer, Linear, Module, RMSNorm
@@ -43,42 +44,21 @@ def _lightning(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-def _moe(d: Decoder, c: ModelConfig) -> Module:
-    return w_experts(
-        d,
-        c,
-        c.count("num_local_experts", "num_experts", default=8),
-        c.dim("num_experts_per_tok", default=2),
-    )
-
-
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block = block_sparse(d, c, "sparse")
-    if kind == "linear_attention":
-        block.children["self_attn"] = _lightning(d, c)
-    return block
-
-
-def _attention(d: Decoder, c: ModelConfig) -> Module:
-    return grouped_attention("MiniMaxAttention", d.width(c), _heads(d, c))
+    linear = kind == "linear_attention"
+    mixer = _lightning(d, c) if linear else d.attention(d, c)
+    return mixed(d, c, mixer, "sparse", mlp="block_sparse_moe")
 
 
 _MINIMAX = LLAMA.like(
-    "MiniMax",
-    intermediate_size=14336,
-    rms_norm_eps=1e-5,
-    attention=_attention,
-    moe=_moe,
-    layer=_layer,
-    kinds=lambda _d, c, layers: layer_types(
-        c, layers, lambda i: "linear_attention" if i % 2 else "full_attention"
-    ),
-    rotary=False,
+    "MiniMax", intermediate_size=14336, rms_norm_eps=1e-5, layer=_layer, rotary=False,
     qa_prefix=None,
-)
-register(
-    "minimax",
-    without_static_cache(_MINIMAX.classes()),
-    base_prefix="model",
-    category="text decoder",
-)
+    attention=lambda d, c: grouped_attention("MiniMaxAttention", d.width(c), _heads(d, c)),
+    moe=lambda d, c: w_experts(
+        d, c, c.count("num_local_experts", "num_experts", default=8),
+        c.dim("num_experts_per_tok", default=2),
+    ),
+    kinds=words(lambda _c, i: "linear_attention" if i % 2 else "full_attention"),
+)  # fmt: skip
+_CLASSES = without_static_cache(_MINIMAX.classes())
+register("minimax", _CLASSES, base_prefix="model", category="text decoder")

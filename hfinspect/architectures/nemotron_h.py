@@ -30,13 +30,11 @@ def _kinds(
     c: ModelConfig, keys: tuple[str, ...], pattern: str, default: tuple[str, ...]
 ) -> list[str]:
     """The list if there is one, else the pattern of letters."""
-    if c.has(*keys):
-        key = next(key for key in keys if c.has(key))
-        found = [_OLDER.get(kind, kind) for kind in c.strings(key)]
+    key = next((key for key in keys if c.has(key)), pattern)
+    if key == pattern:
+        found = [_LETTERS.get(letter, letter) for letter in c.text(pattern) or ()] or list(default)
     else:
-        key = pattern
-        text = c.text(pattern)
-        found = [_LETTERS.get(letter, letter) for letter in text] if text else list(default)
+        found = [_OLDER.get(kind, kind) for kind in c.strings(key)]
     for kind in found:
         if kind not in _LETTERS.values():
             raise c.error(key, kind, f"layers among {', '.join(_LETTERS.values())}")
@@ -69,12 +67,16 @@ def attention(d: Spelled, c: ModelConfig) -> Module:
     return grouped_attention("NemotronHAttention", d.width(c), heads)
 
 
-def mlp(c: ModelConfig, width: Dim, inner: Dim, *, bias: bool, kind: str | None = None) -> Module:
+def mlp(
+    c: ModelConfig, width: Dim, inner: Dim, *, bias: bool | None = None, kind: str | None = None
+) -> Module:
+    act = activation(c.text("mlp_hidden_act", default="relu2"))
+    bias = c.flag("mlp_bias", default=False) if bias is None else bias
     return Module(
         "NemotronHMLP",
         up_proj=Linear(width, inner, bias=bias, kind=kind or "up"),
         down_proj=Linear(inner, width, bias=bias, kind=kind or "down"),
-        act_fn=activation(c.text("mlp_hidden_act", default="relu2")),
+        act_fn=act,
         component=Component.MLP,
     )
 
@@ -91,7 +93,7 @@ def moe(d: Spelled, c: ModelConfig) -> Module:
         "NemotronHMoE",
         experts=experts(count, per_token, expert, class_name="NemotronHExperts"),
         gate=corrected_router("NemotronHTopkRouter", h, count),
-        shared_experts=mlp(c, h, shared, bias=bias, kind="shared_expert"),
+        shared_experts=mlp(c, h, shared, kind="shared_expert"),
         fc1_latent_proj=Linear(h, latent, bias=bias) if latent else Activation("Identity"),
         fc2_latent_proj=Linear(latent, h, bias=bias) if latent else Activation("Identity"),
         component=Component.MLP,
@@ -99,11 +101,9 @@ def moe(d: Spelled, c: ModelConfig) -> Module:
 
 
 def _mixer(d: Spelled, c: ModelConfig, kind: str) -> Module:
-    made = {"linear_attention": mixer, "full_attention": attention, "moe": moe}
-    if kind in made:
-        return made[kind](d, c)
-    inner = c.dim("intermediate_size", default=21504)
-    return mlp(c, d.width(c), inner, bias=c.flag("mlp_bias", default=False))
+    if kind == "mlp":
+        return mlp(c, d.width(c), c.dim("intermediate_size", default=21504))
+    return {"linear_attention": mixer, "full_attention": attention, "moe": moe}[kind](d, c)
 
 
 def _layers(d: Spelled, c: ModelConfig) -> Layers:
@@ -132,17 +132,10 @@ def prediction_layers(d: Spelled, c: ModelConfig) -> Module | None:
     joint = Linear(exact(2) * d.width(c), d.width(c), bias=False, component=Component.PROJECTOR)
     ends = {"enorm": s.norm(d, c), "hnorm": s.norm(d, c), "eh_proj": joint}
     blocks = [
-        Module(
-            "NemotronHMTPBlock",
-            {
-                **(ends if i == 0 else {}),
-                "norm": s.norm(d, c),
-                "mixer": _mixer(d, c, kind),
-                "final_layernorm": s.norm(d, c) if i == len(kinds) - 1 else None,
-            },
-        )
-        for i, kind in enumerate(kinds)
+        Module("NemotronHMTPBlock", norm=s.norm(d, c), mixer=_mixer(d, c, kind)) for kind in kinds
     ]
+    blocks[0].children = {**ends, **blocks[0].children}
+    blocks[-1].children["final_layernorm"] = s.norm(d, c)
     layers = Layers(blocks * steps)
     return Module("NemotronHMTP", layers=layers, part="mtp", kind="mtp", saved=False)
 

@@ -30,12 +30,13 @@ def delta_net(d: Decoder, c: ModelConfig) -> Module:
     value_dim = c.dim("linear_value_head_dim", default=2 * key_dim)
     key, value = key_dim * key_heads, value_dim * heads
     kernel = c.dim("linear_conv_kernel_dim", default=4)
-    convolved = key * 2 + value
-    third = -(-int(convolved) // 3)
-    sizes = [
-        named(max(min(third, int(convolved) - i * third), 0), "third", "a third of the channels")
-        for i in range(3)
-    ]
+    third = -(-int(key * 2 + value) // 3)
+    sizes = (third, third, int(key * 2 + value) - 2 * third)
+    convolutions = {
+        f"{name}_conv1d": depthwise(named(size, "third", "a third of the channels"), kernel)
+        for name, size in zip("qkv", sizes, strict=True)
+        if size > 0
+    }
     return Module(
         "OlmoHybridGatedDeltaNet",
         {
@@ -46,10 +47,7 @@ def delta_net(d: Decoder, c: ModelConfig) -> Module:
             "b_proj": Linear(h, heads, bias=False),
             "g_proj": Linear(h, value, bias=False, kind="gate"),
             "o_proj": Linear(value, h, bias=False, kind="output"),
-            **{
-                f"{name}_conv1d": depthwise(size, kernel) if size else None
-                for name, size in zip("qkv", sizes, strict=True)
-            },
+            **convolutions,
             "A_log": Weight(heads),
             "dt_bias": Weight(heads),
             "o_norm": RMSNorm(value_dim, eps=1e-5, class_name="OlmoHybridRMSNormGated"),
@@ -60,31 +58,25 @@ def delta_net(d: Decoder, c: ModelConfig) -> Module:
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    h, mlp = d.width(c), d.mlp(d, c)
-    if kind == "linear_attention":
-        return Module(
-            "OlmoHybridLinearAttentionDecoderLayer",
-            mlp=mlp,
-            attention_layer_norm=d.norm(d, c, h),
-            feedforward_layer_norm=d.norm(d, c, h),
-            linear_attn=delta_net(d, c),
-        )
+    linear = kind == "linear_attention"
+    norms = ["feedforward_layer_norm", "post_feedforward_layernorm"]
+    if linear:
+        norms = ["attention_layer_norm", "feedforward_layer_norm"]
     return Module(
-        "OlmoHybridAttentionDecoderLayer",
-        self_attn=d.attention(d, c),
-        mlp=mlp,
-        feedforward_layer_norm=d.norm(d, c, h),
-        post_feedforward_layernorm=d.norm(d, c, h),
+        f"OlmoHybrid{'Linear' if linear else ''}AttentionDecoderLayer",
+        {
+            "self_attn": None if linear else d.attention(d, c),
+            "mlp": d.mlp(d, c),
+            **{name: d.norm(d, c, d.width(c)) for name in norms},
+            "linear_attn": delta_net(d, c) if linear else None,
+        },
     )
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
-    def usual(i: int) -> str:
-        # With fewer than four layers, the last is the one with attention.
-        attends = i % 4 == 3 or (layers < 4 and i == layers - 1)
-        return "full_attention" if attends else "linear_attention"
-
-    return layer_types(c, layers, usual)
+    """With fewer than four layers, the last is the one with attention."""
+    full = {*range(3, layers, 4), layers - 1 if layers < 4 else 3}
+    return layer_types(c, layers, lambda i: "full_attention" if i in full else "linear_attention")
 
 
 LLAMA.like(

@@ -4,33 +4,33 @@ Qwen3's decoder next to a ViT with a table of positions. In addition to the merg
 mergers after some of its layers feed the first layers of the decoder (DeepStack).
 """
 
+import copy
+
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder
 from ..layers.multimodal import register_worded, text_section
 from ..trees.catalog import register_part
-from ..trees.modules import Activation, LayerNorm, Module, ModuleList
+from ..trees.modules import LayerNorm, Module, ModuleList
 from . import qwen3_5
 from .llama import LLAMA
 
 
 def vision_model(name: str, c: ModelConfig) -> Module:
-    """Qwen3.5's, with further mergers, whose norms come after the patches are joined."""
-    tower, h = qwen3_5.vision_model(name, c), c.dim("hidden_size", default=1152)
+    """Qwen3.5's tower and further mergers, with norms after the patches are joined, not before."""
+    tower = qwen3_5.vision_model(name, c)
     fed = c.dims("deepstack_visual_indexes", default=(8, 16, 24), minimum=0)
+    merger = tower.inside("merger")
     side = c.dim("spatial_merge_size", default=2)
-    merger = qwen3_5.patch_merger(name, c, h)
-    merger.children["norm"] = LayerNorm(h * side * side, eps=1e-6)
-    merger.part = tower.inside("merger").part = "projector"
-    tower.children |= {
-        "rotary_pos_emb": Activation(f"{name}VisionRotaryEmbedding"),
-        "deepstack_merger_list": ModuleList([merger] * len(fed)),
-    }
+    wide = c.dim("hidden_size", default=1152) * side * side
+    after = copy.copy(merger)
+    after.children = {**merger.children, "norm": LayerNorm(wide, eps=1e-6)}
+    tower.children["deepstack_merger_list"] = ModuleList([after] * len(fed))
     return tower
 
 
 TEXT = LLAMA.like(
-    "Qwen3VLText", vocab_size=151936, intermediate_size=22016, num_key_value_heads=32, head_dim=128,
-    mlp_bias=None, qk_norm=True,
+    "Qwen3VLText", vocab_size=151936, intermediate_size=22016, num_key_value_heads=32,
+    head_dim=128, mlp_bias=None, qk_norm=True,
 )  # fmt: skip
 
 

@@ -6,18 +6,21 @@ layers look n-grams up in hashed tables, one per head, of prime sizes, which fil
 """
 
 from functools import partial
+from itertools import count as numbers
+from itertools import islice
 from typing import Final
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import layer_types, size
+from ..layers.blocks import depthwise, size
 from ..layers.decoders import Decoder
 from ..layers.heads import register_tower
+from ..layers.layer_kinds import every_nth, side_by_side, words
 from ..layers.multimodal import register_worded
 from ..trees.catalog import register_part
 from ..trees.keeps import KeysValues
-from ..trees.modules import Buffer, Conv, Embedding, Linear, Module
+from ..trees.modules import Buffer, Embedding, Linear, Module
 from .llama import LLAMA
 from .qwen3_5 import vision_model
 from .qwen3_next import delta_net, gated_attention, routed
@@ -25,7 +28,6 @@ from .qwen3_next import delta_net, gated_attention, routed
 _NAME: Final = "Qwen4ExpText"
 #: Heads of all n-gram tables together; the model's own example has 16 a layer. Each costs a prime.
 MAX_NGRAM_HEADS: Final = 4096
-_MIXERS: Final = ("linear_attention", "indexed_attention")
 
 
 _streams = size("hc_count", default=4)
@@ -82,9 +84,7 @@ def ngram_tables(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
     shards = [max(min(each, rows - i * each), 0) for i in range(parts)]
     meaning = "primes from ngram_vocab_size_base on, summed, padded, cut in split_ngram_parts"
     tables = {
-        size: Embedding(named(size, "shard_rows", meaning), width)
-        for size in dict.fromkeys(shards)
-        if size
+        size: Embedding(named(size, "shard_rows", meaning), width) for size in {*shards} - {0}
     }
     return Module(
         f"{_NAME}NGramEmbedding",
@@ -110,7 +110,7 @@ def lookup(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
         norm_key=d.norm(d, c, wide),
         norm_query=d.norm(d, c, wide),
         norm_conv=d.norm(d, c, wide),
-        conv1d=Conv(wide, wide, kernel, dims=1, groups=wide, bias=False),
+        conv1d=depthwise(wide, kernel, component=Component.CONV),
         component=Component.EMBEDDING,
     )
 
@@ -132,46 +132,36 @@ def layer(d: Decoder, c: ModelConfig, kind: tuple[str, tuple[int, ...]]) -> Modu
 # ---- the text tower
 
 
-def mixers(c: ModelConfig, layers: int) -> list[str]:
-    """layer_types (full_attention is another word for indexed), else every fourth is indexed."""
-    every = int(c.dim("full_attention_interval", default=4))
-    found = layer_types(
-        c, layers, lambda i: "linear_attention" if (i + 1) % every else "indexed_attention"
-    )
-    words = ["indexed_attention" if kind == "full_attention" else kind for kind in found]
-    for kind in words:
-        if kind not in _MIXERS:
-            raise c.error("layer_types", kind, " or ".join(_MIXERS))
-    return words
-
-
-def table_sizes(c: ModelConfig, layers: int) -> dict[int, tuple[int, ...]]:
-    """Layer -> sizes of its n-gram tables: the primes from ngram_vocab_size_base on, in turn.
+def table_sizes(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[int, ...]]:
+    """Sizes of each layer's n-gram tables: the primes from ngram_vocab_size_base on, in turn.
 
     ``ple_layer_ids`` counts layers from 1. Raises ConfigError beyond MAX_NGRAM_HEADS.
     """
     chosen = sorted({int(i) for i in c.dims("ple_layer_ids", default=())})
     if not chosen:
-        return {}
+        return [()] * layers
     if chosen[-1] > layers:
         raise c.error("ple_layer_ids", chosen[-1], f"a layer from 1 to {layers}")
     heads = int(ngram_heads(c))
     if heads * len(chosen) > MAX_NGRAM_HEADS:
         raise c.error("heads_per_ngram", heads, f"at most {MAX_NGRAM_HEADS} in all layers")
     base = int(c.dim("ngram_vocab_size_base", default=20_000_000))
-    primes = primes_from(base, heads * len(chosen))
-    return {i - 1: tuple(primes[n * heads : (n + 1) * heads]) for n, i in enumerate(chosen)}
-
-
-def kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, tuple[int, ...]]]:
-    words, tables = mixers(c, layers), table_sizes(c, layers)
-    return [(word, tables.get(i, ())) for i, word in enumerate(words)]
+    primes = iter(primes_from(base, heads * len(chosen)))
+    return [tuple(islice(primes, heads)) if i + 1 in chosen else () for i in range(layers)]
 
 
 _TEXT = LLAMA.like(
     _NAME, vocab_size=248320, hidden_size=2048, num_hidden_layers=40, num_attention_heads=16,
     num_key_value_heads=2, head_dim=256, attention=attention, moe=routed(512, 10), layer=layer,
-    kinds=kinds, rotary=False,
+    # full_attention is another word for indexed.
+    kinds=side_by_side(
+        words(
+            every_nth("full_attention_interval", 4, "indexed_attention"),
+            "linear_attention", "indexed_attention", "full_attention",
+        ),
+        table_sizes,
+    ),
+    rotary=False, qk_norm=True,
 )  # fmt: skip
 
 
@@ -211,34 +201,16 @@ _BASES: Final = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 
 
 def is_prime(value: int) -> bool:
-    if value < 2:
-        return False
-    for base in _BASES:
-        if value % base == 0:
-            return value == base
-    odd, twos = value - 1, 0
-    while odd % 2 == 0:
-        odd, twos = odd // 2, twos + 1
-    return all(_passes(value, base, odd, twos) for base in _BASES)
+    odd = value - 1
+    twos = (odd & -odd).bit_length() - 1
 
+    def passes(base: int) -> bool:
+        power = pow(base, odd >> twos, value)
+        return power == 1 or any(pow(power, 1 << i, value) == odd for i in range(twos))
 
-def _passes(value: int, base: int, odd: int, twos: int) -> bool:
-    power = pow(base, odd, value)
-    if power in (1, value - 1):
-        return True
-    for _ in range(twos - 1):
-        power = power * power % value
-        if power == value - 1:
-            return True
-    return False
+    return value in _BASES or (value > _BASES[-1] and all(map(passes, _BASES)))
 
 
 def primes_from(start: int, count: int) -> list[int]:
     """The first ``count`` primes that are at least ``start``."""
-    found: list[int] = []
-    value = start
-    while len(found) < count:
-        if is_prime(value):
-            found.append(value)
-        value += 1
-    return found
+    return list(islice(filter(is_prime, numbers(start)), count))

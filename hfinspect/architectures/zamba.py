@@ -15,7 +15,7 @@ from ..layers.spelled import Spelled
 from ..trees.keeps import State
 from ..trees.modules import Layers, Linear, Module, Weight
 from .mamba import time_step_rank
-from .zamba2 import tied_to, wide, wide_attention
+from .zamba2 import shared_layers, wide_attention, wide_block
 
 
 def mixer(d: Spelled, c: ModelConfig) -> Module:
@@ -42,15 +42,9 @@ def mixer(d: Spelled, c: ModelConfig) -> Module:
 
 
 def shared_block(d: Spelled, c: ModelConfig) -> Module:
-    h = d.width(c)
-    inner = c.dim("intermediate_size", default=14848)
-    return Module(
-        "ZambaAttentionDecoderLayer",
-        self_attn=wide_attention(d, c, 16),
-        feed_forward=gated_mlp("ZambaMLP", h, inner, act=c.text("hidden_act", default="gelu")),
-        input_layernorm=d.norms(c, wide(d, c)),
-        pre_ff_layernorm=d.norms(c, h),
-    )
+    inner, act = c.dim("intermediate_size", default=14848), c.text("hidden_act", default="gelu")
+    mlp = gated_mlp("ZambaMLP", d.width(c), inner, act=act)
+    return wide_block(d, c, wide_attention(d, c, 16), mlp)
 
 
 def kinds(c: ModelConfig) -> Sequence[str]:
@@ -72,21 +66,13 @@ def kinds(c: ModelConfig) -> Sequence[str]:
 
 def layers(d: Spelled, c: ModelConfig) -> Layers:
     parts = {"mamba": mixer(d, c), "input_layernorm": s.norm(d, c)}
-    mamba, shared = Module("ZambaMambaDecoderLayer", parts), shared_block(d, c)
+    mamba = Module("ZambaMambaDecoderLayer", parts)
     linear = Linear(d.width(c), d.width(c), bias=False)
-    out: list[Module] = []
-    again: Module | None = None
-    for i, kind in enumerate(kinds(c)):
-        if kind != "hybrid":
-            out.append(mamba)
-            continue
-        block = again or shared
-        out.append(
-            Module("ZambaHybridLayer", shared_transf=block, linear=linear, mamba_decoder=mamba)
-        )
-        if again is None:
-            again = tied_to(shared, f"layers.{i}.shared_transf") if c.tied() else shared
-    return Layers(out)
+    return shared_layers(
+        c, kinds(c), mamba, lambda _: shared_block(d, c), "shared_transf", lambda shared: Module(
+            "ZambaHybridLayer", shared_transf=shared, linear=linear, mamba_decoder=mamba
+        ),
+    )  # fmt: skip
 
 
 _ZAMBA = Spelled(

@@ -6,14 +6,14 @@ its later uses differ in low-rank adapters, which every block lists by the numbe
 tie_word_embeddings false a file holds each use by itself.
 """
 
-import copy
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import spelled as s
 from ..layers.blocks import Heads, activation, grouped_attention, layer_types, rms_norms, size
+from ..layers.composing import tied_to
 from ..layers.decoders import SEQUENCE_HEAD
 from ..layers.mamba2_mixer import Mixer, expanded
 from ..layers.mamba2_mixer import mixer as mamba_mixer
@@ -22,8 +22,6 @@ from ..trees.modules import Activation, Layers, Linear, Module, ModuleList, Sequ
 
 #: 54 layers, of which nine are hybrid (configuration_zamba2.py).
 _HYBRID_BY_DEFAULT = frozenset({6, 12, 18, 24, 30, 36, 42, 47, 51})
-
-
 #: Published models share one or two blocks; every block lists a slot for each hybrid layer.
 _MAX_BLOCKS = 16
 
@@ -70,45 +68,55 @@ def wide_attention(d: Spelled, c: ModelConfig, kv: int) -> Module:
     return module
 
 
-def attention(d: Spelled, c: ModelConfig, *, block: int, uses: int) -> Module:
-    module = wide_attention(d, c, d.heads(c))
-    if c.flag("use_shared_attention_adapter", default=False):
-        for name in ("q", "k", "v"):
-            slots = adapters(c, wide(d, c), wide(d, c), block=block, uses=uses)
-            module.children[f"linear_{name}_adapter_list"] = slots
-    return module
-
-
-def shared_transformer(d: Spelled, c: ModelConfig, *, block: int, uses: int) -> Module:
-    h = d.width(c)
-    inner = c.dim("intermediate_size", default=4 * h)
-    bias = c.flag("add_bias_linear", default=False)
+def wide_block(d: Spelled, c: ModelConfig, attention: Module, feed_forward: Module) -> Module:
+    """The transformer block that layers share."""
     return Module(
-        "Zamba2AttentionDecoderLayer",
-        self_attn=attention(d, c, block=block, uses=uses),
-        feed_forward=Module(
-            "Zamba2MLP",
-            gate_up_proj=Linear(h, 2 * inner, bias=bias, kind="gate_up"),
-            down_proj=Linear(inner, h, bias=bias, kind="down"),
-            act_fn=activation(c.text("hidden_act", default="gelu")),
-            gate_up_proj_adapter_list=adapters(c, h, 2 * inner, block=block, uses=uses),
-            component=Component.MLP,
-        ),
+        f"{d.name}AttentionDecoderLayer",
+        self_attn=attention,
+        feed_forward=feed_forward,
         input_layernorm=d.norms(c, wide(d, c)),
-        pre_ff_layernorm=d.norms(c, h),
+        pre_ff_layernorm=d.norms(c, d.width(c)),
     )
 
 
-def tied_to(module: Module, at: str) -> Module:
-    """The same module with every tensor tied to the one of that name below ``at``."""
-    twin = copy.copy(module)
-    twin.children = {
-        name: tied_to(child, f"{at}.{name}")
-        if isinstance(child, Module)
-        else replace(child, tied_to=f"{at}.{name}")
-        for name, child in module.children.items()
-    }
-    return twin
+def shared_transformer(d: Spelled, c: ModelConfig, *, block: int, uses: int) -> Module:
+    h, joined = d.width(c), wide(d, c)
+    inner = c.dim("intermediate_size", default=4 * h)
+    bias = c.flag("add_bias_linear", default=False)
+    attention = wide_attention(d, c, d.heads(c))
+    if c.flag("use_shared_attention_adapter", default=False):
+        slots = adapters(c, joined, joined, block=block, uses=uses)
+        attention.children |= {f"linear_{name}_adapter_list": slots for name in "qkv"}
+    mlp = Module(
+        "Zamba2MLP",
+        gate_up_proj=Linear(h, 2 * inner, bias=bias, kind="gate_up"),
+        down_proj=Linear(inner, h, bias=bias, kind="down"),
+        act_fn=activation(c.text("hidden_act", default="gelu")),
+        gate_up_proj_adapter_list=adapters(c, h, 2 * inner, block=block, uses=uses),
+        component=Component.MLP,
+    )
+    return wide_block(d, c, attention, mlp)
+
+
+def shared_layers(
+    c: ModelConfig, kinds: Sequence[str], mamba: Module, block: Callable[[int], Module], at: str,
+    hybrid: Callable[[Module], Module], blocks: int = 1,
+) -> Layers:  # fmt: skip
+    """Mamba layers; where the kind is ``hybrid``, also one of the shared blocks in turn, which is
+    stored under ``at`` where it first occurs. Later uses are tied to it, or copies of their own."""
+    out: list[Module] = []
+    again: list[Module] = []
+    uses = 0
+    for i, kind in enumerate(kinds):
+        if kind != "hybrid":
+            out.append(mamba)
+            continue
+        shared = block(uses) if uses < blocks else again[uses % blocks]
+        if uses < blocks:
+            again.append(tied_to(shared, f"layers.{i}.{at}") if c.tied() else shared)
+        uses += 1
+        out.append(hybrid(shared))
+    return Layers(out)
 
 
 def layers(d: Spelled, c: ModelConfig) -> Layers:
@@ -123,27 +131,13 @@ def layers(d: Spelled, c: ModelConfig) -> Layers:
     # A saved config lists where they are, for the slots only.
     listed = c.has("hybrid_layer_ids")
     uses = len(c.dims("hybrid_layer_ids", minimum=0)) if listed else kinds.count("hybrid")
-    mamba, out = mamba_layer(d, c), []
-    linear = Linear(d.width(c), d.width(c), bias=False)
-    again: list[Module] = []  # each block as its later uses have it: tied, or a copy of its own
-    use = 0
-    for i, kind in enumerate(kinds):
-        if kind != "hybrid":
-            out.append(mamba)
-            continue
-        if use < blocks:
-            shared = shared_transformer(d, c, block=use, uses=uses)
-            at = f"layers.{i}.shared_transformer"
-            again.append(tied_to(shared, at) if c.tied() else shared)
-        else:
-            shared = again[use % blocks]
-        use += 1
-        out.append(
-            Module(
-                "Zamba2HybridLayer", linear=linear, mamba_decoder=mamba, shared_transformer=shared
-            )
-        )
-    return Layers(out)
+    mamba, linear = mamba_layer(d, c), Linear(d.width(c), d.width(c), bias=False)
+    return shared_layers(
+        c, kinds, mamba, lambda use: shared_transformer(d, c, block=use, uses=uses),
+        "shared_transformer", lambda shared: Module(
+            "Zamba2HybridLayer", linear=linear, mamba_decoder=mamba, shared_transformer=shared
+        ), int(blocks),
+    )  # fmt: skip
 
 
 _ZAMBA = Spelled(

@@ -6,8 +6,10 @@ a family that differs from another in nothing but the name renames it.
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..core.config import ModelConfig
@@ -95,6 +97,20 @@ def renamed(root: Module, old: str, new: str) -> Module:
         if module.class_name.startswith(old):
             module.class_name = new + module.class_name.removeprefix(old)
     return root
+
+
+def tied_to(module: Module, at: str, only: Collection[str] | None = None) -> Module:
+    """The same module with every tensor tied to the one of that name below ``at``; ``only`` lists
+    the last names of those that are, where not all."""
+    twin = copy.copy(module)
+    twin.children = {}
+    for name, child in module.children.items():
+        if isinstance(child, Module):
+            twin.children[name] = tied_to(child, f"{at}.{name}", only)
+        else:
+            tied = only is None or name in only
+            twin.children[name] = replace(child, tied_to=f"{at}.{name}") if tied else child
+    return twin
 
 
 def respelled(root: Module, names: Mapping[str, str]) -> Module:

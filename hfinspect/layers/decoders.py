@@ -122,15 +122,22 @@ def sinks(d: Decoder, c: ModelConfig) -> Module:
     return block
 
 
+def mixed(d: Decoder, c: ModelConfig, mixer: Module, kind: str, **names: str) -> Module:
+    """What mixes tokens, and an MLP (of a ``sparse`` layer: experts), each after a norm; ``names``
+    are what files call these four where it is not what Llama's do."""
+    parts = {
+        "self_attn": mixer,
+        "mlp": d.feed_forward(c, kind),
+        "input_layernorm": d.norm(d, c, d.width(c)),
+        "post_attention_layernorm": d.norm(d, c, d.width(c)),
+    }
+    children = {names.get(name, name): part for name, part in parts.items()}
+    return Module(f"{d.name}DecoderLayer", children)
+
+
 def pre_norm(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    """Attention and MLP (of a ``sparse`` layer: experts), each after a norm."""
-    return Module(
-        f"{d.name}DecoderLayer",
-        self_attn=d.attention(d, c),
-        mlp=d.feed_forward(c, kind),
-        input_layernorm=d.norm(d, c, d.width(c)),
-        post_attention_layernorm=d.norm(d, c, d.width(c)),
-    )
+    """Attention and MLP, each after a norm."""
+    return mixed(d, c, d.attention(d, c), kind)
 
 
 def scaled(d: Decoder, c: ModelConfig, kind: str) -> Module:
@@ -177,10 +184,7 @@ def w_experts(
 
 def block_sparse(d: Decoder, c: ModelConfig, kind: str) -> Module:
     """Mixtral's layer, whose files call the MLP ``block_sparse_moe``."""
-    block = pre_norm(d, c, kind)
-    names = {"mlp": "block_sparse_moe"}
-    block.children = {names.get(name, name): child for name, child in block.children.items()}
-    return block
+    return mixed(d, c, d.attention(d, c), kind, mlp="block_sparse_moe")
 
 
 def next_token_layer(name: str, layer: Module, hidden: int, vocab: int) -> Module:

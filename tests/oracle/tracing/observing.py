@@ -289,12 +289,12 @@ _ATTENTION = {
     "v_proj": "value", "value": "value", "v": "value", "wv": "value", "v_lin": "value",
     "o_proj": "output", "out_proj": "output", "wo": "output", "out_lin": "output",
     "to_q": "query", "to_k": "key", "to_v": "value", "to_out": "output",
-    "projection_layer": "output",
+    "projection_layer": "output", "attn.proj": "output",
     "qkv": "qkv", "qkv_proj": "qkv", "kv": "key_value", "in_proj": "qkv",
 }  # fmt: skip
 _EMBEDDING = {
     "word_embeddings": "token", "embed_tokens": "token", "token_embedding": "token",
-    "position_embeddings": "position", "position_embedding": "position",
+    "position_embeddings": "position", "position_embedding": "position", "pos_embed": "position",
     "embed_positions": "position", "token_type_embeddings": "segment", "cls_token": "class_token",
     "mask_token": "mask_token", "register_tokens": "register_token",
     "patch_embedding": "patch", "patch_embeddings": "patch", "patch_embed": "patch",
@@ -302,6 +302,7 @@ _EMBEDDING = {
 _MLP = {
     "fc1": "up", "fc2": "down", "up_proj": "up", "down_proj": "down", "gate_proj": "gate",
     "gate_up_proj": "gate_up", "wi": "up", "w1": "gate", "w3": "up", "w2": "down",
+    "linear_fc1": "up", "linear_fc2": "down",
 }  # fmt: skip
 _HEAD = {"lm_head": "lm_head", "classifier": "classifier", "pooler": "pooler"}
 _KINDS = {
@@ -313,4 +314,5 @@ _KINDS = {
 def _kind(segments: list[str], component: Component) -> str | None:
     """The finer kind that the innermost segments name."""
     table = _KINDS.get(component, {})
-    return next((table[word] for word in reversed(segments[-3:]) if word in table), None)
+    words = [*reversed(segments[-3:]), ".".join(segments[-3:-1])]
+    return next((table[word] for word in words if word in table), None)

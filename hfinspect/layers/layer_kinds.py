@@ -1,0 +1,71 @@
+"""Decoders whose layers are not alike: the words that say what each layer is, and the experts of
+those that have some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..trees.modules import Module
+from .blocks import layer_types
+from .decoders import Decoder
+from .experts import corrected_router, routed_and_shared
+
+#: What tells one layer from another, for each of so many.
+Kinds = Callable[[Decoder, ModelConfig, int], Sequence[Any]]
+
+
+def words(
+    usual: Callable[[ModelConfig, int], str], *allowed: str, key: str = "layer_types"
+) -> Kinds:
+    """A word for each layer under ``key``, else ``usual`` of its number. Raises ConfigError for one
+    that is not among the ``allowed``, where there are any."""
+
+    def kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
+        found = layer_types(c, layers, partial(usual, c), key=key)
+        for word in found:
+            if allowed and word not in allowed:
+                raise c.error(key, word, " or ".join(allowed))
+        return found
+
+    return kinds
+
+
+def every_nth(
+    key: str, default: int, nth: str, others: str = "linear_attention"
+) -> Callable[[ModelConfig, int], str]:
+    """The usual word of a layer: ``nth`` for the last of each group as long as ``key`` says."""
+    return lambda c, i: others if (i + 1) % c.dim(key, default=default) else nth
+
+
+def mlps(
+    usual: Callable[[ModelConfig, int], str] = lambda _c, i: "sparse" if i else "dense",
+) -> Kinds:
+    """mlp_layer_types; by default all layers but the first are sparse."""
+    return words(usual, "dense", "sparse", key="mlp_layer_types")
+
+
+def side_by_side(*lists: Kinds) -> Kinds:
+    """What each of several lists says of a layer."""
+
+    def kinds(d: Decoder, c: ModelConfig, layers: int) -> Sequence[Any]:
+        return list(zip(*(found(d, c, layers) for found in lists), strict=True))
+
+    return kinds
+
+
+def mixture(
+    d: Decoder, c: ModelConfig, inner: Dim, count: Dim, per_token: int, shared: Dim | None = None,
+    *, gate: Module | None = None, class_name: str | None = None,
+) -> Module:  # fmt: skip
+    """``routed_and_shared`` under the family's names, with its width and activation; behind a
+    corrected router unless ``gate`` is another."""
+    h = d.width(c)
+    return routed_and_shared(
+        d.name, h, inner, count=count, per_token=per_token, shared=shared, act=d.act(c),
+        gate=gate or corrected_router(f"{d.name}TopkRouter", h, count), class_name=class_name,
+    )  # fmt: skip
