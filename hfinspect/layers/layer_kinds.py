@@ -15,7 +15,7 @@ from .blocks import layer_types
 from .decoders import Decoder
 from .experts import corrected_router, routed_and_shared
 
-#: What tells one layer from another, for each of so many.
+#: What each of so many layers is: a word, or whatever its family makes of it.
 Kinds = Callable[[Decoder, ModelConfig, int], Sequence[Any]]
 
 
