@@ -9,6 +9,7 @@ from dataclasses import replace
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import grouped_heads
+from ..layers.composing import respelled_classes
 from ..layers.heads import to_words
 from ..trees.catalog import auto_model, register_pair
 from ..trees.keeps import KeysValues
@@ -46,18 +47,15 @@ def _spelled(root: Module) -> Module:
     """``root`` with the attributes of files. What the class name said of attention to the encoder
     is said by what it keeps."""
     for module in each_module(root):
-        names = _SPELLED.get(module.class_name, {})
         if module.class_name == "ParakeetEncoderSubsamplingConv2D":
-            made = module.inside("linear")
-            made.component = Component.EMBEDDING
-        module.children = {names.get(key, key): child for key, child in module.children.items()}
+            module.inside("linear").component = Component.EMBEDDING
         if module.class_name == f"{_NAME}CrossAttention":
             module.keeps = tuple(
                 replace(item, cross=True)
                 for item in module.keeps or ()
                 if isinstance(item, KeysValues)
             )
-    return root
+    return respelled_classes(root, _SPELLED)
 
 
 def model(c: ModelConfig) -> Module:

@@ -7,18 +7,16 @@ transformers/conversion_mapping.py.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.composing import respelled
+from ..layers.composing import respelled_classes
 from ..layers.decoders import Decoder
 from ..trees.catalog import register
 from ..trees.keeps import KeysValues
 from ..trees.modules import (
-    Activation,
     Buffer,
     Embedding,
     Linear,
     Module,
     ModuleList,
-    Sequential,
     Weight,
     each_module,
 )
@@ -66,51 +64,44 @@ def model(c: ModelConfig) -> Module:
     return found
 
 
-#: How files of the whole spell what a layer has.
-_LAYER = {"input_layernorm": "norm1", "post_attention_layernorm": "norm2"}
+#: How files of the whole, which have the original's names, spell the parts of a class.
+_SPELLED = {
+    "Attention": {"o_proj": "out_proj"},
+    "DecoderLayer": {"input_layernorm": "norm1", "post_attention_layernorm": "norm2"},
+    "TimestepEmbedding": {"fc1": "mlp.0", "act_fn": "mlp.1", "fc2": "mlp.2", "norm": "mlp.3"},
+    "TimestepNorm": {"weight": "alpha"},
+    "FlowResBlock": {
+        "norm": "in_ln", "fc1": "mlp.0", "act_fn": "mlp.1", "fc2": "mlp.2",
+        "adaln_proj": "adaLN_modulation.1",
+    },
+    "FlowFinalLayer": {
+        "proj": "linear", "act_fn": "adaLN_modulation.0", "adaln_proj": "adaLN_modulation.1",
+    },
+    "FlowHead": {
+        "cond_proj": "cond_embed", "timestep_embeddings": "time_embed", "layers": "res_blocks",
+    },
+}  # fmt: skip
 
 
 def _layers(base: Module) -> Module:
-    layers = base.inside("layers")
-    for layer in {id(layer): layer for layer in layers.children.values()}.values():
-        assert isinstance(layer, Module)
-        attention, mlp = layer.inside("self_attn"), layer.inside("mlp")
-        respelled(attention, {"o_proj": "out_proj"})
-        first, second = mlp.inside("fc1"), mlp.inside("fc2")
-        first.component = second.component = Component.MLP
-        layer.children = {
-            "self_attn": attention,
-            "linear1": first,
-            "linear2": second,
-            **{new: layer[old] for old, new in _LAYER.items()},
-        }
-    return layers
+    for layer in each_module(base.inside("layers")):
+        if "mlp" in layer.children:
+            mlp = layer.inside("mlp")
+            del layer.children["mlp"]
+            for i in (1, 2):
+                layer.children[f"linear{i}"] = mlp.inside(f"fc{i}")
+                mlp.inside(f"fc{i}").component = Component.MLP
+    return respelled_classes(base.inside("layers"), _SPELLED, _NAME)
 
 
 def _flow_net(c: ModelConfig) -> Module:
-    """The head of the flow in the original's names."""
     head = flow_head(_GRADIUM, c.section("flow_head_config"), 768)
-    for module in each_module(head):
-        parts, name = module.children, module.class_name.removeprefix(_NAME)
-        act, at = Activation("SiLUActivation"), module.inside
-        if name == "TimestepEmbedding":
-            norm = Module(f"{_NAME}TimestepNorm", alpha=at("norm")["weight"])
-            mlp = Sequential(at("fc1"), act, at("fc2"), norm)
-            module.children = {"freqs": parts["freqs"], "mlp": mlp}
-        elif name == "FlowResBlock":
-            mlp, shift = Sequential(at("fc1"), act, at("fc2")), Sequential(act, at("adaln_proj"))
-            module.children = {"in_ln": parts["norm"], "mlp": mlp, "adaLN_modulation": shift}
-        elif name == "FlowFinalLayer":
-            shift = Sequential(act, at("adaln_proj"))
-            module.children = {"linear": parts["proj"], "adaLN_modulation": shift}
-    names = {"cond_proj": "cond_embed", "timestep_embeddings": "time_embed", "layers": "res_blocks"}
-    head.children = {names.get(key, key): part for key, part in head.children.items()}
+    respelled_classes(head, _SPELLED, _NAME)
     for name in ("cond_embed", "time_embed"):
-        head.inside(name).component = Component.EMBEDDING
-    blocks = head.inside("res_blocks")
-    head.children["res_blocks"] = ModuleList(
-        block for block in blocks.children.values() if isinstance(block, Module)
-    )
+        for module in each_module(head.inside(name)):
+            module.component = Component.EMBEDDING
+    blocks = head.inside("res_blocks").children.values()
+    head.children["res_blocks"] = ModuleList(b for b in blocks if isinstance(b, Module))
     return head
 
 

@@ -4,14 +4,13 @@ An encoder of speech and a model of who speaks, heard by Nemotron-H; a further e
 each word was said. Files have the names of NeMo, the parts alone those of transformers.
 """
 
-from typing import cast
-
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.composing import joined, respelled
 from ..layers.heads import to_words
 from ..layers.multimodal import linear_projector, nested
 from ..trees.catalog import auto_model, builder, register, register_part
-from ..trees.modules import Conv, LayerNorm, Linear, Module, Parameter, each_module
+from ..trees.modules import Conv, LayerNorm, Module, Sequential
 from . import nemotron3_diarization as speakers
 
 _NAME = "Nemotron3_5Transcribe"
@@ -26,7 +25,7 @@ TEXT = {
 _NEMO = {
     "embedder": "pre_encode", "projection": "proj", "input_layer_norm": "embed_norm",
     "layer_norm": "final_norm", "layer_norm1": "norm1", "layer_norm2": "norm2",
-    "self_attn": "attn", "o_proj": "out_proj", "mlp": "ffn",
+    "self_attn": "attn", "o_proj": "out_proj", "mlp": "ffn", "fc1": "net.0", "fc2": "net.3",
 }  # fmt: skip
 
 
@@ -45,67 +44,44 @@ def audio_model(c: ModelConfig) -> Module:
 
 def _nemo(root: Module) -> Module:
     """An encoder under NeMo's names: q, k and v in one matrix."""
-    for module in list(each_module(root)):
-        parts = module.children
-        if "q_proj" in parts:
-            made = [cast("Parameter", module.inside(f"{at}_proj")["weight"]) for at in "qkv"]
-            for at in "qkv":
-                del parts[f"{at}_proj"]
-            rows = made[0].shape[0] + made[1].shape[0] + made[2].shape[0]
-            joined = Linear(made[0].shape[1], rows, bias=False, kind="qkv")
-            joined.component = Component.ATTENTION
-            parts["w_qkv"] = joined
-        if "fc1" in parts:
-            pair = {"0": parts.pop("fc1"), "3": parts.pop("fc2")}
-            parts["net"] = Module("ModuleList", dict(pair))
-        module.children = {_NEMO.get(name, name): part for name, part in parts.items()}
-    return root
+    names = [f"{at}_proj" for at in "qkv"]
+    return respelled(joined(root, names, "w_qkv", "qkv"), _NEMO)
 
 
-def _text(c: ModelConfig) -> Module:
+def _text(section: ModelConfig) -> Module:
     """Nemotron-H, whose numbers in float32 stand in a module of their own in NeMo's files."""
-    section = nested(c, "text_config", **TEXT)
     if (section.model_type or "nemotron_h") != "nemotron_h":
         raise section.error("model_type", section.model_type, "nemotron_h")
     model = auto_model(section, default_type="nemotron_h", part="text")
-    for module in list(each_module(model)):
-        own = module.children
-        found: dict[str, Module | Parameter | None] = {
-            at: own.pop(at) for at in ("A_log", "D", "dt_bias") if at in own
-        }
-        if found:
-            own["_fp32_params"] = Module("ParameterDict", found)
-    return model
-
-
-def _projector(c: ModelConfig) -> Module:
-    heard = c.section("audio_config").section("asr_config").dim("hidden_size", default=1280)
-    width = nested(c, "text_config", **TEXT).dim("hidden_size", default=4096)
-    return linear_projector(heard, width)
+    return respelled(model, {at: f"_fp32_params.{at}" for at in ("A_log", "D", "dt_bias")})
 
 
 def model(c: ModelConfig) -> Module:
+    heard = c.section("audio_config").section("asr_config").dim("hidden_size", default=1280)
+    section = nested(c, "text_config", **TEXT)
     tower = audio_model(c.section("audio_config"))
     _nemo(tower.inside("asr_encoder"))
     _nemo(tower.inside("diarization_model", "model", "audio_tower"))
+    when = builder(f"{_NAME}WordTimestampModel")(c.section("word_timestamp_config"))
     return Module(
         f"{_NAME}Model",
         audio_tower=tower,
-        language_model=_text(c),
-        multi_modal_projector=_projector(c),
-        word_timestamp_encoder=_nemo(
-            builder(f"{_NAME}WordTimestampModel")(c.section("word_timestamp_config"))
-        ),
+        language_model=_text(section),
+        multi_modal_projector=linear_projector(heard, section.dim("hidden_size", default=4096)),
+        word_timestamp_encoder=_nemo(when),
     )
 
 
 def generation(c: ModelConfig) -> Module:
     whole, words = model(c), c.section("word_timestamp_config")
-    tower, text = whole.inside("audio_tower"), whole.inside("language_model")
-    who, when = tower.inside("diarization_model"), whole.inside("word_timestamp_encoder")
-    section = nested(c, "text_config", **TEXT)
-    hidden = section.dim("hidden_size", default=4096)
-    head = to_words(hidden, section.dim("vocab_size", default=131072))
+    tower, when = whole.inside("audio_tower"), whole.inside("word_timestamp_encoder")
+    who, section = tower.inside("diarization_model"), nested(c, "text_config", **TEXT)
+    head = to_words(
+        section.dim("hidden_size", default=4096), section.dim("vocab_size", default=131072)
+    )
+    text = respelled(
+        whole.inside("language_model"), {"embeddings": "embed_tokens", "norm_f": "norm"}
+    )
     upsample = when.inside("upsampler")
     upsample.component = Component.HEAD
     del when.children["upsampler"]
@@ -113,8 +89,6 @@ def generation(c: ModelConfig) -> Module:
         words.dim("hidden_size", default=1280), words.dim("vocab_size", default=23863), 1, dims=1,
         component=Component.HEAD,
     )  # fmt: skip
-    names = {"embeddings": "embed_tokens", "norm_f": "norm"}
-    text.children = {names.get(name, name): part for name, part in text.children.items()}
     sorting = Module(
         "SortformerModules",
         first_hidden_to_hidden=who.inside("classifier", "dense"),
@@ -122,10 +96,8 @@ def generation(c: ModelConfig) -> Module:
         encoder_proj=who.inside("model", "proj"),
         subpixel_upsample=who.inside("model", "upsampler", "conv"),
         learnable_sil_emb=who["silence_embeds"],
+        component=Component.HEAD,
     )
-    parts = {"first_hidden_to_hidden": Component.HEAD, "single_hidden_to_spks": Component.HEAD}
-    for at, component in parts.items():
-        sorting.inside(at).component = component
     hearing = Module(
         f"{_NAME}AudioModel",
         asr_encoder=tower["asr_encoder"],
@@ -140,7 +112,7 @@ def generation(c: ModelConfig) -> Module:
         "Decoder",
         transformer=when,
         upsample=upsample,
-        decoder_layers=Module("Sequential", {"0": classes}),
+        decoder_layers=Sequential(classes),
         part="audio",
     )
     return Module(

@@ -116,9 +116,9 @@ def tied_to(module: Module, at: str, only: Collection[str] | None = None) -> Mod
 def respelled(root: Module, names: Mapping[str, str]) -> Module:
     """``root`` whose children named like a key of ``names`` have the name under it, at every depth,
     in place: files of a composite may keep the first release's names, where a save of the tower
-    alone has those of its attributes."""
-    for module in each_module(root):
-        module.children = {names.get(name, name): child for name, child in module.children.items()}
+    alone has those of its attributes. A name with dots makes the modules on its way."""
+    for module in list(each_module(root)):  # not those that a name with dots makes
+        _respell(module, names)
     return root
 
 
@@ -135,3 +135,25 @@ def joined(root: Module, names: Sequence[str], name: str, kind: str) -> Module:
             both.component = apart[0].component or module.component
             module.children = {name: both, **module.children}
     return root
+
+
+def respelled_classes(
+    root: Module, names: Mapping[str, Mapping[str, str]], prefix: str = ""
+) -> Module:
+    """The same with names for each class, which ``names`` lists without its ``prefix``."""
+    for module in list(each_module(root)):
+        _respell(module, names.get(module.class_name.removeprefix(prefix), {}))
+    return root
+
+
+def _respell(module: Module, names: Mapping[str, str]) -> None:
+    found: dict[str, Module | Parameter] = {}
+    for name, child in module.children.items():
+        *way, last = names.get(name, name).split(".")
+        at = found
+        for step in way:
+            inner = at.setdefault(step, Module("Sequential"))
+            assert isinstance(inner, Module)
+            at = inner.children
+        at[last] = child
+    module.children = found
