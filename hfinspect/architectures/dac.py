@@ -26,14 +26,15 @@ def _snake(width: Dim) -> Module:
     return Module("Snake1d", alpha=Weight(1, width, 1), component=Component.OTHER)
 
 
-def _unit(name: str, width: Dim, snake: Snake) -> Module:
-    return Module(
+def _units(name: str, width: Dim, snake: Snake) -> dict[str, Module]:
+    unit = Module(
         f"{name}ResidualUnit",
         snake1=snake(width),
         conv1=Conv(width, width, 7, dims=1),
         snake2=snake(width),
         conv2=Conv(width, width, 1, dims=1),
     )
+    return {f"res_unit{i}": unit for i in (1, 2, 3)}
 
 
 def hidden(c: ModelConfig) -> Dim:
@@ -42,23 +43,21 @@ def hidden(c: ModelConfig) -> Dim:
     return c.dim("hidden_size", default=first * 2**stages)
 
 
-def encoder(c: ModelConfig, out: Dim, *, name: str = "Dac", snake: Snake = _snake) -> Module:
-    """From the waveform to frames of ``out`` channels."""
+def encoder(c: ModelConfig, *, name: str = "Dac", snake: Snake = _snake) -> Module:
+    """From the waveform to frames."""
     width = c.dim("encoder_hidden_size")
     first, built = Conv(1, width, 7, dims=1), []
     for stride in c.dims("downsampling_ratios"):
-        unit = _unit(name, width, snake)
         down = Conv(width, width * 2, stride * 2, dims=1, stride=stride)
-        units = {f"res_unit{i}": unit for i in (1, 2, 3)}
-        last = {"snake1": snake(width), "conv1": down}
-        built.append(Module(f"{name}EncoderBlock", {**units, **last}))
+        parts = {**_units(name, width, snake), "snake1": snake(width), "conv1": down}
+        built.append(Module(f"{name}EncoderBlock", {**parts}))
         width = width * 2
     return Module(
         f"{name}Encoder",
         conv1=first,
         block=Layers(built),
         snake1=snake(width),
-        conv2=Conv(width, out, 3, dims=1),
+        conv2=Conv(width, hidden(c), 3, dims=1),
         component=Component.CONV,
     )
 
@@ -71,11 +70,9 @@ def decoder(c: ModelConfig) -> Module:
         raise c.error("decoder_hidden_size", int(width), f"at least {2 ** len(ratios)}")
     for i, stride in enumerate(ratios, 1):
         half = c.dim("decoder_hidden_size") // 2**i
-        unit = _unit("Dac", half, _snake)
         up = Conv(width, half, stride * 2, dims=1, stride=stride, transposed=True)
-        units = {f"res_unit{i}": unit for i in (1, 2, 3)}
-        first_parts = {"snake1": _snake(width), "conv_t1": up}
-        built.append(Module("DacDecoderBlock", {**first_parts, **units}))
+        parts = {"snake1": _snake(width), "conv_t1": up, **_units("Dac", half, _snake)}
+        built.append(Module("DacDecoderBlock", {**parts}))
         width = half
     return Module(
         "DacDecoder",
@@ -101,12 +98,9 @@ def quantizer(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    parts = {"encoder": encoder(c, hidden(c)), "decoder": decoder(c), "quantizer": quantizer(c)}
-    return Module("DacModel", dict(parts), part="audio")
-
-
-def completed(c: ModelConfig) -> ModelConfig:
-    return c.with_defaults(**_DEFAULTS)
+    return Module(
+        "DacModel", encoder=encoder(c), decoder=decoder(c), quantizer=quantizer(c), part="audio"
+    )
 
 
 register_part("dac", "DacModel", defaulted(_DEFAULTS, model), "audio")

@@ -44,7 +44,7 @@ def _embedder(c: ModelConfig) -> Module:
     frame, narrow, kind = dac.hidden(codec), codec.dim("codebook_dim"), Component.EMBEDDING
     return Module(
         f"{_NAME}EncoderEmbedder",
-        dac_encoder=dac.encoder(codec, frame, name=f"{_NAME}Dac"),
+        dac_encoder=dac.encoder(codec, name=f"{_NAME}Dac"),
         bottleneck=Conv(frame, narrow, 1, dims=1, component=kind),
         data_proj=Linear(narrow, c.dim("hidden_size"), component=kind),
     )

@@ -29,17 +29,14 @@ _BANDWIDTHS = (0.5, 1, 1.5, 2, 4)
 _SPEECH = ("hubert", "wav2vec2", "wavlm")
 
 
-def _unit(c: ModelConfig, width: Dim) -> Module:
-    return Module(
+def _units(c: ModelConfig, width: Dim) -> Module:
+    unit = Module(
         "XcodecResidualUnit",
         activation=Activation("ELU", "alpha=1.0"),
         conv1=Conv(width, width, c.dim("unit_kernel_size"), dims=1, bias=False),
         conv2=Conv(width, width, 1, dims=1, bias=False),
     )
-
-
-def _units(c: ModelConfig, width: Dim) -> Module:
-    return ModuleList([_unit(c, width)] * len(c.dims("block_dilations")))
+    return ModuleList([unit] * len(c.dims("block_dilations")))
 
 
 def _stages(c: ModelConfig, h: Dim) -> list[tuple[Dim, Dim]]:
@@ -62,8 +59,8 @@ def semantic_encoder(c: ModelConfig, h: Dim) -> Module:
         units = _units(c, width)
         built.append(Module("XcodecSemanticEncoderBlock", res_units=units, conv=conv))
         width = outputs
-    parts = {"conv": _same(c, h, h), "conv_blocks": ModuleList(built)}
-    return Module("SemanticEncoder", dict(parts), component=Component.CONV)
+    conv, blocks = _same(c, h, h), ModuleList(built)
+    return Module("SemanticEncoder", conv=conv, conv_blocks=blocks, component=Component.CONV)
 
 
 def semantic_decoder(c: ModelConfig, h: Dim) -> Module:
@@ -73,8 +70,7 @@ def semantic_decoder(c: ModelConfig, h: Dim) -> Module:
         still = int(stride) == 1
         kernel = 3 if still else stride * 2
         conv = Conv(width, outputs, kernel, dims=1, stride=stride, bias=still, transposed=not still)
-        units = _units(c, outputs)
-        built.append(Module("SemanticDecoderBlock", conv=conv, res_units=units))
+        built.append(Module("SemanticDecoderBlock", conv=conv, res_units=_units(c, outputs)))
     return Module(
         "SemanticDecoder",
         conv1=_same(c, h, stages[0][1]),
@@ -103,25 +99,23 @@ def _quantizer(c: ModelConfig, states: Dim, samples: int, *, projected: bool) ->
 
 def model(c: ModelConfig, *, projected: bool = False) -> Module:
     heard = c.section("acoustic_model_config").with_defaults(**_ACOUSTIC).of_type("dac")
-    heard = dac.completed(heard)
     meant = c.section("semantic_model_config")
     if meant.model_type not in (None, *_SPEECH):
         raise meant.error("model_type", meant.model_type, f"one of {', '.join(_SPEECH)}")
     h, seen = dac.hidden(heard), meant.dim("hidden_size", default=768)
-    decoder = dac.decoder(heard)
+    states, kind, decoder = h + seen, Component.PROJECTOR, dac.decoder(heard)
     decoder.children["tanh"] = Activation("Identity")
-    kind = Component.PROJECTOR
     return Module(
         "XcodecModel",
-        acoustic_encoder=dac.encoder(heard, h),
+        acoustic_encoder=dac.encoder(heard),
         acoustic_decoder=decoder,
         encoder_semantic=semantic_encoder(c, seen),
         decoder_semantic=semantic_decoder(c, seen),
         semantic_model=auto_model(meant, default_type="hubert"),
-        fc=Linear(h + seen, h + seen, component=kind),
-        fc1=Linear(h + seen, seen, component=kind),
-        fc2=Linear(h + seen, h, component=kind),
-        quantizer=_quantizer(c, h + seen, sound.hop(heard), projected=projected),
+        fc=Linear(states, states, component=kind),
+        fc1=Linear(states, seen, component=kind),
+        fc2=Linear(states, h, component=kind),
+        quantizer=_quantizer(c, states, sound.hop(heard), projected=projected),
         part="audio",
     )
 

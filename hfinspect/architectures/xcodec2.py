@@ -69,15 +69,9 @@ def _decoder(c: ModelConfig, h: Dim, seen: Dim, bins: Dim) -> Module:
 
 
 def _adapter(seen: Dim) -> Module:
-    def conv(bias: bool) -> Module:
-        return Conv(seen, seen, 3, dims=1, bias=bias)
-
-    act = Activation("ReLU")
-    return Module(
-        "Xcodec2SemanticAdapter",
-        conv1=conv(False), act1=act, conv2=conv(True), act2=act, conv3=conv(True),
-        conv4=conv(False), component=Component.CONV,
-    )  # fmt: skip
+    biased, act = {"conv1": False, "conv2": True, "conv3": True, "conv4": False}, Activation("ReLU")
+    convs = {name: Conv(seen, seen, 3, dims=1, bias=bias) for name, bias in biased.items()}
+    return Module("Xcodec2SemanticAdapter", convs, act1=act, act2=act, component=Component.CONV)
 
 
 def _quantizer(c: ModelConfig) -> Module:
@@ -101,12 +95,16 @@ def model(c: ModelConfig, samples: int) -> Module:
         "Xcodec2Model",
         semantic_encoder=auto_model(meant, default_type="wav2vec2-bert"),
         semantic_adapter=_adapter(seen),
-        acoustic_encoder=dac.encoder(c, h, name="Xcodec2", snake=_snake),
+        acoustic_encoder=dac.encoder(c, name="Xcodec2", snake=_snake),
         fc_encoder=Linear(h + seen, h + seen, component=Component.PROJECTOR),
         quantizer=_quantizer(c),
         acoustic_decoder=_decoder(c, h, seen, Dim(4 * samples + 2)),
         part="audio",
     )
+
+
+def _plain(c: ModelConfig) -> Module:
+    return model(c, hop(c))
 
 
 def _resampled(c: ModelConfig) -> Module:
@@ -115,10 +113,6 @@ def _resampled(c: ModelConfig) -> Module:
     made = c.dim("output_sampling_rate", default=24000)
     samples = int(hop(c) * int(made) / int(given))
     return renamed(model(c, samples), "Xcodec2", "NeuCodec")
-
-
-def _plain(c: ModelConfig) -> Module:
-    return model(c, hop(c))
 
 
 register_part("xcodec2", "Xcodec2Model", defaulted(_DEFAULTS, _plain), "audio")
