@@ -6,6 +6,8 @@ second, and back up from there.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -25,9 +27,8 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def _conv(inputs: Dim, outputs: Dim, kernel: Dim, *, stride: int = 1, groups: int = 1) -> Module:
-    inner = Conv(inputs, outputs, kernel, dims=1, stride=stride, groups=groups)
-    return Module(f"{NAME}CausalConv1d", conv=inner)
+def _conv(inputs: Dim, outputs: Dim, kernel: Dim, **options: Any) -> Module:
+    return Module(f"{NAME}CausalConv1d", conv=Conv(inputs, outputs, kernel, dims=1, **options))
 
 
 def _layer(c: ModelConfig, width: Dim) -> Module:
@@ -45,15 +46,6 @@ def _layer(c: ModelConfig, width: Dim) -> Module:
     )
 
 
-def _stage(c: ModelConfig, width: Dim, depth: Dim) -> list[Module]:
-    return [_layer(c, width)] * int(depth)
-
-
-def _head(inputs: Dim, outputs: Dim, kernel: Dim) -> Module:
-    inner = Conv(inputs, outputs, kernel, dims=1, component=Component.HEAD)
-    return Module(f"{NAME}CausalConv1d", conv=inner)
-
-
 def _stages(c: ModelConfig) -> tuple[Sequence[Dim], Sequence[Dim]]:
     """Depths, and the ratios between the stages."""
     depths, ratios = c.dims("depths", minimum=0), c.dims("downsampling_ratios")
@@ -64,59 +56,51 @@ def _stages(c: ModelConfig) -> tuple[Sequence[Dim], Sequence[Dim]]:
     return depths, ratios
 
 
-def encoder(c: ModelConfig) -> Module:
-    depths, ratios = _stages(c)
-    width, kernel = c.dim("num_filters"), c.dim("kernel_size")
-    stem = Module(
-        f"{NAME}EncoderStem",
-        conv=_conv(c.dim("channels"), width, kernel),
-        stage=ModuleList(_stage(c, width, depths[0])),
-    )
-    built = []
-    for depth, ratio in zip(depths[1:], ratios, strict=True):
-        down = _conv(width, width * 2, ratio * 2, stride=ratio)
-        width = width * 2
-        built.append(
-            Module(f"{NAME}EncoderLayer", conv=down, stage=ModuleList(_stage(c, width, depth)))
-        )
+def _stack(
+    c: ModelConfig, side: str, ends: tuple[Dim, Dim], widths: Sequence[Dim], depths: Sequence[Dim],
+    between: Sequence[tuple[str, Module]],
+) -> Module:  # fmt: skip
+    """Stages of those widths and depths, what stands ``between`` each two of them under its name,
+    from and to as many channels as the ``ends`` have."""
+    stages = [
+        ModuleList([_layer(c, width)] * int(depth))
+        for width, depth in zip(widths, depths, strict=True)
+    ]
+    kernel = c.dim("kernel_size")
+    layers = [
+        Module(f"{NAME}{side}Layer", {name: conv, "stage": stage})
+        for (name, conv), stage in zip(between, stages[1:], strict=True)
+    ]
     return Module(
-        f"{NAME}EncoderModel",
-        stem=stem,
-        conv_layers=ModuleList(built),
-        head=_head(width, c.dim("hidden_size"), kernel),
+        f"{NAME}{side}Model",
+        stem=Module(f"{NAME}{side}Stem", conv=_conv(ends[0], widths[0], kernel), stage=stages[0]),
+        conv_layers=ModuleList(layers),
+        head=_conv(widths[-1], ends[1], kernel, component=Component.HEAD),
         component=Component.CONV,
         part="audio",
     )
+
+
+def encoder(c: ModelConfig) -> Module:
+    depths, ratios = _stages(c)
+    widths, between = [c.dim("num_filters")], []
+    for ratio in ratios:
+        width = widths[-1]
+        between.append(("conv", _conv(width, width * 2, ratio * 2, stride=ratio)))
+        widths.append(width * 2)
+    return _stack(c, "Encoder", (c.dim("channels"), c.dim("hidden_size")), widths, depths, between)
 
 
 def decoder(c: ModelConfig, *, reverse: bool = False) -> Module:
     """``reverse``: the depths are those of the encoder, whose order is the other one."""
     depths, ratios = _stages(c)
-    depths = depths[::-1] if reverse else depths
-    kernel, filters = c.dim("kernel_size"), c.dim("num_filters")
-    width = filters * 2 ** len(ratios)
-    stem = Module(
-        f"{NAME}DecoderStem",
-        conv=_conv(c.dim("hidden_size"), width, kernel),
-        stage=ModuleList(_stage(c, width, depths[0])),
-    )
-    built = []
-    for i, (depth, ratio) in enumerate(zip(depths[1:], reversed(ratios), strict=True), 1):
-        half = filters * 2 ** (len(ratios) - i)
+    filters, between = c.dim("num_filters"), []
+    widths = [*(filters * 2**i for i in range(len(ratios), 0, -1)), filters]
+    for (width, half), ratio in zip(pairwise(widths), reversed(ratios), strict=True):
         up = Conv(width, half, ratio * 2, dims=1, stride=ratio, transposed=True)
-        convtr = Module(f"{NAME}CausalConvTranspose1d", convtr=up)
-        width = half
-        built.append(
-            Module(f"{NAME}DecoderLayer", convtr=convtr, stage=ModuleList(_stage(c, width, depth)))
-        )
-    return Module(
-        f"{NAME}DecoderModel",
-        stem=stem,
-        conv_layers=ModuleList(built),
-        head=_head(filters, c.dim("channels"), kernel),
-        component=Component.CONV,
-        part="audio",
-    )
+        between.append(("convtr", Module(f"{NAME}CausalConvTranspose1d", convtr=up)))
+    depths = depths[::-1] if reverse else depths
+    return _stack(c, "Decoder", (c.dim("hidden_size"), c.dim("channels")), widths, depths, between)
 
 
 def model(c: ModelConfig) -> Module:
