@@ -107,32 +107,25 @@ def _resamplers(c: ModelConfig) -> tuple[Module | None, Module | None]:
     return down, conv(h, h, 2 * stride, up=True, stride=stride, bias=False, groups=groups)
 
 
-def decoder_half(c: ModelConfig) -> Module:
-    return Module(
-        "MimiDecoderModel",
-        upsample=_resamplers(c)[1],
-        decoder_transformer=transformer(c),
-        decoder=decoder(c),
-        part="audio",
-    )
+def decoder_half(c: ModelConfig) -> dict[str, Module | None]:
+    parts = {"decoder_transformer": transformer(c), "decoder": decoder(c)}
+    return {"upsample": _resamplers(c)[1], **parts}
+
+
+def alone(c: ModelConfig) -> Module:
+    return Module("MimiDecoderModel", decoder_half(c), part="audio")
 
 
 def model(c: ModelConfig) -> Module:
-    down, up = _resamplers(c)
+    first = {"encoder": encoder(c), "encoder_transformer": transformer(c)}
     return Module(
         "MimiModel",
-        encoder=encoder(c),
-        encoder_transformer=transformer(c),
-        downsample=down,
-        upsample=up,
-        decoder_transformer=transformer(c),
-        decoder=decoder(c),
-        quantizer=quantizer(c),
+        {**first, "downsample": _resamplers(c)[0], **decoder_half(c), "quantizer": quantizer(c)},
         part="audio",
     )
 
 
 _CLASSES = with_defaults(_DEFAULTS, {"MimiModel": model})
 register("mimi", _CLASSES, base_prefix="mimi", category="audio")
-_HALF = with_defaults(_DEFAULTS, {"MimiDecoderModel": decoder_half})
+_HALF = with_defaults(_DEFAULTS, {"MimiDecoderModel": alone})
 register("mimi_decoder", _HALF, base_prefix="decoder", category="audio")

@@ -6,10 +6,11 @@ one, with numbers between them in place of codebooks.
 """
 
 import math
+from functools import partial
 
 from ..core.config import ModelConfig
 from ..layers import sound
-from ..layers.composing import defaulted, renamed
+from ..layers.composing import renamed
 from ..trees.catalog import Builder, register_part
 from ..trees.modules import Conv, Module
 from . import mimi
@@ -30,22 +31,23 @@ def _thins(c: ModelConfig) -> bool:
     return rate / (hop * int(c.dim("latent_stride"))) != math.ceil(rate / hop)
 
 
+def _side(ending: str, parts: dict[str, Module | None]) -> Module:
+    """A side of Mimi's under other names; what is convolutions there is one of three parts here."""
+    seanet = parts[f"{ending.lower()}_seanet"]
+    assert seanet is not None
+    seanet.class_name = f"Mimi{ending}"
+    return renamed(Module(f"Mimi{ending}Model", parts, part="audio"), "Mimi", _NAME)
+
+
 def encoder(c: ModelConfig) -> Module:
     h, stride = c.dim("hidden_size"), c.dim("latent_stride")
     thin = mimi.conv(h, c.dim("latent_dim"), 2 * stride, stride=stride, bias=False)
-    built = Module(
-        "MimiEncoderModel",
-        encoder_seanet=_plain(mimi.encoder(c), "MimiEncoder"),
-        encoder_transformer=mimi.transformer(c),
-        downsample=thin if _thins(c) else None,
-        part="audio",
-    )
-    return renamed(built, "Mimi", _NAME)
-
-
-def _plain(module: Module, name: str) -> Module:
-    module.class_name = name
-    return module
+    parts = {
+        "encoder_seanet": mimi.encoder(c),
+        "encoder_transformer": mimi.transformer(c),
+        "downsample": thin if _thins(c) else None,
+    }
+    return _side("Encoder", parts)
 
 
 def decoder(c: ModelConfig) -> Module:
@@ -54,14 +56,12 @@ def decoder(c: ModelConfig) -> Module:
     if thins:
         c.divided(h, groups, "hidden_size", "upsample_groups")
     more = mimi.conv(h, h, 2 * stride, up=True, stride=stride, bias=False, groups=groups)
-    built = Module(
-        "MimiDecoderModel",
-        upsample=more if thins else None,
-        decoder_transformer=mimi.transformer(c),
-        decoder_seanet=_plain(mimi.decoder(c), "MimiDecoder"),
-        part="audio",
-    )
-    return renamed(built, "Mimi", _NAME)
+    parts = {
+        "upsample": more if thins else None,
+        "decoder_transformer": mimi.transformer(c),
+        "decoder_seanet": mimi.decoder(c),
+    }
+    return _side("Decoder", parts)
 
 
 def _lacks(c: ModelConfig, side: str) -> bool:
@@ -84,15 +84,13 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def _register(model_type: str, name: str, build: Builder) -> None:
-    def over(c: ModelConfig) -> Module:
-        # An empty list stands for the default too.
-        ratios = c.raw("upsampling_ratios") or (6, 5, 4)
-        return build(ModelConfig({**c.given, "upsampling_ratios": ratios}, c.path, c.kind))
-
-    register_part(model_type, name, defaulted(_DEFAULTS, over), "audio")
+def _over(c: ModelConfig, build: Builder) -> Module:
+    # An empty list stands for the default too.
+    ratios = c.raw("upsampling_ratios") or (6, 5, 4)
+    c = ModelConfig({**c.given, "upsampling_ratios": ratios}, c.path, c.kind)
+    return build(c.with_defaults(**_DEFAULTS))
 
 
-_register(_TYPE, f"{_NAME}Model", model)
-_register(f"{_TYPE}_encoder", f"{_NAME}EncoderModel", encoder)
-_register(f"{_TYPE}_decoder", f"{_NAME}DecoderModel", decoder)
+for _ending, _build in (("", model), ("_encoder", encoder), ("_decoder", decoder)):
+    _class = f"{_NAME}{_ending[1:].title()}Model"
+    register_part(f"{_TYPE}{_ending}", _class, partial(_over, build=_build), "audio")
