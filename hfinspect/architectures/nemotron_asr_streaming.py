@@ -18,7 +18,7 @@ _ENCODER = "nemotron_asr_streaming_encoder"
 
 def _layer(c: ModelConfig) -> Module:
     block = parakeet.layer(c, LayerNorm(c.dim("hidden_size")))
-    depthwise = block.inside("conv").inside("depthwise_conv")
+    depthwise = block.inside("conv", "depthwise_conv")
     depthwise.class_name = f"{_NAME}EncoderCausalConv1d"
     return block
 
@@ -52,29 +52,16 @@ def _subsampling(c: ModelConfig) -> Module:
 
 
 def encoder(c: ModelConfig) -> Module:
-    built = Module(
-        "ParakeetEncoder",
-        subsampling=_subsampling(c),
-        encode_positions=Activation("ParakeetEncoderRelPositionalEncoding"),
-        layers=Layers.of(c.count("num_hidden_layers"), _layer(c)),
-        part="audio",
-    )
-    return renamed(built, "Parakeet", _NAME)
+    return renamed(parakeet.stack(c, _subsampling(c), _layer(c)), "Parakeet", _NAME)
 
 
-def _transducer(c: ModelConfig, name: str, vocab: int) -> Module:
-    c = c.with_defaults(vocab_size=vocab)
-    outputs, joint = c.dim("vocab_size"), f"{name}RNNTJointNetwork"
-    built = parakeet.transducer(c, f"{name}ForRNNT", joint, outputs, encoder=_ENCODER)
+def rnnt(c: ModelConfig, name: str = _NAME, vocab: int = 1025) -> Module:
+    built = parakeet.transducer(c, f"{name}ForRNNT", vocab=vocab, encoder=_ENCODER)
     return renamed(built, "ParakeetRNNT", f"{name}RNNT")
 
 
-def rnnt(c: ModelConfig) -> Module:
-    return _transducer(c, _NAME, 1025)
-
-
 def prompted(c: ModelConfig) -> Module:
-    built = _transducer(c, _LATER, 13088)
+    built = rnnt(c, _LATER, 13088)
     h = c.section("encoder_config").dim("hidden_size", default=1024)
     inner = c.dim("prompt_intermediate_size", default=2048)
     built.children["prompt_projector"] = Module(

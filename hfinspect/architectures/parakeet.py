@@ -86,59 +86,67 @@ def subsampling(c: ModelConfig) -> Module:
     )
 
 
-def encoder(c: ModelConfig) -> Module:
+def stack(c: ModelConfig, steps: Module, block: Module) -> Module:
+    """The encoder of ``steps`` that thin out the frames and layers like ``block``."""
     return Module(
         "ParakeetEncoder",
-        subsampling=subsampling(c),
+        subsampling=steps,
         encode_positions=Activation("ParakeetEncoderRelPositionalEncoding"),
-        layers=Layers.of(c.count("num_hidden_layers"), layer(c)),
+        layers=Layers.of(c.count("num_hidden_layers"), block),
         part="audio",
     )
 
 
-def _listening(c: ModelConfig, model_type: str = _ENCODER) -> Module:
-    return auto_model(c.section("encoder_config"), default_type=model_type)
+def encoder(c: ModelConfig) -> Module:
+    return stack(c, subsampling(c), layer(c))
 
 
-def _seen(c: ModelConfig) -> Dim:
-    return _hidden(c.section("encoder_config"))
+def _listening(c: ModelConfig, model_type: str = _ENCODER) -> tuple[Module, Dim]:
+    """The encoder of a whole, and its width."""
+    section = c.section("encoder_config")
+    return auto_model(section, default_type=model_type), _hidden(section)
 
 
 def ctc(c: ModelConfig) -> Module:
-    head = Conv(_seen(c), c.dim("vocab_size", default=1025), 1, dims=1, component=Component.HEAD)
+    heard, width = _listening(c)
+    words, kind = c.dim("vocab_size", default=1025), "lm_head"
+    head = Conv(width, words, 1, dims=1, component=Component.HEAD, kind=kind)
     head.class_name = "ParakeetEncoderCTCHead"
-    head.kind = "lm_head"
-    return Module("ParakeetForCTC", encoder=_listening(c), ctc_head=head, part="audio")
+    return Module("ParakeetForCTC", encoder=heard, ctc_head=head, part="audio")
 
 
 def transducer(
-    c: ModelConfig, name: str, joint: str, outputs: Dim, *, encoder: str = _ENCODER
+    c: ModelConfig, name: str, *, vocab: int = 8193, durations: int = 0, encoder: str = _ENCODER
 ) -> Module:
-    width = c.dim("decoder_hidden_size", default=640)
-    layers = c.count("num_decoder_layers", default=2)
+    """``durations``: how many lengths of a word the joint network chooses from as well."""
+    heard, seen = _listening(c, encoder)
+    width, words = c.dim("decoder_hidden_size", default=640), c.dim("vocab_size", default=vocab)
+    outputs = words + durations if durations else words
     return Module(
         name,
-        encoder=_listening(c, encoder),
-        encoder_projector=Linear(_seen(c), width, component=Component.PROJECTOR),
+        encoder=heard,
+        encoder_projector=Linear(seen, width, component=Component.PROJECTOR),
         decoder=Module(
             "ParakeetRNNTDecoder",
-            embedding=Embedding(c.dim("vocab_size", default=8193), width),
-            lstm=lstm(width, layers),
+            embedding=Embedding(words, width),
+            lstm=lstm(width, c.count("num_decoder_layers", default=2)),
             decoder_projector=Linear(width, width, component=Component.PROJECTOR),
         ),
-        joint=Module(joint, head=Linear(width, outputs, kind="lm_head"), component=Component.HEAD),
+        joint=Module(
+            f"{name.replace('For', '')}JointNetwork",
+            head=Linear(width, outputs, kind="lm_head"),
+            component=Component.HEAD,
+        ),
     )
 
 
 def rnnt(c: ModelConfig) -> Module:
-    outputs = c.dim("vocab_size", default=8193)
-    return transducer(c, "ParakeetForRNNT", "ParakeetRNNTJointNetwork", outputs)
+    return transducer(c, "ParakeetForRNNT")
 
 
 def tdt(c: ModelConfig) -> Module:
     durations = c.dims("durations", default=(0, 1, 2, 3, 4), minimum=0)
-    outputs = c.dim("vocab_size", default=8193) + len(durations)
-    return transducer(c, "ParakeetForTDT", "ParakeetTDTJointNetwork", outputs)
+    return transducer(c, "ParakeetForTDT", durations=len(durations))
 
 
 register_part(_ENCODER, "ParakeetEncoder", defaulted(DEFAULTS, encoder), "audio")
