@@ -3,9 +3,12 @@
 Speech codes become a mel spectrogram by a diffusion transformer, and that a waveform by BigVGAN.
 """
 
+from itertools import pairwise
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.diffusion import attention
 from ..layers.vision import bounded
 from ..trees.catalog import register_part
 from ..trees.modules import (
@@ -33,18 +36,18 @@ def _res2net(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim) -> Module:
     scale = c.dim("enc_res2net_scale", default=2)
     bounded(c, "enc_res2net_scale", (scale,))
     narrow, squeezed = outputs // scale, c.dim("enc_se_channels", default=64)
+    groups = ModuleList([_timed(narrow, narrow, kernel)] * (int(scale) - 1))
+    squeeze = Module(
+        "SqueezeExcitationBlock",
+        conv1=Conv(outputs, squeezed, 1, dims=1),
+        conv2=Conv(squeezed, outputs, 1, dims=1),
+    )
     return Module(
         "SqueezeExcitationRes2NetBlock",
         tdnn1=_timed(inputs, outputs, 1),
-        res2net_block=Module(
-            "Res2NetBlock", blocks=ModuleList([_timed(narrow, narrow, kernel)] * (int(scale) - 1))
-        ),
+        res2net_block=Module("Res2NetBlock", blocks=groups),
         tdnn2=_timed(outputs, outputs, 1),
-        se_block=Module(
-            "SqueezeExcitationBlock",
-            conv1=Conv(outputs, squeezed, 1, dims=1),
-            conv2=Conv(squeezed, outputs, 1, dims=1),
-        ),
+        se_block=squeeze,
     )
 
 
@@ -55,73 +58,54 @@ def speaker_encoder(c: ModelConfig) -> Module:
     if len(channels) != len(kernels) or not channels:
         raise c.error("enc_kernel_sizes", c.raw("enc_kernel_sizes"), "as many as enc_channels")
     last, seen = channels[-1], c.dim("enc_attention_channels", default=64)
-    blocks = [_timed(c.dim("mel_dim", default=80), channels[0], kernels[0])]
-    blocks += [
-        _res2net(c, channels[i - 1], channels[i], kernels[i]) for i in range(1, len(channels) - 1)
-    ]
+    between = zip(pairwise(channels[:-1]), kernels[1:], strict=False)
+    blocks = [_res2net(c, inputs, outputs, kernel) for (inputs, outputs), kernel in between]
+    statistics = {"tdnn": _timed(3 * last, seen, 1), "conv": Conv(seen, last, 1, dims=1)}
     return Module(
         "ECAPA_TimeDelayNet",
-        blocks=Layers(blocks),
+        blocks=Layers([_timed(c.dim("mel_dim", default=80), channels[0], kernels[0]), *blocks]),
         mfa=_timed(last, last, kernels[-1]),
-        asp=Module(
-            "AttentiveStatisticsPooling",
-            tdnn=_timed(3 * last, seen, 1),
-            conv=Conv(seen, last, 1, dims=1),
-        ),
+        asp=Module("AttentiveStatisticsPooling", statistics),
         fc=Conv(2 * last, c.dim("enc_dim", default=128), 1, dims=1, component=Component.EMBEDDING),
         component=Component.CONV,
     )
 
 
+def _time_norm(h: Dim, ending: str, count: int) -> Module:
+    """A norm whose ``count`` scales and shifts come from the time."""
+    linear = Linear(h, count * h)
+    return Module(f"Qwen2_5_OmniAdaLayerNormZero{ending}", linear=linear, component=Component.NORM)
+
+
 def diffusion_layer(c: ModelConfig, h: Dim) -> Module:
     inner = c.dim("num_attention_heads", default=16) * c.dim("head_dim", default=64)
     wide = h * c.dim("ff_mult", default=2)
-    up = Linear(h, wide, kind="up")
+    up, down = Linear(h, wide, kind="up"), Linear(wide, h, kind="down")
+    mlp = ModuleList([up, Activation("GELU"), Dropout(0.1), down])
     return Module(
         "DiTDecoderLayer",
-        attn_norm=Module(
-            "Qwen2_5_OmniAdaLayerNormZero", linear=Linear(h, 6 * h), component=Component.NORM
-        ),
-        attn=Module(
-            "DiTAttention",
-            to_q=Linear(h, inner, kind="query"),
-            to_k=Linear(h, inner, kind="key"),
-            to_v=Linear(h, inner, kind="value"),
-            to_out=ModuleList([Linear(inner, h, kind="output"), Dropout(0.1)]),
-            component=Component.ATTENTION,
-        ),
+        attn_norm=_time_norm(h, "", 6),
+        attn=attention(h, inner, bias=True, class_name="DiTAttention"),
         ff_norm=LayerNorm(h, eps=1e-6, weight=False),
-        ff=Module(
-            "DiTMLP",
-            ff=ModuleList([up, Activation("GELU"), Dropout(0.1), Linear(wide, h, kind="down")]),
-            component=Component.MLP,
-        ),
+        ff=Module("DiTMLP", ff=mlp, component=Component.MLP),
     )
 
 
 def diffusion(c: ModelConfig) -> Module:
     h, mel = c.dim("hidden_size", default=1024), c.dim("mel_dim", default=80)
-    embedded = c.dim("emb_dim", default=512)
+    embedded, kind = c.dim("emb_dim", default=512), Component.EMBEDDING
     joined = mel + c.dim("enc_dim", default=128) + c.dim("enc_emb_dim", default=192) + embedded
     time = ModuleList([Linear(256, h), Activation("SiLU"), Linear(h, h)])
-    codes = c.dim("num_embeds", default=8193) + 1
+    codes = Embedding(c.dim("num_embeds", default=8193) + 1, embedded)
+    given = {"proj": Linear(joined, h), "spk_encoder": speaker_encoder(c)}
     layers = Layers.of(c.count("num_hidden_layers", default=22), diffusion_layer(c, h))
     return Module(
         "Qwen2_5OmniToken2WavDiTModel",
-        time_embed=Module("DiTTimestepEmbedding", time_mlp=time, component=Component.EMBEDDING),
-        text_embed=Module("DiTCodecEmbedding", codec_embed=Embedding(codes, embedded)),
-        input_embed=Module(
-            "DiTInputEmbedding",
-            proj=Linear(joined, h),
-            spk_encoder=speaker_encoder(c),
-            component=Component.EMBEDDING,
-        ),
+        time_embed=Module("DiTTimestepEmbedding", time_mlp=time, component=kind),
+        text_embed=Module("DiTCodecEmbedding", codec_embed=codes),
+        input_embed=Module("DiTInputEmbedding", given, component=kind),
         transformer_blocks=layers,
-        norm_out=Module(
-            "Qwen2_5_OmniAdaLayerNormZero_Final",
-            linear=Linear(h, 2 * h),
-            component=Component.NORM,
-        ),
+        norm_out=_time_norm(h, "_Final", 2),
         proj_out=Linear(h, mel, component=Component.HEAD),
     )
 
@@ -154,15 +138,14 @@ def bigvgan(c: ModelConfig) -> Module:
     inner = c.dims("resblock_kernel_sizes", default=(3, 7, 11))
     dilations = c.raw("resblock_dilation_sizes")
     inner = inner[: len(dilations) if isinstance(dilations, list) else 3]  # a pair for each block
-    stages = len(rates)
-    widths = [first // 2**i if i else first for i in range(min(stages, 64) + 1)]
-    if widths[-1] < 1 or stages > 64:
+    widths = [first // 2**i if i else first for i in range(min(len(rates), 64) + 1)]
+    if widths[-1] < 1 or len(rates) > 64:
         raise c.error("upsample_rates", c.raw("upsample_rates"), "stages that halve the channels")
     ups = [
-        ModuleList([Conv(widths[i], widths[i + 1], kernels[i], dims=1, transposed=True)])
-        for i in range(min(stages, len(kernels)))
+        ModuleList([Conv(width, half, kernel, dims=1, transposed=True)])
+        for (width, half), kernel in zip(pairwise(widths), kernels, strict=False)
     ]
-    blocks = [_residual(widths[i + 1], kernel) for i in range(stages) for kernel in inner]
+    blocks = [_residual(half, kernel) for half in widths[1:] for kernel in inner]
     return Module(
         "Qwen2_5OmniToken2WavBigVGANModel",
         conv_pre=Conv(mel, first, 7, dims=1),
@@ -183,6 +166,8 @@ def token2wav(c: ModelConfig) -> Module:
     )
 
 
-register_part("qwen2_5_omni_token2wav", "Qwen2_5OmniToken2WavModel", token2wav, "audio")
-register_part("qwen2_5_omni_dit", "Qwen2_5OmniToken2WavDiTModel", diffusion, "audio")
-register_part("qwen2_5_omni_bigvgan", "Qwen2_5OmniToken2WavBigVGANModel", bigvgan, "audio")
+for _type, _ending, _build in (
+    ("token2wav", "", token2wav), ("dit", "DiT", diffusion), ("bigvgan", "BigVGAN", bigvgan),
+):  # fmt: skip
+    _name = f"Qwen2_5OmniToken2Wav{_ending}Model"
+    register_part(f"qwen2_5_omni_{_type}", _name, _build, "audio")
