@@ -30,9 +30,7 @@ NAME = "Qwen3OmniMoe"
 
 def end_named(decoder: Module, name: str = f"{NAME}TextRMSNorm") -> Module:
     """The norm behind the layers is of another class than those in them."""
-    norm = decoder["norm"]
-    assert isinstance(norm, Module)
-    norm.class_name = name
+    decoder.inside("norm").class_name = name
     return decoder
 
 
@@ -72,27 +70,22 @@ def talker_model(c: ModelConfig, *, stacked: bool = False) -> Module:
     return base
 
 
-def _resize(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    inner = text.dim("intermediate_size", default=2048)
-    return Module(
-        f"{NAME}TalkerResizeMLP",
-        linear_fc1=Linear(c.dim("thinker_hidden_size", default=2048), inner),
-        linear_fc2=Linear(inner, text.dim("hidden_size", default=1024)),
-        component=Component.PROJECTOR,
-    )
-
-
 def talker(c: ModelConfig) -> Module:
     text = c.section("text_config")
+    inner = text.dim("intermediate_size", default=2048)
+    resize = Module(
+        f"{NAME}TalkerResizeMLP",
+        linear_fc1=Linear(c.dim("thinker_hidden_size", default=2048), inner),
+        linear_fc2=Linear(inner, TALKER.width(text)),
+        component=Component.PROJECTOR,
+    )
+    to = "talker.model.codec_embedding.weight" if c.tied(default=False) else None
     return Module(
         f"{NAME}TalkerForConditionalGeneration",
         model=talker_model(text),
-        text_projection=_resize(c),
-        hidden_projection=_resize(c),
-        codec_head=TALKER.words(
-            text, "talker.model.codec_embedding.weight" if c.tied(default=False) else None
-        ),
+        text_projection=resize,
+        hidden_projection=resize,
+        codec_head=TALKER.words(text, to),
         code_predictor=builder(_PREDICTOR)(c.section("code_predictor_config")),
         part="audio",
     )
@@ -125,18 +118,6 @@ TRANSFORMER = Decoder(
 )  # fmt: skip
 
 
-def _transformer(c: ModelConfig, h: Dim) -> Module:
-    return end_named(
-        Module(
-            f"{NAME}Code2WavTransformerModel",
-            layers=TRANSFORMER.layers(c),
-            norm=TRANSFORMER.norm(TRANSFORMER, c, h),
-            rotary_emb=Activation(f"{NAME}RotaryEmbedding"),
-        ),
-        f"{NAME}RMSNorm",
-    )
-
-
 def _convnext(h: Dim) -> Module:
     return Module(
         f"{NAME}ConvNeXtBlock",
@@ -152,19 +133,15 @@ def _convnext(h: Dim) -> Module:
 
 def _decoder_block(width: Dim, rate: Dim) -> Module:
     half = width // 2
-    unit = Module(
-        f"{NAME}Code2WavDecoderResidualUnit",
-        act1=_snake(half),
-        conv1=_conv(half, half, 7),
-        act2=_snake(half),
-        conv2=_conv(half, half, 1),
-    )
+    convs = {"conv1": _conv(half, half, 7), "conv2": _conv(half, half, 1)}
+    acts = {"act1": _snake(half), "act2": _snake(half)}
+    unit = Module(f"{NAME}Code2WavDecoderResidualUnit", {**acts, **convs})
     parts = [_snake(width), _up(width, half, 2 * rate, rate), unit, unit, unit]
     return Module(f"{NAME}Code2WavDecoderBlock", block=Layers(parts))
 
 
 def code2wav(c: ModelConfig) -> Module:
-    h, width = c.dim("hidden_size", default=1024), c.dim("decoder_dim", default=1536)
+    h, width = TRANSFORMER.width(c), c.dim("decoder_dim", default=1536)
     codes = c.dim("codebook_size", default=2048) * c.count("num_quantizers", default=16)
     ratios = c.dims("upsampling_ratios", default=(2, 2))
     upsample = [ModuleList([_up(h, h, ratio, ratio), _convnext(h)]) for ratio in ratios]
@@ -173,9 +150,15 @@ def code2wav(c: ModelConfig) -> Module:
         decoder.append(_decoder_block(width, rate))
         width = width // 2
     decoder += [_snake(width), _conv(width, 1, 7)]
+    transformer = Module(
+        f"{NAME}Code2WavTransformerModel",
+        layers=TRANSFORMER.layers(c),
+        norm=TRANSFORMER.norm(TRANSFORMER, c, h),
+        rotary_emb=Activation(f"{NAME}RotaryEmbedding"),
+    )
     return Module(
         f"{NAME}Code2Wav",
-        pre_transformer=_transformer(c, h),
+        pre_transformer=end_named(transformer, f"{NAME}RMSNorm"),
         code_embedding=Embedding(codes, h),
         upsample=ModuleList(upsample, component=Component.CONV),
         decoder=ModuleList(decoder, component=Component.CONV),
@@ -183,8 +166,5 @@ def code2wav(c: ModelConfig) -> Module:
     )
 
 
-def talker_alone(c: ModelConfig) -> Module:
-    return talker_model(c, stacked=True)
-
-
-register_part("qwen3_omni_moe_talker_text", f"{NAME}TalkerModel", talker_alone, "audio")
+alone = partial(talker_model, stacked=True)
+register_part("qwen3_omni_moe_talker_text", f"{NAME}TalkerModel", alone, "audio")
