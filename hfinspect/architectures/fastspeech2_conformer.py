@@ -5,12 +5,13 @@ From letters to mel frames without a loop: an encoder, predictors of each letter
 energy, a decoder; the vocoder (HiFi-GAN) is a model of its own or stands next to it.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import conformers
-from ..layers.composing import defaulted, renamed
-from ..layers.sound import HIFIGAN
+from ..layers.composing import defaulted
 from ..trees.catalog import register_part
 from ..trees.modules import (
     Activation,
@@ -97,19 +98,15 @@ def _predictor(c: ModelConfig, what: str, name: str) -> Module:
     width, kernel = c.dim(f"{what}_predictor_channels"), c.dim(f"{what}_predictor_kernel_size")
     built, inputs = [], c.dim("hidden_size")
     for _ in range(int(c.count(f"{what}_predictor_layers"))):
-        step = Module(
-            f"{_NAME}PredictorLayer",
-            conv=Conv(inputs, width, kernel, dims=1),
-            activation=Activation("ReLU"),
-            layer_norm=LayerNorm(width),
-        )
-        built.append(step)
+        parts = {
+            "conv": Conv(inputs, width, kernel, dims=1), "activation": Activation("ReLU"),
+            "layer_norm": LayerNorm(width),
+        }  # fmt: skip
+        built.append(Module(f"{_NAME}PredictorLayer", {**parts}))
         inputs = width
-    parts = {
-        "conv_layers": ModuleList(built),
-        "linear": Linear(width, 1, component=Component.OTHER),
-    }
-    return Module(f"{_NAME}{name}Predictor", dict(parts), component=Component.CONV)
+    logits = Linear(width, 1, component=Component.OTHER)
+    steps, kind = ModuleList(built), Component.CONV
+    return Module(f"{_NAME}{name}Predictor", conv_layers=steps, linear=logits, component=kind)
 
 
 def _made_visible(c: ModelConfig, what: str) -> Module:
@@ -139,16 +136,13 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def hifigan(c: ModelConfig) -> Module:
-    return renamed(vocoder(c.with_defaults(**HIFIGAN)), "SpeechT5", _NAME)
+hifigan = partial(vocoder, name=_NAME)
 
 
 def both(c: ModelConfig) -> Module:
-    return Module(
-        f"{_NAME}WithHifiGan",
-        model=model(c.section("model_config").with_defaults(**_DEFAULTS)),
-        vocoder=hifigan(c.section("vocoder_config")),
-    )
+    spectrum = model(c.section("model_config").with_defaults(**_DEFAULTS))
+    vocoding = hifigan(c.section("vocoder_config"))
+    return Module(f"{_NAME}WithHifiGan", model=spectrum, vocoder=vocoding)
 
 
 register_part("fastspeech2_conformer", f"{_NAME}Model", defaulted(_DEFAULTS, model), "audio")

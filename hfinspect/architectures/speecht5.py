@@ -4,7 +4,9 @@ One encoder-decoder between nets for speech and text on either side: wav2vec 2.0
 table of words before, a table of words or mel frames after.  The vocoder is a model of its own.
 """
 
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -47,23 +49,22 @@ def _attention(c: ModelConfig, side: str) -> Module:
     return clip_attention("SpeechT5Attention", h)
 
 
-def _feed_forward(c: ModelConfig, side: str) -> Module:
-    h, inner = hidden(c), c.dim(f"{side}_ffn_dim")
-    return two_layer_mlp(
-        "SpeechT5FeedForward", h, inner, act=c.text("hidden_act"), act_name="intermediate_act_fn",
-        names=("intermediate_dense", "output_dense"),
+def _ending(c: ModelConfig, side: str) -> dict[str, Module]:
+    """What a layer of either side has behind its attention."""
+    forward = two_layer_mlp(
+        "SpeechT5FeedForward", hidden(c), c.dim(f"{side}_ffn_dim"), act=c.text("hidden_act"),
+        act_name="intermediate_act_fn", names=("intermediate_dense", "output_dense"),
     )  # fmt: skip
+    return {"feed_forward": forward, "final_layer_norm": speech.norm(c)}
 
 
 def wrapped_encoder(c: ModelConfig) -> Module:
-    layer = Module(
-        "SpeechT5EncoderLayer",
-        attention=_attention(c, "encoder"),
-        dropout=Dropout(c.number("hidden_dropout", default=0.1)),
-        layer_norm=speech.norm(c),
-        feed_forward=_feed_forward(c, "encoder"),
-        final_layer_norm=speech.norm(c),
-    )
+    attention = {
+        "attention": _attention(c, "encoder"),
+        "dropout": Dropout(c.number("hidden_dropout", default=0.1)),
+        "layer_norm": speech.norm(c),
+    }
+    layer = Module("SpeechT5EncoderLayer", {**attention, **_ending(c, "encoder")})
     distance = c.dim("encoder_max_relative_position")
     size = hidden(c) // c.dim("encoder_attention_heads")
     table = Embedding(2 * distance, size, component=Component.ATTENTION, kind="relative_position")
@@ -76,15 +77,10 @@ def wrapped_encoder(c: ModelConfig) -> Module:
 
 
 def wrapped_decoder(c: ModelConfig) -> Module:
-    layer = Module(
-        "SpeechT5DecoderLayer",
-        self_attn=_attention(c, "decoder"),
-        self_attn_layer_norm=speech.norm(c),
-        encoder_attn=_attention(c, "decoder"),
-        encoder_attn_layer_norm=speech.norm(c),
-        feed_forward=_feed_forward(c, "decoder"),
-        final_layer_norm=speech.norm(c),
-    )
+    attention, norm = _attention(c, "decoder"), speech.norm(c)
+    own = {"self_attn": attention, "self_attn_layer_norm": norm}
+    cross = {"encoder_attn": attention, "encoder_attn_layer_norm": norm}
+    layer = Module("SpeechT5DecoderLayer", {**own, **cross, **_ending(c, "decoder")})
     return Module("SpeechT5Decoder", layers=Layers.of(c.count("decoder_layers"), layer))
 
 
@@ -95,10 +91,6 @@ def _scaled_positions() -> Module:
     """Sines, computed, and one learned number that scales them."""
     alpha = Weight(kind="scale")
     return Module("SpeechT5ScaledPositionalEncoding", alpha=alpha, component=Component.EMBEDDING)
-
-
-def _words(c: ModelConfig) -> Module:
-    return Embedding(c.dim("vocab_size"), hidden(c))
 
 
 def speech_encoder_prenet(c: ModelConfig) -> Module:
@@ -113,13 +105,13 @@ def speech_encoder_prenet(c: ModelConfig) -> Module:
 
 
 def text_encoder_prenet(c: ModelConfig) -> Module:
-    return Module(
-        "SpeechT5TextEncoderPrenet", embed_tokens=_words(c), encode_positions=_scaled_positions()
-    )
+    table, positions = text_decoder_prenet(c)["embed_tokens"], _scaled_positions()
+    return Module("SpeechT5TextEncoderPrenet", embed_tokens=table, encode_positions=positions)
 
 
 def text_decoder_prenet(c: ModelConfig) -> Module:
-    return Module("SpeechT5TextDecoderPrenet", embed_tokens=_words(c))
+    table = Embedding(c.dim("vocab_size"), hidden(c))
+    return Module("SpeechT5TextDecoderPrenet", embed_tokens=table)
 
 
 def speech_decoder_prenet(c: ModelConfig) -> Module:
@@ -218,16 +210,14 @@ _COMPLETED = with_defaults(_DEFAULTS, _CLASSES, synonyms=_SYNONYMS)
 register("speecht5", _COMPLETED, base_prefix="speecht5", category="audio")
 
 
-def vocoder(c: ModelConfig) -> Module:
-    """From mel frames; their mean and scale are buffers."""
+def vocoder(c: ModelConfig, name: str = "SpeechT5", **rates: Any) -> Module:
+    """From mel frames; their mean and scale are buffers. ``rates``: defaults of the upsampling."""
+    c = c.with_defaults(**{**HIFIGAN, **rates})
     mels = c.dim("model_in_dim", default=80)
-    return hifigan(c, "SpeechT5HifiGan", mels, mean=Buffer(mels), scale=Buffer(mels))
+    return hifigan(c, f"{name}HifiGan", mels, mean=Buffer(mels), scale=Buffer(mels))
 
 
-_VOCODER = {
-    **HIFIGAN, "upsample_rates": (4, 4, 4, 4), "upsample_kernel_sizes": (8, 8, 8, 8),
-}  # fmt: skip
-
+_RATED = partial(vocoder, upsample_rates=(4, 4, 4, 4), upsample_kernel_sizes=(8, 8, 8, 8))
 # The released vocoder's config calls itself hifigan.
-_HIFIGAN = with_defaults(_VOCODER, {"SpeechT5HifiGan": vocoder})
+_HIFIGAN = {"SpeechT5HifiGan": _RATED}
 register(("speecht5_hifigan", "hifigan"), _HIFIGAN, base="SpeechT5HifiGan", category="audio")
