@@ -9,6 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import with_defaults
+from ..layers.encoders import hidden
 from ..layers.sound import HIFIGAN, hifigan
 from ..layers.speech import weight_normed
 from ..layers.vision import clip_attention
@@ -38,10 +39,6 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size")
-
-
 def _speaker(c: ModelConfig) -> Dim | None:
     """Width of a speaker's vector; None where the model knows one speaker."""
     size = c.dim("speaker_embedding_size", minimum=0)
@@ -56,11 +53,15 @@ def _normed(inputs: int, outputs: int, kernel: int = 1) -> Module:
     return weight_normed(_conv(inputs, outputs, kernel), (outputs, 1, 1))
 
 
+def _norm(c: ModelConfig, size: Dim) -> Module:
+    return LayerNorm(size, eps=c.number("layer_norm_eps", default=1e-5))
+
+
 # ---- text
 
 
 def attention(c: ModelConfig) -> Module:
-    h, heads = _hidden(c), c.dim("num_attention_heads")
+    h, heads = hidden(c), c.dim("num_attention_heads")
     bias, window = c.flag("use_bias", default=True), c.dim("window_size", minimum=0)
     size = c.divided(h, heads, "hidden_size", "num_attention_heads")
     block = clip_attention("VitsAttention", h, bias=bias)
@@ -71,20 +72,18 @@ def attention(c: ModelConfig) -> Module:
 
 
 def text_encoder(c: ModelConfig) -> Module:
-    h, inner, kernel = _hidden(c), c.dim("ffn_dim"), c.dim("ffn_kernel_size")
-    norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-5))
+    h, inner, kernel = hidden(c), c.dim("ffn_dim"), c.dim("ffn_kernel_size")
+    forward = {
+        "conv_1": Conv(h, inner, kernel, dims=1, component=Component.MLP, kind="up"),
+        "conv_2": Conv(inner, h, kernel, dims=1, component=Component.MLP, kind="down"),
+    }
     block = Module(
         "VitsEncoderLayer",
         attention=attention(c),
         dropout=Dropout(c.number("hidden_dropout", default=0.1)),
-        layer_norm=norm,
-        feed_forward=Module(
-            "VitsFeedForward",
-            conv_1=Conv(h, inner, kernel, dims=1, component=Component.MLP, kind="up"),
-            conv_2=Conv(inner, h, kernel, dims=1, component=Component.MLP, kind="down"),
-            component=Component.MLP,
-        ),
-        final_layer_norm=norm,
+        layer_norm=_norm(c, h),
+        feed_forward=Module("VitsFeedForward", forward, component=Component.MLP),
+        final_layer_norm=_norm(c, h),
     )
     layers = Layers.of(c.count("num_hidden_layers"), block)
     return Module(
@@ -100,7 +99,7 @@ def text_encoder(c: ModelConfig) -> Module:
 
 def wavenet(c: ModelConfig, count: Dim) -> Module:
     """Gated convolutions; each but the last also feeds the next."""
-    h, speaker = _hidden(c), _speaker(c)
+    h, speaker = hidden(c), _speaker(c)
     inner = _normed(h, 2 * h, c.dim("wavenet_kernel_size"))
     skips = [_normed(h, 2 * h)] * (int(count) - 1) + [_normed(h, h)]
     return Module(
@@ -113,7 +112,7 @@ def wavenet(c: ModelConfig, count: Dim) -> Module:
 
 
 def flow(c: ModelConfig) -> Module:
-    half, h = c.dim("flow_size") // 2, _hidden(c)
+    half, h = c.dim("flow_size") // 2, hidden(c)
     layer = Module(
         "VitsResidualCouplingLayer",
         conv_pre=_conv(half, h),
@@ -125,7 +124,7 @@ def flow(c: ModelConfig) -> Module:
 
 
 def posterior_encoder(c: ModelConfig) -> Module:
-    h = _hidden(c)
+    h = hidden(c)
     return Module(
         "VitsPosteriorEncoder",
         conv_pre=_conv(c.dim("spectrogram_bins"), h),
@@ -139,60 +138,51 @@ def posterior_encoder(c: ModelConfig) -> Module:
 
 
 def _separable(c: ModelConfig) -> Module:
-    h, count = _hidden(c), int(c.count("depth_separable_num_layers"))
+    h, count = hidden(c), int(c.count("depth_separable_num_layers"))
     dilated = Conv(h, h, c.dim("duration_predictor_kernel_size"), dims=1, groups=h)
-    return Module(
-        "VitsDilatedDepthSeparableConv",
-        dropout=Dropout(0.0),
-        convs_dilated=ModuleList([dilated] * count),
-        convs_pointwise=ModuleList([_conv(h, h)] * count),
-        norms_1=ModuleList([LayerNorm(h)] * count),
-        norms_2=ModuleList([LayerNorm(h)] * count),
-    )
+    step = {
+        "convs_dilated": dilated, "convs_pointwise": _conv(h, h), "norms_1": LayerNorm(h),
+        "norms_2": LayerNorm(h),
+    }  # fmt: skip
+    steps = {name: ModuleList([part] * count) for name, part in step.items()}
+    return Module("VitsDilatedDepthSeparableConv", {"dropout": Dropout(0.0), **steps})
 
 
 def _duration_flows(c: ModelConfig) -> Module:
-    h, channels = _hidden(c), c.dim("depth_separable_channels")
+    h, channels = hidden(c), c.dim("depth_separable_channels")
     half, bins = channels // 2, c.dim("duration_predictor_flow_bins")
     scale = Weight(channels, 1, component=Component.OTHER)
     affine = Module("VitsElementwiseAffine", translate=scale, log_scale=scale)
-    step = Module(
-        "VitsConvFlow",
-        conv_pre=_conv(half, h),
-        conv_dds=_separable(c),
-        conv_proj=_conv(h, half * (bins * 3 - 1)),
-    )
+    ends = {"conv_pre": _conv(half, h), "conv_proj": _conv(h, half * (bins * 3 - 1))}
+    step = Module("VitsConvFlow", {**ends, "conv_dds": _separable(c)})
     return ModuleList([affine, *[step] * int(c.count("duration_predictor_num_flows"))])
 
 
 def stochastic_durations(c: ModelConfig) -> Module:
-    h, speaker = _hidden(c), _speaker(c)
+    h, speaker = hidden(c), _speaker(c)
+    either = {
+        "conv_pre": _conv(h, h), "conv_proj": _conv(h, h), "conv_dds": _separable(c),
+        "flows": _duration_flows(c),
+    }  # fmt: skip
+    behind = {f"post_{name}": part for name, part in {**either, "conv_pre": _conv(1, h)}.items()}
     return Module(
         "VitsStochasticDurationPredictor",
-        conv_pre=_conv(h, h),
-        conv_proj=_conv(h, h),
-        conv_dds=_separable(c),
-        cond=_conv(speaker, h) if speaker else None,
-        flows=_duration_flows(c),
-        post_conv_pre=_conv(1, h),
-        post_conv_proj=_conv(h, h),
-        post_conv_dds=_separable(c),
-        post_flows=_duration_flows(c),
+        {**either, "cond": _conv(speaker, h) if speaker else None, **behind},
         component=Component.CONV,
         part="audio",
     )
 
 
 def plain_durations(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("duration_predictor_filter_channels")
+    h, inner = hidden(c), c.dim("duration_predictor_filter_channels")
     kernel, speaker = c.dim("duration_predictor_kernel_size"), _speaker(c)
     return Module(
         "VitsDurationPredictor",
         dropout=Dropout(0.5),
         conv_1=_conv(h, inner, kernel),
-        norm_1=LayerNorm(inner, eps=c.number("layer_norm_eps", default=1e-5)),
+        norm_1=_norm(c, inner),
         conv_2=_conv(inner, inner, kernel),
-        norm_2=LayerNorm(inner, eps=c.number("layer_norm_eps", default=1e-5)),
+        norm_2=_norm(c, inner),
         proj=_conv(inner, 1),
         cond=_conv(speaker, h) if speaker else None,
         component=Component.CONV,
