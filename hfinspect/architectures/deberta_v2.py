@@ -1,26 +1,49 @@
 """DeBERTa v2 and v3 (He et al. 2021). Source: transformers/models/deberta_v2.
 
-DeBERTa with separate projections, which positions may share (``share_att_key``), bucketed
+DeBERTa (a trace) with separate projections, which positions may share (``share_att_key``), bucketed
 positions, a norm of their table and a convolution next to the first layer.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder
-from ..layers.encoders import dropout, hidden, norm
-from ..trees.modules import Conv, Dropout, Linear, Module
-from .deberta import DEBERTA, DEFAULTS, position_kinds, relative_positions, relative_table
-
-_NAME = "DebertaV2"
+from ..layers.bert_encoders import Encoder, Form, Forms, bert_forms, embedding_width
+from ..layers.blocks import activation
+from ..layers.encoders import dropout, hidden, labels, norm, one_label, vocab
+from ..trees.modules import Buffer, Conv, Dropout, Embedding, Linear, Module, Weight
 
 
-def attention(c: ModelConfig) -> Module:
+def _tables(e: Encoder, c: ModelConfig) -> Module:
+    width, h = embedding_width(c), hidden(c)
+    positions, segments = c.dim("max_position_embeddings"), c.dim("type_vocab_size", minimum=0)
+    biased = c.flag("position_biased_input", default=True)
+    return Module(
+        f"{e.name}Embeddings",
+        word_embeddings=Embedding(vocab(c), width),
+        position_embeddings=Embedding(positions, width, kind="position") if biased else None,
+        token_type_embeddings=Embedding(segments, width, kind="segment") if segments else None,
+        embed_proj=Linear(width, h, bias=False, kind="token") if width != h else None,
+        LayerNorm=norm(c),
+        dropout=dropout(c),
+        position_ids=Buffer(1, positions, dtype="I64", saved=False),
+        component=Component.EMBEDDING,
+    )
+
+
+def _position_kinds(c: ModelConfig) -> tuple[str, ...]:
+    """``pos_att_type``: a list, or one string with bars between: "c2p|p2c"."""
+    if isinstance(c.raw("pos_att_type"), str):
+        text = c.text("pos_att_type") or ""
+        return tuple(kind.strip() for kind in text.lower().split("|"))
+    return c.strings("pos_att_type", default=())
+
+
+def _attention(e: Encoder, c: ModelConfig) -> Module:
     h, heads = hidden(c), c.dim("num_attention_heads")
     c.divided(h, heads, "hidden_size", "num_attention_heads")
     width = heads * c.dim("attention_head_size") if c.has("attention_head_size") else h
     own = c.flag("relative_attention", default=False) and not c.flag("share_att_key", default=False)
-    kinds = position_kinds(c) if own else ()
+    kinds = _position_kinds(c) if own else ()
     projections = Module(
         "DisentangledSelfAttention",
         query_proj=Linear(h, width, kind="query"),
@@ -30,7 +53,7 @@ def attention(c: ModelConfig) -> Module:
         pos_query_proj=Linear(h, width, kind="relative_position") if "p2c" in kinds else None,
         dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
     )
-    return encoders.attending(c, _NAME, projections)
+    return encoders.attending(c, e.name, projections)
 
 
 def _convolution(c: ModelConfig) -> Module | None:
@@ -49,28 +72,86 @@ def _convolution(c: ModelConfig) -> Module | None:
 
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
-    return encoders.layer(c, e.name, attention_block=attention(c))
+    return encoders.layer(c, e.name, attention_block=_attention(e, c))
+
+
+def _relative_table(c: ModelConfig) -> Module | None:
+    """Of all distances, forwards and back: of buckets, of ``max_relative_positions``, or where that
+    is below one of the longest text."""
+    if not c.flag("relative_attention", default=False):
+        return None
+    keys = ("position_buckets", "max_relative_positions")
+    said = (c.dim(key, default=-1, minimum=-1) for key in keys)
+    positions = next((size for size in said if size >= 1), None) or c.dim("max_position_embeddings")
+    at, kind = Component.ATTENTION, "relative_position"
+    return Embedding(positions * 2, hidden(c), component=at, kind=kind)
 
 
 def _stack(e: Encoder, c: ModelConfig) -> Module:
-    buckets = c.dim("position_buckets", default=-1, minimum=-1)
-    positions = buckets if buckets > 0 else relative_positions(c)
     normed = [kind.strip() for kind in (c.text("norm_rel_ebd") or "none").lower().split("|")]
-    relative = c.flag("relative_attention", default=False)
     return Module(
         "DebertaV2Encoder",
         layer=encoders.encoder(c, e.name, e.layer(e, c))["layer"],
-        rel_embeddings=relative_table(c, positions * 2) if relative else None,
+        rel_embeddings=_relative_table(c),
         LayerNorm=norm(c) if "layer_norm" in normed else None,
         conv=_convolution(c),
     )
 
 
+def _words(e: Encoder) -> Form:
+    """The head of the released files, or that of the original code, whose words are the
+    embeddings' own."""
+
+    def released(c: ModelConfig) -> Module | None:
+        if not c.flag("legacy", default=True):
+            return None
+        name = f"Legacy{e.name}"
+        return encoders.bert_mlm_head(c, name, table=e.table, width=embedding_width(c))
+
+    def original(c: ModelConfig) -> Module | None:
+        if c.flag("legacy", default=True):
+            return None
+        h = hidden(c)
+        head = Module(
+            f"{e.name}LMPredictionHead",
+            bias=Weight(vocab(c), kind="lm_head"),
+            dense=Linear(h, h, kind="transform"),
+            transform_act_fn=activation(c.text("hidden_act")),
+            LayerNorm=encoders.norm(c),
+        )
+        return Module(f"{e.name}OnlyMLMHead", lm_head=head, component=Component.HEAD)
+
+    return {e.prefix: e.bare, "cls": released, "lm_predictions": original}
+
+
+def _pooler(c: ModelConfig) -> Module:
+    pooled = c.dim("pooler_hidden_size", default=hidden(c))
+    return Module(
+        "ContextPooler",
+        dense=Linear(pooled, pooled),
+        dropout=Dropout(c.number("pooler_dropout", default=0.0)),
+        component=Component.HEAD,
+        kind="pooler",
+    )
+
+
+def _forms(e: Encoder) -> Forms:
+    # Of the hidden size, whatever pooler_hidden_size says (ContextPooler.output_dim).
+    labelled = {e.prefix: e.bare, "pooler": _pooler, "classifier": labels, "dropout": dropout}
+    return {
+        **bert_forms(e),
+        "ForMaskedLM": _words(e),
+        "ForSequenceClassification": labelled,
+        "ForMultipleChoice": {**labelled, "classifier": one_label},
+    }
+
+
 _DEFAULTS = {
-    **DEFAULTS, "vocab_size": 128100, "hidden_size": 1536, "num_hidden_layers": 24,
-    "num_attention_heads": 24, "intermediate_size": 6144,
+    **encoders.BASE, "vocab_size": 128100, "hidden_size": 1536, "num_hidden_layers": 24,
+    "num_attention_heads": 24, "intermediate_size": 6144, "type_vocab_size": 0,
+    "layer_norm_eps": 1e-7,
 }  # fmt: skip
-DEBERTA_V2 = DEBERTA.like(
-    _NAME, "deberta", defaults=_DEFAULTS, layer=_layer, encoder=_stack, lacks=()
-)
-DEBERTA_V2.register("deberta-v2")
+DEBERTA_V2 = Encoder(
+    "DebertaV2", "deberta", _DEFAULTS, pooling="never", embeddings=_tables, layer=_layer,
+    encoder=_stack, forms=_forms, headless=True,
+).register("deberta-v2")  # fmt: skip

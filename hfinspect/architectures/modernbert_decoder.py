@@ -1,47 +1,87 @@
 """ModernBERT's decoder, Ettin (Weller et al. 2025). Source: transformers/models/modernbert_decoder.
 
-ModernBERT's layers with q, k and v apart; a transform (``lm_head``) before the words (``decoder``).
+ModernBERT's layers with q, k and v apart: without biases by default, gate and up in one matrix, the
+first without a norm before attention, as the embeddings end with one. A transform (``lm_head``)
+stands before the words (``decoder``).
 """
 
+from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.blocks import activation
 from ..layers.composing import composed, with_defaults
-from ..layers.encoders import hidden
-from ..layers.heads import classifier
+from ..layers.encoders import hidden, vocab
+from ..layers.heads import classifier, to_words
 from ..layers.vision import narrowed_attention
 from ..layers.windows import every, windows
 from ..trees.catalog import register
-from ..trees.modules import Layers, Module, Windows
-from .modernbert import DEFAULTS, decoder, embeddings, layers, norm, transform
+from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
 _NAME = "ModernBertDecoder"
+_DEFAULTS = {
+    "vocab_size": 50368, "hidden_size": 768, "intermediate_size": 1152, "num_hidden_layers": 22,
+    "num_attention_heads": 12,
+}  # fmt: skip
 
 
-def _attention(c: ModelConfig) -> Module:
-    h, bias = hidden(c), c.flag("attention_bias", default=False)
+def _norm(c: ModelConfig) -> Module:
+    bias = c.flag("norm_bias", default=False)
+    return LayerNorm(hidden(c), eps=c.number("norm_eps", default=1e-5), bias=bias)
+
+
+def _layers(c: ModelConfig) -> Layers:
+    h, inner = hidden(c), c.dim("intermediate_size")
+    bias, count = c.flag("mlp_bias", default=False), int(c.count("num_hidden_layers"))
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
-    return narrowed_attention("ModernBertDecoderAttention", h, bias=bias, out="Wo")
-
-
-def _windows(c: ModelConfig) -> Windows:
-    """Half of ``local_attention``: the decoder looks back only."""
+    attending = c.flag("attention_bias", default=False)
+    mlp = Module(
+        f"{_NAME}MLP",
+        Wi=Linear(h, inner * 2, bias=bias, kind="gate_up"),
+        act=activation(c.text("hidden_activation", default="gelu")),
+        Wo=Linear(inner, h, bias=bias, kind="down"),
+        component=Component.MLP,
+    )
+    first, later = (
+        Module(
+            f"{_NAME}Layer",
+            attn_norm=before,
+            attn=narrowed_attention(f"{_NAME}Attention", h, bias=attending, out="Wo"),
+            mlp_norm=_norm(c),
+            mlp=mlp,
+        )
+        for before in (Activation("Identity"), _norm(c))
+    )
+    # Half of ``local_attention``: the decoder looks back only.
     half = int(c.dim("local_attention", default=128, minimum=0)) // 2
     full = every(int(c.dim("global_attn_every_n_layers", default=3)), first=0)
-    return windows(c.with_defaults(sliding_window=half), half, full)
+    seen = windows(c.with_defaults(sliding_window=half), half, full)
+    return Layers([first, *[later] * (count - 1)][:count], windows=seen)
 
 
 def _model(c: ModelConfig) -> Module:
-    return Module(
-        "ModernBertDecoderModel",
-        embeddings=embeddings(c, _NAME),
-        layers=Layers(layers(c, _NAME, _attention(c), None), windows=_windows(c)),
-        final_norm=norm(c),
+    embeddings = Module(
+        f"{_NAME}Embeddings",
+        tok_embeddings=Embedding(vocab(c), hidden(c)),
+        norm=_norm(c),
+        drop=Dropout(c.number("embedding_dropout", default=0.0)),
+        component=Component.EMBEDDING,
     )
+    return Module(f"{_NAME}Model", embeddings=embeddings, layers=_layers(c), final_norm=_norm(c))
 
 
 def _transform(c: ModelConfig) -> Module:
-    head = transform(c, _NAME)
-    head.kind, head.inside("dense").kind = None, "transform"
-    return head
+    bias = c.flag("classifier_bias", default=False)
+    return Module(
+        f"{_NAME}PredictionHead",
+        dense=Linear(hidden(c), hidden(c), bias=bias, kind="transform"),
+        act=activation(c.text("classifier_activation", default="gelu")),
+        norm=_norm(c),
+        component=Component.HEAD,
+    )
+
+
+def _words(c: ModelConfig) -> Module:
+    table = "model.embeddings.tok_embeddings.weight" if c.tied() else None
+    return to_words(hidden(c), vocab(c), table, bias=c.flag("decoder_bias", default=True))
 
 
 def _labels(c: ModelConfig) -> Module:
@@ -51,7 +91,7 @@ def _labels(c: ModelConfig) -> Module:
 
 _CLASSES = composed(
     {
-        f"{_NAME}ForCausalLM": {"model": _model, "lm_head": _transform, "decoder": decoder},
+        f"{_NAME}ForCausalLM": {"model": _model, "lm_head": _transform, "decoder": _words},
         f"{_NAME}Model": _model,
         f"{_NAME}ForSequenceClassification": {
             "model": _model, "head": _transform, "classifier": _labels,
@@ -61,7 +101,7 @@ _CLASSES = composed(
 
 register(
     "modernbert-decoder",
-    with_defaults(DEFAULTS, _CLASSES),
+    with_defaults(_DEFAULTS, _CLASSES),
     base_prefix="model",
     category="text decoder",
 )

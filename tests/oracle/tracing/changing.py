@@ -82,7 +82,10 @@ def alternatives(
     if isinstance(value, list) and value:
         return [*_lists(key, value), *_of_other_words(value, words)]
     if isinstance(value, dict) and "rope" in key:
-        return [{"rope_type": "default", "rope_theta": 777.0}, *_scaled(value)]
+        other = {"rope_type": "default", "rope_theta": 777.0}
+        of_types = value and all(isinstance(v, dict) for v in value.values())
+        each = [{k: {**v, "rope_theta": 777.0} for k, v in value.items()}] if of_types else []
+        return [other, *_scaled(value), *each]
     return []
 
 
