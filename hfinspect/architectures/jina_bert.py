@@ -6,14 +6,13 @@ The second implementation (German, Spanish, Chinese, code: known by auto_map, or
 norms whole queries and keys, and has two norms outside the MLP in the place of one inside.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, tables
-from ..layers.blocks import activation
-from ..layers.encoders import hidden, norm
-from ..trees.modules import Dropout, Linear, Module
+from ..layers.encoders import norm
+from ..trees.modules import Module
 from .bert import BERT
+from .mosaic_bert import gated, without_positions
 
 
 def _post_norm(c: ModelConfig) -> bool:
@@ -24,38 +23,16 @@ def _post_norm(c: ModelConfig) -> bool:
     return isinstance(code, dict) and any("qk-post-norm" in str(word) for word in code.values())
 
 
-def _alibi(c: ModelConfig) -> bool:
-    return c.text("position_embedding_type", default="alibi") == "alibi"
-
-
 def _embeddings(e: Encoder, c: ModelConfig) -> Module:
-    block = tables(e, c)
-    if _alibi(c):
-        del block.children["position_embeddings"], block.children["position_ids"]
-    return block
+    alibi = c.text("position_embedding_type", default="alibi") == "alibi"
+    return without_positions(e, c) if alibi else tables(e, c)
 
 
 def _attention(c: ModelConfig) -> Module:
     block = encoders.attention(c, "JinaBert")
-    projections = block["self"]
-    if _post_norm(c) and isinstance(projections, Module):
-        projections.children |= {"layer_norm_q": norm(c), "layer_norm_k": norm(c)}
+    if _post_norm(c):
+        block.inside("self").children |= {"layer_norm_q": norm(c), "layer_norm_k": norm(c)}
     return block
-
-
-def _gated(c: ModelConfig, first: str, second: str, **more: Module) -> Module:
-    h, inner = hidden(c), c.dim("intermediate_size")
-    return Module(
-        "JinaBertGLUMLP",
-        {
-            first: Linear(h, 2 * inner, bias=False, kind="gate_up"),
-            "act": activation("gelu"),
-            second: Linear(inner, h, kind="down"),
-            "dropout": Dropout(c.number("hidden_dropout_prob", default=0.1)),
-            **more,
-        },
-        component=Component.MLP,
-    )
 
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
@@ -68,9 +45,9 @@ def _layer(e: Encoder, c: ModelConfig) -> Module:
             attention=_attention(c),
             layer_norm_1=norm(c),
             layer_norm_2=norm(c),
-            mlp=_gated(c, "up_gated_layer", "down_layer"),
+            mlp=gated(c, "JinaBertGLUMLP", "up_gated_layer", "down_layer"),
         )
-    mlp = _gated(c, "gated_layers", "wo", layernorm=norm(c))
+    mlp = gated(c, "JinaBertGLUMLP", "gated_layers", "wo", layernorm=norm(c))
     return Module("JinaBertLayer", attention=_attention(c), mlp=mlp)
 
 

@@ -15,8 +15,24 @@ from ..trees.catalog import register
 from ..trees.modules import Dropout, Linear, Module
 
 
-def _layer(_e: Encoder, c: ModelConfig) -> Module:
+def gated(c: ModelConfig, name: str, first: str, second: str, **more: Module) -> Module:
+    """Gate and up in one matrix without a bias, and a second one back: 3·H·I + H."""
     h, inner = hidden(c), c.dim("intermediate_size")
+    return Module(
+        name,
+        {
+            first: Linear(h, 2 * inner, bias=False, kind="gate_up"),
+            "act": activation("gelu"),
+            second: Linear(inner, h, kind="down"),
+            "dropout": Dropout(c.number("hidden_dropout_prob", default=0.1)),
+            **more,
+        },
+        component=Component.MLP,
+    )
+
+
+def _layer(_e: Encoder, c: ModelConfig) -> Module:
+    h = hidden(c)
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
     attention = Module("BertUnpadSelfAttention", Wqkv=Linear(h, 3 * h, kind="qkv"))
     return Module(
@@ -26,19 +42,12 @@ def _layer(_e: Encoder, c: ModelConfig) -> Module:
             {"self": attention, "output": encoders.self_output(c, "Bert")},
             component=Component.ATTENTION,
         ),
-        mlp=Module(
-            "BertGatedLinearUnitMLP",
-            gated_layers=Linear(h, 2 * inner, bias=False, kind="gate_up"),
-            act=activation("gelu"),
-            wo=Linear(inner, h, kind="down"),
-            dropout=Dropout(c.number("hidden_dropout_prob", default=0.1)),
-            layernorm=norm(c),
-            component=Component.MLP,
-        ),
+        mlp=gated(c, "BertGatedLinearUnitMLP", "gated_layers", "wo", layernorm=norm(c)),
     )
 
 
-def _tables(e: Encoder, c: ModelConfig) -> Module:
+def without_positions(e: Encoder, c: ModelConfig) -> Module:
+    """BERT's tables of words and segments."""
     block = tables(e, c)
     del block.children["position_embeddings"], block.children["position_ids"]
     return block
@@ -49,7 +58,9 @@ def _forms(e: Encoder) -> Forms:
 
 
 #: The classes of those who bring this code under BERT's type.
-CLASSES = Encoder("Bert", "bert", BASE, embeddings=_tables, layer=_layer, forms=_forms).classes()
+CLASSES = Encoder(
+    "Bert", "bert", BASE, embeddings=without_positions, layer=_layer, forms=_forms
+).classes()
 
 register(
     "mosaic_bert",

@@ -6,18 +6,19 @@ Every layer has its own number of heads (num_query_heads, num_kv_heads) and its 
 serves as the head.
 """
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 from ..core.components import Component
 from ..core.config import MAX_DIM, ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import size
 from ..layers.heads import to_words
+from ..layers.vision import MAX_RATIO, multiple
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
 
-#: A hundred times any real ratio of MLP to model width.
-_MAX_RATIO = 1000.0
-
-
+_T = TypeVar("_T")
 _width = size("model_dim", default=2048)
 
 
@@ -25,30 +26,24 @@ def _norm(size: Dim) -> Module:
     return RMSNorm(size, class_name="OpenELMRMSNorm")
 
 
-def _divisible(value: float, divisor: int) -> int:
-    """The nearest multiple, never less than nine tenths of the value."""
-    found = max(divisor, int(value + divisor / 2) // divisor * divisor)
-    return found + divisor if found < 0.9 * value else found
-
-
-def _per_layer(c: ModelConfig, key: str, count: int) -> tuple[Dim, ...]:
-    found = c.dims(key)
-    if len(found) == 1:
-        found *= count
+def _each(c: ModelConfig, key: str, found: Sequence[_T], count: int) -> Sequence[_T]:
     if len(found) != count:
         raise c.error(key, f"{len(found)} entries", f"one for each of {count} layers")
     return found
 
 
-def _ratios(c: ModelConfig, count: int) -> list[float]:
-    found = c.raw("ffn_multipliers")
-    values = found if isinstance(found, list) else [found] * count
-    if len(values) != count:
-        raise c.error("ffn_multipliers", f"{len(values)} entries", f"one for each of {count}")
+def _heads(c: ModelConfig, key: str, count: int) -> Sequence[Dim]:
+    found = c.dims(key)
+    return _each(c, key, found * count if len(found) == 1 else found, count)
+
+
+def _ratios(c: ModelConfig, count: int) -> Sequence[float]:
+    key, found = "ffn_multipliers", c.raw("ffn_multipliers")
+    values = _each(c, key, found if isinstance(found, list) else [found] * count, count)
     for value in values:
         good = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not good or not 0 < value <= _MAX_RATIO:
-            raise c.error("ffn_multipliers", value, f"numbers above 0, at most {_MAX_RATIO:g}")
+        if not good or not 0 < value <= MAX_RATIO:
+            raise c.error(key, value, f"numbers above 0, at most {MAX_RATIO}")
     return [float(value) for value in values]
 
 
@@ -56,7 +51,7 @@ def _layer(c: ModelConfig, query: Dim, kv: Dim, ratio: float) -> Module:
     h, head = _width(c), c.dim("head_dim", default=128)
     divisor = int(c.dim("ffn_dim_divisor", default=256, maximum=2**20))
     inner = named(
-        min(_divisible(ratio * int(h), divisor), MAX_DIM),
+        min(multiple(ratio * int(h), divisor), MAX_DIM),
         f"ffn({ratio:g})",
         f"{ratio:g} times model_dim, rounded to a multiple of {divisor}",
     )
@@ -85,24 +80,17 @@ def _layer(c: ModelConfig, query: Dim, kv: Dim, ratio: float) -> Module:
 
 def model(c: ModelConfig) -> Module:
     count = int(c.count("num_transformer_layers", default=12))
-    rows = list(
-        zip(
-            _per_layer(c, "num_query_heads", count),
-            _per_layer(c, "num_kv_heads", count),
-            _ratios(c, count),
-            strict=True,
-        )
-    )
+    heads = (_heads(c, key, count) for key in ("num_query_heads", "num_kv_heads"))
+    rows = list(zip(*heads, _ratios(c, count), strict=True))
     made = {row: _layer(c, *row) for row in dict.fromkeys(rows)}
     shared = c.flag("share_input_output_layers", default=True)
     vocab = c.dim("vocab_size", default=32000)
-    head = to_words(_width(c), vocab)
     return Module(
         "OpenELMModel",
         token_embeddings=Embedding(vocab, _width(c)),
         layers=Layers(made[row] for row in rows),
         norm=_norm(_width(c)),
-        classifier=None if shared else head,
+        classifier=None if shared else to_words(_width(c), vocab),
     )
 
 

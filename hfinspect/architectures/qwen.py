@@ -14,15 +14,8 @@ from ..errors import UnknownArchitectureError
 from ..layers import spelled as s
 from ..layers.blocks import rms_norms, size, two_layer_mlp
 from ..layers.spelled import Spelled
-from ..layers.vision import scaled
-from ..trees.modules import (
-    Conv,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Weight,
-)  # fmt: skip
+from ..layers.vision import multihead_attention, patch_conv, scaled
+from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
 
 _BIASED = s.unless("no_bias", default=True)
 
@@ -91,12 +84,7 @@ def _resampler(queries: Dim, out: Dim, width: Dim) -> Module:
         pos_embed=Weight(side * side, out, kind="position"),
         query=Weight(queries, out, kind="query"),
         kv_proj=Linear(width, out, bias=False) if int(width) != int(out) else None,
-        attn=Module(
-            "MultiheadAttention",
-            in_proj_weight=Weight(3 * out, out, kind="qkv"),
-            in_proj_bias=Weight(3 * out, kind="qkv"),
-            out_proj=Linear(out, out, kind="output", class_name="NonDynamicallyQuantizableLinear"),
-        ),
+        attn=multihead_attention(out),
         ln_q=LayerNorm(out, eps=1e-6),
         ln_kv=LayerNorm(out, eps=1e-6),
         component=Component.ATTENTION,
@@ -114,16 +102,13 @@ def vision(c: ModelConfig) -> Module:
         # The table is 16 by 16 whatever the image's size; it is interpolated.
         positional_embedding=Weight(256, width, component=Component.EMBEDDING, kind="position"),
         proj=Weight(out, out, component=Component.PROJECTOR),
-        conv1=Conv(
-            3, width, (patch, patch), stride=(patch, patch), bias=False,
-            component=Component.EMBEDDING, kind="patch",
-        ),
+        conv1=patch_conv(3, width, (patch, patch), bias=False),
         ln_pre=LayerNorm(width, eps=1e-6),
         transformer=Module("TransformerBlock", resblocks=blocks),
         attn_pool=_resampler(c.dim("n_queries", default=256), out, width),
         ln_post=LayerNorm(out, eps=1e-6),
         part="vision",
-    )  # fmt: skip
+    )
 
 
 _QWEN.register(

@@ -4,22 +4,16 @@ Post-norm layers whose parts stand in four parallel lists; a table of languages 
 several.  The adaptive softmax (``asm``) that no released model has is not described.
 """
 
+from collections.abc import Mapping
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.blocks import size, two_layer_mlp
-from ..layers.composing import composed
+from ..layers.composing import Part, composed
 from ..layers.heads import beam_answers, classifier
 from ..trees.catalog import register
-from ..trees.modules import (
-    Buffer,
-    Dropout,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-)  # fmt: skip
+from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 
 _width = size("emb_dim", "hidden_size", default=2048)
 _vocab = size("vocab_size", "n_words", default=30145)
@@ -29,27 +23,13 @@ def _norm(c: ModelConfig) -> Module:
     return LayerNorm(_width(c), eps=c.number("layer_norm_eps", default=1e-12))
 
 
-def _dropout(c: ModelConfig) -> Module:
-    return Dropout(c.number("dropout", default=0.1))
-
-
 def attention(c: ModelConfig) -> Module:
     d = _width(c)
     heads = c.dim("n_heads", "num_attention_heads", default=16)
     c.divided(d, heads, "emb_dim", "n_heads")
-    return Module(
-        "MultiHeadAttention",
-        q_lin=Linear(d, d, kind="query"),
-        k_lin=Linear(d, d, kind="key"),
-        v_lin=Linear(d, d, kind="value"),
-        out_lin=Linear(d, d, kind="output"),
-        component=Component.ATTENTION,
-    )
-
-
-def feed_forward(c: ModelConfig) -> Module:
-    d = _width(c)
-    return two_layer_mlp("TransformerFFN", d, d * 4, names=("lin1", "lin2"))
+    kinds = {"q": "query", "k": "key", "v": "value", "out": "output"}
+    projections = {f"{name}_lin": Linear(d, d, kind=kind) for name, kind in kinds.items()}
+    return Module("MultiHeadAttention", projections, component=Component.ATTENTION)
 
 
 def model(c: ModelConfig) -> Module:
@@ -66,7 +46,7 @@ def model(c: ModelConfig) -> Module:
         layer_norm_emb=norm,
         attentions=Layers.of(layers, attention(c)),
         layer_norm1=Layers.of(layers, norm),
-        ffns=Layers.of(layers, feed_forward(c)),
+        ffns=Layers.of(layers, two_layer_mlp("TransformerFFN", d, d * 4, names=("lin1", "lin2"))),
         layer_norm2=Layers.of(layers, norm),
         # Older files hold the positions 0..n-1 as a tensor.
         position_ids=Buffer(1, positions, dtype="I64", saved=False),
@@ -95,25 +75,24 @@ def labels(c: ModelConfig) -> Module:
     return classifier(_width(c), c.num_labels)
 
 
+_FORMS: dict[str, Mapping[str, Part]] = {
+    "WithLMHeadModel": {"pred_layer": words},
+    "Model": {},
+    "ForSequenceClassification": {"sequence_summary": _summary},
+    "ForQuestionAnsweringSimple": {"qa_outputs": labels},
+    "ForQuestionAnswering": {"qa_outputs": answers},
+    "ForTokenClassification": {
+        "dropout": lambda c: Dropout(c.number("dropout", default=0.1)), "classifier": labels,
+    },
+    "ForMultipleChoice": {
+        "sequence_summary": _summary, "logits_proj": lambda c: classifier(c.num_labels, 1),
+    },
+}  # fmt: skip
 CLASSES = composed(
     {
-        "XLMWithLMHeadModel": {"transformer": model, "pred_layer": words},
-        "XLMModel": model,
-        "XLMForSequenceClassification": {"transformer": model, "sequence_summary": _summary},
-        "XLMForQuestionAnsweringSimple": {"transformer": model, "qa_outputs": labels},
-        "XLMForQuestionAnswering": {"transformer": model, "qa_outputs": answers},
-        "XLMForTokenClassification": {
-            "transformer": model,
-            "dropout": _dropout,
-            "classifier": labels,
-        },
-        "XLMForMultipleChoice": {
-            "transformer": model,
-            "sequence_summary": _summary,
-            "logits_proj": lambda c: classifier(c.num_labels, 1),
-        },
+        f"XLM{name}": {"transformer": model, **form} if form else model
+        for name, form in _FORMS.items()
     }
 )
-
 
 register("xlm", CLASSES, base="XLMModel", base_prefix="transformer", category="encoder")

@@ -75,3 +75,10 @@ def test_which_stages_a_backbone_gives_is_tried() -> None:
     found = alternatives("out_features", ["stage4"], "list[str]", set(), set())
     assert ["stage1"] in found and ["stage1", "stage4"] in found
     assert [1, 2] in alternatives("backbone.out_indices", [4], "list[int]", set(), set())
+
+
+def test_positions_of_each_type_of_layer_are_tried_with_another_base() -> None:
+    each = {"rope_type": "default", "rope_theta": 10000.0}
+    found = alternatives("rope_parameters", {"full": each, "sliding": each}, "dict", set(), set())
+    other = {**each, "rope_theta": 777.0}
+    assert {"full": other, "sliding": other} in found
