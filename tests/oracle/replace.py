@@ -155,7 +155,7 @@ def _kept(root: Module) -> Iterator[tuple[str, Kept]]:
             if module.windows is not None:
                 seen = module.windows(len(module.children))
                 at = zip(module.children, seen, strict=True)
-                looks.update({f"{path}{name}": n for name, n in at if n is not None})
+                looks.update({f"{path}{name}": int(n) for name, n in at if n is not None})
         for name, child in module.children.items():
             if isinstance(child, Module) and child.saved:
                 place = f"{path}{name}"

@@ -6,10 +6,11 @@ from typing import Any, cast
 
 import pytest
 
+from hfinspect.core.dims import Dim
 from hfinspect.errors import ConfigError
-from hfinspect.trees.modules import Module, Parameter
+from hfinspect.trees.modules import Layers, Module, Parameter
 
-from .replace import _Known, held_numbers, replaced
+from .replace import _kept, _Known, held_numbers, replaced
 from .tracing.fitting import Fitter
 from .tracing.library import Library
 from .tracing.numbering import Build
@@ -68,3 +69,9 @@ def test_of_what_the_written_family_refuses_names_and_shapes_are_learned() -> No
     found = Fitter(builds, ["width"], []).root([1, 0, 2])
     assert found["in"]["table"]["shape"] == ["width"]
     assert found["in"]["table"]["label"][2] == "token"
+
+
+def test_a_window_that_is_a_size_of_the_config_is_a_number_like_any_other() -> None:
+    layers = Layers.of(1, Module("Layer"), windows=lambda n: (Dim(4, "sliding_window"),) * n)
+    ((path, kept),) = _kept(Module("SmallModel", layers=layers))
+    assert (path, kept.window, type(kept.window)) == ("layers.0", 4, int)
