@@ -6,8 +6,9 @@ BART, with learned prompts before the keys and values of every layer where ``use
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import seq2seq
+from ..layers.composing import changed
 from ..layers.seq2seq import Seq2Seq
-from ..trees.catalog import Builder, register
+from ..trees.catalog import register
 from ..trees.modules import Activation, Dropout, Embedding, Linear, Module, Sequential
 
 STYLE = Seq2Seq("Mvp", positions="LearnedPositionalEmbedding", embedding_norm=True, vocab=50267)
@@ -27,20 +28,11 @@ def _prompt(c: ModelConfig, layers: int) -> Module:
     )
 
 
-def _prompted(build: Builder) -> Builder:
-    """The class with prompts in its stacks, where the config has them."""
-
-    def prompted(c: ModelConfig) -> Module:
-        root = build(c)
-        base = root.children.get("model", root)
-        if c.flag("use_prompt", default=False) and isinstance(base, Module):
-            _add_prompts(c, base)
-        return root
-
-    return prompted
-
-
-def _add_prompts(c: ModelConfig, base: Module) -> None:
+def _add_prompts(c: ModelConfig, root: Module) -> None:
+    """Prompts in the stacks of a class, where the config has them."""
+    base = root.children.get("model", root)
+    if not c.flag("use_prompt", default=False) or not isinstance(base, Module):
+        return
     encoder, decoder = base.children.get("encoder"), base.children.get("decoder")
     if not isinstance(encoder, Module) or not isinstance(decoder, Module):
         return  # the decoder alone has none
@@ -54,7 +46,7 @@ def _add_prompts(c: ModelConfig, base: Module) -> None:
 
 register(
     "mvp",
-    {name: _prompted(build) for name, build in seq2seq.classes(STYLE, *seq2seq.ALL).items()},
+    changed(seq2seq.classes(STYLE, *seq2seq.ALL), _add_prompts),
     base_prefix="model",
     category="encoder-decoder",
 )

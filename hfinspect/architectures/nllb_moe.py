@@ -3,27 +3,27 @@
 M2M-100 in which every n-th layer has experts, of which the router picks two for a token.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import seq2seq
 from ..layers.blocks import activation
+from ..layers.composing import changed
 from ..layers.experts import numbered_experts
-from ..trees.catalog import register_pair
-from ..trees.modules import Dropout, LayerNorm, Layers, Linear, Module
+from ..trees.catalog import register
+from ..trees.modules import Dropout, Layers, Linear, Module
+from .m2m_100 import M2M100
 
-STYLE = seq2seq.Seq2Seq("NllbMoe", words="ScaledWordEmbedding", vocab=128112, act="relu")
+STYLE = M2M100.like("NllbMoe")
 
 #: Experts that serve a token (NllbMoeTop2Router).
 _PER_TOKEN = 2
 
 
-def _width(c: ModelConfig) -> Dim:
-    return seq2seq.width(c, STYLE)
-
-
 def _dense(c: ModelConfig, inner: Dim, *, expert: bool = False) -> Module:
-    d = _width(c)
+    d = seq2seq.width(c, STYLE)
     return Module(
         "NllbMoeDenseActDense",
         fc1=Linear(d, inner, kind="expert" if expert else "up"),
@@ -35,60 +35,45 @@ def _dense(c: ModelConfig, inner: Dim, *, expert: bool = False) -> Module:
 
 
 def _sparse(c: ModelConfig, inner: Dim) -> Module:
-    count = c.count("num_experts", default=128, minimum=1)
-    return numbered_experts(
-        c, "NllbMoe", _dense(c, inner, expert=True), _width(c), count, _PER_TOKEN
-    )
+    count, expert = c.count("num_experts", default=128, minimum=1), _dense(c, inner, expert=True)
+    return numbered_experts(c, "NllbMoe", expert, seq2seq.width(c, STYLE), count, _PER_TOKEN)
 
 
 def _layer(c: ModelConfig, side: int, *, sparse: bool) -> Module:
-    d, name = _width(c), ("encoder", "decoder")[side]
+    name, norm = ("encoder", "decoder")[side], seq2seq.norm(c, STYLE)
     inner = c.dim(f"{name}_ffn_dim", default=4096)
     attend = seq2seq.attention(c, STYLE, side)
     return Module(
-        "NllbMoeDecoderLayer" if side else "NllbMoeEncoderLayer",
+        f"NllbMoe{name.title()}Layer",
         self_attn=attend,
         attn_dropout=seq2seq.dropout(c),
-        self_attn_layer_norm=LayerNorm(d),
+        self_attn_layer_norm=norm,
         cross_attention=attend if side else None,
-        cross_attention_layer_norm=LayerNorm(d) if side else None,
+        cross_attention_layer_norm=norm if side else None,
         ffn=_sparse(c, inner) if sparse else _dense(c, inner),
-        ff_layer_norm=LayerNorm(d),
+        ff_layer_norm=norm,
         ff_dropout=Dropout(c.number("activation_dropout", default=0.0)),
     )
 
 
-def _stack(c: ModelConfig, side: int, table: str | None) -> Module:
-    name = ("encoder", "decoder")[side]
-    keys = ("encoder_layers", "num_hidden_layers") if side == 0 else ("decoder_layers",)
-    layers = int(c.count(*keys, default=12))
-    step = int(c.dim(f"{name}_sparse_step", default=4, minimum=0))
-    sparse = [step > 0 and (i + 1) % step == 0 for i in range(layers)]
-    built = {kind: _layer(c, side, sparse=kind) for kind in set(sparse)}
-    return Module(
-        f"NllbMoe{name.title()}",
-        embed_tokens=seq2seq.words(c, STYLE, tied_to=table),
-        layers=Layers([built[kind] for kind in sparse]),
-        layer_norm=LayerNorm(_width(c)),
-    )
+def _routed(c: ModelConfig, root: Module) -> None:
+    """Every n-th layer with experts, on both sides of what M2M-100's class is without."""
+    base = root.inside("model") if "model" in root.children else root
+    for side, name in enumerate(("encoder", "decoder")):
+        layers = len(base.inside(name, "layers").children)
+        step = int(c.dim(f"{name}_sparse_step", default=4, minimum=0))
+        sparse = [step > 0 and (i + 1) % step == 0 for i in range(layers)]
+        built = {kind: _layer(c, side, sparse=kind) for kind in set(sparse)}
+        base.inside(name).children["layers"] = Layers([built[kind] for kind in sparse])
 
 
-def model(c: ModelConfig, *, at: str = "") -> Module:
-    table = f"{at}shared.weight" if c.tied() else None
-    return Module(
-        "NllbMoeModel",
-        shared=seq2seq.words(c, STYLE),
-        encoder=_stack(c, 0, table),
-        decoder=_stack(c, 1, table),
-    )
-
-
-def conditional_generation(c: ModelConfig) -> Module:
-    return Module(
-        "NllbMoeForConditionalGeneration",
-        model=model(c, at="model."),
-        lm_head=seq2seq.lm_head(c, STYLE, "model.shared.weight"),
-    )
-
-
-register_pair("nllb-moe", "NllbMoe", conditional_generation, model, "encoder-decoder")
+_CLASSES = changed(
+    {
+        "NllbMoeForConditionalGeneration": partial(
+            seq2seq.conditional_generation, s=STYLE, bias=False
+        ),
+        "NllbMoeModel": partial(seq2seq.model, s=STYLE),
+    },
+    _routed,
+)
+register("nllb-moe", _CLASSES, base_prefix="model", category="encoder-decoder")

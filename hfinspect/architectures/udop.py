@@ -4,9 +4,11 @@ T5 over words and patches of a page: tables of places in the encoder, and on bot
 relative positions in the text and, by column and row, on the page.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.composing import renamed, with_defaults
+from ..layers.composing import Part, composed, renamed, with_defaults
 from ..layers.heads import to_words
 from ..layers.vision import pair
 from ..trees.catalog import register
@@ -50,13 +52,12 @@ def _relative(c: ModelConfig, first: str | None) -> Module:
         kind = one.text("type", default=None)
         if kind not in _TYPES:
             raise one.error("type", kind, f"one of {', '.join(_TYPES)}")
-        prefixed = one.flag("prefix_bucket", default=False) and not one.flag(
-            "expand", default=False
-        )
         buckets = one.dim("relative_attention_num_buckets", default=32)
+        if one.flag("prefix_bucket", default=False) and not one.flag("expand", default=False):
+            buckets = buckets + 2
         table = Embedding(
-            buckets + 2 if prefixed else buckets, heads, component=Component.ATTENTION,
-            kind="relative_position", tied_to=None if i else first,
+            buckets, heads, component=Component.ATTENTION, kind="relative_position",
+            tied_to=None if i else first,
         )  # fmt: skip
         name = "1D" if kind == "1d" else kind.capitalize()
         tables.append(Module(f"RelativePositionBias{name}", relative_attention_bias=table))
@@ -64,7 +65,7 @@ def _relative(c: ModelConfig, first: str | None) -> Module:
 
 
 def _stack(c: ModelConfig, *, decoder: bool, first: str | None = None) -> Module:
-    layers = c.count("num_layers", default=24)
+    layers = own = c.count("num_layers", default=24)
     if decoder:  # The config class takes no other spelling into account here.
         both = c.fields.count("num_layers", default=24)
         layers = c.count("num_decoder_layers", default=both)
@@ -72,60 +73,39 @@ def _stack(c: ModelConfig, *, decoder: bool, first: str | None = None) -> Module
     parts = dict(base.children)
     blocks = parts["block"]
     assert isinstance(blocks, Layers)
-    blocks.static = int(layers) <= int(c.count("num_layers", default=24))
+    blocks.static = int(layers) <= int(own)
     places, width = c.dim("max_2d_position_embeddings", default=1024), c.dim("d_model")
-    cells: dict[str, Module] = {}
-    if not decoder:
-        cells["cell_2d_embedding"] = Module(
-            "UdopCellEmbeddings",
-            x_position_embeddings=Embedding(places, width, kind="position"),
-            y_position_embeddings=Embedding(places, width, kind="position"),
-        )
+    cells = {
+        f"{side}_position_embeddings": Embedding(places, width, kind="position") for side in "xy"
+    }
     return Module(
         "UdopStack",
         {
             "embed_tokens": parts.pop("embed_tokens"),
             "embed_patches": _patches(c, None if decoder else "patch_embed"),
             **parts,
-            **cells,
+            "cell_2d_embedding": None if decoder else Module("UdopCellEmbeddings", cells),
             "relative_bias": _relative(c, first),
         },
     )
 
 
-def _inputs(c: ModelConfig) -> dict[str, Module]:
-    return {"shared": t5.table(c), "patch_embed": _patches(c)}
-
-
-def model(c: ModelConfig) -> Module:
-    sides = {"encoder": _stack(c, decoder=False), "decoder": _stack(c, decoder=True)}
-    return Module("UdopModel", {**_inputs(c), **sides})
-
-
-def generation(c: ModelConfig) -> Module:
-    sides = {
-        "encoder": _stack(c, decoder=False, first=_TABLE),
-        "decoder": _stack(c, decoder=True, first=_TABLE),
-        "lm_head": to_words(c.dim("d_model"), c.dim("vocab_size"), "shared.weight"),
+_ENCODER = partial(_stack, decoder=False)
+_INPUTS: dict[str, Part] = {"shared": t5.table, "patch_embed": _patches}
+_CLASSES = composed(
+    {
+        "UdopForConditionalGeneration": {
+            **_INPUTS,
+            "encoder": partial(_ENCODER, first=_TABLE),
+            "decoder": partial(_stack, decoder=True, first=_TABLE),
+            "lm_head": lambda c: to_words(c.dim("d_model"), c.dim("vocab_size"), "shared.weight"),
+        },
+        "UdopModel": {**_INPUTS, "encoder": _ENCODER, "decoder": partial(_stack, decoder=True)},
+        "UdopEncoderModel": {**_INPUTS, "encoder": partial(_ENCODER, first=_TABLE)},
     }
-    return Module("UdopForConditionalGeneration", {**_inputs(c), **sides})
-
-
-def encoder(c: ModelConfig) -> Module:
-    side = {"encoder": _stack(c, decoder=False, first=_TABLE)}
-    return Module("UdopEncoderModel", {**_inputs(c), **side})
-
-
+)
 register(
     "udop",
-    with_defaults(
-        DEFAULTS,
-        {
-            "UdopForConditionalGeneration": generation,
-            "UdopModel": model,
-            "UdopEncoderModel": encoder,
-        },
-        synonyms=t5.SYNONYMS,
-    ),
+    with_defaults(DEFAULTS, _CLASSES, synonyms=t5.SYNONYMS),
     category="encoder-decoder",
 )

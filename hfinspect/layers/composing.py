@@ -65,30 +65,38 @@ def defaulted(defaults: Mapping[str, Any], build: Builder) -> Builder:
     return lambda c: build(c.with_defaults(**defaults))
 
 
+def changed(
+    classes: Mapping[str, Builder], change: Callable[[ModelConfig, Module], object]
+) -> dict[str, Builder]:
+    """The same classes, of which ``change`` alters what is built, in place."""
+
+    def over(build: Builder) -> Builder:
+        def made(c: ModelConfig) -> Module:
+            root = build(c)
+            change(c, root)
+            return root
+
+        return made
+
+    return {name: over(build) for name, build in classes.items()}
+
+
 def renamed_classes(classes: Mapping[str, Builder], old: str, new: str) -> dict[str, Builder]:
     """The same classes under another prefix: for models that differ in nothing but the name."""
-
-    def under(build: Builder) -> Builder:
-        return lambda c: renamed(build(c), old, new)
-
-    return {new + name.removeprefix(old): under(build) for name, build in classes.items()}
+    made = changed(classes, lambda _, root: renamed(root, old, new))
+    return {new + name.removeprefix(old): build for name, build in made.items()}
 
 
 def without_static_cache(classes: Mapping[str, Builder]) -> dict[str, Builder]:
     """The same classes, which transformers cannot run with a StaticCache: their masks are as long
     as the tokens, or their cache is of a class of its own."""
 
-    def marked(build: Builder) -> Builder:
-        def over(c: ModelConfig) -> Module:
-            root = build(c)
-            for module in each_module(root):
-                if isinstance(module, Layers):
-                    module.static = False
-            return root
+    def mark(_: ModelConfig, root: Module) -> None:
+        for module in each_module(root):
+            if isinstance(module, Layers):
+                module.static = False
 
-        return over
-
-    return {name: marked(build) for name, build in classes.items()}
+    return changed(classes, mark)
 
 
 def renamed(root: Module, old: str, new: str) -> Module:
