@@ -18,24 +18,22 @@ from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module, Sequential
 from .unet_3d_condition import ladder, temporal_transformer
 
+_ACT = Activation("SiLU")
+_NOISE, _WORDS = Component.PROJECTOR, Component.EMBEDDING
+
 
 def _image(c: ModelConfig) -> dict[str, Module]:
     channels, context = c.dim("in_channels", default=4), c.dim("cross_attention_dim", default=1024)
-    act = Activation("SiLU")
 
-    def conv(inputs: int, outputs: int, to: Component, *, stride: int = 1) -> Module:
+    def conv(inputs: int, outputs: int, to: Component, stride: int = 1) -> Module:
         return Conv(inputs, outputs, 3, stride=stride, component=to)
 
-    noise, words = Component.PROJECTOR, Component.EMBEDDING
-    looked = feed_forward(channels, gated=False)
-    looked.component = words
+    looked, inner = feed_forward(channels, gated=False), 4 * channels
+    looked.component = _WORDS
     return {
         "image_latents_proj_in": Sequential(
-            conv(4, 4 * channels, noise),
-            act,
-            conv(4 * channels, 4 * channels, noise),
-            act,
-            conv(4 * channels, channels, noise),
+            conv(4, inner, _NOISE), _ACT, conv(inner, inner, _NOISE), _ACT,
+            conv(inner, channels, _NOISE),
         ),
         "image_latents_temporal_encoder": Module(
             "I2VGenXLTransformerTemporalEncoder",
@@ -44,14 +42,11 @@ def _image(c: ModelConfig) -> dict[str, Module]:
             ff=looked,
         ),
         "image_latents_context_embedding": Sequential(
-            conv(4, 8 * channels, words),
-            act,
-            Activation("AdaptiveAvgPool2d"),
-            conv(8 * channels, 16 * channels, words, stride=2),
-            act,
-            conv(16 * channels, context, words, stride=2),
+            conv(4, 8 * channels, _WORDS), _ACT, Activation("AdaptiveAvgPool2d"),
+            conv(8 * channels, 16 * channels, _WORDS, 2), _ACT,
+            conv(16 * channels, context, _WORDS, 2),
         ),
-    }
+    }  # fmt: skip
 
 
 def model(config: ModelConfig) -> Module:
@@ -63,9 +58,13 @@ def model(config: ModelConfig) -> Module:
     first, channels = widths(c, default=(320, 640, 1280, 1280))[0], c.dim("in_channels", default=4)
     groups = c.dim("norm_num_groups", default=32)
     context = c.dim("cross_attention_dim", default=1024)
-    time, act = 4 * first, Activation("SiLU")
-    inner = 8 * c.dim("attention_head_dim", default=64)
-    to = Component.EMBEDDING
+    time, inner = 4 * first, 8 * c.dim("attention_head_dim", default=64)
+
+    def two_layers(inputs: int, outputs: int) -> Module:
+        return Sequential(
+            Linear(inputs, time), _ACT, Linear(time, outputs), component=Component.EMBEDDING
+        )
+
     return Module(
         "I2VGenXLUNet",
         {
@@ -74,10 +73,8 @@ def model(config: ModelConfig) -> Module:
             **_image(c),
             "time_proj": Activation("Timesteps"),
             "time_embedding": timestep_embedding(first, time),
-            "context_embedding": Sequential(
-                Linear(context, time), act, Linear(time, context * channels), component=to
-            ),
-            "fps_embedding": Sequential(Linear(first, time), act, Linear(time, time), component=to),
+            "context_embedding": two_layers(context, context * channels),
+            "fps_embedding": two_layers(first, time),
             **ladder(c),
             **unet_end(c, first, Residual(groups=groups)),
         },

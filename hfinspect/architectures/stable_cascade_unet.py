@@ -6,6 +6,7 @@ down's output as well.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..core.components import Component
@@ -111,31 +112,26 @@ def ends(inputs: int, width: int, outputs: int, name: str = _NAME) -> dict[str, 
     }
 
 
-def _rows(c: ModelConfig, count: int) -> list[list[str]]:
+def _rows(c: ModelConfig, count: int) -> list[tuple[str, ...]]:
     key = "block_types_per_layer"
     rows: Any = c.raw(key) or [list(_ROW)] * count
     if not isinstance(rows, list) or len(rows) != count:
         raise c.error(key, rows, f"{count} lists, one per level")
-    for names in rows:
-        if not isinstance(names, list) or len(names) > MAX_COUNT:
-            raise c.error(key, names, "lists of block types")
-        for name in names:
-            if name not in _ROW:
-                raise c.error(key, name, f"one of {', '.join(_ROW)}")
-    return rows
+    each = ModelConfig({f"{key}[{i}]": names for i, names in enumerate(rows)}, c.path)
+    found = [each.strings(f"{key}[{i}]") for i in range(count)]
+    for name in (name for names in found for name in names):
+        if name not in _ROW:
+            raise c.error(key, name, f"one of {', '.join(_ROW)}")
+    return found
 
 
 def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, Module]:
     """The levels down, or ``up`` again; lists of the config are in the order of the way."""
     side, count = "up" if up else "down", len(channels)
     order = range(count)[:: -1 if up else 1]
-
-    def counts(key: str, default: tuple[int, ...]) -> tuple[Dim, ...]:
-        found = c.dims(key, default=default, minimum=0, maximum=MAX_COUNT, count=count)
-        return tuple(found)
-
-    layers = counts(f"{side}_num_layers_per_block", (24, 8) if up else (8, 24))
-    repeats = counts(f"{side}_blocks_repeat_mappers", (1, 1))
+    numbers = partial(c.dims, minimum=0, maximum=MAX_COUNT, count=count)
+    layers = numbers(f"{side}_num_layers_per_block", default=(24, 8) if up else (8, 24))
+    repeats = numbers(f"{side}_blocks_repeat_mappers", default=(1, 1))
     heads, rows = per_block(c, "num_attention_heads", count, 32), _rows(c, count)
     kernel, condition = c.dim("kernel_size", default=3), c.dim("conditioning_dim", default=2048)
     embedded = c.dim("timestep_ratio_embedding_dim", default=64)
@@ -162,13 +158,13 @@ def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, Modu
             return Activation("Identity")
         return resized(channels[i - 1], channels[i], up=up, switched=switched is not None)
 
+    def mappers(i: int, repeated: int) -> ModuleList:
+        return ModuleList([Conv(channels[i], channels[i], 1)] * max(repeated - 1, 0))
+
     return {
-        f"{side}_blocks": Layers(blocks(i, int(n)) for i, n in zip(order, layers, strict=True)),
-        f"{side}_{side}scalers": ModuleList(scaler(i) for i in order),
-        f"{side}_repeat_mappers": ModuleList(
-            ModuleList([Conv(channels[i], channels[i], 1)] * max(int(n) - 1, 0))
-            for i, n in zip(order, repeats, strict=True)
-        ),
+        f"{side}_blocks": Layers(map(blocks, order, map(int, layers))),
+        f"{side}_{side}scalers": ModuleList(map(scaler, order)),
+        f"{side}_repeat_mappers": ModuleList(map(mappers, order, map(int, repeats))),
     }
 
 
@@ -180,23 +176,18 @@ def _conditions(c: ModelConfig, first: Dim) -> dict[str, Module | None]:
         channels = c.optional_dim(key)
         if channels is None:
             return None
-        return Sequential(
-            Conv(channels, 4 * first, 1),
-            Activation("GELU"),
-            Conv(4 * first, first, 1),
-            bare_norm(first),
-            component=Component.PROJECTOR,
-        )
+        first_conv, act = Conv(channels, 4 * first, 1), Activation("GELU")
+        steps = (first_conv, act, Conv(4 * first, first, 1), bare_norm(first))
+        return Sequential(*steps, component=Component.PROJECTOR)
 
     def linear(width: Dim | None, outputs: Dim) -> Module | None:
         return None if width is None else Linear(width, outputs, component=Component.PROJECTOR)
 
+    pooled = c.dim("clip_text_pooled_in_channels", default=1280)
     return {
         "effnet_mapper": image("effnet_in_channels"),
         "pixels_mapper": image("pixel_mapper_in_channels"),
-        "clip_txt_pooled_mapper": linear(
-            c.dim("clip_text_pooled_in_channels", default=1280), told * tokens
-        ),
+        "clip_txt_pooled_mapper": linear(pooled, told * tokens),
         "clip_txt_mapper": linear(c.optional_dim("clip_text_in_channels"), told),
         "clip_img_mapper": linear(c.optional_dim("clip_image_in_channels"), told * tokens),
         "clip_norm": bare_norm(told),

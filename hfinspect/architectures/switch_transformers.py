@@ -7,7 +7,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.composing import Part, composed, renamed_classes, with_defaults
+from ..layers.composing import changed, renamed_classes, with_defaults
 from ..layers.experts import numbered_experts
 from ..layers.heads import to_words
 from ..trees.catalog import register
@@ -42,6 +42,7 @@ def _sparse(c: ModelConfig) -> Module:
 
 
 def _block(c: ModelConfig, *, decoder: bool, positions: bool, sparse: bool) -> Module:
+    """T5's, whose MLP is called otherwise, or has experts."""
     block = t5.block(c, decoder=decoder, positions=positions)
     last = block.inside("layer", "2" if decoder else "1")
     rest = {name: child for name, child in last.children.items() if name != "DenseReluDense"}
@@ -60,7 +61,7 @@ def _decoder_layers(c: ModelConfig) -> Dim:
     return c.count("num_decoder_layers", default=c.fields.count("num_layers") if said else 12)
 
 
-def _stack(c: ModelConfig, *, decoder: bool) -> Module:
+def _blocks(c: ModelConfig, *, decoder: bool) -> Layers:
     side = "decoder" if decoder else "encoder"
     said = int(_decoder_layers(c) if decoder else c.fields.count("num_layers"))
     # The config class takes the other spelling into account for the encoder alone, and last.
@@ -72,47 +73,29 @@ def _stack(c: ModelConfig, *, decoder: bool) -> Module:
     built = {
         form: _block(c, decoder=decoder, positions=form[0], sparse=form[1]) for form in set(wanted)
     }
-    stack = t5.stack(c, decoder=decoder)
-    stack.children |= {
-        "embed_tokens": t5.table(c, tied_to=_table_of(c)),
-        "block": Layers([built[form] for form in wanted]),
-    }
-    return stack
+    return Layers([built[form] for form in wanted])
 
 
-def _table_of(c: ModelConfig) -> str | None:
-    """All tables and the head are one unless the config unties them."""
-    return "shared.weight" if c.tied() else None
+def _routed(c: ModelConfig, root: Module) -> None:
+    """The blocks in place of T5's. All tables and the head are one unless the config unties them;
+    an encoder alone that decodes has as many layers as a decoder."""
+    table = "shared.weight" if c.tied() else None
+    alone = "decoder" not in root.children and t5.encoder_decodes(c)
+    for name, decodes in (("encoder", alone), ("decoder", True)):
+        stack = root.children.get(name)
+        if isinstance(stack, Module):
+            stack.children["embed_tokens"] = t5.table(c, tied_to=table)
+            stack.children["block"] = _blocks(c, decoder=decodes)
+    if "lm_head" in root.children:
+        root.children["lm_head"] = to_words(c.dim("d_model"), c.dim("vocab_size"), table)
 
 
-def _encoder_alone(c: ModelConfig) -> Module:
-    """One that decodes has the decoder's layers too."""
-    return _stack(c, decoder=t5.encoder_decodes(c))
-
-
-def _head(c: ModelConfig) -> Module:
-    return to_words(c.dim("d_model"), c.dim("vocab_size"), _table_of(c))
-
-
-_MODEL: dict[str, Part] = {
-    "shared": t5.table,
-    "encoder": lambda c: _stack(c, decoder=False),
-    "decoder": lambda c: _stack(c, decoder=True),
-}
-_CLASSES = composed(
-    {
-        "T5ForConditionalGeneration": {**_MODEL, "lm_head": _head},
-        "T5Model": _MODEL,
-        "T5EncoderModel": {"shared": t5.table, "encoder": _encoder_alone},
-    }
-)
-
+_HEADS = ("T5ForConditionalGeneration", "T5Model", "T5EncoderModel")
+_CLASSES = changed({name: t5.CLASSES[name] for name in _HEADS}, _routed)
 register(
     "switch_transformers",
     with_defaults(
-        _DEFAULTS,
-        renamed_classes(_CLASSES, "T5", "SwitchTransformers"),
-        synonyms=t5.SYNONYMS,
+        _DEFAULTS, renamed_classes(_CLASSES, "T5", "SwitchTransformers"), synonyms=t5.SYNONYMS
     ),
     category="encoder-decoder",
 )

@@ -61,10 +61,8 @@ def temporal_convolution(width: int, groups: int) -> Module:
     """Four convolutions over three frames: 4·(3·W² + W) and their norms."""
 
     def step(*before: Module) -> Module:
-        return Sequential(
-            GroupNorm(groups, width), Activation("SiLU"), *before, Conv(width, width, (3, 1, 1),
-            dims=3),
-        )  # fmt: skip
+        conv = Conv(width, width, (3, 1, 1), dims=3)
+        return Sequential(GroupNorm(groups, width), Activation("SiLU"), *before, conv)
 
     later = step(Dropout(0.1))
     steps = {"conv1": step(), "conv2": later, "conv3": later, "conv4": later}
@@ -84,43 +82,35 @@ def temporal_transformer(
     )
 
 
-def _blocks(
-    c: ModelConfig,
-    coming: Sequence[int],
-    i: int,
-    looks: int,
-    *,
-    layers: type[ModuleList] = ModuleList,
-) -> dict[str, Module | None]:
-    """Residual blocks over the widths that come in, and ``looks`` transformers."""
-    width, residual, heads = _channels(c)[i], _residual(c), _heads(c)[i]
-    inner = heads * (width // heads)
-    context = c.dim("cross_attention_dim", default=1024)
-    crossing = Crossing(True, residual.groups)
-    across = transformer_2d(width, heads, 1, context, crossing, layers=layers)
-    over_time = temporal_transformer(width, inner, residual.groups, layers=layers)
-    convolutions = [temporal_convolution(width, residual.groups)] * len(coming)
-    return {
-        "resnets": ModuleList(resnet_row(coming, width, residual)),
-        "temp_convs": ModuleList(convolutions),
-        "attentions": ModuleList([across] * looks) if looks else None,
-        "temp_attentions": ModuleList([over_time] * looks) if looks else None,
-    }
-
-
-def _rung(c: ModelConfig, rung: Rung) -> Module:
-    looks = len(rung.coming) if rung.kind.startswith("Cross") else 0
-    return Module(rung.kind, {**_blocks(c, rung.coming, rung.i, looks), **rung.sampler()})
-
-
 def ladder(c: ModelConfig) -> dict[str, Module]:
-    """Down, up and the middle."""
-    channels, last = _channels(c), _channels(c)[-1]
+    """Down, up and the middle: residual blocks over the widths that come in, a convolution over
+    time next to each, and on most rungs as many transformers over the image and over time."""
+    channels, residual, heads = _channels(c), _residual(c), _heads(c)
+    context, crossing = c.dim("cross_attention_dim", default=1024), Crossing(True, residual.groups)
     layers = [c.count("layers_per_block", default=2)] * len(channels)
-    middle = _blocks(c, [last, last], len(channels) - 1, 1, layers=Layers)
+
+    def blocks(
+        coming: Sequence[Dim], i: int, looks: int, kind: type[ModuleList] = ModuleList
+    ) -> dict[str, Module | None]:
+        width, inner = channels[i], heads[i] * (channels[i] // heads[i])
+        across = transformer_2d(width, heads[i], 1, context, crossing, layers=kind)
+        over_time = temporal_transformer(width, inner, residual.groups, layers=kind)
+        convolutions = [temporal_convolution(width, residual.groups)] * len(coming)
+        return {
+            "resnets": ModuleList(resnet_row(coming, width, residual)),
+            "temp_convs": ModuleList(convolutions),
+            "attentions": ModuleList([across] * looks) if looks else None,
+            "temp_attentions": ModuleList([over_time] * looks) if looks else None,
+        }
+
+    def made(rung: Rung) -> Module:
+        looks = len(rung.coming) if rung.kind.startswith("Cross") else 0
+        return Module(rung.kind, {**blocks(rung.coming, rung.i, looks), **rung.sampler()})
+
+    middle = blocks([channels[-1]] * 2, len(channels) - 1, 1, Layers)
     return {
-        "down_blocks": Layers(_rung(c, rung) for rung in rungs(c, channels, layers, _DOWN)),
-        "up_blocks": Layers(_rung(c, rung) for rung in rungs(c, channels, layers, _DOWN, up=True)),
+        "down_blocks": Layers(map(made, rungs(c, channels, layers, _DOWN))),
+        "up_blocks": Layers(map(made, rungs(c, channels, layers, _DOWN, up=True))),
         "mid_block": Module("UNetMidBlock3DCrossAttn", middle),
     }
 
@@ -128,16 +118,15 @@ def ladder(c: ModelConfig) -> dict[str, Module]:
 def model(c: ModelConfig) -> Module:
     channels, residual = _channels(c), _residual(c)
     first = channels[0]
-    head = c.dim("attention_head_dim", default=64)
+    inner = 8 * c.dim("attention_head_dim", default=64)
+    time = timestep_embedding(first, 4 * first, condition=c.optional_dim("time_cond_proj_dim"))
     return Module(
         "UNet3DConditionModel",
         {
             "conv_in": Conv(c.dim("in_channels", default=4), first, 3),
             "time_proj": Activation("Timesteps"),
-            "time_embedding": timestep_embedding(
-                first, 4 * first, condition=c.optional_dim("time_cond_proj_dim")
-            ),
-            "transformer_in": temporal_transformer(first, 8 * head, residual.groups, layers=Layers),
+            "time_embedding": time,
+            "transformer_in": temporal_transformer(first, inner, residual.groups, layers=Layers),
             **ladder(c),
             **unet_end(c, first, residual),
         },

@@ -40,21 +40,16 @@ def _plain(c: ModelConfig, *, control: bool) -> ModelConfig:
         kept["attention_head_dim"] = heads
     if control:
         kept.setdefault("cross_attention_dim", 768)
-    for key in ("down_block_types", "up_block_types"):
-        if isinstance(kept.get(key), (list, tuple)):
-            kept[key] = [_flat(c, key, word) for word in kept[key]]
+    for side in ("Down", "Up"):
+        key, known = f"{side.lower()}_block_types", f"{side}BlockMotion"
+        for word in c.strings(key, default=()):
+            if word not in (known, f"CrossAttn{known}"):
+                raise c.error(key, word, f"{known} or CrossAttn{known}")
+        if key in kept and kept[key] is not None:
+            kept[key] = [word.replace("Motion", "2D") for word in kept[key]]
     if "norm_num_groups" in kept and kept["norm_num_groups"] is None:
         raise c.error("norm_num_groups", None, "a number")
     return ModelConfig(kept, c.path)
-
-
-def _flat(c: ModelConfig, key: str, word: object) -> str:
-    """The name of a rung in two dimensions."""
-    known = ("CrossAttnDownBlockMotion", "DownBlockMotion", "CrossAttnUpBlockMotion",
-             "UpBlockMotion")  # fmt: skip
-    if word not in known or str(word).removeprefix("CrossAttn")[:2].lower() != key[:2]:
-        raise c.error(key, word, f"of {', '.join(known)}")
-    return str(word).replace("Motion", "2D")
 
 
 def motion_module(
