@@ -28,20 +28,20 @@ def _codes(c: ModelConfig) -> Dim:
 
 
 def backbone(c: ModelConfig, tied_to: str | None = None) -> Module:
-    found = _CSM.model(c)
+    found = _CSM.named("CsmBackboneModel", c)
     table = Embedding(_codes(c), _CSM.width(c), tied_to=tied_to)
-    found.class_name = "CsmBackboneModel"
     found.children["embed_tokens"] = Module("CsmBackboneModelEmbeddings", embed_audio_tokens=table)
     return found
 
 
 def depth_model(c: ModelConfig) -> Module:
-    seen, h = c.dim("backbone_hidden_size", default=2048), _DEPTH.width(c)
-    found = _DEPTH.model(c)
-    found.class_name = "CsmDepthDecoderModel"
+    seen, found = (
+        c.dim("backbone_hidden_size", default=2048),
+        _DEPTH.named("CsmDepthDecoderModel", c),
+    )
     found.children["embed_tokens"] = Embedding(_codes(c), seen)
     found.children["inputs_embeds_projector"] = Linear(
-        seen, h, bias=False, component=Component.PROJECTOR
+        seen, _DEPTH.width(c), bias=False, component=Component.PROJECTOR
     )
     return found
 
@@ -59,27 +59,22 @@ def depth_causal(c: ModelConfig) -> Module:
 
 
 def generation(c: ModelConfig) -> Module:
-    h = _CSM.width(c)
     depth = depth_causal(c.section("depth_decoder_config"))
     depth.part = "audio"
     tied = c.flag("tie_codebooks_embeddings", default=True)
     return Module(
         "CsmForConditionalGeneration",
         lm_head=_CSM.words(c),
-        embed_text_tokens=Embedding(c.dim("text_vocab_size", default=128256), h),
+        embed_text_tokens=Embedding(c.dim("text_vocab_size", default=128256), _CSM.width(c)),
         backbone_model=backbone(c, _TABLE if tied else None),
         depth_decoder=depth,
         codec_model=auto_model(c.section("codec_config"), default_type="mimi", part="audio"),
     )
 
 
-register(
-    "csm",
-    {"CsmForConditionalGeneration": generation, "CsmBackboneModel": backbone},
-    base="CsmForConditionalGeneration",
-    category="audio",
-)
-_DEPTH_TYPE = "csm_depth_decoder_model"
+_CLASSES = {"CsmForConditionalGeneration": generation, "CsmBackboneModel": backbone}
+register("csm", _CLASSES, base="CsmForConditionalGeneration", category="audio")
 register_pair(
-    _DEPTH_TYPE, "CsmDepthDecoder", depth_causal, depth_model, "text decoder", ending="ForCausalLM"
-)
+    "csm_depth_decoder_model", "CsmDepthDecoder", depth_causal, depth_model, "text decoder",
+    ending="ForCausalLM",
+)  # fmt: skip

@@ -7,7 +7,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import speech
 from ..layers.encoders import hidden
-from ..layers.speech_encoders import Speech
+from ..layers.speech_encoders import Speech, model
 from ..trees.modules import Activation, Conv, Layers, Module
 from .wav2vec2 import WAV2VEC2
 
@@ -29,23 +29,11 @@ def positions(c: ModelConfig) -> Module:
     return Module("Data2VecAudioPositionalConvEmbedding", layers=layers, component=Component.CONV)
 
 
-def _model(_s: Speech, c: ModelConfig) -> Module:
-    block = speech.layer(c, _NAME, adapted=False)
-    block.class_name = f"{_NAME}EncoderLayer"
-    encoder = speech.encoder(c, _NAME, [block] * int(c.count("num_hidden_layers")))
-    encoder.class_name = f"{_NAME}Encoder"
-    encoder.children["pos_conv_embed"] = positions(c)
-    return Module(
-        "Data2VecAudioModel",
-        {
-            "masked_spec_embed": speech.masked_spec_embed(c),
-            "feature_extractor": speech.feature_encoder(c, _NAME, form="layer"),
-            "feature_projection": speech.feature_projection(c, _NAME),
-            "encoder": encoder,
-            "adapter": speech.length_adapter(c, _NAME),
-        },
-        part="audio",
-    )
+def _model(s: Speech, c: ModelConfig) -> Module:
+    found = model(s, speech.unstable(c).with_values(feat_extract_norm="layer"))
+    found.children["feature_extractor"] = speech.feature_encoder(c, _NAME, form="layer")
+    found.inside("encoder").children["pos_conv_embed"] = positions(c)
+    return found
 
 
 WAV2VEC2.like(_NAME, "data2vec_audio", defaults=_DEFAULTS, whole=_model).register("data2vec-audio")

@@ -38,7 +38,7 @@ def _acts(c: ModelConfig) -> Module:
     seen = nested(c, "vlm_config", **VLM).section("text_config")
     given = nested(c, "dit_config", **EXPERT)
     words = int(seen.dim("vocab_size", default=256000))
-    section = ModelConfig({**given.given, "vocab_size": words}, given.path, given.kind)
+    section = given.with_values(vocab_size=words)
     expert = auto_model(section, default_type="gemma")
     for module in each_module(expert):
         if module.keeps:

@@ -87,8 +87,7 @@ def model(c: ModelConfig) -> Module:
 def _over(c: ModelConfig, build: Builder) -> Module:
     # An empty list stands for the default too.
     ratios = c.raw("upsampling_ratios") or (6, 5, 4)
-    c = ModelConfig({**c.given, "upsampling_ratios": ratios}, c.path, c.kind)
-    return build(c.with_defaults(**_DEFAULTS))
+    return build(c.with_values(upsampling_ratios=ratios).with_defaults(**_DEFAULTS))
 
 
 for _ending, _build in (("", model), ("_encoder", encoder), ("_decoder", decoder)):

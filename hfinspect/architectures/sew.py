@@ -24,10 +24,7 @@ DEFAULTS = {
 def model(_s: Speech, c: ModelConfig) -> Module:
     h, last = hidden(c), speech.conv_sizes(c)[-1][1]
     squeeze = c.dim("squeeze_factor", default=2)
-    block = speech.layer(c, _NAME, adapted=False)
-    block.class_name = f"{_NAME}EncoderLayer"
-    encoder = speech.encoder(c, _NAME, [block] * int(c.count("num_hidden_layers")))
-    encoder.class_name = f"{_NAME}Encoder"
+    encoder = speech.encoder(speech.unstable(c), _NAME)
     encoder.children |= {
         "pool": Activation("AvgPool1d"),
         "upsample": Module(

@@ -34,8 +34,8 @@ def layer(c: ModelConfig) -> Module:
 
 
 def _stack(s: Speech, c: ModelConfig) -> Module:
-    encoder = speech.encoder(c, s.name, [layer(c)] * int(c.count("num_hidden_layers")))
-    encoder.class_name = f"{_NAME}Encoder"
+    blocks = [layer(c)] * int(c.count("num_hidden_layers"))
+    encoder = speech.encoder(speech.unstable(c), s.name, blocks)
     if c.text("position_embeddings_type") == "rotary":
         heads = c.dim("num_attention_heads")
         size = c.divided(hidden(c), heads, "hidden_size", "num_attention_heads")

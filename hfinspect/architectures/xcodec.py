@@ -122,8 +122,8 @@ def model(c: ModelConfig, *, projected: bool = False) -> Module:
 
 def _higgs(c: ModelConfig) -> Module:
     heard = {"mask_time_prob": 0.0, **c.section("semantic_model_config").given}
-    c = ModelConfig({**c.given, "semantic_model_config": heard}, c.path, c.kind)
-    return renamed(model(c, projected=True), "Xcodec", _LATER)
+    built = model(c.with_values(semantic_model_config=heard), projected=True)
+    return renamed(built, "Xcodec", _LATER)
 
 
 _LATER = "HiggsAudioV2Tokenizer"

@@ -291,6 +291,10 @@ class ModelConfig:
                 given[key] = default  # an alias that the file has still comes first
         return ModelConfig(given, self.path, self.kind)
 
+    def with_values(self, **values: Any) -> ModelConfig:
+        """The same config with these in place of what the file says."""
+        return ModelConfig({**self.given, **values}, self.path, self.kind)
+
     def read_as(self, kind: str | None) -> ModelConfig:
         """The same config read by the class of ``kind``, where it does not name a model_type."""
         return ModelConfig(self.given, self.path, kind)

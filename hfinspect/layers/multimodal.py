@@ -55,8 +55,7 @@ def tied_section(c: ModelConfig, key: str = "text_config") -> ModelConfig:
     """A section that ties its words where its own key or that of the whole says so: either
     suffices, as the decoder inside ties as well."""
     own = c.section(key)
-    ties = {"tie_word_embeddings": c.tied() or own.tied()}
-    return ModelConfig({**own.given, **ties}, own.path, own.kind)
+    return own.with_values(tie_word_embeddings=c.tied() or own.tied())
 
 
 def text_section(c: ModelConfig) -> ModelConfig:

@@ -168,6 +168,11 @@ def is_stable(c: ModelConfig) -> bool:
     return c.flag("do_stable_layer_norm", default=False)
 
 
+def unstable(c: ModelConfig) -> ModelConfig:
+    """The same config with norms after them, for layers that know no other order."""
+    return c.with_values(do_stable_layer_norm=False)
+
+
 def adapter(c: ModelConfig, name: str) -> Module | None:
     """Two small matrices after a layer, of models fine-tuned language by language."""
     inner = c.optional_dim("adapter_attn_dim")
