@@ -25,21 +25,21 @@ def layer(
 ) -> Module:  # fmt: skip
     """``inputs`` is the width of what comes in, ``kernel`` the frames of the memory."""
     wide, eps = inputs or h, c.number("layer_norm_eps", default=1e-5)
-    memory: Module | None = None
+    kinds = {"q": "query", "k": "key", "v": "value"}
+    attention = Module(
+        "FunAsrNanoAttention",
+        {
+            **{f"{x}_proj": Linear(wide, h, kind=kind) for x, kind in kinds.items()},
+            "o_proj": Linear(h, h, kind="output"),
+        },
+        component=Component.ATTENTION,
+    )
     if kernel is not None:
-        conv = Conv(h, h, kernel, dims=1, groups=int(h), bias=False)
-        memory = Module("FunAsrNanoFSMN", conv=conv, component=Component.CONV)
+        memory = Conv(h, h, kernel, dims=1, groups=int(h), bias=False)
+        attention.children["fsmn"] = Module("FunAsrNanoFSMN", conv=memory, component=Component.CONV)
     return Module(
         "FunAsrNanoEncoderLayer",
-        self_attn=Module(
-            "FunAsrNanoAttention",
-            q_proj=Linear(wide, h, kind="query"),
-            k_proj=Linear(wide, h, kind="key"),
-            v_proj=Linear(wide, h, kind="value"),
-            o_proj=Linear(h, h, kind="output"),
-            fsmn=memory,
-            component=Component.ATTENTION,
-        ),
+        self_attn=attention,
         mlp=plain_mlp("FunAsrNanoMLP", h, inner, act=c.text("hidden_act", default="relu")),
         input_layernorm=LayerNorm(wide, eps=eps),
         post_attention_layernorm=LayerNorm(h, eps=eps),

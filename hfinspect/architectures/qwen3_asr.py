@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..layers.blocks import activation
 from ..layers.composing import renamed
 from ..layers.heads import classifier
-from ..layers.multimodal import decoder, lm_head, projector
+from ..layers.multimodal import decoder, lm_head, projector, text_width, worded
 from ..layers.whisper_encoder import width
 from ..trees.catalog import builder, register, register_part
 from ..trees.modules import Dropout, Linear, Module
@@ -28,12 +28,9 @@ _AUDIO = {
 }  # fmt: skip
 
 
-def _audio(c: ModelConfig) -> ModelConfig:
-    return c.with_defaults(**_AUDIO)
-
-
 def _tower(c: ModelConfig) -> Module:
-    return renamed(builder("Qwen3OmniMoeAudioEncoder")(_audio(c)), "Qwen3OmniMoe", "Qwen3ASR")
+    built = builder("Qwen3OmniMoeAudioEncoder")(c.with_defaults(**_AUDIO))
+    return renamed(built, "Qwen3OmniMoe", "Qwen3ASR")
 
 
 def audio_model(c: ModelConfig) -> Module:
@@ -45,7 +42,7 @@ def audio_model(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    audio = _audio(c.section("audio_config"))
+    audio = c.section("audio_config").with_defaults(**_AUDIO)
     d = width(audio)
     return Module(
         "Qwen3ASRModel",
@@ -78,33 +75,23 @@ def _released(c: ModelConfig) -> Module:
     )
 
 
+_GENERATION = worded("Qwen3ASRForConditionalGeneration", model, tied=True)
+
+
 def generation(c: ModelConfig) -> Module:
-    if c.has("thinker_config"):
-        return _released(c)
-    to = "model.language_model.embed_tokens.weight" if c.tied() else None
-    head = lm_head(decoder(c, "qwen3", defaults=_TEXT), to)
-    return Module("Qwen3ASRForConditionalGeneration", model=model(c), lm_head=head)
+    return _released(c) if c.has("thinker_config") else _GENERATION(c)
 
 
 def token_classification(c: ModelConfig) -> Module:
-    hidden = decoder(c, "qwen3", defaults=_TEXT).hidden
-    bias = c.flag("token_classification_bias", default=False)
-    return Module(
-        "Qwen3ASRForTokenClassification",
-        model=model(c),
-        dropout=Dropout(0.1),
-        score=classifier(hidden, c.num_labels, bias=bias),
-    )
+    bias, found = c.flag("token_classification_bias", default=False), model(c)
+    score = classifier(text_width(found), c.num_labels, bias=bias)
+    return Module("Qwen3ASRForTokenClassification", model=found, dropout=Dropout(0.1), score=score)
 
 
-register(
-    "qwen3_asr",
-    {
-        "Qwen3ASRForConditionalGeneration": generation,
-        "Qwen3ASRModel": model,
-        "Qwen3ASRForTokenClassification": token_classification,
-    },
-    base_prefix="model",
-    category="multimodal",
-)
+_CLASSES = {
+    "Qwen3ASRForConditionalGeneration": generation,
+    "Qwen3ASRModel": model,
+    "Qwen3ASRForTokenClassification": token_classification,
+}
+register("qwen3_asr", _CLASSES, base_prefix="model", category="multimodal")
 register_part("qwen3_asr_encoder", "Qwen3ASREncoder", audio_model, "audio")

@@ -9,20 +9,12 @@ from ..layers import speech_heads
 from ..layers.encoders import hidden
 from ..layers.speech_encoders import SHORT
 from ..trees.modules import Linear, Module
-from .wav2vec2 import WAV2VEC2
-
-
-def _sizes(c: ModelConfig) -> tuple[int, int]:
-    return c.dim("codevector_dim", default=256), c.dim("proj_codevector_dim", default=256)
-
-
-def project_q(c: ModelConfig) -> Module:
-    inner, size = _sizes(c)
-    return Linear(inner, size, component=Component.HEAD)
+from .wav2vec2 import WAV2VEC2, project_q
 
 
 def project_hid(c: ModelConfig) -> Module:
-    return Linear(_sizes(c)[1], hidden(c), component=Component.HEAD)
+    size = c.dim("proj_codevector_dim", default=256)
+    return Linear(size, hidden(c), component=Component.HEAD)
 
 
 def ctc_proj(c: ModelConfig) -> Module:

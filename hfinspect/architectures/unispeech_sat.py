@@ -5,12 +5,14 @@ wav2vec 2.0's model, trained to distinguish speakers.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import speech, speech_heads
+from ..layers.blocks import size
 from ..layers.encoders import hidden
 from ..layers.speech_encoders import Speech, model
 from ..trees.modules import Linear, Module, Parameter, Weight
-from .wav2vec2 import WAV2VEC2
+from .wav2vec2 import WAV2VEC2, project_hid, project_q
+
+_code = size("codevector_dim", default=256)
 
 
 def _model(s: Speech, c: ModelConfig) -> Module:
@@ -19,26 +21,6 @@ def _model(s: Speech, c: ModelConfig) -> Module:
     mask = Weight(hidden(c), component=Component.EMBEDDING, kind="mask_token")
     found.children = {"masked_spec_embed": mask, **found.children}
     return found
-
-
-def _code(c: ModelConfig) -> Dim:
-    return c.dim("codevector_dim", default=256)
-
-
-def _projected(c: ModelConfig) -> Dim:
-    return c.dim("proj_codevector_dim", default=256)
-
-
-def quantizer(c: ModelConfig) -> Module:
-    return speech_heads.quantizer(c, "UniSpeechSat", seen=hidden(c))
-
-
-def project_q(c: ModelConfig) -> Module:
-    return Linear(_code(c), _projected(c), component=Component.HEAD)
-
-
-def project_hid(c: ModelConfig) -> Module:
-    return Linear(hidden(c), _projected(c), component=Component.HEAD)
 
 
 def speaker_proj(c: ModelConfig) -> Module:
@@ -56,7 +38,7 @@ _UNISPEECH.register(
         "ForPreTraining": {
             "label_embeddings_concat": clusters,
             "unispeech_sat": _UNISPEECH.model,
-            "quantizer": quantizer,
+            "quantizer": lambda c: speech_heads.quantizer(c, "UniSpeechSat", seen=hidden(c)),
             "project_q": project_q,
             "project_hid": project_hid,
             "speaker_proj": speaker_proj,
