@@ -24,13 +24,9 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def _rms(c: ModelConfig, size: int, eps: float = 1e-5) -> Module:
-    eps = c.number("rms_norm_eps", default=eps)
-    return RMSNorm(size, eps=eps, class_name=f"{_NAME}RMSNorm")
-
-
 def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
-    return _rms(c, size, 1e-6)
+    eps = c.number("rms_norm_eps", default=1e-6)
+    return RMSNorm(size, eps=eps, class_name=f"{_NAME}RMSNorm")
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
@@ -46,15 +42,9 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 _TEXT = LLAMA.like(
-    f"{_NAME}Text",
-    intermediate_size=14336,
-    num_key_value_heads=8,
-    null_head_dim=True,
-    attention_bias=None,
-    norm=_norm,
-    layer=_layer,
-    windows=lambda c: windows(c, 4096),
-)
+    f"{_NAME}Text", intermediate_size=14336, num_key_value_heads=8, null_head_dim=True,
+    attention_bias=None, norm=_norm, layer=_layer, windows=lambda c: windows(c, 4096),
+)  # fmt: skip
 
 
 # ---- together

@@ -4,6 +4,8 @@ Conformer layers over mel features: half an MLP, attention, a convolution, half 
 relative (a table of distances in each layer, or sines and their biases) or rotary.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -52,15 +54,11 @@ def layer(c: ModelConfig) -> Module:
     )
 
 
-def adapter(c: ModelConfig) -> Module | None:
-    """Layers with strided convolutions that shorten the sequence."""
-    if not c.flag("add_adapter", default=False):
-        return None
-    h, wide = hidden(c), c.dim("output_hidden_size", default=hidden(c))
-    kernel = c.dim("adapter_kernel_size", default=3)
-    conv = Conv(wide, 2 * wide, kernel, dims=1)
-    block = Module(
-        "Wav2Vec2BertAdapterLayer",
+def _adapter_layer(c: ModelConfig, wide: Dim) -> Module:
+    """Strided convolutions that shorten the sequence, before attention and in what it skips."""
+    conv = Conv(wide, 2 * wide, c.dim("adapter_kernel_size", default=3), dims=1)
+    return Module(
+        f"{_NAME}AdapterLayer",
         residual_layer_norm=speech.norm(c, wide),
         residual_conv=conv,
         activation=Activation("GLU", "dim=1"),
@@ -69,12 +67,6 @@ def adapter(c: ModelConfig) -> Module | None:
         self_attn=attention(c, wide, positions=None),
         ffn_layer_norm=speech.norm(c, wide),
         ffn=speech.feed_forward(c, _NAME, width=wide, act=c.text("adapter_act", default="relu")),
-    )
-    return Module(
-        "Wav2Vec2BertAdapter",
-        proj=Linear(h, wide, component=Component.PROJECTOR) if wide != h else None,
-        proj_layer_norm=speech.norm(c, wide) if wide != h else None,
-        layers=Layers.of(c.count("num_adapter_layers", default=1), block),
     )
 
 
@@ -94,7 +86,7 @@ def _model(_s: Speech, c: ModelConfig) -> Module:
             "masked_spec_embed": speech.masked_spec_embed(c),
             "feature_projection": projection,
             "encoder": Module(f"{_NAME}Encoder", layers=layers),
-            "adapter": adapter(c),
+            "adapter": speech.length_adapter(c, _NAME, partial(_adapter_layer, c), count=1),
             "intermediate_ffn": speech.feed_forward(c, _NAME, act="relu") if between else None,
         },
         part="audio",

@@ -6,7 +6,7 @@ is the prefix of the class names.  Configs given here hold the family's defaults
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.components import Component
@@ -223,17 +223,21 @@ def output_width(c: ModelConfig) -> Dim:
     return c.dim("output_hidden_size", default=hidden(c))
 
 
-def length_adapter(c: ModelConfig, name: str) -> Module | None:
-    """Strided convolutions that shorten the sequence for a decoder."""
+def length_adapter(
+    c: ModelConfig, name: str, block: Callable[[Dim], Module] | None = None, *, count: int = 3
+) -> Module | None:
+    """Layers that shorten the sequence for a decoder, ``count`` by default: strided convolutions,
+    or each a ``block`` of a width."""
     if not c.flag("add_adapter", default=False):
         return None
     h, wide = hidden(c), c.dim("output_hidden_size", default=hidden(c))
     kernel = c.dim("adapter_kernel_size", default=3)
     conv = Module(f"{name}AdapterLayer", conv=Conv(wide, 2 * wide, kernel, dims=1))
+    made = block(wide) if block else conv
     return Module(
         f"{name}Adapter",
         proj=Linear(h, wide, component=Component.PROJECTOR) if wide != h else None,
-        proj_layer_norm=LayerNorm(wide) if wide != h else None,
-        layers=Layers.of(c.count("num_adapter_layers", default=3), conv),
+        proj_layer_norm=norm(c, wide) if wide != h else None,
+        layers=Layers.of(c.count("num_adapter_layers", default=count), made),
         component=Component.CONV,
     )
