@@ -82,8 +82,8 @@ def quantizer(c: ModelConfig) -> Module:
     )
 
 
-def resampling(c: ModelConfig) -> int | None:
-    """By how much frames are thinned out further, or None where their rate is the codec's own.
+def _resamplers(c: ModelConfig) -> tuple[Module | None, Module | None]:
+    """What thins frames out further, and what brings them back; nothing at the codec's own rate.
 
     Source: MimiConfig.frame_rate, encodec_frame_rate and latent_stride.
     """
@@ -92,14 +92,9 @@ def resampling(c: ModelConfig) -> int | None:
     after = c.number("frame_rate", "_frame_rate", default=rate / (hop * 2))
     if after <= 0:
         raise c.error("frame_rate", after, "above 0")
-    return None if after == before else int(before / after)
-
-
-def _resamplers(c: ModelConfig) -> tuple[Module | None, Module | None]:
-    """What thins frames out, and what brings them back; nothing at the codec's own rate."""
-    h, stride, groups = c.dim("hidden_size"), resampling(c), c.dim("upsample_groups")
-    if stride is None:
+    if after == before:
         return None, None
+    h, stride, groups = c.dim("hidden_size"), int(before / after), c.dim("upsample_groups")
     if not stride:
         raise c.error("frame_rate", c.raw("frame_rate"), "at most the codec's own rate")
     c.divided(h, groups, "hidden_size", "upsample_groups")

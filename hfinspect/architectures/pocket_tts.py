@@ -55,7 +55,10 @@ def flow_head(d: Decoder, c: ModelConfig, condition: int) -> Module:
         act_fn=act,
         adaln_proj=Linear(h, 3 * h),
     )
-    times = 2 if _flow(c) == "lsd" else 0
+    flow = c.text("flow_type", default="lsd") or "lsd"
+    if flow not in ("lsd", "drifting"):
+        raise c.error("flow_type", flow, "lsd or drifting")
+    times = 2 if flow == "lsd" else 0
     return Module(
         f"{d.name}FlowHead",
         input_proj=Linear(latent, h),
@@ -74,21 +77,13 @@ def flow_head(d: Decoder, c: ModelConfig, condition: int) -> Module:
     )
 
 
-def _flow(c: ModelConfig) -> str:
-    found = c.text("flow_type", default="lsd") or "lsd"
-    if found not in ("lsd", "drifting"):
-        raise c.error("flow_type", found, "lsd or drifting")
-    return found
-
-
 def loss_weighting(d: Decoder, c: ModelConfig) -> Module:
     """What weighs the loss by the two times; saved with the model."""
     h = c.dim("loss_weighting_hidden_size", default=32)
     count = int(c.count("loss_weighting_num_layers", default=3, minimum=1))
-    layers = [Linear(2, h), *[Linear(h, h)] * (count - 1)]
     return Module(
         f"{d.name}FlowLossWeighting",
-        layers=ModuleList(layers),
+        layers=ModuleList([Linear(2, h), *[Linear(h, h)] * (count - 1)]),
         act=Activation("ReLU"),
         proj=Linear(h, 1),
         component=Component.OTHER,
