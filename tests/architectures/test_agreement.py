@@ -23,7 +23,7 @@ from hfinspect.trees import catalog as registry
 from hfinspect.trees.prediction import Prediction, predict
 from hfinspect.trees.trace_files import TRACED
 
-from . import recordings, test_remote_catalog, test_remote_code
+from . import recordings, test_remote_catalog, test_remote_code, test_remote_malformed
 
 SMALL = test_remote_catalog.SMALL
 MOE = {"n_routed_experts": 2, "num_experts_per_tok": 1, "num_hidden_layers": 2}
@@ -31,7 +31,7 @@ MOE = {"n_routed_experts": 2, "num_experts_per_tok": 1, "num_hidden_layers": 2}
 #: Small sizes by model_type.
 SAMPLES: dict[str, dict[str, Any]] = {
     **test_remote_code.SAMPLES,
-    **test_remote_catalog.SAMPLES,
+    **test_remote_malformed.SAMPLES,
     "aquila": SMALL,
     "solar": SMALL,
     "kimi_k2": MOE,

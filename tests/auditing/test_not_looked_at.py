@@ -22,7 +22,7 @@ from ..cli import program
 from ..hub_repos import StoredFile
 from ..hub_server import Fault, HubServer
 from ..sources.hub_support import client
-from ..trust.attacks import EVIL_PICKLE
+from ..trust.evil import EVIL_PICKLE
 from .sound import made, write
 
 

@@ -18,7 +18,7 @@ from hfinspect.sources.remembering import RememberingSource
 
 from ..hub_server import HubServer
 from ..sources.hub_support import client
-from ..trust.attacks import EVIL_PICKLE
+from ..trust.evil import EVIL_PICKLE
 from .sound import made, write
 
 #: What the Hub's client leaves in a folder that it has downloaded to.

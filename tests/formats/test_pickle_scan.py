@@ -18,7 +18,8 @@ from hfinspect.formats.pickles.globals import scan_pickle
 from hfinspect.formats.pickles.nodes import MADE, NAMED, SETTLED, GlobalRef, Inert
 from hfinspect.formats.torch.torch import scan_file
 
-from ..trust.attacks import EVIL_PICKLE, _wrapper
+from ..trust.attacks import _wrapper
+from ..trust.evil import EVIL_PICKLE
 from ..trust.opcodes import Raw, call, frame, get, name, pickled
 from .torch_files import torch_zip
 

@@ -23,8 +23,10 @@ from hfinspect.formats.window import Windows
 
 from ..hub_server import HubServer
 from ..sources.hub_support import client
-from ..trust.attacks import BENIGN, EVIL_PICKLE, samples, two_archives
+from ..trust.attacking_archives import two_archives
+from ..trust.attacks import samples
 from ..trust.benign import benign_files
+from ..trust.evil import BENIGN, EVIL_PICKLE
 from .torch_files import ZipWriter, state_zip, torch_zip
 
 SHAPES = {"a.weight": (2, 2)}

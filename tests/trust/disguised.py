@@ -12,7 +12,8 @@ import zlib
 from collections.abc import Callable, Iterator
 
 from ..formats.torch_files import torch_zip
-from .attacks import EVIL, EVIL_PICKLE, Sample, _npy, samples
+from .attacks import _npy, samples
+from .evil import EVIL, EVIL_PICKLE, Sample
 from .gadgets import gadgets
 from .opcodes import pickled, value
 

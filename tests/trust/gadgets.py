@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ..formats.gguf_files import GgufWriter
 from ..formats.torch_files import torch_zip
-from .attacks import EVIL_PICKLE, OPEN, Sample
+from .evil import EVIL_PICKLE, OPEN, Sample
 from .odd_spellings import odd
 
 SAVED_MODELS = Path(__file__).parents[2] / "fixtures" / "trust" / "saved_models.json"

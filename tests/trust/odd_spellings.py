@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .attacks import EVIL_PICKLE, Sample
+from .evil import EVIL_PICKLE, Sample
 
 LATE = Path(__file__).parents[2] / "fixtures" / "trust" / "keras_late.json"
 

@@ -10,9 +10,9 @@ import pytest
 import hfinspect
 from hfinspect.errors import NothingToInspectError
 
-from .attacks import Sample
 from .benign import benign_files
 from .disguised import every_sample
+from .evil import Sample
 from .gadgets import allowed, later
 
 SAMPLES = every_sample()

@@ -28,7 +28,7 @@ from ..formats.torch_files import state_zip
 from ..hub_repos import StoredFile
 from ..hub_server import HubServer
 from ..sources.hub_support import client
-from .attacks import EVIL_PICKLE
+from .evil import EVIL_PICKLE
 from .odd_spellings import odd
 
 

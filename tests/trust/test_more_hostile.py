@@ -17,7 +17,8 @@ import pytest
 import hfinspect
 
 from ..formats.torch_files import torch_zip
-from .attacks import BENIGN, EVIL, EVIL_PICKLE, TOUCH, _npy
+from .attacks import _npy
+from .evil import BENIGN, EVIL, EVIL_PICKLE, TOUCH
 from .opcodes import Raw, build, call, get, name, pickled, stack_name, value
 
 SYSTEM = name("os.system")
