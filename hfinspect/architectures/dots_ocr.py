@@ -9,15 +9,37 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, fused_attention
-from ..layers.heads import lm_head
+from ..layers.multimodal import linear_row, projector
 from ..layers.vision import pair, patch_conv
 from ..trees.catalog import register
-from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, RMSNorm, Sequential
+from ..trees.modules import LayerNorm, Layers, Linear, Module, RMSNorm
 from .qwen2 import QWEN2
 
 
 def _norm(c: ModelConfig, size: Dim) -> Module:
     return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-5))
+
+
+def gated(
+    name: str, width: Dim, inner: Dim, *, bias: bool = False, act: str | None = "silu",
+    kind: str | None = None,
+) -> Module:  # fmt: skip
+    """fc1 and fc3 are gate and up, fc2 goes down."""
+    return Module(
+        name,
+        fc1=Linear(width, inner, bias=bias, kind=kind or "gate"),
+        fc3=Linear(width, inner, bias=bias, kind=kind or "up"),
+        fc2=Linear(inner, width, bias=bias, kind=kind or "down"),
+        act_fn=activation(act),
+        component=Component.MLP,
+    )
+
+
+def merger(name: str, width: Dim, side: Dim, out: Dim) -> Module:
+    """A square of patches as one token, through two layers."""
+    wide = width * side * side
+    row = linear_row([wide, wide, out])
+    return projector(name, ln_q=LayerNorm(width, eps=1e-6), mlp=row)
 
 
 def _block(c: ModelConfig, width: Dim) -> Module:
@@ -26,23 +48,14 @@ def _block(c: ModelConfig, width: Dim) -> Module:
         "DotsVisionBlock",
         attn=fused_attention("VisionAttention", width, bias=bias, out_bias=bias),
         norm1=_norm(c, width),
-        mlp=Module(
-            "DotsSwiGLUFFN",
-            fc1=Linear(width, inner, bias=bias, kind="gate"),
-            fc2=Linear(inner, width, bias=bias, kind="down"),
-            fc3=Linear(width, inner, bias=bias, kind="up"),
-            act=activation("silu"),
-            component=Component.MLP,
-        ),
+        mlp=gated("DotsSwiGLUFFN", width, inner, bias=bias),
         norm2=_norm(c, width),
     )
 
 
 def vision_model(c: ModelConfig) -> Module:
     width, out = c.dim("embed_dim", default=1536), c.dim("hidden_size", default=1536)
-    patch, side = pair(c, "patch_size", default=14), c.dim("spatial_merge_size", default=2)
-    merged = width * side * side
-    channels = c.dim("num_channels", default=3)
+    patch, channels = pair(c, "patch_size", default=14), c.dim("num_channels", default=3)
     patches = Module("DotsPatchEmbed", proj=patch_conv(channels, width, patch))
     patches.children["norm"] = _norm(c, width)
     after = c.flag("post_norm", default=True)
@@ -51,28 +64,15 @@ def vision_model(c: ModelConfig) -> Module:
         patch_embed=Module("DotsViTPreprocessor", patchifier=patches),
         blocks=Layers.of(c.count("num_hidden_layers", default=42), _block(c, width)),
         post_trunk_norm=_norm(c, width) if after else None,
-        merger=Module(
-            "PatchMerger",
-            ln_q=LayerNorm(width, eps=1e-6),
-            mlp=Sequential(Linear(merged, merged), Activation("GELU"), Linear(merged, out)),
-            component=Component.PROJECTOR,
-            part="projector",
-        ),
+        merger=merger("PatchMerger", width, c.dim("spatial_merge_size", default=2), out),
         part="vision",
     )
 
 
 def causal_lm(c: ModelConfig) -> Module:
-    head = lm_head(
-        c, c.dim("hidden_size", default=4096), c.dim("vocab_size", default=151936),
-        tied_to="model.embed_tokens.weight", tied_default=False,
-    )  # fmt: skip
-    return Module(
-        "DotsOCRForCausalLM",
-        model=QWEN2.model(c),
-        lm_head=head,
-        vision_tower=vision_model(c.section("vision_config")),
-    )
+    tower = vision_model(c.section("vision_config"))
+    whole = QWEN2.classes()["Qwen2ForCausalLM"](c)
+    return Module("DotsOCRForCausalLM", {**whole.children, "vision_tower": tower})
 
 
 register(
