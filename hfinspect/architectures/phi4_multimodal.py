@@ -12,6 +12,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.conformers import subsampling as conformer_steps
 from ..layers.heads import decoder_classes
+from ..layers.vision import narrowed_attention
 from ..trees.catalog import builder, register, register_part
 from ..trees.modules import (
     Buffer,
@@ -101,14 +102,7 @@ def sound_layer(c: ModelConfig, h: Dim) -> Module:
     return Module(
         f"{_NAME}AudioConformerEncoderLayer",
         feed_forward_in=_sound_mlp(c, h),
-        self_attn=Module(
-            f"{_NAME}AudioAttention",
-            q_proj=Linear(h, width, kind="query"),
-            k_proj=Linear(h, width, kind="key"),
-            v_proj=Linear(h, width, kind="value"),
-            o_proj=Linear(width, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
+        self_attn=narrowed_attention(f"{_NAME}AudioAttention", h, width),
         conv=sound_convolution(c, h),
         feed_forward_out=_sound_mlp(c, h),
         layer_norm_att=LayerNorm(h),

@@ -9,22 +9,19 @@ the towers of ``phi4_multimodal``.
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
+from ..layers.composing import respelled
 from ..layers.decoders import Decoder
-from ..layers.heads import causal_lm
+from ..layers.heads import decoder_classes
+from ..layers.multimodal import linear_row
 from ..trees.catalog import builder, register
-from ..trees.modules import (
-    Activation,
-    Dropout,
-    LayerNorm,
-    Linear,
-    Module,
-    Sequential,
-    Weight,
-)
-from . import phi3
-from .phi4_multimodal import audio_model, sound_convolution
+from ..trees.modules import Activation, Dropout, Linear, Module, Sequential, Weight
+from . import phi3, phi4_multimodal
 
 _NAME = "Phi4MM"
+#: Names in the converted form -> in this one.
+_ATTENTION = {
+    "q_proj": "linear_q", "k_proj": "linear_k", "v_proj": "linear_v", "o_proj": "linear_out",
+}  # fmt: skip
 
 
 # ---- text
@@ -32,10 +29,8 @@ _NAME = "Phi4MM"
 
 def adapted(c: ModelConfig, inner: Dim, out: Dim, kind: str) -> Module:
     """A linear layer and its adapters: B·A of rank r each, r·(in + out) weights."""
-    ranks = {
-        name: c.section(f"{name}_lora").dim("r", default=rank)
-        for name, rank in (("vision", 256), ("speech", 320))
-    }
+    usual = {"vision": 256, "speech": 320}
+    ranks = {name: c.section(f"{name}_lora").dim("r", default=r) for name, r in usual.items()}
     low = {name: Linear(inner, rank, bias=False) for name, rank in ranks.items()}
     high = {name: Linear(rank, out, bias=False) for name, rank in ranks.items()}
     return Module(
@@ -69,10 +64,9 @@ TEXT = phi3.PHI3.like(
 
 
 def _projection(width: Dim, h: Dim) -> Module:
-    return Sequential(
-        Linear(width, h), Activation("GELU"), Linear(h, h),
-        component=Component.PROJECTOR, part="projector",
-    )  # fmt: skip
+    row = linear_row([width, h, h])
+    row.component, row.part = Component.PROJECTOR, "projector"
+    return row
 
 
 def image_embedding(c: ModelConfig) -> Module:
@@ -89,38 +83,18 @@ def image_embedding(c: ModelConfig) -> Module:
     )
 
 
-def _sound_mlp(c: ModelConfig, h: Dim) -> Module:
-    inner = c.dim("intermediate_size")
-    gated = Module(
-        "GLULinear",
-        linear=Linear(h, inner * 2, bias=c.flag("bias_in_glu", default=True), kind="gate_up"),
-        glu_act=Activation("GLU"),
-    )
-    return Module(
-        "FeedForward",
-        layer_norm=LayerNorm(h),
-        net=Sequential(gated, Dropout(), Linear(inner, h, kind="down"), Dropout()),
-        component=Component.MLP,
-    )
-
-
 def sound_layer(c: ModelConfig, h: Dim) -> Module:
-    return Module(
-        "ConformerEncoderLayer",
-        feed_forward_in=_sound_mlp(c, h),
-        self_attn=Module(
-            "MultiHeadedAttention",
-            linear_q=Linear(h, h, kind="query"),
-            linear_k=Linear(h, h, kind="key"),
-            linear_v=Linear(h, h, kind="value"),
-            linear_out=Linear(h, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        conv=sound_convolution(c, h),
-        feed_forward_out=_sound_mlp(c, h),
-        layer_norm_att=LayerNorm(h),
-        layer_norm=LayerNorm(h),
-    )
+    """The converted form's, its MLPs in a row of modules."""
+    block = respelled(phi4_multimodal.sound_layer(c, h), _ATTENTION)
+    for name in ("feed_forward_in", "feed_forward_out"):
+        parts = block.inside(name).children
+        gated, down = (block.inside(name, f"{part}_proj") for part in ("gate_up", "down"))
+        if not c.flag("bias_in_glu", default=True):
+            del gated.children["bias"]
+        linear = Module("GLULinear", linear=gated, glu_act=Activation("GLU"))
+        net = Sequential(linear, Dropout(), down, Dropout())
+        block.inside(name).children = {"layer_norm": parts["layer_norm"], "net": net}
+    return block
 
 
 def _sound_section(c: ModelConfig) -> ModelConfig:
@@ -141,7 +115,7 @@ def _sound_section(c: ModelConfig) -> ModelConfig:
 def audio_embedding(c: ModelConfig) -> Module:
     sound = _sound_section(c)
     h = sound.dim("hidden_size", default=1024)
-    encoder = audio_model(sound, sound_layer)
+    encoder = phi4_multimodal.audio_model(sound, sound_layer)
     encoder.class_name = "ConformerEncoder"
     projections = {key: _projection(h, TEXT.width(c)) for key in ("speech", "vision")}
     return Module(
@@ -154,22 +128,17 @@ def audio_embedding(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig) -> Module:
     base = TEXT.model(c)
-    extend = Module(
+    base.children["embed_tokens_extend"] = Module(
         f"{_NAME}ImageAudioEmbedding",
         image_embed=image_embedding(c),
         audio_embed=audio_embedding(c),
     )
-    words = base.children.pop("embed_tokens")
-    base.children = {"embed_tokens": words, "embed_tokens_extend": extend, **base.children}
     return base
 
 
 register(
     "phi4mm",
-    {
-        f"{_NAME}ForCausalLM": causal_lm(f"{_NAME}ForCausalLM", model, tied_default=True),
-        f"{_NAME}Model": model,
-    },
+    decoder_classes(_NAME, model, heads=(), tied_default=True),
     base_prefix="model",
     category="multimodal",
     source="modeling_phi4mm.py and its towers in microsoft/Phi-4-multimodal-instruct",
