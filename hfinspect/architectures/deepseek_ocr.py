@@ -7,6 +7,8 @@ projector; DeepSeek-V2's decoder without latent attention. The sizes of both tow
 model's code, not in the config.
 """
 
+from collections.abc import Callable, Mapping
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import respelled
@@ -85,37 +87,39 @@ def clip_model() -> Module:
     return tower
 
 
-def text_section(c: ModelConfig) -> ModelConfig:
-    """The decoder's keys stand next to ``language_config`` and in it."""
-    return c.with_defaults(**c.section("language_config").values)
+def register_ocr(
+    name: str, towers: Mapping[str, Callable[[], Module]], seen: int, marks: tuple[str, ...],
+    source: str,
+) -> None:  # fmt: skip
+    """``{name}ForCausalLM``: in the decoder's base model ``towers``, a projector of what is
+    ``seen``, and vectors that mark where rows and views end. The decoder's keys stand next to
+    ``language_config`` and in it."""
+
+    def causal_lm(config: ModelConfig) -> Module:
+        c = config.with_defaults(**config.section("language_config").values)
+        base, width = language_model(c).inside("model"), c.dim("hidden_size", default=4096)
+        joining = config.section("projector_config").with_defaults(
+            projector_type="linear", input_dim=seen, n_embed=int(width)
+        )
+        base.class_name = f"{name}Model"
+        base.children |= {
+            **{at: build() for at, build in towers.items()},
+            "projector": projector(joining),
+            **dict.fromkeys(marks, Weight(width, component=Component.EMBEDDING)),
+        }
+        vocab = c.dim("vocab_size", default=102400)
+        tied = "model.embed_tokens.weight" if c.tied(default=False) else None
+        head = to_words(width, vocab, tied)
+        return Module(f"{name}ForCausalLM", model=base, lm_head=head)
+
+    register(
+        (name, name.lower()), {f"{name}ForCausalLM": causal_lm}, category="multimodal",
+        source=source,
+    )  # fmt: skip
 
 
-def causal_lm(config: ModelConfig) -> Module:
-    c = text_section(config)
-    text = language_model(c)
-    base = text.inside("model")
-    width = c.dim("hidden_size", default=4096)
-    joining = config.section("projector_config").with_defaults(
-        projector_type="linear", input_dim=2048, n_embed=int(width)
-    )
-    mark = Weight(width, component=Component.EMBEDDING)
-    base.class_name = "DeepseekOCRModel"
-    base.children |= {
-        "sam_model": sam_model(),
-        "vision_model": clip_model(),
-        "projector": projector(joining),
-        "image_newline": mark,
-        "view_seperator": mark,
-    }
-    vocab = c.dim("vocab_size", default=102400)
-    tied = "model.embed_tokens.weight" if c.tied(default=False) else None
-    head = to_words(width, vocab, tied)  # fmt: skip
-    return Module("DeepseekOCRForCausalLM", model=base, lm_head=head)
-
-
-register(
-    ("DeepseekOCR", "deepseekocr"),
-    {"DeepseekOCRForCausalLM": causal_lm},
-    category="multimodal",
-    source="modeling_deepseekocr.py and deepencoder.py of deepseek-ai/DeepSeek-OCR",
-)
+register_ocr(
+    "DeepseekOCR", {"sam_model": sam_model, "vision_model": clip_model}, 2048,
+    ("image_newline", "view_seperator"),
+    "modeling_deepseekocr.py and deepencoder.py of deepseek-ai/DeepSeek-OCR",
+)  # fmt: skip

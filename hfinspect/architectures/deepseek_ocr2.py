@@ -7,15 +7,11 @@ output and then learned queries: 144 for a view of 768 pixels, 256 for one of 10
 those of Qwen2-0.5B; the config says no more than ``qwen2-0-5b`` and the width.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.decoders import Decoder
-from ..layers.heads import to_words
-from ..trees.catalog import register
-from ..trees.modules import Embedding, Module, Weight
-from .deepseek_ocr import SAM, sam_model, text_section
-from .deepseek_vl_v2 import language_model, projector
+from ..trees.modules import Embedding, Module
+from .deepseek_ocr import SAM, register_ocr, sam_model
 from .qwen2 import QWEN2
 
 #: The first's, its last convolution as wide as what follows.
@@ -42,35 +38,13 @@ def reader(d: Decoder, c: ModelConfig) -> Module:
     return built
 
 
-def qwen2_model(c: ModelConfig) -> Module:
-    inner = Module("CustomQwen2Decoder", model=reader(QWEN2, c))
-    parts = {"model": inner, **queries(QWEN2.width(c))}
+def qwen2_model() -> Module:
+    inner = Module("CustomQwen2Decoder", model=reader(QWEN2, _QWEN2))
+    parts = {"model": inner, **queries(QWEN2.width(_QWEN2))}
     return Module("Qwen2Decoder2Encoder", parts, part="vision")
 
 
-def causal_lm(config: ModelConfig) -> Module:
-    c = text_section(config)
-    base = language_model(c).inside("model")
-    width, seen = c.dim("hidden_size", default=4096), _QWEN2.dim("hidden_size")
-    joining = config.section("projector_config").with_defaults(
-        projector_type="linear", input_dim=int(seen), n_embed=int(width)
-    )
-    base.class_name = "DeepseekOCR2Model"
-    base.children |= {
-        "sam_model": sam_model(_SAM),
-        "qwen2_model": qwen2_model(_QWEN2),
-        "projector": projector(joining),
-        "view_seperator": Weight(width, component=Component.EMBEDDING),
-    }
-    vocab = c.dim("vocab_size", default=102400)
-    tied = "model.embed_tokens.weight" if c.tied(default=False) else None
-    head = to_words(width, vocab, tied)
-    return Module("DeepseekOCR2ForCausalLM", model=base, lm_head=head)
-
-
-register(
-    ("DeepseekOCR2", "deepseekocr2"),
-    {"DeepseekOCR2ForCausalLM": causal_lm},
-    category="multimodal",
-    source="index of deepseek-ai/DeepSeek-OCR-2",
-)
+register_ocr(
+    "DeepseekOCR2", {"sam_model": lambda: sam_model(_SAM), "qwen2_model": qwen2_model}, 896,
+    ("view_seperator",), "index of deepseek-ai/DeepSeek-OCR-2",
+)  # fmt: skip

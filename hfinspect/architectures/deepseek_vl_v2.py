@@ -23,49 +23,39 @@ from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Param
 # ---- vision
 
 
-def _mlp(c: ModelConfig, width: Dim) -> Module:
+def vision_model(c: ModelConfig) -> Module:
+    """timm's VisionTransformer; one learned query attends to all patches (``global_pool`` map)."""
+    width = c.dim("width", default=1024)
+    image, patch = pair(c, "image_size", default=384), pair(c, "patch_size", default=16)
+    norm, qkv = LayerNorm(width, eps=1e-6), fused_attention("Attention", width)
     inner = scaled(c, width, "mlp_ratio", default=4)
-    return plain_mlp("Mlp", width, inner, act="gelu_pytorch_tanh")
-
-
-def _pooling(c: ModelConfig, width: Dim) -> Module:
-    """One learned query attends to all patches: timm's AttentionPoolLatent."""
-    return Module(
+    mlp = plain_mlp("Mlp", width, inner, act="gelu_pytorch_tanh")
+    block = Module("Block", norm1=norm, attn=qkv, norm2=norm, mlp=mlp)
+    token, positions = c.flag("class_token", default=False), patch_count(image, patch)
+    first = Weight(1, 1, width, component=Component.EMBEDDING, kind="class_token")
+    places = Weight(
+        1, positions + 1 if token else positions, width,
+        component=Component.EMBEDDING, kind="position",
+    )  # fmt: skip
+    pooling = Module(
         "AttentionPoolLatent",
         latent=Weight(1, 1, width),
         q=Linear(width, width, kind="query"),
         kv=Linear(width, 2 * width),
         proj=Linear(width, width, kind="output"),
-        norm=LayerNorm(width, eps=1e-6),
-        mlp=_mlp(c, width),
+        norm=norm,
+        mlp=mlp,
         component=Component.ATTENTION,
         kind="pooler",
     )
-
-
-def vision_model(c: ModelConfig) -> Module:
-    width = c.dim("width", default=1024)
-    image, patch = pair(c, "image_size", default=384), pair(c, "patch_size", default=16)
-    block = Module(
-        "Block",
-        norm1=LayerNorm(width, eps=1e-6),
-        attn=fused_attention("Attention", width),
-        norm2=LayerNorm(width, eps=1e-6),
-        mlp=_mlp(c, width),
-    )
-    token = c.flag("class_token", default=False)
-    positions = patch_count(image, patch) + 1 if token else patch_count(image, patch)
-    pooled = c.text("global_pool", default="map") == "map"
     return Module(
         "VisionTransformer",
-        cls_token=Weight(1, 1, width, component=Component.EMBEDDING, kind="class_token")
-        if token
-        else None,
-        pos_embed=Weight(1, positions, width, component=Component.EMBEDDING, kind="position"),
+        cls_token=first if token else None,
+        pos_embed=places,
         patch_embed=Module("PatchEmbed", proj=patch_conv(3, width, patch)),
         blocks=Layers.of(c.count("layers", default=24), block, class_name="Sequential"),
-        norm=LayerNorm(width, eps=1e-6),
-        attn_pool=_pooling(c, width) if pooled else None,
+        norm=norm,
+        attn_pool=pooling if c.text("global_pool", default="map") == "map" else None,
         part="vision",
     )
 
@@ -85,12 +75,8 @@ def projector(c: ModelConfig) -> Module:
         layers = Linear(width, out) if form == "linear" else Activation("Identity")
     else:
         raise c.error("projector_type", form, "identity, linear, mlp_gelu or downsample_mlp_gelu")
-    pooled = c.flag("token_pooling", default=False)
-    return between(
-        "MlpProjector",
-        token_pooling_layer=Linear(4 * width, width) if pooled else None,
-        layers=layers,
-    )
+    pooled = Linear(4 * width, width) if c.flag("token_pooling", default=False) else None
+    return between("MlpProjector", token_pooling_layer=pooled, layers=layers)
 
 
 # ---- text
@@ -98,7 +84,7 @@ def projector(c: ModelConfig) -> Module:
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     if c.flag("use_mla", default=True):
-        return latent_attention_of(d, c)
+        return latent()(d, c)
     return renamed(grouped(d, c), d.name, "Llama")
 
 
@@ -118,12 +104,10 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     routed = c.has("n_routed_experts") and int(c.count("n_routed_experts")) > 0
     first = int(c.count("first_k_dense_replace", default=0))
     every = int(c.dim("moe_layer_freq", default=1))
-    return [
-        "sparse" if routed and i >= first and i % every == 0 else "dense" for i in range(layers)
-    ]
+    sparse = range(-(-first // every) * every, layers, every) if routed else ()
+    return ["sparse" if i in sparse else "dense" for i in range(layers)]
 
 
-latent_attention_of = latent()
 TEXT = Decoder(
     "DeepseekV2", vocab_size=102400, num_hidden_layers=30, attention=_attention, moe=_sparse,
     kinds=_kinds, rotary=False,

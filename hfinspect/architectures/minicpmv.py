@@ -12,25 +12,22 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
-from ..layers.blocks import fused_attention
-from ..layers.vision import (
-    clip_encoder,
-    clip_layer,
-    multihead_attention,
-    pair,
-    patch_conv,
-    patch_count,
-    plain_mlp,
-)
-from ..trees.catalog import auto_class, register
-from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, Weight
+from ..layers.vision import multihead_attention
+from ..trees.catalog import auto_class, auto_model, register
+from ..trees.modules import LayerNorm, Linear, Module, Weight
+from .deepseek_vl_v2 import vision_model as siglip_of_timm
 
 #: The language model of each version; without one, the first two.
 _TEXT = {"2.5": "llama", "2.6": "qwen2", "4": "llama", "4.0": "llama", "4.5": "qwen3"}
-#: timm's SigLIP, the only ``vision_encoder`` of a published config: width, MLP, layers, patches
-#: of 14 pixels in an image of 384.
+#: timm's SigLIP, the only ``vision_encoder`` of a published config, and that of later versions.
 _TIMM = "vit_so400m_patch14_siglip_384.webli"
-_TIMM_SIZES = (1152, 4304, 27, 27 * 27)
+_TIMM_SIZES = {
+    "width": 1152, "mlp_ratio": 4304 / 1152, "patch_size": 14, "image_size": 384, "global_pool": "",
+}  # fmt: skip
+_SIGLIP = {
+    "hidden_size": 1152, "image_size": 980, "patch_size": 14, "intermediate_size": 4304,
+    "num_hidden_layers": 27, "num_attention_heads": 16, "vision_use_head": False,
+}  # fmt: skip
 
 
 def _language_type(c: ModelConfig) -> str:
@@ -54,50 +51,20 @@ def _layers_kept(c: ModelConfig, count: Dim) -> Dim:
 
 def vision_model(c: ModelConfig) -> Module:
     """SigLIP for images of any shape: no pooling; 2.5 has it as Idefics2's."""
-    v = c.section("vision_config")
-    h, eps = v.dim("hidden_size", default=1152), v.number("layer_norm_eps", default=1e-6)
-    patch = pair(v, "patch_size", default=14)
-    positions = patch_count(pair(v, "image_size", default=980), patch)
-    layer = clip_layer(
-        "Siglip", h, v.dim("intermediate_size", default=4304), eps=eps,
-        act=v.text("hidden_act", default="gelu_pytorch_tanh"),
-    )  # fmt: skip
-    return Module(
-        "SiglipVisionTransformer",
-        embeddings=Module(
-            "SiglipVisionEmbeddings",
-            patch_embedding=patch_conv(v.dim("num_channels", default=3), h, patch),
-            position_embedding=Embedding(positions, h, kind="position"),
-            component=Component.EMBEDDING,
-        ),
-        encoder=clip_encoder(
-            "Siglip", _layers_kept(c, v.count("num_hidden_layers", default=27)), layer
-        ),
-        post_layernorm=LayerNorm(h, eps=eps),
-        part="vision",
-    )
+    v = c.section("vision_config").with_defaults(**_SIGLIP)
+    count = _layers_kept(c, v.count("num_hidden_layers"))
+    forced = {"num_hidden_layers": int(count), "model_type": "siglip_vision_model"}
+    tower = auto_model(ModelConfig({**v.values, **forced}, v.path), part="vision")
+    del tower.inside("embeddings").children["position_ids"]
+    return tower
 
 
 def timm_model(c: ModelConfig) -> Module:
     name = c.text("vision_encoder", default=_TIMM)
     if name != _TIMM:
         raise c.error("vision_encoder", name, _TIMM)
-    width, inner, count, patches = map(Dim, _TIMM_SIZES)
-    block = Module(
-        "Block",
-        norm1=LayerNorm(width, eps=1e-6),
-        attn=fused_attention("Attention", width),
-        norm2=LayerNorm(width, eps=1e-6),
-        mlp=plain_mlp("Mlp", width, inner, act="gelu_pytorch_tanh"),
-    )
-    return Module(
-        "VisionTransformer",
-        pos_embed=Weight(1, patches, width, component=Component.EMBEDDING, kind="position"),
-        patch_embed=Module("PatchEmbed", proj=patch_conv(3, width, (Dim(14), Dim(14)))),
-        blocks=Layers.of(_layers_kept(c, count), block, class_name="Sequential"),
-        norm=LayerNorm(width, eps=1e-6),
-        part="vision",
-    )
+    layers = int(_layers_kept(c, Dim(_SIGLIP["num_hidden_layers"])))
+    return siglip_of_timm(ModelConfig({**_TIMM_SIZES, "layers": layers}))
 
 
 def resampler(c: ModelConfig, width: Dim, *, fixed: bool) -> Module:
@@ -126,7 +93,7 @@ def resampler(c: ModelConfig, width: Dim, *, fixed: bool) -> Module:
 def model(c: ModelConfig) -> Module:
     kind = _language_type(c)
     if kind == "minicpm":
-        vision, width = timm_model(c), Dim(_TIMM_SIZES[0])
+        vision, width = timm_model(c), Dim(_SIGLIP["hidden_size"])
     else:
         vision = vision_model(c)
         width = c.section("vision_config").dim("hidden_size", default=1152)
