@@ -9,101 +9,59 @@ columns. The form that transformers converts it to is another tree: florence2.py
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, fused_attention
-from ..layers.vision import bounded
-from ..trees.catalog import auto_class
-from ..trees.modules import (
-    Buffer,
-    Conv,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Weight,
-)
+from ..layers.composing import respelled
+from ..trees.catalog import auto_class, builder
+from ..trees.modules import Buffer, Embedding, LayerNorm, Layers, Module, ModuleList, Weight
 
-_STAGES = {
-    "dim_embed": (256, 512, 1024, 2048),
-    "depths": (1, 1, 9, 1),
-    "patch_size": (7, 3, 3, 3),
-}
+#: DaViT's keys -> those of transformers' tower, and their values by default.
+_KEYS = {"dim_embed": "embed_dim", "in_chans": "in_channels"}
+_STAGES = {"dim_embed": (256, 512, 1024, 2048), "depths": (1, 1, 9, 1)}
 
 
-def _listed(c: ModelConfig, key: str) -> tuple[Dim, ...]:
-    found = c.dims(key, default=_STAGES[key])
-    if len(found) != len(c.dims("dim_embed", default=_STAGES["dim_embed"])):
-        raise c.error(key, f"{len(found)} entries", "one for each of dim_embed")
-    return bounded(c, key, found) if key == "depths" else found
-
-
-def _depthwise(h: Dim) -> Module:
-    dw = Conv(h, h, 3, groups=int(h))
-    return Module("PreNorm", fn=Module("DepthWiseConv2d", dw=dw))
-
-
-def _half(class_name: str, at: str, attention: str, h: Dim, *, bias: bool) -> Module:
+def _half(class_name: str, attention: str, half: Module) -> Module:
     """Convolution, attention, convolution, MLP; each with what stands before it."""
+
+    def depthwise(at: str) -> Module:
+        return Module("PreNorm", fn=Module("DepthWiseConv2d", dw=half[at]))
+
+    attend = half.inside(attention)
+    net = Module("Sequential", dict(half.inside("ffn").children))
+    mlp = Module("Mlp", net=net, component=Component.MLP)
+    parts = {
+        "conv1": depthwise("conv1"),
+        attention: Module("PreNorm", norm=half["norm1"], fn=attend),
+        "conv2": depthwise("conv2"),
+        "ffn": Module("PreNorm", norm=half["norm2"], fn=mlp),
+    }
+    return Module(class_name, dict(parts))
+
+
+def _block(block: Module) -> Module:
+    spatial, channel = block.inside("spatial_block"), block.inside("channel_block")
     return Module(
-        class_name,
-        {
-            "conv1": _depthwise(h),
-            at: Module(
-                "PreNorm",
-                norm=LayerNorm(h),
-                fn=fused_attention(attention, h, bias=bias),
-            ),
-            "conv2": _depthwise(h),
-            "ffn": Module(
-                "PreNorm",
-                norm=LayerNorm(h),
-                fn=Module(
-                    "Mlp",
-                    net=Module(
-                        "Sequential",
-                        fc1=Linear(h, 4 * h, kind="up"),
-                        act=activation("gelu"),
-                        fc2=Linear(4 * h, h, kind="down"),
-                    ),
-                    component=Component.MLP,
-                ),
-            ),
-        },
+        "MySequential",
+        spatial_block=_half("SpatialBlock", "window_attn", spatial),
+        channel_block=_half("ChannelBlock", "channel_attn", channel),
     )
 
 
 def davit(c: ModelConfig) -> Module:
-    widths = _listed(c, "dim_embed")
-    patches = _listed(c, "patch_size")
-    before = c.flags("patch_prenorm", default=(False, *[True] * (len(widths) - 1)))
-    if len(before) != len(widths):
-        raise c.error("patch_prenorm", f"{len(before)} entries", "one for each of dim_embed")
-    bias = c.flag("qkv_bias", default=True)
-    convs, stages = [], []
-    inputs = c.dim("in_chans", default=3)
-    for width, patch, first, depth in zip(
-        widths, patches, before, _listed(c, "depths"), strict=True
-    ):
-        convs.append(
-            Module(
-                "ConvEmbed",
-                proj=Conv(
-                    inputs, width, (patch, patch), component=Component.EMBEDDING, kind="patch"
-                ),
-                norm=LayerNorm(inputs if first else width),
-            )
-        )
-        block = Module(
-            "MySequential",
-            spatial_block=_half("SpatialBlock", "window_attn", "WindowAttention", width, bias=bias),
-            channel_block=_half(
-                "ChannelBlock", "channel_attn", "ChannelAttention", width, bias=bias
-            ),
-        )
-        stages.append(Layers([block] * int(depth), class_name="MySequential"))
-        inputs = width
-    return Module("DaViT", convs=ModuleList(convs), blocks=ModuleList(stages), part="vision")
+    """transformers' tower, put together in another way."""
+    c = c.with_defaults(**_STAGES)
+    said = {_KEYS.get(key, key): value for key, value in c.values.items()}
+    tower = builder("Florence2VisionBackbone")(ModelConfig(said, c.path))
+    convs = respelled(tower.inside("convs"), {"conv": "proj"})
+    for conv in convs.children.values():
+        assert isinstance(conv, Module)
+        conv.inside("proj").component = Component.EMBEDDING
+    stages = [
+        Layers([_block(block) for block in stage.children.values() if isinstance(block, Module)])
+        for stage in tower.inside("blocks").children.values()
+        if isinstance(stage, Module)
+    ]
+    for stage in stages:
+        stage.class_name = "MySequential"
+    return Module("DaViT", convs=convs, blocks=ModuleList(stages), part="vision")
 
 
 def _positions(c: ModelConfig, width: Dim) -> dict[str, Module]:
@@ -142,7 +100,7 @@ def is_released(c: ModelConfig) -> bool:
 
 def conditional_generation(c: ModelConfig) -> Module:
     vision, text = c.section("vision_config"), c.section("text_config")
-    width = _listed(vision, "dim_embed")[-1]
+    width = vision.dims("dim_embed", default=_STAGES["dim_embed"])[-1]
     out = vision.dim("projection_dim", default=1024)
     language = ModelConfig({**text.values, "model_type": "bart"}, text.path)
     return Module(

@@ -238,13 +238,6 @@ def vision_alone(c: ModelConfig) -> Module:
     return tower
 
 
-def audio_alone(c: ModelConfig) -> Module:
-    tower = audio_model(c, c.dim("text_hidden_size", "hidden_size", default=6144))
-    table = Module(f"{_NAME}AudioModelEmbeddings", embed_audio_tokens=tower["encoder"])
-    tower.children = {"embed_audio_tokens": table, "norm": tower["final_norm"]}
-    return tower
-
-
 register(
     "inkling_mm_model",
     {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
@@ -252,4 +245,3 @@ register(
     category="multimodal",
 )
 register_part("inkling_vision", f"{_NAME}VisionModel", vision_alone, "vision")
-register_part("inkling_audio", f"{_NAME}AudioModel", audio_alone, "audio")
