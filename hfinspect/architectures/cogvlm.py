@@ -14,15 +14,16 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp
+from ..layers.blocks import fused_attention, gated_mlp
+from ..layers.composing import respelled
 from ..layers.decoders import Decoder
 from ..layers.heads import causal_lm
+from ..layers.multimodal import projecting
 from ..layers.vision import pair, patch_conv, plain_mlp, position_table
 from ..trees.catalog import register
 from ..trees.modules import (
     Buffer,
     Conv,
-    Dropout,
     LayerNorm,
     Layers,
     Linear,
@@ -40,39 +41,26 @@ def _is_second(c: ModelConfig) -> bool:
 # ---- vision
 
 
-def _vision_layer(c: ModelConfig) -> Module:
-    h = c.dim("hidden_size", default=1792)
+def _vision_layer(c: ModelConfig, h: Dim) -> Module:
+    inner, act = c.dim("intermediate_size", default=15360), c.text("hidden_act", default="gelu")
     norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-6))
+    attention = fused_attention("Attention", h, out="dense")
     return Module(
         "TransformerLayer",
         input_layernorm=norm,
-        attention=Module(
-            "Attention",
-            query_key_value=Linear(h, 3 * h, kind="qkv"),
-            dense=Linear(h, h, kind="output"),
-            output_dropout=Dropout(c.number("dropout_prob", default=0.0)),
-            component=Component.ATTENTION,
-        ),
-        mlp=plain_mlp(
-            "MLP", h, c.dim("intermediate_size", default=15360),
-            act=c.text("hidden_act", default="gelu"),
-        ),
+        attention=respelled(attention, {"qkv": "query_key_value"}),
+        mlp=plain_mlp("MLP", h, inner, act=act),
         post_attention_layernorm=norm,
-    )  # fmt: skip
+    )
 
 
 def _projector(h: Dim, inner: Dim, width: Dim) -> Module:
-    return Module(
-        "GLU",
-        linear_proj=Linear(width, h, bias=False),
-        norm1=LayerNorm(h),
-        act1=activation("gelu"),
-        dense_h_to_4h=Linear(h, inner, bias=False, kind="up"),
-        gate_proj=Linear(h, inner, bias=False, kind="gate"),
-        dense_4h_to_h=Linear(inner, h, bias=False, kind="down"),
-        component=Component.PROJECTOR,
-        part="projector",
-    )
+    names = {"up_proj": "dense_h_to_4h", "down_proj": "dense_4h_to_h", "act_fn": "act2"}
+    gated = projecting(respelled(gated_mlp("GLU", h, inner), names))
+    gated.part = "projector"
+    first = {"linear_proj": Linear(width, h, bias=False), "norm1": LayerNorm(h)}
+    gated.children = {**first, **gated.children}
+    return gated
 
 
 def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
@@ -86,7 +74,7 @@ def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
         position_embedding=position_table(v.dim("num_positions", default=1226), width),
         component=Component.EMBEDDING,
     )
-    layers = Layers.of(v.count("num_hidden_layers", default=63), _vision_layer(v))
+    layers = Layers.of(v.count("num_hidden_layers", default=63), _vision_layer(v, width))
     mark = Weight(1, 1, _TEXT.width(c), component=Component.EMBEDDING)
     return Module(
         "EVA2CLIPModel",
@@ -107,21 +95,18 @@ def _attention(d: Decoder, c: ModelConfig, *, seeing: bool = True) -> Module:
     h = d.width(c)
     heads = c.dim("num_attention_heads", default=32)
     head = c.divided(h, heads, "hidden_size", "num_attention_heads")
-    width = 3 * h
-    if _is_second(c):
-        width = h + 2 * (c.dim("num_multi_query_heads") * head)
-    second: dict[str, Module] = {}
-    if seeing:
-        second = {
-            "vision_expert_query_key_value": Linear(h, width, bias=_is_second(c), kind="qkv"),
-            "vision_expert_dense": Linear(h, h, bias=False, kind="output"),
-        }
+    groups = _is_second(c)
+    width = h + 2 * (c.dim("num_multi_query_heads") * head) if groups else 3 * h
+    second = {
+        "vision_expert_query_key_value": Linear(h, width, bias=groups, kind="qkv"),
+        "vision_expert_dense": Linear(h, h, bias=False, kind="output"),
+    }
     frequencies = Buffer(head // 2)  # saved, so files hold it
     return Module(
         "VisionExpertAttention",
         {
             "rotary_emb": Module("RotaryEmbedding", inv_freq=frequencies),
-            **second,
+            **(second if seeing else {}),
             "language_expert_query_key_value": Linear(h, width, bias=False, kind="qkv"),
             "language_expert_dense": Linear(h, h, bias=False, kind="output"),
         },
@@ -130,15 +115,8 @@ def _attention(d: Decoder, c: ModelConfig, *, seeing: bool = True) -> Module:
 
 
 def _mlp(d: Decoder, c: ModelConfig, *, seeing: bool = True) -> Module:
-    def mlp() -> Module:
-        return gated_mlp("MLP", d.width(c), d.inner(c), act=d.act(c))
-
-    return Module(
-        "VisionExpertMLP",
-        language_mlp=mlp(),
-        vision_mlp=mlp() if seeing else None,
-        component=Component.MLP,
-    )
+    mlp = gated_mlp("MLP", d.width(c), d.inner(c), act=d.act(c))
+    return Module("VisionExpertMLP", language_mlp=mlp, vision_mlp=mlp if seeing else None)
 
 
 def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:

@@ -14,9 +14,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..errors import UnknownArchitectureError
-from ..layers.multimodal import linear_row
+from ..layers.multimodal import linear_projector, linear_row
 from ..trees.catalog import Builder, auto_class, auto_model, register
-from ..trees.modules import Linear, Module, Parameter, Weight
+from ..trees.modules import Module, Parameter, Weight
 
 #: Towers by the last part of their name, and what their own config.json says. SigLIP is kept
 #: without its last layer (26 of 27) and its pooling.
@@ -67,49 +67,44 @@ def projector(c: ModelConfig, hidden: Dim) -> Module | None:
     if form == "identity":
         return None
     if form == "linear":
-        return Linear(width, hidden, component=Component.PROJECTOR)
+        return linear_projector(width, hidden)
     depth = re.fullmatch(r"mlp(\d{1,3})x_gelu", form)
     if depth is None or not 1 <= int(depth[1]) <= _MAX_DEPTH:
         raise c.error("mm_projector_type", form, "linear, identity or mlpNx_gelu")
     row = linear_row([width, *[hidden] * int(depth[1])])
-    row.component = Component.PROJECTOR
+    row.component, row.part = Component.PROJECTOR, "projector"
     return row
 
 
-def _classes(name: str, text_type: str) -> dict[str, Builder]:
+def _parts(c: ModelConfig) -> dict[str, Module | Parameter | None]:
+    """What stands in the base model next to the layers of text."""
+    hidden = c.dim("hidden_size", default=4096)
+    separated = "unpad" in (c.text("mm_patch_merge_type", default="flat") or "")
+    mark = Weight(hidden, component=Component.EMBEDDING) if separated else None
+    return {"vision_tower": _tower(c), "mm_projector": projector(c, hidden), "image_newline": mark}
+
+
+def _class(name: str, text_type: str) -> Builder:
     def build(c: ModelConfig) -> Module:
         text = ModelConfig({**c.values, "model_type": text_type, "architectures": None}, c.path)
         causal = auto_class(text, "ForCausalLM")
-        base, head = causal["model"], causal["lm_head"]
-        assert isinstance(base, Module)
-        children: dict[str, Module | Parameter | None] = {**base.children}
-        if c.has("mm_vision_tower", "vision_tower"):
-            hidden = c.dim("hidden_size", default=4096)
-            found = projector(c, hidden)
-            if found is not None:
-                found.part = "projector"
-            separated = "unpad" in (c.text("mm_patch_merge_type", default="flat") or "")
-            mark = Weight(hidden, component=Component.EMBEDDING) if separated else None
-            children |= {"vision_tower": _tower(c), "mm_projector": found, "image_newline": mark}
-        return Module(
-            f"{name}ForCausalLM", model=Module(f"{name}Model", children), lm_head=head
-        )  # fmt: skip
+        seen = _parts(c) if c.has("mm_vision_tower", "vision_tower") else {}
+        base = Module(f"{name}Model", {**causal.inside("model").children, **seen})
+        return Module(f"{name}ForCausalLM", model=base, lm_head=causal["lm_head"])
 
-    return {f"{name}ForCausalLM": build}
+    return build
 
 
 #: model_type, class, and the text model inside.
 _KINDS = {
-    "llava_llama": ("LlavaLlama", "llama"),
-    "llava_mistral": ("LlavaMistral", "mistral"),
-    "llava_qwen": ("LlavaQwen", "qwen2"),
-    "llava_gemma": ("LlavaGemma", "gemma"),
+    "llava_llama": ("LlavaLlama", "llama"), "llava_mistral": ("LlavaMistral", "mistral"),
+    "llava_qwen": ("LlavaQwen", "qwen2"), "llava_gemma": ("LlavaGemma", "gemma"),
     "llava_mixtral": ("LlavaMixtral", "mixtral"),
-}
+}  # fmt: skip
 for _type, (_name, _text) in _KINDS.items():
     register(
         _type,
-        _classes(_name, _text),
+        {f"{_name}ForCausalLM": _class(_name, _text)},
         category="multimodal",
         source="github.com/haotian-liu/LLaVA and github.com/LLaVA-VL/LLaVA-NeXT",
     )

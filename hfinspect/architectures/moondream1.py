@@ -10,28 +10,23 @@ states. The released config is empty (``"config": {}``): the sizes are the code'
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import fused_attention, two_layer_mlp
 from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
 
 
-def _two(first: Dim, inner: Dim, last: Dim, component: Component) -> Module:
+def _two(first: Dim, inner: Dim, last: Dim) -> Module:
     """fc2(gelu(fc1(x))): an MLP, a projector or a decoder of regions."""
-    return Module(
-        "ModuleDict",
-        fc1=Linear(first, inner, kind="up"),
-        fc2=Linear(inner, last, kind="down"),
-        component=component,
-    )
+    block = two_layer_mlp("ModuleDict", first, inner)
+    block.children["fc2"] = Linear(inner, last, kind="down")
+    return block
 
 
 def _attention(width: Dim, qkv: Dim) -> Module:
-    return Module(
-        "ModuleDict",
-        qkv=Linear(width, qkv, kind="qkv"),
-        proj=Linear(width, width, kind="output"),
-        component=Component.ATTENTION,
-    )
+    block = fused_attention("ModuleDict", width)
+    block.children["qkv"] = Linear(width, qkv, kind="qkv")
+    return block
 
 
 def text_model(c: ModelConfig) -> Module:
@@ -43,7 +38,7 @@ def text_model(c: ModelConfig) -> Module:
         "ModuleDict",
         ln=LayerNorm(width),
         attn=_attention(width, width + 2 * (kv * head)),
-        mlp=_two(width, c.dim("ff_dim", default=4 * width), width, Component.MLP),
+        mlp=_two(width, c.dim("ff_dim", default=4 * width), width),
     )
     return Module(
         "ModuleDict",
@@ -61,15 +56,14 @@ def vision_model(c: ModelConfig) -> Module:
     block = Module(
         "ModuleDict",
         ln1=LayerNorm(width),
-        attn=_attention(width, 3 * width),
+        attn=fused_attention("ModuleDict", width),
         ln2=LayerNorm(width),
-        mlp=_two(width, inner, width, Component.MLP),
+        mlp=_two(width, inner, width),
     )
     projector = _two(
-        width * 2, c.dim("proj_inner_dim", default=8192), c.dim("proj_out_dim", default=2048),
-        Component.PROJECTOR,
-    )  # fmt: skip
-    projector.part = "projector"
+        width * 2, c.dim("proj_inner_dim", default=8192), c.dim("proj_out_dim", default=2048)
+    )
+    projector.component, projector.part = Component.PROJECTOR, "projector"
     return Module(
         "ModuleDict",
         pos_emb=Weight(1, side * side, width, component=Component.EMBEDDING, kind="position"),
@@ -93,9 +87,9 @@ def region_model(c: ModelConfig) -> Module:
         coord_features=Weight(1, point // 2),
         size_features=Weight(2, size // 2),
         coord_encoder=Linear(point, width),
-        coord_decoder=_two(width, inner, c.dim("coord_out_dim", default=1024), Component.MLP),
+        coord_decoder=_two(width, inner, c.dim("coord_out_dim", default=1024)),
         size_encoder=Linear(size, width),
-        size_decoder=_two(width, inner, c.dim("size_out_dim", default=2048), Component.MLP),
+        size_decoder=_two(width, inner, c.dim("size_out_dim", default=2048)),
         component=Component.EMBEDDING,
     )
 

@@ -8,18 +8,11 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp
-from ..layers.multimodal import Decoder, decoder, lm_head, projector
+from ..layers.composing import without_static_cache
+from ..layers.multimodal import decoder, lm_head, projector
 from ..trees.catalog import register
 from ..trees.modules import Activation, Layers, Linear, Module, RMSNorm, Weight
 from .vibevoice_acoustic_tokenizer import ENCODER, TYPE, section
-
-
-def _text(c: ModelConfig) -> Decoder:
-    text = decoder(c, "qwen2")
-    for child in text.base.children.values():
-        if isinstance(child, Layers):
-            child.static = False  # the forward makes a cache that grows, whatever it is given
-    return text
 
 
 def _norm(width: Dim, eps: float = 1e-6) -> Module:
@@ -70,7 +63,7 @@ def diffusion_head(c: ModelConfig, h: Dim, latent: Dim) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    text = _text(c)
+    text = decoder(c, "qwen2")
     sound, frame = section(c, "audio_config", TYPE)
     meaning, other = section(c, "semantic_model_config", ENCODER, 128)
     text.base.part = "text"
@@ -91,13 +84,15 @@ def generation(c: ModelConfig) -> Module:
     # Whether the head is tied is what the text's section says, whatever stands next to it.
     tied = c.section("text_config").tied(default=False)
     to = "model.language_model.embed_tokens.weight" if tied else None
-    head = lm_head(_text(c), to)
+    head = lm_head(decoder(c, "qwen2"), to)
     return Module("VibeVoiceForConditionalGeneration", model=model(c), lm_head=head)
 
 
+# The forward makes a cache that grows, whatever it is given.
+_CLASSES = {"VibeVoiceForConditionalGeneration": generation, "VibeVoiceModel": model}
 register(
     "vibevoice",
-    {"VibeVoiceForConditionalGeneration": generation, "VibeVoiceModel": model},
+    without_static_cache(_CLASSES),
     base="VibeVoiceForConditionalGeneration",
     base_prefix="model",
     category="multimodal",
