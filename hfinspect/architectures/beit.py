@@ -5,9 +5,12 @@ shared) instead of, or next to, absolute ones. For segmentation a pyramid of fou
 through UPerNet (Xiao et al. 2018), whose modules files name as earlier versions of the code did.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..layers.blocks import size
+from ..layers.composing import Part, composed
 from ..layers.heads import to_words
 from ..layers.pyramids import normed, plain_head, uper_head
 from ..layers.vision import (
@@ -19,7 +22,7 @@ from ..layers.vision import (
     patch_count,
     uneven_width,
 )
-from ..trees.catalog import register
+from ..trees.catalog import Builder, register
 from ..trees.modules import (
     Activation,
     BatchNorm,
@@ -34,13 +37,8 @@ from ..trees.modules import (
     Weight,
 )
 
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=768)
-
-
-def _heads(c: ModelConfig) -> Dim:
-    return c.dim("num_attention_heads", default=12)
+_hidden = size("hidden_size", default=768)
+_heads = size("num_attention_heads", default=12)
 
 
 def _norm(c: ModelConfig) -> Module:
@@ -50,19 +48,16 @@ def _norm(c: ModelConfig) -> Module:
 def embeddings(c: ModelConfig) -> Module:
     h = _hidden(c)
     image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
+    positions = Weight(1, patch_count(image, patch) + 1, h, kind="position")
     absolute = c.flag("use_absolute_position_embeddings", default=False)
     masked = c.flag("use_mask_token", default=False)
+    patches = patch_conv(c.dim("num_channels", default=3), h, patch)
     return Module(
         "BeitEmbeddings",
         cls_token=Weight(1, 1, h, kind="class_token"),
         mask_token=Weight(1, 1, h, kind="mask_token") if masked else None,
-        position_embeddings=Weight(1, patch_count(image, patch) + 1, h, kind="position")
-        if absolute
-        else None,
-        patch_embeddings=Module(
-            "BeitPatchEmbeddings",
-            projection=patch_conv(c.dim("num_channels", default=3), h, patch),
-        ),
+        position_embeddings=positions if absolute else None,
+        patch_embeddings=Module("BeitPatchEmbeddings", projection=patches),
         dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
         component=Component.EMBEDDING,
     )
@@ -72,13 +67,12 @@ def relative_positions(c: ModelConfig) -> Module:
     """One bias per head and offset of two patches: (2·h - 1)·(2·w - 1), 3 for the class token."""
     image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
     rows, columns = image[0] // patch[0], image[1] // patch[1]
-    area = rows * columns
-    offsets = (2 * rows - 1) * (2 * columns - 1) + 3
+    seen, offsets = rows * columns + 1, (2 * rows - 1) * (2 * columns - 1) + 3
     return Module(
         "BeitRelativePositionBias",
         relative_position_bias_table=Weight(offsets, _heads(c), kind="relative_position"),
         # Older files hold which offset each pair of positions has.
-        relative_position_index=Buffer(area + 1, area + 1, dtype="I64", saved=False),
+        relative_position_index=Buffer(seen, seen, dtype="I64", saved=False),
         component=Component.ATTENTION,
     )
 
@@ -94,10 +88,9 @@ def attention(c: ModelConfig) -> Module:
 
 def layer(c: ModelConfig) -> Module:
     h, inner = _hidden(c), c.dim("intermediate_size", default=3072)
-    scaled = c.number("layer_scale_init_value", default=0.1) > 0
     act, eps = c.text("hidden_act", default="gelu"), c.number("layer_norm_eps", default=1e-12)
     made = google_layer("Beit", h, inner, eps=eps, act=act, attention=attention(c))
-    if scaled:
+    if c.number("layer_scale_init_value", default=0.1) > 0:
         factors = {f"lambda_{i}": Weight(h, kind="scale") for i in (1, 2)}
         made.children = {**factors, **made.children}
     return made
@@ -121,18 +114,6 @@ def model(c: ModelConfig, *, pooling: bool = True) -> Module:
     )
 
 
-def image_classification(c: ModelConfig) -> Module:
-    head = labels_classifier(c, _hidden(c))
-    return Module("BeitForImageClassification", beit=model(c), classifier=head, part="vision")
-
-
-def masked_image_modeling(c: ModelConfig) -> Module:
-    """Predicts the visual word of each hidden patch."""
-    words = to_words(_hidden(c), c.dim("vocab_size", default=8192), bias=True)
-    parts = {"beit": model(c, pooling=False), "layernorm": _norm(c), "lm_head": words}
-    return Module("BeitForMaskedImageModeling", {**parts}, part="vision")
-
-
 conv_layer = normed("BeitConvLayer", "conv", "bn")
 
 
@@ -147,17 +128,11 @@ def pyramid(c: ModelConfig) -> dict[str, Module]:
 
 
 def semantic_segmentation(c: ModelConfig) -> Module:
-    h, second = _hidden(c), c.flag("use_auxiliary_head", default=True)
-    return Module(
-        "BeitForSemanticSegmentation",
-        {
-            "beit": model(c, pooling=False),
-            **pyramid(c),
-            "decode_head": uper_head("BeitUperHead", c, h, [h] * 4, conv_layer),
-            "auxiliary_head": plain_head("BeitFCNHead", c, h, conv_layer) if second else None,
-        },
-        part="vision",
-    )
+    h, parts = _hidden(c), {"beit": model(c, pooling=False), **pyramid(c)}
+    parts["decode_head"] = uper_head("BeitUperHead", c, h, [h] * 4, conv_layer)
+    if c.flag("use_auxiliary_head", default=True):
+        parts["auxiliary_head"] = plain_head("BeitFCNHead", c, h, conv_layer)
+    return Module("BeitForSemanticSegmentation", {**parts}, part="vision")
 
 
 def backbone(c: ModelConfig) -> Module:
@@ -173,11 +148,19 @@ def backbone(c: ModelConfig) -> Module:
     return Module("BeitBackbone", {**inner.children, "beit": rest, **refined}, part="vision")
 
 
-_CLASSES = {
-    "BeitForImageClassification": image_classification,
+_CLASSES: dict[str, Builder | dict[str, Part]] = {
+    "BeitForImageClassification": {
+        "beit": model,
+        "classifier": lambda c: labels_classifier(c, _hidden(c)),
+    },
     "BeitModel": model,
-    "BeitForMaskedImageModeling": masked_image_modeling,
+    # Predicts the visual word of each hidden patch.
+    "BeitForMaskedImageModeling": {
+        "beit": partial(model, pooling=False),
+        "layernorm": _norm,
+        "lm_head": lambda c: to_words(_hidden(c), c.dim("vocab_size", default=8192), bias=True),
+    },
     "BeitForSemanticSegmentation": semantic_segmentation,
     "BeitBackbone": backbone,
 }
-register("beit", _CLASSES, base_prefix="beit", category="vision")
+register("beit", composed(_CLASSES, part="vision"), base_prefix="beit", category="vision")

@@ -6,7 +6,7 @@ BEiT (beit.py) under other class names.
 from ..core.config import ModelConfig
 from ..layers.composing import renamed, renamed_classes, respelled
 from ..layers.pyramids import normed
-from ..trees.catalog import register
+from ..trees.catalog import builder, register
 from ..trees.modules import Module, ModuleList
 from . import beit
 
@@ -34,7 +34,7 @@ def segmentation(c: ModelConfig) -> Module:
 
 
 _CLASSES = {
-    "BeitForImageClassification": lambda c: _own(beit.image_classification(c)),
+    "BeitForImageClassification": lambda c: _own(builder("BeitForImageClassification")(c)),
     "BeitForSemanticSegmentation": segmentation,
     "BeitModel": lambda c: _own(beit.model(c, pooling=False)),
 }

@@ -5,10 +5,12 @@ renames the layers in memory; files keep ``encoder.layer.N.attention.attention.q
 (conversion_mapping.py, ViTModel), and so does this tree.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
+from ..layers.composing import Part, composed
 from ..layers.vision import (
     google_layer,
     labels_classifier,
@@ -17,7 +19,7 @@ from ..layers.vision import (
     patch_count,
     uneven_width,
 )
-from ..trees.catalog import register
+from ..trees.catalog import Builder, register
 from ..trees.modules import (
     Activation,
     Conv,
@@ -30,28 +32,23 @@ from ..trees.modules import (
     Weight,
 )
 
-
-def hidden_size(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=768)
+hidden_size = size("hidden_size", default=768)
 
 
 def _eps(c: ModelConfig) -> float:
     return c.number("layer_norm_eps", default=1e-12)
 
 
-def embeddings(
-    c: ModelConfig, *, name: str = "ViT", tokens: int = 1, mask_token: bool = False
-) -> Module:
-    """``tokens`` stand before the patches and have positions too."""
+def embeddings(c: ModelConfig, *, mask_token: bool = False) -> Module:
     h = hidden_size(c)
     image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
     return Module(
-        f"{name}Embeddings",
+        "ViTEmbeddings",
         cls_token=Weight(1, 1, h, kind="class_token"),
         mask_token=Weight(1, 1, h, kind="mask_token") if mask_token else None,
-        position_embeddings=Weight(1, patch_count(image, patch) + tokens, h, kind="position"),
+        position_embeddings=Weight(1, patch_count(image, patch) + 1, h, kind="position"),
         patch_embeddings=Module(
-            f"{name}PatchEmbeddings",
+            "ViTPatchEmbeddings",
             projection=patch_conv(c.dim("num_channels", default=3), h, patch),
         ),
         dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
@@ -59,9 +56,9 @@ def embeddings(
     )
 
 
-def layer(c: ModelConfig, name: str = "ViT") -> Module:
+def layer(c: ModelConfig) -> Module:
     return google_layer(
-        name,
+        "ViT",
         hidden_size(c),
         c.dim("intermediate_size", default=3072),
         eps=_eps(c),
@@ -71,10 +68,10 @@ def layer(c: ModelConfig, name: str = "ViT") -> Module:
     )
 
 
-def pooler(c: ModelConfig, name: str = "ViT") -> Module:
+def pooler(c: ModelConfig) -> Module:
     h = hidden_size(c)
     return Module(
-        f"{name}Pooler",
+        "ViTPooler",
         dense=Linear(h, c.dim("pooler_output_size", default=h)),
         activation=activation(c.text("pooler_act", default="tanh")),
         component=Component.HEAD,
@@ -82,30 +79,14 @@ def pooler(c: ModelConfig, name: str = "ViT") -> Module:
     )
 
 
-def model(
-    c: ModelConfig,
-    *,
-    name: str = "ViT",
-    tokens: int = 1,
-    pooling: bool = True,
-    mask_token: bool = False,
-) -> Module:
-    layers = Layers.of(c.count("num_hidden_layers", default=12), layer(c, name))
+def model(c: ModelConfig, *, pooling: bool = True, mask_token: bool = False) -> Module:
+    layers = Layers.of(c.count("num_hidden_layers", default=12), layer(c))
     return Module(
-        f"{name}Model",
-        embeddings=embeddings(c, name=name, tokens=tokens, mask_token=mask_token),
-        encoder=Module(f"{name}Encoder", layer=layers),
+        "ViTModel",
+        embeddings=embeddings(c, mask_token=mask_token),
+        encoder=Module("ViTEncoder", layer=layers),
         layernorm=LayerNorm(hidden_size(c), eps=_eps(c)),
-        pooler=pooler(c, name) if pooling else None,
-        part="vision",
-    )
-
-
-def image_classification(c: ModelConfig) -> Module:
-    return Module(
-        "ViTForImageClassification",
-        vit=model(c, pooling=False),
-        classifier=labels_classifier(c, hidden_size(c)),
+        pooler=pooler(c) if pooling else None,
         part="vision",
     )
 
@@ -114,29 +95,19 @@ def masked_decoder(c: ModelConfig) -> Module:
     """Every pixel of a patch from its vector: one 1x1 convolution, then a shuffle."""
     stride = c.dim("encoder_stride", default=16)
     pixels = stride * stride * c.dim("num_channels", default=3)
-    return Sequential(
-        Conv(hidden_size(c), pixels, 1, component=Component.HEAD),
-        Activation("PixelShuffle"),
-        component=Component.HEAD,
-    )
+    conv = Conv(hidden_size(c), pixels, 1, component=Component.HEAD)
+    return Sequential(conv, Activation("PixelShuffle"), component=Component.HEAD)
 
 
-def masked_image_modeling(c: ModelConfig) -> Module:
-    return Module(
-        "ViTForMaskedImageModeling",
-        vit=model(c, pooling=False, mask_token=True),
-        decoder=masked_decoder(c),
-        part="vision",
-    )
-
-
-register(
-    "vit",
-    {
-        "ViTForImageClassification": image_classification,
-        "ViTModel": model,
-        "ViTForMaskedImageModeling": masked_image_modeling,
+_CLASSES: dict[str, Builder | dict[str, Part]] = {
+    "ViTForImageClassification": {
+        "vit": partial(model, pooling=False),
+        "classifier": lambda c: labels_classifier(c, hidden_size(c)),
     },
-    base_prefix="vit",
-    category="vision",
-)
+    "ViTModel": model,
+    "ViTForMaskedImageModeling": {
+        "vit": partial(model, pooling=False, mask_token=True),
+        "decoder": masked_decoder,
+    },
+}
+register("vit", composed(_CLASSES, part="vision"), base_prefix="vit", category="vision")
