@@ -8,6 +8,7 @@ before, text encoders of diffusion pipelines among them, have it.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.composing import Part, composed
 from ..layers.vision import (
     clip_encoder,
     clip_layer,
@@ -95,44 +96,25 @@ def _projection(c: ModelConfig, hidden: int) -> Module:
     return Linear(hidden, width, bias=False, component=Component.PROJECTOR)
 
 
-def text_with_projection(config: ModelConfig) -> Module:
-    c = text_section(config)
-    return Module(
-        "CLIPTextModelWithProjection",
-        text_model=text_model(c),
-        text_projection=_projection(c, _hidden(c, 512)),
-        part="text",
-    )
+def _text_projection(c: ModelConfig) -> Module:
+    return _projection(c, _hidden(text_section(c), 512))
 
 
-def vision_with_projection(config: ModelConfig) -> Module:
-    c = vision_section(config)
-    return Module(
-        "CLIPVisionModelWithProjection",
-        vision_model=vision_model(c),
-        visual_projection=_projection(c, _hidden(c, 768)),
-        part="vision",
-    )
+def _visual_projection(c: ModelConfig) -> Module:
+    return _projection(c, _hidden(vision_section(c), 768))
 
 
-def both(c: ModelConfig) -> Module:
-    return Module(
-        "CLIPModel",
-        logit_scale=Weight(kind="scale"),
-        text_model=text_model(c),
-        vision_model=vision_model(c),
-        visual_projection=_projection(c, _hidden(vision_section(c), 768)),
-        text_projection=_projection(c, _hidden(text_section(c), 512)),
-    )
-
-
-def image_classification(c: ModelConfig) -> Module:
-    return Module(
-        "CLIPForImageClassification",
-        vision_model=vision_model(c),
-        classifier=labels_classifier(c, _hidden(vision_section(c), 768)),
-        part="vision",
-    )
+_BOTH: dict[str, Part] = {
+    "logit_scale": lambda _: Weight(kind="scale"),
+    "text_model": text_model,
+    "vision_model": vision_model,
+    "visual_projection": _visual_projection,
+    "text_projection": _text_projection,
+}
+_CLASSIFIER: dict[str, Part] = {
+    "vision_model": vision_model,
+    "classifier": lambda c: labels_classifier(c, _hidden(vision_section(c), 768)),
+}
 
 
 def safety_checker(c: ModelConfig) -> Module:
@@ -140,16 +122,12 @@ def safety_checker(c: ModelConfig) -> Module:
 
     Source: diffusers/pipelines/stable_diffusion/safety_checker.py; its files are all from before
     transformers 5, and the tower has its prefix twice."""
-    width = c.dim("projection_dim", default=512)
-    tower = vision_model(c)
+    width, tower = c.dim("projection_dim", default=512), vision_model(c)
     tower.class_name = "CLIPVisionTransformer"
-    projection = Linear(
-        _hidden(vision_section(c), 768), width, bias=False, component=Component.PROJECTOR
-    )
     return Module(
         "StableDiffusionSafetyChecker",
         vision_model=Module("CLIPVisionModel", vision_model=tower),
-        visual_projection=projection,
+        visual_projection=_visual_projection(c),
         concept_embeds=Weight(17, width, component=Component.EMBEDDING),
         special_care_embeds=Weight(3, width, component=Component.EMBEDDING),
         concept_embeds_weights=Weight(17, kind="scale"),
@@ -161,21 +139,32 @@ def safety_checker(c: ModelConfig) -> Module:
 register(
     "clip",
     {
-        "CLIPModel": both,
-        "CLIPForImageClassification": image_classification,
+        **composed({"CLIPModel": _BOTH}),
+        **composed({"CLIPForImageClassification": _CLASSIFIER}, part="vision"),
         "StableDiffusionSafetyChecker": safety_checker,
     },
     category="vision",
 )
+_TEXT: dict[str, Part] = {
+    "text_model": text_model,
+    "text_projection": lambda c: _text_projection(text_section(c)),
+}
+_VISION: dict[str, Part] = {
+    "vision_model": vision_model,
+    "visual_projection": lambda c: _visual_projection(vision_section(c)),
+}
 register(
     "clip_text_model",
-    {"CLIPTextModel": text_model, "CLIPTextModelWithProjection": text_with_projection},
+    {"CLIPTextModel": text_model, **composed({"CLIPTextModelWithProjection": _TEXT}, part="text")},
     base_prefix="text_model",
     category="encoder",
 )
 register(
     "clip_vision_model",
-    {"CLIPVisionModel": vision_model, "CLIPVisionModelWithProjection": vision_with_projection},
+    {
+        "CLIPVisionModel": vision_model,
+        **composed({"CLIPVisionModelWithProjection": _VISION}, part="vision"),
+    },
     base_prefix="vision_model",
     category="vision",
 )

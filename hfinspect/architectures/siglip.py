@@ -10,6 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import size
+from ..layers.composing import Part, composed
 from ..layers.vision import (
     clip_encoder,
     clip_layer,
@@ -22,7 +23,7 @@ from ..layers.vision import (
     position_table,
     text_embeddings,
 )
-from ..trees.catalog import Builder, register
+from ..trees.catalog import register
 from ..trees.modules import Buffer, LayerNorm, Linear, Module, Weight
 
 Embeddings = Callable[[ModelConfig, Dim], Module]
@@ -110,25 +111,18 @@ def register_towers(name: str, model_type: str, embeddings: Embeddings) -> None:
     def vision(c: ModelConfig) -> Module:
         return vision_model(name, _tower(c, "vision_config", model_type), embeddings)
 
-    def both(c: ModelConfig) -> Module:
-        return Module(
-            f"{name}Model",
-            logit_scale=Weight(1, kind="scale"),
-            logit_bias=Weight(1, kind="scale"),
-            text_model=text(c),
-            vision_model=vision(c),
-        )
+    def labels(c: ModelConfig) -> Module:
+        return labels_classifier(c, hidden_size(_tower(c, "vision_config", model_type)))
 
-    def classes(c: ModelConfig) -> Module:
-        tower = _tower(c, "vision_config", model_type)
-        return Module(
-            f"{name}ForImageClassification",
-            vision_model=vision_model(name, tower, embeddings),
-            classifier=labels_classifier(c, hidden_size(tower)),
-            part="vision",
-        )
-
-    whole: dict[str, Builder] = {f"{name}Model": both, f"{name}ForImageClassification": classes}
+    both: dict[str, Part] = {
+        "logit_scale": lambda _: Weight(1, kind="scale"),
+        "logit_bias": lambda _: Weight(1, kind="scale"),
+        "text_model": text,
+        "vision_model": vision,
+    }
+    classes: dict[str, Part] = {"vision_model": vision, "classifier": labels}
+    whole = composed({f"{name}Model": both})
+    whole |= composed({f"{name}ForImageClassification": classes}, part="vision")
     register(model_type, whole, base=f"{name}Model", category="vision")
     for side, tower, category in (("text", text, "encoder"), ("vision", vision, "vision")):
         alone = {f"{name}{side.capitalize()}Model": tower}
