@@ -9,7 +9,6 @@ import math
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim, named
-from ..core.records import dataclass
 from ..layers.blocks import activation
 from ..layers.composing import Part, composed
 from ..layers.vision import labels_classifier, multiple, ratio_of
@@ -26,15 +25,8 @@ _LISTS = {
 }
 
 
-@dataclass(frozen=True)
-class Stage:
-    """One row of the paper's table 1, scaled."""
-
-    inputs: Dim
-    outputs: Dim
-    kernel: Dim
-    ratio: Dim
-    depth: int
+#: One row of the paper's table 1, scaled: channels before and after, kernel, expansion, and depth.
+Stage = tuple[Dim, Dim, Dim, Dim, int]
 
 
 def rounded(c: ModelConfig, width: Dim | int) -> Dim:
@@ -56,16 +48,12 @@ def stages(c: ModelConfig) -> list[Stage]:
     depths = [math.ceil(deeper * int(n)) for n in lists["num_block_repeats"][:count]]
     if sum(depths) > MAX_COUNT:
         raise c.error("num_block_repeats", c.raw("num_block_repeats"), f"at most {MAX_COUNT:,}")
-    return [
-        Stage(
-            rounded(c, lists["in_channels"][i]),
-            rounded(c, lists["out_channels"][i]),
-            lists["kernel_sizes"][i],
-            lists["expand_ratios"][i],
-            depths[i],
-        )
-        for i in range(count)
-    ]
+    inputs, outputs = (
+        [rounded(c, width) for width in lists[key][:count]]
+        for key in ("in_channels", "out_channels")
+    )
+    kernels, ratios = lists["kernel_sizes"], lists["expand_ratios"]
+    return list(zip(inputs, outputs, kernels, ratios, depths, strict=False))
 
 
 # ---- modules
@@ -94,10 +82,10 @@ def weighing(c: ModelConfig, inputs: Dim, wide: Dim) -> Module:
     )
 
 
-def block(c: ModelConfig, stage: Stage, inputs: Dim) -> Module:
-    expands = int(stage.ratio) != 1
-    wide = inputs * stage.ratio if expands else inputs
-    depthwise = Conv(wide, wide, int(stage.kernel), groups=int(wide), bias=False)
+def block(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, ratio: Dim) -> Module:
+    expands = int(ratio) != 1
+    wide = inputs * ratio if expands else inputs
+    depthwise = Conv(wide, wide, int(kernel), groups=int(wide), bias=False)
     depthwise.class_name = "EfficientNetDepthwiseConv2d"
     expansion = Module(
         "EfficientNetExpansionLayer",
@@ -118,8 +106,8 @@ def block(c: ModelConfig, stage: Stage, inputs: Dim) -> Module:
         squeeze_excite=weighing(c, inputs, wide),
         projection=Module(
             "EfficientNetFinalBlockLayer",
-            project_conv=Conv(wide, stage.outputs, 1, bias=False),
-            project_bn=_norm(c, stage.outputs),
+            project_conv=Conv(wide, outputs, 1, bias=False),
+            project_bn=_norm(c, outputs),
             dropout=Dropout(c.number("drop_connect_rate", default=0.2)),
         ),
         component=Component.CONV,
@@ -127,16 +115,14 @@ def block(c: ModelConfig, stage: Stage, inputs: Dim) -> Module:
 
 
 def encoder(c: ModelConfig) -> Module:
-    blocks: list[Module] = []
-    found = stages(c)
-    for stage in found:
-        entry, rest = block(c, stage, stage.inputs), block(c, stage, stage.outputs)
-        blocks += [entry, *[rest] * (stage.depth - 1)]
-    top = rounded(c, 1280)
+    blocks, found, top = [], stages(c), rounded(c, 1280)
+    for inputs, outputs, kernel, ratio, depth in found:
+        rest = block(c, outputs, outputs, kernel, ratio)
+        blocks += [block(c, inputs, outputs, kernel, ratio), *[rest] * (depth - 1)]
     return Module(
         "EfficientNetEncoder",
         blocks=Layers(blocks),
-        top_conv=Conv(found[-1].outputs, top, 1, bias=False),
+        top_conv=Conv(found[-1][1], top, 1, bias=False),
         top_bn=_norm(c, c.dim("hidden_dim", default=2560)),
         top_activation=_act(c),
     )
