@@ -19,21 +19,16 @@ from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
 _WIDTHS = (16, 24, 24, 32, 32, 32, 64, 64, 64, 64, 96, 96, 96, 160, 160, 160, 320)
 
 
-def _divisible(c: ModelConfig, size: float) -> int:
-    divisor = c.dim("depth_divisible_by", default=8)
-    return multiple(round(size), int(divisor), int(c.dim("min_depth", default=8)))
+def _times(c: ModelConfig, key: str, default: float, width: int, name: str) -> Dim:
+    ratio, divisor = ratio_of(c, key, default=default), c.dim("depth_divisible_by", default=8)
+    least = int(c.dim("min_depth", default=8))
+    found = multiple(round(int(width) * ratio), int(divisor), least)
+    text = f"{key} = {ratio:g} times {int(width)}, rounded to depth_divisible_by"
+    return named(found, f"{name}({int(width)})", text)
 
 
 def scaled(c: ModelConfig, width: int) -> Dim:
-    ratio = ratio_of(c, "depth_multiplier", default=1.0)
-    text = f"{width} times depth_multiplier = {ratio:g}, rounded to depth_divisible_by"
-    return named(_divisible(c, width * ratio), f"width({width})", text)
-
-
-def expanded(c: ModelConfig, width: Dim) -> Dim:
-    ratio = ratio_of(c, "expand_ratio", default=6.0)
-    text = f"expand_ratio = {ratio:g} times {int(width)}, rounded to depth_divisible_by"
-    return named(_divisible(c, int(width) * ratio), f"expanded({int(width)})", text)
+    return _times(c, "depth_multiplier", 1.0, width, "width")
 
 
 def convolution(
@@ -58,26 +53,25 @@ def convolution(
     )
 
 
+def _narrowed(c: ModelConfig, wide: Dim, outputs: Dim) -> dict[str, Module]:
+    return {
+        "conv_3x3": convolution(c, wide, wide, 3, groups=int(wide)),
+        "reduce_1x1": convolution(c, wide, outputs, act=False),
+    }
+
+
 def stem(c: ModelConfig, outputs: Dim) -> Module:
     wide = scaled(c, 32)
-    merged = c.flag("first_layer_is_expansion", default=True)
-    return Module(
-        "MobileNetV2Stem",
-        first_conv=convolution(c, c.dim("num_channels", default=3), wide, 3),
-        expand_1x1=None if merged else convolution(c, wide, wide),
-        conv_3x3=convolution(c, wide, wide, 3, groups=int(wide)),
-        reduce_1x1=convolution(c, wide, outputs, act=False),
-    )
+    parts = {"first_conv": convolution(c, c.dim("num_channels", default=3), wide, 3)}
+    if not c.flag("first_layer_is_expansion", default=True):
+        parts["expand_1x1"] = convolution(c, wide, wide)
+    return Module("MobileNetV2Stem", {**parts, **_narrowed(c, wide, outputs)})
 
 
 def block(c: ModelConfig, inputs: Dim, outputs: Dim) -> Module:
-    wide = expanded(c, inputs)
-    return Module(
-        "MobileNetV2InvertedResidual",
-        expand_1x1=convolution(c, inputs, wide),
-        conv_3x3=convolution(c, wide, wide, 3, groups=int(wide)),
-        reduce_1x1=convolution(c, wide, outputs, act=False),
-    )
+    wide = _times(c, "expand_ratio", 6.0, inputs, "expanded")
+    parts = {"expand_1x1": convolution(c, inputs, wide), **_narrowed(c, wide, outputs)}
+    return Module("MobileNetV2InvertedResidual", {**parts})
 
 
 def width(c: ModelConfig) -> Dim:
