@@ -13,6 +13,7 @@ from ..layers.blocks import layer_types
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder
 from ..layers.experts import routed_and_shared, router, stacked_experts
+from ..layers.heads import causal_lm
 from ..layers.multimodal import projector
 from ..trees.catalog import register_pair, register_part
 from ..trees.modules import Linear, Module, Weight
@@ -135,13 +136,8 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
-    tied = "model.embed_tokens.weight" if c.tied(default=False) else None
-    head = _TEXT_FILES.words(c.section("text_config"), tied)
-    return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
-
-
-register_pair("deepseek_ocr2", _NAME, generation, base, "multimodal")
+_WHOLE = causal_lm(f"{_NAME}ForConditionalGeneration", base)
+register_pair("deepseek_ocr2", _NAME, _WHOLE, base, "multimodal")
 register_part("deepseek_ocr2_text", f"{_NAME}TextModel", text_model, "text decoder")
 register_part("deepseek_ocr2_vision", f"{_NAME}VisionModel", vision_model, "vision")
 register_part("deepseek_ocr2_sam_vision_model", f"{_NAME}SamVisionEncoder", sam_model, "vision")

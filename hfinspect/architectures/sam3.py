@@ -7,7 +7,6 @@ of these parts and the smaller text encoder are traces.
 """
 
 from functools import partial
-from itertools import pairwise
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -50,11 +49,11 @@ _width = size("hidden_size", default=256)
 
 def _scaled(c: ModelConfig, d: Dim, scale: object, out: Dim) -> Module:
     """The map at one size: larger by convolutions, smaller by pooling."""
-    half = d // 2
+    half, quarter = d // 2, d // 4
     double = Conv(d, half, 2, stride=2, transposed=True)
-    again = Conv(half, d // 4, 2, stride=2, transposed=True)
+    again = Conv(half, quarter, 2, stride=2, transposed=True)
     up: dict[object, tuple[list[Module], Dim]] = {
-        4.0: ([double, Activation("GELU"), again], d // 4),
+        4.0: ([double, Activation("GELU"), again], quarter),
         2.0: ([double], half),
         1.0: ([], d),
         0.5: ([Activation("MaxPool2d")], d),
@@ -62,12 +61,8 @@ def _scaled(c: ModelConfig, d: Dim, scale: object, out: Dim) -> Module:
     if isinstance(scale, bool) or not isinstance(scale, (int, float)) or scale not in up:
         raise c.error("scale_factors", scale, "4, 2, 1 and 0.5")
     layers, inner = up[scale]
-    return Module(
-        "Sam3FPNLayer",
-        scale_layers=ModuleList(layers),
-        proj1=Conv(inner, out, 1),
-        proj2=Conv(out, out, 3),
-    )
+    convolutions = {"proj1": Conv(inner, out, 1), "proj2": Conv(out, out, 3)}
+    return Module("Sam3FPNLayer", {"scale_layers": ModuleList(layers), **convolutions})
 
 
 def neck(c: ModelConfig) -> Module:
@@ -96,13 +91,6 @@ def vision_model(c: ModelConfig) -> Module:
 
 
 # ---- blocks
-
-
-def small_mlp(name: str, *sizes: Dim | int, component: Component = Component.HEAD) -> Module:
-    """Two or three linear layers."""
-    pairs = pairwise(sizes)
-    layers = {f"layer{i}": Linear(*pair) for i, pair in enumerate(pairs, 1)}
-    return Module(f"{name}DecoderMLP", dict(layers), component=component)
 
 
 def encoder_layer(name: str, c: ModelConfig) -> Module:
@@ -145,7 +133,12 @@ def scoring(name: str, c: ModelConfig) -> Module:
     d, inner = _width(c), c.dim("intermediate_size", default=2048)
     return Module(
         f"{name}DotProductScoring",
-        text_mlp=small_mlp(name, d, inner, d, component=Component.MLP),
+        text_mlp=Module(
+            f"{name}DecoderMLP",
+            layer1=Linear(d, inner),
+            layer2=Linear(inner, d),
+            component=Component.MLP,
+        ),
         text_mlp_out_norm=LayerNorm(d),
         text_proj=Linear(d, d, component=Component.PROJECTOR),
         query_proj=Linear(d, d, component=Component.PROJECTOR),

@@ -13,6 +13,7 @@ from ..core.config import ModelConfig
 from ..layers.blocks import layer_types
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, grouped, pre_norm
+from ..layers.heads import causal_lm
 from ..layers.latent_decoders import dense_first
 from ..layers.multimodal import projector
 from ..layers.windows import windows
@@ -105,13 +106,8 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
-    tied = "model.embed_tokens.weight" if c.tied(default=False) else None
-    head = TEXT.words(_text(c), tied)
-    return Module("UnlimitedOcrForConditionalGeneration", model=model(c), lm_head=head)
-
-
+_WHOLE = causal_lm("UnlimitedOcrForConditionalGeneration", model)
 register_part("unlimited_ocr_text", "UnlimitedOcrTextModel", TEXT.model, "text decoder")
 register_part("unlimited_ocr_vision", "UnlimitedOcrVisionModel", vision_model, "vision")
 register_part("unlimited_ocr_sam_vision_model", "UnlimitedOcrSamVisionEncoder", sam_model, "vision")
-register_pair("unlimited_ocr", "UnlimitedOcr", generation, model, "multimodal")
+register_pair("unlimited_ocr", "UnlimitedOcr", _WHOLE, model, "multimodal")
