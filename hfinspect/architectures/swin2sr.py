@@ -8,8 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import size
-from ..layers.vision import pair, patch_conv, patch_count, stage_depths
-from ..layers.windowed import stage_layer
+from ..layers.vision import google_layer, pair, patch_conv, patch_count, scaled, stage_depths
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -48,11 +47,11 @@ def _closing(c: ModelConfig) -> Module | None:
     return {"1conv": Conv(width, width, 3), "3conv": Sequential(*three)}.get(kind or "")
 
 
-def _attention(c: ModelConfig, width: Dim, heads: Dim) -> Module:
+def _layer(c: ModelConfig, heads: Dim) -> Module:
     """Cosine attention: a learned scale per head, and an MLP over relative positions."""
-    bias = c.flag("qkv_bias", default=True)
+    width, bias = _width(c), c.flag("qkv_bias", default=True)
     c.divided(width, heads, "width of the stage", "num_heads")
-    return Module(
+    own = Module(
         "Swin2SRSelfAttention",
         logit_scale=Weight(heads, 1, 1, kind="scale"),
         continuous_position_bias_mlp=Sequential(
@@ -63,22 +62,27 @@ def _attention(c: ModelConfig, width: Dim, heads: Dim) -> Module:
         key=Linear(width, width, bias=False, kind="key"),
         value=Linear(width, width, bias=bias, kind="value"),
     )  # fmt: skip
+    output = Module("Swin2SRSelfOutput", dense=Linear(width, width, kind="output"))
+    parts = {"self": own, "output": output}
+    made = google_layer(
+        "Swin2SR", width, scaled(c, width, "mlp_ratio", default=2.0),
+        eps=c.number("layer_norm_eps", default=1e-5), act=c.text("hidden_act", default="gelu"),
+        attention=Module("Swin2SRAttention", parts, component=Component.ATTENTION),
+    )  # fmt: skip
+    order = "layernorm_before", "attention", "layernorm_after", "intermediate", "output"
+    made.children = {name: made[name] for name in order}
+    return made
 
 
-def _stages(config: ModelConfig) -> Layers:
-    c = config.with_defaults(mlp_ratio=2.0)
-    depths, width = stage_depths(c, (6, 6, 6, 6, 6, 6)), _width(c)
+def _stages(c: ModelConfig) -> Layers:
+    depths = stage_depths(c, (6, 6, 6, 6, 6, 6))
     heads = c.dims("num_heads", default=(6, 6, 6, 6, 6, 6))
     if len(heads) < len(depths):
         raise c.error("num_heads", c.raw("num_heads"), f"{len(depths)} entries, one per stage")
-
-    def layer(count: Dim) -> Module:
-        return stage_layer("Swin2SR", c, width, _attention(c, width, count))
-
     return Layers(
         Module(
             "Swin2SRStage",
-            layers=ModuleList([layer(count)] * int(depth)),
+            layers=ModuleList([_layer(c, count)] * int(depth)),
             conv=_closing(c),
             patch_embed=_patches(c, normed=False),
             patch_unembed=Activation("Swin2SRPatchUnEmbeddings"),
