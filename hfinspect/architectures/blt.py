@@ -9,6 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import Heads, gated_mlp, grouped_attention, rms_norms
+from ..layers.composing import tied_to
 from ..layers.heads import to_words
 from ..trees.catalog import register_pair, register_part
 from ..trees.keeps import Unknown
@@ -25,11 +26,8 @@ def _inner(c: ModelConfig, h: Dim, default: int | None) -> Dim:
 
 
 def transformer(c: ModelConfig, h: Dim, heads: int, inner: int | None) -> Module:
-    sizes = Heads(
-        query := c.dim("num_attention_heads", default=heads),
-        c.dim("num_key_value_heads", default=query),
-        h // query,
-    )
+    query = c.dim("num_attention_heads", default=heads)
+    sizes = Heads(query, c.dim("num_key_value_heads", default=query), h // query)
     act = c.text("hidden_act", default="silu")
     attention = grouped_attention("BltSelfAttention", h, sizes)
     attention.keeps = (Unknown("how many patches the bytes of a text make is not known before"),)
@@ -46,62 +44,59 @@ def crossing(c: ModelConfig, h: Dim, layers: Dim, *, everywhere: bool) -> Module
     """Between bytes and patches: after every layer or once."""
     query = c.dim("num_attention_heads", default=16)
     sizes = Heads(query, c.dim("num_key_value_heads", default=query), h // query)
-    block = grouped_attention(
-        "BltCrossAttention", h, sizes, norms=lambda: {"q_norm": _norm(c, h), "k_norm": _norm(c, h)}
-    )
+    norms = {"q_norm": _norm(c, h), "k_norm": _norm(c, h)}
+    block = grouped_attention("BltCrossAttention", h, sizes, norms=lambda: dict(norms))
     count = int(layers) if c.flag("cross_attn_all_layers", default=everywhere) else 1
     return ModuleList([block] * count)
 
 
-def local_encoder(c: ModelConfig) -> Module:
-    h = c.dim("hidden_size", default=1024)
-    layers = c.count("num_hidden_layers", default=1)
-    k = c.dim("cross_attn_k", default=2)
+def _projection(inputs: Dim, outputs: Dim) -> Module:
+    return Linear(inputs, outputs, bias=False, component=Component.PROJECTOR)
+
+
+def local(
+    c: ModelConfig, name: str, layers: int, inner: int | None, patches: Dim | None = None
+) -> Module:
+    """The encoder, or the decoder of ``patches`` of that width: layers over bytes, so many by
+    default, and attention between bytes and patches."""
+    h, count = c.dim("hidden_size", default=1024), c.count("num_hidden_layers", default=layers)
+    wide = h * c.dim("cross_attn_k", default=2)
+    encodes = patches is None
+    words = Embedding(c.dim("vocab_size", default=260), h) if encodes else None
     return Module(
-        "BltLocalEncoder",
-        layers=Layers.of(layers, transformer(c, h, 16, None)),
+        name,
+        layers=Layers.of(count, transformer(c, h, 16, inner)),
         rotary_emb=Activation("BltRotaryEmbedding"),
-        patch_embedding_projection=Linear(h, h * k, bias=False, component=Component.PROJECTOR),
-        embed_tokens=Embedding(c.dim("vocab_size", default=260), h),
-        cross_attn_layers=crossing(c, h, layers, everywhere=False),
+        patch_embedding_projection=_projection(h if patches is None else patches, wide),
+        embed_tokens=words,
+        norm=None if encodes else _norm(c, h),
+        cross_attn_layers=crossing(c, h, count, everywhere=not encodes),
     )
+
+
+def local_encoder(c: ModelConfig) -> Module:
+    return local(c, "BltLocalEncoder", 1, None)
 
 
 def local_decoder(c: ModelConfig) -> Module:
-    h = c.dim("hidden_size", default=1024)
-    layers = c.count("num_hidden_layers", default=9)
-    patches, k = c.dim("hidden_size_global", default=2048), c.dim("cross_attn_k", default=2)
-    return Module(
-        "BltLocalDecoder",
-        layers=Layers.of(layers, transformer(c, h, 16, 2816)),
-        rotary_emb=Activation("BltRotaryEmbedding"),
-        patch_embedding_projection=Linear(
-            patches, h * k, bias=False, component=Component.PROJECTOR
-        ),
-        norm=_norm(c, h),
-        cross_attn_layers=crossing(c, h, layers, everywhere=True),
-    )
+    return local(c, "BltLocalDecoder", 9, 2816, c.dim("hidden_size_global", default=2048))
 
 
 def global_transformer(c: ModelConfig, incoming: Dim | None) -> Module:
     """``incoming`` is the width of the encoder's patches; None where nothing projects them."""
     h = c.dim("hidden_size", default=2048)
-    projected = None
-    if incoming is not None:
-        projected = Linear(incoming, h, bias=False, component=Component.PROJECTOR)
     return Module(
         "BltGlobalTransformer",
         layers=Layers.of(c.count("num_hidden_layers", default=25), transformer(c, h, 16, 5632)),
         rotary_emb=Activation("BltRotaryEmbedding"),
-        token_embedding_projection=projected or Activation("Identity"),
+        token_embedding_projection=_projection(incoming, h) if incoming else Activation("Identity"),
     )
 
 
 def only_global(c: ModelConfig) -> Module:
     """A composite writes the width of its encoder's patches into the section; alone, there is
     no projection."""
-    key = "encoder_cross_output_size"
-    return global_transformer(c, c.dim(key) if c.has(key) else None)
+    return global_transformer(c, c.optional_dim("encoder_cross_output_size"))
 
 
 def patcher(c: ModelConfig) -> Module:
@@ -137,20 +132,13 @@ def model(c: ModelConfig) -> Module:
 
 
 def causal(c: ModelConfig) -> Module:
-    head = to_words(
-        c.section("decoder_config").dim("hidden_size", default=1024),
-        c.dim("vocab_size", default=260),
-    )
+    width = c.section("decoder_config").dim("hidden_size", default=1024)
     base = model(c)
     if c.tied(default=False):
         # Here the table is left out and the head is kept.
         encoder = base.inside("local_encoder")
-        section = c.section("encoder_config")
-        encoder.children["embed_tokens"] = Embedding(
-            section.dim("vocab_size", default=260),
-            section.dim("hidden_size", default=1024),
-            tied_to="lm_head.weight",
-        )
+        encoder.children["embed_tokens"] = tied_to(encoder.inside("embed_tokens"), "lm_head")
+    head = to_words(width, c.dim("vocab_size", default=260))
     return Module("BltForCausalLM", model=base, lm_head=head)
 
 

@@ -20,15 +20,7 @@ from ..layers import spelled as s
 from ..layers.blocks import rms_norms, size
 from ..layers.heads import classifier, lm_head, to_words
 from ..layers.spelled import Spelled
-from ..trees.modules import (
-    Activation,
-    Buffer,
-    Dropout,
-    Embedding,
-    Linear,
-    Module,
-    Sequential,
-)  # fmt: skip
+from ..trees.modules import Activation, Buffer, Dropout, Embedding, Linear, Module, Sequential
 from .cogvlm import vision_model
 
 _BIASED = s.flagged("add_bias_linear")
@@ -67,6 +59,10 @@ def _prefix(d: Spelled, c: ModelConfig, width: Dim) -> Module | None:
     return Module("PrefixEncoder", embedding=table, trans=trans, component=Component.EMBEDDING)
 
 
+def _rotating(width: Dim) -> Module:
+    return Module("RotaryEmbedding", inv_freq=Buffer(width // 2))
+
+
 def _after_prefix(_d: Spelled, c: ModelConfig) -> Module | None:
     return None if c.optional_dim("pre_seq_len") is None else Dropout(0.1)
 
@@ -77,23 +73,17 @@ def _encoder(d: Spelled, c: ModelConfig) -> Module:
 
 
 _GLM = Spelled(
-    "ChatGLM",
-    width=size("hidden_size", default=4096),
+    "ChatGLM", width=size("hidden_size", default=4096),
     heads=size("num_attention_heads", default=32),
     depth=size("num_layers", "num_hidden_layers", default=28),
     vocab=size("padded_vocab_size", "vocab_size", default=65024),
-    inner=s.inner_size("ffn_hidden_size", default=13696),
-    norms=_norms,
-    bias=_BIASED,
-    attention_bias=lambda c: _BIASED(c) or c.flag("add_qkv_bias", default=False),
-    joined=_joined,
+    inner=s.inner_size("ffn_hidden_size", default=13696), norms=_norms, bias=_BIASED,
+    attention_bias=lambda c: _BIASED(c) or c.flag("add_qkv_bias", default=False), joined=_joined,
     called={"Block": "GLMBlock", "Attention": "SelfAttention", "MLP": "MLP"},
     model={
         "embedding": lambda d, c: Module("Embedding", word_embeddings=s.words(d, c)),
         # Half of a head is rotated; saved, so files hold its frequencies.
-        "rotary_pos_emb": lambda _d, c: Module(
-            "RotaryEmbedding", inv_freq=Buffer(_channels(c) // 4)
-        ),
+        "rotary_pos_emb": lambda _d, c: _rotating(_channels(c) // 2),
         "encoder": _encoder,
         "output_layer": lambda d, c: to_words(d.width(c), d.vocab(c)),
         "prefix_encoder": lambda d, c: _prefix(
@@ -120,20 +110,14 @@ def _is_first(c: ModelConfig) -> bool:
 
 
 def _rotary(d: Spelled, c: ModelConfig) -> Module:
-    head = d.head(c)
-    rotated = head // 2 if c.flag("position_encoding_2d", default=True) else head
-    return Module("RotaryEmbedding", inv_freq=Buffer(rotated // 2))
+    return _rotating(d.head(c) // (2 if c.flag("position_encoding_2d", default=True) else 1))
 
 
 _FIRST = _GLM.like(
-    "ChatGLM",
-    vocab=size("vocab_size", default=150528),
+    "ChatGLM", vocab=size("vocab_size", default=150528),
     inner=s.inner_size("inner_hidden_size", default=16384),
-    norms=s.layer_norms("layernorm_epsilon"),
-    bias=s.always,
-    attention_bias=s.always,
-    joined=s.thrice,
-    called={**_GLM.called, "MLP": "GLU"},
+    norms=s.layer_norms("layernorm_epsilon"), bias=s.always, attention_bias=s.always,
+    joined=s.thrice, called={**_GLM.called, "MLP": "GLU"},
     model={
         "word_embeddings": s.words, "layers": s.layers, "final_layernorm": s.norm,
         "prefix_encoder": lambda d, c: _prefix(d, c, d.width(c)), "dropout": _after_prefix,
@@ -165,17 +149,14 @@ def conditional_generation(c: ModelConfig) -> Module:
     module = Module("ChatGLMForConditionalGeneration", transformer=_transformer(c))
     if _is_first(c):
         at = "transformer.word_embeddings.weight"
-        head = lm_head(c, _FIRST.width(c), _FIRST.vocab(c), tied_to=at)
-        module.children["lm_head"] = head
+        module.children["lm_head"] = lm_head(c, _FIRST.width(c), _FIRST.vocab(c), tied_to=at)
     return module
 
 
 def sequence_classification(c: ModelConfig) -> Module:
-    return Module(
-        "ChatGLMForSequenceClassification",
-        transformer=_transformer(c),
-        classifier_head=classifier(_GLM.width(c), c.num_labels),
-    )
+    head = classifier(_GLM.width(c), c.num_labels)
+    name = "ChatGLMForSequenceClassification"
+    return Module(name, transformer=_transformer(c), classifier_head=head)
 
 
 _GLM.register(

@@ -95,9 +95,7 @@ def moe(d: Decoder, c: ModelConfig) -> Module:
 def mlp_types(c: ModelConfig, count: int) -> tuple[str, ...]:
     key, first = "moe_layer_freq", c.count("first_k_dense_replace", default=1)
     if isinstance(c.raw(key), (list, tuple)):
-        wanted = c.flags(key)
-        if len(wanted) != count:
-            raise c.error(key, f"{len(wanted)} entries", f"one for each of {count} layers")
+        wanted = c.flags(key, count=count)
     else:
         step = c.dim(key, default=1)
         wanted = tuple(i % step == 0 for i in range(count))

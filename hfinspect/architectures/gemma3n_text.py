@@ -10,13 +10,14 @@ never used.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp, grouped_heads, rms_norms, size
+from ..layers.blocks import activation, gated_mlp, rms_norms, size
+from ..layers.decoders import Decoder
 from ..layers.heads import register_tower
 from ..layers.windows import every, windows
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, ModuleList, Weight
+from .llama import LLAMA
 
-hidden = size("hidden_size", default=2048)
-_norm = rms_norms("Gemma3nRMSNorm", 1e-6)
+_NORM = rms_norms("Gemma3nRMSNorm", 1e-6)
 _per_layer = size("hidden_size_per_layer_input", default=256)
 #: Before and after attention and MLP.
 FOUR_NORMS = (
@@ -53,107 +54,112 @@ def per_layer_tables(
     }
 
 
-def attention(c: ModelConfig, *, shared: bool) -> Module:
+def sharing(root: Module, count: int) -> Module:
+    """So many layers at the end take keys and values of earlier ones."""
+    layers = root["layers"]
+    assert isinstance(layers, Layers)
+    layers.reused = count
+    return root
+
+
+def attention(d: Decoder, c: ModelConfig, *, shared: bool) -> Module:
     """``shared``: keys and values come from an earlier layer."""
-    h = hidden(c)
-    heads = grouped_heads(c, h, heads=8, kv=2, head_dim=256)
+    h, heads = d.width(c), d.heads(c)
     width, kv_width = heads.query * heads.dim, heads.kv * heads.dim
     bias = c.flag("attention_bias", default=False)
     return Module(
         "Gemma3nTextAttention",
         q_proj=Linear(h, width, bias=bias, kind="query"),
-        q_norm=_norm(c, heads.dim),
+        q_norm=d.norm(d, c, heads.dim),
         k_proj=saved_unless(shared, Linear(h, kv_width, bias=bias, kind="key")),
         v_proj=saved_unless(shared, Linear(h, kv_width, bias=bias, kind="value")),
-        k_norm=saved_unless(shared, _norm(c, heads.dim)),
+        k_norm=saved_unless(shared, d.norm(d, c, heads.dim)),
         v_norm=None if shared else Activation("Gemma3nRMSNorm"),
         o_proj=Linear(width, h, bias=bias, kind="output"),
         component=Component.ATTENTION,
     )
 
 
-def altup(c: ModelConfig) -> Module:
+def altup(d: Decoder, c: ModelConfig) -> Module:
     """Alternating updates (Baykal et al. 2023): n copies of the stream, n² + n³ coefficients."""
-    h, inputs = hidden(c), c.count("altup_num_inputs", default=4, minimum=1)
+    h, inputs = d.width(c), c.count("altup_num_inputs", default=4, minimum=1)
     return Module(
         "Gemma3nTextAltUp",
         correct_output_scale=Weight(h, kind="scale"),
         correction_coefs=Linear(inputs, inputs, bias=False),
         prediction_coefs=Linear(inputs, inputs * inputs, bias=False),
         modality_router=Linear(h, inputs, bias=False, component=Component.ROUTER),
-        router_norm=_norm(c, h),
+        router_norm=d.norm(d, c, h),
     )
 
 
-def laurel(c: ModelConfig) -> Module:
+def laurel(d: Decoder, c: ModelConfig) -> Module:
     """Learned augmented residual layer (Menghani et al. 2024): rank r, 2·H·r."""
-    h, rank = hidden(c), c.dim("laurel_rank", default=64)
+    h, rank = d.width(c), c.dim("laurel_rank", default=64)
     return Module(
         "Gemma3nTextLaurelBlock",
         linear_left=Linear(h, rank, bias=False),
         linear_right=Linear(rank, h, bias=False),
-        post_laurel_norm=_norm(c, h),
+        post_laurel_norm=d.norm(d, c, h),
     )
 
 
-def layer(c: ModelConfig, inner: Dim, *, shared: bool) -> Module:
-    h = hidden(c)
+def layer(d: Decoder, c: ModelConfig, kind: tuple[Dim, bool]) -> Module:
+    """Of an MLP of that width, and with keys and values of its own or not."""
+    (inner, shared), h = kind, d.width(c)
     act = c.text("hidden_activation", default="gelu_pytorch_tanh")
     return Module(
         "Gemma3nTextDecoderLayer",
         {
-            "self_attn": attention(c, shared=shared),
+            "self_attn": attention(d, c, shared=shared),
             "mlp": gated_mlp("Gemma3nTextMLP", h, inner, act=act),
-            **{name: _norm(c, h) for name in FOUR_NORMS},
+            **{name: d.norm(d, c, h) for name in FOUR_NORMS},
             "act_fn": activation(act),
-            "altup": altup(c),
-            "laurel": laurel(c),
-            **per_layer_gate(h, _per_layer(c), _norm(c, h)),
+            "altup": altup(d, c),
+            "laurel": laurel(d, c),
+            **per_layer_gate(h, _per_layer(c), d.norm(d, c, h)),
         },
     )
 
 
-def layers(c: ModelConfig) -> Layers:
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Dim, bool]]:
     """The last num_kv_shared_layers have no keys and values of their own."""
-    count = c.count("num_hidden_layers", default=35)
     widths = c.dims("intermediate_size", default=(16384,))
     if len(widths) == 1:
-        widths *= int(count)
-    if len(widths) != count:
+        widths *= layers
+    if len(widths) != layers:
         found = f"{len(widths)} entries"
-        raise c.error("intermediate_size", found, f"one for each of {count} layers")
+        raise c.error("intermediate_size", found, f"one for each of {layers} layers")
     shared = int(c.count("num_kv_shared_layers", default=15))
-    if 0 < int(count) <= shared:
-        raise c.error("num_kv_shared_layers", shared, f"less than num_hidden_layers = {count}")
-    first_shared = int(count) - shared
-    built: dict[tuple[int, bool], Module] = {}
-    blocks = []
-    for i, inner in enumerate(widths):
-        key = (int(inner), i >= first_shared)
-        if key not in built:
-            built[key] = layer(c, inner, shared=key[1])
-        blocks.append(built[key])
-    return Layers(blocks, windows=windows(c, 512, every(5)), reused=shared)
+    if 0 < layers <= shared:
+        raise c.error("num_kv_shared_layers", shared, f"less than num_hidden_layers = {layers}")
+    return [(inner, i >= layers - shared) for i, inner in enumerate(widths)]
+
+
+def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
+    h, width = d.width(c), _per_layer(c)
+    count, table = c.count("num_hidden_layers", default=35), "Gemma3nTextScaledWordEmbedding"
+    copies = int(c.count("altup_num_inputs", default=4, minimum=1)) - 1
+    altup = ModuleList([Linear(h, h, bias=False)] * copies)
+    return {
+        "rotary_emb": Activation("Gemma3nRotaryEmbedding"),
+        **per_layer_tables(c, table, h, count, width, d.norm(d, c, width)),
+        "altup_projections": altup,
+        "altup_unembed_projections": altup,
+    }
+
+
+_TEXT = LLAMA.like(
+    "Gemma3nText", vocab_size=262400, hidden_size=2048, num_hidden_layers=35, num_attention_heads=8,
+    num_key_value_heads=2, head_dim=256, norm=lambda _d, c, size: _NORM(c, size), layer=layer,
+    kinds=_kinds, windows=lambda c: windows(c, 512, every(5)), embedding="ScaledWordEmbedding",
+    rotary=False, further=_further,
+)  # fmt: skip
+hidden = _TEXT.width
 
 
 def text_model(c: ModelConfig) -> Module:
-    h, per_layer = hidden(c), _per_layer(c)
-    count = c.count("num_hidden_layers", default=35)
-    copies = int(c.count("altup_num_inputs", default=4, minimum=1)) - 1
-    table = "Gemma3nTextScaledWordEmbedding"
-    altup = ModuleList([Linear(h, h, bias=False)] * copies)
-    return Module(
-        "Gemma3nTextModel",
-        {
-            "embed_tokens": Embedding(c.dim("vocab_size", default=262400), h, class_name=table),
-            "layers": layers(c),
-            "norm": _norm(c, h),
-            "rotary_emb": Activation("Gemma3nRotaryEmbedding"),
-            **per_layer_tables(c, table, h, count, per_layer, _norm(c, per_layer)),
-            "altup_projections": altup,
-            "altup_unembed_projections": altup,
-        },
-    )
+    return sharing(_TEXT.model(c), int(c.count("num_kv_shared_layers", default=15)))
 
 
 register_tower("gemma3n_text", "Gemma3n", text_model, tied=True)

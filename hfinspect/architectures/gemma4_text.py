@@ -8,23 +8,21 @@ late layers that reuse earlier keys and values; the large one adds experts next 
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import (
-    Heads,
-    activation,
-    gated_mlp,
-    layer_overrides,
-    layer_types,
-    rms_norms,
-    size,
-)
+from ..core.dims import Dim
+from ..layers.blocks import Heads, activation, gated_mlp, layer_overrides, layer_types, rms_norms
+from ..layers.decoders import Decoder
 from ..layers.heads import register_tower
 from ..layers.windows import every, windows
 from ..trees.keeps import KeysValues
-from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module, Weight
-from .gemma3n_text import FOUR_NORMS, per_layer_gate, per_layer_tables, saved_unless
+from ..trees.modules import Activation, Buffer, Linear, Module, Weight
+from .gemma3n_text import FOUR_NORMS, per_layer_gate, per_layer_tables, saved_unless, sharing
+from .llama import LLAMA
 
-hidden = size("hidden_size", default=2304)
 norm = rms_norms("Gemma4RMSNorm", 1e-6)
+
+
+def _per_layer(c: ModelConfig) -> Dim:
+    return c.dim("hidden_size_per_layer_input", default=256, minimum=0)
 
 
 def types(c: ModelConfig) -> tuple[str, ...]:
@@ -48,19 +46,15 @@ def _overrides(c: ModelConfig, i: int, kind: str) -> ModelConfig:
     return ModelConfig(own, f"{c.path}global_")
 
 
-def _heads(c: ModelConfig, own: ModelConfig) -> Heads:
-    return Heads(
-        c.dim("num_attention_heads", default=8),
-        own.dim("num_key_value_heads", default=c.dim("num_key_value_heads", default=4)),
-        own.dim("head_dim", default=c.dim("head_dim", default=256)),
-    )
+#: Heads of a layer, whether it takes keys and values of an earlier one, and sees everything.
+Kind = tuple[Heads, bool, bool]
 
 
-def attention(c: ModelConfig, heads: Heads, *, shared: bool, keys_are_values: bool) -> Module:
-    h = hidden(c)
+def attention(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
+    (heads, shared, full), h = kind, d.width(c)
     width, kv_width = heads.query * heads.dim, heads.kv * heads.dim
     bias = c.flag("attention_bias", default=False)
-    value = Linear(h, kv_width, bias=bias, kind="value")
+    value = saved_unless(shared, Linear(h, kv_width, bias=bias, kind="value"))
     return Module(
         "Gemma4TextAttention",
         q_proj=Linear(h, width, bias=bias, kind="query"),
@@ -68,7 +62,7 @@ def attention(c: ModelConfig, heads: Heads, *, shared: bool, keys_are_values: bo
         k_norm=saved_unless(shared, norm(c, heads.dim)),
         v_norm=None if shared else Activation("Gemma4RMSNorm"),
         k_proj=saved_unless(shared, Linear(h, kv_width, bias=bias, kind="key")),
-        v_proj=None if keys_are_values else saved_unless(shared, value),
+        v_proj=None if full and c.flag("attention_k_eq_v", default=False) else value,
         o_proj=Linear(width, h, bias=bias, kind="output"),
         component=Component.ATTENTION,
         # Values that are the keys are kept apart: the keys are rotated.
@@ -78,8 +72,7 @@ def attention(c: ModelConfig, heads: Heads, *, shared: bool, keys_are_values: bo
 
 def experts(c: ModelConfig) -> dict[str, Module]:
     """The router and the fused experts, which run next to the dense MLP with norms of their own."""
-    h = hidden(c)
-    count = c.count("num_experts", minimum=1)
+    h, count = hidden(c), c.count("num_experts", minimum=1)
     inner = c.dim("moe_intermediate_size")
     active = (min(int(c.count("top_k_experts")), int(count)), int(count))
     return {
@@ -105,64 +98,56 @@ def experts(c: ModelConfig) -> dict[str, Module]:
     }
 
 
-def layer(c: ModelConfig, heads: Heads, *, shared: bool, full: bool) -> Module:
-    h = hidden(c)
-    inner = c.dim("intermediate_size", default=9216)
-    if shared and c.flag("use_double_wide_mlp", default=False):
+def layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
+    h, inner = d.width(c), d.inner(c)
+    if kind[1] and c.flag("use_double_wide_mlp", default=False):
         inner = inner * 2
-    act = c.text("hidden_activation", default="gelu_pytorch_tanh")
-    keys_are_values = full and c.flag("attention_k_eq_v", default=False)
-    per_layer = c.dim("hidden_size_per_layer_input", default=256, minimum=0)
+    act, width = c.text("hidden_activation", default="gelu_pytorch_tanh"), _per_layer(c)
     return Module(
         "Gemma4TextDecoderLayer",
         {
-            "self_attn": attention(c, heads, shared=shared, keys_are_values=keys_are_values),
+            "self_attn": attention(d, c, kind),
             "mlp": gated_mlp("Gemma4TextMLP", h, inner, act=act),
             **{name: norm(c, h) for name in FOUR_NORMS},
             "layer_scalar": Buffer(1),
-            **(per_layer_gate(h, per_layer, norm(c, h)) if per_layer else {}),
+            **(per_layer_gate(h, width, norm(c, h)) if width else {}),
             **(experts(c) if c.flag("enable_moe_block", default=False) else {}),
         },
     )
 
 
-def layers(c: ModelConfig) -> Layers:
-    kinds = types(c)
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Kind]:
     reused = int(c.count("num_kv_shared_layers", default=0))
-    if reused > len(kinds):
-        raise c.error("num_kv_shared_layers", reused, f"at most num_hidden_layers = {len(kinds)}")
-    first_shared = len(kinds) - reused
-    built: dict[tuple[int, int, bool, bool], Module] = {}
-    blocks = []
-    for i, kind in enumerate(kinds):
-        heads = _heads(c, _overrides(c, i, kind))
-        shared, full = i >= first_shared, kind != "sliding_attention"
-        key = (int(heads.kv), int(heads.dim), shared, full)
-        if key not in built:
-            built[key] = layer(c, heads, shared=shared, full=full)
-        blocks.append(built[key])
-    return Layers(blocks, windows=windows(c, 512, every(6, last=True)), reused=reused)
+    if reused > layers:
+        raise c.error("num_kv_shared_layers", reused, f"at most num_hidden_layers = {layers}")
+    found = []
+    for i, kind in enumerate(types(c)):
+        own = _overrides(c, i, kind)
+        heads = Heads(
+            c.dim("num_attention_heads", default=8),
+            own.dim("num_key_value_heads", default=c.dim("num_key_value_heads", default=4)),
+            own.dim("head_dim", default=c.dim("head_dim", default=256)),
+        )
+        found.append((heads, i >= layers - reused, kind != "sliding_attention"))
+    return found
+
+
+def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
+    h, width, count = d.width(c), _per_layer(c), c.count("num_hidden_layers", default=30)
+    table = "Gemma4TextScaledWordEmbedding"
+    return per_layer_tables(c, table, h, count, width, norm(c, width)) if width else {}
+
+
+_TEXT = LLAMA.like(
+    "Gemma4Text", vocab_size=262144, hidden_size=2304, intermediate_size=9216, num_hidden_layers=30,
+    norm=lambda _d, c, size: norm(c, size), layer=layer, kinds=_kinds, further=_further,
+    windows=lambda c: windows(c, 512, every(6, last=True)), embedding="ScaledWordEmbedding",
+)  # fmt: skip
+hidden = _TEXT.width
 
 
 def text_model(c: ModelConfig) -> Module:
-    h = hidden(c)
-    count = c.count("num_hidden_layers", default=30)
-    per_layer = c.dim("hidden_size_per_layer_input", default=256, minimum=0)
-    table = "Gemma4TextScaledWordEmbedding"
-    return Module(
-        "Gemma4TextModel",
-        {
-            "embed_tokens": Embedding(c.dim("vocab_size", default=262144), h, class_name=table),
-            "layers": layers(c),
-            "norm": norm(c, h),
-            "rotary_emb": Activation("Gemma4TextRotaryEmbedding"),
-            **(
-                per_layer_tables(c, table, h, count, per_layer, norm(c, per_layer))
-                if per_layer
-                else {}
-            ),
-        },
-    )
+    return sharing(_TEXT.model(c), int(c.count("num_kv_shared_layers", default=0)))
 
 
 register_tower("gemma4_text", "Gemma4", text_model, tied=True)

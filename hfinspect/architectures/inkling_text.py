@@ -5,31 +5,37 @@ logits; short convolutions after keys, values, attention and MLP; routed experts
 that is always on.  Experts lie stacked; a tower alone is saved under its names in memory.
 """
 
-from collections.abc import Sequence
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, layer_types
-from ..layers.decoders import Decoder, gated_of
-from ..layers.experts import stacked_experts
+from ..layers.blocks import Heads, depthwise, size
+from ..layers.decoders import Decoder, gated_of, mixed
+from ..layers.experts import router, stacked_experts
 from ..layers.heads import register_tower
-from ..layers.windows import every, windows
+from ..layers.layer_kinds import side_by_side, words
+from ..layers.windows import windows
 from ..trees.keeps import State
-from ..trees.modules import Buffer, Conv, Linear, Module, Weight, Windows
+from ..trees.modules import Buffer, Linear, Module, Weight, Windows
 from .llama import LLAMA
 
 SLIDING, FULL = "hybrid_sliding", "hybrid"
 
 
-def _convolution(c: ModelConfig, width: Dim) -> Module:
-    kernel = c.dim("conv_kernel_size", "sconv_kernel_size", default=4)
-    return Module(
-        "InklingShortConvolution",
-        conv1d=Conv(width, width, kernel, dims=1, groups=width, bias=False),
-        component=Component.CONV,
-        keeps=(State("conv", (width, kernel), "F32"),),
-    )
+kernel_size = size("conv_kernel_size", "sconv_kernel_size", default=4)
+
+
+def convolution(c: ModelConfig, width: Dim) -> Module:
+    """Of each channel by itself; it keeps its inputs in float32."""
+    block = depthwise(width, kernel_size(c), component=Component.CONV)
+    block.keeps = (State("conv", (width, kernel_size(c)), "F32"),)
+    return block
+
+
+def _wrapped(c: ModelConfig, width: Dim) -> Module:
+    plain = convolution(c, width)
+    kept, plain.keeps = plain.keeps, None
+    conv = Component.CONV
+    return Module("InklingShortConvolution", conv1d=plain, component=conv, keeps=kept)
 
 
 def heads_of(
@@ -50,13 +56,9 @@ def heads_of(
 
 
 def attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    h = d.width(c)
+    h, relative = d.width(c), c.dim("d_rel", default=16)
     heads, extent = heads_of(c, kind, query=64, kv=(8, 16), window=512)
-    width, kv_width, relative = (
-        heads.query * heads.dim,
-        heads.kv * heads.dim,
-        c.dim("d_rel", default=16),
-    )
+    width, kv_width = heads.query * heads.dim, heads.kv * heads.dim
     return Module(
         "InklingAttention",
         q_proj=Linear(h, width, bias=False, kind="query"),
@@ -64,15 +66,19 @@ def attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
         v_proj=Linear(h, kv_width, bias=False, kind="value"),
         r_proj=Linear(h, heads.query * relative, bias=False, kind="relative_position"),
         o_proj=Linear(width, h, bias=False, kind="output"),
-        k_sconv=_convolution(c, kv_width),
-        v_sconv=_convolution(c, kv_width),
+        k_sconv=_wrapped(c, kv_width),
+        v_sconv=_wrapped(c, kv_width),
         q_norm=d.norm(d, c, heads.dim),
         k_norm=d.norm(d, c, heads.dim),
-        rel_logits_proj=Module(
-            "InklingRelativeLogits", proj=Weight(relative, extent, kind="relative_position")
-        ),
+        rel_logits_proj=relative_logits("Inkling", relative, extent),
         component=Component.ATTENTION,
     )
+
+
+def relative_logits(name: str, relative: Dim, extent: Dim) -> Module:
+    """What a query's relative part makes of each distance."""
+    proj = Weight(relative, extent, kind="relative_position")
+    return Module(f"{name}RelativeLogits", proj=proj)
 
 
 def mlp(d: Decoder, c: ModelConfig) -> Module:
@@ -83,70 +89,53 @@ def mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 def moe(d: Decoder, c: ModelConfig) -> Module:
-    h = d.width(c)
-    both = c.has("dense_intermediate_size")
+    h, both = d.width(c), c.has("dense_intermediate_size")
     routed = c.dim("intermediate_size" if both else "moe_intermediate_size", default=3072)
     count = c.count("n_routed_experts", "num_local_experts", default=256, minimum=1)
     shared = c.count("n_shared_experts", default=2)
     per_token = c.dim("num_experts_per_tok", default=6)
-    return Module(
-        "InklingMoE",
-        gate=Module(
-            "InklingTopkRouter",
-            weight=Weight(count + shared, h),
-            global_scale=Weight(1, kind="scale"),
-            e_score_correction_bias=Buffer(count, dtype="F32"),
-            component=Component.ROUTER,
-        ),
-        experts=stacked_experts("InklingExperts", count, per_token, h, routed),
-        shared_experts=Module(
-            "InklingSharedExperts",
-            gate_proj=Weight(shared, routed, h),
-            up_proj=Weight(shared, routed, h),
-            down_proj=Weight(shared, h, routed),
-            kind="shared_expert",
-        ),
-        component=Component.MLP,
+    gate = router("InklingTopkRouter", h, count + shared)
+    gate.children["global_scale"] = Weight(1, kind="scale")
+    gate.children["e_score_correction_bias"] = Buffer(count, dtype="F32")
+    always = Module(
+        "InklingSharedExperts",
+        gate_proj=Weight(shared, routed, h),
+        up_proj=Weight(shared, routed, h),
+        down_proj=Weight(shared, h, routed),
+        kind="shared_expert",
     )
+    experts = stacked_experts("InklingExperts", count, per_token, h, routed)
+    parts = {"gate": gate, "experts": experts, "shared_experts": always}
+    return Module("InklingMoE", dict(parts), component=Component.MLP)
 
 
 def layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
-    h = d.width(c)
-    return Module(
-        "InklingDecoderLayer",
-        self_attn=attention(d, c, kind[0]),
-        mlp=mlp(d, c) if kind[1] == "dense" else moe(d, c),
-        input_layernorm=d.norm(d, c, h),
-        post_attention_layernorm=d.norm(d, c, h),
-        attn_sconv=_convolution(c, h),
-        mlp_sconv=_convolution(c, h),
-    )
+    block = mixed(d, c, attention(d, c, kind[0]), kind[1])
+    for name in ("attn_sconv", "mlp_sconv"):
+        block.children[name] = _wrapped(c, d.width(c))
+    return block
 
 
-def _types(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, str]]:
-    if c.has("local_layer_ids"):
-        local = {int(i) for i in c.dims("local_layer_ids", minimum=0)}
-    else:
-        local = {i for i in range(layers) if (i + 1) % 6}
-    dense = int(c.count("dense_mlp_idx", default=0))
-    kinds = layer_types(c, layers, lambda i: SLIDING if i in local else FULL)
-    mlps = layer_types(
-        c, layers, lambda i: "dense" if i < dense else "sparse", key="mlp_layer_types"
-    )
-    return list(zip(kinds, mlps, strict=True))
+def _slides(c: ModelConfig, i: int) -> str:
+    """``local_layer_ids`` where they are listed, else all but every sixth layer."""
+    if not c.has("local_layer_ids"):
+        return SLIDING if (i + 1) % 6 else FULL
+    return SLIDING if i in c.dims("local_layer_ids", minimum=0) else FULL
+
+
+def _sparse(c: ModelConfig, i: int) -> str:
+    return "dense" if i < c.count("dense_mlp_idx", default=0) else "sparse"
 
 
 def _windows(c: ModelConfig) -> Windows:
-    """``local_layer_ids`` where they are listed, else all but every sixth layer."""
-    local = c.raw("local_layer_ids")
-    usual = every(6)
-    full = (lambda i, _: i not in local) if isinstance(local, list) else usual
-    return windows(c, 512, full, key="sliding_window_size")
+    return windows(c, 512, lambda i, _: _slides(c, i) == FULL, key="sliding_window_size")
 
 
 _TEXT = LLAMA.like(
     "Inkling", vocab_size=201024, hidden_size=6144, num_hidden_layers=66,
-    layer=layer, kinds=_types, windows=_windows, embedding="NormedEmbedding", rotary=False,
+    mlp=mlp, moe=moe, layer=layer, windows=_windows,
+    kinds=side_by_side(words(_slides), words(_sparse, key="mlp_layer_types")), rotary=False,
+    embedding="NormedEmbedding",
 )  # fmt: skip
 
 

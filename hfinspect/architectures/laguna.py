@@ -55,10 +55,7 @@ def heads_per_layer(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[Dim]:
     key = "num_attention_heads_per_layer"
     if not c.has(key):
         return [c.dim("num_attention_heads", default=48)] * layers
-    found = c.dims(key)
-    if len(found) != layers:
-        raise c.error(key, f"{len(found)} entries", f"one for each of {layers} layers")
-    return found
+    return c.dims(key, count=layers)
 
 
 LLAMA.like(

@@ -28,9 +28,7 @@ def _sparse(d: Decoder, c: ModelConfig) -> Module:
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
     dense = int(c.count("num_dense_layers", default=2))
-    kinds = c.strings("layer_types")  # the class has no default for it
-    if len(kinds) != layers:
-        raise c.error("layer_types", f"{len(kinds)} entries", f"one for each of {layers} layers")
+    kinds = c.strings("layer_types", count=layers)  # the class has no default for it
     return [(kind, "dense" if i < dense else "sparse") for i, kind in enumerate(kinds)]
 
 

@@ -12,28 +12,19 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import gated_mlp, rms_norms, size
-from ..layers.latent import Latent, latent_attention
+from ..layers.latent import latent_attention, latent_sizes
 from ..layers.spelled import Part, Spelled
 from ..trees.modules import Buffer, Layers, Linear, Module, ModuleList
 
-_inner = size("ffn_hidden_size", "intermediate_size", default=12288)
-
 
 def attention(d: Spelled, c: ModelConfig) -> Module:
-    rank = c.dim("q_lora_rank", default=1536)
-    sizes = Latent(
-        heads=d.heads(c),
-        query_rank=rank,
-        kv_rank=c.dim("kv_lora_rank", default=512),
-        plain=c.dim("qk_nope_head_dim", default=128, minimum=0),
-        rotary=c.dim("qk_rope_head_dim", default=64, minimum=0),
-        value=c.dim("v_head_dim", default=128),
-    )
+    sizes = latent_sizes(c, heads=64)
     bias = c.flag("attention_bias", default=False)
     block = latent_attention(d.name, d.width(c), sizes, bias=bias)
-    if c.has("qk_head_dim"):
+    if c.has("qk_head_dim") and sizes.query_rank:
         width = sizes.heads * c.dim("qk_head_dim")
-        block.children["q_b_proj"] = Linear(rank, width, bias=False, kind="query_up")
+        up = Linear(sizes.query_rank, width, bias=False, kind="query_up")
+        block.children["q_b_proj"] = up
     block.class_name = "LongcatFlashMLA"
     return block
 
@@ -45,33 +36,28 @@ def mixture(d: Spelled, c: ModelConfig) -> Module:
     zero = c.count("zero_expert_num", default=256)
     per_token = int(c.dim("moe_topk", "num_experts_per_tok", default=12))
     scored = real + zero
-    up = {"gate_proj": Linear(h, inner, bias=False), "up_proj": Linear(h, inner, bias=False)}
-    for part in up.values():
-        part.active = (min(per_token, int(scored)), int(scored)) if scored else None
+    up = {name: Linear(h, inner, bias=False) for name in ("gate_proj", "up_proj")}
     down = Linear(inner, h, bias=False)
-    down.active = (min(per_token, int(real)), int(real)) if real else None
+    for part, count in ((up["gate_proj"], scored), (up["up_proj"], scored), (down, real)):
+        part.active = (min(per_token, int(count)), int(count)) if count else None
     doing = Module("LongcatFlashMLP", {**up, "down_proj": down})
-    idle = Module("LongcatFlashMLP", up)
-    return Module(
-        "LongcatFlashMoE",
-        experts=ModuleList(
-            [doing] * int(real) + ([idle] * int(zero) if real else []),
-            class_name="LongcatFlashExperts",
-            kind="expert",
-        ),
-        router=Module(
-            "LongcatFlashTopkRouter",
-            classifier=Linear(h, scored, bias=c.flag("router_bias", default=False)),
-            e_score_correction_bias=Buffer(scored, dtype="F32"),
-            component=Component.ROUTER,
-        ),
-        component=Component.MLP,
+    idle = [Module("LongcatFlashMLP", dict(up))] * int(zero) if real else []
+    experts = ModuleList(
+        [*[doing] * int(real), *idle], class_name="LongcatFlashExperts", kind="expert"
     )
+    gate = Module(
+        "LongcatFlashTopkRouter",
+        classifier=Linear(h, scored, bias=c.flag("router_bias", default=False)),
+        e_score_correction_bias=Buffer(scored, dtype="F32"),
+        component=Component.ROUTER,
+    )
+    return Module("LongcatFlashMoE", experts=experts, router=gate, component=Component.MLP)
 
 
 def dense(d: Spelled, c: ModelConfig) -> Module:
+    inner = c.dim("ffn_hidden_size", "intermediate_size", default=12288)
     act = c.text("hidden_act", default="silu")
-    return gated_mlp("LongcatFlashMLP", d.width(c), _inner(c), act=act)
+    return gated_mlp("LongcatFlashMLP", d.width(c), inner, act=act)
 
 
 def twice(part: Part) -> Part:
@@ -100,25 +86,19 @@ def predictor(d: Spelled, c: ModelConfig) -> Module | None:
     if not count:
         return None
     h = d.width(c)
+    norms = ("enorm", "hnorm"), ("input_layernorm", "post_attention_layernorm")
     row = Module(
         "LongcatFlashMTPLayer",
-        eh_proj=Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
-        enorm=Module("LongcatFlashMTPNorm", m=s.norm(d, c)),
-        hnorm=Module("LongcatFlashMTPNorm", m=s.norm(d, c)),
-        input_layernorm=s.norm(d, c),
-        post_attention_layernorm=s.norm(d, c),
-        self_attn=attention(d, c),
-        transformer_layer=Module("LongcatFlashMTPBlock", mlp=dense(d, c)),
+        {
+            "eh_proj": Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
+            **{name: Module("LongcatFlashMTPNorm", m=s.norm(d, c)) for name in norms[0]},
+            **{name: s.norm(d, c) for name in norms[1]},
+            "self_attn": attention(d, c),
+            "transformer_layer": Module("LongcatFlashMTPBlock", mlp=dense(d, c)),
+        },
     )
-    return Module(
-        "LongcatFlashMTP",
-        embed_tokens=s.words(d, c),
-        layers=Layers([row] * count),
-        norm=s.norm(d, c),
-        part="mtp",
-        kind="mtp",
-        saved=False,
-    )
+    parts = {"embed_tokens": s.words(d, c), "layers": Layers([row] * count), "norm": s.norm(d, c)}
+    return Module("LongcatFlashMTP", dict(parts), part="mtp", kind="mtp", saved=False)
 
 
 _LONGCAT = Spelled(

@@ -12,8 +12,8 @@ from functools import partial
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp, layer_types, size
-from ..layers.decoders import Decoder, grouped, w_experts
+from ..layers.blocks import activation, gated_mlp, layer_types
+from ..layers.decoders import Decoder, grouped, mixed, w_experts
 from ..layers.experts import corrected_router, stacked_experts
 from ..layers.heads import register_tower
 from ..layers.multimodal import projector
@@ -28,36 +28,25 @@ _SPARSE = "minimax_m3_sparse"
 # ---- text
 
 
-def _index_sizes(c: ModelConfig) -> tuple[Dim, Dim]:
-    """Heads and width of the indexer; the nested spelling wins, as in the config class."""
-    older = c.section("sparse_attention_config")
-    heads = c.dim("index_n_heads", default=4)
-    width = c.dim("index_head_dim", default=128)
-    return (
-        older.dim("sparse_num_index_heads", default=heads),
-        older.dim("sparse_index_dim", default=width),
-    )
-
-
 def _indexed(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
-    """Attention that picks blocks of keys."""
+    """Attention that picks blocks of keys; the nested spelling of its sizes wins, as in the config
+    class."""
     block, heads, h = grouped(d, c), d.heads(c), d.width(c)
-    count, width = _index_sizes(c)
+    older = c.section("sparse_attention_config")
+    count = older.dim("sparse_num_index_heads", default=c.dim("index_n_heads", default=4))
+    width = older.dim("sparse_index_dim", default=c.dim("index_head_dim", default=128))
     parts = {
         "q_proj": Linear(h, count * width, bias=False, kind="indexer"),
         "k_proj": Linear(h, width, bias=False, kind="indexer"),
         "q_norm": d.norm(d, c, width),
         "k_norm": d.norm(d, c, width),
     }
-    kv = heads.kv * heads.dim
-    block.keeps = (
-        KeysValues(kv, kv, heads=heads.kv),
-        KeysValues(width, 0, heads=1, name="indexer"),
-    )
     if split:
         block.children |= {f"index_{name}": part for name, part in parts.items()}
     else:
         block.children["indexer"] = Module(f"{_NAME}Indexer", parts)
+    kv = heads.kv * heads.dim
+    block.keeps = (KeysValues(kv, kv, heads.kv), KeysValues(width, 0, 1, name="indexer"))
     return block
 
 
@@ -95,23 +84,6 @@ def _moe(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
     return block
 
 
-def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str], *, split: bool) -> Module:
-    (attends, feeds), h = kinds, d.width(c)
-    inner = c.dim("dense_intermediate_size", default=12288)
-    routed = feeds == "sparse"
-    return Module(
-        f"{_NAME}DecoderLayer",
-        {
-            "self_attn": _indexed(d, c, split=split) if attends == _SPARSE else grouped(d, c),
-            "block_sparse_moe" if routed and split else "mlp": _moe(d, c, split=split)
-            if routed
-            else _dense(d, c, inner, split=split),
-            "input_layernorm": d.norm(d, c, h),
-            "post_attention_layernorm": d.norm(d, c, h),
-        },
-    )
-
-
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
     """Lists of words, else older ones of 0 and 1, else the same everywhere."""
 
@@ -120,10 +92,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
     ) -> tuple[str, ...]:
         if c.has(key) or not older.has(flags):
             return layer_types(c, layers, lambda _: usual, key=key)
-        found = tuple(words[flag] for flag in older.flags(flags))
-        if len(found) != layers:
-            raise older.error(flags, f"{len(found)} entries", f"one for each of {layers} layers")
-        return found
+        return tuple(words[flag] for flag in older.flags(flags, count=layers))
 
     full, section = "full_attention", c.section("sparse_attention_config")
     attends = listed("layer_types", full, section, "sparse_attention_freq", (full, _SPARSE))
@@ -131,15 +100,26 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
     return list(zip(attends, feeds, strict=True))
 
 
-#: Stacked, as a save of the text tower alone has it, and apart, as the composite's.
-_STACKED, _SPLIT = (
-    LLAMA.like(
+def _decoder(*, split: bool) -> Decoder:
+    def mlp(d: Decoder, c: ModelConfig) -> Module:
+        return _dense(d, c, c.dim("dense_intermediate_size", default=12288), split=split)
+
+    def layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str]) -> Module:
+        attends, feeds = kinds
+        mixer = _indexed(d, c, split=split) if attends == _SPARSE else grouped(d, c)
+        apart = split and feeds == "sparse"
+        return mixed(d, c, mixer, feeds, mlp="block_sparse_moe" if apart else "mlp")
+
+    return LLAMA.like(
         _NAME, vocab_size=200064, hidden_size=6144, intermediate_size=3072, num_hidden_layers=60,
         num_attention_heads=64, num_key_value_heads=4, head_dim=128, attention_bias=None,
-        qk_norm=True, layer=partial(_layer, split=split), kinds=_kinds, rotary=False,
-    )
-    for split in (False, True)
-)  # fmt: skip
+        qk_norm=True, mlp=mlp, moe=partial(_moe, split=split), layer=layer, kinds=_kinds,
+        rotary=False,
+    )  # fmt: skip
+
+
+#: Stacked, as a save of the text tower alone has it, and apart, as the composite's.
+_STACKED, _SPLIT = _decoder(split=False), _decoder(split=True)
 
 
 def text_model(c: ModelConfig) -> Module:
@@ -149,16 +129,13 @@ def text_model(c: ModelConfig) -> Module:
 # ---- vision
 
 
-_width = size("hidden_size", default=1280)
-
-
-def vision_model(c: ModelConfig) -> Module:
-    return builder(f"{_NAME}VisionModel")(c)
+def _vision(c: ModelConfig) -> Module:
+    return builder(f"{_NAME}VisionModel")(c.section("vision_config"))
 
 
 def _nested_vision(c: ModelConfig) -> Module:
     """As the Hub's files spell it."""
-    tower = vision_model(c)
+    tower = _vision(c)
     embeddings, layers = tower.inside("embeddings"), tower.children.pop("layers")
     embeddings.children = {"patch_embedding": embeddings["proj"]}
     tower.children["encoder"] = Module(f"{_NAME}VisionEncoder", layers=layers)
@@ -173,7 +150,8 @@ def _projections(c: ModelConfig) -> tuple[dict[str, Module], dict[str, Module]]:
     text, vision = _SPLIT.width(c.section("text_config")), c.section("vision_config")
     inner = c.dim("projector_hidden_size", default=6144)
     side = vision.dim("spatial_merge_size", default=2)
-    single = {"linear_1": Linear(_width(vision), inner), "linear_2": Linear(inner, text)}
+    seen = Linear(vision.dim("hidden_size", default=1280), inner)
+    single = {"linear_1": seen, "linear_2": Linear(inner, text)}
     merged = {
         "linear_1": Linear(text * (side * side), inner),
         "act": activation("gelu"),
@@ -190,7 +168,7 @@ def conditional_generation(c: ModelConfig) -> Module:
     to = "language_model.model.embed_tokens.weight" if tied else None
     return Module(
         "MiniMaxM3SparseForConditionalGeneration",
-        vision_tower=_nested_vision(c.section("vision_config")),
+        vision_tower=_nested_vision(c),
         multi_modal_projector=projector(f"{_NAME}MultiModalProjector", **single),
         patch_merge_mlp=projector(f"{_NAME}MultiModalProjector", **merged),
         language_model=Module(
@@ -206,7 +184,7 @@ def model(c: ModelConfig) -> Module:
     joined = {**single, **{f"merge_{name}": part for name, part in merged.items()}}
     return Module(
         f"{_NAME}Model",
-        vision_tower=vision_model(c.section("vision_config")),
+        vision_tower=_vision(c),
         multi_modal_projector=projector(f"{_NAME}MultiModalProjector", **joined),
         language_model=_SPLIT.named(f"{_NAME}TextModel", c.section("text_config")),
     )

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import gated_mlp
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder
 from ..layers.experts import experts, router, shared_width, w_expert
 from ..layers.heads import lm_head
 from ..layers.latent import latent_sizes
 from ..layers.latent_decoders import dense_first, expert_count
+from ..layers.layer_kinds import mixture
 from ..layers.multimodal import nested, tower_width, two_layer_projector
 from ..trees.catalog import auto_model, register, register_part
 from ..trees.keeps import KeysValues
@@ -50,8 +50,8 @@ def _kinds(d: Decoder, c: ModelConfig, layers: int) -> Sequence[Kind]:
     turned = c.dims("no_rope_layers", default=rotary, minimum=0)
     if len(turned) < layers:
         raise c.error("no_rope_layers", f"{len(turned)} entries", f"one for each of {layers}")
-    read = c.dims("kv_source_layers", default=range(layers), minimum=0)
-    if len(read) != layers or any(at > i or read[at] != at for i, at in enumerate(read)):
+    read = c.dims("kv_source_layers", default=range(layers), minimum=0, count=layers)
+    if any(at > i or read[at] != at for i, at in enumerate(read)):
         raise c.error(
             "kv_source_layers", list(map(int, read)), f"for each of {layers} layers its own number"
             " or that of an earlier one which has its own",
@@ -99,32 +99,23 @@ def _attention(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
     )
 
 
+def _moe(d: Decoder, c: ModelConfig) -> Module:
+    """What a layer holds itself."""
+    inner, count = c.dim("moe_intermediate_size", default=6144), expert_count(c, 128, rerouted=True)
+    per_token = c.dim("num_experts_per_tok", default=4)
+    block = mixture(
+        d, c, inner, count, per_token, shared_width(c, inner, default=1),
+        gate=router(f"{d.name}TopkRouter", d.width(c), count),
+    )  # fmt: skip
+    each = w_expert(f"{d.name}MLP", d.width(c), inner)
+    block.children["experts"] = experts(count, per_token, each, class_name=f"{d.name}Experts")
+    return block
+
+
 def _layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
-    h, act = d.width(c), d.act(c)
-    sparse: dict[str, Module | None] = {"feed_forward": d.mlp(d, c)}
-    if kind[0] == "sparse":
-        count = expert_count(c, 128, rerouted=True)
-        inner = c.dim("moe_intermediate_size", default=6144)
-        shared = shared_width(c, inner, default=1)
-        each = w_expert(f"{d.name}MLP", h, inner)
-        sparse = {
-            "experts": experts(
-                count, c.dim("num_experts_per_tok", default=4), each, class_name=f"{d.name}Experts"
-            ),
-            "gate": router(f"{d.name}TopkRouter", h, count),
-            "shared_experts": gated_mlp(f"{d.name}MLP", h, shared, act=act, kind="shared_expert")
-            if shared
-            else None,
-        }
-    return Module(
-        f"{d.name}DecoderLayer",
-        {
-            "attention": _attention(d, c, kind),
-            **sparse,
-            "attention_norm": d.norm(d, c, h),
-            "ffn_norm": d.norm(d, c, h),
-        },
-    )
+    mlp = _moe(d, c).children if kind[0] == "sparse" else {"feed_forward": d.mlp(d, c)}
+    norms = {name: d.norm(d, c, d.width(c)) for name in ("attention_norm", "ffn_norm")}
+    return Module(f"{d.name}DecoderLayer", {"attention": _attention(d, c, kind), **mlp, **norms})
 
 
 TEXT = LLAMA.like(
@@ -172,8 +163,7 @@ def generation(c: ModelConfig) -> Module:
     """The same parts as Mistral's own code names them, the text model's at the root."""
     text, whole = c.section("text_config"), model(c).children
     tower, projector, decoder = (at for at in whole.values() if isinstance(at, Module))
-    names = {"linear_1": "w_in", "linear_2": "w_out"}
-    joined = {names.get(name, name): part for name, part in projector.children.items()}
+    joined = respelled(projector, {"linear_1": "w_in", "linear_2": "w_out"}).children
     norm, merger = joined.pop("norm"), joined.pop("patch_merger")
     for part in (norm, merger):
         assert isinstance(part, Module)

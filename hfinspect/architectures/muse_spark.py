@@ -6,21 +6,20 @@ their own; its tower, and a pyramid of causal convolutions over the waveform (tw
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import activation
+from ..layers.blocks import activation, rms_norms
 from ..layers.decoders import Decoder
 from ..layers.experts import corrected_router
-from ..layers.latent_decoders import listed_kinds
-from ..trees.catalog import builder, register_pair, register_part
-from ..trees.modules import Activation, Linear, Module, RMSNorm, Weight
+from ..layers.layer_kinds import mlps
+from ..layers.multimodal import register_worded
+from ..trees.catalog import builder, register_part
+from ..trees.modules import Activation, Linear, Module, Weight
 from .muse_glimmer import fourth_from_the_end, gated_sandwich, projections
 
 # ---- text
 
 
-def _scaled(c: ModelConfig, size: int) -> Module:
-    """Norms behind experts and MLPs, with an epsilon of their own."""
-    eps = c.number("post_norm_eps", default=1e-8)
-    return RMSNorm(size, eps=eps, class_name="MuseSparkTextInputScaledRMSNorm")
+_scaled = rms_norms("MuseSparkTextInputScaledRMSNorm", 1e-8, "post_norm_eps")
+_centered = rms_norms("MuseSparkTextCenteredRMSNorm", 1e-5)
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
@@ -61,16 +60,11 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     return block
 
 
-def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(size, eps=eps, class_name="MuseSparkTextCenteredRMSNorm")
-
-
 TEXT = Decoder(
     "MuseSparkText", vocab_size=202048, hidden_size=8192, intermediate_size=16384,
     num_hidden_layers=62, num_attention_heads=128, num_key_value_heads=16, head_dim=64,
-    norm=_norm, moe=_moe, layer=_layer, embedding="NormedEmbedding", rotary=False,
-    kinds=lambda _d, c, layers: listed_kinds(c, layers, lambda _: "sparse"),
+    norm=lambda _d, c, size: _centered(c, size), moe=_moe, layer=_layer,
+    embedding="NormedEmbedding", rotary=False, kinds=mlps(lambda _c, _i: "sparse"),
     windows=fourth_from_the_end,
 )  # fmt: skip
 
@@ -98,11 +92,6 @@ def model(c: ModelConfig) -> Module:
     return Module("MuseSparkModel", dict(parts))
 
 
-def generation(c: ModelConfig) -> Module:
-    """The class ties no head, whatever the config says."""
-    head = TEXT.words(c.section("text_config"))
-    return Module("MuseSparkForConditionalGeneration", model=model(c), lm_head=head)
-
-
 register_part("muse_spark_text", "MuseSparkTextModel", text_model, "text decoder")
-register_pair("muse_spark", "MuseSpark", generation, model, "multimodal")
+# The class ties no head, whatever the config says.
+register_worded("muse_spark", "MuseSpark", model, tied=None)

@@ -13,9 +13,7 @@ from ..trees.catalog import register
 from ..trees.keeps import Unknown
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, Weight
 
-_KINDS = ("local", "lsh")
-
-
+_KINDS = {"local": "Local", "lsh": "LSH"}
 _hidden = size("hidden_size", default=256)
 
 
@@ -34,14 +32,11 @@ def positions(c: ModelConfig) -> Module:
     if len(shape) != len(widths):
         raise c.error("axial_pos_embds_dim", len(widths), f"a width for each of {len(shape)} axes")
     weights = {
-        str(axis): Weight(
-            *(size if other == axis else 1 for other, size in enumerate(shape)), width
-        )
-        for axis, width in enumerate(widths)
-    }  # fmt: skip
-    return Module(
-        "AxialPositionEmbeddings", weights=Module("ParameterList", weights), kind="position"
-    )  # fmt: skip
+        str(at): Weight(*(size if other == at else 1 for other, size in enumerate(shape)), width)
+        for at, width in enumerate(widths)
+    }
+    table = Module("ParameterList", weights)
+    return Module("AxialPositionEmbeddings", weights=table, kind="position")
 
 
 def attention(c: ModelConfig, kind: str) -> Module:
@@ -50,17 +45,16 @@ def attention(c: ModelConfig, kind: str) -> Module:
     width = heads * c.dim("attention_head_size", default=64)
     # Where it is hashed, queries are keys.
     named = {"query_key": "query"} if kind == "lsh" else {"query": "query", "key": "key"}
-    named["value"] = "value"
-    projections = Module(
-        "LSHSelfAttention" if kind == "lsh" else "LocalSelfAttention",
-        {at: Linear(h, width, bias=False, kind=what) for at, what in named.items()},
-    )
-    output = Module("ReformerSelfOutput", dense=Linear(width, h, bias=False, kind="output"))
+    projections = {
+        at: Linear(h, width, bias=False, kind=what)
+        for at, what in {**named, "value": "value"}.items()
+    }
+    output = Linear(width, h, bias=False, kind="output")
     return Module(
         "ReformerAttention",
         layer_norm=_norm(c, h),
-        self_attention=projections,
-        output=output,
+        self_attention=Module(f"{_KINDS[kind]}SelfAttention", dict(projections)),
+        output=Module("ReformerSelfOutput", dense=output),
         component=Component.ATTENTION,
         keeps=(Unknown("its attention keeps hidden states and buckets"),),
     )
@@ -68,22 +62,20 @@ def attention(c: ModelConfig, kind: str) -> Module:
 
 def feed_forward(c: ModelConfig) -> Module:
     h, inner = _hidden(c), c.dim("feed_forward_size", default=512)
+    act = activation(c.text("hidden_act", default="relu"))
+    up, down = Linear(h, inner, kind="up"), Linear(inner, h, kind="down")
     return Module(
         "ChunkReformerFeedForward",
         layer_norm=_norm(c, h),
-        dense=Module(
-            "ReformerFeedForwardDense",
-            act_fn=activation(c.text("hidden_act", default="relu")),
-            dense=Linear(h, inner, kind="up"),
-        ),
-        output=Module("ReformerFeedForwardOutput", dense=Linear(inner, h, kind="down")),
+        dense=Module("ReformerFeedForwardDense", act_fn=act, dense=up),
+        output=Module("ReformerFeedForwardOutput", dense=down),
         component=Component.MLP,
     )
 
 
 def _kinds(c: ModelConfig) -> tuple[str, ...]:
     """The kind of each layer; num_hidden_layers may take fewer of them, or more of one kind."""
-    kinds = c.strings("attn_layers", default=_KINDS * 3)
+    kinds = c.strings("attn_layers", default=("local", "lsh") * 3)
     for kind in kinds:
         if kind not in _KINDS:
             raise c.error("attn_layers", kind, "local or lsh")
@@ -100,20 +92,15 @@ def model(c: ModelConfig) -> Module:
         kind: Module("ReformerLayer", attention=attention(c, kind), feed_forward=feed_forward(c))
         for kind in dict.fromkeys(kinds)
     }
-    return Module(
-        "ReformerModel",
-        embeddings=Module(
-            "ReformerEmbeddings",
-            word_embeddings=Embedding(c.dim("vocab_size", default=320), h),
-            position_embeddings=positions(c),
-            component=Component.EMBEDDING,
-        ),
-        encoder=Module(
-            "ReformerEncoder",
-            layers=Layers(layers[kind] for kind in kinds),
-            layer_norm=_norm(c, 2 * h),
-        ),
+    embeddings = Module(
+        "ReformerEmbeddings",
+        word_embeddings=Embedding(c.dim("vocab_size", default=320), h),
+        position_embeddings=positions(c),
+        component=Component.EMBEDDING,
     )
+    stack = Layers(layers[kind] for kind in kinds)
+    encoder = Module("ReformerEncoder", layers=stack, layer_norm=_norm(c, 2 * h))
+    return Module("ReformerModel", embeddings=embeddings, encoder=encoder)
 
 
 def _words(c: ModelConfig) -> Module:
@@ -136,22 +123,14 @@ def _labels(c: ModelConfig) -> Module:
     )
 
 
-def _outputs(c: ModelConfig) -> Module:
-    return classifier(2 * _hidden(c), c.num_labels)
-
-
 _FORMS: dict[str, dict[str, Part]] = {
     "ModelWithLMHead": {"lm_head": _words},
     "ForMaskedLM": {"lm_head": _words},
     "ForSequenceClassification": {"classifier": _labels},
-    "ForQuestionAnswering": {"qa_outputs": _outputs},
+    "ForQuestionAnswering": {"qa_outputs": lambda c: classifier(2 * _hidden(c), c.num_labels)},
 }
+_CLASSES = {f"Reformer{ending}": {"reformer": model, **form} for ending, form in _FORMS.items()}
 register(
-    "reformer",
-    composed(
-        {f"Reformer{ending}": {"reformer": model, **form} for ending, form in _FORMS.items()}
-        | {"ReformerModel": model}
-    ),
-    base_prefix="reformer",
+    "reformer", composed({**_CLASSES, "ReformerModel": model}), base_prefix="reformer",
     category="text decoder",
-)
+)  # fmt: skip

@@ -5,10 +5,12 @@ delayed by a token; scales and biases on both sides of every residual; a router 
 one class more than there are experts.  Experts lie stacked in memory as in files.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import depthwise
-from ..layers.decoders import Decoder
+from ..layers.decoders import Decoder, pre_norm
 from ..layers.experts import stacked_experts
 from ..layers.heads import causal_lm
 from ..trees.keeps import KeysValues, State
@@ -52,32 +54,30 @@ def _router(d: Decoder, c: ModelConfig, *, first: bool) -> Module:
     """All but the first layer's router also see the one before it."""
     width = c.dim("router_hidden_size", default=256)
     classes = c.count("num_experts", default=16, minimum=1) + 1
+    mlp = Module(
+        "ZayaRouterMLP",
+        norm=d.norm(d, c, width),
+        fc1=Linear(width, width),
+        fc2=Linear(width, width),
+        out_proj=Linear(width, classes, bias=False),
+    )
     return Module(
         "ZayaRouter",
         down_proj=Linear(d.width(c), width),
         router_states_scale=None if first else Weight(width),
-        router_mlp=Module(
-            "ZayaRouterMLP",
-            norm=d.norm(d, c, width),
-            fc1=Linear(width, width),
-            fc2=Linear(width, width),
-            out_proj=Linear(width, classes, bias=False),
-        ),
+        router_mlp=mlp,
         balancing_biases=Buffer(classes, dtype="F32"),
         component=Component.ROUTER,
     )
 
 
 def _sparse(d: Decoder, c: ModelConfig, *, first: bool) -> Module:
-    h, inner = d.width(c), c.dim("moe_intermediate_size", default=2048)
+    inner = c.dim("moe_intermediate_size", default=2048)
     count = c.count("num_experts", default=16, minimum=1)
     per_token = c.dim("num_experts_per_tok", default=1)
-    return Module(
-        "ZayaSparseMoeBlock",
-        gate=_router(d, c, first=first),
-        experts=stacked_experts("ZayaExperts", count, per_token, h, inner),
-        component=Component.MLP,
-    )
+    experts = stacked_experts("ZayaExperts", count, per_token, d.width(c), inner)
+    gate = _router(d, c, first=first)
+    return Module("ZayaSparseMoeBlock", gate=gate, experts=experts, component=Component.MLP)
 
 
 def _scales(d: Decoder, c: ModelConfig, *names: str) -> dict[str, Parameter]:
@@ -88,28 +88,19 @@ _IN = ("hidden_states_scale", "hidden_states_bias")
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    h = d.width(c)
+    block = pre_norm(d.like(d.name, mlp=partial(_sparse, first=kind == "first")), c, kind)
     scaling = _scales(d, c, *_IN, "residual_scale", "residual_bias")
-    return Module(
-        "ZayaDecoderLayer",
-        self_attn=d.attention(d, c),
-        mlp=_sparse(d, c, first=kind == "first"),
-        input_layernorm=d.norm(d, c, h),
-        post_attention_layernorm=d.norm(d, c, h),
-        post_attention_residual_scale=Module("ZayaResidualScaling", dict(scaling)),
-        post_mlp_residual_scale=Module("ZayaResidualScaling", dict(scaling)),
-    )
-
-
-def _scaling(d: Decoder, c: ModelConfig) -> dict[str, Parameter]:
-    return _scales(d, c, *(f"input_{name}" for name in _IN))
+    for half in ("attention", "mlp"):
+        scales = Module("ZayaResidualScaling", dict(scaling))
+        block.children[f"post_{half}_residual_scale"] = scales
+    return block
 
 
 _ZAYA = LLAMA.like(
     "Zaya", vocab_size=262272, hidden_size=2048, num_hidden_layers=40, rms_norm_eps=1e-5,
-    attention=_attention, layer=_layer, rotary=False, further=_scaling, endings=(),
+    attention=_attention, layer=_layer, rotary=False, endings=(), tie_word_embeddings=True,
     kinds=lambda _d, _c, layers: ["first", *["later"] * (layers - 1)][:layers],
-    tie_word_embeddings=True,
+    further=lambda d, c: _scales(d, c, *(f"input_{name}" for name in _IN)),
 )  # fmt: skip
 _causal = causal_lm("ZayaForCausalLM", _ZAYA.model, tied_default=True, bias="lm_head_bias")
 _ZAYA.register("zaya", more={"ZayaForCausalLM": _causal})

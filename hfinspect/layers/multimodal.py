@@ -308,13 +308,13 @@ def register_worded(
     name: str,
     model: Builder,
     *,
-    tied: bool,
+    tied: bool | None,
     text: str = "language_model",
     text_ties: bool = False,
 ) -> Family:
     """Add a composite of two classes: ``{name}Model``, and one with a head over the words of its
-    decoder, the part ``text``; ``tied`` is the default of the config class, ``text_ties``: the text
-    section's own word counts as well."""
+    decoder, the part ``text``; ``tied`` is the default of the config class (None: never tied),
+    ``text_ties``: the text section's own word counts as well."""
     ending = "ForConditionalGeneration"
 
     def whole(c: ModelConfig) -> Module:
@@ -325,7 +325,9 @@ def register_worded(
     return register_pair(model_type, name, whole, model, "multimodal", ending=ending)
 
 
-def worded(name: str, model: Builder, *, tied: bool, text: str = "language_model") -> Builder:
+def worded(
+    name: str, model: Builder, *, tied: bool | None, text: str = "language_model"
+) -> Builder:
     """A class of a composite that has a head over the words of its decoder."""
     return causal_lm(name, model, embedding=f"{text}.embed_tokens", tied_default=tied)
 
