@@ -48,24 +48,14 @@ def _mlp(c: ModelConfig) -> Module:
     """Gated, but where the config names an activation without a gate."""
     h, inner = hidden(c), c.dim("intermediate_size")
     first = c.flag("mlp_fc1_bias", default=False)
+    up = Linear(h, inner, bias=first, kind="up")
     down = Linear(inner, h, bias=c.flag("mlp_fc2_bias", default=False), kind="down")
     act = c.text("activation_function", default="swiglu") or ""
-    if not act.endswith("glu"):
-        return Module(
-            "NomicBertMLP",
-            fc1=Linear(h, inner, bias=first, kind="up"),
-            activation=activation(act),
-            fc2=down,
-            component=Component.MLP,
-        )
-    return Module(
-        "NomicBertMLP",
-        fc12=Linear(h, inner, bias=first, kind="gate"),
-        fc11=Linear(h, inner, bias=first, kind="up"),
-        fc2=down,
-        act_fn=activation(c.text("hidden_act")),
-        component=Component.MLP,
-    )
+    parts = {"fc1": up, "activation": activation(act), "fc2": down}
+    if act.endswith("glu"):
+        gate, act_fn = Linear(h, inner, bias=first, kind="gate"), activation(c.text("hidden_act"))
+        parts = {"fc12": gate, "fc11": up, "fc2": down, "act_fn": act_fn}
+    return Module("NomicBertMLP", dict(parts), component=Component.MLP)
 
 
 def _experts(c: ModelConfig, count: Dim) -> Module:
@@ -73,14 +63,11 @@ def _experts(c: ModelConfig, count: Dim) -> Module:
     h, inner = hidden(c), c.dim("intermediate_size")
     active = (min(int(c.dim("moe_top_k", default=1)), int(count)), int(count))
     matrix = Weight(count * inner, h, kind="expert", active=active)
+    both, scores = Module("NomicExpertMLP", w1=matrix, w2=matrix), Linear(h, count, bias=False)
     return Module(
         "NomicMoELayer",
-        router=Module(
-            "NomicRouter", layer=Linear(h, count, bias=False), component=Component.ROUTER
-        ),
-        experts=Module(
-            "NomicExperts", bias=Weight(h), mlp=Module("NomicExpertMLP", w1=matrix, w2=matrix)
-        ),
+        router=Module("NomicRouter", layer=scores, component=Component.ROUTER),
+        experts=Module("NomicExperts", bias=Weight(h), mlp=both),
         component=Component.MLP,
     )
 
@@ -93,11 +80,10 @@ def _stack(_e: Encoder, c: ModelConfig) -> Module:
     """Every ``moe_every_n_layers``-th layer, beginning with the second, is a mixture."""
     number = c.count("num_hidden_layers")
     every, count = c.count("moe_every_n_layers", default=0), c.count("num_experts", default=0)
-    layers = Layers.of(number, _layer(c, _mlp(c)))
-    if every and count:
-        made = {False: _layer(c, _mlp(c)), True: _layer(c, _experts(c, count))}
-        layers = Layers((made[i % every == 1] for i in range(int(number))), count=number)
-    return Module("NomicBertEncoder", layers=layers)
+    dense = _layer(c, _mlp(c))
+    mixed = _layer(c, _experts(c, count)) if every and count else dense
+    rows = (mixed if every and i % every == 1 else dense for i in range(int(number)))
+    return Module("NomicBertEncoder", layers=Layers(rows, count=number))
 
 
 def _words(e: Encoder, c: ModelConfig) -> Module:

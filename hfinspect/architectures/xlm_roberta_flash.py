@@ -15,7 +15,7 @@ from ..layers.bert_encoders import Encoder, roberta_forms
 from ..layers.composing import composed, with_defaults
 from ..layers.encoders import hidden
 from ..trees.catalog import Builder, register
-from ..trees.modules import Embedding, Module, Parameter, Weight
+from ..trees.modules import Embedding, Module, Parameter, Weight, each_module
 from .jina_embeddings_v3 import DEFAULTS, JINA
 
 
@@ -41,50 +41,31 @@ def is_flash(c: ModelConfig) -> bool:
 # ---- low-rank adaptations
 
 
-def _adapted_weight(weight: Parameter, *, table: bool, tasks: int, rank: int) -> Module:
-    """``original`` and the pair: (n, r, in) and (n, out, r) of a linear, (n, rows, r) and
-    (n, r, width) of a table."""
-    first, second = weight.shape
-    if table:
-        pair = Weight(tasks, first, rank), Weight(tasks, rank, second)
-    else:
-        pair = Weight(tasks, rank, second), Weight(tasks, first, rank)
-    return Module(
-        "ParametrizationList",
-        {
-            "original": weight,
-            "0": Module("LoRAParametrization", lora_A=pair[0], lora_B=pair[1]),
-        },
-    )
-
-
-def adapt(root: Module, tasks: int, rank: int, seen: set[int]) -> None:
-    """Give every linear and every table its pairs, in place."""
-    if id(root) in seen:
-        return
-    seen.add(id(root))
-    weight = root.children.get("weight")
-    if root.class_name in ("Linear", "Embedding") and isinstance(weight, Parameter):
-        pairs = _adapted_weight(
-            weight, table=root.class_name == "Embedding", tasks=tasks, rank=rank
-        )
-        rest = {name: child for name, child in root.children.items() if name != "weight"}
-        root.children = {**rest, "parametrizations": Module("ModuleDict", weight=pairs)}
-        root.class_name = f"Parametrized{root.class_name}"
-        return
-    for child in root.children.values():
-        if isinstance(child, Module):
-            adapt(child, tasks, rank, seen)
+def _adapt(root: Module, tasks: int, rank: int) -> None:
+    """Give every linear and every table its pairs, in place: (n, r, in) and (n, out, r) of a
+    linear, (n, rows, r) and (n, r, width) of a table."""
+    for module in list(each_module(root)):
+        weight, kind = module.children.get("weight"), module.class_name
+        if kind not in ("Linear", "Embedding") or not isinstance(weight, Parameter):
+            continue
+        rows, width = weight.shape
+        wide, tall = (tasks, rank, width), (tasks, rows, rank)
+        first, second = (wide, tall) if kind == "Linear" else (tall, wide)
+        pair = Module("LoRAParametrization", lora_A=Weight(*first), lora_B=Weight(*second))
+        pairs = Module("ParametrizationList", {"original": weight, "0": pair})
+        del module.children["weight"]
+        module.children["parametrizations"] = Module("ModuleDict", weight=pairs)
+        module.class_name = f"Parametrized{kind}"
 
 
 def with_tasks(c: ModelConfig) -> Module:
     """The embeddings' class: the base model, every weight adapted for each task."""
-    if not c.has("lora_adaptations"):
-        return _FLASH.model(c)
-    tasks, rank = len(c.strings("lora_adaptations")), c.dim("lora_rank", default=4)
     base = _FLASH.model(c)
+    if not c.has("lora_adaptations"):
+        return base
+    tasks, rank = len(c.strings("lora_adaptations")), c.dim("lora_rank", default=4)
     if tasks:
-        adapt(base, tasks, rank, set())
+        _adapt(base, tasks, rank)
     return Module("XLMRobertaLoRA", roberta=base)
 
 
