@@ -7,8 +7,8 @@ reads a bottleneck of double width. Norms before attention and experts carry a l
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.decoders import LABEL_HEADS, Decoder, pre_norm
-from ..layers.experts import corrected_router, routed_and_shared
 from ..layers.latent import latent_attention, latent_sizes
+from ..layers.latent_decoders import routed
 from ..trees.modules import Linear, Module
 from .axk1 import kinds
 from .deepseek_v32 import indexer
@@ -38,16 +38,6 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     return block
 
 
-def _moe(d: Decoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), c.dim("moe_intermediate_size", default=512)
-    count = c.count("n_routed_experts", "num_local_experts", default=128, minimum=1)
-    return routed_and_shared(
-        "AXK2", h, inner, count=count, per_token=c.count("num_experts_per_tok", default=8),
-        shared=inner * c.count("n_shared_experts", default=1),
-        gate=corrected_router("AXK2TopkRouter", h, count), act=d.act(c),
-    )  # fmt: skip
-
-
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     block = pre_norm(d, c, kind)
     block.children["input_layernorm"] = gated_norm(d, c)
@@ -58,5 +48,6 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 LLAMA.like(
     "AXK2", vocab_size=163840, hidden_size=2048, intermediate_size=5120, num_hidden_layers=48,
-    mlp_bias=None, endings=LABEL_HEADS, attention=_attention, moe=_moe, kinds=kinds, layer=_layer,
+    mlp_bias=None, endings=LABEL_HEADS, attention=_attention,
+    moe=routed(512, 128, 8), kinds=kinds, layer=_layer,
 ).register("axk2")  # fmt: skip

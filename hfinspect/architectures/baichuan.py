@@ -9,6 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp, rms_norms
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, pre_norm
+from ..layers.heads import causal_lm
 from ..trees.catalog import Builder
 from ..trees.modules import Buffer, Linear, Module
 from .llama import LLAMA
@@ -43,24 +44,17 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 _BAICHUAN = LLAMA.like(
     "Baichuan",
     # 64,000 in the first version and 125,696 in the second: nothing else shows an absent one.
-    vocab_size=None,
-    mlp_bias=None,
-    rotary=False,
-    endings=SEQUENCE_HEAD,
-    norm=lambda _d, c, size: _norms(c, size),
-    attention=_attention,
+    vocab_size=None, mlp_bias=None, rotary=False, endings=SEQUENCE_HEAD, attention=_attention,
+    norm=lambda _d, c, size: _norms(c, size), layer=_layer,
     mlp=lambda d, c: gated_mlp("MLP", d.width(c), d.inner(c), act=d.act(c)),
-    layer=_layer,
-)
+)  # fmt: skip
 
 
 def _causal_lm(name: str) -> Builder:
     def build(c: ModelConfig) -> Module:
-        root = _BAICHUAN.classes()["BaichuanForCausalLM"](c)
-        root.class_name = name
-        head = root["lm_head"]
-        if c.has("z_loss_weight") and isinstance(head, Module):
-            head.class_name = "NormHead"
+        root = causal_lm(name, _BAICHUAN.model)(c)
+        if c.has("z_loss_weight"):
+            root.inside("lm_head").class_name = "NormHead"
         return root
 
     return build

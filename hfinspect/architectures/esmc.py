@@ -6,72 +6,63 @@ positions.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import gated_mlp, grouped_attention, grouped_heads, size
-from ..layers.composing import composed
-from ..layers.heads import classifier
+from ..layers.composing import composed, renamed
+from ..layers.decoders import Decoder, grouped
+from ..layers.heads import token_classification
 from ..trees.catalog import register
-from ..trees.modules import Activation, Dropout, Embedding, LayerNorm, Layers, Linear, Module
-
-_hidden = size("hidden_size", default=2560)
-
-
-def _norm(c: ModelConfig, *, bias: bool = True) -> Module:
-    return LayerNorm(_hidden(c), bias=bias, class_name="EsmcLayerNorm")
+from ..trees.modules import Dropout, LayerNorm, Linear, Module
+from .llama import LLAMA
 
 
-def layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=6912)
-    act = c.text("hidden_act", default="silu")
-    return Module(
-        "EsmcLayer",
-        self_attn=grouped_attention(
-            "EsmcAttention",
-            h,
-            grouped_heads(c, h, heads=40),
-            bias=c.flag("attention_bias", default=False),
-            norms=lambda: {"q_norm": _norm(c, bias=False), "k_norm": _norm(c, bias=False)},
-        ),
-        mlp=gated_mlp("EsmcMLP", h, inner, bias=c.flag("mlp_bias", default=False), act=act),
-        input_layernorm=_norm(c),
-        post_attention_layernorm=_norm(c),
-    )
+def _norm(_d: Decoder, _c: ModelConfig, size: int) -> Module:
+    return LayerNorm(size, class_name="EsmcLayerNorm")
+
+
+def _plain(c: ModelConfig) -> Module:
+    """A norm without a bias."""
+    return LayerNorm(ESMC.width(c), bias=False, class_name="EsmcLayerNorm")
+
+
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    block = grouped(d, c)
+    block.children |= {"q_norm": _plain(c), "k_norm": _plain(c)}
+    return block
+
+
+ESMC = LLAMA.like(
+    "Esmc", vocab_size=64, hidden_size=2560, intermediate_size=6912, num_hidden_layers=80,
+    num_attention_heads=40, attention=_attention, norm=_norm,
+)  # fmt: skip
 
 
 def model(c: ModelConfig) -> Module:
-    return Module(
-        "EsmcModel",
-        embed_tokens=Embedding(c.dim("vocab_size", default=64), _hidden(c)),
-        rotary_emb=Activation("EsmcRotaryEmbedding"),
-        layers=Layers.of(c.count("num_hidden_layers", default=80), layer(c)),
-        norm=_norm(c, bias=False),
-    )
+    root = ESMC.model(c)
+    parts = ("embed_tokens", "rotary_emb", "layers")
+    made = Module("EsmcModel", {name: root[name] for name in parts}, norm=_plain(c))
+    return renamed(made, "EsmcDecoderLayer", "EsmcLayer")
 
 
 def lm_head(c: ModelConfig) -> Module:
-    h = _hidden(c)
+    h = ESMC.width(c)
     return Module(
         "EsmcMaskedLMHead",
         dense=Linear(h, h, kind="transform"),
         layer_norm=LayerNorm(h),
-        decoder=Linear(h, c.dim("vocab_size", default=64), kind="lm_head"),
+        decoder=Linear(h, ESMC.size(c, "vocab_size"), kind="lm_head"),
         component=Component.HEAD,
     )
 
 
 def _classifier(c: ModelConfig) -> Module:
+    h = ESMC.width(c)
     return Module(
         "EsmcClassificationHead",
-        dense=Linear(_hidden(c), _hidden(c)),
+        dense=Linear(h, h),
         dropout=Dropout(c.number("classifier_dropout", default=0.1)),
-        out_proj=Linear(_hidden(c), c.num_labels),
+        out_proj=Linear(h, c.num_labels),
         component=Component.HEAD,
         kind="classifier",
     )
-
-
-def _score(c: ModelConfig) -> Module:
-    bias = c.flag("token_classification_bias", default=True)
-    return classifier(_hidden(c), c.num_labels, bias=bias)
 
 
 register(
@@ -81,11 +72,9 @@ register(
             "EsmcForMaskedLM": {"esmc": model, "lm_head": lm_head},
             "EsmcModel": model,
             "EsmcForSequenceClassification": {"esmc": model, "classifier": _classifier},
-            "EsmcForTokenClassification": {
-                "esmc": model,
-                "dropout": lambda _: Dropout(0.1),
-                "score": _score,
-            },
+            "EsmcForTokenClassification": token_classification(
+                "EsmcForTokenClassification", model, prefix="esmc", hidden=ESMC.width
+            ),
         }
     ),
     base_prefix="esmc",

@@ -17,11 +17,7 @@ from ..layers.heads import register_tower
 from ..layers.multimodal import projector
 from ..layers.windows import every, windows
 from ..trees.catalog import auto_class, auto_model, register_part
-from ..trees.modules import (
-    Linear,
-    Module,
-    Weight,
-)  # fmt: skip
+from ..trees.modules import Linear, Module, Weight
 
 # ---- text
 

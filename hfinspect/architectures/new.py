@@ -8,9 +8,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.composing import composed, renamed, with_defaults
-from ..layers.encoders import dropout, hidden, labels
+from ..layers.encoders import dropout, hidden, labels, vocab
+from ..layers.heads import to_words
 from ..trees.catalog import builder, register
-from ..trees.modules import Embedding, Linear, Module
+from ..trees.modules import Embedding, Linear, Module, each_module
 
 _DEFAULTS = {
     "vocab_size": 30528, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
@@ -20,17 +21,12 @@ _DEFAULTS = {
 
 
 def _apart(c: ModelConfig, root: Module) -> None:
-    """q, k and v as three matrices in every layer (the layers are one object)."""
-    rows = root.inside("encoder", "layer")
-    for layer in {id(row): row for row in rows.children.values()}.values():
-        assert isinstance(layer, Module)
-        attention = layer.inside("attention")
-        h = hidden(c)
-        kinds = {"q_proj": "query", "k_proj": "key", "v_proj": "value"}
-        attention.children = {
-            **{name: Linear(h, h, kind=kind) for name, kind in kinds.items()},
-            "o_proj": attention["o_proj"],
-        }
+    """q, k and v as three matrices in every layer."""
+    h, kinds = hidden(c), {"q_proj": "query", "k_proj": "key", "v_proj": "value"}
+    for block in list(each_module(root)):
+        if "qkv_proj" in block.children:
+            apart = {name: Linear(h, h, kind=kind) for name, kind in kinds.items()}
+            block.children = {**apart, "o_proj": block["o_proj"]}
 
 
 def model(c: ModelConfig, *, pooling: bool = False) -> Module:
@@ -40,9 +36,8 @@ def model(c: ModelConfig, *, pooling: bool = False) -> Module:
     if not c.flag("pack_qkv", default=True):
         _apart(c, root)
     if c.text("position_embedding_type", default="rope") == "absolute":
-        tables = root.inside("embeddings")
-        positions = c.dim("max_position_embeddings")
-        tables.children["position_embeddings"] = Embedding(positions, hidden(c), kind="position")
+        positions = Embedding(c.dim("max_position_embeddings"), hidden(c), kind="position")
+        root.inside("embeddings").children["position_embeddings"] = positions
     return root
 
 
@@ -52,11 +47,9 @@ def _pooled(c: ModelConfig) -> Module:
 
 def _head(c: ModelConfig) -> Module:
     head = builder("GteForMaskedLM")(c).inside("lm_head")
-    head = renamed(head, "GteLMHead", "NewLMPredictionHead")
+    head.class_name, head.component = "NewLMPredictionHead", Component.HEAD
     table = "new.embeddings.word_embeddings.weight" if c.tied() else None
-    vocab = c.dim("vocab_size")
-    head.component = Component.HEAD
-    head.children["decoder"] = Linear(hidden(c), vocab, tied_to=table, kind="lm_head")
+    head.children["decoder"] = to_words(hidden(c), vocab(c), table, bias=True)
     return head
 
 
