@@ -5,6 +5,9 @@ enlarged, fused from coarse to fine, and read by a few convolutions. A third ViT
 field of view.
 """
 
+from functools import partial
+from itertools import chain, pairwise
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -12,6 +15,9 @@ from ..layers.reassembling import fused_width, fusion_layer
 from ..layers.vision import Pair, bounded, pair
 from ..trees.catalog import auto_model, register
 from ..trees.modules import Activation, Conv, Linear, Module, ModuleList
+
+_NAME = "DepthPro"
+_head = partial(Conv, component=Component.HEAD)
 
 
 def _section(c: ModelConfig, key: str) -> ModelConfig:
@@ -35,83 +41,69 @@ def _width(c: ModelConfig, key: str) -> Dim:
     return section.dim("hidden_size")
 
 
-def _scaled(c: ModelConfig) -> tuple[Dim, ...]:
-    found = c.dims("scaled_images_feature_dims", default=(1024, 1024, 512))
-    return _as_many(c, found, "scaled_images_feature_dims", "scaled_images_ratios", 3)
+def _maps(c: ModelConfig) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
+    """The widths of what is seen of the scaled images, and in between."""
 
+    def as_many(key: str, other: str, default: tuple[int, ...]) -> tuple[Dim, ...]:
+        found, given = c.dims(key, default=default), c.raw(other)
+        count = len(given) if isinstance(given, (list, tuple)) else len(default)
+        if not found or len(found) != count:
+            raise c.error(key, c.raw(key), f"{count} entries, as many as {other}")
+        return found
 
-def _hooked(c: ModelConfig) -> tuple[Dim, ...]:
-    found = c.dims("intermediate_feature_dims", default=(256, 256))
-    return _as_many(c, found, "intermediate_feature_dims", "intermediate_hook_ids", 2)
-
-
-def _as_many(
-    c: ModelConfig, found: tuple[Dim, ...], key: str, other: str, default: int
-) -> tuple[Dim, ...]:
-    given = c.raw(other)
-    count = len(given) if isinstance(given, (list, tuple)) else default
-    if not found or len(found) != count:
-        raise c.error(key, c.raw(key), f"{count} entries, as many as {other}")
-    return found
+    scaled = as_many("scaled_images_feature_dims", "scaled_images_ratios", (1024, 1024, 512))
+    return scaled, as_many("intermediate_feature_dims", "intermediate_hook_ids", (256, 256))
 
 
 def _upsample(inputs: Dim, middle: Dim, outputs: Dim, doublings: int) -> Module:
     """A projection, then transposed convolutions that double the size."""
     sizes = [middle] + [outputs] * doublings
     double = [Conv(size, outputs, 2, stride=2, bias=False, transposed=True) for size in sizes[:-1]]
-    layers = [Conv(inputs, middle, 1, bias=False), *double]
-    return Module("DepthProFeatureUpsampleBlock", layers=ModuleList(layers))
+    layers = ModuleList([Conv(inputs, middle, 1, bias=False), *double])
+    return Module(f"{_NAME}FeatureUpsampleBlock", layers=layers)
 
 
 def neck(c: ModelConfig) -> Module:
-    fused, scaled, hooked = fused_width(c), _scaled(c), _hooked(c)
+    fused, (scaled, hooked) = fused_width(c), _maps(c)
     patches, image = _width(c, "patch_model_config"), _width(c, "image_model_config")
-    enlarged = Conv(image, scaled[0], 2, stride=2, transposed=True)
-    upsample = Module(
-        "DepthProFeatureUpsample",
-        image_block=Module("DepthProFeatureUpsampleBlock", layers=ModuleList([enlarged])),
-        scaled_images=ModuleList(_upsample(patches, size, size, 1) for size in scaled),
-        intermediate=ModuleList(
-            _upsample(patches, size if i else fused, size, 2 + i) for i, size in enumerate(hooked)
-        ),
-    )
+    enlarged = ModuleList([Conv(image, scaled[0], 2, stride=2, transposed=True)])
+    between = [_upsample(patches, fused, hooked[0], 2)]
+    between += [_upsample(patches, size, size, i) for i, size in enumerate(hooked[1:], 3)]
+    larger = {
+        "image_block": Module(f"{_NAME}FeatureUpsampleBlock", layers=enlarged),
+        "scaled_images": ModuleList(_upsample(patches, size, size, 1) for size in scaled),
+        "intermediate": ModuleList(between),
+    }
     projections = [Conv(size, fused, 3, bias=False) for size in (*scaled, *hooked)]
     if hooked[-1] == fused:
         projections[-1] = Activation("Identity")
+    projected = Module(f"{_NAME}FeatureProjection", projections=ModuleList(projections))
     return Module(
-        "DepthProNeck",
-        feature_upsample=upsample,
+        f"{_NAME}Neck",
+        feature_upsample=Module(f"{_NAME}FeatureUpsample", larger),
         fuse_image_with_low_res=Conv(2 * scaled[0], scaled[0], 1),
-        feature_projection=Module("DepthProFeatureProjection", projections=ModuleList(projections)),
+        feature_projection=projected,
         component=Component.CONV,
         part="projector",
     )
 
 
 def model(c: ModelConfig) -> Module:
-    encoder = Module(
-        "DepthProEncoder",
-        patch_encoder=Module("DepthProPatchEncoder", model=_vit(c, "patch_model_config")),
-        image_encoder=Module("DepthProImageEncoder", model=_vit(c, "image_model_config")),
-    )
-    return Module("DepthProModel", encoder=encoder, neck=neck(c), part="vision")
+    towers = {
+        f"{at}_encoder": Module(f"{_NAME}{at.title()}Encoder", model=_vit(c, f"{at}_model_config"))
+        for at in ("patch", "image")
+    }
+    encoder = Module(f"{_NAME}Encoder", towers)
+    return Module(f"{_NAME}Model", encoder=encoder, neck=neck(c), part="vision")
 
 
 def fusion_stage(c: ModelConfig) -> Module:
-    fused = fused_width(c)
+    fused, final = fused_width(c), fusion_layer(c, _NAME, biased=True)
     double = Conv(fused, fused, 2, stride=2, bias=False, transposed=True)
-    layer = fusion_layer(c, "DepthPro", biased=True, deconv=double)
-    count = len(_scaled(c)) + len(_hooked(c)) - 1
-    return Module(
-        "DepthProFeatureFusionStage",
-        intermediate=ModuleList([layer] * count),
-        final=fusion_layer(c, "DepthPro", biased=True),
-        component=Component.CONV,
-    )
-
-
-def _halved(size: int, times: int) -> int:
-    return -(-int(size) // (1 << times))
+    layer = fusion_layer(c, _NAME, biased=True, deconv=double)
+    stages = ModuleList([layer] * (sum(map(len, _maps(c))) - 1))
+    name = f"{_NAME}FeatureFusionStage"
+    return Module(name, intermediate=stages, final=final, component=Component.CONV)
 
 
 def _patches(c: ModelConfig) -> int:
@@ -123,64 +115,41 @@ def _patches(c: ModelConfig) -> int:
     return int(image[0]) // int(patch)
 
 
-def _seeing(inputs: int, outputs: int, kernel: int, *, doubled: bool = False) -> Module:
-    """A convolution of a head."""
-    stride = 2 if doubled else 1
-    return Conv(
-        inputs, outputs, kernel, stride=stride, transposed=doubled, component=Component.HEAD
-    )
-
-
 def field_of_view(c: ModelConfig) -> Module:
     fused = fused_width(c)
     count = int(bounded(c, "num_fov_head_layers", (c.count("num_fov_head_layers", default=2),))[0])
     if fused >> count == 0:
         raise c.error("num_fov_head_layers", count, f"halvings of {int(fused)}")
-    layers: list[Module] = []
-    for i in range(count):
-        layers += [_seeing(_halved(fused, i + 1), _halved(fused, i + 2), 3), Activation("ReLU")]
-    kernel = int((_patches(c) - 1) / 2**count + 1)
-    layers.append(_seeing(_halved(fused, count + 1), 1, kernel))
-    width = _width(c, "fov_model_config")
+    # Each half as wide as the one before, rounded up.
+    widths = [-(-int(fused) // (1 << i)) for i in range(1, count + 2)]
+    steps = [[_head(*both, 3), Activation("ReLU")] for both in pairwise(widths)]
+    last = _head(widths[-1], 1, int((_patches(c) - 1) / 2**count + 1))
+    layers = ModuleList([*chain.from_iterable(steps), last])
+    seen = Linear(_width(c, "fov_model_config"), fused // 2, component=Component.CONV)
+    tower = {"model": _vit(c, "fov_model_config"), "neck": seen}
     return Module(
-        "DepthProFovModel",
-        fov_encoder=Module(
-            "DepthProFovEncoder",
-            model=_vit(c, "fov_model_config"),
-            neck=Linear(width, fused // 2, component=Component.CONV),
-        ),
+        f"{_NAME}FovModel",
+        fov_encoder=Module(f"{_NAME}FovEncoder", tower),
         conv=Conv(fused, fused // 2, 3),
         activation=Activation("ReLU"),
-        head=Module("DepthProFovHead", layers=ModuleList(layers), component=Component.HEAD),
+        head=Module(f"{_NAME}FovHead", layers=layers, component=Component.HEAD),
     )
 
 
 def depth_estimation(c: ModelConfig) -> Module:
-    fused = fused_width(c)
-    layers = [
-        _seeing(fused, fused // 2, 3),
-        _seeing(fused // 2, fused // 2, 2, doubled=True),
-        _seeing(fused // 2, 32, 3),
-        Activation("ReLU"),
-        _seeing(32, 1, 1),
-        Activation("ReLU"),
-    ]
-    seen = c.flag("use_fov_model", default=False)
+    fused, relu = fused_width(c), Activation("ReLU")
+    double = _head(fused // 2, fused // 2, 2, stride=2, transposed=True)
+    layers = [_head(fused, fused // 2, 3), double, _head(fused // 2, 32, 3), relu, _head(32, 1, 1)]
+    head = ModuleList([*layers, relu])
     return Module(
-        "DepthProForDepthEstimation",
+        f"{_NAME}ForDepthEstimation",
         depth_pro=model(c),
         fusion_stage=fusion_stage(c),
-        head=Module(
-            "DepthProDepthEstimationHead", layers=ModuleList(layers), component=Component.HEAD
-        ),
-        fov_model=field_of_view(c) if seen else None,
+        head=Module(f"{_NAME}DepthEstimationHead", layers=head, component=Component.HEAD),
+        fov_model=field_of_view(c) if c.flag("use_fov_model", default=False) else None,
         part="vision",
     )
 
 
-register(
-    "depth_pro",
-    {"DepthProForDepthEstimation": depth_estimation, "DepthProModel": model},
-    base_prefix="depth_pro",
-    category="vision",
-)
+_CLASSES = {f"{_NAME}ForDepthEstimation": depth_estimation, f"{_NAME}Model": model}
+register("depth_pro", _CLASSES, base_prefix="depth_pro", category="vision")

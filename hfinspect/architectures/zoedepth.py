@@ -4,11 +4,13 @@ DPT over BEiT for the order of depths; a second head turns it into metres: bins,
 attractors from coarse to fine. With several sets of bins, a small transformer chooses among them.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, size
-from ..layers.deformable import named_attention
+from ..layers.deformable import named_attention, up_down
 from ..layers.reassembling import depth_head, fused_width
 from ..trees.catalog import auto_class, register
 from ..trees.modules import (
@@ -28,36 +30,23 @@ _BACKBONE = {
     "model_type": "beit", "image_size": 384, "num_hidden_layers": 24, "hidden_size": 1024,
     "intermediate_size": 4096, "num_attention_heads": 16, "use_relative_position_bias": True,
 }  # fmt: skip
-_BINS = {"n_bins": 64}
-_LEVELS = 4
-
-
-def _conv(inputs: int, outputs: int, kernel: int) -> Module:
-    return Conv(inputs, outputs, kernel, component=Component.HEAD)
-
-
-def _two(name: str, inputs: int, middle: int, outputs: int, act: str = "ReLU") -> Module:
-    """Two 1x1 convolutions."""
-    return Module(
-        name,
-        conv1=_conv(inputs, middle, 1),
-        act1=Activation("ReLU"),
-        conv2=_conv(middle, outputs, 1),
-        act2=Activation(act),
-    )
-
-
+_NAME, _LEVELS, _BINS = "ZoeDepth", 4, {"n_bins": 64}
 _embedded = size("bin_embedding_dim", default=128)
 _narrow = size("bottleneck_features", default=256)
-
-
-def relative_head(c: ModelConfig) -> Module:
-    added = c.flag("add_projection", default=False)
-    more = {"projection": _conv(256, 256, 3) if added else None, "upsample": Activation("Upsample")}
-    return depth_head("ZoeDepthRelative", fused_width(c), _relative(c), **more)
-
-
 _relative = size("num_relative_features", default=32)
+_conv = partial(Conv, component=Component.HEAD)
+
+
+def _two(ending: str, inputs: int, middle: int, outputs: int, act: str = "ReLU") -> Module:
+    """Two 1x1 convolutions, ``act`` behind the second."""
+    first = {"conv1": _conv(inputs, middle, 1), "act1": Activation("ReLU")}
+    last = {"conv2": _conv(middle, outputs, 1), "act2": Activation(act)}
+    return Module(f"{_NAME}{ending}", {**first, **last})
+
+
+def _projector(inputs: int, middle: int, outputs: int) -> Module:
+    convs = {"conv1": _conv(inputs, middle, 1), "conv2": _conv(middle, outputs, 1)}
+    return Module(f"{_NAME}Projector", convs, act=Activation("ReLU"))
 
 
 def _normed(c: ModelConfig) -> bool:
@@ -71,63 +60,44 @@ def _attractor(c: ModelConfig, points: int) -> Module:
     """Points that attract the centres of the bins; normed ones have a strength each as well."""
     e = _embedded(c)
     if _normed(c):
-        return _two("ZoeDepthAttractorLayer", e, e, 2 * points)
-    return _two("ZoeDepthAttractorLayerUnnormed", e, e, points, "Softplus")
+        return _two("AttractorLayer", e, e, 2 * points)
+    return _two("AttractorLayerUnnormed", e, e, points, "Softplus")
 
 
 def _softmax(inputs: int, factor: int) -> Module:
-    middle = inputs // factor
-    return Module(
-        "ZoeDepthConditionalLogBinomialSoftmax",
-        mlp=Sequential(
-            Conv(inputs, middle, 1, component=Component.MLP),
-            Activation("GELU"),
-            Conv(middle, 4, 1, component=Component.MLP),
-            Activation("Softplus"),
-        ),
-    )
+    middle, to = inputs // factor, partial(Conv, kernel=1, component=Component.MLP)
+    acts = Activation("GELU"), Activation("Softplus")
+    mlp = Sequential(to(inputs, middle), acts[0], to(middle, 4), acts[1])
+    return Module(f"{_NAME}ConditionalLogBinomialSoftmax", mlp=mlp)
 
 
 def _seeds(c: ModelConfig, middle: int, bins: int) -> Module:
     act = "ReLU" if _normed(c) else "Softplus"
-    return _two("ZoeDepthSeedBinRegressor", _narrow(c), middle, bins, act)
-
-
-def _projector(inputs: int, middle: int, outputs: int) -> Module:
-    block = _two("ZoeDepthProjector", inputs, middle, outputs)
-    block.children["act"] = block.children.pop("act1")
-    del block.children["act2"]
-    return block
-
-
-def _patch_layer(c: ModelConfig) -> Module:
-    h, inner = c.dim("patch_transformer_hidden_size"), c.dim("patch_transformer_intermediate_size")
-    heads = "patch_transformer_num_attention_heads"
-    c.divided(h, c.dim(heads), "patch_transformer_hidden_size", heads)
-    return Module(
-        "ZoeDepthTransformerEncoderLayer",
-        self_attn=named_attention("ZoeDepth", h, 0.1),
-        linear1=Linear(h, inner, kind="up", component=Component.MLP),
-        dropout=Dropout(0.1),
-        linear2=Linear(inner, h, kind="down", component=Component.MLP),
-        norm1=LayerNorm(h),
-        norm2=LayerNorm(h),
-        dropout1=Dropout(0.1),
-        dropout2=Dropout(0.1),
-        activation=activation("relu"),
-    )
+    return _two("SeedBinRegressor", _narrow(c), middle, bins, act)
 
 
 def _chooser(c: ModelConfig) -> dict[str, Module]:
-    h, count = c.dim("patch_transformer_hidden_size"), c.count("num_patch_transformer_layers")
+    """Layers of attention that choose among sets of bins."""
+    key, count = "patch_transformer_hidden_size", c.count("num_patch_transformer_layers")
+    h, inner = c.dim(key), c.dim("patch_transformer_intermediate_size")
+    heads, drop = "patch_transformer_num_attention_heads", Dropout(0.1)
+    c.divided(h, c.dim(heads), key, heads)
+    up, down = up_down(h, inner, "linear1", "linear2").items()
+    layer = {
+        "self_attn": named_attention(_NAME, h, 0.1),
+        **dict([up, ("dropout", drop), down]),
+        **{f"norm{i}": LayerNorm(h) for i in (1, 2)},
+        **{f"dropout{i}": drop for i in (1, 2)},
+        "activation": activation("relu"),
+    }
     return {
         "patch_transformer": Module(
-            "ZoeDepthPatchTransformerEncoder",
-            transformer_encoder=Layers.of(count, _patch_layer(c)),
+            f"{_NAME}PatchTransformerEncoder",
+            transformer_encoder=Layers.of(count, Module(f"{_NAME}TransformerEncoderLayer", layer)),
             embedding_convPxP=Conv(_narrow(c), h, 1, component=Component.EMBEDDING),
         ),
         "mlp_classifier": Module(
-            "ZoeDepthMLPClassifier",
+            f"{_NAME}MLPClassifier",
             linear1=Linear(128, 128),
             activation=Activation("ReLU"),
             linear2=Linear(128, 2),
@@ -143,10 +113,8 @@ def _bins(c: ModelConfig) -> list[ModelConfig]:
 
 
 def metric_head(c: ModelConfig) -> Module:
-    bins, e, narrow = _bins(c), _embedded(c), _narrow(c)
-    fused = fused_width(c)
-    points = c.dims("num_attractors", default=(16, 8, 4, 1))
-    several = len(bins) > 1
+    bins, e, narrow, fused = _bins(c), _embedded(c), _narrow(c), fused_width(c)
+    points, several = c.dims("num_attractors", default=(16, 8, 4, 1)), len(bins) > 1
     middle = e // 2 if several else Dim(128, "128")
     shared = {
         "conv2": _conv(narrow, narrow, 1),
@@ -163,7 +131,7 @@ def metric_head(c: ModelConfig) -> Module:
             "attractors": ModuleList(_attractor(c, points[i]) for i in range(_LEVELS)),
             "conditional_log_binomial": _softmax(_relative(c) + 1 + e, 2),
         }
-        return Module("ZoeDepthMetricDepthEstimationHead", parts, component=Component.HEAD)
+        return Module(f"{_NAME}MetricDepthEstimationHead", parts, component=Component.HEAD)
     # Attractors of several sets have as many points as there should be bins, and the reverse.
     attractors = ModuleList(_attractor(c, 16) for _ in points)
     softmax = _softmax(_relative(c) + e, 4)
@@ -177,20 +145,22 @@ def metric_head(c: ModelConfig) -> Module:
         "attractors": Module("ModuleDict", dict.fromkeys(names, attractors)),
         "conditional_log_binomial": Module("ModuleDict", dict.fromkeys(names, softmax)),
     }
-    return Module("ZoeDepthMultipleMetricDepthEstimationHeads", parts, component=Component.HEAD)
+    return Module(f"{_NAME}MultipleMetricDepthEstimationHeads", parts, component=Component.HEAD)
 
 
 def model(config: ModelConfig) -> Module:
     c = config.with_defaults(backbone_config=_BACKBONE)
-    section = c.section("backbone_config").of_type("beit")
+    section, added = c.section("backbone_config"), c.flag("add_projection", default=False)
+    more = {"projection": _conv(256, 256, 3) if added else None, "upsample": Activation("Upsample")}
+    network = auto_class(section.of_type("beit"), "Backbone", default_type="beit", part="vision")
     return Module(
-        "ZoeDepthForDepthEstimation",
-        backbone=auto_class(section, "Backbone", default_type="beit", part="vision"),
-        neck=neck(c, "ZoeDepth"),
-        relative_head=relative_head(c),
+        f"{_NAME}ForDepthEstimation",
+        backbone=network,
+        neck=neck(c, _NAME),
+        relative_head=depth_head(f"{_NAME}Relative", fused_width(c), _relative(c), **more),
         metric_head=metric_head(c),
         part="vision",
     )
 
 
-register("zoedepth", {"ZoeDepthForDepthEstimation": model}, category="vision")
+register("zoedepth", {f"{_NAME}ForDepthEstimation": model}, category="vision")
