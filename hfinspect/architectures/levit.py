@@ -12,12 +12,25 @@ from ..core.dims import Dim
 from ..layers.composing import Part, composed
 from ..layers.vision import bounded, labels_classifier
 from ..trees.catalog import Builder, register
-from ..trees.modules import Activation, BatchNorm, Conv, Layers, Linear, Module, ModuleList, Weight
+from ..trees.modules import (
+    Activation,
+    BatchNorm,
+    Conv,
+    Layers,
+    Linear,
+    Module,
+    ModuleList,
+    Parameter,
+    Weight,
+)
 
 _STAGES = 3
 #: What the config class says of the attention between stages: ratios of its values and its MLP, and
 #: how many patches become one.
 _BETWEEN = (4, 2, 2)
+_PER_STAGE = {
+    "num_attention_heads": (4, 8, 12), "key_dim": (16, 16, 16), "attention_ratio": (2, 2, 2),
+}  # fmt: skip
 
 
 def _sizes(c: ModelConfig) -> tuple[Dim, ...]:
@@ -32,63 +45,46 @@ def _patches(c: ModelConfig) -> Module:
     sizes = (c.dim("num_channels", default=3), width // 8, width // 4, width // 2, width)
     parts: dict[str, Module] = {}
     for i, (inputs, outputs) in enumerate(pairwise(sizes), 1):
-        made = Conv(inputs, outputs, kernel, bias=False)
-        name = "LevitConvEmbeddings"
-        parts[f"embedding_layer_{i}"] = Module(
-            name, convolution=made, batch_norm=BatchNorm(outputs)
-        )
+        made = {"convolution": Conv(inputs, outputs, kernel, bias=False)}
+        made["batch_norm"] = BatchNorm(outputs)
+        parts[f"embedding_layer_{i}"] = Module("LevitConvEmbeddings", made)
         if i < 4:
             parts[f"activation_layer_{i}"] = Activation("Hardswish")
     return Module("LevitPatchEmbeddings", parts, component=Component.EMBEDDING)
 
 
 def _normed(inputs: int, outputs: int, kind: str) -> Module:
-    return Module(
-        "MLPLayerWithBN",
-        linear=Linear(inputs, outputs, bias=False, kind=kind),
-        batch_norm=BatchNorm(outputs, dims=1),
-    )
+    linear = Linear(inputs, outputs, bias=False, kind=kind)
+    return Module("MLPLayerWithBN", linear=linear, batch_norm=BatchNorm(outputs, dims=1))
 
 
 def _mlp(width: Dim, ratio: int) -> Module:
-    inner = Module(
-        "LevitMLPLayer",
-        linear_up=_normed(width, width * ratio, "up"),
-        activation=Activation("Hardswish"),
-        linear_down=_normed(width * ratio, width, "down"),
-        component=Component.MLP,
-    )
+    up = {"linear_up": _normed(width, width * ratio, "up"), "activation": Activation("Hardswish")}
+    down = _normed(width * ratio, width, "down")
+    inner = Module("LevitMLPLayer", up, linear_down=down, component=Component.MLP)
     return Module("LevitResidualLayer", module=inner)
 
 
-def _attending(ending: str, heads: Dim, side: Dim, values: Dim, out: Dim, **seen: Module) -> Module:
-    return Module(
-        f"LevitAttention{ending}",
-        {
-            "attention_biases": Weight(heads, side * side, kind="relative_position"),
-            **seen,
-            "activation": Activation("Hardswish"),
-            "projection": _normed(values, out, "output"),
-        },
-        component=Component.ATTENTION,
-    )
-
-
-def _attention(width: Dim, key: Dim, heads: Dim, ratio: Dim, side: Dim) -> Module:
-    values = ratio * key * heads
-    joined = _normed(width, values + 2 * key * heads, "qkv")
-    inner = _attending("", heads, side, values, width, queries_keys_values=joined)
-    return Module("LevitResidualLayer", module=inner)
-
-
-def _between(width: Dim, after: Dim, key: Dim, heads: Dim, ratio: Dim, side: Dim) -> Module:
-    values = ratio * key * heads
-    return _attending(
-        "Subsample", heads, side, values, after,
-        keys_values=_normed(width, values + key * heads, "key_value"),
-        queries_subsample=Activation("LevitSubsample"),
-        queries=_normed(width, key * heads, "query"),
-    )  # fmt: skip
+def _attention(
+    width: Dim, key: Dim, heads: Dim, ratio: Dim, side: Dim, after: Dim | None = None
+) -> Module:
+    """Between stages the queries are fewer, and the output is as wide as what comes ``after``."""
+    values, keys = ratio * key * heads, key * heads
+    if after is None:
+        seen = {"queries_keys_values": _normed(width, values + 2 * key * heads, "qkv")}
+    else:
+        seen = {"keys_values": _normed(width, values + keys, "key_value")}
+        seen["queries_subsample"] = Activation("LevitSubsample")
+        seen["queries"] = _normed(width, keys, "query")
+    parts: dict[str, Module | Parameter] = {
+        "attention_biases": Weight(heads, side * side, kind="relative_position"),
+        **seen,
+        "activation": Activation("Hardswish"),
+        "projection": _normed(values, width if after is None else after, "output"),
+    }
+    name = f"LevitAttention{'' if after is None else 'Subsample'}"
+    made = Module(name, parts, component=Component.ATTENTION)
+    return Module("LevitResidualLayer", module=made) if after is None else made
 
 
 def _downs(c: ModelConfig, sizes: tuple[Dim, ...], first: Dim) -> list[tuple[Dim, ...]]:
@@ -112,9 +108,7 @@ def encoder(c: ModelConfig) -> Module:
     sizes, depths = _sizes(c), bounded(c, "depths", c.dims("depths", default=(4, 4, 4), minimum=0))
     per_stage = {
         "hidden_sizes": sizes,
-        "num_attention_heads": c.dims("num_attention_heads", default=(4, 8, 12)),
-        "key_dim": c.dims("key_dim", default=(16, 16, 16)),
-        "attention_ratio": c.dims("attention_ratio", default=(2, 2, 2)),
+        **{key: c.dims(key, default=default) for key, default in _PER_STAGE.items()},
         "mlp_ratio": c.dims("mlp_ratio", default=(2, 2, 2), minimum=0),
     }
     if not 1 <= len(depths) <= _STAGES:
@@ -133,7 +127,7 @@ def encoder(c: ModelConfig) -> Module:
             if len(sizes) < i + 2:
                 raise c.error("hidden_sizes", c.raw("hidden_sizes"), "the width after each stage")
             key, heads, ratio, inner, stride = downs[i]
-            layers += [_between(width, sizes[i + 1], key, heads, ratio, side)]
+            layers += [_attention(width, key, heads, ratio, side, sizes[i + 1])]
             layers += [_mlp(sizes[i + 1], inner)] * bool(inner)
             side = (side - 1) // stride + 1
         stages.append(Module("LevitStage", layers=ModuleList(layers)))
@@ -149,12 +143,8 @@ def _classifier(c: ModelConfig) -> Module:
     head = labels_classifier(c, width)
     if "weight" not in head.children:
         return head
-    return Module(
-        "LevitClassificationLayer",
-        batch_norm=BatchNorm(width, dims=1),
-        linear=head,
-        component=Component.HEAD,
-    )
+    parts = {"batch_norm": BatchNorm(width, dims=1), "linear": head}
+    return Module("LevitClassificationLayer", parts, component=Component.HEAD)
 
 
 _PARTS: dict[str, Part] = {"levit": model, "classifier": _classifier}

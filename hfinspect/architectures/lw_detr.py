@@ -21,7 +21,7 @@ from ..layers.deformable import (
     sampling_attention,
     up_down,
 )
-from ..layers.vision import narrowed_attention, pair, patch_conv, patch_count, scaled, uneven_width
+from ..layers.vision import narrowed_attention, scaled, uneven_width
 from ..trees.catalog import Builder, register, register_part
 from ..trees.modules import (
     Conv,
@@ -36,6 +36,7 @@ from ..trees.modules import (
     Weight,
     each_module,
 )
+from . import vitdet
 
 _LW, _RF = "LwDetr", "RfDetr"
 _P, _HEAD = Component.PROJECTOR, Component.HEAD
@@ -54,11 +55,10 @@ _d = size("d_model", default=256)
 
 
 def vit(c: ModelConfig) -> Module:
-    """With a learned factor of each channel before both sums, and keys without a bias."""
+    """ViTDet's embeddings; a learned factor of each channel before both sums, and keys without a
+    bias."""
     name, h = f"{_LW}ViT", c.dim("hidden_size", default=768)
-    image, patch = pair(c, "pretrain_image_size", default=224), pair(c, "patch_size", default=16)
     inner, act = scaled(c, h, "mlp_ratio", default=4), c.text("hidden_act", default="gelu")
-    places = Weight(1, patch_count(image, patch) + 1, h, kind="position")
     wide = uneven_width(c, h, c.dim("num_attention_heads", default=12))
     bias, eps = c.flag("qkv_bias", default=True), c.number("layer_norm_eps", default=1e-6)
     look = narrowed_attention(f"{name}Attention", h, wide, bias=bias)
@@ -72,15 +72,9 @@ def vit(c: ModelConfig) -> Module:
         **{f"gamma_{i}": Weight(h, kind="layer_scale") for i in (1, 2)},
     }
     layers = Layers.of(c.count("num_hidden_layers", default=12), Module(f"{name}Layer", parts))
-    placed = c.flag("use_absolute_position_embeddings", default=True)
-    embeddings = Module(
-        f"{name}Embeddings",
-        position_embeddings=places if placed else None,
-        projection=patch_conv(c.dim("num_channels", default=3), h, patch),
-        component=Component.EMBEDDING,
-    )
     encoder = Module(f"{name}Encoder", layer=layers)
-    return Module(f"{name}Backbone", embeddings=embeddings, encoder=encoder, part="vision")
+    whole = {"embeddings": vitdet.embeddings(c, name), "encoder": encoder}
+    return Module(f"{name}Backbone", whole, part="vision")
 
 
 def convolution(

@@ -8,103 +8,78 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import activation, size
-from ..layers.vision import Pair, pair, patch_conv, patch_count, scaled
+from ..layers.blocks import activation, fused_attention, size, two_layer_mlp
+from ..layers.vision import pair, patch_conv, patch_count, scaled
 from ..trees.catalog import Builder, register
-from ..trees.modules import Conv, Dropout, LayerNorm, Layers, Linear, Module, Weight
+from ..trees.modules import Conv, Dropout, LayerNorm, Layers, Module, Weight
 
 _hidden = size("hidden_size", default=768)
 
 
-def _embeddings(c: ModelConfig) -> Module:
-    h = _hidden(c)
+def embeddings(c: ModelConfig, name: str = "VitDet") -> Module:
+    h, channels = _hidden(c), c.dim("num_channels", default=3)
     image, patch = pair(c, "pretrain_image_size", default=224), pair(c, "patch_size", default=16)
     absolute = c.flag("use_absolute_position_embeddings", default=True)
     count = patch_count(image, patch) + 1
     return Module(
-        "VitDetEmbeddings",
+        f"{name}Embeddings",
         position_embeddings=Weight(1, count, h, kind="position") if absolute else None,
-        projection=patch_conv(c.dim("num_channels", default=3), h, patch),
+        projection=patch_conv(channels, h, patch),
         component=Component.EMBEDDING,
     )
 
 
-def _attention(c: ModelConfig, seen: Pair) -> Module:
-    h = _hidden(c)
+def _attention(c: ModelConfig, *, windowed: bool) -> Module:
+    """Relative positions reach as far as the window, or the whole picture."""
+    h, window = _hidden(c), c.dim("window_size", default=0, minimum=0)
+    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
     head = h // c.dim("num_attention_heads", default=12)
-    relative = c.flag("use_relative_position_embeddings", default=False)
-    rows, columns = (
-        Weight(2 * size - 1, head, kind="relative_position") if relative else None for size in seen
-    )
-    return Module(
-        "VitDetAttention",
-        qkv=Linear(h, 3 * h, bias=c.flag("qkv_bias", default=True), kind="qkv"),
-        proj=Linear(h, h, kind="output"),
-        rel_pos_h=rows,
-        rel_pos_w=columns,
-        component=Component.ATTENTION,
-    )
+    look = fused_attention("VitDetAttention", h, bias=c.flag("qkv_bias", default=True))
+    if c.flag("use_relative_position_embeddings", default=False):
+        for axis, whole, side in zip("hw", image, patch, strict=True):
+            seen = window if windowed and window else whole // side
+            offsets = Weight(2 * seen - 1, head, kind="relative_position")
+            look.children[f"rel_pos_{axis}"] = offsets
+    return look
 
 
 def _residual(c: ModelConfig) -> Module:
-    h, act = _hidden(c), c.text("hidden_act", default="gelu")
-    narrow = h // 2
-
-    def norm(size: Dim) -> Module:
-        return LayerNorm(size, eps=1e-6, class_name="VitDetLayerNorm")
-
-    return Module(
-        "VitDetResBottleneckBlock",
-        conv1=Conv(h, narrow, 1, bias=False),
-        norm1=norm(narrow),
-        act1=activation(act),
-        conv2=Conv(narrow, narrow, 3, bias=False),
-        norm2=norm(narrow),
-        act2=activation(act),
-        conv3=Conv(narrow, h, 1, bias=False),
-        norm3=norm(h),
-        component=Component.CONV,
-    )
+    h, act = _hidden(c), activation(c.text("hidden_act", default="gelu"))
+    sizes, parts = ((h, h // 2, 1), (h // 2, h // 2, 3), (h // 2, h, 1)), dict[str, Module]()
+    for i, (inputs, outputs, kernel) in enumerate(sizes, 1):
+        norm = LayerNorm(outputs, eps=1e-6, class_name="VitDetLayerNorm")
+        parts |= {f"conv{i}": Conv(inputs, outputs, kernel, bias=False), f"norm{i}": norm}
+        parts |= {f"act{i}": act} if i < len(sizes) else {}
+    return Module("VitDetResBottleneckBlock", parts, component=Component.CONV)
 
 
 def _layer(c: ModelConfig, *, windowed: bool, residual: bool) -> Module:
-    h = _hidden(c)
-    inner = scaled(c, h, "mlp_ratio", default=4)
-    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
-    seen = image[0] // patch[0], image[1] // patch[1]
-    window = c.dim("window_size", default=0, minimum=0)
-    eps = c.number("layer_norm_eps", default=1e-6)
+    h, eps = _hidden(c), c.number("layer_norm_eps", default=1e-6)
+    inner, act = scaled(c, h, "mlp_ratio", default=4), c.text("hidden_act", default="gelu")
+    mlp = two_layer_mlp("VitDetMlp", h, inner, act=act)
+    mlp.children["drop"] = Dropout(c.number("dropout_prob", default=0.0))
     return Module(
         "VitDetLayer",
         norm1=LayerNorm(h, eps=eps),
-        attention=_attention(c, (window, window) if windowed and window else seen),
+        attention=_attention(c, windowed=windowed),
         norm2=LayerNorm(h, eps=eps),
-        mlp=Module(
-            "VitDetMlp",
-            fc1=Linear(h, inner, kind="up"),
-            act=activation(c.text("hidden_act", default="gelu")),
-            fc2=Linear(inner, h, kind="down"),
-            drop=Dropout(c.number("dropout_prob", default=0.0)),
-            component=Component.MLP,
-        ),
+        mlp=mlp,
         residual=_residual(c) if residual else None,
     )
 
 
-def _listed(c: ModelConfig, key: str) -> set[int]:
-    return {int(index) for index in c.dims(key, default=(), minimum=0)}
-
-
 def model(c: ModelConfig, *, name: str = "VitDetModel") -> Module:
-    windowed, residual = _listed(c, "window_block_indices"), _listed(c, "residual_block_indices")
+    windowed, residual = (
+        {int(index) for index in c.dims(f"{kind}_block_indices", default=(), minimum=0)}
+        for kind in ("window", "residual")
+    )
     kinds = {
         (a, b): _layer(c, windowed=a, residual=b) for a in (False, True) for b in (False, True)
     }
     count = c.count("num_hidden_layers", default=12)
     layers = Layers((kinds[i in windowed, i in residual] for i in range(count)), count=count)
     encoder = Module("VitDetEncoder", layer=layers)
-    return Module(name, embeddings=_embeddings(c), encoder=encoder, part="vision")
+    return Module(name, embeddings=embeddings(c), encoder=encoder, part="vision")
 
 
 _CLASSES: dict[str, Builder] = {
