@@ -7,7 +7,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation
-from ..layers.composing import Part, composed
+from ..layers.composing import Part, composed, renamed
 from ..layers.vision import labels_classifier, multiple, stage_depths
 from ..trees.catalog import Builder, register
 from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module, ModuleList, Sequential
@@ -36,15 +36,12 @@ def rounded(size: int, label: str) -> Dim:
 def _norm(c: ModelConfig, width: Dim) -> Module:
     groups = c.dim("num_groups", default=32)
     c.divided(width, groups, "the channels", "num_groups")
-    norm = GroupNorm(int(groups), width)
-    norm.class_name = "BitGroupNormActivation"
-    return norm
+    return renamed(GroupNorm(int(groups), width), "GroupNorm", "BitGroupNormActivation")
 
 
 def _conv(inputs: Dim, outputs: Dim, kernel: int, *, stride: int = 1) -> Module:
-    found = Conv(inputs, outputs, kernel, stride=stride, bias=False)
-    found.class_name = "WeightStandardizedConv2d"
-    return found
+    made = Conv(inputs, outputs, kernel, stride=stride, bias=False)
+    return renamed(made, "Conv2d", "WeightStandardizedConv2d")
 
 
 def _layer(c: ModelConfig, inputs: Dim, outputs: Dim, *, first: bool) -> Module:
@@ -52,11 +49,8 @@ def _layer(c: ModelConfig, inputs: Dim, outputs: Dim, *, first: bool) -> Module:
     inner = rounded(int(outputs) // 4 if outputs % 4 == 0 else int(outputs * 0.25), "bottleneck")
     convs = (_conv(inputs, inner, 1), _conv(inner, inner, 3), _conv(inner, outputs, 1))
     widths = (inputs, inner, inner) if before else (inner, inner, outputs)
-    down = Module(
-        "BitDownsampleConv",
-        conv=_conv(inputs, outputs, 1),
-        norm=Activation("Identity") if before else _norm(c, outputs),
-    )
+    normed = Activation("Identity") if before else _norm(c, outputs)
+    down = Module("BitDownsampleConv", conv=_conv(inputs, outputs, 1), norm=normed)
     parts: dict[str, Module | None] = {"downsample": down if first else None}
     for i, (conv, width) in enumerate(zip(convs, widths, strict=True), 1):
         pair = {f"norm{i}": _norm(c, width), f"conv{i}": conv}
@@ -73,10 +67,8 @@ def _stages(c: ModelConfig) -> Layers:
     # As many stages as both lists have, as zip does there.
     for depth, size in zip(stage_depths(c, (3, 4, 6, 3)), _sizes(c), strict=False):
         width = rounded(size * factor, "width of the stage")
-        layers: list[Module] = []
-        if depth:
-            later = [_layer(c, width, width, first=False)] if depth > 1 else []
-            layers = [_layer(c, inputs, width, first=True), *later * (int(depth) - 1)]
+        later = [_layer(c, width, width, first=False)] * (int(depth) - 1)
+        layers = [_layer(c, inputs, width, first=True), *later] if depth else []
         stages.append(Module("BitStage", layers=ModuleList(layers, class_name="Sequential")))
         inputs = width
     return Layers(stages)
@@ -85,15 +77,14 @@ def _stages(c: ModelConfig) -> Layers:
 def model(c: ModelConfig) -> Module:
     width = c.dim("embedding_size", default=64)
     stem = _conv(c.dim("num_channels", default=3), width, 7, stride=2)
+    seen = {
+        "convolution": stem,
+        "pooler": Activation("BitMaxPool2d"),
+        "norm": Activation("Identity") if _before(c) else _norm(c, width),
+    }
     return Module(
         "BitModel",
-        embedder=Module(
-            "BitEmbeddings",
-            convolution=stem,
-            pooler=Activation("BitMaxPool2d"),
-            norm=Activation("Identity") if _before(c) else _norm(c, width),
-            component=Component.EMBEDDING,
-        ),
+        embedder=Module("BitEmbeddings", seen, component=Component.EMBEDDING),
         encoder=Module("BitEncoder", stages=_stages(c)),
         norm=_norm(c, _sizes(c)[-1]) if _before(c) else Activation("Identity"),
         pooler=Activation("AdaptiveAvgPool2d"),

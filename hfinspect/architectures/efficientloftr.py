@@ -46,12 +46,6 @@ def _block(c: ModelConfig, inputs: Dim, outputs: Dim, stride: int) -> Module:
     )
 
 
-def _as_computed(c: ModelConfig, key: str, found: list[list[int]]) -> None:
-    """What the config class computes stands in saved files, and there comes first."""
-    if c.has(key) and c.raw(key) != found:
-        raise c.error(key, c.raw(key), f"{found}, as the other keys say")
-
-
 def _backbone(c: ModelConfig) -> Module:
     widths = _widths(c)
     counts = c.dims("stage_num_blocks", default=(1, 2, 4, 14), minimum=0)
@@ -59,20 +53,18 @@ def _backbone(c: ModelConfig) -> Module:
     for key, found in (("stage_num_blocks", counts), ("stage_stride", strides)):
         if len(found) != len(widths):
             raise c.error(key, c.raw(key), f"{len(widths)} entries, as many as out_features")
-    outputs = [[int(width)] * int(count) for width, count in zip(widths, counts, strict=True)]
-    _as_computed(c, "stage_block_out_channels", outputs)
-    before = [1, *(int(width) for width in widths)]
-    inward = [[first, *sizes[:-1]] for first, sizes in zip(before, outputs, strict=False)]
-    _as_computed(c, "stage_block_in_channels", inward)
-    inputs = exact(1)
+    inputs, bound = (exact(1), *widths), bounded(c, "stage_num_blocks", counts)
+    outputs = [[int(width)] * int(count) for width, count in zip(widths, bound, strict=True)]
+    inward = [[int(one), *sizes[:-1]] for one, sizes in zip(inputs, outputs, strict=False)]
+    # What the config class computes stands in saved files, and there comes first.
+    for key, said in (("stage_block_out_channels", outputs), ("stage_block_in_channels", inward)):
+        if c.has(key) and c.raw(key) != said:
+            raise c.error(key, c.raw(key), f"{said}, as the other keys say")
     stages = []
-    for width, count, stride in zip(
-        widths, bounded(c, "stage_num_blocks", counts), strides, strict=True
-    ):
-        first = _block(c, inputs, width, int(stride))
+    for before, width, count, stride in zip(inputs, widths, bound, strides, strict=False):
+        first = _block(c, before, width, int(stride))
         blocks = [first, *[_block(c, width, width, 1)] * (int(count) - 1)] if count else []
         stages.append(Module(f"{_NAME}RepVGGStage", blocks=ModuleList(blocks)))
-        inputs = width
     return Module("EfficientLoFTRepVGG", stages=Layers(stages))
 
 
@@ -83,30 +75,20 @@ def _attention(c: ModelConfig) -> Module:
     look = grouped_attention(f"{_NAME}Attention", h, grouped_heads(c, h, heads=8), bias=bias)
     mlp = two_layer_mlp(f"{_NAME}MLP", 2 * h, inner, act=act, bias=False, act_name="activation")
     mlp.children |= {"fc2": Linear(inner, h, bias=False, kind="down"), "layer_norm": LayerNorm(h)}
-    return Module(
-        f"{_NAME}AggregatedAttention",
-        aggregation=Module(
-            f"{_NAME}AggregationLayer",
-            q_aggregation=Conv(h, h, kernel, groups=h, bias=False, component=Component.ATTENTION),
-            kv_aggregation=Activation("MaxPool2d"),
-            norm=LayerNorm(h),
-        ),
-        attention=look,
-        mlp=mlp,
-    )
+    queries = Conv(h, h, kernel, groups=h, bias=False, component=Component.ATTENTION)
+    fewer = {"q_aggregation": queries, "kv_aggregation": Activation("MaxPool2d")}
+    aggregation = Module(f"{_NAME}AggregationLayer", fewer, norm=LayerNorm(h))
+    parts = {"aggregation": aggregation, "attention": look, "mlp": mlp}
+    return Module(f"{_NAME}AggregatedAttention", parts)
 
 
 def model(c: ModelConfig) -> Module:
     look, name = _attention(c), f"{_NAME}LocalFeatureTransformer"
     layer = Module(f"{name}Layer", self_attention=look, cross_attention=look)
     layers = Layers.of(c.count("num_attention_layers", default=4), layer)
-    return Module(
-        f"{_NAME}Model",
-        backbone=_backbone(c),
-        local_feature_transformer=Module(name, layers=layers),
-        rotary_emb=Activation(f"{_NAME}RotaryEmbedding"),
-        part="vision",
-    )
+    parts = {"backbone": _backbone(c), "local_feature_transformer": Module(name, layers=layers)}
+    rotary = Activation(f"{_NAME}RotaryEmbedding")
+    return Module(f"{_NAME}Model", parts, rotary_emb=rotary, part="vision")
 
 
 def _finer(c: ModelConfig, coarse: Dim, fine: Dim) -> Module:
@@ -124,23 +106,14 @@ def matching(c: ModelConfig) -> Module:
     widths = c.dims("fine_fusion_dims", default=_widths(c)[:0:-1])
     if not widths:
         raise c.error("out_features", c.raw("out_features"), "two stages at least")
-    finer = [_finer(c, *both) for both in pairwise(widths)]
-    return Module(
-        f"{_NAME}ForKeypointMatching",
-        efficientloftr=model(c),
-        refinement_layer=Module(
-            f"{_NAME}FineFusionLayer",
-            out_conv=Conv(widths[0], widths[0], 1, bias=False),
-            out_conv_layers=ModuleList(finer),
-            component=Component.CONV,
-        ),
-        part="vision",
-    )
+    finer = {
+        "out_conv": Conv(widths[0], widths[0], 1, bias=False),
+        "out_conv_layers": ModuleList(_finer(c, *both) for both in pairwise(widths)),
+    }
+    refined = Module(f"{_NAME}FineFusionLayer", finer, component=Component.CONV)
+    parts = {"efficientloftr": model(c), "refinement_layer": refined}
+    return Module(f"{_NAME}ForKeypointMatching", parts, part="vision")
 
 
-register(
-    "efficientloftr",
-    {f"{_NAME}ForKeypointMatching": matching, f"{_NAME}Model": model},
-    base_prefix="efficientloftr",
-    category="vision",
-)
+_CLASSES = {f"{_NAME}ForKeypointMatching": matching, f"{_NAME}Model": model}
+register("efficientloftr", _CLASSES, base_prefix="efficientloftr", category="vision")

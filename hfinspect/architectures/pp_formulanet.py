@@ -27,10 +27,8 @@ _TEXT = Seq2Seq(
 def vision_model(c: ModelConfig) -> Module:
     root = sam.encoder_of(_NAME, c, image_size=512)
     root.class_name = f"{_NAME}VisionModel"
-    defaults = {"in": 256, "mid": 512, "out": 1024}
-    first, inner, outer = (
-        c.dim(f"post_conv_{at}_channels", default=size) for at, size in defaults.items()
-    )
+    sizes = (("in", 256), ("mid", 512), ("out", 1024))
+    first, inner, outer = (c.dim(f"post_conv_{at}_channels", default=size) for at, size in sizes)
     to = partial(Conv, kernel=3, bias=False, component=Component.PROJECTOR)
     root.children["multi_modal_projector"] = projector(
         f"{_NAME}MultiModalProjector",

@@ -33,10 +33,8 @@ def decoder(c: ModelConfig) -> Module:
         for came, seen, made in zip(inputs, reversed(maps), fused, strict=False)
     ]
     convs, head = ModuleList(_conv(*both) for both in pairwise(maps)), Component.HEAD
-    matting = Sequential(
-        Conv(fused[-1], 16, 3, component=head), BatchNorm(16), Activation("ReLU"),
-        Conv(16, 1, 1, component=head),
-    )  # fmt: skip
+    seen = (Conv(fused[-1], 16, 3, component=head), BatchNorm(16), Activation("ReLU"))
+    matting = Sequential(*seen, Conv(16, 1, 1, component=head))
     return Module(
         "VitMatteDetailCaptureModule",
         convstream=Module("VitMatteConvStream", convs=convs),
@@ -49,12 +47,9 @@ def decoder(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig) -> Module:
     section = c.section("backbone_config")
-    return Module(
-        "VitMatteForImageMatting",
-        backbone=auto_class(section, "Backbone", default_type="vitdet", part="vision"),
-        decoder=decoder(c),
-        part="vision",
-    )
+    network = auto_class(section, "Backbone", default_type="vitdet", part="vision")
+    parts = {"backbone": network, "decoder": decoder(c)}
+    return Module("VitMatteForImageMatting", parts, part="vision")
 
 
 register("vitmatte", {"VitMatteForImageMatting": model}, category="vision")
