@@ -11,16 +11,9 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim, named
+from ..layers import deformable
 from ..layers.blocks import gated_mlp, size
-from ..layers.deformable import (
-    conv_norm,
-    heads,
-    layer_heads,
-    norm,
-    predictor,
-    sampling_attention,
-    up_down,
-)
+from ..layers.deformable import conv_norm, layer_heads
 from ..layers.deformable import width as _d
 from ..layers.vision import clip_attention, ratio_of
 from ..trees.catalog import auto_class, register_pair
@@ -50,7 +43,7 @@ def _act(c: ModelConfig) -> str | None:
 
 def layers_of(name: str, *sizes: int) -> Module:
     """Linear layers from size to size, numbered, with an activation between them."""
-    made = predictor(name, sizes, ending="")
+    made = deformable.predictor(name, sizes, ending="")
     made.children["act"] = Activation("ReLU")
     return made
 
@@ -134,19 +127,19 @@ def _points(c: ModelConfig) -> Dim:
 
 def decoder_layer(name: str, c: ModelConfig) -> Module:
     d, inner, points = _d(c), c.dim("decoder_ffn_dim", default=1024), _points(c)
-    deim, all_points = name == _DEIM, heads(c, "decoder_attention_heads", d) * points
-    normed = RMSNorm(d, class_name=f"{name}RMSNorm") if deim else norm(c, d)
+    deim, all_points = name == _DEIM, deformable.heads(c, "decoder_attention_heads", d) * points
+    normed = RMSNorm(d, class_name=f"{name}RMSNorm") if deim else deformable.norm(c, d)
     weights = Linear(2 * d, 2 * d, component=Component.ATTENTION, kind="gate")
     gate = Module(f"{name}Gate", gate=weights, norm=normed if deim else LayerNorm(d))
     gated = not deim or c.flag("use_gateway", default=True)
     mlp = gated_mlp(f"{name}SwiGLUFFN", d, inner // 2, bias=True)
-    look = sampling_attention(name, d, all_points, num_points_scale=Buffer(points))
+    look = deformable.sampling_attention(name, d, all_points, num_points_scale=Buffer(points))
     look.children = {k: child for k, child in look.children.items() if "_proj" not in k}
     parts = {
         "self_attn": clip_attention(f"{name}SelfAttention", d),
         "self_attn_layer_norm": normed,
         "encoder_attn": look,
-        **({"mlp": mlp} if deim else up_down(d, inner)),
+        **({"mlp": mlp} if deim else deformable.up_down(d, inner)),
         "final_layer_norm": normed,
         **({"gateway": gate} if gated else {"encoder_attn_layer_norm": normed}),
     }
@@ -277,7 +270,7 @@ def object_detection(name: str, c: ModelConfig) -> Module:
     def edges(i: int, tied_to: str | None) -> Module:
         if shared and i and tied_to is None:
             tied_to = "model.decoder.bbox_embed.0"
-        return predictor(name, (*[widths[i]] * 3, bins), tied_to, ending="MLP")
+        return deformable.predictor(name, (*[widths[i]] * 3, bins), tied_to, ending="MLP")
 
     base = model(name, c)
     base.inside("decoder").children |= layer_heads(c, d, count, edges)

@@ -9,17 +9,10 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers import deformable
 from ..layers.blocks import size
 from ..layers.composing import renamed
 from ..layers.convolutions import rectifier
-from ..layers.deformable import (
-    detector_layer,
-    first_and_rest,
-    heads,
-    label_scores,
-    predictor,
-    up_down,
-)
 from ..layers.vision import clip_attention
 from ..trees.catalog import register_pair
 from ..trees.modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
@@ -43,7 +36,7 @@ def _act(c: ModelConfig) -> Module:
 def _attention(c: ModelConfig, side: str, *, first: bool) -> Module:
     """The positions of the queries are projected in the first layer alone, unless kept."""
     d, kept = _d(c), c.flag("keep_query_pos", default=False)
-    heads(c, "decoder_attention_heads", d, "hidden_size")
+    deformable.heads(c, "decoder_attention_heads", d, "hidden_size")
     parts: dict[str, Module] = {
         f"{side}_attn_{name}": Linear(d, d, kind=kind)
         for name, kind in _PARTS.items()
@@ -59,7 +52,11 @@ def _attention(c: ModelConfig, side: str, *, first: bool) -> Module:
 
 def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
     d, inner = _d(c), c.dim("decoder_ffn_dim", default=2048)
-    parts = {"activation_fn": _act(c), **up_down(d, inner), "final_layer_norm": LayerNorm(d)}
+    parts = {
+        "activation_fn": _act(c),
+        **deformable.up_down(d, inner),
+        "final_layer_norm": LayerNorm(d),
+    }
     return Module(
         f"{_NAME}DecoderLayer",
         self_attn=_attention(c, "self", first=first),
@@ -68,7 +65,7 @@ def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
     )
 
 
-_mlp = partial(predictor, _NAME, ending="MLP")
+_mlp = partial(deformable.predictor, _NAME, ending="MLP")
 
 
 def model(c: ModelConfig) -> Module:
@@ -81,8 +78,8 @@ def model(c: ModelConfig) -> Module:
     patterns, queries = c.count("num_patterns", default=0), c.dim("num_queries", default=300)
     normed = c.flag("normalize_before", default=False)
     look, inner = clip_attention("DetrAttention", d), c.dim("encoder_ffn_dim", default=2048)
-    heads(c, "encoder_attention_heads", d, "hidden_size")
-    layer = detector_layer(f"{_NAME}EncoderLayer", d, inner, look, act=_act(c))
+    deformable.heads(c, "encoder_attention_heads", d, "hidden_size")
+    layer = deformable.detector_layer(f"{_NAME}EncoderLayer", d, inner, look, act=_act(c))
     return Module(
         f"{_NAME}Model",
         backbone=network,
@@ -96,7 +93,7 @@ def model(c: ModelConfig) -> Module:
         ),
         decoder=Module(
             f"{_NAME}Decoder",
-            layers=first_and_rest(c, decoder_layer),
+            layers=deformable.first_and_rest(c, decoder_layer),
             layernorm=LayerNorm(d),
             query_scale=_mlp((d, d, d)),
             ref_point_head=_mlp((2 * d, d, d)),
@@ -115,7 +112,7 @@ def object_detection(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}ForObjectDetection",
         model=base,
-        class_embed=label_scores(c, d),
+        class_embed=deformable.label_scores(c, d),
         bbox_predictor=_mlp((d, d, d, 4)),
         part="vision",
     )

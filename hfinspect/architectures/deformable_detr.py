@@ -7,17 +7,9 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers import deformable
 from ..layers.composing import renamed
-from ..layers.deformable import (
-    deformable_attention,
-    detector_layer,
-    label_scores,
-    levels,
-    positions,
-    predictor,
-    projections,
-    width,
-)
+from ..layers.deformable import deformable_attention, detector_layer, label_scores, levels, width
 from ..layers.vision import clip_attention
 from ..trees.catalog import register_pair
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, ModuleList, Weight
@@ -48,8 +40,8 @@ def model(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}Model",
         backbone=renamed(network, "Detr", _NAME),
-        position_embedding=positions(c, _NAME),
-        input_proj=projections(c, sizes, d),
+        position_embedding=deformable.positions(c, _NAME),
+        input_proj=deformable.projections(c, sizes, d),
         query_position_embeddings=None if two else Embedding(queries, d * 2, kind="position"),
         encoder=Module(f"{_NAME}Encoder", layers=encoder),
         decoder=Module(f"{_NAME}Decoder", layers=decoder),
@@ -72,7 +64,7 @@ def object_detection(c: ModelConfig) -> Module:
     root = Module(f"{_NAME}ForObjectDetection", model=model(c), part="vision")
     decoder = root.inside("model", "decoder")
 
-    labels, boxes = partial(label_scores, c, d), partial(predictor, _NAME, (d, d, d, 4))
+    labels, boxes = partial(label_scores, c, d), partial(deformable.predictor, _NAME, (d, d, d, 4))
     for name, head, own in (("class_embed", labels, two), ("bbox_embed", boxes, refined)):
         if own:
             decoder.children[name] = ModuleList(head(None) for _ in range(count))

@@ -11,21 +11,10 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers import deformable
 from ..layers.backbones import backbone
 from ..layers.blocks import activation
-from ..layers.deformable import (
-    deformable_attention,
-    detector_layer,
-    eps,
-    levels,
-    named_attention,
-    norm,
-    positions,
-    predictor,
-    projections,
-    up_down,
-    width,
-)
+from ..layers.deformable import norm, predictor, projections, width
 from ..trees.catalog import auto_model, register_pair
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, ModuleList, Weight
 from .detr import freeze
@@ -36,7 +25,7 @@ BACKBONE = {"model_type": "swin", "out_indices": [2, 3, 4]}
 
 
 def attention(c: ModelConfig) -> Module:
-    return named_attention(_NAME, width(c), c.number("attention_dropout", default=0.0))
+    return deformable.named_attention(_NAME, width(c), c.number("attention_dropout", default=0.0))
 
 
 def _act(c: ModelConfig) -> Module:
@@ -62,13 +51,20 @@ def fusion_layer(c: ModelConfig) -> Module:
 def encoder_layer(c: ModelConfig) -> Module:
     d, inner = width(c), c.dim("encoder_ffn_dim", default=2048)
     norms = {f"layer_norm_{at}": norm(c, d) for at in ("before", "after")}
-    enhanced = {"self_attn": attention(c), **up_down(d, inner // 2), **norms, "activation": _act(c)}
-    deformed, look = f"{_NAME}DeformableLayer", deformable_attention(c, _NAME, 0)
+    enhanced = {
+        "self_attn": attention(c),
+        **deformable.up_down(d, inner // 2),
+        **norms,
+        "activation": _act(c),
+    }
+    deformed, look = f"{_NAME}DeformableLayer", deformable.deformable_attention(c, _NAME, 0)
     return Module(
         f"{_NAME}EncoderLayer",
         text_enhancer_layer=Module(f"{_NAME}TextEnhancerLayer", enhanced),
         fusion_layer=fusion_layer(c),
-        deformable_layer=detector_layer(deformed, d, inner, look, eps=eps(c), act=_act(c)),
+        deformable_layer=deformable.detector_layer(
+            deformed, d, inner, look, eps=deformable.eps(c), act=_act(c)
+        ),
     )
 
 
@@ -80,9 +76,9 @@ def decoder_layer(c: ModelConfig) -> Module:
         "self_attn_layer_norm": norm(c, d),
         "encoder_attn_text": attention(c),
         "encoder_attn_text_layer_norm": norm(c, d),
-        "encoder_attn": deformable_attention(c, _NAME, 1),
+        "encoder_attn": deformable.deformable_attention(c, _NAME, 1),
         "encoder_attn_layer_norm": norm(c, d),
-        **up_down(d, c.dim("decoder_ffn_dim", default=2048)),
+        **deformable.up_down(d, c.dim("decoder_ffn_dim", default=2048)),
         "final_layer_norm": norm(c, d),
     }
     return Module(f"{_NAME}DecoderLayer", parts)
@@ -108,7 +104,7 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
     freeze(network)
     seen = {
         "conv_encoder": Module(f"{_NAME}ConvEncoder", model=network),
-        "position_embedding": positions(c, _NAME),
+        "position_embedding": deformable.positions(c, _NAME),
     }
     queries, two = c.dim("num_queries", default=900), first or proposes
     words = auto_model(text, default_type="bert", part="text")
@@ -126,7 +122,7 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
         query_position_embeddings=Embedding(queries, d, kind="position") if asked else None,
         encoder=Module(f"{_NAME}Encoder", layers=layers),
         decoder=decoder(c),
-        level_embed=Weight(levels(c), d, component=Component.EMBEDDING, kind="position"),
+        level_embed=Weight(deformable.levels(c), d, component=Component.EMBEDDING, kind="position"),
         enc_output=Linear(d, d, component=None if inside else Component.HEAD) if two else None,
         enc_output_norm=norm(c, d) if two else None,
         encoder_output_bbox_embed=predictor(_NAME, (d, d, d, 4)) if two else None,

@@ -11,16 +11,10 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers import deformable
 from ..layers.backbones import backbone, backbone_section
 from ..layers.blocks import activation, size, two_layer_mlp
-from ..layers.deformable import (
-    conv_norm,
-    heads,
-    label_scores,
-    predictor,
-    sampling_attention,
-    up_down,
-)
+from ..layers.deformable import heads, label_scores, predictor, up_down
 from ..layers.vision import narrowed_attention, scaled, uneven_width
 from ..trees.catalog import Builder, register, register_part
 from ..trees.modules import (
@@ -84,7 +78,7 @@ def convolution(
     channels of a point is a convolution like any other."""
     component = Component.CONV if inside and kernel == 1 else _P
     if name == _LW:
-        return conv_norm(name, inputs, outputs, kernel, act, component=component)
+        return deformable.conv_norm(name, inputs, outputs, kernel, act, component=component)
     conv = Conv(inputs, outputs, kernel, bias=False, component=component)
     return Module(f"{name}ConvNormLayer", conv=conv, bn=_norm(name, outputs))
 
@@ -196,7 +190,7 @@ def decoder_layer(name: str, c: ModelConfig) -> Module:
         forward = {"mlp": Module(f"{name}MLP", up_down(d, inner), component=Component.MLP)}
     parts = {
         "self_attn": _self_attention(name, c),
-        "cross_attn": sampling_attention(name, d, points),
+        "cross_attn": deformable.sampling_attention(name, d, points),
         **{norm: LayerNorm(d) for norm in norms},
         **forward,
     }

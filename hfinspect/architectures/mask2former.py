@@ -14,17 +14,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
+from ..layers import deformable
 from ..layers.backbones import backbone
 from ..layers.blocks import activation, size
-from ..layers.deformable import (
-    GROUPS,
-    detector_layer,
-    eps,
-    group_normed,
-    heads,
-    sampling_attention,
-    up_down,
-)
+from ..layers.deformable import GROUPS, detector_layer, eps, group_normed, heads, sampling_attention
 from ..layers.heads import classifier
 from ..layers.vision import clip_attention, multihead_attention
 from ..trees.catalog import register_pair
@@ -122,7 +115,7 @@ def query_layer(c: ModelConfig) -> Module:
         "self_attn_layer_norm": LayerNorm(d),
         "cross_attn": multihead_attention(d),
         "cross_attn_layer_norm": LayerNorm(d),
-        **up_down(d, inner),
+        **deformable.up_down(d, inner),
         "final_layer_norm": LayerNorm(d),
     }
     return Module(f"{_NAME}MaskedAttentionDecoderLayer", parts)

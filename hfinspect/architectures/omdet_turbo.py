@@ -10,18 +10,9 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers import deformable
 from ..layers.blocks import activation, size, two_layer_mlp
-from ..layers.deformable import (
-    conv_norm,
-    detector_layer,
-    eps,
-    heads,
-    named_attention,
-    norm,
-    predictor,
-    sampling_attention,
-    up_down,
-)
+from ..layers.deformable import eps, heads, norm
 from ..trees.catalog import auto_class, auto_model, register_part
 from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, Sequential, Weight
 from . import rt_detr
@@ -66,13 +57,13 @@ def encoder(c: ModelConfig) -> Module:
     e, inner = _e(c), c.dim("encoder_dim_feedforward", default=2048)
     heads(c, "encoder_attention_heads", e)
     act = activation(c.text("encoder_feedforward_activation", default="relu"))
-    look = named_attention(_NAME, e)
-    layer = detector_layer(f"{_NAME}EncoderLayer", e, inner, look, eps=eps(c), act=act)
+    look = deformable.named_attention(_NAME, e)
+    layer = deformable.detector_layer(f"{_NAME}EncoderLayer", e, inner, look, eps=eps(c), act=act)
     layers = Layers.of(c.count("encoder_layers", default=1), layer)
     attended = Module(f"{_NAME}Encoder", layers=layers)
     projected = c.dims("encoder_projection_indices", default=(2,), minimum=0)
     maps, between = _maps(c), c.text("conv_norm_activation", default="gelu")
-    flat, smaller = (conv_norm(_NAME, e, e, kernel, between) for kernel in (1, 3))
+    flat, smaller = (deformable.conv_norm(_NAME, e, e, kernel, between) for kernel in (1, 3))
     fused = rt_detr.fusion_block(_NAME, c, e, c.text("csp_activation", default="silu"))
     mixing = rt_detr.mixed(len(maps) - 1, flat, fused, smaller)
     parts = {
@@ -88,18 +79,18 @@ def decoder_layer(c: ModelConfig) -> Module:
     levels = c.count("num_feature_levels", default=3)
     points = heads(c, "decoder_num_heads", wide) * levels * c.dim("decoder_num_points", default=4)
     parts = {
-        "self_attn": named_attention(_NAME, d),
+        "self_attn": deformable.named_attention(_NAME, d),
         "norm1": norm(c, d),
-        "cross_attn": sampling_attention(_NAME, wide, points),
+        "cross_attn": deformable.sampling_attention(_NAME, wide, points),
         "norm2": norm(c, d),
-        **up_down(d, inner, "linear1", "linear2"),
+        **deformable.up_down(d, inner, "linear1", "linear2"),
         "act": activation(c.text("decoder_activation", default="relu")),
         "norm3": norm(c, d),
     }
     return Module(f"{_NAME}DeformableTransformerDecoderLayer", parts)
 
 
-_boxes = partial(predictor, _NAME, ending="MLP")
+_boxes = partial(deformable.predictor, _NAME, ending="MLP")
 
 
 def decoder(c: ModelConfig) -> Module:

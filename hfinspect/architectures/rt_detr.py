@@ -12,20 +12,10 @@ from typing import Any
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers import deformable
 from ..layers.backbones import backbone
 from ..layers.blocks import activation, size
-from ..layers.deformable import (
-    conv_norm,
-    detector_layer,
-    eps,
-    heads,
-    label_scores,
-    layer_heads,
-    norm,
-    predictor,
-    sampling_attention,
-    width,
-)
+from ..layers.deformable import conv_norm, eps, predictor, width
 from ..layers.vision import clip_attention, scaled
 from ..trees.catalog import register_pair
 from ..trees.modules import (
@@ -87,7 +77,7 @@ def attended(name: str, c: ModelConfig) -> Module:
     found = c.dim("encoder_attention_heads", "num_attention_heads", default=8)
     c.divided(d, found, "encoder_hidden_dim", "encoder_attention_heads")
     look = clip_attention(f"{name}SelfAttention", d)
-    layer = detector_layer(f"{name}EncoderLayer", d, inner, look, eps=eps(c))
+    layer = deformable.detector_layer(f"{name}EncoderLayer", d, inner, look, eps=eps(c))
     layers = Layers.of(c.count("encoder_layers", default=1), layer)
     projected = c.dims("encode_proj_layers", default=(2,), minimum=0)
     return ModuleList([Module(f"{name}AIFILayer", layers=layers)] * len(projected))
@@ -104,10 +94,12 @@ def decoder_layer(name: str, c: ModelConfig, *, second: bool) -> Module:
     d, inner = width(c), c.dim("decoder_ffn_dim", default=1024)
     levels = c.dim("decoder_n_levels" if second else "num_feature_levels", default=3)
     per_head = levels * c.dim("decoder_n_points", default=4)
-    points = heads(c, "decoder_attention_heads", d) * per_head
+    points = deformable.heads(c, "decoder_attention_heads", d) * per_head
     own = clip_attention(f"{name}SelfAttention", d)
-    cross = sampling_attention(name, d, points, n_points_scale=Buffer(per_head) if second else None)
-    return detector_layer(f"{name}DecoderLayer", d, inner, own, cross, eps=eps(c))
+    cross = deformable.sampling_attention(
+        name, d, points, n_points_scale=Buffer(per_head) if second else None
+    )
+    return deformable.detector_layer(f"{name}DecoderLayer", d, inner, own, cross, eps=eps(c))
 
 
 def _projections(c: ModelConfig, d: Dim) -> ModuleList:
@@ -159,8 +151,8 @@ def guesses(c: ModelConfig, boxes: Module) -> dict[str, Module]:
     }
     return {
         **{k: Embedding(n, d, kind="detection_token") for k, n in tables.items() if n},
-        "enc_output": Sequential(Linear(d, d), norm(c, d)),
-        "enc_score_head": label_scores(c, d),
+        "enc_output": Sequential(Linear(d, d), deformable.norm(c, d)),
+        "enc_score_head": deformable.label_scores(c, d),
         "enc_bbox_head": boxes,
     }
 
@@ -170,7 +162,9 @@ def object_detection(name: str, c: ModelConfig, *, second: bool) -> Module:
     them at the top as well, tied unless the config says otherwise."""
     d, count = width(c), int(c.count("decoder_layers", default=6))
     root = Module(f"{name}ForObjectDetection", model=model(name, c, second=second), part="vision")
-    given = partial(layer_heads, c, d, count, lambda _, at: predictor(name, (d, d, d, 4), at))
+    given = partial(
+        deformable.layer_heads, c, d, count, lambda _, at: predictor(name, (d, d, d, 4), at)
+    )
     root.inside("model", "decoder").children |= given()
     if second:
         root.children |= given("model.decoder" if c.tied(default=True) else None)
