@@ -14,18 +14,12 @@ from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module, ModuleL
 
 
 def _sizes(c: ModelConfig) -> tuple[Dim, ...]:
-    found = c.dims("hidden_sizes", default=(256, 512, 1024, 2048))
-    if not found:
-        raise c.error("hidden_sizes", [], "one size at least")
-    return found
+    return c.dims("hidden_sizes", default=(256, 512, 1024, 2048), least=1)
 
 
 def _before(c: ModelConfig) -> bool:
     """Whether norms stand before the convolutions."""
-    found = c.text("layer_type", default="preactivation")
-    if found not in ("preactivation", "bottleneck"):
-        raise c.error("layer_type", found, "preactivation or bottleneck")
-    return found == "preactivation"
+    return c.word("layer_type", "preactivation", "bottleneck") == "preactivation"
 
 
 def rounded(size: int, label: str) -> Dim:

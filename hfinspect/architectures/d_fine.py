@@ -119,9 +119,7 @@ def _points(c: ModelConfig) -> Dim:
     levels = c.count("num_feature_levels", default=3, minimum=1)
     if not isinstance(c.raw("decoder_n_points"), list):
         return levels * c.count("decoder_n_points", default=4, minimum=1)
-    found = c.dims("decoder_n_points", minimum=0)
-    if len(found) != int(levels):
-        raise c.error("decoder_n_points", c.raw("decoder_n_points"), f"{levels} entries")
+    found = c.dims("decoder_n_points", minimum=0, count=levels)
     return sum(found[1:], start=found[0])
 
 
@@ -220,10 +218,7 @@ def seen(c: ModelConfig) -> dict[str, Module]:
 
 
 def _inputs(c: ModelConfig) -> tuple[Dim, ...]:
-    found = c.dims("decoder_in_channels", default=(256, 256, 256))
-    if not found:
-        raise c.error("decoder_in_channels", [], "at least one width")
-    return found
+    return c.dims("decoder_in_channels", default=(256, 256, 256), least=1)
 
 
 def projections(name: str, c: ModelConfig) -> ModuleList:

@@ -45,11 +45,9 @@ def _maps(c: ModelConfig) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
     """The widths of what is seen of the scaled images, and in between."""
 
     def as_many(key: str, other: str, default: tuple[int, ...]) -> tuple[Dim, ...]:
-        found, given = c.dims(key, default=default), c.raw(other)
+        given = c.raw(other)
         count = len(given) if isinstance(given, (list, tuple)) else len(default)
-        if not found or len(found) != count:
-            raise c.error(key, c.raw(key), f"{count} entries, as many as {other}")
-        return found
+        return c.dims(key, default=default, count=max(count, 1))
 
     scaled = as_many("scaled_images_feature_dims", "scaled_images_ratios", (1024, 1024, 512))
     return scaled, as_many("intermediate_feature_dims", "intermediate_hook_ids", (256, 256))

@@ -48,11 +48,9 @@ def _block(c: ModelConfig, inputs: Dim, outputs: Dim, stride: int) -> Module:
 
 def _backbone(c: ModelConfig) -> Module:
     widths = _widths(c)
-    counts = c.dims("stage_num_blocks", default=(1, 2, 4, 14), minimum=0)
-    strides = c.dims("stage_stride", default=(2, 1, 2, 2))
-    for key, found in (("stage_num_blocks", counts), ("stage_stride", strides)):
-        if len(found) != len(widths):
-            raise c.error(key, c.raw(key), f"{len(widths)} entries, as many as out_features")
+    stages, depths = len(widths), (1, 2, 4, 14)
+    counts = c.dims("stage_num_blocks", default=depths, minimum=0, count=stages)
+    strides = c.dims("stage_stride", default=(2, 1, 2, 2), count=stages)
     inputs, bound = (exact(1), *widths), bounded(c, "stage_num_blocks", counts)
     outputs = [[int(width)] * int(count) for width, count in zip(widths, bound, strict=True)]
     inward = [[int(one), *sizes[:-1]] for one, sizes in zip(inputs, outputs, strict=False)]
@@ -60,12 +58,12 @@ def _backbone(c: ModelConfig) -> Module:
     for key, said in (("stage_block_out_channels", outputs), ("stage_block_in_channels", inward)):
         if c.has(key) and c.raw(key) != said:
             raise c.error(key, c.raw(key), f"{said}, as the other keys say")
-    stages = []
+    made = []
     for before, width, count, stride in zip(inputs, widths, bound, strides, strict=False):
         first = _block(c, before, width, int(stride))
         blocks = [first, *[_block(c, width, width, 1)] * (int(count) - 1)] if count else []
-        stages.append(Module(f"{_NAME}RepVGGStage", blocks=ModuleList(blocks)))
-    return Module("EfficientLoFTRepVGG", stages=Layers(stages))
+        made.append(Module(f"{_NAME}RepVGGStage", blocks=ModuleList(blocks)))
+    return Module("EfficientLoFTRepVGG", stages=Layers(made))
 
 
 def _attention(c: ModelConfig) -> Module:

@@ -34,13 +34,10 @@ def _learned(c: ModelConfig) -> bool:
 
 def per_stage(c: ModelConfig) -> dict[str, tuple[Dim, ...]]:
     """The lists of sizes, each as long as the first."""
-    found = {key: c.dims(key, default=default) for key, default in STAGES.items()}
-    stages = len(found["stage_in_channels"])
-    for key, sizes in found.items():
-        if len(sizes) != stages:
-            raise c.error(key, c.raw(key), f"{stages} entries, one per stage")
-        if key in ("stage_num_blocks", "stage_numb_of_layers"):
-            bounded(c, key, sizes)
+    stages = len(c.dims("stage_in_channels", default=STAGES["stage_in_channels"]))
+    found = {key: c.dims(key, default=sizes, count=stages) for key, sizes in STAGES.items()}
+    for key in ("stage_num_blocks", "stage_numb_of_layers"):
+        bounded(c, key, found[key])
     return found
 
 
@@ -49,12 +46,10 @@ def stem(
 ) -> dict[str, Module]:
     """Two ways through the second convolution, put next to each other; a ``small`` one has two
     convolutions in all."""
-    sizes = c.dims("stem_channels", default=default)
-    if len(sizes) < 3:
-        raise c.error("stem_channels", c.raw("stem_channels"), "three widths")
-    channels, inner, outer = sizes[:3]
+    widths = c.dims("stem_channels", default=default, least=3)[:3]
+    channels, inner, outer = widths
     if small:
-        first, last = (conv_layer(name, *both, 3, learned=False) for both in pairwise(sizes[:3]))
+        first, last = (conv_layer(name, *both, 3, learned=False) for both in pairwise(widths))
         return {"conv1": first, "act_fn": activation("gelu"), "conv2": last}
     steps = {
         "stem1": (channels, inner, 3), "stem2a": (inner, inner // 2, 2),
@@ -89,11 +84,8 @@ def block(c: ModelConfig, inputs: Dim, inner: Dim, outputs: Dim, **of: Dim | boo
 def encoder(c: ModelConfig) -> Module:
     lists = per_stage(c)
     count = len(lists["stage_in_channels"])
-    smaller = c.flags("stage_downsample", default=(False, True, True, True))
-    light = c.flags("stage_light_block", default=(False, False, True, True))
-    for key, switches in (("stage_downsample", smaller), ("stage_light_block", light)):
-        if len(switches) != count:
-            raise c.error(key, c.raw(key), f"{count} entries, one per stage")
+    smaller = c.flags("stage_downsample", default=(False, True, True, True), count=count)
+    light = c.flags("stage_light_block", default=(False, False, True, True), count=count)
     stages = []
     for i, sizes in enumerate(zip(*lists.values(), strict=True)):
         inputs, inner, outputs, depth, kernel, layers = sizes
@@ -119,9 +111,7 @@ def _reported(c: ModelConfig) -> tuple[Dim, ...]:
 
 
 def image_classification(c: ModelConfig) -> Module:
-    sizes = c.dims("hidden_sizes", default=_WIDTHS)
-    if not sizes:
-        raise c.error("hidden_sizes", [], "at least one width")
+    sizes = c.dims("hidden_sizes", default=_WIDTHS, least=1)
     pool, flat = Activation("AdaptiveAvgPool2d"), Activation("Flatten")
     parts = {"avg_pool": pool, "flatten": flat, "fc": classifier(sizes[-1], c.num_labels)}
     name = f"{_NAME}ForImageClassification"

@@ -4,6 +4,7 @@ Four convolutions, then three stages of attention and MLP in which batch norms f
 between stages an attention with a quarter of the queries. Each attention has a bias per offset.
 """
 
+from functools import partial
 from itertools import pairwise
 
 from ..core.components import Component
@@ -29,12 +30,13 @@ _STAGES = 3
 #: how many patches become one.
 _BETWEEN = (4, 2, 2)
 _PER_STAGE = {
-    "num_attention_heads": (4, 8, 12), "key_dim": (16, 16, 16), "attention_ratio": (2, 2, 2),
+    "hidden_sizes": (128, 256, 384), "num_attention_heads": (4, 8, 12), "key_dim": (16, 16, 16),
+    "attention_ratio": (2, 2, 2),
 }  # fmt: skip
 
 
 def _sizes(c: ModelConfig) -> tuple[Dim, ...]:
-    return c.dims("hidden_sizes", default=(128, 256, 384))
+    return c.dims("hidden_sizes", default=_PER_STAGE["hidden_sizes"])
 
 
 def _patches(c: ModelConfig) -> Module:
@@ -105,17 +107,15 @@ def _downs(c: ModelConfig, sizes: tuple[Dim, ...], first: Dim) -> list[tuple[Dim
 
 
 def encoder(c: ModelConfig) -> Module:
-    sizes, depths = _sizes(c), bounded(c, "depths", c.dims("depths", default=(4, 4, 4), minimum=0))
-    per_stage = {
-        "hidden_sizes": sizes,
-        **{key: c.dims(key, default=default) for key, default in _PER_STAGE.items()},
-        "mlp_ratio": c.dims("mlp_ratio", default=(2, 2, 2), minimum=0),
-    }
-    if not 1 <= len(depths) <= _STAGES:
+    depths = bounded(c, "depths", c.dims("depths", default=(4, 4, 4), minimum=0, least=1))
+    if len(depths) > _STAGES:
         raise c.error("depths", c.raw("depths"), f"1 to {_STAGES} stages")
-    for name, found in per_stage.items():
-        if len(found) < len(depths):
-            raise c.error(name, c.raw(name), f"{len(depths)} entries, one per stage")
+    read = partial(c.dims, least=len(depths))
+    per_stage = {
+        **{key: read(key, default=default) for key, default in _PER_STAGE.items()},
+        "mlp_ratio": read("mlp_ratio", default=(2, 2, 2), minimum=0),
+    }
+    sizes = per_stage["hidden_sizes"]
     downs = [*_downs(c, sizes, per_stage["key_dim"][0]), *[()] * _STAGES]
     side = c.dim("image_size", default=224) // c.dim("patch_size", default=16)
     stages = []

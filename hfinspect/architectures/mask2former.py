@@ -71,10 +71,8 @@ def pixel_layer(p: Pixels, c: ModelConfig, d: Dim) -> Module:
 def _finer(p: Pixels, c: ModelConfig) -> int:
     """How many of the backbone's maps are added after attention, by the steps between the finest
     that attention sees and the finest of all."""
-    strides = [int(stride) for stride in c.dims(p.strides, default=(4, 8, 16, 32))]
+    strides = [int(stride) for stride in c.dims(p.strides, default=(4, 8, 16, 32), least=1)]
     common = int(c.dim("common_stride", default=4))
-    if not strides:
-        raise c.error(p.strides, c.raw(p.strides), "at least one stride")
     # Below zero it counts from the end of the list, as the library's own slice does.
     return int(math.log2(min(strides[-_LEVELS:])) - math.log2(common))
 

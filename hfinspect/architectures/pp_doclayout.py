@@ -87,12 +87,8 @@ def pointer(version: int, d: Dim, c: ModelConfig) -> Module:
 def mask_encoder(c: ModelConfig) -> dict[str, Module]:
     """All maps at the finest's size, and masks that others are made of."""
     name, e = f"{_NAME}3", c.dim("encoder_hidden_dim", default=256)
-    channels = c.dims("mask_feature_channels", default=(64, 64))
-    strides = sorted(c.dims("feat_strides", default=(8, 16, 32)))
-    if len(channels) < 2 or not strides:
-        key = "feat_strides" if len(channels) > 1 else "mask_feature_channels"
-        raise c.error(key, c.raw(key), "a longer list")
-    inner, outer = channels[:2]
+    inner, outer = c.dims("mask_feature_channels", default=(64, 64), least=2)[:2]
+    strides = sorted(c.dims("feat_strides", default=(8, 16, 32), least=1))
     convolution = partial(conv_layer, name, kernel=3, act="silu")
 
     def head(stride: Dim) -> Module:

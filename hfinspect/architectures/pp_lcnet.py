@@ -132,11 +132,9 @@ def _stem(name: str, c: ModelConfig) -> Module:
     if name != "PPLCNetV4":
         outputs = divisible(c, c.dim("stem_channels", default=16))
         return conv_layer(name, 3, outputs, 3, act=_act(c) if name == "PPLCNet" else None)
-    form = c.text("stem_type", default="large")
-    if form not in ("large", "small"):
-        raise c.error("stem_type", form, "large or small")
+    form = c.word("stem_type", "large", "small")
     made = stem(name, c, (3, 48, 96), small=form == "small")
-    return Module(f"{name}{str(form).title()}Stem", made, component=Component.CONV)
+    return Module(f"{name}{form.title()}Stem", made, component=Component.CONV)
 
 
 def encoder(name: str, c: ModelConfig) -> Module:

@@ -67,6 +67,12 @@ def section(o: Ocr, c: ModelConfig) -> ModelConfig:
     return found.read_as(str(found.raw("model_type") or o.section["model_type"]))
 
 
+def _stage_widths(found: ModelConfig) -> tuple[Dim, ...]:
+    if found.kind == "hgnet_v2":
+        return per_stage(found)["stage_out_channels"]
+    return tuple(blocks[-1][2] for blocks in stages(found, LCNETS[str(found.kind)]))
+
+
 def _excitation(o: Ocr, c: ModelConfig, width: Dim) -> Module:
     narrow = width // c.dim("reduction", default=4)
     convs = {"conv1": Conv(width, narrow, 1), "conv2": Conv(narrow, width, 1)}
@@ -141,11 +147,9 @@ def large_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
     """Every stage at one width, a quarter of it down and up again, in windows of nine."""
     d, bias = c.dim("neck_out_channels", default=o.width), "V6" in o.name
     found = section(o, c).of_type("hgnet_v2", "pp_lcnet_v4")
+    seen = _stage_widths(found)
     if found.kind == "pp_lcnet_v4":  # computed by the config class, unless config.json has them
-        computed = tuple(blocks[-1][2] for blocks in stages(found, "PPLCNetV4"))
-        seen = found.dims("stage_out_channels", default=computed)
-    else:
-        seen = per_stage(found)["stage_out_channels"]
+        seen = found.dims("stage_out_channels", default=seen)
     quarter, count = d // 4, c.count("intraclass_block_number", default=4)
     wide, side = (Conv(inputs, quarter, 9, bias=bias) for inputs in (d, quarter))
     smaller = Conv(quarter, quarter, 3, stride=2, bias=False)
@@ -167,9 +171,7 @@ def _normed(o: Ocr, convolution: Module, width: Dim, act: str | None = "relu") -
 
 def map_head(o: Ocr, c: ModelConfig) -> Module:
     """Four times as large as the maps, one channel."""
-    kernels = c.dims("kernel_list", default=(3, 2, 2))
-    if len(kernels) < 3:
-        raise c.error("kernel_list", c.raw("kernel_list"), "three kernels")
+    kernels = c.dims("kernel_list", default=(3, 2, 2), least=3)
     d = c.dim("neck_out_channels", default=o.width)
     quarter, larger = d // 4, partial(Conv, component=_HEAD, stride=2, transposed=True)
     smaller = Conv(d, quarter, kernels[0], bias=False, component=_HEAD)
@@ -222,18 +224,14 @@ def _last(o: Ocr, c: ModelConfig) -> Dim:
     """The width of the backbone's last stage."""
     kind = str(o.section["model_type"])
     found = section(o, c).of_type(kind)
-    if kind == "hgnet_v2":
-        return per_stage(found)["stage_out_channels"][-1]
-    last = stages(found, LCNETS[kind])[-1][-1][2]
+    last = _stage_widths(found)[-1]
     return divisible(found, last) if kind == "pp_lcnet_v3" else last
 
 
 def encoder(o: Ocr, c: ModelConfig, *, at: Component = Component.CONV) -> Module:
     """Convolutions around layers of attention."""
     d, seen, act = _width(c), _last(o, c), c.text("hidden_act", default="silu")
-    kernel = c.dims("conv_kernel_size", default=o.kernel)
-    if len(kernel) != 2:
-        raise c.error("conv_kernel_size", c.raw("conv_kernel_size"), "rows and columns")
+    kernel = c.dims("conv_kernel_size", default=o.kernel, count=2)
     if "V6" in o.name:
         to = partial(conv_layer, o.name, act=act, component=at)
         point = to(seen, d, 1)

@@ -79,9 +79,7 @@ def points(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig) -> Module:
     section = backbone_section(c, {}).of_type("uvdoc_backbone")
-    ends = c.dims("bridge_connector", default=(128, 128))
-    if len(ends) < 2:
-        raise c.error("bridge_connector", c.raw("bridge_connector"), "two widths")
+    ends = c.dims("bridge_connector", default=(128, 128), least=2)
     wide = ends[0] * len(block_lists(section, "stage_configs", BRIDGES, 2))
     connector = conv_layer(_NAME, wide, ends[1], 1, act="relu", component=_HEAD)
     parts = {"bridge_connector": connector, "out_point_positions2D": points(c)}

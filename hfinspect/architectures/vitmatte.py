@@ -23,9 +23,7 @@ def _conv(inputs: int, outputs: int, *, stride: int = 2) -> Module:
 
 def decoder(c: ModelConfig) -> Module:
     given = c.dims("convstream_hidden_sizes", default=(48, 96, 192))
-    fused = c.dims("fusion_hidden_sizes", default=(256, 128, 64, 32))
-    if len(fused) != len(given) + 1:
-        raise c.error("fusion_hidden_sizes", c.raw("fusion_hidden_sizes"), f"{len(given) + 1}")
+    fused = c.dims("fusion_hidden_sizes", default=(256, 128, 64, 32), count=len(given) + 1)
     maps = (c.section("backbone_config").dim("num_channels", default=3), *given)
     inputs = (c.dim("hidden_size", default=384), *fused)
     steps = [

@@ -50,10 +50,7 @@ def _projector(inputs: int, middle: int, outputs: int) -> Module:
 
 
 def _normed(c: ModelConfig) -> bool:
-    found = c.text("bin_centers_type", default="softplus")
-    if found not in ("normed", "softplus"):
-        raise c.error("bin_centers_type", found, "normed or softplus")
-    return found == "normed"
+    return c.word("bin_centers_type", "softplus", "normed") == "normed"
 
 
 def _attractor(c: ModelConfig, points: int) -> Module:
@@ -114,7 +111,8 @@ def _bins(c: ModelConfig) -> list[ModelConfig]:
 
 def metric_head(c: ModelConfig) -> Module:
     bins, e, narrow, fused = _bins(c), _embedded(c), _narrow(c), fused_width(c)
-    points, several = c.dims("num_attractors", default=(16, 8, 4, 1)), len(bins) > 1
+    several = len(bins) > 1
+    points = c.dims("num_attractors", default=(16, 8, 4, 1), least=0 if several else _LEVELS)
     middle = e // 2 if several else Dim(128, "128")
     shared = {
         "conv2": _conv(narrow, narrow, 1),
@@ -123,8 +121,6 @@ def metric_head(c: ModelConfig) -> Module:
         "projectors": ModuleList([_projector(fused, middle, e)] * _LEVELS),
     }
     if not several:
-        if len(points) < _LEVELS:
-            raise c.error("num_attractors", c.raw("num_attractors"), f"{_LEVELS} numbers")
         parts = {
             **shared,
             "seed_bin_regressor": _seeds(c, 256, bins[0].dim("n_bins")),

@@ -237,9 +237,11 @@ class ModelConfig:
         minimum: int = 1,
         maximum: int = MAX_DIM,
         count: int | None = None,
+        least: int = 0,
     ) -> tuple[Dim, ...]:
-        """A list of sizes, ``count`` of them; a single int stands for a list of one."""
-        key, items = self._entries(keys, default, count, single=True)
+        """A list of sizes, ``count`` of them or at ``least`` so many; a single int stands for a
+        list of one."""
+        key, items = self._entries(keys, default, count, least, single=True)
         self._note(keys, key, items)
         return tuple(
             Dim(self._integer(f"{key}[{i}]", item, minimum, maximum), f"{self.path}{key}[{i}]")
@@ -385,6 +387,7 @@ class ModelConfig:
         keys: Sequence[str],
         default: Sequence[Any] | None,
         count: int | None,
+        least: int = 0,
         *,
         single: bool = False,
     ) -> tuple[str, list[Any]]:
@@ -402,6 +405,8 @@ class ModelConfig:
             raise self.error(key, f"{len(value):,} entries", f"at most {MAX_COUNT:,}")
         if count is not None and len(value) != count:
             raise self.error(key, f"{len(value)} entries", f"{int(count)} entries")
+        if len(value) < least:
+            raise self.error(key, f"{len(value)} entries", f"at least {int(least)}")
         return key, list(value)
 
 

@@ -95,11 +95,9 @@ def projections(
 
 def positions(c: ModelConfig, name: str) -> Module:
     """Learned positions of rows and columns, or sines, which have no tensors."""
-    form, half = c.text("position_embedding_type", default="sine"), width(c) // 2
-    if form == "sine":
+    if c.word("position_embedding_type", "sine", "learned") == "sine":
         return Activation(f"{name}SinePositionEmbedding")
-    if form != "learned":
-        raise c.error("position_embedding_type", form, "sine or learned")
+    half = width(c) // 2
     return Module(
         f"{name}LearnedPositionEmbedding",
         row_embeddings=Embedding(50, half, kind="position"),

@@ -25,7 +25,6 @@ from ..trees.modules import (
 from .blocks import activation, size
 
 _FACTORS = (4, 2, 1, 0.5)
-_READOUTS = ("ignore", "add", "project")
 
 fused_width = size("fusion_hidden_size", default=256)
 
@@ -67,9 +66,7 @@ def reassembled(name: str, c: ModelConfig, hidden: Dim, widths: Sequence[Dim]) -
 
 def reassemble_stage(c: ModelConfig, name: str, hidden: Dim, widths: Sequence[Dim]) -> Module:
     """The maps, with the class token left out, added or projected into each place."""
-    readout = c.text("readout_type", default="project")
-    if readout not in _READOUTS:
-        raise c.error("readout_type", readout, f"one of {', '.join(_READOUTS)}")
+    readout = c.word("readout_type", "project", "ignore", "add")
     project = Sequential(
         Linear(2 * hidden, hidden), activation(c.text("hidden_act", default="gelu"))
     )

@@ -108,6 +108,9 @@ def test_lists_of_a_length() -> None:
         found.strings("absent", default=("a",), count=2)
     with pytest.raises(ConfigError, match="at most 1"):
         found.dims("sizes", maximum=1)
+    assert found.dims("sizes", least=2) == (1, 2)
+    with pytest.raises(ConfigError, match="2 entries.*expected at least 3"):
+        found.dims("sizes", least=3)
 
 
 def test_a_word_of_a_few() -> None:
