@@ -109,7 +109,7 @@ def test_lists_of_a_length() -> None:
     with pytest.raises(ConfigError, match="at most 1"):
         found.dims("sizes", maximum=1)
     assert found.dims("sizes", least=2) == (1, 2)
-    with pytest.raises(ConfigError, match="2 entries.*expected at least 3"):
+    with pytest.raises(ConfigError, match="expected at least 3"):
         found.dims("sizes", least=3)
 
 
