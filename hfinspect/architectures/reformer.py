@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, size
 from ..layers.composing import Part, composed
-from ..layers.heads import classifier
+from ..layers.heads import classifier, dense_classifier
 from ..trees.catalog import register
 from ..trees.keeps import Unknown
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, Weight
@@ -114,13 +114,8 @@ def _words(c: ModelConfig) -> Module:
 
 
 def _labels(c: ModelConfig) -> Module:
-    return Module(
-        "ReformerClassificationHead",
-        dense=Linear(2 * _hidden(c), _hidden(c)),
-        out_proj=Linear(_hidden(c), c.num_labels),
-        component=Component.HEAD,
-        kind="classifier",
-    )
+    h = _hidden(c)
+    return dense_classifier("ReformerClassificationHead", 2 * h, h, c.num_labels)
 
 
 _FORMS: dict[str, dict[str, Part]] = {

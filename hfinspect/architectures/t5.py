@@ -9,7 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.heads import classifier, to_words
+from ..layers.heads import classifier, dense_classifier, to_words
 from ..trees.catalog import Builder, register
 from ..trees.modules import Dropout, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
 
@@ -143,19 +143,10 @@ def conditional_generation(c: ModelConfig) -> Module:
 
 def sequence_classification(c: ModelConfig) -> Module:
     d = _width(c)
-    head = Module(
-        "T5ClassificationHead",
-        dense=Linear(d, d),
-        dropout=Dropout(c.number("classifier_dropout", default=0.0)),
-        out_proj=Linear(d, c.num_labels),
-        component=Component.HEAD,
-        kind="classifier",
-    )
-    return Module(
-        "T5ForSequenceClassification",
-        transformer=model(c, at="transformer."),
-        classification_head=head,
-    )
+    between = Dropout(c.number("classifier_dropout", default=0.0))
+    head = dense_classifier("T5ClassificationHead", d, d, c.num_labels, between)
+    base = model(c, at="transformer.")
+    return Module("T5ForSequenceClassification", transformer=base, classification_head=head)
 
 
 def token_classification(c: ModelConfig) -> Module:

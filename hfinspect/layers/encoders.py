@@ -27,7 +27,7 @@ from ..trees.modules import (
 )  # fmt: skip
 from .blocks import activation
 from .composing import Part, composed
-from .heads import classifier
+from .heads import classifier, dense_classifier
 
 #: Sizes of BERT base, which most descendants keep as the defaults of their config class.
 BASE: dict[str, Any] = {
@@ -257,14 +257,8 @@ def roberta_lm_head(
 
 def roberta_classifier(c: ModelConfig, name: str) -> Module:
     """dense and out_proj on the first token."""
-    return Module(
-        f"{name}ClassificationHead",
-        dense=Linear(hidden(c), hidden(c)),
-        dropout=dropout(c),
-        out_proj=Linear(hidden(c), c.num_labels),
-        component=Component.HEAD,
-        kind="classifier",
-    )
+    h = hidden(c)
+    return dense_classifier(f"{name}ClassificationHead", h, h, c.num_labels, dropout(c))
 
 
 def transform(c: ModelConfig, name: str, width: Dim) -> Module:

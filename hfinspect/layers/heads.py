@@ -49,6 +49,20 @@ def classifier(hidden: int, labels: int, *, bias: bool = True) -> Module:
     return Linear(hidden, labels, bias=bias, component=Component.HEAD, kind="classifier")
 
 
+def dense_classifier(
+    class_name: str, inputs: int, inner: int, labels: int, dropout: Module | None = None
+) -> Module:
+    """A linear layer before the one to the labels: H·I + I, then I·labels + labels."""
+    return Module(
+        class_name,
+        dense=Linear(inputs, inner),
+        dropout=dropout,
+        out_proj=Linear(inner, labels),
+        component=Component.HEAD,
+        kind="classifier",
+    )
+
+
 def causal_lm(
     name: str,
     base: Base,

@@ -17,7 +17,7 @@ from ..core.records import dataclass
 from ..trees.catalog import Builder, register
 from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 from .blocks import activation
-from .heads import classifier
+from .heads import classifier, dense_classifier
 
 #: Learned tables begin with two rows that no position uses (BartLearnedPositionalEmbedding).
 OFFSET = 2
@@ -250,14 +250,8 @@ def labels(c: ModelConfig, s: Seq2Seq) -> Dim:
 def sequence_classification(c: ModelConfig, s: Seq2Seq) -> Module:
     """The model and two linear layers: D·D + D, then labels·D + labels."""
     d = width(c, s)
-    head = Module(
-        f"{s.name}ClassificationHead",
-        dense=Linear(d, d),
-        dropout=Dropout(c.number("classifier_dropout", default=0.0)),
-        out_proj=Linear(d, labels(c, s)),
-        component=Component.HEAD,
-        kind="classifier",
-    )
+    between = Dropout(c.number("classifier_dropout", default=0.0))
+    head = dense_classifier(f"{s.name}ClassificationHead", d, d, labels(c, s), between)
     name = f"{s.name}ForSequenceClassification"
     return Module(name, {s.prefix: model(c, s, at=f"{s.prefix}."), "classification_head": head})
 
