@@ -43,17 +43,14 @@ def condition_encoder(c: ModelConfig, width: Dim, inputs: Dim | None = None) -> 
 
 def controls(p: Plan) -> dict[str, Module]:
     """A 1x1 convolution for each output of the way down and one for the middle's."""
-    widths = [p.channels[0]]
+    widths, last, to = [p.channels[0]], p.channels[-1], Component.PROJECTOR
     for i, width in enumerate(p.channels):
         changes_size = i < len(p.channels) - 1
         widths += [width] * (int(p.layers[i]) + changes_size)
-
-    last = p.channels[-1]
+    convs = [Conv(width, width, 1) for width in widths]
     return {
-        "controlnet_down_blocks": ModuleList(
-            [Conv(width, width, 1) for width in widths], component=Component.PROJECTOR
-        ),
-        "controlnet_mid_block": Conv(last, last, 1, component=Component.PROJECTOR),
+        "controlnet_down_blocks": ModuleList(convs, component=to),
+        "controlnet_mid_block": Conv(last, last, 1, component=to),
     }
 
 

@@ -4,6 +4,8 @@ Source of shapes: diffusers/pipelines/deprecated/wuerstchen/modeling_paella_vq_m
 blocks that mix channels apart from places, and a table of codes between encoder and decoder.
 """
 
+from itertools import pairwise
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -37,45 +39,38 @@ def _mixing(width: Dim) -> Module:
     )
 
 
-def _widths(c: ModelConfig) -> list[Dim]:
-    width, levels = c.dim("embed_dim", default=384), c.count("levels", default=2, minimum=1)
-    return [width // 2**i for i in reversed(range(levels))]
-
-
-def encoder(c: ModelConfig, latent: Dim) -> Module:
-    widths = _widths(c)
-    steps: list[Module] = []
-    for i, width in enumerate(widths):
-        if i > 0:
-            steps.append(Conv(widths[i - 1], width, 4, stride=2))
-        steps.append(_mixing(width))
+def _encoder(widths: list[Dim], latent: Dim) -> Module:
+    steps = [_mixing(widths[0])]
+    for above, width in pairwise(widths):
+        steps += [Conv(above, width, 4, stride=2), _mixing(width)]
     steps.append(Sequential(Conv(widths[-1], latent, 1, bias=False), BatchNorm(latent)))
     return Layers(steps, class_name="Sequential")
 
 
-def decoder(c: ModelConfig, latent: Dim) -> Module:
-    widths = _widths(c)[::-1]
-    deep = c.count("bottleneck_blocks", default=12)
-    steps: list[Module] = [Sequential(Conv(latent, widths[0], 1))]
-    for i, width in enumerate(widths):
-        steps += [_mixing(width)] * (int(deep) if i == 0 else 1)
-        if i < len(widths) - 1:
-            steps.append(Conv(width, widths[i + 1], 4, stride=2, transposed=True))
+def _decoder(widths: list[Dim], latent: Dim, deep: int) -> Module:
+    steps = [Sequential(Conv(latent, widths[-1], 1)), *[_mixing(widths[-1])] * deep]
+    for width, below in pairwise(widths[::-1]):
+        steps += [Conv(width, below, 4, stride=2, transposed=True), _mixing(below)]
     return Layers(steps, class_name="Sequential")
 
 
 def model(c: ModelConfig) -> Module:
-    latent, first = c.dim("latent_channels", default=4), _widths(c)[0]
-    factor = c.dim("up_down_scale_factor", default=2)
-    pixels, out = c.dim("in_channels", default=3), c.dim("out_channels", default=3)
+    latent, area = (
+        c.dim("latent_channels", default=4),
+        c.dim("up_down_scale_factor", default=2) ** 2,
+    )
+    width, levels = c.dim("embed_dim", default=384), c.count("levels", default=2, minimum=1)
+    widths = [width // 2**i for i in reversed(range(levels))]
+    inputs, outputs = (c.dim(f"{x}_channels", default=3) * area for x in ("in", "out"))
+    deep = int(c.count("bottleneck_blocks", default=12))
     codes = Embedding(c.dim("num_vq_embeddings", default=8192), latent, kind=None)
     return Module(
         "PaellaVQModel",
-        in_block=Sequential(Activation("PixelUnshuffle"), Conv(pixels * factor * factor, first, 1)),
-        down_blocks=encoder(c, latent),
+        in_block=Sequential(Activation("PixelUnshuffle"), Conv(inputs, widths[0], 1)),
+        down_blocks=_encoder(widths, latent),
         vquantizer=Module("VectorQuantizer", embedding=codes, component=Component.EMBEDDING),
-        up_blocks=decoder(c, latent),
-        out_block=Sequential(Conv(first, out * factor * factor, 1), Activation("PixelShuffle")),
+        up_blocks=_decoder(widths, latent, deep),
+        out_block=Sequential(Conv(widths[0], outputs, 1), Activation("PixelShuffle")),
         part="vision",
     )
 

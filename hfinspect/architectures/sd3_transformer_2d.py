@@ -22,42 +22,31 @@ from ..trees.catalog import register
 from ..trees.modules import Activation, Buffer, LayerNorm, Layers, Linear, Module
 
 
-def head_norm(c: ModelConfig) -> Dim | None:
-    """Width of the norms on query and key; None without."""
-    form = c.text("qk_norm")
-    if form not in (None, "rms_norm"):
-        raise c.error("qk_norm", form, "rms_norm or null")
-    return c.dim("attention_head_dim", default=64) if form else None
-
-
 def block(c: ModelConfig, width: Dim, *, last: bool, dual: bool) -> Module:
-    norm = head_norm(c)
+    """``dual``: it looks at the image twice; the ``last`` makes nothing of the text."""
+    normed = c.has("qk_norm") and bool(c.word("qk_norm", "rms_norm"))
+    norm = c.dim("attention_head_dim", default=64) if normed else None
+    six = modulation("AdaLayerNormZero", width, 6)
+    bare, mlp = LayerNorm(width, eps=1e-6, weight=False), feed_forward(width, gated=False)
     return Module(
         "JointTransformerBlock",
-        norm1=modulation("SD35AdaLayerNormZeroX", width, 9)
-        if dual
-        else modulation("AdaLayerNormZero", width, 6),
-        norm1_context=modulation("AdaLayerNormContinuous", width, 2)
-        if last
-        else modulation("AdaLayerNormZero", width, 6),
+        norm1=modulation("SD35AdaLayerNormZeroX", width, 9) if dual else six,
+        norm1_context=modulation("AdaLayerNormContinuous", width, 2) if last else six,
         attn=attention(width, width, bias=True, head_norm=norm, added=width, added_out=not last),
         attn2=attention(width, width, bias=True, head_norm=norm) if dual else None,
-        norm2=LayerNorm(width, eps=1e-6, weight=False),
-        ff=feed_forward(width, gated=False),
-        norm2_context=None if last else LayerNorm(width, eps=1e-6, weight=False),
-        ff_context=None if last else feed_forward(width, gated=False),
+        norm2=bare,
+        ff=mlp,
+        norm2_context=None if last else bare,
+        ff_context=None if last else mlp,
     )
 
 
 def blocks(c: ModelConfig, width: Dim) -> Layers:
     count = int(c.count("num_layers", default=18))
     dual = {int(i) for i in c.dims("dual_attention_layers", default=(), minimum=0)}
-    kinds = {
-        (last, twice): block(c, width, last=last, dual=twice)
-        for last in (False, True)
-        for twice in (False, True)
-    }
-    return Layers(kinds[i == count - 1, i in dual] for i in range(count))
+    kinds = [(i == count - 1, i in dual) for i in range(count)]
+    built = {kind: block(c, width, last=kind[0], dual=kind[1]) for kind in dict.fromkeys(kinds)}
+    return Layers(built[kind] for kind in kinds)
 
 
 def model(c: ModelConfig) -> Module:

@@ -32,18 +32,15 @@ def _patch(c: ModelConfig) -> tuple[Dim, ...]:
 
 def _patches(c: ModelConfig, channels: Dim) -> Module:
     patch = _patch(c)
-    return Conv(
-        channels, _inner(c), patch, dims=3, stride=patch,
-        component=Component.EMBEDDING, kind="patch",
-    )  # fmt: skip
+    to = Component.EMBEDDING
+    return Conv(channels, _inner(c), patch, dims=3, stride=patch, component=to, kind="patch")
 
 
 def _wan(c: ModelConfig, name: str, channels: Dim, latents: Dim, more: dict[str, Module]) -> Module:
     """Wan's own tree, which is a trace, and what it has ``more``. ``out_channels`` that are 0 or
     null mean as many as the ``latents`` have."""
-    root = builder("WanTransformer3DModel")(
-        ModelConfig({key: value for key, value in c.given.items() if key in _KEYS}, c.path)
-    )
+    kept = {key: value for key, value in c.given.items() if key in _KEYS}
+    root = builder("WanTransformer3DModel")(ModelConfig(kept, c.path))
     empty = c.says("out_channels") and not c.raw("out_channels")
     out = latents if empty else c.dim("out_channels", default=16)
     pixels = prod(_patch(c)[1:], start=_patch(c)[0])
@@ -91,15 +88,12 @@ _PROJECTIONS = {"q": "query", "k": "key", "v": "value", "out": "output"}
 _MOTION = {4: 512, 8: 512, 16: 512, 32: 512, 64: 256, 128: 128, 256: 64, 512: 32, 1024: 16}
 
 
-def _activated(channels: int) -> Module:
-    return Module("FusedLeakyReLU", bias=Weight(channels))
-
-
 def _motion_conv(inputs: int, outputs: int, kernel: int, *, act: bool = True) -> Module:
+    activated = Module("FusedLeakyReLU", bias=Weight(outputs))
     return Module(
         "MotionConv2d",
         weight=Weight(outputs, inputs, kernel, kernel),
-        act_fn=_activated(outputs) if act else None,
+        act_fn=activated if act else None,
         component=Component.CONV,
     )
 
@@ -121,13 +115,12 @@ def _motion_encoder(c: ModelConfig) -> Module:
     first = _motion_conv(3, width, 1)
     for power in range(size.bit_length() - 1, 2, -1):
         outputs = _motion_channels(c, 1 << (power - 1))
-        block = Module(
-            "MotionEncoderResBlock",
-            conv1=_motion_conv(width, width, 3),
-            conv2=_motion_conv(width, outputs, 3),
-            conv_skip=_motion_conv(width, outputs, 1, act=False),
-        )
-        blocks.append(block)
+        convs = {
+            "conv1": _motion_conv(width, width, 3),
+            "conv2": _motion_conv(width, outputs, 3),
+            "conv_skip": _motion_conv(width, outputs, 1, act=False),
+        }
+        blocks.append(Module("MotionEncoderResBlock", convs))
         width = outputs
 
     def linear(outputs: Dim) -> Module:
@@ -184,7 +177,7 @@ def animate(c: ModelConfig) -> Module:
         latents = (channels - 4) // 2
     elif channels != 2 * latents + 4:
         raise c.error("in_channels", int(channels), f"2 * latent_channels + 4 = {2 * latents + 4}")
-    more: dict[str, Module] = {
+    more = {
         "pose_patch_embedding": _patches(c, latents),
         "motion_encoder": _motion_encoder(c),
         "face_encoder": _face_encoder(c),
