@@ -18,9 +18,7 @@ _DEFAULTS = {**BASE, "num_hidden_layers": 6, "layer_norm_eps": 1e-5}
 
 
 def _link(c: ModelConfig) -> Module:
-    kind = c.text("link_tower_type", default="add")
-    if kind not in ("add", "scaled_add", "interpolate"):
-        raise c.error("link_tower_type", kind, "add, scaled_add or interpolate")
+    kind = c.word("link_tower_type", "add", "scaled_add", "interpolate")
     return Module(
         f"{_NAME}LinkTower",
         scaled_factor=Weight(kind="scale") if kind == "scaled_add" else None,

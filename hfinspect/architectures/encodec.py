@@ -28,10 +28,7 @@ _BANDWIDTHS = (1.5, 3.0, 6.0, 12.0, 24.0)
 
 
 def _norm_type(c: ModelConfig) -> str:
-    kind = c.text("norm_type", default="weight_norm") or "weight_norm"
-    if kind not in ("weight_norm", "time_group_norm"):
-        raise c.error("norm_type", kind, "weight_norm or time_group_norm")
-    return kind
+    return c.word("norm_type", "weight_norm", "time_group_norm")
 
 
 def conv(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim | int, *, up: bool = False,

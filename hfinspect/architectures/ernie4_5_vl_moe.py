@@ -39,10 +39,8 @@ def _shared(d: Decoder, c: ModelConfig) -> Module | None:
 
 def _widths(c: ModelConfig) -> tuple[Dim, Dim]:
     """Inner widths of the experts for words and of those for patches."""
-    found = c.dims("moe_intermediate_size", default=(1536, 512))
-    if len(found) != 2:
-        raise c.error("moe_intermediate_size", c.raw("moe_intermediate_size"), "two widths")
-    return found[0], found[1]
+    words, patches = c.dims("moe_intermediate_size", default=(1536, 512), count=2)
+    return words, patches
 
 
 def moe(d: Decoder, c: ModelConfig) -> Module:

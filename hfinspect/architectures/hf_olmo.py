@@ -24,9 +24,7 @@ def _bias(c: ModelConfig) -> bool:
 
 def _norm(c: ModelConfig, size: Dim, *, affine: bool | None = None) -> Module:
     """layer_norm_type ``rms`` has a weight, ``default`` a bias too, where there are any."""
-    form = c.text("layer_norm_type", default="default")
-    if form not in ("default", "low_precision", "rms"):
-        raise c.error("layer_norm_type", form, "default, low_precision or rms")
+    form = c.word("layer_norm_type", "default", "low_precision", "rms")
     learned = c.flag("layer_norm_with_affine", default=True) if affine is None else affine
     biased = c.flag("bias_for_layer_norm", default=_bias(c)) and form != "rms"
     name = "RMSLayerNorm" if form == "rms" else "LayerNorm"

@@ -85,9 +85,7 @@ TEXT = Decoder(_NAME, attention=_attention, rotary=False, embedding="DecoupledEm
 
 
 def _gate(c: ModelConfig) -> Parameter:
-    kind = c.text("alpha_type", default="float")
-    if kind not in ("float", "vector"):
-        raise c.error("alpha_type", kind, "float or vector")
+    kind = c.word("alpha_type", "float", "vector")
     shape = (1, 1, TEXT.width(c)) if kind == "vector" else (1,)
     return Weight(*shape, component=Component.ATTENTION, kind="gate")
 

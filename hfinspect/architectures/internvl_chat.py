@@ -26,8 +26,7 @@ _CLASSES = {"E": "VisionE", "Model": "VisionModel", "Layer": "VisionEncoderLayer
 
 def vision_model(c: ModelConfig) -> Module:
     """InternViT, of 6 billion parameters unless the config says otherwise; without a last norm."""
-    if (form := c.text("norm_type", default="rms_norm")) not in ("rms_norm", "layer_norm"):
-        raise c.error("norm_type", form, "rms_norm or layer_norm")
+    c.word("norm_type", "rms_norm", "layer_norm")
     built = tower(
         c.with_defaults(**_SIZES),
         use_qk_norm=c.flag("qk_normalization", default=True),

@@ -44,9 +44,7 @@ def _norm(d: Decoder, c: ModelConfig, size: int) -> Module:
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    form = c.text("qk_norm_type", default="qwen3")
-    if form not in ("qwen3", "olmo"):
-        raise c.error("qk_norm_type", form, "qwen3 or olmo")
+    form = c.word("qk_norm_type", "qwen3", "olmo")
     bias = c.flag("attention_bias", "qkv_bias", default=False)
     formed = d.like(d.name, whole_norm=form == "olmo", attention_bias=bias)
     return joined(grouped(formed, c), ("q_proj", "k_proj", "v_proj"), "att_proj", "qkv")

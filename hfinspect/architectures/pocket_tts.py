@@ -55,9 +55,7 @@ def flow_head(d: Decoder, c: ModelConfig, condition: int) -> Module:
         act_fn=act,
         adaln_proj=Linear(h, 3 * h),
     )
-    flow = c.text("flow_type", default="lsd") or "lsd"
-    if flow not in ("lsd", "drifting"):
-        raise c.error("flow_type", flow, "lsd or drifting")
+    flow = c.word("flow_type", "lsd", "drifting")
     times = 2 if flow == "lsd" else 0
     return Module(
         f"{d.name}FlowHead",

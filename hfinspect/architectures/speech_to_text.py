@@ -18,9 +18,8 @@ STYLE = seq2seq.Seq2Seq(
 
 def subsampler(c: ModelConfig) -> Module:
     """Each convolution but the last makes ``conv_channels``, of which gating leaves half."""
-    kernels = c.dims("conv_kernel_sizes", default=(5, 5))
-    if len(kernels) != c.count("num_conv_layers", default=2):
-        raise c.error("conv_kernel_sizes", f"{len(kernels)} entries", "num_conv_layers entries")
+    layers = c.count("num_conv_layers", default=2)
+    kernels = c.dims("conv_kernel_sizes", default=(5, 5), count=layers)
     bands, inner = c.dim("input_feat_per_channel", default=80), c.dim("conv_channels", default=1024)
     first = bands * c.dim("input_channels", default=1)
     last = len(kernels) - 1

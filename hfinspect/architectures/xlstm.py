@@ -31,10 +31,7 @@ def _scaled(
 
 
 def _fused(c: ModelConfig) -> bool:
-    mode = c.text("weight_mode", default="single")
-    if mode not in _MODES:
-        raise c.error("weight_mode", mode, " or ".join(_MODES))
-    return mode == "fused"
+    return c.word("weight_mode", *_MODES) == "fused"
 
 
 def _norm(d: Spelled, c: ModelConfig) -> Module:

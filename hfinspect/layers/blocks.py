@@ -230,10 +230,8 @@ def layer_types(
 
     Raises ConfigError where the list is not as long as the model is deep.
     """
-    found = c.strings(key, default=[default(i) for i in range(int(layers))])
-    if len(found) != int(layers):
-        raise c.error(key, f"{len(found)} entries", f"one for each of {int(layers)} layers")
-    return found
+    usual = [default(i) for i in range(int(layers))]
+    return c.strings(key, default=usual, count=int(layers))
 
 
 def layer_overrides(c: ModelConfig, i: int) -> ModelConfig:
