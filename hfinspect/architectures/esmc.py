@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import composed, renamed
 from ..layers.decoders import Decoder, grouped
-from ..layers.heads import token_classification
+from ..layers.heads import dense_classifier, token_classification
 from ..trees.catalog import register
 from ..trees.modules import Dropout, LayerNorm, Linear, Module
 from .llama import LLAMA
@@ -55,14 +55,8 @@ def lm_head(c: ModelConfig) -> Module:
 
 def _classifier(c: ModelConfig) -> Module:
     h = ESMC.width(c)
-    return Module(
-        "EsmcClassificationHead",
-        dense=Linear(h, h),
-        dropout=Dropout(c.number("classifier_dropout", default=0.1)),
-        out_proj=Linear(h, c.num_labels),
-        component=Component.HEAD,
-        kind="classifier",
-    )
+    dropout = Dropout(c.number("classifier_dropout", default=0.1))
+    return dense_classifier("EsmcClassificationHead", h, h, c.num_labels, dropout)
 
 
 register(
