@@ -1,7 +1,7 @@
 """GIT (Wang et al. 2022). Source of shapes: transformers/models/git/modeling_git.py.
 
 A CLIP vision tower, a projection with a norm, and BERT's layers without segments as decoder; the
-output layer is its own. Video models add one learned vector per frame.
+output layer is its own. Video models add one learned vector per frame. The tower is a trace.
 """
 
 from ..core.components import Component
@@ -10,19 +10,10 @@ from ..layers.composing import with_defaults
 from ..layers.encoders import BASE, encoder, hidden, unsegmented
 from ..layers.heads import causal_lm
 from ..layers.multimodal import projector
-from ..layers.vision import clip_tower
-from ..trees.catalog import register
+from ..trees.catalog import builder, register
 from ..trees.modules import LayerNorm, Linear, Module, Sequential, Weight
 
 _DEFAULTS = {**BASE, "num_hidden_layers": 6, "max_position_embeddings": 1024}
-
-
-def vision_model(c: ModelConfig) -> Module:
-    transformer = clip_tower(
-        "GitVision", c, c.dim("hidden_size", default=768), inner=3072, layers=12, patch=16,
-        act="quick_gelu", old=True,
-    )  # fmt: skip
-    return Module("GitVisionModel", vision_model=transformer, part="vision")
 
 
 def projection(c: ModelConfig, vision: ModelConfig) -> Module:
@@ -43,7 +34,7 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "GitModel",
         embeddings=unsegmented(c, "Git"),
-        image_encoder=vision_model(vision),
+        image_encoder=builder("GitVisionModel")(vision),
         encoder=encoder(c, "Git"),
         visual_projection=projection(c, vision),
         img_temporal_embedding=frames(c, vision),
@@ -57,4 +48,3 @@ _CAUSAL = causal_lm(
 
 _CLASSES = with_defaults(_DEFAULTS, {"GitForCausalLM": _CAUSAL, "GitModel": model})
 register("git", _CLASSES, base_prefix="git", category="multimodal")
-register("git_vision_model", {"GitVisionModel": vision_model}, category="vision", base=None)
