@@ -10,8 +10,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.composing import with_defaults
 from ..layers.encoders import hidden
-from ..layers.vision import pair, stage_depths
-from ..layers.windowed import stage_layer
+from ..layers.vision import google_layer, pair, scaled, stage_depths
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -70,13 +69,12 @@ def patch_embed(c: ModelConfig) -> Module:
     )
 
 
-def _attention(c: ModelConfig, width: Dim, heads: Dim) -> Module:
+def _layer(c: ModelConfig, width: Dim, heads: Dim) -> Module:
     """q, k, v and a bias per head for every offset within a window: (2·w - 1)²."""
     window, bias = c.dim("window_size"), c.flag("qkv_bias", default=True)
     c.divided(width, heads, "width of the stage", "num_heads")
-    area = window * window
-    side = 2 * window - 1
-    return Module(
+    area, side = window * window, 2 * window - 1
+    own = Module(
         "ClapAudioSelfAttention",
         relative_position_bias_table=Weight(side * side, heads, kind="relative_position"),
         relative_position_index=Buffer(area, area, dtype="I64"),
@@ -84,6 +82,16 @@ def _attention(c: ModelConfig, width: Dim, heads: Dim) -> Module:
         key=Linear(width, width, bias=bias, kind="key"),
         value=Linear(width, width, bias=bias, kind="value"),
     )
+    output = Module("ClapAudioSelfOutput", dense=Linear(width, width, kind="output"))
+    parts = {"self": own, "output": output}
+    made = google_layer(
+        "ClapAudio", width, scaled(c, width, "mlp_ratio", default=4.0),
+        eps=c.number("layer_norm_eps", default=1e-5), act=c.text("hidden_act", default="gelu"),
+        attention=Module("ClapAudioAttention", parts, component=Component.ATTENTION),
+    )  # fmt: skip
+    order = "layernorm_before", "attention", "layernorm_after", "intermediate", "output"
+    made.children = {name: made[name] for name in order}
+    return made
 
 
 def _merging(width: Dim) -> Module:
@@ -101,9 +109,8 @@ def audio_model(c: ModelConfig) -> Module:
         raise c.error("num_attention_heads", f"{len(heads)} entries", f"{len(depths)}: one a stage")
     width, stages = c.dim("patch_embeds_hidden_size"), []
     for i, depth in enumerate(depths):
-        block = stage_layer("ClapAudio", c, width, _attention(c, width, heads[i]))
         down = _merging(width) if i < len(depths) - 1 else None
-        blocks = ModuleList([block] * int(depth))
+        blocks = ModuleList([_layer(c, width, heads[i])] * int(depth))
         stages.append(Module("ClapAudioStage", blocks=blocks, downsample=down))
         if down is not None:
             width = 2 * width
