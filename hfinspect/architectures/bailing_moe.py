@@ -11,17 +11,12 @@ layers that predict further tokens, which its class saves.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
-from ..layers.decoders import SEQUENCE_HEAD, Decoder, joined_layer, mixed
+from ..layers.decoders import SEQUENCE_HEAD, Decoder, joined_layer, mixed, norms_called
 from ..layers.experts import router
 from ..layers.latent_decoders import dense_first
 from ..layers.layer_kinds import mixture
-from ..trees.modules import Buffer, Linear, Module, RMSNorm
+from ..trees.modules import Buffer, Linear, Module
 from .llama import LLAMA
-
-
-def _norm(d: Decoder, c: ModelConfig, size: int) -> Module:
-    eps = c.number("rms_norm_eps", default=d.rms_norm_eps)
-    return RMSNorm(size, eps=eps, class_name="BailingMoeRMSNorm")
 
 
 def _bias(c: ModelConfig) -> bool:
@@ -77,7 +72,8 @@ _SOURCE = "modeling_bailing_moe.py of inclusionAI/Ling-lite, _v2.py of Ling-mini
 _LING = LLAMA.like(
     "BailingMoe", vocab_size=126464, hidden_size=2048, intermediate_size=5120, num_hidden_layers=28,
     num_attention_heads=16, table="word_embeddings", rotary=False, endings=SEQUENCE_HEAD,
-    norm=_norm, attention=_attention, mlp=_mlp, moe=_moe, layer=_layer, kinds=_kinds,
+    norm=norms_called("BailingMoeRMSNorm"), attention=_attention, mlp=_mlp, moe=_moe, layer=_layer,
+    kinds=_kinds,
 )  # fmt: skip
 _LING.register("bailing_moe", source=_SOURCE)
 # The second generation has norms of queries and keys, and with them the rest of its own.

@@ -6,22 +6,19 @@ Llama's block; after ``first_k_dense_replace`` dense layers the MLPs are routed 
 ones. No latent attention, and no bias that balances the router.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.decoders import SEQUENCE_HEAD, Decoder
-from ..layers.experts import routed_and_shared, shared_width
-from ..trees.modules import Module, Weight
+from ..layers.experts import router, shared_width
+from ..layers.layer_kinds import mixture
+from ..trees.modules import Module
 from .llama import LLAMA
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), c.dim("moe_intermediate_size", default=1407)
-    count = c.count("n_routed_experts")
-    return routed_and_shared(
-        "Deepseek", h, inner, count=count, per_token=c.dim("num_experts_per_tok"),
-        shared=shared_width(c, inner, default=0),
-        gate=Module("MoEGate", weight=Weight(count, h), component=Component.ROUTER),
-        act=d.act(c),
+    inner, count = c.dim("moe_intermediate_size", default=1407), c.count("n_routed_experts")
+    return mixture(
+        d, c, inner, count, c.dim("num_experts_per_tok"), shared_width(c, inner, default=0),
+        gate=router("MoEGate", d.width(c), count),
     )  # fmt: skip
 
 
@@ -35,12 +32,6 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 
 LLAMA.like(
-    "Deepseek",
-    vocab_size=102400,
-    num_hidden_layers=30,
-    mlp_bias=None,
-    rotary=False,
-    endings=SEQUENCE_HEAD,
-    moe=_moe,
-    kinds=_kinds,
-).register("deepseek", source="modeling_deepseek.py of deepseek-ai/deepseek-moe-16b-base")
+    "Deepseek", vocab_size=102400, num_hidden_layers=30, mlp_bias=None, rotary=False,
+    endings=SEQUENCE_HEAD, moe=_moe, kinds=_kinds,
+).register("deepseek", source="modeling_deepseek.py of deepseek-ai/deepseek-moe-16b-base")  # fmt: skip

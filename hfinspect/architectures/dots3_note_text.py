@@ -7,9 +7,9 @@ Experts as in DeepSeek-V3. Vision and audio towers are not in the catalog.
 """
 
 from ..core.config import ModelConfig
-from ..layers.blocks import layer_overrides, layer_types, rms_norms
+from ..layers.blocks import layer_overrides, layer_types
 from ..layers.composing import renamed
-from ..layers.decoders import Decoder, mixed
+from ..layers.decoders import Decoder, mixed, norms_called
 from ..layers.heads import register_tower
 from ..layers.latent import Latent, latent_attention, latent_sizes
 from ..layers.layer_kinds import mixture
@@ -29,7 +29,6 @@ _SLIDING = {
 }
 #: Experts are listed once for each distinct kind of layer; published models have three.
 _MAX_DISTINCT = 32
-_norm = rms_norms("Dots3NoteRMSNorm", 1e-5)
 
 
 def attention_types(c: ModelConfig, count: int) -> list[str]:
@@ -119,7 +118,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Latent, str, 
 
 _TEXT = LLAMA.like(
     "Dots3NoteText", vocab_size=152064, hidden_size=5120, intermediate_size=13824,
-    num_hidden_layers=46, rms_norm_eps=1e-5, mlp_bias=None, norm=lambda _d, c, size: _norm(c, size),
+    num_hidden_layers=46, rms_norm_eps=1e-5, mlp_bias=None, norm=norms_called("Dots3NoteRMSNorm"),
     moe=moe, kinds=_kinds, windows=_windows,
     layer=lambda d, c, kind: mixed(d, c, attention(d, c, *kind[:2]), kind[2]),
 )  # fmt: skip

@@ -10,14 +10,13 @@ never used.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, gated_mlp, rms_norms, size
-from ..layers.decoders import Decoder
+from ..layers.blocks import activation, gated_mlp, size
+from ..layers.decoders import Decoder, norms_called
 from ..layers.heads import register_tower
 from ..layers.windows import every, windows
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, ModuleList, Weight
 from .llama import LLAMA
 
-_NORM = rms_norms("Gemma3nRMSNorm", 1e-6)
 _per_layer = size("hidden_size_per_layer_input", default=256)
 #: Before and after attention and MLP.
 FOUR_NORMS = (
@@ -151,7 +150,7 @@ def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 _TEXT = LLAMA.like(
     "Gemma3nText", vocab_size=262400, hidden_size=2048, num_hidden_layers=35, num_attention_heads=8,
-    num_key_value_heads=2, head_dim=256, norm=lambda _d, c, size: _NORM(c, size), layer=layer,
+    num_key_value_heads=2, head_dim=256, norm=norms_called("Gemma3nRMSNorm"), layer=layer,
     kinds=_kinds, windows=lambda c: windows(c, 512, every(5)), embedding="ScaledWordEmbedding",
     rotary=False, further=_further,
 )  # fmt: skip

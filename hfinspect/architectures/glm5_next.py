@@ -9,9 +9,9 @@ names are those of the first release (conversion_mapping.py).
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import convolved_projections, hyper_connection, layer_types
-from ..layers.decoders import Decoder
-from ..layers.experts import corrected_router, routed_and_shared
+from ..layers.decoders import Decoder, mixed
 from ..layers.latent import latent_attention, latent_sizes
+from ..layers.layer_kinds import mixture, side_by_side, words
 from ..layers.multimodal import register_worded
 from ..trees.catalog import builder, register_part
 from ..trees.keeps import KeysValues, State
@@ -92,41 +92,33 @@ def _indexer_types(c: ModelConfig, layers: int) -> tuple[str, ...]:
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), c.dim("moe_intermediate_size", default=2048)
+    inner = c.dim("moe_intermediate_size", default=2048)
     count = c.count("n_routed_experts", "num_local_experts", default=288, minimum=1)
-    return routed_and_shared(
-        d.name, h, inner, count=count, per_token=c.dim("num_experts_per_tok", default=8),
-        shared=inner * c.count("n_shared_experts", default=1, minimum=1),
-        gate=corrected_router(f"{d.name}TopkRouter", h, count), act=d.act(c),
-    )  # fmt: skip
+    shared = inner * c.count("n_shared_experts", default=1, minimum=1)
+    return mixture(d, c, inner, count, c.dim("num_experts_per_tok", default=8), shared)
 
 
 def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str, str]) -> Module:
-    (mixes, mlp, choosing), h = kinds, d.width(c)
-    linear = mixes == _LINEAR
-    own = choosing != "shared"
-    return Module(
-        f"{d.name}DecoderLayer",
-        {
-            "self_attn": _linear_attention(d, c) if linear else _indexed_attention(d, c, own=own),
-            "mlp": d.mlp(d, c) if mlp == "dense" else _moe(d, c),
-            "input_layernorm": d.norm(d, c, h),
-            "post_attention_layernorm": d.norm(d, c, h),
-            **hyper_connection(c, h, "attn"),
-            **hyper_connection(c, h, "ffn"),
-        },
+    mixes, mlp, choosing = kinds
+    mixer = (
+        _linear_attention(d, c)
+        if mixes == _LINEAR
+        else _indexed_attention(d, c, own=choosing != "shared")
     )
+    block = mixed(d, c, mixer, "dense" if mlp == "dense" else "sparse")
+    for half in ("attn", "ffn"):
+        block.children |= hyper_connection(c, d.width(c), half)
+    return block
 
 
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str, str]]:
-    mixes = layer_types(c, layers, lambda i: _INDEXED if i % 4 == 3 else _LINEAR)
-    mlps = layer_types(c, layers, lambda i: "dense" if i < 3 else "sparse", key="mlp_layer_types")
-    return list(zip(mixes, mlps, _indexer_types(c, layers), strict=True))
-
-
+_KINDS = side_by_side(
+    words(lambda _c, i: _INDEXED if i % 4 == 3 else _LINEAR),
+    words(lambda _c, i: "dense" if i < 3 else "sparse", key="mlp_layer_types"),
+    lambda _d, c, layers: _indexer_types(c, layers),
+)
 _TEXT = LLAMA.like(
     f"{_NAME}Text", vocab_size=154880, intermediate_size=12288, num_hidden_layers=45,
-    rms_norm_eps=1e-5, mlp_bias=None, layer=_layer, kinds=_kinds, rotary=False,
+    rms_norm_eps=1e-5, mlp_bias=None, moe=_moe, layer=_layer, kinds=_KINDS, rotary=False,
 )  # fmt: skip
 
 

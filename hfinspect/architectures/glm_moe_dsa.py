@@ -11,6 +11,7 @@ from ..layers.blocks import layer_types
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.latent import latent_sizes
 from ..layers.latent_decoders import dense_first, latent, routed
+from ..layers.layer_kinds import side_by_side
 from ..trees.modules import Module
 from .deepseek_v32 import indexer
 from .llama import LLAMA
@@ -44,11 +45,6 @@ def indexer_types(c: ModelConfig, layers: int) -> Sequence[str]:
     return found
 
 
-def _kinds(d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, str]]:
-    mlps = dense_first(3, listed=True)(d, c, layers)
-    return list(zip(mlps, indexer_types(c, layers), strict=True))
-
-
 def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str]) -> Module:
     block = pre_norm(d, c, kinds[0])
     attention = block["self_attn"]
@@ -62,6 +58,9 @@ LLAMA.like(
     "GlmMoeDsa", vocab_size=154880, hidden_size=6144, intermediate_size=12288, num_hidden_layers=78,
     num_attention_heads=64, rms_norm_eps=1e-05, mlp_bias=None, rotary=False, endings=(),
     attention=latent(query_rank=2048, plain=192, value=256),
-    moe=routed(2048, 256, 8, rerouted=True), kinds=_kinds, predicts=("sparse", "full"),
+    moe=routed(2048, 256, 8, rerouted=True), predicts=("sparse", "full"),
+    kinds=side_by_side(
+        dense_first(3, listed=True), lambda _d, c, layers: indexer_types(c, layers)
+    ),
     layer=_layer,
 ).register("glm_moe_dsa")  # fmt: skip

@@ -9,9 +9,8 @@ blocks' outputs stand in lists of their own, counted from the second layer on fo
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import rms_norms
 from ..layers.composing import respelled, without_static_cache
-from ..layers.decoders import Decoder
+from ..layers.decoders import Decoder, norms_called
 from ..layers.experts import router, stacked_experts
 from ..layers.layer_kinds import words
 from ..layers.windows import every, windows
@@ -104,10 +103,9 @@ def queries(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     return {"attn_res": found}
 
 
-_NORM = rms_norms("Inkling2RMSNorm", 1e-6)
 _TEXT = LLAMA.like(
     "Inkling2Text", vocab_size=201024, hidden_size=4608, num_hidden_layers=48, table="embed",
-    norm=lambda _d, c, size: _NORM(c, size), layer=layer, kinds=_KINDS, rotary=False,
+    norm=norms_called("Inkling2RMSNorm"), layer=layer, kinds=_KINDS, rotary=False,
     windows=lambda c: windows(c, 1024, every(6), key="sliding_window_size"), further=queries,
 )  # fmt: skip
 

@@ -9,7 +9,8 @@ from ..core.components import Component, Role
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.decoders import Decoder
-from ..layers.experts import routed_and_shared, router
+from ..layers.experts import router
+from ..layers.layer_kinds import mixture
 from ..layers.windows import every, windows
 from ..trees.modules import Module, Parameter
 from .llama import LLAMA
@@ -20,13 +21,11 @@ def _experts(c: ModelConfig) -> Dim:
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
-    h, count = d.width(c), _experts(c)
-    return routed_and_shared(
-        "Kolibri1", h, c.dim("moe_intermediate_size", default=512), count=count,
-        per_token=c.dim("num_experts_per_tok", default=6),
-        shared=c.dim("shared_expert_intermediate_size", default=512),
-        gate=router("Kolibri1TopKRouter", h, count), act=d.act(c),
-        class_name="Kolibri1SparseMoeBlock",
+    inner, count = c.dim("moe_intermediate_size", default=512), _experts(c)
+    return mixture(
+        d, c, inner, count, c.dim("num_experts_per_tok", default=6),
+        c.dim("shared_expert_intermediate_size", default=512),
+        gate=router("Kolibri1TopKRouter", d.width(c), count), class_name="Kolibri1SparseMoeBlock",
     )  # fmt: skip
 
 

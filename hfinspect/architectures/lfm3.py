@@ -6,17 +6,12 @@ and a gate per head, unless switched off.
 """
 
 from ..core.config import ModelConfig
-from ..layers.decoders import Decoder, grouped
+from ..layers.decoders import Decoder, grouped, norms_called
 from ..layers.layer_kinds import words
 from ..layers.windows import windows
-from ..trees.modules import Activation, Linear, Module, RMSNorm
+from ..trees.modules import Activation, Linear, Module
 from .lfm2 import layer, three
 from .llama import LLAMA
-
-
-def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
-    eps = c.number("norm_eps", "rms_norm_eps", default=1e-5)
-    return RMSNorm(size, eps=eps, class_name="Lfm3RMSNorm")
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
@@ -42,7 +37,9 @@ def _usual(_c: ModelConfig, i: int) -> str:
 LLAMA.like(
     "Lfm3", vocab_size=128000, hidden_size=2048, intermediate_size=7680, num_hidden_layers=24,
     num_attention_heads=16, num_key_value_heads=4, head_dim=128, tie_word_embeddings=True,
-    qk_norm=True, norm=_norm, attention=_attention, layer=_layer,
+    qk_norm=True, rms_norm_eps=1e-5,
+    norm=norms_called("Lfm3RMSNorm", "norm_eps", "rms_norm_eps"), attention=_attention,
+    layer=_layer,
     mlp=lambda d, c: three(d, c, d.inner(c)),
     kinds=words(_usual, "conv", "full_attention", "sliding_attention"),
     windows=lambda c: windows(c, 256, lambda i, _: i % 4 != 0 or i == 0),

@@ -6,21 +6,23 @@ have the names of Mistral's own code; a text model alone has those of transforme
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import respelled
-from ..layers.decoders import Decoder
+from ..layers.decoders import Decoder, norms_called
 from ..layers.experts import experts, router, shared_width, w_expert
 from ..layers.heads import lm_head
-from ..layers.latent import latent_sizes
+from ..layers.latent import Latent, latent_sizes
 from ..layers.latent_decoders import dense_first, expert_count
 from ..layers.layer_kinds import mixture
 from ..layers.multimodal import nested, tower_width, two_layer_projector
 from ..trees.catalog import auto_model, register, register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import Buffer, LayerNorm, Linear, Module, RMSNorm, Weight
+from .deepseek_v32 import indexer
 from .glm_moe_dsa import indexer_types
 from .llama import LLAMA
 
@@ -35,11 +37,6 @@ _TOWER = {**_OWN, "q_proj": "wq", "k_proj": "wk", "v_proj": "wv"}
 
 #: Experts of the layer, whether it has an indexer, rotary positions, and a latent of its own.
 Kind = tuple[str, bool, bool, bool]
-
-
-def _norm(d: Decoder, c: ModelConfig, size: int) -> Module:
-    eps = c.number("rms_norm_eps", default=d.rms_norm_eps)
-    return RMSNorm(size, eps=eps, class_name="MistralLarge4RMSNorm")
 
 
 def _kinds(d: Decoder, c: ModelConfig, layers: int) -> Sequence[Kind]:
@@ -63,19 +60,12 @@ def _scaling(heads: Dim) -> Module:
     return Module("MistralLarge4TextSoftmaxScaling", s=Weight(heads), b=Weight(heads))
 
 
-def _indexer(c: ModelConfig, h: Dim) -> Module:
-    count, width = c.dim("index_n_heads", default=32), c.dim("index_head_dim", default=128)
-    return Module(
-        "MistralLarge4TextIndexer",
-        wq_b=Linear(h, count * width, bias=False),
-        wk=Linear(h, width, bias=False),
-        k_norm=LayerNorm(width, eps=1e-6),
-        weights_proj=Linear(h, count, bias=False),
-        q_input_norm=LayerNorm(h, eps=1e-6),
-        ssmax_scaling=_scaling(count),
-        kind="indexer",
-        keeps=(KeysValues(width, 0, heads=1, name="indexer"),),
-    )
+def _indexer(c: ModelConfig, h: Dim, s: Latent) -> Module:
+    """DeepSeek-V3.2's, which reads the hidden states in place of the query's latent."""
+    block = indexer(c, "MistralLarge4Text", h, replace(s, query_rank=h), heads=32)
+    count = c.dim("index_n_heads", default=32)
+    block.children |= {"q_input_norm": LayerNorm(h, eps=1e-6), "ssmax_scaling": _scaling(count)}
+    return block
 
 
 def _attention(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
@@ -91,7 +81,7 @@ def _attention(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
         kv_a_norm=d.norm(d, c, s.kv_rank) if owns else None,
         wkv_b=Linear(s.kv_rank, s.heads * (plain + s.value), bias=False, kind="kv_up"),
         o_proj=Linear(s.heads * s.value, h, bias=bias, kind="output"),
-        indexer=_indexer(c, h) if seeks else None,
+        indexer=_indexer(c, h, s) if seeks else None,
         wq=Linear(h, s.heads * (s.plain + s.rotary), bias=False, kind="query"),
         ssmax_scaling=_scaling(s.heads),
         component=Component.ATTENTION,
@@ -121,7 +111,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
 TEXT = LLAMA.like(
     "MistralLarge4Text", vocab_size=204800, hidden_size=6144, intermediate_size=24576,
     num_hidden_layers=72, num_attention_heads=64, rms_norm_eps=1e-5, mlp_bias=None, kinds=_kinds,
-    norm=_norm, layer=_layer,
+    norm=norms_called("MistralLarge4RMSNorm"), layer=_layer,
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ their own; its tower, and a pyramid of causal convolutions over the waveform (tw
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, rms_norms
-from ..layers.decoders import Decoder
+from ..layers.decoders import Decoder, norms_called
 from ..layers.experts import corrected_router
 from ..layers.layer_kinds import mlps
 from ..layers.multimodal import register_worded
@@ -19,7 +19,6 @@ from .muse_glimmer import fourth_from_the_end, gated_sandwich, projections
 
 
 _scaled = rms_norms("MuseSparkTextInputScaledRMSNorm", 1e-8, "post_norm_eps")
-_centered = rms_norms("MuseSparkTextCenteredRMSNorm", 1e-5)
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
@@ -63,7 +62,8 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 TEXT = Decoder(
     "MuseSparkText", vocab_size=202048, hidden_size=8192, intermediate_size=16384,
     num_hidden_layers=62, num_attention_heads=128, num_key_value_heads=16, head_dim=64,
-    norm=lambda _d, c, size: _centered(c, size), moe=_moe, layer=_layer,
+    rms_norm_eps=1e-5,
+    norm=norms_called("MuseSparkTextCenteredRMSNorm"), moe=_moe, layer=_layer,
     embedding="NormedEmbedding", rotary=False, kinds=mlps(lambda _c, _i: "sparse"),
     windows=fourth_from_the_end,
 )  # fmt: skip

@@ -86,14 +86,13 @@ def ngram_tables(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
     tables = {
         size: Embedding(named(size, "shard_rows", meaning), width) for size in {*shards} - {0}
     }
+    listed = {f"shard_{i}": tables[size] for i, size in enumerate(shards) if size}
     return Module(
         f"{_NAME}NGramEmbedding",
         layer_multipliers=Buffer(c.count("ngram_size", default=3), dtype="I64"),
         ngram_heads_vocab_sizes=Buffer(heads, dtype="I64"),
         ngram_heads_offsets=Buffer(heads, dtype="I64"),
-        ngram_embedding=Module(
-            "Embedding", {f"shard_{i}": tables[size] for i, size in enumerate(shards) if size}
-        ),
+        ngram_embedding=Module("Embedding", dict(listed)),
         component=Component.EMBEDDING,
     )
 
@@ -104,13 +103,13 @@ def lookup(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
     kernel = c.dim("ple_conv_kernel_size", default=4)
     return Module(
         f"{_NAME}PLELayer",
-        ple_embedding=ngram_tables(d, c, sizes),
-        key_proj=Linear(width, wide, bias=False),
-        value_proj=Linear(width, h, bias=False),
-        norm_key=d.norm(d, c, wide),
-        norm_query=d.norm(d, c, wide),
-        norm_conv=d.norm(d, c, wide),
-        conv1d=depthwise(wide, kernel, component=Component.CONV),
+        {
+            "ple_embedding": ngram_tables(d, c, sizes),
+            "key_proj": Linear(width, wide, bias=False),
+            "value_proj": Linear(width, h, bias=False),
+            **{f"norm_{at}": d.norm(d, c, wide) for at in ("key", "query", "conv")},
+            "conv1d": depthwise(wide, kernel, component=Component.CONV),
+        },
         component=Component.EMBEDDING,
     )
 

@@ -50,6 +50,15 @@ def rms_norm(d: Decoder, c: ModelConfig, size: int) -> Module:
     return RMSNorm(size, eps=eps, class_name=f"{d.name}RMSNorm")
 
 
+def norms_called(class_name: str, *keys: str) -> Norm:
+    """Norms of another class than the family's name gives, with epsilon under the first of ``keys``
+    that there is."""
+    return lambda d, c, size: RMSNorm(
+        size, eps=c.number(*(keys or ("rms_norm_eps",)), default=d.rms_norm_eps),
+        class_name=class_name,
+    )  # fmt: skip
+
+
 def grouped(d: Decoder, c: ModelConfig) -> Module:
     """Grouped-query attention, with norms of queries and keys where the family has them."""
     heads = d.heads(c)
