@@ -31,7 +31,8 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     return ["sparse" if kind else "dense" for kind in sparse]
 
 
+_SOURCE = "modeling_deepseek.py of deepseek-ai/deepseek-moe-16b-base"
 LLAMA.like(
     "Deepseek", vocab_size=102400, num_hidden_layers=30, mlp_bias=None, rotary=False,
     endings=SEQUENCE_HEAD, moe=_moe, kinds=_kinds,
-).register("deepseek", source="modeling_deepseek.py of deepseek-ai/deepseek-moe-16b-base")  # fmt: skip
+).register("deepseek", source=_SOURCE)  # fmt: skip
