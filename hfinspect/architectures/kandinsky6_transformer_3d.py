@@ -46,25 +46,18 @@ class _Stream(NamedTuple):
     def norm(self) -> Module:
         return LayerNorm(self.width, weight=False)
 
-    def block(self, class_name: str, modulation: str, *attentions: str) -> Module:
+    def block(self, kind: str, modulation: str, *attentions: str) -> Module:
         """A norm before each attention and the MLP; three vectors of the time for each of them."""
+        class_name = f"Kandinsky6Transformer{kind}Block"
         parts = {f"{modulation}_modulation": self.modulation(3 * len(attentions) + 3)}
         for name in attentions:
             parts |= {f"{name}_norm": self.norm(), name: self.attention()}
         mlp = feed_forward(self.width, gated=False, inner=self.inner, bias=False)
         return Module(class_name, parts, feed_forward_norm=self.norm(), feed_forward=mlp)
 
-    def text_block(self) -> Module:
-        return self.block("Kandinsky6TransformerEncoderBlock", "text", "attn")
-
-    def seen_block(self) -> Module:
-        """A block of what is made, which looks at itself and at the text."""
-        looks = ("self_attention", "cross_attention")
-        return self.block("Kandinsky6TransformerDecoderBlock", "visual", *looks)
-
-    def out_layer(self, name: str, channels: int) -> Module:
+    def out_layer(self, channels: int, ending: str = "") -> Module:
         return Module(
-            name,
+            f"Kandinsky6OutLayer{ending}",
             modulation=self.modulation(2),
             norm=self.norm(),
             out_layer=Linear(self.width, channels),
@@ -93,14 +86,15 @@ def _streams(c: ModelConfig) -> tuple[_Stream, _Stream]:
 
 def _fused(c: ModelConfig, video: _Stream, sound: _Stream) -> Module:
     gates = c.flag("cross_gates", default=False)
+    looks = ("self_attention", "cross_attention")
 
     def crossing(own: _Stream, other: _Stream) -> Module:
         return own.modulation(1, 2 * own.width + other.width) if gates else own.modulation(3)
 
     return Module(
         "Kandinsky6FusedTransformerDecoderBlock",
-        video_dec_block=video.seen_block(),
-        audio_dec_block=sound.seen_block(),
+        video_dec_block=video.block("Decoder", "visual", *looks),
+        audio_dec_block=sound.block("Decoder", "visual", *looks),
         va_cross_attention=video.attention(sound.width),
         av_cross_attention=sound.attention(video.width),
         va_modulation=crossing(video, sound),
@@ -129,27 +123,23 @@ def model(c: ModelConfig) -> Module:
     children: dict[str, Module | None] = {
         "visual_embeddings": Module("Kandinsky6VisualEmbeddings", in_layer=into),
         "visual_token_type_embeddings": Embedding(kinds, video.width) if kinds else None,
-        "out_layer": video.out_layer(
-            "Kandinsky6OutLayer", patch * c.dim("out_visual_dim", default=16)
-        ),
+        "out_layer": video.out_layer(patch * c.dim("out_visual_dim", default=16)),
         "audio_embeddings": _embedded(c.dim("in_audio_dim", default=20), sound.width),
-        "audio_out_layer": sound.out_layer(
-            "Kandinsky6OutLayerAudio", c.dim("out_audio_dim", default=20)
-        ),
+        "audio_out_layer": sound.out_layer(c.dim("out_audio_dim", default=20), "Audio"),
     }
     text, pooled = c.dim("in_text_dim", default=3584), c.dim("in_text_dim2", default=768)
-    blocks = c.count("num_text_blocks", default=4)
+    count = c.count("num_text_blocks", default=4)
     for name, stream in (("video", video), ("audio", sound)):
         times = timestep_embedding(stream.width, stream.time)
+        block = stream.block("Encoder", "text", "attn")
         children |= {
             f"{name}_time_embeddings": Module("Kandinsky6TimeEmbeddings", timestep_embedder=times),
             f"{name}_text_embeddings": _embedded(text, stream.width),
             f"{name}_pooled_text_embeddings": _embedded(pooled, stream.time),
-            f"{name}_text_transformer_blocks": Layers.of(blocks, stream.text_block()),
+            f"{name}_text_transformer_blocks": Layers.of(count, block),
         }
-    children["visual_transformer_blocks"] = Layers.of(
-        c.count("num_visual_blocks", default=60), _fused(c, video, sound)
-    )
+    seen = c.count("num_visual_blocks", default=60)
+    children["visual_transformer_blocks"] = Layers.of(seen, _fused(c, video, sound))
     return Module("Kandinsky6Transformer3DModel", children, part="vision")
 
 

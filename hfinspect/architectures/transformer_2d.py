@@ -25,13 +25,9 @@ def _inner(c: ModelConfig) -> Dim:
     return heads * c.dim("attention_head_dim", default=88)
 
 
-def _feed_forward(c: ModelConfig) -> Module:
-    act = c.word("activation_fn", *_GATES)
-    return feed_forward(_inner(c), gated=act == "geglu", act=_GATES[act])
-
-
 def _block(c: ModelConfig) -> Module:
     width, bias = _inner(c), c.flag("attention_bias", default=False)
+    act = c.word("activation_fn", *_GATES)
     affine = c.flag("norm_elementwise_affine", default=True)
     norm = plain = LayerNorm(width, eps=c.number("norm_eps", default=1e-5), weight=affine)
     times = c.optional_dim("num_embeds_ada_norm")
@@ -51,20 +47,21 @@ def _block(c: ModelConfig) -> Module:
         norm2=norm if looks else None,
         attn2=across if looks else None,
         norm3=plain,
-        ff=_feed_forward(c),
+        ff=feed_forward(width, gated=act == "geglu", act=_GATES[act]),
     )
 
 
 def _words(c: ModelConfig, words: Dim) -> dict[str, Module]:
     width, side = _inner(c), c.dim("sample_size")
+    places = Embedding(side, width, kind="position")
     if words < 2:
         raise c.error("num_vector_embeds", int(words), "2 at least")
     return {
         "latent_image_embedding": Module(
             "ImagePositionalEmbeddings",
             emb=Embedding(words, width),
-            height_emb=Embedding(side, width, kind="position"),
-            width_emb=Embedding(side, width, kind="position"),
+            height_emb=places,
+            width_emb=places,
             component=Component.EMBEDDING,
         ),
         "transformer_blocks": _blocks(c),

@@ -4,6 +4,8 @@ Source of shapes: diffusers/models/unets/unet_2d.py and unet_2d_blocks.py. The l
 unet_2d_condition.py without a text: on some rungs the image looks at itself.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -23,8 +25,7 @@ from ..trees.modules import Activation, Conv, Embedding, Layers, Module, Weight
 _DOWN = ("DownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D")
 
 
-def _channels(c: ModelConfig) -> tuple[Dim, ...]:
-    return widths(c, default=(224, 448, 672, 896))
+_channels = partial(widths, default=(224, 448, 672, 896))
 
 
 def _residual(c: ModelConfig) -> Residual:

@@ -5,6 +5,7 @@ unet_2d_condition.py; next to each residual block and each transformer stands on
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -38,8 +39,7 @@ from ..trees.modules import (
 _DOWN = ("CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "DownBlock3D")
 
 
-def _channels(c: ModelConfig) -> tuple[Dim, ...]:
-    return widths(c, default=(320, 640, 1280, 1280))
+_channels = partial(widths, default=(320, 640, 1280, 1280))
 
 
 def _residual(c: ModelConfig) -> Residual:
