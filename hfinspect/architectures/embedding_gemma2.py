@@ -4,110 +4,102 @@ Gemma 4's layers and towers without a causal mask; each layer is given a vector 
 token, made of the embeddings alone. A last matrix makes the sentence's vector.
 """
 
-from collections.abc import Sequence
-
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides, layer_types, size
-from ..layers.composing import renamed
+from ..layers.blocks import (
+    Heads,
+    gated_mlp,
+    grouped_attention,
+    layer_overrides,
+    layer_types,
+    rms_norms,
+)
+from ..layers.decoders import Decoder, mixed
 from ..trees.catalog import register, register_part
-from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module
+from ..trees.modules import Activation, Buffer, Linear, Module
 from . import gemma4
-from .gemma3n_text import per_layer_gate
-from .gemma4_text import norm
+from .gemma3n_text import FOUR_NORMS, per_layer_gate
+from .llama import LLAMA
 
 _NAME = "EmbeddingGemma2"
+_norm = rms_norms(f"{_NAME}RMSNorm", 1e-6)
 
 
-_hidden = size("hidden_size", default=512)
-
-
-def _kinds(c: ModelConfig) -> Sequence[str]:
-    """Five sliding layers, then a full one; the last is full whatever the list says."""
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Heads]:
+    """The heads of each layer: five sliding ones, then a full one, whose heads are wider, with
+    fewer for keys; the last is full whatever the list says."""
     step = int(c.dim("sliding_window_pattern", default=6))
-    found = layer_types(
-        c,
-        int(c.count("num_hidden_layers", default=24)),
-        lambda i: "sliding_attention" if (i + 1) % step else "full_attention",
+    types = layer_types(
+        c, layers, lambda i: "sliding_attention" if (i + 1) % step else "full_attention"
     )
-    return (*found[:-1], "full_attention") if found else ()
-
-
-def _heads(c: ModelConfig, i: int, kind: str) -> Heads:
-    """Full layers have wider heads, and fewer for keys."""
     query = c.dim("num_attention_heads", default=4)
     groups, width = c.dim("num_key_value_heads", default=2), c.dim("head_dim", default=256)
-    if c.has("per_layer_config"):
-        own = layer_overrides(c, i)
-        groups = own.dim("num_key_value_heads", default=groups)
-        return Heads(query, groups, own.dim("head_dim", default=width))
-    if kind != "full_attention":
-        return Heads(query, groups, width)
-    one = c.dim("num_global_key_value_heads", default=1)
-    return Heads(query, one, c.dim("global_head_dim", default=512))
+
+    def heads(i: int) -> Heads:
+        if c.has("per_layer_config"):
+            own = layer_overrides(c, i)
+            kv = own.dim("num_key_value_heads", default=groups)
+            return Heads(query, kv, own.dim("head_dim", default=width))
+        if types[i] != "full_attention" and i != layers - 1:
+            return Heads(query, groups, width)
+        one = c.dim("num_global_key_value_heads", default=1)
+        return Heads(query, one, c.dim("global_head_dim", default=512))
+
+    return [heads(i) for i in range(layers)]
 
 
-def _layer(c: ModelConfig, heads: Heads) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=2048)
+def _layer(d: Decoder, c: ModelConfig, heads: Heads) -> Module:
+    h, width = d.width(c), c.dim("hidden_size_per_layer_input", default=512)
     attention = grouped_attention(
         f"{_NAME}Attention", h, heads, bias=c.flag("attention_bias", default=False),
         norms=lambda: {
-            "q_norm": norm(c, heads.dim), "k_norm": norm(c, heads.dim),
-            "v_norm": Activation("Gemma4RMSNorm"),
+            "q_norm": _norm(c, heads.dim), "k_norm": _norm(c, heads.dim),
+            "v_norm": Activation(f"{_NAME}RMSNorm"),
         },
     )  # fmt: skip
-    act = c.text("hidden_activation", default="gelu_pytorch_tanh")
-    width = c.dim("hidden_size_per_layer_input", default=512)
-    return Module(
-        f"{_NAME}EncoderLayer",
-        self_attn=attention,
-        mlp=gated_mlp(f"{_NAME}MLP", h, inner, act=act),
-        input_layernorm=norm(c, h),
-        post_attention_layernorm=norm(c, h),
-        pre_feedforward_layernorm=norm(c, h),
-        post_feedforward_layernorm=norm(c, h),
-        layer_scalar=Buffer(1),
-        ple_block=Module(f"{_NAME}TextPLEBlock", dict(per_layer_gate(h, width, norm(c, h)))),
-    )
+    block = mixed(d, c, attention, "dense")
+    block.class_name = f"{_NAME}EncoderLayer"
+    block.children |= {
+        **{name: _norm(c, h) for name in FOUR_NORMS},
+        "layer_scalar": Buffer(1),
+        "ple_block": Module(f"{_NAME}TextPLEBlock", dict(per_layer_gate(h, width, _norm(c, h)))),
+    }
+    return block
+
+
+def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
+    h, width = d.width(c), c.dim("hidden_size_per_layer_input", default=512)
+    count, out = c.count("num_hidden_layers", default=24), c.dim("embedding_dim", default=768)
+    project = Linear(h, count * width, bias=False, component=Component.EMBEDDING)
+    return {
+        "ple": Module(
+            f"{_NAME}TextPLE",
+            per_layer_model_projection=project,
+            per_layer_projection_norm=_norm(c, width),
+        ),
+        "embedding_projection": Linear(h, out, bias=False, component=Component.PROJECTOR),
+    }
+
+
+_TEXT = LLAMA.like(
+    _NAME, vocab_size=262144, hidden_size=512, intermediate_size=2048, num_hidden_layers=24,
+    norm=lambda _d, c, size: _norm(c, size), layer=_layer, kinds=_kinds, further=_further,
+    embedding="TextScaledWordEmbedding",
+    mlp=lambda d, c: gated_mlp(
+        f"{_NAME}MLP", d.width(c), d.inner(c),
+        act=c.text("hidden_activation", default="gelu_pytorch_tanh"),
+    ),
+)  # fmt: skip
 
 
 def text_model(c: ModelConfig) -> Module:
-    h, kinds = _hidden(c), _kinds(c)
-    count = c.count("num_hidden_layers", default=24)
-    width = c.dim("hidden_size_per_layer_input", default=512)
-    built: dict[tuple[int, int], Module] = {}
-    blocks = []
-    for i, kind in enumerate(kinds):
-        heads = _heads(c, i, kind)
-        key = (int(heads.kv), int(heads.dim))
-        built[key] = built.get(key) or _layer(c, heads)
-        blocks.append(built[key])
-    found = Module(
-        f"{_NAME}TextModel",
-        embed_tokens=Embedding(
-            c.dim("vocab_size", default=262144), h, class_name=f"{_NAME}TextScaledWordEmbedding"
-        ),
-        layers=Layers(blocks),
-        norm=norm(c, h),
-        rotary_emb=Activation(f"{_NAME}RotaryEmbedding"),
-        ple=Module(
-            f"{_NAME}TextPLE",
-            per_layer_model_projection=Linear(
-                h, count * width, bias=False, component=Component.EMBEDDING
-            ),
-            per_layer_projection_norm=norm(c, width),
-        ),
-        embedding_projection=Linear(
-            h, c.dim("embedding_dim", default=768), bias=False, component=Component.PROJECTOR
-        ),
-    )
-    return renamed(found, "Gemma4", _NAME)
+    return _TEXT.named(f"{_NAME}TextModel", c)
 
 
 def model(c: ModelConfig) -> Module:
     """The towers that the config has."""
     text = c.section("text_config")
-    parts = {"language_model": text_model(text), **gemma4.seen(c, _hidden(text), _NAME)}
+    parts = {"language_model": text_model(text), **gemma4.seen(c, _TEXT.width(text), _NAME)}
     return Module(f"{_NAME}Model", parts)
 
 
