@@ -8,7 +8,6 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Form, Forms, bert_forms, embedding_width
-from ..layers.blocks import activation
 from ..layers.encoders import dropout, hidden, labels, norm, one_label, vocab
 from ..trees.modules import Buffer, Conv, Dropout, Embedding, Linear, Module, Weight
 
@@ -111,14 +110,9 @@ def _words(e: Encoder) -> Form:
     def original(c: ModelConfig) -> Module | None:
         if c.flag("legacy", default=True):
             return None
-        h = hidden(c)
-        head = Module(
-            f"{e.name}LMPredictionHead",
-            bias=Weight(vocab(c), kind="lm_head"),
-            dense=Linear(h, h, kind="transform"),
-            transform_act_fn=activation(c.text("hidden_act")),
-            LayerNorm=encoders.norm(c),
-        )
+        head = encoders.transform(c, e.name, hidden(c))
+        head.class_name = f"{e.name}LMPredictionHead"
+        head.children = {"bias": Weight(vocab(c), kind="lm_head"), **head.children}
         return Module(f"{e.name}OnlyMLMHead", lm_head=head, component=Component.HEAD)
 
     return {e.prefix: e.bare, "cls": released, "lm_predictions": original}

@@ -16,11 +16,11 @@ from .llama import LLAMA
 TEXT = LLAMA.like("Ultrabert", null_head_dim=False)
 
 
-def prediction(c: ModelConfig, name: str = "Ultrabert") -> Module:
+def prediction(c: ModelConfig) -> Module:
     """Two matrices of ``prediction_head_size``: 2·H·P weights."""
     h, inner = TEXT.width(c), c.dim("prediction_head_size", default=768)
     return Module(
-        f"{name}PredictionHead",
+        "UltrabertPredictionHead",
         linear1=Linear(h, inner, bias=False),
         linear2=Linear(inner, h, bias=False),
         act=activation("gelu"),
@@ -40,22 +40,16 @@ def masked_lm(c: ModelConfig) -> Module:
     )
 
 
-#: What classes that label have between the model and its classifier.
-BEFORE_LABELS: dict[str, Part] = {
-    "head": lambda _: Activation("Identity"),
-    "drop": lambda c: Dropout(c.number("classifier_dropout", default=0.0)),
-}
-
-
-def _labels(c: ModelConfig) -> Module:
-    return classifier(TEXT.width(c), c.num_labels)
-
-
 def _span(c: ModelConfig) -> Module:
     return classifier(TEXT.width(c), 2)
 
 
-_LABELLED: dict[str, Part] = {"ultrabert": TEXT.model, **BEFORE_LABELS, "classifier": _labels}
+_LABELLED: dict[str, Part] = {
+    "ultrabert": TEXT.model,
+    "head": lambda _: Activation("Identity"),
+    "drop": lambda c: Dropout(c.number("classifier_dropout", default=0.0)),
+    "classifier": lambda c: classifier(TEXT.width(c), c.num_labels),
+}
 
 register(
     "ultrabert",
