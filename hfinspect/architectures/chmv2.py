@@ -20,9 +20,7 @@ def head(c: ModelConfig) -> Module:
     section = c.section("backbone_config")
     hidden = section.dim("hidden_size", default=384)
     widths = c.dims("post_process_channels", default=(128, 256, 512, 1024))
-    factors = reassemble_factors(c)
-    if len(factors) != len(widths):
-        raise c.error("reassemble_factors", factors, f"{len(widths)} numbers")
+    reassemble_factors(c, len(widths))
     fused, inner = c.dim("fusion_hidden_size", default=256), c.dim("head_hidden_size", default=128)
     first, later = fusion_layer(c, "CHMv2"), fusion_layer(c, "CHMv2")
     del first.children["residual_layer1"]

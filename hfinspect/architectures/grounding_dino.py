@@ -106,7 +106,8 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
         "conv_encoder": Module(f"{_NAME}ConvEncoder", model=network),
         "position_embedding": deformable.positions(c, _NAME),
     }
-    queries, two = c.dim("num_queries", default=900), first or proposes
+    queries, wide = c.dim("num_queries", default=900), text.dim("hidden_size", default=768)
+    two = first or proposes
     words = auto_model(text, default_type="bert", part="text")
     words.children.pop("pooler", None)
     asked = c.flag("embedding_init_target", default=True) or not first
@@ -116,9 +117,7 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
         backbone=Module(f"{_NAME}ConvModel", seen),
         input_proj_vision=projections(c, sizes, d, Component.PROJECTOR, alone=not proposes),
         text_backbone=words,
-        text_projection=Linear(
-            text.dim("hidden_size", default=768), d, component=Component.PROJECTOR
-        ),
+        text_projection=Linear(wide, d, component=Component.PROJECTOR),
         query_position_embeddings=Embedding(queries, d, kind="position") if asked else None,
         encoder=Module(f"{_NAME}Encoder", layers=layers),
         decoder=decoder(c),

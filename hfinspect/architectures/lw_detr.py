@@ -129,12 +129,9 @@ def projector(c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
     def at(scale: float) -> Module:
         sampled = [_sampling(size, scale) for size in sizes]
         layers = [Module(f"{_LW}SamplingLayer", layers=ModuleList(made)) for made, _ in sampled]
-        return Module(
-            f"{_LW}ScaleProjector",
-            sampling_layers=ModuleList(layers),
-            projector_layer=squeezed(_LW, c, sampled[-1][1] * len(sizes)),
-            layer_norm=_norm(_LW, _d(c)),
-        )
+        squeezing = squeezed(_LW, c, sampled[-1][1] * len(sizes))
+        parts = {"sampling_layers": ModuleList(layers), "projector_layer": squeezing}
+        return Module(f"{_LW}ScaleProjector", parts, layer_norm=_norm(_LW, _d(c)))
 
     scales = ModuleList(at(scale) for scale in _scales(c))
     return Module(f"{_LW}MultiScaleProjector", scale_layers=scales, component=_P)
@@ -242,15 +239,14 @@ def segmentation(c: ModelConfig) -> Module:
     block = Module(f"{_RF}SegmentationBlock", {"norm": _norm(_RF, d, 1e-6), "act": act, **convs})
     layers = Sequential(Linear(d, inner), act, Linear(inner, d), component=_HEAD)
     queries = Module(f"{_RF}SegmentationMLPBlock", norm_in=LayerNorm(d), layers=layers)
-    head = Module(
-        "Module",
-        blocks=Layers.of(c.count("decoder_layers", default=3), block),
-        spatial_features_proj=Conv(d, d, 1, component=_HEAD),
-        query_features_block=queries,
-        query_features_proj=Linear(d, d, component=_HEAD),
-        bias=Weight(1),
-        component=_HEAD,
-    )
+    parts: dict[str, Module | Parameter] = {
+        "blocks": Layers.of(c.count("decoder_layers", default=3), block),
+        "spatial_features_proj": Conv(d, d, 1, component=_HEAD),
+        "query_features_block": queries,
+        "query_features_proj": Linear(d, d, component=_HEAD),
+        "bias": Weight(1),
+    }
+    head = Module("Module", parts, component=_HEAD)
     root = object_detection(_RF, c, segmentation_head=head)
     root.class_name = f"{_RF}ForInstanceSegmentation"
     return root

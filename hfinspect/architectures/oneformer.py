@@ -113,10 +113,10 @@ def text_encoder(c: ModelConfig) -> Module:
         layer_norm2=norm(c, d),
     )
     deep = c.count("text_encoder_num_layers", default=6)
-    layers = Layers.of(deep, layer, class_name="Sequential")
+    read = Module(f"{_NAME}TextTransformer", layers=Layers.of(deep, layer, class_name="Sequential"))
     return Module(
         f"{_NAME}TextEncoder",
-        transformer=Module(f"{_NAME}TextTransformer", layers=layers),
+        transformer=read,
         positional_embedding=Weight(length, d, component=Component.EMBEDDING, kind="position"),
         ln_final=norm(c, d),
         token_embedding=Embedding(c.dim("text_encoder_vocab_size", default=49408), d),
@@ -126,14 +126,11 @@ def text_encoder(c: ModelConfig) -> Module:
 def text_mapper(c: ModelConfig) -> Module:
     d, out = _text_width(c), _hidden(c)
     between = int(c.count("text_encoder_proj_layers", default=2, minimum=1))
+    projected = _mlp([d, *[out] * between], Component.PROJECTOR)
+    parts = {"text_encoder": text_encoder(c), "text_projector": projected}
     own = c.count("text_encoder_n_ctx", default=16)
-    return Module(
-        f"{_NAME}TextMapper",
-        text_encoder=text_encoder(c),
-        text_projector=_mlp([d, *[out] * between], Component.PROJECTOR),
-        prompt_ctx=Embedding(own, d, kind="position") if own else None,
-        part="text",
-    )
+    parts |= {"prompt_ctx": Embedding(own, d, kind="position")} if own else {}
+    return Module(f"{_NAME}TextMapper", parts, part="text")
 
 
 def model(c: ModelConfig) -> Module:

@@ -20,6 +20,7 @@ from ..layers.convolutions import (
     conv_layer,
     divisible,
     rectifier,
+    separable,
     squeeze_excitation,
 )
 from ..trees.catalog import Builder, register
@@ -97,7 +98,7 @@ def branches(
     )
 
 
-def separable(name: str, c: ModelConfig, entry: Entry) -> Module:
+def channels_and_points(name: str, c: ModelConfig, entry: Entry) -> Module:
     """One block of PP-LCNet, 9·C + C·D weights, or of V3."""
     kernel, inputs, outputs = entry[0], divisible(c, entry[1]), divisible(c, entry[2])
     each = conv_layer(name, inputs, inputs, kernel, groups=inputs, act=_act(c))
@@ -105,12 +106,7 @@ def separable(name: str, c: ModelConfig, entry: Entry) -> Module:
     if name == "PPLCNetV3":
         each = branches(name, c, inputs, inputs, kernel, entry[3], inputs)
         all_of_them = branches(name, c, inputs, outputs, Dim(1), Dim(1), Dim(1))
-    parts = {
-        "depthwise_convolution": each,
-        "squeeze_excitation_module": _weighed(name, c, inputs, entry[4]),
-        "pointwise_convolution": all_of_them,
-    }
-    return Module(f"{name}DepthwiseSeparableConvLayer", parts)
+    return separable(name, each, _weighed(name, c, inputs, entry[4]), all_of_them)
 
 
 def token_and_channels(name: str, c: ModelConfig, entry: Entry) -> Module:
@@ -139,7 +135,7 @@ def _stem(name: str, c: ModelConfig) -> Module:
 
 def encoder(name: str, c: ModelConfig) -> Module:
     fourth = name == "PPLCNetV4"
-    attribute, build = ("blocks", token_and_channels) if fourth else ("layers", separable)
+    attribute, build = ("blocks", token_and_channels) if fourth else ("layers", channels_and_points)
     lists = [ModuleList(build(name, c, entry) for entry in entries) for entries in stages(c, name)]
     blocks = Layers(Module(f"{name}Block", {attribute: made}) for made in lists)
     return Module(f"{name}Encoder", convolution=_stem(name, c), blocks=blocks)

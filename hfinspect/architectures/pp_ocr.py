@@ -17,7 +17,7 @@ from ..core.dims import Dim
 from ..core.records import dataclass
 from ..layers.backbones import backbone, backbone_section
 from ..layers.blocks import fused_attention, size, two_layer_mlp
-from ..layers.convolutions import conv_layer, divisible, rectifier
+from ..layers.convolutions import conv_layer, divisible, rectifier, separable
 from ..layers.deformable import heads
 from ..layers.vision import pair, scaled
 from ..trees.catalog import auto_class, register
@@ -87,13 +87,9 @@ def _residual(o: Ocr, c: ModelConfig, inputs: Dim, outputs: Dim, kernel: int) ->
 
 
 def _separable(o: Ocr, c: ModelConfig, width: Dim) -> Module:
-    kernel = c.dim("dilated_kernel_size", default=7)
-    parts = {
-        "depthwise_convolution": Conv(width, width, kernel, groups=width),
-        "squeeze_excitation_module": _excitation(o, c, width // 4),
-        "pointwise_convolution": Conv(width, width // 4, 1, bias=False),
-    }
-    return Module(f"{o.name}DepthwiseSeparableConvLayer", parts)
+    each = Conv(width, width, c.dim("dilated_kernel_size", default=7), groups=width)
+    points = Conv(width, width // 4, 1, bias=False)
+    return separable(o.name, each, _excitation(o, c, width // 4), points)
 
 
 def small_neck(o: Ocr, c: ModelConfig, *, mobile: bool = False) -> dict[str, Module]:

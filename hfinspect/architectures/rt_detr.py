@@ -45,15 +45,10 @@ def rep_block(name: str, width: Dim, act: str | None) -> Module:
 def fusion_block(name: str, c: ModelConfig, d: Dim, act: str | None) -> Module:
     """Two maps next to each other, three RepVGG blocks, one map."""
     inner = scaled(c, d, "hidden_expansion", default=1.0)
-    rep = rep_block(name, inner, act)
+    rep, first = rep_block(name, inner, act), conv_norm(name, 2 * d, inner, 1, act)
     last = conv_norm(name, inner, d, 1, act) if int(inner) != int(d) else Activation("Identity")
-    return Module(
-        f"{name}CSPRepLayer",
-        conv1=conv_norm(name, 2 * d, inner, 1, act),
-        conv2=conv_norm(name, 2 * d, inner, 1, act),
-        bottlenecks=Sequential(rep, rep, rep),
-        conv3=last,
-    )
+    parts = {"conv1": first, "conv2": first, "bottlenecks": Sequential(rep, rep, rep)}
+    return Module(f"{name}CSPRepLayer", parts, conv3=last)
 
 
 def mixed(steps: int, lateral: Module, fused: Module, smaller: Module) -> dict[str, Module]:

@@ -12,7 +12,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import backbone_section
 from ..layers.composing import Part, composed
-from ..layers.convolutions import conv_layer
+from ..layers.convolutions import conv_layer, separable
 from ..layers.heads import to_words
 from ..trees.catalog import Builder, auto_class, register, register_part
 from ..trees.modules import Activation, Conv, Linear, Module, ModuleList, Weight
@@ -36,21 +36,15 @@ def _act(c: ModelConfig) -> str:
     return c.text("hidden_act", default="hardswish") or "hardswish"
 
 
-def separable(c: ModelConfig, d: Dim) -> Module:
-    """A convolution of each channel on its own, then of all channels at a point."""
+def _separable(c: ModelConfig, d: Dim) -> Module:
     kernel, to = c.dim("csp_kernel_size", default=5), partial(conv_layer, _NAME, d, d, act=_act(c))
-    return Module(
-        f"{_NAME}DepthwiseSeparableConvLayer",
-        depthwise_convolution=to(kernel, groups=d),
-        squeeze_excitation_module=Activation("Identity"),
-        pointwise_convolution=to(1),
-    )
+    return separable(_NAME, to(kernel, groups=d), Activation("Identity"), to(1))
 
 
 def mixing(c: ModelConfig, d: Dim) -> Module:
     """Two maps next to each other to one, in two halves."""
     half, point = d // 2, partial(conv_layer, _NAME, kernel=1, act=_act(c))
-    bottleneck = Module(f"{_NAME}Bottleneck", conv1=point(half, half), conv2=separable(c, half))
+    bottleneck = Module(f"{_NAME}Bottleneck", conv1=point(half, half), conv2=_separable(c, half))
     bottlenecks = ModuleList([bottleneck] * int(c.count("csp_num_blocks", default=1)))
     widths = {"conv1": (2 * d, half), "conv2": (2 * d, half), "conv3": (2 * half, d)}
     convs = {name: point(*both) for name, both in widths.items()}
@@ -68,7 +62,7 @@ def pixels(c: ModelConfig) -> Module:
         "channel_projector": ModuleList(to(size, d) for size in sizes),
         "upsample": Activation("Upsample"),
         "top_down_blocks": ModuleList([mixing(c, d)] * steps),
-        "downsamples": ModuleList([separable(c, d)] * steps),
+        "downsamples": ModuleList([_separable(c, d)] * steps),
         "bottom_up_blocks": ModuleList([mixing(c, d)] * steps),
     }
     mixed = Module(f"{_NAME}CSPPAN", parts, component=Component.CONV)

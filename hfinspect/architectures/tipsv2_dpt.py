@@ -16,14 +16,9 @@ def _head(c: ModelConfig, task: str) -> Module:
     hidden = section.dim("hidden_size", default=768)
     fused = c.dim("fusion_hidden_size", default=256)
     widths = c.dims("neck_hidden_sizes", default=(96, 192, 384, 768))
-    factors = reassemble_factors(c)
-    if len(factors) != len(widths):
-        raise c.error("reassemble_factors", factors, f"{len(widths)} numbers")
-    outputs = {
-        "depth": c.dim("num_depth_bins", default=256),
-        "normals": 3,
-        "segmentation": c.num_labels,
-    }
+    factors = reassemble_factors(c, len(widths))
+    bins = c.dim("num_depth_bins", default=256)
+    outputs = {"depth": bins, "normals": 3, "segmentation": c.num_labels}
     two = {f"conv{i}": Conv(fused, fused, 3, bias=False) for i in (1, 2)}
     unit = Module("Tipsv2DptPreActResidualLayer", two)
 
@@ -36,25 +31,20 @@ def _head(c: ModelConfig, task: str) -> Module:
         )
 
     later = [fusion(first=False)] * (len(widths) - 1)
-    root = Module(
-        "Tipsv2DptNeck",
-        {
-            "reassemble": Module(
-                "Tipsv2DptReassembleStage",
-                readout_projects=ModuleList([Linear(2 * hidden, hidden)] * len(widths)),
-                out_projections=ModuleList(Conv(hidden, width, 1) for width in widths),
-                resize_layers=ModuleList(
-                    resized(c, *both) for both in zip(widths, factors, strict=True)
-                ),
-            ),
-            "convs": ModuleList(Conv(width, fused, 3, bias=False) for width in widths),
-            "fusion_blocks": ModuleList([fusion(first=True), *later]),
-            "project": Conv(fused, fused, 3),
-            f"{task}_head": Linear(fused, outputs[task]),
-        },
-        component=Component.CONV,
-    )
-    return as_head(root)
+    sizes = zip(widths, factors, strict=True)
+    stage = {
+        "readout_projects": ModuleList([Linear(2 * hidden, hidden)] * len(widths)),
+        "out_projections": ModuleList(Conv(hidden, width, 1) for width in widths),
+        "resize_layers": ModuleList(resized(c, *both) for both in sizes),
+    }
+    parts = {
+        "reassemble": Module("Tipsv2DptReassembleStage", stage),
+        "convs": ModuleList(Conv(width, fused, 3, bias=False) for width in widths),
+        "fusion_blocks": ModuleList([fusion(first=True), *later]),
+        "project": Conv(fused, fused, 3),
+        f"{task}_head": Linear(fused, outputs[task]),
+    }
+    return as_head(Module("Tipsv2DptNeck", parts, component=Component.CONV))
 
 
 def _with(name: str, *tasks: str) -> Builder:

@@ -12,7 +12,7 @@ from ..layers.pyramids import normed, plain_head, uper_head
 from ..trees.catalog import register
 from ..trees.modules import Module
 
-_NAME = "UperNet"
+_NAME, _CLASS = "UperNet", "UperNetForSemanticSegmentation"
 #: What UperNetConfig makes of an absent backbone_config.
 BACKBONE = {
     "model_type": "resnet", "out_features": ["stage1", "stage2", "stage3", "stage4"],
@@ -48,13 +48,8 @@ def segmentation(c: ModelConfig) -> Module:
     network, widths = backbone(section, default_type="resnet")
     if not widths:
         raise c.error("backbone_config", "no maps", "out_indices or out_features of 1 or more")
-    return Module(
-        f"{_NAME}ForSemanticSegmentation",
-        backbone=network,
-        decode_head=decode_head(c, widths),
-        auxiliary_head=auxiliary_head(c, widths),
-        part="vision",
-    )
+    heads = {"decode_head": decode_head(c, widths), "auxiliary_head": auxiliary_head(c, widths)}
+    return Module(_CLASS, {"backbone": network, **heads}, part="vision")
 
 
-register("upernet", {f"{_NAME}ForSemanticSegmentation": segmentation}, category="vision")
+register("upernet", {_CLASS: segmentation}, category="vision")

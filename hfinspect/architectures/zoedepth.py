@@ -87,18 +87,14 @@ def _chooser(c: ModelConfig) -> dict[str, Module]:
         **{f"dropout{i}": drop for i in (1, 2)},
         "activation": activation("relu"),
     }
+    looking = {
+        "transformer_encoder": Layers.of(count, Module(f"{_NAME}TransformerEncoderLayer", layer)),
+        "embedding_convPxP": Conv(_narrow(c), h, 1, component=Component.EMBEDDING),
+    }
+    scoring = {"linear1": Linear(128, 128), "activation": Activation("ReLU")}
     return {
-        "patch_transformer": Module(
-            f"{_NAME}PatchTransformerEncoder",
-            transformer_encoder=Layers.of(count, Module(f"{_NAME}TransformerEncoderLayer", layer)),
-            embedding_convPxP=Conv(_narrow(c), h, 1, component=Component.EMBEDDING),
-        ),
-        "mlp_classifier": Module(
-            f"{_NAME}MLPClassifier",
-            linear1=Linear(128, 128),
-            activation=Activation("ReLU"),
-            linear2=Linear(128, 2),
-        ),
+        "patch_transformer": Module(f"{_NAME}PatchTransformerEncoder", looking),
+        "mlp_classifier": Module(f"{_NAME}MLPClassifier", scoring, linear2=Linear(128, 2)),
     }
 
 

@@ -83,6 +83,17 @@ def squeeze_excitation(name: str, channels: Dim, reduction: Dim) -> Module:
     )
 
 
+def separable(name: str, each: Module, weighed: Module, points: Module) -> Module:
+    """A convolution of each channel on its own, a weight for each, and one of all channels at a
+    point."""
+    return Module(
+        f"{name}DepthwiseSeparableConvLayer",
+        depthwise_convolution=each,
+        squeeze_excitation_module=weighed,
+        pointwise_convolution=points,
+    )
+
+
 def entry_lists(
     c: ModelConfig, key: str, default: Sequence[Sequence[object]], width: int
 ) -> list[Entry]:

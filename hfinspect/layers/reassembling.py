@@ -42,13 +42,16 @@ def resized(c: ModelConfig, width: Dim, factor: object) -> Module:
     return Conv(width, width, 3, stride=int(1 / factor))
 
 
-def reassemble_factors(c: ModelConfig) -> list[object]:
-    """By which each stage of the neck changes the size of the image."""
+def reassemble_factors(c: ModelConfig, count: int | None = None) -> list[object]:
+    """By which each stage of the neck changes the size of the image, ``count`` of them."""
     factors = c.raw("reassemble_factors")
-    if factors is None:
-        return list(_FACTORS)
-    if not isinstance(factors, list):
-        raise c.error("reassemble_factors", factors, "a list of numbers")
+    factors = list(_FACTORS) if factors is None else factors
+    if not isinstance(factors, list) or count not in (None, len(factors)):
+        raise c.error(
+            "reassemble_factors",
+            factors,
+            "a list of numbers" if count is None else f"{count} numbers",
+        )
     return factors
 
 
