@@ -47,11 +47,8 @@ def reassemble_factors(c: ModelConfig, count: int | None = None) -> list[object]
     factors = c.raw("reassemble_factors")
     factors = list(_FACTORS) if factors is None else factors
     if not isinstance(factors, list) or count not in (None, len(factors)):
-        raise c.error(
-            "reassemble_factors",
-            factors,
-            "a list of numbers" if count is None else f"{count} numbers",
-        )
+        wanted = "numbers" if count is None else f"{count} numbers"
+        raise c.error("reassemble_factors", factors, f"a list of {wanted}")
     return factors
 
 
