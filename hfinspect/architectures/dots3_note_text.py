@@ -20,13 +20,9 @@ from .llama import LLAMA
 
 #: Names of the sizes that layers with a sliding window have of their own, and their defaults.
 _SLIDING = {
-    "num_attention_heads": 64,
-    "q_lora_rank": 1024,
-    "kv_lora_rank": 1024,
-    "head_dim": 256,
-    "qk_nope_head_dim": 192,
-    "v_head_dim": 128,
-}
+    "num_attention_heads": 64, "q_lora_rank": 1024, "kv_lora_rank": 1024, "head_dim": 256,
+    "qk_nope_head_dim": 192, "v_head_dim": 128,
+}  # fmt: skip
 #: Experts are listed once for each distinct kind of layer; published models have three.
 _MAX_DISTINCT = 32
 

@@ -36,15 +36,9 @@ def _experts(c: ModelConfig) -> Dim:
 
 
 _TEXT = TEXT.like(
-    "Qwen3VLMoeText",
-    hidden_size=2048,
-    intermediate_size=5632,
-    num_hidden_layers=24,
-    num_attention_heads=16,
-    num_key_value_heads=16,
-    head_dim=None,
-    moe=_sparse,
+    "Qwen3VLMoeText", hidden_size=2048, intermediate_size=5632, num_hidden_layers=24,
+    num_attention_heads=16, num_key_value_heads=16, head_dim=None, moe=_sparse,
     kinds=lambda _d, c, layers: sparse_kinds(c, layers, _experts(c)),
-)
+)  # fmt: skip
 
 register_qwen3_vl("Qwen3VLMoe", "qwen3_vl_moe", _TEXT)
