@@ -32,11 +32,11 @@ def _patches(c: ModelConfig) -> Module:
     )
 
 
-def fused_attention(name: str, c: ModelConfig, width: Dim, heads: int) -> Module:
+def _attention(c: ModelConfig, width: Dim) -> Module:
     """One matrix for queries, keys and values."""
-    inner = uneven_width(c, width, c.dim("num_attention_heads", default=heads)) or width
+    inner = uneven_width(c, width, c.dim("num_attention_heads", default=16)) or width
     return Module(
-        name,
+        "RadioAttention",
         qkv=Linear(width, 3 * inner, bias=c.flag("qkv_bias", default=True), kind="qkv"),
         proj=Linear(inner, width, kind="output"),
         component=Component.ATTENTION,
@@ -52,7 +52,7 @@ def _layer(c: ModelConfig) -> Module:
     return Module(
         "RadioLayer",
         norm1=LayerNorm(h, eps=eps),
-        attn=fused_attention("RadioAttention", c, h, 16),
+        attn=_attention(c, h),
         layer_scale1=scale,
         norm2=LayerNorm(h, eps=eps),
         mlp=gated_mlp("RadioSwiGLUFFN", h, gated_width(inner), bias=True)
