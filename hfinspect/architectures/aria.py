@@ -8,6 +8,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation
 from ..layers.multimodal import projector, register_headed, tower_width
+from ..layers.vision import multihead_attention
 from ..trees.catalog import auto_model
 from ..trees.modules import LayerNorm, Linear, Module, Weight
 from .aria_text import ARIA
@@ -30,17 +31,13 @@ def _queries(c: ModelConfig) -> Dim:
 
 def cross_attention(h: Dim) -> Module:
     """Projections of its own, and then those of torch's MultiheadAttention: 8·H²."""
+    kinds = {"q_proj": "query", "k_proj": "key", "v_proj": "value"}
+    attention = multihead_attention(h)
+    attention.component = None  # a connector's
     return Module(
         "AriaCrossAttention",
-        q_proj=Linear(h, h, bias=False, kind="query"),
-        k_proj=Linear(h, h, bias=False, kind="key"),
-        v_proj=Linear(h, h, bias=False, kind="value"),
-        multihead_attn=Module(
-            "MultiheadAttention",
-            in_proj_weight=Weight(3 * h, h, kind="qkv"),
-            in_proj_bias=Weight(3 * h, kind="qkv"),
-            out_proj=Linear(h, h, kind="output", class_name="NonDynamicallyQuantizableLinear"),
-        ),
+        {name: Linear(h, h, bias=False, kind=kind) for name, kind in kinds.items()},
+        multihead_attn=attention,
         linear=Linear(h, h, kind="output"),
         layer_norm=LayerNorm(h),
         layer_norm_kv=LayerNorm(h),

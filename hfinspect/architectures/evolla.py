@@ -11,10 +11,11 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import encoders
 from ..layers.blocks import two_layer_mlp
+from ..layers.composing import without_static_cache
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.multimodal import projecting
 from ..layers.vision import position_table
-from ..trees.catalog import register_pair
+from ..trees.catalog import register
 from ..trees.modules import (
     Buffer,
     Embedding,
@@ -46,6 +47,7 @@ def saprot(c: ModelConfig) -> Module:
     """ESM's layers over letters of amino acids and of structure."""
     h = encoders.hidden(c)
     absolute = c.text("position_embedding_type", default="rotary") == "absolute"
+    positions = position_table(c.dim("max_position_embeddings"), h) if absolute else None
     before = c.flag("emb_layer_norm_before", default=False)
     attention = encoders.attention_after_norm(c, _S, "LayerNorm")
     layer = encoders.layer(c, _S, attention_block=attention, cross=True)
@@ -61,9 +63,7 @@ def saprot(c: ModelConfig) -> Module:
             f"{_S}Embeddings",
             word_embeddings=Embedding(encoders.vocab(c), h),
             layer_norm=encoders.norm(c) if before else None,
-            position_embeddings=position_table(c.dim("max_position_embeddings"), h)
-            if absolute
-            else None,
+            position_embeddings=positions,
         ),
         rotary_embeddings=Module(f"{_S}RotaryEmbedding", inv_freq=Buffer(half, dtype="F32")),
         encoder=stack,
@@ -147,19 +147,11 @@ TEXT = LLAMA.like(
 
 def model(c: ModelConfig) -> Module:
     text = TEXT.model(c)
-    parts = dict(text.children)
-    for part in parts.values():
-        if isinstance(part, Layers):
-            part.static = False  # the forward makes a cache that grows, whatever it is given
-    text.children = {
-        "embed_tokens": parts.pop("embed_tokens"),
-        "protein_encoder": Module(
-            "EvollaProteinEncoder",
-            model=saprot(_protein(c)),
-            sequence_compressor_resampler=resampler(c),
-        ),
-        **parts,
-    }
+    text.children["protein_encoder"] = Module(
+        "EvollaProteinEncoder",
+        model=saprot(_protein(c)),
+        sequence_compressor_resampler=resampler(c),
+    )
     return text
 
 
@@ -168,6 +160,6 @@ def whole(c: ModelConfig) -> Module:
     return Module("EvollaForProteinText2Text", model=model(c), lm_head=TEXT.words(c))
 
 
-register_pair(
-    ("evolla", "EvollaModel"), "Evolla", whole, model, "multimodal", ending="ForProteinText2Text"
-)
+# The forward makes a cache that grows, whatever it is given.
+_CLASSES = without_static_cache({"EvollaForProteinText2Text": whole, "EvollaModel": model})
+register(("evolla", "EvollaModel"), _CLASSES, base_prefix="model", category="multimodal")

@@ -9,7 +9,7 @@ from typing import Any
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.heads import to_words
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import Builder, auto_model, register
 from ..trees.modules import Linear, Module
 
 #: What the config class sets where the text section leaves a key out.
@@ -27,34 +27,26 @@ def text_section(c: ModelConfig) -> ModelConfig:
     return ModelConfig({**_TEXT, **flat}, c.path)
 
 
-def _parts(c: ModelConfig, head: Module | None = None) -> dict[str, Module]:
-    text = text_section(c)
-    patch = c.dim("patch_size", default=30)
-    pixels = patch * patch * c.dim("num_channels", default=3)
-    width = text.dim("hidden_size", default=4096)
-    return {
-        "language_model": Module(
-            "PersimmonForCausalLM", model=auto_model(text, default_type="persimmon"), lm_head=head
-        ),
-        "vision_embed_tokens": Linear(pixels, width, component=Component.EMBEDDING, kind="patch"),
-    }
+def _with(name: str, *, headed: bool) -> Builder:
+    def build(c: ModelConfig) -> Module:
+        text = text_section(c)
+        base = auto_model(text, default_type="persimmon")
+        to = "language_model.model.embed_tokens.weight" if c.tied(default=False) else None
+        vocab, width = base.inside("embed_tokens").tensor().shape
+        patch = c.dim("patch_size", default=30)
+        pixels = patch * patch * c.dim("num_channels", default=3)
+        head = to_words(width, vocab, to) if headed else None
+        patches = Linear(pixels, width, component=Component.EMBEDDING, kind="patch")
+        words = Module("PersimmonForCausalLM", model=base, lm_head=head)
+        return Module(name, language_model=words, vision_embed_tokens=patches)
+
+    return build
 
 
-def model(c: ModelConfig) -> Module:
-    return Module("FuyuModel", dict(_parts(c)))
-
-
-def causal(c: ModelConfig) -> Module:
-    text = text_section(c)
-    width, vocab = text.dim("hidden_size", default=4096), text.dim("vocab_size", default=262144)
-    to = "language_model.model.embed_tokens.weight" if c.tied(default=False) else None
-    head = to_words(width, vocab, to)
-    return Module("FuyuForCausalLM", dict(_parts(c, head)))
-
-
+_CLASSES = {"FuyuForCausalLM": True, "FuyuModel": False}
 register(
     "fuyu",
-    {"FuyuForCausalLM": causal, "FuyuModel": model},
+    {name: _with(name, headed=headed) for name, headed in _CLASSES.items()},
     aliases={
         "model.language_model.": "language_model.model.",
         "model.vision_embed_tokens.": "vision_embed_tokens.",

@@ -12,7 +12,7 @@ from ..layers.blocks import convolved_projections, hyper_connection, layer_types
 from ..layers.decoders import Decoder, mixed
 from ..layers.latent import latent_attention, latent_sizes
 from ..layers.layer_kinds import mixture, side_by_side, words
-from ..layers.multimodal import register_worded
+from ..layers.multimodal import register_worded, text_section
 from ..trees.catalog import builder, register_part
 from ..trees.keeps import KeysValues, State
 from ..trees.modules import Linear, Module, RMSNorm, Weight
@@ -31,18 +31,18 @@ def _linear_attention(d: Decoder, c: ModelConfig) -> Module:
     heads = own.dim("num_heads", default=c.dim("linear_num_heads", default=64))
     kernel = own.dim("short_conv_kernel_size", default=c.dim("linear_conv_kernel_dim", default=4))
     h, width = d.width(c), heads * head
-    eps = c.number("rms_norm_eps", default=d.rms_norm_eps)
+    eps, narrow, wide = c.number("rms_norm_eps", default=d.rms_norm_eps), (h, head), (head, width)
+    gates = {
+        "f_a_proj": narrow, "f_b_proj": wide, "b_proj": (h, heads), "g_a_proj": narrow,
+        "g_b_proj": wide,
+    }  # fmt: skip
     return Module(
         f"{d.name}LinearAttention",
         {
             **convolved_projections(h, width, kernel),
-            "f_a_proj": Linear(h, head, bias=False, kind="gate"),
-            "f_b_proj": Linear(head, width, bias=False, kind="gate"),
+            **{name: Linear(*sizes, False, kind="gate") for name, sizes in gates.items()},
             "dt_bias": Weight(width),
             "A_log": Weight(heads),
-            "b_proj": Linear(h, heads, bias=False, kind="gate"),
-            "g_a_proj": Linear(h, head, bias=False, kind="gate"),
-            "g_b_proj": Linear(head, width, bias=False, kind="gate"),
             "o_norm": RMSNorm(head, eps=eps, class_name=f"{d.name}RMSNormGated"),
             "o_proj": Linear(width, h, bias=False, kind="output"),
         },
@@ -80,12 +80,8 @@ def _indexer_types(c: ModelConfig, layers: int) -> tuple[str, ...]:
         return found[:layers]
     step = max(int(c.dim("index_topk_freq", default=1, minimum=0)), 1)
     skipped = int(c.dim("index_skip_topk_offset", default=2, minimum=0))
-    return layer_types(
-        c,
-        layers,
-        lambda i: "shared" if max(i - skipped + 1, 0) % step else "full",
-        key="indexer_types",
-    )
+    usual = ["shared" if max(i - skipped + 1, 0) % step else "full" for i in range(layers)]
+    return layer_types(c, layers, usual.__getitem__, key="indexer_types")
 
 
 # ---- decoder
@@ -126,12 +122,8 @@ _TEXT = LLAMA.like(
 
 
 def base(c: ModelConfig) -> Module:
-    text = c.section("text_config") if c.has("text_config") else c
-    return Module(
-        f"{_NAME}Model",
-        visual=builder(f"{_NAME}VisionModel")(c.section("vision_config")),
-        language_model=_TEXT.model(text),
-    )
+    visual = builder(f"{_NAME}VisionModel")(c.section("vision_config"))
+    return Module(f"{_NAME}Model", visual=visual, language_model=_TEXT.model(text_section(c)))
 
 
 register_worded("glm5_next", _NAME, base, tied=False)

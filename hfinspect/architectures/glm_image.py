@@ -5,39 +5,21 @@ only the codes.
 """
 
 from ..core.config import ModelConfig
-from ..layers.decoders import Decoder, fused_mlp
+from ..layers.blocks import rms_norms
+from ..layers.decoders import fused_mlp
 from ..layers.heads import to_words
 from ..trees.catalog import builder, register_pair, register_part
-from ..trees.modules import Module, RMSNorm
+from ..trees.modules import Module
 from .glm4v import glm_norms
 from .llama import LLAMA
 
 _NAME = "GlmImage"
-
-
-# ---- text
-
-
-def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return RMSNorm(size, eps=eps, class_name=f"{_NAME}RMSNorm")
-
-
+_norm = rms_norms(f"{_NAME}RMSNorm", 1e-5)
 _TEXT = LLAMA.like(
-    f"{_NAME}Text",
-    vocab_size=168064,
-    intermediate_size=13696,
-    num_hidden_layers=40,
-    num_key_value_heads=2,
-    attention_bias=True,
-    out_bias=False,
-    norm=_norm,
-    mlp=fused_mlp,
-    layer=glm_norms,
-)
-
-
-# ---- together
+    f"{_NAME}Text", vocab_size=168064, intermediate_size=13696, num_hidden_layers=40,
+    num_key_value_heads=2, attention_bias=True, out_bias=False, mlp=fused_mlp, layer=glm_norms,
+    norm=lambda _d, c, size: _norm(c, size),
+)  # fmt: skip
 
 
 def base(c: ModelConfig) -> Module:

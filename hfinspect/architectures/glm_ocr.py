@@ -14,37 +14,20 @@ from .glm4v import glm_norms
 from .llama import LLAMA
 
 _norm = rms_norms("GlmOcrRMSNorm", 1e-5)
-
-
-# ---- text
-
-
 _TEXT = LLAMA.like(
-    "GlmOcrText",
-    vocab_size=59392,
-    hidden_size=1024,
-    intermediate_size=4096,
-    num_hidden_layers=16,
-    num_attention_heads=16,
-    num_key_value_heads=8,
-    attention_bias=None,
-    norm=lambda _d, c, size: _norm(c, size),
-    mlp=fused_mlp,
-    layer=glm_norms,
-)
-text_model = _TEXT.model
-
-
-# ---- together
+    "GlmOcrText", vocab_size=59392, hidden_size=1024, intermediate_size=4096, num_hidden_layers=16,
+    num_attention_heads=16, num_key_value_heads=8, attention_bias=None, mlp=fused_mlp,
+    layer=glm_norms, norm=lambda _d, c, size: _norm(c, size),
+)  # fmt: skip
 
 
 def base(c: ModelConfig) -> Module:
     return Module(
         "GlmOcrModel",
         visual=builder("GlmOcrVisionModel")(c.section("vision_config")),
-        language_model=text_model(c.section("text_config")),
+        language_model=_TEXT.model(c.section("text_config")),
     )
 
 
 register_worded("glm_ocr", "GlmOcr", base, tied=False, text_ties=True)
-register_part("glm_ocr_text", "GlmOcrTextModel", text_model, "text decoder")
+register_part("glm_ocr_text", "GlmOcrTextModel", _TEXT.model, "text decoder")

@@ -11,9 +11,9 @@ from ..core.dims import Dim
 from ..layers.blocks import Heads, grouped_attention, size
 from ..layers.decoders import Decoder, grouped, pre_norm
 from ..layers.multimodal import linear_projector, register_headed
-from ..layers.vision import patch_conv, plain_mlp
+from ..layers.vision import clip_encoder, patch_conv, plain_mlp
 from ..trees.catalog import register, register_part
-from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Module, Weight
+from ..trees.modules import Activation, Embedding, LayerNorm, Module, Weight
 
 #: config.json counts the aspect ratios that the tiles of an image can form; one id more is none.
 _RATIOS = 8
@@ -64,16 +64,18 @@ def _tile_positions(c: ModelConfig, per_tile: Dim | int) -> Module:
 def vision_model(c: ModelConfig) -> Module:
     h, patch = _width(c), c.dim("patch_size", default=14)
 
-    def ratio_embedding() -> Module:
-        return Module(
-            "MllamaPrecomputedAspectRatioEmbedding",
-            gate=Weight(1, kind="gate"),
-            embedding=_tile_positions(c, 1),
-            component=Component.EMBEDDING,
-        )
-
+    ratio = Module(
+        "MllamaPrecomputedAspectRatioEmbedding",
+        gate=Weight(1, kind="gate"),
+        embedding=_tile_positions(c, 1),
+        component=Component.EMBEDDING,
+    )
     layers = c.count("num_hidden_layers", default=32)
     more = c.count("num_global_layers", default=8)
+
+    def stack(count: Dim, *, gated: bool) -> Module:
+        return clip_encoder("MllamaVision", count, vision_layer(c, gated=gated))
+
     return Module(
         "MllamaVisionModel",
         class_embedding=Weight(h, component=Component.EMBEDDING, kind="class_token"),
@@ -85,16 +87,12 @@ def vision_model(c: ModelConfig) -> Module:
             tile_embedding=_tile_positions(c, _positions(c)),
             component=Component.EMBEDDING,
         ),
-        pre_tile_positional_embedding=ratio_embedding(),
-        post_tile_positional_embedding=ratio_embedding(),
+        pre_tile_positional_embedding=ratio,
+        post_tile_positional_embedding=ratio,
         layernorm_pre=LayerNorm(h),
         layernorm_post=LayerNorm(h),
-        transformer=Module(
-            "MllamaVisionEncoder", layers=Layers.of(layers, vision_layer(c, gated=False))
-        ),
-        global_transformer=Module(
-            "MllamaVisionEncoder", layers=Layers.of(more, vision_layer(c, gated=True))
-        ),
+        transformer=stack(layers, gated=False),
+        global_transformer=stack(more, gated=True),
         part="vision",
     )
 
@@ -107,16 +105,13 @@ def text_layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     block = pre_norm(d, c, kind)
     block.class_name = f"Mllama{kind}AttentionDecoderLayer"
     if kind == "Cross":
-        block.children = {
+        del block.children["self_attn"]
+        block.children |= {
             "cross_attn_attn_gate": Weight(1, component=Component.ATTENTION, kind="gate"),
             "cross_attn_mlp_gate": Weight(1, component=Component.MLP, kind="gate"),
             "cross_attn": grouped(d.like(d.name, qk_norm=True), c),
-            **{
-                name: block[name] for name in ("input_layernorm", "mlp", "post_attention_layernorm")
-            },
         }
-    attend = block["cross_attn" if kind == "Cross" else "self_attn"]
-    assert isinstance(attend, Module)
+    attend = block.inside("cross_attn" if kind == "Cross" else "self_attn")
     attend.class_name = f"MllamaText{kind}Attention"
     return block
 
