@@ -5,11 +5,10 @@ A SigLIP tower over linear patches (a trace), squares of patches through two lay
 with a plain MLP, whose layers lie at the top of files.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import respelled
 from ..layers.decoders import plain
-from ..layers.heads import to_words
+from ..layers.multimodal import projector
 from ..trees.catalog import builder, register, register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module
 from .llama import LLAMA
@@ -37,25 +36,22 @@ def base(c: ModelConfig) -> Module:
         f"{_NAME}Model",
         visual=respelled(builder(f"{_NAME}VisionModel")(vision), _FILES),
         language_model=respelled(_TEXT.model(text), _FILES),
-        projector=Module(
+        projector=projector(
             f"{_NAME}PatchMerger",
             norm=LayerNorm(h, eps=1e-6),
             linear_fc1=Linear(h * side * side, inner),
             act_fn=Activation("GELU"),
             linear_fc2=Linear(inner, _TEXT.width(text)),
-            component=Component.PROJECTOR,
-            part="projector",
         ),
     )
 
 
 def generation(c: ModelConfig) -> Module:
     """The class ties nothing, whatever tie_word_embeddings says."""
-    text, model = c.section("text_config"), base(c)
-    decoder = model.children.pop("language_model")
-    assert isinstance(decoder, Module)
-    head = to_words(_TEXT.width(text), text.dim("vocab_size", default=131072))
-    parts = {**decoder.children, "model": model, "lm_head": head}
+    model = base(c)
+    decoder = model.inside("language_model").children
+    del model.children["language_model"]
+    parts = {**decoder, "model": model, "lm_head": _TEXT.words(c.section("text_config"))}
     return Module(f"{_NAME}ForConditionalGeneration", parts)
 
 

@@ -47,22 +47,14 @@ def _merged(c: ModelConfig) -> int:
 
 
 def chat_model(c: ModelConfig) -> Module:
-    text = c.section("llm_config")
-    vision = c.section("vision_config")
-    merged = _width(vision) * _merged(c)
-    width = text.dim("hidden_size", default=4096)
+    text, vision = c.section("llm_config"), c.section("vision_config")
+    merged, width = _width(vision) * _merged(c), text.dim("hidden_size", default=4096)
+    steps = (LayerNorm(merged), Linear(merged, width), Activation("GELU"), Linear(width, width))
     return Module(
         "InternVLChatModel",
         vision_model=vision_model(vision),
         language_model=auto_class(text, "ForCausalLM", default_type="llama"),
-        mlp1=Sequential(
-            LayerNorm(merged),
-            Linear(merged, width),
-            Activation("GELU", "approximate='none'"),
-            Linear(width, width),
-            component=Component.PROJECTOR,
-            part="projector",
-        ),
+        mlp1=Sequential(*steps, component=Component.PROJECTOR, part="projector"),
     )
 
 

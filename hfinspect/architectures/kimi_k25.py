@@ -8,6 +8,8 @@ renaming back also turns the text tower's ``layers`` into ``blocks``, puts patch
 ``encoder`` and leaves one norm under ``model``); and a saved ``Kimi_K25Model``.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -90,8 +92,7 @@ def _projection(c: ModelConfig) -> tuple[Module, Module, Module]:
     return LayerNorm(narrow, eps=1e-5), Linear(wide, wide), Linear(wide, text)
 
 
-def _projector(**children: Module) -> Module:
-    return projector("Kimi_K25MultimodalProjection", **children)
+_projector = partial(projector, "Kimi_K25MultimodalProjection")
 
 
 def _language(c: ModelConfig, *, blocks: bool, tied: bool) -> Module:

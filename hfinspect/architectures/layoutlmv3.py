@@ -6,10 +6,10 @@ positions along the text and on the page are biases of all layers' attention.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, first_token
 from ..layers.encoders import BASE, dropout, hidden, labels, norm
+from ..layers.vision import pair
 from ..trees.modules import Conv, Dropout, Embedding, LayerNorm, Linear, Module, Weight
 
 #: With this many labels and more, tokens get a head of two layers (modeling_layoutlmv3.py).
@@ -21,20 +21,9 @@ def _tables(_e: Encoder, c: ModelConfig) -> Module:
     place = Embedding(positions, c.dim("coordinate_size", default=128), kind="position")
     size = Embedding(positions, c.dim("shape_size", default=128), kind="position")
     module = encoders.embeddings(c, "LayoutLMv3Text")
-    module.children |= {
-        "x_position_embeddings": place,
-        "y_position_embeddings": place,
-        "h_position_embeddings": size,
-        "w_position_embeddings": size,
-    }
+    tables = {"x": place, "y": place, "h": size, "w": size}
+    module.children |= {f"{at}_position_embeddings": table for at, table in tables.items()}
     return module
-
-
-def _patch(c: ModelConfig) -> tuple[Dim, Dim]:
-    sizes = c.dims("patch_size", default=[16])
-    if len(sizes) > 2 or not sizes:
-        raise c.error("patch_size", list(map(int, sizes)), "one size or two")
-    return sizes[0], sizes[-1]
 
 
 def _stack(e: Encoder, c: ModelConfig) -> Module:
@@ -53,7 +42,7 @@ def _stack(e: Encoder, c: ModelConfig) -> Module:
 
 
 def _whole(e: Encoder, c: ModelConfig) -> Module:
-    h, patch = hidden(c), _patch(c)
+    h, patch = hidden(c), pair(c, "patch_size", default=16)
     side = c.dim("input_size", default=224) // patch[0]
     seen = c.flag("visual_embed", default=True)
     channels = c.dim("num_channels", default=3)

@@ -40,12 +40,8 @@ def vision_tower(c: ModelConfig) -> Module:
     name = params.text("model_name", default="siglip_large_patch16_384") or ""
     if name not in _SIGLIP:
         raise _unknown(f"the vision tower {name}", params)
-    width, layers, patch, ratio = _SIGLIP[name]
-    tower = vision_model(
-        params.with_defaults(
-            width=width, layers=layers, patch_size=patch, mlp_ratio=ratio, image_size=384
-        )
-    )
+    sizes = dict(zip(("width", "layers", "patch_size", "mlp_ratio"), _SIGLIP[name], strict=True))
+    tower = vision_model(params.with_defaults(image_size=384, **sizes))
     return Module("CLIPVisionTower", vision_tower=tower, part="vision")
 
 
@@ -87,32 +83,30 @@ def _head(c: ModelConfig) -> Module:
 def _making(c: ModelConfig) -> dict[str, Module | Parameter]:
     vq = c.section("gen_vision_config").section("params")
     codes, code = vq.dim("image_token_size", default=16384), vq.dim("n_embed", default=8)
-    aligner = projector(_projector_params(c, "gen_aligner_config", 8))
     return {
         "gen_vision_model": vq_model(vq),
-        "gen_aligner": aligner,
+        "gen_aligner": _aligner(c, "gen_aligner_config", 8),
         "gen_head": _head(c.section("gen_head_config").section("params")),
         "gen_embed": Embedding(codes, code, kind="codebook"),
     }
 
 
-def _projector_params(c: ModelConfig, key: str, width: int) -> ModelConfig:
-    params = c.section(key).section("params")
-    return params.with_defaults(projector_type="mlp_gelu", input_dim=width, n_embed=2048, depth=2)
+def _aligner(c: ModelConfig, key: str, width: int) -> Module:
+    usual = {"projector_type": "mlp_gelu", "input_dim": width, "n_embed": 2048, "depth": 2}
+    return projector(c.section(key).section("params").with_defaults(**usual))
 
 
 def model(c: ModelConfig) -> Module:
     kind = c.section("aligner_config").section("params").text("projector_type", default="mlp_gelu")
     if kind not in ("mlp_gelu", "linear", "identity"):
         raise _unknown(f"the projector {kind}", c)
-    aligner = projector(_projector_params(c, "aligner_config", 1024))
     language = auto_class(c.section("language_config"), "ForCausalLM", default_type="llama")
     makes = c.has("gen_vision_config") or not c.has("vision_config")
     return Module(
         "MultiModalityCausalLM",
         {
             "vision_model": vision_tower(c.section("vision_config")),
-            "aligner": aligner,
+            "aligner": _aligner(c, "aligner_config", 1024),
             **(_making(c) if makes else {}),
             "language_model": language,
         },

@@ -28,10 +28,6 @@ from ..trees.modules import (
 from .phi3 import PHI3
 
 _NAME = "Phi4Multimodal"
-
-# ---- text
-
-
 TEXT = PHI3.like(
     _NAME, vocab_size=200064, num_key_value_heads=8, rotary=False, windows=None, endings=()
 )
@@ -135,6 +131,7 @@ def audio_model(
     if not c.flag("bias_symmetric", default=False):
         buckets = buckets * 2
     heads = c.dim("num_attention_heads", default=16)
+    table = Embedding(buckets, heads, component=Component.ATTENTION, kind="relative_position")
     return Module(
         f"{_NAME}AudioModel",
         encoder_embedding=Module(
@@ -145,10 +142,7 @@ def audio_model(
         ),
         embed=subsampling(c, h),
         relative_attention_bias_layer=Module(
-            f"{_NAME}AudioRelativeAttentionBias",
-            bias_values=Embedding(
-                buckets, heads, component=Component.ATTENTION, kind="relative_position"
-            ),
+            f"{_NAME}AudioRelativeAttentionBias", bias_values=table
         ),
         encoders=Layers.of(c.count("num_blocks", default=24), layer(c, h)),
     )
@@ -157,15 +151,11 @@ def audio_model(
 def audio_embedding(c: ModelConfig) -> Module:
     audio, h = c.section("audio_config"), TEXT.width(c)
     width = audio.dim("hidden_size", default=1024) * audio.dim("downsample_rate", default=1)
-    return Module(
-        f"{_NAME}AudioEmbedding",
-        encoder=audio_model(audio),
-        up_proj_for_speech=_projection(width, h),
-        down_proj_for_speech=_projection(h, h),
-        up_proj_for_vision_speech=_projection(width, h),
-        down_proj_for_vision_speech=_projection(h, h),
-        part="audio",
-    )
+    parts = {"encoder": audio_model(audio)}
+    for kind in ("speech", "vision_speech"):
+        parts[f"up_proj_for_{kind}"] = _projection(width, h)
+        parts[f"down_proj_for_{kind}"] = _projection(h, h)
+    return Module(f"{_NAME}AudioEmbedding", dict(parts), part="audio")
 
 
 def model(c: ModelConfig) -> Module:

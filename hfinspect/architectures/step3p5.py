@@ -5,13 +5,16 @@ The tensors of Step 3.7's text tower under the names of its own classes. transfo
 type with that tower's class; a save of it keeps the names of its modules.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
+from ..layers.decoders import Decoder
 from ..layers.experts import corrected_router, stacked_experts
 from ..trees.catalog import register
 from ..trees.modules import Module
-from .step3p7 import expert_sizes, flash, shared_mlp, text_model
+from .step3p7 import TEXT, expert_sizes, flash, layer, shared_mlp
 
 
 def causal_lm(c: ModelConfig) -> Module:
@@ -21,24 +24,27 @@ def causal_lm(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    return renamed(text_model(c, "Step3p7Model"), "Step3p7", "Step3p5")
+    return renamed(TEXT.model(c), "Step3p7", "Step3p5")
 
 
-def _experts(c: ModelConfig) -> dict[str, Module]:
-    h, inner, count, per_token = expert_sizes(c)
+def _experts(d: Decoder, c: ModelConfig) -> dict[str, Module]:
+    h, inner, count, per_token = expert_sizes(d, c)
     return {
         "mlp": Module(
             "Step3p7SparseMoeBlock",
             gate=corrected_router("Step3p7TopKRouter", h, count),
             experts=stacked_experts("Step3p7Experts", count, per_token, h, inner),
-            shared_experts=shared_mlp(c),
+            shared_experts=shared_mlp(d, c),
             component=Component.MLP,
         )
     }
 
 
+_ALONE = TEXT.like("Step3p7", layer=partial(layer, sparse=_experts))
+
+
 def text_alone(c: ModelConfig) -> Module:
-    return text_model(c, sparse=_experts)
+    return _ALONE.named("Step3p7TextModel", c)
 
 
 register(

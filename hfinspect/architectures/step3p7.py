@@ -13,26 +13,25 @@ were published for Step-3.5-Flash.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from ..core.components import Component, Role
+from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides, rms_norms, size
+from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides
+from ..layers.decoders import Decoder
 from ..layers.experts import router
-from ..layers.heads import lm_head, to_words
-from ..layers.multimodal import linear_projector
+from ..layers.heads import to_words
+from ..layers.multimodal import linear_projector, text_section
 from ..layers.windows import windows
 from ..trees.catalog import builder, register
-from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, Weight
+from ..trees.modules import Buffer, Linear, Module, Weight
 
 # ---- text
 
 
-_hidden = size("hidden_size", default=4096)
-_vocab = size("vocab_size", default=128815)
-_norm = rms_norms("Step3p7RMSNorm", 1e-5)
 #: The parts of a layer that hold its experts.
-Sparse = Callable[[ModelConfig], dict[str, Module]]
+Sparse = Callable[[Decoder, ModelConfig], dict[str, Module]]
 
 
 def _predicted(c: ModelConfig) -> int:
@@ -83,112 +82,87 @@ def mlp_types(c: ModelConfig, layers: int) -> Sequence[str]:
     return _per_layer(c, "mlp_layer_types", usual)
 
 
-def attention(c: ModelConfig, query: Dim) -> Module:
+def attention(d: Decoder, c: ModelConfig, query: Dim) -> Module:
     kv = c.dim("num_attention_groups", "num_key_value_heads", default=8)
-    heads, h = Heads(query, kv, c.dim("head_dim", default=128)), _hidden(c)
-    block = grouped_attention(
-        "Step3p7Attention",
-        h,
-        heads,
-        bias=c.flag("attention_bias", default=False),
-        norms=lambda: {"q_norm": _norm(c, heads.dim), "k_norm": _norm(c, heads.dim)},
-    )
-    block.children["g_proj"] = Linear(h, query, bias=False, kind="gate")
+    heads, h = Heads(query, kv, c.dim("head_dim", default=128)), d.width(c)
+    bias, norm = c.flag("attention_bias", default=False), d.norm(d, c, heads.dim)
+    block = grouped_attention(f"{d.name}Attention", h, heads, bias=bias)
+    block.children |= {
+        "q_norm": norm, "k_norm": norm, "g_proj": Linear(h, query, bias=False, kind="gate"),
+    }  # fmt: skip
     return block
 
 
-def expert_sizes(c: ModelConfig) -> tuple[Dim, Dim, Dim, Dim]:
+def expert_sizes(d: Decoder, c: ModelConfig) -> tuple[Dim, Dim, Dim, Dim]:
     """Width, width inside an expert, experts, and how many of them a token meets."""
     keys = ("moe_num_experts", "n_routed_experts", "num_experts")
     per_token = c.dim("moe_top_k", "num_experts_per_tok", default=8)
     inner = c.dim("moe_intermediate_size", default=1280)
-    return _hidden(c), inner, c.count(*keys, default=288, minimum=1), per_token
+    return d.width(c), inner, c.count(*keys, default=288, minimum=1), per_token
 
 
-def _mlp(c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
-    bias = c.flag("mlp_bias", default=False)
-    return gated_mlp("Step3p7MLP", _hidden(c), inner, bias=bias, kind=kind)
-
-
-def shared_mlp(c: ModelConfig) -> Module:
+def shared_mlp(d: Decoder, c: ModelConfig) -> Module:
     inner = c.dim("share_expert_dims", "share_expert_dim", default=1280)
-    return _mlp(c, inner, "shared_expert")
+    bias = c.flag("mlp_bias", default=False)
+    return gated_mlp(f"{d.name}MLP", d.width(c), inner, bias=bias, kind="shared_expert")
 
 
-def sparse_mlp(c: ModelConfig) -> dict[str, Module]:
-    h, inner, count, per_token = expert_sizes(c)
-    shapes = {
-        "gate_proj": (count, inner, h),
-        "up_proj": (count, inner, h),
-        "down_proj": (count, h, inner),
-    }
-    used = (min(int(per_token), int(count)), int(count))
-    routed = {
-        name: Module("Step3p7MoELinear", weight=Weight(*shape), kind="expert", active=used)
-        for name, shape in shapes.items()
-    }
-    bias = Parameter((count,), role=Role.BUFFER, dtype="F32", component=Component.ROUTER)
-    gate = router("Step3p7TopKRouter", h, count)
-    parts: dict[str, Module | Parameter] = {"gate": gate, "router_bias": bias, **routed}
-    moe = Module("Step3p7SparseMoeBlock", dict(parts), component=Component.MLP)
-    return {"moe": moe, "share_expert": shared_mlp(c)}
-
-
-def layer(c: ModelConfig, query: Dim, kind: str, sparse: Sparse = sparse_mlp) -> Module:
-    dense = {"mlp": _mlp(c, c.dim("intermediate_size", default=11264))}
-    return Module(
-        "Step3p7DecoderLayer",
-        {
-            "self_attn": attention(c, query),
-            **(sparse(c) if kind == "sparse" else dense),
-            "input_layernorm": _norm(c, _hidden(c)),
-            "post_attention_layernorm": _norm(c, _hidden(c)),
-        },
+def _sparse(d: Decoder, c: ModelConfig) -> dict[str, Module]:
+    h, inner, count, per_token = expert_sizes(d, c)
+    up, used = (count, inner, h), (min(int(per_token), int(count)), int(count))
+    shapes = {"gate_proj": up, "up_proj": up, "down_proj": (count, h, inner)}
+    moe = Module(
+        f"{d.name}SparseMoeBlock",
+        gate=router(f"{d.name}TopKRouter", h, count),
+        router_bias=replace(Buffer(count, dtype="F32"), component=Component.ROUTER),
+        component=Component.MLP,
     )
+    for name, shape in shapes.items():
+        weight = Weight(*shape)
+        moe.children[name] = Module("Step3p7MoELinear", weight=weight, kind="expert", active=used)
+    return {"moe": moe, "share_expert": shared_mlp(d, c)}
 
 
-def next_token_layers(c: ModelConfig, layers: int) -> list[Module]:
-    """Dense layers, with sliding attention where ``layer_types`` does not go on to them."""
-    count, h = _predicted(c), _hidden(c)
-    if not count:
-        return []
+def layer(d: Decoder, c: ModelConfig, form: tuple[Dim, str], sparse: Sparse = _sparse) -> Module:
+    """A layer of so many heads, sparse or dense, or one for further tokens (``mtp``)."""
+    (query, kind), h = form, d.width(c)
+    norm = d.norm(d, c, h)
+    parts = {
+        "self_attn": attention(d, c, query),
+        **(sparse(d, c) if kind == "sparse" else {"mlp": d.mlp(d, c)}),
+        "input_layernorm": norm,
+        "post_attention_layernorm": norm,
+    }
+    if kind != "mtp":
+        return Module(f"{d.name}DecoderLayer", dict(parts))
+    head = Module("SharedHead", norm=norm, output=to_words(h, d.size(c, "vocab_size")))
+    before = {
+        "enorm": norm,
+        "hnorm": norm,
+        "eh_proj": Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
+    }
+    after = {"transformer": Module("Step3p5MTPTransformer", shared_head=head)}
+    parts = {**before, **parts, **after}
+    return Module("Step3p5MTPLayer", dict(parts), part="mtp", kind="mtp", saved=False)
+
+
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Dim, str]]:
+    """Heads and MLP of each layer; those of further tokens are dense, with sliding attention where
+    ``layer_types`` does not go on to them."""
+    found = list(zip(query_heads(c, layers), mlp_types(c, layers), strict=True))
     usual, sliding = _usual_and_sliding(c)
-    listed = c.strings("layer_types", default=())[layers : layers + count]
-    kinds = listed or ("sliding_attention",) * count
-    head = Module("SharedHead", norm=_norm(c, h), output=to_words(h, _vocab(c)))
-
-    def row(query: Dim) -> Module:
-        return Module(
-            "Step3p5MTPLayer",
-            {
-                "enorm": _norm(c, h),
-                "hnorm": _norm(c, h),
-                "eh_proj": Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
-                **layer(c, query, "dense").children,
-                "transformer": Module("Step3p5MTPTransformer", shared_head=head),
-            },
-            part="mtp",
-            kind="mtp",
-            saved=False,
-        )
-
-    made = {kind: row(sliding if kind == "sliding_attention" else usual) for kind in set(kinds)}
-    return [made[kind] for kind in kinds]
+    count = _predicted(c)
+    listed = c.strings("layer_types", default=())[layers : layers + count] if count else ()
+    heads = {"sliding_attention": sliding}
+    more = listed or ("sliding_attention",) * count
+    return found + [(heads.get(kind, usual), "mtp") for kind in more]
 
 
-def text_model(
-    c: ModelConfig, class_name: str = "Step3p7TextModel", sparse: Sparse = sparse_mlp
-) -> Module:
-    count = int(c.count("num_hidden_layers", default=45))
-    described = list(zip(query_heads(c, count), mlp_types(c, count), strict=True))
-    distinct = {entry: layer(c, *entry, sparse) for entry in dict.fromkeys(described)}
-    rows = [distinct[entry] for entry in described] + next_token_layers(c, count)
-    return Module(
-        class_name,
-        embed_tokens=Embedding(_vocab(c), _hidden(c)),
-        layers=Layers(rows, windows=windows(c, None, lambda _i, _n: True)),
-        norm=_norm(c, _hidden(c)),
-    )
+TEXT = Decoder(
+    "Step3p7", vocab_size=128815, intermediate_size=11264, num_hidden_layers=45, rms_norm_eps=1e-5,
+    mlp_bias=False, kinds=_kinds, layer=layer, rotary=False,
+    windows=lambda c: windows(c, None, lambda _i, _n: True),
+)  # fmt: skip
 
 
 # ---- vision
@@ -206,41 +180,34 @@ def vision_model(c: ModelConfig) -> Module:
 # ---- both
 
 
-_width = size("width", "hidden_size", default=1536)
-
-
 def _projector(c: ModelConfig) -> Module:
-    width, out = _width(c.section("vision_config")) * 4, _hidden(c.section("text_config"))
-    return linear_projector(width, out, bias=c.flag("projector_bias", default=False))
+    width = c.section("vision_config").dim("width", "hidden_size", default=1536) * 4
+    bias = c.flag("projector_bias", default=False)
+    return linear_projector(width, TEXT.width(c.section("text_config")), bias=bias)
 
 
 def flash(c: ModelConfig, *, tying: ModelConfig | None = None) -> Module:
     """The text tower alone, its keys at the top of the config; ``tying`` decides about the head."""
-    text = c.section("text_config") if c.has("text_config") else c
-    head = lm_head(
-        tying or text, _hidden(text), _vocab(text), tied_to="model.embed_tokens.weight",
-        tied_default=False,
-    )  # fmt: skip
-    whole = {"model": text_model(text, "Step3p7Model"), "lm_head": head}
-    return Module("Step3p7FlashForCausalLM", dict(whole))
+    text = text_section(c)
+    tied = (tying or text).tied(default=False)
+    head = TEXT.words(text, "model.embed_tokens.weight" if tied else None)
+    return Module("Step3p7FlashForCausalLM", model=TEXT.model(text), lm_head=head)
 
 
 def conditional_generation(c: ModelConfig) -> Module:
-    return Module(
-        "Step3p7ForConditionalGeneration",
-        {
-            "vision_model": vision_model(c.section("vision_config")),
-            "vit_large_projector": _projector(c),
-            **flash(c.section("text_config"), tying=c).children,
-        },
-    )
+    seen = {
+        "vision_model": vision_model(c.section("vision_config")),
+        "vit_large_projector": _projector(c),
+    }
+    words = flash(c.section("text_config"), tying=c).children
+    return Module("Step3p7ForConditionalGeneration", {**seen, **words})
 
 
 def model(c: ModelConfig) -> Module:
     return Module(
         "Step3p7Model",
         vision_model=vision_model(c.section("vision_config")),
-        language_model=text_model(c.section("text_config")),
+        language_model=TEXT.named("Step3p7TextModel", c.section("text_config")),
         multi_modal_projector=_projector(c),
     )
 
