@@ -21,19 +21,13 @@ from .deepseek_vl_v2 import language_model, projector
 
 #: build_sam_vit_b and build_clip_l of the model's code.
 SAM = ModelConfig(
-    {
-        "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "image_size": 1024,
-        "patch_size": 16, "mlp_dim": 3072, "window_size": 14, "global_attn_indexes": [2, 5, 8, 11],
-        "output_channels": 256, "downsample_channels": [512, 1024],
-    },
-    "sam_vit_b.",
+    {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "image_size": 1024,
+     "patch_size": 16, "mlp_dim": 3072, "window_size": 14, "global_attn_indexes": [2, 5, 8, 11],
+     "output_channels": 256, "downsample_channels": [512, 1024]}, "sam_vit_b.",
 )  # fmt: skip
 CLIP = ModelConfig(
-    {
-        "hidden_size": 1024, "num_hidden_layers": 24, "intermediate_size": 4096, "image_size": 224,
-        "patch_size": 14,
-    },
-    "clip_l.",
+    {"hidden_size": 1024, "num_hidden_layers": 24, "intermediate_size": 4096, "image_size": 224,
+     "patch_size": 14}, "clip_l.",
 )  # fmt: skip
 #: What transformers calls a part of SAM -> the name in its own code, and so in files.
 _SAM_NAMES = {

@@ -62,7 +62,7 @@ def vision_model(c: ModelConfig) -> Module:
 
 def projector(c: ModelConfig) -> Module:
     """``depth`` linear layers, the first over a square of patches joined together."""
-    form = c.text("projector_type", default="downsample_mlp_gelu")
+    form = c.word("projector_type", "downsample_mlp_gelu", "mlp_gelu", "linear", "identity")
     width, out = c.dim("input_dim", default=1152), c.dim("n_embed", default=2048)
     depth = int(c.count("depth", default=2))
     if form == "downsample_mlp_gelu":
@@ -71,10 +71,8 @@ def projector(c: ModelConfig) -> Module:
         layers = linear_row([width * side * side, *[inner] * max(depth - 1, 1), out])
     elif form == "mlp_gelu":
         layers = linear_row([width, *[out] * max(depth, 1)])
-    elif form in ("linear", "identity"):
-        layers = Linear(width, out) if form == "linear" else Activation("Identity")
     else:
-        raise c.error("projector_type", form, "identity, linear, mlp_gelu or downsample_mlp_gelu")
+        layers = Linear(width, out) if form == "linear" else Activation("Identity")
     pooled = Linear(4 * width, width) if c.flag("token_pooling", default=False) else None
     return between("MlpProjector", token_pooling_layer=pooled, layers=layers)
 
@@ -124,12 +122,10 @@ def language_model(c: ModelConfig) -> Module:
 
 def _marks(c: ModelConfig, width: Dim) -> dict[str, Parameter]:
     """What separates rows of patches and views of the image: two vectors, or one per resolution."""
-    form = c.text("tile_tag", default="2D")
-    if form == "2D":
-        mark = Weight(width, component=Component.EMBEDDING)
-        return {"image_newline": mark, "view_seperator": mark}
-    if form != "1D":
-        raise c.error("tile_tag", form, "1D or 2D")
+    if c.word("tile_tag", "2D", "1D") == "2D":
+        return dict.fromkeys(
+            ("image_newline", "view_seperator"), Weight(width, component=Component.EMBEDDING)
+        )
     listed = c.raw("candidate_resolutions")
     if not isinstance(listed, list) or not listed:
         raise c.error("candidate_resolutions", listed, "a list of sizes")

@@ -91,11 +91,8 @@ def _routed(c: ModelConfig, layers: int) -> list[tuple[Dim, Dim] | None]:
         listed = _PYRAMID
     if listed is not None:
         counts = ModelConfig({"pyramid_num_routed": listed}, c.path).dims(
-            "pyramid_num_routed", minimum=-1
+            "pyramid_num_routed", minimum=-1, count=layers
         )
-        if len(counts) != layers:
-            found = f"{len(counts)} entries"
-            raise c.error("pyramid_num_routed", found, f"one per {layers} layers")
         bounded(c, "pyramid_num_routed", counts)
         return [(count, min(per_token, count)) if count > 0 else None for count in counts]
     kinds = layer_types(c, layers, lambda _: "dense", key="mlp_layer_types")

@@ -94,8 +94,7 @@ def moe_alone(d: Decoder, c: ModelConfig) -> Module:
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> tuple[str, ...]:
-    usual = ["dense" if i == 0 else "sparse" for i in range(layers)]
-    return layer_types(c, layers, usual.__getitem__, key="mlp_layer_types")
+    return layer_types(c, layers, lambda i: "sparse" if i else "dense", key="mlp_layer_types")
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:

@@ -102,7 +102,7 @@ def conditional_generation(c: ModelConfig) -> Module:
     vision, text = c.section("vision_config"), c.section("text_config")
     width = vision.dims("dim_embed", default=_STAGES["dim_embed"])[-1]
     out = vision.dim("projection_dim", default=1024)
-    language = ModelConfig({**text.values, "model_type": "bart"}, text.path)
+    language = text.with_values(model_type="bart")
     return Module(
         "Florence2ForConditionalGeneration",
         {

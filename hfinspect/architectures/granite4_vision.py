@@ -35,11 +35,10 @@ def _sides(c: ModelConfig) -> tuple[int, int]:
 def _qformer(c: ModelConfig, width: Dim) -> Module:
     """As wide as the tower, whatever the section says."""
     section = c.section("qformer_config", default=_QFORMER).of_type("blip_2_qformer")
-    forced = {
-        "hidden_size": int(width), "encoder_hidden_size": int(width),
-        "num_attention_heads": int(width) // 64,
-    }  # fmt: skip
-    given = ModelConfig({**section.values, **forced}, section.path)
+    wide, heads = int(width), int(width) // 64
+    given = section.with_values(
+        hidden_size=wide, encoder_hidden_size=wide, num_attention_heads=heads
+    )
     return projecting(auto_model(given, default_type="blip_2_qformer"))
 
 

@@ -26,8 +26,7 @@ _FILES = {
 def vision_model(config: ModelConfig, out: Dim) -> Module:
     """The tower as a save of the model without its head spells it."""
     c = config.section("vision_config")
-    values = {**c.values, "text_hidden_size": int(out)}
-    tower = builder(f"{_NAME}VisionTransformer")(ModelConfig(values, c.path))
+    tower = builder(f"{_NAME}VisionTransformer")(c.with_values(text_hidden_size=int(out)))
     merger = respelled(tower, _SPELLED).inside("perceive")
     first, second = (merger.inside(name) for name in ("proj_conv", "proj_out"))
     squares = Sequential(first, Activation("GELU"), second)

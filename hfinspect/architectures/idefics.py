@@ -8,7 +8,7 @@ a table and a head of their own.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, two_layer_mlp
+from ..layers.blocks import activation, size, two_layer_mlp
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.vision import clip_tower, narrowed_attention
 from ..trees.catalog import register_pair
@@ -30,8 +30,7 @@ _NAME = "Idefics"
 # ---- image
 
 
-def _seen(vision: ModelConfig) -> Dim:
-    return vision.dim("embed_dim", "hidden_size", default=768)
+_seen = size("embed_dim", "hidden_size", default=768)
 
 
 def vision_model(c: ModelConfig) -> Module:
@@ -85,8 +84,8 @@ TEXT = Decoder(_NAME, attention=_attention, rotary=False, embedding="DecoupledEm
 
 
 def _gate(c: ModelConfig) -> Parameter:
-    kind = c.word("alpha_type", "float", "vector")
-    shape = (1, 1, TEXT.width(c)) if kind == "vector" else (1,)
+    vector = c.word("alpha_type", "float", "vector") == "vector"
+    shape = (1, 1, TEXT.width(c)) if vector else (1,)
     return Weight(*shape, component=Component.ATTENTION, kind="gate")
 
 

@@ -22,7 +22,7 @@ _SPELLED = {
 def tower_in_memory(c: ModelConfig) -> Module:
     """The tower (a trace) as a save of the model without its head spells it."""
     said = {key: c.raw(key, other) for key, other in _KEYS.items() if c.has(key, other)}
-    tower = builder(f"{_NAME}VisionModel")(ModelConfig({**c.values, **said}, c.path))
+    tower = builder(f"{_NAME}VisionModel")(c.with_values(**said))
     table = tower.inside("embeddings").children
     grid = tower.inside("embeddings", "position_embedding").tensor()
     table["position_embedding"] = Weight(*grid.shape, kind="position")

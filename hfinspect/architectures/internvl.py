@@ -43,13 +43,17 @@ def as_released(tower: Module) -> Module:
     return joined(tower, ("q_proj", "k_proj", "v_proj"), "qkv", "qkv")
 
 
-def projector(j: Joined, c: ModelConfig, width: Dim, hidden: Dim) -> Module:
-    """A norm and two layers over the patches of a square, whose side is 1 / downsample_ratio."""
+def merged(c: ModelConfig) -> int:
+    """How many patches become one: those of a square, whose side is int(1 / downsample_ratio)."""
     ratio = c.number("downsample_ratio", default=0.5)
     if not 1 / 64 <= ratio <= 1:
         raise c.error("downsample_ratio", ratio, "between 1/64 and 1")
-    side = int(1 / ratio)
-    wide = width * (side * side)
+    return int(1 / ratio) ** 2
+
+
+def projector(j: Joined, c: ModelConfig, width: Dim, hidden: Dim) -> Module:
+    """A norm and two layers over the patches of a square."""
+    wide = width * merged(c)
     return Module(
         f"{j.name}MultiModalProjector",
         layer_norm=LayerNorm(wide),

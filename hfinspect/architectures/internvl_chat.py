@@ -13,7 +13,7 @@ from ..layers.blocks import size
 from ..layers.composing import renamed, renamed_classes
 from ..trees.catalog import auto_class, register
 from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential
-from .internvl import as_released, tower
+from .internvl import as_released, merged, tower
 
 _width = size("hidden_size", default=3200)
 _SIZES = {
@@ -38,18 +38,10 @@ def vision_model(c: ModelConfig) -> Module:
     return as_released(built)
 
 
-def _merged(c: ModelConfig) -> int:
-    """How many patches become one: int(1 / downsample_ratio)²."""
-    ratio = c.number("downsample_ratio", default=0.5)
-    if not 1 / 64 <= ratio <= 1:
-        raise c.error("downsample_ratio", ratio, "between 1/64 and 1")
-    return int(1 / ratio) ** 2
-
-
 def chat_model(c: ModelConfig) -> Module:
     text, vision = c.section("llm_config"), c.section("vision_config")
-    merged, width = _width(vision) * _merged(c), text.dim("hidden_size", default=4096)
-    steps = (LayerNorm(merged), Linear(merged, width), Activation("GELU"), Linear(width, width))
+    wide, width = _width(vision) * merged(c), text.dim("hidden_size", default=4096)
+    steps = (LayerNorm(wide), Linear(wide, width), Activation("GELU"), Linear(width, width))
     return Module(
         "InternVLChatModel",
         vision_model=vision_model(vision),

@@ -86,7 +86,7 @@ def _parts(c: ModelConfig) -> dict[str, Module | Parameter | None]:
 
 def _class(name: str, text_type: str) -> Builder:
     def build(c: ModelConfig) -> Module:
-        text = ModelConfig({**c.values, "model_type": text_type, "architectures": None}, c.path)
+        text = c.with_values(model_type=text_type, architectures=None)
         causal = auto_class(text, "ForCausalLM")
         seen = _parts(c) if c.has("mm_vision_tower", "vision_tower") else {}
         base = Module(f"{name}Model", {**causal.inside("model").children, **seen})

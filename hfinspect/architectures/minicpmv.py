@@ -53,16 +53,14 @@ def vision_model(c: ModelConfig) -> Module:
     """SigLIP for images of any shape: no pooling; 2.5 has it as Idefics2's."""
     v = c.section("vision_config").with_defaults(**_SIGLIP)
     count = _layers_kept(c, v.count("num_hidden_layers"))
-    forced = {"num_hidden_layers": int(count), "model_type": "siglip_vision_model"}
-    tower = auto_model(ModelConfig({**v.values, **forced}, v.path), part="vision")
+    section = v.with_values(num_hidden_layers=int(count), model_type="siglip_vision_model")
+    tower = auto_model(section, part="vision")
     del tower.inside("embeddings").children["position_ids"]
     return tower
 
 
 def timm_model(c: ModelConfig) -> Module:
-    name = c.text("vision_encoder", default=_TIMM)
-    if name != _TIMM:
-        raise c.error("vision_encoder", name, _TIMM)
+    c.word("vision_encoder", _TIMM)
     layers = int(_layers_kept(c, Dim(_SIGLIP["num_hidden_layers"])))
     return siglip_of_timm(ModelConfig({**_TIMM_SIZES, "layers": layers}))
 
@@ -97,10 +95,9 @@ def model(c: ModelConfig) -> Module:
     else:
         vision = vision_model(c)
         width = c.section("vision_config").dim("hidden_size", default=1152)
-    text = ModelConfig({**c.values, "model_type": kind}, c.path)
     return Module(
         "MiniCPMV",
-        llm=auto_class(text, "ForCausalLM"),
+        llm=auto_class(c.with_values(model_type=kind), "ForCausalLM"),
         vpm=vision,
         resampler=resampler(c, width, fixed=kind == "minicpm"),
     )

@@ -44,9 +44,9 @@ def _norm(d: Decoder, c: ModelConfig, size: int) -> Module:
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    form = c.word("qk_norm_type", "qwen3", "olmo")
+    whole = c.word("qk_norm_type", "qwen3", "olmo") == "olmo"
     bias = c.flag("attention_bias", "qkv_bias", default=False)
-    formed = d.like(d.name, whole_norm=form == "olmo", attention_bias=bias)
+    formed = d.like(d.name, whole_norm=whole, attention_bias=bias)
     return joined(grouped(formed, c), ("q_proj", "k_proj", "v_proj"), "att_proj", "qkv")
 
 
@@ -123,7 +123,7 @@ def _tower(c: ModelConfig, read: tuple[int, ...]) -> Module:
     vision = c.section("vit_config")
     count = int(vision.count("num_hidden_layers", default=25, minimum=1))
     deepest = max(index % count for index in read) + 1
-    return vision_model(ModelConfig({**vision.values, "num_hidden_layers": deepest}, vision.path))
+    return vision_model(vision.with_values(num_hidden_layers=deepest))
 
 
 def _read(c: ModelConfig) -> tuple[int, ...]:

@@ -8,8 +8,9 @@ four patches' width and a two-layer projector. The token table is there a second
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.heads import causal_lm
+from ..layers.multimodal import linear_row
 from ..trees.catalog import register
-from ..trees.modules import Activation, Embedding, Linear, Module, Sequential, Weight
+from ..trees.modules import Embedding, Linear, Module, Weight
 from .clip import vision_model
 from .phi3 import PHI3
 
@@ -24,13 +25,8 @@ def image_embedding(c: ModelConfig) -> Module:
     """``image_dim_out`` is the tower's width; 2 by 2 patches are joined."""
     h, options = PHI3.width(c), c.section("embd_layer")
     wide = c.section("img_processor").dim("image_dim_out", default=1024) * 4
-    form = options.text("projection_cls", default="mlp")
-    if form == "mlp":
-        projection = Sequential(Linear(wide, h), Activation("GELU"), Linear(h, h))
-    elif form == "linear":
-        projection = Linear(wide, h)
-    else:
-        raise options.error("projection_cls", form, "mlp or linear")
+    plain = options.word("projection_cls", "mlp", "linear") == "linear"
+    projection = Linear(wide, h) if plain else linear_row([wide, h, h])
     learned = options.flag("with_learnable_separator", default=True)
     projection.component, projection.part = Component.PROJECTOR, "projector"
     return Module(
