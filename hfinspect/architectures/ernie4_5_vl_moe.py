@@ -175,14 +175,11 @@ def _sections(c: ModelConfig) -> tuple[ModelConfig, ModelConfig]:
 def base(c: ModelConfig) -> Module:
     """Files keep the decoder's parts next to the tower, as if there were no towers."""
     text, vision = _sections(c)
-    return Module(
-        f"{_NAME}Model",
-        {
-            **decoder(text).children,
-            "vision_model": builder(f"{_NAME}VisionTransformerPretrainedModel")(vision),
-            "resampler_model": resampler(vision, TEXT.width(text)),
-        },
-    )
+    towers = {
+        "vision_model": builder(f"{_NAME}VisionTransformerPretrainedModel")(vision),
+        "resampler_model": resampler(vision, TEXT.width(text)),
+    }
+    return Module(f"{_NAME}Model", {**decoder(text).children, **towers})
 
 
 def generation(c: ModelConfig) -> Module:
@@ -191,14 +188,12 @@ def generation(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=TEXT.words(text, to))
 
 
+# Each class has an older name too, which transformers goes on to know.
+_NAMES = (_NAME, "Ernie4_5_VL_Moe")
+_CLASSES = {"ForConditionalGeneration": generation, "Model": base}
 register(
     ("ernie4_5_vl_moe", "ernie4_5_moe_vl"),
-    {
-        f"{_NAME}ForConditionalGeneration": generation,
-        f"{_NAME}Model": base,
-        "Ernie4_5_VL_MoeForConditionalGeneration": generation,
-        "Ernie4_5_VL_MoeModel": base,
-    },
+    {f"{name}{ending}": build for name in _NAMES for ending, build in _CLASSES.items()},
     base_prefix="model",
     aliases={
         "model.language_model.": "model.",
@@ -207,9 +202,5 @@ register(
     },
     category="multimodal",
 )
-# Each class has an older name too, which transformers goes on to know.
-register(
-    "ernie4_5_vl_moe_text",
-    {f"{_NAME}TextModel": text_alone, "Ernie4_5_VL_MoeTextModel": text_alone},
-    category="text decoder",
-)
+_TEXTS = {f"{name}TextModel": text_alone for name in _NAMES}
+register("ernie4_5_vl_moe_text", _TEXTS, category="text decoder")

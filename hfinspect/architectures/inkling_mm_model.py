@@ -6,7 +6,8 @@ interleaved in one tensor, ``attn.wq_du`` and the like.
 """
 
 import math
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from operator import mul
 
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
@@ -61,10 +62,6 @@ def _primes(number: int) -> list[int]:
     return found[::-1]
 
 
-def _products(factors: list[int]) -> list[int]:
-    return [math.prod(factors[: i + 1]) for i in range(len(factors))]
-
-
 Scale = tuple[int, int, int]  # depth in time, side, channels
 
 
@@ -73,7 +70,7 @@ def _scales(c: ModelConfig) -> list[Scale]:
     side = int(c.dim("patch_size", default=40, maximum=_MAX_SIDE))
     depth = int(c.dim("temporal_patch_size", default=2, maximum=_MAX_SIDE))
     channels = int(c.dim("num_channels", default=3, maximum=_MAX_SIDE))
-    sides, depths = _products(_primes(side)), _products(_primes(depth))
+    sides, depths = (accumulate(_primes(number), mul) for number in (side, depth))
     known: list[Scale] = [(1, 1, channels)]
     known += [(1, h, math.ceil(h * h * channels / 64) * 64) for h in sides]
     known += [(t, side, side * side * channels * t * 64) for t in depths]
@@ -188,23 +185,19 @@ def text_model(c: ModelConfig) -> Module:
 
 
 def generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    hidden, decoder = text.dim("hidden_size", default=6144), text_model(text)
-    words = decoder.inside("embed_tokens")
-    norm = words.children.pop("embed_norm")
-    llm = {
+    names = {"language_model": "llm", "audio_tower": "audio", "vision_tower": "visual"}
+    model = base(c)
+    model.children = {names[name]: part for name, part in model.children.items()}
+    llm = model.inside("llm")
+    words = llm.inside("embed_tokens")
+    vocab, hidden = words.tensor().shape
+    llm.children = {
         "embed": words,
-        "embed_norm": norm,
-        "layers": decoder["layers"],
-        "norm": decoder["norm"],
-        "unembed": to_words(hidden, text.dim("vocab_size", default=201024)),
+        "embed_norm": words.children.pop("embed_norm"),
+        "layers": llm["layers"],
+        "norm": llm["norm"],
+        "unembed": to_words(hidden, vocab),
     }
-    model = Module(
-        f"{_NAME}Model",
-        llm=Module(f"{_NAME}TextModel", llm),
-        audio=audio_model(c.section("audio_config"), hidden),
-        visual=vision_model(c.section("vision_config"), hidden),
-    )
     return Module(f"{_NAME}ForConditionalGeneration", model=model)
 
 
