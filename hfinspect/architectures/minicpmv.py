@@ -62,7 +62,7 @@ def vision_model(c: ModelConfig) -> Module:
 def timm_model(c: ModelConfig) -> Module:
     c.word("vision_encoder", _TIMM)
     layers = int(_layers_kept(c, Dim(_SIGLIP["num_hidden_layers"])))
-    return siglip_of_timm(ModelConfig({**_TIMM_SIZES, "layers": layers}))
+    return siglip_of_timm(ModelConfig({**_TIMM_SIZES, "layers": layers}, "vision_encoder."))
 
 
 def resampler(c: ModelConfig, width: Dim, *, fixed: bool) -> Module:

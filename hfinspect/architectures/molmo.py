@@ -22,7 +22,7 @@ from .molmo2 import adapter, vision_model
 VISION = ModelConfig(
     {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 23, "patch_size": 14,
      "num_attention_heads": 16, "num_key_value_heads": 16, "head_dim": 64,
-     "num_position_embeddings": 577, "additional_vocab_size": 128}
+     "num_position_embeddings": 577, "additional_vocab_size": 128}, "vision_backbone.",
 )  # fmt: skip
 
 

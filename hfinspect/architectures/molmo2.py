@@ -73,7 +73,8 @@ def _rows(c: ModelConfig) -> tuple[Dim, Dim]:
 
 def text_alone(c: ModelConfig) -> Module:
     """A save of it alone has two halves of the table, whatever was added to the vocabulary."""
-    rows = sum(_rows(c), Dim(0))
+    first, more = _rows(c)
+    rows = first + more
     return _text(c, (rows + 1) // 2, rows // 2)
 
 

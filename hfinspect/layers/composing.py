@@ -10,6 +10,8 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 from ..core.config import ModelConfig
@@ -138,7 +140,7 @@ def joined(root: Module, names: Sequence[str], name: str, kind: str) -> Module:
         if isinstance(apart[0], Module):
             shapes = [part.tensor().shape for part in apart if isinstance(part, Module)]
             rows = Counter(size for size, _ in shapes)
-            outputs = sum(n * size if n > 1 else size for size, n in rows.items())
+            outputs = reduce(add, (n * size if n > 1 else size for size, n in rows.items()))
             both = Linear(shapes[0][1], outputs, "bias" in apart[0].children, kind=kind)
             both.component = apart[0].component or module.component
             module.children = {name: both, **module.children}
