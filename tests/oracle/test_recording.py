@@ -207,6 +207,7 @@ def test_layers_may_be_of_two_kinds_at_once_and_their_kinds_computed() -> None:
     library = cast("Library", Mixing())
     found = Recording(library, "mixing", "MixingModel", released={"num_hidden_layers": 9}).solve()
     assert found.defaults["layer_types"]["of"]["count"] == "num_hidden_layers"
+    assert found.guards["layer_types"]["length"] == "num_hidden_layers"
     assert {"num_hidden_layers", "every"}.isdisjoint(
         k for k, g in found.guards.items() if "is" in g
     )

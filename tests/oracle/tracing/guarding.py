@@ -148,6 +148,7 @@ class Guarded(Explained):
                 guard["length"] = len(value)
             if key in self.listed or any(key in group.lists for group in self.groups):
                 guard.pop("length", None)
+                guard |= self._as_long(key)
             if is_positive(value) and key not in self.zeros:
                 guard |= {"least": 1, "each": True}
             return guard or None
@@ -170,6 +171,16 @@ class Guarded(Explained):
             kinds = {type(v) for v in self.working.get(key, ())}
             return {"is": [None, True, False]} if kinds == {bool} else None
         return None
+
+    def _as_long(self, key: str) -> dict[str, Any]:
+        """That a list is as long as the one which the class computes, where no other was built."""
+        count = self.listed.get(key, {}).get("count")
+        built = [s for s in self.cache.values() if isinstance(s, Seen) and s.env.get(key)]
+        if count is None or any(
+            len(s.env[key]) != evaluated(count, EnvValues(s.env)) for s in built
+        ):
+            return {}
+        return {"length": count}
 
     def _any_length(self, key: str) -> bool:
         lengths = [len(v) for v in self.working.get(key, ()) if isinstance(v, list)]
