@@ -401,8 +401,8 @@ def _one(
             print(f"{file}: {field} {trace[field]!r} for {getattr(family, field)!r}")
             return None
     for name in names:
-        for key in held_numbers(trace, name):
-            if not _others_build(library, kind, name, key):
+        for key, held in held_numbers(trace, name).items():
+            if not _others_build(library, kind, name, key, held):
                 continue
             print(f"{kind} {name}: LACKS other values of {key}", flush=True)
             return None
@@ -417,29 +417,40 @@ def _one(
     return {"trace": trace, "examples": {"recordings": examples(library, kind, found)}}
 
 
-def held_numbers(trace: Mapping[str, Any], name: str) -> Iterator[str]:
-    """The keys of which every root of a class knows a few numbers alone."""
+def held_numbers(trace: Mapping[str, Any], name: str) -> dict[str, list[Any]]:
+    """The keys of which every root of a class knows a few numbers alone, or a few lists of them;
+    and those."""
     entry = trace["classes"][name]
     rules = [trace["guards"][root["guards"]] for root in (entry, *entry.get("or", ()))]
+    found: dict[str, list[Any]] = {}
     for key in rules[0]:
-        known = [rule.get(key, {}).get("is") for rule in rules]
+        known = [rule.get(key, {}).get("is") or () for rule in rules]
         if all(
-            values is not None
-            and any(type(value) in (int, float) for value in values)
-            and all(value is None or type(value) in (int, float) for value in values)
+            any(map(_counted, values)) and all(v is None or _counted(v) for v in values)
             for values in known
         ):
-            yield key
+            found[key] = [value for values in known for value in values]
+    return found
 
 
-def _others_build(library: Library, kind: str, name: str, key: str) -> bool:
-    """Whether the library builds the class with other numbers of a key: of answers to a question
-    some classes take two alone."""
+def _counted(value: object) -> bool:
+    """Whether it is a number or a list of some."""
+    if isinstance(value, list):
+        return bool(value) and all(map(_counted, value))
+    return type(value) in (int, float)
+
+
+def _others_build(library: Library, kind: str, name: str, key: str, known: list[Any]) -> bool:
+    """Whether the library builds the class with other numbers of a key, or another list of them:
+    of answers to a question some classes take two alone."""
     start = next(iter(library.starts(kind, name)))
-    for number in (1, 3, 4, 8, 16, 64):
+    tried: list[Any] = [1, 3, 4, 8, 16, 64]
+    for one in (value for value in known if isinstance(value, list)):
+        tried += [one[:-1], [*one, one[-1]], [*one[:-1], one[0]], [2 * n for n in one]]
+    for value in (value for value in tried if value not in known):
         try:
             with patience(PATIENCE):
-                library.run(kind, name, nested(start, {key: number}))
+                library.run(kind, name, nested(start, {key: value}))
         except Exception:
             continue
         return True

@@ -26,6 +26,8 @@ def test_a_size_that_is_held_to_what_was_recorded_is_seen() -> None:
     held = {"hidden_size": {"is": [32, 768]}, "depth": {"least": 1}, "act": {"is": ["gelu"]}}
     assert list(held_numbers(trace(held), "SmallModel")) == ["hidden_size"]
     assert list(held_numbers(trace(held, {"hidden_size": {"is": [64]}}), "SmallModel"))
+    lists = {"depths": {"is": [[2, 2], [1, 1], None]}, "stages": {"is": [["a", "b"]]}}
+    assert held_numbers(trace(lists), "SmallModel") == {"depths": [[2, 2], [1, 1], None]}
 
 
 def test_a_size_that_another_root_follows_is_not() -> None:
