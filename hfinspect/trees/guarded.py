@@ -150,6 +150,17 @@ class Reading:
             raise config.error(last, found, "a list")
         return list(found)
 
+    def check_layers(self) -> None:
+        """Raises ConfigError where a list has not one word for each layer: no config class of
+        transformers takes that, whether the model reads the list or not."""
+        config = self._config
+        layers = config.raw("num_hidden_layers")
+        for key in ("layer_types", "mlp_layer_types"):
+            words = config.raw(key)
+            if isinstance(words, list) and type(layers) is int and len(words) != layers:
+                expected = f"one for each of {layers} layers"
+                raise config.error(key, f"{len(words)} entries", expected)
+
     def failing(self) -> list[HfinspectError]:
         """What is wrong of each key whose guard does not hold."""
         return [error for key, guard in self._guards.items() for error in self._failed(key, guard)]
@@ -180,7 +191,7 @@ class Reading:
             raise self.refused(key, found)
         if "equals" in guard and found != value(guard["equals"], self):
             raise self.refused(key, found)
-        if "needs" in guard and found and not self.raw(guard["needs"]):
+        if found and any(self.raw(k) is not wanted for k, wanted in guard.get("needs", {}).items()):
             raise self.refused(key, found)
         if "of" in guard and not all(
             any(_same(item, allowed) for allowed in guard["of"]) for item in self.items(key)

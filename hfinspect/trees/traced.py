@@ -87,6 +87,8 @@ def _built(
             Reading(config, name, trace, root)
             for root in (entry, *entry.get("or", ())[: MAX_ROOTS - 1])
         ]
+        if trace.get("library") == "transformers":
+            reads[0].check_layers()
         # Where no root's guards hold, the refusal is that of the root which lacks least.
         failing = ((read.failing(), read) for read in reads)
         errors, read = min(failing, key=lambda both: len(both[0]))

@@ -105,6 +105,21 @@ def test_boxes_count_after_a_layer_that_there_is(model_type: str, index: int) ->
         predict(config)
 
 
+@pytest.mark.parametrize("model_type", ["modernbert", "modernbert-decoder", "lfm3_vl_vision"])
+def test_a_list_of_layers_has_a_word_for_each(model_type: str) -> None:
+    small = {"model_type": model_type, "layer_types": ["full_attention"] * 3}
+    assert predict({**small, "num_hidden_layers": 3}).parameters
+    with pytest.raises(ConfigError, match=r"layer_types.*one for each of 2 layers"):
+        predict({**small, "num_hidden_layers": 2})
+
+
+def test_flags_that_exclude_each_other() -> None:
+    crossing = {"model_type": "gpt_bigcode", "add_cross_attention": True, "n_layer": 2}
+    assert predict({**crossing, "multi_query": False}).parameters
+    with pytest.raises(UnknownArchitectureError, match="add_cross_attention"):
+        predict(crossing)
+
+
 @pytest.mark.parametrize("model_type", ["bert", "electra", "roc_bert", "big_bird"])
 def test_only_decoders_attend_to_another_model(model_type: str) -> None:
     small = {"model_type": model_type, "num_hidden_layers": 1, "add_cross_attention": True}

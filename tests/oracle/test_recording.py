@@ -245,7 +245,7 @@ class Crossing(Patches):
 def test_a_flag_that_needs_another_is_tried_with_it() -> None:
     found = Recording(cast("Library", Crossing()), "crossing", "CrossingModel").solve()
     assert found.tree["in"]["cross"]["if"] == ["true", "crosses"]
-    assert found.guards["crosses"] == {"needs": "decodes"}
+    assert found.guards["crosses"] == {"needs": {"decodes": True}}
     assert found.gated.refused == 0
 
 

@@ -69,8 +69,8 @@ class Builds:
         self.zeros: set[str] = set()
         #: Keys that change nothing alone.
         self.conditional: set[str] = set()
-        #: Flags that build only where another one is turned as well -> that one.
-        self.needs: dict[str, str] = {}
+        #: Flags that build only where another one is turned as well -> that one, and to what.
+        self.needs: dict[str, dict[str, bool]] = {}
         self.groups: list[Parallel] = []
         #: Of each group the lengths that build.
         self.lengths: dict[Parallel, list[int]] = {}

@@ -301,8 +301,8 @@ class Experiments(Builds):
                 if isinstance(turned, Seen) and isinstance(found, Seen):
                     self.working[key] = [value]
                     self.conditional.add(key)
-                    if value and not self.base.env[other]:
-                        self.needs[key] = other
+                    if value:
+                        self.needs[key] = {other: not self.base.env[other]}
                     self.seen += [one for one in (turned, found) if one not in self.seen]
                     break
 

@@ -26,7 +26,7 @@ class Trace(NamedTuple):
         table = Table()
         ((name, rules),) = guards.items()
         root = table.root(self.tree, "text")
-        used = table.keys | set(rules) | {r["needs"] for r in rules.values() if "needs" in r}
+        used = table.keys | set(rules) | {key for r in rules.values() for key in r.get("needs", ())}
         return {
             "model_type": kind,
             "category": "",
