@@ -106,7 +106,7 @@ def _merging(width: Dim) -> Module:
 def audio_model(c: ModelConfig) -> Module:
     depths, heads = stage_depths(c, (2, 2, 6, 2)), c.dims("num_attention_heads")
     if not depths or len(heads) < len(depths):
-        raise c.error("num_attention_heads", f"{len(heads)} entries", f"{len(depths)}: one a stage")
+        raise c.miscounted("num_attention_heads", len(heads), f"{len(depths)}: one a stage")
     width, stages = c.dim("patch_embeds_hidden_size"), []
     for i, depth in enumerate(depths):
         down = _merging(width) if i < len(depths) - 1 else None

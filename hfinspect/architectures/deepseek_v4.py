@@ -51,7 +51,7 @@ def _words(c: ModelConfig, key: str, usual: list[str], allowed: tuple[str, ...])
     """One word per layer; a list may be longer than the model is deep, not shorter."""
     found = c.strings(key, default=usual)[: len(usual)]
     if len(found) != len(usual):
-        raise c.error(key, f"{len(found)} entries", f"one for each of {len(usual)} layers")
+        raise c.miscounted(key, len(found), f"one for each of {len(usual)} layers")
     for word in found:
         if word not in allowed:
             raise c.error(key, word, " or ".join(allowed))

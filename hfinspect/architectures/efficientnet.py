@@ -43,7 +43,7 @@ def stages(c: ModelConfig) -> list[Stage]:
     count = len(lists["in_channels"])
     for key, values in lists.items():
         if len(values) < count or not values:
-            raise c.error(key, f"{len(values)} entries", f"{max(count, 1)}, one per stage")
+            raise c.miscounted(key, len(values), f"{max(count, 1)}, one per stage")
     deeper = ratio_of(c, "depth_coefficient", default=3.1)
     depths = [math.ceil(deeper * int(n)) for n in lists["num_block_repeats"][:count]]
     if sum(depths) > MAX_COUNT:

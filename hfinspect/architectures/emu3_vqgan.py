@@ -76,7 +76,7 @@ def _widths(c: ModelConfig) -> tuple[Dim, ...]:
     """Of each resolution."""
     factors = c.dims("channel_multiplier", default=(1, 2, 2, 4))
     if not 1 <= len(factors) <= _MAX_LEVELS:
-        raise c.error("channel_multiplier", f"{len(factors)} entries", f"1 to {_MAX_LEVELS}")
+        raise c.miscounted("channel_multiplier", len(factors), f"1 to {_MAX_LEVELS}")
     return tuple(_base(c) * factor for factor in factors)
 
 

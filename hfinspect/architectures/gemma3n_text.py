@@ -127,7 +127,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Dim, bool]]:
     if len(widths) == 1:
         widths *= layers
     if len(widths) != layers:
-        raise c.error("intermediate_size", f"{len(widths)} entries", f"{layers} of them")
+        raise c.miscounted("intermediate_size", len(widths), f"{layers} of them")
     shared = int(c.count("num_kv_shared_layers", default=15))
     if 0 < layers <= shared:
         raise c.error("num_kv_shared_layers", shared, f"less than num_hidden_layers = {layers}")

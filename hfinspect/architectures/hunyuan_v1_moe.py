@@ -40,7 +40,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[int]:
     if len(routed) == 1:
         routed *= layers
     if len(routed) < layers:
-        raise c.error("moe_topk", f"{len(routed)} entries", f"one for each of {layers} layers")
+        raise c.miscounted("moe_topk", len(routed), f"one for each of {layers} layers")
     distinct = len({int(k) for k in routed})
     if distinct > _MAX_DISTINCT:
         raise c.error("moe_topk", f"{distinct} different values", f"at most {_MAX_DISTINCT}")

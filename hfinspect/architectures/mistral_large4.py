@@ -46,7 +46,7 @@ def _kinds(d: Decoder, c: ModelConfig, layers: int) -> Sequence[Kind]:
     rotary = [int((i + 1) % every != 0) for i in range(layers)]
     turned = c.dims("no_rope_layers", default=rotary, minimum=0)
     if len(turned) < layers:
-        raise c.error("no_rope_layers", f"{len(turned)} entries", f"one for each of {layers}")
+        raise c.miscounted("no_rope_layers", len(turned), f"one for each of {layers}")
     read = c.dims("kv_source_layers", default=range(layers), minimum=0, count=layers)
     if any(at > i or read[at] != at for i, at in enumerate(read)):
         raise c.error(

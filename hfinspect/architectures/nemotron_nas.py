@@ -80,7 +80,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Dim | str | None]:
     groups = c.dims("num_key_value_heads_per_layer")
     if len(groups) != layers:
         expected = f"one entry for each of {layers} layers"
-        raise c.error("num_key_value_heads_per_layer", f"{len(groups)} entries", expected)
+        raise c.miscounted("num_key_value_heads_per_layer", len(groups), expected)
     same = {int(kv): kv for kv in groups}
     return [same[int(kv)] for kv in groups]
 

@@ -28,7 +28,7 @@ def _norm(size: Dim) -> Module:
 
 def _each(c: ModelConfig, key: str, found: Sequence[_T], count: int) -> Sequence[_T]:
     if len(found) != count:
-        raise c.error(key, f"{len(found)} entries", f"one for each of {count} layers")
+        raise c.miscounted(key, len(found), f"one for each of {count} layers")
     return found
 
 

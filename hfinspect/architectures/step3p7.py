@@ -43,7 +43,7 @@ def _per_layer(c: ModelConfig, key: str, usual: list[str]) -> Sequence[str]:
     """One word per layer; a list may go on with those of multi-token prediction."""
     found = c.strings(key, default=usual)
     if len(found) not in (len(usual), len(usual) + _predicted(c)):
-        raise c.error(key, f"{len(found)} entries", f"one for each of {len(usual)} layers")
+        raise c.miscounted(key, len(found), f"one for each of {len(usual)} layers")
     return found[: len(usual)]
 
 

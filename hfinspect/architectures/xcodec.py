@@ -43,7 +43,7 @@ def _stages(c: ModelConfig, h: Dim) -> list[tuple[Dim, Dim]]:
     """(stride, channels) of each."""
     strides, ratios = c.dims("strides"), c.dims("channel_ratios")
     if len(strides) != len(ratios) or not strides:
-        raise c.error("strides", f"{len(strides)} entries", f"as channel_ratios: {len(ratios)}")
+        raise c.miscounted("strides", len(strides), f"as channel_ratios: {len(ratios)}")
     return [(stride, h * ratio) for stride, ratio in zip(strides, ratios, strict=True)]
 
 

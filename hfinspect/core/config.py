@@ -355,6 +355,15 @@ class ModelConfig:
             expected=expected,
         )
 
+    def miscounted(self, key: str, found: int, expected: str) -> ConfigError:
+        """A ConfigError about a list of so many entries."""
+        return ConfigError(
+            f"config key {self.path}{key}",
+            f"has {found:,} {'entry' if found == 1 else 'entries'}",
+            key=self.path + key,
+            expected=expected,
+        )
+
     def missing(self, key: str) -> ConfigError:
         return ConfigError(
             f"config key {self.path}{key}",
@@ -402,11 +411,11 @@ class ModelConfig:
         if not isinstance(value, (list, tuple)):
             raise self.error(key, value, "a list")
         if len(value) > MAX_COUNT:
-            raise self.error(key, f"{len(value):,} entries", f"at most {MAX_COUNT:,}")
+            raise self.miscounted(key, len(value), f"at most {MAX_COUNT:,}")
         if count is not None and len(value) != count:
-            raise self.error(key, f"{len(value)} entries", f"{int(count)} entries")
+            raise self.miscounted(key, len(value), f"{int(count):,}")
         if len(value) < least:
-            raise self.error(key, f"{len(value)} entries", f"at least {int(least)}")
+            raise self.miscounted(key, len(value), f"at least {int(least)}")
         return key, list(value)
 
 

@@ -68,7 +68,7 @@ def conv_sizes(c: ModelConfig) -> list[tuple[Dim | int, Dim, Dim]]:
     """(channels in, channels out, kernel) of each convolution over the waveform."""
     outs, kernels = c.dims("conv_dim"), c.dims("conv_kernel")
     if not outs or len(outs) != len(kernels):
-        raise c.error("conv_kernel", f"{len(kernels)} entries", f"as many as conv_dim: {len(outs)}")
+        raise c.miscounted("conv_kernel", len(kernels), f"as many as conv_dim: {len(outs)}")
     return list(zip((1, *outs[:-1]), outs, kernels, strict=True))
 
 

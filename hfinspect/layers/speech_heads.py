@@ -47,9 +47,7 @@ def frame_labels(c: ModelConfig) -> Module:
 def _tdnn(c: ModelConfig) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
     sizes, kernels = c.dims("tdnn_dim"), c.dims("tdnn_kernel")
     if not sizes or len(kernels) < len(sizes):
-        raise c.error(
-            "tdnn_kernel", f"{len(kernels)} entries", f"as many as tdnn_dim: {len(sizes)}"
-        )
+        raise c.miscounted("tdnn_kernel", len(kernels), f"as many as tdnn_dim: {len(sizes)}")
     return sizes, kernels
 
 

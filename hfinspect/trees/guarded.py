@@ -159,7 +159,7 @@ class Reading:
             words = config.raw(key)
             if isinstance(words, list) and type(layers) is int and len(words) != layers:
                 expected = f"one for each of {layers} layers"
-                raise config.error(key, f"{len(words)} entries", expected)
+                raise config.miscounted(key, len(words), expected)
 
     def failing(self) -> list[HfinspectError]:
         """What is wrong of each key whose guard does not hold."""

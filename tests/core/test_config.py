@@ -98,13 +98,13 @@ def test_lists_of_a_length() -> None:
     found = config(sizes=[1, 2], one=3, names=["a"], bits=[0, 1])
     assert found.dims("sizes", count=2) == (1, 2)
     assert found.dims("one", count=1) == (3,)
-    with pytest.raises(ConfigError, match=r"2 entries.*expected 3 entries"):
+    with pytest.raises(ConfigError, match=r"has 2 entries.*expected 3"):
         found.dims("sizes", count=3)
-    with pytest.raises(ConfigError, match=r"1 entries.*expected 2 entries"):
+    with pytest.raises(ConfigError, match=r"has 1 entry.*expected 2"):
         found.strings("names", count=2)
-    with pytest.raises(ConfigError, match=r"2 entries.*expected 1 entries"):
+    with pytest.raises(ConfigError, match=r"has 2 entries.*expected 1"):
         found.flags("bits", count=1)
-    with pytest.raises(ConfigError, match=r"1 entries.*expected 2 entries"):
+    with pytest.raises(ConfigError, match=r"has 1 entry.*expected 2"):
         found.strings("absent", default=("a",), count=2)
     with pytest.raises(ConfigError, match="at most 1"):
         found.dims("sizes", maximum=1)
