@@ -74,6 +74,8 @@ def test_in_a_section_too() -> None:
 
 #: Keys from whose field the class computes other sizes before aliases are set, by model_type.
 ALSO_READ = {
+    # Heads of another size are an error, and their size is computed before there are aliases.
+    "xlnet": ("d_model", "n_head"),
     **dict.fromkeys(
         ("t5", "mt5", "umt5", "longt5", "switch_transformers", "udop"), ("num_layers",)
     ),
