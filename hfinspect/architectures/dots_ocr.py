@@ -5,14 +5,14 @@ Qwen2 next to a ViT of RMSNorms and gated MLPs, whose merger joins 2 by 2 patche
 rotary.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, fused_attention
+from ..layers.blocks import fused_attention, gated_mlp
+from ..layers.composing import respelled
 from ..layers.multimodal import linear_row, projector
 from ..layers.vision import pair, patch_conv
 from ..trees.catalog import register
-from ..trees.modules import LayerNorm, Layers, Linear, Module, RMSNorm
+from ..trees.modules import LayerNorm, Layers, Module, RMSNorm
 from .qwen2 import QWEN2
 
 
@@ -25,14 +25,8 @@ def gated(
     kind: str | None = None,
 ) -> Module:  # fmt: skip
     """fc1 and fc3 are gate and up, fc2 goes down."""
-    return Module(
-        name,
-        fc1=Linear(width, inner, bias=bias, kind=kind or "gate"),
-        fc3=Linear(width, inner, bias=bias, kind=kind or "up"),
-        fc2=Linear(inner, width, bias=bias, kind=kind or "down"),
-        act_fn=activation(act),
-        component=Component.MLP,
-    )
+    names = {"gate_proj": "fc1", "up_proj": "fc3", "down_proj": "fc2"}
+    return respelled(gated_mlp(name, width, inner, bias=bias, act=act, kind=kind), names)
 
 
 def merger(name: str, width: Dim, side: Dim, out: Dim) -> Module:

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from hfinspect.errors import ConfigError, LimitError, UnknownArchitectureError
+from hfinspect.errors import ConfigError, UnknownArchitectureError
 from hfinspect.trees.catalog import find_type
 from hfinspect.trees.prediction import predict
 
 from .test_remote_catalog import DEEPSEEK_OCR, LLAMA, OPENELM, QWEN2, SMALL
+from .test_remote_code import sane
 
 
 @pytest.mark.parametrize(
@@ -117,15 +118,6 @@ def test_absurd_values_never_crash(model_type: str) -> None:
             ]
         for config in changed:
             assert sane({**config, "model_type": model_type}), (key, config[key])
-
-
-def sane(config: dict[str, Any]) -> bool:
-    try:
-        return predict(config).parameters >= 0
-    except ConfigError as error:
-        return bool(error.key)
-    except (LimitError, UnknownArchitectureError):
-        return True
 
 
 def test_every_type_says_where_its_shapes_come_from() -> None:
