@@ -27,8 +27,9 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from random import Random
 from typing import Any, NamedTuple
 
@@ -160,6 +161,23 @@ def trials(
         yield record, base, resized(base, rng)
 
 
+def with_unlisted(
+    records: list[Config], keys: Callable[[Config], Mapping[str, list[Any]]]
+) -> Iterator[tuple[Config, Config, Config]]:
+    """One recording of each class with every key that its models read and no config class lists."""
+    for record in {record["architecture"]: record for record in records}.values():
+        base = record["given"]
+        for key, (value, *_) in keys(record).items():
+            yield record, base, put(base, {tuple(key.split(".")): value})
+
+
+def unlisted(record: Config) -> Mapping[str, list[Any]]:
+    """Such keys of a class of transformers, and values."""
+    if record["library"] != "transformers":
+        return {}
+    return transformers().unlisted(record["model_type"], record["architecture"])
+
+
 def spellings(record: Config) -> list[Config]:
     """The config as given, as saved, and in full."""
     kind, name, given = record["model_type"], record["architecture"], record["given"]
@@ -216,7 +234,9 @@ def compare(folder: str, file: str, options: argparse.Namespace) -> Counter[str]
     found: Counter[str] = Counter()
     causes: Counter[str] = Counter()
     records = list(filter(is_installed, recordings(folder, file, options.library)))
-    for record, base, config in trials(records, rng, spellings):
+    for record, base, config in chain(
+        with_unlisted(records, unlisted), trials(records, rng, spellings)
+    ):
         kind, example = outcome(record, config)
         if not found:  # which imports what the class needs
             until = time.process_time() + options.seconds

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from .resizing import KEPT_OUT, SIZES, of_timm, resized
-from .stress import cut_down, put, recordings, trials
+from .stress import cut_down, put, recordings, trials, with_unlisted
 
 
 def test_parallel_lists_change_their_length_together_with_what_counts_them() -> None:
@@ -75,3 +75,12 @@ def test_configs_of_timm_say_classes_in_every_place() -> None:
     for place in places:
         assert any("num_classes" in (one.get(place, {}) if place else one) for one in made)
     assert any("pretrained_cfg" not in one and "input_size" in one for one in made)
+
+
+def test_keys_that_no_config_class_lists_are_tried_of_each_class() -> None:
+    records = [{"architecture": name, "given": {"width": 8}} for name in ("A", "A", "B")]
+    found = list(with_unlisted(records, lambda _: {"head": [16, True], "text.head": [16]}))
+    assert [record["architecture"] for record, _, _ in found] == ["A", "A", "B", "B"]
+    assert [config for _, _, config in found[:2]] == [
+        {"width": 8, "head": 16}, {"width": 8, "text": {"head": 16}},
+    ]  # fmt: skip
