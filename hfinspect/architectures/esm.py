@@ -54,9 +54,10 @@ def embeddings(c: ModelConfig) -> Module:
 
 
 def _frequencies(c: ModelConfig) -> int:
-    """Half of a head's size, rounded up."""
+    """Half of a head's size, rounded up; ``head_dim`` is read for them alone."""
     heads = c.dim("num_attention_heads")
-    return (c.divided(hidden(c), heads, "hidden_size", "num_attention_heads") + 1) // 2
+    head = c.divided(hidden(c), heads, "hidden_size", "num_attention_heads")
+    return (c.dim("head_dim", default=head) + 1) // 2
 
 
 def _attention(c: ModelConfig) -> Module:

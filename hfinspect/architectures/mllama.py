@@ -101,7 +101,9 @@ def vision_model(c: ModelConfig) -> Module:
 
 
 def text_layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    """Llama's, or one that looks at the image, with two gates and norms of queries and keys."""
+    """Llama's, or one that looks at the image, with two gates and norms of queries and keys; a
+    ``head_dim`` is not read."""
+    c = c.with_values(head_dim=None) if c.has("head_dim") else c
     block = pre_norm(d, c, kind)
     block.class_name = f"Mllama{kind}AttentionDecoderLayer"
     if kind == "Cross":
