@@ -10,7 +10,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.composing import with_defaults
 from ..layers.encoders import hidden
-from ..layers.vision import google_layer, pair, scaled, stage_depths
+from ..layers.vision import pair, stage_depths, window_layer
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -82,16 +82,7 @@ def _layer(c: ModelConfig, width: Dim, heads: Dim) -> Module:
         key=Linear(width, width, bias=bias, kind="key"),
         value=Linear(width, width, bias=bias, kind="value"),
     )
-    output = Module("ClapAudioSelfOutput", dense=Linear(width, width, kind="output"))
-    parts = {"self": own, "output": output}
-    made = google_layer(
-        "ClapAudio", width, scaled(c, width, "mlp_ratio", default=4.0),
-        eps=c.number("layer_norm_eps", default=1e-5), act=c.text("hidden_act", default="gelu"),
-        attention=Module("ClapAudioAttention", parts, component=Component.ATTENTION),
-    )  # fmt: skip
-    order = "layernorm_before", "attention", "layernorm_after", "intermediate", "output"
-    made.children = {name: made[name] for name in order}
-    return made
+    return window_layer(c, "ClapAudio", width, own)
 
 
 def _merging(width: Dim) -> Module:

@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import size
-from ..layers.vision import google_layer, pair, patch_conv, patch_count, scaled, stage_depths
+from ..layers.vision import pair, patch_conv, patch_count, stage_depths, window_layer
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -62,16 +62,7 @@ def _layer(c: ModelConfig, heads: Dim) -> Module:
         key=Linear(width, width, bias=False, kind="key"),
         value=Linear(width, width, bias=bias, kind="value"),
     )  # fmt: skip
-    output = Module("Swin2SRSelfOutput", dense=Linear(width, width, kind="output"))
-    parts = {"self": own, "output": output}
-    made = google_layer(
-        "Swin2SR", width, scaled(c, width, "mlp_ratio", default=2.0),
-        eps=c.number("layer_norm_eps", default=1e-5), act=c.text("hidden_act", default="gelu"),
-        attention=Module("Swin2SRAttention", parts, component=Component.ATTENTION),
-    )  # fmt: skip
-    order = "layernorm_before", "attention", "layernorm_after", "intermediate", "output"
-    made.children = {name: made[name] for name in order}
-    return made
+    return window_layer(c, "Swin2SR", width, own, ratio=2.0)
 
 
 def _stages(c: ModelConfig) -> Layers:

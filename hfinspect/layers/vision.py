@@ -180,6 +180,23 @@ def google_layer(
     )
 
 
+def window_layer(
+    c: ModelConfig, name: str, width: Dim, attention: Module, *, ratio: float = 4.0
+) -> Module:
+    """Swin's layer around the ``attention`` within its windows, each part in the order of its
+    class; ``ratio`` is the default of mlp_ratio. W² of the output and 2·r·W² of the MLP."""
+    output = Module(f"{name}SelfOutput", dense=Linear(width, width, kind="output"))
+    parts = {"self": attention, "output": output}
+    made = google_layer(
+        name, width, scaled(c, width, "mlp_ratio", default=ratio),
+        eps=c.number("layer_norm_eps", default=1e-5), act=c.text("hidden_act", default="gelu"),
+        attention=Module(f"{name}Attention", parts, component=Component.ATTENTION),
+    )  # fmt: skip
+    order = "layernorm_before", "attention", "layernorm_after", "intermediate", "output"
+    made.children = {part: made[part] for part in order}
+    return made
+
+
 def clip_attention(name: str, hidden: int, *, bias: bool = True) -> Module:
     """k, v, q and out projections, H² each."""
     return Module(
