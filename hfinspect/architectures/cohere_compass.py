@@ -5,51 +5,20 @@ Source of shapes: transformers/models/cohere_compass/modeling_cohere_compass.py.
 
 from functools import partial
 
-from ..core.config import ModelConfig
 from ..layers.decoders import grouped
-from ..layers.heads import causal_lm, sequence_classification
-from ..layers.multimodal import register_worded
+from ..layers.heads import register_tower
+from ..layers.multimodal import register_worded, seeing
 from ..layers.windows import windows
-from ..trees.catalog import register, register_part
-from ..trees.modules import Module
+from ..trees.catalog import register_part
 from .cohere import COHERE
 from .qwen3_vl import vision_model
 
 _NAME = "CohereCompass"
 _TEXT = COHERE.like(
-    _NAME, attention=grouped, windows=lambda c: windows(c, 4096, lambda _i, _n: True),
-)  # fmt: skip
-
-
-def text_model(c: ModelConfig) -> Module:
-    base = _TEXT.model(c)
-    base.class_name = "CohereCompassTextModel"
-    return base
-
-
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "CohereCompassModel",
-        visual=vision_model(_NAME, c.section("vision_config")),
-        language_model=text_model(c.section("text_config")),
-    )
-
-
-register(
-    "cohere_compass_text",
-    {
-        "CohereCompassForCausalLM": causal_lm(
-            "CohereCompassForCausalLM", text_model, tied_default=True
-        ),
-        "CohereCompassTextModel": text_model,
-        "CohereCompassTextForSequenceClassification": sequence_classification(
-            "CohereCompassTextForSequenceClassification", text_model, hidden=_TEXT.width
-        ),
-    },
-    base_prefix="model",
-    category="text decoder",
+    _NAME, attention=grouped, windows=lambda c: windows(c, 4096, lambda _i, _n: True)
 )
-register_worded("cohere_compass", _NAME, model, tied=False)
-register_part(
-    "cohere_compass_vision", f"{_NAME}VisionModel", partial(vision_model, _NAME), "vision"
-)
+_model, _tower = partial(_TEXT.named, f"{_NAME}TextModel"), partial(vision_model, _NAME)
+
+register_tower("cohere_compass_text", _NAME, _model, tied=True, labels=_TEXT.width)
+register_worded("cohere_compass", _NAME, seeing(_tower, _model), tied=False)
+register_part("cohere_compass_vision", f"{_NAME}VisionModel", _tower, "vision")

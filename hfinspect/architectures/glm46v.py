@@ -3,18 +3,10 @@
 By default those of GLM-4.1V (glm4v.py), under other class names.
 """
 
-from ..core.config import ModelConfig
-from ..layers.multimodal import register_worded
-from ..trees.catalog import auto_model
-from ..trees.modules import Module
+from ..layers.multimodal import any_model, register_worded
 
-
-def base(c: ModelConfig) -> Module:
-    return Module(
-        "Glm46VModel",
-        visual=auto_model(c.section("vision_config"), default_type="glm4v_vision", part="vision"),
-        language_model=auto_model(c.section("text_config"), default_type="glm4v_text"),
-    )
-
-
-register_worded(("glm46v", "glmga"), "Glm46V", base, tied=False)
+_PARTS = {
+    "visual": any_model("vision_config", "glm4v_vision", "vision"),
+    "language_model": any_model("text_config", "glm4v_text"),
+}
+register_worded(("glm46v", "glmga"), "Glm46V", _PARTS, tied=False)

@@ -5,41 +5,23 @@ The tower of GLM-4.1V (a trace) before the decoder of GLM-4.5 (glm4_moe.py).
 
 from ..core.config import ModelConfig
 from ..layers.latent_decoders import dense_first, routed
-from ..layers.multimodal import register_worded
-from ..trees.catalog import builder
+from ..layers.multimodal import register_worded, seeing
 from ..trees.modules import Module
 from .llama import LLAMA
 
 _TEXT = LLAMA.like(
-    "Glm4vMoeText",
-    vocab_size=151424,
-    intermediate_size=10944,
-    num_hidden_layers=46,
-    num_attention_heads=96,
-    num_key_value_heads=8,
-    rms_norm_eps=1e-5,
-    attention_bias=True,
-    out_bias=False,
-    mlp_bias=None,
-    moe=routed(1408, 128, 8),
-    kinds=dense_first(1),
+    "Glm4vMoeText", vocab_size=151424, intermediate_size=10944, num_hidden_layers=46,
+    num_attention_heads=96, num_key_value_heads=8, rms_norm_eps=1e-5, attention_bias=True,
+    out_bias=False, mlp_bias=None, moe=routed(1408, 128, 8), kinds=dense_first(1),
     predicts="sparse",
-)
+)  # fmt: skip
 
 
-def text_model(c: ModelConfig) -> Module:
+def _text_model(c: ModelConfig) -> Module:
     built = _TEXT.model(c)
-    norm = built.inside("norm")
-    norm.class_name = "Glm4vMoeRMSNorm"
+    built.inside("norm").class_name = "Glm4vMoeRMSNorm"
     return built
 
 
-def base(c: ModelConfig) -> Module:
-    return Module(
-        "Glm4vMoeModel",
-        visual=builder("Glm4vMoeVisionModel")(c.section("vision_config")),
-        language_model=text_model(c.section("text_config")),
-    )
-
-
-register_worded("glm4v_moe", "Glm4vMoe", base, tied=False, text_ties=True)
+_PARTS = seeing("Glm4vMoeVisionModel", _text_model)
+register_worded("glm4v_moe", "Glm4vMoe", _PARTS, tied=False, text_ties=True)

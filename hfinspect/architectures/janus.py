@@ -12,7 +12,7 @@ from ..layers.blocks import activation
 from ..layers.multimodal import decoder, projector, register_worded
 from ..layers.vqgan import codec, quantized
 from ..trees.catalog import auto_model, register_part
-from ..trees.modules import Embedding, Linear, Module, ModuleList, Parameter
+from ..trees.modules import Embedding, Linear, Module, ModuleList
 
 
 def _aligner(name: str, c: ModelConfig, width: Dim, depth: Dim) -> Module:
@@ -25,7 +25,7 @@ def _aligner(name: str, c: ModelConfig, width: Dim, depth: Dim) -> Module:
     )
 
 
-def vq_model(c: ModelConfig) -> Module:
+def _vq_model(c: ModelConfig) -> Module:
     """Attention at the coarsest resolution."""
     sizes = codec("JanusVQVAE", c, lambda i, count: i == count - 1)
     return quantized(
@@ -46,23 +46,22 @@ def _code_head(c: ModelConfig) -> Module:
     )
 
 
-def model(c: ModelConfig) -> Module:
+def _model(c: ModelConfig) -> Module:
     vision, vq = c.section("vision_config"), c.section("vq_config")
     code, codes = vq.dim("embed_dim", default=8), vq.dim("num_embeddings", default=16384)
     width, depth = vision.dim("hidden_size", default=1024), vision.count("depth", default=2)
-    parts: dict[str, Module | Parameter] = {
-        "vision_model": auto_model(vision, default_type="janus_vision_model", part="vision"),
-        "aligner": _aligner("JanusVision", vision, width, depth),
-        "vqmodel": vq_model(vq),
-        "generation_embeddings": Embedding(codes, code, kind="codebook"),
-        "generation_aligner": _aligner(
-            "JanusVQVAE", vq, code, vq.count("num_hidden_layers", default=2)
-        ),
-        "generation_head": _code_head(vq),
-        "language_model": decoder(c, "llama").base,
-    }
-    return Module("JanusModel", parts)
+    made = vq.count("num_hidden_layers", default=2)
+    return Module(
+        "JanusModel",
+        vision_model=auto_model(vision, default_type="janus_vision_model", part="vision"),
+        aligner=_aligner("JanusVision", vision, width, depth),
+        vqmodel=_vq_model(vq),
+        generation_embeddings=Embedding(codes, code, kind="codebook"),
+        generation_aligner=_aligner("JanusVQVAE", vq, code, made),
+        generation_head=_code_head(vq),
+        language_model=decoder(c, "llama").base,
+    )
 
 
-register_worded("janus", "Janus", model, tied=True)
-register_part("janus_vqgan", "JanusVQVAE", vq_model, "vision")
+register_worded("janus", "Janus", _model, tied=True)
+register_part("janus_vqgan", "JanusVQVAE", _vq_model, "vision")

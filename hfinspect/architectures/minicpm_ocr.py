@@ -8,13 +8,12 @@ from ..layers.composing import renamed
 from ..layers.multimodal import register_worded
 from ..trees.catalog import builder, register_part
 from ..trees.modules import Module
-from . import minicpmv4_6
 
 _OLD, _NAME = "MiniCPMV4_6", "MiniCPMOcr"
 
 
 def model(c: ModelConfig) -> Module:
-    return renamed(minicpmv4_6.model(c), _OLD, _NAME)
+    return renamed(builder(f"{_OLD}Model")(c), _OLD, _NAME)
 
 
 def vision_model(c: ModelConfig) -> Module:

@@ -4,15 +4,10 @@ SigLIP's layers with a merger of windows between them (a trace), a projector tha
 ``merger_times`` times, and any text tower, Qwen3.5's by default.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import size
-from ..layers.multimodal import register_worded
-from ..trees.catalog import auto_model, builder
+from ..layers.multimodal import any_model, projector, register_worded, within
 from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
-
-_width = size("hidden_size", default=768)
 
 
 def _halving(h: Dim, out: Dim) -> Module:
@@ -26,29 +21,16 @@ def _halving(h: Dim, out: Dim) -> Module:
     )
 
 
-def _text_width(c: ModelConfig) -> Dim:
-    return c.section("text_config").dim("hidden_size", default=4096)
+def _merger(c: ModelConfig) -> Module:
+    h = c.section("vision_config").dim("hidden_size", default=768)
+    out = c.section("text_config").dim("hidden_size", default=4096)
+    before = [_halving(h, h)] * (int(c.count("merger_times", default=1)) - 1)
+    return projector("MiniCPMV4_6Merger", mlp=ModuleList([*before, _halving(h, out)]))
 
 
-def merger(c: ModelConfig) -> Module:
-    h = _width(c.section("vision_config"))
-    times = int(c.count("merger_times", default=1))
-    before = [_halving(h, h)] * max(times - 1, 0)
-    return Module(
-        "MiniCPMV4_6Merger",
-        mlp=ModuleList([*before, _halving(h, _text_width(c))]),
-        component=Component.PROJECTOR,
-        part="projector",
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "MiniCPMV4_6Model",
-        vision_tower=builder("MiniCPMV4_6VisionModel")(c.section("vision_config")),
-        language_model=auto_model(c.section("text_config"), default_type="qwen3_5_text"),
-        merger=merger(c),
-    )
-
-
-register_worded("minicpmv4_6", "MiniCPMV4_6", model, tied=False)
+PARTS = {
+    "vision_tower": within("vision_config", "MiniCPMV4_6VisionModel"),
+    "language_model": any_model("text_config", "qwen3_5_text"),
+    "merger": _merger,
+}
+register_worded("minicpmv4_6", "MiniCPMV4_6", PARTS, tied=False)

@@ -1,23 +1,18 @@
 """Muse Glimmer (Meta 2026), text and vision. Source: transformers/models/muse_glimmer.
 
 A decoder with four norms a layer, a gate as wide as the attention's output and a norm without
-weight on q, k and the embedding; a ViT that reads patches of space and time through a linear (a
-trace).
+weight on q, k and the embedding; a ViT over patches of space and time (a trace).
 """
 
+from functools import partial
+
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp
-from ..layers.decoders import Decoder, sandwich
+from ..layers.decoders import Decoder, norms_called, sandwich
 from ..layers.multimodal import linear_projector, projector, register_worded
 from ..layers.windows import windows
 from ..trees.catalog import builder, register_part
-from ..trees.modules import Linear, Module, RMSNorm, Windows
-
-
-def fourth_from_the_end(c: ModelConfig) -> Windows:
-    """The last layer sees everything, and every fourth before it."""
-    return windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0)
+from ..trees.modules import Linear, Module, RMSNorm
 
 
 def gated_sandwich(d: Decoder, c: ModelConfig, kind: str) -> Module:
@@ -32,53 +27,48 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     """The norms behind attention and MLP have an epsilon of their own."""
     block, after = gated_sandwich(d, c, kind), c.number("post_norm_eps", default=1e-8)
     for name in ("post_attention_layernorm", "post_feedforward_layernorm"):
-        block.children[name] = RMSNorm(d.width(c), eps=after)
-    for name, norm in block.children.items():
-        if isinstance(norm, Module) and name.endswith("layernorm"):
-            norm.class_name = f"{d.name}CenteredRMSNorm"
+        norm = RMSNorm(d.width(c), eps=after, class_name="MuseGlimmerTextCenteredRMSNorm")
+        block.children[name] = norm
     return block
 
 
 TEXT = Decoder(
     "MuseGlimmerText", vocab_size=202048, hidden_size=6656, intermediate_size=19968,
     num_hidden_layers=52, num_attention_heads=32, num_key_value_heads=2, head_dim=128,
-    rms_norm_eps=1e-5, layer=_layer, rotary=False, embedding="NormedEmbedding",
-    windows=fourth_from_the_end,
+    rms_norm_eps=1e-5, norm=norms_called("MuseGlimmerTextCenteredRMSNorm"), layer=_layer,
+    rotary=False, embedding="NormedEmbedding",
+    # The last layer sees everything, and every fourth before it.
+    windows=lambda c: windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0),
     mlp=lambda d, c: gated_mlp(
         f"{d.name}MLP", d.width(c), d.inner(c), act=c.text("hidden_activation", default="silu")
     ),
 )  # fmt: skip
 
 
-def text_model(c: ModelConfig) -> Module:
-    base = TEXT.model(c)
-    base.inside("norm").class_name = "MuseGlimmerRMSNorm"
+def text_model(d: Decoder, c: ModelConfig) -> Module:
+    base = d.model(c)
+    base.inside("norm").class_name = f"{d.name.removesuffix('Text')}RMSNorm"
     return base
 
 
-def projections(c: ModelConfig, hidden: Dim, adapter: str) -> dict[str, Module]:
-    """From merged patches to the width of the text."""
+def model(d: Decoder, c: ModelConfig) -> Module:
+    """Tower, decoder, and what leads from merged patches to the width of the text."""
+    name, text = d.name.removesuffix("Text"), c.section("text_config")
     width = c.dim("projector_hidden_size", default=4096)
-    return {
-        "vision_adapter": projector(
-            adapter,
+    return Module(
+        f"{name}Model",
+        vision_tower=builder(f"{name}VisionModel")(c.section("vision_config")),
+        language_model=text_model(d, text),
+        vision_adapter=projector(
+            f"{name}VisionAdapter",
             fc1=Linear(c.dim("out_hidden_size", default=6144), width, bias=False),
             act=activation(c.text("projector_hidden_act", default="gelu")),
             fc2=Linear(width, width, bias=False),
         ),
-        "vision_projection": linear_projector(width, hidden, bias=False),
-    }
+        vision_projection=linear_projector(width, d.width(text), bias=False),
+    )
 
 
-def model(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    parts = {
-        "vision_tower": builder("MuseGlimmerVisionModel")(c.section("vision_config")),
-        "language_model": text_model(text),
-        **projections(c, TEXT.width(text), "MuseGlimmerVisionAdapter"),
-    }
-    return Module("MuseGlimmerModel", dict(parts))
-
-
-register_part("muse_glimmer_text", "MuseGlimmerTextModel", text_model, "text decoder")
-register_worded("muse_glimmer", "MuseGlimmer", model, tied=False)
+_MODEL = partial(text_model, TEXT)
+register_part("muse_glimmer_text", "MuseGlimmerTextModel", _MODEL, "text decoder")
+register_worded("muse_glimmer", "MuseGlimmer", partial(model, TEXT), tied=False)

@@ -4,19 +4,18 @@ Muse Glimmer's decoder with gates on the residual stream and routed experts that
 their own; its tower, and a pyramid of causal convolutions over the waveform (two traces).
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, rms_norms
-from ..layers.decoders import Decoder, norms_called
+from ..layers.decoders import Decoder, gated, norms_called
 from ..layers.experts import corrected_router
 from ..layers.layer_kinds import mlps
 from ..layers.multimodal import register_worded
 from ..trees.catalog import builder, register_part
 from ..trees.modules import Activation, Linear, Module, Weight
-from .muse_glimmer import fourth_from_the_end, gated_sandwich, projections
-
-# ---- text
-
+from . import muse_glimmer
 
 _scaled = rms_norms("MuseSparkTextInputScaledRMSNorm", 1e-8, "post_norm_eps")
 
@@ -27,7 +26,7 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     count = c.count("num_local_experts", default=256)
     inner = c.dim("moe_intermediate_size", default=4096)
     used = (min(int(c.count("num_experts_per_tok", default=8)), int(count)), int(count))
-    block = Module(
+    experts = Module(
         "MuseSparkExperts",
         gate_up_proj=Weight(count, 2 * inner, width, active=used),
         down_proj=Weight(count, width, inner, active=used),
@@ -40,7 +39,7 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
         gate=corrected_router("MuseSparkTopkRouter", h, count),
         pre_expert_proj=Linear(h, width, bias=False),
         pre_expert_norm=d.norm(d, c, width),
-        experts=block,
+        experts=experts,
         post_expert_proj=Linear(width, h, bias=False),
         component=Component.MLP,
     )
@@ -48,7 +47,7 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     """Muse Glimmer's, with gates of the residual stream."""
-    block, h = gated_sandwich(d, c, kind), d.width(c)
+    block, h = muse_glimmer.gated_sandwich(d, c, kind), d.width(c)
     gate = Module("MuseSparkResidualGate", gate=Weight(h, kind="scale"))
     block.children |= {
         "post_attention_layernorm": Activation("MuseSparkRMSNorm"),
@@ -59,39 +58,24 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     return block
 
 
-TEXT = Decoder(
-    "MuseSparkText", vocab_size=202048, hidden_size=8192, intermediate_size=16384,
-    num_hidden_layers=62, num_attention_heads=128, num_key_value_heads=16, head_dim=64,
-    rms_norm_eps=1e-5,
-    norm=norms_called("MuseSparkTextCenteredRMSNorm"), moe=_moe, layer=_layer,
-    embedding="NormedEmbedding", rotary=False, kinds=mlps(lambda _c, _i: "sparse"),
-    windows=fourth_from_the_end,
+_TEXT = muse_glimmer.TEXT.like(
+    "MuseSparkText", hidden_size=8192, intermediate_size=16384, num_hidden_layers=62,
+    num_attention_heads=128, num_key_value_heads=16, head_dim=64,
+    norm=norms_called("MuseSparkTextCenteredRMSNorm"), mlp=gated, moe=_moe, layer=_layer,
+    kinds=mlps(lambda _c, _i: "sparse"),
 )  # fmt: skip
 
 
-def text_model(c: ModelConfig) -> Module:
-    base = TEXT.model(c)
-    base.inside("norm").class_name = "MuseSparkRMSNorm"
-    return base
-
-
-# ---- together
-
-
-def model(c: ModelConfig) -> Module:
-    text, audio = c.section("text_config"), c.section("audio_config")
-    heard, width = audio.dim("out_hidden_size", default=8192), TEXT.width(text)
+def _model(c: ModelConfig) -> Module:
+    whole, audio = muse_glimmer.model(_TEXT, c), c.section("audio_config")
+    heard, width = audio.dim("out_hidden_size", default=8192), _TEXT.width(c.section("text_config"))
     if heard != width:
         raise audio.error("out_hidden_size", int(heard), f"the text's width, {int(width)}")
-    parts = {
-        "vision_tower": builder("MuseSparkVisionModel")(c.section("vision_config")),
-        "language_model": text_model(text),
-        **projections(c, width, "MuseSparkVisionAdapter"),
-        "audio_tower": builder("MuseSparkAudioModel")(audio),
-    }
-    return Module("MuseSparkModel", dict(parts))
+    whole.children["audio_tower"] = builder("MuseSparkAudioModel")(audio)
+    return whole
 
 
-register_part("muse_spark_text", "MuseSparkTextModel", text_model, "text decoder")
+_MODEL = partial(muse_glimmer.text_model, _TEXT)
+register_part("muse_spark_text", "MuseSparkTextModel", _MODEL, "text decoder")
 # The class ties no head, whatever the config says.
-register_worded("muse_spark", "MuseSpark", model, tied=None)
+register_worded("muse_spark", "MuseSpark", _model)

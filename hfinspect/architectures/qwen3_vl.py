@@ -5,10 +5,11 @@ mergers after some of its layers feed the first layers of the decoder (DeepStack
 """
 
 import copy
+from functools import partial
 
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder
-from ..layers.multimodal import register_worded, text_section
+from ..layers.multimodal import register_worded, seeing, text_section
 from ..trees.catalog import register_part
 from ..trees.modules import LayerNorm, Module, ModuleList
 from . import qwen3_5
@@ -17,13 +18,13 @@ from .llama import LLAMA
 
 def vision_model(name: str, c: ModelConfig) -> Module:
     """Qwen3.5's tower and further mergers, with norms after the patches are joined, not before."""
+    c = c.section("vision_config") if c.has("vision_config") else c
     tower = qwen3_5.vision_model(name, c)
     fed = c.dims("deepstack_visual_indexes", default=(8, 16, 24), minimum=0)
-    merger = tower.inside("merger")
     side = c.dim("spatial_merge_size", default=2)
+    after = copy.copy(tower.inside("merger"))
     wide = c.dim("hidden_size", default=1152) * side * side
-    after = copy.copy(merger)
-    after.children = {**merger.children, "norm": LayerNorm(wide, eps=1e-6)}
+    after.children = {**after.children, "norm": LayerNorm(wide, eps=1e-6)}
     tower.children["deepstack_merger_list"] = ModuleList([after] * len(fed))
     return tower
 
@@ -37,22 +38,13 @@ TEXT = LLAMA.like(
 def register_qwen3_vl(name: str, model_type: str, text: Decoder) -> None:
     """The family of a text model."""
 
-    def base(c: ModelConfig) -> Module:
-        return Module(
-            f"{name}Model",
-            visual=vision_model(name, c.section("vision_config")),
-            language_model=text.model(c.section("text_config")),
-        )
-
     def only_text(c: ModelConfig) -> Module:
         return text.model(text_section(c))
 
-    def only_vision(c: ModelConfig) -> Module:
-        return vision_model(name, c.section("vision_config") if c.has("vision_config") else c)
-
-    register_worded(model_type, name, base, tied=False)
+    tower = partial(vision_model, name)
+    register_worded(model_type, name, seeing(tower, text.model), tied=False)
     register_part(f"{model_type}_text", f"{name}TextModel", only_text, "text decoder")
-    register_part(f"{model_type}_vision", f"{name}VisionModel", only_vision, "vision")
+    register_part(f"{model_type}_vision", f"{name}VisionModel", tower, "vision")
 
 
 register_qwen3_vl("Qwen3VL", "qwen3_vl", TEXT)

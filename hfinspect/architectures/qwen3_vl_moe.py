@@ -9,26 +9,18 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.decoders import Decoder
-from ..layers.experts import router, sparse_kinds
-from ..trees.modules import Activation, Module, Weight
+from ..layers.experts import router, sparse_kinds, stacked_experts
+from ..trees.modules import Activation, Module
 from .qwen3_vl import TEXT, register_qwen3_vl
 
 
 def _sparse(d: Decoder, c: ModelConfig) -> Module:
-    """3·E·H·I expert weights, of which k in E serve a token."""
     h, inner, count = d.width(c), c.dim("moe_intermediate_size", default=1408), _experts(c)
-    used = (min(int(c.dim("num_experts_per_tok", default=4)), int(count)), int(count))
-    return Module(
-        "Qwen3VLMoeTextSparseMoeBlock",
-        experts=Module(
-            "Qwen3VLMoeTextExperts",
-            gate_up_proj=Weight(count, 2 * inner, h, kind="expert", active=used),
-            down_proj=Weight(count, h, inner, kind="expert", active=used),
-            act_fn=Activation("SiLU"),
-        ),
-        gate=router("Qwen3VLMoeTextTopKRouter", h, count),
-        component=Component.MLP,
-    )
+    per_token = c.dim("num_experts_per_tok", default=4)
+    experts = stacked_experts(f"{d.name}Experts", count, per_token, h, inner)
+    experts.children["act_fn"] = Activation("SiLU")
+    gate = router(f"{d.name}TopKRouter", h, count)
+    return Module(f"{d.name}SparseMoeBlock", experts=experts, gate=gate, component=Component.MLP)
 
 
 def _experts(c: ModelConfig) -> Dim:

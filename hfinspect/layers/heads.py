@@ -97,11 +97,15 @@ def register_tower(
     *,
     tied: bool | None = False,
     aliases: Mapping[str, str] | None = None,
+    labels: Callable[[ModelConfig], Dim] | None = None,
 ) -> Family:
     """Add the text tower of a composite: ``{name}ForCausalLM`` and ``{name}TextModel``; ``tied`` is
-    the default of the config class (see ``causal_lm``)."""
-    causal = f"{name}ForCausalLM"
+    the default of the config class (see ``causal_lm``). ``labels``: one with labels as well, from
+    states of that width."""
+    causal, labeller = f"{name}ForCausalLM", f"{name}TextForSequenceClassification"
     classes = {causal: causal_lm(causal, model, tied_default=tied), f"{name}TextModel": model}
+    if labels:
+        classes[labeller] = sequence_classification(labeller, model, hidden=labels)
     return register(
         model_type, classes, base_prefix="model", aliases=aliases, category="text decoder"
     )

@@ -17,10 +17,18 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
-from ..trees.catalog import Builder, Family, auto_class, auto_model, register, register_pair
+from ..trees.catalog import (
+    Builder,
+    Family,
+    auto_class,
+    auto_model,
+    builder,
+    register,
+    register_pair,
+)
 from ..trees.modules import Activation, Linear, Module, Parameter, Sequential, without_part
 from .blocks import activation
-from .composing import respelled
+from .composing import Part, composed, respelled
 from .decoders import Decoder as TextDecoder
 from .heads import causal_lm
 
@@ -72,6 +80,24 @@ def tower(
 ) -> Module:
     """The base model of a nested config."""
     return auto_model(nested(c, key, **(defaults or {})), default_type=default_type, part=part)
+
+
+def within(key: str, build: Builder | str) -> Part:
+    """A part that the section under ``key`` describes: what builds it, or the name of its class."""
+    return lambda c: (builder(build) if isinstance(build, str) else build)(c.section(key))
+
+
+def any_model(key: str, default_type: str, part: str | None = None) -> Part:
+    """The base model of a section, of whatever type it names."""
+    return lambda c: auto_model(c.section(key), default_type=default_type, part=part)
+
+
+def seeing(visual: Builder | str, text: Builder) -> dict[str, Part]:
+    """A tower and a decoder under the names that most have."""
+    return {
+        "visual": within("vision_config", visual),
+        "language_model": within("text_config", text),
+    }
 
 
 def tower_width(vision: Module) -> Dim:
@@ -306,23 +332,27 @@ def _generation(j: Joined, c: ModelConfig) -> Module:
 def register_worded(
     model_type: str | tuple[str, ...],
     name: str,
-    model: Builder,
+    model: Builder | Mapping[str, Part],
     *,
-    tied: bool | None,
+    tied: bool | None = None,
     text: str = "language_model",
     text_ties: bool = False,
+    head: Part | None = None,
 ) -> Family:
-    """Add a composite of two classes: ``{name}Model``, and one with a head over the words of its
-    decoder, the part ``text``; ``tied`` is the default of the config class (None: never tied),
-    ``text_ties``: the text section's own word counts as well."""
-    ending = "ForConditionalGeneration"
+    """Add a composite of two classes: ``{name}Model``, built by ``model`` or of its parts, and one
+    with a head over the words of its decoder, the part ``text``, or another ``head``. ``tied`` is
+    the default of the config class (None: never tied), ``text_ties``: the text section's own word
+    counts as well."""
+    base, ending = composed({f"{name}Model": model})[f"{name}Model"], "ForConditionalGeneration"
 
     def whole(c: ModelConfig) -> Module:
+        if head:
+            return Module(f"{name}{ending}", model=base(c), lm_head=head(c))
         inside = text_ties and c.section("text_config").tied(default=False)
         said = ModelConfig({"tie_word_embeddings": True}) if inside else c
-        return worded(f"{name}{ending}", lambda _: model(c), tied=tied, text=text)(said)
+        return worded(f"{name}{ending}", lambda _: base(c), tied=tied, text=text)(said)
 
-    return register_pair(model_type, name, whole, model, "multimodal", ending=ending)
+    return register_pair(model_type, name, whole, base, "multimodal")
 
 
 def worded(
