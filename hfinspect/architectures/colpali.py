@@ -7,31 +7,22 @@ Any model of images and text, and one linear layer to a short vector.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.multimodal import text_width
-from ..trees.catalog import Builder, auto_model, register
+from ..trees.catalog import auto_model, register
 from ..trees.modules import Linear, Module
 
 
-def retrieval(name: str, default_type: str) -> Builder:
+def _register(model_type: str, name: str, default_type: str) -> None:
     """The class of that name; an absent ``vlm_config`` is one of ``default_type``."""
 
     def model(c: ModelConfig) -> Module:
         inner = auto_model(c.section("vlm_config"), default_type=default_type)
-        short = Linear(
-            text_width(inner), c.dim("embedding_dim", default=128), component=Component.HEAD
-        )
+        size = c.dim("embedding_dim", default=128)
+        short = Linear(text_width(inner), size, component=Component.HEAD)
         return Module(name, vlm=inner, embedding_proj_layer=short)
 
-    return model
+    register(model_type, {name: model}, base_prefix="vlm", category="multimodal")
 
 
-for model_type, class_name, inner_type in (
-    ("colpali", "ColPaliForRetrieval", "paligemma"),
-    ("colqwen2", "ColQwen2ForRetrieval", "qwen2_vl"),
-    ("colmodernvbert", "ColModernVBertForRetrieval", "modernvbert"),
-):
-    register(
-        model_type,
-        {class_name: retrieval(class_name, inner_type)},
-        base_prefix="vlm",
-        category="multimodal",
-    )
+_register("colpali", "ColPaliForRetrieval", "paligemma")
+_register("colqwen2", "ColQwen2ForRetrieval", "qwen2_vl")
+_register("colmodernvbert", "ColModernVBertForRetrieval", "modernvbert")

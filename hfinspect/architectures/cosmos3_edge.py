@@ -19,8 +19,6 @@ _FILES = {
     "q_proj": "to_q", "k_proj": "to_k", "v_proj": "to_v", "o_proj": "to_out", "fc1": "up_proj",
     "fc2": "down_proj",
 }  # fmt: skip
-
-
 _TEXT = LLAMA.like(
     f"{_NAME}Text", vocab_size=131072, hidden_size=2048, intermediate_size=9216,
     num_hidden_layers=28, num_attention_heads=16, num_key_value_heads=8, head_dim=128,
@@ -28,7 +26,7 @@ _TEXT = LLAMA.like(
 )  # fmt: skip
 
 
-def base(c: ModelConfig) -> Module:
+def _model(c: ModelConfig) -> Module:
     vision, text = c.section("vision_config"), c.section("text_config")
     h, side = vision.dim("hidden_size", default=1152), vision.dim("spatial_merge_size", default=2)
     inner = c.dim("projector_hidden_size", default=11520)
@@ -46,18 +44,14 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
+def _generation(c: ModelConfig) -> Module:
     """The class ties nothing, whatever tie_word_embeddings says."""
-    model = base(c)
+    model, head = _model(c), _TEXT.words(c.section("text_config"))
     decoder = model.inside("language_model").children
     del model.children["language_model"]
-    parts = {**decoder, "model": model, "lm_head": _TEXT.words(c.section("text_config"))}
-    return Module(f"{_NAME}ForConditionalGeneration", parts)
+    return Module(f"{_NAME}ForConditionalGeneration", {**decoder, "model": model, "lm_head": head})
 
 
-register(
-    "cosmos3_edge",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    category="multimodal",
-)
+_CLASSES = {f"{_NAME}ForConditionalGeneration": _generation, f"{_NAME}Model": _model}
+register("cosmos3_edge", _CLASSES, category="multimodal")
 register_part("cosmos3_edge_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")

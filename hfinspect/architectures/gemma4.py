@@ -9,8 +9,7 @@ from ..core.dims import Dim
 from ..layers.multimodal import projector, register_worded
 from ..trees.catalog import auto_model
 from ..trees.modules import Activation, Linear, Module
-from .gemma4_text import hidden as text_hidden
-from .gemma4_text import text_model
+from .gemma4_text import hidden, text_model
 
 
 def embedder(width: Dim, text: Dim, name: str = "Gemma4") -> Module:
@@ -35,10 +34,9 @@ def seen(c: ModelConfig, text: Dim, name: str = "Gemma4") -> dict[str, Module]:
     return {**towers, **bridges}
 
 
-def model(c: ModelConfig) -> Module:
+def _model(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    parts = {"language_model": text_model(text), **seen(c, text_hidden(text))}
-    return Module("Gemma4Model", parts)
+    return Module("Gemma4Model", {"language_model": text_model(text), **seen(c, hidden(text))})
 
 
-register_worded("gemma4", "Gemma4", model, tied=True)
+register_worded("gemma4", "Gemma4", _model, tied=True)

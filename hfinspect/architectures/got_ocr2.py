@@ -6,42 +6,34 @@ projection, and Qwen2. Files keep the layout in which the language model is a ca
 
 from functools import partial
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.multimodal import Joined
+
+from ..layers.multimodal import Joined, projector
 from ..trees.catalog import register
 from ..trees.modules import Conv, Linear, Module
 from . import sam
 
 
-def projector(_j: Joined, c: ModelConfig, _width: Dim, h: Dim) -> Module:
+def _projector(j: Joined, c: ModelConfig, _width: Dim, h: Dim) -> Module:
     """Two convolutions that halve the map, and a linear layer."""
     out = c.section("vision_config").dim("output_channels", default=256)
-    return Module(
-        "GotOcr2MultiModalProjector",
+    return projector(
+        f"{j.name}MultiModalProjector",
         conv_upsampler1=Conv(out, out * 2, 3, stride=2, bias=False, component=None),
         conv_upsampler2=Conv(out * 2, h, 3, stride=2, bias=False, component=None),
         multimodal_projector=Linear(h, h),
-        component=Component.PROJECTOR,
-        part="projector",
     )
 
 
 Joined(
-    "GotOcr2",
-    "got_ocr2_vision",
-    "qwen2",
-    projector=projector,
+    "GotOcr2", "got_ocr2_vision", "qwen2", projector=_projector,
     text_defaults={
         "model_type": "qwen2", "vocab_size": 151860, "hidden_size": 1024,
         "intermediate_size": 2816, "num_hidden_layers": 24, "num_attention_heads": 16,
         "num_key_value_heads": 16,
     },
 ).register(("got_ocr2", "pp_chart2table"))  # fmt: skip
-register(
-    ("got_ocr2_vision", "pp_chart2table_vision"),
-    {"GotOcr2VisionEncoder": partial(sam.encoder_of, "GotOcr2")},
-    base="GotOcr2VisionEncoder",
-    category="vision",
-)
+_TOWER = {"GotOcr2VisionEncoder": partial(sam.encoder_of, "GotOcr2")}
+_TYPES = ("got_ocr2_vision", "pp_chart2table_vision")
+register(_TYPES, _TOWER, base="GotOcr2VisionEncoder", category="vision")

@@ -9,7 +9,7 @@ import re
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.multimodal import projecting, register_worded, tower_width
+from ..layers.multimodal import projecting, projector, register_worded, tower_width
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import Dropout, LayerNorm, Linear, Module, ModuleList, Weight
 from .llama import LLAMA
@@ -23,51 +23,37 @@ _QFORMER = {
 }  # fmt: skip
 
 
-def _sides(c: ModelConfig) -> tuple[int, int]:
-    """``downsample_rate``: how many queries and patches a side of a window has, as in ``3/8``."""
-    rate = c.text("downsample_rate")
+def _downsampler(c: ModelConfig, width: Dim, text: Dim) -> Module:
+    """``downsample_rate``: how many queries and patches a side of a window has, as in ``3/8``. The
+    Q-Former is as wide as the tower, whatever its section says."""
+    rate, wide = c.text("downsample_rate"), int(width)
     found = re.fullmatch(r"\s*(\d{1,4})\s*/\s*(\d{1,4})\s*", rate or "")
     if found is None or not int(found[1]) or not int(found[2]):
         raise c.error("downsample_rate", rate, "two numbers with a stroke between them, as 1/4")
-    return int(found[1]), int(found[2])
-
-
-def _qformer(c: ModelConfig, width: Dim) -> Module:
-    """As wide as the tower, whatever the section says."""
-    section = c.section("qformer_config", default=_QFORMER).of_type("blip_2_qformer")
-    wide, heads = int(width), int(width) // 64
-    given = section.with_values(
-        hidden_size=wide, encoder_hidden_size=wide, num_attention_heads=heads
+    queries, window = (exact(int(side) ** 2) for side in found.groups())
+    section = c.section("qformer_config", default=_QFORMER).of_type("blip_2_qformer").with_values(
+        hidden_size=wide, encoder_hidden_size=wide, num_attention_heads=wide // 64
     )
-    return projecting(auto_model(given, default_type="blip_2_qformer"))
-
-
-def _downsampler(c: ModelConfig, width: Dim, text: Dim) -> Module:
-    queries, window = _sides(c)
-    return Module(
+    return projector(
         f"{_NAME}WindowQFormerDownsampler",
-        query=Weight(1, exact(queries * queries), width),
-        image_positions=Weight(1, exact(window * window), width),
+        query=Weight(1, queries, width),
+        image_positions=Weight(1, window, width),
         dropout=Dropout(c.number("projector_dropout", default=0.1)),
-        qformer=_qformer(c, width),
+        qformer=projecting(auto_model(section, default_type="blip_2_qformer")),
         norm=LayerNorm(width, eps=1e-6),
         out_linear=Linear(width, text),
-        component=Component.PROJECTOR,
-        part="projector",
     )
 
 
-def base(c: ModelConfig) -> Module:
+def _model(c: ModelConfig) -> Module:
     tower = auto_model(c.section("vision_config"), default_type="clip_vision_model", part="vision")
-    read = c.raw("deepstack_layer_map")
+    read, text = c.raw("deepstack_layer_map"), c.section("text_config")
     if not isinstance(read, list):
         raise c.error("deepstack_layer_map", read, "a list of pairs of layers")
-    text = c.section("text_config")
-    h, width = _TEXT.width(text), tower_width(tower)
-    one = _downsampler(c, width, h)
+    one = _downsampler(c, tower_width(tower), _TEXT.width(text))
     return Module(
         f"{_NAME}Model",
-        image_newline=Weight(h, component=Component.EMBEDDING),
+        image_newline=Weight(_TEXT.width(text), component=Component.EMBEDDING),
         vision_tower=tower,
         language_model=_TEXT.model(text),
         layerwise_projectors=ModuleList([one] * len(read)),
@@ -75,5 +61,5 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-register_worded("granite4_vision", _NAME, base, tied=False)
+register_worded("granite4_vision", _NAME, _model, tied=False)
 register_part("granite4_vision_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")

@@ -7,7 +7,7 @@ outputs of earlier layers too (DeepStack), and Granite's decoder.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.multimodal import projector, register_worded
+from ..layers.multimodal import projector, register_worded, within
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
 from . import idefics3
@@ -40,7 +40,7 @@ def _path(c: ModelConfig, h: Dim, out: Dim, factor: Dim) -> Module:
     )
 
 
-def vision_model(c: ModelConfig) -> Module:
+def _vision_model(c: ModelConfig) -> Module:
     h, out = c.dim("hidden_size", default=768), c.dim("out_hidden_size", default=1024)
     factor = c.dim("scale_factor", default=4)
     sized = c.with_defaults(image_size=512, patch_size=16)
@@ -59,10 +59,12 @@ def vision_model(c: ModelConfig) -> Module:
     return tower
 
 
-def _router(c: ModelConfig) -> Module:
+def _router(c: ModelConfig) -> Module | None:
     """Whether a page needs the finer path."""
     h = c.section("vision_config").dim("hidden_size", default=768)
-    inner = c.dim("density_router_hidden_size")
+    inner = c.optional_dim("density_router_hidden_size")
+    if inner is None:
+        return None
     return Module(
         f"{_NAME}DensityRouter",
         att=Linear(h, 1),
@@ -75,15 +77,11 @@ def _router(c: ModelConfig) -> Module:
     )
 
 
-def base(c: ModelConfig) -> Module:
-    return Module(
-        f"{_NAME}Model",
-        vision_model=vision_model(c.section("vision_config")),
-        text_model=_TEXT.model(c.section("text_config")),
-        density_router=_router(c) if c.has("density_router_hidden_size") else None,
-    )
-
-
-register_worded("granite_docling", _NAME, base, tied=True, text="text_model")
+_PARTS = {
+    "vision_model": within("vision_config", _vision_model),
+    "text_model": within("text_config", _TEXT.model),
+    "density_router": _router,
+}
+register_worded("granite_docling", _NAME, _PARTS, tied=True, text="text_model")
 register_part("granite_docling_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")
-register_part("granite_docling_vision", f"{_NAME}VisionModel", vision_model, "vision")
+register_part("granite_docling_vision", f"{_NAME}VisionModel", _vision_model, "vision")

@@ -6,15 +6,13 @@ any decoder. Checkpoints of the authors' own code have the type internvl_chat.
 
 from typing import Any
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
 from ..layers.composing import joined, respelled
-from ..layers.multimodal import Joined
+from ..layers.multimodal import Joined, two_linears
 from ..layers.vision import pair
 from ..trees.catalog import builder
-from ..trees.modules import LayerNorm, Linear, Module
+from ..trees.modules import LayerNorm, Module
 
 #: What transformers calls a part of the tower -> its name in the authors' own code.
 _RELEASED = {
@@ -54,15 +52,8 @@ def merged(c: ModelConfig) -> int:
 def projector(j: Joined, c: ModelConfig, width: Dim, hidden: Dim) -> Module:
     """A norm and two layers over the patches of a square."""
     wide = width * merged(c)
-    return Module(
-        f"{j.name}MultiModalProjector",
-        layer_norm=LayerNorm(wide),
-        linear_1=Linear(wide, hidden),
-        act=activation(c.text("projector_hidden_act", default="gelu")),
-        linear_2=Linear(hidden, hidden),
-        component=Component.PROJECTOR,
-        part="projector",
-    )
+    norm = LayerNorm(wide)
+    return two_linears(f"{j.name}MultiModalProjector", c, wide, hidden, hidden, layer_norm=norm)
 
 
 Joined("InternVL", "internvl_vision", "qwen2", projector=projector).register("internvl")

@@ -6,22 +6,17 @@ squares of patches, and any decoder.  File names are those of the first release.
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
-from ..layers.multimodal import Joined, projector
-from ..trees.modules import LayerNorm, Linear, Module
+from ..layers.multimodal import Joined, two_linears
+from ..trees.modules import LayerNorm, Module
 
 
 def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
     side = c.section("vision_config").dim("spatial_merge_size", default=2)
-    inner = c.dim("projector_hidden_size", default=4096)
-    bias = c.flag("projector_bias", default=True)
-    return projector(
-        f"{j.name}MultiModalProjector",
-        layer_norm=LayerNorm(width, eps=1e-6),
-        linear_1=Linear(width * side * side, inner, bias=bias),
-        act=activation(c.text("projector_hidden_act", default="gelu")),
-        linear_2=Linear(inner, text, bias=bias),
-    )
+    return two_linears(
+        f"{j.name}MultiModalProjector", c, width * side * side,
+        c.dim("projector_hidden_size", default=4096), text,
+        bias=c.flag("projector_bias", default=True), layer_norm=LayerNorm(width, eps=1e-6),
+    )  # fmt: skip
 
 
 Joined("Lfm3Vl", "lfm3_vl_vision", "lfm3", projector=_projector, inside=True).register("lfm3_vl")

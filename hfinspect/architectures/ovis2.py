@@ -1,44 +1,31 @@
 """Ovis 2 (Lu et al. 2024). Source of shapes: transformers/models/ovis2/modeling_ovis2.py.
 
 AIMv2's ViT (a trace), whose output is a probability of visual words; a table of those words stands
-next to the decoder's.
+next to the decoder's. It and the head are as wide as the config says, whatever the text model is.
 """
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import size
 from ..layers.heads import to_words
-from ..layers.multimodal import decoder
-from ..trees.catalog import builder, register_pair
+from ..layers.multimodal import decoder, register_worded, within
 from ..trees.modules import Embedding, Module
 
-_NAME = "Ovis2"
+_width = size("hidden_size", default=1536)
 
 
-_words = size("vocab_size", default=16384)
+def _visual_words(c: ModelConfig) -> Module:
+    count = c.section("vision_config").dim("vocab_size", default=16384)
+    return Embedding(count, _width(c), class_name="Ovis2VisualEmbeddingTable")
 
 
-def _width(c: ModelConfig) -> Dim:
-    """Of the visual words and the head: the config's own, whatever the text model's is."""
-    return c.dim("hidden_size", default=1536)
-
-
-def base(c: ModelConfig) -> Module:
-    vision = c.section("vision_config")
-    return Module(
-        f"{_NAME}Model",
-        vision_tower=builder(f"{_NAME}VisionModel")(vision),
-        language_model=decoder(c, "qwen2").base,
-        visual_embeddings_table=Embedding(
-            _words(vision), _width(c), class_name=f"{_NAME}VisualEmbeddingTable"
-        ),
-    )
-
-
-def generation(c: ModelConfig) -> Module:
+def _head(c: ModelConfig) -> Module:
     to = "model.language_model.embed_tokens.weight" if c.tied() else None
-    head = to_words(_width(c), c.dim("vocab_size", default=151643), to)
-    return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=head)
+    return to_words(_width(c), c.dim("vocab_size", default=151643), to)
 
 
-register_pair("ovis2", _NAME, generation, base, "multimodal")
+_PARTS = {
+    "vision_tower": within("vision_config", "Ovis2VisionModel"),
+    "language_model": lambda c: decoder(c, "qwen2").base,
+    "visual_embeddings_table": _visual_words,
+}
+register_worded("ovis2", "Ovis2", _PARTS, head=_head)

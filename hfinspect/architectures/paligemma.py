@@ -26,10 +26,6 @@ def _projector(j: Joined, c: ModelConfig, width: Dim, _text: Dim) -> Module:
 
 
 Joined(
-    "PaliGemma",
-    "siglip_vision_model",
-    "gemma",
-    projector=_projector,
-    vision_defaults=VISION,
+    "PaliGemma", "siglip_vision_model", "gemma", projector=_projector, vision_defaults=VISION,
     text_defaults=TEXT,
-).register("paligemma")
+).register("paligemma")  # fmt: skip

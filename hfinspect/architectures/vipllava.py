@@ -5,9 +5,8 @@ LLaVA that looks at five layers of the tower side by side, normed. File names: m
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
-from ..layers.multimodal import Joined, projector
-from ..trees.modules import LayerNorm, Linear, Module
+from ..layers.multimodal import Joined, two_linears
+from ..trees.modules import LayerNorm, Module
 from .llava import LLAVA
 
 
@@ -17,13 +16,9 @@ def _projector(_j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
     if not count:
         raise c.error("vision_feature_layer", layers, "one layer at least")
     seen = count * width
-    return projector(
-        "VipLlavaMultiModalProjector",
-        projector_layernorm=LayerNorm(seen, eps=c.number("projector_layernorm_eps", default=1e-5)),
-        linear_1=Linear(seen, text),
-        act=activation(c.text("projector_hidden_act", default="gelu")),
-        linear_2=Linear(text, text),
-    )
+    norm = LayerNorm(seen, eps=c.number("projector_layernorm_eps", default=1e-5))
+    name = "VipLlavaMultiModalProjector"
+    return two_linears(name, c, seen, text, text, projector_layernorm=norm)
 
 
 LLAVA.like("VipLlava", projector=_projector, text_ties=False).register("vipllava")

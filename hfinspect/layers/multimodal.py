@@ -221,13 +221,21 @@ def two_layer_projector(
     """
     layers = c.raw("vision_feature_layer")
     count = len(layers) if isinstance(layers, list) else 1
-    return Module(
+    seen = vision_width * count if count != 1 else vision_width
+    return two_linears(class_name, c, seen, hidden, hidden, bias=bias)
+
+
+def two_linears(
+    class_name: str, c: ModelConfig, seen: int, inner: int, out: int, *, bias: bool = True,
+    act: Module | None = None, **before: Module | None,
+) -> Module:  # fmt: skip
+    """linear_2(act(linear_1(x))) behind what stands ``before``, with the config's activation."""
+    return projector(
         class_name,
-        linear_1=Linear(vision_width * count if count != 1 else vision_width, hidden, bias=bias),
-        act=activation(c.text("projector_hidden_act", default="gelu")),
-        linear_2=Linear(hidden, hidden, bias=bias),
-        component=Component.PROJECTOR,
-        part="projector",
+        **before,
+        linear_1=Linear(seen, inner, bias=bias),
+        act=act or activation(c.text("projector_hidden_act", default="gelu")),
+        linear_2=Linear(inner, out, bias=bias),
     )
 
 
