@@ -29,7 +29,7 @@ def _queries(c: ModelConfig) -> Dim:
     return c.dim("max_value_projector_patch_to_query_dict", default=largest)
 
 
-def cross_attention(h: Dim) -> Module:
+def _cross_attention(h: Dim) -> Module:
     """Projections of its own, and then those of torch's MultiheadAttention: 8·H²."""
     kinds = {"q_proj": "query", "k_proj": "key", "v_proj": "value"}
     attention = multihead_attention(h)
@@ -44,37 +44,27 @@ def cross_attention(h: Dim) -> Module:
     )
 
 
-def tower(vision: ModelConfig) -> Module:
-    if vision.kind == "idefics3_vision":
-        return vision_model("Idefics3", vision)
-    return auto_model(vision, part="vision")
-
-
-def _projector(c: ModelConfig) -> Module:
-    vision, text = c.section("vision_config"), c.section("text_config")
-    usual = 1152 if vision.kind == "idefics3_vision" else tower_width(tower(vision))
-    h, width = vision.dim("hidden_size", default=usual), ARIA.width(text)
-    return projector(
-        "AriaProjector",
-        query=Weight(_queries(c), h),
-        cross_attn=cross_attention(h),
-        layer_norm=LayerNorm(h),
-        feed_forward=Module(
-            "AriaProjectorMLP",
-            linear_in=Linear(h, width, bias=False),
-            linear_out=Linear(width, width, bias=False),
-            act=activation("gelu_new"),
-        ),
-    )
-
-
 def _parts(c: ModelConfig, headed: bool) -> dict[str, Module]:
-    text = c.section("text_config")
+    text, vision = c.section("text_config"), c.section("vision_config")
+    native = vision.kind == "idefics3_vision"
+    tower = vision_model("Idefics3", vision) if native else auto_model(vision, part="vision")
+    h = vision.dim("hidden_size", default=1152 if native else tower_width(tower))
     tied = "language_model.model.embed_tokens.weight" if c.tied(default=False) else None
-    head = ARIA.words(text, tied) if headed else None
+    head, width = ARIA.words(text, tied) if headed else None, ARIA.width(text)
     return {
-        "vision_tower": tower(c.section("vision_config")),
-        "multi_modal_projector": _projector(c),
+        "vision_tower": tower,
+        "multi_modal_projector": projector(
+            "AriaProjector",
+            query=Weight(_queries(c), h),
+            cross_attn=_cross_attention(h),
+            layer_norm=LayerNorm(h),
+            feed_forward=Module(
+                "AriaProjectorMLP",
+                linear_in=Linear(h, width, bias=False),
+                linear_out=Linear(width, width, bias=False),
+                act=activation("gelu_new"),
+            ),
+        ),
         "language_model": Module("AriaTextForCausalLM", model=ARIA.model(text), lm_head=head),
     }
 

@@ -15,7 +15,7 @@ from .llama import LLAMA
 _VQ = "ChameleonVQVAEEncoder"
 
 
-def vq_model(c: ModelConfig) -> Module:
+def _vq_model(c: ModelConfig) -> Module:
     """The encoder alone: attention in the middle, and where the sides of the image, halved from one
     resolution to the next, are among ``attn_resolutions``."""
     side = int(c.dim("resolution", default=512))
@@ -51,16 +51,8 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 TEXT = LLAMA.like(
     "Chameleon", vocab_size=65536, num_key_value_heads=32, rms_norm_eps=1e-5, attention=_attention,
-    layer=_layer,
+    layer=_layer, further=lambda _, c: {"vqmodel": _vq_model(c.section("vq_config"))},
 )  # fmt: skip
-
-
-def model(c: ModelConfig) -> Module:
-    base = TEXT.model(c)
-    base.children["vqmodel"] = vq_model(c.section("vq_config"))
-    return base
-
-
-register_part("chameleon_vqgan", "ChameleonVQVAE", vq_model, "vision")
-_WHOLE = causal_lm("ChameleonForConditionalGeneration", model)
-register_pair("chameleon", "Chameleon", _WHOLE, model, "multimodal")
+register_part("chameleon_vqgan", "ChameleonVQVAE", _vq_model, "vision")
+_WHOLE = causal_lm("ChameleonForConditionalGeneration", TEXT.model)
+register_pair("chameleon", "Chameleon", _WHOLE, TEXT.model, "multimodal")

@@ -4,8 +4,9 @@ Source of shapes: transformers/models/emu3/modeling_emu3.py. Files keep the layo
 model is a causal LM of its own, next to the image codec.
 """
 
+from functools import partial
+
 from ..core.config import ModelConfig
-from ..layers.heads import to_words
 from ..trees.catalog import register
 from ..trees.modules import Module
 from .emu3_text_model import EMU3
@@ -13,31 +14,18 @@ from .emu3_text_model import model as text_model
 from .emu3_vqgan import model as codec
 
 
-def _parts(c: ModelConfig, head: Module | None = None) -> dict[str, Module]:
-    text = text_model(c.section("text_config"))
-    return {
-        "text_model": Module("Emu3ForCausalLM", model=text, lm_head=head),
-        "vqmodel": codec(c.section("vq_config")),
-    }
-
-
-def model(c: ModelConfig) -> Module:
-    return Module("Emu3Model", dict(_parts(c)))
-
-
-def conditional_generation(c: ModelConfig) -> Module:
+def _build(name: str, c: ModelConfig, *, headed: bool) -> Module:
     text = c.section("text_config")
-    head = to_words(
-        EMU3.width(text),
-        text.dim("vocab_size", default=184622),
-        "text_model.model.embed_tokens.weight" if c.tied(default=False) else None,
-    )
-    return Module("Emu3ForConditionalGeneration", dict(_parts(c, head)))
+    to = "text_model.model.embed_tokens.weight" if c.tied(default=False) else None
+    head = EMU3.words(text, to) if headed else None
+    words = Module("Emu3ForCausalLM", model=text_model(text), lm_head=head)
+    return Module(name, text_model=words, vqmodel=codec(c.section("vq_config")))
 
 
+_CLASSES = {"Emu3ForConditionalGeneration": True, "Emu3Model": False}
 register(
     "emu3",
-    {"Emu3ForConditionalGeneration": conditional_generation, "Emu3Model": model},
+    {name: partial(_build, name, headed=headed) for name, headed in _CLASSES.items()},
     aliases={
         "model.text_model.": "text_model.model.",
         "model.vqmodel.": "vqmodel.",

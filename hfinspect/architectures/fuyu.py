@@ -4,12 +4,13 @@ Persimmon, which reads patches through one linear layer. Files keep the layout o
 in which the language model is a causal LM of its own; old configs hold its keys at the top.
 """
 
+from functools import partial
 from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.heads import to_words
-from ..trees.catalog import Builder, auto_model, register
+from ..trees.catalog import auto_model, register
 from ..trees.modules import Linear, Module
 
 #: What the config class sets where the text section leaves a key out.
@@ -20,33 +21,30 @@ _TEXT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def text_section(c: ModelConfig) -> ModelConfig:
+def _text(c: ModelConfig) -> ModelConfig:
     if c.has("text_config"):
         return c.section("text_config")
     flat = {key: c.values[key] for key in _TEXT if c.has(key) and key != "model_type"}
     return ModelConfig({**_TEXT, **flat}, c.path)
 
 
-def _with(name: str, *, headed: bool) -> Builder:
-    def build(c: ModelConfig) -> Module:
-        text = text_section(c)
-        base = auto_model(text, default_type="persimmon")
-        to = "language_model.model.embed_tokens.weight" if c.tied(default=False) else None
-        vocab, width = base.inside("embed_tokens").tensor().shape
-        patch = c.dim("patch_size", default=30)
-        pixels = patch * patch * c.dim("num_channels", default=3)
-        head = to_words(width, vocab, to) if headed else None
-        patches = Linear(pixels, width, component=Component.EMBEDDING, kind="patch")
-        words = Module("PersimmonForCausalLM", model=base, lm_head=head)
-        return Module(name, language_model=words, vision_embed_tokens=patches)
-
-    return build
+def _build(name: str, c: ModelConfig, *, headed: bool) -> Module:
+    base, patch = auto_model(_text(c), default_type="persimmon"), c.dim("patch_size", default=30)
+    to = "language_model.model.embed_tokens.weight" if c.tied(default=False) else None
+    vocab, width = base.inside("embed_tokens").tensor().shape
+    head = to_words(width, vocab, to) if headed else None
+    pixels = patch * patch * c.dim("num_channels", default=3)
+    return Module(
+        name,
+        language_model=Module("PersimmonForCausalLM", model=base, lm_head=head),
+        vision_embed_tokens=Linear(pixels, width, component=Component.EMBEDDING, kind="patch"),
+    )
 
 
 _CLASSES = {"FuyuForCausalLM": True, "FuyuModel": False}
 register(
     "fuyu",
-    {name: _with(name, headed=headed) for name, headed in _CLASSES.items()},
+    {name: partial(_build, name, headed=headed) for name, headed in _CLASSES.items()},
     aliases={
         "model.language_model.": "language_model.model.",
         "model.vision_embed_tokens.": "vision_embed_tokens.",

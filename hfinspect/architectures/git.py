@@ -1,7 +1,7 @@
 """GIT (Wang et al. 2022). Source of shapes: transformers/models/git/modeling_git.py.
 
-A CLIP vision tower, a projection with a norm, and BERT's layers without segments as decoder; the
-output layer is its own. Video models add one learned vector per frame. The tower is a trace.
+A CLIP vision tower (a trace), a projection with a norm, and BERT's layers without segments as
+decoder; the output layer is its own. Video models add one learned vector per frame.
 """
 
 from ..core.components import Component
@@ -16,35 +16,29 @@ from ..trees.modules import LayerNorm, Linear, Module, Sequential, Weight
 _DEFAULTS = {**BASE, "num_hidden_layers": 6, "max_position_embeddings": 1024}
 
 
-def projection(c: ModelConfig, vision: ModelConfig) -> Module:
+def _model(c: ModelConfig) -> Module:
+    vision = c.section("vision_config")
     width, h = vision.dim("hidden_size", default=768), hidden(c)
     norm = LayerNorm(h, eps=vision.number("layer_norm_eps", default=1e-5))
-    return projector("GitProjection", visual_projection=Sequential(Linear(width, h), norm))
-
-
-def frames(c: ModelConfig, vision: ModelConfig) -> Module:
-    """One vector per frame, for models of video."""
-    one = Weight(exact(1), exact(1), vision.dim("hidden_size", default=768), kind="position")
-    found = dict.fromkeys(map(str, range(c.count("num_image_with_embedding", default=0))), one)
-    return Module("ParameterList", {**found}, component=Component.EMBEDDING, part="vision")
-
-
-def model(c: ModelConfig) -> Module:
-    vision = c.section("vision_config")
+    frame = Weight(exact(1), exact(1), width, kind="position")
+    frames = dict.fromkeys(map(str, range(c.count("num_image_with_embedding", default=0))), frame)
     return Module(
         "GitModel",
         embeddings=unsegmented(c, "Git"),
         image_encoder=builder("GitVisionModel")(vision),
         encoder=encoder(c, "Git"),
-        visual_projection=projection(c, vision),
-        img_temporal_embedding=frames(c, vision),
+        visual_projection=projector(
+            "GitProjection", visual_projection=Sequential(Linear(width, h), norm)
+        ),
+        img_temporal_embedding=Module(
+            "ParameterList", {**frames}, component=Component.EMBEDDING, part="vision"
+        ),
     )
 
 
 _CAUSAL = causal_lm(
-    "GitForCausalLM", model, prefix="git", embedding="embeddings.word_embeddings", bias=True,
+    "GitForCausalLM", _model, prefix="git", embedding="embeddings.word_embeddings", bias=True,
     head="output",
 )  # fmt: skip
-
-_CLASSES = with_defaults(_DEFAULTS, {"GitForCausalLM": _CAUSAL, "GitModel": model})
+_CLASSES = with_defaults(_DEFAULTS, {"GitForCausalLM": _CAUSAL, "GitModel": _model})
 register("git", _CLASSES, base_prefix="git", category="multimodal")

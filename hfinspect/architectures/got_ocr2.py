@@ -8,7 +8,6 @@ from functools import partial
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-
 from ..layers.multimodal import Joined, projector
 from ..trees.catalog import register
 from ..trees.modules import Conv, Linear, Module

@@ -31,8 +31,10 @@ def _downsampler(c: ModelConfig, width: Dim, text: Dim) -> Module:
     if found is None or not int(found[1]) or not int(found[2]):
         raise c.error("downsample_rate", rate, "two numbers with a stroke between them, as 1/4")
     queries, window = (exact(int(side) ** 2) for side in found.groups())
-    section = c.section("qformer_config", default=_QFORMER).of_type("blip_2_qformer").with_values(
-        hidden_size=wide, encoder_hidden_size=wide, num_attention_heads=wide // 64
+    section = (
+        c.section("qformer_config", default=_QFORMER)
+        .of_type("blip_2_qformer")
+        .with_values(hidden_size=wide, encoder_hidden_size=wide, num_attention_heads=wide // 64)
     )
     return projector(
         f"{_NAME}WindowQFormerDownsampler",

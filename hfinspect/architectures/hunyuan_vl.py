@@ -8,7 +8,7 @@ those of the first release: ``vit`` and ``perceive``.
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import renamed, respelled
-from ..layers.decoders import Decoder, grouped, pre_norm
+from ..layers.decoders import Decoder, pre_norm
 from ..layers.multimodal import register_flat
 from ..trees.catalog import builder
 from ..trees.modules import Activation, Module, Sequential
@@ -23,32 +23,26 @@ _FILES = {
 }  # fmt: skip
 
 
-def vision_model(config: ModelConfig, out: Dim) -> Module:
+def _vision_model(config: ModelConfig, out: Dim) -> Module:
     """The tower as a save of the model without its head spells it."""
-    c = config.section("vision_config")
-    tower = builder(f"{_NAME}VisionTransformer")(c.with_values(text_hidden_size=int(out)))
-    merger = respelled(tower, _SPELLED).inside("perceive")
+    c = config.section("vision_config").with_values(text_hidden_size=int(out))
+    tower = respelled(builder(f"{_NAME}VisionTransformer")(c), _SPELLED)
+    merger = tower.inside("perceive")
     first, second = (merger.inside(name) for name in ("proj_conv", "proj_out"))
-    squares = Sequential(first, Activation("GELU"), second)
     del merger.children["proj_conv"], merger.children["proj_out"]
+    squares = Sequential(first, Activation("GELU"), second)
     merger.children = {"proj": squares, **merger.children}
     return tower
 
 
-# ---- text
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    block = respelled(
+        pre_norm(d, c, kind), {"q_norm": "query_layernorm", "k_norm": "key_layernorm"}
+    )
+    for part in ("Attention", "DecoderLayer"):
+        renamed(block, f"{d.name}{part}", f"{d.name}DenseV1{part}")
+    return block
 
 
-def _attention(d: Decoder, c: ModelConfig) -> Module:
-    block = respelled(grouped(d, c), {"q_norm": "query_layernorm", "k_norm": "key_layernorm"})
-    return renamed(block, f"{d.name}Attention", f"{d.name}DenseV1Attention")
-
-
-def _text_layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    return renamed(pre_norm(d, c, kind), f"{d.name}DecoderLayer", f"{d.name}DenseV1DecoderLayer")
-
-
-TEXT = Decoder(
-    _NAME, vocab_size=290943, rms_norm_eps=1e-5, qk_norm=True, attention=_attention,
-    layer=_text_layer,
-)  # fmt: skip
-register_flat("hunyuan_vl", _NAME, TEXT, {"vision_tower": vision_model}, tied=True, files=_FILES)
+TEXT = Decoder(_NAME, vocab_size=290943, rms_norm_eps=1e-5, qk_norm=True, layer=_layer)
+register_flat("hunyuan_vl", _NAME, TEXT, {"vision_tower": _vision_model}, tied=True, files=_FILES)

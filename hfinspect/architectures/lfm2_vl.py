@@ -10,7 +10,10 @@ from ..trees.modules import LayerNorm, Module
 
 
 def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
-    side, inner = c.dim("downsample_factor", default=2), c.dim("projector_hidden_size", default=2560)
+    side, inner = (
+        c.dim("downsample_factor", default=2),
+        c.dim("projector_hidden_size", default=2560),
+    )
     joined, bias = width * side * side, c.flag("projector_bias", default=True)
     norm = LayerNorm(joined) if c.flag("projector_use_layernorm", default=True) else None
     name = f"{j.name}MultiModalProjector"

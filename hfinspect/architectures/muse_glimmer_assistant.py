@@ -17,20 +17,16 @@ TEXT = LLAMA.like(
 )  # fmt: skip
 
 
-def model(c: ModelConfig) -> Module:
+def _model(c: ModelConfig) -> Module:
     h, seen = TEXT.width(c), c.dims("target_layer_ids", default=(1, 13, 25, 37, 49), minimum=0)
-    layers, norm = TEXT.layers(c), TEXT.norm(TEXT, c, h)
-    return Module(
-        f"{_NAME}Model",
-        layers=layers,
-        norm=norm,
-        encoder=Module(
-            f"{_NAME}ContextProjection",
-            fc=Linear(h * len(seen), h, bias=False),
-            output_norm_enc=TEXT.norm(TEXT, c, h),
-            component=Component.PROJECTOR,
-        ),
+    norm = TEXT.norm(TEXT, c, h)
+    joining = Module(
+        f"{_NAME}ContextProjection",
+        fc=Linear(h * len(seen), h, bias=False),
+        output_norm_enc=norm,
+        component=Component.PROJECTOR,
     )
+    return Module(f"{_NAME}Model", layers=TEXT.layers(c), norm=norm, encoder=joining)
 
 
-register_part("muse_glimmer_assistant", f"{_NAME}Model", model, "text decoder")
+register_part("muse_glimmer_assistant", f"{_NAME}Model", _model, "text decoder")

@@ -7,19 +7,16 @@ configs of that time have the text model's keys at the top.
 """
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import Heads, gated_mlp, grouped_attention
 from ..layers.decoders import Decoder
 from ..layers.multimodal import register_flat, text_section
 from ..layers.windows import switched_windows
-from ..trees.catalog import builder, register_part
+from ..trees.catalog import register_part
 from ..trees.modules import Module
 from .llama import LLAMA
 
 #: Prefixes of files written with the names in memory.
 ALIASES = {"model.visual.": "visual.", "model.language_model.": "model."}
-
-# ---- text
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
@@ -40,20 +37,14 @@ TEXT = LLAMA.like(
 )  # fmt: skip
 
 
-# ---- together
-
-
 def register_qwen2_vl(model_type: str, name: str, tower: str) -> None:
     """The family whose classes begin with ``name``; ``tower`` is the class of its tower."""
     text = TEXT.like(name)
 
-    def visual(c: ModelConfig, _: Dim) -> Module:
-        return builder(tower)(c.section("vision_config"))
-
     def only_text(c: ModelConfig) -> Module:
         return text.named(f"{name}TextModel", text_section(c))
 
-    register_flat(model_type, name, text, {"visual": visual}, tied=False)
+    register_flat(model_type, name, text, {"visual": tower}, tied=False)
     register_part(f"{model_type}_text", f"{name}TextModel", only_text, "text decoder")
 
 

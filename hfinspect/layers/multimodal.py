@@ -374,19 +374,23 @@ def register_flat(
     model_type: str,
     name: str,
     text: TextDecoder,
-    towers: Mapping[str, Callable[[ModelConfig, Dim], Module]],
+    towers: Mapping[str, str | Callable[[ModelConfig, Dim], Module]],
     *,
     tied: bool,
     files: Mapping[str, str] | None = None,
 ) -> Family:
     """Add a composite whose files keep the first release's names: the decoder under ``model`` and
-    the ``towers`` next to it, which get the config and the decoder's width; ``files`` has other
-    names of parts. A save of ``{name}Model`` alone has the names of its attributes."""
+    the ``towers`` next to it, classes of ``vision_config`` or what builds them of the config and
+    the decoder's width; ``files`` has other names of parts. A save of ``{name}Model`` alone has the
+    names of its attributes."""
     spelled = files or {}
 
     def seen(c: ModelConfig) -> dict[str, Module]:
-        width = text.width(text_section(c))
-        return {at: build(c, width) for at, build in towers.items()}
+        vision, width = c.section("vision_config"), text.width(text_section(c))
+        return {
+            at: builder(made)(vision) if isinstance(made, str) else made(c, width)
+            for at, made in towers.items()
+        }
 
     def whole(c: ModelConfig) -> Module:
         section = text_section(c)

@@ -197,16 +197,16 @@ def window_layer(
     return made
 
 
-def clip_attention(name: str, hidden: int, *, bias: bool = True) -> Module:
-    """k, v, q and out projections, H² each."""
-    return Module(
-        name,
-        k_proj=Linear(hidden, hidden, bias=bias, kind="key"),
-        v_proj=Linear(hidden, hidden, bias=bias, kind="value"),
-        q_proj=Linear(hidden, hidden, bias=bias, kind="query"),
-        out_proj=Linear(hidden, hidden, bias=bias, kind="output"),
-        component=Component.ATTENTION,
-    )
+def clip_attention(
+    name: str, hidden: int, *, bias: bool = True, key_bias: bool | None = None,
+    out: str = "out_proj",
+) -> Module:  # fmt: skip
+    """k, v, q and output projections, H² each; Whisper's kin have no ``key_bias``."""
+    kinds = {"k_proj": "key", "v_proj": "value", "q_proj": "query", out: "output"}
+    made = {at: Linear(hidden, hidden, bias=bias, kind=kind) for at, kind in kinds.items()}
+    if key_bias is not None:
+        made["k_proj"] = Linear(hidden, hidden, bias=key_bias, kind="key")
+    return Module(name, made, component=Component.ATTENTION)
 
 
 def multihead_attention(

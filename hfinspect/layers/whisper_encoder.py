@@ -7,6 +7,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module
 from .blocks import activation
+from .vision import clip_attention
 
 
 def width(c: ModelConfig) -> Dim:
@@ -19,14 +20,7 @@ def encoder_layer(name: str, c: ModelConfig) -> Module:
     d, inner = width(c), c.dim("encoder_ffn_dim", "intermediate_size", default=5120)
     return Module(
         f"{name}EncoderLayer",
-        self_attn=Module(
-            f"{name}Attention",
-            k_proj=Linear(d, d, bias=False, kind="key"),
-            v_proj=Linear(d, d, kind="value"),
-            q_proj=Linear(d, d, kind="query"),
-            out_proj=Linear(d, d, kind="output"),
-            component=Component.ATTENTION,
-        ),
+        self_attn=clip_attention(f"{name}Attention", d, key_bias=False),
         self_attn_layer_norm=LayerNorm(d),
         activation_fn=activation(c.text("activation_function", default="gelu")),
         fc1=Linear(d, inner, component=Component.MLP, kind="up"),
