@@ -20,6 +20,8 @@ def _projector(config: ModelConfig, hidden: Dim) -> Module:
     return two_linears("PaddleOCRProjector", c, joined, joined, hidden, act=act, pre_norm=norm)
 
 
-_TOWERS = {"visual": "PaddleOCRVisionModel", "projector": _projector}
-_TEXT, _FILES = ERNIE.like("PaddleOCR"), {"projector": "mlp_AR"}
-register_flat("paddleocr_vl", "PaddleOCRVL", _TEXT, _TOWERS, tied=True, files=_FILES)
+register_flat(
+    "paddleocr_vl", "PaddleOCRVL", ERNIE.like("PaddleOCR"),
+    {"visual": "PaddleOCRVisionModel", "projector": _projector}, tied=True,
+    files={"projector": "mlp_AR"},
+)  # fmt: skip
