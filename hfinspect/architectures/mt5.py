@@ -3,10 +3,7 @@
 T5 v1.1 with a vocabulary of a hundred languages.
 """
 
-from ..layers.composing import renamed_classes, with_defaults
-from ..trees.catalog import register
-from .t5 import CLASSES as T5_CLASSES
-from .t5 import SYNONYMS
+from .t5 import CLASSES, register_kin
 
 #: Sizes of the config class, under T5's keys.
 DEFAULTS = {
@@ -14,8 +11,4 @@ DEFAULTS = {
     "feed_forward_proj": "gated-gelu",
 }  # fmt: skip
 
-register(
-    "mt5",
-    with_defaults(DEFAULTS, renamed_classes(T5_CLASSES, "T5", "MT5"), synonyms=SYNONYMS),
-    category="encoder-decoder",
-)
+register_kin("mt5", "MT5", DEFAULTS, CLASSES)

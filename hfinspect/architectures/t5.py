@@ -5,113 +5,96 @@ relative: a small table in the first layer of each stack. Linear layers have no 
 v1.1 (``feed_forward_proj`` gated) has two input matrices in the MLP.
 """
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
+from ..layers.composing import Part, composed, renamed_classes, with_defaults
 from ..layers.heads import classifier, dense_classifier, to_words
 from ..trees.catalog import Builder, register
 from ..trees.modules import Dropout, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
 
-
-def _width(c: ModelConfig) -> Dim:
-    return c.dim("d_model", "hidden_size", default=512)
+_width = size("d_model", "hidden_size", default=512)
+_vocab = size("vocab_size", default=32128)
 
 
 def _norm(c: ModelConfig) -> Module:
-    return RMSNorm(
-        _width(c), eps=c.number("layer_norm_epsilon", default=1e-6), class_name="T5LayerNorm"
-    )
+    eps = c.number("layer_norm_epsilon", default=1e-6)
+    return RMSNorm(_width(c), eps=eps, class_name="T5LayerNorm")
 
 
-def attention(c: ModelConfig, *, positions: bool, saved: bool = True) -> Module:
+def _dropout(c: ModelConfig, key: str = "dropout_rate", default: float = 0.1) -> Module:
+    return Dropout(c.number(key, default=default))
+
+
+def _linears(inputs: Dim, outputs: Dim, **kinds: str) -> dict[str, Module]:
+    return {name: Linear(inputs, outputs, bias=False, kind=kind) for name, kind in kinds.items()}
+
+
+def _attention(c: ModelConfig, *, positions: bool, saved: bool = True) -> Module:
     """``positions``: with a table of relative ones; not ``saved``, as only files hold it."""
-    d = _width(c)
-    heads = c.dim("num_heads", "num_attention_heads", default=8)
+    d, heads = _width(c), c.dim("num_heads", "num_attention_heads", default=8)
     inner = heads * c.dim("d_kv", "head_dim", default=64)
     buckets = c.dim("relative_attention_num_buckets", default=32)
-    relative = Embedding(
-        buckets, heads, component=Component.ATTENTION, kind="relative_position", saved=saved
-    )
-    return Module(
-        "T5Attention",
-        q=Linear(d, inner, bias=False, kind="query"),
-        k=Linear(d, inner, bias=False, kind="key"),
-        v=Linear(d, inner, bias=False, kind="value"),
-        o=Linear(inner, d, bias=False, kind="output"),
-        relative_attention_bias=relative if positions else None,
-        component=Component.ATTENTION,
-    )
+    at, kind = Component.ATTENTION, "relative_position"
+    table = Embedding(buckets, heads, component=at, kind=kind, saved=saved) if positions else None
+    parts = _linears(d, inner, q="query", k="key", v="value") | _linears(inner, d, o="output")
+    return Module("T5Attention", parts, relative_attention_bias=table, component=at)
 
 
-def feed_forward(c: ModelConfig) -> Module:
+def feed_forward(c: ModelConfig, act: str | None, *, gated: bool = False) -> Module:
     d, inner = _width(c), c.dim("d_ff", default=2048)
+    ups = {"wi_0": "gate", "wi_1": "up"} if gated else {"wi": "up"}
+    parts = _linears(d, inner, **ups) | _linears(inner, d, wo="down")
+    parts |= {"dropout": _dropout(c), "act": activation(act)}
+    name = "T5DenseGatedActDense" if gated else "T5DenseActDense"
+    return Module(name, parts, component=Component.MLP)
+
+
+def _projected(c: ModelConfig) -> Module:
+    """The MLP that ``feed_forward_proj`` says."""
     form = c.text("feed_forward_proj", default="relu") or "relu"
     gated = c.flag("is_gated_act", default=form.split("-")[0] == "gated")
     act = "gelu_new" if form == "gated-gelu" else form.split("-")[-1]
-    return Module(
-        "T5DenseGatedActDense" if gated else "T5DenseActDense",
-        wi_0=Linear(d, inner, bias=False, kind="gate") if gated else None,
-        wi_1=Linear(d, inner, bias=False, kind="up") if gated else None,
-        wi=None if gated else Linear(d, inner, bias=False, kind="up"),
-        wo=Linear(inner, d, bias=False, kind="down"),
-        dropout=Dropout(c.number("dropout_rate", default=0.1)),
-        act=activation(act),
-        component=Component.MLP,
-    )
+    return feed_forward(c, act, gated=gated)
 
 
-def block(c: ModelConfig, *, decoder: bool, positions: bool) -> Module:
-    """Attention, with ``decoder`` attention to the encoder's output, and an MLP."""
-
-    def normed(class_name: str, name: str, part: Module) -> Module:
-        dropout = Dropout(c.number("dropout_rate", default=0.1))
-        return Module(class_name, {name: part, "layer_norm": _norm(c), "dropout": dropout})
-
-    own = attention(c, positions=positions)
-    parts = [normed("T5LayerSelfAttention", "SelfAttention", own)]
+def block(c: ModelConfig, *, decoder: bool, positions: bool, mlp: Module | None = None) -> Module:
+    """Attention, with ``decoder`` attention to the encoder's output, and T5's own MLP, or another
+    under the name ``mlp``."""
+    parts = {"SelfAttention": ("SelfAttention", _attention(c, positions=positions))}
     if decoder:
         # The first T5's files have a table here too, which nothing reads.
-        across = attention(c, positions=positions, saved=False)
-        parts.append(normed("T5LayerCrossAttention", "EncDecAttention", across))
-    parts.append(normed("T5LayerFF", "DenseReluDense", feed_forward(c)))
-    return Module("T5Block", layer=ModuleList(parts))
+        across = _attention(c, positions=positions, saved=False)
+        parts["CrossAttention"] = ("EncDecAttention", across)
+    parts["FF"] = ("mlp", mlp) if mlp else ("DenseReluDense", _projected(c))
+    layers = (
+        Module(f"T5Layer{kind}", {name: part, "layer_norm": _norm(c), "dropout": _dropout(c)})
+        for kind, (name, part) in parts.items()
+    )
+    return Module("T5Block", layer=ModuleList(layers))
 
 
-def encoder_decodes(c: ModelConfig) -> bool:
-    """Whether the encoder alone has cross-attention, which a class without a decoder leaves to
-    ``is_decoder``."""
-    return c.flag("is_decoder", default=False)
-
-
-def stack(
-    c: ModelConfig, *, decoder: bool, tied_to: str = "shared.weight", layers: Dim | None = None
-) -> Module:
-    """``layers`` where they are not those of the side."""
-    if layers is None and decoder:  # The config class takes no other spelling into account here.
+def stack(c: ModelConfig, *, decoder: bool, alone: bool = False) -> Module:
+    """``alone``: an encoder without a decoder, which may have cross-attention all the same."""
+    layers = own = c.count("num_layers", default=6)
+    if decoder and not alone:  # The config class takes no other spelling into account here.
         layers = c.count("num_decoder_layers", default=c.fields.count("num_layers", default=6))
-    elif layers is None:
-        layers = encoder_layers(c)
-    first = block(c, decoder=decoder, positions=True)
-    rest = block(c, decoder=decoder, positions=False)
+    first, rest = (block(c, decoder=decoder, positions=positions) for positions in (True, False))
     blocks = Layers([first, *[rest] * (int(layers) - 1)] if layers else [])
     # A StaticCache has as many layers as the encoder.
-    blocks.static = not decoder or int(layers) <= int(encoder_layers(c))
+    blocks.static = not decoder or int(layers) <= int(own)
     return Module(
         "T5Stack",
-        embed_tokens=table(c, tied_to=tied_to),
+        embed_tokens=table(c, tied_to="shared.weight"),
         block=blocks,
         final_layer_norm=_norm(c),
-        dropout=Dropout(c.number("dropout_rate", default=0.1)),
+        dropout=_dropout(c),
     )
-
-
-def encoder_layers(c: ModelConfig) -> Dim:
-    return c.count("num_layers", default=6)
-
-
-def _vocab(c: ModelConfig) -> Dim:
-    return c.dim("vocab_size", default=32128)
 
 
 def table(c: ModelConfig, *, tied_to: str | None = None) -> Module:
@@ -119,65 +102,53 @@ def table(c: ModelConfig, *, tied_to: str | None = None) -> Module:
     return Embedding(_vocab(c), _width(c), tied_to=tied_to)
 
 
-def model(c: ModelConfig, *, at: str = "") -> Module:
-    return Module(
-        "T5Model",
-        shared=table(c),
-        encoder=stack(c, decoder=False, tied_to=f"{at}shared.weight"),
-        decoder=stack(c, decoder=True, tied_to=f"{at}shared.weight"),
-    )
+def _labels(c: ModelConfig) -> Module:
+    return classifier(_width(c), c.num_labels)
 
 
-def encoder_model(c: ModelConfig, *, at: str = "") -> Module:
-    encoder = stack(
-        c, decoder=encoder_decodes(c), tied_to=f"{at}shared.weight", layers=encoder_layers(c)
-    )
-    return Module("T5EncoderModel", shared=table(c), encoder=encoder)
-
-
-def conditional_generation(c: ModelConfig) -> Module:
-    # The class ties the head whatever tie_word_embeddings says (configuration_t5.py).
-    head = to_words(_width(c), _vocab(c), "shared.weight")
-    return Module("T5ForConditionalGeneration", {**model(c).children, "lm_head": head})
-
-
-def sequence_classification(c: ModelConfig) -> Module:
+def _head(c: ModelConfig) -> Module:
     d = _width(c)
-    between = Dropout(c.number("classifier_dropout", default=0.0))
-    head = dense_classifier("T5ClassificationHead", d, d, c.num_labels, between)
-    base = model(c, at="transformer.")
-    return Module("T5ForSequenceClassification", transformer=base, classification_head=head)
+    return dense_classifier("T5ClassificationHead", d, d, c.num_labels, _unsure(c))
 
 
-def token_classification(c: ModelConfig) -> Module:
-    return Module(
-        "T5ForTokenClassification",
-        transformer=encoder_model(c, at="transformer."),
-        dropout=Dropout(c.number("classifier_dropout", default=0.0)),
-        classifier=classifier(_width(c), c.num_labels),
-    )
-
-
-def question_answering(c: ModelConfig) -> Module:
-    outputs = classifier(_width(c), c.num_labels)
-    return Module("T5ForQuestionAnswering", {**model(c).children, "qa_outputs": outputs})
-
-
-#: Other spellings of T5's keys, for families with defaults of their own.
-SYNONYMS = {"hidden_size": "d_model", "num_attention_heads": "num_heads", "head_dim": "d_kv"}
-
-CLASSES: dict[str, Builder] = {
-    "T5ForConditionalGeneration": conditional_generation,
-    "T5Model": model,
-    "T5EncoderModel": encoder_model,
-    "T5ForSequenceClassification": sequence_classification,
-    "T5ForTokenClassification": token_classification,
-    "T5ForQuestionAnswering": question_answering,
+_unsure = partial(_dropout, key="classifier_dropout", default=0.0)
+_MODEL: dict[str, Part] = {
+    "shared": table, "encoder": partial(stack, decoder=False),
+    "decoder": partial(stack, decoder=True),
+}  # fmt: skip
+_ENCODER: dict[str, Part] = {
+    "shared": table,
+    "encoder": lambda c: stack(c, decoder=c.flag("is_decoder", default=False), alone=True),
 }
+_BASES = composed({"T5Model": _MODEL, "T5EncoderModel": _ENCODER}, scope=True)
+_whole, _encoder = _BASES.values()
+#: The class ties the head whatever tie_word_embeddings says (configuration_t5.py).
+_WORDED: dict[str, Part] = {
+    **_MODEL, "lm_head": lambda c: to_words(_width(c), _vocab(c), "shared.weight"),
+}  # fmt: skip
+CLASSES = composed(
+    {
+        "T5ForConditionalGeneration": _WORDED,
+        **_BASES,
+        "T5ForSequenceClassification": {"transformer": _whole, "classification_head": _head},
+        "T5ForTokenClassification": {
+            "transformer": _encoder, "dropout": _unsure, "classifier": _labels,
+        },
+        "T5ForQuestionAnswering": {**_MODEL, "qa_outputs": _labels},
+    }
+)  # fmt: skip
 
-register(
-    "t5",
-    # What the first files call it: t5-3b, t5-11b and what was trained from them.
-    {**CLASSES, "T5WithLMHeadModel": conditional_generation},
-    category="encoder-decoder",
-)
+
+def register_kin(
+    model_type: str, name: str, defaults: Mapping[str, Any], classes: Mapping[str, Builder]
+) -> None:
+    """Add T5's ``classes`` under another name, with ``defaults`` of their own and the other
+    spellings of T5's keys."""
+    spelled = {"hidden_size": "d_model", "num_attention_heads": "num_heads", "head_dim": "d_kv"}
+    kin = with_defaults(defaults, renamed_classes(classes, "T5", name), synonyms=spelled)
+    register(model_type, kin, category="encoder-decoder")
+
+
+# The last is what the first files call it: t5-3b, t5-11b and what was trained from them.
+_FIRST = {"T5WithLMHeadModel": CLASSES["T5ForConditionalGeneration"]}
+register("t5", {**CLASSES, **_FIRST}, category="encoder-decoder")

@@ -8,11 +8,10 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.composing import Part, composed, renamed, with_defaults
+from ..layers.composing import Part, composed
 from ..layers.heads import to_words
 from ..layers.vision import pair
-from ..trees.catalog import register
-from ..trees.modules import Conv, Embedding, Layers, Module, ModuleList, Parameter
+from ..trees.modules import Conv, Embedding, Module, ModuleList, Parameter
 from . import t5
 
 DEFAULTS = {
@@ -36,7 +35,7 @@ def _patches(c: ModelConfig, tied_to: str | None = None) -> Module:
             for name, part in conv.children.items()
             if isinstance(part, Parameter)
         }
-    return Module("UdopPatchEmbeddings", proj=conv)
+    return Module("T5PatchEmbeddings", proj=conv)
 
 
 def _relative(c: ModelConfig, first: str | None) -> Module:
@@ -65,26 +64,18 @@ def _relative(c: ModelConfig, first: str | None) -> Module:
 
 
 def _stack(c: ModelConfig, *, decoder: bool, first: str | None = None) -> Module:
-    layers = own = c.count("num_layers", default=24)
-    if decoder:  # The config class takes no other spelling into account here.
-        both = c.fields.count("num_layers", default=24)
-        layers = c.count("num_decoder_layers", default=both)
-    base = renamed(t5.stack(c, decoder=decoder, layers=layers), "T5", "Udop")
-    parts = dict(base.children)
-    blocks = parts["block"]
-    assert isinstance(blocks, Layers)
-    blocks.static = int(layers) <= int(own)
+    parts = dict(t5.stack(c, decoder=decoder).children)
     places, width = c.dim("max_2d_position_embeddings", default=1024), c.dim("d_model")
     cells = {
         f"{side}_position_embeddings": Embedding(places, width, kind="position") for side in "xy"
     }
     return Module(
-        "UdopStack",
+        "T5Stack",
         {
             "embed_tokens": parts.pop("embed_tokens"),
             "embed_patches": _patches(c, None if decoder else "patch_embed"),
             **parts,
-            "cell_2d_embedding": None if decoder else Module("UdopCellEmbeddings", cells),
+            "cell_2d_embedding": None if decoder else Module("T5CellEmbeddings", cells),
             "relative_bias": _relative(c, first),
         },
     )
@@ -94,18 +85,14 @@ _ENCODER = partial(_stack, decoder=False)
 _INPUTS: dict[str, Part] = {"shared": t5.table, "patch_embed": _patches}
 _CLASSES = composed(
     {
-        "UdopForConditionalGeneration": {
+        "T5ForConditionalGeneration": {
             **_INPUTS,
             "encoder": partial(_ENCODER, first=_TABLE),
             "decoder": partial(_stack, decoder=True, first=_TABLE),
             "lm_head": lambda c: to_words(c.dim("d_model"), c.dim("vocab_size"), "shared.weight"),
         },
-        "UdopModel": {**_INPUTS, "encoder": _ENCODER, "decoder": partial(_stack, decoder=True)},
-        "UdopEncoderModel": {**_INPUTS, "encoder": partial(_ENCODER, first=_TABLE)},
+        "T5Model": {**_INPUTS, "encoder": _ENCODER, "decoder": partial(_stack, decoder=True)},
+        "T5EncoderModel": {**_INPUTS, "encoder": partial(_ENCODER, first=_TABLE)},
     }
 )
-register(
-    "udop",
-    with_defaults(DEFAULTS, _CLASSES, synonyms=t5.SYNONYMS),
-    category="encoder-decoder",
-)
+t5.register_kin("udop", "Udop", DEFAULTS, _CLASSES)

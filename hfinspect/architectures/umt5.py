@@ -4,12 +4,10 @@ mT5 in which every layer has its own table of relative positions, not the first 
 """
 
 from ..core.config import ModelConfig
-from ..layers.composing import changed, renamed_classes, with_defaults
-from ..trees.catalog import register
+from ..layers.composing import changed
 from ..trees.modules import Layers, Module, each_module
 from .mt5 import DEFAULTS
-from .t5 import CLASSES as T5_CLASSES
-from .t5 import SYNONYMS
+from .t5 import CLASSES, register_kin
 
 
 def _first_everywhere(_: ModelConfig, root: Module) -> None:
@@ -22,5 +20,4 @@ def _first_everywhere(_: ModelConfig, root: Module) -> None:
             module.children["block"] = equal
 
 
-_CLASSES = renamed_classes(changed(T5_CLASSES, _first_everywhere), "T5", "UMT5")
-register("umt5", with_defaults(DEFAULTS, _CLASSES, synonyms=SYNONYMS), category="encoder-decoder")
+register_kin("umt5", "UMT5", DEFAULTS, changed(CLASSES, _first_everywhere))

@@ -23,14 +23,18 @@ Part = Callable[[ModelConfig], "Module | Parameter | None"]
 
 
 def composed(
-    classes: Mapping[str, Builder | Mapping[str, Part]], *, part: str | None = None
+    classes: Mapping[str, Builder | Mapping[str, Part]],
+    *,
+    part: str | None = None,
+    scope: bool = False,
 ) -> dict[str, Builder]:
     """Class name -> builder, where a class may be written as what its ``__init__`` makes, in
-    order: attribute name -> part.  ``part`` is the report's: text unless said."""
+    order: attribute name -> part.  ``part`` is the report's: text unless said; ``scope``: ties
+    within it are named from it."""
 
     def build(name: str, made: Mapping[str, Part]) -> Builder:
         return lambda c: Module(
-            name, {attribute: make(c) for attribute, make in made.items()}, part=part
+            name, {at: make(c) for at, make in made.items()}, part=part, scope=scope
         )
 
     return {
