@@ -10,32 +10,21 @@ from ..layers.seq2seq import Seq2Seq
 from ..trees.modules import Linear, Module
 
 
-def _encoder_attention(c: ModelConfig, s: Seq2Seq) -> Module:
-    d = seq2seq.width(c, s)
-    kinds = ("query", "key", "value")
+def _attention(c: ModelConfig, s: Seq2Seq, side: int, _cross: bool) -> Module:
+    if side:
+        return seq2seq.attention(c, s, side, class_name="LEDDecoderAttention")
+    d, kinds = seq2seq.width(c, s), ("query", "key", "value")
+    parts = {f"{kind}{end}": Linear(d, d, kind=kind) for end in ("", "_global") for kind in kinds}
     return Module(
         "LEDEncoderAttention",
-        longformer_self_attn=Module(
-            "LEDEncoderSelfAttention",
-            {
-                **{kind: Linear(d, d, kind=kind) for kind in kinds},
-                **{f"{kind}_global": Linear(d, d, kind=kind) for kind in kinds},
-            },
-        ),
+        longformer_self_attn=Module("LEDEncoderSelfAttention", parts),
         output=Linear(d, d, kind="output"),
         component=Component.ATTENTION,
     )
 
 
-STYLE = Seq2Seq(
-    "LED",
-    positions="LearnedPositionalEmbedding",
-    offset=0,
-    embedding_norm=True,
-    prefix="led",
-    encoder_attention=_encoder_attention,
+Seq2Seq(
+    "LED", positions="LearnedPositionalEmbedding", offset=0, embedding_norm=True, prefix="led",
     length_keys=("max_encoder_position_embeddings", "max_decoder_position_embeddings"),
-    lengths=(16384, 1024),
-)
-
-STYLE.register("led", *seq2seq.GENERATION, "ForQuestionAnswering")
+    lengths=(16384, 1024), attends=_attention,
+).register("led", *seq2seq.GENERATION, "ForQuestionAnswering")  # fmt: skip

@@ -5,55 +5,49 @@ of their own.  Positions are sines, in parameters that are not trained: a save o
 class leaves them out, but the model counts them and the released files hold them.
 """
 
+from functools import partial
+
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import seq2seq
-from ..trees.catalog import register
+from ..layers.seq2seq import Seq2Seq
 from ..trees.modules import Buffer, Module
 
-STYLE = seq2seq.Seq2Seq("Marian", positions="SinusoidalPositionalEmbedding", offset=0, vocab=58101)
+
+def _own_table(c: ModelConfig, s: Seq2Seq) -> tuple[bool, Dim]:
+    """Whether the decoder's words are apart from the encoder's, and how many they are."""
+    apart = not c.flag("share_encoder_decoder_embeddings", default=True)
+    return apart, c.dim("decoder_vocab_size", default=seq2seq.vocab(c, s))
 
 
-def _target_vocab(c: ModelConfig) -> Dim:
-    return c.dim("decoder_vocab_size", default=seq2seq.vocab(c, STYLE))
+def _model(c: ModelConfig, s: Seq2Seq) -> Module:
+    tree, (apart, size) = seq2seq.model(c, s), _own_table(c, s)
+    table = "shared.weight" if c.tied() and not apart else None
+    tree.children["decoder"] = seq2seq.stack(c, s, 1, tied_to=table, size=size)
+    if apart:
+        del tree.children["shared"]
+        tree.children["encoder"] = seq2seq.stack(c, s, 0)
+    return tree
 
 
-def _one_table(c: ModelConfig) -> bool:
-    return c.flag("share_encoder_decoder_embeddings", default=True)
+def _translation(c: ModelConfig, s: Seq2Seq) -> Module:
+    root, (apart, size) = seq2seq.conditional_generation(c, s), _own_table(c, s)
+    root.class_name = "MarianMTModel"
+    if apart:
+        root.children["final_logits_bias"] = Buffer(1, size, kind="lm_head")
+        to = "model.decoder.embed_tokens.weight"
+        root.children["lm_head"] = seq2seq.lm_head(c, s, to, size)
+    return root
 
 
-def model(c: ModelConfig, *, at: str = "") -> Module:
-    shared = _one_table(c)
-    table = f"{at}shared.weight" if shared and c.tied() else None
-    return Module(
-        "MarianModel",
-        shared=seq2seq.words(c, STYLE) if shared else None,
-        encoder=seq2seq.stack(c, STYLE, 0, tied_to=table),
-        decoder=seq2seq.stack(c, STYLE, 1, tied_to=table, size=_target_vocab(c)),
-    )
-
-
-def translation(c: ModelConfig) -> Module:
-    shared = _one_table(c)
-    inner = model(c, at="model.")
-    size = seq2seq.vocab(c, STYLE) if shared else _target_vocab(c)
-    words = "model.shared.weight" if shared else "model.decoder.embed_tokens.weight"
-    return Module(
-        "MarianMTModel",
-        final_logits_bias=Buffer(1, size, kind="lm_head"),
-        model=inner,
-        lm_head=seq2seq.lm_head(c, STYLE, words, size),
-    )
-
-
-def causal_lm(c: ModelConfig) -> Module:
-    return seq2seq.causal_lm(c, STYLE, size=_target_vocab(c))
-
-
-register(
+MARIAN = Seq2Seq(
+    "Marian", positions="SinusoidalPositionalEmbedding", offset=0, vocab=58101, whole=_model
+)
+MARIAN.register(
     "marian",
-    {"MarianMTModel": translation, "MarianModel": model, "MarianForCausalLM": causal_lm},
-    base="MarianModel",
-    base_prefix="model",
-    category="encoder-decoder",
+    more={
+        "MarianMTModel": partial(_translation, s=MARIAN),
+        "MarianModel": partial(_model, s=MARIAN),
+        "MarianForCausalLM": lambda c: seq2seq.causal_lm(c, MARIAN, size=_own_table(c, MARIAN)[1]),
+    },
 )

@@ -7,46 +7,25 @@ embedding and a norm in each layer; no biases in attention, computed positions.
 from ..core.config import ModelConfig
 from ..layers import seq2seq
 from ..layers.seq2seq import Seq2Seq
-from ..trees.catalog import register_pair
-from ..trees.modules import Embedding, Module
-
-_NAME = "PegasusX"
+from ..trees.modules import Embedding, Module, each_module
 
 
-def _encoder_attention(c: ModelConfig, s: Seq2Seq) -> Module:
-    return seq2seq.attention(c, s, 0, class_name="PegasusXGlobalLocalAttention")
+def _attention(c: ModelConfig, s: Seq2Seq, side: int, _cross: bool) -> Module:
+    name = f"PegasusX{'' if side else 'GlobalLocal'}Attention"
+    return seq2seq.attention(c, s, side, class_name=name)
 
 
-STYLE = Seq2Seq(
-    _NAME,
-    words="ScaledWordEmbedding",
-    final_norm=True,
-    vocab=96103,
-    layers=(16, 16),
-    bias=False,
-    encoder_attention=_encoder_attention,
-    decoder_attention="PegasusXAttention",
-)
-
-
-def model(c: ModelConfig, *, at: str = "") -> Module:
-    tree = seq2seq.model(c, STYLE, at=at)
-    encoder = tree.inside("encoder")
-    tokens = c.dim("num_global_tokens", default=32)
-    encoder.children["embed_global"] = Embedding(tokens, seq2seq.width(c, STYLE))
-    layers = encoder.inside("layers")
-    for layer in layers.children.values():
-        assert isinstance(layer, Module)
-        layer.children["global_self_attn_layer_norm"] = seq2seq.norm(c, STYLE)
+def _model(c: ModelConfig, s: Seq2Seq) -> Module:
+    tree = seq2seq.model(c, s)
+    encoder, tokens = tree.inside("encoder"), c.dim("num_global_tokens", default=32)
+    encoder.children["embed_global"] = Embedding(tokens, seq2seq.width(c, s))
+    for layer in each_module(encoder):
+        if "self_attn" in layer.children:
+            layer.children["global_self_attn_layer_norm"] = seq2seq.norm(c, s)
     return tree
 
 
-def conditional_generation(c: ModelConfig) -> Module:
-    return Module(
-        f"{_NAME}ForConditionalGeneration",
-        model=model(c, at="model."),
-        lm_head=seq2seq.lm_head(c, STYLE, "model.shared.weight"),
-    )
-
-
-register_pair("pegasus_x", _NAME, conditional_generation, model, "encoder-decoder")
+Seq2Seq(
+    "PegasusX", words="ScaledWordEmbedding", final_norm=True, vocab=96103, layers=(16, 16),
+    bias=False, logits_bias=False, attends=_attention, whole=_model,
+).register("pegasus_x", *seq2seq.GENERATION)  # fmt: skip

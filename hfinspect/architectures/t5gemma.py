@@ -74,7 +74,7 @@ def register_sides(
         return Module(name, model=seen, score=score)
 
     labels = [f"{d.name}For{what}Classification" for what in ("Sequence", "Token")]
-    classes = {
+    classes: dict[str, Builder] = {
         f"{d.name}ForConditionalGeneration": generation,
         f"{d.name}Model": model,
         **({f"{d.name}EncoderModel": alone} if alone else {}),

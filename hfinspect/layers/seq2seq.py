@@ -17,10 +17,36 @@ from ..core.records import dataclass
 from ..trees.catalog import Builder, register
 from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 from .blocks import activation
-from .heads import classifier, dense_classifier
+from .heads import classifier, dense_classifier, to_words
 
 #: Learned tables begin with two rows that no position uses (BartLearnedPositionalEmbedding).
 OFFSET = 2
+_SIDES = ("encoder", "decoder")
+
+
+def attention(
+    c: ModelConfig, s: Seq2Seq, side: int, _cross: bool = False, *, class_name: str = ""
+) -> Module:
+    """Four projections of D·D + D, the same to the encoder's states as to one's own."""
+    d = width(c, s)
+    key = f"{_SIDES[side]}_attention_heads"
+    heads = (key, "num_attention_heads", "num_key_value_heads") if side == 0 else (key,)
+    c.divided(d, c.dim(*heads, default=s.heads[side]), "d_model", key)
+    return Module(
+        class_name or f"{s.name}Attention",
+        k_proj=Linear(d, d, bias=s.bias and s.key_bias, kind="key"),
+        v_proj=Linear(d, d, bias=s.bias, kind="value"),
+        q_proj=Linear(d, d, bias=s.bias, kind="query"),
+        out_proj=Linear(d, d, bias=s.bias, kind="output"),
+        component=Component.ATTENTION,
+    )
+
+
+def model(c: ModelConfig, s: Seq2Seq) -> Module:
+    """``shared`` serves both sides unless the config unties them."""
+    table = "shared.weight" if c.tied() else None
+    sides = {name: stack(c, s, side, tied_to=table) for side, name in enumerate(_SIDES)}
+    return Module(f"{s.name}Model", {"shared": words(c, s), **sides}, scope=True)
 
 
 @dataclass(frozen=True)
@@ -28,9 +54,9 @@ class Seq2Seq:
     """Names, defaults and switches of one descendant; pairs are (encoder, decoder).
 
     ``words`` and ``positions`` end the class names of the tables; no ``words``: a plain one, no
-    ``positions``: they are computed. ``encoder_attention`` builds the self-attention of the encoder
-    where it is another; the decoder's class is then ``decoder_attention``, or the name with
-    DecoderAttention.
+    ``positions``: they are computed. ``attends`` builds attention of a side, to its own states or
+    across, ``whole`` the model; ``logits_bias``: next to the head is a buffer of zeros, which old
+    conversions filled.
     """
 
     name: str
@@ -50,8 +76,9 @@ class Seq2Seq:
     labels: int = 2
     key_bias: bool = True
     bias: bool = True
-    encoder_attention: Callable[[ModelConfig, Seq2Seq], Module] | None = None
-    decoder_attention: str | None = None
+    logits_bias: bool = True
+    attends: Callable[[ModelConfig, Seq2Seq, int, bool], Module] = attention
+    whole: Callable[[ModelConfig, Seq2Seq], Module] = model
     length_keys: tuple[str, str] = ("max_position_embeddings", "max_position_embeddings")
     lengths: tuple[int, int] | None = None
 
@@ -117,25 +144,6 @@ def positions(c: ModelConfig, s: Seq2Seq, side: int) -> Module | None:
     )
 
 
-def attention(c: ModelConfig, s: Seq2Seq, side: int, *, class_name: str | None = None) -> Module:
-    """Four projections of D·D + D."""
-    d = width(c, s)
-    key = f"{_SIDES[side]}_attention_heads"
-    heads = (key, "num_attention_heads", "num_key_value_heads") if side == 0 else (key,)
-    c.divided(d, c.dim(*heads, default=s.heads[side]), "d_model", key)
-    return Module(
-        class_name or f"{s.name}Attention",
-        k_proj=Linear(d, d, bias=s.bias and s.key_bias, kind="key"),
-        v_proj=Linear(d, d, bias=s.bias, kind="value"),
-        q_proj=Linear(d, d, bias=s.bias, kind="query"),
-        out_proj=Linear(d, d, bias=s.bias, kind="output"),
-        component=Component.ATTENTION,
-    )
-
-
-_SIDES = ("encoder", "decoder")
-
-
 def _mlp(c: ModelConfig, s: Seq2Seq, side: int) -> dict[str, Module]:
     d, inner = width(c, s), c.dim(f"{_SIDES[side]}_ffn_dim", default=s.inner[side])
     return {
@@ -148,11 +156,10 @@ def _mlp(c: ModelConfig, s: Seq2Seq, side: int) -> dict[str, Module]:
 
 def encoder_layer(c: ModelConfig, s: Seq2Seq) -> Module:
     """Attention and MLP, each with a norm: 4·D² + 2·D·I weights in matrices."""
-    special = s.encoder_attention
     return Module(
         f"{s.name}EncoderLayer",
         {
-            "self_attn": special(c, s) if special else attention(c, s, 0),
+            "self_attn": s.attends(c, s, 0, False),
             "self_attn_layer_norm": norm(c, s),
             **_mlp(c, s, 0),
         },
@@ -161,14 +168,12 @@ def encoder_layer(c: ModelConfig, s: Seq2Seq) -> Module:
 
 def decoder_layer(c: ModelConfig, s: Seq2Seq) -> Module:
     """The same with attention to the encoder's output in between: 8·D² + 2·D·I."""
-    name = f"{s.name}DecoderAttention" if s.encoder_attention else None
-    attend = attention(c, s, 1, class_name=s.decoder_attention or name)
     return Module(
         f"{s.name}DecoderLayer",
         {
-            "self_attn": attend,
+            "self_attn": s.attends(c, s, 1, False),
             "self_attn_layer_norm": norm(c, s),
-            "encoder_attn": attend,
+            "encoder_attn": s.attends(c, s, 1, True),
             "encoder_attn_layer_norm": norm(c, s),
             **_mlp(c, s, 1),
         },
@@ -197,37 +202,19 @@ def stack(
 # ---- classes
 
 
-def model(c: ModelConfig, s: Seq2Seq, *, at: str = "") -> Module:
-    """``shared`` serves both sides unless the config unties them; ``at`` is the model's prefix."""
-    table = f"{at}shared.weight" if c.tied() else None
-    return Module(
-        f"{s.name}Model",
-        shared=words(c, s),
-        encoder=stack(c, s, 0, tied_to=table),
-        decoder=stack(c, s, 1, tied_to=table),
-    )
-
-
 def lm_head(c: ModelConfig, s: Seq2Seq, table: str, size: Dim | None = None) -> Module:
     """From D to the vocabulary, (V, D) without bias; tied to ``table`` if the config says so."""
-    return Linear(
-        width(c, s),
-        size or vocab(c, s),
-        bias=False,
-        tied_to=table if c.tied() else None,
-        component=Component.HEAD,
-        kind="lm_head",
-    )
+    return to_words(width(c, s), size or vocab(c, s), table if c.tied() else None)
 
 
-def conditional_generation(c: ModelConfig, s: Seq2Seq, *, bias: bool = True) -> Module:
-    """Model and head; ``final_logits_bias`` is a buffer of zeros that old conversions filled."""
-    logits_bias = Buffer(1, vocab(c, s), kind="lm_head") if bias else None
+def conditional_generation(c: ModelConfig, s: Seq2Seq) -> Module:
+    """Model and head."""
+    logits_bias = Buffer(1, vocab(c, s), kind="lm_head") if s.logits_bias else None
     return Module(
         f"{s.name}ForConditionalGeneration",
         {
             "final_logits_bias": logits_bias,
-            s.prefix: model(c, s, at=f"{s.prefix}."),
+            s.prefix: s.whole(c, s),
             "lm_head": lm_head(c, s, f"{s.prefix}.shared.weight"),
         },
     )
@@ -253,21 +240,21 @@ def sequence_classification(c: ModelConfig, s: Seq2Seq) -> Module:
     between = Dropout(c.number("classifier_dropout", default=0.0))
     head = dense_classifier(f"{s.name}ClassificationHead", d, d, labels(c, s), between)
     name = f"{s.name}ForSequenceClassification"
-    return Module(name, {s.prefix: model(c, s, at=f"{s.prefix}."), "classification_head": head})
+    return Module(name, {s.prefix: s.whole(c, s), "classification_head": head})
 
 
 def question_answering(c: ModelConfig, s: Seq2Seq) -> Module:
     """The model and one linear layer to the logits of start and end, (2, D)."""
     outputs = classifier(width(c, s), 2)  # start and end, whatever num_labels says
     name = f"{s.name}ForQuestionAnswering"
-    return Module(name, {s.prefix: model(c, s, at=f"{s.prefix}."), "qa_outputs": outputs})
+    return Module(name, {s.prefix: s.whole(c, s), "qa_outputs": outputs})
 
 
 def classes(s: Seq2Seq, *suffixes: str) -> dict[str, Builder]:
     """``{name}{suffix}`` -> builder for the suffixes given."""
     builders: dict[str, Callable[[ModelConfig, Seq2Seq], Module]] = {
         "ForConditionalGeneration": conditional_generation,
-        "Model": model,
+        "Model": s.whole,
         "ForCausalLM": causal_lm,
         "ForSequenceClassification": sequence_classification,
         "ForQuestionAnswering": question_answering,
