@@ -7,67 +7,52 @@ a strided convolution, BERT's layers, and a convolution and a layer back at full
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.composing import with_defaults
-from ..layers.encoders import BASE, dropout, hidden, norm, usual_classes
-from ..trees.catalog import register
+from ..layers.bert_encoders import Encoder
+from ..layers.encoders import BASE, dropout, hidden, norm
 from ..trees.modules import Activation, Buffer, Conv, Embedding, Layers, Module
 
-_NAME = "Canine"
-_DEFAULTS = {
-    **{key: value for key, value in BASE.items() if key != "vocab_size"},
-    "max_position_embeddings": 16384, "type_vocab_size": 16, "downsampling_rate": 4,
-    "upsampling_kernel_size": 4, "num_hash_functions": 8, "num_hash_buckets": 16384,
-}  # fmt: skip
 
-
-def embeddings(c: ModelConfig) -> Module:
-    h, hashes, buckets = hidden(c), c.count("num_hash_functions"), c.dim("num_hash_buckets")
+def _embeddings(_e: Encoder, c: ModelConfig) -> Module:
+    h, hashes = hidden(c), c.count("num_hash_functions", default=8)
+    buckets = c.dim("num_hash_buckets", default=16384)
     size = c.divided(h, hashes, "hidden_size", "num_hash_functions")
     tables = {
         f"HashBucketCodepointEmbedder_{i}": Embedding(buckets, size) for i in range(int(hashes))
     }
     return Module(
         "CanineEmbeddings",
-        {
-            **tables,
-            "char_position_embeddings": Embedding(buckets, h, kind="position"),
-            "token_type_embeddings": Embedding(c.dim("type_vocab_size"), h, kind="segment"),
-            "LayerNorm": norm(c),
-            "dropout": dropout(c),
-            "position_ids": Buffer(1, c.dim("max_position_embeddings"), dtype="I64", saved=False),
-        },
+        dict(tables),
+        char_position_embeddings=Embedding(buckets, h, kind="position"),
+        token_type_embeddings=Embedding(c.dim("type_vocab_size"), h, kind="segment"),
+        LayerNorm=norm(c),
+        dropout=dropout(c),
+        position_ids=Buffer(1, c.dim("max_position_embeddings"), dtype="I64", saved=False),
         component=Component.EMBEDDING,
     )
 
 
 def _convolution(c: ModelConfig, name: str, inputs: int, key: str) -> Module:
-    return Module(
-        name,
-        conv=Conv(inputs, hidden(c), c.dim(key), dims=1),
-        activation=Activation("GELUActivation"),
-        LayerNorm=norm(c),
-        component=Component.CONV,
-    )
+    conv = Conv(inputs, hidden(c), c.dim(key, default=4), dims=1)
+    parts = {"conv": conv, "activation": Activation("GELUActivation"), "LayerNorm": norm(c)}
+    return Module(name, parts, component=Component.CONV)
 
 
-def model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    block = encoders.layer(c, _NAME)
+def _model(e: Encoder, c: ModelConfig) -> Module:
+    h, block = hidden(c), e.layer(e, c)
     shallow = Module("CanineEncoder", layer=Layers([block]))
     return Module(
         "CanineModel",
-        char_embeddings=embeddings(c),
+        char_embeddings=e.embeddings(e, c),
         initial_char_encoder=shallow,
-        chars_to_molecules=_convolution(c, "CharactersToMolecules", hidden(c), "downsampling_rate"),
-        encoder=encoders.encoder(c, _NAME, block),
-        projection=_convolution(c, "ConvProjection", hidden(c) * 2, "upsampling_kernel_size"),
+        chars_to_molecules=_convolution(c, "CharactersToMolecules", h, "downsampling_rate"),
+        encoder=encoders.encoder(c, e.name, block),
+        projection=_convolution(c, "ConvProjection", h * 2, "upsampling_kernel_size"),
         final_char_encoder=shallow,
-        pooler=encoders.pooler(c, _NAME) if pooling else None,
+        pooler=encoders.pooler(c, e.name),
     )
 
 
-register(
-    "canine",
-    with_defaults(_DEFAULTS, usual_classes(_NAME, "canine", model)),
-    base_prefix="canine",
-    category="encoder",
-)
+_DEFAULTS = {**BASE, "max_position_embeddings": 16384, "type_vocab_size": 16}
+Encoder(
+    "Canine", "canine", _DEFAULTS, embeddings=_embeddings, whole=_model, lacks=("ForMaskedLM",)
+).register("canine")

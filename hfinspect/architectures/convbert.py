@@ -7,28 +7,19 @@ split into groups.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers import bert_encoders as bert
 from ..layers import encoders
-from ..layers.bert_encoders import (
-    Encoder,
-    Forms,
-    generating,
-    narrow_tables,
-    projected,
-    summary_forms,
-)
+from ..layers.bert_encoders import Encoder
 from ..layers.encoders import BASE, hidden
 from ..trees.modules import Activation, Conv, Dropout, Linear, Module, Weight
 from .bert import BERT
 
 
-def _heads(c: ModelConfig) -> Dim:
-    """Heads that stay attention: one in ``head_ratio``, at least one."""
-    heads, ratio = c.dim("num_attention_heads"), c.dim("head_ratio", default=2)
-    return heads // ratio if heads >= ratio else heads // heads
-
-
 def _attention(e: Encoder, c: ModelConfig) -> Module:
-    h, heads, kernel = hidden(c), _heads(c), c.dim("conv_kernel_size", default=9)
+    h, kernel = hidden(c), c.dim("conv_kernel_size", default=9)
+    # Of the heads one in ``head_ratio`` stays attention, at least one.
+    heads, ratio = c.dim("num_attention_heads"), c.dim("head_ratio", default=2)
+    heads = heads // ratio if heads >= ratio else heads // heads
     width = heads * (c.divided(h, heads, "hidden_size", "num_attention_heads") // 2)
     separable = Module(
         "SeparableConv1D",
@@ -39,9 +30,7 @@ def _attention(e: Encoder, c: ModelConfig) -> Module:
     )
     projections = Module(
         "ConvBertSelfAttention",
-        query=Linear(h, width, kind="query"),
-        key=Linear(h, width, kind="key"),
-        value=Linear(h, width, kind="value"),
+        {kind: Linear(h, width, kind=kind) for kind in ("query", "key", "value")},
         key_conv_attn_layer=separable,
         conv_kernel_layer=Linear(width, heads * kernel),
         conv_out_layer=Linear(h, width),
@@ -64,16 +53,13 @@ def _layer(e: Encoder, c: ModelConfig) -> Module:
     h, inner = hidden(c), c.dim("intermediate_size")
     block = encoders.layer(c, e.name, attention_block=_attention(e, c), cross=True)
     if c.dim("num_groups", default=1) != 1:
-        for name, pair in (("intermediate", (h, inner, "up")), ("output", (inner, h, "down"))):
-            block.inside(name).children["dense"] = _grouped(c, *pair)
+        block.inside("intermediate").adding(dense=_grouped(c, h, inner, "up"))
+        block.inside("output").adding(dense=_grouped(c, inner, h, "down"))
     return block
 
 
-def _forms(e: Encoder) -> Forms:
-    return {**summary_forms(e), "ForMaskedLM": generating(e)}
-
-
 BERT.like(
-    "ConvBert", "convbert", defaults={**BASE, "embedding_size": 768}, embeddings=narrow_tables,
-    layer=_layer, whole=projected, forms=_forms,
+    "ConvBert", "convbert", defaults={**BASE, "embedding_size": 768}, layer=_layer,
+    embeddings=bert.narrow_tables, whole=bert.projected,
+    forms=lambda e: {**bert.summary_forms(e), "ForMaskedLM": bert.generating(e)},
 ).register("convbert")  # fmt: skip

@@ -29,49 +29,39 @@ def _tables(e: Encoder, c: ModelConfig) -> Module:
     )
 
 
-def _position_kinds(c: ModelConfig) -> tuple[str, ...]:
-    """``pos_att_type``: a list, or one string with bars between: "c2p|p2c"."""
-    if isinstance(c.raw("pos_att_type"), str):
-        text = c.text("pos_att_type") or ""
-        return tuple(kind.strip() for kind in text.lower().split("|"))
-    return c.strings("pos_att_type", default=())
-
-
-def _attention(e: Encoder, c: ModelConfig) -> Module:
-    h, heads = hidden(c), c.dim("num_attention_heads")
-    c.divided(h, heads, "hidden_size", "num_attention_heads")
-    width = heads * c.dim("attention_head_size") if c.has("attention_head_size") else h
-    own = c.flag("relative_attention", default=False) and not c.flag("share_att_key", default=False)
-    kinds = _position_kinds(c) if own else ()
-    projections = Module(
-        "DisentangledSelfAttention",
-        query_proj=Linear(h, width, kind="query"),
-        key_proj=Linear(h, width, kind="key"),
-        value_proj=Linear(h, width, kind="value"),
-        pos_key_proj=Linear(h, width, kind="relative_position") if "c2p" in kinds else None,
-        pos_query_proj=Linear(h, width, kind="relative_position") if "p2c" in kinds else None,
-        dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
-    )
-    return encoders.attending(c, e.name, projections)
-
-
-def _convolution(c: ModelConfig) -> Module | None:
-    kernel = c.dim("conv_kernel_size", default=0, minimum=0)
-    if not kernel:
-        return None
-    groups = c.dim("conv_groups", default=1)
-    c.divided(hidden(c), groups, "hidden_size", "conv_groups")
-    return Module(
-        "ConvLayer",
-        conv=Conv(hidden(c), hidden(c), kernel, dims=1, groups=groups),
-        LayerNorm=norm(c),
-        dropout=dropout(c),
-        component=Component.CONV,
-    )
+def _words_of(text: str) -> tuple[str, ...]:
+    """Of one string with bars between: "c2p|p2c"."""
+    return tuple(word.strip() for word in text.lower().split("|"))
 
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
-    return encoders.layer(c, e.name, attention_block=_attention(e, c))
+    h, heads = hidden(c), c.dim("num_attention_heads")
+    c.divided(h, heads, "hidden_size", "num_attention_heads")
+    width = heads * c.dim("attention_head_size") if c.has("attention_head_size") else h
+    named = {"query_proj": "query", "key_proj": "key", "value_proj": "value"}
+    if c.flag("relative_attention", default=False) and not c.flag("share_att_key", default=False):
+        said = c.raw("pos_att_type")
+        listed = not isinstance(said, str)
+        kinds = c.strings("pos_att_type", default=()) if listed else _words_of(said)
+        places = {"c2p": "pos_key_proj", "p2c": "pos_query_proj"}
+        named |= {at: "relative_position" for kind, at in places.items() if kind in kinds}
+    projections = Module(
+        "DisentangledSelfAttention",
+        {name: Linear(h, width, kind=kind) for name, kind in named.items()},
+        dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
+    )
+    attention = encoders.attending(c, e.name, projections)
+    return encoders.layer(c, e.name, attention_block=attention)
+
+
+def _convolution(c: ModelConfig) -> Module | None:
+    kernel, groups = c.dim("conv_kernel_size", default=0, minimum=0), "conv_groups"
+    if not kernel:
+        return None
+    c.divided(hidden(c), c.dim(groups, default=1), "hidden_size", groups)
+    conv = Conv(hidden(c), hidden(c), kernel, dims=1, groups=c.dim(groups, default=1))
+    parts = {"conv": conv, "LayerNorm": norm(c), "dropout": dropout(c)}
+    return Module("ConvLayer", parts, component=Component.CONV)
 
 
 def _relative_table(c: ModelConfig) -> Module | None:
@@ -87,46 +77,40 @@ def _relative_table(c: ModelConfig) -> Module | None:
 
 
 def _stack(e: Encoder, c: ModelConfig) -> Module:
-    normed = [kind.strip() for kind in (c.text("norm_rel_ebd") or "none").lower().split("|")]
-    return Module(
-        "DebertaV2Encoder",
-        layer=encoders.encoder(c, e.name, e.layer(e, c))["layer"],
+    normed = "layer_norm" in _words_of(c.text("norm_rel_ebd") or "none")
+    return encoders.encoder(c, e.name, e.layer(e, c)).adding(
         rel_embeddings=_relative_table(c),
-        LayerNorm=norm(c) if "layer_norm" in normed else None,
+        LayerNorm=norm(c) if normed else None,
         conv=_convolution(c),
     )
 
 
 def _words(e: Encoder) -> Form:
-    """The head of the released files, or that of the original code, whose words are the
+    """The head of the released files (``cls``), or that of the original code, whose words are the
     embeddings' own."""
 
-    def released(c: ModelConfig) -> Module | None:
-        if not c.flag("legacy", default=True):
+    def either(c: ModelConfig, released: bool) -> Module | None:
+        if c.flag("legacy", default=True) != released:
             return None
-        name = f"Legacy{e.name}"
-        return encoders.bert_mlm_head(c, name, table=e.table, width=embedding_width(c))
-
-    def original(c: ModelConfig) -> Module | None:
-        if c.flag("legacy", default=True):
-            return None
-        head = encoders.transform(c, e.name, hidden(c))
-        head.class_name = f"{e.name}LMPredictionHead"
+        if released:
+            width = embedding_width(c)
+            return encoders.bert_mlm_head(c, f"Legacy{e.name}", table=e.table, width=width)
+        head = encoders.transform(c, e.name, hidden(c)).called(f"{e.name}LMPredictionHead")
         head.children = {"bias": Weight(vocab(c), kind="lm_head"), **head.children}
         return Module(f"{e.name}OnlyMLMHead", lm_head=head, component=Component.HEAD)
 
-    return {e.prefix: e.bare, "cls": released, "lm_predictions": original}
+    return {
+        e.prefix: e.bare,
+        "cls": lambda c: either(c, True),
+        "lm_predictions": lambda c: either(c, False),
+    }
 
 
 def _pooler(c: ModelConfig) -> Module:
     pooled = c.dim("pooler_hidden_size", default=hidden(c))
-    return Module(
-        "ContextPooler",
-        dense=Linear(pooled, pooled),
-        dropout=Dropout(c.number("pooler_dropout", default=0.0)),
-        component=Component.HEAD,
-        kind="pooler",
-    )
+    drop = Dropout(c.number("pooler_dropout", default=0.0))
+    parts = {"dense": Linear(pooled, pooled), "dropout": drop}
+    return Module("ContextPooler", parts, component=Component.HEAD, kind="pooler")
 
 
 def _forms(e: Encoder) -> Forms:

@@ -4,6 +4,8 @@ BERT's layers behind embeddings that may be narrower; a discriminator that finds
 (``ForPreTraining``) and a small generator that proposes them (``ForMaskedLM``).
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
@@ -14,44 +16,34 @@ from ..trees.modules import Linear, Module
 from .bert import BERT
 
 
+def _head(c: ModelConfig, name: str, act: str | None, **more: Module) -> Module:
+    parts = {"dense": Linear(hidden(c), hidden(c)), "activation": activation(act), **more}
+    return Module(f"Electra{name}", parts, component=Component.HEAD, kind="classifier")
+
+
 def _discriminator(c: ModelConfig) -> Module:
-    return Module(
-        "ElectraDiscriminatorPredictions",
-        dense=Linear(hidden(c), hidden(c)),
-        activation=activation(c.text("hidden_act")),
-        dense_prediction=Linear(hidden(c), 1),
-        component=Component.HEAD,
-        kind="classifier",
-    )
+    found = Linear(hidden(c), 1)
+    return _head(c, "DiscriminatorPredictions", c.text("hidden_act"), dense_prediction=found)
 
 
 def _classifier(c: ModelConfig) -> Module:
-    return Module(
-        "ElectraClassificationHead",
-        dense=Linear(hidden(c), hidden(c)),
-        activation=activation("gelu"),
-        dropout=dropout(c),
-        out_proj=Linear(hidden(c), c.num_labels),
-        component=Component.HEAD,
-        kind="classifier",
-    )
+    out = Linear(hidden(c), c.num_labels)
+    return _head(c, "ClassificationHead", "gelu", dropout=dropout(c), out_proj=out)
 
 
-def _summary(c: ModelConfig) -> Module:
-    return encoders.sequence_summary(c, "Electra", project=True, activation_name="gelu")
+_summary = partial(encoders.sequence_summary, name="Electra", project=True, activation_name="gelu")
 
 
 def _forms(e: Encoder) -> Forms:
+    p = e.prefix
     return {
-        "ForPreTraining": {"electra": e.bare, "discriminator_predictions": _discriminator},
+        "ForPreTraining": {p: e.bare, "discriminator_predictions": _discriminator},
         **bert_forms(e),
         "ForMaskedLM": generating(e),
         "ForCausalLM": generating(e),
-        "ForSequenceClassification": {"electra": e.bare, "classifier": _classifier},
-        "ForMultipleChoice": {
-            "electra": e.bare, "sequence_summary": _summary, "classifier": one_label,
-        },
-    }  # fmt: skip
+        "ForSequenceClassification": {p: e.bare, "classifier": _classifier},
+        "ForMultipleChoice": {p: e.bare, "sequence_summary": _summary, "classifier": one_label},
+    }
 
 
 _DEFAULTS = {

@@ -14,10 +14,8 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..errors import UnknownArchitectureError
 from ..layers import encoders, folding_trunk
-from ..layers.bert_encoders import Encoder, roberta_forms
-from ..layers.composing import defaulted
+from ..layers.bert_encoders import Encoder, roberta_forms, roberta_words, stack, usual_model
 from ..layers.encoders import BASE, dropout, hidden, norm, vocab
-from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -38,7 +36,7 @@ def _positions(c: ModelConfig) -> str | None:
     return c.text("position_embedding_type", default=None if said else "absolute")
 
 
-def embeddings(c: ModelConfig) -> Module:
+def _embeddings(_e: Encoder, c: ModelConfig) -> Module:
     h, positions = hidden(c), c.dim("max_position_embeddings")
     learned = _positions(c) == "absolute"
     return Module(
@@ -53,62 +51,47 @@ def embeddings(c: ModelConfig) -> Module:
     )
 
 
-def _frequencies(c: ModelConfig) -> int:
-    """Half of a head's size, rounded up; ``head_dim`` is read for them alone."""
+def _rotary(c: ModelConfig, *, saved: bool) -> dict[str, Module]:
+    """Frequencies for half of a head's size, rounded up; ``head_dim`` is read for them alone.
+    Files written before they moved to the model hold them in each layer."""
     heads = c.dim("num_attention_heads")
     head = c.divided(hidden(c), heads, "hidden_size", "num_attention_heads")
-    return (c.dim("head_dim", default=head) + 1) // 2
+    numbers = Buffer((c.dim("head_dim", default=head) + 1) // 2, saved=saved)
+    table = Module("EsmRotaryEmbedding", inv_freq=numbers, saved=saved)
+    return {"rotary_embeddings": table} if _positions(c) == "rotary" else {}
 
 
-def _attention(c: ModelConfig) -> Module:
-    block = encoders.attention_after_norm(c, "Esm", "LayerNorm")
-    if _positions(c) == "rotary":
-        # Files written before the frequencies moved to the model hold them in each layer.
-        block.inside("self").children["rotary_embeddings"] = Module(
-            "EsmRotaryEmbedding", inv_freq=Buffer(_frequencies(c), saved=False), saved=False
-        )
-    return block
-
-
-def layer(c: ModelConfig) -> Module:
+def _layer(_e: Encoder, c: ModelConfig) -> Module:
     """BERT's with norms before: one for the MLP, none behind it, and no activation of its own."""
-    block = encoders.layer(c, "Esm", attention_block=_attention(c), cross=True)
-    del block.inside("intermediate").children["intermediate_act_fn"]
-    del block.inside("output").children["LayerNorm"]
-    block.children["LayerNorm"] = norm(c)
-    return block
+    attention = encoders.attention_after_norm(c, "Esm", "LayerNorm")
+    attention.inside("self").children |= _rotary(c, saved=False)
+    block = encoders.layer(c, "Esm", attention_block=attention, cross=True)
+    block.inside("intermediate").without("intermediate_act_fn")
+    block.inside("output").without("LayerNorm")
+    return block.adding(LayerNorm=norm(c))
 
 
-def model(e: Encoder, c: ModelConfig) -> Module:
-    layers = c.count("num_hidden_layers")
-    rotary = Module("EsmRotaryEmbedding", inv_freq=Buffer(_frequencies(c)))
-    stack = encoders.encoder(c, "Esm", layer(c))
-    stack.children["emb_layer_norm_after"] = norm(c)
-    return Module(
-        "EsmModel",
-        embeddings=embeddings(c),
-        rotary_embeddings=rotary if _positions(c) == "rotary" else None,
-        encoder=stack,
-        pooler=None if e.pooling == "never" else encoders.pooler(c, "Esm"),
-        contact_head=Module(
-            "EsmContactPredictionHead",
-            regression=Linear(layers * c.dim("num_attention_heads"), 1),
-            activation=Activation("Sigmoid"),
-            component=Component.HEAD,
-        ),
-    )
+def _stack(e: Encoder, c: ModelConfig) -> Module:
+    return stack(e, c).adding(emb_layer_norm_after=norm(c))
 
 
-def lm_head(_e: Encoder, c: ModelConfig) -> Module:
-    table = "esm.embeddings.word_embeddings.weight" if c.tied() else None
-    return Module(
-        "EsmLMHead",
-        bias=Weight(vocab(c), kind="lm_head"),
-        dense=Linear(hidden(c), hidden(c), kind="transform"),
-        layer_norm=norm(c),
-        decoder=Linear(hidden(c), vocab(c), bias=False, tied_to=table, kind="lm_head"),
+def _model(e: Encoder, c: ModelConfig) -> Module:
+    parts = usual_model(e, c).children
+    contacts = c.count("num_hidden_layers") * c.dim("num_attention_heads")
+    parts["contact_head"] = Module(
+        "EsmContactPredictionHead",
+        regression=Linear(contacts, 1),
+        activation=Activation("Sigmoid"),
         component=Component.HEAD,
     )
+    first = {"embeddings": parts["embeddings"], **_rotary(c, saved=True)}
+    return Module("EsmModel", {**first, **parts})
+
+
+def _words(e: Encoder, c: ModelConfig) -> Module:
+    table = e.table if c.tied() else None
+    decoder = Linear(hidden(c), vocab(c), bias=False, tied_to=table, kind="lm_head")
+    return roberta_words(e, c).adding(decoder=decoder)
 
 
 #: Of ESMFold: amino acids with padding, unknown and mask; atoms of a residue; bins of distances
@@ -121,12 +104,12 @@ def _folding(c: ModelConfig) -> Module:
         raise UnknownArchitectureError(
             "class EsmForProteinFolding", "folds with a config whose is_folding_model is true alone"
         )
-    own = c.section("esmfold_config")
+    own, at = c.section("esmfold_config"), Component.HEAD
     trunk = own.section("trunk")
     sequence, pair = folding_trunk.trunk_widths(trunk)
     structure = folding_trunk.structure_width(trunk.section("structure_module"))
-    inner = own.dim("lddt_head_hid_dim", default=128)
-    esm = ESM.bare(c)
+    inner, esm = own.dim("lddt_head_hid_dim", default=128), ESM.bare(c)
+    amino = own.flag("embed_aa", default=True)
     return Module(
         "EsmForProteinFolding",
         esm_s_combine=Weight(c.count("num_hidden_layers") + 1),
@@ -139,19 +122,17 @@ def _folding(c: ModelConfig) -> Module:
             Linear(sequence, sequence),
             component=Component.PROJECTOR,
         ),
-        embedding=Embedding(_RESIDUES, sequence, padding_idx=0)
-        if own.flag("embed_aa", default=True)
-        else None,
+        embedding=Embedding(_RESIDUES, sequence, padding_idx=0) if amino else None,
         trunk=folding_trunk.trunk(trunk),
-        distogram_head=Linear(pair, _DISTANCES, component=Component.HEAD),
-        ptm_head=Linear(pair, _DISTANCES, component=Component.HEAD),
-        lm_head=Linear(sequence, _RESIDUES, component=Component.HEAD, kind="lm_head"),
+        distogram_head=Linear(pair, _DISTANCES, component=at),
+        ptm_head=Linear(pair, _DISTANCES, component=at),
+        lm_head=Linear(sequence, _RESIDUES, component=at, kind="lm_head"),
         lddt_head=Sequential(
             LayerNorm(structure),
             Linear(structure, inner),
             Linear(inner, inner),
             Linear(inner, _ATOMS * _CONFIDENCES),
-            component=Component.HEAD,
+            component=at,
         ),
     )
 
@@ -160,21 +141,14 @@ def _in_half(root: Module) -> Module:
     """With its floats in half precision whatever the rest of the model is in."""
     for module in each_module(root):
         for name, child in module.children.items():
-            if isinstance(child, Parameter) and child.dtype is None:
-                module.children[name] = replace(child, dtype="F16")
+            if isinstance(child, Parameter):
+                module.children[name] = replace(child, dtype=child.dtype or "F16")
     return root
 
 
 # A vocabulary must be said: the config class has none of its own.
-_DEFAULTS = {key: value for key, value in BASE.items() if key != "vocab_size"}
-_DEFAULTS["max_position_embeddings"] = 1026
 ESM = Encoder(
-    "Esm", "esm", _DEFAULTS, whole=model, words=lm_head, forms=roberta_forms,
-    lacks=("ForCausalLM", "ForMultipleChoice", "ForQuestionAnswering"),
-)  # fmt: skip
-register(
-    "esm",
-    {**ESM.classes(), "EsmForProteinFolding": defaulted(_DEFAULTS, _folding)},
-    base_prefix="esm",
-    category="encoder",
-)
+    "Esm", "esm", {**BASE, "vocab_size": None, "max_position_embeddings": 1026},
+    embeddings=_embeddings, layer=_layer, encoder=_stack, whole=_model, words=_words,
+    forms=roberta_forms, lacks=("ForCausalLM", "ForMultipleChoice", "ForQuestionAnswering"),
+).register("esm", more={"ForProteinFolding": _folding})  # fmt: skip

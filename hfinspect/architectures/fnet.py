@@ -8,7 +8,7 @@ from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, pre_training, tables
 from ..layers.encoders import BASE, hidden, norm
-from ..trees.modules import Buffer, Linear, Module, Parameter
+from ..trees.modules import Buffer, Linear, Module
 from .bert import BERT
 
 #: Longer texts are transformed without matrices (FNetBasicFourierTransform).
@@ -16,39 +16,29 @@ _LONGEST = 4096
 
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
+    fourier = Module("FNetBasicFourierTransform")
     optimized = c.flag("use_tpu_fourier_optimizations", default=False)
-    matrices: dict[str, Parameter] = {}
     if optimized and c.dim("max_position_embeddings") <= _LONGEST:
         h, length = hidden(c), c.dim("tpu_short_seq_length", default=512)
-        matrices["dft_mat_hidden"] = Buffer(h, h, dtype="C64")
-        matrices["dft_mat_seq"] = Buffer(length, length, dtype="C64")
-    fourier = Module(
-        "FNetFourierTransform",
-        {
-            "self": Module("FNetBasicFourierTransform", matrices),
-            "output": Module("FNetBasicOutput", LayerNorm=norm(c)),
-        },
-    )
+        fourier.adding(
+            dft_mat_hidden=Buffer(h, h, dtype="C64"),
+            dft_mat_seq=Buffer(length, length, dtype="C64"),
+        )
+    mixed = {"self": fourier, "output": Module("FNetBasicOutput", LayerNorm=norm(c))}
     return Module(
         "FNetLayer",
-        fourier=fourier,
+        fourier=Module("FNetFourierTransform", mixed),
         intermediate=encoders.intermediate(c, e.name),
         output=encoders.output(c, e.name),
     )
 
 
 def _embeddings(e: Encoder, c: ModelConfig) -> Module:
-    block = tables(e, c)
-    block.children["projection"] = Linear(hidden(c), hidden(c), kind="token")
-    return block
+    return tables(e, c).adding(projection=Linear(hidden(c), hidden(c), kind="token"))
 
 
 _FNET = BERT.like(
-    "FNet",
-    "fnet",
+    "FNet", "fnet", pooling="always", embeddings=_embeddings, layer=_layer,
     defaults={**BASE, "vocab_size": 32000, "type_vocab_size": 4, "hidden_act": "gelu_new"},
-    pooling="always",
-    embeddings=_embeddings,
-    layer=_layer,
-)
+)  # fmt: skip
 _FNET.register("fnet", more=pre_training(_FNET))

@@ -16,34 +16,23 @@ def _embeddings(e: Encoder, c: ModelConfig) -> Module:
     sound = c.dim("pronunciation_embed_dim", default=768)
     shape = c.dim("shape_embed_dim", default=512)
     inputs = hidden(c)
-    if c.flag("enable_pronunciation", default=True):
-        inputs = inputs + sound
-    if c.flag("enable_shape", default=True):
-        inputs = inputs + shape
-    module = tables(e, c)
-    module.children |= {
-        "pronunciation_embed": Embedding(c.dim("pronunciation_vocab_size", default=910), sound),
-        "shape_embed": Embedding(c.dim("shape_vocab_size", default=24858), shape),
-    }
-    if c.flag("concat_input", default=True):
-        module.children["map_inputs_layer"] = Linear(inputs, hidden(c), kind="token")
-    return module
+    for key, width in {"enable_pronunciation": sound, "enable_shape": shape}.items():
+        inputs = inputs + width if c.flag(key, default=True) else inputs
+    joined = c.flag("concat_input", default=True)
+    return tables(e, c).adding(
+        pronunciation_embed=Embedding(c.dim("pronunciation_vocab_size", default=910), sound),
+        shape_embed=Embedding(c.dim("shape_vocab_size", default=24858), shape),
+        map_inputs_layer=Linear(inputs, hidden(c), kind="token") if joined else None,
+    )
 
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
     """Attention to another model's states has the class of the layer's own."""
-    block = bert_layer(e, c)
-    if encoders.is_cross(c):
-        block.children["crossattention"] = encoders.attention(c, e.name)
-    return block
+    crossing = encoders.attention(c, e.name) if encoders.is_cross(c) else None
+    return bert_layer(e, c).adding(crossattention=crossing)
 
 
 _ROC = BERT.like("RoCBert", "roc_bert", embeddings=_embeddings, layer=_layer)
 _WORDS = _ROC.forms(_ROC)["ForMaskedLM"]
-_ROC.register(
-    "roc_bert",
-    more={
-        "ForCausalLM": _WORDS,
-        "ForPreTraining": {"roc_bert": _ROC.model, "cls": _WORDS["cls"]},
-    },
-)
+_TRAINED = {"roc_bert": _ROC.model, "cls": _WORDS["cls"]}
+_ROC.register("roc_bert", more={"ForCausalLM": _WORDS, "ForPreTraining": _TRAINED})

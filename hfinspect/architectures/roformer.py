@@ -3,38 +3,33 @@
 BERT's layers; the table of sines that rotates them is a fixed parameter, saved with the rest.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, Forms, embedding_width, projected, summary_forms
-from ..layers.encoders import BASE, dropout, hidden, vocab
+from ..layers.bert_encoders import (
+    Encoder,
+    Forms,
+    embedding_width,
+    narrow_tables,
+    projected,
+    stack,
+    summary_forms,
+)
+from ..layers.encoders import BASE, hidden
 from ..layers.heads import classifier
-from ..trees.modules import Embedding, Layers, Module
+from ..trees.modules import Embedding, Module
 from .bert import BERT
 
 
-def _tables(_e: Encoder, c: ModelConfig) -> Module:
-    width = embedding_width(c)
-    return Module(
-        "RoFormerEmbeddings",
-        word_embeddings=Embedding(vocab(c), width),
-        token_type_embeddings=Embedding(c.dim("type_vocab_size"), width, kind="segment"),
-        LayerNorm=encoders.norm(c, width),
-        dropout=dropout(c),
-        component=Component.EMBEDDING,
-    )
+def _layer(e: Encoder, c: ModelConfig) -> Module:
+    attention = encoders.attention(c, e.name)
+    return encoders.layer(c, e.name, attention_block=attention, cross=True)
 
 
 def _stack(e: Encoder, c: ModelConfig) -> Module:
     head = c.divided(hidden(c), c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
-    attention = encoders.attention(c, e.name)
-    block = encoders.layer(c, e.name, attention_block=attention, cross=True)
     positions, sines = c.dim("max_position_embeddings"), "RoFormerSinusoidalPositionalEmbedding"
-    return Module(
-        "RoFormerEncoder",
-        embed_positions=Embedding(positions, head, kind="position", class_name=sines),
-        layer=Layers.of(c.count("num_hidden_layers"), block),
-    )
+    table = Embedding(positions, head, kind="position", class_name=sines)
+    return Module("RoFormerEncoder", {"embed_positions": table, **stack(e, c).children})
 
 
 def _words(e: Encoder, c: ModelConfig) -> Module:
@@ -48,6 +43,7 @@ def _forms(e: Encoder) -> Forms:
 
 
 BERT.like(
-    "RoFormer", "roformer", embeddings=_tables, encoder=_stack, words=_words, whole=projected,
+    "RoFormer", "roformer", layer=_layer, encoder=_stack, words=_words, whole=projected,
+    embeddings=lambda e, c: narrow_tables(e, c).without("position_embeddings", "position_ids"),
     defaults={**BASE, "vocab_size": 50000, "max_position_embeddings": 1536}, forms=_forms,
 ).register("roformer")  # fmt: skip

@@ -14,8 +14,8 @@ from ..trees.modules import Activation, Conv, Dropout, LayerNorm, Layers, Module
 from .bert import BERT
 
 
-def _conv(c: ModelConfig, inputs: int, outputs: int, key: str, default: int, *, kind: str,
-          component: Component) -> Module:  # fmt: skip
+def _conv(c: ModelConfig, inputs: int, outputs: int, key: str, kind: str, default: int = 4,
+          *, component: Component = Component.MLP) -> Module:  # fmt: skip
     groups = c.dim(key, default=default)
     c.divided(inputs, groups, "the layer's input", key)
     c.divided(outputs, groups, "the layer's output", key)
@@ -32,11 +32,10 @@ def _layer(_e: Encoder, c: ModelConfig) -> Module:
     h, inner = hidden(c), c.dim("intermediate_size")
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
     look = partial(_conv, c, h, h, component=Component.ATTENTION)
-    up = _conv(c, h, inner, "intermediate_groups", 4, kind="up", component=Component.MLP)
-    down = _conv(c, inner, h, "output_groups", 4, kind="down", component=Component.MLP)
+    up = _conv(c, h, inner, "intermediate_groups", "up")
     attention = Module(
         "SqueezeBertSelfAttention",
-        {kind: look(f"{kind[0]}_groups", 4, kind=kind) for kind in ("query", "key", "value")},
+        {kind: look(f"{kind[0]}_groups", kind) for kind in ("query", "key", "value")},
         dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
         softmax=Activation("Softmax", "dim=-1"),
         matmul_qk=Activation("MatMulWrapper"),
@@ -45,9 +44,9 @@ def _layer(_e: Encoder, c: ModelConfig) -> Module:
     return Module(
         "SqueezeBertModule",
         attention=attention,
-        post_attention=_normed(c, look("post_attention_groups", 1, kind="output")),
+        post_attention=_normed(c, look("post_attention_groups", "output", 1)),
         intermediate=Module("ConvActivation", conv1d=up, act=activation(c.text("hidden_act"))),
-        output=_normed(c, down),
+        output=_normed(c, _conv(c, inner, h, "output_groups", "down")),
     )
 
 

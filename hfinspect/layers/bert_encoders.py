@@ -39,17 +39,13 @@ def tables(e: Encoder, c: ModelConfig) -> Module:
 
 def unnormed(e: Encoder, c: ModelConfig) -> Module:
     """The same without a norm: that of the first layer takes its place."""
-    block = tables(e, c)
-    del block.children["LayerNorm"]
-    return block
+    return tables(e, c).without("LayerNorm")
 
 
 def later_positions(e: Encoder, c: ModelConfig) -> Module:
     """The same with two rows more: positions begin at 2."""
-    block, positions = encoders.embeddings(c, e.name), c.dim("max_position_embeddings") + 2
-    table = Embedding(positions, encoders.hidden(c), kind="position")
-    block.children["position_embeddings"] = table
-    return block
+    positions = c.dim("max_position_embeddings") + 2
+    return tables(e, c).adding(position_embeddings=Embedding(positions, hidden(c), kind="position"))
 
 
 def embedding_width(c: ModelConfig) -> Dim:
@@ -173,10 +169,8 @@ def pre_training(e: Encoder) -> Forms:
     """The two heads that BERT was trained with: words and order of sentences."""
 
     def both(c: ModelConfig) -> Module:
-        head = e.words(e, c)
-        head.class_name = f"{e.name}PreTrainingHeads"
-        head.children["seq_relationship"] = classifier(hidden(c), 2)
-        return head
+        head = e.words(e, c).called(f"{e.name}PreTrainingHeads")
+        return head.adding(seq_relationship=classifier(hidden(c), 2))
 
     def order(c: ModelConfig) -> Module:
         return encoders.next_sentence_head(c, e.name)
@@ -237,7 +231,7 @@ class Encoder:
         kept = replace(self, pooling="never") if self.pooling == "stripped" else self
         return kept.model(c)
 
-    def classes(self, more: Forms | None = None) -> dict[str, Builder]:
+    def classes(self, more: Mapping[str, Form | Builder] | None = None) -> dict[str, Builder]:
         """Those of ``forms``, of ``more``, and the model."""
         forms: dict[str, Builder | Mapping[str, Part]] = {
             f"{self.name}{ending}": form
@@ -252,7 +246,7 @@ class Encoder:
         self,
         model_type: str,
         *,
-        more: Forms | None = None,
+        more: Mapping[str, Form | Builder] | None = None,
         source: str = "transformers",
         category: str = "encoder",
     ) -> Encoder:

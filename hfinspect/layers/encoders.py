@@ -13,7 +13,6 @@ from typing import Any
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..trees.catalog import Builder
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -26,7 +25,6 @@ from ..trees.modules import (
     Weight,
 )  # fmt: skip
 from .blocks import activation
-from .composing import Part, composed
 from .heads import classifier, dense_classifier
 
 #: Sizes of BERT base, which most descendants keep as the defaults of their config class.
@@ -92,9 +90,7 @@ def embeddings(
 
 def unsegmented(c: ModelConfig, name: str) -> Module:
     """The same without segments."""
-    block = embeddings(c, name)
-    del block.children["token_type_embeddings"]
-    return block
+    return embeddings(c, name).without("token_type_embeddings")
 
 
 def self_output(c: ModelConfig, name: str, *, normed: Module | None = None) -> Module:
@@ -142,9 +138,8 @@ def attending(
 def attention_after_norm(c: ModelConfig, name: str, at: str, *, cross: bool = False) -> Module:
     """The same with a norm before it, under the name ``at``, and none after the residual."""
     block = attention(c, name, cross=cross)
-    del block.inside("output").children["LayerNorm"]
-    block.children[at] = norm(c)
-    return block
+    block.inside("output").without("LayerNorm")
+    return block.adding(**{at: norm(c)})
 
 
 def intermediate(c: ModelConfig, name: str) -> Module:
@@ -328,30 +323,3 @@ def sequence_summary(
         component=Component.HEAD,
         kind="classifier",
     )
-
-
-def usual_classes(
-    name: str,
-    prefix: str,
-    model: Builder,
-    *,
-    bare: Builder | None = None,
-    words: Part | None = None,
-    more: Mapping[str, Mapping[str, Part]] | None = None,
-) -> dict[str, Builder]:
-    """BERT's classes: ``model`` with its pooler and ``bare`` without (where they differ) under
-    ``prefix``, ``words`` as ``cls``.  ``more`` adds classes or replaces them, by suffix."""
-    plain = bare or model
-    forms: dict[str, Mapping[str, Part]] = {
-        **({"ForMaskedLM": {prefix: plain, "cls": words}} if words else {}),
-        "ForSequenceClassification": {prefix: model, "dropout": dropout, "classifier": labels},
-        "ForMultipleChoice": {prefix: model, "dropout": dropout, "classifier": one_label},
-        "ForTokenClassification": {prefix: plain, "dropout": dropout, "classifier": labels},
-        "ForQuestionAnswering": {prefix: plain, "qa_outputs": labels},
-        **(more or {}),
-    }
-    classes: dict[str, Builder | Mapping[str, Part]] = {
-        f"{name}{suffix}": form for suffix, form in forms.items()
-    }
-    classes[f"{name}Model"] = model
-    return composed(classes)

@@ -113,6 +113,22 @@ class Module:
             raise without_part(self, name)
         return found
 
+    def adding(self, **more: Module | Parameter | None) -> Module:
+        """This module, with further children, or others in place of those that it has."""
+        self.children |= {name: child for name, child in more.items() if child is not None}
+        return self
+
+    def without(self, *names: str) -> Module:
+        """This module, without the children of these names."""
+        for name in names:
+            del self.children[name]
+        return self
+
+    def called(self, class_name: str) -> Module:
+        """This module, with another class name."""
+        self.class_name = class_name
+        return self
+
     def inside(self, *path: str) -> Module:
         """The module at a path of attribute names below this one. Raises as ``[]`` does."""
         at = self
