@@ -9,16 +9,14 @@ from ..core.config import ModelConfig
 from ..layers.blocks import activation, size
 from ..layers.composing import Part, composed
 from ..layers.heads import classifier, dense_classifier
+from ..layers.spelled import layer_norms
 from ..trees.catalog import register
 from ..trees.keeps import Unknown
-from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, Weight
+from ..trees.modules import Embedding, Layers, Linear, Module, Weight
 
 _KINDS = {"local": "Local", "lsh": "LSH"}
-_hidden = size("hidden_size", default=256)
-
-
-def _norm(c: ModelConfig, size: int) -> Module:
-    return LayerNorm(size, eps=c.number("layer_norm_eps", default=1e-12))
+_hidden, _vocab = size("hidden_size", default=256), size("vocab_size", default=320)
+_norm = layer_norms("layer_norm_eps", eps=1e-12)
 
 
 def positions(c: ModelConfig) -> Module:
@@ -28,9 +26,7 @@ def positions(c: ModelConfig) -> Module:
         table = Embedding(count, _hidden(c), kind="position")
         return Module("PositionEmbeddings", embedding=table)
     shape = c.dims("axial_pos_shape", default=(64, 64))
-    widths = c.dims("axial_pos_embds_dim", default=(64, 192))
-    if len(shape) != len(widths):
-        raise c.error("axial_pos_embds_dim", len(widths), f"a width for each of {len(shape)} axes")
+    widths = c.dims("axial_pos_embds_dim", default=(64, 192), count=len(shape))
     weights = {
         str(at): Weight(*(size if other == at else 1 for other, size in enumerate(shape)), width)
         for at, width in enumerate(widths)
@@ -39,37 +35,33 @@ def positions(c: ModelConfig) -> Module:
     return Module("AxialPositionEmbeddings", weights=table, kind="position")
 
 
-def attention(c: ModelConfig, kind: str) -> Module:
-    h = _hidden(c)
-    heads = c.dim("num_attention_heads", default=12)
-    width = heads * c.dim("attention_head_size", default=64)
+def layer(c: ModelConfig, kind: str) -> Module:
+    h, inner = _hidden(c), c.dim("feed_forward_size", default=512)
+    width = c.dim("num_attention_heads", default=12) * c.dim("attention_head_size", default=64)
     # Where it is hashed, queries are keys.
     named = {"query_key": "query"} if kind == "lsh" else {"query": "query", "key": "key"}
-    projections = {
-        at: Linear(h, width, bias=False, kind=what)
-        for at, what in {**named, "value": "value"}.items()
-    }
+    named["value"] = "value"
+    projections = {at: Linear(h, width, bias=False, kind=what) for at, what in named.items()}
     output = Linear(width, h, bias=False, kind="output")
-    return Module(
-        "ReformerAttention",
-        layer_norm=_norm(c, h),
-        self_attention=Module(f"{_KINDS[kind]}SelfAttention", dict(projections)),
-        output=Module("ReformerSelfOutput", dense=output),
-        component=Component.ATTENTION,
-        keeps=(Unknown("its attention keeps hidden states and buckets"),),
-    )
-
-
-def feed_forward(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("feed_forward_size", default=512)
     act = activation(c.text("hidden_act", default="relu"))
     up, down = Linear(h, inner, kind="up"), Linear(inner, h, kind="down")
     return Module(
-        "ChunkReformerFeedForward",
-        layer_norm=_norm(c, h),
-        dense=Module("ReformerFeedForwardDense", act_fn=act, dense=up),
-        output=Module("ReformerFeedForwardOutput", dense=down),
-        component=Component.MLP,
+        "ReformerLayer",
+        attention=Module(
+            "ReformerAttention",
+            layer_norm=_norm(c, h),
+            self_attention=Module(f"{_KINDS[kind]}SelfAttention", dict(projections)),
+            output=Module("ReformerSelfOutput", dense=output),
+            component=Component.ATTENTION,
+            keeps=(Unknown("its attention keeps hidden states and buckets"),),
+        ),
+        feed_forward=Module(
+            "ChunkReformerFeedForward",
+            layer_norm=_norm(c, h),
+            dense=Module("ReformerFeedForwardDense", act_fn=act, dense=up),
+            output=Module("ReformerFeedForwardOutput", dense=down),
+            component=Component.MLP,
+        ),
     )
 
 
@@ -86,31 +78,23 @@ def _kinds(c: ModelConfig) -> tuple[str, ...]:
 
 
 def model(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    kinds = _kinds(c)
-    layers = {
-        kind: Module("ReformerLayer", attention=attention(c, kind), feed_forward=feed_forward(c))
-        for kind in dict.fromkeys(kinds)
-    }
+    h, kinds = _hidden(c), _kinds(c)
     embeddings = Module(
         "ReformerEmbeddings",
-        word_embeddings=Embedding(c.dim("vocab_size", default=320), h),
+        word_embeddings=Embedding(_vocab(c), h),
         position_embeddings=positions(c),
         component=Component.EMBEDDING,
     )
+    layers = {kind: layer(c, kind) for kind in dict.fromkeys(kinds)}
     stack = Layers(layers[kind] for kind in kinds)
     encoder = Module("ReformerEncoder", layers=stack, layer_norm=_norm(c, 2 * h))
     return Module("ReformerModel", embeddings=embeddings, encoder=encoder)
 
 
 def _words(c: ModelConfig) -> Module:
-    vocab = c.dim("vocab_size", default=320)
-    return Module(
-        "ReformerOnlyLMHead",
-        decoder=Linear(2 * _hidden(c), vocab, bias=False, kind="lm_head"),
-        bias=Weight(vocab, kind="lm_head"),
-        component=Component.HEAD,
-    )
+    words = Linear(2 * _hidden(c), _vocab(c), bias=False, kind="lm_head")
+    bias = Weight(_vocab(c), kind="lm_head")
+    return Module("ReformerOnlyLMHead", decoder=words, bias=bias, component=Component.HEAD)
 
 
 def _labels(c: ModelConfig) -> Module:
