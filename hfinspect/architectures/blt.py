@@ -5,121 +5,105 @@ uncertain, modelled by a large transformer over patches and written by a small d
 bytes are also looked up by their hash.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import Heads, gated_mlp, grouped_attention, rms_norms
+from ..layers.blocks import Heads, grouped_attention
 from ..layers.composing import tied_to
+from ..layers.decoders import Decoder, gated_of, pre_norm
 from ..layers.heads import to_words
 from ..trees.catalog import register_pair, register_part
 from ..trees.keeps import Unknown
-from ..trees.modules import Activation, Embedding, Layers, Linear, Module, ModuleList
-
-_norm = rms_norms("BltRMSNorm", 1e-5)
+from ..trees.modules import Activation, Embedding, Linear, Module, ModuleList
 
 
-def _inner(c: ModelConfig, h: Dim, default: int | None) -> Dim:
-    """``intermediate_size``; null, and absent in the encoder, mean int(8·H / 3)."""
+def _heads(d: Decoder, c: ModelConfig) -> Heads:
+    query = c.dim("num_attention_heads", default=d.num_attention_heads)
+    return Heads(query, c.dim("num_key_value_heads", default=query), d.width(c) // query)
+
+
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    block = grouped_attention("BltSelfAttention", d.width(c), _heads(d, c))
+    block.keeps = (Unknown("how many patches the bytes of a text make is not known before"),)
+    return block
+
+
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
+    """``intermediate_size`` wide; null, and absent in the encoder, mean int(8·H / 3)."""
+    default, wide = d.intermediate_size, int(8 * int(d.width(c)) / 3)
+    inner = named(wide, "intermediate_size", "8/3 of hidden_size, rounded down")
     if c.raw("intermediate_size") or (default and "intermediate_size" not in c.values):
-        return c.dim("intermediate_size", default=default)
-    return named(int(8 * int(h) / 3), "intermediate_size", "8/3 of hidden_size, rounded down")
+        inner = d.inner(c)
+    return gated_of(d, c, inner)
 
 
-def transformer(c: ModelConfig, h: Dim, heads: int, inner: int | None) -> Module:
-    query = c.dim("num_attention_heads", default=heads)
-    sizes = Heads(query, c.dim("num_key_value_heads", default=query), h // query)
-    act = c.text("hidden_act", default="silu")
-    attention = grouped_attention("BltSelfAttention", h, sizes)
-    attention.keeps = (Unknown("how many patches the bytes of a text make is not known before"),)
-    return Module(
-        "BltTransformerLayer",
-        self_attn=attention,
-        mlp=gated_mlp("BltMLP", h, _inner(c, h, inner), act=act),
-        input_layernorm=_norm(c, h),
-        post_attention_layernorm=_norm(c, h),
-    )
+_ENCODER = Decoder(
+    "Blt", vocab_size=260, hidden_size=1024, intermediate_size=None, num_hidden_layers=1,
+    num_attention_heads=16, rms_norm_eps=1e-5, attention=_attention, mlp=_mlp,
+    layer=lambda d, c, kind: pre_norm(d, c, kind).called("BltTransformerLayer"),
+)  # fmt: skip
+_DECODER = _ENCODER.like("Blt", num_hidden_layers=9, intermediate_size=2816)
+_GLOBAL = _ENCODER.like("Blt", hidden_size=2048, num_hidden_layers=25, intermediate_size=5632)
+_PATCHER = _ENCODER.like(
+    "Blt", hidden_size=768, num_hidden_layers=14, num_attention_heads=12, intermediate_size=2048
+)
 
 
-def crossing(c: ModelConfig, h: Dim, layers: Dim, *, everywhere: bool) -> ModuleList:
-    """Between bytes and patches: after every layer or once."""
-    query = c.dim("num_attention_heads", default=16)
-    sizes = Heads(query, c.dim("num_key_value_heads", default=query), h // query)
-    norms = {"q_norm": _norm(c, h), "k_norm": _norm(c, h)}
-    block = grouped_attention("BltCrossAttention", h, sizes, norms=lambda: dict(norms))
-    count = int(layers) if c.flag("cross_attn_all_layers", default=everywhere) else 1
-    return ModuleList([block] * count)
+_projection = partial(Linear, bias=False, component=Component.PROJECTOR)
 
 
-def _projection(inputs: Dim, outputs: Dim) -> Module:
-    return Linear(inputs, outputs, bias=False, component=Component.PROJECTOR)
-
-
-def local(
-    c: ModelConfig, name: str, layers: int, inner: int | None, patches: Dim | None = None
-) -> Module:
-    """The encoder, or the decoder of ``patches`` of that width: layers over bytes, so many by
-    default, and attention between bytes and patches."""
-    h, count = c.dim("hidden_size", default=1024), c.count("num_hidden_layers", default=layers)
-    wide = h * c.dim("cross_attn_k", default=2)
-    encodes = patches is None
-    words = Embedding(c.dim("vocab_size", default=260), h) if encodes else None
+def _local(d: Decoder, name: str, c: ModelConfig) -> Module:
+    """The encoder of bytes, or the decoder of patches: layers, and attention between bytes and
+    patches, after every layer or once."""
+    h, encodes, layers = d.width(c), d is _ENCODER, d.layers(c)
+    seen, wide = h, h * c.dim("cross_attn_k", default=2)
+    if not encodes:
+        seen = c.dim("hidden_size_global", default=2048)
+    across = grouped_attention(
+        "BltCrossAttention", h, _heads(d, c),
+        norms=lambda: {"q_norm": d.norm(d, c, h), "k_norm": d.norm(d, c, h)},
+    )  # fmt: skip
+    everywhere = c.flag("cross_attn_all_layers", default=not encodes)
     return Module(
         name,
-        layers=Layers.of(count, transformer(c, h, 16, inner)),
+        layers=layers,
         rotary_emb=Activation("BltRotaryEmbedding"),
-        patch_embedding_projection=_projection(h if patches is None else patches, wide),
-        embed_tokens=words,
-        norm=None if encodes else _norm(c, h),
-        cross_attn_layers=crossing(c, h, count, everywhere=not encodes),
+        patch_embedding_projection=_projection(seen, wide),
+        embed_tokens=Embedding(d.size(c, "vocab_size"), h) if encodes else None,
+        norm=None if encodes else d.norm(d, c, h),
+        cross_attn_layers=ModuleList([across] * (len(layers.children) if everywhere else 1)),
     )
 
 
-def local_encoder(c: ModelConfig) -> Module:
-    return local(c, "BltLocalEncoder", 1, None)
-
-
-def local_decoder(c: ModelConfig) -> Module:
-    return local(c, "BltLocalDecoder", 9, 2816, c.dim("hidden_size_global", default=2048))
+local_encoder = partial(_local, _ENCODER, "BltLocalEncoder")
+local_decoder = partial(_local, _DECODER, "BltLocalDecoder")
 
 
 def global_transformer(c: ModelConfig, incoming: Dim | None) -> Module:
     """``incoming`` is the width of the encoder's patches; None where nothing projects them."""
-    h = c.dim("hidden_size", default=2048)
-    return Module(
-        "BltGlobalTransformer",
-        layers=Layers.of(c.count("num_hidden_layers", default=25), transformer(c, h, 16, 5632)),
-        rotary_emb=Activation("BltRotaryEmbedding"),
-        token_embedding_projection=_projection(incoming, h) if incoming else Activation("Identity"),
-    )
-
-
-def only_global(c: ModelConfig) -> Module:
-    """A composite writes the width of its encoder's patches into the section; alone, there is
-    no projection."""
-    return global_transformer(c, c.optional_dim("encoder_cross_output_size"))
+    to = _projection(incoming, _GLOBAL.width(c)) if incoming else Activation("Identity")
+    parts = {"layers": _GLOBAL.layers(c), "rotary_emb": Activation("BltRotaryEmbedding")}
+    return Module("BltGlobalTransformer", {**parts, "token_embedding_projection": to})
 
 
 def patcher(c: ModelConfig) -> Module:
-    h, vocab = c.dim("hidden_size", default=768), c.dim("vocab_size", default=260)
-    return Module(
-        "BltPatcher",
-        layers=Layers.of(c.count("num_hidden_layers", default=14), transformer(c, h, 12, 2048)),
-        embed_tokens=Embedding(vocab, h),
-        norm=_norm(c, h),
-        lm_head=to_words(h, vocab),
-    )
+    parts = _PATCHER.model(c).children
+    kept = {name: parts[name] for name in ("layers", "embed_tokens", "norm")}
+    return Module("BltPatcher", {**kept, "lm_head": _PATCHER.words(c)})
 
 
 def model(c: ModelConfig) -> Module:
-    encoder = c.section("encoder_config")
-    width = encoder.dim("hidden_size", default=1024)
+    encoder, whole = c.section("encoder_config"), c.section("global_config")
+    width = _ENCODER.width(encoder)
     # An empty list means the default too.
     sizes = c.raw("encoder_hash_byte_group_size") or [3, 4, 5, 6, 7, 8]
     groups = c.dims("encoder_hash_byte_group_size", default=sizes) or sizes
     tables = c.dim("encoder_hash_byte_group_nb_functions", default=1) * len(groups)
     rows = c.dim("encoder_hash_byte_group_vocab", default=500002) * tables
-    incoming, whole = width * c.dim("cross_attn_k", default=2), c.section("global_config")
-    projected = None if incoming == whole.dim("hidden_size", default=2048) else incoming
+    incoming = width * c.dim("cross_attn_k", default=2)
+    projected = None if incoming == _GLOBAL.width(whole) else incoming
     patches = c.flag("patch_in_forward", default=True)
     return Module(
         "BltModel",
@@ -132,12 +116,11 @@ def model(c: ModelConfig) -> Module:
 
 
 def causal(c: ModelConfig) -> Module:
-    width = c.section("decoder_config").dim("hidden_size", default=1024)
-    base = model(c)
+    base, width = model(c), _DECODER.width(c.section("decoder_config"))
     if c.tied(default=False):
         # Here the table is left out and the head is kept.
         encoder = base.inside("local_encoder")
-        encoder.children["embed_tokens"] = tied_to(encoder.inside("embed_tokens"), "lm_head")
+        encoder.adding(embed_tokens=tied_to(encoder.inside("embed_tokens"), "lm_head"))
     head = to_words(width, c.dim("vocab_size", default=260))
     return Module("BltForCausalLM", model=base, lm_head=head)
 
@@ -146,4 +129,9 @@ register_pair("blt", "Blt", causal, model, "text decoder", ending="ForCausalLM")
 register_part("blt_patcher", "BltPatcher", patcher, "text decoder")
 register_part("blt_local_encoder", "BltLocalEncoder", local_encoder, "text decoder")
 register_part("blt_local_decoder", "BltLocalDecoder", local_decoder, "text decoder")
-register_part("blt_global_transformer", "BltGlobalTransformer", only_global, "text decoder")
+# A composite writes the width of its encoder's patches into the section; alone, there is no
+# projection.
+register_part(
+    "blt_global_transformer", "BltGlobalTransformer",
+    lambda c: global_transformer(c, c.optional_dim("encoder_cross_output_size")), "text decoder",
+)  # fmt: skip

@@ -7,13 +7,12 @@ the Hub's class honours them, has learned positions where ALiBi is off, and no L
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.heads import lm_head
 from ..layers.spelled import Spelled
 from ..layers.vision import scaled
-from ..trees.modules import Embedding, LayerNorm, Linear, Module, RMSNorm
+from ..trees.modules import LayerNorm, Linear, Module, RMSNorm
 
 _MPT = Spelled(
     "Mpt", width=size("d_model", "hidden_size", default=2048),
@@ -41,36 +40,27 @@ def _norms(c: ModelConfig, width: int) -> Module:
     return LayerNorm(width, bias=s.unless("no_bias")(c), class_name=name)
 
 
+_ATTENTIONS = {
+    "multihead_attention": "MultiheadAttention", "multiquery_attention": "MultiQueryAttention",
+    "grouped_query_attention": "GroupedQueryAttention",
+}  # fmt: skip
+
+
 def _attention(d: Spelled, c: ModelConfig) -> Module:
     h, head, options = d.width(c), d.head(c), c.section("attn_config")
-    form = options.text("attn_type", default="multihead_attention")
-    if form == "multiquery_attention":
-        name, kv, joined = "MultiQueryAttention", head, h + 2 * head
-    elif form == "grouped_query_attention":
-        name, kv = "GroupedQueryAttention", options.dim("kv_n_heads") * head
-        joined = h + 2 * kv
-    elif form == "multihead_attention":
-        name, kv, joined = "MultiheadAttention", h, 3 * h
-    else:
-        expected = "multihead_attention, multiquery_attention or grouped_query_attention"
-        raise options.error("attn_type", form, expected)
-    normed = options.flag("qk_ln", default=False)
+    form = options.word("attn_type", *_ATTENTIONS)
+    kv = h if form.startswith("multihead") else head
+    if form.startswith("grouped"):
+        kv = options.dim("kv_n_heads") * head
+    normed, joined = options.flag("qk_ln", default=False), 3 * h if kv is h else h + 2 * kv
     return Module(
-        name,
+        _ATTENTIONS[form],
         Wqkv=Linear(h, joined, bias=d.biased(c), kind="qkv"),
         q_ln=d.norms(c, h) if normed else None,
         k_ln=d.norms(c, kv) if normed else None,
         out_proj=s.output(d, c),
         component=Component.ATTENTION,
     )
-
-
-def _inner(c: ModelConfig, h: Dim) -> Dim:
-    return scaled(c, h, "expansion_ratio", default=4)
-
-
-def _table(d: Spelled, c: ModelConfig) -> Module:
-    return Embedding(d.vocab(c), d.width(c), class_name="SharedEmbedding")
 
 
 def _positions(d: Spelled, c: ModelConfig) -> Module | None:
@@ -81,10 +71,11 @@ def _positions(d: Spelled, c: ModelConfig) -> Module | None:
 
 
 _FOUNDRY = _MPT.like(
-    "MPT", length=size("max_seq_len", default=2048), inner=_inner, norms=_norms,
-    bias=s.unless("no_bias"),
+    "MPT", length=size("max_seq_len", default=2048), norms=_norms, bias=s.unless("no_bias"),
+    inner=lambda c, h: scaled(c, h, "expansion_ratio", default=4),
     model={
-        "wte": _table, "wpe": _positions, "emb_drop": s.dropout("emb_pdrop"), "blocks": s.layers,
+        "wte": lambda d, c: s.words(d, c).called("SharedEmbedding"), "wpe": _positions,
+        "emb_drop": s.dropout("emb_pdrop"), "blocks": s.layers,
         "norm_f": s.norm,
     },
     block={
@@ -101,11 +92,5 @@ def foundry_causal_lm(c: ModelConfig) -> Module:
     return Module("MPTForCausalLM", transformer=_FOUNDRY.base(c), lm_head=head)
 
 
-_MPT.register(
-    "mpt",
-    {
-        **_MPT.classes(labeller="classifier"),
-        "MPTForCausalLM": foundry_causal_lm,
-        "MPTModel": _FOUNDRY.base,
-    },
-)
+_OWN = {"MPTForCausalLM": foundry_causal_lm, "MPTModel": _FOUNDRY.base}
+_MPT.register("mpt", {**_MPT.classes(labeller="classifier"), **_OWN})

@@ -40,12 +40,10 @@ def double_heads(c: ModelConfig) -> Module:
     """A language model and a choice among endings. Here the head's name is kept where both are
     tied, and the embedding's is left out."""
     h, vocab = _GPT.width(c), _GPT.vocab(c)
-    base = _GPT.base(c)
     table = Embedding(vocab, h, tied_to="lm_head.weight" if c.tied() else None)
-    base.children["tokens_embed"] = table
     return Module(
         "OpenAIGPTDoubleHeadsModel",
-        transformer=base,
+        transformer=_GPT.base(c).adding(tokens_embed=table),
         lm_head=to_words(h, vocab),
         multiple_choice_head=sequence_summary(c, "OpenAIGPTSequenceSummary", h, 1),
     )

@@ -8,44 +8,31 @@ GPT-2 whose heads share one key and one value: queries in one matrix, both of th
 
 from ..core.config import ModelConfig
 from ..layers.heads import causal_lm
+from ..layers.spelled import Spelled, transposed
 from ..trees.catalog import register
-from ..trees.modules import Conv1D, Module
-from .gpt2 import model as gpt2_model
+from ..trees.modules import Module
+from .gpt2 import BEHIND, GPT2, projected
+
+
+def _shared(d: Spelled, c: ModelConfig) -> Module:
+    return transposed(d.width(c), 2 * d.head(c))
+
+
+_SHARED = GPT2.like(
+    "GPT2", attention={"q_attn": projected(1, "query"), "kv_attn": _shared, **BEHIND}
+)
 
 
 def model(c: ModelConfig) -> Module:
     """attention_head_type ``multiquery``; otherwise GPT-2 itself."""
-    root = gpt2_model(c)
-    root.class_name = "GPT2CustomModel"
-    if c.text("attention_head_type", default="multiquery") != "multiquery":
-        return root
-    rows = root.inside("h")
-    h = c.dim("n_embd", "hidden_size", default=768)
-    heads = c.dim("n_head", "num_attention_heads", default=12)
-    head = c.divided(h, heads, "n_embd", "n_head")
-    for block in {id(row): row for row in rows.children.values()}.values():
-        assert isinstance(block, Module)
-        attention = block.inside("attn")
-        del attention.children["c_attn"]
-        attention.children = {
-            "q_attn": Conv1D(h, h, kind="query"),
-            "kv_attn": Conv1D(2 * head, h),
-            **attention.children,
-        }
-    return root
+    shares = c.text("attention_head_type", default="multiquery") == "multiquery"
+    return (_SHARED if shares else GPT2).base(c).called("GPT2CustomModel")
 
 
+_NAME = "GPT2LMHeadCustomModel"
+_WORDED = causal_lm(_NAME, model, prefix="transformer", embedding="wte", tied_default=True)
 register(
-    "santacoder",
-    {
-        "GPT2LMHeadCustomModel": causal_lm(
-            "GPT2LMHeadCustomModel", model, prefix="transformer", embedding="wte",
-            tied_default=True,
-        ),
-        "GPT2CustomModel": model,
-    },
-    base="GPT2CustomModel",
-    base_prefix="transformer",
-    category="text decoder",
+    "santacoder", {_NAME: _WORDED, "GPT2CustomModel": model}, base="GPT2CustomModel",
+    base_prefix="transformer", category="text decoder",
     source="modeling_gpt2_mq.py of bigcode/santacoder; checked against gpt_bigcode",
 )  # fmt: skip
