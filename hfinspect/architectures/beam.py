@@ -14,11 +14,9 @@ from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    block, heads = grouped(d, c), d.heads(c)
-    width = heads.query * heads.dim
-    block.children["gate_proj"] = Linear(d.width(c), width, bias=False, kind="gate")
-    block.children["gate_bias"] = Weight(heads.query, kind="gate")
-    return block
+    heads = d.heads(c)
+    gate = Linear(d.width(c), heads.query * heads.dim, bias=False, kind="gate")
+    return grouped(d, c).adding(gate_proj=gate, gate_bias=Weight(heads.query, kind="gate"))
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:

@@ -4,45 +4,38 @@ Any encoder and any causal language model with cross-attention, each under its o
 them a projection where the widths differ and the decoder does not say that it reads the encoder's.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.multimodal import linear_projector
 from ..trees.catalog import auto_class, auto_model, register_part
-from ..trees.modules import Linear, Module, Parameter
+from ..trees.modules import Module, Parameter
 
 #: The keys under which model types keep the width of their states, in the order of frequency.
 _WIDTHS = ("hidden_size", "d_model", "n_embd", "dim", "emb_dim", "n_embed")
+#: What decodes where the config does not say.
+_DECODER = {"model_type": "bert", "is_decoder": True, "add_cross_attention": True}
 
 
-def composite(
-    c: ModelConfig,
-    name: str,
-    *,
-    encoder_type: str,
-    part: str | None = None,
-    output_key: str | None = None,
-) -> Module:
-    """``encoder`` and ``decoder`` of the nested configs; a config without them takes the types of
-    the config class: ``encoder_type`` and a BERT that decodes.  ``output_key`` may say in the
-    encoder's config how wide its output is, where that is not its hidden size."""
-    encoder_config = c.section("encoder")
-    decoder_config = c.section(
-        "decoder", default={"model_type": "bert", "is_decoder": True, "add_cross_attention": True}
-    )
-    encoder = auto_model(encoder_config, default_type=encoder_type, part=part)
-    # The older language models' class names end otherwise.
-    decoder = auto_class(
-        decoder_config, ("ForCausalLM", "LMHeadModel", "GenerationDecoder"), default_type="bert"
-    )
-    seen = width_of(encoder_config, encoder, last=True)
-    wanted = width_of(decoder_config, decoder, last=False)
-    out = encoder_config.dim(output_key, default=seen) if output_key else seen
-    apart = out != wanted and not decoder_config.has("cross_attention_hidden_size")
-    project = Linear(seen, wanted, component=Component.PROJECTOR)
-    if apart:
-        project.part = "projector"
-    return Module(
-        name, encoder=encoder, decoder=decoder, enc_to_dec_proj=project if apart else None
-    )
+def register_composite(
+    model_type: str, name: str, encoder_type: str, category: str,
+    *, part: str | None = None, output_key: str | None = None,
+) -> None:  # fmt: skip
+    """Add a class of an ``encoder`` (of ``encoder_type`` unless said, ``part`` in reports) and a
+    ``decoder``.  ``output_key`` may say in the encoder's config how wide its output is, where that
+    is not its hidden size."""
+
+    def build(c: ModelConfig) -> Module:
+        source, target = c.section("encoder"), c.section("decoder", default=_DECODER)
+        encoder = auto_model(source, default_type=encoder_type, part=part)
+        # The older language models' class names end otherwise.
+        endings = ("ForCausalLM", "LMHeadModel", "GenerationDecoder")
+        decoder = auto_class(target, endings, default_type="bert")
+        seen, wanted = width_of(source, encoder, last=True), width_of(target, decoder, last=False)
+        out = source.dim(output_key, default=seen) if output_key else seen
+        apart = out != wanted and not target.has("cross_attention_hidden_size")
+        project = linear_projector(seen, wanted) if apart else None
+        return Module(name, encoder=encoder, decoder=decoder, enc_to_dec_proj=project)
+
+    register_part(model_type, name, build, category)
 
 
 def width_of(c: ModelConfig, module: Module, *, last: bool) -> int:
@@ -64,8 +57,4 @@ def _shapes(module: Module) -> list[tuple[int, ...]]:
     return found
 
 
-def encoder_decoder(c: ModelConfig) -> Module:
-    return composite(c, "EncoderDecoderModel", encoder_type="bert")
-
-
-register_part("encoder-decoder", "EncoderDecoderModel", encoder_decoder, "encoder-decoder")
+register_composite("encoder-decoder", "EncoderDecoderModel", "bert", "encoder-decoder")

@@ -5,30 +5,20 @@ they name no type. What is searched for is no part of the file.
 """
 
 from ..core.config import ModelConfig
+from ..layers.composing import composed
 from ..layers.multimodal import nested
 from ..trees.catalog import auto_class, auto_model, register
 from ..trees.modules import Module
 
 
 def model(c: ModelConfig) -> Module:
+    # Each is a scope: names that are tied are counted from the generator.
     generator = auto_class(nested(c, "generator"), "ForConditionalGeneration", default_type="bart")
     question = auto_model(nested(c, "question_encoder"), default_type="dpr")
-    # Names that are tied are counted from the generator.
-    generator.scope = True
     return Module("RagModel", question_encoder=question, generator=generator)
 
 
-def _around(name: str, c: ModelConfig) -> Module:
-    return Module(name, rag=model(c))
-
-
+_AROUND = {f"Rag{kind}ForGeneration": {"rag": model} for kind in ("Token", "Sequence")}
 register(
-    "rag",
-    {
-        "RagTokenForGeneration": lambda c: _around("RagTokenForGeneration", c),
-        "RagSequenceForGeneration": lambda c: _around("RagSequenceForGeneration", c),
-        "RagModel": model,
-    },
-    base_prefix="rag",
-    category="encoder-decoder",
+    "rag", composed({**_AROUND, "RagModel": model}), base_prefix="rag", category="encoder-decoder"
 )

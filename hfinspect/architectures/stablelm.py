@@ -12,34 +12,25 @@ from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    h = d.width(c)
-    query = c.count("num_attention_heads", default=32, minimum=1)
-    kv = c.count("num_key_value_heads", default=32, minimum=1)
+    h, bias = d.width(c), c.flag("use_qkv_bias", default=False)
+    keys = ("num_attention_heads", "num_key_value_heads")
+    query, kv = (c.count(key, default=32, minimum=1) for key in keys)
     head = c.divided(h, query, "hidden_size", "num_attention_heads")
-
-    def norms() -> dict[str, Module]:
-        norm = LayerNorm(head, eps=c.number("layer_norm_eps", default=1e-5), bias=False)
-        return {
-            name: Module("StableLmLayerNormPerHead", norms=ModuleList([norm] * int(count)))
-            for name, count in (("q_layernorm", query), ("k_layernorm", kv))
-        }
-
-    return grouped_attention(
-        "StableLmAttention",
-        h,
-        Heads(query, kv, head),
-        bias=c.flag("use_qkv_bias", default=False),
-        out_bias=False,
-        norms=norms if c.flag("qk_layernorm", default=False) else None,
+    block = grouped_attention(
+        "StableLmAttention", h, Heads(query, kv, head), bias=bias, out_bias=False
     )
+    if c.flag("qk_layernorm", default=False):
+        norm = LayerNorm(head, eps=c.number("layer_norm_eps", default=1e-5), bias=False)
+        for name, count in (("q_layernorm", query), ("k_layernorm", kv)):
+            norms = ModuleList([norm] * int(count))
+            block.children[name] = Module("StableLmLayerNormPerHead", norms=norms)
+    return block
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block = pre_norm(d, c, kind)
-    if c.flag("use_parallel_residual", default=False):
-        del block.children["post_attention_layernorm"]
-    block.children["dropout"] = Dropout(c.number("hidden_dropout", default=0.0))
-    return block
+    block = pre_norm(d, c, kind).adding(dropout=Dropout(c.number("hidden_dropout", default=0.0)))
+    parallel = c.flag("use_parallel_residual", default=False)
+    return block.without("post_attention_layernorm") if parallel else block
 
 
 STABLELM = LLAMA.like(
