@@ -13,7 +13,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import speech
 from ..layers.blocks import two_layer_mlp
-from ..layers.composing import composed, with_defaults
+from ..layers.composing import Part, composed, with_defaults
 from ..layers.encoders import hidden
 from ..layers.sound import HIFIGAN, hifigan
 from ..layers.vision import clip_attention
@@ -43,45 +43,30 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def _attention(c: ModelConfig, side: str) -> Module:
-    h, key = hidden(c), f"{side}_attention_heads"
-    c.divided(h, c.dim(key), "hidden_size", key)
-    return clip_attention("SpeechT5Attention", h)
-
-
-def _ending(c: ModelConfig, side: str) -> dict[str, Module]:
-    """What a layer of either side has behind its attention."""
+def _wrapped(c: ModelConfig, side: str) -> Module:
+    """The layers of a side, and the encoder's norm and table of distances."""
+    h, norm, heads = hidden(c), speech.norm(c), c.dim(f"{side}_attention_heads")
+    size = c.divided(h, heads, "hidden_size", f"{side}_attention_heads")
+    attention = clip_attention("SpeechT5Attention", h)
     forward = two_layer_mlp(
-        "SpeechT5FeedForward", hidden(c), c.dim(f"{side}_ffn_dim"), act=c.text("hidden_act"),
+        "SpeechT5FeedForward", h, c.dim(f"{side}_ffn_dim"), act=c.text("hidden_act"),
         act_name="intermediate_act_fn", names=("intermediate_dense", "output_dense"),
     )  # fmt: skip
-    return {"feed_forward": forward, "final_layer_norm": speech.norm(c)}
-
-
-def wrapped_encoder(c: ModelConfig) -> Module:
-    attention = {
-        "attention": _attention(c, "encoder"),
-        "dropout": Dropout(c.number("hidden_dropout", default=0.1)),
-        "layer_norm": speech.norm(c),
-    }
-    layer = Module("SpeechT5EncoderLayer", {**attention, **_ending(c, "encoder")})
-    distance = c.dim("encoder_max_relative_position")
-    size = hidden(c) // c.dim("encoder_attention_heads")
-    table = Embedding(2 * distance, size, component=Component.ATTENTION, kind="relative_position")
-    return Module(
-        "SpeechT5Encoder",
-        layer_norm=speech.norm(c),
-        layers=Layers.of(c.count("encoder_layers"), layer),
-        embed_positions=Module("SpeechT5RelativePositionalEncoding", pe_k=table),
-    )
-
-
-def wrapped_decoder(c: ModelConfig) -> Module:
-    attention, norm = _attention(c, "decoder"), speech.norm(c)
-    own = {"self_attn": attention, "self_attn_layer_norm": norm}
-    cross = {"encoder_attn": attention, "encoder_attn_layer_norm": norm}
-    layer = Module("SpeechT5DecoderLayer", {**own, **cross, **_ending(c, "decoder")})
-    return Module("SpeechT5Decoder", layers=Layers.of(c.count("decoder_layers"), layer))
+    drop = Dropout(c.number("hidden_dropout", default=0.1))
+    parts = {"attention": attention, "dropout": drop, "layer_norm": norm}
+    before, after = {}, {}
+    if side == "decoder":
+        own = {"self_attn": attention, "self_attn_layer_norm": norm}
+        parts = {**own, "encoder_attn": attention, "encoder_attn_layer_norm": norm}
+    else:
+        count, at = 2 * c.dim("encoder_max_relative_position"), Component.ATTENTION
+        table = Embedding(count, size, component=at, kind="relative_position")
+        after = {"embed_positions": Module("SpeechT5RelativePositionalEncoding", pe_k=table)}
+        before = {"layer_norm": norm}
+    parts |= {"feed_forward": forward, "final_layer_norm": norm}
+    layer = Module(f"SpeechT5{side.title()}Layer", parts)
+    layers = Layers.of(c.count(f"{side}_layers"), layer)
+    return Module(f"SpeechT5{side.title()}", {**before, "layers": layers, **after})
 
 
 # ---- before and after
@@ -93,7 +78,17 @@ def _scaled_positions() -> Module:
     return Module("SpeechT5ScaledPositionalEncoding", alpha=alpha, component=Component.EMBEDDING)
 
 
-def speech_encoder_prenet(c: ModelConfig) -> Module:
+def _text_prenet(c: ModelConfig) -> Module:
+    table = Embedding(c.dim("vocab_size"), hidden(c))
+    return Module("SpeechT5TextDecoderPrenet", embed_tokens=table)
+
+
+def _text_encoder_prenet(c: ModelConfig) -> Module:
+    prenet = _text_prenet(c).called("SpeechT5TextEncoderPrenet")
+    return prenet.adding(encode_positions=_scaled_positions())
+
+
+def _speech_encoder_prenet(c: ModelConfig) -> Module:
     return Module(
         "SpeechT5SpeechEncoderPrenet",
         masked_spec_embed=speech.masked_spec_embed(c),
@@ -104,36 +99,19 @@ def speech_encoder_prenet(c: ModelConfig) -> Module:
     )
 
 
-def text_encoder_prenet(c: ModelConfig) -> Module:
-    table, positions = text_decoder_prenet(c)["embed_tokens"], _scaled_positions()
-    return Module("SpeechT5TextEncoderPrenet", embed_tokens=table, encode_positions=positions)
-
-
-def text_decoder_prenet(c: ModelConfig) -> Module:
-    table = Embedding(c.dim("vocab_size"), hidden(c))
-    return Module("SpeechT5TextDecoderPrenet", embed_tokens=table)
-
-
-def speech_decoder_prenet(c: ModelConfig) -> Module:
+def _speech_decoder_prenet(c: ModelConfig) -> Module:
     mels, units = c.dim("num_mel_bins"), c.dim("speech_decoder_prenet_units")
     count = int(c.count("speech_decoder_prenet_layers"))
-    rest = Linear(units, units)
-    built = [Linear(mels, units), *[rest] * (count - 1)] if count else []
+    inputs = [mels, *[units] * count][:count]
     return Module(
         "SpeechT5SpeechDecoderPrenet",
-        layers=ModuleList(built),
+        layers=ModuleList(Linear(width, units) for width in inputs),
         final_layer=Linear(units, hidden(c)),
         encode_positions=_scaled_positions(),
         speaker_embeds_layer=Linear(c.dim("speaker_embedding_dim") + hidden(c), hidden(c)),
         component=Component.EMBEDDING,
         part="audio",
     )
-
-
-def speech_postnet(c: ModelConfig) -> Module:
-    """Mel frames, several a step, whether to stop, and convolutions that polish the frames."""
-    stop = Linear(hidden(c), c.dim("reduction_factor"))
-    return polishing("SpeechT5", c, hidden(c), prob_out=stop)
 
 
 def polishing(name: str, c: ModelConfig, h: Dim, **more: Module) -> Module:
@@ -151,15 +129,17 @@ def polishing(name: str, c: ModelConfig, h: Dim, **more: Module) -> Module:
         )
         for inputs, out in pairwise(widths)
     ]
-    return Module(
-        f"{name}SpeechDecoderPostnet",
-        {"feat_out": Linear(h, mels * factor), **more, "layers": Layers(steps)},
-        component=Component.HEAD,
-        part="audio",
-    )
+    parts = {"feat_out": Linear(h, mels * factor), **more, "layers": Layers(steps)}
+    return Module(f"{name}SpeechDecoderPostnet", parts, component=Component.HEAD, part="audio")
 
 
-def text_postnet(c: ModelConfig) -> Module:
+def _speech_postnet(c: ModelConfig) -> Module:
+    """Mel frames, several a step, whether to stop, and convolutions that polish the frames."""
+    h = hidden(c)
+    return polishing(_NAME, c, h, prob_out=Linear(h, c.dim("reduction_factor")))
+
+
+def _text_postnet(c: ModelConfig) -> Module:
     table = "speecht5.decoder.prenet.embed_tokens.weight" if c.tied() else None
     head = Linear(hidden(c), c.dim("vocab_size"), bias=False, tied_to=table, kind="lm_head")
     return Module("SpeechT5TextDecoderPostnet", lm_head=head, component=Component.HEAD)
@@ -168,41 +148,39 @@ def text_postnet(c: ModelConfig) -> Module:
 # ---- classes
 
 #: What stands before a side, for what it takes; without one, states come in.
-_PRENETS: dict[tuple[str, str], Builder] = {
-    ("encoder", "Speech"): speech_encoder_prenet, ("encoder", "Text"): text_encoder_prenet,
-    ("decoder", "Speech"): speech_decoder_prenet, ("decoder", "Text"): text_decoder_prenet,
+_PRENETS: dict[str, Builder] = {
+    "encoderSpeech": _speech_encoder_prenet, "encoderText": _text_encoder_prenet,
+    "decoderSpeech": _speech_decoder_prenet, "decoderText": _text_prenet,
 }  # fmt: skip
+_POSTNETS: dict[str, dict[str, Part]] = {
+    "Speech": {"speech_decoder_postnet": _speech_postnet},
+    "Text": {"text_decoder_postnet": _text_postnet},
+}
 
 
 def _side(c: ModelConfig, side: str, kind: str) -> Module:
-    prenet = _PRENETS.get((side, kind))
-    wrapped = wrapped_encoder(c) if side == "encoder" else wrapped_decoder(c)
-    return Module(
-        f"SpeechT5{side.title()}With{kind}Prenet",
-        {"prenet": prenet(c) if prenet else None, f"wrapped_{side}": wrapped},
-    )
+    prenet = _PRENETS.get(side + kind, lambda _: None)
+    parts = {"prenet": prenet(c), f"wrapped_{side}": _wrapped(c, side)}
+    return Module(f"SpeechT5{side.title()}With{kind}Prenet", parts)
 
 
-def _joined(source: str, target: str) -> Builder:
-    return lambda c: Module(
-        "SpeechT5Model", encoder=_side(c, "encoder", source), decoder=_side(c, "decoder", target)
-    )
+def _between(source: str, target: str) -> Builder:
+    sides = {"encoder": source, "decoder": target}
+    return lambda c: Module("SpeechT5Model", {at: _side(c, at, kind) for at, kind in sides.items()})
 
 
-def _speaking(source: str) -> dict[str, Builder]:
-    return {"speecht5": _joined(source, "Speech"), "speech_decoder_postnet": speech_postnet}
+def _class(source: str, target: str) -> dict[str, Part]:
+    return {"speecht5": _between(source, target), **_POSTNETS[target]}
 
 
 _CLASSES = composed(
     {
-        "SpeechT5ForTextToSpeech": _speaking("Text"),
-        "SpeechT5Model": _joined("out", "out"),
-        "SpeechT5ForSpeechToText": {
-            "speecht5": _joined("Speech", "Text"), "text_decoder_postnet": text_postnet,
-        },
-        "SpeechT5ForSpeechToSpeech": _speaking("Speech"),
+        "SpeechT5ForTextToSpeech": _class("Text", "Speech"),
+        "SpeechT5Model": _between("out", "out"),
+        "SpeechT5ForSpeechToText": _class("Speech", "Text"),
+        "SpeechT5ForSpeechToSpeech": _class("Speech", "Speech"),
     }
-)  # fmt: skip
+)
 _SYNONYMS = {
     "num_hidden_layers": "encoder_layers", "num_attention_heads": "encoder_attention_heads",
 }  # fmt: skip
