@@ -5,14 +5,12 @@ wav2vec 2.0's model, trained to distinguish speakers.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers import speech, speech_heads
-from ..layers.blocks import size
+from ..layers import speech
 from ..layers.encoders import hidden
 from ..layers.speech_encoders import Speech, model
-from ..trees.modules import Linear, Module, Parameter, Weight
-from .wav2vec2 import WAV2VEC2, project_hid, project_q
-
-_code = size("codevector_dim", default=256)
+from ..layers.speech_heads import linear, quantizer
+from ..trees.modules import Module, Parameter, Weight
+from .wav2vec2 import CODE, WAV2VEC2, project_hid, project_q
 
 
 def _model(s: Speech, c: ModelConfig) -> Module:
@@ -23,26 +21,15 @@ def _model(s: Speech, c: ModelConfig) -> Module:
     return found
 
 
-def speaker_proj(c: ModelConfig) -> Module:
-    return Linear(hidden(c), _code(c), component=Component.PROJECTOR)
-
-
-def clusters(c: ModelConfig) -> Parameter:
-    return Weight(c.dim("num_clusters", default=504), _code(c), component=Component.EMBEDDING)
+def _clusters(c: ModelConfig) -> Parameter:
+    return Weight(c.dim("num_clusters", default=504), CODE(c), component=Component.EMBEDDING)
 
 
 _UNISPEECH = WAV2VEC2.like("UniSpeechSat", "unispeech_sat", whole=_model, adapted=False)
-_UNISPEECH.register(
-    "unispeech-sat",
-    more={
-        "ForPreTraining": {
-            "label_embeddings_concat": clusters,
-            "unispeech_sat": _UNISPEECH.model,
-            "quantizer": lambda c: speech_heads.quantizer(c, "UniSpeechSat", seen=hidden(c)),
-            "project_q": project_q,
-            "project_hid": project_hid,
-            "speaker_proj": speaker_proj,
-            "layer_norm_for_extract": speech.norm,
-        }
-    },
-)
+_FORM = {
+    "label_embeddings_concat": _clusters, "unispeech_sat": _UNISPEECH.model,
+    "quantizer": lambda c: quantizer(c, "UniSpeechSat", seen=hidden(c)), "project_q": project_q,
+    "project_hid": project_hid, "speaker_proj": linear(hidden, CODE, Component.PROJECTOR),
+    "layer_norm_for_extract": speech.norm,
+}  # fmt: skip
+_UNISPEECH.register("unispeech-sat", more={"ForPreTraining": _FORM})

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..core.dims import Dim
 from ..trees.modules import Activation, Conv, Dropout, LayerNorm, Linear, Module, Weight
 from . import speech
 from .blocks import activation
@@ -107,6 +108,17 @@ def speech_convolution(c: ModelConfig, name: str, **norm: Module) -> Module:
             "pointwise_conv2": Conv(h, h, 1, dims=1, bias=False),
         },
         component=Component.CONV,
+    )
+
+
+def speech_attention(
+    c: ModelConfig, name: str, width: Dim, *, relative: bool, dropout: float
+) -> Module:
+    """Relative attention in a layer of that ``width``; ``dropout`` is the default of its rate."""
+    heads, rate = c.dim("num_attention_heads"), c.number("attention_dropout", default=dropout)
+    size = c.divided(width, heads, "the layer's width", "num_attention_heads")
+    return relative_attention(
+        f"{name}SelfAttention", width, heads, size, relative=relative, dropout=rate
     )
 
 

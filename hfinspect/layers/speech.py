@@ -96,9 +96,12 @@ def feature_encoder(c: ModelConfig, name: str, *, form: str | None = None) -> Mo
     return Module(f"{name}FeatureEncoder", conv_layers=ModuleList(built), component=Component.CONV)
 
 
-def feature_projection(c: ModelConfig, name: str, *, normed: bool = True) -> Module:
-    """From the last convolution's channels to the width D: (D, channels), after a norm."""
-    last = conv_sizes(c)[-1][1]
+def feature_projection(
+    c: ModelConfig, name: str, *, normed: bool = True, seen: Dim | None = None
+) -> Module:
+    """From the last convolution's channels (or what is ``seen``) to the width D: (D, channels),
+    after a norm."""
+    last = seen or conv_sizes(c)[-1][1]
     return Module(
         f"{name}FeatureProjection",
         layer_norm=norm(c, last) if normed else None,

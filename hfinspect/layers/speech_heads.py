@@ -5,6 +5,8 @@ Source: as in speech.py; every descendant of wav2vec 2.0 copies them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -13,6 +15,13 @@ from .composing import Part
 from .encoders import hidden
 from .heads import classifier
 from .speech import conv_sizes, output_width
+
+#: What reads a size of a config.
+Sized = Callable[[ModelConfig], Dim]
+
+
+def _under(key: str) -> Sized:
+    return lambda c: c.dim(key)
 
 
 def ctc_head(c: ModelConfig) -> Module:
@@ -28,32 +37,11 @@ def layer_weights(c: ModelConfig) -> Parameter | None:
     return weight if used else None
 
 
-def projector(c: ModelConfig) -> Module:
-    """From the width D to that of the classifier: (classifier_proj_size, D)."""
-    size = c.dim("classifier_proj_size")
-    return Linear(hidden(c), size, component=Component.HEAD, kind="classifier")
-
-
-def projected_labels(c: ModelConfig) -> Module:
-    """The classifier behind the projector: (labels, classifier_proj_size)."""
-    return classifier(c.dim("classifier_proj_size"), c.num_labels)
-
-
-def frame_labels(c: ModelConfig) -> Module:
-    """Labels of each frame: (labels, D)."""
-    return classifier(hidden(c), c.num_labels)
-
-
 def _tdnn(c: ModelConfig) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
     sizes, kernels = c.dims("tdnn_dim"), c.dims("tdnn_kernel")
     if not sizes or len(kernels) < len(sizes):
         raise c.miscounted("tdnn_kernel", len(kernels), f"as many as tdnn_dim: {len(sizes)}")
     return sizes, kernels
-
-
-def speaker_projector(c: ModelConfig) -> Module:
-    """From the width D to that of the first time-delay layer: (tdnn_dim[0], D)."""
-    return Linear(hidden(c), _tdnn(c)[0][0], component=Component.HEAD)
 
 
 def tdnn(c: ModelConfig) -> Module:
@@ -67,18 +55,6 @@ def tdnn(c: ModelConfig) -> Module:
     return ModuleList(built, component=Component.HEAD)
 
 
-def speaker_features(c: ModelConfig) -> Module:
-    """Mean and deviation over time to one vector: (xvector_output_dim, 2·tdnn_dim[-1])."""
-    last = _tdnn(c)[0][-1]
-    return Linear(last * 2, c.dim("xvector_output_dim"), component=Component.HEAD)
-
-
-def speaker_vector(c: ModelConfig) -> Module:
-    """The vector of a speaker: (xvector_output_dim, xvector_output_dim)."""
-    size = c.dim("xvector_output_dim")
-    return Linear(size, size, component=Component.HEAD)
-
-
 def speaker_objective(c: ModelConfig) -> Module:
     """The weight of the training's loss, which is saved too: (xvector_output_dim, labels)."""
     size = c.dim("xvector_output_dim")
@@ -86,15 +62,27 @@ def speaker_objective(c: ModelConfig) -> Module:
     return Module("AMSoftmaxLoss", weight=weight, component=Component.HEAD, kind="classifier")
 
 
+def linear(
+    inputs: Sized, outputs: Sized, component: Component = Component.HEAD, kind: str | None = None
+) -> Part:
+    """A linear layer between two sizes of the config."""
+    return lambda c: Linear(inputs(c), outputs(c), component=component, kind=kind)
+
+
+#: Widths of the classifiers of texts and of speakers.
+_TEXTS, _SPEAKERS = _under("classifier_proj_size"), _under("xvector_output_dim")
 #: What stands next to the base model in each class.
 SEQUENCE: dict[str, Part] = {
-    "layer_weights": layer_weights, "projector": projector, "classifier": projected_labels,
+    "layer_weights": layer_weights, "projector": linear(hidden, _TEXTS, kind="classifier"),
+    "classifier": lambda c: classifier(_TEXTS(c), c.num_labels),
 }  # fmt: skip
-FRAMES: dict[str, Part] = {"layer_weights": layer_weights, "classifier": frame_labels}
+FRAMES: dict[str, Part] = {
+    "layer_weights": layer_weights, "classifier": lambda c: classifier(hidden(c), c.num_labels),
+}  # fmt: skip
 SPEAKER: dict[str, Part] = {
-    "layer_weights": layer_weights, "projector": speaker_projector, "tdnn": tdnn,
-    "feature_extractor": speaker_features, "classifier": speaker_vector,
-    "objective": speaker_objective,
+    "layer_weights": layer_weights, "projector": linear(hidden, lambda c: _tdnn(c)[0][0]),
+    "tdnn": tdnn, "feature_extractor": linear(lambda c: _tdnn(c)[0][-1] * 2, _SPEAKERS),
+    "classifier": linear(_SPEAKERS, _SPEAKERS), "objective": speaker_objective,
 }  # fmt: skip
 
 
