@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import seq2seq
 from ..trees.catalog import register_pair
-from ..trees.modules import Conv, Layers, Module, ModuleList
+from ..trees.modules import Conv, Module, ModuleList
 
 STYLE = seq2seq.Seq2Seq(
     "Speech2Text", final_norm=True, vocab=10000, width=256, layers=(12, 6), inner=(2048, 2048),
@@ -16,34 +16,21 @@ STYLE = seq2seq.Seq2Seq(
 )  # fmt: skip
 
 
-def subsampler(c: ModelConfig) -> Module:
+def model(c: ModelConfig) -> Module:
     """Each convolution but the last makes ``conv_channels``, of which gating leaves half."""
     layers = c.count("num_conv_layers", default=2)
     kernels = c.dims("conv_kernel_sizes", default=(5, 5), count=layers)
     bands, inner = c.dim("input_feat_per_channel", default=80), c.dim("conv_channels", default=1024)
-    first = bands * c.dim("input_channels", default=1)
-    last = len(kernels) - 1
-    out = seq2seq.width(c, STYLE) * 2
-    built = [
-        Conv(inner // 2 if i else first, out if i == last else inner, kernel, dims=1, stride=2)
+    first, out = bands * c.dim("input_channels", default=1), seq2seq.width(c, STYLE) * 2
+    built = ModuleList(
+        Conv(
+            inner // 2 if i else first, out if i == layers - 1 else inner, kernel, dims=1, stride=2
+        )
         for i, kernel in enumerate(kernels)
-    ]
-    return Module("Conv1dSubsampler", conv_layers=ModuleList(built), component=Component.CONV)
-
-
-def encoder(c: ModelConfig) -> Module:
-    layers = c.count("encoder_layers", "num_hidden_layers", default=12)
-    return Module(
-        "Speech2TextEncoder",
-        conv=subsampler(c),
-        layers=Layers.of(layers, seq2seq.encoder_layer(c, STYLE)),
-        layer_norm=seq2seq.norm(c, STYLE),
-        part="audio",
     )
-
-
-def model(c: ModelConfig) -> Module:
-    return Module("Speech2TextModel", encoder=encoder(c), decoder=seq2seq.stack(c, STYLE, 1))
+    conv = Module("Conv1dSubsampler", conv_layers=built, component=Component.CONV)
+    encoder = seq2seq.listener(c, STYLE, conv=conv)
+    return Module("Speech2TextModel", encoder=encoder, decoder=seq2seq.stack(c, STYLE, 1))
 
 
 def generation(c: ModelConfig) -> Module:

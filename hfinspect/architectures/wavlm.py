@@ -1,4 +1,4 @@
-"""WavLM (Chen et al. 2021). Source of shapes: transformers/models/wavlm/modeling_wavlm.py.
+"""WavLM (Chen et al. 2021). Source of shapes: transformers/models/wavlm.
 
 wav2vec 2.0 with gated relative positions: a gate in every layer, one table in the first.
 """
@@ -15,27 +15,27 @@ from .wav2vec2 import WAV2VEC2
 _GATE = 8
 
 
-def attention(c: ModelConfig, *, first: bool) -> Module:
-    block = speech.attention(c, "WavLM")
-    heads = c.dim("num_attention_heads")
-    kind = "relative_position"
+def _layer(s: Speech, c: ModelConfig, *, first: bool) -> Module:
+    block, heads, kind = (
+        speech.attention(c, s.name),
+        c.dim("num_attention_heads"),
+        "relative_position",
+    )
     block.children |= {
         "gru_rel_pos_const": Weight(1, heads, 1, 1, kind=kind),
         "gru_rel_pos_linear": Linear(hidden(c) // heads, _GATE, kind=kind),
     }
     if first:
-        buckets = c.dim("num_buckets", default=320)
         block.children["rel_attn_embed"] = Embedding(
-            buckets, heads, component=Component.ATTENTION, kind=kind
+            c.dim("num_buckets", default=320), heads, component=Component.ATTENTION, kind=kind
         )
-    return block
+    return speech.layer(c, s.name, attend=block, adapted=False)
 
 
 def _stack(s: Speech, c: ModelConfig) -> Module:
-    count = int(c.count("num_hidden_layers"))
-    first = speech.layer(c, s.name, attend=attention(c, first=True), adapted=False)
-    rest = speech.layer(c, s.name, attend=attention(c, first=False), adapted=False)
-    return speech.encoder(c, s.name, [first, *[rest] * (count - 1)] if count else [])
+    first, rest = (_layer(s, c, first=first) for first in (True, False))
+    layers = [first, *[rest] * int(c.count("num_hidden_layers"))]
+    return speech.encoder(c, s.name, layers[:-1])
 
 
 WAV2VEC2.like("WavLM", "wavlm", encoder=_stack).register("wavlm")
