@@ -85,8 +85,8 @@ def weighing(c: ModelConfig, inputs: Dim, wide: Dim) -> Module:
 def block(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, ratio: Dim) -> Module:
     expands = int(ratio) != 1
     wide = inputs * ratio if expands else inputs
-    depthwise = Conv(wide, wide, int(kernel), groups=int(wide), bias=False)
-    depthwise.class_name = "EfficientNetDepthwiseConv2d"
+    name = "EfficientNetDepthwiseConv2d"
+    depthwise = Conv(wide, wide, int(kernel), groups=int(wide), bias=False, class_name=name)
     expansion = Module(
         "EfficientNetExpansionLayer",
         expand_conv=Conv(inputs, wide, 1, bias=False),

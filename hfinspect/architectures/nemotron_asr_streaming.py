@@ -5,6 +5,8 @@ Parakeet's Conformer and transducer (parakeet.py) with convolutions that see no 
 channels in place of batches. Nemotron 3.5 adds what language is spoken to each frame.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import defaulted, renamed
@@ -16,43 +18,30 @@ _NAME, _LATER = "NemotronAsrStreaming", "Nemotron3_5Asr"
 _ENCODER = "nemotron_asr_streaming_encoder"
 
 
-def _layer(c: ModelConfig) -> Module:
-    block = parakeet.layer(c, LayerNorm(c.dim("hidden_size")))
-    depthwise = block.inside("conv", "depthwise_conv")
-    depthwise.class_name = f"{_NAME}EncoderCausalConv1d"
-    return block
-
-
-def _subsampling(c: ModelConfig) -> Module:
+def encoder(c: ModelConfig) -> Module:
     channels, kernel = c.dim("subsampling_conv_channels"), c.dim("subsampling_conv_kernel_size")
     stride, bands = c.dim("subsampling_conv_stride"), int(c.dim("num_mel_bins"))
-    steps = int(c.dim("subsampling_factor")).bit_length() - 1
+    steps, h = int(c.dim("subsampling_factor")).bit_length() - 1, c.dim("hidden_size")
     for _ in range(steps):
         # Padding of kernel - 1 + stride - 1. Source: subsampling_out_hidden_size.
         bands = (bands + int(stride) - 2) // int(stride) + 1
-
-    def causal(inputs: int, groups: int = 1) -> Module:
-        conv = Conv(inputs, channels, kernel, stride=stride, groups=groups)
-        conv.class_name = f"{_NAME}EncoderCausalConv2D"
-        return conv
-
+    causal = partial(Conv, stride=stride, class_name=f"{_NAME}EncoderCausalConv2D")
     step = Module(
         f"{_NAME}EncoderSubsamplingLayer",
-        depthwise_conv=causal(channels, channels),
+        depthwise_conv=causal(channels, channels, kernel, groups=channels),
         pointwise_conv=Conv(channels, channels, 1),
     )
-    return Module(
+    subsampling = Module(
         f"{_NAME}EncoderSubsamplingConv2D",
-        conv_in=causal(1),
+        conv_in=causal(1, channels, kernel),
         layers=Layers([step] * (steps - 1)),
         act_fn=Activation("ReLU"),
-        linear=Linear(channels * bands, c.dim("hidden_size")),
+        linear=Linear(channels * bands, h),
         component=Component.CONV,
     )
-
-
-def encoder(c: ModelConfig) -> Module:
-    return renamed(parakeet.stack(c, _subsampling(c), _layer(c)), "Parakeet", _NAME)
+    block = parakeet.layer(c, LayerNorm(h))
+    block.inside("conv", "depthwise_conv").class_name = f"{_NAME}EncoderCausalConv1d"
+    return renamed(parakeet.stack(c, subsampling, block), "Parakeet", _NAME)
 
 
 def rnnt(c: ModelConfig, name: str = _NAME, vocab: int = 1025) -> Module:
@@ -61,9 +50,8 @@ def rnnt(c: ModelConfig, name: str = _NAME, vocab: int = 1025) -> Module:
 
 
 def prompted(c: ModelConfig) -> Module:
-    built = rnnt(c, _LATER, 13088)
+    built, inner = rnnt(c, _LATER, 13088), c.dim("prompt_intermediate_size", default=2048)
     h = c.section("encoder_config").dim("hidden_size", default=1024)
-    inner = c.dim("prompt_intermediate_size", default=2048)
     built.children["prompt_projector"] = Module(
         f"{_LATER}PromptProjector",
         linear_1=Linear(h + c.dim("num_prompts", default=128), inner),

@@ -6,9 +6,8 @@ or transducers, whose decoder is an LSTM over the words said so far.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import conformers
-from ..layers.blocks import two_layer_mlp
+from ..layers.blocks import grouped_attention, grouped_heads, size, two_layer_mlp
 from ..layers.composing import defaulted
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import (
@@ -31,59 +30,28 @@ DEFAULTS = {
     "subsampling_conv_kernel_size": 3, "subsampling_conv_stride": 2,
 }  # fmt: skip
 _ENCODER = "parakeet_encoder"
-
-
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=1024)
-
-
-def _attention(c: ModelConfig) -> Module:
-    h, heads = _hidden(c), c.dim("num_attention_heads")
-    size = c.optional_dim("head_dim") or c.divided(h, heads, "hidden_size", "num_attention_heads")
-    width, bias = heads * size, c.flag("attention_bias", default=True)
-    kv = c.dim("num_key_value_heads", default=heads) * size
-    position = Weight(heads, size, kind="relative_position")
-    return Module(
-        "ParakeetEncoderAttention",
-        bias_u=position,
-        bias_v=position,
-        q_proj=Linear(h, width, bias=bias, kind="query"),
-        k_proj=Linear(h, kv, bias=bias, kind="key"),
-        v_proj=Linear(h, kv, bias=bias, kind="value"),
-        o_proj=Linear(width, h, bias=bias, kind="output"),
-        relative_k_proj=Linear(h, width, bias=False, kind="relative_position"),
-        component=Component.ATTENTION,
-    )
+_hidden = size("hidden_size", default=1024)
 
 
 def layer(c: ModelConfig, norm: Module | None = None) -> Module:
     """``norm`` stands in the convolution, in place of a batch norm."""
-    h, act = _hidden(c), c.text("hidden_act")
-    inner, bias = c.dim("intermediate_size"), c.flag("attention_bias", default=True)
-    conv_bias = c.flag("convolution_bias", default=True)
+    h, act, name, kind = _hidden(c), c.text("hidden_act"), "ParakeetEncoder", "relative_position"
+    bias, heads = c.flag("attention_bias", default=True), grouped_heads(c, h)
+    if not c.has("head_dim"):
+        c.divided(h, heads.query, "hidden_size", "num_attention_heads")
+    position = Weight(heads.query, heads.dim, kind=kind)
+    attention = grouped_attention(f"{name}Attention", h, heads, bias=bias)
+    attention.children = {"bias_u": position, "bias_v": position, **attention.children}
+    relative = Linear(h, heads.query * heads.dim, bias=False, kind=kind)
+    attention.children["relative_k_proj"], attention.keeps = relative, None
     mlp = two_layer_mlp(
-        "ParakeetEncoderFeedForward", h, inner, act=act, bias=bias, **conformers.MLP
+        f"{name}FeedForward", h, c.dim("intermediate_size"), act=act, bias=bias, **conformers.MLP
     )
     convolution = conformers.convolution(
-        "ParakeetEncoderConvolutionModule", h, c.dim("conv_kernel_size"),
-        norm or BatchNorm(h, dims=1), act=act, bias=conv_bias,
+        f"{name}ConvolutionModule", h, c.dim("conv_kernel_size"), norm or BatchNorm(h, dims=1),
+        act=act, bias=c.flag("convolution_bias", default=True),
     )  # fmt: skip
-    return conformers.block("ParakeetEncoderBlock", h, mlp, _attention(c), convolution)
-
-
-def subsampling(c: ModelConfig) -> Module:
-    """log2(factor) strided convolutions, all but the first depthwise and pointwise."""
-    channels, kernel = c.dim("subsampling_conv_channels"), c.dim("subsampling_conv_kernel_size")
-    factor, stride = int(c.dim("subsampling_factor")), c.dim("subsampling_conv_stride")
-    steps = factor.bit_length() - 1
-    built = conformers.subsampling(channels, kernel, steps, stride)
-    bands = c.dim("num_mel_bins") // int(stride) ** steps
-    return Module(
-        "ParakeetEncoderSubsamplingConv2D",
-        layers=ModuleList(built),
-        linear=Linear(channels * bands, _hidden(c)),
-        component=Component.CONV,
-    )
+    return conformers.block(f"{name}Block", h, mlp, attention, convolution)
 
 
 def stack(c: ModelConfig, steps: Module, block: Module) -> Module:
@@ -98,20 +66,27 @@ def stack(c: ModelConfig, steps: Module, block: Module) -> Module:
 
 
 def encoder(c: ModelConfig) -> Module:
-    return stack(c, subsampling(c), layer(c))
-
-
-def _listening(c: ModelConfig, model_type: str = _ENCODER) -> tuple[Module, Dim]:
-    """The encoder of a whole, and its width."""
-    section = c.section("encoder_config")
-    return auto_model(section, default_type=model_type), _hidden(section)
+    """log2(factor) strided convolutions, all but the first depthwise and pointwise, and layers."""
+    channels, kernel = c.dim("subsampling_conv_channels"), c.dim("subsampling_conv_kernel_size")
+    stride, factor = c.dim("subsampling_conv_stride"), int(c.dim("subsampling_factor"))
+    times = factor.bit_length() - 1
+    bands = c.dim("num_mel_bins") // int(stride) ** times
+    steps = Module(
+        "ParakeetEncoderSubsamplingConv2D",
+        layers=ModuleList(conformers.subsampling(channels, kernel, times, stride)),
+        linear=Linear(channels * bands, _hidden(c)),
+        component=Component.CONV,
+    )
+    return stack(c, steps, layer(c))
 
 
 def ctc(c: ModelConfig) -> Module:
-    heard, width = _listening(c)
-    words, kind = c.dim("vocab_size", default=1025), "lm_head"
-    head = Conv(width, words, 1, dims=1, component=Component.HEAD, kind=kind)
-    head.class_name = "ParakeetEncoderCTCHead"
+    section = c.section("encoder_config")
+    head = Conv(
+        _hidden(section), c.dim("vocab_size", default=1025), 1, dims=1, component=Component.HEAD,
+        kind="lm_head", class_name="ParakeetEncoderCTCHead",
+    )  # fmt: skip
+    heard = auto_model(section, default_type=_ENCODER)
     return Module("ParakeetForCTC", encoder=heard, ctc_head=head, part="audio")
 
 
@@ -119,18 +94,18 @@ def transducer(
     c: ModelConfig, name: str, *, vocab: int = 8193, durations: int = 0, encoder: str = _ENCODER
 ) -> Module:
     """``durations``: how many lengths of a word the joint network chooses from as well."""
-    heard, seen = _listening(c, encoder)
+    section = c.section("encoder_config")
     width, words = c.dim("decoder_hidden_size", default=640), c.dim("vocab_size", default=vocab)
-    outputs = words + durations if durations else words
+    outputs, to = words + durations if durations else words, Component.PROJECTOR
     return Module(
         name,
-        encoder=heard,
-        encoder_projector=Linear(seen, width, component=Component.PROJECTOR),
+        encoder=auto_model(section, default_type=encoder),
+        encoder_projector=Linear(_hidden(section), width, component=to),
         decoder=Module(
             "ParakeetRNNTDecoder",
             embedding=Embedding(words, width),
             lstm=lstm(width, c.count("num_decoder_layers", default=2)),
-            decoder_projector=Linear(width, width, component=Component.PROJECTOR),
+            decoder_projector=Linear(width, width, component=to),
         ),
         joint=Module(
             f"{name.replace('For', '')}JointNetwork",
@@ -140,10 +115,6 @@ def transducer(
     )
 
 
-def rnnt(c: ModelConfig) -> Module:
-    return transducer(c, "ParakeetForRNNT")
-
-
 def tdt(c: ModelConfig) -> Module:
     durations = c.dims("durations", default=(0, 1, 2, 3, 4), minimum=0)
     return transducer(c, "ParakeetForTDT", durations=len(durations))
@@ -151,5 +122,6 @@ def tdt(c: ModelConfig) -> Module:
 
 register_part(_ENCODER, "ParakeetEncoder", defaulted(DEFAULTS, encoder), "audio")
 register_part("parakeet_ctc", "ParakeetForCTC", ctc, "audio")
-register_part("parakeet_rnnt", "ParakeetForRNNT", rnnt, "audio")
+_RNNT = "ParakeetForRNNT"
+register_part("parakeet_rnnt", _RNNT, lambda c: transducer(c, _RNNT), "audio")
 register_part("parakeet_tdt", "ParakeetForTDT", tdt, "audio")

@@ -406,6 +406,7 @@ def Conv(
     component: Component | None = Component.CONV,
     kind: str | None = None,
     transposed: bool = False,
+    class_name: str | None = None,
 ) -> Module:
     """ConvNd: weight (out, in / groups, *kernel); transposed: (in, out / groups, *kernel)."""
     sizes = (kernel,) * dims if isinstance(kernel, int) else tuple(kernel)
@@ -414,7 +415,7 @@ def Conv(
     outer = in_channels if transposed else out_channels
     strides = (stride,) * dims if isinstance(stride, int) else tuple(stride)
     return Module(
-        f"Conv{'Transpose' if transposed else ''}{dims}d",
+        class_name or f"Conv{'Transpose' if transposed else ''}{dims}d",
         weight=Parameter((outer, per_group, *sizes)),
         bias=Parameter((out_channels,)) if bias else None,
         component=component,
