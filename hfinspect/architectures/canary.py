@@ -14,21 +14,6 @@ _DECODER = {
     "vocab_size": 16384, "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 8,
     "num_attention_heads": 8, "max_position_embeddings": 1024,
 }  # fmt: skip
-_ENCODER = "parakeet_encoder"
-
-
-def layer(name: str, c: ModelConfig, heads: Heads) -> Module:
-    h, inner = c.dim("hidden_size"), c.dim("intermediate_size")
-    bias, norm = c.flag("attention_bias", default=True), LayerNorm(h)
-    return Module(
-        f"{name}DecoderLayer",
-        self_attn=grouped_attention(f"{name}SelfAttention", h, heads, bias=bias),
-        encoder_attn=grouped_attention(f"{name}CrossAttention", h, heads, bias=bias),
-        mlp=plain_mlp(f"{name}DecoderMLP", h, inner, act=c.text("hidden_act", default="relu")),
-        input_layernorm=norm,
-        post_attention_layernorm=norm,
-        final_layernorm=norm,
-    )
 
 
 def completed(c: ModelConfig) -> ModelConfig:
@@ -37,29 +22,35 @@ def completed(c: ModelConfig) -> ModelConfig:
 
 
 def decoder(name: str, c: ModelConfig, heads: Heads) -> Module:
-    h = c.dim("hidden_size")
+    h, inner = c.dim("hidden_size"), c.dim("intermediate_size")
+    bias, norm = c.flag("attention_bias", default=True), LayerNorm(h)
+    layer = Module(
+        f"{name}DecoderLayer",
+        self_attn=grouped_attention(f"{name}SelfAttention", h, heads, bias=bias),
+        encoder_attn=grouped_attention(f"{name}CrossAttention", h, heads, bias=bias),
+        mlp=plain_mlp(f"{name}DecoderMLP", h, inner, act=c.text("hidden_act", default="relu")),
+        input_layernorm=norm,
+        post_attention_layernorm=norm,
+        final_layernorm=norm,
+    )
     return Module(
         f"{name}Decoder",
         embed_tokens=Embedding(c.dim("vocab_size"), h, padding_idx=c.padding_idx),
-        layers=Layers.of(c.count("num_hidden_layers"), layer(name, c, heads)),
-        norm=LayerNorm(h),
-        embedding_layernorm=LayerNorm(h),
+        layers=Layers.of(c.count("num_hidden_layers"), layer),
+        norm=norm,
+        embedding_layernorm=norm,
     )
 
 
 def _decoder(c: ModelConfig) -> Module:
     c = completed(c)
-    heads = grouped_heads(c, c.dim("hidden_size"), head_dim=128, kv=8)
-    return decoder("Canary", c, heads)
+    return decoder("Canary", c, grouped_heads(c, c.dim("hidden_size"), head_dim=128, kv=8))
 
 
 def model(c: ModelConfig) -> Module:
     sound = c.section("encoder_config", default={"num_hidden_layers": 32, "num_mel_bins": 128})
-    return Module(
-        "CanaryModel",
-        encoder=auto_model(sound, default_type=_ENCODER),
-        decoder=_decoder(c.section("decoder_config")),
-    )
+    heard = auto_model(sound, default_type="parakeet_encoder")
+    return Module("CanaryModel", encoder=heard, decoder=_decoder(c.section("decoder_config")))
 
 
 def generation(c: ModelConfig) -> Module:

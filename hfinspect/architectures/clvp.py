@@ -17,34 +17,27 @@ _DEFAULTS = {
     "num_hidden_layers": 20, "num_attention_heads": 12, "use_attention_bias": False,
     "summary_use_proj": False,
 }  # fmt: skip
-#: Rotary frequencies are at least so many numbers.
-_LEAST_ROTARY = 32
 
 
 def encoder(c: ModelConfig) -> Module:
-    h, inner, heads = (
-        c.dim(key) for key in ("hidden_size", "intermediate_size", "num_attention_heads")
-    )
+    h, inner, heads = c.dim("hidden_size"), c.dim("intermediate_size"), c.dim("num_attention_heads")
     c.divided(h, heads, "hidden_size", "num_attention_heads")
-    eps = c.number("layer_norm_eps", default=1e-5)
-    norm, out = RMSNorm(h, eps=eps, class_name="ClvpRMSNorm"), c.dim("projection_dim")
+    eps, out = c.number("layer_norm_eps", default=1e-5), c.dim("projection_dim")
+    norm = RMSNorm(h, eps=eps, class_name="ClvpRMSNorm")
     if c.text("summary_type") == "attn":
         raise c.error("summary_type", "attn", "another word: the library has no such summary")
     bias = c.flag("use_attention_bias", default=True)
     attention = clip_attention("ClvpSelfAttention", h, bias=bias)
     attention.children["out_proj"] = Linear(h, h, kind="output")
     attention.keeps = ()  # it judges what was written, all at once
-    unit = Module(
-        "ClvpGatedLinearUnit",
-        activation_fn=activation(c.text("hidden_act", default="gelu")),
-        proj=Linear(h, inner * 2, kind="gate_up"),
-    )
+    act = activation(c.text("hidden_act", default="gelu"))
+    gated = Linear(h, inner * 2, kind="gate_up")
     layer = Module(
         "ClvpEncoderLayer",
         self_attn=attention,
         mlp=Module(
             "ClvpEncoderMLP",
-            fc1=unit,
+            fc1=Module("ClvpGatedLinearUnit", activation_fn=act, proj=gated),
             fc2=Linear(inner, h, kind="down"),
             dropout_layer=Dropout(c.number("dropout", default=0.1)),
             component=Component.MLP,
@@ -52,7 +45,7 @@ def encoder(c: ModelConfig) -> Module:
         input_rmsnorm=norm,
         post_attention_rmsnorm=norm,
     )
-    frequencies = Buffer((max(int(out) // (int(heads) * 2), _LEAST_ROTARY) + 1) // 2)
+    frequencies = Buffer((max(int(out) // (int(heads) * 2), 32) + 1) // 2)
     rotary = Module("ClvpRotaryPositionalEmbedding", inv_freq=frequencies)
     summary = sequence_summary(c, "ClvpSequenceSummary", h, int(c.num_labels), to_labels=False)
     return Module(

@@ -1,7 +1,7 @@
 """Cohere's transcription model (2026). Source of shapes: transformers/models/cohere_asr.
 
-Canary's form (canary.py), with learned positions and a projection of what the encoder heard. Files
-keep the names of NeMo. Source: transformers/conversion_mapping.py.
+Canary's form (canary.py), with learned positions and a projection of what the encoder heard, under
+NeMo's names (transformers/conversion_mapping.py).
 """
 
 from dataclasses import replace
@@ -20,7 +20,7 @@ _NAME = "CohereAsr"
 #: What the config class lays under the section of the encoder.
 _ENCODER = {"hidden_size": 1280, "num_hidden_layers": 48, "num_mel_bins": 128,
             "intermediate_size": 5120}  # fmt: skip
-_PROJECTIONS = {
+_NETS = {
     "q_proj": "query_net", "k_proj": "key_net", "v_proj": "value_net", "o_proj": "out_projection",
 }  # fmt: skip
 #: Class name -> attribute -> how files spell it.
@@ -37,48 +37,37 @@ _SPELLED = {
         "mlp": "third_sub_layer", "input_layernorm": "layer_norm_1",
         "post_attention_layernorm": "layer_norm_2", "final_layernorm": "layer_norm_3",
     },
-    f"{_NAME}SelfAttention": _PROJECTIONS,
-    f"{_NAME}CrossAttention": _PROJECTIONS,
+    f"{_NAME}SelfAttention": _NETS, f"{_NAME}CrossAttention": _NETS,
     f"{_NAME}DecoderMLP": {"fc1": "dense_in", "fc2": "dense_out"},
 }  # fmt: skip
 
 
-def _spelled(root: Module) -> Module:
-    """``root`` with the attributes of files. What the class name said of attention to the encoder
-    is said by what it keeps."""
-    for module in each_module(root):
-        if module.class_name == "ParakeetEncoderSubsamplingConv2D":
-            module.inside("linear").component = Component.EMBEDDING
-        if module.class_name == f"{_NAME}CrossAttention":
-            module.keeps = tuple(
-                replace(item, cross=True)
-                for item in module.keeps or ()
-                if isinstance(item, KeysValues)
-            )
-    return respelled_classes(root, _SPELLED)
-
-
 def model(c: ModelConfig) -> Module:
     c = completed(c)
+    h, count = c.dim("hidden_size"), c.dim("max_position_embeddings")
     sound = c.section("encoder_config").with_defaults(**_ENCODER).of_type("parakeet_encoder")
-    h = c.dim("hidden_size")
+    heard = auto_model(sound, default_type="parakeet_encoder")
+    heard.inside("subsampling", "linear").component = Component.EMBEDDING
     built = decoder(_NAME, c, grouped_heads(c, h))
-    table = Weight(c.dim("max_position_embeddings"), h, kind="position")
+    for module in each_module(built):
+        cross = module.class_name == f"{_NAME}CrossAttention"  # which no attribute says any more
+        if cross and module.keeps and isinstance(module.keeps[0], KeysValues):
+            module.keeps = (replace(module.keeps[0], cross=True),)
     embedding = Module(
         "Embeddings",
         token_embedding=built["embed_tokens"],
         position_embedding=Module(
-            "Embedding", pos_enc=table, component=Component.EMBEDDING, kind="position"
+            "Embedding", pos_enc=Weight(count, h), component=Component.EMBEDDING, kind="position"
         ),
         layer_norm=built["embedding_layernorm"],
     )
     inner = Module(f"{_NAME}Decoder", layers=built["layers"], final_layer_norm=built["norm"])
-    heard = sound.dim("hidden_size")
+    parts = {"_embedding": embedding, "_decoder": respelled_classes(inner, _SPELLED)}
     return Module(
         f"{_NAME}Model",
-        encoder=_spelled(auto_model(sound, default_type="parakeet_encoder")),
-        encoder_decoder_proj=Linear(heard, h, component=Component.PROJECTOR),
-        transf_decoder=Module(f"{_NAME}Decoder", _embedding=embedding, _decoder=_spelled(inner)),
+        encoder=respelled_classes(heard, _SPELLED),
+        encoder_decoder_proj=Linear(sound.dim("hidden_size"), h, component=Component.PROJECTOR),
+        transf_decoder=Module(f"{_NAME}Decoder", {**parts}),
     )
 
 
@@ -87,11 +76,8 @@ def generation(c: ModelConfig) -> Module:
     to = "model.transf_decoder._embedding.token_embedding.weight"
     tied = to if c.tied(default=False) else None
     head = to_words(c.dim("hidden_size"), c.dim("vocab_size"), tied, bias=True)
-    return Module(
-        f"{_NAME}ForConditionalGeneration",
-        model=model(c),
-        log_softmax=Module("TokenClassifierHead", mlp=Module("MultiLayerPerceptron", layer0=head)),
-    )
+    softmax = Module("TokenClassifierHead", mlp=Module("MultiLayerPerceptron", layer0=head))
+    return Module(f"{_NAME}ForConditionalGeneration", model=model(c), log_softmax=softmax)
 
 
 register_pair("cohere_asr", _NAME, generation, model, "encoder-decoder")

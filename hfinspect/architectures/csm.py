@@ -18,8 +18,6 @@ _CSM = LLAMA.like(
 _DEPTH = _CSM.like(
     "Csm", hidden_size=1024, num_hidden_layers=4, num_attention_heads=8, num_key_value_heads=2
 )
-#: Where the table of codes stands in the whole; the backbone's is the same one.
-_TABLE = "depth_decoder.model.embed_tokens.weight"
 
 
 def _codes(c: ModelConfig) -> Dim:
@@ -35,26 +33,18 @@ def backbone(c: ModelConfig, tied_to: str | None = None) -> Module:
 
 
 def depth_model(c: ModelConfig) -> Module:
-    seen, found = (
-        c.dim("backbone_hidden_size", default=2048),
-        _DEPTH.named("CsmDepthDecoderModel", c),
-    )
+    seen = c.dim("backbone_hidden_size", default=2048)
+    found = _DEPTH.named("CsmDepthDecoderModel", c)
+    joining = Linear(seen, _DEPTH.width(c), bias=False, component=Component.PROJECTOR)
     found.children["embed_tokens"] = Embedding(_codes(c), seen)
-    found.children["inputs_embeds_projector"] = Linear(
-        seen, _DEPTH.width(c), bias=False, component=Component.PROJECTOR
-    )
+    found.children["inputs_embeds_projector"] = joining
     return found
 
 
 def depth_causal(c: ModelConfig) -> Module:
-    books = c.count("num_codebooks", default=32, minimum=1)
-    if int(books) < 2:
-        raise c.error("num_codebooks", int(books), "at least 2")
-    head = Module(
-        "CsmCodebooksHead",
-        weight=Weight(books - 1, _DEPTH.width(c), _DEPTH.size(c, "vocab_size"), kind="lm_head"),
-        component=Component.HEAD,
-    )
+    books = c.count("num_codebooks", default=32, minimum=2)
+    weight = Weight(books - 1, _DEPTH.width(c), _DEPTH.size(c, "vocab_size"), kind="lm_head")
+    head = Module("CsmCodebooksHead", weight=weight, component=Component.HEAD)
     return Module("CsmDepthDecoderForCausalLM", model=depth_model(c), codebooks_head=head)
 
 
@@ -62,11 +52,12 @@ def generation(c: ModelConfig) -> Module:
     depth = depth_causal(c.section("depth_decoder_config"))
     depth.part = "audio"
     tied = c.flag("tie_codebooks_embeddings", default=True)
+    to = "depth_decoder.model.embed_tokens.weight" if tied else None
     return Module(
         "CsmForConditionalGeneration",
         lm_head=_CSM.words(c),
         embed_text_tokens=Embedding(c.dim("text_vocab_size", default=128256), _CSM.width(c)),
-        backbone_model=backbone(c, _TABLE if tied else None),
+        backbone_model=backbone(c, to),
         depth_decoder=depth,
         codec_model=auto_model(c.section("codec_config"), default_type="mimi", part="audio"),
     )

@@ -5,7 +5,7 @@ layers, and a Llama decoder.
 """
 
 from ..core.config import ModelConfig
-from ..layers.blocks import activation, size
+from ..layers.blocks import activation
 from ..layers.multimodal import decoder, language_model, projector, register_headed
 from ..trees.catalog import builder
 from ..trees.modules import Linear, Module
@@ -18,21 +18,18 @@ _TEXT = {
 }  # fmt: skip
 
 
-_inner = size("intermediate_size", default=5120)
-
-
 def parts(c: ModelConfig, head: bool) -> dict[str, Module]:
-    said = {"text_config": {**_TEXT, **c.section("text_config").values}}
-    text = decoder(ModelConfig({**c.values, **said}, c.path), "llama")
-    audio = c.section("audio_config")
+    given, audio = c.section("text_config").values, c.section("audio_config")
+    text = decoder(c.with_values(text_config={**_TEXT, **given}), "llama")
+    h, seen = text.hidden, audio.dim("intermediate_size", default=5120)
     return {
         "audio_tower": builder(f"{_NAME}Encoder")(audio),
         "language_model": language_model(text, head=head, tied=c.tied()),
         "multi_modal_projector": projector(
             f"{_NAME}MultiModalProjector",
-            linear_1=Linear(_inner(audio), text.hidden * 2),
+            linear_1=Linear(seen, h * 2),
             act=activation(c.text("projector_hidden_act", default="gelu")),
-            linear_2=Linear(text.hidden * 2, text.hidden),
+            linear_2=Linear(h * 2, h),
         ),
     }
 

@@ -32,23 +32,17 @@ def _codes(c: ModelConfig) -> Dim:
 
 
 def model(c: ModelConfig) -> Module:
-    found = _HIGGS.model(c)
-    table = Embedding(_codes(c), _HIGGS.width(c))
-    found.children["embed_audio_tokens"] = Module(
-        "HiggsAudioV2Embeddings", embed_audio_tokens=table
-    )
+    found, table = _HIGGS.model(c), Embedding(_codes(c), _HIGGS.width(c))
+    sounds = Module("HiggsAudioV2Embeddings", embed_audio_tokens=table)
+    found.children["embed_audio_tokens"] = sounds
     return found
 
 
 def generation(c: ModelConfig) -> Module:
     head = to_words(_HIGGS.width(c), _codes(c))
-    return Module("HiggsAudioV2ForConditionalGeneration", model=model(c), audio_lm_head=head)
+    return Module(_WHOLE, model=model(c), audio_lm_head=head)
 
 
-register(
-    "higgs_audio_v2",
-    {"HiggsAudioV2ForConditionalGeneration": generation, "HiggsAudioV2Model": model},
-    base="HiggsAudioV2ForConditionalGeneration",
-    base_prefix="model",
-    category="audio",
-)
+_WHOLE = "HiggsAudioV2ForConditionalGeneration"
+_CLASSES = {_WHOLE: generation, "HiggsAudioV2Model": model}
+register("higgs_audio_v2", _CLASSES, base=_WHOLE, base_prefix="model", category="audio")

@@ -1,6 +1,6 @@
 """Kyutai's speech to text (2025). Source of shapes: transformers/models/kyutai_speech_to_text.
 
-Moshi's decoder (moshi.py) over one table of words and of all codebooks, and the Mimi codec.
+Moshi's decoder over one table of words and of all codebooks, and the Mimi codec.
 """
 
 from ..core.config import ModelConfig

@@ -1,14 +1,13 @@
 """Moshi (Défossez et al. 2024). Source of shapes: transformers/models/moshi.
 
 A decoder whose MLP halves its first output to gate the other half; its table has one row more than
-the vocabulary.  The whole of Moshi adds tables for what both speakers say, the Mimi codec, and a
-depth decoder with a matrix of its own for every codebook (a trace).
+the vocabulary.  The whole adds tables for what both speakers say, the Mimi codec, and a depth
+decoder with a matrix of its own for every codebook (a trace).
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import activation
 from ..layers.decoders import Decoder, grouped
+from ..layers.vision import plain_mlp
 from ..layers.windows import windows
 from ..trees.catalog import auto_model, builder, register
 from ..trees.modules import Embedding, Linear, Module, ModuleList
@@ -24,14 +23,10 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 def _mlp(d: Decoder, c: ModelConfig) -> Module:
     h, inner = d.width(c), c.dim("ffn_dim", default=d.intermediate_size)
-    half = c.divided(inner, 2, "ffn_dim", "ffn_dim")
-    return Module(
-        f"{d.name}GatingMLP",
-        activation_fn=activation(d.act(c)),
-        fc1=Linear(h, inner, bias=False, kind="gate_up"),
-        fc2=Linear(half, h, bias=False, kind="down"),
-        component=Component.MLP,
-    )
+    half, name = c.divided(inner, 2, "ffn_dim", "ffn_dim"), f"{d.name}GatingMLP"
+    block = plain_mlp(name, h, half, act=d.act(c), bias=False)
+    block.children["fc1"] = Linear(h, inner, bias=False, kind="gate_up")
+    return block
 
 
 MOSHI = Decoder(
@@ -57,11 +52,10 @@ def conditional_generation(c: ModelConfig) -> Module:
     sounds = c.dim("audio_vocab_size", default=codec.dim("codebook_size", default=2048))
     if c.has("depth_decoder_config"):
         # Sizes that both decoders have are the large one's.
-        shared = {
-            "audio_vocab_size": sounds, "input_size": h, "num_codebooks": books,
-            "vocab_size": MOSHI.size(c, "vocab_size"),
-        }  # fmt: skip
-        depth = ModelConfig({**depth.values, **shared}, depth.path)
+        depth = depth.with_values(
+            audio_vocab_size=sounds, input_size=h, num_codebooks=books,
+            vocab_size=MOSHI.size(c, "vocab_size"),
+        )  # fmt: skip
     return Module(
         "MoshiForConditionalGeneration",
         embed_tokens=ModuleList([Embedding(sounds + 1, h)] * (2 * int(books))),

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import size
 from ..layers.multimodal import decoder, language_model, register_headed, two_layer_projector
 from ..layers.whisper_encoder import encoder
 from ..trees.catalog import register_part
@@ -26,24 +27,18 @@ def register_listener(
     text_defaults: Mapping[str, Any],
     tower: str | None = None,
 ) -> None:
-    """Add a family of Whisper's encoder, a projector and a decoder of the type ``text``.
-
-    ``text_defaults`` stand under whatever the text section says; ``seen`` is how wide the
-    projector's input is, ``bias`` whether its layers have biases.  ``tower`` names the family whose
-    encoder it takes, where that is another.
-    """
+    """Add a family of Whisper's encoder (that of the family ``tower``), a projector and a decoder
+    of the type ``text``, whose ``text_defaults`` stand under whatever its section says; ``seen`` is
+    how wide the projector's input is, ``bias`` whether its layers have biases."""
 
     def parts(c: ModelConfig, head: bool) -> dict[str, Module]:
-        given = c.section("text_config").values
-        said = {"text_config": {**text_defaults, **given}}
-        decoding = decoder(ModelConfig({**c.values, **said}, c.path), text)
-        audio, at = c.section("audio_config"), f"{name}MultiModalProjector"
+        given = {**text_defaults, **c.section("text_config").values}
+        decoding = decoder(c.with_values(text_config=given), text)
+        audio, at, h = c.section("audio_config"), f"{name}MultiModalProjector", decoding.hidden
         return {
             "audio_tower": encoder(tower or name, audio, pooled=True),
             "language_model": language_model(decoding, head=head, tied=False),
-            "multi_modal_projector": two_layer_projector(
-                at, c, seen(audio), decoding.hidden, bias=bias(c)
-            ),
+            "multi_modal_projector": two_layer_projector(at, c, seen(audio), h, bias=bias(c)),
         }
 
     register_headed(model_type, name, parts, "audio_tower")
@@ -52,12 +47,9 @@ def register_listener(
         register_part(f"{model_type}_encoder", f"{name}Encoder", alone, "audio")
 
 
+# Four frames of the encoder's width are the width inside its MLP.
 register_listener(
-    "voxtral",
-    "Voxtral",
-    "llama",
-    # Four frames of the encoder's width, which is the width inside its MLP.
-    lambda audio: audio.dim("intermediate_size", "encoder_ffn_dim", default=5120),
+    "voxtral", "Voxtral", "llama", size("intermediate_size", "encoder_ffn_dim", default=5120),
     bias=lambda _: False,
     text_defaults={
         "vocab_size": 131072, "hidden_size": 3072, "intermediate_size": 8192,
