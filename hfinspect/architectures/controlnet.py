@@ -13,23 +13,19 @@ from ..core.dims import Dim
 from ..layers.unet_conditions import stem
 from ..trees.catalog import register
 from ..trees.modules import Conv, Layers, Module, ModuleList
-from .unet_2d_condition import Plan, down_blocks, middle, plan
+from .unet_2d_condition import Ladder
 
 #: Settings of the UNet that a ControlNet copies into its config but does not have.
 _NOT_HERE: Final = frozenset(
-    {
-        "time_embedding_type", "time_embedding_dim", "time_cond_proj_dim", "conv_in_kernel",
-        "class_embeddings_concat", "dual_cross_attention", "attention_type", "num_attention_heads",
-    }
-)  # fmt: skip
+    """time_embedding_type time_embedding_dim time_cond_proj_dim conv_in_kernel attention_type
+    class_embeddings_concat dual_cross_attention num_attention_heads""".split()
+)
 
 
 def condition_encoder(c: ModelConfig, width: Dim, inputs: Dim | None = None) -> Module:
     """Convolutions from the condition image to the width of the first block."""
-    channels = c.dims("conditioning_embedding_out_channels", default=(16, 32, 96, 256))
-    if not channels:
-        raise c.error("conditioning_embedding_out_channels", [], "at least one width")
-    blocks: list[Module] = []
+    key = "conditioning_embedding_out_channels"
+    channels, blocks = c.dims(key, default=(16, 32, 96, 256), least=1), list[Module]()
     for inner, outer in pairwise(channels):
         blocks += [Conv(inner, inner, 3), Conv(inner, outer, 3, stride=2)]
     return Module(
@@ -41,16 +37,15 @@ def condition_encoder(c: ModelConfig, width: Dim, inputs: Dim | None = None) -> 
     )
 
 
-def controls(p: Plan) -> dict[str, Module]:
+def controls(ladder: Ladder) -> dict[str, Module]:
     """A 1x1 convolution for each output of the way down and one for the middle's."""
-    widths, last, to = [p.channels[0]], p.channels[-1], Component.PROJECTOR
-    for i, width in enumerate(p.channels):
-        changes_size = i < len(p.channels) - 1
-        widths += [width] * (int(p.layers[i]) + changes_size)
-    convs = [Conv(width, width, 1) for width in widths]
+    widths, to = [ladder.channels[0]], Component.PROJECTOR
+    for width, layers in zip(ladder.channels, ladder.layers, strict=True):
+        widths += [width] * (int(layers) + 1)
+    convs = [Conv(width, width, 1) for width in widths[:-1]]  # the last keeps the resolution
     return {
         "controlnet_down_blocks": ModuleList(convs, component=to),
-        "controlnet_mid_block": Conv(last, last, 1, component=to),
+        "controlnet_mid_block": Conv(widths[-1], widths[-1], 1, component=to),
     }
 
 
@@ -62,15 +57,15 @@ def model(config: ModelConfig) -> Module:
         kept["class_embed_type"] = "identity"
     c = ModelConfig(kept, config.path)
     c.count("layers_per_block", default=2)  # one number here, not a list
-    p = plan(c)
+    ladder = Ladder(c)
     return Module(
         "ControlNetModel",
         {
-            **stem(c, p.channels[0]),
-            "controlnet_cond_embedding": condition_encoder(c, p.channels[0]),
-            "down_blocks": Layers(down_blocks(c, p)),
-            **controls(p),
-            "mid_block": middle(c, p),
+            **stem(c, ladder.channels[0]),
+            "controlnet_cond_embedding": condition_encoder(c, ladder.channels[0]),
+            "down_blocks": Layers(ladder.way()),
+            **controls(ladder),
+            "mid_block": ladder.middle(),
         },
         part="vision",
     )
