@@ -6,7 +6,6 @@ Files written before diffusers 0.15 call its projections query, key, value and p
 """
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.diffusion import (
     Residual,
     Rung,
@@ -20,31 +19,27 @@ from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module
 
 
-def _middle(c: ModelConfig, width: Dim, residual: Residual) -> Module:
-    look = attention(width, width, bias=True, groups=residual.groups, eps=1e-6)
-    looks = c.flag("mid_block_add_attention", default=True)
-    return middle_block(width, residual, [look] if looks else [])
-
-
 def _half(c: ModelConfig, inputs: int, outputs: int, *, up: bool) -> Module:
     """The encoder, or with ``up`` the decoder: the widths in the other order, and one residual
     block more on each rung."""
     side, name, step = ("up", "Decoder", -1) if up else ("down", "Encoder", 1)
     residual = Residual(groups=c.dim("norm_num_groups", default=32), eps=1e-6)
     channels = widths(c, default=(64,))[::step]
-    layers = int(c.count("layers_per_block", default=1)) + up
-    last = len(channels) - 1
+    layers, last = int(c.count("layers_per_block", default=1)) + up, len(channels) - 1
     kinds = block_types(c, f"{side}_block_types", last + 1, (f"{side.title()}{name}Block2D",))
     blocks = [
         Rung(kind, i, going_down(channels, i, layers), width, up, i == last).block(residual)
         for i, (kind, width) in enumerate(zip(kinds, channels, strict=True))
     ]
+    middle = channels[0 if up else -1]
+    look = attention(middle, middle, bias=True, groups=residual.groups, eps=1e-6)
+    looks = [look] if c.flag("mid_block_add_attention", default=True) else []
     return Module(
         name,
         {
             "conv_in": Conv(inputs, channels[0], 3),
             f"{side}_blocks": Layers(blocks),
-            "mid_block": _middle(c, channels[0 if up else -1], residual),
+            "mid_block": middle_block(middle, residual, looks),
             "conv_norm_out": GroupNorm(residual.groups, channels[-1], eps=1e-6),
             "conv_act": Activation("SiLU"),
             "conv_out": Conv(channels[-1], outputs, 3),
@@ -54,8 +49,7 @@ def _half(c: ModelConfig, inputs: int, outputs: int, *, up: bool) -> Module:
 
 def model(c: ModelConfig) -> Module:
     latent = c.dim("latent_channels", default=4)
-    before = c.flag("use_quant_conv", default=True)
-    after = c.flag("use_post_quant_conv", default=True)
+    before, after = (c.flag(f"use_{x}quant_conv", default=True) for x in ("", "post_"))
     return Module(
         "AutoencoderKL",
         encoder=_half(c, c.dim("in_channels", default=3), 2 * latent, up=False),
@@ -66,16 +60,8 @@ def model(c: ModelConfig) -> Module:
     )
 
 
+_SIDES = [f"{side}.mid_block.attentions.0." for side in ("encoder", "decoder")]
 _EARLIER = {"query": "to_q", "key": "to_k", "value": "to_v", "proj_attn": "to_out.0"}
-
-register(
-    (),
-    {"AutoencoderKL": model},
-    aliases={
-        f"{side}.mid_block.attentions.0.{old}.": f"{side}.mid_block.attentions.0.{new}."
-        for side in ("encoder", "decoder")
-        for old, new in _EARLIER.items()
-    },
-    category="diffusion",
-    source="diffusers",
-)
+_ALIASES = {f"{at}{old}.": f"{at}{new}." for at in _SIDES for old, new in _EARLIER.items()}
+_CLASSES = {"AutoencoderKL": model}
+register((), _CLASSES, aliases=_ALIASES, category="diffusion", source="diffusers")

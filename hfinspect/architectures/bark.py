@@ -1,8 +1,7 @@
 """Bark (Suno 2023). Source of shapes: transformers/models/bark/modeling_bark.py.
 
-Three GPTs in a row, from text to semantic tokens to coarse to fine codes, and the codec that makes
-sound of them.  The first two are traces; the third has a table and a head for each codebook,
-tied in pairs.
+Three GPTs in a row, from text to semantic tokens to coarse to fine codes, and a codec. The first
+two are traces; the third has a table and a head for each codebook, tied in pairs.
 """
 
 from ..core.config import ModelConfig
@@ -13,8 +12,6 @@ from ..layers.spelled import Spelled
 from ..trees.catalog import auto_model, builder, register_part
 from ..trees.modules import LayerNorm, Module, ModuleList
 
-_outputs = size("output_vocab_size", default=10048)
-
 
 def _tables(d: Spelled, c: ModelConfig) -> Module:
     return ModuleList([spelled.words(d, c)] * int(c.count("n_codes_total", default=8)))
@@ -24,13 +21,11 @@ def _heads(d: Spelled, c: ModelConfig) -> Module:
     total, given = c.count("n_codes_total", default=8), c.count("n_codes_given", default=1)
     if given > total:
         raise c.error("n_codes_given", int(given), f"at most n_codes_total = {int(total)}")
+    width, words = d.width(c), c.dim("output_vocab_size", default=10048)
     tables = [f"input_embeds_layers.{i + 1}.weight" for i in range(int(total) - int(given))]
-    return ModuleList(
-        to_words(d.width(c), _outputs(c), table if c.tied() else None) for table in tables
-    )
+    return ModuleList(to_words(width, words, table if c.tied() else None) for table in tables)
 
 
-_BIASED = spelled.flagged("bias", default=True)
 _FINE = Spelled(
     "Bark",
     width=size("hidden_size", default=768),
@@ -40,7 +35,7 @@ _FINE = Spelled(
     length=size("block_size", "window_size", default=1024),
     inner=spelled.times(4),
     norms=lambda _c, width: LayerNorm(width),
-    bias=_BIASED,
+    bias=spelled.flagged("bias", default=True),
     block={
         "layernorm_1": spelled.norm, "layernorm_2": spelled.norm, "attn": spelled.attention,
         "mlp": spelled.mlp,

@@ -25,51 +25,38 @@ from ..trees.modules import (
 
 
 def _mixing(width: Dim) -> Module:
-    norm = LayerNorm(width, eps=1e-6, weight=False)
+    norm, inner = LayerNorm(width, eps=1e-6, weight=False), 4 * width
     return Module(
         "MixingResidualBlock",
         norm1=norm,
         depthwise=Sequential(Activation("ReplicationPad2d"), Conv(width, width, 3, groups=width)),
         norm2=norm,
-        channelwise=Sequential(
-            Linear(width, 4 * width), Activation("GELU"), Linear(4 * width, width)
-        ),
+        channelwise=Sequential(Linear(width, inner), Activation("GELU"), Linear(inner, width)),
         gammas=Weight(6, component=Component.OTHER, kind="scale"),
         component=Component.CONV,
     )
 
 
-def _encoder(widths: list[Dim], latent: Dim) -> Module:
-    steps = [_mixing(widths[0])]
-    for above, width in pairwise(widths):
-        steps += [Conv(above, width, 4, stride=2), _mixing(width)]
-    steps.append(Sequential(Conv(widths[-1], latent, 1, bias=False), BatchNorm(latent)))
-    return Layers(steps, class_name="Sequential")
-
-
-def _decoder(widths: list[Dim], latent: Dim, deep: int) -> Module:
-    steps = [Sequential(Conv(latent, widths[-1], 1)), *[_mixing(widths[-1])] * deep]
-    for width, below in pairwise(widths[::-1]):
-        steps += [Conv(width, below, 4, stride=2, transposed=True), _mixing(below)]
-    return Layers(steps, class_name="Sequential")
-
-
 def model(c: ModelConfig) -> Module:
-    latent, area = (
-        c.dim("latent_channels", default=4),
-        c.dim("up_down_scale_factor", default=2) ** 2,
-    )
+    latent, factor = c.dim("latent_channels", default=4), c.dim("up_down_scale_factor", default=2)
     width, levels = c.dim("embed_dim", default=384), c.count("levels", default=2, minimum=1)
     widths = [width // 2**i for i in reversed(range(levels))]
-    inputs, outputs = (c.dim(f"{x}_channels", default=3) * area for x in ("in", "out"))
+    inputs, outputs = (c.dim(f"{x}_channels", default=3) * factor**2 for x in ("in", "out"))
     deep = int(c.count("bottleneck_blocks", default=12))
     codes = Embedding(c.dim("num_vq_embeddings", default=8192), latent, kind=None)
+    down, last = [_mixing(widths[0])], widths[-1]
+    up = [Sequential(Conv(latent, last, 1)), *[_mixing(last)] * deep]
+    for above, below in pairwise(widths):
+        down += [Conv(above, below, 4, stride=2), _mixing(below)]
+    for below, above in pairwise(widths[::-1]):
+        up += [Conv(below, above, 4, stride=2, transposed=True), _mixing(above)]
+    down.append(Sequential(Conv(last, latent, 1, bias=False), BatchNorm(latent)))
     return Module(
         "PaellaVQModel",
         in_block=Sequential(Activation("PixelUnshuffle"), Conv(inputs, widths[0], 1)),
-        down_blocks=_encoder(widths, latent),
+        down_blocks=Layers(down, class_name="Sequential"),
         vquantizer=Module("VectorQuantizer", embedding=codes, component=Component.EMBEDDING),
-        up_blocks=_decoder(widths, latent, deep),
+        up_blocks=Layers(up, class_name="Sequential"),
         out_block=Sequential(Conv(widths[0], outputs, 1), Activation("PixelShuffle")),
         part="vision",
     )

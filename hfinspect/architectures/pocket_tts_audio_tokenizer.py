@@ -1,5 +1,4 @@
-"""Pocket TTS's codec (Kyutai 2026). Source of shapes:
-transformers/models/pocket_tts_audio_tokenizer.
+"""Pocket TTS's codec (Kyutai 2026). Source: transformers/models/pocket_tts_audio_tokenizer.
 
 Mimi's convolutions and transformers (mimi.py), an encoder and a decoder of which a model may lack
 one, with numbers between them in place of codebooks.
@@ -7,8 +6,10 @@ one, with numbers between them in place of codebooks.
 
 import math
 from functools import partial
+from typing import Any
 
 from ..core.config import ModelConfig
+from ..core.dims import Dim
 from ..layers import sound
 from ..layers.composing import renamed
 from ..trees.catalog import Builder, register_part
@@ -25,60 +26,56 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def _thins(c: ModelConfig) -> bool:
-    """Whether frames are thinned out further. Source: frame_rate and encodec_frame_rate."""
-    hop, rate = sound.hop(c, "upsampling_ratios"), int(c.dim("sampling_rate"))
-    return rate / (hop * int(c.dim("latent_stride"))) != math.ceil(rate / hop)
+def _thin(c: ModelConfig, inputs: Dim, outputs: Dim, **options: Any) -> Module | None:
+    """What thins frames out further or undoes it. Source: frame_rate and encodec_frame_rate."""
+    stride, rate = c.dim("latent_stride"), int(c.dim("sampling_rate"))
+    hop = sound.hop(c, "upsampling_ratios")
+    if rate / (hop * int(stride)) == math.ceil(rate / hop):
+        return None
+    return mimi.conv(inputs, outputs, 2 * stride, stride=stride, bias=False, **options)
 
 
-def _side(ending: str, parts: dict[str, Module | None]) -> Module:
+def _side(ending: str, **parts: Module | None) -> Module:
     """A side of Mimi's under other names; what is convolutions there is one of three parts here."""
-    seanet = parts[f"{ending.lower()}_seanet"]
-    assert seanet is not None
-    seanet.class_name = f"Mimi{ending}"
-    return renamed(Module(f"Mimi{ending}Model", parts, part="audio"), "Mimi", _NAME)
+    found = Module(f"Mimi{ending}Model", parts, part="audio")
+    found.inside(f"{ending.lower()}_seanet").class_name = f"Mimi{ending}"
+    return renamed(found, "Mimi", _NAME)
 
 
 def encoder(c: ModelConfig) -> Module:
-    h, stride = c.dim("hidden_size"), c.dim("latent_stride")
-    thin = mimi.conv(h, c.dim("latent_dim"), 2 * stride, stride=stride, bias=False)
-    parts = {
-        "encoder_seanet": mimi.encoder(c),
-        "encoder_transformer": mimi.transformer(c),
-        "downsample": thin if _thins(c) else None,
-    }
-    return _side("Encoder", parts)
+    return _side(
+        "Encoder",
+        encoder_seanet=mimi.encoder(c),
+        encoder_transformer=mimi.transformer(c),
+        downsample=_thin(c, c.dim("hidden_size"), c.dim("latent_dim")),
+    )
 
 
 def decoder(c: ModelConfig) -> Module:
-    h, stride, groups = c.dim("hidden_size"), c.dim("latent_stride"), c.dim("upsample_groups")
-    thins = _thins(c)
-    if thins:
+    h, groups = c.dim("hidden_size"), c.dim("upsample_groups")
+    more = _thin(c, h, h, up=True, groups=groups)
+    if more is not None:
         c.divided(h, groups, "hidden_size", "upsample_groups")
-    more = mimi.conv(h, h, 2 * stride, up=True, stride=stride, bias=False, groups=groups)
-    parts = {
-        "upsample": more if thins else None,
-        "decoder_transformer": mimi.transformer(c),
-        "decoder_seanet": mimi.decoder(c),
-    }
-    return _side("Decoder", parts)
-
-
-def _lacks(c: ModelConfig, side: str) -> bool:
-    """A side that the config says is null was left out of the model."""
-    if c.has(f"{side}_config"):
-        raise c.error(f"{side}_config", "a section", "absent, or null: the sizes stand outside")
-    return c.says(f"{side}_config")
+    return _side(
+        "Decoder",
+        upsample=more,
+        decoder_transformer=mimi.transformer(c),
+        decoder_seanet=mimi.decoder(c),
+    )
 
 
 def model(c: ModelConfig) -> Module:
-    lacking = [side for side in ("encoder", "decoder") if _lacks(c, side)]
-    if len(lacking) > 1:
+    """A side that the config says is null was left out."""
+    for key in ("encoder_config", "decoder_config"):
+        if c.has(key):
+            raise c.error(key, "a section", "absent, or null: the sizes stand outside")
+    deaf, mute = c.says("encoder_config"), c.says("decoder_config")
+    if deaf and mute:
         raise c.error("decoder_config", None, "an encoder, a decoder, or both")
     return Module(
         f"{_NAME}Model",
-        encoder=None if "encoder" in lacking else encoder(c),
-        decoder=None if "decoder" in lacking else decoder(c),
+        encoder=None if deaf else encoder(c),
+        decoder=None if mute else decoder(c),
         latent_proj=Conv(c.dim("latent_dim"), c.dim("hidden_size"), 1, dims=1, bias=False),
         part="audio",
     )
