@@ -1,39 +1,29 @@
-"""Granite Speech (IBM 2025). Source: transformers/models/granite_speech/modeling_granite_speech.py.
+"""Granite Speech (IBM 2025). Source: transformers/models/granite_speech.
 
-A conformer whose middle layer also predicts letters (a trace), a Q-Former that makes a few vectors
-of each window of frames, and a Granite decoder.  The adapter that released models load for speech
-is in a file of its own (adapter_model.safetensors), not in the checkpoint.
+A conformer (a trace), a Q-Former that makes a few vectors of each window of frames, and a Granite
+decoder.  The adapter that released models load for speech is in a file of its own.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.multimodal import decoder, language_model, projecting, register_headed
+from ..layers.multimodal import decoder, language_model, projecting, projector, register_headed
 from ..trees.catalog import auto_model, builder
 from ..trees.modules import Linear, Module, Weight
 
 _NAME = "GraniteSpeech"
 
 
-def projector(c: ModelConfig, hidden: Dim) -> Module:
-    section = c.section("projector_config")
+def parts(c: ModelConfig, head: bool) -> dict[str, Module]:
+    text, section = decoder(c, "granite"), c.section("projector_config")
     width = section.dim("hidden_size", default=768)
     queries = c.dim("window_size", default=15) // c.dim("downsample_rate", default=5)
-    return Module(
-        f"{_NAME}EncoderProjector",
-        query=Weight(1, queries, width),
-        qformer=projecting(auto_model(section, default_type="blip_2_qformer")),
-        linear=Linear(width, hidden),
-        component=Component.PROJECTOR,
-        part="projector",
-    )
-
-
-def parts(c: ModelConfig, head: bool) -> dict[str, Module]:
-    text = decoder(c, "granite")
     return {
         "encoder": builder(f"{_NAME}CTCEncoder")(c.section("encoder_config")),
-        "projector": projector(c, text.hidden),
+        "projector": projector(
+            f"{_NAME}EncoderProjector",
+            query=Weight(1, queries, width),
+            qformer=projecting(auto_model(section, default_type="blip_2_qformer")),
+            linear=Linear(width, text.hidden),
+        ),
         "language_model": language_model(text, head=head, tied=c.tied(default=True)),
     }
 

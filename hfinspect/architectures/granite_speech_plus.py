@@ -13,24 +13,18 @@ from . import granite_speech
 _NAME = "GraniteSpeechPlus"
 
 
-def _checked(c: ModelConfig) -> None:
-    """Raises ConfigError where the projector is not as wide as what it is given."""
-    encoder, joining = c.section("encoder_config"), c.section("projector_config")
-    if not encoder.has("cat_hidden_layers"):
-        return
-    more = len(encoder.dims("cat_hidden_layers", minimum=0))
-    width = encoder.dim("hidden_dim", "hidden_size", default=1024) * (more + 1)
-    wide = joining.dim("encoder_hidden_size", default=1408)
-    if wide != width:
-        raise joining.error("encoder_hidden_size", int(wide), f"{int(width)}, the width of all")
-
-
 def encoder(c: ModelConfig) -> Module:
     return renamed(builder("GraniteSpeechCTCEncoder")(c), "GraniteSpeech", _NAME)
 
 
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
-    _checked(c)
+    heard, joining = c.section("encoder_config"), c.section("projector_config")
+    if heard.has("cat_hidden_layers"):  # the projector is as wide as what it is given
+        more = len(heard.dims("cat_hidden_layers", minimum=0))
+        width = heard.dim("hidden_dim", "hidden_size", default=1024) * (more + 1)
+        wide = joining.dim("encoder_hidden_size", default=1408)
+        if wide != width:
+            raise joining.error("encoder_hidden_size", int(wide), f"{int(width)}, that of all")
     found = granite_speech.parts(c, head)
     return {at: renamed(part, "GraniteSpeech", _NAME) for at, part in found.items()}
 

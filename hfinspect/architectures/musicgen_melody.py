@@ -5,7 +5,6 @@ cross-attention, and a second projection, from the 12 notes of a chromagram.
 """
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.multimodal import linear_projector
 from ..trees.catalog import auto_class, auto_model, builder, register_part
 from ..trees.keeps import Unknown
@@ -13,31 +12,23 @@ from ..trees.modules import Module, each_module
 from .encoder_decoder import width_of
 
 
-def _prompted(decoder: Module) -> Module:
-    """The whole model's decoder keeps its prompts too, and the config does not say their length."""
+def conditional_generation(c: ModelConfig) -> Module:
+    texts, section = c.section("text_encoder"), c.section("decoder")
+    encoder = auto_class(texts, "EncoderModel", default_type="t5")
+    decoder = builder("MusicgenMelodyForCausalLM")(section)
     for layer in each_module(decoder):
-        if "self_attn" in layer.children:
+        if "self_attn" in layer.children:  # of the prompts too, whose length no config says
             why = "texts and melody stand before its tokens, as many as are given"
             layer.keeps = (Unknown(why),)
-    return decoder
-
-
-def _projection(inputs: int, outputs: Dim) -> Module | None:
-    return None if inputs == outputs else linear_projector(inputs, outputs)
-
-
-def conditional_generation(c: ModelConfig) -> Module:
-    texts = c.section("text_encoder")
-    speaker = c.section("decoder")
-    encoder = auto_class(texts, "EncoderModel", default_type="t5")
-    hidden = speaker.dim("hidden_size", default=1024)
+    wanted, notes = section.dim("hidden_size", default=1024), c.dim("num_chroma", default=12)
+    seen = width_of(texts, encoder, last=True)
     return Module(
         "MusicgenMelodyForConditionalGeneration",
         text_encoder=encoder,
         audio_encoder=auto_model(c.section("audio_encoder"), default_type="encodec"),
-        decoder=_prompted(builder("MusicgenMelodyForCausalLM")(speaker)),
-        enc_to_dec_proj=_projection(width_of(texts, encoder, last=True), hidden),
-        audio_enc_to_dec_proj=_projection(c.dim("num_chroma", default=12), hidden),
+        decoder=decoder,
+        enc_to_dec_proj=linear_projector(seen, wanted) if seen != wanted else None,
+        audio_enc_to_dec_proj=linear_projector(notes, wanted) if notes != wanted else None,
     )
 
 

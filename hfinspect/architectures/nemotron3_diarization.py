@@ -6,48 +6,45 @@ active or not for each speaker.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.blocks import size
 from ..trees.catalog import builder, register_pair
 from ..trees.modules import Activation, Conv, Linear, Module, Weight
 
+_NAME, _ENDING = "Nemotron3Diarization", "ForAudioFrameClassification"
+_heard, _width = size("hidden_size", default=512), size("hidden_size", default=192)
+
 
 def model(c: ModelConfig) -> Module:
-    head = c.section("head_config")
-    heard = c.section("audio_config").dim("hidden_size", default=512)
+    head, audio = c.section("head_config"), c.section("audio_config")
+    heard, width = _heard(audio), _width(head)
     if head.dim("audio_hidden_size", default=512) != heard:
         raise head.error("audio_hidden_size", head.raw("audio_hidden_size"), f"{int(heard)}")
-    width, factor = head.dim("hidden_size", default=192), head.dim("subsampling_factor", default=8)
+    conv = Conv(width, head.dim("subsampling_factor", default=8) * width, 3, dims=1)
     return Module(
-        "Nemotron3DiarizationModel",
-        audio_tower=builder("Nemotron3DiarizationAudioModel")(c.section("audio_config")),
+        f"{_NAME}Model",
+        audio_tower=builder(f"{_NAME}AudioModel")(audio),
         proj=Linear(heard, width, component=Component.PROJECTOR),
-        upsampler=Module(
-            "Nemotron3DiarizationSubpixelUpsampler",
-            conv=Conv(width, factor * width, 3, dims=1),
-        ),
+        upsampler=Module(f"{_NAME}SubpixelUpsampler", conv=conv),
         part="audio",
     )
 
 
 def frames(c: ModelConfig) -> Module:
     head = c.section("head_config")
-    width, speakers = head.dim("hidden_size", default=192), head.dim("num_speakers", default=8)
-    heard = c.section("audio_config").dim("hidden_size", default=512)
+    width, speakers = _width(head), head.dim("num_speakers", default=8)
     return Module(
-        "Nemotron3DiarizationForAudioFrameClassification",
+        f"{_NAME}{_ENDING}",
         model=model(c),
         classifier=Module(
-            "Nemotron3DiarizationClassificationHead",
+            f"{_NAME}ClassificationHead",
             dense=Linear(width, width),
             out_proj=Linear(width, speakers),
             act_fn=Activation("ReLU"),
             component=Component.HEAD,
         ),
-        silence_embeds=Weight(heard, component=Component.EMBEDDING),
+        silence_embeds=Weight(_heard(c.section("audio_config")), component=Component.EMBEDDING),
         part="audio",
     )
 
 
-register_pair(
-    "nemotron3_diarization", "Nemotron3Diarization", frames, model, "audio",
-    ending="ForAudioFrameClassification",
-)  # fmt: skip
+register_pair("nemotron3_diarization", _NAME, frames, model, "audio", ending=_ENDING)

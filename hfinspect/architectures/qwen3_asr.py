@@ -1,10 +1,9 @@
 """Qwen3-ASR (Qwen team 2026). Source: transformers/models/qwen3_asr/modeling_qwen3_asr.py.
 
-Qwen3-Omni's encoder (qwen3_omni_moe.py), two linear layers, and a Qwen3 decoder.
-
-The released repos (Qwen/Qwen3-ASR-0.6B) have a ``thinker_config``, and their files the names that
-go with it, as in Qwen3-Omni's thinker: the two linear layers inside the encoder. Source:
-modeling_qwen3_asr.py of the package qwen-asr; vLLM's qwen3_asr.py reads the same names.
+Qwen3-Omni's encoder, two linear layers, and a Qwen3 decoder. The released repos
+(Qwen/Qwen3-ASR-0.6B) have a ``thinker_config``, and their files the names that go with it, as in
+Qwen3-Omni's thinker: the two linear layers inside the encoder. Source: modeling_qwen3_asr.py of the
+package qwen-asr; vLLM's qwen3_asr.py reads the same names.
 """
 
 from ..core.config import ModelConfig
@@ -16,6 +15,7 @@ from ..layers.whisper_encoder import width
 from ..trees.catalog import builder, register, register_part
 from ..trees.modules import Dropout, Linear, Module
 
+_NAME = "Qwen3ASR"
 #: What Qwen3ASRConfig makes of an absent text_config.
 _TEXT = {
     "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 28,
@@ -30,12 +30,12 @@ _AUDIO = {
 
 def _tower(c: ModelConfig) -> Module:
     built = builder("Qwen3OmniMoeAudioEncoder")(c.with_defaults(**_AUDIO))
-    return renamed(built, "Qwen3OmniMoe", "Qwen3ASR")
+    return renamed(built, "Qwen3OmniMoe", _NAME)
 
 
 def audio_model(c: ModelConfig) -> Module:
     built = _tower(c)
-    built.class_name = "Qwen3ASREncoder"
+    built.class_name = f"{_NAME}Encoder"
     for projected in ("proj1", "act", "proj2"):
         built.children.pop(projected, None)
     return built
@@ -43,55 +43,41 @@ def audio_model(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig) -> Module:
     audio = c.section("audio_config").with_defaults(**_AUDIO)
-    d = width(audio)
+    d, outputs = width(audio), audio.dim("output_dim", default=3584)
+    act = activation(audio.text("activation_function", default="gelu"))
+    parts = {"linear_1": Linear(d, d), "act": act, "linear_2": Linear(d, outputs)}
     return Module(
-        "Qwen3ASRModel",
+        f"{_NAME}Model",
         audio_tower=audio_model(audio),
         language_model=decoder(c, "qwen3", defaults=_TEXT).base,
-        multi_modal_projector=projector(
-            "Qwen3ASRMultiModalProjector",
-            linear_1=Linear(d, d),
-            act=activation(audio.text("activation_function", default="gelu")),
-            linear_2=Linear(d, audio.dim("output_dim", default=3584)),
-        ),
+        multi_modal_projector=projector(f"{_NAME}MultiModalProjector", **parts),
     )
-
-
-def _released(c: ModelConfig) -> Module:
-    thinker = c.section("thinker_config")
-    text = thinker.section("text_config").with_defaults(**_TEXT)
-    found = decoder(
-        ModelConfig({"text_config": {**text.values, "model_type": "qwen3"}}, thinker.path), "qwen3"
-    )
-    tied = thinker.flag("tie_word_embeddings", default=found.tied)
-    return Module(
-        "Qwen3ASRForConditionalGeneration",
-        thinker=Module(
-            "Qwen3ASRThinkerForConditionalGeneration",
-            audio_tower=_tower(thinker.section("audio_config")),
-            model=found.base,
-            lm_head=lm_head(found, "thinker.model.embed_tokens.weight" if tied else None),
-        ),
-    )
-
-
-_GENERATION = worded("Qwen3ASRForConditionalGeneration", model, tied=True)
 
 
 def generation(c: ModelConfig) -> Module:
-    return _released(c) if c.has("thinker_config") else _GENERATION(c)
+    if not c.has("thinker_config"):
+        return worded(_WHOLE, model, tied=True)(c)
+    thinker = c.section("thinker_config")
+    section = thinker.section("text_config").with_defaults(**_TEXT).values
+    said = {"text_config": {**section, "model_type": "qwen3"}}
+    text = decoder(ModelConfig(said, thinker.path), "qwen3")
+    tied = thinker.flag("tie_word_embeddings", default=text.tied)
+    inner = Module(
+        f"{_NAME}ThinkerForConditionalGeneration",
+        audio_tower=_tower(thinker.section("audio_config")),
+        model=text.base,
+        lm_head=lm_head(text, "thinker.model.embed_tokens.weight" if tied else None),
+    )
+    return Module(_WHOLE, thinker=inner)
 
 
-def token_classification(c: ModelConfig) -> Module:
+def labels(c: ModelConfig) -> Module:
     bias, found = c.flag("token_classification_bias", default=False), model(c)
     score = classifier(text_width(found), c.num_labels, bias=bias)
-    return Module("Qwen3ASRForTokenClassification", model=found, dropout=Dropout(0.1), score=score)
+    return Module(_LABELS, model=found, dropout=Dropout(0.1), score=score)
 
 
-_CLASSES = {
-    "Qwen3ASRForConditionalGeneration": generation,
-    "Qwen3ASRModel": model,
-    "Qwen3ASRForTokenClassification": token_classification,
-}
+_WHOLE, _LABELS = f"{_NAME}ForConditionalGeneration", f"{_NAME}ForTokenClassification"
+_CLASSES = {_WHOLE: generation, f"{_NAME}Model": model, _LABELS: labels}
 register("qwen3_asr", _CLASSES, base_prefix="model", category="multimodal")
-register_part("qwen3_asr_encoder", "Qwen3ASREncoder", audio_model, "audio")
+register_part("qwen3_asr_encoder", f"{_NAME}Encoder", audio_model, "audio")

@@ -11,20 +11,18 @@ from .vibevoice_acoustic_tokenizer import ENCODER, section
 
 
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
-    text = decoder(c, "qwen2")
-    built: dict[str, Module] = {}
-    given: dict[str, Module] = {}
+    text, towers, given = decoder(c, "qwen2"), dict[str, Module](), dict[str, Module]()
     h = text.hidden
     for name, width in (("acoustic", 64), ("semantic", 128)):
         key = f"{name}_tokenizer_encoder"
-        built[key], frame = section(c, f"{key}_config", ENCODER, width)
+        towers[key], frame = section(c, f"{key}_config", ENCODER, width)
         given |= {
             f"{name}_linear_1": Linear(frame, h),
             f"{name}_norm": RMSNorm(h, class_name="VibeVoiceAsrRMSNorm"),
             f"{name}_linear_2": Linear(h, h),
         }
     return {
-        **built,
+        **towers,
         "multi_modal_projector": projector("VibeVoiceAsrMultiModalProjector", **given),
         "language_model": language_model(text, head=head, tied=False),
     }
