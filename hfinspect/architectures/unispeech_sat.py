@@ -6,6 +6,7 @@ wav2vec 2.0's model, trained to distinguish speakers.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import speech
+from ..layers.composing import Part
 from ..layers.encoders import hidden
 from ..layers.speech_encoders import Speech, model
 from ..layers.speech_heads import linear, quantizer
@@ -26,7 +27,7 @@ def _clusters(c: ModelConfig) -> Parameter:
 
 
 _UNISPEECH = WAV2VEC2.like("UniSpeechSat", "unispeech_sat", whole=_model, adapted=False)
-_FORM = {
+_FORM: dict[str, Part] = {
     "label_embeddings_concat": _clusters, "unispeech_sat": _UNISPEECH.model,
     "quantizer": lambda c: quantizer(c, "UniSpeechSat", seen=hidden(c)), "project_q": project_q,
     "project_hid": project_hid, "speaker_proj": linear(hidden, CODE, Component.PROJECTOR),

@@ -37,14 +37,15 @@ def diffusion_head(c: ModelConfig, h: Dim, latent: Dim) -> Module:
         act_fn=activation(act),
         linear=linear(h, h * 3),
     )
-    time = {"fc1": linear(c.dim("frequency_embedding_size", default=256), h), "fc2": linear(h, h)}
+    frequencies = linear(c.dim("frequency_embedding_size", default=256), h)
+    time = {"activation_fn": activation(act), "fc1": frequencies, "fc2": linear(h, h)}
     last = {"linear_1": linear(h, 2 * h), "act_fn": activation(act), "linear_2": linear(h, latent)}
     return Module(
         "VibeVoiceDiffusionHead",
         noisy_images_proj=linear(latent, h),
         cond_proj=linear(h, h),
         timestep_embedding=Activation("VibeVoiceDiffusionHeadSinusoidalEmbedding"),
-        timestep_proj=Module("VibeVoiceDiffusionHeadMLP", activation_fn=activation(act), **time),
+        timestep_proj=Module("VibeVoiceDiffusionHeadMLP", time),
         layers=Layers.of(c.count("num_hidden_layers", default=4), layer),
         final_layer=Module("VibeVoiceDiffusionHeadFinalLayer", last),
         component=Component.HEAD,

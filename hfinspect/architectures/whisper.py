@@ -4,11 +4,13 @@ Two convolutions over mel features, then BART's kind of encoder and decoder with
 have no bias. Positions are tables on both sides.
 """
 
+from collections.abc import Mapping
+
 from ..core.config import ModelConfig
 from ..layers import seq2seq
-from ..layers.composing import composed, with_defaults
+from ..layers.composing import Part, composed, with_defaults
 from ..layers.speech_heads import SEQUENCE
-from ..trees.catalog import register
+from ..trees.catalog import Builder, register
 from ..trees.modules import Conv, Embedding, Module
 
 STYLE = seq2seq.Seq2Seq(
@@ -37,7 +39,7 @@ def proj_out(c: ModelConfig) -> Module:
     return seq2seq.lm_head(c, STYLE, "model.decoder.embed_tokens.weight")
 
 
-_CLASSES = {
+_CLASSES: dict[str, Builder | Mapping[str, Part]] = {
     "WhisperForConditionalGeneration": {"model": model, "proj_out": proj_out},
     "WhisperModel": model,
     "WhisperForCausalLM": {
