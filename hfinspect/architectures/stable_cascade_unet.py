@@ -5,7 +5,7 @@ ConvNeXt-like blocks, time blocks and cross-attention; the first block on the wa
 down's output as well.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -27,26 +27,22 @@ from ..trees.modules import (
     Weight,
 )
 
-_NAME = "SDCascade"
-_ROW = _RES, _TIME, _ATTENTION = [f"{_NAME}{x}Block" for x in ("Res", "Timestep", "Attn")]
+ROW = _RES, _TIME, ATTENTION = [f"SDCascade{x}Block" for x in ("Res", "Timestep", "Attn")]
 
 
-def bare_norm(width: int, name: str = _NAME) -> Module:
+def bare_norm(width: int) -> Module:
     """A norm over channels, without weights."""
-    return LayerNorm(width, eps=1e-6, weight=False, class_name=f"{name}LayerNorm")
+    return LayerNorm(width, eps=1e-6, weight=False, class_name="SDCascadeLayerNorm")
 
 
-def res_block(
-    width: int, skip: int, kernel: int, *, class_name: str = _RES, name: str = _NAME
-) -> Module:
-    """A depthwise convolution and an MLP, which takes ``skip`` further channels: 8·W² + 4·W·S
-    weights; ``name`` begins that of its norm."""
+def _res_block(width: int, skip: int, kernel: int) -> Module:
+    """A depthwise convolution and an MLP, which takes ``skip`` further channels: 8·W² + 4·W·S."""
     inner = 4 * width
     response = {name: Weight(1, 1, 1, inner) for name in ("gamma", "beta")}
     return Module(
-        class_name,
+        _RES,
         depthwise=Conv(width, width, kernel, groups=width),
-        norm=bare_norm(width, name),
+        norm=bare_norm(width),
         channelwise=Sequential(
             Linear(width + skip if skip else width, inner, kind="up"),
             Activation("GELU"),
@@ -58,77 +54,75 @@ def res_block(
     )
 
 
-def time_block(class_name: str, embedded: int, width: int, names: Sequence[str] = ()) -> Module:
+def time_block(embedded: int, width: int, names: Sequence[str] = ()) -> Module:
     """Scale and shift from the time's embedding, and from that of each further condition."""
     keys = ("mapper", *(f"mapper_{name}" for name in names))
     mappers = {key: Linear(embedded, 2 * width) for key in keys}
-    return Module(class_name, mappers, component=Component.PROJECTOR)
+    return Module(_TIME, mappers, component=Component.PROJECTOR)
 
 
-def attention_block(
-    width: Dim, heads: Dim, condition: Dim, *, class_name: str = _ATTENTION, name: str = _NAME
-) -> Module:
-    """Attention to the condition and to the level itself."""
+def attention_block(c: ModelConfig, key: str, width: Dim, heads: Dim, condition: Dim) -> Module:
+    """Attention to the condition and to the level itself; ``key`` has the number of heads."""
+    if heads < 1:
+        raise c.error(key, int(heads), "at least 1 where a level has attention")
     mapper = Sequential(Activation("SiLU"), Linear(condition, width), component=Component.ATTENTION)
-    return Module(
-        class_name,
-        norm=bare_norm(width, name),
-        attention=attention(width, heads * (width // heads), bias=True),
-        kv_mapper=mapper,
-    )
+    look = attention(width, heads * (width // heads), bias=True)
+    return Module(ATTENTION, norm=bare_norm(width), attention=look, kv_mapper=mapper)
 
 
-def row(
-    made: Mapping[str, Module], names: Sequence[str], repeats: int, wider: Module | None
-) -> list[Module]:
-    """The blocks with these ``names``, ``repeats`` times; the very first, if that is the first that
-    can be made, may be a ``wider`` one."""
+def level(
+    names: Sequence[str], repeats: int, width: Dim, kernel: int, time: Module, look: Module | None,
+    *, skip: int = 0, wider: int | None = None,
+) -> list[Module]:  # fmt: skip
+    """The blocks with these ``names``, ``repeats`` times, which take ``skip`` further channels; the
+    very first, if that is the first that can be made, may take more (``wider``)."""
+    made = {
+        _RES: _res_block(width, skip, kernel),
+        _TIME: time,
+        **({ATTENTION: look} if look else {}),
+    }
     blocks = [made[name] for _ in range(repeats) for name in names]
-    if wider is not None and blocks and names[0] == next(iter(made)):
-        blocks[0] = wider
+    if wider is not None and blocks and names[0] == _RES:
+        blocks[0] = _res_block(width, wider, kernel)
     return blocks
 
 
-def resized(
-    above: int, width: int, *, up: bool, switched: bool = False, name: str = _NAME
-) -> Module:
+def resized(above: int, width: int, *, up: bool, switched: bool = False) -> Module:
     """From the level above, or back to it with ``up``; ``switched``: by interpolation."""
     inputs, outputs = (width, above) if up else (above, width)
     change = Conv(inputs, outputs, 2, stride=2, transposed=up)
     if switched:
         steps = [Conv(inputs, outputs, 1), Activation("Upsample")]
         change = Module("UpDownBlock2d", blocks=ModuleList(steps[::-1] if up else steps))
-    return Sequential(bare_norm(inputs, name), change, component=Component.CONV)
+    return Sequential(bare_norm(inputs), change, component=Component.CONV)
 
 
-def ends(inputs: int, width: int, outputs: int, name: str = _NAME) -> dict[str, Module]:
+def ends(inputs: int, width: int, outputs: int) -> tuple[Module, Module]:
     """What makes vectors of patches, and patches of vectors."""
     into = Conv(inputs, width, 1, component=Component.EMBEDDING)
     out = Conv(width, outputs, 1, component=Component.HEAD)
-    norm = bare_norm(width, name)
-    return {
-        "embedding": Sequential(Activation("PixelUnshuffle"), into, norm, kind="patch"),
-        "clf": Sequential(norm, out, Activation("PixelShuffle"), component=Component.HEAD),
-    }
+    return (
+        Sequential(Activation("PixelUnshuffle"), into, bare_norm(width), kind="patch"),
+        Sequential(bare_norm(width), out, Activation("PixelShuffle"), component=Component.HEAD),
+    )
 
 
 def _rows(c: ModelConfig, count: int) -> list[tuple[str, ...]]:
     key = "block_types_per_layer"
-    rows: Any = c.raw(key) or [list(_ROW)] * count
+    rows: Any = c.raw(key) or [ROW] * count
     if not isinstance(rows, list) or len(rows) != count:
         raise c.error(key, rows, f"{count} lists, one per level")
     each = ModelConfig({f"{key}[{i}]": names for i, names in enumerate(rows)}, c.path)
-    found = [each.strings(f"{key}[{i}]") for i in range(count)]
+    found = [each.strings(at) for at in each.given]
     for name in (name for names in found for name in names):
-        if name not in _ROW:
-            raise c.error(key, name, f"one of {', '.join(_ROW)}")
+        if name not in ROW:
+            raise c.error(key, name, f"one of {', '.join(ROW)}")
     return found
 
 
 def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, Module]:
     """The levels down, or ``up`` again; lists of the config are in the order of the way."""
     side, count = "up" if up else "down", len(channels)
-    order = range(count)[:: -1 if up else 1]
     numbers = partial(c.dims, minimum=0, maximum=MAX_COUNT, count=count)
     layers = numbers(f"{side}_num_layers_per_block", default=(24, 8) if up else (8, 24))
     repeats = numbers(f"{side}_blocks_repeat_mappers", default=(1, 1))
@@ -136,77 +130,58 @@ def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, Modu
     kernel, condition = c.dim("kernel_size", default=3), c.dim("conditioning_dim", default=2048)
     embedded = c.dim("timestep_ratio_embedding_dim", default=64)
     conditions = c.strings("timestep_conditioning_type", default=("sca", "crp"))
-    switched = c.flags("switch_level") if c.has("switch_level") else None
-    if switched is not None and len(switched) < count - 1:
-        raise c.error("switch_level", list(switched), f"{count - 1} entries")
-
-    def blocks(i: int, repeated: int) -> ModuleList:
-        width = channels[i]
-        made = {
-            _RES: res_block(width, 0, int(kernel)),
-            _TIME: time_block(_TIME, embedded, width, conditions),
-        }
-        if _ATTENTION in rows[i]:
-            if not heads[i]:
-                raise c.error("num_attention_heads", 0, "at least 1 where a level has attention")
-            made[_ATTENTION] = attention_block(width, heads[i], condition)
-        wider = res_block(width, width, int(kernel)) if up and i < count - 1 else None
-        return ModuleList(row(made, rows[i], repeated, wider))
-
-    def scaler(i: int) -> Module:
-        if not i:
-            return Activation("Identity")
-        return resized(channels[i - 1], channels[i], up=up, switched=switched is not None)
-
-    def mappers(i: int, repeated: int) -> ModuleList:
-        return ModuleList([Conv(channels[i], channels[i], 1)] * max(repeated - 1, 0))
-
+    switched = c.has("switch_level")
+    if switched and len(c.flags("switch_level")) < count - 1:
+        raise c.error("switch_level", c.raw("switch_level"), f"{count - 1} entries")
+    levels, scalers, mappers = list[Module](), list[Module](), list[Module]()
+    order = range(count)[:: -1 if up else 1]
+    for i, deep, repeated in zip(order, map(int, layers), map(int, repeats), strict=True):
+        width, look, wider = channels[i], None, channels[i] if up and i < count - 1 else None
+        if ATTENTION in rows[i]:
+            look = attention_block(c, "num_attention_heads", width, heads[i], condition)
+        time = time_block(embedded, width, conditions)
+        levels.append(ModuleList(level(rows[i], deep, width, int(kernel), time, look, wider=wider)))
+        change = resized(channels[i - 1], width, up=up, switched=switched)
+        scalers.append(change if i else Activation("Identity"))
+        mappers.append(ModuleList([Conv(width, width, 1)] * max(repeated - 1, 0)))
     return {
-        f"{side}_blocks": Layers(map(blocks, order, map(int, layers))),
-        f"{side}_{side}scalers": ModuleList(map(scaler, order)),
-        f"{side}_repeat_mappers": ModuleList(map(mappers, order, map(int, repeats))),
-    }
-
-
-def _conditions(c: ModelConfig, first: Dim) -> dict[str, Module | None]:
-    """What reads the images and the text that the config says are given."""
-    told, tokens = c.dim("conditioning_dim", default=2048), c.dim("clip_seq", default=4)
-
-    def image(key: str) -> Module | None:
-        channels = c.optional_dim(key)
-        if channels is None:
-            return None
-        first_conv, act = Conv(channels, 4 * first, 1), Activation("GELU")
-        steps = (first_conv, act, Conv(4 * first, first, 1), bare_norm(first))
-        return Sequential(*steps, component=Component.PROJECTOR)
-
-    def linear(width: Dim | None, outputs: Dim) -> Module | None:
-        return None if width is None else Linear(width, outputs, component=Component.PROJECTOR)
-
-    pooled = c.dim("clip_text_pooled_in_channels", default=1280)
-    return {
-        "effnet_mapper": image("effnet_in_channels"),
-        "pixels_mapper": image("pixel_mapper_in_channels"),
-        "clip_txt_pooled_mapper": linear(pooled, told * tokens),
-        "clip_txt_mapper": linear(c.optional_dim("clip_text_in_channels"), told),
-        "clip_img_mapper": linear(c.optional_dim("clip_image_in_channels"), told * tokens),
-        "clip_norm": bare_norm(told),
+        f"{side}_blocks": Layers(levels),
+        f"{side}_{side}scalers": ModuleList(scalers),
+        f"{side}_repeat_mappers": ModuleList(mappers),
     }
 
 
 def model(c: ModelConfig) -> Module:
     channels = widths(c, default=(2048, 2048))
-    first, area = channels[0], c.dim("patch_size", default=1) ** 2
+    first, area, to = channels[0], c.dim("patch_size", default=1) ** 2, Component.PROJECTOR
+    width, tokens = c.dim("conditioning_dim", default=2048), c.dim("clip_seq", default=4)
     inputs, outputs = (c.dim(f"{x}_channels", default=16) * area for x in ("in", "out"))
-    ends_of = ends(inputs, first, outputs)
+    embedding, clf = ends(inputs, first, outputs)
+
+    def image(key: str) -> Module | None:
+        channels = c.optional_dim(key)
+        if channels is None:
+            return None
+        into, act = Conv(channels, 4 * first, 1), Activation("GELU")
+        return Sequential(into, act, Conv(4 * first, first, 1), bare_norm(first), component=to)
+
+    def linear(seen: Dim | None, outputs: Dim) -> Module | None:
+        return None if seen is None else Linear(seen, outputs, component=to)
+
+    pooled = c.dim("clip_text_pooled_in_channels", default=1280)
     return Module(
         "StableCascadeUNet",
         {
-            **_conditions(c, first),
-            "embedding": ends_of["embedding"],
+            "effnet_mapper": image("effnet_in_channels"),
+            "pixels_mapper": image("pixel_mapper_in_channels"),
+            "clip_txt_pooled_mapper": linear(pooled, width * tokens),
+            "clip_txt_mapper": linear(c.optional_dim("clip_text_in_channels"), width),
+            "clip_img_mapper": linear(c.optional_dim("clip_image_in_channels"), width * tokens),
+            "clip_norm": bare_norm(width),
+            "embedding": embedding,
             **_way(c, channels, up=False),
             **_way(c, channels, up=True),
-            "clf": ends_of["clf"],
+            "clf": clf,
         },
         part="vision",
     )

@@ -1,8 +1,8 @@
 """Wan VACE and Wan Animate: video from video, masks, poses and faces (Wan 2025).
 
-Sources of shapes: diffusers/models/transformers/transformer_wan_vace.py and
-transformer_wan_animate.py. Wan's blocks; VACE has further ones that hand on what the condition
-shows, Animate looks at the motion of a face between some of them.
+Sources of shapes: diffusers/models/transformers/transformer_wan_{vace,animate}.py. Wan's blocks;
+VACE has further ones that hand on what the condition shows, Animate looks at the motion of a face
+between some of them.
 """
 
 from math import prod
@@ -25,59 +25,43 @@ def _inner(c: ModelConfig) -> Dim:
     return heads * c.dim("attention_head_dim", default=128)
 
 
-def _patch(c: ModelConfig) -> tuple[Dim, ...]:
-    """Of frames, height and width."""
-    return c.dims("patch_size", default=(1, 2, 2), count=3)
-
-
 def _patches(c: ModelConfig, channels: Dim) -> Module:
-    patch = _patch(c)
-    to = Component.EMBEDDING
+    patch, to = c.dims("patch_size", default=(1, 2, 2), count=3), Component.EMBEDDING
     return Conv(channels, _inner(c), patch, dims=3, stride=patch, component=to, kind="patch")
 
 
-def _wan(c: ModelConfig, name: str, channels: Dim, latents: Dim, more: dict[str, Module]) -> Module:
+def _wan(c: ModelConfig, name: str, channels: Dim, latents: Dim, **more: Module) -> Module:
     """Wan's own tree, which is a trace, and what it has ``more``. ``out_channels`` that are 0 or
     null mean as many as the ``latents`` have."""
     kept = {key: value for key, value in c.given.items() if key in _KEYS}
     root = builder("WanTransformer3DModel")(ModelConfig(kept, c.path))
     empty = c.says("out_channels") and not c.raw("out_channels")
     out = latents if empty else c.dim("out_channels", default=16)
-    pixels = prod(_patch(c)[1:], start=_patch(c)[0])
-    return Module(
-        name,
-        {
-            **root.children,
-            "patch_embedding": _patches(c, channels),
-            "proj_out": Linear(_inner(c), out * pixels, component=Component.HEAD),
-            **more,
-        },
-        part="vision",
-    )
-
-
-# ---- VACE
-
-
-def _handing_on(block: Module, width: Dim, *, first: bool) -> Module:
-    """A block of Wan that also hands on what it found; the first takes the video as well."""
-    parts = {"proj_out": Linear(width, width, component=Component.MLP)}
-    if first:
-        parts["proj_in"] = Linear(width, width, component=Component.PROJECTOR)
-    return Module("WanVACETransformerBlock", {**block.children, **parts})
+    patches = _patches(c, channels)
+    pixels = prod(patches.tensor().shape[3:], start=patches.tensor().shape[2])
+    parts = {
+        **root.children,
+        "patch_embedding": patches,
+        "proj_out": Linear(_inner(c), out * pixels, component=Component.HEAD),
+        **more,
+    }
+    return Module(name, parts, part="vision")
 
 
 def vace(c: ModelConfig) -> Module:
-    count = c.count("num_layers", default=40)
+    """The blocks of the condition hand on what they find; the first takes the video as well."""
+    count, width = c.count("num_layers", default=40), _inner(c)
     seen = c.dims("vace_layers", default=(0, 5, 10, 15, 20, 25, 30, 35), minimum=0)
     if 0 not in seen or max(seen) >= count:
         raise c.error("vace_layers", c.raw("vace_layers"), f"0 and others below {int(count)}")
     channels, condition = c.dim("in_channels", default=16), c.dim("vace_in_channels", default=96)
-    more: dict[str, Module] = {"vace_patch_embedding": _patches(c, condition)}
-    root = _wan(c, "WanVACETransformer3DModel", channels, channels, more)
-    block, width = root.inside("blocks", "0"), _inner(c)
-    later = [_handing_on(block, width, first=False)] * (len(seen) - 1)
-    root.children["vace_blocks"] = Layers([_handing_on(block, width, first=True), *later])
+    more = {"vace_patch_embedding": _patches(c, condition)}
+    root = _wan(c, "WanVACETransformer3DModel", channels, channels, **more)
+    parts, name = root.inside("blocks", "0").children, "WanVACETransformerBlock"
+    out, into = (Linear(width, width, component=to) for to in (Component.MLP, Component.PROJECTOR))
+    first = Module(name, {**parts, "proj_out": out, "proj_in": into})
+    later = [Module(name, {**parts, "proj_out": out})] * (len(seen) - 1)
+    root.children["vace_blocks"] = Layers([first, *later])
     return root
 
 
@@ -137,36 +121,34 @@ def _motion_encoder(c: ModelConfig) -> Module:
     )
 
 
-def _face_encoder(c: ModelConfig) -> Module:
+def _face(c: ModelConfig) -> dict[str, Module]:
+    """What reads the motion of the face, and what looks at it between blocks."""
     inputs, width = c.dim("motion_encoder_dim", default=512), _inner(c)
     hidden = c.dim("face_encoder_hidden_dim", default=1024)
-    heads = c.dim("face_encoder_num_heads", default=4)
-    return Module(
+    wide = hidden * c.dim("face_encoder_num_heads", default=4)
+    head = c.dim("attention_head_dim", default=128)
+    norm = RMSNorm(head, eps=c.number("eps", default=1e-6))
+    look = Module(
+        "WanAnimateFaceBlockCrossAttention",
+        {f"to_{x}": Linear(width, width, kind=kind) for x, kind in _PROJECTIONS.items()},
+        norm_q=norm,
+        norm_k=norm,
+        component=Component.ATTENTION,
+    )
+    encoder = Module(
         "WanAnimateFaceEncoder",
         padding_tokens=Weight(1, 1, 1, width, component=Component.EMBEDDING),
-        conv1_local=Conv(inputs, hidden * heads, 3, dims=1),
+        conv1_local=Conv(inputs, wide, 3, dims=1),
         conv2=Conv(hidden, hidden, 3, dims=1, stride=2),
         conv3=Conv(hidden, hidden, 3, dims=1, stride=2),
         out_proj=Linear(hidden, width, component=Component.CONV),
     )
-
-
-def _face_attention(c: ModelConfig) -> Module:
-    width, eps = _inner(c), c.number("eps", default=1e-6)
-    head = c.dim("attention_head_dim", default=128)
-    return Module(
-        "WanAnimateFaceBlockCrossAttention",
-        {
-            **{f"to_{x}": Linear(width, width, kind=kind) for x, kind in _PROJECTIONS.items()},
-            **{f"norm_{x}": RMSNorm(head, eps=eps) for x in "qk"},
-        },
-        component=Component.ATTENTION,
-    )
+    looks = c.count("num_layers", default=40) // c.dim("inject_face_latents_blocks", default=5)
+    adapter = {"face_adapter": ModuleList([look] * int(looks))} if looks else {}
+    return {"face_encoder": encoder, **adapter}
 
 
 def animate(c: ModelConfig) -> Module:
-    count = c.count("num_layers", default=40)
-    every = c.dim("inject_face_latents_blocks", default=5)
     absent = [c.says(key) and not c.has(key) for key in ("in_channels", "latent_channels")]
     if all(absent):
         raise c.missing("latent_channels")
@@ -177,20 +159,11 @@ def animate(c: ModelConfig) -> Module:
         latents = (channels - 4) // 2
     elif channels != 2 * latents + 4:
         raise c.error("in_channels", int(channels), f"2 * latent_channels + 4 = {2 * latents + 4}")
-    more = {
-        "pose_patch_embedding": _patches(c, latents),
-        "motion_encoder": _motion_encoder(c),
-        "face_encoder": _face_encoder(c),
-    }
-    if count >= every:
-        more["face_adapter"] = ModuleList([_face_attention(c)] * (count // every))
     images = c if c.says("image_dim") else c.with_defaults(image_dim=1280)
-    return _wan(images, "WanAnimateTransformer3DModel", channels, latents, more)
+    more = {"pose_patch_embedding": _patches(c, latents), "motion_encoder": _motion_encoder(c)}
+    name = "WanAnimateTransformer3DModel"
+    return _wan(images, name, channels, latents, **more, **_face(c))
 
 
-register(
-    (),
-    {"WanVACETransformer3DModel": vace, "WanAnimateTransformer3DModel": animate},
-    category="diffusion",
-    source="diffusers",
-)
+_CLASSES = {"WanVACETransformer3DModel": vace, "WanAnimateTransformer3DModel": animate}
+register((), _CLASSES, category="diffusion", source="diffusers")
