@@ -15,11 +15,10 @@ from ..layers.heads import to_words
 from ..layers.pyramids import normed, plain_head, uper_head
 from ..layers.vision import (
     google_attention,
+    google_embeddings,
     google_layer,
     labels_classifier,
     pair,
-    patch_conv,
-    patch_count,
     uneven_width,
 )
 from ..trees.catalog import Builder, register
@@ -28,7 +27,6 @@ from ..trees.modules import (
     BatchNorm,
     Buffer,
     Conv,
-    Dropout,
     LayerNorm,
     Layers,
     Module,
@@ -45,24 +43,6 @@ def _norm(c: ModelConfig) -> Module:
     return LayerNorm(_hidden(c), eps=c.number("layer_norm_eps", default=1e-12))
 
 
-def embeddings(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
-    positions = Weight(1, patch_count(image, patch) + 1, h, kind="position")
-    absolute = c.flag("use_absolute_position_embeddings", default=False)
-    masked = c.flag("use_mask_token", default=False)
-    patches = patch_conv(c.dim("num_channels", default=3), h, patch)
-    return Module(
-        "BeitEmbeddings",
-        cls_token=Weight(1, 1, h, kind="class_token"),
-        mask_token=Weight(1, 1, h, kind="mask_token") if masked else None,
-        position_embeddings=positions if absolute else None,
-        patch_embeddings=Module("BeitPatchEmbeddings", projection=patches),
-        dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
-        component=Component.EMBEDDING,
-    )
-
-
 def relative_positions(c: ModelConfig) -> Module:
     """One bias per head and offset of two patches: (2·h - 1)·(2·w - 1), 3 for the class token."""
     image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
@@ -77,19 +57,13 @@ def relative_positions(c: ModelConfig) -> Module:
     )
 
 
-def attention(c: ModelConfig) -> Module:
+def layer(c: ModelConfig) -> Module:
     h = _hidden(c)
     width = uneven_width(c, h, _heads(c)) or h
-    made = google_attention("Beit", h, qkv_bias=True, key_bias=False, width=width)
+    attention = google_attention("Beit", h, qkv_bias=True, key_bias=False, width=width)
     if c.flag("use_relative_position_bias", default=False):
-        made.inside("attention").children["relative_position_bias"] = relative_positions(c)
-    return made
-
-
-def layer(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=3072)
-    act, eps = c.text("hidden_act", default="gelu"), c.number("layer_norm_eps", default=1e-12)
-    made = google_layer("Beit", h, inner, eps=eps, act=act, attention=attention(c))
+        attention.inside("attention").children["relative_position_bias"] = relative_positions(c)
+    made = google_layer(c, "Beit", h, attention)
     if c.number("layer_scale_init_value", default=0.1) > 0:
         factors = {f"lambda_{i}": Weight(h, kind="scale") for i in (1, 2)}
         made.children = {**factors, **made.children}
@@ -97,12 +71,13 @@ def layer(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    mean = c.flag("use_mean_pooling", default=True)
+    mean, masked = c.flag("use_mean_pooling", default=True), c.flag("use_mask_token", default=False)
+    placed = c.flag("use_absolute_position_embeddings", default=False)
     shared = c.flag("use_shared_relative_position_bias", default=False)
     layers = Layers.of(c.count("num_hidden_layers", default=12), layer(c))
     return Module(
         "BeitModel",
-        embeddings=embeddings(c),
+        embeddings=google_embeddings(c, "Beit", _hidden(c), masked=masked, placed=placed),
         encoder=Module(
             "BeitEncoder",
             relative_position_bias=relative_positions(c) if shared else None,

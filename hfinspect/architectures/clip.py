@@ -10,17 +10,14 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import Part, composed
 from ..layers.vision import (
-    clip_encoder,
-    clip_layer,
+    clip_embeddings,
+    clip_layers,
+    clip_tower,
     labels_classifier,
-    pair,
-    patch_conv,
-    patch_count,
-    position_table,
     text_embeddings,
 )
 from ..trees.catalog import register
-from ..trees.modules import Buffer, LayerNorm, Linear, Module, Weight
+from ..trees.modules import LayerNorm, Linear, Module, Weight
 
 
 def text_section(c: ModelConfig) -> ModelConfig:
@@ -42,29 +39,14 @@ def _hidden(c: ModelConfig, default: int) -> Dim:
     return c.dim("hidden_size", default=default)
 
 
-def _encoder(c: ModelConfig, hidden: Dim, inner: int) -> Module:
-    layer = clip_layer(
-        "CLIP",
-        hidden,
-        c.dim("intermediate_size", default=inner),
-        eps=_eps(c),
-        act=c.text("hidden_act", default="quick_gelu"),
-    )
-    return clip_encoder("CLIP", c.count("num_hidden_layers", default=12), layer)
-
-
-def _eps(c: ModelConfig) -> float:
-    return c.number("layer_norm_eps", default=1e-5)
-
-
 def text_model(config: ModelConfig) -> Module:
     c = text_section(config)
     h = _hidden(c, 512)
     return Module(
         "CLIPTextModel",
         embeddings=text_embeddings("CLIP", c, h),
-        encoder=_encoder(c, h, 2048),
-        final_layer_norm=LayerNorm(h, eps=_eps(c)),
+        encoder=clip_layers("CLIP", c, h, inner=2048, act="quick_gelu"),
+        final_layer_norm=LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-5)),
         part="text",
     )
 
@@ -72,23 +54,8 @@ def text_model(config: ModelConfig) -> Module:
 def vision_model(config: ModelConfig) -> Module:
     c = vision_section(config)
     h = _hidden(c, 768)
-    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=32)
-    positions = patch_count(image, patch) + 1
-    return Module(
-        "CLIPVisionModel",
-        embeddings=Module(
-            "CLIPVisionEmbeddings",
-            class_embedding=Weight(h, kind="class_token"),
-            patch_embedding=patch_conv(c.dim("num_channels", default=3), h, patch, bias=False),
-            position_embedding=position_table(positions, h),
-            position_ids=Buffer(1, positions, dtype="I64", saved=False),
-            component=Component.EMBEDDING,
-        ),
-        pre_layrnorm=LayerNorm(h, eps=_eps(c)),
-        encoder=_encoder(c, h, 3072),
-        post_layernorm=LayerNorm(h, eps=_eps(c)),
-        part="vision",
-    )
+    layers = clip_layers("CLIP", c, h, inner=3072, act="quick_gelu")
+    return clip_tower("CLIPVisionModel", c, clip_embeddings("CLIPVision", c, h, 32), layers)
 
 
 def _projection(c: ModelConfig, hidden: int) -> Module:

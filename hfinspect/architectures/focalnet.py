@@ -11,7 +11,15 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import size, two_layer_mlp
 from ..layers.composing import Part, composed
-from ..layers.vision import Pair, bounded, labels_classifier, pair, scaled, stage_depths
+from ..layers.vision import (
+    Pair,
+    bounded,
+    labels_classifier,
+    pair,
+    pixel_decoder,
+    scaled,
+    stage_depths,
+)
 from ..trees.catalog import Builder, register
 from ..trees.modules import (
     Activation,
@@ -130,14 +138,6 @@ def model(c: ModelConfig, *, masked: bool = False) -> Module:
     )
 
 
-def pixels(c: ModelConfig) -> Module:
-    """Every pixel of a patch from its vector."""
-    stride = c.dim("encoder_stride", default=32)
-    out = stride * stride * c.dim("num_channels", default=3)
-    conv = Conv(_last(c), out, 1, component=Component.HEAD)
-    return Sequential(conv, Activation("PixelShuffle"), component=Component.HEAD)
-
-
 def backbone(c: ModelConfig) -> Module:
     c.dims("hidden_sizes")  # the class cannot be built with its own default
     return Module("FocalNetBackbone", focalnet=model(c), part="vision")
@@ -150,7 +150,7 @@ _CLASSES: dict[str, Builder | dict[str, Part]] = {
     },
     "FocalNetForMaskedImageModeling": {
         "focalnet": partial(model, masked=True),
-        "decoder": pixels,
+        "decoder": lambda c: pixel_decoder(c, _last(c), 32),
     },
     "FocalNetBackbone": backbone,
     "FocalNetModel": model,

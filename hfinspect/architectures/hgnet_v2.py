@@ -9,13 +9,12 @@ from functools import partial
 from itertools import pairwise
 
 from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import hands_on, staged
 from ..layers.blocks import activation
 from ..layers.convolutions import conv_layer
 from ..layers.heads import classifier
-from ..layers.vision import bounded
 from ..trees.catalog import Builder, register
 from ..trees.modules import Activation, Layers, Module, ModuleList, Sequential
 
@@ -35,10 +34,11 @@ def _learned(c: ModelConfig) -> bool:
 def per_stage(c: ModelConfig) -> dict[str, tuple[Dim, ...]]:
     """The lists of sizes, each as long as the first."""
     stages = len(c.dims("stage_in_channels", default=STAGES["stage_in_channels"]))
-    found = {key: c.dims(key, default=sizes, count=stages) for key, sizes in STAGES.items()}
-    for key in ("stage_num_blocks", "stage_numb_of_layers"):
-        bounded(c, key, found[key])
-    return found
+    most = {"stage_num_blocks": MAX_COUNT, "stage_numb_of_layers": MAX_COUNT}
+    return {
+        key: c.dims(key, default=sizes, count=stages, maximum=most.get(key, MAX_DIM))
+        for key, sizes in STAGES.items()
+    }
 
 
 def stem(
@@ -60,48 +60,39 @@ def stem(
     return {**{key: to(*sizes) for key, sizes in steps.items()}, "pool": Activation("MaxPool2d")}
 
 
-def block(c: ModelConfig, inputs: Dim, inner: Dim, outputs: Dim, **of: Dim | bool) -> Module:
-    count, kernel, learned = int(of["count"]), of["kernel"], _learned(c)
+def _stage(c: ModelConfig, sizes: tuple[Dim, ...], *, smaller: bool, light: bool) -> Module:
+    inputs, inner, outputs, depth, kernel, count = sizes
+    learned, plain = _learned(c), Activation("Identity")
     to = partial(conv_layer, _NAME, act="relu", learned=learned)
 
     def layer(before: Dim) -> Module:
-        if not of["light"]:
+        if not light:
             return to(before, inner, kernel)
         first = conv_layer(_NAME, before, inner, 1, learned=learned)
         each = to(inner, inner, kernel, groups=inner)
         return Module(f"{_NAME}ConvLayerLight", conv1=first, conv2=each)
 
-    squeezed = to(inputs + count * inner, outputs // 2, 1), to(outputs // 2, outputs, 1)
-    return Module(
-        f"{_NAME}BasicLayer",
-        layers=ModuleList([layer(inputs), *[layer(inner)] * (count - 1)]),
-        aggregation=Sequential(*squeezed),
-        drop_path=Activation("Identity"),
-        component=Component.CONV,
-    )
+    def block(seen: Dim) -> Module:
+        layers = ModuleList([layer(seen), *[layer(inner)] * (int(count) - 1)])
+        half = to(seen + int(count) * inner, outputs // 2, 1)
+        parts = {"layers": layers, "aggregation": Sequential(half, to(outputs // 2, outputs, 1))}
+        return Module(f"{_NAME}BasicLayer", parts, drop_path=plain, component=Component.CONV)
 
-
-def encoder(c: ModelConfig) -> Module:
-    lists = per_stage(c)
-    count = len(lists["stage_in_channels"])
-    smaller = c.flags("stage_downsample", default=(False, True, True, True), count=count)
-    light = c.flags("stage_light_block", default=(False, False, True, True), count=count)
-    stages = []
-    for i, sizes in enumerate(zip(*lists.values(), strict=True)):
-        inputs, inner, outputs, depth, kernel, layers = sizes
-        of = {"count": layers, "kernel": kernel, "light": light[i]}
-        entry, rest = (block(c, size, inner, outputs, **of) for size in (inputs, outputs))
-        halved = conv_layer(_NAME, inputs, inputs, 3, groups=inputs, learned=False)
-        down = halved if smaller[i] else Activation("Identity")
-        blocks = ModuleList([entry, *[rest] * (int(depth) - 1)])
-        stages.append(Module(f"{_NAME}Stage", downsample=down, blocks=blocks))
-    return Module(f"{_NAME}Encoder", stages=Layers(stages))
+    halved = conv_layer(_NAME, inputs, inputs, 3, groups=inputs, learned=False)
+    blocks = ModuleList([block(inputs), *[block(outputs)] * (int(depth) - 1)])
+    return Module(f"{_NAME}Stage", downsample=halved if smaller else plain, blocks=blocks)
 
 
 def _model(c: ModelConfig, name: str, **more: Module) -> Module:
-    made = stem(_NAME, c, (3, 32, 48))
+    lists, made = list(zip(*per_stage(c).values(), strict=True)), stem(_NAME, c, (3, 32, 48))
+    smaller = c.flags("stage_downsample", default=(False, True, True, True), count=len(lists))
+    light = c.flags("stage_light_block", default=(False, False, True, True), count=len(lists))
+    stages = Layers(
+        _stage(c, sizes, smaller=smaller[i], light=light[i]) for i, sizes in enumerate(lists)
+    )
+    encoder = Module(f"{_NAME}Encoder", stages=stages)
     embedder = Module(f"{_NAME}Embeddings", made, component=Component.CONV)
-    return Module(name, {"embedder": embedder, "encoder": encoder(c), **more}, part="vision")
+    return Module(name, {"embedder": embedder, "encoder": encoder, **more}, part="vision")
 
 
 def _reported(c: ModelConfig) -> tuple[Dim, ...]:

@@ -10,7 +10,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, size, two_layer_mlp
 from ..layers.decoders import Decoder, pre_norm
-from ..layers.vision import clip_tower, narrowed_attention
+from ..layers.vision import clip_embeddings, clip_layers, clip_tower, narrowed_attention
 from ..trees.catalog import register_pair
 from ..trees.modules import (
     Activation,
@@ -34,9 +34,10 @@ _seen = size("embed_dim", "hidden_size", default=768)
 
 
 def vision_model(c: ModelConfig) -> Module:
-    tower = clip_tower(f"{_NAME}Vision", c, _seen(c), inner=5120, layers=32, patch=14, act="gelu")
-    tower.part = "vision"
-    return tower
+    d, name = _seen(c), f"{_NAME}Vision"
+    seen = clip_embeddings(name, c, d, 14, old=False)
+    layers = clip_layers(name, c, d, inner=5120, layers=32, act="gelu")
+    return clip_tower(f"{name}Transformer", c, seen, layers)
 
 
 def resampler(c: ModelConfig, d: Dim) -> Module:

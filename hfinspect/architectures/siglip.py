@@ -5,6 +5,7 @@ with one learned query. A tower saved alone lost its prefix (``vision_model.``) 
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -12,53 +13,31 @@ from ..core.dims import Dim
 from ..layers.blocks import size
 from ..layers.composing import Part, composed
 from ..layers.vision import (
-    clip_encoder,
-    clip_layer,
+    clip_embeddings,
+    clip_layers,
     labels_classifier,
     multihead_attention,
-    pair,
-    patch_conv,
-    patch_count,
     plain_mlp,
-    position_table,
     text_embeddings,
 )
 from ..trees.catalog import register
-from ..trees.modules import Buffer, LayerNorm, Linear, Module, Weight
+from ..trees.modules import LayerNorm, Linear, Module, Weight
 
-Embeddings = Callable[[ModelConfig, Dim], Module]
-
-
-hidden_size = size("hidden_size", default=768)
+_hidden = size("hidden_size", default=768)
+_layers = partial(clip_layers, inner=3072, act="gelu_pytorch_tanh", eps=1e-6)
 
 
-def _tower(c: ModelConfig, key: str, whole: str) -> ModelConfig:
-    return c.section(key) if c.has(key) or c.model_type == whole else c
-
-
-def _eps(c: ModelConfig) -> float:
-    return c.number("layer_norm_eps", default=1e-6)
-
-
-_inner = size("intermediate_size", default=3072)
-
-
-def _act(c: ModelConfig) -> str | None:
-    return c.text("hidden_act", default="gelu_pytorch_tanh")
-
-
-def _encoder(name: str, c: ModelConfig) -> Module:
-    layer = clip_layer(name, hidden_size(c), _inner(c), eps=_eps(c), act=_act(c))
-    return clip_encoder(name, c.count("num_hidden_layers", default=12), layer)
+def _norm(c: ModelConfig) -> Module:
+    return LayerNorm(_hidden(c), eps=c.number("layer_norm_eps", default=1e-6))
 
 
 def text_model(name: str, c: ModelConfig) -> Module:
-    h = hidden_size(c)
+    h = _hidden(c)
     return Module(
         f"{name}TextModel",
         embeddings=text_embeddings(name, c, h, vocab_size=32000, positions=64),
-        encoder=_encoder(name, c),
-        final_layer_norm=LayerNorm(h, eps=_eps(c)),
+        encoder=_layers(name, c, h),
+        final_layer_norm=_norm(c),
         head=Linear(h, c.dim("projection_size", default=h), component=Component.HEAD),
         part="text",
     )
@@ -66,53 +45,43 @@ def text_model(name: str, c: ModelConfig) -> Module:
 
 def pooling_head(name: str, c: ModelConfig) -> Module:
     """One learned query attends to all patches: torch's MultiheadAttention, fused q, k, v."""
-    h = hidden_size(c)
+    h, inner = _hidden(c), c.dim("intermediate_size", default=3072)
+    act = c.text("hidden_act", default="gelu_pytorch_tanh")
     return Module(
         f"{name}MultiheadAttentionPoolingHead",
         probe=Weight(1, 1, h),
         attention=multihead_attention(h),
-        layernorm=LayerNorm(h, eps=_eps(c)),
-        mlp=plain_mlp(f"{name}MLP", h, _inner(c), act=_act(c)),
+        layernorm=_norm(c),
+        mlp=plain_mlp(f"{name}MLP", h, inner, act=act),
         component=Component.HEAD,
         kind="pooler",
     )
 
 
-def vision_model(name: str, c: ModelConfig, embeddings: Embeddings) -> Module:
-    h = hidden_size(c)
-    return Module(
-        f"{name}VisionModel",
-        embeddings=embeddings(c, h),
-        encoder=_encoder(name, c),
-        post_layernorm=LayerNorm(h, eps=_eps(c)),
-        head=pooling_head(name, c) if c.flag("vision_use_head", default=True) else None,
-        part="vision",
-    )
-
-
-def _vision_embeddings(c: ModelConfig, h: Dim) -> Module:
-    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
-    positions = patch_count(image, patch)
-    return Module(
-        "SiglipVisionEmbeddings",
-        patch_embedding=patch_conv(c.dim("num_channels", default=3), h, patch),
-        position_embedding=position_table(positions, h),
-        position_ids=Buffer(1, positions, dtype="I64", saved=False),
-        component=Component.EMBEDDING,
-    )
-
-
-def register_towers(name: str, model_type: str, embeddings: Embeddings) -> None:
+def register_towers(
+    name: str, model_type: str, embeddings: Callable[[ModelConfig, Dim], Module]
+) -> None:
     """SiglipModel, its towers and its classifier, for ``name`` Siglip or Siglip2."""
 
-    def text(c: ModelConfig) -> Module:
-        return text_model(name, _tower(c, "text_config", model_type))
+    def section(c: ModelConfig, key: str) -> ModelConfig:
+        return c.section(key) if c.has(key) or c.model_type == model_type else c
 
-    def vision(c: ModelConfig) -> Module:
-        return vision_model(name, _tower(c, "vision_config", model_type), embeddings)
+    def text(c: ModelConfig) -> Module:
+        return text_model(name, section(c, "text_config"))
+
+    def vision(whole: ModelConfig) -> Module:
+        c = section(whole, "vision_config")
+        return Module(
+            f"{name}VisionModel",
+            embeddings=embeddings(c, _hidden(c)),
+            encoder=_layers(name, c, _hidden(c)),
+            post_layernorm=_norm(c),
+            head=pooling_head(name, c) if c.flag("vision_use_head", default=True) else None,
+            part="vision",
+        )
 
     def labels(c: ModelConfig) -> Module:
-        return labels_classifier(c, hidden_size(_tower(c, "vision_config", model_type)))
+        return labels_classifier(c, _hidden(section(c, "vision_config")))
 
     both: dict[str, Part] = {
         "logit_scale": lambda _: Weight(1, kind="scale"),
@@ -120,9 +89,9 @@ def register_towers(name: str, model_type: str, embeddings: Embeddings) -> None:
         "text_model": text,
         "vision_model": vision,
     }
-    classes: dict[str, Part] = {"vision_model": vision, "classifier": labels}
+    labelled: dict[str, Part] = {"vision_model": vision, "classifier": labels}
     whole = composed({f"{name}Model": both})
-    whole |= composed({f"{name}ForImageClassification": classes}, part="vision")
+    whole |= composed({f"{name}ForImageClassification": labelled}, part="vision")
     register(model_type, whole, base=f"{name}Model", category="vision")
     for side, tower, category in (("text", text, "encoder"), ("vision", vision, "vision")):
         alone = {f"{name}{side.capitalize()}Model": tower}
@@ -130,4 +99,6 @@ def register_towers(name: str, model_type: str, embeddings: Embeddings) -> None:
         register(kind, alone, base_prefix=prefix, category=category)
 
 
-register_towers("Siglip", "siglip", _vision_embeddings)
+register_towers(
+    "Siglip", "siglip", lambda c, h: clip_embeddings("SiglipVision", c, h, 16, classed=False)
+)

@@ -35,9 +35,7 @@ def _attention(c: ModelConfig, h: Dim) -> Module:
 
 def _layer(c: ModelConfig, h: Dim, inner: Dim, heads: Dim) -> Module:
     c.divided(h, heads, "hidden_size", "num_attention_heads")
-    eps = c.number("layer_norm_eps", default=1e-12)
-    act = c.text("hidden_act", default="gelu")
-    return google_layer(_NAME, h, inner, eps=eps, act=act, attention=_attention(c, h))
+    return google_layer(c, _NAME, h, _attention(c, h), inner=inner)
 
 
 def model(c: ModelConfig) -> Module:

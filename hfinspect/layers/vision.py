@@ -18,11 +18,13 @@ from ..trees.modules import (
     Activation,
     Buffer,
     Conv,
+    Dropout,
     Embedding,
     LayerNorm,
     Layers,
     Linear,
     Module,
+    Sequential,
     Weight,
 )
 from .blocks import activation
@@ -111,6 +113,15 @@ def patch_conv(channels: int, hidden: int, patch: Pair, *, bias: bool = True) ->
     )
 
 
+def image_patches(
+    c: ModelConfig, hidden: int, image: int = 224, patch: int = 16, *, bias: bool = True
+) -> tuple[Module, Dim]:
+    """What turns patches into vectors, and how many an image has; the sizes are defaults."""
+    size = pair(c, "patch_size", default=patch)
+    made = patch_conv(c.dim("num_channels", default=3), hidden, size, bias=bias)
+    return made, patch_count(pair(c, "image_size", default=image), size)
+
+
 def labels_classifier(c: ModelConfig, hidden: int) -> Module:
     """``nn.Linear`` to the labels, ``nn.Identity`` where there are none."""
     labels = c.num_labels if c.has("id2label") else c.dim("num_labels", default=2, minimum=0)
@@ -149,35 +160,53 @@ def google_attention(
 
 
 def google_layer(
-    name: str,
-    hidden: int,
-    inner: int,
-    *,
-    eps: float,
-    act: str | None,
-    qkv_bias: bool = True,
-    width: int | None = None,
-    attention: Module | None = None,
-) -> Module:
-    """Pre-norm attention and MLP: 4·H² + 2·H·I weights, biases and two norms.
-
-    ``width`` is heads · head_dim where that is not the hidden size; ``attention`` is another.
-    """
+    c: ModelConfig, name: str, hidden: int, attention: Module, *, inner: int | None = None,
+    eps: float = 1e-12,
+) -> Module:  # fmt: skip
+    """Pre-norm ``attention`` and MLP: 2·H·I weights in the latter; ``eps`` is a default."""
+    wide = c.dim("intermediate_size", default=3072) if inner is None else inner
+    norm = LayerNorm(hidden, eps=c.number("layer_norm_eps", default=eps))
     return Module(
         f"{name}Layer",
-        attention=attention or google_attention(name, hidden, qkv_bias=qkv_bias, width=width),
+        attention=attention,
         intermediate=Module(
             f"{name}Intermediate",
-            dense=Linear(hidden, inner, kind="up"),
-            intermediate_act_fn=activation(act),
+            dense=Linear(hidden, wide, kind="up"),
+            intermediate_act_fn=activation(c.text("hidden_act", default="gelu")),
             component=Component.MLP,
         ),
         output=Module(
-            f"{name}Output", dense=Linear(inner, hidden, kind="down"), component=Component.MLP
+            f"{name}Output", dense=Linear(wide, hidden, kind="down"), component=Component.MLP
         ),
-        layernorm_before=LayerNorm(hidden, eps=eps),
-        layernorm_after=LayerNorm(hidden, eps=eps),
+        layernorm_before=norm,
+        layernorm_after=norm,
     )
+
+
+def google_embeddings(
+    c: ModelConfig, name: str, hidden: Dim, *, masked: bool = False, placed: bool = True
+) -> Module:
+    """A class token, a vector in place of hidden patches where ``masked``, positions where
+    ``placed``, and patches."""
+    patches, count = image_patches(c, hidden)
+    return Module(
+        f"{name}Embeddings",
+        cls_token=Weight(1, 1, hidden, kind="class_token"),
+        mask_token=Weight(1, 1, hidden, kind="mask_token") if masked else None,
+        position_embeddings=Weight(1, count + 1, hidden, kind="position") if placed else None,
+        patch_embeddings=Module(f"{name}PatchEmbeddings", projection=patches),
+        dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
+        component=Component.EMBEDDING,
+    )
+
+
+def pixel_decoder(c: ModelConfig, hidden: Dim, default: int = 16) -> Module:
+    """Every pixel of a patch from its vector: a 1x1 convolution of H·s²·C weights, and a shuffle;
+    ``default`` is the config class's encoder_stride."""
+    stride = c.dim("encoder_stride", default=default)
+    pixels = stride * stride * c.dim("num_channels", default=3)
+    conv = Conv(hidden, pixels, 1, component=Component.HEAD)
+    return Sequential(conv, Activation("PixelShuffle"), component=Component.HEAD)
 
 
 def window_layer(
@@ -187,11 +216,9 @@ def window_layer(
     class; ``ratio`` is the default of mlp_ratio. W² of the output and 2·r·W² of the MLP."""
     output = Module(f"{name}SelfOutput", dense=Linear(width, width, kind="output"))
     parts = {"self": attention, "output": output}
-    made = google_layer(
-        name, width, scaled(c, width, "mlp_ratio", default=ratio),
-        eps=c.number("layer_norm_eps", default=1e-5), act=c.text("hidden_act", default="gelu"),
-        attention=Module(f"{name}Attention", parts, component=Component.ATTENTION),
-    )  # fmt: skip
+    looking = Module(f"{name}Attention", parts, component=Component.ATTENTION)
+    inner = scaled(c, width, "mlp_ratio", default=ratio)
+    made = google_layer(c, name, width, looking, inner=inner, eps=1e-5)
     order = "layernorm_before", "attention", "layernorm_after", "intermediate", "output"
     made.children = {part: made[part] for part in order}
     return made
@@ -288,32 +315,43 @@ def clip_encoder(name: str, count: int, layer: Module) -> Module:
     return Module(f"{name}Encoder", layers=Layers.of(count, layer))
 
 
-def clip_tower(
-    name: str, c: ModelConfig, width: Dim, *, inner: int, layers: int, patch: int, act: str,
-    old: bool = False,
+def clip_layers(
+    name: str, c: ModelConfig, width: Dim, *, inner: int, act: str, layers: int = 12,
+    eps: float = 1e-5,
 ) -> Module:  # fmt: skip
-    """``{name}Transformer``: a class token and patches without a bias, a norm before and after the
-    layers; the numbers are defaults. ``old``: files may hold the positions 0..n-1 as a tensor."""
-    eps, side = c.number("layer_norm_eps", default=1e-5), pair(c, "patch_size", default=patch)
-    positions = patch_count(pair(c, "image_size", default=224), side) + 1
+    """The same with the sizes of the config; the numbers and ``act`` are defaults."""
     layer = clip_layer(
-        name, width, c.dim("intermediate_size", default=inner), eps=eps,
-        act=c.text("hidden_act", default=act),
+        name, width, c.dim("intermediate_size", default=inner),
+        eps=c.number("layer_norm_eps", default=eps), act=c.text("hidden_act", default=act),
     )  # fmt: skip
+    return clip_encoder(name, c.count("num_hidden_layers", default=layers), layer)
+
+
+def clip_embeddings(
+    name: str, c: ModelConfig, width: Dim, patch: int, *, classed: bool = True, old: bool = True
+) -> Module:
+    """Patches of an image, learned positions and, where ``classed``, a class token, the patches
+    then without a bias. ``old``: files may hold the positions 0..n-1 as a tensor."""
+    patches, count = image_patches(c, width, patch=patch, bias=not classed)
+    positions = count + 1 if classed else count
     return Module(
-        f"{name}Transformer",
-        embeddings=Module(
-            f"{name}Embeddings",
-            class_embedding=Weight(width, kind="class_token"),
-            patch_embedding=patch_conv(c.dim("num_channels", default=3), width, side, bias=False),
-            position_embedding=position_table(positions, width),
-            position_ids=Buffer(1, positions, dtype="I64", saved=False) if old else None,
-            component=Component.EMBEDDING,
-        ),
-        pre_layrnorm=LayerNorm(width, eps=eps),
-        encoder=clip_encoder(name, c.count("num_hidden_layers", default=layers), layer),
-        post_layernorm=LayerNorm(width, eps=eps),
+        f"{name}Embeddings",
+        class_embedding=Weight(width, kind="class_token") if classed else None,
+        patch_embedding=patches,
+        position_embedding=position_table(positions, width),
+        position_ids=Buffer(1, positions, dtype="I64", saved=False) if old else None,
+        component=Component.EMBEDDING,
     )
+
+
+def clip_tower(class_name: str, c: ModelConfig, embeddings: Module, encoder: Module) -> Module:
+    """A norm before and after the layers."""
+    width = embeddings.tensor("class_embedding").shape[0]
+    norm = LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5))
+    return Module(
+        class_name, embeddings=embeddings, pre_layrnorm=norm, encoder=encoder, post_layernorm=norm,
+        part="vision",
+    )  # fmt: skip
 
 
 def position_table(count: int, hidden: int) -> Module:
