@@ -17,11 +17,8 @@ from ..layers.vision import narrowed_attention, pair, patch_conv, scaled
 from ..trees.catalog import register_part
 from ..trees.modules import Conv, Embedding, LayerNorm, Layers, Linear, Module, ModuleList, Weight
 
-#: Of linear layers that follow each other: what comes in, between them, and out.
-Sizes = tuple[Dim, Dim, Dim]
 
-
-def _norm(name: str, size: Dim) -> Module:
+def norm(name: str, size: Dim) -> Module:
     return LayerNorm(size, eps=1e-6, class_name=f"{name}LayerNorm")
 
 
@@ -37,19 +34,14 @@ def vision_layer(c: ModelConfig, h: Dim, *, windowed: bool) -> Module:
     heads = c.dim("num_attention_heads", default=12)
     image, patch = c.dim("image_size", default=1024), c.dim("patch_size", default=16)
     side = c.dim("window_size", default=14) if windowed else image // patch
-    eps, bias = c.number("layer_norm_eps", default=1e-6), c.flag("qkv_bias", default=True)
+    normed = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-6))
     inner = c.dim("mlp_dim") if c.has("mlp_dim") else scaled(c, h, "mlp_ratio", default=4.0)
-    look = fused_attention("SamVisionSdpaAttention", h, bias=bias)
+    look = fused_attention("SamVisionSdpaAttention", h, bias=c.flag("qkv_bias", default=True))
     if c.flag("use_rel_pos", default=True):
         offsets = Weight(2 * side - 1, h // heads, kind="relative_position")
         look.children = {"rel_pos_h": offsets, "rel_pos_w": offsets, **look.children}
-    return Module(
-        "SamVisionLayer",
-        layer_norm1=LayerNorm(h, eps=eps),
-        attn=look,
-        layer_norm2=LayerNorm(h, eps=eps),
-        mlp=_mlp(c, h, inner, "gelu"),
-    )
+    parts = {"layer_norm1": normed, "attn": look, "layer_norm2": normed}
+    return Module("SamVisionLayer", parts, mlp=_mlp(c, h, inner, "gelu"))
 
 
 def vision_encoder(c: ModelConfig) -> Module:
@@ -61,20 +53,15 @@ def vision_encoder(c: ModelConfig) -> Module:
     count = int(c.count("num_hidden_layers", default=12))
     rows, columns = image[0] // patch[0], image[1] // patch[1]
     positions = Weight(1, rows, columns, h, component=Component.EMBEDDING, kind="position")
-    patches = patch_conv(c.dim("num_channels", default=3), h, patch)
+    patches, normed = patch_conv(c.dim("num_channels", default=3), h, patch), norm("Sam", out)
+    point, wide = Conv(h, out, 1, bias=False), Conv(out, out, 3, bias=False)
+    neck = {"conv1": point, "layer_norm1": normed, "conv2": wide, "layer_norm2": normed}
     return Module(
         "SamVisionEncoder",
         pos_embed=positions if c.flag("use_abs_pos", default=True) else None,
         patch_embed=Module("SamPatchEmbeddings", projection=patches),
         layers=Layers(kinds[windowed and i not in everywhere] for i in range(count)),
-        neck=Module(
-            "SamVisionNeck",
-            conv1=Conv(h, out, 1, bias=False),
-            layer_norm1=_norm("Sam", out),
-            conv2=Conv(out, out, 3, bias=False),
-            layer_norm2=_norm("Sam", out),
-            component=Component.PROJECTOR,
-        ),
+        neck=Module("SamVisionNeck", neck, component=Component.PROJECTOR),
         part="vision",
     )
 
@@ -110,8 +97,8 @@ def prompts(name: str, c: ModelConfig, shared: Module, points: Module) -> Module
             conv1=Conv(1, quarter, 2, stride=2),
             conv2=Conv(quarter, masked, 2, stride=2),
             conv3=Conv(masked, d, 1),
-            layer_norm1=_norm(name, quarter),
-            layer_norm2=_norm(name, quarter * 4),
+            layer_norm1=norm(name, quarter),
+            layer_norm2=norm(name, quarter * 4),
         ),
         no_mask_embed=Embedding(1, d),
         point_embed=points,
@@ -156,13 +143,18 @@ def two_way_layer(
     )
 
 
-def forward(sizes: Sizes, depth: int, component: Component = Component.MLP) -> Module:
-    """``depth`` linear layers, all but the ends of the inner size."""
+def forward(
+    sizes: tuple[Dim, Dim, Dim | int], depth: int = 2, act: str | None = None,
+    component: Component = Component.MLP,
+) -> Module:  # fmt: skip
+    """``depth`` linear layers, all but the ends of the inner size; with ``act`` SAM 2's."""
     inputs, inner, outputs = sizes
+    up, down = (None, None) if act is None else ("up", "down")
     return Module(
-        "SamFeedForward",
-        proj_in=Linear(inputs, inner),
-        proj_out=Linear(inner, outputs),
+        "SamFeedForward" if act is None else "Sam2FeedForward",
+        activation=None if act is None else activation(act),
+        proj_in=Linear(inputs, inner, kind=up),
+        proj_out=Linear(inner, outputs, kind=down),
         layers=ModuleList([Linear(inner, inner)] * max(depth - 2, 0)),
         component=component,
     )
@@ -187,7 +179,7 @@ def decoder(
         ),
         upscale_conv1=Conv(d, d // 4, 2, stride=2, transposed=True),
         upscale_conv2=Conv(d // 4, d // 8, 2, stride=2, transposed=True),
-        upscale_layer_norm=_norm(name, d // 4),
+        upscale_layer_norm=norm(name, d // 4),
         output_hypernetworks_mlps=ModuleList([made((d, d, d // 8), depth=3)] * int(masks)),
         iou_prediction_head=made(scored, depth=depth, component=Component.HEAD),
         part="vision",

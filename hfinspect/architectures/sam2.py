@@ -11,7 +11,7 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation, fused_attention
+from ..layers.blocks import fused_attention
 from ..layers.vision import bounded, pair, patch_conv, scaled
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import (
@@ -29,24 +29,7 @@ from ..trees.modules import (
 )
 from . import sam
 
-
-def forward(
-    sizes: tuple[int, int, int],
-    *,
-    depth: int = 2,
-    act: str | None = "relu",
-    component: Component | None = Component.MLP,
-) -> Module:
-    """``depth`` linear layers, all but the ends of the inner size."""
-    inputs, inner, outputs = sizes
-    return Module(
-        "Sam2FeedForward",
-        activation=activation(act),
-        proj_in=Linear(inputs, inner, kind="up"),
-        proj_out=Linear(inner, outputs, kind="down"),
-        layers=ModuleList([Linear(inner, inner)] * max(depth - 2, 0)),
-        component=component,
-    )
+forward = partial(sam.forward, act="relu")
 
 
 # ---- image

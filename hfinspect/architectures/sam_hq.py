@@ -4,23 +4,19 @@ Source of shapes: transformers/models/sam_hq/modeling_sam_hq.py.
 One more mask, drawn from early and late features of the image next to the decoder's own.
 """
 
+from functools import partial
+
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..trees.catalog import register_part
-from ..trees.modules import Conv, Embedding, LayerNorm, Module
+from ..trees.modules import Conv, Embedding, Module
 from . import sam
 
 
 def mask_decoder(c: ModelConfig) -> Module:
     d, seen = c.dim("hidden_size", default=256), c.dim("vit_dim", default=768)
-    quarter, eighth = d // 4, d // 8
-
-    def larger(inputs: int, outputs: int) -> Module:
-        return Conv(inputs, outputs, 2, stride=2, transposed=True)
-
-    def norm(size: int) -> Module:
-        return LayerNorm(size, eps=1e-6, class_name="SamLayerNorm")
-
+    quarter, eighth, norm = d // 4, d // 8, partial(sam.norm, "Sam")
+    larger = partial(Conv, kernel=2, stride=2, transposed=True)
     root = sam.mask_decoder(c)
     root.children |= {
         "hq_token": Embedding(1, d),

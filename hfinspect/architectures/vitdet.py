@@ -54,18 +54,12 @@ def _residual(c: ModelConfig) -> Module:
 
 
 def _layer(c: ModelConfig, *, windowed: bool, residual: bool) -> Module:
-    h, eps = _hidden(c), c.number("layer_norm_eps", default=1e-6)
-    inner, act = scaled(c, h, "mlp_ratio", default=4), c.text("hidden_act", default="gelu")
-    mlp = two_layer_mlp("VitDetMlp", h, inner, act=act)
+    h, act = _hidden(c), c.text("hidden_act", default="gelu")
+    mlp = two_layer_mlp("VitDetMlp", h, scaled(c, h, "mlp_ratio", default=4), act=act)
     mlp.children["drop"] = Dropout(c.number("dropout_prob", default=0.0))
-    return Module(
-        "VitDetLayer",
-        norm1=LayerNorm(h, eps=eps),
-        attention=_attention(c, windowed=windowed),
-        norm2=LayerNorm(h, eps=eps),
-        mlp=mlp,
-        residual=_residual(c) if residual else None,
-    )
+    look, norm = _attention(c, windowed=windowed), c.number("layer_norm_eps", default=1e-6)
+    parts = {"norm1": LayerNorm(h, eps=norm), "attention": look, "norm2": LayerNorm(h, eps=norm)}
+    return Module("VitDetLayer", parts, mlp=mlp, residual=_residual(c) if residual else None)
 
 
 def model(c: ModelConfig, *, name: str = "VitDetModel") -> Module:
