@@ -8,14 +8,12 @@ from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder
 from ..layers.encoders import hidden
-from ..trees.modules import Embedding, Module
+from ..trees.modules import Module
 from .bert import BERT
 
 
 def _embeddings(e: Encoder, c: ModelConfig) -> Module:
-    table = Embedding(c.dim("max_2d_position_embeddings", default=1024), hidden(c), kind="position")
-    page = {f"{axis}_position_embeddings": table for axis in "xyhw"}
-    return encoders.embeddings(c, e.name, more=page)
+    return encoders.embeddings(c, e.name, more=encoders.page_tables(c, hidden(c), hidden(c)))
 
 
 BERT.like(

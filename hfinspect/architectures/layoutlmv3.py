@@ -10,44 +10,28 @@ from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, first_token
 from ..layers.encoders import BASE, dropout, hidden, labels, norm
 from ..layers.vision import pair
-from ..trees.modules import Conv, Dropout, Embedding, LayerNorm, Linear, Module, Weight
+from ..trees.modules import Conv, Dropout, LayerNorm, Module, Weight
 
 #: With this many labels and more, tokens get a head of two layers (modeling_layoutlmv3.py).
 _MANY_LABELS = 10
 
 
 def _tables(_e: Encoder, c: ModelConfig) -> Module:
-    positions = c.dim("max_2d_position_embeddings", default=1024)
-    place = Embedding(positions, c.dim("coordinate_size", default=128), kind="position")
-    size = Embedding(positions, c.dim("shape_size", default=128), kind="position")
+    corner, size = c.dim("coordinate_size", default=128), c.dim("shape_size", default=128)
     module = encoders.embeddings(c, "LayoutLMv3Text")
-    tables = {"x": place, "y": place, "h": size, "w": size}
-    module.children |= {f"{at}_position_embeddings": table for at, table in tables.items()}
+    module.children |= encoders.page_tables(c, corner, size)
     return module
 
 
 def _stack(e: Encoder, c: ModelConfig) -> Module:
-    module, heads = encoders.encoder(c, e.name), c.dim("num_attention_heads")
-
-    def biases(key: str, bins: int) -> Module:
-        attention, kind = Component.ATTENTION, "relative_position"
-        return Linear(c.dim(key, default=bins), heads, False, component=attention, kind=kind)
-
-    along, across = biases("rel_pos_bins", 32), biases("rel_2d_pos_bins", 64)
-    if c.flag("has_relative_attention_bias", default=True):
-        module.children["rel_pos_bias"] = along
-    if c.flag("has_spatial_attention_bias", default=True):
-        module.children |= {"rel_pos_x_bias": across, "rel_pos_y_bias": across}
-    return module
+    return encoders.add_page_biases(c, encoders.encoder(c, e.name), along=True)
 
 
 def _whole(e: Encoder, c: ModelConfig) -> Module:
-    h, patch = hidden(c), pair(c, "patch_size", default=16)
+    h, patch, table = hidden(c), pair(c, "patch_size", default=16), Component.EMBEDDING
     side = c.dim("input_size", default=224) // patch[0]
     seen = c.flag("visual_embed", default=True)
-    channels = c.dim("num_channels", default=3)
-    project = Conv(channels, h, patch, component=Component.EMBEDDING, kind="patch")
-    table = Component.EMBEDDING
+    project = Conv(c.dim("num_channels", default=3), h, patch, component=table, kind="patch")
     first = {
         "cls_token": Weight(1, 1, h, component=table, kind="class_token"),
         "pos_embed": Weight(1, side * side + 1, h, component=table, kind="position"),

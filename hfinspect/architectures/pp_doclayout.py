@@ -19,7 +19,7 @@ from ..layers.composing import respelled
 from ..layers.convolutions import conv_layer
 from ..layers.deformable import label_scores, layer_heads, norm, predictor
 from ..layers.deformable import width as _d
-from ..layers.encoders import embeddings, encoder, hidden
+from ..layers.encoders import add_page_biases, embeddings, encoder, hidden, page_tables
 from ..trees.catalog import register_pair
 from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module, ModuleList, Weight
 from . import rt_detr
@@ -30,8 +30,7 @@ _H, _CONV = Component.HEAD, Component.CONV
 READING: dict[str, Any] = {
     "vocab_size": 4, "hidden_size": 512, "num_hidden_layers": 6, "num_attention_heads": 8,
     "intermediate_size": 2048, "max_position_embeddings": 514, "type_vocab_size": 1,
-    "layer_norm_eps": 1e-5, "hidden_act": "gelu", "max_2d_position_embeddings": 1024,
-    "coordinate_size": 171, "shape_size": 170, "rel_pos_bins": 32, "rel_2d_pos_bins": 64,
+    "layer_norm_eps": 1e-5, "hidden_act": "gelu", "coordinate_size": 171, "shape_size": 170,
     "relation_bias_embed_dim": 16, "num_classes": 20,
 }  # fmt: skip
 
@@ -43,25 +42,14 @@ def _denoising(c: ModelConfig) -> Module:
 def reading_order(c: ModelConfig) -> Module:
     """A small LayoutLM over boxes and labels, whose last states are compared pair by pair."""
     name, c = f"{_NAME}2ReadingOrder", c.with_defaults(**READING)
-    h, heads, places = hidden(c), c.dim("num_attention_heads"), c.dim("max_2d_position_embeddings")
-    corner, size = c.dim("coordinate_size"), c.dim("shape_size")
-    sides = {"x": corner, "y": corner, "h": size, "w": size}
-    tables = {
-        f"{side}_position_embeddings": Embedding(places, width, kind="position")
-        for side, width in sides.items()
-    }
-    boxes = embeddings(c, f"{_NAME}2Text", more=tables)
+    h, corner, size = hidden(c), c.dim("coordinate_size"), c.dim("shape_size")
+    boxes = embeddings(c, f"{_NAME}2Text", more=page_tables(c, corner, size))
     del boxes.children["position_ids"]
     boxes.children["spatial_proj"] = Linear(4 * corner + 2 * size, h)
 
-    layers, at = encoder(c, name), Component.ATTENTION
-    to = partial(Linear, bias=False, component=at, kind="relative_position")
-    if c.flag("has_relative_attention_bias", default=False):
-        layers.children["rel_pos_bias"] = to(c.dim("rel_pos_bins"), heads)
-    if c.flag("has_spatial_attention_bias", default=True):
-        both = {f"rel_pos_{side}_bias": to(c.dim("rel_2d_pos_bins"), heads) for side in "xy"}
-        layers.children |= both
-    compared = Conv(c.dim("relation_bias_embed_dim") * 4, heads, 1, component=at)
+    layers = add_page_biases(c, encoder(c, name), along=False)
+    bins, heads = c.dim("relation_bias_embed_dim"), c.dim("num_attention_heads")
+    compared = Conv(bins * 4, heads, 1, component=Component.ATTENTION)
     relation = Module(f"{_NAME}2PositionRelationEmbedding", pos_proj=compared)
     layers.children["rel_bias_module"] = relation
     root = Module(

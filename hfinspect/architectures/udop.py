@@ -8,10 +8,10 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.composing import Part, composed
+from ..layers.composing import Part, composed, tied_to
 from ..layers.heads import to_words
-from ..layers.vision import pair
-from ..trees.modules import Conv, Embedding, Module, ModuleList, Parameter
+from ..layers.vision import pair, patch_conv
+from ..trees.modules import Embedding, Module, ModuleList
 from . import t5
 
 DEFAULTS = {
@@ -23,19 +23,9 @@ _TABLE = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
 _TYPES = ("1d", "horizontal", "vertical")
 
 
-def _patches(c: ModelConfig, tied_to: str | None = None) -> Module:
-    size, width = pair(c, "patch_size", default=16), c.dim("d_model")
-    conv = Conv(
-        c.dim("num_channels", default=3), width, size, stride=size, kind="patch",
-        component=Component.EMBEDDING,
-    )  # fmt: skip
-    if tied_to:
-        conv.children = {
-            name: Parameter(part.shape, tied_to=f"{tied_to}.proj.{name}")
-            for name, part in conv.children.items()
-            if isinstance(part, Parameter)
-        }
-    return Module("T5PatchEmbeddings", proj=conv)
+def _patches(c: ModelConfig) -> Module:
+    channels, size = c.dim("num_channels", default=3), pair(c, "patch_size", default=16)
+    return Module("T5PatchEmbeddings", proj=patch_conv(channels, c.dim("d_model"), size))
 
 
 def _relative(c: ModelConfig, first: str | None) -> Module:
@@ -54,17 +44,15 @@ def _relative(c: ModelConfig, first: str | None) -> Module:
         buckets = one.dim("relative_attention_num_buckets", default=32)
         if one.flag("prefix_bucket", default=False) and not one.flag("expand", default=False):
             buckets = buckets + 2
-        table = Embedding(
-            buckets, heads, component=Component.ATTENTION, kind="relative_position",
-            tied_to=None if i else first,
-        )  # fmt: skip
+        table = Embedding(buckets, heads, tied_to=None if i else first, kind="relative_position")
+        table.component = Component.ATTENTION
         name = "1D" if kind == "1d" else kind.capitalize()
         tables.append(Module(f"RelativePositionBias{name}", relative_attention_bias=table))
     return Module("RelativePositionBiasAggregated", biases=ModuleList(tables))
 
 
 def _stack(c: ModelConfig, *, decoder: bool, first: str | None = None) -> Module:
-    parts = dict(t5.stack(c, decoder=decoder).children)
+    parts, patches = dict(t5.stack(c, decoder=decoder).children), _patches(c)
     places, width = c.dim("max_2d_position_embeddings", default=1024), c.dim("d_model")
     cells = {
         f"{side}_position_embeddings": Embedding(places, width, kind="position") for side in "xy"
@@ -73,7 +61,7 @@ def _stack(c: ModelConfig, *, decoder: bool, first: str | None = None) -> Module
         "T5Stack",
         {
             "embed_tokens": parts.pop("embed_tokens"),
-            "embed_patches": _patches(c, None if decoder else "patch_embed"),
+            "embed_patches": patches if decoder else tied_to(patches, "patch_embed"),
             **parts,
             "cell_2d_embedding": None if decoder else Module("T5CellEmbeddings", cells),
             "relative_bias": _relative(c, first),

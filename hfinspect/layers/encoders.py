@@ -93,6 +93,34 @@ def unsegmented(c: ModelConfig, name: str) -> Module:
     return embeddings(c, name).without("token_type_embeddings")
 
 
+def page_tables(c: ModelConfig, corner: Dim, size: Dim) -> dict[str, Module]:
+    """Where a word stands on the page: a table of corners by column and row, and of heights and
+    widths, of these widths each."""
+    places = c.dim("max_2d_position_embeddings", default=1024)
+    widths = {"x": corner, "y": corner, "h": size, "w": size}
+    return {
+        f"{at}_position_embeddings": Embedding(places, width, kind="position")
+        for at, width in widths.items()
+    }
+
+
+def add_page_biases(c: ModelConfig, encoder: Module, *, along: bool) -> Module:
+    """``encoder`` with the biases of all its layers' attention: one for how far apart words are in
+    the text (``along`` is the default), and by column and row on the page."""
+    heads = c.dim("num_attention_heads")
+
+    def biases(key: str, default: int) -> Module:
+        at, bins = Component.ATTENTION, c.dim(key, default=default)
+        return Linear(bins, heads, bias=False, component=at, kind="relative_position")
+
+    text, across = biases("rel_pos_bins", 32), biases("rel_2d_pos_bins", 64)
+    if c.flag("has_relative_attention_bias", default=along):
+        encoder.children["rel_pos_bias"] = text
+    if c.flag("has_spatial_attention_bias", default=True):
+        encoder.children |= {f"rel_pos_{side}_bias": across for side in "xy"}
+    return encoder
+
+
 def self_output(c: ModelConfig, name: str, *, normed: Module | None = None) -> Module:
     """H·H + H weights and biases, and the norm after the residual."""
     return Module(
