@@ -23,8 +23,9 @@ from ..layers.convolutions import (
     separable,
     squeeze_excitation,
 )
-from ..trees.catalog import Builder, register
-from ..trees.modules import Activation, BatchNorm, Conv, Layers, Linear, Module, ModuleList
+from ..layers.heads import classifier
+from ..trees.catalog import register
+from ..trees.modules import Activation, BatchNorm, Conv, Layers, Module, ModuleList
 from .hgnet_v2 import stem
 
 _BLOCKS: list[list[list[object]]] = [
@@ -84,14 +85,12 @@ def branches(
     """Several convolutions of one size, one of a point and the input itself, all added."""
     count = c.count("conv_symmetric_num", default=4)
     same = int(inputs) == int(outputs) and int(stride) == 1
-    symmetric, point = (
-        conv_layer(name, inputs, outputs, side, groups=groups) for side in (kernel, 1)
-    )
+    to = partial(conv_layer, name, inputs, outputs, groups=groups)
     return Module(
         f"{name}LearnableRepLayer",
         identity=BatchNorm(inputs) if same else None,
-        conv_symmetric=ModuleList([symmetric] * int(count)),
-        conv_small_symmetric=point if int(kernel) > 1 else None,
+        conv_symmetric=ModuleList([to(kernel)] * int(count)),
+        conv_small_symmetric=to(1) if int(kernel) > 1 else None,
         lab=affine(name),
         act=Module(f"{name}ActLearnableAffineBlock", act=rectifier(_act(c)), lab=affine(name)),
         component=Component.CONV,
@@ -141,28 +140,24 @@ def encoder(name: str, c: ModelConfig) -> Module:
     return Module(f"{name}Encoder", convolution=_stem(name, c), blocks=blocks)
 
 
-def backbone(name: str, c: ModelConfig) -> Module:
-    return Module(f"{name}Backbone", encoder=encoder(name, c), part="vision")
+def classification(c: ModelConfig) -> dict[str, Module]:
+    last, wide = stages(c, "PPLCNet")[-1][-1][2], c.dim("class_expand", default=1280)
+    return {
+        "avg_pool": Activation("AdaptiveAvgPool2d"),
+        "last_convolution": Conv(divisible(c, last), wide, 1, bias=False),
+        "act_fn": rectifier(_act(c)),
+        "flatten": Activation("Flatten"),
+        "head": classifier(wide, c.num_labels),
+    }
 
 
-def image_classification(c: ModelConfig) -> Module:
-    name, wide = "PPLCNet", c.dim("class_expand", default=1280)
-    last = divisible(c, stages(c, name)[-1][-1][2])
-    return Module(
-        f"{name}ForImageClassification",
-        encoder=encoder(name, c),
-        avg_pool=Activation("AdaptiveAvgPool2d"),
-        last_convolution=Conv(last, wide, 1, bias=False),
-        act_fn=rectifier(_act(c)),
-        flatten=Activation("Flatten"),
-        head=Linear(wide, c.num_labels, component=Component.HEAD, kind="classifier"),
-        part="vision",
-    )
+def whole(name: str, ending: str, c: ModelConfig) -> Module:
+    head = {} if ending == "Backbone" else classification(c)
+    return Module(f"{name}{ending}", {"encoder": encoder(name, c), **head}, part="vision")
 
 
 for model_type, prefix in TYPES.items():
-    classes: dict[str, Builder] = {f"{prefix}Backbone": partial(backbone, prefix)}
-    if prefix == "PPLCNet":
-        classes[f"{prefix}ForImageClassification"] = image_classification
+    endings = ("Backbone", "ForImageClassification")[: 2 if prefix == "PPLCNet" else 1]
+    classes = {f"{prefix}{ending}": partial(whole, prefix, ending) for ending in endings}
     hands_on(model_type, lambda c: staged(c, features(c)))
     register(model_type, classes, base=f"{prefix}Backbone", category="vision")

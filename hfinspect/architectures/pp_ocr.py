@@ -86,22 +86,17 @@ def _residual(o: Ocr, c: ModelConfig, inputs: Dim, outputs: Dim, kernel: int) ->
     return Module(name, in_conv=made, squeeze_excitation_block=weighed)
 
 
-def _separable(o: Ocr, c: ModelConfig, width: Dim) -> Module:
-    each = Conv(width, width, c.dim("dilated_kernel_size", default=7), groups=width)
-    points = Conv(width, width // 4, 1, bias=False)
-    return separable(o.name, each, _excitation(o, c, width // 4), points)
-
-
 def small_neck(o: Ocr, c: ModelConfig, *, mobile: bool = False) -> dict[str, Module]:
     """Every map at one width, then at a quarter of it; ``mobile`` phones' widths of their own
     first."""
     d = c.dim("neck_out_channels", default=96)
     sizes = c.dims("layer_list_out_channels", default=(12, 18, 42, 360))
-    last = _residual(o, c, d, d // 4, 3) if mobile else _separable(o, c, d)
-    lists = {
-        "insert_conv": ModuleList(_residual(o, c, size, d, 1) for size in sizes),
-        "input_conv": ModuleList([last] * len(sizes)),
-    }
+    first, last = [_residual(o, c, size, d, 1) for size in sizes], _residual(o, c, d, d // 4, 3)
+    if not mobile:
+        each = Conv(d, d, c.dim("dilated_kernel_size", default=7), groups=d)
+        weighed, points = _excitation(o, c, d // 4), Conv(d, d // 4, 1, bias=False)
+        last = separable(o.name, each, weighed, points)
+    lists = {"insert_conv": ModuleList(first), "input_conv": ModuleList([last] * len(sizes))}
     neck = {"neck": Module(f"{o.name}Neck", lists, component=Component.CONV)}
     if not mobile:
         return neck
@@ -132,11 +127,14 @@ def _intraclass(o: Ocr, c: ModelConfig, width: Dim) -> Module:
             raise said.error(name, found, "kernel, stride, padding and no more than the dilation")
         return pair(ModelConfig({"kernel": found[0]}, f"{said.path}{name}."), "kernel", default=1)
 
-    back = Conv(narrow, width, kernel("return_channel"))
-    smaller = {"conv_reduce_channel": Conv(width, narrow, kernel("reduce_channel"))}
-    crossed = {name: Conv(narrow, narrow, kernel(name)) for name in _CROSSED}
-    final = {"conv_final": _normed(o, back, width)}
-    return Module(f"{o.name}IntraclassBlock", {**smaller, **crossed, **final})
+    return Module(
+        f"{o.name}IntraclassBlock",
+        {
+            "conv_reduce_channel": Conv(width, narrow, kernel("reduce_channel")),
+            **{name: Conv(narrow, narrow, kernel(name)) for name in _CROSSED},
+            "conv_final": _normed(o, Conv(narrow, width, kernel("return_channel")), width),
+        },
+    )
 
 
 def large_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
@@ -200,20 +198,14 @@ def refined_head(o: Ocr, c: ModelConfig) -> Module:
 _width = size("hidden_size", default=120)
 
 
-def layer(o: Ocr, c: ModelConfig) -> Module:
-    d, eps = _width(c), c.number("layer_norm_eps", default=1e-6)
-    inner = scaled(c, d, "mlp_ratio", default=2.0)
+def layer(o: Ocr, c: ModelConfig, norm: Module) -> Module:
+    d, act = _width(c), c.text("hidden_act", default="silu")
+    inner, bias = scaled(c, d, "mlp_ratio", default=2.0), c.flag("qkv_bias", default=True)
     heads(c, "num_attention_heads", d, "hidden_size")
-    bias, act = c.flag("qkv_bias", default=True), c.text("hidden_act", default="silu")
     mlp = two_layer_mlp(f"{o.name}MLP", d, inner, act=act, act_name="activation")
     mlp.children["drop"] = Dropout(0.0)
-    return Module(
-        f"{o.name}Block",
-        self_attn=fused_attention(f"{o.name}Attention", d, bias=bias, out="projection"),
-        layer_norm1=LayerNorm(d, eps=eps),
-        mlp=mlp,
-        layer_norm2=LayerNorm(d, eps=eps),
-    )
+    look = fused_attention(f"{o.name}Attention", d, bias=bias, out="projection")
+    return Module(f"{o.name}Block", self_attn=look, layer_norm1=norm, mlp=mlp, layer_norm2=norm)
 
 
 def _last(o: Ocr, c: ModelConfig) -> Dim:
@@ -228,6 +220,7 @@ def encoder(o: Ocr, c: ModelConfig, *, at: Component = Component.CONV) -> Module
     """Convolutions around layers of attention."""
     d, seen, act = _width(c), _last(o, c), c.text("hidden_act", default="silu")
     kernel = c.dims("conv_kernel_size", default=o.kernel, count=2)
+    norm = LayerNorm(d, eps=c.number("layer_norm_eps", default=1e-6))
     if "V6" in o.name:
         to = partial(conv_layer, o.name, act=act, component=at)
         point = to(seen, d, 1)
@@ -240,8 +233,8 @@ def encoder(o: Ocr, c: ModelConfig, *, at: Component = Component.CONV) -> Module
     return Module(
         f"{o.name}EncoderWithSVTR",
         conv_block=ModuleList(convolutions),
-        svtr_block=Layers.of(c.count("depth", default=2), layer(o, c)),
-        norm=LayerNorm(d, eps=c.number("layer_norm_eps", default=1e-6)),
+        svtr_block=Layers.of(c.count("depth", default=2), layer(o, c, norm)),
+        norm=norm,
         part="vision",
     )
 
@@ -256,24 +249,16 @@ def line_head(o: Ocr, c: ModelConfig) -> Module:
 
 
 def tiny_head(o: Ocr, c: ModelConfig) -> Module:
-    seen = _last(o, c)
+    seen, norm = _last(o, c), BatchNorm(_last(o, c), dims=1)
     to = partial(Conv, seen, seen, dims=1, bias=False, component=_HEAD)
-    return Module(
-        f"{o.name}Head",
-        conv1=to(5, groups=seen),
-        norm1=BatchNorm(seen, dims=1),
-        conv2=to(1),
-        norm2=BatchNorm(seen, dims=1),
-        act_fn=Activation("Hardswish"),
-        fc1=Linear(seen, _width(c), component=_HEAD),
-        fc2=_characters(o, c),
-    )
+    convs = {"conv1": to(5, groups=seen), "norm1": norm, "conv2": to(1), "norm2": norm}
+    scores = {"fc1": Linear(seen, _width(c), component=_HEAD), "fc2": _characters(o, c)}
+    return Module(f"{o.name}Head", {**convs, "act_fn": Activation("Hardswish"), **scores})
 
 
 def model(o: Ocr, c: ModelConfig) -> Module:
-    found = section(o, c)
-    network = auto_class(found, "Backbone", default_type=o.section["model_type"], part="vision")
-    more = o.neck(o, c) if o.neck else {}
+    kind, more = o.section["model_type"], o.neck(o, c) if o.neck else {}
+    network = auto_class(section(o, c), "Backbone", default_type=kind, part="vision")
     return Module(f"{o.name}Model", {"backbone": network, **more}, part="vision")
 
 
