@@ -4,6 +4,8 @@ DETR (detr.py) whose decoder projects contents and positions apart; file names a
 first release: projections next to the attention that they belong to.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
@@ -51,15 +53,11 @@ def model(c: ModelConfig) -> Module:
     return renamed(root, "Detr", _NAME)
 
 
-def object_detection(c: ModelConfig) -> Module:
-    return detr.object_detection(c, _NAME, model, none=0)
+object_detection = partial(detr.object_detection, name=_NAME, build=model, none=0)
 
 
 def segmentation(c: ModelConfig) -> Module:
-    root = renamed(detr.segmentation(c), "Detr", _NAME)
-    del root.children["detr"]
-    root.children = {"conditional_detr": object_detection(c), **root.children}
-    return root
+    return renamed(detr.segmentation(c, "conditional_detr", object_detection), "Detr", _NAME)
 
 
 _CLASSES: dict[str, Builder] = {

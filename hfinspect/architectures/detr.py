@@ -111,7 +111,9 @@ def object_detection(
     return Module(f"{name}ForObjectDetection", parts, part="vision")
 
 
-def segmentation(c: ModelConfig) -> Module:
+def segmentation(
+    c: ModelConfig, name: str = "detr", detecting: Builder = object_detection
+) -> Module:
     """Masks from the attention of each query, sharpened by the backbone's earlier stages."""
     d, heads, at = width(c), c.dim("encoder_attention_heads", default=8), Component.HEAD
     sizes = backbone(c)[1]
@@ -126,13 +128,10 @@ def segmentation(c: ModelConfig) -> Module:
     for i, (size, current) in enumerate(zip(sizes[::-1][-3:], inner[2:5], strict=True), 1):
         drawn[f"adapter{i}"] = Conv(size, current, 1, component=at)
     look = {"q_linear": Linear(d, d, kind="query"), "k_linear": Linear(d, d, kind="key")}
-    return Module(
-        "DetrForSegmentation",
-        detr=object_detection(c),
-        mask_head=Module("DetrMaskHeadSmallConv", drawn, component=at),
-        bbox_attention=Module("DetrMHAttentionMap", look, component=Component.ATTENTION),
-        part="vision",
-    )
+    seen = Module("DetrMHAttentionMap", look, component=Component.ATTENTION)
+    masks = Module("DetrMaskHeadSmallConv", drawn, component=at)
+    parts = {name: detecting(c), "mask_head": masks, "bbox_attention": seen}
+    return Module("DetrForSegmentation", parts, part="vision")
 
 
 _CLASSES: dict[str, Builder] = {

@@ -1,9 +1,11 @@
 """MM Grounding DINO (Zhao et al. 2024): Grounding DINO whose labels have a learned offset.
 Source: transformers/models/mm_grounding_dino/modeling_mm_grounding_dino.py."""
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.composing import renamed
+from ..layers.composing import changed, renamed_classes
 from ..trees.catalog import register
 from ..trees.modules import Module, Weight
 from . import grounding_dino
@@ -20,23 +22,16 @@ def _labels(tied_to: str | None = None) -> Module:
     )
 
 
-def model(c: ModelConfig) -> Module:
-    root = renamed(grounding_dino.model(c, proposes=True), "GroundingDino", _NAME)
-    root.children["encoder_output_class_embed"] = _labels()
-    return root
-
-
-def object_detection(c: ModelConfig) -> Module:
-    root = renamed(grounding_dino.object_detection(c, proposes=True), "GroundingDino", _NAME)
-    base = root.inside("model")
+def _own(c: ModelConfig, root: Module) -> None:
+    base = root.inside("model") if "model" in root.children else root
     base.children["encoder_output_class_embed"] = _labels()
-    root.children["class_embed"] = grounding_dino.held(c, base, "class", "cls", _labels)
-    return root
+    if base is not root:
+        root.children["class_embed"] = grounding_dino.held(c, base, "class", "cls", _labels)
 
 
-register(
-    "mm-grounding-dino",
-    {f"{_NAME}ForObjectDetection": object_detection, f"{_NAME}Model": model},
-    base_prefix="model",
-    category="multimodal",
-)
+_CLASSES = {
+    "GroundingDinoForObjectDetection": partial(grounding_dino.object_detection, proposes=True),
+    "GroundingDinoModel": partial(grounding_dino.model, proposes=True),
+}
+_RENAMED = changed(renamed_classes(_CLASSES, "GroundingDino", _NAME), _own)
+register("mm-grounding-dino", _RENAMED, base_prefix="model", category="multimodal")

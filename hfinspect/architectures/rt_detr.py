@@ -99,11 +99,9 @@ def decoder_layer(name: str, c: ModelConfig, *, second: bool) -> Module:
 
 def _projections(c: ModelConfig, d: Dim) -> ModuleList:
     """The encoder's maps at the decoder's width, and further ones made from the last."""
-    sizes = c.dims("decoder_in_channels", default=(256, 256, 256))
-    more = int(c.count("num_feature_levels", default=3, minimum=1)) - len(sizes)
-    if not sizes and more:
-        raise c.error("decoder_in_channels", [], "at least one width")
-    further = [projection(size, d, 3) for size in (*sizes[-1:], *[d] * (more - 1))[: max(more, 0)]]
+    sizes = c.dims("decoder_in_channels", default=(256, 256, 256), least=1)
+    more = max(int(c.count("num_feature_levels", default=3, minimum=1)) - len(sizes), 0)
+    further = [projection(size, d, 3) for size in (sizes[-1], *[d] * more)[:more]]
     return ModuleList([*(projection(size, d, 1) for size in sizes), *further])
 
 

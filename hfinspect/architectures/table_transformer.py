@@ -4,7 +4,7 @@ DETR (detr.py) with norms before attention and MLP, and so one more after the en
 """
 
 from ..core.config import ModelConfig
-from ..layers.composing import renamed
+from ..layers.composing import changed, renamed
 from ..layers.deformable import width
 from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Module
@@ -13,31 +13,18 @@ from . import detr
 _NAME = "TableTransformer"
 
 
-def _normed(root: Module, c: ModelConfig) -> Module:
-    model = root["model"] if "model" in root.children else root
-    assert isinstance(model, Module)
-    encoder = model.inside("encoder")
-    encoder.children["layernorm"] = LayerNorm(width(c))
+def _normed(c: ModelConfig, root: Module) -> None:
+    model = root.inside("model") if "model" in root.children else root
+    model.inside("encoder").children["layernorm"] = LayerNorm(width(c))
     backbone = model.inside("backbone")
     backbone.class_name = "DetrConvModel"
     if "position_embedding" in model.children:
         backbone.children["position_embedding"] = model.children.pop("position_embedding")
     for kind in ("Self", "Cross"):
         renamed(root, f"Detr{kind}Attention", f"{_NAME}Attention")
-    return renamed(root, "Detr", _NAME)
+    renamed(root, "Detr", _NAME)
 
 
-def model(c: ModelConfig) -> Module:
-    return _normed(detr.model(c), c)
-
-
-def object_detection(c: ModelConfig) -> Module:
-    return _normed(detr.object_detection(c), c)
-
-
-register(
-    "table-transformer",
-    {f"{_NAME}ForObjectDetection": object_detection, f"{_NAME}Model": model},
-    base_prefix="model",
-    category="vision",
-)
+_CLASSES = {f"{_NAME}ForObjectDetection": detr.object_detection, f"{_NAME}Model": detr.model}
+_NORMED = changed(_CLASSES, _normed)
+register("table-transformer", _NORMED, base_prefix="model", category="vision")
