@@ -6,7 +6,13 @@ bin of heights.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.reassembling import as_head, fusion_layer, reassemble_factors, reassemble_stage
+from ..layers.reassembling import (
+    as_head,
+    fused_width,
+    fusion_layer,
+    reassemble_factors,
+    reassemble_stage,
+)
 from ..trees.catalog import auto_class, register
 from ..trees.modules import Activation, Conv, Module, ModuleList
 
@@ -17,20 +23,15 @@ _BACKBONE = {
 
 
 def head(c: ModelConfig) -> Module:
-    section = c.section("backbone_config")
-    hidden = section.dim("hidden_size", default=384)
+    hidden = c.section("backbone_config").dim("hidden_size", default=384)
     widths = c.dims("post_process_channels", default=(128, 256, 512, 1024))
     reassemble_factors(c, len(widths))
-    fused, inner = c.dim("fusion_hidden_size", default=256), c.dim("head_hidden_size", default=128)
+    fused, inner = fused_width(c), c.dim("head_hidden_size", default=128)
     first, later = fusion_layer(c, "CHMv2"), fusion_layer(c, "CHMv2")
     del first.children["residual_layer1"]
-    convolutions = [
-        Conv(fused, fused // 2, 3),
-        Activation("Upsample"),
-        Conv(fused // 2, inner, 3),
-        Activation("ReLU"),
-        Conv(inner, c.dim("number_output_channels", default=256), 1),
-    ]
+    larger = (Conv(fused, fused // 2, 3), Activation("Upsample"), Conv(fused // 2, inner, 3))
+    last = Conv(inner, c.dim("number_output_channels", default=256), 1)
+    convolutions = [*larger, Activation("ReLU"), last]
     root = Module(
         "CHMv2Head",
         reassemble_stage=reassemble_stage(c, "CHMv2", hidden, widths),
@@ -43,14 +44,9 @@ def head(c: ModelConfig) -> Module:
 
 
 def model(config: ModelConfig) -> Module:
-    c = config.with_defaults(backbone_config=_BACKBONE)
-    section = c.section("backbone_config")
-    return Module(
-        "CHMv2ForDepthEstimation",
-        backbone=auto_class(section, "Backbone", default_type="dinov3_vit", part="vision"),
-        head=head(c),
-        part="vision",
-    )
+    c, kind = config.with_defaults(backbone_config=_BACKBONE), str(_BACKBONE["model_type"])
+    seen = auto_class(c.section("backbone_config"), "Backbone", default_type=kind, part="vision")
+    return Module("CHMv2ForDepthEstimation", backbone=seen, head=head(c), part="vision")
 
 
 register("chmv2", {"CHMv2ForDepthEstimation": model}, category="vision")
