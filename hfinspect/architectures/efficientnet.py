@@ -39,24 +39,17 @@ def rounded(c: ModelConfig, width: Dim | int) -> Dim:
 
 def stages(c: ModelConfig) -> list[Stage]:
     """As many as ``in_channels`` names."""
-    lists = {key: c.dims(key, default=default) for key, default in _LISTS.items()}
-    count = len(lists["in_channels"])
-    for key, values in lists.items():
-        if len(values) < count or not values:
-            raise c.miscounted(key, len(values), f"{max(count, 1)}, one per stage")
+    count = max(len(c.dims("in_channels", default=_LISTS["in_channels"])), 1)
+    lists = {key: c.dims(key, default=sizes, least=count)[:count] for key, sizes in _LISTS.items()}
     deeper = ratio_of(c, "depth_coefficient", default=3.1)
-    depths = [math.ceil(deeper * int(n)) for n in lists["num_block_repeats"][:count]]
+    depths = [math.ceil(deeper * int(n)) for n in lists["num_block_repeats"]]
     if sum(depths) > MAX_COUNT:
         raise c.error("num_block_repeats", c.raw("num_block_repeats"), f"at most {MAX_COUNT:,}")
     inputs, outputs = (
-        [rounded(c, width) for width in lists[key][:count]]
-        for key in ("in_channels", "out_channels")
+        [rounded(c, width) for width in lists[f"{way}_channels"]] for way in ("in", "out")
     )
     kernels, ratios = lists["kernel_sizes"], lists["expand_ratios"]
-    return list(zip(inputs, outputs, kernels, ratios, depths, strict=False))
-
-
-# ---- modules
+    return list(zip(inputs, outputs, kernels, ratios, depths, strict=True))
 
 
 def _norm(c: ModelConfig, width: Dim) -> Module:

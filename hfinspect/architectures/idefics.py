@@ -36,7 +36,7 @@ _seen = size("embed_dim", "hidden_size", default=768)
 def vision_model(c: ModelConfig) -> Module:
     d, name = _seen(c), f"{_NAME}Vision"
     seen = clip_embeddings(name, c, d, 14, old=False)
-    layers = clip_layers(name, c, d, inner=5120, layers=32, act="gelu")
+    layers = clip_layers(name, c, d, inner=5120, deep=32, act="gelu")
     return clip_tower(f"{name}Transformer", c, seen, layers)
 
 

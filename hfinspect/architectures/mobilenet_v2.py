@@ -12,6 +12,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation
 from ..layers.composing import Part, composed
+from ..layers.reassembling import as_head
 from ..layers.vision import labels_classifier, multiple, ratio_of
 from ..trees.catalog import Builder, register
 from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
@@ -32,32 +33,21 @@ def scaled(c: ModelConfig, width: int) -> Dim:
 
 
 def convolution(
-    c: ModelConfig,
-    inputs: int,
-    outputs: int,
-    kernel: int = 1,
-    *,
-    groups: int = 1,
-    act: bool | str = True,
-    last: bool = False,
-    component: Component = Component.CONV,
+    c: ModelConfig, inputs: int, outputs: int, kernel: int = 1, groups: int = 1
 ) -> Module:
-    """``last`` has a bias in place of the norm."""
-    chosen = act if isinstance(act, str) else c.text("hidden_act", default="relu6")
     return Module(
         "MobileNetV2ConvLayer",
-        convolution=Conv(inputs, outputs, kernel, groups=groups, bias=last, component=component),
-        normalization=None if last else BatchNorm(outputs, eps=0.001),
-        activation=activation(chosen) if act else None,
-        component=component,
+        convolution=Conv(inputs, outputs, kernel, groups=groups, bias=False),
+        normalization=BatchNorm(outputs, eps=0.001),
+        activation=activation(c.text("hidden_act", default="relu6")),
+        component=Component.CONV,
     )
 
 
 def _narrowed(c: ModelConfig, wide: Dim, outputs: Dim) -> dict[str, Module]:
-    return {
-        "conv_3x3": convolution(c, wide, wide, 3, groups=int(wide)),
-        "reduce_1x1": convolution(c, wide, outputs, act=False),
-    }
+    narrow = convolution(c, wide, outputs)
+    del narrow.children["activation"]
+    return {"conv_3x3": convolution(c, wide, wide, 3, int(wide)), "reduce_1x1": narrow}
 
 
 def stem(c: ModelConfig, outputs: Dim) -> Module:
@@ -96,14 +86,13 @@ def model(c: ModelConfig, *, pooling: bool = True) -> Module:
 
 def segmentation_head(c: ModelConfig) -> Module:
     """DeepLabV3+'s head over the last block (the widest convolution is unused)."""
-    head, inputs = Component.HEAD, scaled(c, 320)
+    inputs = scaled(c, 320)
     convs = {"conv_pool": inputs, "conv_aspp": inputs, "conv_projection": 512}
-    deep = {
-        name: convolution(c, width, 256, act="relu", component=head)
-        for name, width in convs.items()
-    }
-    deep["classifier"] = convolution(c, 256, c.num_labels, act=False, last=True, component=head)
-    return Module("MobileNetV2DeepLabV3Plus", deep, component=head)
+    plain = c.with_values(hidden_act="relu")
+    parts = {name: convolution(plain, width, 256) for name, width in convs.items()}
+    scored = Module("MobileNetV2ConvLayer", convolution=Conv(256, c.num_labels, 1))
+    head = {**parts, "classifier": scored}
+    return as_head(Module("MobileNetV2DeepLabV3Plus", head, component=Component.HEAD))
 
 
 _CLASSES: dict[str, Builder | dict[str, Part]] = {

@@ -144,9 +144,11 @@ def two_way_layer(
 
 
 def forward(
-    sizes: tuple[Dim, Dim, Dim | int], depth: int = 2, act: str | None = None,
+    sizes: tuple[Dim, Dim, Dim | int],
+    depth: int = 2,
+    act: str | None = None,
     component: Component = Component.MLP,
-) -> Module:  # fmt: skip
+) -> Module:
     """``depth`` linear layers, all but the ends of the inner size; with ``act`` SAM 2's."""
     inputs, inner, outputs = sizes
     up, down = (None, None) if act is None else ("up", "down")

@@ -5,7 +5,6 @@ with one learned query. A tower saved alone lost its prefix (``vision_model.``) 
 """
 
 from collections.abc import Callable
-from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -24,7 +23,11 @@ from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Linear, Module, Weight
 
 _hidden = size("hidden_size", default=768)
-_layers = partial(clip_layers, inner=3072, act="gelu_pytorch_tanh", eps=1e-6)
+
+
+def _layers(name: str, c: ModelConfig) -> Module:
+    normed = c.with_defaults(layer_norm_eps=1e-6)
+    return clip_layers(name, normed, _hidden(c), inner=3072, act="gelu_pytorch_tanh")
 
 
 def _norm(c: ModelConfig) -> Module:
@@ -36,7 +39,7 @@ def text_model(name: str, c: ModelConfig) -> Module:
     return Module(
         f"{name}TextModel",
         embeddings=text_embeddings(name, c, h, vocab_size=32000, positions=64),
-        encoder=_layers(name, c, h),
+        encoder=_layers(name, c),
         final_layer_norm=_norm(c),
         head=Linear(h, c.dim("projection_size", default=h), component=Component.HEAD),
         part="text",
@@ -74,7 +77,7 @@ def register_towers(
         return Module(
             f"{name}VisionModel",
             embeddings=embeddings(c, _hidden(c)),
-            encoder=_layers(name, c, _hidden(c)),
+            encoder=_layers(name, c),
             post_layernorm=_norm(c),
             head=pooling_head(name, c) if c.flag("vision_use_head", default=True) else None,
             part="vision",

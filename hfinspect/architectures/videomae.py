@@ -7,114 +7,90 @@ pretraining a narrower one that paints the masked tubes. Positions are fixed wav
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.vision import google_layer, labels_classifier, pair
-from ..trees.catalog import register
+from ..layers.blocks import size
+from ..layers.composing import Part, composed
+from ..layers.vision import google_attention, google_layer, labels_classifier, pair
+from ..trees.catalog import Builder, register
 from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Parameter, Weight
 
 _NAME = "VideoMAE"
 
 
-def _hidden(c: ModelConfig) -> Dim:
-    return c.dim("hidden_size", default=768)
+_hidden = size("hidden_size", default=768)
 
 
-def _attention(c: ModelConfig, h: Dim) -> Module:
-    biased = c.flag("qkv_bias", "qv_bias", default=True)
-    inner: dict[str, Module | Parameter] = {
-        name: Linear(h, h, bias=False, kind=name) for name in ("query", "key", "value")
-    }
-    if biased:
-        inner |= {"q_bias": Weight(h, kind="query"), "v_bias": Weight(h, kind="value")}
-    return Module(
-        f"{_NAME}Attention",
-        attention=Module(f"{_NAME}SelfAttention", inner),
-        output=Module(f"{_NAME}SelfOutput", dense=Linear(h, h, kind="output")),
-        component=Component.ATTENTION,
-    )
-
-
-def _layer(c: ModelConfig, h: Dim, inner: Dim, heads: Dim) -> Module:
-    c.divided(h, heads, "hidden_size", "num_attention_heads")
-    return google_layer(c, _NAME, h, _attention(c, h), inner=inner)
+def _layers(c: ModelConfig, h: Dim, at: str, *, deep: int, heads: int, inner: int) -> Layers:
+    """The numbers are defaults of the keys that begin with ``at``."""
+    count = c.dim(f"{at}num_attention_heads", default=heads)
+    c.divided(h, count, "hidden_size", "num_attention_heads")
+    look = google_attention(_NAME, h, qkv_bias=False)
+    if c.flag("qkv_bias", "qv_bias", default=True):
+        biases = {"q_bias": Weight(h, kind="query"), "v_bias": Weight(h, kind="value")}
+        look.inside("attention").children |= biases
+    wide = c.dim(f"{at}intermediate_size", default=inner)
+    layer = google_layer(c, _NAME, h, look, inner=wide)
+    return Layers.of(c.count(f"{at}num_hidden_layers", default=deep), layer)
 
 
 def model(c: ModelConfig) -> Module:
     h, patch = _hidden(c), pair(c, "patch_size", default=16)
     tube = (c.dim("tubelet_size", default=2), *patch)
-    layer = _layer(
-        c,
-        h,
-        c.dim("intermediate_size", default=3072),
-        c.dim("num_attention_heads", default=12),
-    )
     projection = Conv(
         c.dim("num_channels", default=3), h, tube, dims=3, stride=tube,
         component=Component.EMBEDDING, kind="patch",
     )  # fmt: skip
-    mean = c.flag("use_mean_pooling", default=True)
+    patches = Module(f"{_NAME}PatchEmbeddings", projection=projection)
+    mean, eps = c.flag("use_mean_pooling", default=True), c.number("layer_norm_eps", default=1e-12)
+    layers = _layers(c, h, "", deep=12, heads=12, inner=3072)
     return Module(
         f"{_NAME}Model",
         embeddings=Module(
-            f"{_NAME}Embeddings",
-            patch_embeddings=Module(f"{_NAME}PatchEmbeddings", projection=projection),
-            component=Component.EMBEDDING,
+            f"{_NAME}Embeddings", patch_embeddings=patches, component=Component.EMBEDDING
         ),
-        encoder=Module(
-            f"{_NAME}Encoder",
-            layer=Layers.of(c.count("num_hidden_layers", default=12), layer),
-        ),
-        layernorm=None if mean else LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-12)),
+        encoder=Module(f"{_NAME}Encoder", layer=layers),
+        layernorm=None if mean else LayerNorm(h, eps=eps),
         part="vision",
     )
 
 
-def decoder(c: ModelConfig, h: Dim) -> Module:
-    patch = c.dim("patch_size", default=16)
+_narrow = size("decoder_hidden_size", default=384)
+
+
+def decoder(c: ModelConfig) -> Module:
+    h, patch = _narrow(c), c.dim("patch_size", default=16)
     pixels = c.dim("num_channels", default=3) * c.dim("tubelet_size", default=2) * patch * patch
-    layer = _layer(
-        c,
-        h,
-        c.dim("decoder_intermediate_size", default=1536),
-        c.dim("decoder_num_attention_heads", default=6),
-    )
     return Module(
         f"{_NAME}Decoder",
-        decoder_layers=Layers.of(c.count("decoder_num_hidden_layers", default=4), layer),
+        decoder_layers=_layers(c, h, "decoder_", deep=4, heads=6, inner=1536),
         norm=LayerNorm(h),
         head=Linear(h, pixels, component=Component.HEAD),
     )
 
 
-def pretraining(c: ModelConfig) -> Module:
-    h = c.dim("decoder_hidden_size", default=384)
-    return Module(
-        f"{_NAME}ForPreTraining",
-        videomae=model(c),
-        encoder_to_decoder=Linear(_hidden(c), h, bias=False, component=Component.PROJECTOR),
-        mask_token=Weight(1, 1, h, component=Component.EMBEDDING, kind="mask_token"),
-        decoder=decoder(c, h),
-        part="vision",
-    )
+def _mean_norm(c: ModelConfig) -> Module | None:
+    return LayerNorm(_hidden(c)) if c.flag("use_mean_pooling", default=True) else None
 
 
-def classification(c: ModelConfig) -> Module:
-    mean = c.flag("use_mean_pooling", default=True)
-    return Module(
-        f"{_NAME}ForVideoClassification",
-        videomae=model(c),
-        fc_norm=LayerNorm(_hidden(c)) if mean else None,
-        classifier=labels_classifier(c, _hidden(c)),
-        part="vision",
-    )
+def _projection(c: ModelConfig) -> Module:
+    return Linear(_hidden(c), _narrow(c), bias=False, component=Component.PROJECTOR)
 
 
-register(
-    "videomae",
-    {
-        f"{_NAME}ForVideoClassification": classification,
-        f"{_NAME}Model": model,
-        f"{_NAME}ForPreTraining": pretraining,
+def _mask_token(c: ModelConfig) -> Parameter:
+    return Weight(1, 1, _narrow(c), component=Component.EMBEDDING, kind="mask_token")
+
+
+_CLASSES: dict[str, Builder | dict[str, Part]] = {
+    f"{_NAME}ForVideoClassification": {
+        "videomae": model,
+        "fc_norm": _mean_norm,
+        "classifier": lambda c: labels_classifier(c, _hidden(c)),
     },
-    base_prefix="videomae",
-    category="vision",
-)
+    f"{_NAME}Model": model,
+    f"{_NAME}ForPreTraining": {
+        "videomae": model,
+        "encoder_to_decoder": _projection,
+        "mask_token": _mask_token,
+        "decoder": decoder,
+    },
+}
+register("videomae", composed(_CLASSES, part="vision"), base_prefix="videomae", category="vision")

@@ -160,12 +160,11 @@ def google_attention(
 
 
 def google_layer(
-    c: ModelConfig, name: str, hidden: int, attention: Module, *, inner: int | None = None,
-    eps: float = 1e-12,
-) -> Module:  # fmt: skip
-    """Pre-norm ``attention`` and MLP: 2·H·I weights in the latter; ``eps`` is a default."""
+    c: ModelConfig, name: str, hidden: int, attention: Module, *, inner: int | None = None
+) -> Module:
+    """Pre-norm ``attention`` and MLP: 2·H·I weights in the latter."""
     wide = c.dim("intermediate_size", default=3072) if inner is None else inner
-    norm = LayerNorm(hidden, eps=c.number("layer_norm_eps", default=eps))
+    norm = LayerNorm(hidden, eps=c.number("layer_norm_eps", default=1e-12))
     return Module(
         f"{name}Layer",
         attention=attention,
@@ -218,7 +217,7 @@ def window_layer(
     parts = {"self": attention, "output": output}
     looking = Module(f"{name}Attention", parts, component=Component.ATTENTION)
     inner = scaled(c, width, "mlp_ratio", default=ratio)
-    made = google_layer(c, name, width, looking, inner=inner, eps=1e-5)
+    made = google_layer(c.with_defaults(layer_norm_eps=1e-5), name, width, looking, inner=inner)
     order = "layernorm_before", "attention", "layernorm_after", "intermediate", "output"
     made.children = {part: made[part] for part in order}
     return made
@@ -316,15 +315,13 @@ def clip_encoder(name: str, count: int, layer: Module) -> Module:
 
 
 def clip_layers(
-    name: str, c: ModelConfig, width: Dim, *, inner: int, act: str, layers: int = 12,
-    eps: float = 1e-5,
-) -> Module:  # fmt: skip
+    name: str, c: ModelConfig, width: Dim, *, inner: int, act: str, deep: int = 12
+) -> Module:
     """The same with the sizes of the config; the numbers and ``act`` are defaults."""
-    layer = clip_layer(
-        name, width, c.dim("intermediate_size", default=inner),
-        eps=c.number("layer_norm_eps", default=eps), act=c.text("hidden_act", default=act),
-    )  # fmt: skip
-    return clip_encoder(name, c.count("num_hidden_layers", default=layers), layer)
+    wide, chosen = c.dim("intermediate_size", default=inner), c.text("hidden_act", default=act)
+    eps = c.number("layer_norm_eps", default=1e-5)
+    layer = clip_layer(name, width, wide, eps=eps, act=chosen)
+    return clip_encoder(name, c.count("num_hidden_layers", default=deep), layer)
 
 
 def clip_embeddings(
@@ -348,10 +345,8 @@ def clip_tower(class_name: str, c: ModelConfig, embeddings: Module, encoder: Mod
     """A norm before and after the layers."""
     width = embeddings.tensor("class_embedding").shape[0]
     norm = LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5))
-    return Module(
-        class_name, embeddings=embeddings, pre_layrnorm=norm, encoder=encoder, post_layernorm=norm,
-        part="vision",
-    )  # fmt: skip
+    parts = {"embeddings": embeddings, "pre_layrnorm": norm, "encoder": encoder}
+    return Module(class_name, parts, post_layernorm=norm, part="vision")
 
 
 def position_table(count: int, hidden: int) -> Module:
