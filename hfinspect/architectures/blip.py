@@ -14,12 +14,10 @@ from ..layers.blocks import fused_attention, size
 from ..layers.composing import Part, composed, with_defaults
 from ..layers.encoders import BASE, hidden
 from ..layers.heads import classifier
-from ..layers.multimodal import tied_section
+from ..layers.multimodal import tied_section, within
 from ..layers.vision import clip_encoder, clip_layer, pair, patch_conv, patch_count
 from ..trees.catalog import register, register_part
 from ..trees.modules import LayerNorm, Linear, Module, Weight
-
-# ---- vision, shared with BLIP-2
 
 #: Sizes of BLIP's; BLIP-2 has others.
 _VISION = {
@@ -51,13 +49,11 @@ def vision_model(c: ModelConfig, name: str = "Blip", *, bias: bool = True) -> Mo
     )
 
 
-# ---- text
-
 _NAME = "BlipText"
 _TEXT = {**BASE, "vocab_size": 30524, "num_attention_heads": 8}
 
 
-def text_model(c: ModelConfig, context: Dim, *, pooling: bool = True) -> Module:
+def _text_model(c: ModelConfig, context: Dim, *, pooling: bool = True) -> Module:
     """BERT without segments; as a decoder its layers look at states ``context`` wide."""
     seen = encoders.projections(c, f"{_NAME}SelfAttention", context)
     crossing = encoders.attending(c, _NAME, seen) if c.flag("is_decoder", default=True) else None
@@ -70,21 +66,14 @@ def text_model(c: ModelConfig, context: Dim, *, pooling: bool = True) -> Module:
     )
 
 
-def text_decoder(c: ModelConfig, context: Dim, at: str = "text_decoder.") -> Module:
+def _text_decoder(c: ModelConfig, context: Dim, at: str = "text_decoder.") -> Module:
     """BERT with its masked-LM head, which writes the text word by word."""
     table = f"{at}bert.embeddings.word_embeddings.weight"
     return Module(
         f"{_NAME}LMHeadModel",
-        bert=text_model(c, context, pooling=False),
+        bert=_text_model(c, context, pooling=False),
         cls=encoders.bert_mlm_head(c, _NAME, table=table, at=f"{at}cls.predictions"),
     )
-
-
-# ---- together
-
-
-def _vision(c: ModelConfig) -> Module:
-    return vision_model(c.section("vision_config"))
 
 
 def _width(c: ModelConfig) -> Dim:
@@ -93,14 +82,6 @@ def _width(c: ModelConfig) -> Dim:
 
 def _text(c: ModelConfig) -> ModelConfig:
     return tied_section(c).with_defaults(**_TEXT)
-
-
-def _encoder(c: ModelConfig) -> Module:
-    return text_model(_text(c), _width(c), pooling=False)
-
-
-def _decoder(c: ModelConfig) -> Module:
-    return text_decoder(_text(c), _width(c))
 
 
 def _words(c: ModelConfig) -> Dim:
@@ -114,50 +95,42 @@ def _projected(width: Callable[[ModelConfig], Dim], key: str, size: int, *, bias
     )
 
 
+_SEEN: dict[str, Part] = {"vision_model": within("vision_config", vision_model)}
+_READ: dict[str, Part] = {"text_encoder": lambda c: _text_model(_text(c), _width(c), pooling=False)}
+_SAID: dict[str, Part] = {"text_decoder": lambda c: _text_decoder(_text(c), _width(c))}
 _CLASSES: dict[str, dict[str, Part]] = {
-    "BlipForConditionalGeneration": {"vision_model": _vision, "text_decoder": _decoder},
+    "BlipForConditionalGeneration": {**_SEEN, **_SAID},
     "BlipModel": {
         "logit_scale": lambda _: Weight(kind="scale"),
-        "text_model": lambda c: text_model(_text(c), _width(c)),
-        "vision_model": _vision,
+        "text_model": lambda c: _text_model(_text(c), _width(c)),
+        **_SEEN,
         "visual_projection": _projected(_width, "projection_dim", 512, bias=False),
         "text_projection": _projected(_words, "projection_dim", 512, bias=False),
     },
-    "BlipForQuestionAnswering": {
-        "vision_model": _vision,
-        "text_encoder": _encoder,
-        "text_decoder": _decoder,
-    },
+    "BlipForQuestionAnswering": {**_SEEN, **_READ, **_SAID},
     "BlipForImageTextRetrieval": {
-        "vision_model": _vision,
-        "text_encoder": _encoder,
+        **_SEEN,
+        **_READ,
         "vision_proj": _projected(_width, "image_text_hidden_size", 256, bias=True),
         "text_proj": _projected(_words, "image_text_hidden_size", 256, bias=True),
         "itm_head": lambda c: classifier(_words(c), 2),
     },
 }
-
-
 _context = size("encoder_hidden_size", default=768)
+_TEXTS = {
+    "BlipTextLMHeadModel": lambda c: _text_decoder(c, _context(c), at=""),
+    "BlipTextModel": lambda c: _text_model(c, _context(c)),
+}
 
 
-def only_vision(c: ModelConfig) -> Module:
+def _only_vision(c: ModelConfig) -> Module:
     whole = c.has("vision_config") or c.model_type == "blip"
     return vision_model(c.section("vision_config") if whole else c)
 
 
 register("blip", composed(_CLASSES), category="multimodal")
-register_part("blip_vision_model", "BlipVisionModel", only_vision, "vision")
+register_part("blip_vision_model", "BlipVisionModel", _only_vision, "vision")
 register(
-    "blip_text_model",
-    with_defaults(
-        _TEXT,
-        {
-            "BlipTextLMHeadModel": lambda c: text_decoder(c, _context(c), at=""),
-            "BlipTextModel": lambda c: text_model(c, _context(c)),
-        },
-    ),
-    base="BlipTextModel",
-    base_prefix="bert",
+    "blip_text_model", with_defaults(_TEXT, _TEXTS), base="BlipTextModel", base_prefix="bert",
     category="encoder",
-)
+)  # fmt: skip

@@ -4,6 +4,8 @@ BLIP's ViT at EVA's size, a Q-Former (BERT whose learned queries look at the ima
 layer), one linear layer, and a whole language model, decoder or encoder-decoder.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -11,6 +13,7 @@ from ..layers import encoders
 from ..layers.composing import Part, composed, respelled
 from ..layers.encoders import BASE, hidden
 from ..layers.heads import classifier
+from ..layers.multimodal import within
 from ..trees.catalog import Builder, auto_class, register, register_part
 from ..trees.modules import Layers, Linear, Module, Parameter, Weight
 from . import blip
@@ -29,9 +32,6 @@ def vision_model(config: ModelConfig) -> Module:
     c = config.section("vision_config") if config.has("vision_config") else config
     bias = c.flag("qkv_bias", default=True)
     return blip.vision_model(c.with_defaults(**_VISION), "Blip2", bias=bias)
-
-
-# ---- Q-Former
 
 
 def _layer(c: ModelConfig, context: Dim, *, crossing: bool, words: bool) -> Module:
@@ -53,7 +53,7 @@ def _layer(c: ModelConfig, context: Dim, *, crossing: bool, words: bool) -> Modu
     )
 
 
-def qformer(config: ModelConfig, context: Dim, *, instructed: bool = False) -> Module:
+def _qformer(config: ModelConfig, context: Dim, *, instructed: bool = False) -> Module:
     """``instructed``: it reads words too, through embeddings of its own (InstructBLIP)."""
     c = config.with_defaults(**BASE)
     words = instructed or c.flag("use_qformer_text_input", default=False)
@@ -73,7 +73,7 @@ def qformer(config: ModelConfig, context: Dim, *, instructed: bool = False) -> M
 
 
 def only_qformer(c: ModelConfig, *, instructed: bool = False) -> Module:
-    return qformer(c, c.dim("encoder_hidden_size", default=1408), instructed=instructed)
+    return _qformer(c, c.dim("encoder_hidden_size", default=1408), instructed=instructed)
 
 
 def _section(c: ModelConfig) -> ModelConfig:
@@ -91,37 +91,31 @@ def _text_embeddings(c: ModelConfig) -> Module:
     return block
 
 
-# ---- together
-
-
-def _context(c: ModelConfig) -> Dim:
-    return c.section("vision_config").dim("hidden_size", default=1408)
-
-
 def _reading(c: ModelConfig, *, instructed: bool = False) -> Module:
-    return qformer(c.section("qformer_config"), _context(c), instructed=instructed)
+    context = c.section("vision_config").dim("hidden_size", default=1408)
+    return _qformer(c.section("qformer_config"), context, instructed=instructed)
 
 
 #: Vision tower, queries and Q-Former, which reads what the tower puts out.
 _SEEING: dict[str, Part] = {
     "query_tokens": _queries,
-    "vision_model": lambda c: vision_model(c.section("vision_config")),
+    "vision_model": within("vision_config", vision_model),
     "qformer": _reading,
 }
 
 
-def joined(name: str, c: ModelConfig, language: Module, *, instructed: bool = False) -> Module:
+def joined(name: str, language: Builder, c: ModelConfig, *, instructed: bool = False) -> Module:
     """The Q-Former's answers, made as wide as the words of a language model."""
-    text = c.section("text_config")
+    text, speaks = c.section("text_config"), language(c)
     said = text.has("hidden_size", "d_model", "n_embd")
     known = _WIDTHS.get(text.model_type or "opt")
-    width = width_of(text, language, last=False) if said or known is None else known
+    width = width_of(text, speaks, last=False) if said or known is None else known
     projection = Linear(hidden(_section(c)), width, component=Component.PROJECTOR)
     parts = {
         **{name: make(c) for name, make in _SEEING.items()},
         "qformer": _reading(c, instructed=instructed),
         "language_projection": projection,
-        "language_model": language,
+        "language_model": speaks,
     }
     return Module(name, parts)
 
@@ -131,22 +125,16 @@ def language_model(c: ModelConfig) -> Module:
     return auto_class(c.section("text_config"), ends, default_type="opt", part="text")
 
 
-def generation(c: ModelConfig) -> Module:
-    return joined("Blip2ForConditionalGeneration", c, language_model(c))
-
-
-def base(c: ModelConfig) -> Module:
-    return joined("Blip2Model", c, language_model(c))
-
-
 def _projection(c: ModelConfig) -> Module:
     shared = c.dim("image_text_hidden_size", default=256)
     return Linear(hidden(_section(c)), shared, component=Component.PROJECTOR)
 
 
 _CLASSES: dict[str, Builder | dict[str, Part]] = {
-    "Blip2ForConditionalGeneration": generation,
-    "Blip2Model": base,
+    "Blip2ForConditionalGeneration": partial(
+        joined, "Blip2ForConditionalGeneration", language_model
+    ),
+    "Blip2Model": partial(joined, "Blip2Model", language_model),
     "Blip2VisionModelWithProjection": {**_SEEING, "vision_projection": _projection},
     "Blip2TextModelWithProjection": {
         "query_tokens": _queries,

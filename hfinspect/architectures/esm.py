@@ -61,14 +61,18 @@ def _rotary(c: ModelConfig, *, saved: bool) -> dict[str, Module]:
     return {"rotary_embeddings": table} if _positions(c) == "rotary" else {}
 
 
-def _layer(_e: Encoder, c: ModelConfig) -> Module:
+def layer(c: ModelConfig, name: str, attention: Module) -> Module:
     """BERT's with norms before: one for the MLP, none behind it, and no activation of its own."""
-    attention = encoders.attention_after_norm(c, "Esm", "LayerNorm")
-    attention.inside("self").children |= _rotary(c, saved=False)
-    block = encoders.layer(c, "Esm", attention_block=attention, cross=True)
+    block = encoders.layer(c, name, attention_block=attention, cross=True)
     block.inside("intermediate").without("intermediate_act_fn")
     block.inside("output").without("LayerNorm")
     return block.adding(LayerNorm=norm(c))
+
+
+def _layer(_e: Encoder, c: ModelConfig) -> Module:
+    attention = encoders.attention_after_norm(c, "Esm", "LayerNorm")
+    attention.inside("self").children |= _rotary(c, saved=False)
+    return layer(c, "Esm", attention)
 
 
 def _stack(e: Encoder, c: ModelConfig) -> Module:

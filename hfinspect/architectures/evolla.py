@@ -4,8 +4,6 @@ SaProt's encoder of proteins, a resampler that makes a few vectors of them, and 
 of which also look at these vectors.
 """
 
-from collections.abc import Sequence
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -13,6 +11,7 @@ from ..layers import encoders
 from ..layers.blocks import two_layer_mlp
 from ..layers.composing import without_static_cache
 from ..layers.decoders import Decoder, pre_norm
+from ..layers.heads import causal_lm
 from ..layers.multimodal import projecting
 from ..layers.vision import position_table
 from ..trees.catalog import register
@@ -27,6 +26,7 @@ from ..trees.modules import (
     RMSNorm,
     Weight,
 )
+from . import esm
 from .llama import LLAMA
 
 _S = "EvollaSaProt"
@@ -36,24 +36,13 @@ _SAPROT = {
 }  # fmt: skip
 
 
-def _protein(c: ModelConfig) -> ModelConfig:
-    return c.section("protein_encoder_config").with_defaults(**_SAPROT)
-
-
-# ---- proteins
-
-
-def saprot(c: ModelConfig) -> Module:
+def _saprot(c: ModelConfig) -> Module:
     """ESM's layers over letters of amino acids and of structure."""
     h = encoders.hidden(c)
     absolute = c.text("position_embedding_type", default="rotary") == "absolute"
     positions = position_table(c.dim("max_position_embeddings"), h) if absolute else None
     before = c.flag("emb_layer_norm_before", default=False)
-    attention = encoders.attention_after_norm(c, _S, "LayerNorm")
-    layer = encoders.layer(c, _S, attention_block=attention, cross=True)
-    del layer.inside("intermediate").children["intermediate_act_fn"]
-    del layer.inside("output").children["LayerNorm"]
-    layer.children["LayerNorm"] = encoders.norm(c)
+    layer = esm.layer(c, _S, encoders.attention_after_norm(c, _S, "LayerNorm"))
     stack = encoders.encoder(c, _S, layer)
     stack.children["emb_layer_norm_after"] = encoders.norm(c)
     half = (h // c.dim("num_attention_heads") + 1) // 2
@@ -79,8 +68,10 @@ def _feed_forward(width: Dim, mult: Dim) -> Module:
     return block
 
 
-def resampler(c: ModelConfig) -> Module:
-    width, h = encoders.hidden(_protein(c)), TEXT.width(c)
+def _proteins(d: Decoder, c: ModelConfig) -> dict[str, Module]:
+    """SaProt and the resampler of what it says."""
+    protein = c.section("protein_encoder_config").with_defaults(**_SAPROT)
+    width, h = encoders.hidden(protein), d.width(c)
     inner = c.dim("resampler_dim_head", default=64) * c.dim("resampler_heads", default=8)
     attention = Module(
         "EvollaSequenceCompressorAttention",
@@ -92,19 +83,17 @@ def resampler(c: ModelConfig) -> Module:
         component=Component.ATTENTION,
     )
     pair = ModuleList([attention, _feed_forward(width, c.dim("resampler_ff_mult", default=4))])
-    return Module(
+    latents = c.dim("resampler_num_latents", default=64)
+    resampler = Module(
         "EvollaSequenceCompressorResampler",
-        latents=Weight(
-            c.dim("resampler_num_latents", default=64), width, component=Component.PROJECTOR
-        ),
+        latents=Weight(latents, width, component=Component.PROJECTOR),
         layers=Layers.of(c.count("resampler_depth", default=6), projecting(pair)),
         norm=LayerNorm(h),
         protein_projector=Linear(width, h, component=Component.PROJECTOR),
         part="projector",
     )
-
-
-# ---- text
+    parts = {"model": _saprot(protein), "sequence_compressor_resampler": resampler}
+    return {"protein_encoder": Module("EvollaProteinEncoder", dict(parts))}
 
 
 def _adapter(c: ModelConfig, h: Dim) -> Module:
@@ -125,7 +114,7 @@ def _adapter(c: ModelConfig, h: Dim) -> Module:
     )
 
 
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[bool]:
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[bool]:
     """Which layers look at the proteins: as many as ``aligner_num_add_layers``, evenly."""
     added = int(c.count("aligner_num_add_layers", default=8, minimum=1))
     step = max(layers // added, 1)
@@ -134,32 +123,16 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[bool]:
 
 def _layer(d: Decoder, c: ModelConfig, looks: bool) -> Module:
     block = pre_norm(d, c, "dense")
-    if looks:
-        block.children["adapter"] = _adapter(c, d.width(c))
+    block.children |= {"adapter": _adapter(c, d.width(c))} if looks else {}
     return block
 
 
 TEXT = LLAMA.like(
     "Evolla", vocab_size=128256, intermediate_size=14336, num_key_value_heads=8, rms_norm_eps=1e-5,
-    kinds=_kinds, layer=_layer,
+    kinds=_kinds, layer=_layer, further=_proteins,
 )  # fmt: skip
-
-
-def model(c: ModelConfig) -> Module:
-    text = TEXT.model(c)
-    text.children["protein_encoder"] = Module(
-        "EvollaProteinEncoder",
-        model=saprot(_protein(c)),
-        sequence_compressor_resampler=resampler(c),
-    )
-    return text
-
-
-def whole(c: ModelConfig) -> Module:
-    """The head is never tied, whatever the config says."""
-    return Module("EvollaForProteinText2Text", model=model(c), lm_head=TEXT.words(c))
-
-
-# The forward makes a cache that grows, whatever it is given.
-_CLASSES = without_static_cache({"EvollaForProteinText2Text": whole, "EvollaModel": model})
+# The head is never tied, whatever the config says; the forward makes a cache that grows, whatever
+# it is given.
+_WHOLE = causal_lm("EvollaForProteinText2Text", TEXT.model, tied_default=None)
+_CLASSES = without_static_cache({"EvollaForProteinText2Text": _WHOLE, "EvollaModel": TEXT.model})
 register(("evolla", "EvollaModel"), _CLASSES, base_prefix="model", category="multimodal")

@@ -12,6 +12,7 @@ from operator import mul
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim, named
+from ..layers.composing import respelled, respelled_classes
 from ..layers.heads import to_words
 from ..trees.catalog import register, register_part
 from ..trees.modules import (
@@ -48,9 +49,6 @@ _SPELLED = {
 }  # fmt: skip
 
 
-# ---- vision
-
-
 def _primes(number: int) -> list[int]:
     """Prime factors, the largest first."""
     found, divisor = [], 2
@@ -67,9 +65,9 @@ Scale = tuple[int, int, int]  # depth in time, side, channels
 
 def _scales(c: ModelConfig) -> list[Scale]:
     """How much of a patch one vector covers, step by step. Source: plan_out_scales."""
-    side = int(c.dim("patch_size", default=40, maximum=_MAX_SIDE))
-    depth = int(c.dim("temporal_patch_size", default=2, maximum=_MAX_SIDE))
-    channels = int(c.dim("num_channels", default=3, maximum=_MAX_SIDE))
+    usual = {"patch_size": 40, "temporal_patch_size": 2, "num_channels": 3}
+    sizes = (c.dim(key, default=size, maximum=_MAX_SIDE) for key, size in usual.items())
+    side, depth, channels = map(int, sizes)
     sides, depths = (accumulate(_primes(number), mul) for number in (side, depth))
     known: list[Scale] = [(1, 1, channels)]
     known += [(1, h, math.ceil(h * h * channels / 64) * 64) for h in sides]
@@ -126,7 +124,11 @@ def _is_alone(costs: list[list[float]], chosen: list[int]) -> bool:
     )
 
 
-def vision_model(c: ModelConfig, text: Dim) -> Module:
+def _norm(width: Dim) -> Module:
+    return RMSNorm(width, class_name=f"{_NAME}RMSNorm")
+
+
+def _vision_model(c: ModelConfig, text: Dim) -> Module:
     scales = _scales(c)
     parts: dict[str, Module] = {}
     last = len(scales) - 2
@@ -136,87 +138,14 @@ def vision_model(c: ModelConfig, text: Dim) -> Module:
         out = text if i == last else exact(wide2)
         parts[f"linear_{i}"] = Linear(inputs, out, bias=False)
         if i != last:
-            parts[f"norm_{i}"] = RMSNorm(out, class_name=f"{_NAME}RMSNorm")
-    return Module(
-        f"{_NAME}VisionModel",
-        layers=Module("ModuleDict", dict(parts)),
-        final_norm=RMSNorm(text, class_name=f"{_NAME}RMSNorm"),
-        part="vision",
-    )
+            parts[f"norm_{i}"] = _norm(out)
+    layers = Module("ModuleDict", dict(parts))
+    return Module(f"{_NAME}VisionModel", layers=layers, final_norm=_norm(text), part="vision")
 
 
-def audio_model(c: ModelConfig, text: Dim) -> Module:
-    sounds = c.dim("n_mel_bins", "num_codebooks", default=80) * c.dim(
-        "mel_vocab_size", "codebook_size", default=256
-    )
-    return Module(
-        f"{_NAME}AudioModel",
-        encoder=Embedding(sounds, text),
-        final_norm=RMSNorm(text, class_name=f"{_NAME}RMSNorm"),
-        part="audio",
-    )
-
-
-# ---- text, under the names of files
-
-
-def _weight(module: Module | Parameter) -> Parameter:
-    return module if isinstance(module, Parameter) else module.tensor()
-
-
-def _with_up(gate: Module | Parameter) -> Module | Parameter:
-    """Gate and up interleaved, row by row."""
-    *outer, rows, columns = _weight(gate).shape
-    both = Weight(*outer, 2 * rows, columns)
-    return both if isinstance(gate, Parameter) else Module("Linear", weight=both)
-
-
-def text_model(c: ModelConfig) -> Module:
-    """Names of files below the layers, and short convolutions without the module in between."""
-    tower = inkling_text.model(c)
-    for module in each_module(tower):
-        parts, names = module.children, _SPELLED.get(module.class_name.removeprefix(_NAME), {})
-        if parts.pop("up_proj", None):
-            parts["gate_proj"] = _with_up(parts["gate_proj"])
-        if "conv1d" in parts:
-            parts["weight"] = _weight(parts.pop("conv1d"))
-        module.children = {names.get(name, name): part for name, part in parts.items()}
-    return tower
-
-
-def generation(c: ModelConfig) -> Module:
-    names = {"language_model": "llm", "audio_tower": "audio", "vision_tower": "visual"}
-    model = base(c)
-    model.children = {names[name]: part for name, part in model.children.items()}
-    llm = model.inside("llm")
-    words = llm.inside("embed_tokens")
-    vocab, hidden = words.tensor().shape
-    llm.children = {
-        "embed": words,
-        "embed_norm": words.children.pop("embed_norm"),
-        "layers": llm["layers"],
-        "norm": llm["norm"],
-        "unembed": to_words(hidden, vocab),
-    }
-    return Module(f"{_NAME}ForConditionalGeneration", model=model)
-
-
-def base(c: ModelConfig) -> Module:
-    """A save of it alone has the names of transformers' own attributes for the towers and the
-    embedding, and those of the first release inside."""
-    text = c.section("text_config")
-    hidden = text.dim("hidden_size", default=6144)
-    return Module(
-        f"{_NAME}Model",
-        language_model=text_model(text),
-        vision_tower=vision_model(c.section("vision_config"), hidden),
-        audio_tower=audio_model(c.section("audio_config"), hidden),
-    )
-
-
-def vision_alone(c: ModelConfig) -> Module:
+def _vision_alone(c: ModelConfig) -> Module:
     """Step by step, as transformers itself has it."""
-    tower = vision_model(c, c.dim("text_hidden_size", default=6144))
+    tower = _vision_model(c, c.dim("text_hidden_size", default=6144))
     folding = tower.inside("layers").children
     steps = [
         Module(
@@ -231,10 +160,62 @@ def vision_alone(c: ModelConfig) -> Module:
     return tower
 
 
-register(
-    "inkling_mm_model",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base=f"{_NAME}ForConditionalGeneration",
-    category="multimodal",
-)
-register_part("inkling_vision", f"{_NAME}VisionModel", vision_alone, "vision")
+def _weight(module: Module | Parameter) -> Parameter:
+    return module if isinstance(module, Parameter) else module.tensor()
+
+
+def _with_up(gate: Module | Parameter) -> Module | Parameter:
+    """Gate and up interleaved, row by row."""
+    *outer, rows, columns = _weight(gate).shape
+    both = Weight(*outer, 2 * rows, columns)
+    return both if isinstance(gate, Parameter) else Module("Linear", weight=both)
+
+
+def _text_model(c: ModelConfig) -> Module:
+    """Names of files below the layers, and short convolutions without the module in between."""
+    tower = inkling_text.model(c)
+    for module in each_module(tower):
+        parts = module.children
+        if parts.pop("up_proj", None):
+            parts["gate_proj"] = _with_up(parts["gate_proj"])
+        if "conv1d" in parts:
+            parts["weight"] = _weight(parts.pop("conv1d"))
+    return respelled_classes(tower, _SPELLED, _NAME)
+
+
+def _model(c: ModelConfig) -> Module:
+    """A save of it alone has the names of transformers' own attributes for the towers and the
+    embedding, and those of the first release inside."""
+    text, audio = c.section("text_config"), c.section("audio_config")
+    hidden = text.dim("hidden_size", default=6144)
+    bins = audio.dim("n_mel_bins", "num_codebooks", default=80)
+    sounds = bins * audio.dim("mel_vocab_size", "codebook_size", default=256)
+    return Module(
+        f"{_NAME}Model",
+        language_model=_text_model(text),
+        vision_tower=_vision_model(c.section("vision_config"), hidden),
+        audio_tower=Module(
+            f"{_NAME}AudioModel",
+            encoder=Embedding(sounds, hidden),
+            final_norm=_norm(hidden),
+            part="audio",
+        ),
+    )
+
+
+def _generation(c: ModelConfig) -> Module:
+    names = {"language_model": "llm", "audio_tower": "audio", "vision_tower": "visual"}
+    model = respelled(_model(c), names)
+    llm = model.inside("llm")
+    words = llm.inside("embed_tokens")
+    vocab, hidden = words.tensor().shape
+    del llm.children["embed_tokens"]
+    first = {"embed": words, "embed_norm": words.children.pop("embed_norm")}
+    llm.children = {**first, **llm.children, "unembed": to_words(hidden, vocab)}
+    return Module(f"{_NAME}ForConditionalGeneration", model=model)
+
+
+_WHOLE = f"{_NAME}ForConditionalGeneration"
+_CLASSES = {_WHOLE: _generation, f"{_NAME}Model": _model}
+register("inkling_mm_model", _CLASSES, base=_WHOLE, category="multimodal")
+register_part("inkling_vision", f"{_NAME}VisionModel", _vision_alone, "vision")

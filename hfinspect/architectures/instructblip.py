@@ -5,26 +5,17 @@ BLIP-2 whose Q-Former reads the instruction as well (blip_2.py).
 
 from functools import partial
 
-from ..core.config import ModelConfig
 from ..layers.composing import renamed_classes
-from ..trees.catalog import Builder, auto_model, register, register_part
-from ..trees.modules import Module
+from ..layers.multimodal import any_model
+from ..trees.catalog import Builder, register, register_part
 from . import blip_2
 
-
-def generation(c: ModelConfig) -> Module:
-    language = blip_2.language_model(c)
-    return blip_2.joined("Blip2ForConditionalGeneration", c, language, instructed=True)
-
-
-def model(c: ModelConfig) -> Module:
-    language = auto_model(c.section("text_config"), default_type="opt", part="text")
-    return blip_2.joined("Blip2Model", c, language, instructed=True)
-
-
+_whole, _model = "Blip2ForConditionalGeneration", "Blip2Model"
 _CLASSES: dict[str, Builder] = {
-    "Blip2ForConditionalGeneration": generation,
-    "Blip2Model": model,
+    _whole: partial(blip_2.joined, _whole, blip_2.language_model, instructed=True),
+    _model: partial(
+        blip_2.joined, _model, any_model("text_config", "opt", "text"), instructed=True
+    ),
     "Blip2VisionModel": blip_2.vision_model,
 }
 _QFORMER = {"Blip2QFormerModel": partial(blip_2.only_qformer, instructed=True)}

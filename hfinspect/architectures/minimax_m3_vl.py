@@ -7,9 +7,10 @@ composite is saved in the Hub's spelling (``split``: gate and up apart, experts 
 text tower alone as it is in memory (all stacked).
 """
 
+from dataclasses import replace
 from functools import partial
 
-from ..core.components import Component, Role
+from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, layer_types
@@ -19,13 +20,11 @@ from ..layers.heads import register_tower
 from ..layers.multimodal import projector
 from ..trees.catalog import builder, register
 from ..trees.keeps import KeysValues
-from ..trees.modules import Linear, Module, Parameter
+from ..trees.modules import Linear, Module
 from .llama import LLAMA
 
 _NAME = "MiniMaxM3VL"
 _SPARSE = "minimax_m3_sparse"
-
-# ---- text
 
 
 def _indexed(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
@@ -50,10 +49,7 @@ def _indexed(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
     return block
 
 
-def _dense(
-    d: Decoder, c: ModelConfig, inner: Dim, *, split: bool, kind: str | None = None
-) -> Module:
-    h = d.width(c)
+def _dense(h: Dim, inner: Dim, *, split: bool, kind: str | None = None) -> Module:
     if split:
         return gated_mlp(f"{_NAME}DenseMLP", h, inner, kind=kind)
     return Module(
@@ -72,14 +68,13 @@ def _moe(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
     block = w_experts(d, c, count, per_token, expert="MLP")
     gate = corrected_router(f"{_NAME}TopKRouter", h, count)
     if split:
+        correction = gate.tensor("e_score_correction_bias")
         del gate.children["e_score_correction_bias"]
-        block.children["e_score_correction_bias"] = Parameter(
-            (count,), role=Role.BUFFER, dtype="F32", component=Component.ROUTER
-        )
+        block.children["e_score_correction_bias"] = replace(correction, component=Component.ROUTER)
     else:
         routed = stacked_experts(f"{_NAME}Experts", count, per_token, h, inner)
         block.children["experts"] = routed
-    others = _dense(d, c, shared, split=split, kind="shared_expert")
+    others = _dense(h, shared, split=split, kind="shared_expert")
     block.children |= {"gate": gate, "shared_experts": others}
     return block
 
@@ -102,7 +97,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
 
 def _decoder(*, split: bool) -> Decoder:
     def mlp(d: Decoder, c: ModelConfig) -> Module:
-        return _dense(d, c, c.dim("dense_intermediate_size", default=12288), split=split)
+        return _dense(d.width(c), c.dim("dense_intermediate_size", default=12288), split=split)
 
     def layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str]) -> Module:
         attends, feeds = kinds
@@ -122,80 +117,46 @@ def _decoder(*, split: bool) -> Decoder:
 _STACKED, _SPLIT = _decoder(split=False), _decoder(split=True)
 
 
-def text_model(c: ModelConfig) -> Module:
-    return _STACKED.named(f"{_NAME}TextModel", c)
+def _model(c: ModelConfig) -> Module:
+    """A projector goes patch by patch to the text's width, then from a square of patches to one."""
+    text, vision = c.section("text_config"), c.section("vision_config")
+    wide, inner = _SPLIT.width(text), c.dim("projector_hidden_size", default=6144)
+    side = vision.dim("spatial_merge_size", default=2)
+    return Module(
+        f"{_NAME}Model",
+        vision_tower=builder(f"{_NAME}VisionModel")(vision),
+        multi_modal_projector=projector(
+            f"{_NAME}MultiModalProjector",
+            linear_1=Linear(vision.dim("hidden_size", default=1280), inner),
+            linear_2=Linear(inner, wide),
+            merge_linear_1=Linear(wide * (side * side), inner),
+            merge_act=activation("gelu"),
+            merge_linear_2=Linear(inner, wide),
+        ),
+        language_model=_SPLIT.named(f"{_NAME}TextModel", text),
+    )
 
 
-# ---- vision
-
-
-def _vision(c: ModelConfig) -> Module:
-    return builder(f"{_NAME}VisionModel")(c.section("vision_config"))
-
-
-def _nested_vision(c: ModelConfig) -> Module:
-    """As the Hub's files spell it."""
-    tower = _vision(c)
+def _generation(c: ModelConfig) -> Module:
+    """The same as the Hub's files spell it; tied where the outer or the inner config says so."""
+    model, text = _model(c), c.section("text_config")
+    tower, single, decoder = (model.inside(name) for name in model.children)
     embeddings, layers = tower.inside("embeddings"), tower.children.pop("layers")
     embeddings.children = {"patch_embedding": embeddings["proj"]}
     tower.children["encoder"] = Module(f"{_NAME}VisionEncoder", layers=layers)
-    return Module(tower.class_name, vision_model=tower, part="vision")
-
-
-# ---- both
-
-
-def _projections(c: ModelConfig) -> tuple[dict[str, Module], dict[str, Module]]:
-    """Patch by patch to the text's width, then a square of patches to one."""
-    text, vision = _SPLIT.width(c.section("text_config")), c.section("vision_config")
-    inner = c.dim("projector_hidden_size", default=6144)
-    side = vision.dim("spatial_merge_size", default=2)
-    seen = Linear(vision.dim("hidden_size", default=1280), inner)
-    single = {"linear_1": seen, "linear_2": Linear(inner, text)}
-    merged = {
-        "linear_1": Linear(text * (side * side), inner),
-        "act": activation("gelu"),
-        "linear_2": Linear(inner, text),
-    }
-    return single, merged
-
-
-def conditional_generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    single, merged = _projections(c)
-    # Tied where the outer or the inner config says so.
+    names = ("linear_1", "act", "linear_2")
+    merging = {name: single.children.pop(f"merge_{name}") for name in names}
     tied = c.tied(default=False) or text.tied(default=False)
-    to = "language_model.model.embed_tokens.weight" if tied else None
+    head = _SPLIT.words(text, "language_model.model.embed_tokens.weight" if tied else None)
     return Module(
         "MiniMaxM3SparseForConditionalGeneration",
-        vision_tower=_nested_vision(c),
-        multi_modal_projector=projector(f"{_NAME}MultiModalProjector", **single),
-        patch_merge_mlp=projector(f"{_NAME}MultiModalProjector", **merged),
-        language_model=Module(
-            f"{_NAME}ForCausalLM",
-            model=_SPLIT.named(f"{_NAME}TextModel", text),
-            lm_head=_SPLIT.words(text, to),
-        ),
+        vision_tower=Module(tower.class_name, vision_model=tower, part="vision"),
+        multi_modal_projector=single,
+        patch_merge_mlp=projector(single.class_name, **merging),
+        language_model=Module(f"{_NAME}ForCausalLM", model=decoder, lm_head=head),
     )
 
 
-def model(c: ModelConfig) -> Module:
-    single, merged = _projections(c)
-    joined = {**single, **{f"merge_{name}": part for name, part in merged.items()}}
-    return Module(
-        f"{_NAME}Model",
-        vision_tower=_vision(c),
-        multi_modal_projector=projector(f"{_NAME}MultiModalProjector", **joined),
-        language_model=_SPLIT.named(f"{_NAME}TextModel", c.section("text_config")),
-    )
-
-
-register_tower("minimax_m3_vl_text", _NAME, text_model)
-register(
-    "minimax_m3_vl",
-    {
-        "MiniMaxM3SparseForConditionalGeneration": conditional_generation,
-        f"{_NAME}Model": model,
-    },
-    category="multimodal",
-)
+_WHOLE = {"MiniMaxM3SparseForConditionalGeneration": _generation, f"{_NAME}Model": _model}
+register("minimax_m3_vl", _WHOLE, category="multimodal")
+register_tower("minimax_m3_vl_text", _NAME, partial(_STACKED.named, f"{_NAME}TextModel"))

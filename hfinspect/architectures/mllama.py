@@ -10,7 +10,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, grouped_attention, size
 from ..layers.decoders import Decoder, grouped, pre_norm
-from ..layers.multimodal import linear_projector, register_headed
+from ..layers.multimodal import linear_projector, register_headed, text_section
 from ..layers.vision import clip_encoder, patch_conv, plain_mlp
 from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Embedding, LayerNorm, Module, Weight
@@ -18,17 +18,12 @@ from ..trees.modules import Activation, Embedding, LayerNorm, Module, Weight
 #: config.json counts the aspect ratios that the tiles of an image can form; one id more is none.
 _RATIOS = 8
 _CROSS = (3, 8, 13, 18, 23, 28, 33, 38)
-
-
-# ---- vision
-
-
 _width = size("hidden_size", default=1280)
 
 
-def vision_layer(c: ModelConfig, *, gated: bool) -> Module:
+def _vision_layer(c: ModelConfig, *, gated: bool) -> Module:
     h, inner = _width(c), c.dim("intermediate_size", default=5120)
-    eps = c.number("norm_eps", default=1e-5)
+    norm = LayerNorm(h, eps=c.number("norm_eps", default=1e-5))
     heads = c.dim("attention_heads", "num_attention_heads", default=16)
     return Module(
         "MllamaVisionEncoderLayer",
@@ -36,45 +31,37 @@ def vision_layer(c: ModelConfig, *, gated: bool) -> Module:
         gate_ffn=Weight(1, kind="gate", component=Component.MLP) if gated else None,
         self_attn=grouped_attention("MllamaVisionAttention", h, Heads(heads, heads, h // heads)),
         mlp=plain_mlp("MllamaVisionMLP", h, inner, act=c.text("hidden_act", default="gelu")),
-        input_layernorm=LayerNorm(h, eps=eps),
-        post_attention_layernorm=LayerNorm(h, eps=eps),
+        input_layernorm=norm,
+        post_attention_layernorm=norm,
     )
 
 
-def _ratios(c: ModelConfig) -> Dim:
-    listed = c.raw("supported_aspect_ratios")
-    if listed is None:
-        return Dim(_RATIOS + 1)
-    if not isinstance(listed, list):
-        raise c.error("supported_aspect_ratios", listed, "a list of pairs")
-    return Dim(len(listed), "aspect_ratios", definition="supported aspect ratios of tiles") + 1
-
-
-def _positions(c: ModelConfig) -> Dim:
-    side = c.dim("image_size", default=448) // c.dim("patch_size", default=14)
-    return side * side + 1
-
-
 def _tile_positions(c: ModelConfig, per_tile: Dim | int) -> Module:
-    """A table with one row per aspect ratio: a vector for each of its tiles."""
+    """A table with one row per aspect ratio and one for none: a vector for each of its tiles."""
+    listed, rows = c.raw("supported_aspect_ratios"), Dim(_RATIOS + 1)
+    if listed is not None:
+        if not isinstance(listed, list):
+            raise c.error("supported_aspect_ratios", listed, "a list of pairs")
+        said = "supported aspect ratios of tiles"
+        rows = Dim(len(listed), "aspect_ratios", definition=said) + 1
     tiles = c.dim("max_num_tiles", default=4)
-    return Embedding(_ratios(c), tiles * per_tile * _width(c), kind="position")
+    return Embedding(rows, tiles * per_tile * _width(c), kind="position")
 
 
-def vision_model(c: ModelConfig) -> Module:
+def _vision_model(c: ModelConfig) -> Module:
     h, patch = _width(c), c.dim("patch_size", default=14)
-
+    side = c.dim("image_size", default=448) // patch
+    places = side * side + 1
     ratio = Module(
         "MllamaPrecomputedAspectRatioEmbedding",
         gate=Weight(1, kind="gate"),
         embedding=_tile_positions(c, 1),
         component=Component.EMBEDDING,
     )
-    layers = c.count("num_hidden_layers", default=32)
-    more = c.count("num_global_layers", default=8)
 
-    def stack(count: Dim, *, gated: bool) -> Module:
-        return clip_encoder("MllamaVision", count, vision_layer(c, gated=gated))
+    def stack(key: str, usual: int, *, gated: bool) -> Module:
+        layer = _vision_layer(c, gated=gated)
+        return clip_encoder("MllamaVision", c.count(key, default=usual), layer)
 
     return Module(
         "MllamaVisionModel",
@@ -83,24 +70,21 @@ def vision_model(c: ModelConfig) -> Module:
         gated_positional_embedding=Module(
             "MllamaPrecomputedPositionEmbedding",
             gate=Weight(1, kind="gate"),
-            embedding=Weight(_positions(c), h, kind="position"),
-            tile_embedding=_tile_positions(c, _positions(c)),
+            embedding=Weight(places, h, kind="position"),
+            tile_embedding=_tile_positions(c, places),
             component=Component.EMBEDDING,
         ),
         pre_tile_positional_embedding=ratio,
         post_tile_positional_embedding=ratio,
         layernorm_pre=LayerNorm(h),
         layernorm_post=LayerNorm(h),
-        transformer=stack(layers, gated=False),
-        global_transformer=stack(more, gated=True),
+        transformer=stack("num_hidden_layers", 32, gated=False),
+        global_transformer=stack("num_global_layers", 8, gated=True),
         part="vision",
     )
 
 
-# ---- text
-
-
-def text_layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     """Llama's, or one that looks at the image, with two gates and norms of queries and keys; a
     ``head_dim`` is not read."""
     c = c.with_values(head_dim=None) if c.has("head_dim") else c
@@ -118,7 +102,7 @@ def text_layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     return block
 
 
-def text_kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     crossing = set(c.dims("cross_attention_layers", default=_CROSS, minimum=0))
     return ["Cross" if i in crossing else "Self" for i in range(layers)]
 
@@ -126,11 +110,11 @@ def text_kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 TEXT = Decoder(
     "MllamaText", vocab_size=128256, hidden_size=4096, intermediate_size=14336,
     num_hidden_layers=40, num_key_value_heads=8, rms_norm_eps=1e-5, attention_bias=None,
-    layer=text_layer, kinds=text_kinds, rotary=False,
+    layer=_layer, kinds=_kinds, rotary=False,
 )  # fmt: skip
 
 
-def text_model(c: ModelConfig) -> Module:
+def _text_model(c: ModelConfig) -> Module:
     """Eight more words, for special tokens of images."""
     base = TEXT.model(c)
     base.children["embed_tokens"] = Embedding(TEXT.size(c, "vocab_size") + 8, TEXT.width(c))
@@ -138,27 +122,23 @@ def text_model(c: ModelConfig) -> Module:
     return base
 
 
-def causal(c: ModelConfig, *, head: bool = True) -> Module:
-    text = c.section("text_config") if c.has("text_config") else c
+def _causal(c: ModelConfig, *, head: bool = True) -> Module:
+    text = text_section(c)
     words = TEXT.words(text) if head else None
-    return Module("MllamaForCausalLM", model=text_model(text), lm_head=words)
+    return Module("MllamaForCausalLM", model=_text_model(text), lm_head=words)
 
 
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
     text, vision = c.section("text_config"), c.section("vision_config")
     width = vision.dim("vision_output_dim", default=7680)
     return {
-        "vision_model": vision_model(vision),
-        "language_model": causal(text, head=head),
+        "vision_model": _vision_model(vision),
+        "language_model": _causal(text, head=head),
         "multi_modal_projector": linear_projector(width, TEXT.width(text)),
     }
 
 
+_TEXTS = {"MllamaForCausalLM": _causal, "MllamaTextModel": _text_model}
 register_headed("mllama", "Mllama", _parts, "vision_model")
-register(
-    "mllama_text_model",
-    {"MllamaForCausalLM": causal, "MllamaTextModel": text_model},
-    base_prefix="model",
-    category="text decoder",
-)
-register_part("mllama_vision_model", "MllamaVisionModel", vision_model, "vision")
+register("mllama_text_model", _TEXTS, base_prefix="model", category="text decoder")
+register_part("mllama_vision_model", "MllamaVisionModel", _vision_model, "vision")

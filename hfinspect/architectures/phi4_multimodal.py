@@ -10,10 +10,10 @@ from collections.abc import Callable
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.conformers import subsampling as conformer_steps
-from ..layers.heads import decoder_classes
+from ..layers.conformers import subsampling
+from ..layers.decoders import Decoder
 from ..layers.vision import narrowed_attention
-from ..trees.catalog import builder, register, register_part
+from ..trees.catalog import builder, register_part
 from ..trees.modules import (
     Buffer,
     Conv,
@@ -28,21 +28,15 @@ from ..trees.modules import (
 from .phi3 import PHI3
 
 _NAME = "Phi4Multimodal"
-TEXT = PHI3.like(
-    _NAME, vocab_size=200064, num_key_value_heads=8, rotary=False, windows=None, endings=()
-)
 
 
 def _projection(inputs: int, outputs: int) -> Module:
     return Linear(inputs, outputs, component=Component.PROJECTOR)
 
 
-# ---- images
-
-
-def image_embedding(c: ModelConfig) -> Module:
+def _image_embedding(c: ModelConfig, h: Dim) -> Module:
     vision = c.section("vision_config")
-    width, h = vision.dim("hidden_size", default=1152), TEXT.width(c)
+    width = vision.dim("hidden_size", default=1152)
     return Module(
         f"{_NAME}ImageEmbedding",
         img_processor=builder(f"{_NAME}VisionModel")(vision),
@@ -54,21 +48,7 @@ def image_embedding(c: ModelConfig) -> Module:
     )
 
 
-# ---- sound
-
-
-def _sound_mlp(c: ModelConfig, h: Dim) -> Module:
-    inner = c.dim("intermediate_size", default=1536)
-    return Module(
-        f"{_NAME}AudioMLP",
-        layer_norm=LayerNorm(h),
-        gate_up_proj=Linear(h, inner * 2, kind="gate_up"),
-        down_proj=Linear(inner, h, kind="down"),
-        component=Component.MLP,
-    )
-
-
-def sound_convolution(c: ModelConfig, h: Dim) -> Module:
+def _sound_convolution(c: ModelConfig, h: Dim) -> Module:
     outer = c.dim("ext_pw_out_channel", default=1024)
     middle = h * c.dim("depthwise_multiplier", default=1)
     separable = c.dim("depthwise_separable_out_channel", default=1024)
@@ -93,20 +73,33 @@ def sound_convolution(c: ModelConfig, h: Dim) -> Module:
 
 
 def sound_layer(c: ModelConfig, h: Dim) -> Module:
-    heads = c.dim("num_attention_heads", default=16)
-    width = heads * c.dim("head_dim", default=h // heads)
+    heads, inner = (
+        c.dim("num_attention_heads", default=16),
+        c.dim("intermediate_size", default=1536),
+    )
+    width, norm = heads * c.dim("head_dim", default=h // heads), LayerNorm(h)
+
+    def mlp() -> Module:
+        return Module(
+            f"{_NAME}AudioMLP",
+            layer_norm=norm,
+            gate_up_proj=Linear(h, inner * 2, kind="gate_up"),
+            down_proj=Linear(inner, h, kind="down"),
+            component=Component.MLP,
+        )
+
     return Module(
         f"{_NAME}AudioConformerEncoderLayer",
-        feed_forward_in=_sound_mlp(c, h),
+        feed_forward_in=mlp(),
         self_attn=narrowed_attention(f"{_NAME}AudioAttention", h, width),
-        conv=sound_convolution(c, h),
-        feed_forward_out=_sound_mlp(c, h),
-        layer_norm_att=LayerNorm(h),
-        layer_norm=LayerNorm(h),
+        conv=_sound_convolution(c, h),
+        feed_forward_out=mlp(),
+        layer_norm_att=norm,
+        layer_norm=norm,
     )
 
 
-def subsampling(c: ModelConfig, h: Dim) -> Module:
+def _subsampling(c: ModelConfig, h: Dim) -> Module:
     """Halves time and frequency log2(time_reduction) times: plain, then depthwise convolutions."""
     channels = c.dim("nemo_conv_channels", default=1024)
     times = int(math.log2(c.dim("time_reduction", default=8)))
@@ -117,7 +110,7 @@ def subsampling(c: ModelConfig, h: Dim) -> Module:
     size = c.dim("nemo_final_size", default=halved)
     return Module(
         f"{_NAME}AudioNemoConvSubsampling",
-        conv=Sequential(*conformer_steps(channels, 3, times)),
+        conv=Sequential(*subsampling(channels, 3, times)),
         out=Linear(channels * size, h, component=Component.EMBEDDING),
         component=Component.CONV,
     )
@@ -127,9 +120,8 @@ def audio_model(
     c: ModelConfig, layer: Callable[[ModelConfig, Dim], Module] = sound_layer
 ) -> Module:
     h, bins = c.dim("hidden_size", default=1024), c.dim("input_size", default=80)
-    buckets = c.dim("bias_max_distance", default=1000)
-    if not c.flag("bias_symmetric", default=False):
-        buckets = buckets * 2
+    far, both = c.dim("bias_max_distance", default=1000), c.flag("bias_symmetric", default=False)
+    buckets = far if both else far * 2
     heads = c.dim("num_attention_heads", default=16)
     table = Embedding(buckets, heads, component=Component.ATTENTION, kind="relative_position")
     return Module(
@@ -140,7 +132,7 @@ def audio_model(
             global_invstd=Buffer(bins),
             component=Component.NORM,
         ),
-        embed=subsampling(c, h),
+        embed=_subsampling(c, h),
         relative_attention_bias_layer=Module(
             f"{_NAME}AudioRelativeAttentionBias", bias_values=table
         ),
@@ -148,8 +140,8 @@ def audio_model(
     )
 
 
-def audio_embedding(c: ModelConfig) -> Module:
-    audio, h = c.section("audio_config"), TEXT.width(c)
+def _audio_embedding(c: ModelConfig, h: Dim) -> Module:
+    audio = c.section("audio_config")
     width = audio.dim("hidden_size", default=1024) * audio.dim("downsample_rate", default=1)
     parts = {"encoder": audio_model(audio)}
     for kind in ("speech", "vision_speech"):
@@ -158,18 +150,14 @@ def audio_embedding(c: ModelConfig) -> Module:
     return Module(f"{_NAME}AudioEmbedding", dict(parts), part="audio")
 
 
-def model(c: ModelConfig) -> Module:
-    base = TEXT.model(c)
-    base.children["embed_tokens_extend"] = Module(
-        f"{_NAME}FeatureEmbedding", image_embed=image_embedding(c), audio_embed=audio_embedding(c)
-    )
-    return base
+def _towers(d: Decoder, c: ModelConfig) -> dict[str, Module]:
+    parts = {"image_embed": _image_embedding(c, d.width(c))}
+    parts["audio_embed"] = _audio_embedding(c, d.width(c))
+    return {"embed_tokens_extend": Module(f"{_NAME}FeatureEmbedding", dict(parts))}
 
 
-register(
-    "phi4_multimodal",
-    decoder_classes(_NAME, model, heads=()),
-    base_prefix="model",
-    category="multimodal",
-)
+PHI3.like(
+    _NAME, vocab_size=200064, num_key_value_heads=8, rotary=False, windows=None, endings=(),
+    further=_towers,
+).register("phi4_multimodal", category="multimodal")  # fmt: skip
 register_part("phi4_multimodal_audio", f"{_NAME}AudioModel", audio_model, "audio")

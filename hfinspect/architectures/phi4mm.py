@@ -11,9 +11,8 @@ from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder
-from ..layers.heads import decoder_classes
 from ..layers.multimodal import linear_row
-from ..trees.catalog import builder, register
+from ..trees.catalog import builder
 from ..trees.modules import Activation, Dropout, Linear, Module, Sequential, Weight
 from . import phi3, phi4_multimodal
 
@@ -56,7 +55,8 @@ def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 TEXT = phi3.PHI3.like(
     _NAME, vocab_size=200064, num_attention_heads=24, num_key_value_heads=8, rotary=False,
-    windows=None, layer=layer,
+    windows=None, layer=layer, tie_word_embeddings=True, endings=(),
+    further=lambda _, c: _towers(c),
 )  # fmt: skip
 
 
@@ -126,20 +126,13 @@ def audio_embedding(c: ModelConfig) -> Module:
     )
 
 
-def model(c: ModelConfig) -> Module:
-    base = TEXT.model(c)
-    base.children["embed_tokens_extend"] = Module(
-        f"{_NAME}ImageAudioEmbedding",
-        image_embed=image_embedding(c),
-        audio_embed=audio_embedding(c),
-    )
-    return base
+def _towers(c: ModelConfig) -> dict[str, Module]:
+    both = {"image_embed": image_embedding(c), "audio_embed": audio_embedding(c)}
+    return {"embed_tokens_extend": Module(f"{_NAME}ImageAudioEmbedding", dict(both))}
 
 
-register(
+TEXT.register(
     "phi4mm",
-    decoder_classes(_NAME, model, heads=(), tied_default=True),
-    base_prefix="model",
     category="multimodal",
     source="modeling_phi4mm.py and its towers in microsoft/Phi-4-multimodal-instruct",
 )

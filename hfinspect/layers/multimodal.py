@@ -82,17 +82,17 @@ def tower(
     return auto_model(nested(c, key, **(defaults or {})), default_type=default_type, part=part)
 
 
-def within(key: str, build: Builder | str) -> Part:
+def within(key: str, build: Builder | str) -> Builder:
     """A part that the section under ``key`` describes: what builds it, or the name of its class."""
     return lambda c: (builder(build) if isinstance(build, str) else build)(c.section(key))
 
 
-def any_model(key: str, default_type: str, part: str | None = None) -> Part:
+def any_model(key: str, default_type: str, part: str | None = None) -> Builder:
     """The base model of a section, of whatever type it names."""
     return lambda c: auto_model(c.section(key), default_type=default_type, part=part)
 
 
-def seeing(visual: Builder | str, text: Builder) -> dict[str, Part]:
+def seeing(visual: Builder | str, text: Builder) -> dict[str, Builder]:
     """A tower and a decoder under the names that most have."""
     return {
         "visual": within("vision_config", visual),
