@@ -5,55 +5,36 @@ with shared ones after ``num_dense_layers``. The router's correction is a parame
 """
 
 from ..core.components import Component
-from ..core.config import ModelConfig
-from ..layers.decoders import Decoder, gated_of, grouped
-from ..layers.experts import experts
+from ..layers import mixtures as m
+from ..layers.blocks import size
+from ..layers.decoders import adding, arranged, attends, feeds, gate, grouped, normed
+from ..layers.latent_decoders import dense_first
 from ..layers.windows import every, windows
-from ..trees.modules import Linear, Module, Weight
+from ..trees.modules import Linear, Module
 from .llama import LLAMA
 
 
-def _moe(d: Decoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), c.dim("moe_intermediate_size", default=1408)
-    count = c.count("num_experts", default=64, minimum=1)
-    per_token = c.count("num_experts_per_tok", default=6)
-    shared = inner * c.count("num_shared_experts", default=2)
-    scores = Linear(h, count, bias=False)
-    return Module(
-        "AfmoeSparseMoeBlock",
-        router=Module("AfmoeTokenChoiceRouter", gate=scores, component=Component.ROUTER),
-        shared_experts=gated_of(d, c, shared, "shared_expert"),
-        experts=experts(count, per_token, gated_of(d, c, inner), class_name="AfmoeExperts"),
-        expert_bias=Weight(count, component=Component.ROUTER),
-        component=Component.MLP,
-    )
-
-
-def _attention(d: Decoder, c: ModelConfig) -> Module:
-    made, heads = grouped(d, c), d.heads(c)
-    made.children["gate_proj"] = Linear(
-        d.width(c), heads.query * heads.dim, bias=False, kind="gate"
-    )
-    return made
-
-
-def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    names = ("input", "post_attention", "pre_mlp", "post_mlp")
-    norms = {f"{name}_layernorm": d.norm(d, c, d.width(c)) for name in names}
-    return Module(
-        "AfmoeDecoderLayer",
-        {"self_attn": d.attention(d, c), **norms, "mlp": d.feed_forward(c, kind)},
-    )
-
-
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
-    dense = min(int(c.count("num_dense_layers", default=1)), layers)
-    return ["dense"] * dense + ["sparse"] * (layers - dense)
+def _router(x: m.Mixture) -> Module:
+    scores = Linear(x.width, x.count, bias=False)
+    return Module("AfmoeTokenChoiceRouter", gate=scores, component=Component.ROUTER)
 
 
 LLAMA.like(
     "Afmoe", vocab_size=200192, hidden_size=2048, intermediate_size=6144, num_attention_heads=16,
-    head_dim=128, rms_norm_eps=1e-05, mlp_bias=None, qk_norm=True,
+    head_dim=128, rms_norm_eps=1e-05, mlp_bias=None, qk_norm=True, endings=(),
     windows=lambda c: windows(c, 1024, every(int(c.dim("global_attn_every_n_layers", default=4)))),
-    endings=(), moe=_moe, kinds=_kinds, layer=_layer, attention=_attention,
+    kinds=dense_first(1, key="num_dense_layers"), attention=adding(grouped, gate_proj=gate),
+    layer=arranged(
+        self_attn=attends, input_layernorm=normed, post_attention_layernorm=normed,
+        pre_mlp_layernorm=normed, post_mlp_layernorm=normed, mlp=feeds,
+    ),
+    moe=m.sparse(
+        "SparseMoeBlock",
+        {"router": _router, "shared_experts": m.always, "experts": m.by_matrix,
+         "expert_bias": m.learned_correction},
+        count=m.counts("num_experts", default=64, minimum=1), empty=True,
+        used=m.counts("num_experts_per_tok", default=6),
+        inner=size("moe_intermediate_size", default=1408),
+        shared=m.several("num_shared_experts", default=2),
+    ),
 ).register("afmoe")  # fmt: skip

@@ -4,18 +4,21 @@ Latent attention with a sparse indexer; the query's up-projection also makes the
 reads a bottleneck of double width. Norms before attention and experts carry a low-rank gate.
 """
 
+from typing import Any
+
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.decoders import LABEL_HEADS, Decoder, pre_norm
-from ..layers.latent import latent_attention, latent_sizes
-from ..layers.latent_decoders import routed
+from ..layers.decoders import LABEL_HEADS, Decoder, adding, of_kind, pre_norm
+from ..layers.latent import latent_sizes
+from ..layers.latent_decoders import latent, routed
 from ..trees.modules import Linear, Module
 from .axk1 import kinds
-from .deepseek_v32 import indexer
 from .llama import LLAMA
 
+_SIZES = {"query_rank": 384, "kv_rank": 128, "plain": 64, "rotary": 32, "value": 64}
 
-def gated_norm(d: Decoder, c: ModelConfig) -> Module:
+
+def _gated_norm(d: Decoder, c: ModelConfig, _kind: Any) -> Module:
     h, rank = d.width(c), c.dim("gated_norm_rank", default=16)
     return Module(
         "AXK2GatedRMSNorm",
@@ -26,28 +29,19 @@ def gated_norm(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-def _attention(d: Decoder, c: ModelConfig) -> Module:
-    bias = c.flag("attention_bias", default=False)
-    sizes = latent_sizes(c, heads=32, query_rank=384, kv_rank=128, plain=64, rotary=32, value=64)
-    if sizes.query_rank is None:
-        raise c.error("q_lora_rank", None, "a rank")
-    block = latent_attention("AXK2", d.width(c), sizes, bias=bias)
-    width = sizes.heads * (sizes.plain + sizes.rotary + sizes.value)
-    block.children["q_b_proj"] = Linear(2 * sizes.query_rank, width, bias=False, kind="query_up")
-    block.children["indexer"] = indexer(c, d.name, d.width(c), sizes, heads=16)
-    return block
-
-
-def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block = pre_norm(d, c, kind)
-    block.children["input_layernorm"] = gated_norm(d, c)
-    if kind == "sparse":
-        block.children["post_attention_layernorm"] = gated_norm(d, c)
-    return block
+def _queries(d: Decoder, c: ModelConfig) -> Module:
+    s = latent_sizes(c, heads=d.num_attention_heads, **_SIZES)
+    assert s.query_rank is not None  # the indexer refuses that
+    width = s.heads * (s.plain + s.rotary + s.value)
+    return Linear(2 * s.query_rank, width, bias=False, kind="query_up")
 
 
 LLAMA.like(
     "AXK2", vocab_size=163840, hidden_size=2048, intermediate_size=5120, num_hidden_layers=48,
-    mlp_bias=None, endings=LABEL_HEADS, attention=_attention,
-    moe=routed(512, 128, 8), kinds=kinds, layer=_layer,
+    mlp_bias=None, endings=LABEL_HEADS, moe=routed(512, 128, 8), kinds=kinds,
+    attention=adding(latent(seeks=16, **_SIZES), q_b_proj=_queries),
+    layer=adding(
+        pre_norm, input_layernorm=_gated_norm,
+        post_attention_layernorm=of_kind("sparse", _gated_norm),
+    ),
 ).register("axk2")  # fmt: skip

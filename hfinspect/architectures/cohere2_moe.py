@@ -5,15 +5,14 @@ layers, experts of the full ``intermediate_size`` and, where asked, shared ones.
 layer norm without bias, or an RMS norm where ``rms_norm_eps`` is given.
 """
 
-from collections.abc import Sequence
-
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import layer_types
-from ..layers.decoders import Decoder, gated_of, pre_norm
-from ..layers.experts import experts, router
+from ..layers import mixtures as m
+from ..layers.decoders import Decoder, gated_of
+from ..layers.layer_kinds import words
 from ..layers.windows import windows
 from ..trees.modules import Module, Weight, Windows
+from .cohere import parallel
 from .llama import LLAMA
 
 
@@ -22,31 +21,8 @@ def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
     return Module(f"Cohere2Moe{kind}", weight=Weight(size), component=Component.NORM)
 
 
-def _moe(d: Decoder, c: ModelConfig) -> Module:
-    inner = d.inner(c)
-    count = c.count("num_experts", default=8, minimum=1)
-    shared = c.count("num_shared_experts", default=0)
-    per_token = c.count("num_experts_per_tok", default=2)
-    return Module(
-        "Cohere2MoeSparseMoeBlock",
-        gate=router("Cohere2MoeTopKRouter", d.width(c), count),
-        experts=experts(count, per_token, gated_of(d, c, inner), class_name="Cohere2MoeExperts"),
-        shared_experts=gated_of(d, c, inner * shared, "shared_expert") if shared else None,
-        component=Component.MLP,
-    )
-
-
-def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block = pre_norm(d, c, "dense" if kind == "dense" else "sparse")
-    del block.children["post_attention_layernorm"]
-    return block
-
-
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
-    first = c.count("first_k_dense_replace", default=0)
-    return layer_types(
-        c, layers, lambda i: "dense" if i < first else "sparse", key="mlp_layer_types"
-    )
+def _usual(c: ModelConfig, i: int) -> str:
+    return "dense" if i < c.count("first_k_dense_replace", default=0) else "sparse"
 
 
 def _windows(c: ModelConfig) -> Windows:
@@ -64,6 +40,15 @@ def _windows(c: ModelConfig) -> Windows:
 LLAMA.like(
     "Cohere2Moe", vocab_size=256000, hidden_size=8192, intermediate_size=22528,
     num_hidden_layers=40, num_attention_heads=64, head_dim=128, tie_word_embeddings=True,
-    mlp_bias=None, endings=(), norm=_norm, moe=_moe, kinds=_kinds, layer=_layer, windows=_windows,
+    mlp_bias=None, endings=(), norm=_norm, windows=_windows,
+    layer=lambda d, c, kind: parallel(d, c, "dense" if kind == "dense" else "sparse"),
+    kinds=words(_usual, key="mlp_layer_types"),
     mlp=lambda d, c: gated_of(d, c, c.dim("prefix_dense_intermediate_size", default=d.inner(c))),
+    moe=m.sparse(
+        "SparseMoeBlock",
+        {"gate": m.scores(), "experts": m.by_matrix, "shared_experts": m.always},
+        count=m.counts("num_experts", default=8, minimum=1),
+        used=m.counts("num_experts_per_tok", default=2),
+        shared=m.several("num_shared_experts", default=0),
+    ),
 ).register("cohere2_moe")  # fmt: skip

@@ -11,11 +11,10 @@ from ..layers.blocks import layer_overrides, layer_types
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, mixed, norms_called
 from ..layers.heads import register_tower
-from ..layers.latent import Latent, latent_attention, latent_sizes
+from ..layers.latent import Latent, indexer, latent_attention, latent_sizes
 from ..layers.layer_kinds import mixture
 from ..trees.keeps import KeysValues
 from ..trees.modules import Linear, Module, Windows
-from .deepseek_v32 import indexer
 from .llama import LLAMA
 
 #: Names of the sizes that layers with a sliding window have of their own, and their defaults.

@@ -6,43 +6,32 @@ Files hold the router's correction next to the router, not in it.  They also hol
 Its names and shapes: vLLM, model_executor/models/exaone_moe_mtp.py.
 """
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..layers.decoders import Decoder, gated_of
-from ..layers.experts import experts, router
+from ..layers import mixtures as m
+from ..layers.blocks import size
 from ..layers.latent_decoders import dense_first
 from ..layers.windows import every, windows
-from ..trees.modules import Buffer, Module
+from ..trees.modules import Buffer
 from .llama import LLAMA
 from .qwen3_next import token_predictor, with_predictor
 
-
-def _moe(d: Decoder, c: ModelConfig) -> Module:
-    inner = c.dim("moe_intermediate_size", default=1024)
-    count = c.count("num_experts", default=64, minimum=1)
-    shared = inner * c.count("num_shared_experts", default=1)
-    per_token = c.count("num_experts_per_tok", default=8)
-    return Module(
-        "ExaoneMoeSparseMoEBlock",
-        experts=experts(count, per_token, gated_of(d, c, inner), class_name="ExaoneMoeExperts"),
-        gate=router("ExaoneMoeTopkRouter", d.width(c), count),
-        e_score_correction_bias=Buffer(count, dtype="F32"),
-        shared_experts=gated_of(d, c, shared, "shared_expert"),
-        component=Component.MLP,
-    )
-
-
 _EXAONE = LLAMA.like(
     "ExaoneMoe", vocab_size=102400, intermediate_size=16384, num_key_value_heads=32,
-    rms_norm_eps=1e-05, attention_bias=None, mlp_bias=None, qk_norm=True,
+    rms_norm_eps=1e-05, attention_bias=None, mlp_bias=None, qk_norm=True, endings=(),
     windows=lambda c: windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=4)))),
-    endings=(), moe=_moe, kinds=dense_first(1, listed=True),
+    moe=m.sparse(
+        "SparseMoEBlock",
+        {"experts": m.by_matrix, "gate": m.scores("TopkRouter"),
+         "e_score_correction_bias": lambda x: Buffer(x.count, dtype="F32"),
+         "shared_experts": m.always},
+        count=m.counts("num_experts", default=64, minimum=1), empty=True,
+        used=m.counts("num_experts_per_tok", default=8),
+        inner=size("moe_intermediate_size", default=1024),
+        shared=m.several("num_shared_experts", default=1),
+    ),
+    kinds=dense_first(1, listed=True),
 )  # fmt: skip
-
-
-def predictor(c: ModelConfig) -> Module | None:
-    return token_predictor(_EXAONE, c, "dense", c.count("num_nextn_predict_layers", default=0))
-
-
-_causal = with_predictor(_EXAONE.classes()["ExaoneMoeForCausalLM"], predictor)
+_causal = with_predictor(
+    _EXAONE.classes()["ExaoneMoeForCausalLM"],
+    lambda c: token_predictor(_EXAONE, c, "dense", c.count("num_nextn_predict_layers", default=0)),
+)
 _EXAONE.register("exaone_moe", more={"ExaoneMoeForCausalLM": _causal})

@@ -10,13 +10,12 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import convolved_projections, hyper_connection, layer_types
 from ..layers.decoders import Decoder, mixed
-from ..layers.latent import latent_attention, latent_sizes
+from ..layers.latent import indexer, latent_attention, latent_sizes
 from ..layers.layer_kinds import mixture, side_by_side, words
 from ..layers.multimodal import register_worded, text_section
 from ..trees.catalog import builder, register_part
 from ..trees.keeps import KeysValues, State
 from ..trees.modules import Linear, Module, RMSNorm, Weight
-from .deepseek_v32 import indexer
 from .llama import LLAMA
 
 _NAME = "Glm5Next"

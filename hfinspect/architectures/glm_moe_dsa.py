@@ -8,12 +8,9 @@ from collections.abc import Sequence
 
 from ..core.config import ModelConfig
 from ..layers.blocks import layer_types
-from ..layers.decoders import Decoder, pre_norm
-from ..layers.latent import latent_sizes
+from ..layers.decoders import mixed
 from ..layers.latent_decoders import dense_first, latent, routed
 from ..layers.layer_kinds import side_by_side
-from ..trees.modules import Module
-from .deepseek_v32 import indexer
 from .llama import LLAMA
 
 _LETTERS = {"F": "full", "S": "shared"}
@@ -45,22 +42,16 @@ def indexer_types(c: ModelConfig, layers: int) -> Sequence[str]:
     return found
 
 
-def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str]) -> Module:
-    block = pre_norm(d, c, kinds[0])
-    attention = block["self_attn"]
-    if kinds[1] == "full" and isinstance(attention, Module):
-        sizes = latent_sizes(c, heads=64, query_rank=2048, plain=192, value=256)
-        attention.children["indexer"] = indexer(c, d.name, d.width(c), sizes, heads=32)
-    return block
-
+_SIZES = {"query_rank": 2048, "plain": 192, "value": 256}
+_INDEXED = latent(seeks=32, **_SIZES)
 
 LLAMA.like(
     "GlmMoeDsa", vocab_size=154880, hidden_size=6144, intermediate_size=12288, num_hidden_layers=78,
     num_attention_heads=64, rms_norm_eps=1e-05, mlp_bias=None, rotary=False, endings=(),
-    attention=latent(query_rank=2048, plain=192, value=256),
-    moe=routed(2048, 256, 8, rerouted=True), predicts=("sparse", "full"),
+    attention=latent(**_SIZES), moe=routed(2048, 256, 8, rerouted=True),
+    predicts=("sparse", "full"),
     kinds=side_by_side(
         dense_first(3, listed=True), lambda _d, c, layers: indexer_types(c, layers)
     ),
-    layer=_layer,
+    layer=lambda d, c, kind: mixed(d, c, (_INDEXED if "full" in kind else d.attention)(d, c), kind),
 ).register("glm_moe_dsa")  # fmt: skip

@@ -5,41 +5,39 @@ and up) and ``output_linear`` (down), whatever the names in memory.
 """
 
 from ..core.components import Component
-from ..core.config import ModelConfig
+from ..layers import mixtures as m
 from ..layers.blocks import activation
-from ..layers.decoders import Decoder, block_sparse
+from ..layers.decoders import arranged, attends, feeds, normed
 from ..trees.modules import Linear, Module, Weight
 from .llama import LLAMA
 
-
-def moe(d: Decoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), d.inner(c)
-    count = c.count("num_local_experts", "num_experts", default=8, minimum=1)
-    active = (min(int(c.count("num_experts_per_tok", default=2)), int(count)), int(count))
-    router = Module(
-        f"{d.name}TopKRouter", layer=Linear(h, count, bias=False), component=Component.ROUTER
-    )
-
-    def fused(outputs: int, inputs: int) -> Module:
-        weight = Weight(count, outputs, inputs, active=active, kind="expert")
-        return Module(f"{d.name}ParallelExperts", weight=weight)
-
-    return Module(
-        f"{d.name}MoE",
-        router=router,
-        input_linear=fused(2 * inner, h),
-        output_linear=fused(h, inner),
-        activation=activation(d.act(c)),
-        component=Component.MLP,
-    )
+EXPERTS = m.counts("num_local_experts", "num_experts", default=8, minimum=1)
+USED = m.counts("num_experts_per_tok", default=2)
 
 
-def moe_layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block = block_sparse(d, c, kind)
-    block.children["block_sparse_moe"] = block.children.pop("block_sparse_moe")
-    return block
+def _router(x: m.Mixture) -> Module:
+    scores = Linear(x.width, x.count, bias=False)
+    return Module(f"{x.d.name}TopKRouter", layer=scores, component=Component.ROUTER)
 
 
+def _fused(x: m.Mixture, outputs: int, inputs: int) -> Module:
+    weight = Weight(x.count, outputs, inputs, active=x.active, kind="expert")
+    return Module(f"{x.d.name}ParallelExperts", weight=weight)
+
+
+moe = m.sparse(
+    "MoE",
+    {
+        "router": _router, "input_linear": lambda x: _fused(x, 2 * x.inner, x.width),
+        "output_linear": lambda x: _fused(x, x.width, x.inner),
+        "activation": lambda x: activation(x.d.act(x.c)),
+    },
+    count=EXPERTS, used=USED,
+)  # fmt: skip
+LAYER = {
+    "self_attn": attends, "input_layernorm": normed, "post_attention_layernorm": normed,
+    "block_sparse_moe": feeds,
+}  # fmt: skip
 GRANITE_MOE = LLAMA.like(
-    "GraniteMoe", mlp_bias=None, endings=(), moe=moe, layer=moe_layer,
-).register("granitemoe")  # fmt: skip
+    "GraniteMoe", mlp_bias=None, endings=(), moe=moe, layer=arranged(**LAYER)
+).register("granitemoe")

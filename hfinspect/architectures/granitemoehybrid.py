@@ -1,6 +1,5 @@
-"""Granite 4 (IBM 2025).
+"""Granite 4 (IBM 2025). Source of shapes: transformers/models/granitemoehybrid.
 
-Source of shapes: transformers/models/granitemoehybrid/modeling_granitemoehybrid.py.
 Most layers have a Mamba 2 mixer in place of attention. Every layer has a dense (shared) MLP, and
 experts next to it where ``num_local_experts`` is not 0.
 """
@@ -15,9 +14,6 @@ from ..trees.modules import Module
 from .granitemoe import GRANITE_MOE, moe
 from .granitemoeshared import shared_mlp
 
-#: Files of the first release say "mamba", newer ones "linear_attention".
-_MAMBA = ("linear_attention", "mamba")
-
 
 def _mixer(d: Decoder, c: ModelConfig) -> Module:
     sizes, norm = bamba_sizes(c, d.width(c)), f"{d.name}RMSNormGated"
@@ -25,18 +21,19 @@ def _mixer(d: Decoder, c: ModelConfig) -> Module:
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    mamba, count = kind in _MAMBA, c.count("num_local_experts", default=8)
+    """Files of the first release say "mamba", newer ones "linear_attention"."""
+    mamba, count = kind in ("linear_attention", "mamba"), c.count("num_local_experts", default=8)
     shared = shared_mlp(d, c, c.dim("shared_intermediate_size", default=1024))
-    if not count:
-        shared.kind = None
+    shared.kind = shared.kind if count else None
     return Module(
         f"{d.name}DecoderLayer",
-        self_attn=None if mamba else d.attention(d, c),
-        input_layernorm=d.norm(d, c, d.width(c)),
-        post_attention_layernorm=d.norm(d, c, d.width(c)),
-        block_sparse_moe=moe(d, c) if count else None,
-        shared_mlp=shared,
-        mamba=_mixer(d, c) if mamba else None,
+        {
+            "self_attn": None if mamba else d.attention(d, c),
+            **d.norms(c, "input_layernorm", "post_attention_layernorm"),
+            "block_sparse_moe": moe(d, c) if count else None,
+            "shared_mlp": shared,
+            "mamba": _mixer(d, c) if mamba else None,
+        },
     )
 
 

@@ -1,16 +1,16 @@
-"""Granite MoE with a shared expert (IBM 2025).
-
-Source of shapes: transformers/models/granitemoeshared/modeling_granitemoeshared.py.
-Granite MoE, and next to the experts a dense MLP where ``shared_intermediate_size`` is not 0.
+"""Granite MoE, and next to the experts a dense MLP where ``shared_intermediate_size`` is not 0
+(IBM 2025). Source of shapes: transformers/models/granitemoeshared.
 """
+
+from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation
-from ..layers.decoders import Decoder
+from ..layers.decoders import Decoder, arranged
 from ..trees.modules import Linear, Module
-from .granitemoe import GRANITE_MOE, moe_layer
+from .granitemoe import GRANITE_MOE, LAYER
 
 
 def shared_mlp(d: Decoder, c: ModelConfig, inner: Dim) -> Module:
@@ -24,13 +24,11 @@ def shared_mlp(d: Decoder, c: ModelConfig, inner: Dim) -> Module:
     )
 
 
-def shared_layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block, inner = moe_layer(d, c, kind), c.dim("shared_intermediate_size", default=0, minimum=0)
-    if inner:
-        block.children["shared_mlp"] = shared_mlp(d, c, inner)
-    return block
+def _shared(d: Decoder, c: ModelConfig, _kind: Any) -> Module | None:
+    inner = c.dim("shared_intermediate_size", default=0, minimum=0)
+    return shared_mlp(d, c, inner) if inner else None
 
 
-GRANITE_MOE_SHARED = GRANITE_MOE.like("GraniteMoeShared", layer=shared_layer).register(
-    "granitemoeshared"
-)
+GRANITE_MOE_SHARED = GRANITE_MOE.like(
+    "GraniteMoeShared", layer=arranged(**LAYER, shared_mlp=_shared)
+).register("granitemoeshared")

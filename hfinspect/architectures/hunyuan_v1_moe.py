@@ -1,14 +1,12 @@
-"""Hunyuan MoE (Hunyuan-A13B, Tencent 2025).
+"""Hunyuan MoE (Hunyuan-A13B, Tencent 2025). Source of shapes: transformers/models/hunyuan_v1_moe.
 
-Source of shapes: transformers/models/hunyuan_v1_moe/modeling_hunyuan_v1_moe.py.
 Every layer has experts and one shared MLP of the same width. ``moe_topk`` may differ by layer.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import gated_mlp
+from ..layers import mixtures as m
 from ..layers.decoders import Decoder, pre_norm
-from ..layers.experts import experts
 from ..trees.modules import Linear, Module
 from .hunyuan_v1_dense import HUNYUAN
 
@@ -16,23 +14,18 @@ from .hunyuan_v1_dense import HUNYUAN
 _MAX_DISTINCT = 32
 
 
-def _mlp(d: Decoder, c: ModelConfig, kind: str | None = None) -> Module:
-    return gated_mlp(f"{d.name}MLP", d.width(c), d.inner(c), act=d.act(c), kind=kind)
+def _gate(x: m.Mixture) -> Module:
+    scores = Linear(x.width, x.count, bias=False)
+    return Module("HunYuanMoEV1Gate", wg=scores, component=Component.ROUTER)
 
 
 def _layer(d: Decoder, c: ModelConfig, per_token: int) -> Module:
-    count = c.count("num_experts", "num_local_experts", default=1, minimum=1)
-    block = pre_norm(d, c, "dense")
-    block.children["mlp"] = Module(
-        f"{d.name}Moe",
-        gate=Module(
-            f"{d.name}Gate", wg=Linear(d.width(c), count, bias=False), component=Component.ROUTER
-        ),
-        experts=experts(count, per_token, _mlp(d, c), class_name=f"{d.name}Experts"),
-        shared_mlp=_mlp(d, c, "shared_expert"),
-        component=Component.MLP,
-    )
-    return block
+    moe = m.sparse(
+        "Moe", {"gate": _gate, "experts": m.by_matrix, "shared_mlp": m.always},
+        count=m.counts("num_experts", "num_local_experts", default=1, minimum=1),
+        used=lambda _c: per_token, shared=lambda _c, inner: inner,
+    )  # fmt: skip
+    return pre_norm(d.like(d.name, mlp=moe), c, "dense")
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[int]:

@@ -10,10 +10,9 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.decoders import Decoder, gated_of, mixed
 from ..layers.experts import shared_width, stacked_experts
-from ..layers.latent import latent_attention, latent_sizes
+from ..layers.latent import indexer, latent_attention, latent_sizes
 from ..layers.layer_kinds import mixture, mlps, side_by_side, words
 from ..trees.modules import Linear, Module, Weight
-from .deepseek_v32 import indexer
 from .llama import LLAMA
 
 

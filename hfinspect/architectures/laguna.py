@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, grouped_attention
-from ..layers.decoders import Decoder, gated_of, mixed
-from ..layers.experts import experts, router
+from ..layers import mixtures as m
+from ..layers.blocks import Heads, grouped_attention, size
+from ..layers.decoders import Decoder, mixed
 from ..layers.layer_kinds import mlps, side_by_side
 from ..layers.windows import windows
 from ..trees.modules import Linear, Module, Weight
@@ -32,36 +32,28 @@ def _attention(d: Decoder, c: ModelConfig, query: Dim) -> Module:
     return block
 
 
-def _moe(d: Decoder, c: ModelConfig) -> Module:
-    h, count = d.width(c), c.count("num_experts", default=256)
-    expert = gated_of(d, c, c.dim("moe_intermediate_size", default=512), "expert")
-    shared = c.dim("shared_expert_intermediate_size", default=512)
-    per_token = c.dim("num_experts_per_tok", default=8)
-    listed = experts(count, per_token, expert, class_name="LagunaExperts")
-    # Every token reads the whole bias, whatever experts serve it.
-    listed.children["e_score_correction_bias"] = Weight(
-        count, component=Component.ROUTER, active=(1, 1)
-    )
-    return Module(
-        "LagunaSparseMoeBlock",
-        experts=listed,
-        gate=router("LagunaTopKRouter", h, count),
-        shared_expert=gated_of(d, c, shared, "shared_expert"),
-        component=Component.MLP,
-    )
+def _experts(x: m.Mixture) -> Module:
+    """Every token reads the whole bias, whatever experts serve it."""
+    block, bias = m.each(x), Weight(x.count, component=Component.ROUTER, active=(1, 1))
+    block.children["e_score_correction_bias"] = bias
+    return block
 
 
-def heads_per_layer(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[Dim]:
+def _heads(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[Dim]:
+    usual = c.dim("num_attention_heads", default=48)
     key = "num_attention_heads_per_layer"
-    if not c.has(key):
-        return [c.dim("num_attention_heads", default=48)] * layers
-    return c.dims(key, count=layers)
+    return c.dims(key, count=layers) if c.has(key) else [usual] * layers
 
 
 LLAMA.like(
     "Laguna", vocab_size=100352, hidden_size=2048, intermediate_size=8192, num_hidden_layers=40,
-    num_attention_heads=48, num_key_value_heads=8, head_dim=128, mlp_bias=None, rotary=False,
-    endings=(), moe=_moe, kinds=side_by_side(heads_per_layer, mlps()),
-    layer=lambda d, c, kind: mixed(d, c, _attention(d, c, kind[0]), kind[1]),
+    mlp_bias=None, rotary=False, endings=(), kinds=side_by_side(_heads, mlps()),
+    layer=lambda d, c, kind: mixed(d, c, _attention(d, c, kind[0]), kind),
+    moe=m.sparse(
+        "SparseMoeBlock", {"experts": _experts, "gate": m.scores(), "shared_expert": m.always},
+        count=m.counts("num_experts", default=256), used=size("num_experts_per_tok", default=8),
+        inner=size("moe_intermediate_size", default=512),
+        shared=m.as_wide("shared_expert_intermediate_size", default=512),
+    ),
     windows=lambda c: windows(c, 512, lambda _i, _n: True),
 ).register("laguna")  # fmt: skip

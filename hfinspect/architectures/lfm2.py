@@ -5,12 +5,13 @@ from the config's as in the first Llama: two thirds, times a factor, rounded up.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import grouped_attention, layer_types, short_convolution
-from ..layers.decoders import Decoder, mixed
+from ..layers.decoders import Decoder, mixed, says
 from ..trees.catalog import Builder
 from ..trees.modules import Linear, Module, RMSNorm
 from .llama import LLAMA
@@ -57,14 +58,12 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     return grouped_attention(f"{d.name}Attention", h, heads, norms=norms, out="out_proj")
 
 
-def layer(
-    d: Decoder, c: ModelConfig, kind: str, feeds: str = "dense", *, kernel: int = 3
-) -> Module:
-    """A convolution or attention, and an MLP of the kind ``feeds``."""
-    convolves = kind == "conv"
+def layer(d: Decoder, c: ModelConfig, kind: Any, *, kernel: int = 3) -> Module:
+    """A convolution or attention, and an MLP."""
+    convolves = says(kind, "conv")
     convolution = short_convolution(f"{d.name}ShortConv", c, d.width(c), kernel)
     return mixed(
-        d, c, convolution if convolves else d.attention(d, c), feeds, mlp="feed_forward",
+        d, c, convolution if convolves else d.attention(d, c), kind, mlp="feed_forward",
         self_attn="conv" if convolves else "self_attn", input_layernorm="operator_norm",
         post_attention_layernorm="ffn_norm",
     )  # fmt: skip

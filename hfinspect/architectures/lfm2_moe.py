@@ -4,26 +4,22 @@ Short convolutions and grouped attention by layer_types; after the first dense l
 Mixtral's spelling with a bias for balance, a buffer in float32.
 """
 
-from ..core.components import Component, Role
 from ..core.config import ModelConfig
+from ..layers import mixtures as m
+from ..layers.blocks import size
 from ..layers.decoders import Decoder
-from ..layers.experts import experts, router
+from ..layers.experts import experts
 from ..trees.modules import Module, Parameter
 from .lfm2 import LFM2, layer, older_tie, three
 
 
-def _sparse(d: Decoder, c: ModelConfig) -> Module:
-    h, count = d.width(c), c.count("num_experts", default=32)
-    per_token = c.dim("num_experts_per_tok", default=4)
-    bias = Parameter((count,), role=Role.BUFFER, dtype="F32", component=Component.ROUTER)
-    expert = three(d, c, c.dim("moe_intermediate_size", default=1792), expert=True)
-    return Module(
-        "Lfm2MoeSparseMoeBlock",
-        experts=experts(count, per_token, expert, class_name="Lfm2MoeExperts"),
-        gate=router("Lfm2MoeTopKRouter", h, count),
-        expert_bias=bias if c.flag("use_expert_bias", default=True) else None,
-        component=Component.MLP,
-    )
+def _experts(x: m.Mixture) -> Module:
+    expert = three(x.d, x.c, x.inner, expert=True)
+    return experts(x.count, x.used, expert, class_name="Lfm2MoeExperts")
+
+
+def _bias(x: m.Mixture) -> Parameter | None:
+    return m.correction(x) if x.c.flag("use_expert_bias", default=True) else None
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
@@ -33,8 +29,12 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
 
 
 _MOE = LFM2.like(
-    "Lfm2Moe", hidden_size=2048, intermediate_size=7168, moe=_sparse, kinds=_kinds, rotary=False,
-    layer=lambda d, c, kind: layer(d, c, *kind),
+    "Lfm2Moe", hidden_size=2048, intermediate_size=7168, kinds=_kinds, rotary=False, layer=layer,
     mlp=lambda d, c: three(d, c, d.inner(c), expert=True),
+    moe=m.sparse(
+        "SparseMoeBlock", {"experts": _experts, "gate": m.scores(), "expert_bias": _bias},
+        count=m.counts("num_experts", default=32), used=size("num_experts_per_tok", default=4),
+        inner=size("moe_intermediate_size", default=1792),
+    ),
 )  # fmt: skip
 _MOE.register("lfm2_moe", more=older_tie(_MOE))

@@ -10,14 +10,15 @@ from collections.abc import Callable
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers import mixtures as m
+from ..layers.blocks import size
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder, gated_of, pre_norm
 from ..layers.heads import register_tower
 from ..layers.multimodal import projector
 from ..layers.windows import every, windows
 from ..trees.catalog import auto_class, auto_model, register_part
-from ..trees.modules import Linear, Module, Weight
+from ..trees.modules import Linear, Module
 
 # ---- text
 
@@ -26,28 +27,9 @@ def gated(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Mo
     return respelled(gated_of(d, c, inner, kind), {"act_fn": "activation_fn"})
 
 
-def sparse(d: Decoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), d.inner(c)
-    count = c.count("num_local_experts", default=16, minimum=1)
-    per_token = c.dim("num_experts_per_tok", default=1)
-    return Module(
-        "Llama4TextMoe",
-        experts=Module(
-            "Llama4TextExperts",
-            gate_up_proj=Weight(count, h, inner * 2),
-            down_proj=Weight(count, inner, h),
-            act_fn=activation(d.act(c)),
-            kind="expert",
-            active=(min(int(per_token), int(count)), int(count)),
-        ),
-        router=Linear(h, count, bias=False, component=Component.ROUTER, class_name="Llama4Router"),
-        shared_expert=gated(d, c, inner, "shared_expert"),
-        component=Component.MLP,
-    )
-
-
-def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    return respelled(pre_norm(d, c, kind), {"mlp": "feed_forward"})
+def router(x: m.Mixture) -> Module:
+    name, component = "Llama4Router", Component.ROUTER
+    return Linear(x.width, x.count, bias=False, component=component, class_name=name)
 
 
 def kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
@@ -69,7 +51,15 @@ def _without_rope(c: ModelConfig) -> Callable[[int, int], bool]:
 TEXT = Decoder(
     "Llama4Text", vocab_size=202048, hidden_size=5120, intermediate_size=8192,
     num_hidden_layers=48, num_attention_heads=40, num_key_value_heads=8, head_dim=128,
-    null_head_dim=True, rms_norm_eps=1e-5, layer=layer, kinds=kinds, moe=sparse, rotary=False,
+    null_head_dim=True, rms_norm_eps=1e-5, kinds=kinds, rotary=False,
+    layer=lambda d, c, kind: respelled(pre_norm(d, c, kind), {"mlp": "feed_forward"}),
+    moe=m.sparse(
+        "Moe",
+        {"experts": m.stacked(act=True, transposed=True), "router": router,
+         "shared_expert": lambda x: gated(x.d, x.c, x.inner, "shared_expert")},
+        count=m.counts("num_local_experts", default=16, minimum=1),
+        used=size("num_experts_per_tok", default=1),
+    ),
     mlp=lambda d, c: gated(d, c, c.dim("intermediate_size_mlp", default=16384)),
     windows=lambda c: windows(c, 8192, _without_rope(c), key="attention_chunk_size"),
 )  # fmt: skip

@@ -15,14 +15,13 @@ from ..layers.composing import respelled
 from ..layers.decoders import Decoder, norms_called
 from ..layers.experts import experts, router, shared_width, w_expert
 from ..layers.heads import lm_head
-from ..layers.latent import Latent, latent_sizes
+from ..layers.latent import Latent, indexer, latent_sizes
 from ..layers.latent_decoders import dense_first, expert_count
 from ..layers.layer_kinds import mixture
 from ..layers.multimodal import nested, tower_width, two_layer_projector
 from ..trees.catalog import auto_model, register, register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import Buffer, LayerNorm, Linear, Module, RMSNorm, Weight
-from .deepseek_v32 import indexer
 from .glm_moe_dsa import indexer_types
 from .llama import LLAMA
 

@@ -5,28 +5,13 @@ or a dense one in the layers of ``mlp_only_layers`` and off the ``decoder_sparse
 """
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.decoders import Decoder
-from ..layers.experts import sparse_block, sparse_kinds
+from ..layers.layer_kinds import stepped
+from ..layers.mixtures import counts, qwen
 from ..layers.windows import nowhere, windows
-from ..trees.modules import Module, Windows
+from ..trees.modules import Windows
 from .llama import LLAMA
 
-
-def _experts(c: ModelConfig) -> Dim:
-    return c.count("num_experts", default=60)
-
-
-def _moe(d: Decoder, c: ModelConfig) -> Module:
-    return sparse_block(
-        d.name,
-        d.width(c),
-        c.dim("moe_intermediate_size", default=1408),
-        count=_experts(c),
-        per_token=c.dim("num_experts_per_tok", default=4),
-        shared=c.dim("shared_expert_intermediate_size", default=5632),
-        act=d.act(c),
-    )
+_EXPERTS = counts("num_experts", default=60)
 
 
 def _windows(c: ModelConfig) -> Windows:
@@ -40,6 +25,6 @@ def _windows(c: ModelConfig) -> Windows:
 LLAMA.like(
     "Qwen2Moe", vocab_size=151936, hidden_size=2048, intermediate_size=5632, num_hidden_layers=24,
     num_attention_heads=16, num_key_value_heads=16, attention_bias=True, bias_key="qkv_bias",
-    out_bias=False, mlp_bias=None, rotary=False, qa_prefix=None, moe=_moe,
-    kinds=lambda _d, c, layers: sparse_kinds(c, layers, _experts(c)), windows=_windows,
+    out_bias=False, mlp_bias=None, rotary=False, qa_prefix=None, windows=_windows,
+    moe=qwen(_EXPERTS, 4, 1408, 5632), kinds=stepped(_EXPERTS),
 ).register("qwen2_moe")  # fmt: skip

@@ -34,6 +34,9 @@ from .heads import decoder_classes, to_words
 from .vision import plain_mlp
 
 Norm = Callable[["Decoder", ModelConfig, int], Module]
+#: What stands on one line of a layer's ``__init__``: it gets the decoder, the config and, in a
+#: layer, what kind that is.
+Part = Callable[..., "Module | Parameter | None"]
 
 ALL_HEADS = ("ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering")
 #: The heads that take no pair of labels a token.
@@ -124,14 +127,78 @@ def layer_norms(key: str, eps: float = 1e-5) -> Norm:
     return lambda _d, c, size: LayerNorm(size, eps=c.number(key, default=eps))
 
 
+# ---- layers and their attention as tables
+
+
+def says(kind: Any, word: str) -> bool:
+    """Whether a layer's kind is that word, or has it among others."""
+    return word in kind if isinstance(kind, tuple) else bool(kind == word)
+
+
+def attends(d: Decoder, c: ModelConfig, *_kind: Any) -> Module:
+    """The family's attention."""
+    return d.attention(d, c)
+
+
+def feeds(d: Decoder, c: ModelConfig, kind: Any) -> Module:
+    """The MLP of a layer of that kind."""
+    return d.feed_forward(c, kind)
+
+
+def normed(d: Decoder, c: ModelConfig, *_kind: Any) -> Module:
+    """A norm of the hidden states."""
+    return d.norm(d, c, d.width(c))
+
+
+def sink(d: Decoder, c: ModelConfig, *_kind: Any) -> Parameter:
+    """One more number a head to look at, in place of a token."""
+    return Weight(d.heads(c).query, kind="sink")
+
+
+def gate(d: Decoder, c: ModelConfig, *_kind: Any) -> Module:
+    """A gate on the output of attention: a number of each head's each channel."""
+    heads = d.heads(c)
+    return Linear(d.width(c), heads.query * heads.dim, bias=False, kind="gate")
+
+
+def of_kind(word: str, part: Part, other: Part | None = None) -> Part:
+    """The part of layers of whose kind ``word`` is, and the ``other`` of all others."""
+
+    def made(d: Decoder, c: ModelConfig, kind: Any) -> Module | Parameter | None:
+        chosen = part if says(kind, word) else other
+        return chosen(d, c, kind) if chosen else None
+
+    return made
+
+
+def arranged(**parts: Part) -> Callable[..., Module]:
+    """A layer of these parts, in the order of its class; one may be None."""
+    return lambda d, c, *kind: Module(
+        f"{d.name}DecoderLayer", {name: part(d, c, *kind) for name, part in parts.items()}
+    )
+
+
+def adding(make: Callable[..., Module], **parts: Part | None) -> Callable[..., Module]:
+    """What ``make`` makes, with these parts after its own or in place of them; it lacks those
+    listed as None."""
+
+    def made(d: Decoder, c: ModelConfig, *kind: Any) -> Module:
+        block = make(d, c, *kind)
+        for name, part in parts.items():
+            found = part(d, c, *kind) if part else block.children.pop(name) and None
+            if found is not None:
+                block.children[name] = found
+        return block
+
+    return made
+
+
 def sinks(d: Decoder, c: ModelConfig) -> Module:
-    """Grouped attention with one more number a head to look at, in place of a token."""
-    block = grouped(d, c)
-    block.children["sinks"] = Weight(d.heads(c).query, kind="sink")
-    return block
+    """Grouped attention with such numbers."""
+    return adding(grouped, sinks=sink)(d, c)
 
 
-def mixed(d: Decoder, c: ModelConfig, mixer: Module, kind: str, **names: str) -> Module:
+def mixed(d: Decoder, c: ModelConfig, mixer: Module, kind: Any, **names: str) -> Module:
     """What mixes tokens, and an MLP (of a ``sparse`` layer: experts), each after a norm; ``names``
     are what files call these four where it is not what Llama's do."""
     parts = {
@@ -144,7 +211,7 @@ def mixed(d: Decoder, c: ModelConfig, mixer: Module, kind: str, **names: str) ->
     return Module(f"{d.name}DecoderLayer", children)
 
 
-def pre_norm(d: Decoder, c: ModelConfig, kind: str) -> Module:
+def pre_norm(d: Decoder, c: ModelConfig, kind: Any) -> Module:
     """Attention and MLP, each after a norm."""
     return mixed(d, c, d.attention(d, c), kind)
 
@@ -158,22 +225,17 @@ def scaled(d: Decoder, c: ModelConfig, kind: str) -> Module:
     return block
 
 
-def post_norm(d: Decoder, c: ModelConfig, kind: str) -> Module:
+def post_norm(d: Decoder, c: ModelConfig, kind: Any) -> Module:
     """Attention and MLP, each before a norm (OLMo 2)."""
-    return Module(
-        f"{d.name}DecoderLayer",
-        self_attn=d.attention(d, c),
-        mlp=d.feed_forward(c, kind),
-        post_attention_layernorm=d.norm(d, c, d.width(c)),
-        post_feedforward_layernorm=d.norm(d, c, d.width(c)),
-    )
+    norms = d.norms(c, "post_attention_layernorm", "post_feedforward_layernorm")
+    parts = {"self_attn": d.attention(d, c), "mlp": d.feed_forward(c, kind), **norms}
+    return Module(f"{d.name}DecoderLayer", parts)
 
 
-def sandwich(d: Decoder, c: ModelConfig, kind: str) -> Module:
+def sandwich(d: Decoder, c: ModelConfig, kind: Any) -> Module:
     """Attention and MLP, each between two norms (Gemma 2)."""
     block = pre_norm(d, c, kind)
-    for name in ("pre_feedforward_layernorm", "post_feedforward_layernorm"):
-        block.children[name] = d.norm(d, c, d.width(c))
+    block.children |= d.norms(c, "pre_feedforward_layernorm", "post_feedforward_layernorm")
     return block
 
 
@@ -333,9 +395,13 @@ class Decoder:
 
     # ---- what the family is made of
 
-    def feed_forward(self, c: ModelConfig, kind: str) -> Module:
-        """The MLP of a layer of that kind."""
-        return self.moe(self, c) if self.moe and kind == "sparse" else self.mlp(self, c)
+    def feed_forward(self, c: ModelConfig, kind: Any) -> Module:
+        """The MLP of a layer of that kind: a word, or some of which one may be ``sparse``."""
+        return self.moe(self, c) if self.moe and says(kind, "sparse") else self.mlp(self, c)
+
+    def norms(self, c: ModelConfig, *names: str) -> dict[str, Module]:
+        """Norms of the hidden states under these names."""
+        return {name: self.norm(self, c, self.width(c)) for name in names}
 
     def layers(self, c: ModelConfig) -> Layers:
         """The layers; each distinct one is built once."""

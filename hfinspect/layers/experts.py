@@ -43,12 +43,18 @@ def numbered_experts(
     )
 
 
-def stacked_experts(class_name: str, count: Dim, per_token: int, hidden: int, inner: int) -> Module:
-    """``count`` experts in two 3-D tensors, gate and up joined: 3·H·I weights each."""
+def stacked_experts(
+    class_name: str, count: Dim, per_token: int, hidden: int, inner: int, *,
+    act: str | None = None, transposed: bool = False,
+) -> Module:  # fmt: skip
+    """``count`` experts in two 3-D tensors, gate and up joined: 3·H·I weights each; ``transposed``:
+    inputs before outputs. Without ``act`` the class keeps no module for it."""
+    both, down = (2 * inner, hidden), (hidden, inner)
     return Module(
         class_name,
-        gate_up_proj=Weight(count, 2 * inner, hidden),
-        down_proj=Weight(count, hidden, inner),
+        gate_up_proj=Weight(count, *(both[::-1] if transposed else both)),
+        down_proj=Weight(count, *(down[::-1] if transposed else down)),
+        act_fn=activation(act) if act else None,
         component=Component.MLP,
         kind="expert",
         active=(min(int(per_token), int(count)), int(count)),

@@ -9,7 +9,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
 from ..trees.keeps import KeysValues
-from ..trees.modules import Linear, Module, RMSNorm
+from ..trees.modules import LayerNorm, Linear, Module, RMSNorm
 
 
 @dataclass(frozen=True)
@@ -74,4 +74,24 @@ def latent_attention(name: str, hidden: int, s: Latent, *, bias: bool) -> Module
         },
         component=Component.ATTENTION,
         keeps=(KeysValues(s.kv_rank, s.rotary, heads=1, latent=True),),
+    )
+
+
+def indexer(
+    c: ModelConfig, name: str, hidden: Dim, s: Latent, *, heads: int, dtype: str | None = None
+) -> Module:
+    """DeepSeek-V3.2's, of small heads of its own, ``heads`` by default: it scores the keys to
+    attend to from the query's latent. ``dtype`` is that of the keys kept."""
+    if s.query_rank is None:
+        raise c.error("q_lora_rank", None, "a rank, since the indexer reads the query's latent")
+    count = c.dim("index_n_heads", default=heads)
+    width = c.dim("index_head_dim", default=128)
+    return Module(
+        f"{name}Indexer",
+        wq_b=Linear(s.query_rank, count * width, bias=False),
+        wk=Linear(hidden, width, bias=False),
+        k_norm=LayerNorm(width, eps=1e-6),
+        weights_proj=Linear(hidden, count, bias=False),
+        kind="indexer",
+        keeps=(KeysValues(width, 0, heads=1, name="indexer", dtype=dtype),),
     )

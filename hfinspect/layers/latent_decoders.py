@@ -9,29 +9,25 @@ from collections.abc import Callable, Sequence
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..trees.modules import Module
-from .blocks import layer_types
+from .blocks import layer_types, size
 from .decoders import Decoder
-from .experts import corrected_router, routed_and_shared, shared_width
-from .latent import latent_attention, latent_sizes
+from .latent import indexer, latent_attention, latent_sizes
+from .mixtures import DEEPSEEK, corrected, deepseek_shared, sparse
 
 
 def latent(
-    *,
-    query_rank: int | None = 1536,
-    kv_rank: int = 512,
-    plain: int = 128,
-    rotary: int = 64,
-    value: int = 128,
+    *, seeks: int | None = None, **usual: int | None
 ) -> Callable[[Decoder, ModelConfig], Module]:
-    """Latent attention with these sizes by default (see ``latent_sizes``)."""
+    """Latent attention with these sizes by default (see ``latent_sizes``), read through an indexer
+    of ``seeks`` heads if it has one."""
 
     def attention(d: Decoder, c: ModelConfig) -> Module:
         bias = c.flag("attention_bias", default=False)
-        sizes = latent_sizes(
-            c, heads=d.num_attention_heads, query_rank=query_rank, kv_rank=kv_rank, plain=plain,
-            rotary=rotary, value=value,
-        )  # fmt: skip
-        return latent_attention(d.name, d.width(c), sizes, bias=bias)
+        sizes = latent_sizes(c, heads=d.num_attention_heads, **usual)  # type: ignore[arg-type]
+        block = latent_attention(d.name, d.width(c), sizes, bias=bias)
+        if seeks:
+            block.children["indexer"] = indexer(c, d.name, d.width(c), sizes, heads=seeks)
+        return block
 
     return attention
 
@@ -50,32 +46,22 @@ def routed(
     """``count`` experts of width ``inner`` behind a corrected router, and a shared one.
 
     ``rerouted``: see ``expert_count``."""
-
-    def moe(d: Decoder, c: ModelConfig) -> Module:
-        h, width = d.width(c), c.dim("moe_intermediate_size", default=inner)
-        experts = expert_count(c, count, rerouted=rerouted)
-        return routed_and_shared(
-            d.name,
-            h,
-            width,
-            count=experts,
-            per_token=c.dim("num_experts_per_tok", default=per_token),
-            shared=shared_width(c, width, default=1),
-            gate=corrected_router(f"{d.name}{router}", h, experts),
-            act=d.act(c),
-        )
-
-    return moe
+    return sparse(
+        "MoE", {**DEEPSEEK, "gate": corrected(router)},
+        count=lambda c: expert_count(c, count, rerouted=rerouted),
+        used=size("num_experts_per_tok", default=per_token), shared=deepseek_shared,
+        inner=size("moe_intermediate_size", default=inner),
+    )  # fmt: skip
 
 
 def dense_first(
-    first: int, *, listed: bool = False
+    first: int, *, listed: bool = False, key: str = "first_k_dense_replace"
 ) -> Callable[[Decoder, ModelConfig, int], Sequence[str]]:
-    """``first_k_dense_replace`` dense layers and then sparse ones; ``listed``: the class reads
+    """So many dense layers as ``key`` says and then sparse ones; ``listed``: the class reads
     mlp_layer_types before that. Raises ConfigError for another word in it."""
 
     def kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
-        dense = min(int(c.count("first_k_dense_replace", default=first)), layers)
+        dense = min(int(c.count(key, default=first)), layers)
         usual = ["dense"] * dense + ["sparse"] * (layers - dense)
         return listed_kinds(c, layers, usual.__getitem__) if listed else usual
 

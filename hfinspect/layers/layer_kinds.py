@@ -13,7 +13,7 @@ from ..core.dims import Dim
 from ..trees.modules import Module
 from .blocks import layer_types
 from .decoders import Decoder
-from .experts import corrected_router, routed_and_shared
+from .experts import corrected_router, routed_and_shared, sparse_kinds
 
 #: What each of so many layers is: a word, or whatever its family makes of it.
 Kinds = Callable[[Decoder, ModelConfig, int], Sequence[Any]]
@@ -47,6 +47,14 @@ def mlps(
 ) -> Kinds:
     """mlp_layer_types; by default all layers but the first are sparse."""
     return words(usual, "dense", "sparse", key="mlp_layer_types")
+
+
+def stepped(count: Callable[[ModelConfig], Dim], *dense: int) -> Kinds:
+    """decoder_sparse_step and mlp_only_layers (see ``sparse_kinds``), the latter ``dense`` by
+    default, for so many experts."""
+    return lambda _d, c, layers: sparse_kinds(
+        c.with_defaults(mlp_only_layers=[*dense]), layers, count(c)
+    )
 
 
 def side_by_side(*lists: Kinds) -> Kinds:

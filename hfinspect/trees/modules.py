@@ -57,10 +57,16 @@ def Weight(
 
 
 def Buffer(
-    *shape: int, dtype: str | None = None, saved: bool = True, kind: str | None = None
+    *shape: int,
+    dtype: str | None = None,
+    saved: bool = True,
+    kind: str | None = None,
+    component: Component | None = None,
 ) -> Parameter:
     """A buffer: saved by default, never a parameter. ``dtype`` None is the model's own."""
-    return Parameter(shape, role=Role.BUFFER, dtype=dtype, saved=saved, kind=kind)
+    return Parameter(
+        shape, role=Role.BUFFER, dtype=dtype, saved=saved, kind=kind, component=component
+    )
 
 
 class Module:

@@ -1,0 +1,159 @@
+"""Mixtures of experts as tables: how many experts there are and how wide, and the parts of the
+module that holds them, in the order of its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..core.components import Component
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..core.records import dataclass
+from ..trees.modules import Buffer, Linear, Module, Parameter, Weight
+from .blocks import size
+from .decoders import Decoder, gated_of
+from .experts import corrected_router, experts, router, shared_width, stacked_experts
+
+#: What reads a number of a config.
+Reads = Callable[[ModelConfig], Dim]
+#: What reads the width of what all tokens share, once that of an expert is known.
+Shares = Callable[[ModelConfig, Dim], "Dim | None"]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """One layer's experts: of ``count``, each ``inner`` wide, ``used`` serve a token; what all
+    tokens share is ``shared`` wide, None where there is nothing."""
+
+    d: Decoder
+    c: ModelConfig
+    count: Dim
+    used: int
+    inner: Dim
+    shared: Dim | None
+
+    @property
+    def width(self) -> Dim:
+        """D: the width of the hidden states."""
+        return self.d.width(self.c)
+
+    @property
+    def active(self) -> tuple[int, int]:
+        """How many serve a token, of how many."""
+        return min(int(self.used), int(self.count)), int(self.count)
+
+
+Part = Callable[[Mixture], "Module | Parameter | None"]
+
+
+def sparse(
+    ending: str, parts: Mapping[str, Part], *, count: Reads, used: Callable[[ModelConfig], int],
+    inner: Reads | None = None, shared: Shares | None = None, empty: bool = False,
+) -> Callable[[Decoder, ModelConfig], Module]:  # fmt: skip
+    """The module ``{name}{ending}`` of these parts; without ``inner`` experts are as wide as the
+    MLP. ``empty``: what is shared is there even where it is 0 wide."""
+
+    def moe(d: Decoder, c: ModelConfig) -> Module:
+        width = inner(c) if inner else d.inner(c)
+        common = shared(c, width) if shared else None
+        m = Mixture(d, c, count(c), used(c), width, common if common or empty else None)
+        children = {name: part(m) for name, part in parts.items()}
+        return Module(f"{d.name}{ending}", children, component=Component.MLP)
+
+    return moe
+
+
+# ---- numbers
+
+
+def counts(*keys: str, default: int | None = None, minimum: int = 0) -> Reads:
+    """How many there are of what is listed; without a default the config has to say it."""
+    if default is None:
+        return lambda c: c.count(*keys, minimum=minimum)
+    return lambda c: c.count(*keys, default=default, minimum=minimum)
+
+
+def several(*keys: str, default: int) -> Shares:
+    """So many times the width of an expert."""
+    return lambda c, inner: inner * c.count(*keys, default=default)
+
+
+def deepseek_shared(c: ModelConfig, inner: Dim) -> Dim | None:
+    """n_shared_experts times that, by default once; nothing where the key is null."""
+    return shared_width(c, inner, default=1)
+
+
+def as_wide(*keys: str, default: int) -> Shares:
+    """A width of its own."""
+    return lambda c, _inner: c.dim(*keys, default=default)
+
+
+# ---- parts
+
+
+def each(m: Mixture, kind: str | None = "expert") -> Module:
+    """Each expert by itself."""
+    expert = gated_of(m.d, m.c, m.inner, kind)
+    return experts(m.count, m.used, expert, class_name=f"{m.d.name}Experts")
+
+
+def by_matrix(m: Mixture) -> Module:
+    """The same, whose matrices are gate, up and down."""
+    return each(m, None)
+
+
+def stacked(*, act: bool = False, transposed: bool = False) -> Callable[[Mixture], Module]:
+    """All experts in two tensors (see ``stacked_experts``); ``act``: next to their activation."""
+    return lambda m: stacked_experts(
+        f"{m.d.name}Experts", m.count, m.used, m.width, m.inner,
+        act=m.d.act(m.c) if act else None, transposed=transposed,
+    )  # fmt: skip
+
+
+def scores(ending: str = "TopKRouter") -> Part:
+    """The router: weight (experts, hidden)."""
+    return lambda m: router(f"{m.d.name}{ending}", m.width, m.count)
+
+
+def corrected(ending: str = "TopkRouter") -> Part:
+    """The router and the bias that balances the load of the experts."""
+    return lambda m: corrected_router(f"{m.d.name}{ending}", m.width, m.count)
+
+
+def correction(m: Mixture) -> Parameter:
+    """Such a bias by itself: a buffer in float32."""
+    return Buffer(m.count, dtype="F32", component=Component.ROUTER)
+
+
+def learned_correction(m: Mixture) -> Parameter:
+    """The same as a parameter."""
+    return Weight(m.count, component=Component.ROUTER)
+
+
+def always(m: Mixture) -> Module | None:
+    """The expert that all tokens share."""
+    return None if m.shared is None else gated_of(m.d, m.c, m.shared, "shared_expert")
+
+
+#: Experts as DeepSeek-V3's classes hold them.
+DEEPSEEK: dict[str, Part] = {
+    "experts": each, "gate": corrected(), "shared_experts": always,
+}  # fmt: skip
+
+
+def qwen(
+    count: Reads, used: int, inner: int | None = None, shared: int | None = None
+) -> Callable[[Decoder, ModelConfig], Module]:
+    """Qwen's experts; the shared one, where there is one, is behind a gate. The numbers are
+    defaults; without ``inner`` experts are as wide as the MLP."""
+    parts: dict[str, Part] = {
+        "gate": scores(), "experts": each, "shared_expert": always,
+        "shared_expert_gate": lambda m: Linear(m.width, 1, bias=False, component=Component.ROUTER)
+        if m.shared else None,
+    }  # fmt: skip
+    return sparse(
+        "SparseMoeBlock", parts, count=count, used=size("num_experts_per_tok", default=used),
+        inner=size("moe_intermediate_size", default=inner) if inner else None,
+        shared=as_wide("shared_expert_intermediate_size", default=shared) if shared else None,
+    )  # fmt: skip
