@@ -2,10 +2,6 @@
 Ling-flash-2.0, Ling-1T. No class in transformers. Source of shapes: modeling_bailing_moe.py in
 inclusionAI/Ling-lite and modeling_bailing_moe_v2.py in inclusionAI/Ling-mini-2.0; vLLM's and
 SGLang's bailing_moe.py and bailing_moe_nextn.py read the same names.
-
-Llama's block with q, k and v in one matrix, routed and shared experts. The second generation has
-dense first layers, norms of each head's queries and keys, a bias that balances the router, and
-layers that predict further tokens, which its class saves.
 """
 
 from ..core.components import Component

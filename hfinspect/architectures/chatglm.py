@@ -1,13 +1,6 @@
-"""ChatGLM2, ChatGLM3, GLM-4-9B (Du et al. 2022; GLM team 2024), and the first ChatGLM-6B.
-
-No class in transformers. Source of shapes: modeling_chatglm.py in THUDM/chatglm2-6b, chatglm3-6b
-and glm-4-9b, and the index of chatglm2-6b; for the first, modeling_chatglm.py in THUDM/chatglm-6b.
-Since the second version: multi-query groups, q, k and v in one matrix with biases, gate and up in
-another, an output layer of its own inside the base model. The first is known by
-position_encoding_2d or inner_hidden_size: biases throughout, LayerNorms, a two-matrix MLP.
-
-A config with ``vision_config`` (GLM-4V) adds EVA2-CLIP as CogVLM2 has it, its patches merged into
-the text's width; vLLM's glm4v.py reads the same names.
+"""ChatGLM2, ChatGLM3, GLM-4-9B (Du et al. 2022; GLM team 2024), and the first ChatGLM-6B. No class
+in transformers. Source of shapes: modeling_chatglm.py in THUDM/chatglm-6b, chatglm2-6b, chatglm3-6b
+and glm-4-9b, and the index of chatglm2-6b; of GLM-4V, which adds CogVLM2's tower, vLLM's glm4v.py.
 
 Configs say ChatGLMModel, but their auto_map loads ChatGLMForConditionalGeneration under that name,
 and so files hold the base model under ``transformer.``.
@@ -17,20 +10,15 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import spelled as s
-from ..layers.blocks import rms_norms, size
-from ..layers.heads import classifier, lm_head, to_words
+from ..layers.blocks import size
+from ..layers.heads import causal_lm, classifier, to_words
 from ..layers.spelled import Spelled
 from ..trees.modules import Activation, Buffer, Dropout, Embedding, Linear, Module, Sequential
 from .cogvlm import vision_model
 
+_GENERATES = "ChatGLMForConditionalGeneration"
 _BIASED = s.flagged("add_bias_linear")
-
-
-def _norms(c: ModelConfig, width: int) -> Module:
-    key, rms = "layernorm_epsilon", c.flag("rmsnorm", default=True)
-    return rms_norms("RMSNorm", 1e-5, key)(c, width) if rms else s.layer_norms(key)(c, width)
-
-
+_norms = s.either_norms("rmsnorm", "layernorm_epsilon", default=True)
 _channels = size("kv_channels", default=128)
 
 
@@ -48,14 +36,13 @@ def _output(d: Spelled, c: ModelConfig) -> Module:
 
 def _prefix(d: Spelled, c: ModelConfig, width: Dim) -> Module | None:
     """P-tuning's prefix: keys and values of every layer for pre_seq_len virtual tokens."""
-    length = c.optional_dim("pre_seq_len")
-    if length is None:
+    if not c.has("pre_seq_len"):
         return None
     h, whole = d.width(c), c.count(*d.depth.keys, default=d.depth.default) * width * 2
     projected = c.flag("prefix_projection", default=False)
-    size = (h if _is_first(c) else whole) if projected else whole
+    size = h if projected and _is_first(c) else whole
     trans = Sequential(Linear(size, h), Activation("Tanh"), Linear(h, whole)) if projected else None
-    table = Embedding(length, size, kind=None)
+    table = Embedding(c.dim("pre_seq_len"), size, kind=None)
     return Module("PrefixEncoder", embedding=table, trans=trans, component=Component.EMBEDDING)
 
 
@@ -64,7 +51,12 @@ def _rotating(width: Dim) -> Module:
 
 
 def _after_prefix(_d: Spelled, c: ModelConfig) -> Module | None:
-    return None if c.optional_dim("pre_seq_len") is None else Dropout(0.1)
+    return Dropout(0.1) if c.has("pre_seq_len") else None
+
+
+def _vision(d: Spelled, c: ModelConfig) -> Module | None:
+    h = d.width(c)
+    return vision_model(c, d.inner(c, h), h) if c.has("vision_config") else None
 
 
 def _encoder(d: Spelled, c: ModelConfig) -> Module:
@@ -89,7 +81,7 @@ _GLM = Spelled(
         "prefix_encoder": lambda d, c: _prefix(
             d, c, _channels(c) * c.dim("multi_query_group_num", default=1)
         ),
-        "dropout": _after_prefix,
+        "dropout": _after_prefix, "vision": _vision,
     },
     block={
         "input_layernorm": s.norm, "self_attention": s.attention,
@@ -102,7 +94,7 @@ _GLM = Spelled(
 )  # fmt: skip
 
 
-# ---- the first ChatGLM
+# ---- the first ChatGLM: biases throughout, LayerNorms, a two-matrix MLP
 
 
 def _is_first(c: ModelConfig) -> bool:
@@ -131,38 +123,29 @@ _FIRST = _GLM.like(
 )  # fmt: skip
 
 
-# ---- classes
-
-
 def _transformer(c: ModelConfig) -> Module:
-    if _is_first(c):
-        return _FIRST.base(c)
-    module = _GLM.base(c)
-    if c.has("vision_config"):
-        inner = c.dim("ffn_hidden_size", default=13696)
-        module.children["vision"] = vision_model(c, inner, _GLM.width(c))
-    return module
+    return (_FIRST if _is_first(c) else _GLM).base(c)
+
+
+_first = causal_lm(
+    _GENERATES, _FIRST.base, prefix="transformer", embedding="word_embeddings", tied_default=True
+)
 
 
 def conditional_generation(c: ModelConfig) -> Module:
     """The first version has its head outside the base model, tied unless the config says no."""
-    module = Module("ChatGLMForConditionalGeneration", transformer=_transformer(c))
-    if _is_first(c):
-        at = "transformer.word_embeddings.weight"
-        module.children["lm_head"] = lm_head(c, _FIRST.width(c), _FIRST.vocab(c), tied_to=at)
-    return module
+    return _first(c) if _is_first(c) else Module(_GENERATES, transformer=_transformer(c))
 
 
 def sequence_classification(c: ModelConfig) -> Module:
-    head = classifier(_GLM.width(c), c.num_labels)
-    name = "ChatGLMForSequenceClassification"
+    head, name = classifier(_GLM.width(c), c.num_labels), "ChatGLMForSequenceClassification"
     return Module(name, transformer=_transformer(c), classifier_head=head)
 
 
 _GLM.register(
     "chatglm",
     {
-        "ChatGLMForConditionalGeneration": conditional_generation,
+        _GENERATES: conditional_generation,
         "ChatGLMModel": conditional_generation,
         "ChatGLMForSequenceClassification": sequence_classification,
     },

@@ -1,12 +1,9 @@
-"""CogVLM and CogVLM2 (Wang et al. 2023; Hong et al. 2024). No class in transformers, and their
-configs name no model_type. Source of shapes: modeling_cogvlm.py and visual.py in
-THUDM/cogvlm-chat-hf, cogvlm2-llama3-chat-19B and cogvlm2-llama3-caption; cogvlm.cpp reads the same
-names, and the tensor list published for cogvlm2-llama3-caption has the shapes.
+"""CogVLM and CogVLM2 (Wang et al. 2023; Hong et al. 2024). No class in transformers, and configs
+name no model_type. Source of shapes: modeling_cogvlm.py and visual.py in THUDM/cogvlm-chat-hf,
+cogvlm2-llama3-chat-19B and cogvlm2-llama3-caption, whose tensor list was published; cogvlm.cpp.
 
-Llama's block with a second MLP and second attention matrices for image tokens.  EVA2-CLIP, and a
-gated MLP as projector.  CogVLM2 (``num_multi_query_heads``) merges 2 by 2 patches in a convolution,
-groups its key heads and has a bias for image tokens' q, k and v; its video form has no second
-matrices.
+Llama's block with a second MLP and second attention matrices for image tokens, which the video form
+lacks. The second version (``num_multi_query_heads``) groups its key heads.
 """
 
 from functools import partial
@@ -16,21 +13,12 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import fused_attention, gated_mlp
 from ..layers.composing import respelled
-from ..layers.decoders import Decoder
+from ..layers.decoders import Decoder, norms_called
 from ..layers.heads import causal_lm
-from ..layers.multimodal import projecting
+from ..layers.multimodal import projector
 from ..layers.vision import pair, patch_conv, plain_mlp, position_table
 from ..trees.catalog import register
-from ..trees.modules import (
-    Buffer,
-    Conv,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    RMSNorm,
-    Weight,
-)
+from ..trees.modules import Buffer, Conv, LayerNorm, Layers, Linear, Module, Weight
 from .llama import LLAMA
 
 
@@ -44,11 +32,10 @@ def _is_second(c: ModelConfig) -> bool:
 def _vision_layer(c: ModelConfig, h: Dim) -> Module:
     inner, act = c.dim("intermediate_size", default=15360), c.text("hidden_act", default="gelu")
     norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-6))
-    attention = fused_attention("Attention", h, out="dense")
     return Module(
         "TransformerLayer",
         input_layernorm=norm,
-        attention=respelled(attention, {"qkv": "query_key_value"}),
+        attention=fused_attention("Attention", h, qkv="query_key_value", out="dense"),
         mlp=plain_mlp("MLP", h, inner, act=act),
         post_attention_layernorm=norm,
     )
@@ -56,11 +43,9 @@ def _vision_layer(c: ModelConfig, h: Dim) -> Module:
 
 def _projector(h: Dim, inner: Dim, width: Dim) -> Module:
     names = {"up_proj": "dense_h_to_4h", "down_proj": "dense_4h_to_h", "act_fn": "act2"}
-    gated = projecting(respelled(gated_mlp("GLU", h, inner), names))
-    gated.part = "projector"
+    gated = respelled(gated_mlp("GLU", h, inner), names).children
     first = {"linear_proj": Linear(width, h, bias=False), "norm1": LayerNorm(h)}
-    gated.children = {**first, **gated.children}
-    return gated
+    return projector("GLU", **first, **gated)
 
 
 def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
@@ -92,26 +77,16 @@ def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
 
 
 def _attention(d: Decoder, c: ModelConfig, *, seeing: bool = True) -> Module:
-    h = d.width(c)
-    heads = c.dim("num_attention_heads", default=32)
-    head = c.divided(h, heads, "hidden_size", "num_attention_heads")
-    groups = _is_second(c)
+    h, groups = d.width(c), _is_second(c)
+    head = c.divided(h, d.size(c, "num_attention_heads"), "hidden_size", "num_attention_heads")
     width = h + 2 * (c.dim("num_multi_query_heads") * head) if groups else 3 * h
-    second = {
-        "vision_expert_query_key_value": Linear(h, width, bias=groups, kind="qkv"),
-        "vision_expert_dense": Linear(h, h, bias=False, kind="output"),
-    }
     frequencies = Buffer(head // 2)  # saved, so files hold it
-    return Module(
-        "VisionExpertAttention",
-        {
-            "rotary_emb": Module("RotaryEmbedding", inv_freq=frequencies),
-            **(second if seeing else {}),
-            "language_expert_query_key_value": Linear(h, width, bias=False, kind="qkv"),
-            "language_expert_dense": Linear(h, h, bias=False, kind="output"),
-        },
-        component=Component.ATTENTION,
-    )
+    parts = {"rotary_emb": Module("RotaryEmbedding", inv_freq=frequencies)}
+    for expert in ("vision_expert", "language_expert") if seeing else ("language_expert",):
+        bias = groups and expert == "vision_expert"
+        parts[f"{expert}_query_key_value"] = Linear(h, width, bias=bias, kind="qkv")
+        parts[f"{expert}_dense"] = Linear(h, h, bias=False, kind="output")
+    return Module("VisionExpertAttention", parts, component=Component.ATTENTION)
 
 
 def _mlp(d: Decoder, c: ModelConfig, *, seeing: bool = True) -> Module:
@@ -119,21 +94,18 @@ def _mlp(d: Decoder, c: ModelConfig, *, seeing: bool = True) -> Module:
     return Module("VisionExpertMLP", language_mlp=mlp, vision_mlp=mlp if seeing else None)
 
 
-def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
-    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-6))
-
-
-_TEXT = LLAMA.like("CogVLM", norm=_norm, attention=_attention, mlp=_mlp, rotary=False)
+_TEXT = LLAMA.like(
+    "CogVLM", norm=norms_called("RMSNorm"), attention=_attention, mlp=_mlp, rotary=False
+)
 _VIDEO = _TEXT.like(
     "CogVLM", attention=partial(_attention, seeing=False), mlp=partial(_mlp, seeing=False)
 )
 
 
 def _model(d: Decoder, c: ModelConfig) -> Module:
-    base = d.model(c)
     width = c.section("vision_config").dim("hidden_size", default=1792)
-    base.children["vision"] = vision_model(c, d.inner(c), width if _is_second(c) else None)
-    return base
+    merged = width if _is_second(c) else None
+    return d.model(c).adding(vision=vision_model(c, d.inner(c), merged))
 
 
 register(

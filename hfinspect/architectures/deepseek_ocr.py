@@ -1,10 +1,7 @@
 """DeepSeek-OCR (Wei et al. 2025). No class in transformers; configs say model_type
 ``deepseek_vl_v2`` and class DeepseekOCRForCausalLM. Source of shapes: modeling_deepseekocr.py and
 deepencoder.py in deepseek-ai/DeepSeek-OCR, and a printed module tree of it (zyfjrx/deepseekocr).
-
-SAM's ViT-B with two more convolutions, then CLIP-L over its output, side by side into one linear
-projector; DeepSeek-V2's decoder without latent attention. The sizes of both towers stand in the
-model's code, not in the config.
+The sizes of both towers stand in the model's code.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,12 +9,11 @@ from collections.abc import Callable, Mapping
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import respelled
-from ..layers.heads import to_words
 from ..layers.vision import patch_conv
 from ..trees.catalog import builder, register
-from ..trees.modules import Conv, Module, Sequential, Weight, each_module
+from ..trees.modules import Conv, Module, Weight, each_module
 from . import sam
-from .deepseek_vl_v2 import language_model, projector
+from .deepseek_vl_v2 import TEXT, language_model, projector
 
 #: build_sam_vit_b and build_clip_l of the model's code.
 SAM = ModelConfig(
@@ -54,13 +50,9 @@ def sam_encoder(c: ModelConfig) -> Module:
     """SAM's encoder under the names of its own code, and two strided convolutions."""
     tower = respelled(sam.vision_encoder(c), _SAM_NAMES)
     neck, out = tower.inside("neck").children.values(), c.dim("output_channels", default=256)
-    more = c.dims("downsample_channels", default=(512, 1024))
-    if len(more) < 2:
-        raise c.error("downsample_channels", c.raw("downsample_channels"), "two widths")
+    more = c.dims("downsample_channels", default=(512, 1024), least=2)
     tower.children |= {
-        "neck": Sequential(
-            *(part for part in neck if isinstance(part, Module)), class_name="SamVisionNeck"
-        ),
+        "neck": Module("SamVisionNeck", {str(i): part for i, part in enumerate(neck)}),
         "net_2": Conv(out, more[0], 3, bias=False, stride=2),
         "net_3": Conv(more[0], more[1], 3, bias=False, stride=2),
     }
@@ -91,20 +83,16 @@ def register_ocr(
 
     def causal_lm(config: ModelConfig) -> Module:
         c = config.with_defaults(**config.section("language_config").values)
-        base, width = language_model(c).inside("model"), c.dim("hidden_size", default=4096)
+        root, width = language_model(c).called(f"{name}ForCausalLM"), TEXT.width(c)
         joining = config.section("projector_config").with_defaults(
             projector_type="linear", input_dim=seen, n_embed=int(width)
         )
-        base.class_name = f"{name}Model"
-        base.children |= {
+        root.inside("model").called(f"{name}Model").adding(
             **{at: build() for at, build in towers.items()},
-            "projector": projector(joining),
+            projector=projector(joining),
             **dict.fromkeys(marks, Weight(width, component=Component.EMBEDDING)),
-        }
-        vocab = c.dim("vocab_size", default=102400)
-        tied = "model.embed_tokens.weight" if c.tied(default=False) else None
-        head = to_words(width, vocab, tied)
-        return Module(f"{name}ForCausalLM", model=base, lm_head=head)
+        )
+        return root
 
     register(
         (name, name.lower()), {f"{name}ForCausalLM": causal_lm}, category="multimodal",

@@ -2,9 +2,7 @@
 ``deepseek_vl_v2`` and class DeepseekOCR2ForCausalLM. Source of shapes: the index of
 deepseek-ai/DeepSeek-OCR-2 (names and total) and the towers' names in its config.
 
-As the first, but a Qwen2 decoder of half a billion parameters, without vocabulary, reads SAM's
-output and then learned queries: 144 for a view of 768 pixels, 256 for one of 1024. Its sizes are
-those of Qwen2-0.5B; the config says no more than ``qwen2-0-5b`` and the width.
+In the place of CLIP a Qwen2-0.5B without vocabulary reads SAM's output and then learned queries.
 """
 
 from ..core.config import ModelConfig
@@ -18,10 +16,8 @@ from .qwen2 import QWEN2
 _SAM = ModelConfig({**SAM.values, "downsample_channels": [512, 896]}, SAM.path)
 #: Qwen2-0.5B.
 _QWEN2 = ModelConfig(
-    {
-        "hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24,
-        "num_attention_heads": 14, "num_key_value_heads": 2,
-    }
+    {"hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24,
+     "num_attention_heads": 14, "num_key_value_heads": 2}
 )  # fmt: skip
 _QUERIES = {"query_768": 144, "query_1024": 256}
 

@@ -1,26 +1,21 @@
-"""DeepSeek-VL2 (Wu et al. 2024), which transformers has no class for.
-
-Source of shapes: deepseek_vl2/models/{modeling_deepseek_vl_v2,modeling_deepseek,siglip_vit}.py of
+"""DeepSeek-VL2 (Wu et al. 2024). No class in transformers. Source of shapes:
+deepseek_vl2/models/{modeling_deepseek_vl_v2,modeling_deepseek,siglip_vit}.py of
 github.com/deepseek-ai/DeepSeek-VL2, and timm's AttentionPoolLatent, whose weights the files hold
-although the model skips the pooling. SigLIP in timm's names, a projector over 2x2 patches, and
-DeepSeek-V2's decoder, with latent attention or (tiny) without.
+although the model skips the pooling. The decoder may have latent attention or (tiny) none.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import fused_attention
-from ..layers.composing import renamed
 from ..layers.decoders import Decoder, grouped
-from ..layers.experts import routed_and_shared, router, shared_width
 from ..layers.latent_decoders import latent
 from ..layers.multimodal import linear_row
-from ..layers.multimodal import projector as between
+from ..layers.multimodal import projector as joining
 from ..layers.vision import pair, patch_conv, patch_count, plain_mlp, scaled
-from ..trees.catalog import register
+from ..trees.catalog import register_part
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Parameter, Weight
-
-# ---- vision
+from .deepseek import kinds, moe
 
 
 def vision_model(c: ModelConfig) -> Module:
@@ -31,18 +26,15 @@ def vision_model(c: ModelConfig) -> Module:
     inner = scaled(c, width, "mlp_ratio", default=4)
     mlp = plain_mlp("Mlp", width, inner, act="gelu_pytorch_tanh")
     block = Module("Block", norm1=norm, attn=qkv, norm2=norm, mlp=mlp)
-    token, positions = c.flag("class_token", default=False), patch_count(image, patch)
+    token, patches = c.flag("class_token", default=False), patch_count(image, patch)
     first = Weight(1, 1, width, component=Component.EMBEDDING, kind="class_token")
-    places = Weight(
-        1, positions + 1 if token else positions, width,
-        component=Component.EMBEDDING, kind="position",
-    )  # fmt: skip
+    places = patches + 1 if token else patches
     pooling = Module(
         "AttentionPoolLatent",
         latent=Weight(1, 1, width),
         q=Linear(width, width, kind="query"),
         kv=Linear(width, 2 * width),
-        proj=Linear(width, width, kind="output"),
+        proj=qkv["proj"],
         norm=norm,
         mlp=mlp,
         component=Component.ATTENTION,
@@ -51,7 +43,7 @@ def vision_model(c: ModelConfig) -> Module:
     return Module(
         "VisionTransformer",
         cls_token=first if token else None,
-        pos_embed=places,
+        pos_embed=Weight(1, places, width, component=Component.EMBEDDING, kind="position"),
         patch_embed=Module("PatchEmbed", proj=patch_conv(3, width, patch)),
         blocks=Layers.of(c.count("layers", default=24), block, class_name="Sequential"),
         norm=norm,
@@ -64,60 +56,38 @@ def projector(c: ModelConfig) -> Module:
     """``depth`` linear layers, the first over a square of patches joined together."""
     form = c.word("projector_type", "downsample_mlp_gelu", "mlp_gelu", "linear", "identity")
     width, out = c.dim("input_dim", default=1152), c.dim("n_embed", default=2048)
-    depth = int(c.count("depth", default=2))
+    between = max(int(c.count("depth", default=2)) - 1, 0)
     if form == "downsample_mlp_gelu":
-        side = c.dim("downsample_ratio", default=2)
-        inner = out * c.dim("mlp_ratio", default=1)
-        layers = linear_row([width * side * side, *[inner] * max(depth - 1, 1), out])
+        side, inner = c.dim("downsample_ratio", default=2), out * c.dim("mlp_ratio", default=1)
+        layers = linear_row([width * side * side, *[inner] * max(between, 1), out])
     elif form == "mlp_gelu":
-        layers = linear_row([width, *[out] * max(depth, 1)])
+        layers = linear_row([width, *[out] * between, out])
     else:
         layers = Linear(width, out) if form == "linear" else Activation("Identity")
     pooled = Linear(4 * width, width) if c.flag("token_pooling", default=False) else None
-    return between("MlpProjector", token_pooling_layer=pooled, layers=layers)
-
-
-# ---- text
+    return joining("MlpProjector", token_pooling_layer=pooled, layers=layers)
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    if c.flag("use_mla", default=True):
-        return latent()(d, c)
-    return renamed(grouped(d, c), d.name, "Llama")
+    return latent()(d, c) if c.flag("use_mla", default=True) else grouped(d.like("Llama"), c)
 
 
 def _sparse(d: Decoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), c.dim("moe_intermediate_size", default=1407)
-    count = c.count("n_routed_experts", default=0)
-    corrected = c.text("topk_method", default="greedy") == "noaux_tc"
-    gate = router("MoEGate", h, count)
-    gate.children |= {"e_score_correction_bias": Weight(count)} if corrected else {}
-    return routed_and_shared(
-        d.name, h, inner, count=count, per_token=c.dim("num_experts_per_tok"),
-        shared=shared_width(c, inner, default=0), gate=gate, act=d.act(c),
-    )  # fmt: skip
-
-
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
-    routed = c.has("n_routed_experts") and int(c.count("n_routed_experts")) > 0
-    first = int(c.count("first_k_dense_replace", default=0))
-    every = int(c.dim("moe_layer_freq", default=1))
-    sparse = range(-(-first // every) * every, layers, every) if routed else ()
-    return ["sparse" if i in sparse else "dense" for i in range(layers)]
+    block = moe(d, c)
+    if c.text("topk_method", default="greedy") == "noaux_tc":
+        block.inside("gate").adding(e_score_correction_bias=Weight(c.count("n_routed_experts")))
+    return block
 
 
 TEXT = Decoder(
     "DeepseekV2", vocab_size=102400, num_hidden_layers=30, attention=_attention, moe=_sparse,
-    kinds=_kinds, rotary=False,
+    kinds=kinds, rotary=False,
 )  # fmt: skip
 
 
-def language_model(c: ModelConfig) -> Module:
-    tied = "language.model.embed_tokens.weight" if c.tied(default=False) else None
+def language_model(c: ModelConfig, at: str = "") -> Module:
+    tied = f"{at}model.embed_tokens.weight" if c.tied(default=False) else None
     return Module("DeepseekV2ForCausalLM", model=TEXT.model(c), lm_head=TEXT.words(c, tied))
-
-
-# ---- together
 
 
 def _marks(c: ModelConfig, width: Dim) -> dict[str, Parameter]:
@@ -134,21 +104,17 @@ def _marks(c: ModelConfig, width: Dim) -> dict[str, Parameter]:
 
 
 def model(c: ModelConfig) -> Module:
-    joining = c.section("projector_config")
+    made = c.section("projector_config")
     return Module(
         "DeepseekVLV2ForCausalLM",
         {
-            **_marks(c, joining.dim("n_embed", default=2048)),
+            **_marks(c, made.dim("n_embed", default=2048)),
             "vision": vision_model(c.section("vision_config")),
-            "projector": projector(joining),
-            "language": language_model(c.section("language_config")),
+            "projector": projector(made),
+            "language": language_model(c.section("language_config"), "language."),
         },
     )
 
 
-register(
-    "deepseek_vl_v2",
-    {"DeepseekVLV2ForCausalLM": model},
-    category="multimodal",
-    source="github.com/deepseek-ai/DeepSeek-VL2",
-)
+_SOURCE = "github.com/deepseek-ai/DeepSeek-VL2"
+register_part("deepseek_vl_v2", "DeepseekVLV2ForCausalLM", model, source=_SOURCE)

@@ -1,23 +1,18 @@
 """dots.ocr (rednote 2025). No class in transformers. Source of shapes: modeling_dots_ocr.py and
 modeling_dots_vision.py in rednote-hilab/dots.ocr; vLLM's dots_ocr.py reads the same names.
-
-Qwen2 next to a ViT of RMSNorms and gated MLPs, whose merger joins 2 by 2 patches; positions are
-rotary.
 """
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import fused_attention, gated_mlp
+from ..layers.blocks import fused_attention, gated_mlp, rms_norms
 from ..layers.composing import respelled
 from ..layers.multimodal import linear_row, projector
 from ..layers.vision import pair, patch_conv
-from ..trees.catalog import register
-from ..trees.modules import LayerNorm, Layers, Module, RMSNorm
+from ..trees.catalog import register_part
+from ..trees.modules import LayerNorm, Layers, Module
 from .qwen2 import QWEN2
 
-
-def _norm(c: ModelConfig, size: Dim) -> Module:
-    return RMSNorm(size, eps=c.number("rms_norm_eps", default=1e-5))
+_norm = rms_norms("RMSNorm", 1e-5)
 
 
 def gated(
@@ -32,8 +27,7 @@ def gated(
 def merger(name: str, width: Dim, side: Dim, out: Dim) -> Module:
     """A square of patches as one token, through two layers."""
     wide = width * side * side
-    row = linear_row([wide, wide, out])
-    return projector(name, ln_q=LayerNorm(width, eps=1e-6), mlp=row)
+    return projector(name, ln_q=LayerNorm(width, eps=1e-6), mlp=linear_row([wide, wide, out]))
 
 
 def _block(c: ModelConfig, width: Dim) -> Module:
@@ -50,9 +44,8 @@ def _block(c: ModelConfig, width: Dim) -> Module:
 def vision_model(c: ModelConfig) -> Module:
     width, out = c.dim("embed_dim", default=1536), c.dim("hidden_size", default=1536)
     patch, channels = pair(c, "patch_size", default=14), c.dim("num_channels", default=3)
-    patches = Module("DotsPatchEmbed", proj=patch_conv(channels, width, patch))
-    patches.children["norm"] = _norm(c, width)
-    after = c.flag("post_norm", default=True)
+    proj, after = patch_conv(channels, width, patch), c.flag("post_norm", default=True)
+    patches = Module("DotsPatchEmbed", proj=proj, norm=_norm(c, width))
     return Module(
         "DotsVisionTransformer",
         patch_embed=Module("DotsViTPreprocessor", patchifier=patches),
@@ -69,9 +62,5 @@ def causal_lm(c: ModelConfig) -> Module:
     return Module("DotsOCRForCausalLM", {**whole.children, "vision_tower": tower})
 
 
-register(
-    "dots_ocr",
-    {"DotsOCRForCausalLM": causal_lm},
-    category="multimodal",
-    source="modeling_dots_ocr.py and modeling_dots_vision.py of rednote-hilab/dots.ocr",
-)
+_SOURCE = "modeling_dots_ocr.py and modeling_dots_vision.py of rednote-hilab/dots.ocr"
+register_part("dots_ocr", "DotsOCRForCausalLM", causal_lm, source=_SOURCE)

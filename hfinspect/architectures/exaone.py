@@ -1,7 +1,5 @@
 """EXAONE 3.0, 3.5 and Deep (LG AI Research 2024). No class in transformers. Source of shapes:
 modeling_exaone.py in LGAI-EXAONE/EXAONE-3.0-7.8B-Instruct; vLLM's exaone.py reads the same names.
-
-Llama's block under GPT-2's names: ``c_fc_0`` is the gate, ``c_fc_1`` the up projection.
 """
 
 from ..core.config import ModelConfig
@@ -21,7 +19,7 @@ def _words(d: Spelled, c: ModelConfig) -> Module:
     return Embedding(d.vocab(c), d.width(c), padding_idx=c.padding_idx)
 
 
-_EXAONE = Spelled(
+Spelled(
     "Exaone", width=size("hidden_size", default=2048),
     depth=size("num_layers", "num_hidden_layers", default=32),
     vocab=size("vocab_size", default=102400), inner=s.times(4, "intermediate_size"),
@@ -36,9 +34,7 @@ _EXAONE = Spelled(
         "c_fc_0": s.gate, "c_fc_1": s.up, "c_proj": s.down,
         "act": s.act("activation_function", "silu"),
     },
-)  # fmt: skip
-_EXAONE.register(
-    "exaone",
-    _EXAONE.classes(heads=("ForSequenceClassification", "ForQuestionAnswering")),
+).register(
+    "exaone", heads=("ForSequenceClassification", "ForQuestionAnswering"),
     source="modeling_exaone.py of LGAI-EXAONE/EXAONE-3.0-7.8B-Instruct; checked against Llama",
-)
+)  # fmt: skip

@@ -1,10 +1,7 @@
 """Falcon (Almazrouei et al. 2023). Source of shapes: transformers/models/falcon/modeling_falcon.py;
 for the older names RefinedWeb (40B) and RefinedWebModel (1B, 7B) the modeling files of the first
-release, of which Falcon's are the successors with the same tensors.
-
-The first layout has one key head for all queries (multi_query) or as many as queries; the new one
-(40B, 180B, 11B) has groups, and two norms side by side. The Hub's files store the LM head although
-the class ties it to the embedding.
+release, of which Falcon's are the successors with the same tensors. The Hub's files store the LM
+head although the class ties it to the embedding.
 """
 
 from functools import partial
@@ -44,20 +41,18 @@ def _attention(d: Spelled, c: ModelConfig) -> Module:
     return block
 
 
-def _norm(*names: str) -> dict[str, Part]:
-    """The norms of those names, where the layer has them."""
+def _norm(name: str) -> Part:
+    """The norm of that name, where the layer has it."""
 
-    def found(c: ModelConfig) -> tuple[str, ...]:
-        if not c.flag("parallel_attn", default=True):
-            return ("post_attention_layernorm", "input_layernorm")
-        usual = 2 if _grouped(c) else 1
-        count = c.dim("num_ln_in_parallel_attn", default=usual, minimum=0)
-        return ("ln_attn", "ln_mlp") if count == 2 else ("input_layernorm",)
+    def part(d: Spelled, c: ModelConfig) -> Module | None:
+        found: tuple[str, ...] = ("post_attention_layernorm", "input_layernorm")
+        if c.flag("parallel_attn", default=True):
+            usual = 2 if _grouped(c) else 1
+            count = c.dim("num_ln_in_parallel_attn", default=usual, minimum=0)
+            found = ("ln_attn", "ln_mlp") if count == 2 else ("input_layernorm",)
+        return s.norm(d, c) if name in found else None
 
-    def part(name: str) -> Part:
-        return lambda d, c: s.norm(d, c) if name in found(c) else None
-
-    return {name: part(name) for name in names}
+    return part
 
 
 def _layers(d: Spelled, c: ModelConfig) -> Layers:
@@ -66,6 +61,7 @@ def _layers(d: Spelled, c: ModelConfig) -> Layers:
     return blocks
 
 
+_NORMS = "ln_attn", "ln_mlp", "post_attention_layernorm", "input_layernorm"
 _MODEL: dict[str, Part] = {"word_embeddings": s.words, "h": _layers, "ln_f": s.norm}
 _FALCON = Spelled(
     "Falcon", width=size("n_embed", "hidden_size", default=4544),
@@ -75,8 +71,7 @@ _FALCON = Spelled(
     linear=partial(Linear, class_name="FalconLinear"),
     model={**_MODEL, "rotary_emb": s.shown("FalconRotaryEmbedding")},
     block={
-        "self_attention": _attention, "mlp": s.mlp,
-        **_norm("ln_attn", "ln_mlp", "post_attention_layernorm", "input_layernorm"),
+        "self_attention": _attention, "mlp": s.mlp, **{name: _norm(name) for name in _NORMS},
     },
     attention={
         "query_key_value": s.qkv, "dense": s.output,
@@ -84,25 +79,17 @@ _FALCON = Spelled(
     },
     mlp={"dense_h_to_4h": s.up, "act": s.act("activation", "gelu"), "dense_4h_to_h": s.down},
     called={"Block": "FalconDecoderLayer"},
-)  # fmt: skip
-_FALCON.register("falcon", _FALCON.classes(labeller="classifier"))
+).register("falcon", labeller="classifier")  # fmt: skip
 
 _OLDER = _FALCON.like(
     "RW", linear=Linear, model={**_MODEL, "rotary_emb": s.shown("RotaryEmbedding")},
     called={"Block": "DecoderLayer", "Attention": "Attention", "MLP": "MLP"},
 )  # fmt: skip
-for _type, _repo, _groups in (
-    ("RefinedWebModel", "tiiuae/falcon-7b", False),
-    ("RefinedWeb", "tiiuae/falcon-40b", True),
-):
+for _type, _size, _on in (("RefinedWebModel", "7b", False), ("RefinedWeb", "40b", True)):
     # Neither flag was on by default then; that the 40B has groups was in its code alone.
-    _defaults = {
-        "multi_query": False,
-        "parallel_attn": _groups,
-        "new_decoder_architecture": _groups,
-    }
+    _flags = {"multi_query": False, "parallel_attn": _on, "new_decoder_architecture": _on}
     _OLDER.register(
         _type,
-        with_defaults(_defaults, _OLDER.classes(labeller="classifier")),
-        source=f"modelling_RW.py of {_repo}; checked against transformers' Falcon",
+        with_defaults(_flags, _OLDER.classes(labeller="classifier")),
+        source=f"modelling_RW.py of tiiuae/falcon-{_size}; checked against transformers' Falcon",
     )

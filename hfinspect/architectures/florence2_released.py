@@ -1,9 +1,6 @@
 """Florence-2 as released (Xiao et al. 2023), its code its own. Source of shapes:
-modeling_florence2.py in microsoft/Florence-2-large.
-
-DaViT, whose stages alternate attention in windows with attention between channels, each block
-between two depthwise convolutions; a projection into BART, with learned positions of rows and
-columns. The form that transformers converts it to is another tree: florence2.py.
+modeling_florence2.py in microsoft/Florence-2-large. The form that transformers converts it to is
+another tree: florence2.py.
 """
 
 from ..core.components import Component
@@ -18,31 +15,30 @@ _KEYS = {"dim_embed": "embed_dim", "in_chans": "in_channels"}
 _STAGES = {"dim_embed": (256, 512, 1024, 2048), "depths": (1, 1, 9, 1)}
 
 
-def _half(class_name: str, attention: str, half: Module) -> Module:
+def _half(half: Module, class_name: str, attention: str) -> Module:
     """Convolution, attention, convolution, MLP; each with what stands before it."""
-
-    def depthwise(at: str) -> Module:
-        return Module("PreNorm", fn=Module("DepthWiseConv2d", dw=half[at]))
-
-    attend = half.inside(attention)
-    net = Module("Sequential", dict(half.inside("ffn").children))
+    first, second = (Module("DepthWiseConv2d", dw=half[at]) for at in ("conv1", "conv2"))
+    net = Module("Sequential", half.inside("ffn").children)
     mlp = Module("Mlp", net=net, component=Component.MLP)
     parts = {
-        "conv1": depthwise("conv1"),
-        attention: Module("PreNorm", norm=half["norm1"], fn=attend),
-        "conv2": depthwise("conv2"),
+        "conv1": Module("PreNorm", fn=first),
+        attention: Module("PreNorm", norm=half["norm1"], fn=half[attention]),
+        "conv2": Module("PreNorm", fn=second),
         "ffn": Module("PreNorm", norm=half["norm2"], fn=mlp),
     }
     return Module(class_name, dict(parts))
 
 
 def _block(block: Module) -> Module:
-    spatial, channel = block.inside("spatial_block"), block.inside("channel_block")
     return Module(
         "MySequential",
-        spatial_block=_half("SpatialBlock", "window_attn", spatial),
-        channel_block=_half("ChannelBlock", "channel_attn", channel),
+        spatial_block=_half(block.inside("spatial_block"), "SpatialBlock", "window_attn"),
+        channel_block=_half(block.inside("channel_block"), "ChannelBlock", "channel_attn"),
     )
+
+
+def _modules(of: Module) -> list[Module]:
+    return [child for child in of.children.values() if isinstance(child, Module)]
 
 
 def davit(c: ModelConfig) -> Module:
@@ -51,39 +47,26 @@ def davit(c: ModelConfig) -> Module:
     said = {_KEYS.get(key, key): value for key, value in c.values.items()}
     tower = builder("Florence2VisionBackbone")(ModelConfig(said, c.path))
     convs = respelled(tower.inside("convs"), {"conv": "proj"})
-    for conv in convs.children.values():
-        assert isinstance(conv, Module)
+    for conv in _modules(convs):
         conv.inside("proj").component = Component.EMBEDDING
     stages = [
-        Layers([_block(block) for block in stage.children.values() if isinstance(block, Module)])
-        for stage in tower.inside("blocks").children.values()
-        if isinstance(stage, Module)
+        Layers([_block(block) for block in _modules(stage)], class_name="MySequential")
+        for stage in _modules(tower.inside("blocks"))
     ]
-    for stage in stages:
-        stage.class_name = "MySequential"
     return Module("DaViT", convs=convs, blocks=ModuleList(stages), part="vision")
 
 
 def _positions(c: ModelConfig, width: Dim) -> dict[str, Module]:
     """Half of the width for rows, the rest for columns; images of a video by a fixed cosine."""
-    grid, time = c.section("image_pos_embed"), c.section("visual_temporal_embedding")
-    count, frames = (
-        grid.dim("max_pos_embeddings", default=50),
-        time.dim("max_temporal_embeddings", default=100),
-    )
-    half = width // 2
+    count = c.section("image_pos_embed").dim("max_pos_embeddings", default=50)
+    frames = c.section("visual_temporal_embedding").dim("max_temporal_embeddings", default=100)
+    rows, half = Embedding(count, width // 2, kind="position"), width - width // 2
+    grid = {"row_embeddings": rows, "column_embeddings": Embedding(count, half, kind="position")}
+    places = {"pos_idx_to_embed": Buffer(frames, width, kind="position")}
     return {
-        "image_pos_embed": Module(
-            "LearnedAbsolutePositionEmbedding2D",
-            row_embeddings=Embedding(count, half, kind="position"),
-            column_embeddings=Embedding(count, width - half, kind="position"),
-            part="vision",
-        ),
+        "image_pos_embed": Module("LearnedAbsolutePositionEmbedding2D", grid, part="vision"),
         "visual_temporal_embed": Module(
-            "PositionalEmbeddingCosine1D",
-            pos_idx_to_embed=Buffer(frames, width, kind="position"),
-            component=Component.EMBEDDING,
-            part="vision",
+            "PositionalEmbeddingCosine1D", places, component=Component.EMBEDDING, part="vision"
         ),
     }
 
@@ -91,11 +74,8 @@ def _positions(c: ModelConfig, width: Dim) -> dict[str, Module]:
 def is_released(c: ModelConfig) -> bool:
     """Its own names for the widths of DaViT and for the parts."""
     vision, text = c.section("vision_config"), c.section("text_config")
-    return (
-        vision.has("dim_embed")
-        or vision.model_type == "davit"
-        or text.model_type == "florence2_language"
-    )
+    types = vision.model_type, text.model_type
+    return vision.has("dim_embed") or types[0] == "davit" or types[1] == "florence2_language"
 
 
 def conditional_generation(c: ModelConfig) -> Module:

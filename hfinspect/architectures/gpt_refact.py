@@ -1,7 +1,5 @@
 """Refact-1.6B (Refact.ai 2023). No class in transformers. Source of shapes:
 modeling_gpt_refact.py in smallcloudai/Refact-1_6B-fim; llama.cpp's conversion reads the same names.
-
-ALiBi positions, heads that share one key and one value, gated MLPs, norms with a weight alone.
 """
 
 from ..core.config import ModelConfig

@@ -1,9 +1,6 @@
 """OLMo 1B and 7B under their first class (Groeneveld et al. 2024). No class in transformers, whose
 ``olmo`` is the converted form. Source of shapes: hf_olmo/modeling_olmo.py and olmo/model.py of
 github.com/allenai/OLMo.
-
-q, k and v in one matrix, gate and up in another; norms without weights unless the config wants
-them.
 """
 
 from ..core.components import Component
@@ -31,16 +28,18 @@ def _norm(c: ModelConfig, size: Dim, *, affine: bool | None = None) -> Module:
     return LayerNorm(size, weight=learned, bias=biased, class_name=name)
 
 
-def _inner(c: ModelConfig) -> Dim:
-    if c.has("mlp_hidden_size"):
-        return c.dim("mlp_hidden_size")
-    return scaled(c, _hidden(c), "mlp_ratio", default=4)
+def flat(inputs: Dim, outputs: Dim, kind: str, bias: bool = False) -> Module:
+    """A linear layer that stands in the block itself, be it of attention or of the MLP."""
+    attends = kind in ("qkv", "query", "key", "value", "output")
+    component = Component.ATTENTION if attends else Component.MLP
+    return Linear(inputs, outputs, bias=bias, component=component, kind=kind)
 
 
 def block(c: ModelConfig) -> Module:
     """mlp_hidden_size counts gate and up together."""
-    h, wide, bias = _hidden(c), _inner(c), _bias(c)
-    heads = c.dim("n_heads", default=12)
+    h, bias, heads = _hidden(c), _bias(c), c.dim("n_heads", default=12)
+    said = c.optional_dim("mlp_hidden_size")
+    wide = scaled(c, h, "mlp_ratio", default=4) if said is None else said
     head = c.divided(h, heads, "d_model", "n_heads")
     single = c.flag("multi_query_attention", default=False)
     kv = c.dim("n_kv_heads", default=1 if single else heads) * head
@@ -52,36 +51,44 @@ def block(c: ModelConfig) -> Module:
         dropout=Dropout(c.number("residual_dropout", default=0.1)),
         k_norm=_norm(c, kv, affine=affine) if normed else None,
         q_norm=_norm(c, h, affine=affine) if normed else None,
-        attn_out=Linear(h, h, bias=bias, component=Component.ATTENTION, kind="output"),
-        ff_out=Linear(
-            wide // 2 if gated else wide, h, bias=bias, component=Component.MLP, kind="down"
-        ),
+        attn_out=flat(h, h, "output", bias),
+        ff_out=flat(wide // 2 if gated else wide, h, "down", bias),
         attn_norm=_norm(c, h),
         ff_norm=_norm(c, h),
-        att_proj=Linear(h, h + 2 * kv, bias=bias, component=Component.ATTENTION, kind="qkv"),
-        ff_proj=Linear(h, wide, bias=bias, component=Component.MLP, kind="gate_up"),
-    )  # fmt: skip
+        att_proj=flat(h, h + 2 * kv, "qkv", bias),
+        ff_proj=flat(h, wide, "gate_up", bias),
+    )
+
+
+def around(
+    name: str, c: ModelConfig, each: Module, norm: Module, table: tuple[Dim, Dim], layers: int,
+    *, dropout: float = 0.0, positions: Module | None = None, head: Module | None = None,
+) -> Module:  # fmt: skip
+    """The model around its blocks; ``layers`` and ``dropout`` are defaults."""
+    return Module(
+        name,
+        transformer=Module(
+            "ModuleDict",
+            wte=Embedding(*table),
+            emb_drop=Dropout(c.number("embedding_dropout", default=dropout)),
+            ln_f=norm,
+            blocks=Layers.of(c.count("n_layers", default=layers), each),
+            wpe=positions,
+            ff_out=head,
+        ),
+    )
 
 
 def model(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    vocab = c.dim("embedding_size", "vocab_size", default=50304)
+    h, vocab = _hidden(c), c.dim("embedding_size", "vocab_size", default=50304)
     learned = not (c.flag("rope", default=False) or c.flag("alibi", default=False))
     positions = Embedding(c.dim("max_sequence_length", default=1024), h, kind="position")
     tied = c.flag("weight_tying", default=True)
-    head = to_words(h, vocab, bias=_bias(c))
-    return Module(
-        "OLMo",
-        transformer=Module(
-            "ModuleDict",
-            wte=Embedding(vocab, h),
-            emb_drop=Dropout(c.number("embedding_dropout", default=0.1)),
-            ln_f=_norm(c, h),
-            blocks=Layers.of(c.count("n_layers", default=12), block(c)),
-            wpe=positions if learned else None,
-            ff_out=None if tied else head,
-        ),
-    )
+    return around(
+        "OLMo", c, block(c), _norm(c, h), (vocab, h), 12, dropout=0.1,
+        positions=positions if learned else None,
+        head=None if tied else to_words(h, vocab, bias=_bias(c)),
+    )  # fmt: skip
 
 
 def causal_lm(c: ModelConfig) -> Module:

@@ -4,14 +4,12 @@ modeling_internlm2.py in internlm/internlm2-7b and internlm2-1_8b-reward.
 Llama's block under other names, with q, k and v of each group side by side in ``wqkv``.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.blocks import fused_attention
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder
-from ..layers.heads import causal_lm, classifier, decoder_classes
-from ..trees.catalog import register
-from ..trees.modules import Linear, Module
-from .llama import LLAMA
+from ..layers.heads import causal_lm, classifier, register_decoder
+from ..trees.modules import Module
 
 _SPELLED = {
     "embed_tokens": "tok_embeddings", "self_attn": "attention", "mlp": "feed_forward",
@@ -23,17 +21,13 @@ _SPELLED = {
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     """H·(h + 2g)·d for q, k and v together."""
     h, heads, bias = d.width(c), d.heads(c), c.flag("bias", default=True)
-    return Module(
-        "InternLM2Attention",
-        wqkv=Linear(h, (heads.query + 2 * heads.kv) * heads.dim, bias=bias, kind="qkv"),
-        wo=Linear(heads.query * heads.dim, h, bias=bias, kind="output"),
-        component=Component.ATTENTION,
-    )
+    return fused_attention(
+        "InternLM2Attention", h, bias=bias, out_bias=bias, qkv="wqkv", out="wo",
+        joined=(heads.query + 2 * heads.kv) * heads.dim, width=heads.query * heads.dim,
+    )  # fmt: skip
 
 
-_LLAMA = LLAMA.like(
-    "InternLM2", vocab_size=103168, mlp_bias=None, rotary=False, attention=_attention
-)
+_LLAMA = Decoder("InternLM2", vocab_size=103168, rotary=False, attention=_attention)
 
 
 def model(c: ModelConfig) -> Module:
@@ -46,15 +40,16 @@ def reward_model(c: ModelConfig) -> Module:
     return Module("InternLM2ForRewardModel", model=model(c), v_head=head)
 
 
-_classes = decoder_classes("InternLM2", model, embedding="tok_embeddings", hidden=_LLAMA.width)
-_classes["InternLM2ForCausalLM"] = causal_lm(
-    "InternLM2ForCausalLM", model, embedding="tok_embeddings", head="output"
-)
-
-register(
+_CAUSAL = "InternLM2ForCausalLM"
+register_decoder(
     "internlm2",
-    {**_classes, "InternLM2ForRewardModel": reward_model},
-    base_prefix="model",
-    category="text decoder",
+    "InternLM2",
+    model,
+    embedding="tok_embeddings",
+    hidden=_LLAMA.width,
+    more={
+        _CAUSAL: causal_lm(_CAUSAL, model, embedding="tok_embeddings", head="output"),
+        "InternLM2ForRewardModel": reward_model,
+    },
     source="modeling_internlm2.py of internlm/internlm2-7b; checked against transformers' Llama",
 )

@@ -1,17 +1,17 @@
-"""InternVL 1.5 to 3.5 (Chen et al. 2023-2025) as released under InternVLChatModel. No class in
-transformers (its ``internvl`` is the converted form). Source of shapes: modeling_internvl_chat.py
-and modeling_intern_vit.py in OpenGVLab/InternVL2-8B.
-
-InternViT, a two-layer projector ``mlp1`` over 2 by 2 merged patches, and the language model that
-``llm_config`` names. H2OVL-Mississippi and Skywork-R1V are the same model under class names of
-their own (vLLM's h2ovl.py and skyworkr1v.py).
+"""InternVL 1.5 to 3.5 (Chen et al. 2023-2025) as released under InternVLChatModel (transformers'
+``internvl`` is the converted form). Source of shapes: modeling_internvl_chat.py and
+modeling_intern_vit.py in OpenGVLab/InternVL2-8B. H2OVL-Mississippi and Skywork-R1V are the same
+model under class names of their own (vLLM's h2ovl.py and skyworkr1v.py).
 """
 
-from ..core.components import Component
+from functools import partial
+
 from ..core.config import ModelConfig
+from ..core.dims import Dim
 from ..layers.blocks import size
-from ..layers.composing import renamed, renamed_classes
-from ..trees.catalog import auto_class, register
+from ..layers.composing import renamed
+from ..layers.multimodal import as_projector
+from ..trees.catalog import auto_class, register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential
 from .internvl import as_released, merged, tower
 
@@ -38,27 +38,30 @@ def vision_model(c: ModelConfig) -> Module:
     return as_released(built)
 
 
-def chat_model(c: ModelConfig) -> Module:
+def projector(wide: Dim, width: Dim) -> Module:
+    """``mlp1``: two layers from merged patches to the words' ``width``."""
+    gelu = Activation("GELU", "approximate='none'")
+    return as_projector(
+        Sequential(LayerNorm(wide), Linear(wide, width), gelu, Linear(width, width))
+    )
+
+
+def chat_model(c: ModelConfig, name: str = "InternVLChatModel") -> Module:
     text, vision = c.section("llm_config"), c.section("vision_config")
-    wide, width = _width(vision) * merged(c), text.dim("hidden_size", default=4096)
-    steps = (LayerNorm(wide), Linear(wide, width), Activation("GELU"), Linear(width, width))
     return Module(
-        "InternVLChatModel",
+        name,
         vision_model=vision_model(vision),
         language_model=auto_class(text, "ForCausalLM", default_type="llama"),
-        mlp1=Sequential(*steps, component=Component.PROJECTOR, part="projector"),
+        mlp1=projector(_width(vision) * merged(c), text.dim("hidden_size", default=4096)),
     )
 
 
 _SOURCE = "modeling_internvl_chat.py and modeling_intern_vit.py of OpenGVLab/InternVL2-8B"
-
-register("internvl_chat", {"InternVLChatModel": chat_model}, category="multimodal", source=_SOURCE)
-for _type, _name in (("h2ovl_chat", "H2OVLChatModel"), ("skywork_chat", "SkyworkR1VChatModel")):
-    register(
-        _type,
-        renamed_classes({"InternVLChatModel": chat_model}, "InternVLChatModel", _name),
-        base=_name,
-        category="multimodal",
-        source="vLLM's h2ovl.py and skyworkr1v.py; modeling_internvl_chat.py of InternVL2",
-    )
-register("intern_vit_6b", {"InternVisionModel": vision_model}, category="vision", source=_SOURCE)
+_KIN = "vLLM's h2ovl.py and skyworkr1v.py; modeling_internvl_chat.py of InternVL2"
+for _type, _name, _from in (
+    ("internvl_chat", "InternVLChatModel", _SOURCE),
+    ("h2ovl_chat", "H2OVLChatModel", _KIN),
+    ("skywork_chat", "SkyworkR1VChatModel", _KIN),
+):
+    register_part(_type, _name, partial(chat_model, name=_name), source=_from)
+register_part("intern_vit_6b", "InternVisionModel", vision_model, "vision", _SOURCE)

@@ -1,8 +1,5 @@
 """Jais (Sengupta et al. 2023). No class in transformers (``jais2`` is another model). Source of
 shapes: modeling_jais.py in core42/jais-13b; vLLM's jais.py reads the same names.
-
-GPT-2's block with ALiBi positions, whose slopes are a saved parameter, and a gated MLP: ``c_fc2``
-is the gate.
 """
 
 from ..core.components import Component
@@ -36,9 +33,7 @@ JAIS = Spelled(
     block={"ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp},
     attention={"c_attn": s.qkv, "c_proj": s.output},
     mlp={"c_fc": s.up, "c_fc2": _gate, "c_proj": s.down},
-)  # fmt: skip
-JAIS.register(
-    "jais",
-    JAIS.classes(causal="LMHeadModel", heads=SEQUENCE_HEAD),
+).register(
+    "jais", causal="LMHeadModel", heads=SEQUENCE_HEAD,
     source="modeling_jais.py of core42/jais-13b; vLLM's jais.py",
-)
+)  # fmt: skip

@@ -1,9 +1,9 @@
-"""jina-embeddings-v2 (Günther et al. 2023): BERT with ALiBi positions and gated MLPs. No class in
-transformers; configs say model_type ``bert`` and class JinaBertForMaskedLM. Source of shapes:
-modeling_bert.py in jinaai/jina-bert-implementation and jinaai/jina-bert-v2-qk-post-norm.
+"""jina-embeddings-v2 (Günther et al. 2023): BERT with ALiBi positions and gated MLPs; configs say
+model_type ``bert`` and class JinaBertForMaskedLM. Source of shapes: modeling_bert.py in
+jinaai/jina-bert-implementation and jinaai/jina-bert-v2-qk-post-norm.
 
-The second implementation (German, Spanish, Chinese, code: known by auto_map, or by ``use_qk_norm``)
-norms whole queries and keys, and has two norms outside the MLP in the place of one inside.
+The second implementation (German, Spanish, Chinese, code) has two norms outside the MLP in the
+place of one inside.
 """
 
 from ..core.config import ModelConfig

@@ -4,13 +4,13 @@ renaming.
 XLM-RoBERTa with rotary positions.  Names are those of the files: query, key and value fused.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, Forms, roberta_forms, roberta_words
-from ..layers.blocks import activation
-from ..layers.encoders import dropout, hidden, norm, vocab
-from ..trees.modules import Activation, Buffer, Embedding, Layers, Linear, Module
+from ..layers.bert_encoders import Encoder, Forms, roberta_forms, roberta_words, without
+from ..layers.blocks import fused_attention
+from ..layers.encoders import hidden, norm
+from ..layers.vision import plain_mlp
+from ..trees.modules import Activation, Layers, Module
 
 DEFAULTS = {
     "vocab_size": 250002, "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
@@ -19,38 +19,24 @@ DEFAULTS = {
 }  # fmt: skip
 
 
-def _layer(e: Encoder, c: ModelConfig) -> Module:
-    h, heads, inner = hidden(c), c.dim("num_attention_heads"), c.dim("intermediate_size")
+def attention(name: str, c: ModelConfig, *, bias: bool = True) -> Module:
+    """Queries, keys and values in one matrix, of ``head_dim`` a head."""
+    h, heads = hidden(c), c.dim("num_attention_heads")
     width = heads * (c.optional_dim("head_dim") or h // heads)
+    return fused_attention(
+        f"{name}Attention", h, bias=bias, out_bias=bias, qkv="Wqkv", out="out_proj",
+        joined=3 * width, width=width,
+    )  # fmt: skip
+
+
+def _layer(e: Encoder, c: ModelConfig) -> Module:
+    inner, act = c.dim("intermediate_size"), c.text("hidden_act")
     return Module(
         f"{e.name}Layer",
         norm1=norm(c),
-        mlp=Module(
-            f"{e.name}MLP",
-            activation_fn=activation(c.text("hidden_act")),
-            fc1=Linear(h, inner, kind="up"),
-            fc2=Linear(inner, h, kind="down"),
-            component=Component.MLP,
-        ),
-        mixer=Module(
-            f"{e.name}Attention",
-            Wqkv=Linear(h, 3 * width, kind="qkv"),
-            out_proj=Linear(width, h, kind="output"),
-            component=Component.ATTENTION,
-        ),
+        mlp=plain_mlp(f"{e.name}MLP", hidden(c), inner, act=act),
+        mixer=attention(e.name, c),
         norm2=norm(c),
-    )
-
-
-def _tables(e: Encoder, c: ModelConfig) -> Module:
-    positions, segments = c.dim("max_position_embeddings"), c.dim("type_vocab_size")
-    return Module(
-        f"{e.name}Embeddings",
-        word_embeddings=Embedding(vocab(c), hidden(c)),
-        token_type_embeddings=Embedding(segments, hidden(c), kind="segment"),
-        dropout=dropout(c),
-        position_ids=Buffer(1, positions, dtype="I64", saved=False),
-        component=Component.EMBEDDING,
     )
 
 
@@ -79,7 +65,7 @@ def _forms(e: Encoder) -> Forms:
 
 
 JINA = Encoder(
-    "JinaEmbeddingsV3", "roberta", DEFAULTS, embeddings=_tables, layer=_layer,
-    encoder=_stack, whole=_whole, words=roberta_words, forms=_forms, headless=True,
-    lacks=("ForCausalLM", "ForMultipleChoice"),
+    "JinaEmbeddingsV3", "roberta", DEFAULTS, layer=_layer, encoder=_stack, whole=_whole,
+    embeddings=without("position_embeddings", "LayerNorm"), words=roberta_words, forms=_forms,
+    headless=True, lacks=("ForCausalLM", "ForMultipleChoice"),
 ).register("jina_embeddings_v3")  # fmt: skip

@@ -1,11 +1,9 @@
 """Kimi K2.5 to K2.7 (Moonshot AI 2026), text and vision. Source: transformers/models/kimi_k25 and
-transformers/conversion_mapping.py.
-
-A DeepSeek-V3 text tower, a ViT with a learned grid of positions, and a projector that merges
-patches.  One model, three spellings: the Hub's own (class ``KimiK25ForConditionalGeneration``, also
-what the conversion reads); what a fresh save writes (``Kimi_K25ForConditionalGeneration``: the
-renaming back also turns the text tower's ``layers`` into ``blocks``, puts patches under
-``encoder`` and leaves one norm under ``model``); and a saved ``Kimi_K25Model``.
+transformers/conversion_mapping.py. One model, three spellings: the Hub's own (class
+``KimiK25ForConditionalGeneration``, also what the conversion reads); what a fresh save writes
+(``Kimi_K25ForConditionalGeneration``: the renaming back also turns the text tower's ``layers`` into
+``blocks``, puts patches under ``encoder`` and leaves one norm under ``model``); and a saved
+``Kimi_K25Model``.
 """
 
 from functools import partial

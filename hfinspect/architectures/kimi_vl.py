@@ -1,20 +1,16 @@
 """Kimi-VL (Moonshot AI 2025) and its tower MoonViT. No classes in transformers. Source of shapes:
 modeling_kimi_vl.py in moonshotai/Kimi-VL-A3B-Instruct, modeling_moonvit.py in
 moonshotai/MoonViT-SO-400M; SGLang's kimi_vl.py reads the same names.
-
-DeepSeek-V3's text model, a ViT with a learned grid of positions, and a projector that norms
-patches, merges 2 by 2 of them and has two linear layers.
 """
 
-from ..core.components import Component
 from ..core.config import ModelConfig
+from ..core.dims import Dim
 from ..layers.composing import renamed
+from ..layers.multimodal import projector
 from ..layers.vision import pair
-from ..trees.catalog import auto_class, register
+from ..trees.catalog import auto_class, register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module
 from .kimi_k25 import hub_vision
-
-_SOURCE = "modeling_kimi_vl.py of moonshotai/Kimi-VL-A3B-Instruct, modeling_moonvit.py of MoonViT"
 
 
 def vision_model(c: ModelConfig) -> Module:
@@ -22,36 +18,30 @@ def vision_model(c: ModelConfig) -> Module:
     return renamed(renamed(hub_vision(c), "MoonViT3d", "MoonVit"), "Kimi_K25Vision", "MoonVision")
 
 
-def projector(c: ModelConfig) -> Module:
-    vision, text = c.section("vision_config"), c.section("text_config")
-    width = vision.dim("hidden_size", default=1152)
+def merged_width(vision: ModelConfig) -> Dim:
+    """A rectangle of patches side by side."""
     height, across = pair(vision, "merge_kernel_size", default=2)
-    merged = width * (height * across)
-    return Module(
-        "KimiVLMultiModalProjector",
-        pre_norm=LayerNorm(width, eps=1e-5),
-        linear_1=Linear(merged, merged),
-        act=Activation("GELU"),
-        linear_2=Linear(merged, text.dim("hidden_size", default=7168)),
-        component=Component.PROJECTOR,
-        part="projector",
-    )
+    return vision.dim("hidden_size", default=1152) * (height * across)
 
 
 def conditional_generation(c: ModelConfig) -> Module:
-    text = c.section("text_config")
+    vision, text = c.section("vision_config"), c.section("text_config")
+    merged = merged_width(vision)
     return Module(
         "KimiVLForConditionalGeneration",
-        vision_tower=vision_model(c.section("vision_config")),
-        multi_modal_projector=projector(c),
+        vision_tower=vision_model(vision),
+        multi_modal_projector=projector(
+            "KimiVLMultiModalProjector",
+            pre_norm=LayerNorm(vision.dim("hidden_size", default=1152), eps=1e-5),
+            linear_1=Linear(merged, merged),
+            act=Activation("GELU"),
+            linear_2=Linear(merged, text.dim("hidden_size", default=7168)),
+        ),
         language_model=auto_class(text, "ForCausalLM", default_type="deepseek_v3"),
     )
 
 
-register(
-    "kimi_vl",
-    {"KimiVLForConditionalGeneration": conditional_generation},
-    category="multimodal",
-    source=_SOURCE,
-)
-register("moonvit", {"MoonVitPretrainedModel": vision_model}, category="vision", source=_SOURCE)
+_SOURCE = "modeling_kimi_vl.py of moonshotai/Kimi-VL-A3B-Instruct, modeling_moonvit.py of MoonViT"
+_NAME = "KimiVLForConditionalGeneration"
+register_part("kimi_vl", _NAME, conditional_generation, source=_SOURCE)
+register_part("moonvit", "MoonVitPretrainedModel", vision_model, "vision", _SOURCE)

@@ -4,22 +4,9 @@ Pre-norm decoder: RMSNorm, grouped-query attention with rotary positions (no ten
 Many families are Llama with differences; what the fields mean is said in ``layers/decoders.py``.
 """
 
-from ..core.config import ModelConfig
-from ..layers.decoders import Decoder, grouped
-from ..trees.modules import Buffer, Module
+from ..layers.decoders import Decoder, with_frequencies
 
 LLAMA = Decoder("Llama", mlp_bias=False, qa_prefix="transformer")
-
-
-def _attention(d: Decoder, c: ModelConfig) -> Module:
-    """Files of the first Llama carry each layer's rotary frequencies."""
-    block, frequencies = grouped(d, c), Buffer(d.heads(c).dim // 2, saved=False)
-    block.children["rotary_emb"] = Module(
-        f"{d.name}RotaryEmbedding", inv_freq=frequencies, saved=False
-    )
-    return block
-
-
-ORIGINAL = LLAMA.like("Llama", attention=_attention)
+ORIGINAL = LLAMA.like("Llama", attention=with_frequencies)
 # The first conversions of the original weights spell the class in capitals.
 ORIGINAL.register("llama", more={"LLaMAForCausalLM": ORIGINAL.classes()["LlamaForCausalLM"]})

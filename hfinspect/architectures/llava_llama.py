@@ -1,21 +1,18 @@
 """LLaVA 1 to 1.6, NeXT and OneVision (Liu et al. 2023-2024; Li et al. 2024) as their own code saves
-them; transformers' ``llava`` types are the converted forms. No class in transformers. Source of
-shapes: llava/model/{llava_arch,multimodal_projector/builder,multimodal_encoder/clip_encoder}.py of
-github.com/haotian-liu/LLaVA, and siglip_encoder.py of github.com/LLaVA-VL/LLaVA-NeXT.
-
-A text model, in whose base model stand the projector, a separator of rows of patches
-(``mm_patch_merge_type`` with ``unpad``) and the vision tower. The tower is built from the name in
-``mm_vision_tower``; files hold it where it was trained too.
+them; transformers' ``llava`` types are the converted forms. Source of shapes:
+llava/model/{llava_arch,multimodal_projector/builder,multimodal_encoder/clip_encoder}.py of
+github.com/haotian-liu/LLaVA, and siglip_encoder.py of github.com/LLaVA-VL/LLaVA-NeXT. The tower is
+built from the name in ``mm_vision_tower``; files hold it where it was trained too.
 """
 
 import re
+from collections.abc import Mapping
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..errors import UnknownArchitectureError
-from ..layers.multimodal import linear_projector, linear_row
-from ..trees.catalog import Builder, auto_class, auto_model, register
+from ..layers.multimodal import as_projector, linear_projector, linear_row
+from ..trees.catalog import Builder, auto_class, auto_model, register_part
 from ..trees.modules import Module, Parameter, Weight
 
 #: Towers by the last part of their name, and what their own config.json says. SigLIP is kept
@@ -24,18 +21,16 @@ _CLIP = {
     "model_type": "clip_vision_model", "hidden_size": 1024, "intermediate_size": 4096,
     "num_hidden_layers": 24, "num_attention_heads": 16, "patch_size": 14,
 }  # fmt: skip
-_TOWERS: dict[str, tuple[str, dict[str, object]]] = {
+_SIGLIP = {
+    "model_type": "siglip_vision_model", "hidden_size": 1152, "intermediate_size": 4304,
+    "num_hidden_layers": 26, "num_attention_heads": 16, "patch_size": 14, "image_size": 384,
+    "vision_use_head": False,
+}  # fmt: skip
+_TOWERS: dict[str, tuple[str, Mapping[str, object]]] = {
     "clip-vit-large-patch14": ("CLIP", {**_CLIP, "image_size": 224}),
     "clip-vit-large-patch14-336": ("CLIP", {**_CLIP, "image_size": 336}),
-    "siglip-so400m-patch14-384": (
-        "SigLip",
-        {
-            "model_type": "siglip_vision_model", "hidden_size": 1152, "intermediate_size": 4304,
-            "num_hidden_layers": 26, "num_attention_heads": 16, "patch_size": 14,
-            "image_size": 384, "vision_use_head": False,
-        },
-    ),
-}  # fmt: skip
+    "siglip-so400m-patch14-384": ("SigLip", _SIGLIP),
+}
 #: Projectors are far shallower; a name may say any number.
 _MAX_DEPTH = 64
 
@@ -52,11 +47,8 @@ def _tower(c: ModelConfig) -> Module | None:
         inner = Module(f"{kind}VisionModel", vision_model=inner)
         return Module(f"{kind}VisionTower", vision_tower=inner, part="vision", saved=kept)
     if kept:
-        raise UnknownArchitectureError(
-            f"a LLaVA whose files hold the vision tower {name[:80]!r}", "is not in the catalog",
-            where=c.path or None, nearest=sorted(_TOWERS),
-            hint="a checkpoint's headers are read without the catalog",
-        )  # fmt: skip
+        what = f"a LLaVA whose files hold the vision tower {name[:80]!r}"
+        raise c.uncatalogued(what, sorted(_TOWERS))
     return None
 
 
@@ -71,9 +63,7 @@ def projector(c: ModelConfig, hidden: Dim) -> Module | None:
     depth = re.fullmatch(r"mlp(\d{1,3})x_gelu", form)
     if depth is None or not 1 <= int(depth[1]) <= _MAX_DEPTH:
         raise c.error("mm_projector_type", form, "linear, identity or mlpNx_gelu")
-    row = linear_row([width, *[hidden] * int(depth[1])])
-    row.component, row.part = Component.PROJECTOR, "projector"
-    return row
+    return as_projector(linear_row([width, *[hidden] * int(depth[1])]))
 
 
 def _parts(c: ModelConfig) -> dict[str, Module | Parameter | None]:
@@ -101,10 +91,6 @@ _KINDS = {
     "llava_qwen": ("LlavaQwen", "qwen2"), "llava_gemma": ("LlavaGemma", "gemma"),
     "llava_mixtral": ("LlavaMixtral", "mixtral"),
 }  # fmt: skip
+_SOURCE = "github.com/haotian-liu/LLaVA and github.com/LLaVA-VL/LLaVA-NeXT"
 for _type, (_name, _text) in _KINDS.items():
-    register(
-        _type,
-        {f"{_name}ForCausalLM": _class(_name, _text)},
-        category="multimodal",
-        source="github.com/haotian-liu/LLaVA and github.com/LLaVA-VL/LLaVA-NeXT",
-    )
+    register_part(_type, f"{_name}ForCausalLM", _class(_name, _text), source=_SOURCE)

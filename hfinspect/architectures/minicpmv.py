@@ -2,18 +2,14 @@
 modeling_minicpmv.py, modeling_navit_siglip.py and resampler.py in openbmb/MiniCPM-V,
 MiniCPM-V-2, MiniCPM-Llama3-V-2_5, MiniCPM-V-2_6, MiniCPM-V-4 and MiniCPM-V-4_5.
 
-A vision tower without pooling, a resampler whose learned queries attend to the patches once, and
-the causal model ``llm``, whose keys stand in the same config. ``version`` says which: 2.5 and 4.0
-Llama, 2.6 Qwen2, 4.5 Qwen3; before there was such a key, MiniCPM with SigLIP in timm's names
-(``vision_encoder``).
+The keys of the causal model ``llm`` stand in the same config; ``version`` says which it is.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..errors import UnknownArchitectureError
 from ..layers.vision import multihead_attention
-from ..trees.catalog import auto_class, auto_model, register
+from ..trees.catalog import auto_class, auto_model, register_part
 from ..trees.modules import LayerNorm, Linear, Module, Weight
 from .deepseek_vl_v2 import vision_model as siglip_of_timm
 
@@ -34,13 +30,9 @@ def _language_type(c: ModelConfig) -> str:
     version = c.raw("version")
     if version is None and not c.has("vision_config"):
         return "minicpm"
-    found = _TEXT.get(str(version))
-    if found is None:
-        raise UnknownArchitectureError(
-            f"a minicpmv config of version {str(version)[:20]}", "is not in the catalog",
-            where=c.path or None, hint="a checkpoint's headers are read without the catalog",
-        )  # fmt: skip
-    return found
+    if str(version) not in _TEXT:
+        raise c.uncatalogued(f"a minicpmv config of version {str(version)[:20]}")
+    return _TEXT[str(version)]
 
 
 def _layers_kept(c: ModelConfig, count: Dim) -> Dim:
@@ -55,7 +47,7 @@ def vision_model(c: ModelConfig) -> Module:
     count = _layers_kept(c, v.count("num_hidden_layers"))
     section = v.with_values(num_hidden_layers=int(count), model_type="siglip_vision_model")
     tower = auto_model(section, part="vision")
-    del tower.inside("embeddings").children["position_ids"]
+    tower.inside("embeddings").without("position_ids")
     return tower
 
 
@@ -103,9 +95,5 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "minicpmv",
-    {"MiniCPMV": model},
-    category="multimodal",
-    source="modeling_minicpmv.py and resampler.py of openbmb/MiniCPM-V-2 and MiniCPM-V-2_6",
-)
+_SOURCE = "modeling_minicpmv.py and resampler.py of openbmb/MiniCPM-V-2 and MiniCPM-V-2_6"
+register_part("minicpmv", "MiniCPMV", model, source=_SOURCE)

@@ -1,9 +1,6 @@
 """MiniMax-Text-01 and MiniMax-M1 (MiniMax 2025) as released; transformers' ``minimax`` is the
 converted form of the first. Source of shapes: modeling_minimax_m1.py in MiniMaxAI/MiniMax-M1-80k,
 and the index of that repo.
-
-Softmax and lightning (linear) attention as ``attn_type_list`` says, 1 and 0; Mixtral's expert
-layout.
 """
 
 from ..core.components import Component
@@ -34,15 +31,12 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
         raise c.error("shared_intermediate_size", shared, "0, as in every published model")
     count = c.count("num_local_experts", default=8)
     block = w_experts(d, c, count, c.dim("num_experts_per_tok", default=2))
-    block.children["gate"] = router("Linear", d.width(c), count)
-    return block
+    return block.adding(gate=router("Linear", d.width(c), count))
 
 
 def _layer(d: Decoder, c: ModelConfig, softmax: bool) -> Module:
     block = block_sparse(d, c, "sparse")
-    if not softmax:
-        block.children["self_attn"] = _lightning(d, c)
-    return block
+    return block if softmax else block.adding(self_attn=_lightning(d, c))
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[bool]:

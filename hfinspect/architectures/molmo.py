@@ -1,21 +1,20 @@
 """Molmo 7B-D, 7B-O and 72B (Deitke et al. 2024). No class in transformers (``molmo2`` is another
-model). Source of shapes: modeling_molmo.py in allenai/Molmo-7B-D-0924; vLLM's molmo.py reads the
-same names.
+model). Source of shapes: modeling_molmo.py in allenai/Molmo-7B-D-0924; vLLM's molmo.py.
 
-OLMo's block with q, k and v in one matrix and gate and up in another; a CLIP-L whose sizes stand in
-the model's code, of which two layers' outputs are pooled 2 by 2 by an attention and projected by a
-gated MLP. 128 rows of the token table are a tensor of their own.
+OLMo's block, and a CLIP-L whose sizes stand in the model's code, of which two layers' outputs are
+pooled 2 by 2.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..errors import UnknownArchitectureError
 from ..layers.blocks import size
 from ..layers.composing import renamed
 from ..layers.heads import to_words
-from ..trees.catalog import register
+from ..layers.multimodal import projector
+from ..trees.catalog import register_part
 from ..trees.modules import LayerNorm, Layers, Linear, Module, RMSNorm, Weight
+from .hf_olmo import flat
 from .molmo2 import adapter, vision_model
 
 #: VisionBackboneConfig of the model's code, in the words of Molmo 2's tower.
@@ -45,22 +44,19 @@ def block(c: ModelConfig) -> Module:
         "MolmoSequentialBlock",
         q_norm=_norm(c, h) if normed else None,
         k_norm=_norm(c, kv) if normed else None,
-        att_proj=Linear(
-            h, h + 2 * kv, bias=c.flag("qkv_bias", default=False),
-            component=Component.ATTENTION, kind="qkv",
-        ),
-        attn_out=Linear(h, h, bias=False, component=Component.ATTENTION, kind="output"),
-        ff_proj=Linear(h, both, bias=False, component=Component.MLP, kind="gate_up"),
-        ff_out=Linear(both // 2, h, bias=False, component=Component.MLP, kind="down"),
+        att_proj=flat(h, h + 2 * kv, "qkv", c.flag("qkv_bias", default=False)),
+        attn_out=flat(h, h, "output"),
+        ff_proj=flat(h, both, "gate_up"),
+        ff_out=flat(both // 2, h, "down"),
         attn_norm=_norm(c, h),
         ff_norm=_norm(c, h),
-    )  # fmt: skip
+    )
 
 
 def vision_backbone(c: ModelConfig) -> Module:
     """Molmo 2's tower with a class token and a norm before its layers, and what pools two of them
     like it."""
-    width, both = VISION.dim("hidden_size"), c.dim("intermediate_size", default=22016)
+    width, inner = VISION.dim("hidden_size"), c.dim("intermediate_size", default=22016) // 2
     tower = renamed(vision_model(VISION), "Molmo2VisionModel", "VisionTransformer")
     del tower.inside("patch_embedding").children["bias"]
     tower.children |= {
@@ -73,54 +69,34 @@ def vision_backbone(c: ModelConfig) -> Module:
         "MolmoVisionBackbone",
         image_vit=tower,
         image_pooling_2d=pooling,
-        image_projector=Module(
+        image_projector=projector(
             "MLP",
-            w1=Linear(width, both // 2, bias=False, kind="gate"),
-            w2=Linear(both // 2, _hidden(c), bias=False, kind="down"),
-            w3=Linear(width, both // 2, bias=False, kind="up"),
-            component=Component.PROJECTOR,
-            part="projector",
+            w1=Linear(width, inner, bias=False, kind="gate"),
+            w2=Linear(inner, _hidden(c), bias=False, kind="down"),
+            w3=Linear(width, inner, bias=False, kind="up"),
         ),
         pad_embed=Weight(2, 2 * width, component=Component.EMBEDDING),
         part="vision",
     )
 
 
-def _tables(c: ModelConfig) -> Module:
-    return Module(
-        "Embedding",
-        embedding=Weight(c.dim("embedding_size", "vocab_size", default=50304), _hidden(c)),
-        new_embedding=Weight(VISION.dim("additional_vocab_size"), _hidden(c)),
-        component=Component.EMBEDDING,
-        kind="token",
-    )
-
-
 def model(c: ModelConfig) -> Module:
     if c.has("moe_num_experts"):
-        raise UnknownArchitectureError(
-            "a molmo config with moe_num_experts (MolmoE)", "is not in the catalog",
-            where=c.path or None, hint="a checkpoint's headers are read without the catalog",
-        )  # fmt: skip
-    vocab = c.dim("embedding_size", "vocab_size", default=50304)
-    head = to_words(_hidden(c), vocab)
+        raise c.uncatalogued("a molmo config with moe_num_experts (MolmoE)")
+    h, vocab = _hidden(c), c.dim("embedding_size", "vocab_size", default=50304)
+    rows = {"embedding": vocab, "new_embedding": VISION.dim("additional_vocab_size")}
+    tables = {name: Weight(count, h, kind="token") for name, count in rows.items()}
     tied = c.flag("weight_tying", default=False)
-    return Module(
-        "Molmo",
-        transformer=Module(
-            "ModuleDict",
-            wte=_tables(c),
-            ln_f=_norm(c, _hidden(c)),
-            blocks=Layers.of(c.count("num_hidden_layers", default=32), block(c)),
-            ff_out=None if tied else head,
-        ),
-        vision_backbone=vision_backbone(c),
+    transformer = Module(
+        "ModuleDict",
+        wte=Module("Embedding", tables, component=Component.EMBEDDING, kind="token"),
+        ln_f=_norm(c, h),
+        blocks=Layers.of(c.count("num_hidden_layers", default=32), block(c)),
+        ff_out=None if tied else to_words(h, vocab),
     )
+    whole = Module("Molmo", transformer=transformer, vision_backbone=vision_backbone(c))
+    return Module("MolmoForCausalLM", model=whole)
 
 
-register(
-    "molmo",
-    {"MolmoForCausalLM": lambda c: Module("MolmoForCausalLM", model=model(c))},
-    category="multimodal",
-    source="modeling_molmo.py of allenai/Molmo-7B-D-0924; vLLM's molmo.py",
-)
+_SOURCE = "modeling_molmo.py of allenai/Molmo-7B-D-0924; vLLM's molmo.py"
+register_part("molmo", "MolmoForCausalLM", model, source=_SOURCE)

@@ -1,10 +1,7 @@
 """Moondream 2, releases since 2025 (class HfMoondream; configs say ``moondream1``). No class in
 transformers. Source of shapes: moondream/torch/{config,moondream,text,vision}.py of
-github.com/vikhyat/moondream.
-
-Phi-1.5's block and a SigLIP-like tower, both written as plain dictionaries of linears, a projector
-over the whole image and its crops, and a small region model: points and boxes from and to hidden
-states. The released config is empty (``"config": {}``): the sizes are the code's own.
+github.com/vikhyat/moondream, whose modules are plain dictionaries of linears. The released config
+is empty (``"config": {}``): the sizes are the code's own.
 """
 
 from ..core.components import Component
@@ -12,7 +9,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import fused_attention, two_layer_mlp
 from ..layers.heads import to_words
-from ..trees.catalog import register
+from ..layers.multimodal import as_projector
+from ..trees.catalog import register_part
 from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
 
 
@@ -20,12 +18,6 @@ def _two(first: Dim, inner: Dim, last: Dim) -> Module:
     """fc2(gelu(fc1(x))): an MLP, a projector or a decoder of regions."""
     block = two_layer_mlp("ModuleDict", first, inner)
     block.children["fc2"] = Linear(inner, last, kind="down")
-    return block
-
-
-def _attention(width: Dim, qkv: Dim) -> Module:
-    block = fused_attention("ModuleDict", width)
-    block.children["qkv"] = Linear(width, qkv, kind="qkv")
     return block
 
 
@@ -37,7 +29,7 @@ def text_model(c: ModelConfig) -> Module:
     block = Module(
         "ModuleDict",
         ln=LayerNorm(width),
-        attn=_attention(width, width + 2 * (kv * head)),
+        attn=fused_attention("ModuleDict", width, joined=width + 2 * (kv * head)),
         mlp=_two(width, c.dim("ff_dim", default=4 * width), width),
     )
     return Module(
@@ -52,18 +44,14 @@ def text_model(c: ModelConfig) -> Module:
 def vision_model(c: ModelConfig) -> Module:
     width, patch = c.dim("enc_dim", default=1152), c.dim("enc_patch_size", default=14)
     side = c.dim("crop_size", default=378) // patch
-    inner = c.dim("enc_ff_dim", default=4304)
     block = Module(
         "ModuleDict",
         ln1=LayerNorm(width),
         attn=fused_attention("ModuleDict", width),
         ln2=LayerNorm(width),
-        mlp=_two(width, inner, width),
+        mlp=_two(width, c.dim("enc_ff_dim", default=4304), width),
     )
-    projector = _two(
-        width * 2, c.dim("proj_inner_dim", default=8192), c.dim("proj_out_dim", default=2048)
-    )
-    projector.component, projector.part = Component.PROJECTOR, "projector"
+    between, out = c.dim("proj_inner_dim", default=8192), c.dim("proj_out_dim", default=2048)
     return Module(
         "ModuleDict",
         pos_emb=Weight(1, side * side, width, component=Component.EMBEDDING, kind="position"),
@@ -73,7 +61,7 @@ def vision_model(c: ModelConfig) -> Module:
         ),
         blocks=Layers.of(c.count("enc_n_layers", default=27), block),
         post_ln=LayerNorm(width),
-        proj_mlp=projector,
+        proj_mlp=as_projector(_two(width * 2, between, out)),
         part="vision",
     )  # fmt: skip
 
@@ -95,21 +83,11 @@ def region_model(c: ModelConfig) -> Module:
 
 
 def model(config: ModelConfig) -> Module:
+    made = {"vision": vision_model, "text": text_model, "region": region_model}
     c = config.section("config")
-    return Module(
-        "HfMoondream",
-        model=Module(
-            "MoondreamModel",
-            vision=vision_model(c.section("vision")),
-            text=text_model(c.section("text")),
-            region=region_model(c.section("region")),
-        ),
-    )
+    parts = {name: build(c.section(name)) for name, build in made.items()}
+    return Module("HfMoondream", model=Module("MoondreamModel", dict(parts)))
 
 
-register(
-    "moondream1",
-    {"HfMoondream": model},
-    category="multimodal",
-    source="moondream/torch of github.com/vikhyat/moondream",
-)
+_SOURCE = "moondream/torch of github.com/vikhyat/moondream"
+register_part("moondream1", "HfMoondream", model, source=_SOURCE)

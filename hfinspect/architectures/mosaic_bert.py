@@ -1,17 +1,14 @@
 """MosaicBERT and DNABERT-2 (Portes et al. 2023; Zhou et al. 2023): model_type ``bert`` with code of
 their own, known by ``bert_layers`` in auto_map. No class in transformers. Source of shapes:
 bert_layers.py in mosaicml/mosaic-bert-base and zhihan1996/DNABERT-2-117M.
-
-BERT with ALiBi positions, q, k and v in one matrix, and gated MLPs with a norm inside.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, Forms, bert_forms, tables
+from ..layers.bert_encoders import Encoder, Forms, bert_forms, without
 from ..layers.blocks import activation
 from ..layers.encoders import BASE, hidden, norm
-from ..trees.catalog import register
 from ..trees.modules import Dropout, Linear, Module
 
 
@@ -46,26 +43,17 @@ def _layer(_e: Encoder, c: ModelConfig) -> Module:
     )
 
 
-def without_positions(e: Encoder, c: ModelConfig) -> Module:
-    """BERT's tables of words and segments."""
-    block = tables(e, c)
-    del block.children["position_embeddings"], block.children["position_ids"]
-    return block
+without_positions = without("position_embeddings", "position_ids")
 
 
 def _forms(e: Encoder) -> Forms:
     return {key: bert_forms(e)[key] for key in ("ForMaskedLM", "ForSequenceClassification")}
 
 
-#: The classes of those who bring this code under BERT's type.
-CLASSES = Encoder(
-    "Bert", "bert", BASE, embeddings=without_positions, layer=_layer, forms=_forms
-).classes()
-
-register(
+_MOSAIC = Encoder("Bert", "bert", BASE, embeddings=without_positions, layer=_layer, forms=_forms)
+_MOSAIC.register(
     "mosaic_bert",
-    CLASSES,
-    base_prefix="bert",
-    category="encoder",
     source="bert_layers.py of mosaicml/mosaic-bert-base and zhihan1996/DNABERT-2-117M",
 )
+#: The classes of those who bring this code under BERT's type.
+CLASSES = _MOSAIC.classes()

@@ -1,17 +1,13 @@
 """MosaicGPT, as MPT was called before its release (MosaicML 2023): mpt-1b-redpajama-200b. No class
 in transformers. Source of shapes: mosaic_gpt.py, gpt_blocks.py and attention.py in
 mosaicml/mpt-1b-redpajama-200b.
-
-GPT-2's block; ALiBi or learned positions, norms of whole queries and keys where ``attn_qk_ln``, no
-bias anywhere where ``no_bias``.  The embedding serves as the head.
 """
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.spelled import Spelled
-from ..trees.catalog import register
+from ..trees.catalog import register_part
 from ..trees.modules import LayerNorm, Module
 
 _BIASED = s.unless("no_bias")
@@ -26,14 +22,11 @@ def _whole_norm(d: Spelled, c: ModelConfig) -> Module | None:
     return s.norm(d, c) if c.flag("attn_qk_ln", default=False) else None
 
 
-def _inner(c: ModelConfig, h: Dim) -> Dim:
-    return h * c.dim("mlp_ratio", default=4)
-
-
 _MOSAIC = Spelled(
     "GPT", width=size("d_model", default=2048), heads=size("n_heads", default=16),
     depth=size("n_layers", default=24), vocab=size("vocab_size", default=50368),
-    length=size("max_seq_len", default=2048), inner=_inner, norms=_norms, bias=_BIASED,
+    length=size("max_seq_len", default=2048), norms=_norms, bias=_BIASED,
+    inner=lambda c, h: h * c.dim("mlp_ratio", default=4),
     called={"Attention": "MultiheadAttention", "Model": "ModuleDict"},
     model={
         "wte": s.words,
@@ -49,10 +42,10 @@ _MOSAIC = Spelled(
     mlp={"mlp_up": s.up, "mlp_act": s.shown("GELU", "approximate='none'"), "mlp_down": s.down},
 )  # fmt: skip
 
-register(
-    "mosaic_gpt",
-    {"MosaicGPT": lambda c: Module("MosaicGPT", transformer=_MOSAIC.base(c))},
-    base="MosaicGPT",
-    category="text decoder",
-    source="mosaic_gpt.py of mosaicml/mpt-1b-redpajama-200b",
-)
+
+def model(c: ModelConfig) -> Module:
+    return Module("MosaicGPT", transformer=_MOSAIC.base(c))
+
+
+_SOURCE = "mosaic_gpt.py of mosaicml/mpt-1b-redpajama-200b"
+register_part("mosaic_gpt", "MosaicGPT", model, "text decoder", _SOURCE)

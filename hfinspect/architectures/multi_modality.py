@@ -1,18 +1,15 @@
 """DeepSeek-VL (Lu et al. 2024) and Janus (Wu et al. 2024; Chen et al. 2025) as their own code saves
 them; transformers' ``deepseek_vl`` and ``janus`` are the converted forms. Source of shapes:
 janus/models/{modeling_vlm,clip_encoder,siglip_vit,projector,vq_model}.py of
-github.com/deepseek-ai/Janus, of which github.com/deepseek-ai/DeepSeek-VL is the first half.
-
-SigLIP in timm's names, pooling included, a projector and Llama. Janus makes images as well: a
-VQ-GAN (LlamaGen's), a projector and an embedding of its codes, and a head over them.
+github.com/deepseek-ai/Janus, of which github.com/deepseek-ai/DeepSeek-VL is the first half: Janus
+makes images as well, with LlamaGen's VQ-GAN.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..errors import UnknownArchitectureError
 from ..layers.composing import renamed, respelled
 from ..layers.vqgan import Codec, quantized
-from ..trees.catalog import auto_class, register
+from ..trees.catalog import auto_class, register_part
 from ..trees.modules import Activation, Buffer, Embedding, Linear, Module, ModuleList, Parameter
 from .deepseek_vl_v2 import projector, vision_model
 
@@ -24,22 +21,14 @@ _SIGLIP = {
 }
 
 
-def _unknown(what: str, c: ModelConfig) -> UnknownArchitectureError:
-    return UnknownArchitectureError(
-        what[:80], "is not in the catalog",
-        where=c.path.rstrip(".") or None,
-        hint="a checkpoint's headers are read without the catalog",
-    )  # fmt: skip
-
-
 def vision_tower(c: ModelConfig) -> Module:
     """``cls`` CLIPVisionTower, which is a SigLIP; HybridVisionTower (with SAM) is not known."""
     if c.text("cls", default="CLIPVisionTower") != "CLIPVisionTower":
-        raise _unknown(f"the vision tower {c.text('cls')}", c)
+        raise c.uncatalogued(f"the vision tower {c.text('cls')}"[:80])
     params = c.section("params")
     name = params.text("model_name", default="siglip_large_patch16_384") or ""
     if name not in _SIGLIP:
-        raise _unknown(f"the vision tower {name}", params)
+        raise params.uncatalogued(f"the vision tower {name}"[:80])
     sizes = dict(zip(("width", "layers", "patch_size", "mlp_ratio"), _SIGLIP[name], strict=True))
     tower = vision_model(params.with_defaults(image_size=384, **sizes))
     return Module("CLIPVisionTower", vision_tower=tower, part="vision")
@@ -99,7 +88,7 @@ def _aligner(c: ModelConfig, key: str, width: int) -> Module:
 def model(c: ModelConfig) -> Module:
     kind = c.section("aligner_config").section("params").text("projector_type", default="mlp_gelu")
     if kind not in ("mlp_gelu", "linear", "identity"):
-        raise _unknown(f"the projector {kind}", c)
+        raise c.uncatalogued(f"the projector {kind}"[:80])
     language = auto_class(c.section("language_config"), "ForCausalLM", default_type="llama")
     makes = c.has("gen_vision_config") or not c.has("vision_config")
     return Module(
@@ -113,9 +102,5 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "multi_modality",
-    {"MultiModalityCausalLM": model},
-    category="multimodal",
-    source="github.com/deepseek-ai/Janus and github.com/deepseek-ai/DeepSeek-VL",
-)
+_SOURCE = "github.com/deepseek-ai/Janus and github.com/deepseek-ai/DeepSeek-VL"
+register_part("multi_modality", "MultiModalityCausalLM", model, source=_SOURCE)

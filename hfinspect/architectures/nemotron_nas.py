@@ -2,25 +2,22 @@
 transformers. Source of shapes: modeling_decilm.py in nvidia/Llama-3_3-Nemotron-Super-49B-v1 and
 Deci/DeciLM-7B; NeMo-Automodel and llama.cpp read the same names and round alike.
 
-Llama's block, different in every layer: ``block_configs`` says for each how many query heads share
-a key head and how wide the MLP is, or that either is left out with its norm, or is one matrix.
-DeciLM says num_key_value_heads_per_layer instead.
+``block_configs`` says for each layer how many query heads share a key head and how wide the MLP is,
+or that either is left out with its norm, or is one matrix.
 """
 
 from ..core.components import Component
 from ..core.config import MAX_DIM, ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import Heads, gated_mlp, grouped_attention
-from ..layers.composing import renamed
+from ..layers.composing import changed, renamed
 from ..layers.decoders import Decoder
-from ..trees.catalog import Builder
+from ..layers.vision import ratio_of
 from ..trees.modules import Linear, Module
 from .llama import LLAMA
 
 #: MLPs are rounded up to whole multiples of this (the model's own code).
 _MULTIPLE = 256
-#: A hundred times any real ratio of MLP to hidden size.
-_MAX_RATIO = 1000.0
 
 
 def _attention(d: Decoder, c: ModelConfig, heads: Heads) -> Module:
@@ -33,31 +30,23 @@ def _mlp(d: Decoder, c: ModelConfig, inner: Dim) -> Module:
     return gated_mlp("DeciLMMLP", d.width(c), inner, bias=bias, act=d.act(c))
 
 
-def _searched_attention(d: Decoder, c: ModelConfig, block: ModelConfig) -> Module | None:
-    h = d.width(c)
+def _left(d: Decoder, c: ModelConfig, block: ModelConfig, part: str) -> Module | None:
+    """What the search left of ``attention`` or ``mlp``: nothing, one matrix, or all of it."""
     if block.flag("no_op", default=False):
         return None
+    h, attends = d.width(c), part == "attention"
     if block.flag("replace_with_linear", default=False):
-        matrix = Linear(h, h, bias=c.flag("attention_bias", default=False))
-        return Module("DeciLMLinearAttention", linear_attn=matrix, component=Component.ATTENTION)
-    query = c.dim("num_attention_heads", default=32)
-    group = block.dim("n_heads_in_group")
-    kv = block.divided(query, group, "num_attention_heads", "n_heads_in_group")
-    return _attention(d, c, Heads(query, kv, c.dim("head_dim", default=h // query)))
-
-
-def _searched_mlp(d: Decoder, c: ModelConfig, block: ModelConfig) -> Module | None:
-    h = d.width(c)
-    if block.flag("no_op", default=False):
-        return None
-    if block.flag("replace_with_linear", default=False):
-        matrix = Linear(h, h, bias=c.flag("mlp_bias", default=False))
-        return Module("DeciLMLinearMLP", linear_mlp=matrix, component=Component.MLP)
+        matrix = Linear(h, h, bias=c.flag(f"{part}_bias", default=False))
+        name, at = ("Attention", "linear_attn") if attends else ("MLP", "linear_mlp")
+        component = Component.ATTENTION if attends else Component.MLP
+        return Module(f"DeciLMLinear{name}", {at: matrix}, component=component)
+    if attends:
+        query, group = d.size(c, "num_attention_heads"), block.dim("n_heads_in_group")
+        kv = block.divided(query, group, "num_attention_heads", "n_heads_in_group")
+        return _attention(d, c, Heads(query, kv, c.dim("head_dim", default=h // query)))
     if block.has("intermediate_size"):
         return _mlp(d, c, block.dim("intermediate_size"))
-    ratio = block.number("ffn_mult", default=0.0)
-    if not 0 < ratio <= _MAX_RATIO:
-        raise block.error("ffn_mult", block.raw("ffn_mult"), f"above 0, at most {_MAX_RATIO:g}")
+    ratio = ratio_of(block, "ffn_mult", default=0.0)
     inner = -(-int(2 * ratio * int(h) / 3) // _MULTIPLE) * _MULTIPLE
     definition = f"2/3 · {ratio:g} · hidden_size, rounded up to a multiple of {_MULTIPLE}"
     return _mlp(d, c, named(min(inner, MAX_DIM), f"intermediate_size({ratio:g})", definition))
@@ -77,24 +66,19 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Dim | str | None]:
         return [f"block_configs[{first[repr(entry)]}]" for entry in blocks]
     if not c.has("num_key_value_heads_per_layer"):
         return [None] * layers
-    groups = c.dims("num_key_value_heads_per_layer")
-    if len(groups) != layers:
-        expected = f"one entry for each of {layers} layers"
-        raise c.miscounted("num_key_value_heads_per_layer", len(groups), expected)
+    groups = c.dims("num_key_value_heads_per_layer", count=layers)
     same = {int(kv): kv for kv in groups}
     return [same[int(kv)] for kv in groups]
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: Dim | str | None) -> Module:
-    attention: Module | None
-    mlp: Module | None
     if isinstance(kind, str):
         entry = c.raw("block_configs")[int(kind[kind.index("[") + 1 : -1])]
         block = ModelConfig(entry, f"{c.path}{kind}.")
-        attention = _searched_attention(d, c, block.section("attention"))
-        mlp = _searched_mlp(d, c, block.section("ffn"))
+        attention = _left(d, c, block.section("attention"), "attention")
+        mlp = _left(d, c, block.section("ffn"), "mlp")
     else:
-        query = c.dim("num_attention_heads", default=32)
+        query = d.size(c, "num_attention_heads")
         heads = d.heads(c) if kind is None else Heads(query, kind, d.width(c) // query)
         attention, mlp = _attention(d, c, heads), _mlp(d, c, d.inner(c))
     return Module(
@@ -106,13 +90,9 @@ def _layer(d: Decoder, c: ModelConfig, kind: Dim | str | None) -> Module:
     )
 
 
-def _llamas_rotary(build: Builder) -> Builder:
-    return lambda c: renamed(build(c), "DeciLMRotary", "LlamaRotary")
-
-
 _DECI = LLAMA.like("DeciLM", kinds=_kinds, layer=_layer)
 _DECI.register(
     ("nemotron-nas", "deci"),
-    more={name: _llamas_rotary(build) for name, build in _DECI.classes().items()},
+    more=changed(_DECI.classes(), lambda _, root: renamed(root, "DeciLMRotary", "LlamaRotary")),
     source="modeling_decilm.py of nvidia/Llama-3_3-Nemotron-Super-49B-v1 and Deci/DeciLM-7B",
 )

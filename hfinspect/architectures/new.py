@@ -1,7 +1,5 @@
 """GTE v1.5 and multilingual under their first class (Zhang et al. 2024). transformers' ``gte`` is
 the converted form. Source of shapes: modeling.py in Alibaba-NLP/new-impl.
-
-GTE's tensors under the prefix ``new``; q, k and v may be apart (``pack_qkv``), positions learned.
 """
 
 from ..core.components import Component
@@ -31,13 +29,12 @@ def _apart(c: ModelConfig, root: Module) -> None:
 
 def model(c: ModelConfig, *, pooling: bool = False) -> Module:
     root = renamed(builder("GteModel")(c), "Gte", "New")
-    if pooling:
-        root.children["pooler"] = encoders.pooler(c, "New")
+    root.adding(pooler=encoders.pooler(c, "New") if pooling else None)
     if not c.flag("pack_qkv", default=True):
         _apart(c, root)
     if c.text("position_embedding_type", default="rope") == "absolute":
         positions = Embedding(c.dim("max_position_embeddings"), hidden(c), kind="position")
-        root.inside("embeddings").children["position_embeddings"] = positions
+        root.inside("embeddings").adding(position_embeddings=positions)
     return root
 
 

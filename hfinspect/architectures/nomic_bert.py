@@ -1,11 +1,8 @@
-"""Nomic BERT (Nussbaum et al. 2024). Source: transformers/models/nomic_bert and its renaming.
-
-BERT with rotary positions, a gated MLP and no biases.  Names are those of the files: query, key and
-value fused, ``fc11`` the up and ``fc12`` the gate projection.  The released configs spell sizes as
-GPT-2's does, and may have what transformers' class has not: biases, a plain MLP
-(``activation_function``) and, in nomic-embed-text-v2-moe, experts in every second layer.  Source of
-those: modeling_hf_nomic_bert.py in nomic-ai/nomic-bert-2048 and nomic-embed-text-v2-moe; vLLM's
-bert_with_rope.py reads the same names and shapes.
+"""Nomic BERT (Nussbaum et al. 2024). Source: transformers/models/nomic_bert and its renaming. Names
+are those of the files: ``fc11`` is the up and ``fc12`` the gate projection. The released configs
+spell sizes as GPT-2's does, and may have what transformers' class has not: biases, a plain MLP,
+experts. Source of those: modeling_hf_nomic_bert.py in nomic-ai/nomic-bert-2048 and
+nomic-embed-text-v2-moe; vLLM's bert_with_rope.py.
 """
 
 from dataclasses import replace
@@ -19,7 +16,7 @@ from ..layers.composing import with_defaults
 from ..layers.encoders import BASE, dropout, hidden, labels, norm, vocab
 from ..trees.catalog import register
 from ..trees.modules import Layers, Linear, Module, Weight
-from .jina_embeddings_v3 import JINA
+from .jina_embeddings_v3 import JINA, attention
 
 _DEFAULTS = {
     **BASE, "vocab_size": 30528, "max_position_embeddings": 2048, "hidden_act": "silu",
@@ -30,18 +27,6 @@ _SYNONYMS = {
     "n_layer": "num_hidden_layers", "n_positions": "max_position_embeddings",
     "layer_norm_epsilon": "layer_norm_eps",
 }  # fmt: skip
-
-
-def _attention(c: ModelConfig) -> Module:
-    h, heads = hidden(c), c.dim("num_attention_heads")
-    width = heads * (c.optional_dim("head_dim") or h // heads)
-    bias = c.flag("qkv_proj_bias", default=False)
-    return Module(
-        "NomicBertAttention",
-        Wqkv=Linear(h, 3 * width, bias=bias, kind="qkv"),
-        out_proj=Linear(width, h, bias=bias, kind="output"),
-        component=Component.ATTENTION,
-    )
 
 
 def _mlp(c: ModelConfig) -> Module:
@@ -73,7 +58,8 @@ def _experts(c: ModelConfig, count: Dim) -> Module:
 
 
 def _layer(c: ModelConfig, mlp: Module) -> Module:
-    return Module("NomicBertLayer", norm1=norm(c), mlp=mlp, attn=_attention(c), norm2=norm(c))
+    attend = attention("NomicBert", c, bias=c.flag("qkv_proj_bias", default=False))
+    return Module("NomicBertLayer", norm1=norm(c), mlp=mlp, attn=attend, norm2=norm(c))
 
 
 def _stack(_e: Encoder, c: ModelConfig) -> Module:

@@ -1,22 +1,20 @@
 """NV-Embed (Lee et al. 2024). No class in transformers. Source of shapes: modeling_nvembed.py in
 nvidia/NV-Embed-v2.
 
-Mistral without a head that attends both ways, and a pooling whose queries are the tokens and whose
-keys and values are learned latents: one cross-attention and one gated MLP, each behind norms.
+Mistral that attends both ways, and a pooling whose keys and values are learned latents.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.composing import renamed
 from ..trees.catalog import register
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Sequential, Weight
 from .mistral import MISTRAL
 
 
 def text_model(c: ModelConfig) -> Module:
-    base = MISTRAL.model(c)
+    base = MISTRAL.named("BidirectionalMistralModel", c)
     base.scope = True
-    return renamed(base, "MistralModel", "BidirectionalMistralModel")
+    return base
 
 
 def latent_attention(c: ModelConfig) -> Module:

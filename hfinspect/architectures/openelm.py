@@ -1,13 +1,10 @@
 """OpenELM (Mehta et al. 2024). No class in transformers. Source of shapes: modeling_openelm.py and
 configuration_openelm.py in apple/OpenELM-270M.
 
-Every layer has its own number of heads (num_query_heads, num_kv_heads) and its own MLP width:
-``ffn_multipliers`` times model_dim, rounded to a multiple of ``ffn_dim_divisor``. The embedding
-serves as the head.
+Every layer has its own number of heads and its own width of the MLP.
 """
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 from ..core.components import Component
 from ..core.config import MAX_DIM, ModelConfig
@@ -18,7 +15,6 @@ from ..layers.vision import MAX_RATIO, multiple
 from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
 
-_T = TypeVar("_T")
 _width = size("model_dim", default=2048)
 
 
@@ -26,20 +22,16 @@ def _norm(size: Dim) -> Module:
     return RMSNorm(size, class_name="OpenELMRMSNorm")
 
 
-def _each(c: ModelConfig, key: str, found: Sequence[_T], count: int) -> Sequence[_T]:
-    if len(found) != count:
-        raise c.miscounted(key, len(found), f"one for each of {count} layers")
-    return found
-
-
 def _heads(c: ModelConfig, key: str, count: int) -> Sequence[Dim]:
     found = c.dims(key)
-    return _each(c, key, found * count if len(found) == 1 else found, count)
+    return found * count if len(found) == 1 else c.dims(key, count=count)
 
 
 def _ratios(c: ModelConfig, count: int) -> Sequence[float]:
     key, found = "ffn_multipliers", c.raw("ffn_multipliers")
-    values = _each(c, key, found if isinstance(found, list) else [found] * count, count)
+    values = found if isinstance(found, list) else [found] * count
+    if len(values) != count:
+        raise c.miscounted(key, len(values), f"one for each of {count} layers")
     for value in values:
         good = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not good or not 0 < value <= MAX_RATIO:
@@ -83,8 +75,10 @@ def model(c: ModelConfig) -> Module:
     heads = (_heads(c, key, count) for key in ("num_query_heads", "num_kv_heads"))
     rows = list(zip(*heads, _ratios(c, count), strict=True))
     made = {row: _layer(c, *row) for row in dict.fromkeys(rows)}
-    shared = c.flag("share_input_output_layers", default=True)
-    vocab = c.dim("vocab_size", default=32000)
+    shared, vocab = (
+        c.flag("share_input_output_layers", default=True),
+        c.dim("vocab_size", default=32000),
+    )
     return Module(
         "OpenELMModel",
         token_embeddings=Embedding(vocab, _width(c)),

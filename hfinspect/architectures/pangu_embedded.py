@@ -1,27 +1,12 @@
 """openPangu Embedded 1B and 7B (Huawei 2025). No class in transformers. Source of shapes:
 modeling_openpangu_dense.py in FreedomIntelligence/openPangu-Embedded-7B, and its index.
-
-Llama's layers with biases on all four projections of attention (``bias``). Files hold the rotary
-frequencies of each layer, in float32.
 """
 
-from ..core.config import ModelConfig
-from ..layers.decoders import Decoder, grouped
-from ..trees.modules import Buffer, Module
-from .llama import LLAMA
+from functools import partial
 
+from ..layers.decoders import Decoder, with_frequencies
 
-def _attention(d: Decoder, c: ModelConfig) -> Module:
-    block = grouped(d, c)
-    block.children["rotary_emb"] = Module(
-        "PanguEmbeddedRotaryEmbedding",
-        inv_freq=Buffer(d.heads(c).dim // 2, dtype="F32"),
-        saved=False,
-    )
-    return block
-
-
-LLAMA.like(
+Decoder(
     "PanguEmbedded",
     vocab_size=153376,
     intermediate_size=12800,
@@ -30,10 +15,9 @@ LLAMA.like(
     rms_norm_eps=1e-05,
     attention_bias=True,
     bias_key="bias",
-    mlp_bias=None,
     rotary=False,
     endings=(),
-    attention=_attention,
+    attention=partial(with_frequencies, dtype="F32"),
 ).register(
     "PanguEmbedded", source="modeling_openpangu_dense.py and the index of openPangu-Embedded-7B"
 )

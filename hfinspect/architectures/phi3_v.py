@@ -1,15 +1,12 @@
 """Phi-3-vision and Phi-3.5-vision (Abdin et al. 2024). No class in transformers. Source of shapes:
 modeling_phi3_v.py and image_embedding_phi3_v.py in microsoft/Phi-3-vision-128k-instruct.
-
-Phi-3 and, inside its base model, CLIP-L at 336 pixels (sizes in the model's code), separators of
-four patches' width and a two-layer projector. The token table is there a second time, shared.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.heads import causal_lm
-from ..layers.multimodal import linear_row
-from ..trees.catalog import register
+from ..layers.multimodal import as_projector, linear_row
+from ..trees.catalog import register_part
 from ..trees.modules import Embedding, Linear, Module, Weight
 from .clip import vision_model
 from .phi3 import PHI3
@@ -28,29 +25,20 @@ def image_embedding(c: ModelConfig) -> Module:
     plain = options.word("projection_cls", "mlp", "linear") == "linear"
     projection = Linear(wide, h) if plain else linear_row([wide, h, h])
     learned = options.flag("with_learnable_separator", default=True)
-    projection.component, projection.part = Component.PROJECTOR, "projector"
     return Module(
         "Phi3ImageEmbedding",
         glb_GN=Weight(1, 1, wide, component=Component.EMBEDDING) if learned else None,
         sub_GN=Weight(1, 1, 1, wide, component=Component.EMBEDDING) if learned else None,
         wte=Embedding(PHI3.size(c, "vocab_size"), h, tied_to="model.embed_tokens.weight"),
         img_processor=Module("CLIPVisionModel", vision_model=vision_model(TOWER)),
-        img_projection=projection,
+        img_projection=as_projector(projection),
         part="vision",
     )
 
 
 def model(c: ModelConfig) -> Module:
-    base = PHI3.model(c)
-    base.class_name = "Phi3VModel"
-    base.children["vision_embed_tokens"] = image_embedding(c)
-    return base
+    return PHI3.named("Phi3VModel", c).adding(vision_embed_tokens=image_embedding(c))
 
 
-register(
-    "phi3_v",
-    {"Phi3VForCausalLM": causal_lm("Phi3VForCausalLM", model)},
-    base_prefix="model",
-    category="multimodal",
-    source="modeling_phi3_v.py of microsoft/Phi-3-vision-128k-instruct",
-)
+_NAME, _SOURCE = "Phi3VForCausalLM", "modeling_phi3_v.py of microsoft/Phi-3-vision-128k-instruct"
+register_part("phi3_v", _NAME, causal_lm(_NAME, model), source=_SOURCE, prefix="model")

@@ -1,12 +1,7 @@
 """Phi-3-small (Abdin et al. 2024). No class in transformers. Source of shapes:
 modeling_phi3_small.py in microsoft/Phi-3-small-8k-instruct; vLLM's phi3_small.py reads the same
 names.
-
-Grouped queries with q, k and v in one matrix, a gated MLP whose gate and up projection alternate in
-one, biases and LayerNorms throughout.  Block-sparse attention has no tensors.
 """
-
-from math import isfinite
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
@@ -14,29 +9,22 @@ from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.decoders import SEQUENCE_HEAD
 from ..layers.spelled import Spelled
-
-#: A hundred times any real expansion ratio.
-_MAX_RATIO = 1000
+from ..layers.vision import ratio_of
 
 
 def _inner(c: ModelConfig, h: Dim) -> Dim:
     """ff_intermediate_size, or hidden_size times ff_dim_multiplier where that is said."""
     if not c.has("ff_dim_multiplier"):
         return c.dim("ff_intermediate_size", default=14336)
-    ratio = c.number("ff_dim_multiplier", default=4)
-    if not (isfinite(ratio) and 0 < ratio <= _MAX_RATIO):
-        raise c.error("ff_dim_multiplier", ratio, f"above 0 and at most {_MAX_RATIO}")
+    ratio = ratio_of(c, "ff_dim_multiplier", default=4)
     return named(int(ratio * int(h)), "intermediate_size", f"{ratio:g} times hidden_size")
 
 
-def _joined(d: Spelled, c: ModelConfig) -> Dim:
-    return (d.heads(c) + 2 * c.dim("num_key_value_heads", default=8)) * d.head(c)
-
-
-_SMALL = Spelled(
+Spelled(
     "Phi3Small", width=size("hidden_size", default=4096),
     heads=size("num_attention_heads", default=32), depth=size("num_hidden_layers", default=32),
-    vocab=size("vocab_size", default=100352), inner=_inner, joined=_joined,
+    vocab=size("vocab_size", default=100352), inner=_inner,
+    joined=lambda d, c: (d.heads(c) + 2 * c.dim("num_key_value_heads", default=8)) * d.head(c),
     called={"Block": "Phi3SmallDecoderLayer", "Attention": "Phi3SmallSelfAttention"},
     model={
         "embed_tokens": s.words, "embedding_dropout": s.dropout("embedding_dropout_prob", 0.1),
@@ -49,9 +37,7 @@ _SMALL = Spelled(
     attention={"query_key_value": s.qkv, "dense": s.output},
     mlp={"up_proj": s.gate_up, "down_proj": s.down, "dropout": s.dropout("ffn_dropout_prob", 0.1)},
     prefix="model",
-)  # fmt: skip
-_SMALL.register(
-    "phi3small",
-    _SMALL.classes(heads=SEQUENCE_HEAD),
+).register(
+    "phi3small", heads=SEQUENCE_HEAD,
     source="modeling_phi3_small.py of microsoft/Phi-3-small-8k-instruct",
-)
+)  # fmt: skip

@@ -1,9 +1,8 @@
 """Phi-4-multimodal (Microsoft 2025) as released; transformers' ``phi4_multimodal`` is the converted
-form, its adapters apart. No class in transformers. Source of shapes: modeling_phi4mm.py,
-speech_conformer_encoder.py and vision_siglip_navit.py in microsoft/Phi-4-multimodal-instruct.
+form, its adapters apart. Source of shapes: modeling_phi4mm.py, speech_conformer_encoder.py and
+vision_siglip_navit.py in microsoft/Phi-4-multimodal-instruct.
 
-Phi-3's decoder with two LoRA adapters on every linear layer, one for images and one for sound;
-the towers of ``phi4_multimodal``.
+Phi-3's decoder with two LoRA adapters on every linear layer, one for images and one for sound.
 """
 
 from ..core.components import Component
@@ -11,7 +10,7 @@ from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder
-from ..layers.multimodal import linear_row
+from ..layers.multimodal import as_projector, linear_row
 from ..trees.catalog import builder
 from ..trees.modules import Activation, Dropout, Linear, Module, Sequential, Weight
 from . import phi3, phi4_multimodal
@@ -23,22 +22,16 @@ _ATTENTION = {
 }  # fmt: skip
 
 
-# ---- text
-
-
 def adapted(c: ModelConfig, inner: Dim, out: Dim, kind: str) -> Module:
     """A linear layer and its adapters: B·A of rank r each, r·(in + out) weights."""
-    usual = {"vision": 256, "speech": 320}
-    ranks = {name: c.section(f"{name}_lora").dim("r", default=r) for name, r in usual.items()}
-    low = {name: Linear(inner, rank, bias=False) for name, rank in ranks.items()}
-    high = {name: Linear(rank, out, bias=False) for name, rank in ranks.items()}
-    return Module(
-        "lora.Linear",
-        base_layer=Linear(inner, out, bias=False),
-        lora_A=Module("ModuleDict", low),
-        lora_B=Module("ModuleDict", high),
-        kind=kind,
-    )
+    whole = Module("lora.Linear", base_layer=Linear(inner, out, bias=False), kind=kind)
+    low, high = Module("ModuleDict"), Module("ModuleDict")
+    for name, usual in {"vision": 256, "speech": 320}.items():
+        rank = c.section(f"{name}_lora").dim("r", default=usual)
+        low.children[name] = Linear(inner, rank, bias=False)
+        high.children[name] = Linear(rank, out, bias=False)
+    whole.children |= {"lora_A": low, "lora_B": high}
+    return whole
 
 
 def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
@@ -60,13 +53,8 @@ TEXT = phi3.PHI3.like(
 )  # fmt: skip
 
 
-# ---- images and sound
-
-
 def _projection(width: Dim, h: Dim) -> Module:
-    row = linear_row([width, h, h])
-    row.component, row.part = Component.PROJECTOR, "projector"
-    return row
+    return as_projector(linear_row([width, h, h]))
 
 
 def image_embedding(c: ModelConfig) -> Module:
@@ -115,15 +103,10 @@ def _sound_section(c: ModelConfig) -> ModelConfig:
 def audio_embedding(c: ModelConfig) -> Module:
     sound = _sound_section(c)
     h = sound.dim("hidden_size", default=1024)
-    encoder = phi4_multimodal.audio_model(sound, sound_layer)
-    encoder.class_name = "ConformerEncoder"
-    projections = {key: _projection(h, TEXT.width(c)) for key in ("speech", "vision")}
-    return Module(
-        f"{_NAME}AudioEmbedding",
-        encoder=encoder,
-        audio_projection=Module("ModuleDict", projections),
-        part="audio",
-    )
+    encoder = phi4_multimodal.audio_model(sound, sound_layer).called("ConformerEncoder")
+    both = dict.fromkeys(("speech", "vision"), _projection(h, TEXT.width(c)))
+    parts = {"encoder": encoder, "audio_projection": Module("ModuleDict", both)}
+    return Module(f"{_NAME}AudioEmbedding", dict(parts), part="audio")
 
 
 def _towers(c: ModelConfig) -> dict[str, Module]:

@@ -1,10 +1,7 @@
 """Phi-1, Phi-1.5 and Phi-2 under their first classes (Microsoft 2023). No classes in transformers.
 Source of shapes: modeling_mixformer_sequential.py in microsoft/phi-1_5 and modeling_phi.py in
-microsoft/phi-2 as of 2023; the names are also those that transformers'
-models/phi/convert_phi_weights_to_hf.py reads.
-
-The tensors of today's Phi with q, k and v in one matrix.  The first spelling is one long
-``layers``: the embedding, the blocks, the head.
+microsoft/phi-2 as of 2023; transformers' models/phi/convert_phi_weights_to_hf.py reads the same
+names.
 """
 
 from ..core.config import ModelConfig
@@ -13,8 +10,8 @@ from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.heads import to_words
 from ..layers.spelled import Spelled
-from ..trees.catalog import register
-from ..trees.modules import Buffer, Dropout, Embedding, Layers, Module, Parameter
+from ..trees.catalog import register_part
+from ..trees.modules import Buffer, Dropout, Embedding, Layers, Module
 
 
 def _vocab(c: ModelConfig) -> Dim:
@@ -45,8 +42,7 @@ def _embedding(d: Spelled, c: ModelConfig) -> Module:
 def _head(c: ModelConfig, table: str) -> Module:
     """A norm and the output projection, which has a bias; tied only where the config says so."""
     tied_to = table if c.tied(default=False) else None
-    linear = to_words(_PHI.width(c), _vocab(c), bias=True)
-    linear.children["weight"] = Parameter((_vocab(c), _PHI.width(c)), tied_to=tied_to)
+    linear = to_words(_PHI.width(c), _vocab(c), tied_to, bias=True)
     return Module("CausalLMHead", ln=s.norm(_PHI, c), linear=linear)
 
 
@@ -66,12 +62,10 @@ _PHI = Spelled(
 
 def sequential(c: ModelConfig) -> Module:
     """``layers``: 0 is the embedding, then the blocks, and the head."""
-    head = _head(c, "layers.0.wte.weight")
     blocks = [_PHI.of(c, "Block", _PHI.block)] * int(c.count(*_PHI.depth.keys, default=20))
-    rows = [_embedding(_PHI, c), *blocks, head]
-    return Module(
-        "MixFormerSequentialForCausalLM", layers=Layers(rows, class_name="Sequential")
-    )  # fmt: skip
+    rows = [_embedding(_PHI, c), *blocks, _head(c, "layers.0.wte.weight")]
+    layers = Layers(rows, class_name="Sequential")
+    return Module("MixFormerSequentialForCausalLM", layers=layers)
 
 
 def causal_lm(c: ModelConfig) -> Module:
@@ -79,12 +73,9 @@ def causal_lm(c: ModelConfig) -> Module:
     return Module("PhiForCausalLM", transformer=_PHI.base(c), lm_head=head)
 
 
-register(
-    "mixformer-sequential",
-    {"MixFormerSequentialForCausalLM": sequential},
-    category="text decoder",
-    source="modeling_mixformer_sequential.py of microsoft/phi-1_5 (2023); checked against Phi",
-)
+_NAME = "MixFormerSequentialForCausalLM"
+_SOURCE = "modeling_mixformer_sequential.py of microsoft/phi-1_5 (2023); checked against Phi"
+register_part("mixformer-sequential", _NAME, sequential, "text decoder", _SOURCE)
 _PHI.register(
     "phi-msft",
     {"PhiForCausalLM": causal_lm, "PhiModel": _PHI.base},

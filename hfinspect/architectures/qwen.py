@@ -1,8 +1,6 @@
-"""The first Qwen (Bai et al. 2023) and Qwen-VL. No class in transformers. Source of shapes:
-modeling_qwen.py in Qwen/Qwen-7B, visual.py in Qwen/Qwen-VL, and the index of Qwen-7B-Chat-Int4.
-
-Llama's block with q, k and v in one matrix with a bias; intermediate_size counts gate and up
-together. A config with ``visual`` adds a ViT and a resampler of 256 queries.
+"""The first Qwen (Bai et al. 2023) and Qwen-VL, whose config has ``visual``. No class in
+transformers. Source of shapes: modeling_qwen.py in Qwen/Qwen-7B, visual.py in Qwen/Qwen-VL, and the
+index of Qwen-7B-Chat-Int4. intermediate_size counts gate and up together.
 """
 
 from math import isqrt
@@ -10,9 +8,8 @@ from math import isqrt
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..errors import UnknownArchitectureError
 from ..layers import spelled as s
-from ..layers.blocks import rms_norms, size, two_layer_mlp
+from ..layers.blocks import fused_attention, rms_norms, size, two_layer_mlp
 from ..layers.spelled import Spelled
 from ..layers.vision import multihead_attention, patch_conv, scaled
 from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
@@ -30,14 +27,11 @@ def _output(d: Spelled, c: ModelConfig) -> Module:
 
 def _visual(_d: Spelled, c: ModelConfig) -> Module | None:
     if c.has("audio"):
-        raise UnknownArchitectureError(
-            "a qwen config with audio (Qwen-Audio)", "is not in the catalog",
-            where=c.path or None, hint="a checkpoint's headers are read without the catalog",
-        )  # fmt: skip
+        raise c.uncatalogued("a qwen config with audio (Qwen-Audio)")
     return vision(c.section("visual")) if c.has("visual") else None
 
 
-_QWEN = Spelled(
+Spelled(
     "QWen", width=size("hidden_size", "n_embd", default=4096),
     heads=size("num_attention_heads", "n_head", default=32),
     depth=size("num_hidden_layers", "n_layer", default=32),
@@ -52,6 +46,9 @@ _QWEN = Spelled(
     block={"ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp},
     attention={"c_attn": s.qkv, "c_proj": _output, "attn_dropout": s.dropout("attn_dropout_prob")},
     mlp={"w1": s.up, "w2": s.gate, "c_proj": s.down}, tied=False,
+).register(
+    "qwen", causal="LMHeadModel", heads=(),
+    source="modeling_qwen.py of Qwen/Qwen-7B, visual.py of Qwen-VL, index of Qwen-7B-Chat-Int4",
 )  # fmt: skip
 
 
@@ -59,20 +56,16 @@ _QWEN = Spelled(
 
 
 def _vision_block(c: ModelConfig, width: Dim) -> Module:
-    inner = scaled(c, width, "mlp_ratio", default=4)
+    inner, norm = scaled(c, width, "mlp_ratio", default=4), LayerNorm(width, eps=1e-6)
+    mlp = two_layer_mlp(
+        "Sequential", width, inner, act="gelu", act_name="gelu", names=("c_fc", "c_proj")
+    )
     return Module(
         "VisualAttentionBlock",
-        ln_1=LayerNorm(width, eps=1e-6),
-        ln_2=LayerNorm(width, eps=1e-6),
-        attn=Module(
-            "VisualAttention",
-            in_proj=Linear(width, 3 * width, kind="qkv"),
-            out_proj=Linear(width, width, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        mlp=two_layer_mlp(
-            "Sequential", width, inner, act="gelu", act_name="gelu", names=("c_fc", "c_proj")
-        ),
+        ln_1=norm,
+        ln_2=norm,
+        attn=fused_attention("VisualAttention", width, qkv="in_proj", out="out_proj"),
+        mlp=mlp,
     )
 
 
@@ -94,8 +87,7 @@ def _resampler(queries: Dim, out: Dim, width: Dim) -> Module:
 
 def vision(c: ModelConfig) -> Module:
     """``visual`` has no defaults in the model's code, but for the number of queries."""
-    width, out = c.dim("width"), c.dim("output_dim", default=512)
-    patch = c.dim("patch_size")
+    width, out, patch = c.dim("width"), c.dim("output_dim", default=512), c.dim("patch_size")
     blocks = Layers.of(c.count("layers"), _vision_block(c, width))
     return Module(
         "VisionTransformer",
@@ -109,10 +101,3 @@ def vision(c: ModelConfig) -> Module:
         ln_post=LayerNorm(out, eps=1e-6),
         part="vision",
     )
-
-
-_QWEN.register(
-    "qwen",
-    _QWEN.classes(causal="LMHeadModel", heads=()),
-    source="modeling_qwen.py of Qwen/Qwen-7B, visual.py of Qwen-VL, index of Qwen-7B-Chat-Int4",
-)

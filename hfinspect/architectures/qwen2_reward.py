@@ -1,8 +1,6 @@
 """Reward models over Qwen2 (Qwen2.5-Math-RM-72B, Qwen2.5-Math-PRM-7B); configs say model_type
 ``qwen2``. No classes in transformers. Source of shapes: modeling_qwen2_rm.py in
 Qwen/Qwen2.5-Math-RM-72B; vLLM's qwen2_rm.py reads the same names.
-
-Qwen2 and two linear layers: one score of a text, two of each step.
 """
 
 from ..core.config import ModelConfig
@@ -22,12 +20,10 @@ def _with_scores(name: str, labels: int) -> Builder:
     return build
 
 
+_LABELS = {"Qwen2ForRewardModel": 1, "Qwen2ForProcessRewardModel": 2}
 register(
     "qwen2_reward",
-    {
-        "Qwen2ForRewardModel": _with_scores("Qwen2ForRewardModel", 1),
-        "Qwen2ForProcessRewardModel": _with_scores("Qwen2ForProcessRewardModel", 2),
-    },
+    {name: _with_scores(name, labels) for name, labels in _LABELS.items()},
     base_prefix="model",
     category="text decoder",
     source="modeling_qwen2_rm.py of Qwen/Qwen2.5-Math-RM-72B; vLLM's qwen2_rm.py",

@@ -1,25 +1,18 @@
 """Spark X2.5 (XHToken 2026). No class in transformers. Source of shapes: modeling_spark.py of the
 release; a published index gives the total of its 4B model.
-
-Grouped queries in one matrix with keys and values, a gate a head on attention's output, a gated
-MLP, norms before both.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder
-from ..layers.heads import decoder_classes
-from ..trees.catalog import register
+from ..layers.heads import register_decoder
 from ..trees.modules import Linear, Module
-from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    h, heads = d.width(c), d.heads(c)
-    bias = c.flag("attention_bias", default=False)
-    width = heads.query * heads.dim
-    gated = c.flag("headwise_attn_output_gate", default=True)
+    h, heads, bias = d.width(c), d.heads(c), c.flag("attention_bias", default=False)
+    width, gated = heads.query * heads.dim, c.flag("headwise_attn_output_gate", default=True)
     return Module(
         "Spark2_5Attention",
         q_k_v_proj=Linear(h, width + 2 * (heads.kv * heads.dim), bias=bias, kind="qkv"),
@@ -29,21 +22,18 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-_SPARK = LLAMA.like(
+_SPARK = Decoder(
     "Spark2_5", vocab_size=131072, hidden_size=2560, intermediate_size=10240, num_hidden_layers=36,
-    num_attention_heads=16, num_key_value_heads=4, head_dim=256, hidden_act="gelu", rotary=False,
-    attention=_attention,
+    num_attention_heads=16, num_key_value_heads=4, head_dim=256, hidden_act="gelu", mlp_bias=False,
+    rotary=False, attention=_attention,
 )  # fmt: skip
 
-
-def model(c: ModelConfig) -> Module:
-    return respelled(_SPARK.model(c), {"embed_tokens": "embedding"})
-
-
-register(
+register_decoder(
     "spark2_5",
-    decoder_classes("Spark2_5", model, embedding="embedding", tied_default=True, heads=()),
-    base_prefix="model",
-    category="text decoder",
+    "Spark2_5",
+    lambda c: respelled(_SPARK.model(c), {"embed_tokens": "embedding"}),
+    embedding="embedding",
+    tied_default=True,
+    heads=(),
     source="modeling_spark.py of Spark X2.5",
 )

@@ -1,10 +1,7 @@
-"""TeleChat (TeleAI 2024). No class in transformers. Two layouts share the model_type:
-
-The 7B, 12B and TeleChat2 (hidden_size, ffn_hidden_size): q apart from k and v, biases on the two
-output matrices alone. Source of shapes: modeling_telechat.py in Tele-AI/telechat-7B.
-The 52B (n_embd, n_inner): GPT-2's names and Conv1D, gate and up in one matrix, RMSNorm. Source:
-modeling_telechat.py in Tele-AI/TeleChat-52B and its index, which keeps the masking value of each
-layer as a scalar and leaves the causal mask out.
+"""TeleChat (TeleAI 2024). No class in transformers. Two layouts share the model_type: that of the
+7B, 12B and TeleChat2 (modeling_telechat.py in Tele-AI/telechat-7B), and that of the 52B, with
+GPT-2's names (modeling_telechat.py in Tele-AI/TeleChat-52B and its index, which keeps the masking
+value of each layer as a scalar and leaves the causal mask out).
 """
 
 from ..core.config import ModelConfig
@@ -30,7 +27,7 @@ _TELECHAT = Spelled(
     heads=size("n_head", "num_attention_heads", default=32),
     depth=size("n_layer", "num_hidden_layers", default=30),
     vocab=size("vocab_size", default=160256),
-    inner=lambda c, _h: c.dim("ffn_hidden_size", default=12288),
+    inner=s.inner_size("ffn_hidden_size", default=12288),
     norms=rms_norms("MixedFusedRMSNorm", 1e-5, "layer_norm_epsilon"), bias=s.never,
     out_bias=s.always,
     model={
@@ -51,19 +48,14 @@ _TELECHAT = Spelled(
 # ---- 52B
 
 
-def _norms(c: ModelConfig, width: int) -> Module:
-    key = "layer_norm_epsilon"
-    rms = c.flag("use_RMSNorm", default=False)
-    return rms_norms("RMSNorm", 1e-5, key)(c, width) if rms else s.layer_norms(key)(c, width)
-
-
 def _inputs(d: Spelled, c: ModelConfig) -> Module:
     gated = c.text("activation_function", default="gelu_new") == "silu"
     return s.gate_up(d, c) if gated else s.up(d, c)
 
 
 _WIDE = Spelled(
-    "TELECHAT", norms=_norms, linear=s.transposed, bias=s.flagged("add_bias_linear", default=True),
+    "TELECHAT", norms=s.either_norms("use_RMSNorm", "layer_norm_epsilon", default=False),
+    linear=s.transposed, bias=s.flagged("add_bias_linear", default=True),
     called={"Model": "TELECHATTransformer"},
     model={"wte": s.words, "drop": s.dropout("embd_pdrop", 0.1), "h": s.layers, "ln_f": s.norm},
     block={"ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp},

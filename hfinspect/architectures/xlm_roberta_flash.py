@@ -2,10 +2,6 @@
 ``xlm-roberta`` with code of their own. transformers' ``jina_embeddings_v3`` is the converted form.
 Source of shapes: modeling_xlm_roberta.py and modeling_lora.py in
 jinaai/xlm-roberta-flash-implementation; an MLC conversion of the embeddings reads the same names.
-
-The converted form's tensors, with learned positions where the config has them; with
-``lora_adaptations`` every linear and table carries a low-rank pair for each task, under
-``parametrizations``.
 """
 
 from collections.abc import Mapping
@@ -23,8 +19,7 @@ def _whole(e: Encoder, c: ModelConfig) -> Module:
     root = JINA.whole(e, c)
     if c.text("position_embedding_type", default="rotary") == "absolute":
         positions = Embedding(c.dim("max_position_embeddings"), hidden(c), kind="position")
-        root.inside("embeddings").children["position_embeddings"] = positions
-        del root.children["rotary_emb"]
+        root.without("rotary_emb").inside("embeddings").adding(position_embeddings=positions)
     return root
 
 

@@ -1,54 +1,35 @@
 """Yuan 2.0 (Wu et al. 2023). No class in transformers. Source of shapes: yuan_hf_model.py in
 IEITYuan/Yuan2-2B-hf (the same code stands in PaddleNLP and vLLM ports).
 
-Llama's block whose queries and keys see the two tokens before: a localized filter of two
-convolutions over the sequence, with a residual and a norm. Or (use_shareqk) one matrix for both,
-with a scale and a shift each. The mixtures of Yuan2-M32 are not in the catalog.
+Queries and keys see the two tokens before, through two convolutions; or one matrix makes both.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..errors import UnknownArchitectureError
 from ..layers.decoders import SEQUENCE_HEAD, Decoder
-from ..trees.modules import Conv, Linear, Module, Weight
-from .llama import LLAMA
-
-
-def _filter(d: Decoder, c: ModelConfig) -> Module:
-    h = d.width(c)
-    return Module(
-        "LocalizedFiltering",
-        conv1=Conv(h, h // 2, (2, 1)),
-        conv2=Conv(h // 2, h, (2, 1)),
-        output_layernorm=d.norm(d, c, d.width(c)),
-    )
+from ..trees.modules import Conv, Linear, Module, Parameter, Weight
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     if c.has("moe_config"):
-        raise UnknownArchitectureError(
-            "a yuan config with moe_config (Yuan2-M32)", "is not in the catalog",
-            where=c.path or None, hint="a checkpoint's headers are read without the catalog",
-        )  # fmt: skip
+        raise c.uncatalogued("a yuan config with moe_config (Yuan2-M32)")
     h = d.width(c)
     size, heads = c.dim("attention_projection_size", default=h), d.size(c, "num_attention_heads")
     width = heads * c.divided(size, heads, "hidden_size", "num_attention_heads")
-    shared = c.flag("use_shareqk", default=False)
-    return Module(
-        "YuanAttention",
-        qk_weight=Weight(2, h, kind="scale") if shared else None,
-        qk_bias=Weight(2, h) if shared else None,
-        v_proj=Linear(h, width, bias=False, kind="value"),
-        o_proj=Linear(width, h, bias=False, kind="output"),
-        qk_proj=Linear(h, width, bias=False, kind="query") if shared else None,
-        lf_gate=None if shared else _filter(d, c),
-        q_proj=None if shared else Linear(h, width, bias=False, kind="query"),
-        k_proj=None if shared else Linear(h, width, bias=False, kind="key"),
-        component=Component.ATTENTION,
-    )
+    query, key = (Linear(h, width, bias=False, kind=kind) for kind in ("query", "key"))
+    first: dict[str, Module | Parameter] = {}
+    if c.flag("use_shareqk", default=False):
+        first = {"qk_weight": Weight(2, h, kind="scale"), "qk_bias": Weight(2, h)}
+        last = {"qk_proj": query}
+    else:
+        convs = {"conv1": Conv(h, h // 2, (2, 1)), "conv2": Conv(h // 2, h, (2, 1))}
+        local = Module("LocalizedFiltering", dict(convs), output_layernorm=d.norm(d, c, h))
+        last = {"lf_gate": local, "q_proj": query, "k_proj": key}
+    value = Linear(h, width, bias=False, kind="value")
+    parts = {**first, "v_proj": value, "o_proj": Linear(width, h, bias=False, kind="output")}
+    return Module("YuanAttention", {**parts, **last}, component=Component.ATTENTION)
 
 
-LLAMA.like(
-    "Yuan", tie_word_embeddings=True, mlp_bias=None, rotary=False, endings=SEQUENCE_HEAD,
-    attention=_attention,
-).register("yuan", source="yuan_hf_model.py of IEITYuan/Yuan2-2B-hf")  # fmt: skip
+Decoder(
+    "Yuan", tie_word_embeddings=True, rotary=False, endings=SEQUENCE_HEAD, attention=_attention
+).register("yuan", source="yuan_hf_model.py of IEITYuan/Yuan2-2B-hf")

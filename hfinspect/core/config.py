@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Protocol, runtime_checkable
 
-from ..errors import ConfigError, UsageError
+from ..errors import ConfigError, UnknownArchitectureError, UsageError
 from .config_keys import ConfigKeys, keys_of
 from .dims import Constant, Dim
 
@@ -370,6 +370,16 @@ class ModelConfig:
             "is missing",
             key=self.path + key,
             expected="a value, since this model type has no default for it",
+        )
+
+    def uncatalogued(self, what: str, nearest: Sequence[str] = ()) -> UnknownArchitectureError:
+        """The error of a form of a model that no family builds."""
+        return UnknownArchitectureError(
+            what,
+            "is not in the catalog",
+            where=self.path.rstrip(".") or None,
+            nearest=nearest,
+            hint="a checkpoint's headers are read without the catalog",
         )
 
     def divided(self, value: int, by: int, what: str, key: str) -> Dim:

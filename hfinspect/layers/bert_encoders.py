@@ -37,9 +37,13 @@ def tables(e: Encoder, c: ModelConfig) -> Module:
     return encoders.embeddings(c, e.name)
 
 
-def unnormed(e: Encoder, c: ModelConfig) -> Module:
-    """The same without a norm: that of the first layer takes its place."""
-    return tables(e, c).without("LayerNorm")
+def without(*names: str) -> Make:
+    """The same without what has one of these ``names``."""
+    return lambda e, c: tables(e, c).without(*names)
+
+
+#: That of the first layer takes the norm's place.
+unnormed = without("LayerNorm")
 
 
 def later_positions(e: Encoder, c: ModelConfig) -> Module:

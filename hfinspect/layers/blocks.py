@@ -121,16 +121,17 @@ def grouped_attention(
 
 
 def fused_attention(
-    class_name: str, hidden: int, *, bias: bool = True, out_bias: bool = True, out: str = "proj",
-    **norms: Module,
+    class_name: str, hidden: int, *, bias: bool = True, out_bias: bool = True, qkv: str = "qkv",
+    out: str = "proj", joined: int | None = None, width: int | None = None, **norms: Module | None,
 ) -> Module:  # fmt: skip
-    """Queries, keys and values in one matrix, and the output: 4·H² weights. ``norms`` are those of
-    each head's queries and keys."""
+    """Queries, keys and values in one matrix, and the output: 4·H² weights, or with the width of
+    what is ``joined`` and that of all heads together. ``norms`` are those of each head's queries
+    and keys."""
     return Module(
         class_name,
         {
-            "qkv": Linear(hidden, 3 * hidden, bias=bias, kind="qkv"),
-            out: Linear(hidden, hidden, bias=out_bias, kind="output"),
+            qkv: Linear(hidden, 3 * hidden if joined is None else joined, bias=bias, kind="qkv"),
+            out: Linear(hidden if width is None else width, hidden, bias=out_bias, kind="output"),
             **norms,
         },
         component=Component.ATTENTION,

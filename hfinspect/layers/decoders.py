@@ -18,6 +18,7 @@ from ..core.records import dataclass
 from ..trees.catalog import Builder, register
 from ..trees.modules import (
     Activation,
+    Buffer,
     Embedding,
     LayerNorm,
     Layers,
@@ -78,6 +79,19 @@ def grouped(d: Decoder, c: ModelConfig) -> Module:
         f"{d.name}Attention", d.width(c), heads, bias=bias, out_bias=d.out_bias,
         norms=norms if d.qk_norm else None,
     )  # fmt: skip
+
+
+def with_frequencies(
+    d: Decoder, c: ModelConfig, *, dtype: str | None = None, shown: bool = False
+) -> Module:
+    """The same of early releases, whose files carry each layer's rotary frequencies; ``shown``: the
+    class has a module for them still."""
+    block, count = grouped(d, c), d.heads(c).dim // 2
+    frequencies = Buffer(count, dtype=dtype, saved=False)
+    block.children["rotary_emb"] = Module(
+        f"{d.name}RotaryEmbedding", inv_freq=frequencies, saved=shown
+    )
+    return block
 
 
 def gated(d: Decoder, c: ModelConfig) -> Module:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -109,6 +110,22 @@ def register_tower(
     return register(
         model_type, classes, base_prefix="model", aliases=aliases, category="text decoder"
     )
+
+
+def register_decoder(
+    model_type: str | tuple[str, ...],
+    name: str,
+    model: Builder,
+    *,
+    source: str = "transformers",
+    category: str = "text decoder",
+    more: Mapping[str, Builder] | None = None,
+    **options: Any,
+) -> Family:
+    """Add the usual classes of a decoder over ``model``, and ``more``; ``options`` are those of
+    ``decoder_classes``."""
+    classes = {**decoder_classes(name, model, **options), **(more or {})}
+    return register(model_type, classes, base_prefix="model", category=category, source=source)
 
 
 def sequence_classification(

@@ -458,8 +458,12 @@ def projecting(module: Module) -> Module:
     return module
 
 
+def as_projector(module: Module) -> Module:
+    """``module``, which stands between tower and decoder, in place."""
+    module.component, module.part = Component.PROJECTOR, "projector"
+    return module
+
+
 def linear_projector(inputs: int, outputs: int, *, bias: bool = True) -> Module:
     """One linear layer between tower and decoder."""
-    linear = Linear(inputs, outputs, bias=bias, component=Component.PROJECTOR)
-    linear.part = "projector"
-    return linear
+    return as_projector(Linear(inputs, outputs, bias=bias))

@@ -15,7 +15,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
-from ..trees.catalog import Builder, Family, register
+from ..trees.catalog import Builder, register
 from ..trees.modules import (
     Activation,
     Buffer,
@@ -28,7 +28,7 @@ from ..trees.modules import (
     Module,
     Parameter,
 )
-from .blocks import Size, activation, size
+from .blocks import Size, activation, rms_norms, size
 from .heads import decoder_classes
 
 #: What stands under an attribute; None where the config leaves it out.
@@ -63,6 +63,12 @@ def norm(d: Spelled, c: ModelConfig) -> Module:
 def layer_norms(key: str = "layer_norm_epsilon", *, bias: bool = True, eps: float = 1e-5) -> Norms:
     """LayerNorms whose epsilon stands under ``key``."""
     return lambda c, width: LayerNorm(width, eps=c.number(key, default=eps), bias=bias)
+
+
+def either_norms(flag: str, key: str, *, default: bool) -> Norms:
+    """RMSNorms where ``flag`` says so, else LayerNorms; epsilon stands under ``key``."""
+    rms, plain = rms_norms("RMSNorm", 1e-5, key), layer_norms(key)
+    return lambda c, width: (rms if c.flag(flag, default=default) else plain)(c, width)
 
 
 def dropout(key: str, default: float = 0.0) -> Part:
@@ -251,13 +257,16 @@ class Spelled:
     def register(
         self,
         model_type: str | tuple[str, ...],
-        classes: Mapping[str, Builder],
+        classes: Mapping[str, Builder] | None = None,
         *,
         source: str = "transformers",
         aliases: Mapping[str, str] | None = None,
-    ) -> Family:
-        """Add the family to the catalog."""
-        return register(
-            model_type, classes, base=f"{self.name}Model", base_prefix=self.prefix,
-            aliases=aliases, category="text decoder", source=source,
+        **options: Any,
+    ) -> Spelled:
+        """Add the family to the catalog, with its usual classes (see there for ``options``) unless
+        it has others; returns it."""
+        register(
+            model_type, classes or self.classes(**options), base=f"{self.name}Model",
+            base_prefix=self.prefix, aliases=aliases, category="text decoder", source=source,
         )  # fmt: skip
+        return self

@@ -107,9 +107,24 @@ def register(
     return family
 
 
-def register_part(model_type: str, class_name: str, build: Builder, category: str) -> Family:
-    """Add a section of a composite: a model_type with one class, which is its base."""
-    return register(model_type, {class_name: build}, base=class_name, category=category)
+def register_part(
+    model_type: str,
+    class_name: str,
+    build: Builder,
+    category: str = "multimodal",
+    source: str = "transformers",
+    prefix: str = "",
+) -> Family:
+    """Add a model_type with one class, which is its base: a section of a composite, or what a
+    release with code of its own consists of."""
+    return register(
+        model_type,
+        {class_name: build},
+        base=class_name,
+        base_prefix=prefix,
+        category=category,
+        source=source,
+    )
 
 
 def register_pair(
