@@ -18,6 +18,7 @@ _DEFAULTS = {
     "n_codebooks": 9, "codebook_size": 1024, "codebook_dim": 8,
 }  # fmt: skip
 
+_UNITS = ("res_unit1", "res_unit2", "res_unit3")
 #: The module of Snake's coefficients for so many channels.
 Snake = Callable[[Dim], Module]
 
@@ -27,14 +28,9 @@ def _snake(width: Dim) -> Module:
 
 
 def _units(name: str, width: Dim, snake: Snake) -> dict[str, Module]:
-    unit = Module(
-        f"{name}ResidualUnit",
-        snake1=snake(width),
-        conv1=Conv(width, width, 7, dims=1),
-        snake2=snake(width),
-        conv2=Conv(width, width, 1, dims=1),
-    )
-    return {f"res_unit{i}": unit for i in (1, 2, 3)}
+    wide, narrow = Conv(width, width, 7, dims=1), Conv(width, width, 1, dims=1)
+    parts = {"snake1": snake(width), "conv1": wide, "snake2": snake(width), "conv2": narrow}
+    return dict.fromkeys(_UNITS, Module(f"{name}ResidualUnit", {**parts}))
 
 
 def hidden(c: ModelConfig) -> Dim:
@@ -45,8 +41,8 @@ def hidden(c: ModelConfig) -> Dim:
 
 def encoder(c: ModelConfig, *, name: str = "Dac", snake: Snake = _snake) -> Module:
     """From the waveform to frames."""
-    width = c.dim("encoder_hidden_size")
-    first, built = Conv(1, width, 7, dims=1), []
+    width = first = c.dim("encoder_hidden_size")
+    built = list[Module]()
     for stride in c.dims("downsampling_ratios"):
         down = Conv(width, width * 2, stride * 2, dims=1, stride=stride)
         parts = {**_units(name, width, snake), "snake1": snake(width), "conv1": down}
@@ -54,7 +50,7 @@ def encoder(c: ModelConfig, *, name: str = "Dac", snake: Snake = _snake) -> Modu
         width = width * 2
     return Module(
         f"{name}Encoder",
-        conv1=first,
+        conv1=Conv(1, first, 7, dims=1),
         block=Layers(built),
         snake1=snake(width),
         conv2=Conv(width, hidden(c), 3, dims=1),
@@ -63,20 +59,18 @@ def encoder(c: ModelConfig, *, name: str = "Dac", snake: Snake = _snake) -> Modu
 
 
 def decoder(c: ModelConfig) -> Module:
-    width = c.dim("decoder_hidden_size")
     ratios = c.dims("upsampling_ratios", default=c.dims("downsampling_ratios")[::-1])
-    first, built = Conv(hidden(c), width, 7, dims=1), []
-    if int(width) < 2 ** len(ratios):
-        raise c.error("decoder_hidden_size", int(width), f"at least {2 ** len(ratios)}")
+    width = first = c.dim("decoder_hidden_size", minimum=2 ** len(ratios))
+    built = list[Module]()
     for i, stride in enumerate(ratios, 1):
-        half = c.dim("decoder_hidden_size") // 2**i
+        half = first // 2**i
         up = Conv(width, half, stride * 2, dims=1, stride=stride, transposed=True)
         parts = {"snake1": _snake(width), "conv_t1": up, **_units("Dac", half, _snake)}
         built.append(Module("DacDecoderBlock", {**parts}))
         width = half
     return Module(
         "DacDecoder",
-        conv1=first,
+        conv1=Conv(hidden(c), first, 7, dims=1),
         block=Layers(built),
         snake1=_snake(width),
         conv2=Conv(width, 1, 7, dims=1),
@@ -98,9 +92,8 @@ def quantizer(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    return Module(
-        "DacModel", encoder=encoder(c), decoder=decoder(c), quantizer=quantizer(c), part="audio"
-    )
+    parts = {"encoder": encoder(c), "decoder": decoder(c), "quantizer": quantizer(c)}
+    return Module("DacModel", {**parts}, part="audio")
 
 
 register_part("dac", "DacModel", defaulted(_DEFAULTS, model), "audio")

@@ -22,20 +22,14 @@ _DEFAULTS = {
     "sampling_rate": 24000,
 }  # fmt: skip
 
-#: Gates of an LSTM: input, forget, cell, output; their matrices are stacked.
-_GATES = 4
 _BANDWIDTHS = (1.5, 3.0, 6.0, 12.0, 24.0)
-
-
-def _norm_type(c: ModelConfig) -> str:
-    return c.word("norm_type", "weight_norm", "time_group_norm")
 
 
 def conv(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim | int, *, up: bool = False,
          stride: int = 1) -> Module:  # fmt: skip
     """A convolution whose weight or output is normed; ``up``: transposed."""
     inner = Conv(inputs, outputs, kernel, dims=1, stride=stride, transposed=up)
-    grouped = _norm_type(c) == "time_group_norm"
+    grouped = c.word("norm_type", "weight_norm", "time_group_norm") == "time_group_norm"
     return Module(
         "EncodecConvTranspose1d" if up else "EncodecConv1d",
         conv=inner if grouped else weight_normed(inner, (inputs if up else outputs, 1, 1)),
@@ -44,8 +38,8 @@ def conv(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim | int, *, up: bo
 
 
 def lstm(width: Dim, layers: int) -> Module:
-    """``nn.LSTM``: per layer two matrices of 4·W·W and two biases of 4·W."""
-    matrix, bias = Weight(_GATES * width, width), Weight(_GATES * width)
+    """``nn.LSTM``: per layer two matrices of 4·W·W and two biases of 4·W, for four gates."""
+    matrix, bias = Weight(4 * width, width), Weight(4 * width)
     tensors: dict[str, Parameter] = {}
     for i in range(int(layers)):
         tensors[f"weight_ih_l{i}"] = tensors[f"weight_hh_l{i}"] = matrix
@@ -53,33 +47,24 @@ def lstm(width: Dim, layers: int) -> Module:
     return Module("LSTM", {**tensors}, component=Component.OTHER)
 
 
-def _bottom(c: ModelConfig, width: Dim) -> Module:
-    return Module("EncodecLSTM", lstm=lstm(width, c.count("num_lstm_layers")))
-
-
-def quantizer(c: ModelConfig) -> Module:
+def model(c: ModelConfig) -> Module:
     size, width = c.dim("codebook_size"), c.dim("codebook_dim", default=c.dim("hidden_size"))
     codebook = sound.codebook("EncodecEuclideanCodebook", size, width)
-    layer = Module("EncodecVectorQuantization", codebook=codebook)
-    count = sound.quantizers(
-        c, sound.hop(c, "upsampling_ratios"), _BANDWIDTHS, rate="sampling_rate"
-    )
-    return Module(
-        "EncodecResidualVectorQuantizer",
-        layers=Layers([layer] * int(count)),
-        component=Component.EMBEDDING,
-    )
+    made, hop = partial(conv, c), sound.hop(c, "upsampling_ratios")
+    count = sound.quantizers(c, hop, _BANDWIDTHS, rate="sampling_rate")
+    layers = Layers([Module("EncodecVectorQuantization", codebook=codebook)] * int(count))
 
+    def bottom(width: Dim) -> Module:
+        return Module("EncodecLSTM", lstm=lstm(width, c.count("num_lstm_layers")))
 
-def model(c: ModelConfig) -> Module:
-    made, bottom = partial(conv, c), partial(_bottom, c)
     down = sound.down_layers(c, "Encodec", made, shortcut=True, bottom=bottom)
     up = sound.up_layers(c, "Encodec", made, shortcut=True, bottom=bottom)
+    name, to = "EncodecResidualVectorQuantizer", Component.EMBEDDING
     return Module(
         "EncodecModel",
         encoder=Module("EncodecEncoder", layers=down, component=Component.CONV),
         decoder=Module("EncodecDecoder", layers=up, component=Component.CONV),
-        quantizer=quantizer(c),
+        quantizer=Module(name, layers=layers, component=to),
         part="audio",
     )
 

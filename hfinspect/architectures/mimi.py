@@ -5,6 +5,7 @@ the codebooks, of which the first carries meaning and the others sound.  Codeboo
 """
 
 import math
+from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -54,19 +55,15 @@ def transformer(c: ModelConfig) -> Module:
 def _codebooks(c: ModelConfig, count: int) -> Module:
     size, width, h = c.dim("codebook_size"), c.dim("codebook_dim"), c.dim("hidden_size")
     inner = c.dim("vector_quantization_hidden_dimension")
-    codebook = Module(
-        "MimiEuclideanCodebook",
-        initialized=Buffer(1),
-        cluster_usage=Buffer(size),
-        embed_sum=Buffer(size, width),
-    )
-    layer = Module("MimiVectorQuantization", codebook=codebook)
-    apart, kind = inner != h, Component.EMBEDDING
+    sums = {"cluster_usage": Buffer(size), "embed_sum": Buffer(size, width)}
+    codebook = Module("MimiEuclideanCodebook", {"initialized": Buffer(1), **sums})
+    layer, apart = Module("MimiVectorQuantization", codebook=codebook), inner != h
+    project = partial(Conv, kernel=1, dims=1, bias=False, component=Component.EMBEDDING)
     return Module(
         "MimiResidualVectorQuantizer",
         layers=Layers([layer] * int(count)),
-        input_proj=Conv(h, inner, 1, dims=1, bias=False, component=kind) if apart else None,
-        output_proj=Conv(inner, h, 1, dims=1, bias=False, component=kind) if apart else None,
+        input_proj=project(h, inner) if apart else None,
+        output_proj=project(inner, h) if apart else None,
     )
 
 
@@ -82,40 +79,40 @@ def quantizer(c: ModelConfig) -> Module:
     )
 
 
-def _resamplers(c: ModelConfig) -> tuple[Module | None, Module | None]:
-    """What thins frames out further, and what brings them back; nothing at the codec's own rate.
-
-    Source: MimiConfig.frame_rate, encodec_frame_rate and latent_stride.
-    """
+def _resampler(c: ModelConfig, *, up: bool) -> Module | None:
+    """What thins frames out further, or brings them back; nothing at the codec's own rate.
+    Source: MimiConfig.frame_rate, encodec_frame_rate and latent_stride."""
     hop, rate = sound.hop(c, "upsampling_ratios"), int(c.dim("sampling_rate"))
     before = math.ceil(rate / hop)
     after = c.number("frame_rate", "_frame_rate", default=rate / (hop * 2))
-    if after <= 0:
-        raise c.error("frame_rate", after, "above 0")
+    if not 0 < after <= before:
+        raise c.error("frame_rate", after, "above 0 and at most the codec's own rate")
     if after == before:
-        return None, None
+        return None
     h, stride, groups = c.dim("hidden_size"), int(before / after), c.dim("upsample_groups")
-    if not stride:
-        raise c.error("frame_rate", c.raw("frame_rate"), "at most the codec's own rate")
     c.divided(h, groups, "hidden_size", "upsample_groups")
-    down = conv(h, h, 2 * stride, stride=stride, bias=False)
-    return down, conv(h, h, 2 * stride, up=True, stride=stride, bias=False, groups=groups)
+    return conv(h, h, 2 * stride, up=up, stride=stride, bias=False, groups=groups if up else 1)
 
 
-def decoder_half(c: ModelConfig) -> dict[str, Module | None]:
+def _half(c: ModelConfig) -> dict[str, Module | None]:
     parts = {"decoder_transformer": transformer(c), "decoder": decoder(c)}
-    return {"upsample": _resamplers(c)[1], **parts}
+    return {"upsample": _resampler(c, up=True), **parts}
 
 
 def alone(c: ModelConfig) -> Module:
-    return Module("MimiDecoderModel", decoder_half(c), part="audio")
+    return Module("MimiDecoderModel", _half(c), part="audio")
 
 
 def model(c: ModelConfig) -> Module:
-    first = {"encoder": encoder(c), "encoder_transformer": transformer(c)}
     return Module(
         "MimiModel",
-        {**first, "downsample": _resamplers(c)[0], **decoder_half(c), "quantizer": quantizer(c)},
+        {
+            "encoder": encoder(c),
+            "encoder_transformer": transformer(c),
+            "downsample": _resampler(c, up=False),
+            **_half(c),
+            "quantizer": quantizer(c),
+        },
         part="audio",
     )
 

@@ -9,7 +9,6 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.diffusion import attention
-from ..layers.vision import bounded
 from ..trees.catalog import register_part
 from ..trees.modules import (
     Activation,
@@ -33,30 +32,23 @@ def _timed(inputs: int, outputs: int, kernel: int) -> Module:
 
 def _res2net(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim) -> Module:
     """Channels in ``scale`` groups, all but the first through a convolution of their own."""
-    scale = c.dim("enc_res2net_scale", default=2)
-    bounded(c, "enc_res2net_scale", (scale,))
+    scale = c.count("enc_res2net_scale", default=2, minimum=1)
     narrow, squeezed = outputs // scale, c.dim("enc_se_channels", default=64)
     groups = ModuleList([_timed(narrow, narrow, kernel)] * (int(scale) - 1))
-    squeeze = Module(
-        "SqueezeExcitationBlock",
-        conv1=Conv(outputs, squeezed, 1, dims=1),
-        conv2=Conv(squeezed, outputs, 1, dims=1),
-    )
+    down, up = Conv(outputs, squeezed, 1, dims=1), Conv(squeezed, outputs, 1, dims=1)
     return Module(
         "SqueezeExcitationRes2NetBlock",
         tdnn1=_timed(inputs, outputs, 1),
         res2net_block=Module("Res2NetBlock", blocks=groups),
         tdnn2=_timed(outputs, outputs, 1),
-        se_block=squeeze,
+        se_block=Module("SqueezeExcitationBlock", conv1=down, conv2=up),
     )
 
 
 def speaker_encoder(c: ModelConfig) -> Module:
     """ECAPA-TDNN (Desplanques et al. 2020): a spectrogram of the speaker as one vector."""
-    channels = c.dims("enc_channels", default=(256, 256, 256, 256, 768))
-    kernels = c.dims("enc_kernel_sizes", default=(5, 3, 3, 3, 1))
-    if len(channels) != len(kernels) or not channels:
-        raise c.error("enc_kernel_sizes", c.raw("enc_kernel_sizes"), "as many as enc_channels")
+    channels = c.dims("enc_channels", default=(256, 256, 256, 256, 768), least=1)
+    kernels = c.dims("enc_kernel_sizes", default=(5, 3, 3, 3, 1), count=len(channels))
     last, seen = channels[-1], c.dim("enc_attention_channels", default=64)
     between = zip(pairwise(channels[:-1]), kernels[1:], strict=False)
     blocks = [_res2net(c, inputs, outputs, kernel) for (inputs, outputs), kernel in between]
@@ -77,34 +69,30 @@ def _time_norm(h: Dim, ending: str, count: int) -> Module:
     return Module(f"Qwen2_5_OmniAdaLayerNormZero{ending}", linear=linear, component=Component.NORM)
 
 
-def diffusion_layer(c: ModelConfig, h: Dim) -> Module:
+def diffusion(c: ModelConfig) -> Module:
+    h, mel = c.dim("hidden_size", default=1024), c.dim("mel_dim", default=80)
     inner = c.dim("num_attention_heads", default=16) * c.dim("head_dim", default=64)
     wide = h * c.dim("ff_mult", default=2)
     up, down = Linear(h, wide, kind="up"), Linear(wide, h, kind="down")
     mlp = ModuleList([up, Activation("GELU"), Dropout(0.1), down])
-    return Module(
+    layer = Module(
         "DiTDecoderLayer",
         attn_norm=_time_norm(h, "", 6),
         attn=attention(h, inner, bias=True, class_name="DiTAttention"),
         ff_norm=LayerNorm(h, eps=1e-6, weight=False),
         ff=Module("DiTMLP", ff=mlp, component=Component.MLP),
     )
-
-
-def diffusion(c: ModelConfig) -> Module:
-    h, mel = c.dim("hidden_size", default=1024), c.dim("mel_dim", default=80)
     embedded, kind = c.dim("emb_dim", default=512), Component.EMBEDDING
     joined = mel + c.dim("enc_dim", default=128) + c.dim("enc_emb_dim", default=192) + embedded
     time = ModuleList([Linear(256, h), Activation("SiLU"), Linear(h, h)])
     codes = Embedding(c.dim("num_embeds", default=8193) + 1, embedded)
     given = {"proj": Linear(joined, h), "spk_encoder": speaker_encoder(c)}
-    layers = Layers.of(c.count("num_hidden_layers", default=22), diffusion_layer(c, h))
     return Module(
         "Qwen2_5OmniToken2WavDiTModel",
         time_embed=Module("DiTTimestepEmbedding", time_mlp=time, component=kind),
         text_embed=Module("DiTCodecEmbedding", codec_embed=codes),
         input_embed=Module("DiTInputEmbedding", given, component=kind),
-        transformer_blocks=layers,
+        transformer_blocks=Layers.of(c.count("num_hidden_layers", default=22), layer),
         norm_out=_time_norm(h, "_Final", 2),
         proj_out=Linear(h, mel, component=Component.HEAD),
     )
@@ -121,13 +109,9 @@ def _snake(channels: int) -> Module:
 
 
 def _residual(channels: int, kernel: int) -> Module:
-    convolution = Conv(channels, channels, kernel, dims=1)
-    return Module(
-        "Qwen2_5OmniAMPBlock",
-        convs1=ModuleList([convolution] * 3),
-        convs2=ModuleList([convolution] * 3),
-        activations=ModuleList([_snake(channels)] * 6),
-    )
+    convs = ModuleList([Conv(channels, channels, kernel, dims=1)] * 3)
+    acts = ModuleList([_snake(channels)] * 6)
+    return Module("Qwen2_5OmniAMPBlock", convs1=convs, convs2=convs, activations=acts)
 
 
 def bigvgan(c: ModelConfig) -> Module:
