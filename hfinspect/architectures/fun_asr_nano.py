@@ -4,14 +4,16 @@ An encoder over stacked frames whose attention has a memory, a convolution a cha
 that transcribes and the last of all have one more norm. Two linears and an adaptor, Qwen3.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
-from ..layers.multimodal import decoder, projecting, register_worded
+from ..layers.blocks import activation, depthwise
+from ..layers.multimodal import decoder, projecting, projector, register_worded
 from ..layers.vision import plain_mlp
 from ..trees.catalog import register_part
-from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module
+from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module
 
 TEXT = {
     "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28,
@@ -24,26 +26,19 @@ def layer(
     normed: bool = False,
 ) -> Module:  # fmt: skip
     """``inputs`` is the width of what comes in, ``kernel`` the frames of the memory."""
-    wide, eps = inputs or h, c.number("layer_norm_eps", default=1e-5)
-    kinds = {"q": "query", "k": "key", "v": "value"}
-    attention = Module(
-        "FunAsrNanoAttention",
-        {
-            **{f"{x}_proj": Linear(wide, h, kind=kind) for x, kind in kinds.items()},
-            "o_proj": Linear(h, h, kind="output"),
-        },
-        component=Component.ATTENTION,
-    )
+    wide, norm = inputs or h, partial(LayerNorm, eps=c.number("layer_norm_eps", default=1e-5))
+    parts = {f"{x[0]}_proj": Linear(wide, h, kind=x) for x in ("query", "key", "value")}
+    parts["o_proj"] = Linear(h, h, kind="output")
     if kernel is not None:
-        memory = Conv(h, h, kernel, dims=1, groups=int(h), bias=False)
-        attention.children["fsmn"] = Module("FunAsrNanoFSMN", conv=memory, component=Component.CONV)
+        memory = depthwise(h, kernel, component=Component.CONV)
+        parts["fsmn"] = Module("FunAsrNanoFSMN", conv=memory, component=Component.CONV)
     return Module(
         "FunAsrNanoEncoderLayer",
-        self_attn=attention,
+        self_attn=Module("FunAsrNanoAttention", {**parts}, component=Component.ATTENTION),
         mlp=plain_mlp("FunAsrNanoMLP", h, inner, act=c.text("hidden_act", default="relu")),
-        input_layernorm=LayerNorm(wide, eps=eps),
-        post_attention_layernorm=LayerNorm(h, eps=eps),
-        final_layernorm=LayerNorm(h, eps=eps) if normed else Activation("Identity"),
+        input_layernorm=norm(wide),
+        post_attention_layernorm=norm(h),
+        final_layernorm=norm(h) if normed else Activation("Identity"),
     )
 
 
@@ -54,30 +49,26 @@ def encoder(c: ModelConfig) -> Module:
     timing = c.count("num_timestamp_prediction_layers", default=20)
     normed = (int(count) - int(timing) - 1, int(count) - 1)
     kinds = [(i == 0, i in normed) for i in range(int(count))]
+    made = partial(layer, c, h, inner, kernel=kernel)
     built = {
-        kind: layer(c, h, inner, inputs=frames if kind[0] else None, kernel=kernel, normed=kind[1])
-        for kind in dict.fromkeys(kinds)
+        (first, last): made(inputs=frames if first else None, normed=last)
+        for first, last in dict.fromkeys(kinds)
     }
-    return Module(
-        "FunAsrNanoEncoder",
-        position_embeddings=Activation("FunAsrNanoPositionEmbedding"),
-        layers=Layers(built[kind] for kind in kinds),
-        part="audio",
-    )
+    positions = Activation("FunAsrNanoPositionEmbedding")
+    layers = Layers(built[kind] for kind in kinds)
+    return Module("FunAsrNanoEncoder", position_embeddings=positions, layers=layers, part="audio")
 
 
-def projector(c: ModelConfig) -> Module:
+def _joining(c: ModelConfig) -> Module:
     a = c.section("adaptor_config")
     h, wide = a.dim("hidden_size", default=1024), a.dim("projector_hidden_size", default=2048)
     block = layer(a, h, a.dim("intermediate_size", default=256))
-    return Module(
+    return projector(
         "FunAsrNanoMultiModalProjector",
         linear_1=Linear(c.section("audio_config").dim("hidden_size", default=512), wide),
         act=activation(a.text("projector_hidden_act", default="relu")),
         linear_2=Linear(wide, h),
         layers=Layers.of(a.count("num_hidden_layers", default=2), projecting(block)),
-        component=Component.PROJECTOR,
-        part="projector",
     )
 
 
@@ -91,7 +82,7 @@ def model(c: ModelConfig) -> Module:
         "FunAsrNanoModel",
         audio_tower=encoder(c.section("audio_config")),
         language_model=text.base,
-        multi_modal_projector=projector(c),
+        multi_modal_projector=_joining(c),
     )
 
 

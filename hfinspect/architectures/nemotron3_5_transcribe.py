@@ -27,6 +27,7 @@ _NEMO = {
     "layer_norm": "final_norm", "layer_norm1": "norm1", "layer_norm2": "norm2",
     "self_attn": "attn", "o_proj": "out_proj", "mlp": "ffn", "fc1": "net.0", "fc2": "net.3",
 }  # fmt: skip
+_FLOATS = ("A_log", "D", "dt_bias")
 
 
 def audio_model(c: ModelConfig) -> Module:
@@ -44,29 +45,22 @@ def audio_model(c: ModelConfig) -> Module:
 
 def _nemo(root: Module) -> Module:
     """An encoder under NeMo's names: q, k and v in one matrix."""
-    names = [f"{at}_proj" for at in "qkv"]
-    return respelled(joined(root, names, "w_qkv", "qkv"), _NEMO)
-
-
-def _text(section: ModelConfig) -> Module:
-    """Nemotron-H, whose numbers in float32 stand in a module of their own in NeMo's files."""
-    if (section.model_type or "nemotron_h") != "nemotron_h":
-        raise section.error("model_type", section.model_type, "nemotron_h")
-    model = auto_model(section, default_type="nemotron_h", part="text")
-    return respelled(model, {at: f"_fp32_params.{at}" for at in ("A_log", "D", "dt_bias")})
+    return respelled(joined(root, ("q_proj", "k_proj", "v_proj"), "w_qkv", "qkv"), _NEMO)
 
 
 def model(c: ModelConfig) -> Module:
-    heard = c.section("audio_config").section("asr_config").dim("hidden_size", default=1280)
-    section = nested(c, "text_config", **TEXT)
-    tower = audio_model(c.section("audio_config"))
+    audio, section = c.section("audio_config"), nested(c, "text_config", **TEXT)
+    heard = audio.section("asr_config").dim("hidden_size", default=1280)
+    tower = audio_model(audio)
     _nemo(tower.inside("asr_encoder"))
     _nemo(tower.inside("diarization_model", "model", "audio_tower"))
     when = builder(f"{_NAME}WordTimestampModel")(c.section("word_timestamp_config"))
+    # Numbers in float32 stand in a module of their own in NeMo's files.
+    text = auto_model(section.of_type("nemotron_h"), default_type="nemotron_h", part="text")
     return Module(
         f"{_NAME}Model",
         audio_tower=tower,
-        language_model=_text(section),
+        language_model=respelled(text, {at: f"_fp32_params.{at}" for at in _FLOATS}),
         multi_modal_projector=linear_projector(heard, section.dim("hidden_size", default=4096)),
         word_timestamp_encoder=_nemo(when),
     )
@@ -76,12 +70,8 @@ def generation(c: ModelConfig) -> Module:
     whole, words = model(c), c.section("word_timestamp_config")
     tower, when = whole.inside("audio_tower"), whole.inside("word_timestamp_encoder")
     who, section = tower.inside("diarization_model"), nested(c, "text_config", **TEXT)
-    head = to_words(
-        section.dim("hidden_size", default=4096), section.dim("vocab_size", default=131072)
-    )
-    text = respelled(
-        whole.inside("language_model"), {"embeddings": "embed_tokens", "norm_f": "norm"}
-    )
+    h, vocab = section.dim("hidden_size", default=4096), section.dim("vocab_size", default=131072)
+    names = {"embeddings": "embed_tokens", "norm_f": "norm"}
     upsample = when.inside("upsampler")
     upsample.component = Component.HEAD
     del when.children["upsampler"]
@@ -99,7 +89,7 @@ def generation(c: ModelConfig) -> Module:
         component=Component.HEAD,
     )
     hearing = Module(
-        f"{_NAME}AudioModel",
+        tower.class_name,
         asr_encoder=tower["asr_encoder"],
         diarization_model=Module(
             who.class_name, sortformer_modules=sorting, encoder=who.inside("model", "audio_tower")
@@ -108,16 +98,12 @@ def generation(c: ModelConfig) -> Module:
         diar_norm=tower["speaker_norm"],
         part="audio",
     )
-    decoder = Module(
-        "Decoder",
-        transformer=when,
-        upsample=upsample,
-        decoder_layers=Sequential(classes),
-        part="audio",
-    )
+    text = respelled(whole.inside("language_model"), names)
+    timing = {"transformer": when, "upsample": upsample, "decoder_layers": Sequential(classes)}
+    decoder = Module("Decoder", {**timing}, part="audio")
     return Module(
         f"{_NAME}ForConditionalGeneration",
-        llm=Module("NemotronHForCausalLM", model=text, lm_head=head, part="text"),
+        llm=Module("NemotronHForCausalLM", model=text, lm_head=to_words(h, vocab), part="text"),
         perception=Module("Perception", encoder=hearing, proj=whole["multi_modal_projector"]),
         ctc_timestamp=Module("Timestamps", decoder=decoder),
     )

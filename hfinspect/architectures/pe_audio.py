@@ -39,18 +39,9 @@ _TEXT = {
 _ENCODER = LLAMA.like(f"{_NAME}Encoder", qk_norm=True, rms_norm_eps=1e-5)
 
 
-def _embedder(c: ModelConfig) -> Module:
+def encoder(c: ModelConfig) -> Module:
     codec = c.section("dac_config").with_defaults(**_CODEC).of_type("dac")
-    frame, narrow, kind = dac.hidden(codec), codec.dim("codebook_dim"), Component.EMBEDDING
-    return Module(
-        f"{_NAME}EncoderEmbedder",
-        dac_encoder=dac.encoder(codec, name=f"{_NAME}Dac"),
-        bottleneck=Conv(frame, narrow, 1, dims=1, component=kind),
-        data_proj=Linear(narrow, c.dim("hidden_size"), component=kind),
-    )
-
-
-def _patches(h: Dim) -> Module:
+    h, narrow, kind = c.dim("hidden_size"), codec.dim("codebook_dim"), Component.EMBEDDING
     norm = GroupNorm(1, h)
     norm.class_name = f"{_NAME}MaskedGroupNorm"
     block = Module(
@@ -60,27 +51,24 @@ def _patches(h: Dim) -> Module:
         project=Conv(h, h, 3, dims=1),
         component=Component.CONV,
     )
-    return Module(
-        f"{_NAME}EncoderPatchEmbedder",
-        class_embedding=Weight(1, 1, h, component=Component.EMBEDDING, kind="class_token"),
-        resnet_block=Module(f"{_NAME}ResnetBlock1d", block1=block, block2=block),
-    )
-
-
-def encoder(c: ModelConfig) -> Module:
-    h, found = (
-        c.dim("hidden_size"),
-        renamed(_ENCODER.model(c), f"{_NAME}EncoderDecoder", f"{_NAME}Encoder"),
-    )
+    found = renamed(_ENCODER.model(c), f"{_NAME}EncoderDecoder", f"{_NAME}Encoder")
     del found.children["embed_tokens"]
-    found.class_name, found.part = f"{_NAME}Encoder", "audio"
-    found.children = {
-        "embedder": _embedder(c),
-        "patch_embedder": _patches(h),
+    parts = {
+        "embedder": Module(
+            f"{_NAME}EncoderEmbedder",
+            dac_encoder=dac.encoder(codec, name=f"{_NAME}Dac"),
+            bottleneck=Conv(dac.hidden(codec), narrow, 1, dims=1, component=kind),
+            data_proj=Linear(narrow, h, component=kind),
+        ),
+        "patch_embedder": Module(
+            f"{_NAME}EncoderPatchEmbedder",
+            class_embedding=Weight(1, 1, h, component=kind, kind="class_token"),
+            resnet_block=Module(f"{_NAME}ResnetBlock1d", block1=block, block2=block),
+        ),
         **found.children,
         "output": Linear(h, h, bias=False, component=Component.HEAD),
     }
-    return found
+    return Module(f"{_NAME}Encoder", parts, part="audio")
 
 
 def _contrastive(inputs: Dim, outputs: Dim) -> Module:

@@ -1,9 +1,8 @@
 """X-Codec (Ye et al. 2024), and the tokenizer of Higgs Audio v2 (Boson AI 2025). Source of shapes:
-transformers/models/xcodec and transformers/models/higgs_audio_v2_tokenizer.
+transformers/models/{xcodec,higgs_audio_v2_tokenizer}.
 
 Descript's encoder and decoder (dac.py) for the sound, HuBERT and small convolutions for what it
-means, and codebooks over both, Higgs Audio's in fewer dimensions. Codebooks are buffers: learned by
-averaging, not by gradients.
+means, and codebooks over both, Higgs Audio's in fewer dimensions.
 """
 
 from ..core.components import Component
@@ -25,97 +24,75 @@ _ACOUSTIC = {
     "upsampling_ratios": (8, 5, 4, 2), "hidden_size": 256,
 }  # fmt: skip
 _BANDWIDTHS = (0.5, 1, 1.5, 2, 4)
-#: Models of speech whose width is 768 unless their section says otherwise.
-_SPEECH = ("hubert", "wav2vec2", "wavlm")
 
 
 def _units(c: ModelConfig, width: Dim) -> Module:
     unit = Module(
         "XcodecResidualUnit",
-        activation=Activation("ELU", "alpha=1.0"),
+        activation=sound.elu(),
         conv1=Conv(width, width, c.dim("unit_kernel_size"), dims=1, bias=False),
         conv2=Conv(width, width, 1, dims=1, bias=False),
     )
     return ModuleList([unit] * len(c.dims("block_dilations")))
 
 
-def _stages(c: ModelConfig, h: Dim) -> list[tuple[Dim, Dim]]:
-    """(stride, channels) of each."""
-    strides, ratios = c.dims("strides"), c.dims("channel_ratios")
-    if len(strides) != len(ratios) or not strides:
-        raise c.miscounted("strides", len(strides), f"as channel_ratios: {len(ratios)}")
-    return [(stride, h * ratio) for stride, ratio in zip(strides, ratios, strict=True)]
-
-
-def _same(c: ModelConfig, inputs: Dim, outputs: Dim) -> Module:
-    return Conv(inputs, outputs, c.dim("kernel_size"), dims=1, bias=False)
-
-
-def semantic_encoder(c: ModelConfig, h: Dim) -> Module:
-    built, width = [], h
-    for stride, outputs in _stages(c, h):
-        kernel = 3 if int(stride) == 1 else stride * 2
-        conv = Conv(width, outputs, kernel, dims=1, stride=stride)
-        units = _units(c, width)
-        built.append(Module("XcodecSemanticEncoderBlock", res_units=units, conv=conv))
-        width = outputs
-    conv, blocks = _same(c, h, h), ModuleList(built)
-    return Module("SemanticEncoder", conv=conv, conv_blocks=blocks, component=Component.CONV)
-
-
-def semantic_decoder(c: ModelConfig, h: Dim) -> Module:
-    stages, built = _stages(c, h), []
-    outs = [*(width for _, width in stages[1:]), h]
-    for (stride, width), outputs in zip(stages, outs, strict=True):
+def semantic(c: ModelConfig, h: Dim) -> dict[str, Module]:
+    """Encoder and decoder of what the sound means: at each stage residual units and a convolution,
+    which keeps the rate or is strided."""
+    ratios = c.dims("channel_ratios", least=1)
+    strides, kernel = c.dims("strides", count=len(ratios)), c.dim("kernel_size")
+    widths = [h * ratio for ratio in ratios]
+    down, up = list[Module](), list[Module]()
+    stages = zip(strides, [h, *widths], widths, [*widths[1:], h], strict=False)
+    for stride, above, width, below in stages:
         still = int(stride) == 1
-        kernel = 3 if still else stride * 2
-        conv = Conv(width, outputs, kernel, dims=1, stride=stride, bias=still, transposed=not still)
-        built.append(Module("SemanticDecoderBlock", conv=conv, res_units=_units(c, outputs)))
-    return Module(
-        "SemanticDecoder",
-        conv1=_same(c, h, stages[0][1]),
-        conv_blocks=ModuleList(built),
-        conv2=_same(c, h, h),
-        component=Component.CONV,
-    )
+        wide = 3 if still else stride * 2
+        conv = Conv(above, width, wide, dims=1, stride=stride)
+        block = {"res_units": _units(c, above), "conv": conv}
+        down.append(Module("XcodecSemanticEncoderBlock", {**block}))
+        conv = Conv(width, below, wide, dims=1, stride=stride, bias=still, transposed=not still)
+        up.append(Module("SemanticDecoderBlock", conv=conv, res_units=_units(c, below)))
+    same = Conv(h, h, kernel, dims=1, bias=False)
+    first = Conv(h, widths[0], kernel, dims=1, bias=False)
+    into = {"conv": same, "conv_blocks": ModuleList(down)}
+    out = {"conv1": first, "conv_blocks": ModuleList(up), "conv2": same}
+    return {
+        "encoder_semantic": Module("SemanticEncoder", into, component=Component.CONV),
+        "decoder_semantic": Module("SemanticDecoder", out, component=Component.CONV),
+    }
 
 
 def _quantizer(c: ModelConfig, states: Dim, samples: int, *, projected: bool) -> Module:
     size, width = c.dim("codebook_size"), c.dim("codebook_dim", default=states)
-    codebook = sound.codebook("XcodecEuclideanCodebook", size, width)
     layer = Module(
         "XcodecVectorQuantization",
-        codebook=codebook,
+        codebook=sound.codebook("XcodecEuclideanCodebook", size, width),
         project_in=Linear(states, width) if projected else None,
         project_out=Linear(width, states) if projected else None,
     )
-    count = sound.quantizers(c, samples, _BANDWIDTHS)
-    return Module(
-        "XcodecResidualVectorQuantization",
-        quantizers=ModuleList([layer] * int(count)),
-        component=Component.EMBEDDING,
-    )
+    layers = ModuleList([layer] * int(sound.quantizers(c, samples, _BANDWIDTHS)))
+    name, to = "XcodecResidualVectorQuantization", Component.EMBEDDING
+    return Module(name, quantizers=layers, component=to)
 
 
 def model(c: ModelConfig, *, projected: bool = False) -> Module:
     heard = c.section("acoustic_model_config").with_defaults(**_ACOUSTIC).of_type("dac")
-    meant = c.section("semantic_model_config")
-    if meant.model_type not in (None, *_SPEECH):
-        raise meant.error("model_type", meant.model_type, f"one of {', '.join(_SPEECH)}")
+    meant = c.section("semantic_model_config").of_type("hubert", "wav2vec2", "wavlm")
     h, seen = dac.hidden(heard), meant.dim("hidden_size", default=768)
     states, kind, decoder = h + seen, Component.PROJECTOR, dac.decoder(heard)
     decoder.children["tanh"] = Activation("Identity")
     return Module(
         "XcodecModel",
-        acoustic_encoder=dac.encoder(heard),
-        acoustic_decoder=decoder,
-        encoder_semantic=semantic_encoder(c, seen),
-        decoder_semantic=semantic_decoder(c, seen),
-        semantic_model=auto_model(meant, default_type="hubert"),
-        fc=Linear(states, states, component=kind),
-        fc1=Linear(states, seen, component=kind),
-        fc2=Linear(states, h, component=kind),
-        quantizer=_quantizer(c, states, sound.hop(heard), projected=projected),
+        {
+            "acoustic_encoder": dac.encoder(heard),
+            "acoustic_decoder": decoder,
+            **semantic(c, seen),
+            "semantic_model": auto_model(meant, default_type="hubert"),
+            "fc": Linear(states, states, component=kind),
+            "fc1": Linear(states, seen, component=kind),
+            "fc2": Linear(states, h, component=kind),
+            "quantizer": _quantizer(c, states, sound.hop(heard), projected=projected),
+        },
         part="audio",
     )
 

@@ -1,5 +1,5 @@
-"""X-Codec 2 (Ye et al. 2025) and NeuCodec (Neuphonic 2025). Source of shapes:
-transformers/models/xcodec2 and transformers/models/neucodec.
+"""X-Codec 2 (Ye et al. 2025), NeuCodec (Neuphonic 2025). Source: transformers/models/xcodec2 and
+transformers/models/neucodec.
 
 Descript's encoder (dac.py) for the sound, Wav2Vec2-BERT for what it means, numbers rounded to a few
 levels in place of codebooks, and a transformer that makes the spectrum of the sound.
@@ -35,76 +35,65 @@ _DEFAULTS = {
 
 
 def _snake(width: Dim) -> Module:
-    slopes = {"alpha": Weight(width), "beta": Weight(width)}
+    slopes = dict.fromkeys(("alpha", "beta"), Weight(width))
     return Module(
         "Xcodec2AntiAliasedActivation1d",
-        act=Module("Xcodec2SnakeBeta", dict(slopes), component=Component.OTHER),
+        act=Module("Xcodec2SnakeBeta", {**slopes}, component=Component.OTHER),
         upsample=Activation("Xcodec2UpSample1d"),
         downsample=Activation("Xcodec2DownSample1d"),
     )
 
 
-def _residuals(h: Dim) -> Module:
-    norm, conv = GroupNorm(32, h, eps=1e-6), Conv(h, h, 3, dims=1)
-    act = Activation("SiLU")
-    block = Module(
-        "Xcodec2ResNetBlock",
-        norm1=norm, activation1=act, conv1=conv, norm2=norm, activation2=act, conv2=conv,
-    )  # fmt: skip
-    return ModuleList([block] * 2, component=Component.CONV)
-
-
 def _decoder(c: ModelConfig, h: Dim, seen: Dim, bins: Dim) -> Module:
+    parts = {
+        "norm": GroupNorm(32, h, eps=1e-6), "activation": Activation("SiLU"),
+        "conv": Conv(h, h, 3, dims=1),
+    }  # fmt: skip
+    twice = {f"{name}{i}": part for i in (1, 2) for name, part in parts.items()}
+    residuals = ModuleList([Module("Xcodec2ResNetBlock", twice)] * 2, component=Component.CONV)
     return Module(
         "Xcodec2Decoder",
         fc=Linear(h + seen, h, component=Component.PROJECTOR),
         embed=Conv(h, h, 7, dims=1, component=Component.EMBEDDING),
-        prior_net=_residuals(h),
+        prior_net=residuals,
         rotary_emb=Activation("Xcodec2RotaryEmbedding"),
         layers=_LAYERS.layers(c),
-        post_net=_residuals(h),
+        post_net=residuals,
         norm=LayerNorm(h, eps=1e-6),
         head=Module("Xcodec2ISTFTHead", linear=Linear(h, bins), component=Component.HEAD),
     )
 
 
-def _adapter(seen: Dim) -> Module:
-    biased, act = {"conv1": False, "conv2": True, "conv3": True, "conv4": False}, Activation("ReLU")
-    convs = {name: Conv(seen, seen, 3, dims=1, bias=bias) for name, bias in biased.items()}
-    return Module("Xcodec2SemanticAdapter", convs, act1=act, act2=act, component=Component.CONV)
-
-
-def _quantizer(c: ModelConfig) -> Module:
-    width, levels = c.dim("quantization_dim"), len(c.dims("quantization_levels"))
-    return Module(
-        "Xcodec2Quantizer",
-        quantizer=Activation("Xcodec2FiniteScalarQuantization"),
-        project_in=Linear(width, levels),
-        project_out=Linear(levels, width),
-        component=Component.EMBEDDING,
-    )
-
-
-def model(c: ModelConfig, samples: int) -> Module:
+def model(c: ModelConfig, samples: int | None = None) -> Module:
     """``samples`` of sound that each frame becomes, of which four times as many are transformed."""
     meant = c.section("semantic_model_config", default={"num_hidden_layers": 16}).of_type(
         "wav2vec2-bert"
     )
     h, seen = c.dim("hidden_size"), meant.dim("hidden_size", default=1024)
+    biased, act = {"conv1": False, "conv2": True, "conv3": True, "conv4": False}, Activation("ReLU")
+    convs = {name: Conv(seen, seen, 3, dims=1, bias=bias) for name, bias in biased.items()}
+    bins = Dim(4 * (hop(c) if samples is None else samples) + 2)
+    width, levels = c.dim("quantization_dim"), len(c.dims("quantization_levels"))
     return Module(
         "Xcodec2Model",
         semantic_encoder=auto_model(meant, default_type="wav2vec2-bert"),
-        semantic_adapter=_adapter(seen),
+        semantic_adapter=Module(
+            "Xcodec2SemanticAdapter", convs, act1=act, act2=act, component=Component.CONV
+        ),
         acoustic_encoder=dac.encoder(c, name="Xcodec2", snake=_snake),
         fc_encoder=Linear(h + seen, h + seen, component=Component.PROJECTOR),
-        quantizer=_quantizer(c),
-        acoustic_decoder=_decoder(c, h, seen, Dim(4 * samples + 2)),
+        quantizer=Module(
+            "Xcodec2Quantizer",
+            quantizer=Activation("Xcodec2FiniteScalarQuantization"),
+            project_in=Linear(width, levels),
+            project_out=Linear(levels, width),
+            component=Component.EMBEDDING,
+        ),
+        acoustic_decoder=_decoder(
+            c, h, seen, Dim(4 * (hop(c) if samples is None else samples) + 2)
+        ),
         part="audio",
     )
-
-
-def _plain(c: ModelConfig) -> Module:
-    return model(c, hop(c))
 
 
 def _resampled(c: ModelConfig) -> Module:
@@ -115,5 +104,5 @@ def _resampled(c: ModelConfig) -> Module:
     return renamed(model(c, samples), "Xcodec2", "NeuCodec")
 
 
-register_part("xcodec2", "Xcodec2Model", defaulted(_DEFAULTS, _plain), "audio")
+register_part("xcodec2", "Xcodec2Model", defaulted(_DEFAULTS, model), "audio")
 register_part("neucodec", "NeuCodecModel", defaulted(_DEFAULTS, _resampled), "audio")
