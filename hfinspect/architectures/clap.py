@@ -10,6 +10,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.composing import with_defaults
 from ..layers.encoders import hidden
+from ..layers.multimodal import projector
 from ..layers.vision import pair, stage_depths, window_layer
 from ..trees.catalog import register
 from ..trees.modules import (
@@ -22,6 +23,7 @@ from ..trees.modules import (
     Linear,
     Module,
     ModuleList,
+    Parameter,
     Sequential,
     Weight,
 )
@@ -33,33 +35,26 @@ _AUDIO = {
 }  # fmt: skip
 
 
-def _fusion_path(width: Dim, inner: Dim, *, pooled: bool) -> Module:
-    parts = [
-        Conv(width, inner, 1, component=Component.ATTENTION),
-        BatchNorm(inner),
-        Activation("ReLU"),
-        Conv(inner, width, 1, component=Component.ATTENTION),
-        BatchNorm(width),
-    ]
-    return Sequential(*([Activation("AdaptiveAvgPool2d")] if pooled else []), *parts)
-
-
 def patch_embed(c: ModelConfig) -> Module:
     """One convolution to patches; long clips (``enable_fusion``) have another and a gate."""
     width, channels = c.dim("patch_embeds_hidden_size"), c.dim("patch_embed_input_channels")
-    high, wide = pair(c, "patch_size", default=4)
+    (high, wide), to = pair(c, "patch_size", default=4), Component.ATTENTION
     fused = c.flag("enable_fusion", default=False)
     mapped = fused and c.text("fusion_type") == "channel_map"
     inner = width // c.dim("aff_block_r", default=4)
-    seen = channels * 4 if mapped else channels
     normed = c.flag("enable_patch_layer_norm", default=True)
+    path = [
+        Conv(width, inner, 1, component=to), BatchNorm(inner), Activation("ReLU"),
+        Conv(inner, width, 1, component=to), BatchNorm(width),
+    ]  # fmt: skip
     fusion = Module(
         "ClapAudioAFFBlock",
-        local_att=_fusion_path(width, inner, pooled=False),
-        global_att=_fusion_path(width, inner, pooled=True),
+        local_att=Sequential(*path),
+        global_att=Sequential(Activation("AdaptiveAvgPool2d"), *path),
         sigmoid=Activation("Sigmoid"),
         component=Component.CONV,
     )
+    seen = channels * 4 if mapped else channels
     return Module(
         "ClapAudioPatchEmbed",
         proj=Conv(seen, width, (high, wide), component=Component.EMBEDDING, kind="patch"),
@@ -74,37 +69,31 @@ def _layer(c: ModelConfig, width: Dim, heads: Dim) -> Module:
     window, bias = c.dim("window_size"), c.flag("qkv_bias", default=True)
     c.divided(width, heads, "width of the stage", "num_heads")
     area, side = window * window, 2 * window - 1
-    own = Module(
-        "ClapAudioSelfAttention",
-        relative_position_bias_table=Weight(side * side, heads, kind="relative_position"),
-        relative_position_index=Buffer(area, area, dtype="I64"),
-        query=Linear(width, width, bias=bias, kind="query"),
-        key=Linear(width, width, bias=bias, kind="key"),
-        value=Linear(width, width, bias=bias, kind="value"),
-    )
-    return window_layer(c, "ClapAudio", width, own)
-
-
-def _merging(width: Dim) -> Module:
-    """Four neighbours side by side, then projected to twice the width: 8·W² weights."""
-    return Module(
-        "ClapAudioPatchMerging",
-        reduction=Linear(4 * width, 2 * width, bias=False, component=Component.CONV),
-        norm=LayerNorm(4 * width),
-    )
+    table = Weight(side * side, heads, kind="relative_position")
+    parts: dict[str, Module | Parameter] = {
+        "relative_position_bias_table": table,
+        "relative_position_index": Buffer(area, area, dtype="I64"),
+        **{x: Linear(width, width, bias=bias, kind=x) for x in ("query", "key", "value")},
+    }
+    return window_layer(c, "ClapAudio", width, Module("ClapAudioSelfAttention", parts))
 
 
 def audio_model(c: ModelConfig) -> Module:
-    depths, heads = stage_depths(c, (2, 2, 6, 2)), c.dims("num_attention_heads")
-    if not depths or len(heads) < len(depths):
-        raise c.miscounted("num_attention_heads", len(heads), f"{len(depths)}: one a stage")
+    depths = stage_depths(c, (2, 2, 6, 2))
+    heads = c.dims("num_attention_heads", least=len(depths))
     width, stages = c.dim("patch_embeds_hidden_size"), []
     for i, depth in enumerate(depths):
-        down = _merging(width) if i < len(depths) - 1 else None
+        wide = 4 * width
+        # Four neighbours side by side, then projected to twice the width: 8·W² weights.
+        down = Module(
+            "ClapAudioPatchMerging",
+            reduction=Linear(wide, 2 * width, bias=False, component=Component.CONV),
+            norm=LayerNorm(wide),
+        )
+        last = i == len(depths) - 1
         blocks = ModuleList([_layer(c, width, heads[i])] * int(depth))
-        stages.append(Module("ClapAudioStage", blocks=blocks, downsample=down))
-        if down is not None:
-            width = 2 * width
+        stages.append(Module("ClapAudioStage", blocks=blocks, downsample=None if last else down))
+        width = width if last else 2 * width
     encoder = Module(
         "ClapAudioEncoder",
         patch_embed=patch_embed(c),
@@ -118,13 +107,11 @@ def audio_model(c: ModelConfig) -> Module:
 
 def with_projection(c: ModelConfig) -> Module:
     out = c.dim("projection_dim", default=512)
-    way = Module(
+    way = projector(
         "ClapProjectionLayer",
         linear1=Linear(hidden(c), out),
         activation=activation(c.text("projection_hidden_act", default="relu")),
         linear2=Linear(out, out),
-        component=Component.PROJECTOR,
-        part="projector",
     )
     parts = {"audio_model": audio_model(c), "audio_projection": way}
     return Module("ClapAudioModelWithProjection", {**parts})

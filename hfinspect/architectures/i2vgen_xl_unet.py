@@ -6,6 +6,7 @@ image comes in next to the noise, through a look at all frames, and as words of 
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..core.dims import Dim
 from ..layers.diffusion import (
     Residual,
     attention,
@@ -19,21 +20,18 @@ from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module,
 from .unet_3d_condition import ladder, temporal_transformer
 
 _ACT = Activation("SiLU")
-_NOISE, _WORDS = Component.PROJECTOR, Component.EMBEDDING
+_WORDS = Component.EMBEDDING
 
 
-def _image(c: ModelConfig) -> dict[str, Module]:
-    channels, context = c.dim("in_channels", default=4), c.dim("cross_attention_dim", default=1024)
-
-    def conv(inputs: int, outputs: int, to: Component, stride: int = 1) -> Module:
+def _image(channels: Dim, context: Dim) -> dict[str, Module]:
+    def conv(inputs: int, outputs: int, to: Component = _WORDS, stride: int = 1) -> Module:
         return Conv(inputs, outputs, 3, stride=stride, component=to)
 
-    looked, inner = feed_forward(channels, gated=False), 4 * channels
+    looked, inner, to = feed_forward(channels, gated=False), 4 * channels, Component.PROJECTOR
     looked.component = _WORDS
     return {
         "image_latents_proj_in": Sequential(
-            conv(4, inner, _NOISE), _ACT, conv(inner, inner, _NOISE), _ACT,
-            conv(inner, channels, _NOISE),
+            conv(4, inner, to), _ACT, conv(inner, inner, to), _ACT, conv(inner, channels, to)
         ),
         "image_latents_temporal_encoder": Module(
             "I2VGenXLTransformerTemporalEncoder",
@@ -42,9 +40,9 @@ def _image(c: ModelConfig) -> dict[str, Module]:
             ff=looked,
         ),
         "image_latents_context_embedding": Sequential(
-            conv(4, 8 * channels, _WORDS), _ACT, Activation("AdaptiveAvgPool2d"),
-            conv(8 * channels, 16 * channels, _WORDS, 2), _ACT,
-            conv(16 * channels, context, _WORDS, 2),
+            conv(4, 8 * channels), _ACT, Activation("AdaptiveAvgPool2d"),
+            conv(8 * channels, 16 * channels, stride=2), _ACT,
+            conv(16 * channels, context, stride=2),
         ),
     }  # fmt: skip
 
@@ -52,25 +50,23 @@ def _image(c: ModelConfig) -> dict[str, Module]:
 def model(config: ModelConfig) -> Module:
     ignored = ("num_attention_heads", "norm_eps", "time_cond_proj_dim")
     kept = {key: value for key, value in config.given.items() if key not in ignored}
-    if "norm_num_groups" in kept and kept["norm_num_groups"] is None:
+    if config.says("norm_num_groups") and not config.has("norm_num_groups"):
         raise config.error("norm_num_groups", None, "a number")
     c = ModelConfig(kept, config.path)
     first, channels = widths(c, default=(320, 640, 1280, 1280))[0], c.dim("in_channels", default=4)
+    context, time = c.dim("cross_attention_dim", default=1024), 4 * first
+    inner = 8 * c.dim("attention_head_dim", default=64)
     groups = c.dim("norm_num_groups", default=32)
-    context = c.dim("cross_attention_dim", default=1024)
-    time, inner = 4 * first, 8 * c.dim("attention_head_dim", default=64)
 
     def two_layers(inputs: int, outputs: int) -> Module:
-        return Sequential(
-            Linear(inputs, time), _ACT, Linear(time, outputs), component=Component.EMBEDDING
-        )
+        return Sequential(Linear(inputs, time), _ACT, Linear(time, outputs), component=_WORDS)
 
     return Module(
         "I2VGenXLUNet",
         {
             "conv_in": Conv(channels + channels, first, 3),
             "transformer_in": temporal_transformer(first, inner, groups, layers=Layers),
-            **_image(c),
+            **_image(channels, context),
             "time_proj": Activation("Timesteps"),
             "time_embedding": timestep_embedding(first, time),
             "context_embedding": two_layers(context, context * channels),

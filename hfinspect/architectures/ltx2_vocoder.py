@@ -20,15 +20,10 @@ def _snake(width: Dim, *, beta: bool) -> Module:
 def _smoothed(c: ModelConfig, act: Module, key: str) -> Module:
     """Between an upsampling and a downsampling, whose filters are buffers of a file."""
     ratio = c.dim(f"{key}antialias_ratio", default=2)
-    size = 12 if f"{key}antialias_kernel_size" not in c.values else 6 * ratio // 2 * 2
+    size = 6 * ratio // 2 * 2 if c.says(f"{key}antialias_kernel_size") else 12
     size = c.dim(f"{key}antialias_kernel_size", default=size)
-    step = Buffer(1, 1, size)
-    return Module(
-        "AntiAliasAct1d",
-        upsample=Module("UpSample1d", filter=step),
-        act=act,
-        downsample=Module("DownSample1d", filter=step),
-    )
+    up, down = (Module(f"{x}Sample1d", filter=Buffer(1, 1, size)) for x in ("Up", "Down"))
+    return Module("AntiAliasAct1d", upsample=up, act=act, downsample=down)
 
 
 def _dilations(c: ModelConfig, key: str, count: int) -> list[int]:
@@ -45,19 +40,17 @@ def vocoder(
 ) -> Module:
     """Each upsampling halves the channels; behind it stand residual blocks, one for each kernel.
     Those of the ``wide`` band have smoothed snakes, and no bias at the end."""
-    words = (*_SNAKES, "leaky_relu")
-    name = c.word(f"{key}act_fn", *words, default="snakebeta" if wide else "leaky_relu")
+    usual = "snakebeta" if wide else "leaky_relu"
+    bias = c.flag(f"{key}final_bias", default=not wide)
+    name = c.word(f"{key}act_fn", *_SNAKES, "leaky_relu", default=usual)
     smooth = c.flag(f"{key}antialias", default=wide)
     if smooth and name == "leaky_relu":
         raise c.error(f"{key}antialias", True, "false with leaky_relu")
-    sizes = c.dims(f"{key}upsample_kernel_sizes", default=kernels)
-    if not sizes:
-        raise c.error(f"{key}upsample_kernel_sizes", [], "at least one size")
+    sizes = c.dims(f"{key}upsample_kernel_sizes", default=kernels, least=1)
     c.dims(f"{key}upsample_factors", default=kernels, count=len(sizes))
     around = c.dims(f"{key}resnet_kernel_sizes", default=(3, 7, 11))
     depths = _dilations(c, f"{key}resnet_dilations", len(around))
-    channels = c.dim(f"{key}hidden_channels", default=width)
-    conv_in = Conv(c.dim(f"{key}in_channels", default=128), channels, 7, dims=1)
+    channels = first = c.dim(f"{key}hidden_channels", default=width)
     ups, blocks = [], []
     for size in sizes:
         half = channels // 2
@@ -67,15 +60,13 @@ def vocoder(
         for kernel, depth in zip(around, depths, strict=True):
             convs = ModuleList([Conv(half, half, kernel, dims=1)] * depth)
             acts = ModuleList([step] * depth)
-            block = Module("ResBlock", convs1=convs, acts1=acts, convs2=convs, acts2=acts)
-            blocks.append(block)
+            blocks.append(Module("ResBlock", convs1=convs, acts1=acts, convs2=convs, acts2=acts))
         channels = half
     last = _snake(channels, beta=True)
     last.component = Component.OTHER
-    bias = c.flag(f"{key}final_bias", default=not wide)
     return Module(
         "LTX2Vocoder",
-        conv_in=conv_in,
+        conv_in=Conv(c.dim(f"{key}in_channels", default=128), first, 7, dims=1),
         upsamplers=ModuleList(ups),
         resnets=ModuleList(blocks),
         act_out=_smoothed(c, last, key) if name in _SNAKES else Activation("LeakyReLU"),

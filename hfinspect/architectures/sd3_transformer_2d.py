@@ -1,9 +1,8 @@
 """SD3Transformer2DModel: Stable Diffusion 3 and 3.5 (Esser et al. 2024, MMDiT).
 
-Source of shapes: diffusers/models/transformers/transformer_sd3.py and attention.py
-(JointTransformerBlock). Image and text go side by side through every block with weights of their
-own and attend to each other; the last block drops the text. 3.5 medium looks twice at the image in
-some layers (``dual_attention_layers``). The positions are a saved buffer.
+Source of shapes: diffusers/models/transformers/transformer_sd3.py and attention.py. Image and text
+go side by side through every block with weights of their own and attend to each other; 3.5 medium
+looks twice at the image in some layers. The positions are a saved buffer.
 """
 
 from ..core.components import Component
@@ -41,22 +40,17 @@ def block(c: ModelConfig, width: Dim, *, last: bool, dual: bool) -> Module:
     )
 
 
-def blocks(c: ModelConfig, width: Dim) -> Layers:
-    count = int(c.count("num_layers", default=18))
-    dual = {int(i) for i in c.dims("dual_attention_layers", default=(), minimum=0)}
-    kinds = [(i == count - 1, i in dual) for i in range(count)]
-    built = {kind: block(c, width, last=kind[0], dual=kind[1]) for kind in dict.fromkeys(kinds)}
-    return Layers(built[kind] for kind in kinds)
-
-
 def model(c: ModelConfig) -> Module:
-    head = c.dim("attention_head_dim", default=64)
+    head, count = c.dim("attention_head_dim", default=64), int(c.count("num_layers", default=18))
     width = c.dim("num_attention_heads", default=18) * head
     patch, side = c.dim("patch_size", default=2), c.dim("pos_embed_max_size", default=96)
     # null: positions are computed for the size at hand.
-    computed = "pos_embed_max_size" in c.values and c.values["pos_embed_max_size"] is None
+    computed = c.says("pos_embed_max_size") and not c.has("pos_embed_max_size")
     positions = Buffer(1, side * side, width, kind="position")
     pixels = patch * patch * out_channels(c, default=16, in_default=16)
+    dual = {int(i) for i in c.dims("dual_attention_layers", default=(), minimum=0)}
+    kinds = [(i == count - 1, i in dual) for i in range(count)]
+    built = {kind: block(c, width, last=kind[0], dual=kind[1]) for kind in dict.fromkeys(kinds)}
     return Module(
         "SD3Transformer2DModel",
         pos_embed=Module(
@@ -76,7 +70,7 @@ def model(c: ModelConfig) -> Module:
             c.dim("caption_projection_dim", default=1152),
             component=Component.PROJECTOR,
         ),
-        transformer_blocks=blocks(c, width),
+        transformer_blocks=Layers(built[kind] for kind in kinds),
         norm_out=modulation("AdaLayerNormContinuous", width, 2),
         proj_out=Linear(width, pixels, component=Component.HEAD),
         part="vision",

@@ -23,40 +23,38 @@ from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, Embedding, Layers, Module, Weight
 
 _DOWN = ("DownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D")
-
-
 _channels = partial(widths, default=(224, 448, 672, 896))
 
 
 def _residual(c: ModelConfig) -> Residual:
-    shift = c.word("resnet_time_scale_shift", "default", "scale_shift")
-    return Residual(
-        c.dim("time_embedding_dim", default=4 * _channels(c)[0]),
-        c.dim("norm_num_groups", default=32),
-        c.number("norm_eps", default=1e-5),
-        shift == "scale_shift",
-    )
+    shift = c.word("resnet_time_scale_shift", "default", "scale_shift") == "scale_shift"
+    time = c.dim("time_embedding_dim", default=4 * _channels(c)[0])
+    groups = c.dim("norm_num_groups", default=32)
+    return Residual(time, groups, c.number("norm_eps", default=1e-5), shift)
+
+
+def _null(c: ModelConfig, key: str) -> bool:
+    return c.says(key) and not c.has(key)
 
 
 def _look(c: ModelConfig, width: Dim, groups: int | None) -> Module:
     """Heads of ``attention_head_dim`` channels; null is one head."""
-    null = "attention_head_dim" in c.values and c.values["attention_head_dim"] is None
-    head = width if null else c.dim("attention_head_dim", default=8)
+    key = "attention_head_dim"
+    head = width if _null(c, key) else c.dim(key, default=8)
     return attention(width, width // head * head, bias=True, groups=groups)
 
 
 def _rung(c: ModelConfig, rung: Rung) -> Module:
-    residual, looks = _residual(c), rung.kind.startswith("Attn")
-    if not looks:  # which takes a convolution whatever the key says
+    residual = _residual(c)
+    if not rung.kind.startswith("Attn"):  # which takes a convolution whatever the key says
         return rung.block(residual)
-    key = "upsample_type" if rung.up else "downsample_type"
-    form = c.word(key, "conv", "resnet")
-    attentions = [_look(c, rung.width, residual.groups)] * len(rung.coming)
-    return rung.block(residual, attentions, residual=form == "resnet")
+    form = c.word("upsample_type" if rung.up else "downsample_type", "conv", "resnet")
+    looks = [_look(c, rung.width, residual.groups)] * len(rung.coming)
+    return rung.block(residual, looks, residual=form == "resnet")
 
 
 def middle(c: ModelConfig) -> Module | None:
-    if "mid_block_type" in c.values and c.values["mid_block_type"] is None:
+    if _null(c, "mid_block_type"):
         return None
     residual, width = _residual(c), _channels(c)[-1]
     groups = c.optional_dim("attn_norm_num_groups")
@@ -77,31 +75,28 @@ def _time(c: ModelConfig, first: Dim) -> tuple[Module, Dim]:
     return Embedding(c.dim("num_train_timesteps"), first, kind=None), first
 
 
-def _class(c: ModelConfig, time_inputs: Dim, time: int) -> Module | None:
-    form, count = c.text("class_embed_type"), c.optional_dim("num_class_embeds")
-    if form == "timestep":
-        return timestep_embedding(time_inputs, time)
-    if form == "identity":
-        return Activation("Identity")
-    return Embedding(count, time) if form is None and count is not None else None
-
-
 def model(c: ModelConfig) -> Module:
     channels, residual = _channels(c), _residual(c)
-    first, layers = channels[0], [c.count("layers_per_block", default=2)] * len(channels)
-    down, up = rungs(c, channels, layers, _DOWN), rungs(c, channels, layers, _DOWN, up=True)
-    time = residual.time or 0
-    projection, time_inputs = _time(c, first)
+    first, time = channels[0], residual.time or 0
+    layers = [c.count("layers_per_block", default=2)] * len(channels)
+    down, up = (
+        Layers(_rung(c, rung) for rung in rungs(c, channels, layers, _DOWN, up=up))
+        for up in (False, True)
+    )
+    projection, seen = _time(c, first)
+    form, count = c.text("class_embed_type"), c.optional_dim("num_class_embeds")
+    table = Embedding(count, time) if form is None and count is not None else None
+    classes = {"timestep": timestep_embedding(seen, time), "identity": Activation("Identity")}
     return Module(
         "UNet2DModel",
         {
             "conv_in": Conv(c.dim("in_channels", default=3), first, 3),
             "time_proj": projection,
-            "time_embedding": timestep_embedding(time_inputs, time),
-            "class_embedding": _class(c, time_inputs, time),
-            "down_blocks": Layers(_rung(c, rung) for rung in down),
+            "time_embedding": timestep_embedding(seen, time),
+            "class_embedding": classes.get(form or "", table),
+            "down_blocks": down,
             "mid_block": middle(c),
-            "up_blocks": Layers(_rung(c, rung) for rung in up),
+            "up_blocks": up,
             **unet_end(c, first, residual, outputs=3),
         },
         part="vision",

@@ -1,11 +1,10 @@
 """VibeVoice's tokenizer of sound (Microsoft 2025). Source of shapes:
 transformers/models/vibevoice_acoustic_tokenizer.
 
-Stages of one-dimensional ConvNeXt layers, each behind a strided convolution: down to a few frames a
-second, and back up from there.
+Stages of one-dimensional ConvNeXt layers: down to a few frames a second, and back up from there.
 """
 
-from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -46,31 +45,28 @@ def _layer(c: ModelConfig, width: Dim) -> Module:
     )
 
 
-def _stages(c: ModelConfig) -> tuple[Sequence[Dim], Sequence[Dim]]:
-    """Depths, and the ratios between the stages."""
-    depths, ratios = c.dims("depths", minimum=0), c.dims("downsampling_ratios")
-    if len(depths) != len(ratios) + 1:
-        raise c.error("depths", list(map(int, depths)), f"one stage more than {len(ratios)} ratios")
-    if max(depths) > 1000:
-        raise c.error("depths", list(map(int, depths)), "at most 1000 layers a stage")
-    return depths, ratios
-
-
-def _stack(
-    c: ModelConfig, side: str, ends: tuple[Dim, Dim], widths: Sequence[Dim], depths: Sequence[Dim],
-    between: Sequence[tuple[str, Module]],
-) -> Module:  # fmt: skip
-    """Stages of those widths and depths, what stands ``between`` each two of them under its name,
-    from and to as many channels as the ``ends`` have."""
+def _stack(c: ModelConfig, side: str, *, up: bool = False, reverse: bool = False) -> Module:
+    """Stages of layers, a strided convolution between each two, or ``up`` a transposed one;
+    ``reverse``: the depths are those of the encoder, whose order is the other one."""
+    ratios, filters = c.dims("downsampling_ratios"), c.dim("num_filters")
+    kernel = c.dim("kernel_size")
+    depths = c.dims("depths", minimum=0, maximum=1000, count=len(ratios) + 1)
+    widths, ends = [filters], [c.dim("channels"), c.dim("hidden_size")]
+    for _ in ratios:
+        widths.append(widths[-1] * 2)
+    if up:
+        widths = [*(filters * 2**i for i in range(len(ratios), 0, -1)), filters]
+        ends, ratios, depths = ends[::-1], ratios[::-1], depths[::-1] if reverse else depths
     stages = [
         ModuleList([_layer(c, width)] * int(depth))
         for width, depth in zip(widths, depths, strict=True)
     ]
-    kernel = c.dim("kernel_size")
-    layers = [
-        Module(f"{NAME}{side}Layer", {name: conv, "stage": stage})
-        for (name, conv), stage in zip(between, stages[1:], strict=True)
-    ]
+    layers = list[Module]()
+    for (above, below), ratio, stage in zip(pairwise(widths), ratios, stages[1:], strict=True):
+        conv = Conv(above, below, ratio * 2, dims=1, stride=ratio, transposed=up)
+        name = "convtr" if up else "conv"
+        causal = Module(f"{NAME}CausalConv{'Transpose' if up else ''}1d", {name: conv})
+        layers.append(Module(f"{NAME}{side}Layer", {name: causal, "stage": stage}))
     return Module(
         f"{NAME}{side}Model",
         stem=Module(f"{NAME}{side}Stem", conv=_conv(ends[0], widths[0], kernel), stage=stages[0]),
@@ -81,45 +77,22 @@ def _stack(
     )
 
 
-def encoder(c: ModelConfig) -> Module:
-    depths, ratios = _stages(c)
-    widths, between = [c.dim("num_filters")], []
-    for ratio in ratios:
-        width = widths[-1]
-        between.append(("conv", _conv(width, width * 2, ratio * 2, stride=ratio)))
-        widths.append(width * 2)
-    return _stack(c, "Encoder", (c.dim("channels"), c.dim("hidden_size")), widths, depths, between)
-
-
-def decoder(c: ModelConfig, *, reverse: bool = False) -> Module:
-    """``reverse``: the depths are those of the encoder, whose order is the other one."""
-    depths, ratios = _stages(c)
-    filters, between = c.dim("num_filters"), []
-    widths = [*(filters * 2**i for i in range(len(ratios), 0, -1)), filters]
-    for (width, half), ratio in zip(pairwise(widths), reversed(ratios), strict=True):
-        up = Conv(width, half, ratio * 2, dims=1, stride=ratio, transposed=True)
-        between.append(("convtr", Module(f"{NAME}CausalConvTranspose1d", convtr=up)))
-    depths = depths[::-1] if reverse else depths
-    return _stack(c, "Decoder", (c.dim("hidden_size"), c.dim("channels")), widths, depths, between)
-
-
 def model(c: ModelConfig) -> Module:
-    return Module(f"{NAME}Model", encoder=encoder(c), decoder=decoder(c, reverse=True))
+    back = _stack(c, "Decoder", up=True, reverse=True)
+    return Module(f"{NAME}Model", encoder=_stack(c, "Encoder"), decoder=back)
 
 
 def section(c: ModelConfig, key: str, default_type: str, width: int = 64) -> tuple[Module, Dim]:
     """A tokenizer (or one side of it) that a composite takes, and the width of its frames; an
     absent section has frames of ``width``. Raises ConfigError for another model_type."""
-    inner = c.section(key, default={"hidden_size": width})
-    if inner.model_type not in (None, TYPE, ENCODER, _DECODER):
-        raise inner.error("model_type", inner.model_type, f"{TYPE} or a side of it")
+    inner = c.section(key, default={"hidden_size": width}).of_type(TYPE, ENCODER, _DECODER)
     return auto_model(inner, default_type=default_type), inner.dim("hidden_size", default=64)
 
 
 for _type, _side, _build in (
     (TYPE, "Model", model),
-    (ENCODER, "EncoderModel", encoder),
-    (_DECODER, "DecoderModel", decoder),
+    (ENCODER, "EncoderModel", partial(_stack, side="Encoder")),
+    (_DECODER, "DecoderModel", partial(_stack, side="Decoder", up=True)),
 ):
     _name = f"{NAME}{_side}"
     register_part(_type, _name, defaulted(_DEFAULTS, _build), "audio")

@@ -89,9 +89,7 @@ def model(c: ModelConfig, samples: int | None = None) -> Module:
             project_out=Linear(levels, width),
             component=Component.EMBEDDING,
         ),
-        acoustic_decoder=_decoder(
-            c, h, seen, Dim(4 * (hop(c) if samples is None else samples) + 2)
-        ),
+        acoustic_decoder=_decoder(c, h, seen, bins),
         part="audio",
     )
 
