@@ -34,34 +34,21 @@ def vision_model(config: ModelConfig) -> Module:
     return blip.vision_model(c.with_defaults(**_VISION), "Blip2", bias=bias)
 
 
-def _layer(c: ModelConfig, context: Dim, *, crossing: bool, words: bool) -> Module:
-    """The queries have an MLP of their own, the ``words`` of a text another."""
-
-    def look(seen: Dim | None = None) -> Module:
-        own = encoders.projections(c, f"{_NAME}MultiHeadAttention", seen)
-        return encoders.attending(c, _NAME, own, at="attention")
-
-    mlp = {"intermediate": encoders.intermediate(c, _NAME), "output": encoders.output(c, _NAME)}
-    return Module(
-        f"{_NAME}Layer",
-        {
-            "attention": look(),
-            "crossattention": look(context) if crossing else None,
-            **(mlp if words else {}),
-            **{f"{name}_query": part for name, part in mlp.items()},
-        },
-    )
-
-
 def _qformer(config: ModelConfig, context: Dim, *, instructed: bool = False) -> Module:
-    """``instructed``: it reads words too, through embeddings of its own (InstructBLIP)."""
+    """The queries have an MLP of their own, the words of a text another. ``instructed``: it reads
+    words too, through embeddings of its own (InstructBLIP)."""
     c = config.with_defaults(**BASE)
-    words = instructed or c.flag("use_qformer_text_input", default=False)
+    looks = (encoders.projections(c, f"{_NAME}MultiHeadAttention", w) for w in (None, context))
+    own, seen = (encoders.attending(c, _NAME, look, at="attention") for look in looks)
+    mlp = {"intermediate": encoders.intermediate(c, _NAME), "output": encoders.output(c, _NAME)}
+    feeds = {f"{name}_query": part for name, part in mlp.items()}
+    if instructed or c.flag("use_qformer_text_input", default=False):
+        feeds = {**mlp, **feeds}
     every = int(c.dim("cross_attention_frequency", default=2))
-    kinds = {
-        crossing: _layer(c, context, crossing=crossing, words=words) for crossing in (True, False)
-    }
-    layers = Layers(kinds[i % every == 0] for i in range(int(c.count("num_hidden_layers"))))
+    plain = Module(f"{_NAME}Layer", {"attention": own, **feeds})
+    crossing = Module(f"{_NAME}Layer", {"attention": own, "crossattention": seen, **feeds})
+    count = int(c.count("num_hidden_layers"))
+    layers = Layers(plain if i % every else crossing for i in range(count))
     table = respelled(encoders.unsegmented(c, _NAME), {"LayerNorm": "layernorm"})
     return Module(
         f"{_NAME}Model",
@@ -86,9 +73,7 @@ def _queries(c: ModelConfig) -> Parameter:
 
 
 def _text_embeddings(c: ModelConfig) -> Module:
-    block = encoders.unsegmented(_section(c), "Blip2Text")
-    del block.children["LayerNorm"]
-    return block
+    return encoders.unsegmented(_section(c), "Blip2Text").without("LayerNorm")
 
 
 def _reading(c: ModelConfig, *, instructed: bool = False) -> Module:

@@ -38,8 +38,7 @@ def _model(c: ModelConfig) -> Module:
 
     sizes = text.with_defaults(**_DEFAULTS)
     crossing = encoders.attention(sizes, _NAME, cross=True)
-    cross = encoders.layer(sizes, _NAME, crossing=crossing)
-    cross.class_name = f"{_NAME}BertCrossLayer"
+    cross = encoders.layer(sizes, _NAME, crossing=crossing).called(f"{_NAME}BertCrossLayer")
     sides = ("text", "image")
     return Module(
         f"{_NAME}Model",

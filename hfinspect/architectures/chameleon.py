@@ -43,10 +43,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block = pre_norm(d, c, kind)
-    if c.flag("swin_norm", default=False):
-        block.class_name = "ChameleonSwinDecoderLayer"
-    return block
+    block, swin = pre_norm(d, c, kind), c.flag("swin_norm", default=False)
+    return block.called("ChameleonSwinDecoderLayer") if swin else block
 
 
 TEXT = LLAMA.like(

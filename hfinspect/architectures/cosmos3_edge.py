@@ -48,8 +48,8 @@ def _generation(c: ModelConfig) -> Module:
     """The class ties nothing, whatever tie_word_embeddings says."""
     model, head = _model(c), _TEXT.words(c.section("text_config"))
     decoder = model.inside("language_model").children
-    del model.children["language_model"]
-    return Module(f"{_NAME}ForConditionalGeneration", {**decoder, "model": model, "lm_head": head})
+    rest = {"model": model.without("language_model"), "lm_head": head}
+    return Module(f"{_NAME}ForConditionalGeneration", {**decoder, **rest})
 
 
 _CLASSES = {f"{_NAME}ForConditionalGeneration": _generation, f"{_NAME}Model": _model}

@@ -26,9 +26,6 @@ from .qwen2 import QWEN2
 _NAME = "DeepseekOcr2"
 
 
-# ---- text
-
-
 def routed(
     d: Decoder, c: ModelConfig, *, inner: int = 1407, chosen: int | None = None,
     stacked: bool = False,
@@ -44,9 +41,8 @@ def routed(
         gate=router(f"{d.name}TopkRouter", h, count), act=d.act(c),
         bias=c.flag("mlp_bias", default=False), class_name=f"{d.name}Moe",
     )  # fmt: skip
-    if stacked:
-        block.children["experts"] = stacked_experts(f"{d.name}Experts", count, per_token, h, wide)
-    return block
+    experts = stacked_experts(f"{d.name}Experts", count, per_token, h, wide)
+    return block.adding(experts=experts if stacked else None)
 
 
 def _kinds(_d: Decoder, c: ModelConfig, count: int) -> tuple[str, ...]:
@@ -64,14 +60,11 @@ _TEXT = _TEXT_FILES.like(f"{_NAME}Text", moe=partial(routed, stacked=True))
 
 def without_head_dim(c: ModelConfig) -> ModelConfig:
     """head_dim is hidden / heads, whatever the config says."""
-    return ModelConfig({k: v for k, v in c.values.items() if k != "head_dim"}, c.path)
+    return c.with_values(head_dim=None)
 
 
 def text_model(c: ModelConfig) -> Module:
     return _TEXT.model(without_head_dim(c))
-
-
-# ---- vision
 
 
 def _sam(c: ModelConfig) -> Module:
@@ -84,9 +77,8 @@ def _sam(c: ModelConfig) -> Module:
 def sam_model(c: ModelConfig) -> Module:
     """Under those of transformers' attributes."""
     tower, files = sam.vision_encoder(c), _sam(c)
-    parts = {"conv1": files["net_2"], "conv2": files["net_3"]}
-    tower.children["proj"] = Module(f"{_NAME}SamVisionProj", parts)
-    return renamed(tower, "Sam", f"{_NAME}Sam")
+    proj = Module(f"{_NAME}SamVisionProj", conv1=files["net_2"], conv2=files["net_3"])
+    return renamed(tower.adding(proj=proj), "Sam", f"{_NAME}Sam")
 
 
 _READER = QWEN2.like(
@@ -103,36 +95,31 @@ def vision_encoder(c: ModelConfig) -> Module:
 
 def vision_model(c: ModelConfig) -> Module:
     encoder = c.section("encoder_config")
-    found = queries(_READER.width(encoder))
+    tables = queries(_READER.width(encoder)).items()
     return Module(
         f"{_NAME}VisionModel",
         {
             "sam_encoder": sam_model(c.section("sam_config")),
             "vision_encoder": vision_encoder(encoder),
-            **{f"{name}_resolution": table for name, table in found.items()},
+            **{f"{name}_resolution": table for name, table in tables},
         },
         part="vision",
     )
 
 
-# ---- together, under the names of files
-
-
 def base(c: ModelConfig) -> Module:
+    """Under the names of files."""
     text, vision = without_head_dim(c.section("text_config")), c.section("vision_config")
-    encoder = vision.section("encoder_config")
-    width, h = _READER.width(encoder), _TEXT_FILES.width(text)
-    inside = Module(f"{_NAME}VisionEncoder", model=vision_encoder(encoder))
-    parts = {"model": inside, **queries(width)}
+    encoder, h = vision.section("encoder_config"), _TEXT_FILES.width(text)
+    inside, width = vision_encoder(encoder), _READER.width(encoder)
+    parts = {"model": Module(inside.class_name, model=inside), **queries(width)}
     return Module(
         f"{_NAME}Model",
-        {
-            **_TEXT_FILES.model(text).children,
-            "sam_model": _sam(vision.section("sam_config")),
-            "qwen2_model": Module(f"{_NAME}VisionModel", parts, part="vision"),
-            "projector": projector("MlpProjector", layers=Linear(width, h)),
-            "view_seperator": Weight(h, component=Component.EMBEDDING),
-        },
+        _TEXT_FILES.model(text).children,
+        sam_model=_sam(vision.section("sam_config")),
+        qwen2_model=Module(f"{_NAME}VisionModel", parts, part="vision"),
+        projector=projector("MlpProjector", layers=Linear(width, h)),
+        view_seperator=Weight(h, component=Component.EMBEDDING),
     )
 
 

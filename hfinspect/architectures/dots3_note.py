@@ -5,15 +5,13 @@ with gated MLPs, each with an adapter to the text model's width, and that model
 (dots3_note_text.py).  File names are those of the first release (conversion_mapping.py).
 """
 
-from itertools import pairwise
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import fused_attention, layer_overrides, layer_types, size
 from ..layers.experts import experts
 from ..layers.heads import to_words
-from ..layers.multimodal import projector, text_section
+from ..layers.multimodal import projector, text_section, within
 from ..layers.vision import bounded, clip_attention, patch_conv
 from ..trees.catalog import register, register_part
 from ..trees.modules import (
@@ -35,21 +33,22 @@ _NAME = "Dots3Note"
 #: Experts of each vision layer where the config lists none; -1 is a dense layer.
 _PYRAMID = [-1] * 25 + [*range(4, 65, 4), 64]
 
+_width = size("embed_dim", "hidden_size", default=1536)
+
 
 def _norm(width: Dim, c: ModelConfig | None = None) -> Module:
     eps = c.number("rms_norm_eps", default=1e-5) if c else None
     return RMSNorm(width, eps=eps, class_name=f"{_NAME}RMSNorm")
 
 
-# ---- vision
-
-
-_width = size("embed_dim", "hidden_size", default=1536)
-
-
-def _moe(c: ModelConfig, count: Dim, per_token: Dim) -> Module:
-    h, inner = _width(c), c.dim("moe_intermediate_size", default=2112)
-    expert = gated(f"{_NAME}VisionMLP", h, inner, act=_act(c), kind="expert")
+def _mlp(c: ModelConfig, sizes: tuple[Dim, Dim] | None) -> Module:
+    """Experts and how many serve a token, or a dense MLP."""
+    h, name, act = _width(c), f"{_NAME}VisionMLP", c.text("hidden_act", default="silu")
+    if sizes is None:
+        inner, bias = c.dim("intermediate_size", default=4224), c.flag("mlp_bias", default=False)
+        return gated(name, h, inner, bias=bias, act=act)
+    count, per_token = sizes
+    expert = gated(name, h, c.dim("moe_intermediate_size", default=2112), act=act, kind="expert")
     return Module(
         f"{_NAME}VisionMoE",
         experts=experts(count, per_token, expert, class_name=f"{_NAME}Experts"),
@@ -59,59 +58,41 @@ def _moe(c: ModelConfig, count: Dim, per_token: Dim) -> Module:
     )
 
 
-def _mlp(c: ModelConfig, sizes: tuple[Dim, Dim] | None) -> Module:
-    """Experts and how many serve a token, or a dense MLP."""
-    if sizes:
-        return _moe(c, *sizes)
-    inner, bias = c.dim("intermediate_size", default=4224), c.flag("mlp_bias", default=False)
-    return gated(f"{_NAME}VisionMLP", _width(c), inner, bias=bias, act=_act(c))
-
-
-def _act(c: ModelConfig) -> str | None:
-    return c.text("hidden_act", default="silu")
-
-
-def vision_block(c: ModelConfig, mlp: Module) -> Module:
-    h = _width(c)
-    bias = c.flag("use_bias", "attention_bias", default=False)
+def _block(c: ModelConfig, sizes: tuple[Dim, Dim] | None) -> Module:
+    h, bias = _width(c), c.flag("use_bias", "attention_bias", default=False)
     head = _norm(h // c.dim("num_heads", "num_attention_heads", default=24), c)
     attention = fused_attention(
         f"{_NAME}VisionAttention", h, bias=bias, out_bias=bias, q_norm=head, k_norm=head
     )
-    norm = _norm(h, c)
+    norm, mlp = _norm(h, c), _mlp(c, sizes)
     return Module(f"{_NAME}VisionBlock", norm_1=norm, attn=attention, norm_2=norm, mlp=mlp)
 
 
 def _routed(c: ModelConfig, layers: int) -> list[tuple[Dim, Dim] | None]:
     """Experts and how many serve a token, for each layer; None where it is dense."""
+    if not c.has("mlp_layer_types"):
+        c = c.with_defaults(pyramid_num_routed=_PYRAMID)
     per_token = c.dim("num_experts_per_tok", "capacity_factor", default=2)
-    usual = c.count("num_local_experts", default=64)
-    listed = c.raw("pyramid_num_routed")
-    if listed is None and not c.has("mlp_layer_types"):
-        listed = _PYRAMID
-    if listed is not None:
-        counts = ModelConfig({"pyramid_num_routed": listed}, c.path).dims(
-            "pyramid_num_routed", minimum=-1, count=layers
-        )
-        bounded(c, "pyramid_num_routed", counts)
+    usual, key = c.count("num_local_experts", default=64), "pyramid_num_routed"
+    if c.has(key):
+        counts = bounded(c, key, c.dims(key, minimum=-1, count=layers))
         return [(count, min(per_token, count)) if count > 0 else None for count in counts]
     kinds = layer_types(c, layers, lambda _: "dense", key="mlp_layer_types")
     own = [layer_overrides(c, i) for i in range(layers)]
-    return [
+    sizes = [
         (
             one.count("num_local_experts", default=usual),
             one.dim("num_experts_per_tok", default=per_token),
         )
-        if kind == "sparse"
-        else None
-        for one, kind in zip(own, kinds, strict=True)
+        for one in own
     ]
+    return [size if kind == "sparse" else None for size, kind in zip(sizes, kinds, strict=True)]
 
 
-def vision_model(c: ModelConfig) -> Module:
+def _vision_model(c: ModelConfig) -> Module:
     h, patch = _width(c), c.dim("patch_size", default=14)
     routed = _routed(c, int(c.count("num_hidden_layers", default=42)))
-    built = {sizes: vision_block(c, _mlp(c, sizes)) for sizes in dict.fromkeys(routed)}
+    built = {sizes: _block(c, sizes) for sizes in dict.fromkeys(routed)}
     patches = patch_conv(c.dim("num_channels", default=3), h, (patch, patch))
     side, seen = c.dim("adapter_merge_size", default=2), c.dim("adapter_in_dim", default=1536)
     return Module(
@@ -124,26 +105,18 @@ def vision_model(c: ModelConfig) -> Module:
     )
 
 
-# ---- audio
+#: Keys of the release's own ``whisper_config``, which win over those next to it.
+_WHISPER = {
+    "d_model": "hidden_size", "encoder_attention_heads": "num_attention_heads",
+    "encoder_layers": "num_hidden_layers", "encoder_ffn_dim": "intermediate_size",
+    "num_mel_bins": "feature_size",
+}  # fmt: skip
 
 
-def _audio(c: ModelConfig) -> ModelConfig:
-    """Keys of the release's own ``whisper_config`` win over those next to it."""
-    older = c.section("whisper_config")
-    spelled = {
-        "d_model": "hidden_size", "encoder_attention_heads": "num_attention_heads",
-        "encoder_layers": "num_hidden_layers", "encoder_ffn_dim": "intermediate_size",
-        "num_mel_bins": "feature_size",
-    }  # fmt: skip
-    given = {ours: older.values[word] for word, ours in spelled.items() if older.has(word)}
-    return ModelConfig({**c.values, **given}, c.path)
-
-
-def audio_layer(c: ModelConfig, h: Dim) -> Module:
+def _audio_layer(c: ModelConfig, h: Dim) -> Module:
     inner, bias = c.dim("intermediate_size", default=5120), c.flag("attention_bias", default=True)
     c.divided(h, c.dim("num_attention_heads", default=20), "hidden_size", "num_attention_heads")
-    attention = clip_attention(f"{_NAME}AudioAttention", h, bias=bias)
-    attention.children["k_proj"] = Linear(h, h, bias=False, kind="key")
+    attention = clip_attention(f"{_NAME}AudioAttention", h, bias=bias, key_bias=False)
     return Module(
         f"{_NAME}AudioLayer",
         self_attn=attention,
@@ -154,73 +127,59 @@ def audio_layer(c: ModelConfig, h: Dim) -> Module:
     )
 
 
-def audio_encoder(c: ModelConfig) -> Module:
+def _audio_model(c: ModelConfig) -> Module:
+    older = c.section("whisper_config")
+    given = {ours: older.values[word] for word, ours in _WHISPER.items() if older.has(word)}
+    c = ModelConfig({**c.values, **given}, c.path)
     h, narrow = c.dim("hidden_size", default=1280), c.dim("downsample_hidden_size", default=480)
     bands = (c.dim("feature_size", default=128) + 7) // 8
     joined = c.dim("conv_output_size", default=narrow * bands)
-    widths = pairwise((1, narrow, narrow, narrow))
-    convolutions = {f"conv2d{i}": Conv(*pair, 3, stride=2) for i, pair in enumerate(widths, 1)}
-    layers = Layers.of(c.count("num_hidden_layers", default=32), audio_layer(c, h))
     encoder = Module(
         f"{_NAME}AudioModel",
-        {
-            **convolutions,
-            "conv_out": Linear(joined, h, bias=False, component=Component.CONV),
-            "layers": layers,
-            "layer_norm": _norm(h),
-        },
+        conv2d1=Conv(1, narrow, 3, stride=2),
+        conv2d2=Conv(narrow, narrow, 3, stride=2),
+        conv2d3=Conv(narrow, narrow, 3, stride=2),
+        conv_out=Linear(joined, h, bias=False, component=Component.CONV),
+        layers=Layers.of(c.count("num_hidden_layers", default=32), _audio_layer(c, h)),
+        layer_norm=_norm(h),
     )
-    return Module("DotsEncoder", speech_encoder=encoder)
-
-
-def audio_adapter(c: ModelConfig) -> Module:
     seen = c.dim("whisper_adapter_in_dim", "adapter_input_size", default=1280)
     out = c.dim("whisper_adapter_out_dim", "adapter_output_size", "adapter_out_dim", default=5120)
     steps = (LayerNorm(seen), Linear(seen, out), Activation("GELU"), Linear(out, out))
-    return projector(f"{_NAME}AudioAdapter", proj=Sequential(*steps))
-
-
-# ---- together
-
-
-def audio_model(c: ModelConfig) -> Module:
-    audio = _audio(c)
     return Module(
         f"{_NAME}AudioModel",
-        dots_encoder=audio_encoder(audio),
-        audio_adapter=audio_adapter(audio),
+        dots_encoder=Module("DotsEncoder", speech_encoder=encoder),
+        audio_adapter=projector(f"{_NAME}AudioAdapter", proj=Sequential(*steps)),
         part="audio",
     )
 
 
-def towers(c: ModelConfig) -> dict[str, Module]:
-    return {
-        "vision_encoder": vision_model(c.section("vision_config")),
-        "audio_encoder": audio_model(c.section("audio_config")),
-    }
+_VISION, _AUDIO = within("vision_config", _vision_model), within("audio_config", _audio_model)
 
 
-def base(c: ModelConfig) -> Module:
+def _model(c: ModelConfig) -> Module:
     """A save of it alone has the text model and the audio adapter at its top."""
-    decoder, tower = dots3_note_text.model(text_section(c)), towers(c)
-    adapter = tower["audio_encoder"].children.pop("audio_adapter")
-    return Module(f"{_NAME}Model", {**decoder.children, **tower, "audio_adapter": adapter})
+    parts, audio = dots3_note_text.model(text_section(c)).children, _AUDIO(c)
+    adapter = audio.children.pop("audio_adapter")
+    towers = {"vision_encoder": _VISION(c), "audio_encoder": audio}
+    return Module(f"{_NAME}Model", {**parts, **towers, "audio_adapter": adapter})
 
 
-def generation(c: ModelConfig) -> Module:
-    decoder = dots3_note_text.model(text_section(c))
-    decoder.class_name = f"{_NAME}Model"  # what stands there in memory
+def _generation(c: ModelConfig) -> Module:
+    decoder = dots3_note_text.model(text_section(c)).called(f"{_NAME}Model")
     vocab, width = decoder.inside("embed_tokens").tensor().shape
     tied = "model.embed_tokens.weight" if c.tied(default=False) else None
-    parts = {"model": decoder, **towers(c), "lm_head": to_words(width, vocab, tied)}
-    return Module(f"{_NAME}ForConditionalGeneration", dict(parts))
+    return Module(
+        f"{_NAME}ForConditionalGeneration",
+        model=decoder,
+        vision_encoder=_VISION(c),
+        audio_encoder=_AUDIO(c),
+        lm_head=to_words(width, vocab, tied),
+    )
 
 
-register(
-    "dots3_note",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base},
-    base=f"{_NAME}ForConditionalGeneration",
-    category="multimodal",
-)
-register_part("dots3_note_vision_encoder", f"{_NAME}VisionModel", vision_model, "vision")
-register_part("dots3_note_audio_encoder", f"{_NAME}AudioModel", audio_model, "audio")
+_WHOLE = f"{_NAME}ForConditionalGeneration"
+_CLASSES = {_WHOLE: _generation, f"{_NAME}Model": _model}
+register("dots3_note", _CLASSES, base=_WHOLE, category="multimodal")
+register_part("dots3_note_vision_encoder", f"{_NAME}VisionModel", _vision_model, "vision")
+register_part("dots3_note_audio_encoder", f"{_NAME}AudioModel", _audio_model, "audio")

@@ -43,8 +43,7 @@ def _saprot(c: ModelConfig) -> Module:
     positions = position_table(c.dim("max_position_embeddings"), h) if absolute else None
     before = c.flag("emb_layer_norm_before", default=False)
     layer = esm.layer(c, _S, encoders.attention_after_norm(c, _S, "LayerNorm"))
-    stack = encoders.encoder(c, _S, layer)
-    stack.children["emb_layer_norm_after"] = encoders.norm(c)
+    stack = encoders.encoder(c, _S, layer).adding(emb_layer_norm_after=encoders.norm(c))
     half = (h // c.dim("num_attention_heads") + 1) // 2
     return Module(
         f"{_S}ProteinEncoder",
@@ -122,9 +121,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[bool]:
 
 
 def _layer(d: Decoder, c: ModelConfig, looks: bool) -> Module:
-    block = pre_norm(d, c, "dense")
-    block.children |= {"adapter": _adapter(c, d.width(c))} if looks else {}
-    return block
+    return pre_norm(d, c, "dense").adding(adapter=_adapter(c, d.width(c)) if looks else None)
 
 
 TEXT = LLAMA.like(

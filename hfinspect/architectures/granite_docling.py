@@ -44,10 +44,8 @@ def _vision_model(c: ModelConfig) -> Module:
     h, out = c.dim("hidden_size", default=768), c.dim("out_hidden_size", default=1024)
     factor = c.dim("scale_factor", default=4)
     sized = c.with_defaults(image_size=512, patch_size=16)
-    tower = idefics3.vision_model(_NAME, sized, width=768)
-    tower.class_name = f"{_NAME}VisionModel"
     fine = c.flag("use_fine_route", default=True)
-    tower.children["connector"] = projector(
+    connector = projector(
         f"{_NAME}Connector",
         ln_in=LayerNorm(h),
         coarse=_path(c, h, out, factor),
@@ -56,7 +54,8 @@ def _vision_model(c: ModelConfig) -> Module:
         mlp_fc2=Linear(out, out, bias=False),
         ln_out=LayerNorm(out),
     )
-    return tower
+    tower = idefics3.vision_model(_NAME, sized, width=768).called(f"{_NAME}VisionModel")
+    return tower.adding(connector=connector)
 
 
 def _router(c: ModelConfig) -> Module | None:

@@ -29,9 +29,8 @@ def _vision_model(config: ModelConfig, out: Dim) -> Module:
     tower = respelled(builder(f"{_NAME}VisionTransformer")(c), _SPELLED)
     merger = tower.inside("perceive")
     first, second = (merger.inside(name) for name in ("proj_conv", "proj_out"))
-    del merger.children["proj_conv"], merger.children["proj_out"]
     squares = Sequential(first, Activation("GELU"), second)
-    merger.children = {"proj": squares, **merger.children}
+    merger.children = {"proj": squares, **merger.without("proj_conv", "proj_out").children}
     return tower
 
 

@@ -23,14 +23,17 @@ def _connector(c: ModelConfig) -> Module:
         c.section("vision_config").dim("hidden_size", default=768),
         section.dim("intermediate_size", default=14336),
     )
+    down = Linear(inner, text.hidden, bias=False, kind="down")
     mlp = gated_mlp("Idefics2MLP", seen, inner, act=section.text("hidden_act"))
-    mlp.children["down_proj"] = Linear(inner, text.hidden, bias=False, kind="down")
     wide = own.with_values(hidden_size=int(text.hidden))
     resampler = projecting(auto_model(wide, default_type="idefics2_perceiver"))
     latents = own.dim("resampler_n_latents", default=64)
-    resampler.children["latents"] = Weight(latents, text.hidden)
     mlp.component = None
-    return projector("Idefics2Connector", modality_projection=mlp, perceiver_resampler=resampler)
+    return projector(
+        "Idefics2Connector",
+        modality_projection=mlp.adding(down_proj=down),
+        perceiver_resampler=resampler.adding(latents=Weight(latents, text.hidden)),
+    )
 
 
 _PARTS = {

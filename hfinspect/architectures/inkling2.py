@@ -5,7 +5,8 @@ A ViT with scaled residuals, squares of patches through two layers, and the text
 """
 
 from ..core.config import ModelConfig
-from ..layers.composing import respelled, without_static_cache
+from ..layers.composing import composed, respelled, without_static_cache
+from ..layers.multimodal import within
 from ..trees.catalog import builder, register
 from ..trees.modules import Module, Parameter, Weight, each_module
 from . import inkling2_text
@@ -19,7 +20,7 @@ _SPELLED = {
 }  # fmt: skip
 
 
-def tower_in_memory(c: ModelConfig) -> Module:
+def _in_memory(c: ModelConfig) -> Module:
     """The tower (a trace) as a save of the model without its head spells it."""
     said = {key: c.raw(key, other) for key, other in _KEYS.items() if c.has(key, other)}
     tower = builder(f"{_NAME}VisionModel")(c.with_values(**said))
@@ -34,43 +35,28 @@ def tower_in_memory(c: ModelConfig) -> Module:
     return tower
 
 
-def vision_model(c: ModelConfig) -> Module:
+def _vision_model(c: ModelConfig) -> Module:
     """The same as files of the whole have it."""
-    tower = tower_in_memory(c)
-    merger = tower.children.pop("merger")
-    assert isinstance(merger, Module)
-    backbone = respelled(tower, {"pre_layernorm": "ln_pre"})
+    tower = _in_memory(c)
+    merger = tower.inside("merger")
+    backbone = respelled(tower.without("merger"), {"pre_layernorm": "ln_pre"})
     outer = {"proj_in": merger.inside("linear_1"), "proj_out": merger.inside("linear_2")}
     for linear in outer.values():
         linear.component, linear.part = merger.component, merger.part
     return Module(tower.class_name, {"backbone": backbone, **outer}, part="vision")
 
 
-def generation(c: ModelConfig) -> Module:
-    causal = inkling2_text.causal(c.section("text_config"))
-    model = causal.inside("model")
-    return Module(
-        f"{_NAME}ForConditionalGeneration",
-        model=Module(
-            f"{_NAME}Model",
-            llm=model["llm"],
-            visual=vision_model(c.section("vision_config")),
-        ),
-    )
+def _generation(c: ModelConfig) -> Module:
+    llm = inkling2_text.causal(c.section("text_config")).inside("model", "llm")
+    model = Module(f"{_NAME}Model", llm=llm, visual=_vision_model(c.section("vision_config")))
+    return Module(_WHOLE, model=model)
 
 
-def base(c: ModelConfig) -> Module:
-    """A save of it alone has the names of transformers' own attributes for the tower."""
-    return Module(
-        f"{_NAME}Model",
-        language_model=inkling2_text.model(c.section("text_config")),
-        vision_tower=tower_in_memory(c.section("vision_config")),
-    )
-
-
-register(
-    "inkling2",
-    without_static_cache({f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": base}),
-    base=f"{_NAME}ForConditionalGeneration",
-    category="multimodal",
-)
+#: A save of it alone has the names of transformers' own attributes for the tower.
+_PARTS = {
+    "language_model": within("text_config", inkling2_text.model),
+    "vision_tower": within("vision_config", _in_memory),
+}
+_WHOLE = f"{_NAME}ForConditionalGeneration"
+_CLASSES = composed({_WHOLE: _generation, f"{_NAME}Model": _PARTS})
+register("inkling2", without_static_cache(_CLASSES), base=_WHOLE, category="multimodal")

@@ -209,9 +209,9 @@ def _generation(c: ModelConfig) -> Module:
     llm = model.inside("llm")
     words = llm.inside("embed_tokens")
     vocab, hidden = words.tensor().shape
-    del llm.children["embed_tokens"]
     first = {"embed": words, "embed_norm": words.children.pop("embed_norm")}
-    llm.children = {**first, **llm.children, "unembed": to_words(hidden, vocab)}
+    decoder = llm.without("embed_tokens").adding(unembed=to_words(hidden, vocab))
+    llm.children = {**first, **decoder.children}
     return Module(f"{_NAME}ForConditionalGeneration", model=model)
 
 

@@ -14,8 +14,7 @@ from .mistral3 import MISTRAL3
 def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
     said = {"spatial_merge_size": int(c.dim("spatial_merge_size", default=2))}
     block = MISTRAL3.projector(j, ModelConfig(said, c.path), width, text)
-    block.children["act"] = Activation("GELU")
-    return block
+    return block.adding(act=Activation("GELU"))
 
 
 # The defaults are what LightOnOcrConfig makes of absent sections.

@@ -43,7 +43,7 @@ def _indexed(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
     if split:
         block.children |= {f"index_{name}": part for name, part in parts.items()}
     else:
-        block.children["indexer"] = Module(f"{_NAME}Indexer", parts)
+        block.adding(indexer=Module(f"{_NAME}Indexer", parts))
     kv = heads.kv * heads.dim
     block.keeps = (KeysValues(kv, kv, heads.kv), KeysValues(width, 0, 1, name="indexer"))
     return block
@@ -68,15 +68,14 @@ def _moe(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
     block = w_experts(d, c, count, per_token, expert="MLP")
     gate = corrected_router(f"{_NAME}TopKRouter", h, count)
     if split:
-        correction = gate.tensor("e_score_correction_bias")
-        del gate.children["e_score_correction_bias"]
-        block.children["e_score_correction_bias"] = replace(correction, component=Component.ROUTER)
+        bias = gate.tensor("e_score_correction_bias")
+        gate.without("e_score_correction_bias")
+        block.adding(e_score_correction_bias=replace(bias, component=Component.ROUTER))
     else:
         routed = stacked_experts(f"{_NAME}Experts", count, per_token, h, inner)
-        block.children["experts"] = routed
+        block.adding(experts=routed)
     others = _dense(h, shared, split=split, kind="shared_expert")
-    block.children |= {"gate": gate, "shared_experts": others}
-    return block
+    return block.adding(gate=gate, shared_experts=others)
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
@@ -143,7 +142,7 @@ def _generation(c: ModelConfig) -> Module:
     tower, single, decoder = (model.inside(name) for name in model.children)
     embeddings, layers = tower.inside("embeddings"), tower.children.pop("layers")
     embeddings.children = {"patch_embedding": embeddings["proj"]}
-    tower.children["encoder"] = Module(f"{_NAME}VisionEncoder", layers=layers)
+    tower.adding(encoder=Module(f"{_NAME}VisionEncoder", layers=layers))
     names = ("linear_1", "act", "linear_2")
     merging = {name: single.children.pop(f"merge_{name}") for name in names}
     tied = c.tied(default=False) or text.tied(default=False)

@@ -88,18 +88,15 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     """Llama's, or one that looks at the image, with two gates and norms of queries and keys; a
     ``head_dim`` is not read."""
     c = c.with_values(head_dim=None) if c.has("head_dim") else c
-    block = pre_norm(d, c, kind)
-    block.class_name = f"Mllama{kind}AttentionDecoderLayer"
-    if kind == "Cross":
-        del block.children["self_attn"]
-        block.children |= {
-            "cross_attn_attn_gate": Weight(1, component=Component.ATTENTION, kind="gate"),
-            "cross_attn_mlp_gate": Weight(1, component=Component.MLP, kind="gate"),
-            "cross_attn": grouped(d.like(d.name, qk_norm=True), c),
-        }
-    attend = block.inside("cross_attn" if kind == "Cross" else "self_attn")
-    attend.class_name = f"MllamaText{kind}Attention"
-    return block
+    block = pre_norm(d, c, kind).called(f"Mllama{kind}AttentionDecoderLayer")
+    if kind == "Self":
+        block.inside("self_attn").called("MllamaTextSelfAttention")
+        return block
+    return block.without("self_attn").adding(
+        cross_attn_attn_gate=Weight(1, component=Component.ATTENTION, kind="gate"),
+        cross_attn_mlp_gate=Weight(1, component=Component.MLP, kind="gate"),
+        cross_attn=grouped(d.like(d.name, qk_norm=True), c).called("MllamaTextCrossAttention"),
+    )
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
@@ -116,10 +113,8 @@ TEXT = Decoder(
 
 def _text_model(c: ModelConfig) -> Module:
     """Eight more words, for special tokens of images."""
-    base = TEXT.model(c)
-    base.children["embed_tokens"] = Embedding(TEXT.size(c, "vocab_size") + 8, TEXT.width(c))
-    base.children["rotary_emb"] = Activation("MllamaRotaryEmbedding")
-    return base
+    words = Embedding(TEXT.size(c, "vocab_size") + 8, TEXT.width(c))
+    return TEXT.model(c).adding(embed_tokens=words, rotary_emb=Activation("MllamaRotaryEmbedding"))
 
 
 def _causal(c: ModelConfig, *, head: bool = True) -> Module:

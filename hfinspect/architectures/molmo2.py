@@ -12,11 +12,12 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import joined, respelled
-from ..layers.decoders import Decoder, fused_mlp, grouped
+from ..layers.decoders import Decoder, fused_mlp, grouped, norms_called
 from ..layers.heads import to_words
+from ..layers.multimodal import register_worded
 from ..layers.vision import pair, patch_count
-from ..trees.catalog import builder, register_pair, register_part
-from ..trees.modules import Linear, Module, RMSNorm, Weight
+from ..trees.catalog import builder, register_part
+from ..trees.modules import Linear, Module, Weight
 
 _NAME = "Molmo2"
 #: transformers' names -> those in files: of the tower and what follows it, of the decoder's layers.
@@ -35,13 +36,6 @@ _KEYS = {
     "image_num_pos": "num_position_embeddings",
 }  # fmt: skip
 
-# ---- text
-
-
-def _norm(d: Decoder, c: ModelConfig, size: int) -> Module:
-    eps = c.number("rms_norm_eps", "layer_norm_eps", default=1e-6)
-    return RMSNorm(size, eps=eps, class_name=f"{d.name}RMSNorm")
-
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     whole = c.word("qk_norm_type", "qwen3", "olmo") == "olmo"
@@ -52,18 +46,17 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 TEXT = Decoder(
     _NAME, vocab_size=151936, intermediate_size=12288, num_hidden_layers=36, num_key_value_heads=8,
-    head_dim=128, out_bias=False, qk_norm=True, norm=_norm, attention=_attention, mlp=fused_mlp,
-    rotary=False,
+    head_dim=128, out_bias=False, qk_norm=True, attention=_attention, mlp=fused_mlp, rotary=False,
+    norm=norms_called(f"{_NAME}RMSNorm", "rms_norm_eps", "layer_norm_eps"),
 )  # fmt: skip
 
 
 def _text(c: ModelConfig, first: Dim, second: Dim) -> Module:
     """The decoder with a table in two parts."""
-    base = respelled(TEXT.named(f"{_NAME}TextModel", c), _LAYER)
     rows = {"embedding": first, "new_embedding": second}
     tables = {name: Weight(n, TEXT.width(c), kind="token") for name, n in rows.items() if n}
-    base.children["wte"] = Module(f"{_NAME}Embedding", tables, component=Component.EMBEDDING)
-    return base
+    table = Module(f"{_NAME}Embedding", tables, component=Component.EMBEDDING)
+    return respelled(TEXT.named(f"{_NAME}TextModel", c), _LAYER).adding(wte=table)
 
 
 def _rows(c: ModelConfig) -> tuple[Dim, Dim]:
@@ -71,14 +64,11 @@ def _rows(c: ModelConfig) -> tuple[Dim, Dim]:
     return TEXT.size(c, "vocab_size"), more
 
 
-def text_alone(c: ModelConfig) -> Module:
+def _text_alone(c: ModelConfig) -> Module:
     """A save of it alone has two halves of the table, whatever was added to the vocabulary."""
     first, more = _rows(c)
     rows = first + more
     return _text(c, (rows + 1) // 2, rows // 2)
-
-
-# ---- vision
 
 
 def vision_model(c: ModelConfig) -> Module:
@@ -92,12 +82,10 @@ def vision_model(c: ModelConfig) -> Module:
     tower = builder(f"{_NAME}VisionModel")(ModelConfig(given, c.path))
     layers = respelled(tower, _VISION).inside("layers")
     grid = tower.tensor("positional_embedding")
-    del tower.children["layers"]
-    tower.children |= {
-        "positional_embedding": Weight(*grid.shape, component=Component.EMBEDDING, kind="position"),
-        "transformer": Module("Transformer", resblocks=layers),
-    }
-    return tower
+    return tower.without("layers").adding(
+        positional_embedding=Weight(*grid.shape, component=Component.EMBEDDING, kind="position"),
+        transformer=Module("Transformer", resblocks=layers),
+    )
 
 
 def adapter(c: ModelConfig, read: int) -> Module:
@@ -117,16 +105,6 @@ def adapter(c: ModelConfig, read: int) -> Module:
     return respelled(both, _VISION)
 
 
-def _tower(c: ModelConfig, read: tuple[int, ...]) -> Module:
-    """Of a released config (``vit_config``), the layers up to the deepest that is read."""
-    if c.has("vision_config") or not c.has("vit_config"):
-        return vision_model(c.section("vision_config"))
-    vision = c.section("vit_config")
-    count = int(vision.count("num_hidden_layers", default=25, minimum=1))
-    deepest = max(index % count for index in read) + 1
-    return vision_model(vision.with_values(num_hidden_layers=deepest))
-
-
 def _read(c: ModelConfig) -> tuple[int, ...]:
     """Which layers' outputs are joined; negative ones count from the end."""
     found = c.raw("vision_feature_layer", "vit_layers")
@@ -139,10 +117,16 @@ def _read(c: ModelConfig) -> tuple[int, ...]:
     return tuple(found)
 
 
-def model(c: ModelConfig) -> Module:
-    text, joins = c.section("text_config"), c.section("adapter_config")
+def _model(c: ModelConfig) -> Module:
+    """Of a released config (``vit_config``), the layers up to the deepest that is read."""
+    text, joins, vision = (c.section(f"{key}_config") for key in ("text", "adapter", "vision"))
     read = _read(joins)
-    tower = {"image_vit": _tower(c, read), **adapter(joins, len(read)).children}
+    if c.has("vit_config") and not c.has("vision_config"):
+        released = c.section("vit_config")
+        count = int(released.count("num_hidden_layers", default=25, minimum=1))
+        deepest = max(index % count for index in read) + 1
+        vision = released.with_values(num_hidden_layers=deepest)
+    tower = {"image_vit": vision_model(vision), **adapter(joins, len(read)).children}
     return Module(
         f"{_NAME}Model",
         transformer=respelled(_text(text, *_rows(text)), {"layers": "blocks", "norm": "ln_f"}),
@@ -150,11 +134,10 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def generation(c: ModelConfig) -> Module:
+def _head(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    head = to_words(TEXT.width(text), TEXT.size(text, "vocab_size"))
-    return Module(f"{_NAME}ForConditionalGeneration", model=model(c), lm_head=head)
+    return to_words(TEXT.width(text), TEXT.size(text, "vocab_size"))
 
 
-register_pair("molmo2", _NAME, generation, model, "multimodal")
-register_part("molmo2_text", f"{_NAME}TextModel", text_alone, "text decoder")
+register_worded("molmo2", _NAME, _model, head=_head)
+register_part("molmo2_text", f"{_NAME}TextModel", _text_alone, "text decoder")

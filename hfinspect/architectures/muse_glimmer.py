@@ -19,17 +19,15 @@ def gated_sandwich(d: Decoder, c: ModelConfig, kind: str) -> Module:
     """Gemma 2's layer, with a gate as wide as the attention's output."""
     block, heads = sandwich(d, c, kind), d.heads(c)
     gate = Linear(d.width(c), heads.query * heads.dim, bias=False, kind="gate")
-    block.inside("self_attn").children["gate_proj"] = gate
+    block.inside("self_attn").adding(gate_proj=gate)
     return block
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     """The norms behind attention and MLP have an epsilon of their own."""
     block, after = gated_sandwich(d, c, kind), c.number("post_norm_eps", default=1e-8)
-    for name in ("post_attention_layernorm", "post_feedforward_layernorm"):
-        norm = RMSNorm(d.width(c), eps=after, class_name="MuseGlimmerTextCenteredRMSNorm")
-        block.children[name] = norm
-    return block
+    norm = RMSNorm(d.width(c), eps=after, class_name="MuseGlimmerTextCenteredRMSNorm")
+    return block.adding(post_attention_layernorm=norm, post_feedforward_layernorm=norm)
 
 
 TEXT = Decoder(

@@ -49,13 +49,12 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     """Muse Glimmer's, with gates of the residual stream."""
     block, h = muse_glimmer.gated_sandwich(d, c, kind), d.width(c)
     gate = Module("MuseSparkResidualGate", gate=Weight(h, kind="scale"))
-    block.children |= {
-        "post_attention_layernorm": Activation("MuseSparkRMSNorm"),
-        "post_feedforward_layernorm": _scaled(c, h),
-        "post_attention_residual_gate": gate,
-        "post_feedforward_residual_gate": gate,
-    }
-    return block
+    return block.adding(
+        post_attention_layernorm=Activation("MuseSparkRMSNorm"),
+        post_feedforward_layernorm=_scaled(c, h),
+        post_attention_residual_gate=gate,
+        post_feedforward_residual_gate=gate,
+    )
 
 
 _TEXT = muse_glimmer.TEXT.like(
@@ -71,8 +70,7 @@ def _model(c: ModelConfig) -> Module:
     heard, width = audio.dim("out_hidden_size", default=8192), _TEXT.width(c.section("text_config"))
     if heard != width:
         raise audio.error("out_hidden_size", int(heard), f"the text's width, {int(width)}")
-    whole.children["audio_tower"] = builder("MuseSparkAudioModel")(audio)
-    return whole
+    return whole.adding(audio_tower=builder("MuseSparkAudioModel")(audio))
 
 
 _MODEL = partial(muse_glimmer.text_model, _TEXT)

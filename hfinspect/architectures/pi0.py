@@ -7,6 +7,7 @@ have the names of LeRobot.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.composing import composed
 from ..layers.multimodal import nested
 from ..trees.catalog import auto_model, register
 from ..trees.keeps import Unknown
@@ -14,7 +15,7 @@ from ..trees.modules import Linear, Module, each_module
 from .paligemma import TEXT, VISION
 
 #: What PI0Config makes of absent sections.
-VLM = {
+_VLM = {
     "model_type": "paligemma",
     "text_config": {"model_type": "gemma", **TEXT},
     "vision_config": {
@@ -22,54 +23,48 @@ VLM = {
     },
     "projection_dim": 2048,
 }  # fmt: skip
-EXPERT = {
+_EXPERT = {
     "hidden_size": 1024, "num_hidden_layers": 18, "intermediate_size": 4096,
     "num_attention_heads": 8, "num_key_value_heads": 1, "head_dim": 256,
 }  # fmt: skip
-_CACHE = "what it keeps while it acts is not recorded"
 
 
 def _sees(c: ModelConfig) -> Module:
-    return auto_model(nested(c, "vlm_config", **VLM), default_type="paligemma")
+    return auto_model(nested(c, "vlm_config", **_VLM), default_type="paligemma")
 
 
 def _acts(c: ModelConfig) -> Module:
     """Its table has as many words as PaliGemma's."""
-    seen = nested(c, "vlm_config", **VLM).section("text_config")
-    given = nested(c, "dit_config", **EXPERT)
+    seen = nested(c, "vlm_config", **_VLM).section("text_config")
     words = int(seen.dim("vocab_size", default=256000))
-    section = given.with_values(vocab_size=words)
+    section = nested(c, "dit_config", **_EXPERT).with_values(vocab_size=words)
     expert = auto_model(section, default_type="gemma")
     for module in each_module(expert):
         if module.keeps:
-            module.keeps = (Unknown(_CACHE),)
+            module.keeps = (Unknown("what it keeps while it acts is not recorded"),)
     return expert
 
 
-def model(c: ModelConfig) -> Module:
-    return Module("PI0Model", dit=_acts(c), vlm=_sees(c))
-
-
-def generation(c: ModelConfig) -> Module:
-    expert, h = _acts(c), nested(c, "dit_config", **EXPERT).dim("hidden_size", default=3072)
+def _generation(c: ModelConfig) -> Module:
+    expert, h = _acts(c), nested(c, "dit_config", **_EXPERT).dim("hidden_size", default=3072)
     words = expert.inside("embed_tokens")
-    del expert.children["embed_tokens"]
     words.component = Component.HEAD  # as files call it
     actions, states = c.dim("max_action_dim", default=32), c.dim("max_state_dim", default=32)
-    matrices = {
-        "action_out_proj": Linear(h, actions, component=Component.PROJECTOR),
-        "action_in_proj": Linear(actions, h, component=Component.PROJECTOR),
-        "action_time_mlp_in": Linear(2 * h, h, component=Component.MLP),
-        "action_time_mlp_out": Linear(h, h, component=Component.MLP),
-        "state_proj": Linear(states, h, component=Component.PROJECTOR),
-    }
-    both = Module(
-        "PaliGemmaWithExpert",
-        gemma_expert=Module("GemmaExpert", lm_head=words, model=expert),
-        paligemma=Module("PaliGemma", model=_sees(c)),
+    return Module(
+        "PI0ForConditionalGeneration",
+        action_out_proj=Linear(h, actions, component=Component.PROJECTOR),
+        action_in_proj=Linear(actions, h, component=Component.PROJECTOR),
+        action_time_mlp_in=Linear(2 * h, h, component=Component.MLP),
+        action_time_mlp_out=Linear(h, h, component=Component.MLP),
+        state_proj=Linear(states, h, component=Component.PROJECTOR),
+        paligemma_with_expert=Module(
+            "PaliGemmaWithExpert",
+            gemma_expert=Module("GemmaExpert", lm_head=words, model=expert.without("embed_tokens")),
+            paligemma=Module("PaliGemma", model=_sees(c)),
+        ),
     )
-    return Module("PI0ForConditionalGeneration", {**matrices, "paligemma_with_expert": both})
 
 
-_CLASSES = {"PI0ForConditionalGeneration": generation, "PI0Model": model}
+_PARTS = {"dit": _acts, "vlm": _sees}
+_CLASSES = composed({"PI0ForConditionalGeneration": _generation, "PI0Model": _PARTS})
 register("pi0", _CLASSES, category="multimodal")

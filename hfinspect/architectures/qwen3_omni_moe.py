@@ -5,10 +5,8 @@ what speaks (qwen3_omni_moe_talker.py). File names are those of the first releas
 ``thinker.model`` is the decoder, towers stand next to it.
 """
 
-from ..core.config import ModelConfig
 from ..trees.catalog import register_part
-from ..trees.modules import Module
-from .qwen2_5_omni import Thinker
+from .qwen2_5_omni import register_thinker
 from .qwen3_moe import QWEN3_MOE
 from .qwen3_omni_moe_talker import NAME, code2wav, end_named, talker
 
@@ -16,12 +14,7 @@ TEXT = QWEN3_MOE.like(
     f"{NAME}ThinkerText", vocab_size=3584, intermediate_size=18944, num_hidden_layers=28,
     num_attention_heads=28, windows=None, rotary=True,
 )  # fmt: skip
-_THINKER = Thinker(NAME, TEXT, end_named)
-
-
-def whole(c: ModelConfig) -> Module:
-    return _THINKER.whole(c, talker=talker, code2wav=code2wav)
-
-
-register_part("qwen3_omni_moe", f"{NAME}ForConditionalGeneration", whole, "multimodal")
-_THINKER.register("qwen3_omni_moe", {})
+_WHOLE = register_thinker(
+    "qwen3_omni_moe", NAME, TEXT, {}, named=end_named, talker=talker, code2wav=code2wav
+)
+register_part("qwen3_omni_moe", f"{NAME}ForConditionalGeneration", _WHOLE, "multimodal")

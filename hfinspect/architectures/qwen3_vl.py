@@ -25,8 +25,7 @@ def vision_model(name: str, c: ModelConfig) -> Module:
     after = copy.copy(tower.inside("merger"))
     wide = c.dim("hidden_size", default=1152) * side * side
     after.children = {**after.children, "norm": LayerNorm(wide, eps=1e-6)}
-    tower.children["deepstack_merger_list"] = ModuleList([after] * len(fed))
-    return tower
+    return tower.adding(deepstack_merger_list=ModuleList([after] * len(fed)))
 
 
 TEXT = LLAMA.like(

@@ -18,9 +18,13 @@ def _sparse(d: Decoder, c: ModelConfig) -> Module:
     h, inner, count = d.width(c), c.dim("moe_intermediate_size", default=1408), _experts(c)
     per_token = c.dim("num_experts_per_tok", default=4)
     experts = stacked_experts(f"{d.name}Experts", count, per_token, h, inner)
-    experts.children["act_fn"] = Activation("SiLU")
     gate = router(f"{d.name}TopKRouter", h, count)
-    return Module(f"{d.name}SparseMoeBlock", experts=experts, gate=gate, component=Component.MLP)
+    return Module(
+        f"{d.name}SparseMoeBlock",
+        experts=experts.adding(act_fn=Activation("SiLU")),
+        gate=gate,
+        component=Component.MLP,
+    )
 
 
 def _experts(c: ModelConfig) -> Dim:

@@ -6,44 +6,34 @@ window of what it generated. Files have the names of DeepSeek-OCR.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import layer_types
-from ..layers.composing import renamed
+from ..layers.composing import composed, renamed
 from ..layers.decoders import Decoder, grouped, pre_norm
 from ..layers.heads import causal_lm
 from ..layers.latent_decoders import dense_first
-from ..layers.multimodal import projector
+from ..layers.multimodal import any_model, projector, within
 from ..layers.windows import windows
-from ..trees.catalog import auto_model, register_pair, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import Linear, Module, Weight
 from .deepseek_ocr import sam_encoder
 from .deepseek_ocr2_native import routed, without_head_dim
 from .llama import LLAMA
 
-# ---- vision
+
+def _sam_model(c: ModelConfig) -> Module:
+    return renamed(sam_encoder(c.with_defaults(mlp_dim=3072)), "Sam", "UnlimitedOcrSam")
 
 
-def sam_model(c: ModelConfig) -> Module:
-    tower = sam_encoder(c.with_defaults(mlp_dim=3072))
-    return renamed(tower, "Sam", "UnlimitedOcrSam")
-
-
-def vision_model(c: ModelConfig) -> Module:
-    return Module(
-        "UnlimitedOcrVisionModel",
-        sam_encoder=sam_model(c.section("sam_config")),
-        vision_encoder=auto_model(
-            c.section("encoder_config"), default_type="unlimited_ocr_vision_encoder"
-        ),
-        part="vision",
-    )
-
-
-# ---- text
+_TOWERS = {
+    "sam_encoder": within("sam_config", _sam_model),
+    "vision_encoder": any_model("encoder_config", "unlimited_ocr_vision_encoder"),
+}
 
 
 def _kinds(d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, bool]]:
@@ -62,11 +52,10 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, bool]) -> Module:
     block = pre_norm(d, c, kind[0])
-    attention = block["self_attn"]
-    assert isinstance(attention, Module) and attention.keeps
-    row = attention.keeps[0]
-    if kind[1] and isinstance(row, KeysValues):
-        attention.keeps = (KeysValues(row.key, row.value, heads=row.heads, prompt=True),)
+    attention = block.inside("self_attn")
+    for row in attention.keeps or ():
+        if kind[1] and isinstance(row, KeysValues):
+            attention.keeps = (replace(row, prompt=True),)
     return block
 
 
@@ -78,26 +67,22 @@ TEXT = LLAMA.like(
 )  # fmt: skip
 
 
-# ---- together
-
-
 def _text(c: ModelConfig) -> ModelConfig:
     """Older files have it under ``language_config``."""
     named = c.has("text_config") or not c.has("language_config")
     return c.section("text_config" if named else "language_config").read_as("unlimited_ocr_text")
 
 
-def model(c: ModelConfig) -> Module:
+def _model(c: ModelConfig) -> Module:
     vision, text = c.section("vision_config"), TEXT.model(_text(c))
-    tower, h = vision_model(vision).children, TEXT.width(_text(c))
+    h, mark = TEXT.width(_text(c)), Weight(TEXT.width(_text(c)), component=Component.EMBEDDING)
     joined = vision.section("sam_config").dims("downsample_channels", default=(512, 1024))[-1]
     seen = joined + vision.section("encoder_config").dim("hidden_size", default=1024)
-    mark = Weight(h, component=Component.EMBEDDING)
     return Module(
         "UnlimitedOcrModel",
         {
-            "sam_model": tower["sam_encoder"],
-            "vision_model": tower["vision_encoder"],
+            "sam_model": _TOWERS["sam_encoder"](vision),
+            "vision_model": _TOWERS["vision_encoder"](vision),
             "projector": projector("Linear", layers=Linear(seen, h)),
             **text.children,
             "view_seperator": mark,
@@ -106,8 +91,11 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-_WHOLE = causal_lm("UnlimitedOcrForConditionalGeneration", model)
+_WHOLE = causal_lm("UnlimitedOcrForConditionalGeneration", _model)
+_VISION = composed({"UnlimitedOcrVisionModel": _TOWERS}, part="vision")["UnlimitedOcrVisionModel"]
 register_part("unlimited_ocr_text", "UnlimitedOcrTextModel", TEXT.model, "text decoder")
-register_part("unlimited_ocr_vision", "UnlimitedOcrVisionModel", vision_model, "vision")
-register_part("unlimited_ocr_sam_vision_model", "UnlimitedOcrSamVisionEncoder", sam_model, "vision")
-register_pair("unlimited_ocr", "UnlimitedOcr", _WHOLE, model, "multimodal")
+register_part("unlimited_ocr_vision", "UnlimitedOcrVisionModel", _VISION, "vision")
+register_part(
+    "unlimited_ocr_sam_vision_model", "UnlimitedOcrSamVisionEncoder", _sam_model, "vision"
+)
+register_pair("unlimited_ocr", "UnlimitedOcr", _WHOLE, _model, "multimodal")
