@@ -11,7 +11,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation, size, two_layer_mlp
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.multimodal import projector
-from ..layers.vision import clip_tower, narrowed_attention
+from ..layers.vision import clip_embeddings, clip_layers, clip_tower, narrowed_attention
 from ..trees.catalog import register_pair
 from ..trees.modules import (
     Activation,
@@ -78,10 +78,11 @@ def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     """The tower, the layers that look at it, and a resampler."""
     vision, count = c.section("vision_config"), c.count("num_hidden_layers", default=32)
     width, step = _seen(vision), c.dim("cross_layer_interval", default=1)
-    tower = clip_tower(f"{_NAME}Vision", vision, width, inner=5120, layers=32, patch=14, act="gelu")
-    tower.part = "vision"
+    name = f"{_NAME}Vision"
+    seen = clip_embeddings(name, vision, width, 14, old=False)
+    layers = clip_layers(name, vision, width, inner=5120, deep=32, act="gelu")
     found = {
-        "vision_model": tower,
+        "vision_model": clip_tower(f"{name}Transformer", vision, seen, layers),
         "gated_cross_attn_layers": Layers.of(count // step, _gated_layer(d, c, width)),
     }
     if c.flag("use_resampler", default=False):
