@@ -1,7 +1,7 @@
-"""Aria (Rhymes AI 2024): vision tower, resampler of learned queries, text model with experts.
+"""Aria (Rhymes AI 2024). Source of shapes: transformers/models/aria/modeling_aria.py.
 
-Source of shapes: transformers/models/aria/modeling_aria.py. Files keep the layout of the first
-release, in which the language model is a causal LM of its own.
+A tower, a resampler of learned queries, a text model with experts. Files keep the layout of the
+first release, in which the language model is a causal LM of its own.
 """
 
 from ..core.config import ModelConfig

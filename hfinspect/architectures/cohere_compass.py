@@ -1,7 +1,5 @@
-"""Cohere Compass: Command R7B's decoder and Qwen3-VL's vision tower.
-
-Source of shapes: transformers/models/cohere_compass/modeling_cohere_compass.py.
-"""
+"""Cohere Compass: Command R7B's decoder and Qwen3-VL's vision tower. Source of shapes:
+transformers/models/cohere_compass/modeling_cohere_compass.py."""
 
 from functools import partial
 

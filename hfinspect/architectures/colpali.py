@@ -1,8 +1,5 @@
-"""ColPali and those that follow it (Faysse et al. 2024): a vector for each token of a page.
-Source: transformers/models/colpali, colqwen2 and colmodernvbert.
-
-Any model of images and text, and one linear layer to a short vector.
-"""
+"""ColPali and those that follow it (Faysse et al. 2024): any model of images and text, and a short
+vector for each of its tokens. Source: transformers/models/colpali, colqwen2 and colmodernvbert."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

@@ -1,9 +1,6 @@
-"""DeepSeek-OCR 2 as transformers has it: every size stands in the config, and the text model lists
-which layers have experts. Source of shapes: transformers/models/deepseek_ocr2.
-
-Files of the whole keep the names of the first release (deepseek_ocr2.py); a part saved alone has
-those of transformers' attributes.
-"""
+"""DeepSeek-OCR 2 as transformers has it: every size stands in the config. Source of shapes:
+transformers/models/deepseek_ocr2. Files of the whole keep the names of the first release
+(deepseek_ocr2.py); a part saved alone has those of transformers' attributes."""
 
 from functools import partial
 

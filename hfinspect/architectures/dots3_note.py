@@ -1,8 +1,7 @@
 """dots3.note as a whole (rednote 2026). Source: transformers/models/dots3_note.
 
-A ViT whose later layers have more and more experts, an audio encoder of convolutions and layers
-with gated MLPs, each with an adapter to the text model's width, and that model
-(dots3_note_text.py).  File names are those of the first release (conversion_mapping.py).
+A ViT whose later layers have more and more experts, an audio encoder, each with an adapter, and the
+text model. File names are those of the first release (conversion_mapping.py).
 """
 
 from ..core.components import Component

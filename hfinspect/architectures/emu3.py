@@ -1,7 +1,6 @@
-"""Emu3 (BAAI 2024): text and images as one sequence of codes.
+"""Emu3 (BAAI 2024): text and images as one sequence of codes. Source: transformers/models/emu3.
 
-Source of shapes: transformers/models/emu3/modeling_emu3.py. Files keep the layout in which the text
-model is a causal LM of its own, next to the image codec.
+Files keep the layout in which the text model is a causal LM of its own, next to the image codec.
 """
 
 from functools import partial

@@ -1,7 +1,7 @@
 """Fuyu (Adept 2023). Source of shapes: transformers/models/fuyu/modeling_fuyu.py.
 
-Persimmon, which reads patches through one linear layer. Files keep the layout of the first release,
-in which the language model is a causal LM of its own; old configs hold its keys at the top.
+Persimmon, a causal LM of its own in files, which reads patches through one linear layer; old
+configs hold its keys at the top.
 """
 
 from functools import partial

@@ -1,8 +1,5 @@
-"""Gemma 3n (Gemma Team 2025): text, vision and audio.
-
-Source of shapes: transformers/models/gemma3n/modeling_gemma3n.py. Recording this class again needs
-timm and torchvision.
-"""
+"""Gemma 3n (Gemma Team 2025): text, vision and audio. Source: transformers/models/gemma3n.
+Recording this class again needs timm and torchvision."""
 
 from ..core.config import ModelConfig
 from ..layers.composing import Part

@@ -1,7 +1,6 @@
 """Gemma 3n's vision tower: the encoder of timm's MobileNetV5, 300M.
 
-Of the config only the name of the architecture counts. Stages of inverted residuals and of
-multi-query attention over pixels; the last two stages are fused at the end.
+Of the config only the name of the architecture counts.
 """
 
 from ..core.components import Component

@@ -1,7 +1,6 @@
 """GLM-4.1V (Zhipu 2025). Source of shapes: transformers/models/glm4v/modeling_glm4v.py.
 
-A ViT over space and time with a gated merger (a trace), and GLM-4's decoder with norms before and
-after attention and MLP.
+A ViT (a trace), and GLM-4's decoder with norms before and after attention and MLP.
 """
 
 from ..core.config import ModelConfig

@@ -1,7 +1,5 @@
-"""GLM-4.5V and 4.6V (Zhipu 2025). Source of shapes: transformers/models/glm4v_moe.
-
-The tower of GLM-4.1V (a trace) before the decoder of GLM-4.5 (glm4_moe.py).
-"""
+"""GLM-4.5V and 4.6V (Zhipu 2025): the tower of GLM-4.1V (a trace) before the decoder of GLM-4.5.
+Source of shapes: transformers/models/glm4v_moe."""
 
 from ..core.config import ModelConfig
 from ..layers.latent_decoders import dense_first, routed

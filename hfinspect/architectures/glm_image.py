@@ -1,7 +1,6 @@
 """GLM-Image's autoregressive half (Zhipu 2026). Source of shapes: transformers/models/glm_image.
 
-A ViT whose patches become codes of a table (two traces), and GLM-4's decoder, whose head knows
-only the codes.
+Patches become codes of a table (two traces); the head of GLM-4's decoder knows only the codes.
 """
 
 from ..core.config import ModelConfig

@@ -1,7 +1,5 @@
-"""GLM-OCR (Zhipu 2026). Source of shapes: transformers/models/glm_ocr/modeling_glm_ocr.py.
-
-GLM-4.1V at a smaller size, without biases in the decoder's attention; the tower is a trace.
-"""
+"""GLM-OCR (Zhipu 2026): GLM-4.1V at a smaller size, without biases in the decoder's attention.
+Source of shapes: transformers/models/glm_ocr/modeling_glm_ocr.py."""
 
 from ..layers.decoders import grouped, norms_called
 from ..layers.multimodal import register_worded, seeing

@@ -1,7 +1,6 @@
 """GOT-OCR 2 (Wei et al. 2024). Source of shapes: transformers/models/got_ocr2/modeling_got_ocr2.py.
 
-SAM's image encoder (attention in windows, relative positions), two strided convolutions and a
-projection, and Qwen2. Files keep the layout in which the language model is a causal LM of its own.
+SAM's image encoder, two strided convolutions and a projection, and Qwen2.
 """
 
 from functools import partial

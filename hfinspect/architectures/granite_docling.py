@@ -1,7 +1,7 @@
 """Granite Docling (IBM 2026). Source of shapes: transformers/models/granite_docling.
 
-A SigLIP tower without pooling, a connector that joins squares of patches by two factors and takes
-outputs of earlier layers too (DeepStack), and Granite's decoder.
+A SigLIP tower, a connector that joins squares of patches by two factors and takes outputs of
+earlier layers too (DeepStack), and Granite's decoder.
 """
 
 from ..core.components import Component

@@ -1,8 +1,7 @@
 """Hunyuan-VL and HunyuanOCR (Tencent 2025). Source: transformers/models/hunyuan_vl.
 
-A ViT with a table of positions, two convolutions and a linear layer that lead to the decoder with
-vectors for where an image begins, breaks and ends (a trace), and Hunyuan's decoder. File names are
-those of the first release: ``vit`` and ``perceive``.
+A ViT that ends in two convolutions and a linear layer (a trace), and Hunyuan's decoder. File names
+are those of the first release: ``vit`` and ``perceive``.
 """
 
 from ..core.config import ModelConfig

@@ -1,9 +1,5 @@
-"""HyperCLOVA X SEED Think with vision (NAVER 2025).
-
-Source of shapes: transformers/models/hyperclovax_vision_v2.
-
-Qwen2.5-VL's tower (qwen2_5_vl.py), one linear layer, and HyperCLOVA X.
-"""
+"""HyperCLOVA X SEED Think with vision (NAVER 2025): Qwen2.5-VL's tower and a linear layer before
+it. Source of shapes: transformers/models/hyperclovax_vision_v2."""
 
 from ..core.config import ModelConfig
 from ..layers.multimodal import decoder, linear_projector, lm_head, tower

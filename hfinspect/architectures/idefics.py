@@ -1,8 +1,7 @@
 """IDEFICS (Laurençon et al. 2023), Flamingo made from a Llama. Source: transformers/models/idefics.
 
-CLIP's image tower, a resampler of its patches (``use_resampler``), and between the layers of a
-Llama others that attend to the image, opened by learned gates.  Words added to the vocabulary have
-a table and a head of their own.
+CLIP's tower, a resampler of its patches, and between a Llama's layers others that attend to the
+image, opened by gates. Words added to the vocabulary have a table and a head of their own.
 """
 
 from ..core.components import Component

@@ -1,8 +1,7 @@
 """Inkling with its towers (2026). Source of shapes: transformers/models/inkling.
 
 A tower that folds a patch's pixels together step by step, a table of sounds, and the text tower
-(inkling_text.py).  File names are those of the first release (conversion_mapping.py): gate and up
-interleaved in one tensor, ``attn.wq_du`` and the like.
+(inkling_text.py). File names are those of the first release (conversion_mapping.py).
 """
 
 import math

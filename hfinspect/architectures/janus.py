@@ -1,8 +1,7 @@
-"""Janus (Wu et al. 2024; Chen et al. 2025). Source: transformers/models/janus/modeling_janus.py;
-as released, multi_modality.py.
+"""Janus (Wu et al. 2024; Chen et al. 2025). Source: transformers/models/janus/modeling_janus.py.
 
 A vision tower and a projector; a VQ-GAN with a projector, an embedding of its codes and a head over
-them; a decoder.
+them; a decoder. As released: multi_modality.py.
 """
 
 from ..core.components import Component

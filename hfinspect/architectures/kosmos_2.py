@@ -1,7 +1,7 @@
 """Kosmos-2 (Peng et al. 2023). Source: transformers/models/kosmos2/modeling_kosmos2.py.
 
-CLIP's vision tower, 64 learned queries that read it, and a decoder with a norm inside attention and
-MLP (Magneto; towers and decoder are traces). Text positions are sinusoids, without tensors.
+CLIP's tower, 64 learned queries that read it, and a decoder with a norm inside attention and MLP
+(traces).
 """
 
 from ..core.components import Component

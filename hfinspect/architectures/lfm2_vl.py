@@ -1,7 +1,5 @@
-"""LFM2-VL (Liquid AI 2025). Source: transformers/models/lfm2_vl/modeling_lfm2_vl.py.
-
-SigLIP 2, a projector over squares of patches joined together, and LFM2. File names: multimodal.py.
-"""
+"""LFM2-VL (Liquid AI 2025): SigLIP 2, a projector over squares of patches, and LFM2. Source:
+transformers/models/lfm2_vl/modeling_lfm2_vl.py. File names: multimodal.py."""
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim

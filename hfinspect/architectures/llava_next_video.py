@@ -1,7 +1,6 @@
 """LLaVA-NeXT-Video (Zhang et al. 2024). Source: transformers/models/llava_next_video.
 
-LLaVA-NeXT whose patches of a frame are pooled, in one of three ways, of which one is learned. File
-names and their other spellings: multimodal.py.
+LLaVA-NeXT whose patches of a frame are pooled, in one of three ways, of which one is learned.
 """
 
 from ..core.config import ModelConfig

@@ -1,7 +1,7 @@
 """MiniCPM-V 4.6 (OpenBMB 2026). Source of shapes: transformers/models/minicpmv4_6.
 
-SigLIP's layers with a merger of windows between them (a trace), a projector that halves the grid
-``merger_times`` times, and any text tower, Qwen3.5's by default.
+SigLIP with a merger of windows between its layers (a trace), a projector that halves the grid
+``merger_times`` times, and any text tower.
 """
 
 from ..core.config import ModelConfig

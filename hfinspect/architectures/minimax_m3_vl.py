@@ -1,10 +1,8 @@
-"""MiniMax-M3 (MiniMax 2026), text and vision. Source: transformers/models/minimax_m3_vl; names of
-files: transformers/conversion_mapping.py.
+"""MiniMax-M3 (MiniMax 2026), text and vision. Source: transformers/models/minimax_m3_vl.
 
-Sparse layers pick key blocks by an indexer; experts with one shared and a correction bias; a ViT
-with rotary positions (a trace) and a projector that merges patches after mapping them.  The
-composite is saved in the Hub's spelling (``split``: gate and up apart, experts one by one), its
-text tower alone as it is in memory (all stacked).
+Sparse layers pick key blocks by an indexer. The composite is saved in the Hub's spelling
+(``split``: gate and up apart, experts one by one), its text tower alone as it is in memory (all
+stacked).
 """
 
 from dataclasses import replace

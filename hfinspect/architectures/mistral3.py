@@ -1,7 +1,6 @@
 """Mistral Small 3.1 and later with vision. Source: transformers/models/mistral3.
 
-Pixtral's tower, a merger of 2x2 patches and two linear layers, Mistral's decoder. File names and
-their other spellings: multimodal.py.
+Pixtral's tower, a merger of 2x2 patches, two linear layers, Mistral. File names: multimodal.py.
 """
 
 from ..core.config import ModelConfig

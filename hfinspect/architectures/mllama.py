@@ -1,8 +1,7 @@
 """Llama 3.2 Vision (Meta 2024). Source: transformers/models/mllama/modeling_mllama.py.
 
 A ViT over tiles of an image, with a second stack of gated layers, and Llama's decoder in which some
-layers look at the image instead of the text (cross-attention, gated). The embedding has eight rows
-more than the head; heads are never tied.
+layers look at the image instead of the text. Heads are never tied.
 """
 
 from ..core.components import Component

@@ -1,11 +1,9 @@
-"""Molmo 2 (Ai2 2025). Source of shapes: transformers/models/molmo2; names of files:
-transformers/conversion_mapping.py, which reads the released ones.
+"""Molmo 2 (Ai2 2025). Source of shapes: transformers/models/molmo2.
 
-A ViT of which two layers' outputs are pooled and projected, and Qwen3's or OLMo 2's decoder.
-Released configs call the tower ``vit_config`` and give it layers that nothing reads; the weights
-stop at the deepest that is read. Their files hold the embedding in two parts, of ``vocab_size``
-and ``additional_vocab_size`` rows; transformers 5 saves two halves instead, so its header is no
-recording of this family.
+Two layers of a ViT, pooled and projected, and Qwen3's or OLMo 2's decoder. Released configs give
+the tower (``vit_config``) layers that nothing reads; their weights stop at the deepest that is read
+and hold the embedding in two parts, of ``vocab_size`` and ``additional_vocab_size`` rows, of which
+transformers 5 saves two halves: its header is no recording of this family.
 """
 
 from ..core.components import Component

@@ -1,7 +1,7 @@
 """Muse Glimmer's assistant (Meta 2026). Source: transformers/models/muse_glimmer_assistant.
 
-A few layers that draft a block of tokens for Muse Glimmer, from hidden states of several of its
-layers side by side. Embeddings and head are the large model's.
+A few layers that draft a block of tokens from hidden states of several layers of the large model
+side by side. Embeddings and head are the large model's.
 """
 
 from ..core.components import Component

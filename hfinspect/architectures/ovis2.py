@@ -1,7 +1,7 @@
 """Ovis 2 (Lu et al. 2024). Source of shapes: transformers/models/ovis2/modeling_ovis2.py.
 
-AIMv2's ViT (a trace), whose output is a probability of visual words; a table of those words stands
-next to the decoder's. It and the head are as wide as the config says, whatever the text model is.
+AIMv2's ViT (a trace), whose output is a probability of visual words. Their table and the head are
+as wide as the config says, whatever the text model is.
 """
 
 from ..core.config import ModelConfig

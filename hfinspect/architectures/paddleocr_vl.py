@@ -1,8 +1,7 @@
 """PaddleOCR-VL (Baidu 2025). Source of shapes: transformers/models/paddleocr_vl.
 
-A SigLIP tower with 2D rotary positions (a trace), a projector over 2x2 patches, and ERNIE 4.5's
-decoder. File names are those of the first release: the decoder is ``model``, the projector
-``mlp_AR``.
+A SigLIP tower (a trace), a projector over 2x2 patches, and ERNIE 4.5's decoder. File names are
+those of the first release.
 """
 
 from ..core.config import ModelConfig

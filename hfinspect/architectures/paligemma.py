@@ -1,7 +1,5 @@
-"""PaliGemma (Beyer et al. 2024). Source: transformers/models/paligemma/modeling_paligemma.py.
-
-A SigLIP tower, one linear layer, and Gemma, whose embedding is the head as well.
-"""
+"""PaliGemma (Beyer et al. 2024): a SigLIP tower, one linear layer, and Gemma. Source:
+transformers/models/paligemma/modeling_paligemma.py."""
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim

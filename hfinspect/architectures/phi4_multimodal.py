@@ -34,20 +34,6 @@ def _projection(inputs: int, outputs: int) -> Module:
     return Linear(inputs, outputs, component=Component.PROJECTOR)
 
 
-def _image_embedding(c: ModelConfig, h: Dim) -> Module:
-    vision = c.section("vision_config")
-    width = vision.dim("hidden_size", default=1152)
-    return Module(
-        f"{_NAME}ImageEmbedding",
-        img_processor=builder(f"{_NAME}VisionModel")(vision),
-        img_projection_up=_projection(width, h),
-        img_projection_down=_projection(h, h),
-        global_img_feature_extensor=Weight(1, 1, width, component=Component.EMBEDDING),
-        sub_img_feature_extensor=Weight(1, 1, 1, width, component=Component.EMBEDDING),
-        part="vision",
-    )
-
-
 def _sound_convolution(c: ModelConfig, h: Dim) -> Module:
     outer = c.dim("ext_pw_out_channel", default=1024)
     middle = h * c.dim("depthwise_multiplier", default=1)
@@ -124,36 +110,45 @@ def audio_model(
     buckets = far if both else far * 2
     heads = c.dim("num_attention_heads", default=16)
     table = Embedding(buckets, heads, component=Component.ATTENTION, kind="relative_position")
+    statistics = Module(
+        f"{_NAME}AudioMeanVarianceNormLayer",
+        global_mean=Buffer(bins),
+        global_invstd=Buffer(bins),
+        component=Component.NORM,
+    )
+    bias = Module(f"{_NAME}AudioRelativeAttentionBias", bias_values=table)
     return Module(
         f"{_NAME}AudioModel",
-        encoder_embedding=Module(
-            f"{_NAME}AudioMeanVarianceNormLayer",
-            global_mean=Buffer(bins),
-            global_invstd=Buffer(bins),
-            component=Component.NORM,
-        ),
+        encoder_embedding=statistics,
         embed=_subsampling(c, h),
-        relative_attention_bias_layer=Module(
-            f"{_NAME}AudioRelativeAttentionBias", bias_values=table
-        ),
+        relative_attention_bias_layer=bias,
         encoders=Layers.of(c.count("num_blocks", default=24), layer(c, h)),
     )
 
 
-def _audio_embedding(c: ModelConfig, h: Dim) -> Module:
-    audio = c.section("audio_config")
-    width = audio.dim("hidden_size", default=1024) * audio.dim("downsample_rate", default=1)
-    parts = {"encoder": audio_model(audio)}
-    for kind in ("speech", "vision_speech"):
-        parts[f"up_proj_for_{kind}"] = _projection(width, h)
-        parts[f"down_proj_for_{kind}"] = _projection(h, h)
-    return Module(f"{_NAME}AudioEmbedding", dict(parts), part="audio")
-
-
 def _towers(d: Decoder, c: ModelConfig) -> dict[str, Module]:
-    parts = {"image_embed": _image_embedding(c, d.width(c))}
-    parts["audio_embed"] = _audio_embedding(c, d.width(c))
-    return {"embed_tokens_extend": Module(f"{_NAME}FeatureEmbedding", dict(parts))}
+    h, vision, audio = d.width(c), c.section("vision_config"), c.section("audio_config")
+    width = vision.dim("hidden_size", default=1152)
+    heard = audio.dim("hidden_size", default=1024) * audio.dim("downsample_rate", default=1)
+    sound = {"encoder": audio_model(audio)}
+    for kind in ("speech", "vision_speech"):
+        sound[f"up_proj_for_{kind}"] = _projection(heard, h)
+        sound[f"down_proj_for_{kind}"] = _projection(h, h)
+    image = Module(
+        f"{_NAME}ImageEmbedding",
+        img_processor=builder(f"{_NAME}VisionModel")(vision),
+        img_projection_up=_projection(width, h),
+        img_projection_down=_projection(h, h),
+        global_img_feature_extensor=Weight(1, 1, width, component=Component.EMBEDDING),
+        sub_img_feature_extensor=Weight(1, 1, 1, width, component=Component.EMBEDDING),
+        part="vision",
+    )
+    extending = Module(
+        f"{_NAME}FeatureEmbedding",
+        image_embed=image,
+        audio_embed=Module(f"{_NAME}AudioEmbedding", sound, part="audio"),
+    )
+    return {"embed_tokens_extend": extending}
 
 
 PHI3.like(

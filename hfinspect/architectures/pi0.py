@@ -1,8 +1,7 @@
 """Pi-zero (Physical Intelligence 2024), in transformers' form. Source: transformers/models/pi0.
 
-PaliGemma sees and reads, a smaller Gemma acts: it looks at PaliGemma's keys and values, and small
-linear layers turn states of a robot and actions into its vectors and back. Files of the whole model
-have the names of LeRobot.
+PaliGemma sees and reads, a smaller Gemma acts: it looks at PaliGemma's keys and values. Files of
+the whole model have the names of LeRobot.
 """
 
 from ..core.components import Component

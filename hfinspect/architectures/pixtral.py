@@ -1,8 +1,6 @@
-"""Pixtral's vision tower (Agrawal et al. 2024). Source: transformers/models/pixtral.
-
-A ViT built like Llama: RMS norms, gated MLP, no biases, rotary positions. Whole Pixtral models are
-of type llava (12B) or mistral3, with this tower inside.
-"""
+"""Pixtral's vision tower (Agrawal et al. 2024), built like Llama. Source:
+transformers/models/pixtral. Whole Pixtral models are of type llava (12B) or mistral3, with this
+tower inside."""
 
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp

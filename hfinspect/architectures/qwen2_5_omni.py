@@ -1,8 +1,7 @@
 """Qwen2.5-Omni (Xu et al. 2025). Source: transformers/models/qwen2_5_omni/modeling_qwen2_5_omni.py.
 
-A thinker that hears, sees and writes (Qwen2.5-VL with an audio tower), a talker that turns the
-thinker's states into speech codes, and a vocoder (qwen2_5_omni_token2wav.py). File names are those
-of the first release: ``thinker.model`` is the decoder, towers stand next to it.
+A thinker that hears, sees and writes, a talker that turns its states into speech codes, and a
+vocoder. File names are those of the first release: towers stand next to ``thinker.model``.
 """
 
 from collections.abc import Callable, Mapping

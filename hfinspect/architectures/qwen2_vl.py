@@ -1,9 +1,7 @@
 """Qwen2-VL (Wang et al. 2024). Source of shapes: transformers/models/qwen2_vl/modeling_qwen2_vl.py.
 
-A ViT over space and time patches without positions of its own (rotary), with a merger that turns
-2x2 patches into one token (a trace), and Qwen2's decoder. Files keep the first release's names,
-``visual`` next to ``model``, though in memory both are inside ``model`` (conversion_mapping.py);
-configs of that time have the text model's keys at the top.
+A ViT and Qwen2's decoder. Files keep the first release's names, ``visual`` next to ``model``
+(conversion_mapping.py); configs of that time have the text model's keys at the top.
 """
 
 from ..core.config import ModelConfig

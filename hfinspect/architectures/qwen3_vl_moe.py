@@ -1,8 +1,7 @@
 """Qwen3-VL-MoE (Qwen team 2025). Source: transformers/models/qwen3_vl_moe.
 
-Qwen3-VL with routed experts. Files hold the experts of a layer fused, as one 3-D tensor for gate
-and up and one for down; a fresh save has them out before in (E, 2·I, H), the first release of the
-weights in before out (E, H, 2·I), and loading takes both (conversion_mapping.py).
+Files hold the experts of a layer stacked, out before in; the first release of the weights in before
+out, and loading takes both (conversion_mapping.py).
 """
 
 from ..core.components import Component

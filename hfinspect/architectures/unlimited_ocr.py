@@ -1,21 +1,19 @@
 """Unlimited-OCR (Baidu 2026). Source of shapes: transformers/models/unlimited_ocr.
 
-SAM's tower with two more convolutions, CLIP's over its output, side by side into one projector;
-a decoder with grouped attention and shared experts, which looks at all of the prompt and at a
-window of what it generated. Files have the names of DeepSeek-OCR.
+DeepSeek-OCR's towers and names; a decoder with grouped attention and shared experts, which looks at
+all of the prompt and at a window of what it generated.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import layer_types
 from ..layers.composing import composed, renamed
 from ..layers.decoders import Decoder, grouped, pre_norm
 from ..layers.heads import causal_lm
 from ..layers.latent_decoders import dense_first
+from ..layers.layer_kinds import side_by_side, words
 from ..layers.multimodal import any_model, projector, within
 from ..layers.windows import windows
 from ..trees.catalog import register_pair, register_part
@@ -24,6 +22,9 @@ from ..trees.modules import Linear, Module, Weight
 from .deepseek_ocr import sam_encoder
 from .deepseek_ocr2_native import routed, without_head_dim
 from .llama import LLAMA
+
+#: A layer that looks at all of the prompt and at a window of what follows.
+_PROMPT = "reference_sliding_attention"
 
 
 def _sam_model(c: ModelConfig) -> Module:
@@ -36,25 +37,17 @@ _TOWERS = {
 }
 
 
-def _kinds(d: Decoder, c: ModelConfig, layers: int) -> Sequence[tuple[str, bool]]:
-    """Dense or sparse, and whether the prompt is kept apart."""
-    looks = layer_types(c, layers, lambda _: "reference_sliding_attention")
-    mlps = dense_first(1, listed=True)(d, c, layers)
-    return [
-        (mlp, look == "reference_sliding_attention") for mlp, look in zip(mlps, looks, strict=True)
-    ]
-
-
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     c.divided(d.width(c), d.size(c, "num_attention_heads"), "head", "num_attention_heads")
     return grouped(d, without_head_dim(c))
 
 
-def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, bool]) -> Module:
+def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
+    """Dense or sparse, and whether the prompt is kept apart."""
     block = pre_norm(d, c, kind[0])
     attention = block.inside("self_attn")
     for row in attention.keeps or ():
-        if kind[1] and isinstance(row, KeysValues):
+        if kind[1] == _PROMPT and isinstance(row, KeysValues):
             attention.keeps = (replace(row, prompt=True),)
     return block
 
@@ -62,8 +55,8 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, bool]) -> Module:
 TEXT = LLAMA.like(
     "UnlimitedOcrText", vocab_size=129280, hidden_size=1280, intermediate_size=6848,
     num_hidden_layers=12, num_attention_heads=10, num_key_value_heads=10, attention=_attention,
-    moe=partial(routed, inner=896, chosen=6), kinds=_kinds, layer=_layer,
-    windows=lambda c: windows(c, 128),
+    moe=partial(routed, inner=896, chosen=6), layer=_layer, windows=lambda c: windows(c, 128),
+    kinds=side_by_side(dense_first(1, listed=True), words(lambda _c, _i: _PROMPT)),
 )  # fmt: skip
 
 
