@@ -8,7 +8,7 @@ energy, a decoder; the vocoder (HiFi-GAN) is a model of its own or stands next t
 from functools import partial
 
 from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
 from ..layers import conformers
 from ..layers.composing import defaulted
@@ -47,10 +47,11 @@ def _side(c: ModelConfig, side: str, key: str) -> Dim:
     return c.section(f"{side}_config").dim(key, default=c.fields.dim(f"{side}_{key}"))
 
 
-def _layer(c: ModelConfig, side: str) -> Module:
+def _stack(c: ModelConfig, side: str) -> Module:
     h, kernel = c.dim("hidden_size"), c.dim("positionwise_conv_kernel_size")
-    inner, norm = _side(c, side, "linear_units"), LayerNorm(h)
-    depthwise, bias = _side(c, side, "kernel_size"), c.flag("convolution_bias", default=True)
+    keys = ("linear_units", "num_attention_heads", "kernel_size", "layers")
+    inner, heads, depthwise, count = (_side(c, side, key) for key in keys)
+    norm, bias = LayerNorm(h), c.flag("convolution_bias", default=True)
     forward = Module(
         f"{_NAME}MultiLayeredConv1d",
         conv1=Conv(h, inner, kernel, dims=1, component=None, kind="up"),
@@ -65,8 +66,7 @@ def _layer(c: ModelConfig, side: str) -> Module:
     joined = c.section(f"{side}_config").flag(
         "concat_after", default=c.flag(f"{side}_concat_after", default=False)
     )
-    heads = _side(c, side, "num_attention_heads")
-    return Module(
+    layer = Module(
         f"{_NAME}EncoderLayer",
         self_attn=conformers.relative_attention(f"{_NAME}Attention", h, heads, h // heads),
         feed_forward=forward,
@@ -79,34 +79,34 @@ def _layer(c: ModelConfig, side: str) -> Module:
         self_attn_layer_norm=norm,
         concat_linear=Linear(h + h, h) if joined else None,
     )
-
-
-def _stack(c: ModelConfig, side: str) -> Module:
-    table = Embedding(c.dim("vocab_size"), c.dim("hidden_size"), padding_idx=0)
-    count = _side(c, side, "layers")
-    if int(count) > 10_000:
-        raise c.error(f"{side}_layers", int(count), "at most 10,000")
+    table = Embedding(c.dim("vocab_size"), h, padding_idx=0)
+    if int(count) > MAX_COUNT:
+        raise c.error(f"{side}_layers", int(count), f"at most {MAX_COUNT:,}")
     return Module(
         f"{_NAME}Encoder",
         embed=table if side == "encoder" else None,
         pos_enc=Activation(f"{_NAME}RelPositionalEncoding"),
-        conformer_layers=Layers.of(count, _layer(c, side)),
+        conformer_layers=Layers.of(count, layer),
     )
 
 
-def _predictor(c: ModelConfig, what: str, name: str) -> Module:
+def _predictor(c: ModelConfig, what: str, name: str = "Variance") -> Module:
     width, kernel = c.dim(f"{what}_predictor_channels"), c.dim(f"{what}_predictor_kernel_size")
-    built, inputs = [], c.dim("hidden_size")
-    for _ in range(int(c.count(f"{what}_predictor_layers"))):
-        parts = {
-            "conv": Conv(inputs, width, kernel, dims=1), "activation": Activation("ReLU"),
-            "layer_norm": LayerNorm(width),
-        }  # fmt: skip
-        built.append(Module(f"{_NAME}PredictorLayer", {**parts}))
-        inputs = width
-    logits = Linear(width, 1, component=Component.OTHER)
-    steps, kind = ModuleList(built), Component.CONV
-    return Module(f"{_NAME}{name}Predictor", conv_layers=steps, linear=logits, component=kind)
+    count = int(c.count(f"{what}_predictor_layers"))
+    steps = [
+        Module(
+            f"{_NAME}PredictorLayer",
+            conv=Conv(inputs, width, kernel, dims=1),
+            activation=Activation("ReLU"),
+            layer_norm=LayerNorm(width),
+        )
+        for inputs in [c.dim("hidden_size"), *[width] * count][:count]
+    ]
+    parts = {
+        "conv_layers": ModuleList(steps),
+        "linear": Linear(width, 1, component=Component.OTHER),
+    }
+    return Module(f"{_NAME}{name}Predictor", parts, component=Component.CONV)
 
 
 def _made_visible(c: ModelConfig, what: str) -> Module:
@@ -116,9 +116,8 @@ def _made_visible(c: ModelConfig, what: str) -> Module:
 
 def model(c: ModelConfig) -> Module:
     h = c.dim("hidden_size")
-    languages = c.dim("num_languages", default=0, minimum=0)
-    speakers = c.dim("num_speakers", default=0, minimum=0)
-    voice = c.dim("speaker_embed_dim", default=0, minimum=0)
+    keys = ("num_languages", "num_speakers", "speaker_embed_dim")
+    languages, speakers, voice = (c.dim(key, default=0, minimum=0) for key in keys)
     return Module(
         f"{_NAME}Model",
         language_id_embedding=Embedding(languages, h, kind="segment") if languages > 1 else None,
@@ -126,9 +125,9 @@ def model(c: ModelConfig) -> Module:
         projection=Linear(h + voice, h, component=Component.PROJECTOR) if voice else None,
         encoder=_stack(c, "encoder"),
         duration_predictor=_predictor(c, "duration", "Duration"),
-        pitch_predictor=_predictor(c, "pitch", "Variance"),
+        pitch_predictor=_predictor(c, "pitch"),
         pitch_embed=_made_visible(c, "pitch"),
-        energy_predictor=_predictor(c, "energy", "Variance"),
+        energy_predictor=_predictor(c, "energy"),
         energy_embed=_made_visible(c, "energy"),
         decoder=_stack(c, "decoder"),
         speech_decoder_postnet=polishing(_NAME, c, h),

@@ -11,16 +11,8 @@ from ..layers.composing import respelled_classes
 from ..layers.decoders import Decoder
 from ..trees.catalog import register
 from ..trees.keeps import KeysValues
-from ..trees.modules import (
-    Buffer,
-    Embedding,
-    Linear,
-    Module,
-    ModuleList,
-    Weight,
-    each_module,
-)
-from .pocket_tts import POCKET, flow_head, loss_weighting, speech_model
+from ..trees.modules import Buffer, Embedding, Linear, Module, ModuleList, Weight, each_module
+from .pocket_tts import POCKET, flow_head, latent, loss_weighting, speech_model
 
 _NAME = "GradiumPhononTTS"
 
@@ -32,14 +24,14 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
         raise c.error("num_key_value_heads", int(heads.kv), expected)
     width = heads.query * heads.dim
     # Biases stay apart: only the matrices are joined in files.
-    apart = {"query": "q_proj", "key": "k_proj", "value": "v_proj"} if bias else {}
+    apart = {"q_proj": "query", "k_proj": "key", "v_proj": "value"} if bias else {}
     return Module(
         f"{d.name}Attention",
         {
             "in_proj": Module("Linear", weight=Weight(3 * width, h, kind="qkv")),
-            **{name: Module("Linear", bias=Weight(width, kind=k)) for k, name in apart.items()},
-            "o_proj": Linear(width, h, bias=bias, kind="output"),
+            **{name: Module("Linear", bias=Weight(width, kind=k)) for name, k in apart.items()},
         },
+        o_proj=Linear(width, h, bias=bias, kind="output"),
         component=Component.ATTENTION,
         keeps=(KeysValues(width, width, heads=heads.kv),),
     )
@@ -52,16 +44,14 @@ _GRADIUM = POCKET.like(
 
 
 def model(c: ModelConfig) -> Module:
-    found = speech_model(_GRADIUM, c, c.dim("audio_prompt_dim", default=512))
     h, voices = _GRADIUM.width(c), c.dim("num_speakers_embedding_dim", default=16)
-    count, kind = c.dim("num_speakers_vocab_size", default=32), Component.PROJECTOR
+    count, at = c.dim("num_speakers_vocab_size", default=32), Component.PROJECTOR
     lasting = c.dim("duration_delta_embedding_dim", default=128)
-    found.children |= {
-        "num_speakers_embed": Embedding(count, voices, kind="segment"),
-        "num_speakers_proj": Linear(voices, h, bias=False, component=kind),
-        "duration_delta_proj": Linear(lasting, h, bias=False, component=kind),
-    }
-    return found
+    return speech_model(_GRADIUM, c, c.dim("audio_prompt_dim", default=512)).adding(
+        num_speakers_embed=Embedding(count, voices, kind="segment"),
+        num_speakers_proj=Linear(voices, h, bias=False, component=at),
+        duration_delta_proj=Linear(lasting, h, bias=False, component=at),
+    )
 
 
 #: How files of the whole, which have the original's names, spell the parts of a class.
@@ -87,30 +77,26 @@ def _layers(base: Module) -> Module:
     for layer in each_module(base.inside("layers")):
         if "mlp" in layer.children:
             mlp = layer.inside("mlp")
-            del layer.children["mlp"]
-            for i in (1, 2):
-                layer.children[f"linear{i}"] = mlp.inside(f"fc{i}")
-                mlp.inside(f"fc{i}").component = Component.MLP
+            layer.without("mlp").adding(linear1=mlp["fc1"], linear2=mlp["fc2"])
+            for name in ("linear1", "linear2"):
+                layer.inside(name).component = Component.MLP
     return respelled_classes(base.inside("layers"), _SPELLED, _NAME)
 
 
 def _flow_net(c: ModelConfig) -> Module:
-    head = flow_head(_GRADIUM, c.section("flow_head_config"), 768)
-    respelled_classes(head, _SPELLED, _NAME)
+    head = respelled_classes(flow_head(_GRADIUM, c, 768), _SPELLED, _NAME)
     for name in ("cond_embed", "time_embed"):
         for module in each_module(head.inside(name)):
             module.component = Component.EMBEDDING
     blocks = head.inside("res_blocks").children.values()
-    head.children["res_blocks"] = ModuleList(b for b in blocks if isinstance(b, Module))
-    return head
+    return head.adding(res_blocks=ModuleList(b for b in blocks if isinstance(b, Module)))
 
 
 def generation(c: ModelConfig) -> Module:
-    base, latent = model(c), c.dim("latent_dim", default=32)
+    base, frames, section = model(c), Buffer(latent(c)), c.section("flow_head_config")
     if c.flag("attention_bias", default=False):
         raise c.error("attention_bias", True, "false: the names of files have no place for it")
-    frames = base.inside("audio_latent_proj")
-    frames.component = Component.EMBEDDING
+    base.inside("audio_latent_proj").component = Component.EMBEDDING
 
     def condition(**parts: str) -> Module:
         return Module("Conditioner", {new: base[old] for new, old in parts.items()})
@@ -125,25 +111,22 @@ def generation(c: ModelConfig) -> Module:
     speech = Module(
         f"{_NAME}Model",
         bos_emb=base["bos_latent"],
-        emb_mean=Buffer(latent),
-        emb_std=Buffer(latent),
+        emb_mean=frames,
+        emb_std=frames,
         condition_provider=Module("ConditionProvider", conditioners=conditioners),
         transformer=Module("Transformer", layers=_layers(base)),
-        input_linear=frames,
+        input_linear=base["audio_latent_proj"],
         out_norm=base["norm"],
         out_eos=Linear(_GRADIUM.width(c), 1, component=Component.HEAD),
-        flow_net=_flow_net(c),
+        flow_net=_flow_net(section),
     )
     return Module(
         f"{_NAME}ForConditionalGeneration",
         flow_lm=speech,
-        loss_weighting=loss_weighting(_GRADIUM, c.section("flow_head_config")),
+        loss_weighting=loss_weighting(_GRADIUM, section),
         latent_stats_num_updates=Buffer(dtype="I64"),
     )
 
 
-register(
-    "gradium_phonon_tts",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model},
-    category="audio",
-)
+_CLASSES = {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model}
+register("gradium_phonon_tts", _CLASSES, category="audio")

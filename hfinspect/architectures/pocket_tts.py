@@ -7,7 +7,7 @@ a flow in one or two steps. Means and deviations of the frames are buffers.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.decoders import Decoder, layer_norms, plain
 from ..trees.catalog import register_pair
 from ..trees.modules import (
@@ -28,25 +28,23 @@ POCKET = LLAMA.like(
     num_attention_heads=16, hidden_act="gelu_pytorch_tanh", mlp=plain,
     norm=layer_norms("layer_norm_eps"),
 )  # fmt: skip
-
-
-def _timestep(d: Decoder, c: ModelConfig, h: Dim) -> Module:
-    sines = c.dim("frequency_embedding_size", default=256)
-    eps = c.number("rms_norm_eps", default=1e-5)
-    return Module(
-        f"{d.name}TimestepEmbedding",
-        freqs=Buffer(sines // 2),
-        fc1=Linear(sines, h),
-        fc2=Linear(h, h),
-        act_fn=activation(c.text("hidden_act", default="silu")),
-        norm=RMSNorm(h, eps=eps, class_name=f"{d.name}TimestepNorm"),
-    )
+latent = size("latent_dim", default=32)
 
 
 def flow_head(d: Decoder, c: ModelConfig, condition: int) -> Module:
     """From a noisy frame, the decoder's state (``condition`` numbers by default) and the times."""
-    h, latent = c.dim("hidden_size", default=512), c.dim("latent_dim", default=32)
+    h, frame = c.dim("hidden_size", default=512), latent(c)
+    sines = c.dim("frequency_embedding_size", default=256)
     act = activation(c.text("hidden_act", default="silu"))
+    eps = c.number("rms_norm_eps", default=1e-5)
+    time = Module(
+        f"{d.name}TimestepEmbedding",
+        freqs=Buffer(sines // 2),
+        fc1=Linear(sines, h),
+        fc2=Linear(h, h),
+        act_fn=act,
+        norm=RMSNorm(h, eps=eps, class_name=f"{d.name}TimestepNorm"),
+    )
     layer = Module(
         f"{d.name}FlowResBlock",
         norm=LayerNorm(h, eps=1e-6, class_name=f"{d.name}FlowLayerNorm"),
@@ -55,21 +53,21 @@ def flow_head(d: Decoder, c: ModelConfig, condition: int) -> Module:
         act_fn=act,
         adaln_proj=Linear(h, 3 * h),
     )
-    flow = c.word("flow_type", "lsd", "drifting")
-    times = 2 if flow == "lsd" else 0
+    last = Module(
+        f"{d.name}FlowFinalLayer",
+        norm=LayerNorm(h, eps=1e-6, weight=False, class_name=f"{d.name}FlowLayerNorm"),
+        adaln_proj=Linear(h, 2 * h),
+        act_fn=act,
+        proj=Linear(h, frame),
+    )
+    times = [time] * 2 if c.word("flow_type", "lsd", "drifting") == "lsd" else []
     return Module(
         f"{d.name}FlowHead",
-        input_proj=Linear(latent, h),
+        input_proj=Linear(frame, h),
         cond_proj=Linear(c.dim("condition_dim", default=condition), h),
-        timestep_embeddings=ModuleList([_timestep(d, c, h)] * times),
+        timestep_embeddings=ModuleList(times),
         layers=Layers.of(c.count("num_hidden_layers", default=6), layer),
-        final_layer=Module(
-            f"{d.name}FlowFinalLayer",
-            norm=LayerNorm(h, eps=1e-6, weight=False, class_name=f"{d.name}FlowLayerNorm"),
-            adaln_proj=Linear(h, 2 * h),
-            act_fn=act,
-            proj=Linear(h, latent),
-        ),
+        final_layer=last,
         component=Component.HEAD,
         part="audio",
     )
@@ -91,31 +89,29 @@ def loss_weighting(d: Decoder, c: ModelConfig) -> Module:
 
 def speech_model(d: Decoder, c: ModelConfig, prompt: Dim) -> Module:
     """The decoder, with matrices for a voice of ``prompt`` numbers and for frames."""
-    found, h = d.model(c), d.width(c)
-    latent, kind = c.dim("latent_dim", default=32), Component.PROJECTOR
-    found.children = {
-        "bos_latent": Weight(latent, component=Component.EMBEDDING),
-        **found.children,
-        "audio_prompt_proj": Linear(prompt, h, bias=False, component=kind),
-        "audio_latent_proj": Linear(latent, h, bias=False, component=kind),
-    }
-    return found
+    found, h, kind = d.model(c), d.width(c), Component.PROJECTOR
+    first = Weight(latent(c), component=Component.EMBEDDING)
+    found.children = {"bos_latent": first, **found.children}
+    return found.adding(
+        audio_prompt_proj=Linear(prompt, h, bias=False, component=kind),
+        audio_latent_proj=Linear(latent(c), h, bias=False, component=kind),
+    )
 
 
 def model(c: ModelConfig) -> Module:
-    return speech_model(POCKET, c, c.dim("latent_dim", default=32))
+    return speech_model(POCKET, c, latent(c))
 
 
 def generation(c: ModelConfig) -> Module:
-    latent, section = c.dim("latent_dim", default=32), c.section("flow_head_config")
+    section = c.section("flow_head_config")
     return Module(
         "PocketTTSForConditionalGeneration",
         model=model(c),
         flow_head=flow_head(POCKET, section, 1024),
         eos_head=Linear(POCKET.width(c), 1, component=Component.HEAD),
         loss_weighting=loss_weighting(POCKET, section),
-        latent_mean=Buffer(latent),
-        latent_std=Buffer(latent),
+        latent_mean=Buffer(latent(c)),
+        latent_std=Buffer(latent(c)),
         latent_stats_num_updates=Buffer(dtype="I64"),
     )
 

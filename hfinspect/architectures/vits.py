@@ -8,22 +8,14 @@ training only, but the file holds it.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.blocks import depthwise
 from ..layers.composing import with_defaults
 from ..layers.encoders import hidden
 from ..layers.sound import HIFIGAN, hifigan
-from ..layers.speech import weight_normed
+from ..layers.speech import norm, weight_normed
 from ..layers.vision import clip_attention
 from ..trees.catalog import register
-from ..trees.modules import (
-    Conv,
-    Dropout,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Module,
-    ModuleList,
-    Weight,
-)  # fmt: skip
+from ..trees.modules import Conv, Dropout, Embedding, LayerNorm, Layers, Module, ModuleList, Weight
 
 _DEFAULTS = {
     **HIFIGAN,
@@ -39,32 +31,31 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def _speaker(c: ModelConfig) -> Dim | None:
-    """Width of a speaker's vector; None where the model knows one speaker."""
-    size = c.dim("speaker_embedding_size", minimum=0)
-    return size or None
-
-
-def _conv(inputs: int, outputs: int, kernel: int = 1, *, bias: bool = True) -> Module:
-    return Conv(inputs, outputs, kernel, dims=1, bias=bias)
+def _conv(inputs: int, outputs: int, kernel: int = 1) -> Module:
+    return Conv(inputs, outputs, kernel, dims=1)
 
 
 def _normed(inputs: int, outputs: int, kernel: int = 1) -> Module:
     return weight_normed(_conv(inputs, outputs, kernel), (outputs, 1, 1))
 
 
-def _norm(c: ModelConfig, size: Dim) -> Module:
-    return LayerNorm(size, eps=c.number("layer_norm_eps", default=1e-5))
+def _voice(c: ModelConfig) -> Dim | None:
+    """Width of a speaker's vector; None where the model knows one speaker."""
+    return c.dim("speaker_embedding_size", minimum=0) or None
+
+
+def _voiced(c: ModelConfig, width: Dim) -> Module | None:
+    voice = _voice(c)
+    return _conv(voice, width) if voice else None
 
 
 # ---- text
 
 
-def attention(c: ModelConfig) -> Module:
-    h, heads = hidden(c), c.dim("num_attention_heads")
-    bias, window = c.flag("use_bias", default=True), c.dim("window_size", minimum=0)
-    size = c.divided(h, heads, "hidden_size", "num_attention_heads")
-    block = clip_attention("VitsAttention", h, bias=bias)
+def _attention(c: ModelConfig) -> Module:
+    h, heads, window = hidden(c), "num_attention_heads", c.dim("window_size", minimum=0)
+    size = c.divided(h, c.dim(heads), "hidden_size", heads)
+    block = clip_attention("VitsAttention", h, bias=c.flag("use_bias", default=True))
     if window:
         table = Weight(1, window * 2 + 1, size, kind="relative_position")
         block.children = {"emb_rel_k": table, "emb_rel_v": table, **block.children}
@@ -79,11 +70,11 @@ def text_encoder(c: ModelConfig) -> Module:
     }
     block = Module(
         "VitsEncoderLayer",
-        attention=attention(c),
+        attention=_attention(c),
         dropout=Dropout(c.number("hidden_dropout", default=0.1)),
-        layer_norm=_norm(c, h),
+        layer_norm=norm(c),
         feed_forward=Module("VitsFeedForward", forward, component=Component.MLP),
-        final_layer_norm=_norm(c, h),
+        final_layer_norm=norm(c),
     )
     layers = Layers.of(c.count("num_hidden_layers"), block)
     return Module(
@@ -97,41 +88,39 @@ def text_encoder(c: ModelConfig) -> Module:
 # ---- flow
 
 
-def wavenet(c: ModelConfig, count: Dim) -> Module:
+def _wavenet(c: ModelConfig, key: str) -> Module:
     """Gated convolutions; each but the last also feeds the next."""
-    h, speaker = hidden(c), _speaker(c)
+    h, voice, count = hidden(c), _voice(c), c.count(f"{key}_num_wavenet_layers")
     inner = _normed(h, 2 * h, c.dim("wavenet_kernel_size"))
     skips = [_normed(h, 2 * h)] * (int(count) - 1) + [_normed(h, h)]
     return Module(
         "VitsWaveNet",
         in_layers=ModuleList([inner] * int(count)),
         res_skip_layers=ModuleList(skips if count else []),
-        cond_layer=_normed(speaker, 2 * h * count) if speaker else None,
+        cond_layer=_normed(voice, 2 * h * count) if voice else None,
         component=Component.CONV,
     )
 
 
+def _around(c: ModelConfig, name: str, inputs: Dim, key: str, **last: Module) -> Module:
+    """A WaveNet, and a convolution before it."""
+    before = {"conv_pre": _conv(inputs, hidden(c)), "wavenet": _wavenet(c, key)}
+    return Module(name, {**before, **last})
+
+
 def flow(c: ModelConfig) -> Module:
-    half, h = c.dim("flow_size") // 2, hidden(c)
-    layer = Module(
-        "VitsResidualCouplingLayer",
-        conv_pre=_conv(half, h),
-        wavenet=wavenet(c, c.count("prior_encoder_num_wavenet_layers")),
-        conv_post=_conv(h, half),
-    )
+    half = c.dim("flow_size") // 2
+    last = _conv(hidden(c), half)
+    layer = _around(c, "VitsResidualCouplingLayer", half, "prior_encoder", conv_post=last)
     flows = ModuleList([layer] * int(c.count("prior_encoder_num_flows")))
     return Module("VitsResidualCouplingBlock", flows=flows, part="audio")
 
 
 def posterior_encoder(c: ModelConfig) -> Module:
-    h = hidden(c)
-    return Module(
-        "VitsPosteriorEncoder",
-        conv_pre=_conv(c.dim("spectrogram_bins"), h),
-        wavenet=wavenet(c, c.count("posterior_encoder_num_wavenet_layers")),
-        conv_proj=_conv(h, c.dim("flow_size") * 2),
-        part="audio",
-    )
+    bins, last = c.dim("spectrogram_bins"), _conv(hidden(c), c.dim("flow_size") * 2)
+    made = _around(c, "VitsPosteriorEncoder", bins, "posterior_encoder", conv_proj=last)
+    made.part = "audio"
+    return made
 
 
 # ---- durations
@@ -139,10 +128,9 @@ def posterior_encoder(c: ModelConfig) -> Module:
 
 def _separable(c: ModelConfig) -> Module:
     h, count = hidden(c), int(c.count("depth_separable_num_layers"))
-    dilated = Conv(h, h, c.dim("duration_predictor_kernel_size"), dims=1, groups=h)
     step = {
-        "convs_dilated": dilated, "convs_pointwise": _conv(h, h), "norms_1": LayerNorm(h),
-        "norms_2": LayerNorm(h),
+        "convs_dilated": depthwise(h, c.dim("duration_predictor_kernel_size"), bias=True),
+        "convs_pointwise": _conv(h, h), "norms_1": LayerNorm(h), "norms_2": LayerNorm(h),
     }  # fmt: skip
     steps = {name: ModuleList([part] * count) for name, part in step.items()}
     return Module("VitsDilatedDepthSeparableConv", {"dropout": Dropout(0.0), **steps})
@@ -158,50 +146,43 @@ def _duration_flows(c: ModelConfig) -> Module:
     return ModuleList([affine, *[step] * int(c.count("duration_predictor_num_flows"))])
 
 
-def stochastic_durations(c: ModelConfig) -> Module:
-    h, speaker = hidden(c), _speaker(c)
-    either = {
-        "conv_pre": _conv(h, h), "conv_proj": _conv(h, h), "conv_dds": _separable(c),
-        "flows": _duration_flows(c),
-    }  # fmt: skip
-    behind = {f"post_{name}": part for name, part in {**either, "conv_pre": _conv(1, h)}.items()}
-    return Module(
-        "VitsStochasticDurationPredictor",
-        {**either, "cond": _conv(speaker, h) if speaker else None, **behind},
-        component=Component.CONV,
-        part="audio",
-    )
-
-
-def plain_durations(c: ModelConfig) -> Module:
-    h, inner = hidden(c), c.dim("duration_predictor_filter_channels")
-    kernel, speaker = c.dim("duration_predictor_kernel_size"), _speaker(c)
+def _durations(c: ModelConfig) -> Module:
+    """A flow as well, or two plain convolutions."""
+    h, at = hidden(c), Component.CONV
+    kernel, voiced = c.dim("duration_predictor_kernel_size"), _voiced(c, h)
+    if c.flag("use_stochastic_duration_prediction", default=True):
+        either = {
+            "conv_pre": _conv(h, h), "conv_proj": _conv(h, h), "conv_dds": _separable(c),
+            "flows": _duration_flows(c),
+        }  # fmt: skip
+        behind = {f"post_{name}": part for name, part in either.items()}
+        parts = {**either, "cond": voiced, **behind, "post_conv_pre": _conv(1, h)}
+        return Module("VitsStochasticDurationPredictor", parts, component=at, part="audio")
+    inner = c.dim("duration_predictor_filter_channels")
     return Module(
         "VitsDurationPredictor",
         dropout=Dropout(0.5),
         conv_1=_conv(h, inner, kernel),
-        norm_1=_norm(c, inner),
+        norm_1=norm(c, inner),
         conv_2=_conv(inner, inner, kernel),
-        norm_2=_norm(c, inner),
+        norm_2=norm(c, inner),
         proj=_conv(inner, 1),
-        cond=_conv(speaker, h) if speaker else None,
-        component=Component.CONV,
+        cond=voiced,
+        component=at,
         part="audio",
     )
 
 
 def model(c: ModelConfig) -> Module:
-    stochastic = c.flag("use_stochastic_duration_prediction", default=True)
     speakers = c.dim("num_speakers")
+    voice = c.dim("speaker_embedding_size", minimum=int(speakers > 1))
     return Module(
         "VitsModel",
         text_encoder=text_encoder(c),
         flow=flow(c),
-        decoder=hifigan(c, "VitsHifiGan", c.dim("flow_size"), bias=False, voice=_speaker(c)),
-        duration_predictor=stochastic_durations(c) if stochastic else plain_durations(c),
-        embed_speaker=Embedding(speakers, c.dim("speaker_embedding_size"), kind="segment")
-        if speakers > 1
-        else None,
+        decoder=hifigan(c, "VitsHifiGan", c.dim("flow_size"), bias=False, voice=_voice(c)),
+        duration_predictor=_durations(c),
+        embed_speaker=Embedding(speakers, voice, kind="segment") if speakers > 1 else None,
         posterior_encoder=posterior_encoder(c),
     )
 

@@ -12,9 +12,7 @@ from ..layers.blocks import rms_norms, size
 from ..layers.heads import to_words
 from ..layers.spelled import Spelled
 from ..trees.keeps import State
-from ..trees.modules import Embedding, Linear, Module, Parameter
-
-_MODES = ("single", "fused")
+from ..trees.modules import Embedding, Linear, Module, Weight
 
 
 def _scaled(
@@ -31,74 +29,68 @@ def _scaled(
 
 
 def _fused(c: ModelConfig) -> bool:
-    return c.word("weight_mode", *_MODES) == "fused"
+    return c.word("weight_mode", "single", "fused") == "fused"
+
+
+def _biased(c: ModelConfig) -> bool:
+    return c.flag("use_bias", default=False)
 
 
 def _norm(d: Spelled, c: ModelConfig) -> Module:
-    norm = s.norm(d, c)
-    if c.flag("use_bias", default=False):
-        norm.children["bias"] = Parameter((d.width(c),))
-    return norm
+    return s.norm(d, c).adding(bias=Weight(d.width(c)) if _biased(c) else None)
+
+
+def _linears(c: ModelConfig, h: Dim, **outputs: tuple[Dim, str | None]) -> dict[str, Module]:
+    return {
+        name: Linear(h, width, bias=_biased(c), kind=kind)
+        for name, (width, kind) in outputs.items()
+    }
 
 
 def memory(d: Spelled, c: ModelConfig) -> Module:
-    h, heads, bias = d.width(c), d.heads(c), c.flag("use_bias", default=False)
+    h, heads = d.width(c), d.heads(c)
     key = _scaled(d, c, "qk_dim_factor", 0.5, "qk_dim")
     value = _scaled(d, c, "v_dim_factor", 1.0, "v_dim")
     if _fused(c):
-        inputs = {
-            "qkv_opreact": Linear(h, 2 * key + 2 * value, bias=bias),
-            "ifgate_preact": Linear(h, 2 * heads),
-        }
+        inputs = _linears(c, h, qkv_opreact=(2 * key + 2 * value, None))
+        gates = {"ifgate_preact": 2 * heads}
     else:
-        inputs = {
-            "q": Linear(h, key, bias=bias, kind="query"),
-            "k": Linear(h, key, bias=bias, kind="key"),
-            "v": Linear(h, value, bias=bias, kind="value"),
-            "ogate_preact": Linear(h, value, bias=bias, kind="gate"),
-            "igate_preact": Linear(h, heads),
-            "fgate_preact": Linear(h, heads),
-        }
+        apart = {"q": (key, "query"), "k": (key, "key"), "v": (value, "value")}
+        inputs = _linears(c, h, **apart, ogate_preact=(value, "gate"))
+        gates = {"igate_preact": heads, "fgate_preact": heads}
     width = heads * (value // heads)
-    norm = Module("xLSTMMultiHeadLayerNorm", weight=Parameter((width,)), component=Component.NORM)
-    if bias:
-        norm.children["bias"] = Parameter((width,))
+    norm = Module("xLSTMMultiHeadLayerNorm", weight=Weight(width), component=Component.NORM)
     return Module(
         "xLSTMLayer",
-        {**inputs, "multihead_norm": norm, "out_proj": Linear(value, h, bias=bias, kind="output")},
+        {**inputs, **{name: Linear(h, count) for name, count in gates.items()}},
+        multihead_norm=norm.adding(bias=Weight(width) if _biased(c) else None),
+        out_proj=Linear(value, h, bias=_biased(c), kind="output"),
         component=Component.SSM,
-        keeps=(
-            State("recurrent", (value, key // heads)),
-            State("recurrent", (key,)),
-            State("recurrent", (heads,)),
+        keeps=tuple(
+            State("recurrent", sizes) for sizes in ((value, key // heads), (key,), (heads,))
         ),
     )
 
 
 def feed_forward(d: Spelled, c: ModelConfig) -> Module:
-    h, bias = d.width(c), c.flag("use_bias", default=False)
-    multiple = int(c.dim("ffn_round_up_to_multiple_of", default=64))
+    h, multiple = d.width(c), int(c.dim("ffn_round_up_to_multiple_of", default=64))
     inner = _scaled(d, c, "ffn_proj_factor", 2.667, "up_proj_dim", multiple)
     if _fused(c):
-        inputs = {"proj_up_gate_z": Linear(h, 2 * inner, bias=bias, kind="gate_up")}
+        inputs = _linears(c, h, proj_up_gate_z=(2 * inner, "gate_up"))
     else:
-        inputs = {
-            "proj_up_gate": Linear(h, inner, bias=bias, kind="gate"),
-            "proj_up": Linear(h, inner, bias=bias, kind="up"),
-        }
-    down = Linear(inner, h, bias=bias, kind="down")
-    return Module("xLSTMFeedForward", {**inputs, "proj_down": down}, component=Component.MLP)
-
-
-def _words(d: Spelled, c: ModelConfig) -> Module:
-    return Embedding(d.vocab(c), c.dim("embedding_dim", default=d.width(c)))
+        inputs = _linears(c, h, proj_up_gate=(inner, "gate"), proj_up=(inner, "up"))
+    parts = inputs | _linears(c, inner, proj_down=(h, "down"))
+    return Module("xLSTMFeedForward", parts, component=Component.MLP)
 
 
 _XLSTM = Spelled(
     "xLSTM", width=size("hidden_size", default=4096), heads=size("num_heads", default=8),
     depth=size("num_blocks", "num_hidden_layers", default=32),
     vocab=size("vocab_size", default=50304), norms=rms_norms("xLSTMRMSNorm", 1e-6, "norm_eps"),
-    model={"embeddings": _words, "blocks": s.layers, "out_norm": s.norm},
+    model={
+        "embeddings": lambda d, c: Embedding(d.vocab(c), c.dim("embedding_dim", default=d.width(c))),
+        "blocks": s.layers, "out_norm": s.norm,
+    },
     block={"norm_mlstm": _norm, "mlstm_layer": memory, "norm_ffn": _norm, "ffn": feed_forward},
     prefix="backbone",
 )  # fmt: skip
