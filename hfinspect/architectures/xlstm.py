@@ -83,14 +83,15 @@ def feed_forward(d: Spelled, c: ModelConfig) -> Module:
     return Module("xLSTMFeedForward", parts, component=Component.MLP)
 
 
+def _words(d: Spelled, c: ModelConfig) -> Module:
+    return Embedding(d.vocab(c), c.dim("embedding_dim", default=d.width(c)))
+
+
 _XLSTM = Spelled(
     "xLSTM", width=size("hidden_size", default=4096), heads=size("num_heads", default=8),
     depth=size("num_blocks", "num_hidden_layers", default=32),
     vocab=size("vocab_size", default=50304), norms=rms_norms("xLSTMRMSNorm", 1e-6, "norm_eps"),
-    model={
-        "embeddings": lambda d, c: Embedding(d.vocab(c), c.dim("embedding_dim", default=d.width(c))),
-        "blocks": s.layers, "out_norm": s.norm,
-    },
+    model={"embeddings": _words, "blocks": s.layers, "out_norm": s.norm},
     block={"norm_mlstm": _norm, "mlstm_layer": memory, "norm_ffn": _norm, "ffn": feed_forward},
     prefix="backbone",
 )  # fmt: skip
