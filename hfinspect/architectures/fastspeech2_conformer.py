@@ -109,30 +109,26 @@ def _predictor(c: ModelConfig, what: str, name: str = "Variance") -> Module:
     return Module(f"{_NAME}{name}Predictor", parts, component=Component.CONV)
 
 
-def _made_visible(c: ModelConfig, what: str) -> Module:
-    conv = Conv(1, c.dim("hidden_size"), c.dim(f"{what}_embed_kernel_size"), dims=1)
-    return Module(f"{_NAME}VarianceEmbedding", conv=conv)
-
-
 def model(c: ModelConfig) -> Module:
     h = c.dim("hidden_size")
     keys = ("num_languages", "num_speakers", "speaker_embed_dim")
+    variances = {}
+    for what in ("pitch", "energy"):
+        conv = Conv(1, h, c.dim(f"{what}_embed_kernel_size"), dims=1)
+        variances[f"{what}_predictor"] = _predictor(c, what)
+        variances[f"{what}_embed"] = Module(f"{_NAME}VarianceEmbedding", conv=conv)
     languages, speakers, voice = (c.dim(key, default=0, minimum=0) for key in keys)
-    return Module(
-        f"{_NAME}Model",
-        language_id_embedding=Embedding(languages, h, kind="segment") if languages > 1 else None,
-        speaker_id_embedding=Embedding(speakers, h, kind="segment") if speakers > 1 else None,
-        projection=Linear(h + voice, h, component=Component.PROJECTOR) if voice else None,
-        encoder=_stack(c, "encoder"),
-        duration_predictor=_predictor(c, "duration", "Duration"),
-        pitch_predictor=_predictor(c, "pitch"),
-        pitch_embed=_made_visible(c, "pitch"),
-        energy_predictor=_predictor(c, "energy"),
-        energy_embed=_made_visible(c, "energy"),
-        decoder=_stack(c, "decoder"),
-        speech_decoder_postnet=polishing(_NAME, c, h),
-        part="audio",
-    )
+    parts = {
+        "language_id_embedding": Embedding(languages, h, kind="segment") if languages > 1 else None,
+        "speaker_id_embedding": Embedding(speakers, h, kind="segment") if speakers > 1 else None,
+        "projection": Linear(h + voice, h, component=Component.PROJECTOR) if voice else None,
+        "encoder": _stack(c, "encoder"),
+        "duration_predictor": _predictor(c, "duration", "Duration"),
+        **variances,
+        "decoder": _stack(c, "decoder"),
+        "speech_decoder_postnet": polishing(_NAME, c, h),
+    }
+    return Module(f"{_NAME}Model", parts, part="audio")
 
 
 hifigan = partial(vocoder, name=_NAME)

@@ -72,44 +72,35 @@ def _wrapped(c: ModelConfig, side: str) -> Module:
 # ---- before and after
 
 
-def _scaled_positions() -> Module:
-    """Sines, computed, and one learned number that scales them."""
-    alpha = Weight(kind="scale")
-    return Module("SpeechT5ScaledPositionalEncoding", alpha=alpha, component=Component.EMBEDDING)
-
-
-def _text_prenet(c: ModelConfig) -> Module:
-    table = Embedding(c.dim("vocab_size"), hidden(c))
-    return Module("SpeechT5TextDecoderPrenet", embed_tokens=table)
-
-
-def _text_encoder_prenet(c: ModelConfig) -> Module:
-    prenet = _text_prenet(c).called("SpeechT5TextEncoderPrenet")
-    return prenet.adding(encode_positions=_scaled_positions())
-
-
-def _speech_encoder_prenet(c: ModelConfig) -> Module:
-    return Module(
-        "SpeechT5SpeechEncoderPrenet",
-        masked_spec_embed=speech.masked_spec_embed(c),
-        feature_encoder=speech.feature_encoder(c, _NAME),
-        feature_projection=speech.feature_projection(c, _NAME),
-        pos_conv_embed=speech.positions(c, _NAME),
-        part="audio",
-    )
-
-
-def _speech_decoder_prenet(c: ModelConfig) -> Module:
+def _prenet(c: ModelConfig, side: str, kind: str) -> Module | None:
+    """What stands before a side, for what it takes; without one, states come in."""
+    h, name = hidden(c), f"SpeechT5{kind}{side.title()}Prenet"
+    # Sines, computed, and one learned number that scales them.
+    at, alpha = Component.EMBEDDING, Weight(kind="scale")
+    positions = Module("SpeechT5ScaledPositionalEncoding", alpha=alpha, component=at)
+    if kind == "Text":
+        after = {"encode_positions": positions} if side == "encoder" else {}
+        return Module(name, {"embed_tokens": Embedding(c.dim("vocab_size"), h), **after})
+    if kind != "Speech":
+        return None
+    if side == "encoder":
+        return Module(
+            name,
+            masked_spec_embed=speech.masked_spec_embed(c),
+            feature_encoder=speech.feature_encoder(c, _NAME),
+            feature_projection=speech.feature_projection(c, _NAME),
+            pos_conv_embed=speech.positions(c, _NAME),
+            part="audio",
+        )
     mels, units = c.dim("num_mel_bins"), c.dim("speech_decoder_prenet_units")
     count = int(c.count("speech_decoder_prenet_layers"))
-    inputs = [mels, *[units] * count][:count]
     return Module(
-        "SpeechT5SpeechDecoderPrenet",
-        layers=ModuleList(Linear(width, units) for width in inputs),
-        final_layer=Linear(units, hidden(c)),
-        encode_positions=_scaled_positions(),
-        speaker_embeds_layer=Linear(c.dim("speaker_embedding_dim") + hidden(c), hidden(c)),
-        component=Component.EMBEDDING,
+        name,
+        layers=ModuleList(Linear(width, units) for width in [mels, *[units] * count][:count]),
+        final_layer=Linear(units, h),
+        encode_positions=positions,
+        speaker_embeds_layer=Linear(c.dim("speaker_embedding_dim") + h, h),
+        component=at,
         part="audio",
     )
 
@@ -147,20 +138,9 @@ def _text_postnet(c: ModelConfig) -> Module:
 
 # ---- classes
 
-#: What stands before a side, for what it takes; without one, states come in.
-_PRENETS: dict[str, Builder] = {
-    "encoderSpeech": _speech_encoder_prenet, "encoderText": _text_encoder_prenet,
-    "decoderSpeech": _speech_decoder_prenet, "decoderText": _text_prenet,
-}  # fmt: skip
-_POSTNETS: dict[str, dict[str, Part]] = {
-    "Speech": {"speech_decoder_postnet": _speech_postnet},
-    "Text": {"text_decoder_postnet": _text_postnet},
-}
-
 
 def _side(c: ModelConfig, side: str, kind: str) -> Module:
-    prenet = _PRENETS.get(side + kind, lambda _: None)
-    parts = {"prenet": prenet(c), f"wrapped_{side}": _wrapped(c, side)}
+    parts = {"prenet": _prenet(c, side, kind), f"wrapped_{side}": _wrapped(c, side)}
     return Module(f"SpeechT5{side.title()}With{kind}Prenet", parts)
 
 
@@ -169,16 +149,19 @@ def _between(source: str, target: str) -> Builder:
     return lambda c: Module("SpeechT5Model", {at: _side(c, at, kind) for at, kind in sides.items()})
 
 
-def _class(source: str, target: str) -> dict[str, Part]:
-    return {"speecht5": _between(source, target), **_POSTNETS[target]}
+def _speaking(source: str) -> dict[str, Part]:
+    return {"speecht5": _between(source, "Speech"), "speech_decoder_postnet": _speech_postnet}
 
 
+_WRITING: dict[str, Part] = {
+    "speecht5": _between("Speech", "Text"), "text_decoder_postnet": _text_postnet,
+}  # fmt: skip
 _CLASSES = composed(
     {
-        "SpeechT5ForTextToSpeech": _class("Text", "Speech"),
+        "SpeechT5ForTextToSpeech": _speaking("Text"),
         "SpeechT5Model": _between("out", "out"),
-        "SpeechT5ForSpeechToText": _class("Speech", "Text"),
-        "SpeechT5ForSpeechToSpeech": _class("Speech", "Speech"),
+        "SpeechT5ForSpeechToText": _WRITING,
+        "SpeechT5ForSpeechToSpeech": _speaking("Speech"),
     }
 )
 _SYNONYMS = {

@@ -44,36 +44,28 @@ def _voice(c: ModelConfig) -> Dim | None:
     return c.dim("speaker_embedding_size", minimum=0) or None
 
 
-def _voiced(c: ModelConfig, width: Dim) -> Module | None:
-    voice = _voice(c)
-    return _conv(voice, width) if voice else None
-
-
 # ---- text
-
-
-def _attention(c: ModelConfig) -> Module:
-    h, heads, window = hidden(c), "num_attention_heads", c.dim("window_size", minimum=0)
-    size = c.divided(h, c.dim(heads), "hidden_size", heads)
-    block = clip_attention("VitsAttention", h, bias=c.flag("use_bias", default=True))
-    if window:
-        table = Weight(1, window * 2 + 1, size, kind="relative_position")
-        block.children = {"emb_rel_k": table, "emb_rel_v": table, **block.children}
-    return block
 
 
 def text_encoder(c: ModelConfig) -> Module:
     h, inner, kernel = hidden(c), c.dim("ffn_dim"), c.dim("ffn_kernel_size")
+    heads, window = "num_attention_heads", c.dim("window_size", minimum=0)
+    size = c.divided(h, c.dim(heads), "hidden_size", heads)
+    attention = clip_attention("VitsAttention", h, bias=c.flag("use_bias", default=True))
+    if window:
+        table = Weight(1, window * 2 + 1, size, kind="relative_position")
+        attention.children = {"emb_rel_k": table, "emb_rel_v": table, **attention.children}
+    at = Component.MLP
     forward = {
-        "conv_1": Conv(h, inner, kernel, dims=1, component=Component.MLP, kind="up"),
-        "conv_2": Conv(inner, h, kernel, dims=1, component=Component.MLP, kind="down"),
+        "conv_1": Conv(h, inner, kernel, dims=1, component=at, kind="up"),
+        "conv_2": Conv(inner, h, kernel, dims=1, component=at, kind="down"),
     }
     block = Module(
         "VitsEncoderLayer",
-        attention=_attention(c),
+        attention=attention,
         dropout=Dropout(c.number("hidden_dropout", default=0.1)),
         layer_norm=norm(c),
-        feed_forward=Module("VitsFeedForward", forward, component=Component.MLP),
+        feed_forward=Module("VitsFeedForward", forward, component=at),
         final_layer_norm=norm(c),
     )
     layers = Layers.of(c.count("num_hidden_layers"), block)
@@ -126,35 +118,32 @@ def posterior_encoder(c: ModelConfig) -> Module:
 # ---- durations
 
 
-def _separable(c: ModelConfig) -> Module:
-    h, count = hidden(c), int(c.count("depth_separable_num_layers"))
+def _flowing(c: ModelConfig) -> dict[str, Module]:
+    """Separable convolutions over frames, and flows that have some too."""
+    h, channels = hidden(c), c.dim("depth_separable_channels")
+    half, bins = channels // 2, c.dim("duration_predictor_flow_bins")
+    count = int(c.count("depth_separable_num_layers"))
     step = {
         "convs_dilated": depthwise(h, c.dim("duration_predictor_kernel_size"), bias=True),
         "convs_pointwise": _conv(h, h), "norms_1": LayerNorm(h), "norms_2": LayerNorm(h),
     }  # fmt: skip
     steps = {name: ModuleList([part] * count) for name, part in step.items()}
-    return Module("VitsDilatedDepthSeparableConv", {"dropout": Dropout(0.0), **steps})
-
-
-def _duration_flows(c: ModelConfig) -> Module:
-    h, channels = hidden(c), c.dim("depth_separable_channels")
-    half, bins = channels // 2, c.dim("duration_predictor_flow_bins")
+    dds = Module("VitsDilatedDepthSeparableConv", {"dropout": Dropout(0.0), **steps})
     scale = Weight(channels, 1, component=Component.OTHER)
     affine = Module("VitsElementwiseAffine", translate=scale, log_scale=scale)
     ends = {"conv_pre": _conv(half, h), "conv_proj": _conv(h, half * (bins * 3 - 1))}
-    step = Module("VitsConvFlow", {**ends, "conv_dds": _separable(c)})
-    return ModuleList([affine, *[step] * int(c.count("duration_predictor_num_flows"))])
+    flow = Module("VitsConvFlow", {**ends, "conv_dds": dds})
+    flows = ModuleList([affine, *[flow] * int(c.count("duration_predictor_num_flows"))])
+    return {"conv_pre": _conv(h, h), "conv_proj": _conv(h, h), "conv_dds": dds, "flows": flows}
 
 
 def _durations(c: ModelConfig) -> Module:
     """A flow as well, or two plain convolutions."""
     h, at = hidden(c), Component.CONV
-    kernel, voiced = c.dim("duration_predictor_kernel_size"), _voiced(c, h)
+    kernel, voice = c.dim("duration_predictor_kernel_size"), _voice(c)
+    voiced = _conv(voice, h) if voice else None
     if c.flag("use_stochastic_duration_prediction", default=True):
-        either = {
-            "conv_pre": _conv(h, h), "conv_proj": _conv(h, h), "conv_dds": _separable(c),
-            "flows": _duration_flows(c),
-        }  # fmt: skip
+        either = _flowing(c)
         behind = {f"post_{name}": part for name, part in either.items()}
         parts = {**either, "cond": voiced, **behind, "post_conv_pre": _conv(1, h)}
         return Module("VitsStochasticDurationPredictor", parts, component=at, part="audio")
