@@ -51,7 +51,7 @@ def _grouped(c: ModelConfig, inputs: Dim, outputs: Dim, kind: str) -> Module:
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
     h, inner = hidden(c), c.dim("intermediate_size")
-    block = encoders.layer(c, e.name, attention_block=_attention(e, c), cross=True)
+    block = bert.bert_layer(e, c)
     if c.dim("num_groups", default=1) != 1:
         block.inside("intermediate").adding(dense=_grouped(c, h, inner, "up"))
         block.inside("output").adding(dense=_grouped(c, inner, h, "down"))
@@ -59,7 +59,7 @@ def _layer(e: Encoder, c: ModelConfig) -> Module:
 
 
 BERT.like(
-    "ConvBert", "convbert", defaults={**BASE, "embedding_size": 768}, layer=_layer,
-    embeddings=bert.narrow_tables, whole=bert.projected,
+    "ConvBert", "convbert", defaults={**BASE, "embedding_size": 768}, attention=_attention,
+   layer=_layer,     embeddings=bert.narrow_tables, whole=bert.projected,
     forms=lambda e: {**bert.summary_forms(e), "ForMaskedLM": bert.generating(e)},
 ).register("convbert")  # fmt: skip

@@ -7,7 +7,7 @@ positions, a norm of their table and a convolution next to the first layer.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, Form, Forms, bert_forms, embedding_width
+from ..layers.bert_encoders import Encoder, Form, Forms, bert_forms, embedding_width, stack
 from ..layers.encoders import dropout, hidden, labels, norm, one_label, vocab
 from ..trees.modules import Buffer, Conv, Dropout, Embedding, Linear, Module, Weight
 
@@ -34,7 +34,7 @@ def _words_of(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.lower().split("|"))
 
 
-def _layer(e: Encoder, c: ModelConfig) -> Module:
+def _attention(e: Encoder, c: ModelConfig) -> Module:
     h, heads = hidden(c), c.dim("num_attention_heads")
     c.divided(h, heads, "hidden_size", "num_attention_heads")
     width = heads * c.dim("attention_head_size") if c.has("attention_head_size") else h
@@ -50,8 +50,7 @@ def _layer(e: Encoder, c: ModelConfig) -> Module:
         {name: Linear(h, width, kind=kind) for name, kind in named.items()},
         dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
     )
-    attention = encoders.attending(c, e.name, projections)
-    return encoders.layer(c, e.name, attention_block=attention)
+    return encoders.attending(c, e.name, projections)
 
 
 def _convolution(c: ModelConfig) -> Module | None:
@@ -64,25 +63,18 @@ def _convolution(c: ModelConfig) -> Module | None:
     return Module("ConvLayer", parts, component=Component.CONV)
 
 
-def _relative_table(c: ModelConfig) -> Module | None:
-    """Of all distances, forwards and back: of buckets, of ``max_relative_positions``, or where that
-    is below one of the longest text."""
-    if not c.flag("relative_attention", default=False):
-        return None
-    keys = ("position_buckets", "max_relative_positions")
-    said = (c.dim(key, default=-1, minimum=-1) for key in keys)
-    positions = next((size for size in said if size >= 1), None) or c.dim("max_position_embeddings")
-    at, kind = Component.ATTENTION, "relative_position"
-    return Embedding(positions * 2, hidden(c), component=at, kind=kind)
-
-
 def _stack(e: Encoder, c: ModelConfig) -> Module:
+    made = stack(e, c)
+    if c.flag("relative_attention", default=False):
+        # Of all distances, forwards and back: of buckets, of ``max_relative_positions``, or where
+        # that is below one of the longest text.
+        keys = ("position_buckets", "max_relative_positions")
+        said = (c.dim(key, default=-1, minimum=-1) for key in keys)
+        count = next((size for size in said if size >= 1), None) or c.dim("max_position_embeddings")
+        at, kind = Component.ATTENTION, "relative_position"
+        made.adding(rel_embeddings=Embedding(count * 2, hidden(c), component=at, kind=kind))
     normed = "layer_norm" in _words_of(c.text("norm_rel_ebd") or "none")
-    return encoders.encoder(c, e.name, e.layer(e, c)).adding(
-        rel_embeddings=_relative_table(c),
-        LayerNorm=norm(c) if normed else None,
-        conv=_convolution(c),
-    )
+    return made.adding(LayerNorm=norm(c) if normed else None, conv=_convolution(c))
 
 
 def _words(e: Encoder) -> Form:
@@ -130,6 +122,6 @@ _DEFAULTS = {
     "layer_norm_eps": 1e-7,
 }  # fmt: skip
 DEBERTA_V2 = Encoder(
-    "DebertaV2", "deberta", _DEFAULTS, pooling="never", embeddings=_tables, layer=_layer,
+    "DebertaV2", "deberta", _DEFAULTS, pooling="never", embeddings=_tables, attention=_attention,
     encoder=_stack, forms=_forms, headless=True,
 ).register("deberta-v2")  # fmt: skip

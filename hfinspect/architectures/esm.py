@@ -14,7 +14,13 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..errors import UnknownArchitectureError
 from ..layers import encoders, folding_trunk
-from ..layers.bert_encoders import Encoder, roberta_forms, roberta_words, stack, usual_model
+from ..layers.bert_encoders import (
+    Encoder,
+    roberta_forms,
+    roberta_words,
+    stack,
+    usual_model,
+)
 from ..layers.encoders import BASE, dropout, hidden, norm, vocab
 from ..trees.modules import (
     Activation,
@@ -71,12 +77,8 @@ def layer(c: ModelConfig, name: str, attention: Module) -> Module:
 
 def _layer(_e: Encoder, c: ModelConfig) -> Module:
     attention = encoders.attention_after_norm(c, "Esm", "LayerNorm")
-    attention.inside("self").children |= _rotary(c, saved=False)
+    attention.inside("self").adding(**_rotary(c, saved=False))
     return layer(c, "Esm", attention)
-
-
-def _stack(e: Encoder, c: ModelConfig) -> Module:
-    return stack(e, c).adding(emb_layer_norm_after=norm(c))
 
 
 def _model(e: Encoder, c: ModelConfig) -> Module:
@@ -153,6 +155,7 @@ def _in_half(root: Module) -> Module:
 # A vocabulary must be said: the config class has none of its own.
 ESM = Encoder(
     "Esm", "esm", {**BASE, "vocab_size": None, "max_position_embeddings": 1026},
-    embeddings=_embeddings, layer=_layer, encoder=_stack, whole=_model, words=_words,
+    embeddings=_embeddings, layer=_layer, whole=_model,
+    encoder=lambda e, c: stack(e, c).adding(emb_layer_norm_after=norm(c)), words=_words,
     forms=roberta_forms, lacks=("ForCausalLM", "ForMultipleChoice", "ForQuestionAnswering"),
 ).register("esm", more={"ForProteinFolding": _folding})  # fmt: skip

@@ -8,7 +8,7 @@ place of one inside.
 
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, tables
+from ..layers.bert_encoders import Encoder, bert_layer, tables
 from ..layers.encoders import norm
 from ..trees.modules import Module
 from .bert import BERT
@@ -28,7 +28,7 @@ def _embeddings(e: Encoder, c: ModelConfig) -> Module:
     return without_positions(e, c) if alibi else tables(e, c)
 
 
-def _attention(c: ModelConfig) -> Module:
+def _attention(_e: Encoder, c: ModelConfig) -> Module:
     block = encoders.attention(c, "JinaBert")
     if _post_norm(c):
         block.inside("self").children |= {"layer_norm_q": norm(c), "layer_norm_k": norm(c)}
@@ -38,20 +38,20 @@ def _attention(c: ModelConfig) -> Module:
 def _layer(e: Encoder, c: ModelConfig) -> Module:
     form = c.text("feed_forward_type", default="original")
     if not (form or "").endswith("glu"):
-        return encoders.layer(c, e.name, attention_block=_attention(c), cross=True)
+        return bert_layer(e, c)
     if _post_norm(c):
         return Module(
             "JinaBertLayer",
-            attention=_attention(c),
+            attention=_attention(e, c),
             layer_norm_1=norm(c),
             layer_norm_2=norm(c),
             mlp=gated(c, "JinaBertGLUMLP", "up_gated_layer", "down_layer"),
         )
     mlp = gated(c, "JinaBertGLUMLP", "gated_layers", "wo", layernorm=norm(c))
-    return Module("JinaBertLayer", attention=_attention(c), mlp=mlp)
+    return Module("JinaBertLayer", attention=_attention(e, c), mlp=mlp)
 
 
-BERT.like("JinaBert", "bert", embeddings=_embeddings, layer=_layer).register(
+BERT.like("JinaBert", "bert", embeddings=_embeddings, attention=_attention, layer=_layer).register(
     "jina_bert",
     source="modeling_bert.py of jinaai/jina-bert-implementation and jina-bert-v2-qk-post-norm",
 )

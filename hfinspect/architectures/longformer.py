@@ -6,12 +6,13 @@ the window of the others costs no tensors.
 
 from ..core.config import ModelConfig
 from ..layers import encoders
+from ..layers.bert_encoders import Encoder
 from ..layers.encoders import BASE, hidden
 from ..trees.modules import Linear, Module
 from .roberta import ROBERTA
 
 
-def _attention(c: ModelConfig) -> Module:
+def _attention(_e: Encoder, c: ModelConfig) -> Module:
     block, h = encoders.attention(c, "Longformer"), hidden(c)
     for kind in ("query", "key", "value"):
         block.inside("self").children[f"{kind}_global"] = Linear(h, h, kind=kind)
@@ -22,6 +23,7 @@ ROBERTA.like(
     "Longformer",
     "longformer",
     defaults=BASE,
-    layer=lambda e, c: encoders.layer(c, e.name, attention_block=_attention(c)),
+    cross=False,
+    attention=_attention,
     lacks=("ForCausalLM",),
 ).register("longformer")

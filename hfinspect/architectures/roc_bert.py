@@ -6,7 +6,7 @@ the hidden size.
 
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, bert_layer, tables
+from ..layers.bert_encoders import Encoder, tables
 from ..layers.encoders import hidden
 from ..trees.modules import Embedding, Linear, Module
 from .bert import BERT
@@ -26,13 +26,11 @@ def _embeddings(e: Encoder, c: ModelConfig) -> Module:
     )
 
 
-def _layer(e: Encoder, c: ModelConfig) -> Module:
-    """Attention to another model's states has the class of the layer's own."""
-    crossing = encoders.attention(c, e.name) if encoders.is_cross(c) else None
-    return bert_layer(e, c).adding(crossattention=crossing)
-
-
-_ROC = BERT.like("RoCBert", "roc_bert", embeddings=_embeddings, layer=_layer)
+# Attention to another model's states has the class of the layer's own.
+_ROC = BERT.like(
+    "RoCBert", "roc_bert", embeddings=_embeddings,
+    attention=lambda e, c: encoders.attention(c, e.name),
+)  # fmt: skip
 _WORDS = _ROC.forms(_ROC)["ForMaskedLM"]
 _TRAINED = {"roc_bert": _ROC.model, "cls": _WORDS["cls"]}
 _ROC.register("roc_bert", more={"ForCausalLM": _WORDS, "ForPreTraining": _TRAINED})

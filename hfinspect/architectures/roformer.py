@@ -20,20 +20,11 @@ from ..trees.modules import Embedding, Module
 from .bert import BERT
 
 
-def _layer(e: Encoder, c: ModelConfig) -> Module:
-    attention = encoders.attention(c, e.name)
-    return encoders.layer(c, e.name, attention_block=attention, cross=True)
-
-
 def _stack(e: Encoder, c: ModelConfig) -> Module:
     head = c.divided(hidden(c), c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
     positions, sines = c.dim("max_position_embeddings"), "RoFormerSinusoidalPositionalEmbedding"
     table = Embedding(positions, head, kind="position", class_name=sines)
     return Module("RoFormerEncoder", {"embed_positions": table, **stack(e, c).children})
-
-
-def _words(e: Encoder, c: ModelConfig) -> Module:
-    return encoders.bert_mlm_head(c, e.name, table=e.table, width=embedding_width(c))
 
 
 def _forms(e: Encoder) -> Forms:
@@ -43,7 +34,9 @@ def _forms(e: Encoder) -> Forms:
 
 
 BERT.like(
-    "RoFormer", "roformer", layer=_layer, encoder=_stack, words=_words, whole=projected,
+    "RoFormer", "roformer", encoder=_stack, whole=projected, forms=_forms,
+    attention=lambda e, c: encoders.attention(c, e.name),
+    words=lambda e, c: encoders.bert_mlm_head(c, e.name, table=e.table, width=embedding_width(c)),
     embeddings=lambda e, c: narrow_tables(e, c).without("position_embeddings", "position_ids"),
-    defaults={**BASE, "vocab_size": 50000, "max_position_embeddings": 1536}, forms=_forms,
+    defaults={**BASE, "vocab_size": 50000, "max_position_embeddings": 1536},
 ).register("roformer")  # fmt: skip

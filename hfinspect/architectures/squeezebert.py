@@ -7,10 +7,11 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.bert_encoders import Encoder, tables
+from ..layers.bert_encoders import Encoder, stack, tables
 from ..layers.blocks import activation
+from ..layers.composing import respelled
 from ..layers.encoders import dropout, hidden
-from ..trees.modules import Activation, Conv, Dropout, LayerNorm, Layers, Module
+from ..trees.modules import Activation, Conv, Dropout, LayerNorm, Module
 from .bert import BERT
 
 
@@ -56,12 +57,7 @@ def _embeddings(e: Encoder, c: ModelConfig) -> Module:
     return tables(e, c)
 
 
-def _stack(e: Encoder, c: ModelConfig) -> Module:
-    layers = Layers.of(c.count("num_hidden_layers"), e.layer(e, c))
-    return Module("SqueezeBertEncoder", layers=layers)
-
-
 BERT.like(
     "SqueezeBert", "transformer", pooling="always", embeddings=_embeddings, layer=_layer,
-    encoder=_stack,
+    encoder=lambda e, c: respelled(stack(e, c), {"layer": "layers"}),
 ).register("squeezebert")  # fmt: skip

@@ -10,6 +10,10 @@ from ..trees.modules import Linear, Module
 from .roberta import ROBERTA
 
 
+def _normed(c: ModelConfig, key: str) -> Module | None:
+    return norm(c) if c.flag(key, default=False) else None
+
+
 def _layer(e: Encoder, c: ModelConfig) -> Module:
     h, factor = hidden(c), c.dim("adapter_reduction_factor", default=2)
     narrow = h // factor
@@ -19,15 +23,13 @@ def _layer(e: Encoder, c: ModelConfig) -> Module:
     languages = c.strings("languages", default=("en_XX",))
     block = bert_layer(e, c)
     block.inside("output").adding(
-        adapter_layer_norm=norm(c) if c.flag("adapter_layer_norm", default=False) else None,
+        adapter_layer_norm=_normed(c, "adapter_layer_norm"),
         adapter_modules=Module("ModuleDict", dict.fromkeys(languages, adapter)),
     )
     return block
 
 
-def _stack(e: Encoder, c: ModelConfig) -> Module:
-    normed = c.flag("pre_norm", default=False)
-    return stack(e, c).adding(LayerNorm=norm(c) if normed else None)
-
-
-ROBERTA.like("Xmod", "roberta", defaults=BASE, layer=_layer, encoder=_stack).register("xmod")
+ROBERTA.like(
+    "Xmod", "roberta", defaults=BASE, layer=_layer,
+    encoder=lambda e, c: stack(e, c).adding(LayerNorm=_normed(c, "pre_norm")),
+).register("xmod")  # fmt: skip

@@ -1,8 +1,8 @@
 """BERT's descendants, each written as another with differences: ``BERT.like("Ernie", "ernie")``.
 
 An ``Encoder`` says what such families differ in. Where a field does not say enough, a plain
-function takes the place of ``embeddings``, ``layer``, ``encoder``, ``words`` or the ``whole``: it
-gets the encoder and the config, and returns a module.
+function takes the place of ``embeddings``, ``attention``, ``layer``, ``encoder``, ``words`` or the
+``whole``: it gets the encoder and the config, and returns a module.
 """
 
 from __future__ import annotations
@@ -63,8 +63,10 @@ def narrow_tables(e: Encoder, c: ModelConfig) -> Module:
 
 
 def bert_layer(e: Encoder, c: ModelConfig) -> Module:
-    """Attention and MLP, each with a norm after it; cross-attention where ``cross``."""
-    return encoders.layer(c, e.name, cross=e.cross)
+    """Attention and MLP, each with a norm after it; cross-attention where ``cross``, of the same
+    form where the family has an ``attention`` of its own."""
+    own = e.attention(e, c) if e.attention else None
+    return encoders.layer(c, e.name, attention_block=own, cross=e.cross)
 
 
 def stack(e: Encoder, c: ModelConfig) -> Module:
@@ -205,6 +207,7 @@ class Encoder:
     cross: bool = False
     pooling: Literal["stripped", "always", "never"] = "stripped"
     embeddings: Make = tables
+    attention: Make | None = None
     layer: Make = bert_layer
     encoder: Make = stack
     words: Make = bert_words
