@@ -11,15 +11,11 @@ from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    block = grouped(d, c)
-    block.children["attn_sub_norm"] = d.norm(d, c, d.width(c))
-    return block
+    return grouped(d, c).adding(attn_sub_norm=d.norm(d, c, d.width(c)))
 
 
 def _mlp(d: Decoder, c: ModelConfig) -> Module:
-    block = gated(d, c)
-    block.children["ffn_sub_norm"] = d.norm(d, c, d.inner(c))
-    return block
+    return gated(d, c).adding(ffn_sub_norm=d.norm(d, c, d.inner(c)))
 
 
 LLAMA.like(

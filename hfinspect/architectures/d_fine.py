@@ -43,9 +43,7 @@ def _act(c: ModelConfig) -> str | None:
 
 def layers_of(name: str, *sizes: int) -> Module:
     """Linear layers from size to size, numbered, with an activation between them."""
-    made = deformable.predictor(name, sizes, ending="")
-    made.children["act"] = Activation("ReLU")
-    return made
+    return deformable.predictor(name, sizes, ending="").adding(act=Activation("ReLU"))
 
 
 def _box(name: str) -> str:
@@ -200,8 +198,7 @@ def conv_encoder(c: ModelConfig) -> Module:
         Activation("Identity") if _lite(c) else conv_norm(name, size, e, 1, None, component=_P)
         for size in sizes_seen
     ]
-    found.children["encoder_input_proj"] = ModuleList(projections)
-    return found
+    return found.adding(encoder_input_proj=ModuleList(projections))
 
 
 def _lite(c: ModelConfig) -> bool:

@@ -14,8 +14,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     block = grouped(d, c)
     for name in ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2"):
         block.children[name] = Weight(d.heads(c).dim)
-    block.children["groupnorm"] = Activation("RMSNorm")
-    return block
+    return block.adding(groupnorm=Activation("RMSNorm"))
 
 
 LLAMA.like(

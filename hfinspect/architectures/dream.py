@@ -14,9 +14,7 @@ _DREAM = QWEN2.like("Dream")
 
 
 def model(c: ModelConfig) -> Module:
-    base = _DREAM.model(c)
-    base.class_name = "DreamBaseModel"
-    return base
+    return _DREAM.model(c).called("DreamBaseModel")
 
 
 register(

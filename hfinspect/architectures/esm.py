@@ -14,13 +14,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..errors import UnknownArchitectureError
 from ..layers import encoders, folding_trunk
-from ..layers.bert_encoders import (
-    Encoder,
-    roberta_forms,
-    roberta_words,
-    stack,
-    usual_model,
-)
+from ..layers.bert_encoders import Encoder, roberta_forms, roberta_words, stack, usual_model
 from ..layers.encoders import BASE, dropout, hidden, norm, vocab
 from ..trees.modules import (
     Activation,

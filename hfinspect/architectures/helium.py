@@ -12,8 +12,7 @@ from .llama import LLAMA
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     """The output is as wide as the hidden states, whatever head_dim says."""
     block, h = grouped(d, c), d.width(c)
-    block.children["o_proj"] = Linear(h, h, bias=False, kind="output")
-    return block
+    return block.adding(o_proj=Linear(h, h, bias=False, kind="output"))
 
 
 LLAMA.like(

@@ -48,8 +48,7 @@ def _released(c: ModelConfig) -> tuple[Module, dict[str, Module]]:
         if "attn" in block.children:
             output = block.inside("attn", "proj")
             output.component = Component.ATTENTION
-            del block.children["attn"]
-            block.children["wo"] = output
+            block.without("attn").adding(wo=output)
     respelled(tower, _HUB)
     return tower.inside("patch_embed"), {
         name: tower.inside(name) for name in ("blocks", "final_layernorm")

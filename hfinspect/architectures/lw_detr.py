@@ -247,9 +247,7 @@ def segmentation(c: ModelConfig) -> Module:
         "bias": Weight(1),
     }
     head = Module("Module", parts, component=_HEAD)
-    root = object_detection(_RF, c, segmentation_head=head)
-    root.class_name = f"{_RF}ForInstanceSegmentation"
-    return root
+    return object_detection(_RF, c, segmentation_head=head).called(f"{_RF}ForInstanceSegmentation")
 
 
 for model_type, prefix in (("lw_detr", _LW), ("rf_detr", _RF)):

@@ -25,8 +25,7 @@ def _model(c: ModelConfig, s: Seq2Seq) -> Module:
     table = "shared.weight" if c.tied() and not apart else None
     tree.children["decoder"] = seq2seq.stack(c, s, 1, tied_to=table, size=size)
     if apart:
-        del tree.children["shared"]
-        tree.children["encoder"] = seq2seq.stack(c, s, 0)
+        tree.without("shared").adding(encoder=seq2seq.stack(c, s, 0))
     return tree
 
 

@@ -11,8 +11,7 @@ from . import sam2, sam3_tracker
 def model(c: ModelConfig) -> Module:
     root = sam3_tracker.parts("Sam2Video", c)
     seen = auto_model(c.section("vision_config"), default_type="sam2_vision_model", part="vision")
-    root.children["vision_encoder"] = seen
-    return root
+    return root.adding(vision_encoder=seen)
 
 
 register("sam2_video", {"Sam2VideoModel": model, "Sam2Model": sam2.model}, category="vision")

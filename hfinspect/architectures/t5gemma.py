@@ -26,9 +26,7 @@ def _around(d: Decoder, c: ModelConfig, name: str, part: Module) -> dict[str, Mo
 
 def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
     """Gemma 2's, of a class of this ``kind``."""
-    block = grouped(d, c)
-    block.class_name = f"{d.name}{kind}Attention"
-    return block
+    return grouped(d, c).called(f"{d.name}{kind}Attention")
 
 
 def layer(d: Decoder, c: ModelConfig, _kind: str, *, side: str, looks: str = "Self") -> Module:
