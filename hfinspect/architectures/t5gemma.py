@@ -5,34 +5,32 @@ the encoder's states, whose width may differ.
 """
 
 from functools import partial
+from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import layer_types
-from ..layers.decoders import Decoder, grouped
+from ..layers.decoders import Decoder, arranged, feeds, grouped, normed
 from ..layers.heads import classifier
 from ..trees.catalog import Builder, register
 from ..trees.modules import Dropout, Linear, Module, Parameter
 from .gemma2 import GEMMA2
 
 
-def _around(d: Decoder, c: ModelConfig, name: str, part: Module) -> dict[str, Module]:
-    """A part of a layer, and the norms before and after it."""
-    at = "feedforward" if name == "mlp" else name
-    norms = {f"{place}_{at}_layernorm": d.norm(d, c, d.width(c)) for place in ("pre", "post")}
-    return {name: part, **norms}
+def _attention(d: Decoder, c: ModelConfig, *_kind: Any, looks: str = "Self") -> Module:
+    """Gemma 2's, of a class that says where it ``looks``."""
+    return grouped(d, c).called(f"{d.name}{looks}Attention")
 
 
-def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    """Gemma 2's, of a class of this ``kind``."""
-    return grouped(d, c).called(f"{d.name}{kind}Attention")
-
-
-def layer(d: Decoder, c: ModelConfig, _kind: str, *, side: str, looks: str = "Self") -> Module:
-    """Gemma 2's with other names of the norms; ``looks``: the kind of its attention."""
-    parts = _around(d, c, "self_attn", _attention(d, c, looks))
-    return Module(f"{d.name}{side}Layer", parts | _around(d, c, "mlp", d.feed_forward(c, "dense")))
+def layer(d: Decoder, c: ModelConfig, kind: str, *, side: str, looks: str = "Self") -> Module:
+    """Gemma 2's with other names of the norms."""
+    made = arranged(
+        self_attn=partial(_attention, looks=looks), pre_self_attn_layernorm=normed,
+        post_self_attn_layernorm=normed, mlp=feeds, pre_feedforward_layernorm=normed,
+        post_feedforward_layernorm=normed,
+    )  # fmt: skip
+    return made(d, c, kind).called(f"{d.name}{side}Layer")
 
 
 SIDE = GEMMA2.like("T5Gemma", embedding="", layer=partial(layer, side="Encoder"))
@@ -63,13 +61,11 @@ def register_sides(
 
     def labelled(name: str, c: ModelConfig) -> Module:
         both = alone is None or c.flag("is_encoder_decoder", default=True)
+        width = d.width(c.section("decoder" if both else "encoder"))
+        drop = Dropout(c.number("classifier_dropout_rate", default=0.0))
+        head = {"dropout": drop, "out_proj": classifier(width, c.num_labels)}
         seen = alone(c) if alone and not both else model(c)
-        score = Module(
-            f"{d.name}ClassificationHead",
-            dropout=Dropout(c.number("classifier_dropout_rate", default=0.0)),
-            out_proj=classifier(d.width(c.section("decoder" if both else "encoder")), c.num_labels),
-        )
-        return Module(name, model=seen, score=score)
+        return Module(name, model=seen, score=Module(f"{d.name}ClassificationHead", head))
 
     labels = [f"{d.name}For{what}Classification" for what in ("Sequence", "Token")]
     classes: dict[str, Builder] = {
@@ -84,12 +80,11 @@ def register_sides(
 def _seeing(d: Decoder, c: ModelConfig, kind: str, *, seen: Dim) -> Module:
     """A layer of the decoder; ``seen`` is the width of the encoder's states."""
     heads, bias = d.heads(c), c.flag("attention_bias", default=False)
-    across = _attention(d, c, "Cross")
+    across = _attention(d, c, looks="Cross")
     for name, projected in (("k_proj", "key"), ("v_proj", "value")):
         across.children[name] = Linear(seen, heads.kv * heads.dim, bias=bias, kind=projected)
-    block = layer(d, c, kind, side="Decoder")
-    block.children |= _around(d, c, "cross_attn", across)
-    return block
+    norms = d.norms(c, "pre_cross_attn_layernorm", "post_cross_attn_layernorm")
+    return layer(d, c, kind, side="Decoder").adding(cross_attn=across, **norms)
 
 
 def _side(d: Decoder, c: ModelConfig, key: str) -> Module:
