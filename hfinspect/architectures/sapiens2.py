@@ -14,6 +14,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, rms_norms, size
+from ..layers.composing import Part, composed
 from ..layers.multimodal import linear_row
 from ..layers.vision import pair, patch_conv
 from ..trees.catalog import Builder, register
@@ -37,12 +38,8 @@ _heads = size("num_attention_heads", default=16)
 def _groups(c: ModelConfig) -> list[Dim]:
     """Heads of keys and values of each layer."""
     count, heads = int(c.count("num_hidden_layers", default=24)), _heads(c)
-    key = "num_key_value_heads_per_layer"
-    if c.has(key):
-        found = c.dims(key)
-        if len(found) < count:
-            raise c.error(key, c.raw(key), f"{count} entries, one per layer")
-        return list(found[:count])
+    if c.has("num_key_value_heads_per_layer"):
+        return list(c.dims("num_key_value_heads_per_layer", least=count)[:count])
     first = c.count("num_first_full_attention_layers", default=8)
     last = count - int(c.count("num_last_full_attention_layers", default=8))
     fewer = c.dim("num_key_value_attention_heads", default=8)
@@ -52,17 +49,16 @@ def _groups(c: ModelConfig) -> list[Dim]:
 def _attention(c: ModelConfig, groups: Dim) -> Module:
     h, head = _hidden(c), _hidden(c) // _heads(c)
     normed = c.flag("use_qk_norm", default=True)
-    outputs = {
-        "wq": ("query", h), "proj": ("proj", h), "wk": ("key", groups * head),
-        "wv": ("value", groups * head),
-    }  # fmt: skip
-    kinds = {"proj": "output"}
+
+    def linear(outputs: Dim, kind: str, key: str) -> Module:
+        return Linear(h, outputs, bias=c.flag(key, default=True), kind=kind)
+
     return Module(
         "Sapiens2Attention",
-        {
-            at: Linear(h, out, c.flag(f"{name}_bias", default=True), kind=kinds.get(name, name))
-            for at, (name, out) in outputs.items()
-        },
+        wq=linear(h, "query", "query_bias"),
+        proj=linear(h, "output", "proj_bias"),
+        wk=linear(groups * head, "key", "key_bias"),
+        wv=linear(groups * head, "value", "value_bias"),
         q_norm=_norm(c, head) if normed else None,
         k_norm=_norm(c, head) if normed else None,
         gamma=Module("Sapiens2LayerScale", weight=Weight(h, kind="scale")),
@@ -113,8 +109,10 @@ def model(c: ModelConfig, *, name: str = "Sapiens2Model") -> Module:
 Sizes = tuple[tuple[Dim, Dim], ...]
 
 
-def _sizes(s: ModelConfig, what: str, default: int) -> Sizes:
-    channels = s.dims(f"{what}_out_channels", default=())
+def _sizes(s: ModelConfig, what: str, default: int, least: int | None = None) -> Sizes:
+    """``least`` where the key must be there."""
+    none = () if least is None else None
+    channels = s.dims(f"{what}_out_channels", default=none, least=least or 0)
     kernel, key = s.dim(f"{what}_kernel_size", default=default), f"{what}_kernel_sizes"
     kernels = s.dims(key, default=()) or (kernel,) * len(channels)
     if len(kernels) != len(channels) or len(channels) > MAX_STAGES:
@@ -149,9 +147,7 @@ def _scale(c: ModelConfig, s: ModelConfig) -> dict[str, Module]:
     for kernel in (int(kernel) for _, kernel in sizes):
         side = [(n + (kernel - 1) // 2 * 2 - kernel) // 2 + 1 for n in side]
     flat = s.dim("scale_final_input_size", default=math.prod(side) * int(sizes[-1][0]))
-    inner = s.dims("scale_final_hidden_sizes")
-    if len(inner) < 2:
-        raise s.error("scale_final_hidden_sizes", s.raw("scale_final_hidden_sizes"), "two sizes")
+    inner = s.dims("scale_final_hidden_sizes", least=2)
     final = linear_row((flat, *inner[:2], 1), "SiLU").children
     return {
         "scale_conv_layers": _in_row(_convolutions(_hidden(c), sizes)),
@@ -182,12 +178,7 @@ def _head(c: ModelConfig, task: str) -> Module:
     s, h = c.section("head_config"), _hidden(c)
     last, rows, most = _CLASSES[task]
     shuffled = s.flag("use_pixel_shuffle", default=False)
-    for key in ("upsample_out_channels", "conv_out_channels"):
-        if not s.has(key):
-            raise s.missing(key)
-    larger, after = _sizes(s, "upsample", 4), _sizes(s, "conv", 1)
-    if not larger:
-        raise s.error("upsample_out_channels", [], "one size at least")
+    larger, after = _sizes(s, "upsample", 4, least=1), _sizes(s, "conv", 1, least=0)
     if rows is not None:
         _no_more(s, "upsample_out_channels", len(larger), rows)
         if shuffled:
@@ -195,15 +186,12 @@ def _head(c: ModelConfig, task: str) -> Module:
     _no_more(s, "conv_out_channels", len(after), most)
     first = Conv(h, h, 3, component=Component.HEAD)
     upsampling = _convolutions(h, larger, deconv=not shuffled, shuffled=shuffled)
+    blocks = {"upsample_blocks": ModuleList(map(Sequential, upsampling))} if rows is None else {}
     return Module(
         "Sapiens2Head",
         {
             "input_conv": Sequential(first) if shuffled else None,
-            **(
-                {"upsample_blocks": ModuleList(map(Sequential, upsampling))}
-                if rows is None
-                else {"deconv_layers": _in_row(upsampling)}
-            ),
+            **(blocks or {"deconv_layers": _in_row(upsampling)}),
             "conv_layers": _in_row(_convolutions(larger[-1][0], after)),
             last: Conv((*larger, *after)[-1][0], c.num_labels, 1, component=Component.HEAD),
             **(_scale(c, s) if task == "PointmapEstimation" else {}),
@@ -212,18 +200,10 @@ def _head(c: ModelConfig, task: str) -> Module:
     )
 
 
-def _with_head(task: str) -> Builder:
-    return lambda c: Module(
-        f"Sapiens2For{task}", backbone=model(c), decode_head=_head(c, task), part="vision"
-    )
-
-
-register(
-    "sapiens2",
-    {
-        "Sapiens2Model": model,
-        "Sapiens2Backbone": partial(model, name="Sapiens2Backbone"),
-        **{f"Sapiens2For{task}": _with_head(task) for task in _CLASSES},
-    },
-    category="vision",
-)
+_BUILT: dict[str, Builder | dict[str, Part]] = {
+    "Sapiens2Model": model,
+    "Sapiens2Backbone": partial(model, name="Sapiens2Backbone"),
+}
+for task in _CLASSES:
+    _BUILT[f"Sapiens2For{task}"] = {"backbone": model, "decode_head": partial(_head, task=task)}
+register("sapiens2", composed(_BUILT, part="vision"), category="vision")
