@@ -69,9 +69,7 @@ _mlp = partial(deformable.predictor, _NAME, ending="MLP")
 
 
 def model(c: ModelConfig) -> Module:
-    d, coordinates = _d(c), c.dim("query_dim", default=4)
-    if int(coordinates) != 4:
-        raise c.error("query_dim", int(coordinates), "4")
+    d, coordinates = _d(c), c.dim("query_dim", default=4, minimum=4, maximum=4)
     network, sizes = detr.backbone(c)
     network = renamed(network, "Detr", _NAME)
     network.class_name = f"{_NAME}ConvModel"

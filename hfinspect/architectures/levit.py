@@ -8,10 +8,10 @@ from functools import partial
 from itertools import pairwise
 
 from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import Part, composed
-from ..layers.vision import bounded, labels_classifier
+from ..layers.vision import labels_classifier
 from ..trees.catalog import Builder, register
 from ..trees.modules import (
     Activation,
@@ -107,9 +107,9 @@ def _downs(c: ModelConfig, sizes: tuple[Dim, ...], first: Dim) -> list[tuple[Dim
 
 
 def encoder(c: ModelConfig) -> Module:
-    depths = bounded(c, "depths", c.dims("depths", default=(4, 4, 4), minimum=0, least=1))
+    depths = c.dims("depths", default=(4, 4, 4), minimum=0, maximum=MAX_COUNT, least=1)
     if len(depths) > _STAGES:
-        raise c.error("depths", c.raw("depths"), f"1 to {_STAGES} stages")
+        raise c.miscounted("depths", len(depths), f"at most {_STAGES}")
     read = partial(c.dims, least=len(depths))
     per_stage = {
         **{key: read(key, default=default) for key, default in _PER_STAGE.items()},
@@ -124,8 +124,7 @@ def encoder(c: ModelConfig) -> Module:
         block = [_attention(width, key, heads, ratio, side)]
         layers = (block + [_mlp(width, wider)] * bool(wider)) * int(depth)
         if downs[i]:
-            if len(sizes) < i + 2:
-                raise c.error("hidden_sizes", c.raw("hidden_sizes"), "the width after each stage")
+            sizes = c.dims("hidden_sizes", default=sizes, least=i + 2)
             key, heads, ratio, inner, stride = downs[i]
             layers += [_attention(width, key, heads, ratio, side, sizes[i + 1])]
             layers += [_mlp(sizes[i + 1], inner)] * bool(inner)

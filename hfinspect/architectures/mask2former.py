@@ -80,8 +80,6 @@ def _finer(p: Pixels, c: ModelConfig) -> int:
 def pixel_decoder(p: Pixels, c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
     d = c.dim(p.width, default=256)
     c.divided(d, GROUPS, p.width, p.width)
-    if len(sizes) < _LEVELS:
-        raise c.error("backbone_config", f"{len(sizes)} maps", f"{_LEVELS} or more")
     to = partial(group_normed, d)
     projected = partial(to, bias=True, component=Component.PROJECTOR)
     layers = Layers.of(c.count("encoder_layers", default=6), pixel_layer(p, c, d))
@@ -100,7 +98,7 @@ def pixel_decoder(p: Pixels, c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
 def pixel_level(p: Pixels, c: ModelConfig, defaults: Mapping[str, Any]) -> Module:
     """The backbone and what is made of its maps."""
     section = c.section("backbone_config", default=dict(defaults))
-    network, sizes = backbone(section, default_type="swin")
+    network, sizes = backbone(section, default_type="swin", least=_LEVELS)
     return Module(f"{p.name}PixelLevelModule", encoder=network, decoder=pixel_decoder(p, c, sizes))
 
 

@@ -67,9 +67,7 @@ def model(c: ModelConfig) -> Module:
         four = {"out_features": [f"stage{i}" for i in range(1, 5)], "out_indices": None}
         given = {**section.given, "model_type": "maskformer-swin", **four}
         section = ModelConfig(given, section.path)
-    network, sizes = backbone(section, default_type="swin")
-    if not sizes:
-        raise c.error("backbone_config", "no maps", "out_features of 1 or more")
+    network, sizes = backbone(section, default_type="swin", least=1)
     pixels = {"encoder": network, "decoder": pixel_decoder(c, sizes)}
     return Module(
         f"{_NAME}Model",

@@ -132,9 +132,8 @@ def third(c: ModelConfig, *, whole: bool) -> Module:
 
 def fourth(c: ModelConfig, *, whole: bool) -> Module:
     """Files keep the scores of order next to the decoder."""
-    name, d, corners = f"{_NAME}4", _d(c), c.dim("num_coords", default=10)
-    if int(corners) != 10:
-        raise c.error("num_coords", int(corners), "10")
+    name, d = f"{_NAME}4", _d(c)
+    corners = c.dim("num_coords", default=10, minimum=10, maximum=10)
     base, count = rt_detr.model(name, c, second=False), int(c.count("decoder_layers", default=6))
     base.children.pop("weight_embedding", None)
     if base.children.pop("denoising_class_embed", None):

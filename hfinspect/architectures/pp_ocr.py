@@ -101,9 +101,8 @@ def small_neck(o: Ocr, c: ModelConfig, *, mobile: bool = False) -> dict[str, Mod
     if not mobile:
         return neck
     reported = backbone(section(o, c), default_type="pp_lcnet_v3")[1]
-    if len(sizes) < len(reported):
-        raise c.error("layer_list_out_channels", len(sizes), f"{len(reported)} widths")
-    pairs = zip(reported, sizes, strict=False)
+    wide = c.dims("layer_list_out_channels", default=sizes, least=len(reported))
+    pairs = zip(reported, wide, strict=False)
     return {"layer": ModuleList(Conv(seen, size, 1) for seen, size in pairs), **neck}
 
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import fused_attention
-from ..layers.vision import bounded, pair, patch_conv, scaled
+from ..layers.vision import pair, patch_conv, scaled
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import (
     Activation,
@@ -53,23 +53,17 @@ def block(c: ModelConfig, inputs: Dim, outputs: Dim) -> Module:
     )
 
 
-def _per_stage(c: ModelConfig, key: str, default: Sequence[int], stages: int) -> tuple[Dim, ...]:
-    found = c.dims(key, default=default)
-    if len(found) < stages or not found:
-        raise c.error(key, c.raw(key), f"{stages} entries, one per stage")
-    return found
-
-
 def hiera(c: ModelConfig) -> Module:
     h = c.dim("hidden_size", default=96)
-    depths = c.dims("blocks_per_stage", default=(1, 2, 7, 2), minimum=0)
-    widths = _per_stage(c, "embed_dim_per_stage", (96, 192, 384, 768), len(depths))
-    side = _per_stage(c, "window_size_per_stage", (8, 4, 14, 7), len(depths))[0]
+    depths = c.dims("blocks_per_stage", default=(1, 2, 7, 2), minimum=0, maximum=MAX_COUNT)
+    stages = max(len(depths), 1)
+    widths = c.dims("embed_dim_per_stage", default=(96, 192, 384, 768), least=stages)
+    side = c.dims("window_size_per_stage", default=(8, 4, 14, 7), least=stages)[0]
     grid = c.dims("window_positional_embedding_background_size", default=(7, 7))
     if c.has("window_positional_embedding_background_size") and len(grid) == 1:
         grid *= 1 if isinstance(c.raw("window_positional_embedding_background_size"), list) else 2
     blocks: list[Module] = []
-    for stage, depth in enumerate(bounded(c, "blocks_per_stage", depths)):
+    for stage, depth in enumerate(depths):
         before, width = widths[max(stage - 1, 0)], widths[stage]
         rest = [block(c, width, width)] * (int(depth) - 1)
         blocks += [block(c, before, width), *rest] if depth else []

@@ -67,9 +67,7 @@ def _layer(c: ModelConfig, heads: Dim) -> Module:
 
 def _stages(c: ModelConfig) -> Layers:
     depths = stage_depths(c, (6, 6, 6, 6, 6, 6))
-    heads = c.dims("num_heads", default=(6, 6, 6, 6, 6, 6))
-    if len(heads) < len(depths):
-        raise c.error("num_heads", c.raw("num_heads"), f"{len(depths)} entries, one per stage")
+    heads = c.dims("num_heads", default=(6, 6, 6, 6, 6, 6), least=len(depths))
     return Layers(
         Module(
             "Swin2SRStage",

@@ -45,9 +45,7 @@ def auxiliary_head(c: ModelConfig, widths: tuple[Dim, ...]) -> Module | None:
 
 def segmentation(c: ModelConfig) -> Module:
     section = c.section("backbone_config", default=BACKBONE)
-    network, widths = backbone(section, default_type="resnet")
-    if not widths:
-        raise c.error("backbone_config", "no maps", "out_indices or out_features of 1 or more")
+    network, widths = backbone(section, default_type="resnet", least=1)
     heads = {"decode_head": decode_head(c, widths), "auxiliary_head": auxiliary_head(c, widths)}
     return Module(_CLASS, {"backbone": network, **heads}, part="vision")
 

@@ -28,13 +28,18 @@ def backbone_section(c: ModelConfig, default: Mapping[str, Any]) -> ModelConfig:
     return c.section("backbone_config", default=default)
 
 
-def backbone(c: ModelConfig, *, default_type: str) -> tuple[Module, tuple[Dim, ...]]:
+def backbone(
+    c: ModelConfig, *, default_type: str, least: int = 0
+) -> tuple[Module, tuple[Dim, ...]]:
     """The backbone class of a nested config, and the widths of the maps that it hands on.
 
-    Raises ConfigError for a type whose widths are not known here.
+    Raises ConfigError for a type whose widths are not known here, and for fewer than ``least``.
     """
     network = auto_class(c, "Backbone", default_type=default_type, part="vision")
-    return network, _widths(c.with_defaults(model_type=default_type), network)
+    widths = _widths(c.with_defaults(model_type=default_type), network)
+    if len(widths) < least:
+        raise c.miscounted("out_features", len(widths), f"at least {least}")
+    return network, widths
 
 
 def staged(c: ModelConfig, sizes: Sequence[Dim], stages: int | None = None) -> tuple[Dim, ...]:
