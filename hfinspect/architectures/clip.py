@@ -5,6 +5,8 @@ A tower saved alone lost its prefix (``text_model.``, ``vision_model.``) in tran
 before, text encoders of diffusion pipelines among them, have it.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -20,28 +22,19 @@ from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Linear, Module, Weight
 
 
-def text_section(c: ModelConfig) -> ModelConfig:
-    """The text tower's config, whole configs included (text_config_dict overrides, as there)."""
-    return _of_whole(c, "text_config_dict", "text_config")
+def _section(c: ModelConfig, side: str) -> ModelConfig:
+    """A tower's config, that of a whole one as well ({side}_config_dict overrides, as there)."""
+    keys = f"{side}_config_dict", f"{side}_config"
+    alone = (c.model_type or "").endswith("_model")  # a tower's own config, which has no sections
+    return c.section(*keys) if not alone and (c.has(*keys) or c.model_type == "clip") else c
 
 
-def vision_section(c: ModelConfig) -> ModelConfig:
-    return _of_whole(c, "vision_config_dict", "vision_config")
-
-
-def _of_whole(c: ModelConfig, *keys: str) -> ModelConfig:
-    if (c.model_type or "").endswith("_model"):  # a tower's own config, which has no sections
-        return c
-    return c.section(*keys) if c.has(*keys) or c.model_type == "clip" else c
-
-
-def _hidden(c: ModelConfig, default: int) -> Dim:
-    return c.dim("hidden_size", default=default)
+def _hidden(c: ModelConfig, side: str) -> Dim:
+    return _section(c, side).dim("hidden_size", default=512 if side == "text" else 768)
 
 
 def text_model(config: ModelConfig) -> Module:
-    c = text_section(config)
-    h = _hidden(c, 512)
+    c, h = _section(config, "text"), _hidden(config, "text")
     return Module(
         "CLIPTextModel",
         embeddings=text_embeddings("CLIP", c, h),
@@ -52,35 +45,27 @@ def text_model(config: ModelConfig) -> Module:
 
 
 def vision_model(config: ModelConfig) -> Module:
-    c = vision_section(config)
-    h = _hidden(c, 768)
+    c, h = _section(config, "vision"), _hidden(config, "vision")
     layers = clip_layers("CLIP", c, h, inner=3072, act="quick_gelu")
     return clip_tower("CLIPVisionModel", c, clip_embeddings("CLIPVision", c, h, 32), layers)
 
 
-def _projection(c: ModelConfig, hidden: int) -> Module:
-    width = c.dim("projection_dim", default=512)
-    return Linear(hidden, width, bias=False, component=Component.PROJECTOR)
-
-
-def _text_projection(c: ModelConfig) -> Module:
-    return _projection(c, _hidden(text_section(c), 512))
-
-
-def _visual_projection(c: ModelConfig) -> Module:
-    return _projection(c, _hidden(vision_section(c), 768))
+def _projection(side: str, c: ModelConfig, *, alone: bool = False) -> Module:
+    """``alone``: the width is one of the tower's keys."""
+    width = (_section(c, side) if alone else c).dim("projection_dim", default=512)
+    return Linear(_hidden(c, side), width, bias=False, component=Component.PROJECTOR)
 
 
 _BOTH: dict[str, Part] = {
     "logit_scale": lambda _: Weight(kind="scale"),
     "text_model": text_model,
     "vision_model": vision_model,
-    "visual_projection": _visual_projection,
-    "text_projection": _text_projection,
+    "visual_projection": partial(_projection, "vision"),
+    "text_projection": partial(_projection, "text"),
 }
 _CLASSIFIER: dict[str, Part] = {
     "vision_model": vision_model,
-    "classifier": lambda c: labels_classifier(c, _hidden(vision_section(c), 768)),
+    "classifier": lambda c: labels_classifier(c, _hidden(c, "vision")),
 }
 
 
@@ -94,7 +79,7 @@ def safety_checker(c: ModelConfig) -> Module:
     return Module(
         "StableDiffusionSafetyChecker",
         vision_model=Module("CLIPVisionModel", vision_model=tower),
-        visual_projection=_visual_projection(c),
+        visual_projection=_projection("vision", c),
         concept_embeds=Weight(17, width, component=Component.EMBEDDING),
         special_care_embeds=Weight(3, width, component=Component.EMBEDDING),
         concept_embeds_weights=Weight(17, kind="scale"),
@@ -112,26 +97,12 @@ register(
     },
     category="vision",
 )
-_TEXT: dict[str, Part] = {
-    "text_model": text_model,
-    "text_projection": lambda c: _text_projection(text_section(c)),
-}
-_VISION: dict[str, Part] = {
-    "vision_model": vision_model,
-    "visual_projection": lambda c: _visual_projection(vision_section(c)),
-}
-register(
-    "clip_text_model",
-    {"CLIPTextModel": text_model, **composed({"CLIPTextModelWithProjection": _TEXT}, part="text")},
-    base_prefix="text_model",
-    category="encoder",
-)
-register(
-    "clip_vision_model",
-    {
-        "CLIPVisionModel": vision_model,
-        **composed({"CLIPVisionModelWithProjection": _VISION}, part="vision"),
-    },
-    base_prefix="vision_model",
-    category="vision",
-)
+for side, model, word, category in (
+    ("text", text_model, "text", "encoder"),
+    ("vision", vision_model, "visual", "vision"),
+):
+    projection: Part = partial(_projection, side, alone=True)
+    parts = {f"{side}_model": model, f"{word}_projection": projection}
+    name = f"CLIP{side.capitalize()}Model"
+    classes = {name: model, **composed({f"{name}WithProjection": parts}, part=side)}
+    register(f"clip_{side}_model", classes, base_prefix=f"{side}_model", category=category)

@@ -12,7 +12,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.reassembling import fused_width, fusion_layer
-from ..layers.vision import Pair, bounded, pair
+from ..layers.vision import Pair, pair
 from ..trees.catalog import auto_model, register
 from ..trees.modules import Activation, Conv, Linear, Module, ModuleList
 
@@ -115,7 +115,7 @@ def _patches(c: ModelConfig) -> int:
 
 def field_of_view(c: ModelConfig) -> Module:
     fused = fused_width(c)
-    count = int(bounded(c, "num_fov_head_layers", (c.count("num_fov_head_layers", default=2),))[0])
+    count = int(c.count("num_fov_head_layers", default=2))
     if fused >> count == 0:
         raise c.error("num_fov_head_layers", count, f"halvings of {int(fused)}")
     # Each half as wide as the one before, rounded up.

@@ -7,13 +7,12 @@ of convolutions per channel, one for each focal level, weighted by gates.
 from functools import partial
 
 from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import size, two_layer_mlp
 from ..layers.composing import Part, composed
 from ..layers.vision import (
     Pair,
-    bounded,
     labels_classifier,
     pair,
     pixel_decoder,
@@ -105,11 +104,9 @@ def _layer(c: ModelConfig, width: Dim, level: Dim, window: Dim) -> Module:
 
 def _stages(c: ModelConfig) -> Layers:
     depths = stage_depths(c, (2, 2, 6, 2))
-    levels = bounded(c, "focal_levels", c.dims("focal_levels", default=(2, 2, 2, 2), minimum=0))
-    windows = c.dims("focal_windows", default=(3, 3, 3, 3))
-    for key, found in (("focal_levels", levels), ("focal_windows", windows)):
-        if len(found) < len(depths):
-            raise c.error(key, c.raw(key), f"{len(depths)} entries, one per stage")
+    read = partial(c.dims, least=len(depths))
+    levels = read("focal_levels", default=(2, 2, 2, 2), minimum=0, maximum=MAX_COUNT)
+    windows = read("focal_windows", default=(3, 3, 3, 3))
     stages = []
     for i, depth in enumerate(depths):
         width, last = _width(c, i), i == len(depths) - 1

@@ -86,7 +86,7 @@ def bounded(c: ModelConfig, key: str, counts: tuple[Dim, ...]) -> tuple[Dim, ...
 
 def stage_depths(c: ModelConfig, default: Sequence[int]) -> tuple[Dim, ...]:
     """``depths``: how many layers each stage has, for one stage at least."""
-    depths = bounded(c, "depths", c.dims("depths", default=default, minimum=0))
+    depths = c.dims("depths", default=default, minimum=0, maximum=MAX_COUNT)
     if not 1 <= len(depths) <= MAX_STAGES:
         raise c.error("depths", c.raw("depths"), f"1 to {MAX_STAGES} stages")
     return depths
