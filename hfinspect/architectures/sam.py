@@ -5,8 +5,7 @@ masks, and a small decoder in which prompts and image attend to each other. The 
 that stand for positions are shared by both encoders.
 """
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -126,23 +125,6 @@ def narrower(name: str, c: ModelConfig, rate: int | None = None, out: str = "o_p
     return narrowed_attention(f"{name}Attention", d, d // down if int(down) != 1 else d, out=out)
 
 
-def two_way_layer(
-    name: str, own: Module, cross: Module, mlp: Module, norm: Callable[[], Module]
-) -> Module:
-    """Prompts look at themselves, ``cross`` at the picture, and the picture at them."""
-    return Module(
-        f"{name}TwoWayAttentionBlock",
-        self_attn=own,
-        layer_norm1=norm(),
-        cross_attn_token_to_image=cross,
-        layer_norm2=norm(),
-        mlp=mlp,
-        layer_norm3=norm(),
-        layer_norm4=norm(),
-        cross_attn_image_to_token=cross,
-    )
-
-
 def forward(
     sizes: tuple[Dim, Dim, Dim | int],
     depth: int = 2,
@@ -163,12 +145,26 @@ def forward(
 
 
 def decoder(
-    name: str, c: ModelConfig, layer: Module, last: Module, made: Callable[..., Module]
+    name: str, c: ModelConfig, looks: Sequence[Module], mlp: Module, made: Callable[..., Module]
 ) -> Module:
-    """Of each mask the weights of its pixels, of all how good they are; SAM 2's too."""
+    """Prompts look at themselves and at the picture, and the picture at them; of each mask come the
+    weights of its pixels, of all how good they are. SAM 2's too."""
     d, masks = c.dim("hidden_size", default=256), c.count("num_multimask_outputs", default=3) + 1
     scored = d, c.dim("iou_head_hidden_dim", default=256), masks
-    depth = int(c.count("iou_head_depth", default=3))
+    depth, (own, cross, last) = int(c.count("iou_head_depth", default=3)), looks
+    # SAM 2's config has no such key.
+    normed = LayerNorm(d, eps=c.number("layer_norm_eps", default=1e-6) if name == "Sam" else None)
+    layer = Module(
+        f"{name}TwoWayAttentionBlock",
+        self_attn=own,
+        layer_norm1=normed,
+        cross_attn_token_to_image=cross,
+        layer_norm2=normed,
+        mlp=mlp,
+        layer_norm3=normed,
+        layer_norm4=normed,
+        cross_attn_image_to_token=cross,
+    )
     return Module(
         f"{name}MaskDecoder",
         iou_token=Embedding(1, d),
@@ -189,12 +185,10 @@ def decoder(
 
 
 def mask_decoder(c: ModelConfig) -> Module:
-    d, eps = c.dim("hidden_size", default=256), c.number("layer_norm_eps", default=1e-6)
-    mlp = _mlp(c, d, c.dim("mlp_dim", default=2048), "relu")
+    mlp = _mlp(c, c.dim("hidden_size", default=256), c.dim("mlp_dim", default=2048), "relu")
     # The rate between streams is the block's own default, not the config's.
-    own, cross, last = (narrower("Sam", c, rate, "out_proj") for rate in (1, 2, None))
-    layer = two_way_layer("Sam", own, cross, mlp, partial(LayerNorm, d, eps=eps))
-    return decoder("Sam", c, layer, last, forward)
+    looks = [narrower("Sam", c, rate, "out_proj") for rate in (1, 2, None)]
+    return decoder("Sam", c, looks, mlp, forward)
 
 
 def model(c: ModelConfig) -> Module:

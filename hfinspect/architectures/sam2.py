@@ -130,9 +130,8 @@ def mask_decoder(c: ModelConfig) -> Module:
     d, depth = c.dim("hidden_size", default=256), c.count("num_hidden_layers", default=2)
     # As deep as the transformer (Sam2TwoWayAttentionBlock).
     mlp = forward((d, c.dim("mlp_dim", default=2048), d), depth=depth)
-    own, cross = (sam.narrower("Sam2", c, rate) for rate in (1, None))
-    layer = sam.two_way_layer("Sam2", own, cross, mlp, partial(LayerNorm, d))
-    root = sam.decoder("Sam2", c, layer, cross, forward)
+    looks = [sam.narrower("Sam2", c, rate) for rate in (1, None, None)]
+    root = sam.decoder("Sam2", c, looks, mlp, forward)
     root.children |= {
         "activation": Activation("GELU"),
         "conv_s0": Conv(d, d // 8, 1),
