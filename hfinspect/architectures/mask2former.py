@@ -62,12 +62,6 @@ class Pixels:
 _PIXELS = Pixels(_NAME, "feature_size", "mask_feature_size", "feature_strides")
 
 
-def pixel_layer(p: Pixels, c: ModelConfig, d: Dim) -> Module:
-    inner, name = c.dim("encoder_feedforward_dim", default=1024), f"{p.name}PixelDecoderEncoder"
-    points = heads(c, "num_attention_heads", d, p.width) * _LEVELS * _POINTS
-    return detector_layer(f"{name}Layer", d, inner, sampling_attention(name, d, points), eps=eps(c))
-
-
 def _finer(p: Pixels, c: ModelConfig) -> int:
     """How many of the backbone's maps are added after attention, by the steps between the finest
     that attention sees and the finest of all."""
@@ -82,12 +76,16 @@ def pixel_decoder(p: Pixels, c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
     c.divided(d, GROUPS, p.width, p.width)
     to = partial(group_normed, d)
     projected = partial(to, bias=True, component=Component.PROJECTOR)
-    layers = Layers.of(c.count("encoder_layers", default=6), pixel_layer(p, c, d))
+    inner, name = c.dim("encoder_feedforward_dim", default=1024), f"{p.name}PixelDecoderEncoder"
+    points = heads(c, "num_attention_heads", d, p.width) * _LEVELS * _POINTS
+    look = sampling_attention(name, d, points)
+    layer = detector_layer(f"{name}Layer", d, inner, look, eps=eps(c))
+    layers = Layers.of(c.count("encoder_layers", default=6), layer)
     finer, mask = sizes[: _finer(p, c)], c.dim(p.mask, default=256)
     parts: dict[str, Module | Parameter] = {
         "level_embed": Weight(_LEVELS, d, component=Component.EMBEDDING, kind="position"),
         "input_projections": ModuleList(map(projected, sizes[: -_LEVELS - 1 : -1])),
-        "encoder": Module(f"{p.name}PixelDecoderEncoderOnly", layers=layers),
+        "encoder": Module(f"{name}Only", layers=layers),
         "mask_projection": Conv(d, mask, 1, component=Component.PROJECTOR),
         **{f"adapter_{i}": to(size) for i, size in enumerate(finer, 1)},
         **{f"layer_{i}": to(d, 3, act=True) for i in range(1, len(finer) + 1)},
