@@ -5,13 +5,13 @@ text model. File names are those of the first release (conversion_mapping.py).
 """
 
 from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import fused_attention, layer_overrides, layer_types, size
 from ..layers.experts import experts
 from ..layers.heads import to_words
 from ..layers.multimodal import projector, text_section, within
-from ..layers.vision import bounded, clip_attention, patch_conv
+from ..layers.vision import clip_attention, patch_conv
 from ..trees.catalog import register, register_part
 from ..trees.modules import (
     Activation,
@@ -74,7 +74,7 @@ def _routed(c: ModelConfig, layers: int) -> list[tuple[Dim, Dim] | None]:
     per_token = c.dim("num_experts_per_tok", "capacity_factor", default=2)
     usual, key = c.count("num_local_experts", default=64), "pyramid_num_routed"
     if c.has(key):
-        counts = bounded(c, key, c.dims(key, minimum=-1, count=layers))
+        counts = c.dims(key, minimum=-1, maximum=MAX_COUNT, count=layers)
         return [(count, min(per_token, count)) if count > 0 else None for count in counts]
     kinds = layer_types(c, layers, lambda _: "dense", key="mlp_layer_types")
     own = [layer_overrides(c, i) for i in range(layers)]

@@ -7,11 +7,10 @@ the places; finer maps then make the matches exact.
 from itertools import pairwise
 
 from ..core.components import Component
-from ..core.config import ModelConfig, exact
+from ..core.config import MAX_COUNT, ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.blocks import activation, grouped_attention, grouped_heads, size, two_layer_mlp
 from ..layers.deformable import conv_norm
-from ..layers.vision import bounded
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -48,18 +47,19 @@ def _block(c: ModelConfig, inputs: Dim, outputs: Dim, stride: int) -> Module:
 
 def _backbone(c: ModelConfig) -> Module:
     widths = _widths(c)
-    stages, depths = len(widths), (1, 2, 4, 14)
-    counts = c.dims("stage_num_blocks", default=depths, minimum=0, count=stages)
+    stages, depths, inputs = len(widths), (1, 2, 4, 14), (exact(1), *widths)
+    counts = c.dims("stage_num_blocks", default=depths, minimum=0, maximum=MAX_COUNT, count=stages)
     strides = c.dims("stage_stride", default=(2, 1, 2, 2), count=stages)
-    inputs, bound = (exact(1), *widths), bounded(c, "stage_num_blocks", counts)
-    outputs = [[int(width)] * int(count) for width, count in zip(widths, bound, strict=True)]
+    outputs = [[int(width)] * int(count) for width, count in zip(widths, counts, strict=True)]
     inward = [[int(one), *sizes[:-1]] for one, sizes in zip(inputs, outputs, strict=False)]
     # What the config class computes stands in saved files, and there comes first.
     for key, said in (("stage_block_out_channels", outputs), ("stage_block_in_channels", inward)):
         if c.has(key) and c.raw(key) != said:
             raise c.error(key, c.raw(key), f"{said}, as the other keys say")
     made = []
-    for before, width, count, stride in zip(inputs, widths, bound, strides, strict=False):
+    for before, width, count, stride in zip(
+        (exact(1), *widths), widths, counts, strides, strict=False
+    ):
         first = _block(c, before, width, int(stride))
         blocks = [first, *[_block(c, width, width, 1)] * (int(count) - 1)] if count else []
         made.append(Module(f"{_NAME}RepVGGStage", blocks=ModuleList(blocks)))

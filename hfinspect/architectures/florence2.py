@@ -7,13 +7,13 @@ rows and columns, and BART. As released, with code of its own: florence2_release
 from itertools import pairwise
 
 from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import fused_attention
 from ..layers.composing import composed
 from ..layers.heads import causal_lm
 from ..layers.multimodal import any_model, projector, within
-from ..layers.vision import bounded, plain_mlp, scaled
+from ..layers.vision import plain_mlp, scaled
 from ..trees.catalog import register_pair, register_part
 from ..trees.handed_on import MAX_STAGES
 from ..trees.modules import Buffer, Conv, Embedding, LayerNorm, Layers, Linear, Module, ModuleList
@@ -49,11 +49,11 @@ def _half(c: ModelConfig, h: Dim, kind: str, attention: str, looks: str) -> Modu
 def _backbone(c: ModelConfig) -> Module:
     widths = _widths(c)
 
-    def listed(key: str, *usual: int) -> tuple[Dim, ...]:
-        return c.dims(key, default=usual, minimum=0, least=len(widths))
+    def listed(key: str, *usual: int, most: int = MAX_DIM) -> tuple[Dim, ...]:
+        return c.dims(key, default=usual, minimum=0, maximum=most, least=len(widths))
 
     kernels, strides = listed("patch_size", 7, 3, 3, 3), listed("patch_stride", 4, 2, 2, 2)
-    depths = bounded(c, "depths", listed("depths", 1, 1, 9, 1))
+    depths = listed("depths", 1, 1, 9, 1, most=MAX_COUNT)
     first = c.flags("patch_prenorm", default=(False, True, True, True))
     if len(first) < len(widths):
         raise c.error("patch_prenorm", c.raw("patch_prenorm"), f"{len(widths)} entries")

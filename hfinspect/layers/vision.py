@@ -76,14 +76,6 @@ def scaled(c: ModelConfig, size: Dim, key: str, *, default: float) -> Dim:
     )
 
 
-def bounded(c: ModelConfig, key: str, counts: tuple[Dim, ...]) -> tuple[Dim, ...]:
-    """The counts themselves, once none is beyond what can be listed."""
-    for number in counts:
-        if number > MAX_COUNT:
-            raise c.error(key, int(number), f"at most {MAX_COUNT:,}")
-    return counts
-
-
 def stage_depths(c: ModelConfig, default: Sequence[int]) -> tuple[Dim, ...]:
     """``depths``: how many layers each stage has, for one stage at least."""
     depths = c.dims("depths", default=default, minimum=0, maximum=MAX_COUNT)

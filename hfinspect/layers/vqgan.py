@@ -15,7 +15,6 @@ from ..core.dims import Dim
 from ..core.records import dataclass
 from ..trees.handed_on import MAX_STAGES
 from ..trees.modules import Activation, Conv, Embedding, GroupNorm, Layers, Module, ModuleList
-from .vision import bounded
 
 
 def _norm(width: int) -> Module:
@@ -123,7 +122,7 @@ def codec(
     multiples = c.dims("channel_multiplier", default=(1, 1, 2, 2, 4))
     if not 1 <= len(multiples) <= MAX_STAGES:
         raise c.error("channel_multiplier", c.raw("channel_multiplier"), f"1 to {MAX_STAGES}")
-    blocks = int(bounded(c, "num_res_blocks", (c.dim("num_res_blocks", default=2),))[0])
+    blocks = int(c.count("num_res_blocks", default=2, minimum=1))
     doubled = c.flag("double_latent", default=False)
     return Codec(
         name, base, [base * multiple for multiple in multiples], blocks, latent,
