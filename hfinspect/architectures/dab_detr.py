@@ -25,7 +25,6 @@ _PARTS = {
     "key_pos_proj": "key", "value_proj": "value",
 }  # fmt: skip
 
-
 _d = size("hidden_size", default=256)
 
 

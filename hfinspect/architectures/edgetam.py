@@ -31,9 +31,6 @@ def vision_model(c: ModelConfig) -> Module:
     return sam2.necked(_IMAGE, c, section, "timm_wrapper", (384, 192, 96, 48))
 
 
-# ---- memory
-
-
 def _memory_layer(c: ModelConfig) -> Module:
     d, inner = sam3_tracker.width(c), c.dim("memory_attention_mlp_hidden_size", default=2048)
     act = c.text("memory_attention_mlp_hidden_act", default="relu") or "relu"
@@ -90,9 +87,6 @@ def perceiver(c: ModelConfig) -> Module:
         layer_norm=LayerNorm(d),
         component=Component.PROJECTOR,
     )
-
-
-# ---- together
 
 
 def model(name: str, default_type: str, c: ModelConfig) -> Module:

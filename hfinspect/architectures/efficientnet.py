@@ -24,7 +24,6 @@ _LISTS = {
     "num_block_repeats": (1, 2, 2, 3, 3, 4, 1),
 }
 
-
 #: One row of the paper's table 1, scaled: channels before and after, kernel, expansion, and depth.
 Stage = tuple[Dim, Dim, Dim, Dim, int]
 

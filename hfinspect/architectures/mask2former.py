@@ -45,7 +45,6 @@ BACKBONE = {
     "out_features": ["stage1", "stage2", "stage3", "stage4"],
 }  # fmt: skip
 
-
 _hidden = size("hidden_dim", "hidden_size", default=256)
 
 

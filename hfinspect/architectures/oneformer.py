@@ -35,7 +35,6 @@ _LEVELS = 3
 #: What OneFormerConfig makes of an absent backbone_config.
 BACKBONE = {"model_type": "swin", "out_features": ["stage1", "stage2", "stage3", "stage4"]}
 
-
 _hidden = size("hidden_dim", "hidden_size", default=256)
 _text_width = size("text_encoder_width", default=256)
 

@@ -26,9 +26,6 @@ def _mlp(c: ModelConfig, width: Dim, inner: Dim, act: str) -> Module:
     return two_layer_mlp("SamMLPBlock", width, inner, act=act, names=("lin1", "lin2"))
 
 
-# ---- image
-
-
 def vision_layer(c: ModelConfig, h: Dim, *, windowed: bool) -> Module:
     heads = c.dim("num_attention_heads", default=12)
     image, patch = c.dim("image_size", default=1024), c.dim("patch_size", default=16)
@@ -71,9 +68,6 @@ def encoder_of(name: str, c: ModelConfig, **defaults: int) -> Module:
     return renamed(renamed(root, "SamVisionSdpa", "SamVision"), "Sam", name)
 
 
-# ---- prompts
-
-
 def _frequencies(c: ModelConfig, tied_to: str | None = None) -> Module:
     features = c.section("vision_config").dim("num_pos_feats", default=128)
     return Module(
@@ -113,9 +107,6 @@ def prompt_encoder(config: ModelConfig) -> Module:
     points = ModuleList([point] * int(c.count("num_point_embeddings", default=4)))
     tied = "shared_image_embedding.positional_embedding" if config.tied(default=True) else None
     return prompts("Sam", c, _frequencies(config, tied), points)
-
-
-# ---- masks
 
 
 def narrower(name: str, c: ModelConfig, rate: int | None = None, out: str = "o_proj") -> Module:

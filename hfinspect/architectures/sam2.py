@@ -32,9 +32,6 @@ from . import sam
 forward = partial(sam.forward, act="relu")
 
 
-# ---- image
-
-
 def block(c: ModelConfig, inputs: Dim, outputs: Dim) -> Module:
     """Wider after the attention where a stage begins."""
     eps = c.number("layer_norm_eps", default=1e-6)
@@ -110,9 +107,6 @@ def necked(
     )
 
 
-# ---- prompts
-
-
 def frequencies(c: ModelConfig) -> Module:
     half = c.dim("hidden_size", default=256) // 2
     return Module("Sam2PositionalEmbedding", positional_embedding=Buffer(2, half, kind="position"))
@@ -121,9 +115,6 @@ def frequencies(c: ModelConfig) -> Module:
 def prompt_encoder(c: ModelConfig) -> Module:
     d, count = c.dim("hidden_size", default=256), c.dim("num_point_embeddings", default=4)
     return sam.prompts("Sam2", c, frequencies(c), Embedding(count, d))
-
-
-# ---- masks
 
 
 def mask_decoder(c: ModelConfig) -> Module:

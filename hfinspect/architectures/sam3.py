@@ -40,11 +40,7 @@ TEXT = {
     "num_attention_heads": 16, "max_position_embeddings": 32, "hidden_act": "gelu",
 }  # fmt: skip
 
-
 _width = size("hidden_size", default=256)
-
-
-# ---- the picture
 
 
 def _scaled(c: ModelConfig, d: Dim, scale: object, out: Dim) -> Module:
@@ -88,9 +84,6 @@ def vision_model(c: ModelConfig) -> Module:
         section.dim(key, default=1, maximum=_MAX_SIDE)
     network = auto_model(section, default_type="sam3_vit_model", part="vision")
     return Module("Sam3VisionModel", backbone=network, neck=neck(c), part="vision")
-
-
-# ---- blocks
 
 
 def encoder_layer(name: str, c: ModelConfig) -> Module:
@@ -144,9 +137,6 @@ def scoring(name: str, c: ModelConfig) -> Module:
         query_proj=Linear(d, d, component=Component.PROJECTOR),
         component=Component.HEAD,
     )
-
-
-# ---- together
 
 
 def model(name: str, config: ModelConfig) -> Module:

@@ -24,10 +24,6 @@ from . import sam2, sam3
 _SEEN = 64
 _IMAGE, _VIDEO = "Sam3Tracker", "Sam3TrackerVideo"
 
-
-# ---- memory
-
-
 width = size("memory_attention_hidden_size", default=256)
 _kept = size("memory_encoder_output_channels", default=64)
 
@@ -142,9 +138,6 @@ def memory(
         "occlusion_spatial_embedding_parameter": learned(1, kept) if hidden else None,
     }
     return {key: part for key, part in found.items() if part is not None}
-
-
-# ---- together
 
 
 def parts(name: str, c: ModelConfig) -> Module:

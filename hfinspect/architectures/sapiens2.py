@@ -103,8 +103,6 @@ def model(c: ModelConfig, *, name: str = "Sapiens2Model") -> Module:
     )
 
 
-# ---- heads
-
 #: Channels and kernel of each convolution of a kind.
 Sizes = tuple[tuple[Dim, Dim], ...]
 

@@ -103,9 +103,6 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-# ---- the larger image
-
-
 def _doubling(c: ModelConfig, scale: int) -> Module:
     """A convolution and a shuffle for each doubling, or one of both for three times the size."""
     if scale != 3 and scale & (scale - 1):

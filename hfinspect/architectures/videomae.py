@@ -15,7 +15,6 @@ from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Parameter, 
 
 _NAME = "VideoMAE"
 
-
 _hidden = size("hidden_size", default=768)
 
 
