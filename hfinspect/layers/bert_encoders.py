@@ -16,7 +16,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
 from ..trees.catalog import Builder, register
-from ..trees.modules import Embedding, Linear, Module
+from ..trees.modules import Linear, Module
 from . import encoders
 from .blocks import activation
 from .composing import Part, composed, with_defaults
@@ -44,12 +44,6 @@ def without(*names: str) -> Make:
 
 #: That of the first layer takes the norm's place.
 unnormed = without("LayerNorm")
-
-
-def later_positions(e: Encoder, c: ModelConfig) -> Module:
-    """The same with two rows more: positions begin at 2."""
-    positions = c.dim("max_position_embeddings") + 2
-    return tables(e, c).adding(position_embeddings=Embedding(positions, hidden(c), kind="position"))
 
 
 def embedding_width(c: ModelConfig) -> Dim:

@@ -214,16 +214,6 @@ def hyper_connection(c: ModelConfig, hidden: int, name: str) -> dict[str, Parame
     }
 
 
-def gated_width(inner: Dim) -> Dim:
-    """Of a gated MLP of DINOv2: two thirds of ``inner``, as it has three matrices, rounded up to a
-    multiple of 8."""
-    return Dim(
-        (int(inner * 2 / 3) + 7) // 8 * 8,
-        "swiglu_size",
-        definition="2/3 of mlp_ratio * hidden_size, rounded up to a multiple of 8",
-    )
-
-
 def layer_types(
     c: ModelConfig, layers: int, default: Callable[[int], str], *, key: str = "layer_types"
 ) -> tuple[str, ...]:

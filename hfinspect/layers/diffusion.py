@@ -36,16 +36,14 @@ def per_block(
     return c.dims(key, minimum=0, maximum=maximum, count=count)
 
 
-def timestep_embedding(
-    width: int, embedded: int, *, condition: int | None = None, out: int | None = None
-) -> Module:
+def timestep_embedding(width: int, embedded: int, *, condition: int | None = None) -> Module:
     """Two linear layers on top of sinusoids (which have no tensors)."""
     return Module(
         "TimestepEmbedding",
         linear_1=Linear(width, embedded),
         cond_proj=None if condition is None else Linear(condition, width, bias=False),
         act=Activation("SiLU"),
-        linear_2=Linear(embedded, embedded if out is None else out),
+        linear_2=Linear(embedded, embedded),
         component=Component.EMBEDDING,
     )
 
@@ -224,7 +222,6 @@ def attention(
     eps: float = 1e-5,
     head_norm: int | None = None,
     added: int | None = None,
-    out: bool = True,
     added_out: bool = True,
     class_name: str = "Attention",
 ) -> Module:
@@ -241,7 +238,7 @@ def attention(
         "to_q": Linear(query, inner, bias=bias, kind="query"),
         "to_k": Linear(source, inner, bias=bias, kind="key"),
         "to_v": Linear(source, inner, bias=bias, kind="value"),
-        "to_out": ModuleList([Linear(inner, query, kind="output"), Dropout(0.0)]) if out else None,
+        "to_out": ModuleList([Linear(inner, query, kind="output"), Dropout(0.0)]),
     }
     if added is not None:
         children |= {
@@ -260,7 +257,6 @@ def feed_forward(
     *,
     gated: bool,
     inner: int | None = None,
-    out: int | None = None,
     bias: bool = True,
     act: str | None = None,
 ) -> Module:
@@ -268,7 +264,7 @@ def feed_forward(
     (4·W² + 4·W²); ``act`` is the class of another activation."""
     inner = 4 * width if inner is None else inner
     up = Linear(width, 2 * inner if gated else inner, bias=bias, kind="gate_up" if gated else "up")
-    down = Linear(inner, width if out is None else out, bias=bias, kind="down")
+    down = Linear(inner, width, bias=bias, kind="down")
     project = Module(act or ("GEGLU" if gated else "GELU"), proj=up)
     net = ModuleList([project, Dropout(0.0), down])
     return Module("FeedForward", net=net, component=Component.MLP)

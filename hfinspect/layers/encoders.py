@@ -121,12 +121,12 @@ def add_page_biases(c: ModelConfig, encoder: Module, *, along: bool) -> Module:
     return encoder
 
 
-def self_output(c: ModelConfig, name: str, *, normed: Module | None = None) -> Module:
+def self_output(c: ModelConfig, name: str) -> Module:
     """H·H + H weights and biases, and the norm after the residual."""
     return Module(
         f"{name}SelfOutput",
         dense=Linear(hidden(c), hidden(c), kind="output"),
-        LayerNorm=normed or norm(c),
+        LayerNorm=norm(c),
         dropout=dropout(c),
     )
 
@@ -151,21 +151,15 @@ def projections(c: ModelConfig, class_name: str, context: Dim | None = None) -> 
     )
 
 
-def attending(
-    c: ModelConfig, name: str, own: Module, *, normed: Module | None = None, at: str = "self"
-) -> Module:
-    """Projections of one's ``own`` under ``at``, BERT's output behind them, with another norm where
-    ``normed``."""
-    return Module(
-        f"{name}Attention",
-        {at: own, "output": self_output(c, name, normed=normed)},
-        component=Component.ATTENTION,
-    )
+def attending(c: ModelConfig, name: str, own: Module, *, at: str = "self") -> Module:
+    """Projections of one's ``own`` under ``at``, BERT's output behind them."""
+    parts = {at: own, "output": self_output(c, name)}
+    return Module(f"{name}Attention", parts, component=Component.ATTENTION)
 
 
-def attention_after_norm(c: ModelConfig, name: str, at: str, *, cross: bool = False) -> Module:
+def attention_after_norm(c: ModelConfig, name: str, at: str) -> Module:
     """The same with a norm before it, under the name ``at``, and none after the residual."""
-    block = attention(c, name, cross=cross)
+    block = attention(c, name)
     block.inside("output").without("LayerNorm")
     return block.adding(**{at: norm(c)})
 
@@ -180,12 +174,12 @@ def intermediate(c: ModelConfig, name: str) -> Module:
     )
 
 
-def output(c: ModelConfig, name: str, *, normed: Module | None = None) -> Module:
+def output(c: ModelConfig, name: str) -> Module:
     """The second matrix of the MLP, I·H + H, and the norm after the residual."""
     return Module(
         f"{name}Output",
         dense=Linear(c.dim("intermediate_size"), hidden(c), kind="down"),
-        LayerNorm=normed or norm(c),
+        LayerNorm=norm(c),
         dropout=dropout(c),
         component=Component.MLP,
     )
@@ -221,14 +215,14 @@ def encoder(
     return Module(f"{name}Encoder", layer=blocks)
 
 
-def tower(c: ModelConfig, name: str, *, pooling: bool = True) -> Module:
+def tower(c: ModelConfig, name: str) -> Module:
     """BERT as it is, as the text tower of a composite; the config need not be complete."""
     c = c.with_defaults(**BASE)
     return Module(
         f"{name}Model",
         embeddings=embeddings(c, name),
         encoder=encoder(c, name),
-        pooler=pooler(c, name) if pooling else None,
+        pooler=pooler(c, name),
         part="text",
     )
 
@@ -257,13 +251,11 @@ def one_label(c: ModelConfig) -> Module:
     return classifier(hidden(c), 1)
 
 
-def roberta_lm_head(
-    c: ModelConfig, name: str, *, table: str, at: str = "lm_head", class_name: str | None = None
-) -> Module:
+def roberta_lm_head(c: ModelConfig, name: str, *, table: str) -> Module:
     """dense, norm, then the words: weight tied to ``table``, bias to the head's own."""
     tied = c.tied()
     return Module(
-        class_name or f"{name}LMHead",
+        f"{name}LMHead",
         bias=Weight(vocab(c), kind="lm_head"),
         dense=Linear(hidden(c), hidden(c), kind="transform"),
         layer_norm=norm(c),
@@ -272,7 +264,7 @@ def roberta_lm_head(
             vocab(c),
             kind="lm_head",
             tied_to=table if tied else None,
-            bias_tied_to=f"{at}.bias" if tied else None,
+            bias_tied_to="lm_head.bias" if tied else None,
         ),
         component=Component.HEAD,
     )
@@ -334,14 +326,13 @@ def sequence_summary(
     c: ModelConfig,
     name: str,
     *,
-    size: Dim | None = None,
     project: bool = False,
     to_labels: bool = False,
     activation_name: str | None = None,
 ) -> Module:
     """One vector per text: projected to the hidden size or the labels where the config asks.
     ``project``, ``to_labels`` and ``activation_name`` are the config class's own defaults."""
-    asked, h = c.flag("summary_use_proj", default=project), size or hidden(c)
+    asked, h = c.flag("summary_use_proj", default=project), hidden(c)
     wide = c.num_labels if c.flag("summary_proj_to_labels", default=to_labels) else h
     act = c.text("summary_activation", default=activation_name)
     return Module(

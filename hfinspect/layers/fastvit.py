@@ -23,7 +23,7 @@ NAME = "fastvit_mci3"
 
 
 def _merged(
-    inputs: int, out: int, kernel: int, *, groups: int = 1, act: str = "GELUTanh",
+    inputs: int, out: int, kernel: int, *, groups: int = 1,
     name: str = "MobileOneBlock", squeezed: Module | None = None, kind: str | None = None,
 ) -> Module:  # fmt: skip
     """One convolution in place of branches."""
@@ -32,7 +32,7 @@ def _merged(
         name,
         se=squeezed or Activation("Identity"),
         reparam_conv=conv,
-        act=Activation(act),
+        act=Activation("GELUTanh"),
         component=Component.CONV,
     )
 

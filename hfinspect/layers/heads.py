@@ -37,12 +37,10 @@ def lm_head(
     vocab: int,
     *,
     tied_to: str,
-    bias: bool = False,
     tied_default: bool = True,
 ) -> Module:
     """The projection to the vocabulary: V·H parameters, none of its own when tied."""
-    tied = c.tied(default=tied_default)
-    return to_words(hidden, vocab, tied_to if tied else None, bias=bias)
+    return to_words(hidden, vocab, tied_to if c.tied(default=tied_default) else None)
 
 
 def classifier(hidden: int, labels: int, *, bias: bool = True) -> Module:
@@ -197,26 +195,6 @@ def sequence_summary(
         component=Component.HEAD,
         kind="classifier",
     )
-
-
-def beam_answers(name: str, hidden: int, norm: Module) -> dict[str, Module]:
-    """Heads of XLNet's search for answers: where one starts, where it ends given that, whether
-    there is one. Source: the Pooler... classes of transformers' xlnet and xlm."""
-
-    def pooler(ending: str, normed: Module | None, *, bias: bool = True) -> Module:
-        return Module(
-            f"{name}Pooler{ending}",
-            dense_0=Linear(hidden * 2, hidden),
-            activation=Activation("Tanh"),
-            LayerNorm=normed,
-            dense_1=Linear(hidden, 1, bias=bias),
-        )
-
-    return {
-        "start_logits": Module(f"{name}PoolerStartLogits", dense=Linear(hidden, 1)),
-        "end_logits": pooler("EndLogits", norm),
-        "answer_class": pooler("AnswerClass", None, bias=False),
-    }
 
 
 def decoder_classes(

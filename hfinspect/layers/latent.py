@@ -77,11 +77,9 @@ def latent_attention(name: str, hidden: int, s: Latent, *, bias: bool) -> Module
     )
 
 
-def indexer(
-    c: ModelConfig, name: str, hidden: Dim, s: Latent, *, heads: int, dtype: str | None = None
-) -> Module:
+def indexer(c: ModelConfig, name: str, hidden: Dim, s: Latent, *, heads: int) -> Module:
     """DeepSeek-V3.2's, of small heads of its own, ``heads`` by default: it scores the keys to
-    attend to from the query's latent. ``dtype`` is that of the keys kept."""
+    attend to from the query's latent."""
     if s.query_rank is None:
         raise c.error("q_lora_rank", None, "a rank, since the indexer reads the query's latent")
     count = c.dim("index_n_heads", default=heads)
@@ -93,5 +91,5 @@ def indexer(
         k_norm=LayerNorm(width, eps=1e-6),
         weights_proj=Linear(hidden, count, bias=False),
         kind="indexer",
-        keeps=(KeysValues(width, 0, heads=1, name="indexer", dtype=dtype),),
+        keeps=(KeysValues(width, 0, heads=1, name="indexer"),),
     )

@@ -41,13 +41,13 @@ def expert_count(c: ModelConfig, default: int, *, rerouted: bool = False) -> Dim
 
 
 def routed(
-    inner: int, count: int, per_token: int, *, router: str = "TopkRouter", rerouted: bool = False
+    inner: int, count: int, per_token: int, *, rerouted: bool = False
 ) -> Callable[[Decoder, ModelConfig], Module]:
     """``count`` experts of width ``inner`` behind a corrected router, and a shared one.
 
     ``rerouted``: see ``expert_count``."""
     return sparse(
-        "MoE", {**DEEPSEEK, "gate": corrected(router)},
+        "MoE", {**DEEPSEEK, "gate": corrected("TopkRouter")},
         count=lambda c: expert_count(c, count, rerouted=rerouted),
         used=size("num_experts_per_tok", default=per_token), shared=deepseek_shared,
         inner=size("moe_intermediate_size", default=inner),

@@ -35,11 +35,9 @@ def words(
     return kinds
 
 
-def every_nth(
-    key: str, default: int, nth: str, others: str = "linear_attention"
-) -> Callable[[ModelConfig, int], str]:
+def every_nth(key: str, default: int, nth: str) -> Callable[[ModelConfig, int], str]:
     """The usual word of a layer: ``nth`` for the last of each group as long as ``key`` says."""
-    return lambda c, i: others if (i + 1) % c.dim(key, default=default) else nth
+    return lambda c, i: "linear_attention" if (i + 1) % c.dim(key, default=default) else nth
 
 
 def mlps(

@@ -73,9 +73,9 @@ def bamba_sizes(c: ModelConfig, hidden: Dim, inner: Dim | None = None) -> Mixer:
     )
 
 
-def expanded(c: ModelConfig, key: str, hidden: Dim, default: int = 2) -> Dim:
+def expanded(c: ModelConfig, key: str, hidden: Dim) -> Dim:
     """int(expand · hidden_size): expand may be fractional."""
-    expand = c.number(key, default=default)
+    expand = c.number(key, default=2)
     if expand == int(expand):
-        return c.dim(key, default=default) * hidden
+        return c.dim(key, default=2) * hidden
     return named(int(expand * hidden), "intermediate_size", f"int({key} · hidden_size)")

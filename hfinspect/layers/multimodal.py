@@ -59,10 +59,10 @@ def nested(c: ModelConfig, key: str, **defaults: Any) -> ModelConfig:
     return c.section(key, default=defaults)
 
 
-def tied_section(c: ModelConfig, key: str = "text_config") -> ModelConfig:
+def tied_section(c: ModelConfig) -> ModelConfig:
     """A section that ties its words where its own key or that of the whole says so: either
     suffices, as the decoder inside ties as well."""
-    own = c.section(key)
+    own = c.section("text_config")
     return own.with_values(tie_word_embeddings=c.tied() or own.tied())
 
 

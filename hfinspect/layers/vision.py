@@ -106,12 +106,12 @@ def patch_conv(channels: int, hidden: int, patch: Pair, *, bias: bool = True) ->
 
 
 def image_patches(
-    c: ModelConfig, hidden: int, image: int = 224, patch: int = 16, *, bias: bool = True
+    c: ModelConfig, hidden: int, patch: int = 16, *, bias: bool = True
 ) -> tuple[Module, Dim]:
-    """What turns patches into vectors, and how many an image has; the sizes are defaults."""
+    """What turns patches into vectors, and how many an image has; ``patch`` is a default."""
     size = pair(c, "patch_size", default=patch)
     made = patch_conv(c.dim("num_channels", default=3), hidden, size, bias=bias)
-    return made, patch_count(pair(c, "image_size", default=image), size)
+    return made, patch_count(pair(c, "image_size", default=224), size)
 
 
 def labels_classifier(c: ModelConfig, hidden: int) -> Module:
@@ -227,18 +227,14 @@ def clip_attention(
     return Module(name, made, component=Component.ATTENTION)
 
 
-def multihead_attention(
-    hidden: int, class_name: str = "MultiheadAttention", *, out: str | None = None
-) -> Module:
-    """torch.nn.MultiheadAttention: in_proj_weight (3·H, H) and out_proj; ``out`` is the class of
-    the latter where it is another."""
+def multihead_attention(hidden: int) -> Module:
+    """torch.nn.MultiheadAttention: in_proj_weight (3·H, H) and out_proj."""
+    out = "NonDynamicallyQuantizableLinear"
     return Module(
-        class_name,
+        "MultiheadAttention",
         in_proj_weight=Weight(3 * hidden, hidden, kind="qkv"),
         in_proj_bias=Weight(3 * hidden, kind="qkv"),
-        out_proj=Linear(
-            hidden, hidden, kind="output", class_name=out or "NonDynamicallyQuantizableLinear"
-        ),
+        out_proj=Linear(hidden, hidden, kind="output", class_name=out),
         component=Component.ATTENTION,
     )
 
@@ -285,18 +281,14 @@ def clip_layer(
     *,
     eps: float,
     act: str | None,
-    bias: bool = True,
     attention: Module | None = None,
-    attention_name: str | None = None,
-    mlp_name: str | None = None,
 ) -> Module:
     """Pre-norm attention and MLP of the CLIP family; ``name`` as in CLIPEncoderLayer -> CLIP."""
     return Module(
         f"{name}EncoderLayer",
-        self_attn=attention
-        or clip_attention(attention_name or f"{name}Attention", hidden, bias=bias),
+        self_attn=attention or clip_attention(f"{name}Attention", hidden),
         layer_norm1=LayerNorm(hidden, eps=eps),
-        mlp=plain_mlp(mlp_name or f"{name}MLP", hidden, inner, act=act),
+        mlp=plain_mlp(f"{name}MLP", hidden, inner, act=act),
         layer_norm2=LayerNorm(hidden, eps=eps),
     )
 
