@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..trees.catalog import register
 from ..trees.handed_on import MAX_STAGES
-from ..trees.modules import Activation, Conv, Layers, Module, ModuleList, Sequential, Weight
+from ..trees.modules import Activation, Conv, Layers, Module, ModuleList, Sequential, Weight, once
 
 _conv3d = partial(Conv, dims=3, class_name="QwenImageCausalConv3d")
 
@@ -55,8 +55,8 @@ def _resample(width: Dim, *, up: bool, time: bool) -> Module:
 def _row(inputs: int, outputs: int, count: int, *between: Module) -> list[Module]:
     """``count`` residual blocks, each followed by what stands ``between``."""
     comes = [inputs, *[outputs] * (count - 1)][:count]
-    made = {int(width): _residual(width, outputs) for width in comes}
-    return [step for width in comes for step in (made[int(width)], *between)]
+    row = once(comes, lambda width: _residual(width, outputs))
+    return [step for block in row for step in (block, *between)]
 
 
 def _stages(c: ModelConfig) -> tuple[Dim, list[Dim], tuple[bool, ...]]:

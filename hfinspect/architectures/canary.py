@@ -5,7 +5,7 @@ Parakeet's encoder of sound (parakeet.py), and a decoder of text with attention 
 
 from ..core.config import ModelConfig
 from ..layers.blocks import Heads, grouped_attention, grouped_heads
-from ..layers.heads import to_words
+from ..layers.heads import causal_lm
 from ..layers.vision import plain_mlp
 from ..trees.catalog import auto_model, register_pair, register_part
 from ..trees.modules import Embedding, LayerNorm, Layers, Module
@@ -53,12 +53,9 @@ def model(c: ModelConfig) -> Module:
     return Module("CanaryModel", encoder=heard, decoder=_decoder(c.section("decoder_config")))
 
 
-def generation(c: ModelConfig) -> Module:
-    inner = completed(c.section("decoder_config"))
-    to = "model.decoder.embed_tokens.weight" if c.tied() else None
-    head = to_words(inner.dim("hidden_size"), inner.dim("vocab_size"), to, bias=True)
-    return Module("CanaryForConditionalGeneration", model=model(c), proj_out=head)
-
-
+generation = causal_lm(
+    "CanaryForConditionalGeneration", model, embedding="decoder.embed_tokens", tied_default=True,
+    bias=True, head="proj_out",
+)  # fmt: skip
 register_pair("canary", "Canary", generation, model, "encoder-decoder")
 register_part("canary_decoder", "CanaryDecoder", _decoder, "text decoder")

@@ -13,7 +13,7 @@ from ..layers.blocks import activation, depthwise
 from ..layers.multimodal import decoder, projecting, projector, register_worded
 from ..layers.vision import plain_mlp
 from ..trees.catalog import register_part
-from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module
+from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, once
 
 TEXT = {
     "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28,
@@ -50,12 +50,10 @@ def encoder(c: ModelConfig) -> Module:
     normed = (int(count) - int(timing) - 1, int(count) - 1)
     kinds = [(i == 0, i in normed) for i in range(int(count))]
     made = partial(layer, c, h, inner, kernel=kernel)
-    built = {
-        (first, last): made(inputs=frames if first else None, normed=last)
-        for first, last in dict.fromkeys(kinds)
-    }
     positions = Activation("FunAsrNanoPositionEmbedding")
-    layers = Layers(built[kind] for kind in kinds)
+    layers = Layers(
+        once(kinds, lambda kind: made(inputs=frames if kind[0] else None, normed=kind[1]))
+    )
     return Module("FunAsrNanoEncoder", position_embeddings=positions, layers=layers, part="audio")
 
 

@@ -4,6 +4,8 @@ Strided 2-D convolutions over mel features, Conformer layers with relative posit
 or transducers, whose decoder is an LSTM over the words said so far.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import conformers
@@ -81,22 +83,21 @@ def encoder(c: ModelConfig) -> Module:
 
 
 def ctc(c: ModelConfig) -> Module:
-    section = c.section("encoder_config")
-    head = Conv(
-        _hidden(section), c.dim("vocab_size", default=1025), 1, dims=1, component=Component.HEAD,
-        kind="lm_head", class_name="ParakeetEncoderCTCHead",
-    )  # fmt: skip
+    section, words = c.section("encoder_config"), c.dim("vocab_size", default=1025)
+    head = Conv(_hidden(section), words, 1, dims=1, class_name="ParakeetEncoderCTCHead")
+    head.component, head.kind = Component.HEAD, "lm_head"
     heard = auto_model(section, default_type=_ENCODER)
     return Module("ParakeetForCTC", encoder=heard, ctc_head=head, part="audio")
 
 
 def transducer(
-    c: ModelConfig, name: str, *, vocab: int = 8193, durations: int = 0, encoder: str = _ENCODER
+    c: ModelConfig, name: str, *, vocab: int = 8193, timed: bool = False, encoder: str = _ENCODER
 ) -> Module:
-    """``durations``: how many lengths of a word the joint network chooses from as well."""
-    section = c.section("encoder_config")
+    """``timed``: the joint network chooses the length of a word as well."""
+    section, to = c.section("encoder_config"), Component.PROJECTOR
     width, words = c.dim("decoder_hidden_size", default=640), c.dim("vocab_size", default=vocab)
-    outputs, to = words + durations if durations else words, Component.PROJECTOR
+    lengths = len(c.dims("durations", default=(0, 1, 2, 3, 4), minimum=0)) if timed else 0
+    head = Linear(width, words + lengths if lengths else words, kind="lm_head")
     return Module(
         name,
         encoder=auto_model(section, default_type=encoder),
@@ -107,21 +108,12 @@ def transducer(
             lstm=lstm(width, c.count("num_decoder_layers", default=2)),
             decoder_projector=Linear(width, width, component=to),
         ),
-        joint=Module(
-            f"{name.replace('For', '')}JointNetwork",
-            head=Linear(width, outputs, kind="lm_head"),
-            component=Component.HEAD,
-        ),
+        joint=Module(f"{name.replace('For', '')}JointNetwork", head=head, component=Component.HEAD),
     )
-
-
-def tdt(c: ModelConfig) -> Module:
-    durations = c.dims("durations", default=(0, 1, 2, 3, 4), minimum=0)
-    return transducer(c, "ParakeetForTDT", durations=len(durations))
 
 
 register_part(_ENCODER, "ParakeetEncoder", defaulted(DEFAULTS, encoder), "audio")
 register_part("parakeet_ctc", "ParakeetForCTC", ctc, "audio")
-_RNNT = "ParakeetForRNNT"
-register_part("parakeet_rnnt", _RNNT, lambda c: transducer(c, _RNNT), "audio")
-register_part("parakeet_tdt", "ParakeetForTDT", tdt, "audio")
+for _name, _timed in ("RNNT", False), ("TDT", True):
+    _build = partial(transducer, name=f"ParakeetFor{_name}", timed=_timed)
+    register_part(f"parakeet_{_name.lower()}", f"ParakeetFor{_name}", _build, "audio")

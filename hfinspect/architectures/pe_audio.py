@@ -11,15 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import defaulted, renamed
 from ..trees.catalog import auto_model, register, register_part
-from ..trees.modules import (
-    Activation,
-    Conv,
-    GroupNorm,
-    LayerNorm,
-    Linear,
-    Module,
-    Weight,
-)
+from ..trees.modules import Activation, Conv, GroupNorm, LayerNorm, Linear, Module, Weight
 from . import dac
 from .llama import LLAMA
 
@@ -34,50 +26,40 @@ _TEXT = {
     "hidden_size": 1024, "intermediate_size": 2624, "num_hidden_layers": 22,
     "num_attention_heads": 16,
 }  # fmt: skip
-
-
 _ENCODER = LLAMA.like(f"{_NAME}Encoder", qk_norm=True, rms_norm_eps=1e-5)
 
 
 def encoder(c: ModelConfig) -> Module:
     codec = c.section("dac_config").with_defaults(**_CODEC).of_type("dac")
     h, narrow, kind = c.dim("hidden_size"), codec.dim("codebook_dim"), Component.EMBEDDING
-    norm = GroupNorm(1, h)
+    norm, name = GroupNorm(1, h), f"{_NAME}Encoder"
     norm.class_name = f"{_NAME}MaskedGroupNorm"
-    block = Module(
-        f"{_NAME}ConvBlock1d",
-        groupnorm=norm,
-        activation=Activation("SiLU"),
-        project=Conv(h, h, 3, dims=1),
-        component=Component.CONV,
-    )
-    found = renamed(_ENCODER.model(c), f"{_NAME}EncoderDecoder", f"{_NAME}Encoder")
+    steps = {"groupnorm": norm, "activation": Activation("SiLU"), "project": Conv(h, h, 3, dims=1)}
+    block = Module(f"{_NAME}ConvBlock1d", steps, component=Component.CONV)
+    found = renamed(_ENCODER.model(c), f"{name}Decoder", name)
     del found.children["embed_tokens"]
     parts = {
         "embedder": Module(
-            f"{_NAME}EncoderEmbedder",
+            f"{name}Embedder",
             dac_encoder=dac.encoder(codec, name=f"{_NAME}Dac"),
             bottleneck=Conv(dac.hidden(codec), narrow, 1, dims=1, component=kind),
             data_proj=Linear(narrow, h, component=kind),
         ),
         "patch_embedder": Module(
-            f"{_NAME}EncoderPatchEmbedder",
+            f"{name}PatchEmbedder",
             class_embedding=Weight(1, 1, h, component=kind, kind="class_token"),
             resnet_block=Module(f"{_NAME}ResnetBlock1d", block1=block, block2=block),
         ),
         **found.children,
         "output": Linear(h, h, bias=False, component=Component.HEAD),
     }
-    return Module(f"{_NAME}Encoder", parts, part="audio")
+    return Module(name, parts, part="audio")
 
 
 def _contrastive(inputs: Dim, outputs: Dim) -> Module:
-    return Module(
-        f"{_NAME}ContrastiveHead",
-        layer_norm=LayerNorm(inputs, eps=1e-6),
-        proj=Linear(inputs, outputs, bias=False),
-        component=Component.HEAD,
-    )
+    norm, proj = LayerNorm(inputs, eps=1e-6), Linear(inputs, outputs, bias=False)
+    name, to = f"{_NAME}ContrastiveHead", Component.HEAD
+    return Module(name, layer_norm=norm, proj=proj, component=to)
 
 
 def model(c: ModelConfig, ending: str) -> Module:

@@ -18,7 +18,7 @@ from ..layers.diffusion import (
 )
 from ..layers.vision import patch_conv
 from ..trees.catalog import register
-from ..trees.modules import Activation, Buffer, LayerNorm, Layers, Linear, Module
+from ..trees.modules import Activation, Buffer, LayerNorm, Layers, Linear, Module, once
 
 
 def block(c: ModelConfig, width: Dim, *, last: bool, dual: bool) -> Module:
@@ -50,7 +50,7 @@ def model(c: ModelConfig) -> Module:
     pixels = patch * patch * out_channels(c, default=16, in_default=16)
     dual = {int(i) for i in c.dims("dual_attention_layers", default=(), minimum=0)}
     kinds = [(i == count - 1, i in dual) for i in range(count)]
-    built = {kind: block(c, width, last=kind[0], dual=kind[1]) for kind in dict.fromkeys(kinds)}
+    layers = once(kinds, lambda kind: block(c, width, last=kind[0], dual=kind[1]))
     return Module(
         "SD3Transformer2DModel",
         pos_embed=Module(
@@ -70,7 +70,7 @@ def model(c: ModelConfig) -> Module:
             c.dim("caption_projection_dim", default=1152),
             component=Component.PROJECTOR,
         ),
-        transformer_blocks=Layers(built[kind] for kind in kinds),
+        transformer_blocks=Layers(layers),
         norm_out=modulation("AdaLayerNormContinuous", width, 2),
         proj_out=Linear(width, pixels, component=Component.HEAD),
         part="vision",

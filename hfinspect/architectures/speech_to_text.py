@@ -7,6 +7,7 @@ positions are computed.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import seq2seq
+from ..layers.heads import causal_lm
 from ..trees.catalog import register_pair
 from ..trees.modules import Conv, Module, ModuleList
 
@@ -33,9 +34,6 @@ def model(c: ModelConfig) -> Module:
     return Module("Speech2TextModel", encoder=encoder, decoder=seq2seq.stack(c, STYLE, 1))
 
 
-def generation(c: ModelConfig) -> Module:
-    head = seq2seq.lm_head(c, STYLE, "model.decoder.embed_tokens.weight")
-    return Module("Speech2TextForConditionalGeneration", model=model(c), lm_head=head)
-
-
+_WHOLE, _WORDS = "Speech2TextForConditionalGeneration", "decoder.embed_tokens"
+generation = causal_lm(_WHOLE, model, embedding=_WORDS, tied_default=True)
 register_pair("speech_to_text", "Speech2Text", generation, model, "audio")

@@ -6,6 +6,7 @@ transformers look at the text. ``attention_head_dim`` means the number of heads,
 but on the rungs of unet_blocks.py.
 """
 
+from functools import partial
 from typing import Any
 
 from ..core.config import MAX_COUNT, ModelConfig
@@ -25,7 +26,7 @@ from ..layers.diffusion import (
 from ..layers.unet_blocks import Added, Looking, added_attention, k_block
 from ..layers.unet_conditions import position_net, stem, time_width
 from ..trees.catalog import register
-from ..trees.modules import Layers, Module, ModuleList
+from ..trees.modules import Layers, Module, ModuleList, once
 
 _DOWN = ("CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "DownBlock2D")
 _MIDDLE, _SIMPLE, _BARE = (f"UNetMidBlock2D{end}" for end in ("CrossAttn", "SimpleCrossAttn", ""))
@@ -96,15 +97,11 @@ class Ladder:
         if len(deep) != layers:
             expected = f"{layers} entries, one per layer"
             raise self.c.error(_DEPTH, deep, expected)
-        made = {
-            n: transformer_2d(
-                self.channels[i], self._heads(i), n, self.context[i], self.crossing,
-                only_cross=self.only_cross[i] and not middle,
-                layers=Layers if middle else ModuleList,
-            )
-            for n in dict.fromkeys(deep)
-        }  # fmt: skip
-        return [made[n] for n in deep]
+        alone, kind = self.only_cross[i] and not middle, Layers if middle else ModuleList
+        look = partial(transformer_2d, self.channels[i], self._heads(i), context=self.context[i])
+        return once(
+            deep, lambda n: look(depth=n, shared=self.crossing, only_cross=alone, layers=kind)
+        )
 
     def _added(self, i: int, head_of: int, *, alone: bool) -> Module:
         """Attention of DeepFloyd IF and Kandinsky: heads have ``attention_head_dim`` channels."""

@@ -1,10 +1,10 @@
 """Wan VACE and Wan Animate: video from video, masks, poses and faces (Wan 2025).
 
-Sources of shapes: diffusers/models/transformers/transformer_wan_{vace,animate}.py. Wan's blocks;
-VACE has further ones that hand on what the condition shows, Animate looks at the motion of a face
-between some of them.
+Sources of shapes: diffusers/models/transformers/transformer_wan_{vace,animate}.py. VACE has further
+blocks that hand on what the condition shows, Animate looks at a face between some of Wan's.
 """
 
+from itertools import pairwise
 from math import prod
 
 from ..core.components import Component
@@ -73,13 +73,9 @@ _MOTION = {4: 512, 8: 512, 16: 512, 32: 512, 64: 256, 128: 128, 256: 64, 512: 32
 
 
 def _motion_conv(inputs: int, outputs: int, kernel: int, *, act: bool = True) -> Module:
-    activated = Module("FusedLeakyReLU", bias=Weight(outputs))
-    return Module(
-        "MotionConv2d",
-        weight=Weight(outputs, inputs, kernel, kernel),
-        act_fn=activated if act else None,
-        component=Component.CONV,
-    )
+    bias = Module("FusedLeakyReLU", bias=Weight(outputs)) if act else None
+    weight = Weight(outputs, inputs, kernel, kernel)
+    return Module("MotionConv2d", weight=weight, act_fn=bias, component=Component.CONV)
 
 
 def _motion_channels(c: ModelConfig, size: int) -> Dim:
@@ -95,28 +91,28 @@ def _motion_encoder(c: ModelConfig) -> Module:
     if size & (size - 1):
         raise c.error("motion_encoder_size", size, "a power of 2")
     style, motion = c.dim("motion_style_dim", default=512), c.dim("motion_dim", default=20)
-    width, blocks = _motion_channels(c, size), list[Module]()
-    first = _motion_conv(3, width, 1)
-    for power in range(size.bit_length() - 1, 2, -1):
-        outputs = _motion_channels(c, 1 << (power - 1))
-        convs = {
-            "conv1": _motion_conv(width, width, 3),
-            "conv2": _motion_conv(width, outputs, 3),
-            "conv_skip": _motion_conv(width, outputs, 1, act=False),
-        }
-        blocks.append(Module("MotionEncoderResBlock", convs))
-        width = outputs
-
-    def linear(outputs: Dim) -> Module:
-        return Module("MotionLinear", weight=Weight(outputs, style), bias=Weight(outputs))
-
+    sizes = [size, *(1 << power for power in range(size.bit_length() - 2, 1, -1))]
+    widths = [_motion_channels(c, size) for size in sizes]
+    blocks = [
+        Module(
+            "MotionEncoderResBlock",
+            conv1=_motion_conv(width, width, 3),
+            conv2=_motion_conv(width, outputs, 3),
+            conv_skip=_motion_conv(width, outputs, 1, act=False),
+        )
+        for width, outputs in pairwise(widths)
+    ]
+    linears = [
+        Module("MotionLinear", weight=Weight(outputs, style), bias=Weight(outputs))
+        for outputs in (style, style, style, style, motion)
+    ]
     return Module(
         "WanAnimateMotionEncoder",
         motion_synthesis_weight=Weight(c.dim("motion_encoder_dim", default=512), motion),
-        conv_in=first,
+        conv_in=_motion_conv(3, widths[0], 1),
         res_blocks=ModuleList(blocks),
-        conv_out=_motion_conv(width, style, 4, act=False),
-        motion_network=ModuleList([*[linear(style)] * 4, linear(motion)]),
+        conv_out=_motion_conv(widths[-1], style, 4, act=False),
+        motion_network=ModuleList(linears),
         component=Component.CONV,
     )
 

@@ -24,6 +24,7 @@ from ..trees.modules import (
     ModuleList,
     RMSNorm,
     Weight,
+    once,
 )
 
 
@@ -92,8 +93,7 @@ def resnet_block(inputs: int, outputs: int, shared: Residual) -> Module:
 
 def resnet_row(inputs: Sequence[int], outputs: int, shared: Residual) -> list[Module]:
     """One block per width that comes in; equal ones are one object."""
-    made = {int(width): resnet_block(width, outputs, shared) for width in dict.fromkeys(inputs)}
-    return [made[int(width)] for width in inputs]
+    return once(inputs, lambda width: resnet_block(width, outputs, shared))
 
 
 def going_down(channels: Sequence[Dim], i: int, layers: int) -> list[Dim]:

@@ -15,6 +15,7 @@ Repeated layers are one template object listed many times, so that 256 experts c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from ..core.components import Component, Role
 from ..core.records import dataclass
@@ -23,6 +24,7 @@ from ..errors import UnknownArchitectureError
 from .keeps import Keeps
 
 Shape = tuple[int, ...]
+Kind = TypeVar("Kind")
 #: For so many layers, how many tokens back each one's attention looks; None for all of them.
 Windows = Callable[[int], Sequence[int | None]]
 
@@ -274,6 +276,12 @@ def Sequential(
         kind=kind,
         part=part,
     )
+
+
+def once(kinds: Sequence[Kind], make: Callable[[Kind], Module]) -> list[Module]:
+    """What ``make`` makes of each; of equal ones it is one object."""
+    made = {kind: make(kind) for kind in dict.fromkeys(kinds)}
+    return [made[kind] for kind in kinds]
 
 
 # ---- leaves
