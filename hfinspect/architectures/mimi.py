@@ -6,6 +6,7 @@ the codebooks, of which the first carries meaning and the others sound.  Codeboo
 
 import math
 from functools import partial
+from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -24,11 +25,10 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def conv(inputs: int, outputs: int, kernel: int, *, up: bool = False, stride: int = 1,
-         bias: bool = True, groups: int = 1) -> Module:  # fmt: skip
-    inner = Conv(
-        inputs, outputs, kernel, dims=1, stride=stride, transposed=up, bias=bias, groups=groups
-    )
+def conv(
+    inputs: int, outputs: int, kernel: int, *, up: bool = False, stride: int = 1, **options: Any
+) -> Module:
+    inner = Conv(inputs, outputs, kernel, dims=1, stride=stride, transposed=up, **options)
     return Module("MimiConvTranspose1d" if up else "MimiConv1d", conv=inner)
 
 

@@ -11,7 +11,7 @@ from ..layers.heads import to_words
 from ..layers.multimodal import linear_projector, nested
 from ..trees.catalog import auto_model, builder, register, register_part
 from ..trees.modules import Conv, LayerNorm, Module, Sequential
-from . import nemotron3_diarization as speakers
+from .nemotron3_diarization import frames
 
 _NAME = "Nemotron3_5Transcribe"
 #: What Nemotron3_5TranscribeConfig makes of an absent text section.
@@ -36,7 +36,7 @@ def audio_model(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}AudioModel",
         asr_encoder=builder(f"{_NAME}AsrAudioModel")(asr),
-        diarization_model=speakers.frames(who),
+        diarization_model=frames(who),
         asr_norm=LayerNorm(asr.dim("hidden_size", default=1280)),
         speaker_norm=LayerNorm(count),
         part="audio",
@@ -75,10 +75,8 @@ def generation(c: ModelConfig) -> Module:
     upsample = when.inside("upsampler")
     upsample.component = Component.HEAD
     del when.children["upsampler"]
-    classes = Conv(
-        words.dim("hidden_size", default=1280), words.dim("vocab_size", default=23863), 1, dims=1,
-        component=Component.HEAD,
-    )  # fmt: skip
+    width, pieces = words.dim("hidden_size", default=1280), words.dim("vocab_size", default=23863)
+    classes = Conv(width, pieces, 1, dims=1, component=Component.HEAD)
     sorting = Module(
         "SortformerModules",
         first_hidden_to_hidden=who.inside("classifier", "dense"),
@@ -88,12 +86,11 @@ def generation(c: ModelConfig) -> Module:
         learnable_sil_emb=who["silence_embeds"],
         component=Component.HEAD,
     )
+    speakers = {"sortformer_modules": sorting, "encoder": who.inside("model", "audio_tower")}
     hearing = Module(
         tower.class_name,
         asr_encoder=tower["asr_encoder"],
-        diarization_model=Module(
-            who.class_name, sortformer_modules=sorting, encoder=who.inside("model", "audio_tower")
-        ),
+        diarization_model=Module(who.class_name, {**speakers}),
         asr_norm=tower["asr_norm"],
         diar_norm=tower["speaker_norm"],
         part="audio",
@@ -110,8 +107,5 @@ def generation(c: ModelConfig) -> Module:
 
 
 register_part("nemotron3_5_transcribe_audio", f"{_NAME}AudioModel", audio_model, "audio")
-register(
-    "nemo_speechlm",
-    {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model},
-    category="multimodal",
-)
+_CLASSES = {f"{_NAME}ForConditionalGeneration": generation, f"{_NAME}Model": model}
+register("nemo_speechlm", _CLASSES, category="multimodal")

@@ -63,10 +63,10 @@ def speaker_encoder(c: ModelConfig) -> Module:
     )
 
 
-def _time_norm(h: Dim, ending: str, count: int) -> Module:
+def _time_norm(h: Dim, count: int, ending: str = "") -> Module:
     """A norm whose ``count`` scales and shifts come from the time."""
-    linear = Linear(h, count * h)
-    return Module(f"Qwen2_5_OmniAdaLayerNormZero{ending}", linear=linear, component=Component.NORM)
+    name, to = f"Qwen2_5_OmniAdaLayerNormZero{ending}", Component.NORM
+    return Module(name, linear=Linear(h, count * h), component=to)
 
 
 def diffusion(c: ModelConfig) -> Module:
@@ -77,7 +77,7 @@ def diffusion(c: ModelConfig) -> Module:
     mlp = ModuleList([up, Activation("GELU"), Dropout(0.1), down])
     layer = Module(
         "DiTDecoderLayer",
-        attn_norm=_time_norm(h, "", 6),
+        attn_norm=_time_norm(h, 6),
         attn=attention(h, inner, bias=True, class_name="DiTAttention"),
         ff_norm=LayerNorm(h, eps=1e-6, weight=False),
         ff=Module("DiTMLP", ff=mlp, component=Component.MLP),
@@ -93,7 +93,7 @@ def diffusion(c: ModelConfig) -> Module:
         text_embed=Module("DiTCodecEmbedding", codec_embed=codes),
         input_embed=Module("DiTInputEmbedding", given, component=kind),
         transformer_blocks=Layers.of(c.count("num_hidden_layers", default=22), layer),
-        norm_out=_time_norm(h, "_Final", 2),
+        norm_out=_time_norm(h, 2, "_Final"),
         proj_out=Linear(h, mel, component=Component.HEAD),
     )
 
@@ -106,12 +106,6 @@ def _snake(channels: int) -> Module:
     scale = Weight(channels, component=Component.OTHER)
     act = Module("Qwen2_5OmniSnakeBeta", alpha=scale, beta=scale)
     return Module("Qwen2_5OmniAntiAliasedActivation1d", act=act)
-
-
-def _residual(channels: int, kernel: int) -> Module:
-    convs = ModuleList([Conv(channels, channels, kernel, dims=1)] * 3)
-    acts = ModuleList([_snake(channels)] * 6)
-    return Module("Qwen2_5OmniAMPBlock", convs1=convs, convs2=convs, activations=acts)
 
 
 def bigvgan(c: ModelConfig) -> Module:
@@ -129,7 +123,13 @@ def bigvgan(c: ModelConfig) -> Module:
         ModuleList([Conv(width, half, kernel, dims=1, transposed=True)])
         for (width, half), kernel in zip(pairwise(widths), kernels, strict=False)
     ]
-    blocks = [_residual(half, kernel) for half in widths[1:] for kernel in inner]
+    blocks = list[Module]()
+    for half in widths[1:]:
+        acts = ModuleList([_snake(half)] * 6)
+        for kernel in inner:
+            convs = ModuleList([Conv(half, half, kernel, dims=1)] * 3)
+            parts = {"convs1": convs, "convs2": convs, "activations": acts}
+            blocks.append(Module("Qwen2_5OmniAMPBlock", {**parts}))
     return Module(
         "Qwen2_5OmniToken2WavBigVGANModel",
         conv_pre=Conv(mel, first, 7, dims=1),
@@ -142,12 +142,9 @@ def bigvgan(c: ModelConfig) -> Module:
 
 
 def token2wav(c: ModelConfig) -> Module:
-    return Module(
-        "Qwen2_5OmniToken2WavModel",
-        code2wav_dit_model=diffusion(c.section("dit_config")),
-        code2wav_bigvgan_model=bigvgan(c.section("bigvgan_config")),
-        part="audio",
-    )
+    sections = {"dit": diffusion, "bigvgan": bigvgan}
+    parts = {f"code2wav_{x}_model": make(c.section(f"{x}_config")) for x, make in sections.items()}
+    return Module("Qwen2_5OmniToken2WavModel", parts, part="audio")
 
 
 for _type, _ending, _build in (

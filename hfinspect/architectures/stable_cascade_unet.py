@@ -5,7 +5,7 @@ ConvNeXt-like blocks, time blocks and cross-attention; the first block on the wa
 down's output as well.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -27,7 +27,8 @@ from ..trees.modules import (
     Weight,
 )
 
-ROW = _RES, _TIME, ATTENTION = [f"SDCascade{x}Block" for x in ("Res", "Timestep", "Attn")]
+_HEADS, _CONDITION = "num_attention_heads", "conditioning_dim"
+ROW = RES, TIME, ATTENTION = [f"SDCascade{x}Block" for x in ("Res", "Timestep", "Attn")]
 
 
 def bare_norm(width: int) -> Module:
@@ -35,12 +36,12 @@ def bare_norm(width: int) -> Module:
     return LayerNorm(width, eps=1e-6, weight=False, class_name="SDCascadeLayerNorm")
 
 
-def _res_block(width: int, skip: int, kernel: int) -> Module:
+def res_block(width: int, skip: int, kernel: int) -> Module:
     """A depthwise convolution and an MLP, which takes ``skip`` further channels: 8·W² + 4·W·S."""
     inner = 4 * width
     response = {name: Weight(1, 1, 1, inner) for name in ("gamma", "beta")}
     return Module(
-        _RES,
+        RES,
         depthwise=Conv(width, width, kernel, groups=width),
         norm=bare_norm(width),
         channelwise=Sequential(
@@ -58,7 +59,7 @@ def time_block(embedded: int, width: int, names: Sequence[str] = ()) -> Module:
     """Scale and shift from the time's embedding, and from that of each further condition."""
     keys = ("mapper", *(f"mapper_{name}" for name in names))
     mappers = {key: Linear(embedded, 2 * width) for key in keys}
-    return Module(_TIME, mappers, component=Component.PROJECTOR)
+    return Module(TIME, mappers, component=Component.PROJECTOR)
 
 
 def attention_block(c: ModelConfig, key: str, width: Dim, heads: Dim, condition: Dim) -> Module:
@@ -71,20 +72,12 @@ def attention_block(c: ModelConfig, key: str, width: Dim, heads: Dim, condition:
 
 
 def level(
-    names: Sequence[str], repeats: int, width: Dim, kernel: int, time: Module, look: Module | None,
-    *, skip: int = 0, wider: int | None = None,
-) -> list[Module]:  # fmt: skip
-    """The blocks with these ``names``, ``repeats`` times, which take ``skip`` further channels; the
-    very first, if that is the first that can be made, may take more (``wider``)."""
-    made = {
-        _RES: _res_block(width, skip, kernel),
-        _TIME: time,
-        **({ATTENTION: look} if look else {}),
-    }
-    blocks = [made[name] for _ in range(repeats) for name in names]
-    if wider is not None and blocks and names[0] == _RES:
-        blocks[0] = _res_block(width, wider, kernel)
-    return blocks
+    names: Sequence[str], repeats: int, made: Mapping[str, Module], wider: Module | None
+) -> list[Module]:
+    """The blocks with these ``names``, ``repeats`` times; the very first, if that is a residual
+    one, may be a ``wider`` one."""
+    blocks = [made[name] for name in names] * repeats
+    return [wider, *blocks[1:]] if wider and blocks and names[0] == RES else blocks
 
 
 def resized(above: int, width: int, *, up: bool, switched: bool = False) -> Module:
@@ -126,8 +119,8 @@ def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, Modu
     numbers = partial(c.dims, minimum=0, maximum=MAX_COUNT, count=count)
     layers = numbers(f"{side}_num_layers_per_block", default=(24, 8) if up else (8, 24))
     repeats = numbers(f"{side}_blocks_repeat_mappers", default=(1, 1))
-    heads, rows = per_block(c, "num_attention_heads", count, 32), _rows(c, count)
-    kernel, condition = c.dim("kernel_size", default=3), c.dim("conditioning_dim", default=2048)
+    heads, rows = per_block(c, _HEADS, count, 32), _rows(c, count)
+    kernel, condition = int(c.dim("kernel_size", default=3)), c.dim(_CONDITION, default=2048)
     embedded = c.dim("timestep_ratio_embedding_dim", default=64)
     conditions = c.strings("timestep_conditioning_type", default=("sca", "crp"))
     switched = c.has("switch_level")
@@ -136,11 +129,12 @@ def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, Modu
     levels, scalers, mappers = list[Module](), list[Module](), list[Module]()
     order = range(count)[:: -1 if up else 1]
     for i, deep, repeated in zip(order, map(int, layers), map(int, repeats), strict=True):
-        width, look, wider = channels[i], None, channels[i] if up and i < count - 1 else None
+        width = channels[i]
+        made = {RES: res_block(width, 0, kernel), TIME: time_block(embedded, width, conditions)}
         if ATTENTION in rows[i]:
-            look = attention_block(c, "num_attention_heads", width, heads[i], condition)
-        time = time_block(embedded, width, conditions)
-        levels.append(ModuleList(level(rows[i], deep, width, int(kernel), time, look, wider=wider)))
+            made[ATTENTION] = attention_block(c, _HEADS, width, heads[i], condition)
+        wider = res_block(width, width, kernel) if up and i < count - 1 else None
+        levels.append(ModuleList(level(rows[i], deep, made, wider)))
         change = resized(channels[i - 1], width, up=up, switched=switched)
         scalers.append(change if i else Activation("Identity"))
         mappers.append(ModuleList([Conv(width, width, 1)] * max(repeated - 1, 0)))
@@ -154,7 +148,7 @@ def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, Modu
 def model(c: ModelConfig) -> Module:
     channels = widths(c, default=(2048, 2048))
     first, area, to = channels[0], c.dim("patch_size", default=1) ** 2, Component.PROJECTOR
-    width, tokens = c.dim("conditioning_dim", default=2048), c.dim("clip_seq", default=4)
+    width, tokens = c.dim(_CONDITION, default=2048), c.dim("clip_seq", default=4)
     inputs, outputs = (c.dim(f"{x}_channels", default=16) * area for x in ("in", "out"))
     embedding, clf = ends(inputs, first, outputs)
 

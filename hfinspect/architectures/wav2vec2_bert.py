@@ -27,10 +27,10 @@ def _attention(c: ModelConfig, width: Dim, positions: str | None = None) -> Modu
     if positions == "relative_key":
         left = c.dim("left_max_position_embeddings", default=64, minimum=0)
         right = c.dim("right_max_position_embeddings", default=8, minimum=0)
+        count, size = left + right + 1, width // c.dim("num_attention_heads")
         block.children["distance_embedding"] = Embedding(
-            left + right + 1, width // c.dim("num_attention_heads"),
-            component=Component.ATTENTION, kind="relative_position",
-        )  # fmt: skip
+            count, size, component=Component.ATTENTION, kind="relative_position"
+        )
     return block
 
 

@@ -11,14 +11,15 @@ from ..core.dims import Dim
 from ..layers.composing import renamed
 from ..trees.catalog import register
 from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, ModuleList
-from .stable_cascade_unet import ROW, attention_block, ends, level, resized, time_block
+from . import stable_cascade_unet as cascade
+from .stable_cascade_unet import ATTENTION, RES, TIME
 
-_BLOCKS = dict(zip("CTA", ROW, strict=True))
+_BLOCKS = {"C": RES, "T": TIME, "A": ATTENTION}
 #: How the classes of Stable Cascade are called here.
 _NAMES = {
-    **dict(zip(ROW, ("ResBlockStageB", "TimestepBlock", "AttnBlock"), strict=True)),
+    RES: "ResBlockStageB", TIME: "TimestepBlock", ATTENTION: "AttnBlock",
     "SDCascadeLayerNorm": "WuerstchenLayerNorm",
-}
+}  # fmt: skip
 
 
 def _levels(
@@ -36,12 +37,13 @@ def _levels(
         if set(word) - set("CTA"):
             raise c.error("level_config", word, "words of C, T and A")
         skip, names = condition if given[i] else 0, [_BLOCKS[x] for x in word]
-        look = attention_block(c, "nhead", width, heads[i], condition) if "A" in word else None
-        blocks = level(
-            names, int(repeats[i]), width, kernel, time_block(embedded, width), look, skip=skip,
-            wider=width + skip if up and i < count - 1 else None,
-        )  # fmt: skip
-        change = [resized(widths[i - 1], width, up=up)] if i else []
+        time = cascade.time_block(embedded, width)
+        made = {RES: cascade.res_block(width, skip, kernel), TIME: time}
+        if "A" in word:
+            made[ATTENTION] = cascade.attention_block(c, "nhead", width, heads[i], condition)
+        wider = cascade.res_block(width, width + skip, kernel) if up and i < count - 1 else None
+        blocks = cascade.level(names, int(repeats[i]), made, wider)
+        change = [cascade.resized(widths[i - 1], width, up=up)] if i else []
         levels.append(ModuleList([*blocks, *change] if up else [*change, *blocks]))
     return Layers(levels[::-1] if up else levels)
 
@@ -53,7 +55,7 @@ def model(c: ModelConfig) -> Module:
     effnet = Conv(c.dim("effnet_embd", default=16), condition, 1)
     given = c.flags("inject_effnet", default=(False, True, True, True), count=len(widths))
     mapped = [str(i) for i, mapped in enumerate((*given, *given[::-1])) if mapped]
-    embedding, clf = ends(inputs, widths[0], outputs)
+    embedding, clf = cascade.ends(inputs, widths[0], outputs)
     root = Module(
         "WuerstchenDiffNeXt",
         clip_mapper=Linear(

@@ -5,6 +5,8 @@ Descript's encoder and decoder (dac.py) for the sound, HuBERT and small convolut
 means, and codebooks over both, Higgs Audio's in fewer dimensions.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -27,29 +29,25 @@ _BANDWIDTHS = (0.5, 1, 1.5, 2, 4)
 
 
 def _units(c: ModelConfig, width: Dim) -> Module:
-    unit = Module(
-        "XcodecResidualUnit",
-        activation=sound.elu(),
-        conv1=Conv(width, width, c.dim("unit_kernel_size"), dims=1, bias=False),
-        conv2=Conv(width, width, 1, dims=1, bias=False),
-    )
+    conv = partial(Conv, width, width, dims=1, bias=False)
+    parts = {"activation": sound.elu(), "conv1": conv(c.dim("unit_kernel_size")), "conv2": conv(1)}
+    unit = Module("XcodecResidualUnit", {**parts})
     return ModuleList([unit] * len(c.dims("block_dilations")))
 
 
 def semantic(c: ModelConfig, h: Dim) -> dict[str, Module]:
     """Encoder and decoder of what the sound means: at each stage residual units and a convolution,
     which keeps the rate or is strided."""
-    ratios = c.dims("channel_ratios", least=1)
-    strides, kernel = c.dims("strides", count=len(ratios)), c.dim("kernel_size")
-    widths = [h * ratio for ratio in ratios]
+    widths = [h * ratio for ratio in c.dims("channel_ratios", least=1)]
+    strides, kernel = c.dims("strides", count=len(widths)), c.dim("kernel_size")
     down, up = list[Module](), list[Module]()
     stages = zip(strides, [h, *widths], widths, [*widths[1:], h], strict=False)
     for stride, above, width, below in stages:
         still = int(stride) == 1
         wide = 3 if still else stride * 2
         conv = Conv(above, width, wide, dims=1, stride=stride)
-        block = {"res_units": _units(c, above), "conv": conv}
-        down.append(Module("XcodecSemanticEncoderBlock", {**block}))
+        units = _units(c, above)
+        down.append(Module("XcodecSemanticEncoderBlock", res_units=units, conv=conv))
         conv = Conv(width, below, wide, dims=1, stride=stride, bias=still, transposed=not still)
         up.append(Module("SemanticDecoderBlock", conv=conv, res_units=_units(c, below)))
     same = Conv(h, h, kernel, dims=1, bias=False)
