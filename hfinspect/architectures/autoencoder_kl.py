@@ -1,8 +1,7 @@
 """AutoencoderKL: the image codec of latent diffusion (Rombach et al. 2021).
 
-Source of shapes: diffusers/models/autoencoders/{autoencoder_kl,vae}.py. An encoder of residual
-blocks to mean and variance of the latent, a decoder back; one attention in the middle of each.
-Files written before diffusers 0.15 call its projections query, key, value and proj_attn.
+Source of shapes: diffusers/models/autoencoders/{autoencoder_kl,vae}.py. Residual blocks to mean and
+variance of the latent, and back; before diffusers 0.15 attention's projections had other names.
 """
 
 from ..core.config import ModelConfig

@@ -94,30 +94,24 @@ def _resampler(c: ModelConfig, *, up: bool) -> Module | None:
     return conv(h, h, 2 * stride, up=up, stride=stride, bias=False, groups=groups if up else 1)
 
 
-def _half(c: ModelConfig) -> dict[str, Module | None]:
-    parts = {"decoder_transformer": transformer(c), "decoder": decoder(c)}
-    return {"upsample": _resampler(c, up=True), **parts}
-
-
 def alone(c: ModelConfig) -> Module:
-    return Module("MimiDecoderModel", _half(c), part="audio")
+    parts = {"decoder_transformer": transformer(c), "decoder": decoder(c)}
+    return Module("MimiDecoderModel", {"upsample": _resampler(c, up=True), **parts}, part="audio")
 
 
 def model(c: ModelConfig) -> Module:
-    return Module(
-        "MimiModel",
-        {
-            "encoder": encoder(c),
-            "encoder_transformer": transformer(c),
-            "downsample": _resampler(c, up=False),
-            **_half(c),
-            "quantizer": quantizer(c),
-        },
-        part="audio",
-    )
+    parts = {
+        "encoder": encoder(c),
+        "encoder_transformer": transformer(c),
+        "downsample": _resampler(c, up=False),
+        **alone(c).children,
+        "quantizer": quantizer(c),
+    }
+    return Module("MimiModel", parts, part="audio")
 
 
-_CLASSES = with_defaults(_DEFAULTS, {"MimiModel": model})
-register("mimi", _CLASSES, base_prefix="mimi", category="audio")
-_HALF = with_defaults(_DEFAULTS, {"MimiDecoderModel": alone})
+_WHOLE, _HALF = (
+    with_defaults(_DEFAULTS, made) for made in ({"MimiModel": model}, {"MimiDecoderModel": alone})
+)
+register("mimi", _WHOLE, base_prefix="mimi", category="audio")
 register("mimi_decoder", _HALF, base_prefix="decoder", category="audio")

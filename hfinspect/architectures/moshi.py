@@ -1,8 +1,7 @@
 """Moshi (Défossez et al. 2024). Source of shapes: transformers/models/moshi.
 
-A decoder whose MLP halves its first output to gate the other half; its table has one row more than
-the vocabulary.  The whole adds tables for what both speakers say, the Mimi codec, and a depth
-decoder with a matrix of its own for every codebook (a trace).
+A decoder with one row more than its vocabulary; the whole adds tables for what both speakers say,
+the Mimi codec, and a depth decoder with a matrix of its own for every codebook (a trace).
 """
 
 from ..core.config import ModelConfig
@@ -50,14 +49,12 @@ def conditional_generation(c: ModelConfig) -> Module:
     codec, depth = c.section("audio_encoder_config"), c.section("depth_decoder_config")
     books, h = c.count("num_codebooks", default=8, minimum=1), MOSHI.width(c)
     sounds = c.dim("audio_vocab_size", default=codec.dim("codebook_size", default=2048))
-    if c.has("depth_decoder_config"):
-        # Sizes that both decoders have are the large one's.
-        depth = depth.with_values(
-            audio_vocab_size=sounds, input_size=h, num_codebooks=books,
-            vocab_size=MOSHI.size(c, "vocab_size"),
-        )  # fmt: skip
+    if c.has("depth_decoder_config"):  # sizes that both decoders have are the large one's
+        words = MOSHI.size(c, "vocab_size")
+        shared = {"input_size": h, "num_codebooks": books, "vocab_size": words}
+        depth = depth.with_values(audio_vocab_size=sounds, **shared)
     return Module(
-        "MoshiForConditionalGeneration",
+        _WHOLE,
         embed_tokens=ModuleList([Embedding(sounds + 1, h)] * (2 * int(books))),
         audio_encoder=auto_model(codec, default_type="mimi", part="audio"),
         decoder=causal(c),
@@ -65,9 +62,6 @@ def conditional_generation(c: ModelConfig) -> Module:
     )
 
 
-_CLASSES = {
-    "MoshiForCausalLM": causal,
-    "MoshiModel": model,
-    "MoshiForConditionalGeneration": conditional_generation,
-}
+_WHOLE = "MoshiForConditionalGeneration"
+_CLASSES = {"MoshiForCausalLM": causal, "MoshiModel": model, _WHOLE: conditional_generation}
 register("moshi", _CLASSES, base_prefix="model", category="text decoder")

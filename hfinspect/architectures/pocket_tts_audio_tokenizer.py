@@ -6,17 +6,15 @@ one, with numbers between them in place of codebooks.
 
 import math
 from functools import partial
-from typing import Any
 
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import sound
 from ..layers.composing import renamed
 from ..trees.catalog import Builder, register_part
 from ..trees.modules import Conv, Module
 from . import mimi
 
-_NAME, _TYPE = "PocketTTSAudioTokenizer", "pocket_tts_audio_tokenizer"
+_NAME = "PocketTTSAudioTokenizer"
 _DEFAULTS = {
     "audio_channels": 1, "hidden_size": 512, "num_filters": 64, "num_residual_layers": 1,
     "kernel_size": 7, "last_kernel_size": 3, "residual_kernel_size": 3, "compress": 2,
@@ -26,42 +24,25 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def _thin(c: ModelConfig, inputs: Dim, outputs: Dim, **options: Any) -> Module | None:
-    """What thins frames out further or undoes it. Source: frame_rate and encodec_frame_rate."""
-    stride, rate = c.dim("latent_stride"), int(c.dim("sampling_rate"))
-    hop = sound.hop(c, "upsampling_ratios")
-    if rate / (hop * int(stride)) == math.ceil(rate / hop):
-        return None
-    return mimi.conv(inputs, outputs, 2 * stride, stride=stride, bias=False, **options)
-
-
-def _side(ending: str, **parts: Module | None) -> Module:
-    """A side of Mimi's under other names; what is convolutions there is one of three parts here."""
-    found = Module(f"Mimi{ending}Model", parts, part="audio")
-    found.inside(f"{ending.lower()}_seanet").class_name = f"Mimi{ending}"
-    return renamed(found, "Mimi", _NAME)
-
-
-def encoder(c: ModelConfig) -> Module:
-    return _side(
-        "Encoder",
-        encoder_seanet=mimi.encoder(c),
-        encoder_transformer=mimi.transformer(c),
-        downsample=_thin(c, c.dim("hidden_size"), c.dim("latent_dim")),
-    )
-
-
-def decoder(c: ModelConfig) -> Module:
-    h, groups = c.dim("hidden_size"), c.dim("upsample_groups")
-    more = _thin(c, h, h, up=True, groups=groups)
-    if more is not None:
+def _side(c: ModelConfig, side: str) -> Module:
+    """A side of Mimi's under other names, and what thins frames out further or undoes it; what is
+    convolutions there is one of three parts here. Source: frame_rate and encodec_frame_rate."""
+    h, stride, rate = c.dim("hidden_size"), c.dim("latent_stride"), int(c.dim("sampling_rate"))
+    hop, ears = sound.hop(c, "upsampling_ratios"), side == "Encoder"
+    seanet = mimi.encoder(c) if ears else mimi.decoder(c)
+    seanet.class_name = f"Mimi{side}"
+    at = side.lower()
+    parts = {f"{at}_seanet": seanet, f"{at}_transformer": mimi.transformer(c)}
+    conv = partial(mimi.conv, h, kernel=2 * stride, stride=stride, bias=False)
+    thins = rate / (hop * int(stride)) != math.ceil(rate / hop)
+    if thins and ears:
+        parts["downsample"] = conv(c.dim("latent_dim"))
+    elif thins:
+        groups = c.dim("upsample_groups")
         c.divided(h, groups, "hidden_size", "upsample_groups")
-    return _side(
-        "Decoder",
-        upsample=more,
-        decoder_transformer=mimi.transformer(c),
-        decoder_seanet=mimi.decoder(c),
-    )
+        parts["upsample"] = conv(h, up=True, groups=groups)
+    order = parts if ears else dict(reversed(parts.items()))
+    return renamed(Module(f"Mimi{side}Model", order, part="audio"), "Mimi", _NAME)
 
 
 def model(c: ModelConfig) -> Module:
@@ -74,8 +55,8 @@ def model(c: ModelConfig) -> Module:
         raise c.error("decoder_config", None, "an encoder, a decoder, or both")
     return Module(
         f"{_NAME}Model",
-        encoder=None if deaf else encoder(c),
-        decoder=None if mute else decoder(c),
+        encoder=None if deaf else _side(c, "Encoder"),
+        decoder=None if mute else _side(c, "Decoder"),
         latent_proj=Conv(c.dim("latent_dim"), c.dim("hidden_size"), 1, dims=1, bias=False),
         part="audio",
     )
@@ -87,6 +68,8 @@ def _over(c: ModelConfig, build: Builder) -> Module:
     return build(c.with_values(upsampling_ratios=ratios).with_defaults(**_DEFAULTS))
 
 
-for _ending, _build in (("", model), ("_encoder", encoder), ("_decoder", decoder)):
-    _class = f"{_NAME}{_ending[1:].title()}Model"
-    register_part(f"{_TYPE}{_ending}", _class, partial(_over, build=_build), "audio")
+_TYPE = "pocket_tts_audio_tokenizer"
+register_part(_TYPE, f"{_NAME}Model", partial(_over, build=model), "audio")
+for _end in ("Encoder", "Decoder"):
+    _half = partial(_over, build=partial(_side, side=_end))
+    register_part(f"{_TYPE}_{_end.lower()}", f"{_NAME}{_end}Model", _half, "audio")

@@ -1,8 +1,7 @@
 """StableCascadeUNet: both stages of Stable Cascade (Pernias et al. 2023, Würstchen).
 
 Source of shapes: diffusers/models/unets/unet_stable_cascade.py. A level is a repeated row of
-ConvNeXt-like blocks, time blocks and cross-attention; the first block on the way up takes the way
-down's output as well.
+ConvNeXt-like blocks, time blocks and cross-attention.
 """
 
 from collections.abc import Mapping, Sequence

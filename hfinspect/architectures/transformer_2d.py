@@ -1,8 +1,7 @@
 """Transformer2DModel: VQ-Diffusion (Gu et al. 2021), and DiT and PixArt under their old name.
 
-Source of shapes: diffusers/models/transformers/transformer_2d.py. Over an image's channels, over
-the words of a codebook, or over patches; of the latter diffusers makes the classes that DiT and
-PixArt have by now (LegacyConfigMixin), and so does this file.
+Source of shapes: diffusers/models/transformers/transformer_2d.py. Over an image's channels, the
+words of a codebook, or patches, of which it makes the classes that DiT and PixArt have by now.
 """
 
 from functools import partial

@@ -15,6 +15,7 @@ from ..layers.diffusion import (
     attention,
     middle_block,
     rungs,
+    timed,
     timestep_embedding,
     unet_end,
     widths,
@@ -27,10 +28,7 @@ _channels = partial(widths, default=(224, 448, 672, 896))
 
 
 def _residual(c: ModelConfig) -> Residual:
-    shift = c.word("resnet_time_scale_shift", "default", "scale_shift") == "scale_shift"
-    time = c.dim("time_embedding_dim", default=4 * _channels(c)[0])
-    groups = c.dim("norm_num_groups", default=32)
-    return Residual(time, groups, c.number("norm_eps", default=1e-5), shift)
+    return timed(c, c.dim("time_embedding_dim", default=4 * _channels(c)[0]))
 
 
 def _null(c: ModelConfig, key: str) -> bool:

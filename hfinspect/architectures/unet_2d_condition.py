@@ -1,9 +1,8 @@
 """UNet2DConditionModel: Stable Diffusion 1, 2 and XL (Rombach et al. 2021, Podell et al. 2023).
 
-Source of shapes: diffusers/models/unets/unet_2d_condition.py and unet_2d_blocks.py. A ladder of
-residual blocks down, a middle, and up again with the way down's outputs concatenated; on most rungs
-transformers look at the text. ``attention_head_dim`` means the number of heads, as the source says,
-but on the rungs of unet_blocks.py.
+Source of shapes: diffusers/models/unets/unet_2d_condition.py and unet_2d_blocks.py. Residual blocks
+down, a middle, and up again with the way down's outputs; on most rungs transformers look at the
+text. ``attention_head_dim`` means the number of heads but on the rungs of unet_blocks.py.
 """
 
 from functools import partial
@@ -13,12 +12,12 @@ from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
 from ..layers.diffusion import (
     Crossing,
-    Residual,
     Rung,
     flags_per_block,
     middle_block,
     per_block,
     rungs,
+    timed,
     transformer_2d,
     unet_end,
     widths,
@@ -71,7 +70,6 @@ class Ladder:
             raise c.error("dual_cross_attention", True, expected)
         self.c, self.channels = c, widths(c, default=(320, 640, 1280, 1280))
         count, groups = len(self.channels), c.dim("norm_num_groups", default=32)
-        shift = c.word("resnet_time_scale_shift", "default", "scale_shift") == "scale_shift"
         gated = c.word("attention_type", "default", "gated", "gated-text-image") != "default"
         normed, time = c.has("cross_attention_norm"), time_width(c, self.channels[0])
         self.time = 2 * time if c.flag("class_embeddings_concat", default=False) else time
@@ -80,7 +78,7 @@ class Ladder:
         self.context = per_block(c, "cross_attention_dim", count, 1280)
         self.depths = depths(c, _DEPTH, count)
         self.only_cross = flags_per_block(c, "only_cross_attention", count)
-        self.residual = Residual(self.time, groups, c.number("norm_eps", default=1e-5), shift)
+        self.residual = timed(c, self.time)
         self.crossing = Crossing(c.flag("use_linear_projection", default=False), groups, gated)
         norms = "layer_norm", "group_norm"
         self.text_norm = c.word("cross_attention_norm", *norms) if normed else None

@@ -1,8 +1,7 @@
 """UNetMotionModel and SparseControlNetModel: AnimateDiff and SparseCtrl (Guo et al. 2023).
 
-Sources of shapes: diffusers/models/unets/unet_motion_model.py and
-models/controlnets/controlnet_sparsectrl.py. The ladder of unet_2d_condition.py, with a transformer
-over the frames next to each residual block.
+Sources of shapes: diffusers/models/{unets/unet_motion_model,controlnets/controlnet_sparsectrl}.py.
+A UNet's ladder with a transformer over the frames next to each residual block.
 """
 
 from collections.abc import Sequence

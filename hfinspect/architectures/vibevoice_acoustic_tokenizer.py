@@ -89,10 +89,7 @@ def section(c: ModelConfig, key: str, default_type: str, width: int = 64) -> tup
     return auto_model(inner, default_type=default_type), inner.dim("hidden_size", default=64)
 
 
-for _type, _side, _build in (
-    (TYPE, "Model", model),
-    (ENCODER, "EncoderModel", partial(_stack, side="Encoder")),
-    (_DECODER, "DecoderModel", partial(_stack, side="Decoder", up=True)),
-):
-    _name = f"{NAME}{_side}"
-    register_part(_type, _name, defaulted(_DEFAULTS, _build), "audio")
+register_part(TYPE, f"{NAME}Model", defaulted(_DEFAULTS, model), "audio")
+for _side in ("Encoder", "Decoder"):
+    _build = defaulted(_DEFAULTS, partial(_stack, side=_side, up=_side == "Decoder"))
+    register_part(f"{TYPE}_{_side.lower()}", f"{NAME}{_side}Model", _build, "audio")

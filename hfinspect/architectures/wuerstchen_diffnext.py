@@ -1,8 +1,7 @@
 """WuerstchenDiffNeXt: the decoder of Würstchen (Pernias et al. 2023).
 
 Source of shapes: diffusers/pipelines/deprecated/wuerstchen/modeling_wuerstchen_diffnext.py.
-Stable Cascade's levels of ConvNeXt-like blocks (C), time blocks (T) and cross-attention (A), in the
-order of a word.
+Stable Cascade's levels: ConvNeXt-like blocks (C), time blocks (T), attention (A), as a word says.
 """
 
 from ..core.components import Component

@@ -74,6 +74,13 @@ class Residual:
     scale_shift: bool = False
 
 
+def timed(c: ModelConfig, time: int) -> Residual:
+    """Those of a UNet whose time's embedding is so wide."""
+    shift = c.word("resnet_time_scale_shift", "default", "scale_shift") == "scale_shift"
+    groups = c.dim("norm_num_groups", default=32)
+    return Residual(time, groups, c.number("norm_eps", default=1e-5), shift)
+
+
 def resnet_block(inputs: int, outputs: int, shared: Residual) -> Module:
     """Two 3x3 convolutions, 9·I·O + 9·O², a projection of the time, a 1x1 shortcut if I ≠ O."""
     modulated = 2 * outputs if shared.scale_shift else outputs
