@@ -10,7 +10,7 @@ from ..core.dims import Dim
 from ..layers import encoders
 from ..layers.blocks import two_layer_mlp
 from ..layers.composing import without_static_cache
-from ..layers.decoders import Decoder, pre_norm
+from ..layers.decoders import Decoder, adding, of_kind, pre_norm
 from ..layers.heads import causal_lm
 from ..layers.multimodal import projecting
 from ..layers.vision import position_table
@@ -95,8 +95,8 @@ def _proteins(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     return {"protein_encoder": Module("EvollaProteinEncoder", dict(parts))}
 
 
-def _adapter(c: ModelConfig, h: Dim) -> Module:
-    heads = c.dim("num_attention_heads", default=32)
+def _adapter(d: Decoder, c: ModelConfig, _kind: str) -> Module:
+    h, heads = d.width(c), c.dim("num_attention_heads", default=32)
     inner = heads * (h // heads)
     return Module(
         "EvollaSequenceAlignerCrossAttention",
@@ -113,20 +113,16 @@ def _adapter(c: ModelConfig, h: Dim) -> Module:
     )
 
 
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[bool]:
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     """Which layers look at the proteins: as many as ``aligner_num_add_layers``, evenly."""
     added = int(c.count("aligner_num_add_layers", default=8, minimum=1))
     step = max(layers // added, 1)
-    return [(i + 1) % step == 0 for i in range(layers)]
-
-
-def _layer(d: Decoder, c: ModelConfig, looks: bool) -> Module:
-    return pre_norm(d, c, "dense").adding(adapter=_adapter(c, d.width(c)) if looks else None)
+    return ["plain" if (i + 1) % step else "looking" for i in range(layers)]
 
 
 TEXT = LLAMA.like(
     "Evolla", vocab_size=128256, intermediate_size=14336, num_key_value_heads=8, rms_norm_eps=1e-5,
-    kinds=_kinds, layer=_layer, further=_proteins,
+    kinds=_kinds, layer=adding(pre_norm, adapter=of_kind("looking", _adapter)), further=_proteins,
 )  # fmt: skip
 # The head is never tied, whatever the config says; the forward makes a cache that grows, whatever
 # it is given.

@@ -5,19 +5,11 @@ A ViT (a trace), and GLM-4's decoder with norms before and after attention and M
 
 from ..core.config import ModelConfig
 from ..layers.blocks import Heads, grouped_attention
-from ..layers.decoders import Decoder, fused_mlp, norms_called, pre_norm
+from ..layers.decoders import Decoder, adding, fused_mlp, normed, norms_called, pre_norm
 from ..layers.multimodal import register_worded, seeing
 from ..trees.catalog import register_part
 from ..trees.modules import Module
 from .llama import LLAMA
-
-
-def _glm_norms(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    """A norm before and after each half of a layer, under GLM-4's names."""
-    block = pre_norm(d, c, kind)
-    for name in ("post_self_attn_layernorm", "post_mlp_layernorm"):
-        block.children[name] = d.norm(d, c, d.width(c))
-    return block
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
@@ -29,7 +21,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 GLM4V = LLAMA.like(
     "Glm4vText", vocab_size=151552, intermediate_size=13696, num_hidden_layers=40,
     num_key_value_heads=2, rms_norm_eps=1e-5, norm=norms_called("Glm4vRMSNorm"),
-    attention=_attention, mlp=fused_mlp, layer=_glm_norms,
+    attention=_attention, mlp=fused_mlp,
+    layer=adding(pre_norm, post_self_attn_layernorm=normed, post_mlp_layernorm=normed),
 )  # fmt: skip
 _PARTS = seeing("Glm4vVisionModel", GLM4V.model)
 register_worded("glm4v", "Glm4v", _PARTS, tied=False, text_ties=True)

@@ -8,32 +8,25 @@ from functools import partial
 
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, gated_mlp
-from ..layers.decoders import Decoder, norms_called, sandwich
+from ..layers.decoders import Decoder, adding, gate, grouped, norms_called, sandwich
 from ..layers.multimodal import linear_projector, projector, register_worded
 from ..layers.windows import windows
 from ..trees.catalog import builder, register_part
 from ..trees.modules import Linear, Module, RMSNorm
 
 
-def gated_sandwich(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    """Gemma 2's layer, with a gate as wide as the attention's output."""
-    block, heads = sandwich(d, c, kind), d.heads(c)
-    gate = Linear(d.width(c), heads.query * heads.dim, bias=False, kind="gate")
-    block.inside("self_attn").adding(gate_proj=gate)
-    return block
-
-
-def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+def _after(d: Decoder, c: ModelConfig, _kind: str) -> Module:
     """The norms behind attention and MLP have an epsilon of their own."""
-    block, after = gated_sandwich(d, c, kind), c.number("post_norm_eps", default=1e-8)
-    norm = RMSNorm(d.width(c), eps=after, class_name="MuseGlimmerTextCenteredRMSNorm")
-    return block.adding(post_attention_layernorm=norm, post_feedforward_layernorm=norm)
+    eps = c.number("post_norm_eps", default=1e-8)
+    return RMSNorm(d.width(c), eps=eps, class_name="MuseGlimmerTextCenteredRMSNorm")
 
 
 TEXT = Decoder(
     "MuseGlimmerText", vocab_size=202048, hidden_size=6656, intermediate_size=19968,
     num_hidden_layers=52, num_attention_heads=32, num_key_value_heads=2, head_dim=128,
-    rms_norm_eps=1e-5, norm=norms_called("MuseGlimmerTextCenteredRMSNorm"), layer=_layer,
+    rms_norm_eps=1e-5, norm=norms_called("MuseGlimmerTextCenteredRMSNorm"),
+    attention=adding(grouped, gate_proj=gate),
+    layer=adding(sandwich, post_attention_layernorm=_after, post_feedforward_layernorm=_after),
     rotary=False, embedding="NormedEmbedding",
     # The last layer sees everything, and every fourth before it.
     windows=lambda c: windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0),

@@ -9,7 +9,7 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, rms_norms
-from ..layers.decoders import Decoder, gated, norms_called
+from ..layers.decoders import Decoder, adding, gated, norms_called, sandwich
 from ..layers.experts import corrected_router
 from ..layers.layer_kinds import mlps
 from ..layers.multimodal import register_worded
@@ -45,23 +45,21 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    """Muse Glimmer's, with gates of the residual stream."""
-    block, h = muse_glimmer.gated_sandwich(d, c, kind), d.width(c)
-    gate = Module("MuseSparkResidualGate", gate=Weight(h, kind="scale"))
-    return block.adding(
-        post_attention_layernorm=Activation("MuseSparkRMSNorm"),
-        post_feedforward_layernorm=_scaled(c, h),
-        post_attention_residual_gate=gate,
-        post_feedforward_residual_gate=gate,
-    )
+def _gate(d: Decoder, c: ModelConfig, _kind: str) -> Module:
+    """Of the residual stream."""
+    return Module("MuseSparkResidualGate", gate=Weight(d.width(c), kind="scale"))
 
 
 _TEXT = muse_glimmer.TEXT.like(
     "MuseSparkText", hidden_size=8192, intermediate_size=16384, num_hidden_layers=62,
     num_attention_heads=128, num_key_value_heads=16, head_dim=64,
-    norm=norms_called("MuseSparkTextCenteredRMSNorm"), mlp=gated, moe=_moe, layer=_layer,
+    norm=norms_called("MuseSparkTextCenteredRMSNorm"), mlp=gated, moe=_moe,
     kinds=mlps(lambda _c, _i: "sparse"),
+    layer=adding(
+        sandwich, post_attention_layernorm=lambda *_: Activation("MuseSparkRMSNorm"),
+        post_feedforward_layernorm=lambda d, c, _: _scaled(c, d.width(c)),
+        post_attention_residual_gate=_gate, post_feedforward_residual_gate=_gate,
+    ),
 )  # fmt: skip
 
 
