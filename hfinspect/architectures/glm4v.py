@@ -7,7 +7,6 @@ from ..core.config import ModelConfig
 from ..layers.blocks import Heads, grouped_attention
 from ..layers.decoders import Decoder, adding, fused_mlp, normed, norms_called, pre_norm
 from ..layers.multimodal import register_worded, seeing
-from ..trees.catalog import register_part
 from ..trees.modules import Module
 from .llama import LLAMA
 
@@ -25,5 +24,4 @@ GLM4V = LLAMA.like(
     layer=adding(pre_norm, post_self_attn_layernorm=normed, post_mlp_layernorm=normed),
 )  # fmt: skip
 _PARTS = seeing("Glm4vVisionModel", GLM4V.model)
-register_worded("glm4v", "Glm4v", _PARTS, tied=False, text_ties=True)
-register_part("glm4v_text", "Glm4vTextModel", GLM4V.model, "text decoder")
+register_worded("glm4v", "Glm4v", _PARTS, tied=False, text_ties=True, alone=GLM4V.model)

@@ -7,7 +7,6 @@ from ..core.config import ModelConfig
 from ..layers.decoders import grouped, norms_called
 from ..layers.heads import to_words
 from ..layers.multimodal import register_worded, seeing, within
-from ..trees.catalog import register_part
 from ..trees.modules import Module
 from .glm4v import GLM4V
 
@@ -24,5 +23,4 @@ def _codes(c: ModelConfig) -> Module:
 
 _PARTS = seeing("GlmImageVisionModel", _TEXT.model)
 _PARTS["vqmodel"] = within("vq_config", "GlmImageVQVAE")
-register_worded("glm_image", "GlmImage", _PARTS, head=_codes)
-register_part("glm_image_text", "GlmImageTextModel", _TEXT.model, "text decoder")
+register_worded("glm_image", "GlmImage", _PARTS, head=_codes, alone=_TEXT.model)

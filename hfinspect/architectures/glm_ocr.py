@@ -3,7 +3,6 @@ Source of shapes: transformers/models/glm_ocr/modeling_glm_ocr.py."""
 
 from ..layers.decoders import grouped, norms_called
 from ..layers.multimodal import register_worded, seeing
-from ..trees.catalog import register_part
 from .glm4v import GLM4V
 
 _TEXT = GLM4V.like(
@@ -12,5 +11,4 @@ _TEXT = GLM4V.like(
     attention=grouped, attention_bias=None,
 )  # fmt: skip
 _PARTS = seeing("GlmOcrVisionModel", _TEXT.model)
-register_worded("glm_ocr", "GlmOcr", _PARTS, tied=False, text_ties=True)
-register_part("glm_ocr_text", "GlmOcrTextModel", _TEXT.model, "text decoder")
+register_worded("glm_ocr", "GlmOcr", _PARTS, tied=False, text_ties=True, alone=_TEXT.model)

@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
 from ..layers.multimodal import projecting, projector, register_worded, tower_width
-from ..trees.catalog import auto_model, register_part
+from ..trees.catalog import auto_model
 from ..trees.modules import Dropout, LayerNorm, Linear, Module, ModuleList, Weight
 from .llama import LLAMA
 
@@ -63,5 +63,4 @@ def _model(c: ModelConfig) -> Module:
     )
 
 
-register_worded("granite4_vision", _NAME, _model, tied=False)
-register_part("granite4_vision_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")
+register_worded("granite4_vision", _NAME, _model, tied=False, alone=_TEXT.model)

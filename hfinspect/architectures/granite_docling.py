@@ -81,6 +81,5 @@ _PARTS = {
     "text_model": within("text_config", _TEXT.model),
     "density_router": _router,
 }
-register_worded("granite_docling", _NAME, _PARTS, tied=True, text="text_model")
-register_part("granite_docling_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")
+register_worded("granite_docling", _NAME, _PARTS, tied=True, text="text_model", alone=_TEXT.model)
 register_part("granite_docling_vision", f"{_NAME}VisionModel", _vision_model, "vision")

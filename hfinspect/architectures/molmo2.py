@@ -14,7 +14,7 @@ from ..layers.decoders import Decoder, fused_mlp, grouped, norms_called
 from ..layers.heads import to_words
 from ..layers.multimodal import register_worded
 from ..layers.vision import pair, patch_count
-from ..trees.catalog import builder, register_part
+from ..trees.catalog import builder
 from ..trees.modules import Linear, Module, Weight
 
 _NAME = "Molmo2"
@@ -137,5 +137,4 @@ def _head(c: ModelConfig) -> Module:
     return to_words(TEXT.width(text), TEXT.size(text, "vocab_size"))
 
 
-register_worded("molmo2", _NAME, _model, head=_head)
-register_part("molmo2_text", f"{_NAME}TextModel", _text_alone, "text decoder")
+register_worded("molmo2", _NAME, _model, head=_head, alone=_text_alone)

@@ -8,10 +8,18 @@ from functools import partial
 
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, gated_mlp
-from ..layers.decoders import Decoder, adding, gate, grouped, norms_called, sandwich
+from ..layers.decoders import (
+    Decoder,
+    adding,
+    gate,
+    grouped,
+    last_norm_called,
+    norms_called,
+    sandwich,
+)
 from ..layers.multimodal import linear_projector, projector, register_worded
 from ..layers.windows import windows
-from ..trees.catalog import builder, register_part
+from ..trees.catalog import builder
 from ..trees.modules import Linear, Module, RMSNorm
 
 
@@ -27,19 +35,13 @@ TEXT = Decoder(
     rms_norm_eps=1e-5, norm=norms_called("MuseGlimmerTextCenteredRMSNorm"),
     attention=adding(grouped, gate_proj=gate),
     layer=adding(sandwich, post_attention_layernorm=_after, post_feedforward_layernorm=_after),
-    rotary=False, embedding="NormedEmbedding",
+    rotary=False, embedding="NormedEmbedding", further=last_norm_called("MuseGlimmerRMSNorm"),
     # The last layer sees everything, and every fourth before it.
     windows=lambda c: windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0),
     mlp=lambda d, c: gated_mlp(
         f"{d.name}MLP", d.width(c), d.inner(c), act=c.text("hidden_activation", default="silu")
     ),
 )  # fmt: skip
-
-
-def text_model(d: Decoder, c: ModelConfig) -> Module:
-    base = d.model(c)
-    base.inside("norm").class_name = f"{d.name.removesuffix('Text')}RMSNorm"
-    return base
 
 
 def model(d: Decoder, c: ModelConfig) -> Module:
@@ -49,7 +51,7 @@ def model(d: Decoder, c: ModelConfig) -> Module:
     return Module(
         f"{name}Model",
         vision_tower=builder(f"{name}VisionModel")(c.section("vision_config")),
-        language_model=text_model(d, text),
+        language_model=d.model(text),
         vision_adapter=projector(
             f"{name}VisionAdapter",
             fc1=Linear(c.dim("out_hidden_size", default=6144), width, bias=False),
@@ -60,6 +62,4 @@ def model(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-_MODEL = partial(text_model, TEXT)
-register_part("muse_glimmer_text", "MuseGlimmerTextModel", _MODEL, "text decoder")
-register_worded("muse_glimmer", "MuseGlimmer", partial(model, TEXT), tied=False)
+register_worded("muse_glimmer", "MuseGlimmer", partial(model, TEXT), tied=False, alone=TEXT.model)

@@ -4,16 +4,14 @@ Muse Glimmer's decoder with gates on the residual stream and routed experts that
 their own; its tower, and a pyramid of causal convolutions over the waveform (two traces).
 """
 
-from functools import partial
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, rms_norms
-from ..layers.decoders import Decoder, adding, gated, norms_called, sandwich
+from ..layers.decoders import Decoder, adding, gated, last_norm_called, norms_called, sandwich
 from ..layers.experts import corrected_router
 from ..layers.layer_kinds import mlps
 from ..layers.multimodal import register_worded
-from ..trees.catalog import builder, register_part
+from ..trees.catalog import builder
 from ..trees.modules import Activation, Linear, Module, Weight
 from . import muse_glimmer
 
@@ -54,7 +52,7 @@ _TEXT = muse_glimmer.TEXT.like(
     "MuseSparkText", hidden_size=8192, intermediate_size=16384, num_hidden_layers=62,
     num_attention_heads=128, num_key_value_heads=16, head_dim=64,
     norm=norms_called("MuseSparkTextCenteredRMSNorm"), mlp=gated, moe=_moe,
-    kinds=mlps(lambda _c, _i: "sparse"),
+    kinds=mlps(lambda _c, _i: "sparse"), further=last_norm_called("MuseSparkRMSNorm"),
     layer=adding(
         sandwich, post_attention_layernorm=lambda *_: Activation("MuseSparkRMSNorm"),
         post_feedforward_layernorm=lambda d, c, _: _scaled(c, d.width(c)),
@@ -71,7 +69,5 @@ def _model(c: ModelConfig) -> Module:
     return whole.adding(audio_tower=builder("MuseSparkAudioModel")(audio))
 
 
-_MODEL = partial(muse_glimmer.text_model, _TEXT)
-register_part("muse_spark_text", "MuseSparkTextModel", _MODEL, "text decoder")
 # The class ties no head, whatever the config says.
-register_worded("muse_spark", "MuseSpark", _model)
+register_worded("muse_spark", "MuseSpark", _model, alone=_TEXT.model)

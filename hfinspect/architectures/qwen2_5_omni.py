@@ -4,7 +4,8 @@ A thinker that hears, sees and writes, a talker that turns its states into speec
 vocoder. File names are those of the first release: towers stand next to ``thinker.model``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -16,29 +17,28 @@ from ..trees.catalog import Builder, register, register_part
 from ..trees.modules import Embedding, Linear, Module
 from .qwen2 import QWEN2
 from .qwen2_5_omni_token2wav import token2wav
-from .qwen2_vl import ALIASES, mlp
+from .qwen2_vl import ALIASES
+from .qwen2_vl import TEXT as QWEN2_VL
 
 _NAME = "Qwen2_5Omni"
 TEXT = QWEN2.like(
     _NAME, vocab_size=152064, hidden_size=3584, intermediate_size=18944, num_hidden_layers=28,
-    num_attention_heads=28, num_key_value_heads=4, mlp=mlp, windows=None,
+    num_attention_heads=28, num_key_value_heads=4, mlp=QWEN2_VL.mlp, windows=None,
 )  # fmt: skip
 
 
 def register_thinker(
-    model_type: str, name: str, text: Decoder, aliases: Mapping[str, str], *,
-    named: Callable[[Module], Module] = lambda decoder: decoder, **speaking: Builder,
+    model_type: str, name: str, text: Decoder, aliases: Mapping[str, str], **speaking: Builder
 ) -> Builder:  # fmt: skip
-    """What hears, sees and writes: towers, which are traces, and a decoder, which ``named``
-    finishes. Adds it to the catalog on its own, and its decoder; returns it with what speaks, where
-    the config has it: attribute name -> builder of the section ``<name>_config``."""
+    """What hears, sees and writes: towers, which are traces, and a decoder. Adds it to the catalog
+    on its own, and its decoder; returns it with what speaks, where the config has it: attribute
+    name -> builder of the section ``<name>_config``."""
+    decoder = f"{name}ThinkerTextModel"
+    only_text = partial(text.named, decoder)
     towers: dict[str, Part] = {
         "audio_tower": within("audio_config", f"{name}AudioEncoder"),
         "visual": within("vision_config", f"{name}VisionEncoder"),
     }
-
-    def only_text(c: ModelConfig) -> Module:
-        return named(text.named(f"{name}ThinkerTextModel", c))
 
     def generation(config: ModelConfig, at: str = "") -> Module:
         """With a head; ``at`` is where the whole keeps it."""
@@ -48,7 +48,7 @@ def register_thinker(
         return Module(
             f"{name}ThinkerForConditionalGeneration",
             {tower: build(c) for tower, build in towers.items()},
-            model=named(text.named(f"{name}ThinkerModel", section)),
+            model=text.named(f"{name}ThinkerModel", section),
             lm_head=text.words(section, to),
         )
 
@@ -65,7 +65,7 @@ def register_thinker(
         {f"{name}ThinkerForConditionalGeneration": generation, **classes},
         aliases={**aliases, "thinker.": ""}, category="multimodal", base=None,
     )  # fmt: skip
-    register_part(f"{model_type}_text", f"{name}ThinkerTextModel", only_text, "text decoder")
+    register_part(f"{model_type}_text", decoder, only_text, "text decoder")
     return whole
 
 

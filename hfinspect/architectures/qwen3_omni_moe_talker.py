@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import renamed
-from ..layers.decoders import Decoder, scaled
+from ..layers.decoders import Decoder, last_norm_called, scaled
 from ..layers.experts import sparse_block, stacked_experts
 from ..trees.catalog import builder, register_part
 from ..trees.modules import (
@@ -26,12 +26,8 @@ from ..trees.modules import (
 )
 
 NAME = "Qwen3OmniMoe"
-
-
-def end_named(decoder: Module, name: str = f"{NAME}TextRMSNorm") -> Module:
-    """The norm behind the layers is of another class than those in them."""
-    decoder.inside("norm").class_name = name
-    return decoder
+#: The norm behind the layers is of another class than those in them.
+END = last_norm_called(f"{NAME}TextRMSNorm")
 
 
 # ---- talker
@@ -57,13 +53,14 @@ def _moe(d: Decoder, c: ModelConfig, *, stacked: bool = False) -> Module:
 TALKER = Decoder(
     f"{NAME}ThinkerText", vocab_size=3072, hidden_size=1024, num_hidden_layers=20,
     num_attention_heads=16, num_key_value_heads=2, qk_norm=True, moe=_moe,
+    further=END,
 )  # fmt: skip
 
 
 def talker_model(c: ModelConfig, *, stacked: bool = False) -> Module:
     """Files of the whole have a tensor an expert; a save of it alone has them ``stacked``."""
     d = TALKER.like(TALKER.name, moe=partial(_moe, stacked=stacked))
-    base = end_named(d.named(f"{NAME}TalkerModel", c))
+    base = d.named(f"{NAME}TalkerModel", c)
     base.children["codec_embedding"] = base.children.pop("embed_tokens")
     for own in ("DecoderLayer", "RotaryEmbedding"):
         renamed(base, f"{NAME}ThinkerText{own}", f"{NAME}Talker{own}")
@@ -153,12 +150,12 @@ def code2wav(c: ModelConfig) -> Module:
     transformer = Module(
         f"{NAME}Code2WavTransformerModel",
         layers=TRANSFORMER.layers(c),
-        norm=TRANSFORMER.norm(TRANSFORMER, c, h),
+        norm=TRANSFORMER.norm(TRANSFORMER, c, h).called(f"{NAME}RMSNorm"),
         rotary_emb=Activation(f"{NAME}RotaryEmbedding"),
     )
     return Module(
         f"{NAME}Code2Wav",
-        pre_transformer=end_named(transformer, f"{NAME}RMSNorm"),
+        pre_transformer=transformer,
         code_embedding=Embedding(codes, h),
         upsample=ModuleList(upsample, component=Component.CONV),
         decoder=ModuleList(decoder, component=Component.CONV),

@@ -41,8 +41,7 @@ def register_qwen3_vl(name: str, model_type: str, text: Decoder) -> None:
         return text.model(text_section(c))
 
     tower = partial(vision_model, name)
-    register_worded(model_type, name, seeing(tower, text.model), tied=False)
-    register_part(f"{model_type}_text", f"{name}TextModel", only_text, "text decoder")
+    register_worded(model_type, name, seeing(tower, text.model), tied=False, alone=only_text)
     register_part(f"{model_type}_vision", f"{name}VisionModel", tower, "vision")
 
 

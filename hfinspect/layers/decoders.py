@@ -136,6 +136,11 @@ def fused_mlp(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
+def last_norm_called(class_name: str) -> Callable[[Decoder, ModelConfig], dict[str, Module]]:
+    """What ``further`` is where the last norm is of another class than those of the layers."""
+    return lambda d, c: {d.last_norm: d.norm(d, c, d.width(c)).called(class_name)}
+
+
 def layer_norms(key: str, eps: float = 1e-5) -> Norm:
     """Norms with a bias, whose epsilon stands under ``key``."""
     return lambda _d, c, size: LayerNorm(size, eps=c.number(key, default=eps))

@@ -25,6 +25,7 @@ from ..trees.catalog import (
     builder,
     register,
     register_pair,
+    register_part,
 )
 from ..trees.modules import Activation, Linear, Module, Parameter, Sequential, without_part
 from .blocks import activation
@@ -346,11 +347,12 @@ def register_worded(
     text: str = "language_model",
     text_ties: bool = False,
     head: Part | None = None,
+    alone: Builder | None = None,
 ) -> Family:
     """Add a composite of two classes: ``{name}Model``, built by ``model`` or of its parts, and one
     with a head over the words of its decoder, the part ``text``, or another ``head``. ``tied`` is
     the default of the config class (None: never tied), ``text_ties``: the text section's own word
-    counts as well."""
+    counts as well. ``alone``: its decoder has a model_type of its own, ``{model_type}_text``."""
     base, ending = composed({f"{name}Model": model})[f"{name}Model"], "ForConditionalGeneration"
 
     def whole(c: ModelConfig) -> Module:
@@ -360,6 +362,8 @@ def register_worded(
         said = ModelConfig({"tie_word_embeddings": True}) if inside else c
         return worded(f"{name}{ending}", lambda _: base(c), tied=tied, text=text)(said)
 
+    if alone:
+        register_part(f"{model_type}_text", f"{name}TextModel", alone, "text decoder")
     return register_pair(model_type, name, whole, base, "multimodal")
 
 
