@@ -4,6 +4,8 @@ Three GPTs in a row, from text to semantic tokens to coarse to fine codes, and a
 two are traces; the third has a table and a head for each codebook, tied in pairs.
 """
 
+from functools import partial
+
 from ..core.config import ModelConfig
 from ..layers import spelled
 from ..layers.blocks import size
@@ -53,8 +55,7 @@ _FINE = Spelled(
 )  # fmt: skip
 
 
-def fine(c: ModelConfig) -> Module:
-    return _FINE.of(c, "FineModel", _FINE.model, scope=True)
+fine = partial(_FINE.of, ending="FineModel", parts=_FINE.model, scope=True)
 
 
 def model(c: ModelConfig) -> Module:

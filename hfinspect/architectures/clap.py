@@ -113,8 +113,8 @@ def with_projection(c: ModelConfig) -> Module:
         activation=activation(c.text("projection_hidden_act", default="relu")),
         linear2=Linear(out, out),
     )
-    parts = {"audio_model": audio_model(c), "audio_projection": way}
-    return Module("ClapAudioModelWithProjection", {**parts})
+    name = "ClapAudioModelWithProjection"
+    return Module(name, audio_model=audio_model(c), audio_projection=way)
 
 
 _CLASSES = {"ClapAudioModel": audio_model, "ClapAudioModelWithProjection": with_projection}

@@ -21,7 +21,6 @@ _DEFAULTS = {
     "residual_kernel_size": 3, "compress": 2, "num_lstm_layers": 2, "codebook_size": 1024,
     "sampling_rate": 24000,
 }  # fmt: skip
-
 _BANDWIDTHS = (1.5, 3.0, 6.0, 12.0, 24.0)
 
 
@@ -57,8 +56,10 @@ def model(c: ModelConfig) -> Module:
     def bottom(width: Dim) -> Module:
         return Module("EncodecLSTM", lstm=lstm(width, c.count("num_lstm_layers")))
 
-    down = sound.down_layers(c, "Encodec", made, shortcut=True, bottom=bottom)
-    up = sound.up_layers(c, "Encodec", made, shortcut=True, bottom=bottom)
+    down, up = (
+        make(c, "Encodec", made, shortcut=True, bottom=bottom)
+        for make in (sound.down_layers, sound.up_layers)
+    )
     name, to = "EncodecResidualVectorQuantizer", Component.EMBEDDING
     return Module(
         "EncodecModel",

@@ -57,30 +57,25 @@ def encoder(c: ModelConfig) -> Module:
     return Module("FunAsrNanoEncoder", position_embeddings=positions, layers=layers, part="audio")
 
 
-def _joining(c: ModelConfig) -> Module:
-    a = c.section("adaptor_config")
-    h, wide = a.dim("hidden_size", default=1024), a.dim("projector_hidden_size", default=2048)
-    block = layer(a, h, a.dim("intermediate_size", default=256))
-    return projector(
-        "FunAsrNanoMultiModalProjector",
-        linear_1=Linear(c.section("audio_config").dim("hidden_size", default=512), wide),
-        act=activation(a.text("projector_hidden_act", default="relu")),
-        linear_2=Linear(wide, h),
-        layers=Layers.of(a.count("num_hidden_layers", default=2), projecting(block)),
-    )
-
-
 def model(c: ModelConfig) -> Module:
-    text, adaptor = decoder(c, "qwen3", defaults=TEXT), c.section("adaptor_config")
-    width = adaptor.dim("hidden_size", default=1024)
-    if width != text.hidden:
-        raise adaptor.error("hidden_size", int(width), f"the text's width, {int(text.hidden)}")
+    text, audio = decoder(c, "qwen3", defaults=TEXT), c.section("audio_config")
+    a, seen = c.section("adaptor_config"), audio.dim("hidden_size", default=512)
+    h, wide = a.dim("hidden_size", default=1024), a.dim("projector_hidden_size", default=2048)
+    if h != text.hidden:
+        raise a.error("hidden_size", int(h), f"the text's width, {int(text.hidden)}")
     text.base.part = "text"
+    block = projecting(layer(a, h, a.dim("intermediate_size", default=256)))
     return Module(
         "FunAsrNanoModel",
-        audio_tower=encoder(c.section("audio_config")),
+        audio_tower=encoder(audio),
         language_model=text.base,
-        multi_modal_projector=_joining(c),
+        multi_modal_projector=projector(
+            "FunAsrNanoMultiModalProjector",
+            linear_1=Linear(seen, wide),
+            act=activation(a.text("projector_hidden_act", default="relu")),
+            linear_2=Linear(wide, h),
+            layers=Layers.of(a.count("num_hidden_layers", default=2), block),
+        ),
     )
 
 

@@ -4,10 +4,12 @@ Source of shapes: diffusers/pipelines/ltx2/vocoder.py. The second holds two voco
 later one's keys with ``bwe_`` before them: it widens the band; fixed transforms stand between.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
-from ..trees.catalog import register
+from ..trees.catalog import Builder, register
 from ..trees.modules import Activation, Buffer, Conv, Module, ModuleList, Weight
 
 _SNAKES = ("snakebeta", "snake")
@@ -75,10 +77,6 @@ def vocoder(
     )
 
 
-def alone(c: ModelConfig) -> Module:
-    return vocoder(c, "", 1024, (16, 15, 8, 4, 4), wide=False)
-
-
 def widened(c: ModelConfig) -> Module:
     size = c.dim("filter_length", default=512)
     bins = size // 2 + 1
@@ -94,5 +92,6 @@ def widened(c: ModelConfig) -> Module:
     )
 
 
-_CLASSES = {"LTX2Vocoder": alone, "LTX2VocoderWithBWE": widened}
+_alone = partial(vocoder, key="", width=1024, kernels=(16, 15, 8, 4, 4), wide=False)
+_CLASSES: dict[str, Builder] = {"LTX2Vocoder": _alone, "LTX2VocoderWithBWE": widened}
 register((), _CLASSES, category="diffusion", source="diffusers")

@@ -11,18 +11,26 @@ from ..trees.modules import Module
 from .encoder_decoder import width_of
 
 
-def conditional_generation(c: ModelConfig) -> Module:
+def joined(c: ModelConfig, name: str) -> Module:
+    """Texts, sounds and the decoder of that ``name``, with a projection of texts where their width
+    is another."""
     texts, decoder = c.section("text_encoder"), c.section("decoder")
     encoder = auto_class(texts, "EncoderModel", default_type="t5")
     seen, wanted = width_of(texts, encoder, last=True), decoder.dim("hidden_size", default=1024)
-    apart = seen != wanted and not decoder.has("cross_attention_hidden_size")
     return Module(
-        "MusicgenForConditionalGeneration",
+        f"{name}ForConditionalGeneration",
         text_encoder=encoder,
         audio_encoder=auto_model(c.section("audio_encoder"), default_type="encodec"),
-        decoder=builder("MusicgenForCausalLM")(decoder),
-        enc_to_dec_proj=linear_projector(seen, wanted) if apart else None,
+        decoder=builder(f"{name}ForCausalLM")(decoder),
+        enc_to_dec_proj=linear_projector(seen, wanted) if seen != wanted else None,
     )
+
+
+def conditional_generation(c: ModelConfig) -> Module:
+    built = joined(c, "Musicgen")
+    if c.section("decoder").has("cross_attention_hidden_size"):
+        built.children.pop("enc_to_dec_proj", None)
+    return built
 
 
 register_part("musicgen", "MusicgenForConditionalGeneration", conditional_generation, "audio")

@@ -6,30 +6,22 @@ cross-attention, and a second projection, from the 12 notes of a chromagram.
 
 from ..core.config import ModelConfig
 from ..layers.multimodal import linear_projector
-from ..trees.catalog import auto_class, auto_model, builder, register_part
+from ..trees.catalog import register_part
 from ..trees.keeps import Unknown
 from ..trees.modules import Module, each_module
-from .encoder_decoder import width_of
+from .musicgen import joined
 
 
 def conditional_generation(c: ModelConfig) -> Module:
-    texts, section = c.section("text_encoder"), c.section("decoder")
-    encoder = auto_class(texts, "EncoderModel", default_type="t5")
-    decoder = builder("MusicgenMelodyForCausalLM")(section)
-    for layer in each_module(decoder):
+    built, notes = joined(c, "MusicgenMelody"), c.dim("num_chroma", default=12)
+    for layer in each_module(built.inside("decoder")):
         if "self_attn" in layer.children:  # of the prompts too, whose length no config says
             why = "texts and melody stand before its tokens, as many as are given"
             layer.keeps = (Unknown(why),)
-    wanted, notes = section.dim("hidden_size", default=1024), c.dim("num_chroma", default=12)
-    seen = width_of(texts, encoder, last=True)
-    return Module(
-        "MusicgenMelodyForConditionalGeneration",
-        text_encoder=encoder,
-        audio_encoder=auto_model(c.section("audio_encoder"), default_type="encodec"),
-        decoder=decoder,
-        enc_to_dec_proj=linear_projector(seen, wanted) if seen != wanted else None,
-        audio_enc_to_dec_proj=linear_projector(notes, wanted) if notes != wanted else None,
-    )
+    wanted = c.section("decoder").dim("hidden_size", default=1024)
+    if notes != wanted:
+        built.children["audio_enc_to_dec_proj"] = linear_projector(notes, wanted)
+    return built
 
 
 register_part(

@@ -8,12 +8,12 @@ package qwen-asr; vLLM's qwen3_asr.py reads the same names.
 
 from ..core.config import ModelConfig
 from ..layers.blocks import activation
-from ..layers.composing import renamed
-from ..layers.heads import classifier
+from ..layers.composing import defaulted, renamed
+from ..layers.heads import token_classification
 from ..layers.multimodal import decoder, lm_head, projector, text_width, worded
 from ..layers.whisper_encoder import width
 from ..trees.catalog import builder, register, register_part
-from ..trees.modules import Dropout, Linear, Module
+from ..trees.modules import Linear, Module
 
 _NAME = "Qwen3ASR"
 #: What Qwen3ASRConfig makes of an absent text_config.
@@ -71,13 +71,9 @@ def generation(c: ModelConfig) -> Module:
     return Module(_WHOLE, thinker=inner)
 
 
-def labels(c: ModelConfig) -> Module:
-    bias, found = c.flag("token_classification_bias", default=False), model(c)
-    score = classifier(text_width(found), c.num_labels, bias=bias)
-    return Module(_LABELS, model=found, dropout=Dropout(0.1), score=score)
-
-
 _WHOLE, _LABELS = f"{_NAME}ForConditionalGeneration", f"{_NAME}ForTokenClassification"
+labels = token_classification(_LABELS, model, hidden=lambda c: text_width(model(c)))
+labels = defaulted({"token_classification_bias": False}, labels)
 _CLASSES = {_WHOLE: generation, f"{_NAME}Model": model, _LABELS: labels}
 register("qwen3_asr", _CLASSES, base_prefix="model", category="multimodal")
 register_part("qwen3_asr_encoder", f"{_NAME}Encoder", audio_model, "audio")

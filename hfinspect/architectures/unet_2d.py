@@ -31,14 +31,10 @@ def _residual(c: ModelConfig) -> Residual:
     return timed(c, c.dim("time_embedding_dim", default=4 * _channels(c)[0]))
 
 
-def _null(c: ModelConfig, key: str) -> bool:
-    return c.says(key) and not c.has(key)
-
-
 def _look(c: ModelConfig, width: Dim, groups: int | None) -> Module:
     """Heads of ``attention_head_dim`` channels; null is one head."""
     key = "attention_head_dim"
-    head = width if _null(c, key) else c.dim(key, default=8)
+    head = width if c.says(key) and not c.has(key) else c.dim(key, default=8)
     return attention(width, width // head * head, bias=True, groups=groups)
 
 
@@ -52,14 +48,13 @@ def _rung(c: ModelConfig, rung: Rung) -> Module:
 
 
 def middle(c: ModelConfig) -> Module | None:
-    if _null(c, "mid_block_type"):
+    if c.says("mid_block_type") and not c.has("mid_block_type"):
         return None
     residual, width = _residual(c), _channels(c)[-1]
-    groups = c.optional_dim("attn_norm_num_groups")
-    if groups is None and not residual.scale_shift:
-        groups = c.dim("norm_num_groups", default=32)
-    looks = c.flag("add_attention", default=True)
-    return middle_block(width, residual, [_look(c, width, groups)] if looks else [])
+    usual = None if residual.scale_shift else residual.groups
+    groups = c.optional_dim("attn_norm_num_groups") or usual
+    looks = [_look(c, width, groups)] if c.flag("add_attention", default=True) else []
+    return middle_block(width, residual, looks)
 
 
 def _time(c: ModelConfig, first: Dim) -> tuple[Module, Dim]:

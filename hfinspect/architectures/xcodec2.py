@@ -35,10 +35,10 @@ _DEFAULTS = {
 
 
 def _snake(width: Dim) -> Module:
-    slopes = dict.fromkeys(("alpha", "beta"), Weight(width))
+    slopes, to = dict.fromkeys(("alpha", "beta"), Weight(width)), Component.OTHER
     return Module(
         "Xcodec2AntiAliasedActivation1d",
-        act=Module("Xcodec2SnakeBeta", {**slopes}, component=Component.OTHER),
+        act=Module("Xcodec2SnakeBeta", {**slopes}, component=to),
         upsample=Activation("Xcodec2UpSample1d"),
         downsample=Activation("Xcodec2DownSample1d"),
     )
