@@ -5,15 +5,7 @@ variance of the latent, and back; before diffusers 0.15 attention's projections 
 """
 
 from ..core.config import ModelConfig
-from ..layers.diffusion import (
-    Residual,
-    Rung,
-    attention,
-    block_types,
-    going_down,
-    middle_block,
-    widths,
-)
+from ..layers.diffusion import Residual, Rung, attention, block_types, going_down, middle_block
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module
 
@@ -23,7 +15,7 @@ def _half(c: ModelConfig, inputs: int, outputs: int, *, up: bool) -> Module:
     block more on each rung."""
     side, name, step = ("up", "Decoder", -1) if up else ("down", "Encoder", 1)
     residual = Residual(groups=c.dim("norm_num_groups", default=32), eps=1e-6)
-    channels = widths(c, default=(64,))[::step]
+    channels = c.dims("block_out_channels", default=(64,), least=1)[::step]
     layers, last = int(c.count("layers_per_block", default=1)) + up, len(channels) - 1
     kinds = block_types(c, f"{side}_block_types", last + 1, (f"{side.title()}{name}Block2D",))
     blocks = [

@@ -7,17 +7,10 @@ image comes in next to the noise, through a look at all frames, and as words of 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.diffusion import (
-    Residual,
-    attention,
-    feed_forward,
-    timestep_embedding,
-    unet_end,
-    widths,
-)
+from ..layers.diffusion import attention, feed_forward, timestep_embedding, unet_end, widths
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module, Sequential
-from .unet_3d_condition import ladder, temporal_transformer
+from .unet_3d_condition import ladder, of_residuals, temporal_transformer
 
 _ACT = Activation("SiLU")
 _WORDS = Component.EMBEDDING
@@ -56,7 +49,7 @@ def model(config: ModelConfig) -> Module:
     first, channels = widths(c, default=(320, 640, 1280, 1280))[0], c.dim("in_channels", default=4)
     context, time = c.dim("cross_attention_dim", default=1024), 4 * first
     inner = 8 * c.dim("attention_head_dim", default=64)
-    groups = c.dim("norm_num_groups", default=32)
+    residual = of_residuals(c)
 
     def two_layers(inputs: int, outputs: int) -> Module:
         return Sequential(Linear(inputs, time), _ACT, Linear(time, outputs), component=_WORDS)
@@ -65,14 +58,14 @@ def model(config: ModelConfig) -> Module:
         "I2VGenXLUNet",
         {
             "conv_in": Conv(channels + channels, first, 3),
-            "transformer_in": temporal_transformer(first, inner, groups, layers=Layers),
+            "transformer_in": temporal_transformer(first, inner, residual.groups, layers=Layers),
             **_image(channels, context),
             "time_proj": Activation("Timesteps"),
             "time_embedding": timestep_embedding(first, time),
             "context_embedding": two_layers(context, context * channels),
             "fps_embedding": two_layers(first, time),
             **ladder(c),
-            **unet_end(c, first, Residual(groups=groups)),
+            **unet_end(c, first, residual),
         },
         part="vision",
     )

@@ -12,17 +12,7 @@ from ..layers import conformers
 from ..layers.blocks import grouped_attention, grouped_heads, size, two_layer_mlp
 from ..layers.composing import defaulted
 from ..trees.catalog import auto_model, register_part
-from ..trees.modules import (
-    Activation,
-    BatchNorm,
-    Conv,
-    Embedding,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Weight,
-)
+from ..trees.modules import Activation, BatchNorm, Conv, Embedding, Layers, Linear, Module, Weight
 from .encodec import lstm
 
 DEFAULTS = {
@@ -75,7 +65,7 @@ def encoder(c: ModelConfig) -> Module:
     bands = c.dim("num_mel_bins") // int(stride) ** times
     steps = Module(
         "ParakeetEncoderSubsamplingConv2D",
-        layers=ModuleList(conformers.subsampling(channels, kernel, times, stride)),
+        layers=conformers.subsampling(channels, kernel, times, stride),
         linear=Linear(channels * bands, _hidden(c)),
         component=Component.CONV,
     )

@@ -22,7 +22,6 @@ from ..trees.modules import (
     Layers,
     Linear,
     Module,
-    Sequential,
     Weight,
 )
 from .phi3 import PHI3
@@ -96,7 +95,7 @@ def _subsampling(c: ModelConfig, h: Dim) -> Module:
     size = c.dim("nemo_final_size", default=halved)
     return Module(
         f"{_NAME}AudioNemoConvSubsampling",
-        conv=Sequential(*subsampling(channels, 3, times)),
+        conv=subsampling(channels, 3, times, class_name="Sequential"),
         out=Linear(channels * size, h, component=Component.EMBEDDING),
         component=Component.CONV,
     )

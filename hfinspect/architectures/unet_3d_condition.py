@@ -42,7 +42,7 @@ _DOWN = ("CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "CrossAttnDownBlock3D",
 _channels = partial(widths, default=(320, 640, 1280, 1280))
 
 
-def _residual(c: ModelConfig) -> Residual:
+def of_residuals(c: ModelConfig) -> Residual:
     groups = c.dim("norm_num_groups", default=32)
     return Residual(4 * _channels(c)[0], groups, c.number("norm_eps", default=1e-5))
 
@@ -85,7 +85,7 @@ def temporal_transformer(
 def ladder(c: ModelConfig) -> dict[str, Module]:
     """Down, up and the middle: residual blocks over the widths that come in, a convolution over
     time next to each, and on most rungs as many transformers over the image and over time."""
-    channels, residual, heads = _channels(c), _residual(c), _heads(c)
+    channels, residual, heads = _channels(c), of_residuals(c), _heads(c)
     context, crossing = c.dim("cross_attention_dim", default=1024), Crossing(True, residual.groups)
     layers = [c.count("layers_per_block", default=2)] * len(channels)
 
@@ -116,7 +116,7 @@ def ladder(c: ModelConfig) -> dict[str, Module]:
 
 
 def model(c: ModelConfig) -> Module:
-    channels, residual = _channels(c), _residual(c)
+    channels, residual = _channels(c), of_residuals(c)
     first = channels[0]
     inner = 8 * c.dim("attention_head_dim", default=64)
     time = timestep_embedding(first, 4 * first, condition=c.optional_dim("time_cond_proj_dim"))

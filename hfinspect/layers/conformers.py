@@ -12,7 +12,7 @@ from typing import Any
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..trees.modules import Activation, Conv, Dropout, LayerNorm, Linear, Module, Weight
+from ..trees.modules import Activation, Conv, Dropout, LayerNorm, Linear, Module, ModuleList, Weight
 from . import speech
 from .blocks import activation
 from .encoders import hidden
@@ -79,7 +79,9 @@ def block(class_name: str, h: int, mlp: Module, attention: Module, conv: Module)
     )
 
 
-def subsampling(channels: int, kernel: int, times: int, stride: int = 2) -> list[Module]:
+def subsampling(
+    channels: int, kernel: int, times: int, stride: int = 2, *, class_name: str = "ModuleList"
+) -> Module:
     """Strided 2-D convolutions over mel features, all but the first depthwise and pointwise."""
     steps: list[Module] = [Conv(1, channels, kernel, stride=stride), Activation("ReLU")]
     for _ in range(times - 1):
@@ -88,7 +90,7 @@ def subsampling(channels: int, kernel: int, times: int, stride: int = 2) -> list
             Conv(channels, channels, 1),
             Activation("ReLU"),
         ]
-    return steps
+    return ModuleList(steps, class_name=class_name)
 
 
 # ---- wav2vec 2.0's

@@ -58,10 +58,7 @@ def flags_per_block(c: ModelConfig, key: str, count: int) -> tuple[bool, ...]:
 
 def widths(c: ModelConfig, *, default: tuple[int, ...]) -> tuple[Dim, ...]:
     """``block_out_channels``: at least one."""
-    found = c.dims("block_out_channels", default=default)
-    if not found:
-        raise c.error("block_out_channels", [], "at least one width")
-    return found
+    return c.dims("block_out_channels", default=default, least=1)
 
 
 @dataclass(frozen=True)
