@@ -17,7 +17,6 @@ _DECODER = {
 
 
 def completed(c: ModelConfig) -> ModelConfig:
-    """The config of a decoder with its defaults."""
     return c.with_defaults(**_DECODER)
 
 

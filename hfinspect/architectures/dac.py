@@ -40,7 +40,6 @@ def hidden(c: ModelConfig) -> Dim:
 
 
 def encoder(c: ModelConfig, *, name: str = "Dac", snake: Snake = _snake) -> Module:
-    """From the waveform to frames."""
     width = first = c.dim("encoder_hidden_size")
     built = list[Module]()
     for stride in c.dims("downsampling_ratios"):

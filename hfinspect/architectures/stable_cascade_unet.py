@@ -31,7 +31,6 @@ ROW = RES, TIME, ATTENTION = [f"SDCascade{x}Block" for x in ("Res", "Timestep", 
 
 
 def bare_norm(width: int) -> Module:
-    """A norm over channels, without weights."""
     return LayerNorm(width, eps=1e-6, weight=False, class_name="SDCascadeLayerNorm")
 
 

@@ -4,7 +4,7 @@ Sources of shapes: diffusers/models/{unets/unet_motion_model,controlnets/control
 A UNet's ladder with a transformer over the frames next to each residual block.
 """
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ..core.components import Component
@@ -68,15 +68,13 @@ def motion_module(
     )
 
 
-def _moving(
-    c: ModelConfig, ladder: Ladder, heads: Sequence[Dim], *, up: bool = False, twice: bool = True
-) -> Layers:
+def _moving(c: ModelConfig, ladder: Ladder, *, up: bool = False, twice: bool = True) -> Layers:
     """Rungs with a motion module next to each residual block."""
-    step, blocks = -1 if up else 1, ladder.way(up=up)
-    deep: tuple[Any, ...] = (upward if up else depths)(c, _DEPTH, len(heads))
-    for block, width, count, depth in zip(
-        blocks, ladder.channels[::step], heads[::step], deep, strict=True
-    ):
+    step, blocks, key = -1 if up else 1, ladder.way(up=up), "motion_num_attention_heads"
+    heads = per_block(c, key, len(blocks), 8)[::step]
+    deep: tuple[Any, ...] = (upward if up else depths)(c, _DEPTH, len(blocks))
+    rows = zip(blocks, ladder.channels[::step], heads, deep, strict=True)
+    for block, width, count, depth in rows:
         resnets = len(block.inside("resnets").children)
         each = list(depth) if isinstance(depth, tuple) else [depth] * resnets
         if len(each) != resnets:
@@ -87,33 +85,32 @@ def _moving(
     return Layers(blocks)
 
 
-def _middle(c: ModelConfig, ladder: Ladder, heads: Dim, *, moving: bool) -> Module:
+def _middle(c: ModelConfig, ladder: Ladder, *, moving: bool) -> Module:
     width, count = ladder.channels[-1], int(c.count("mid_block_layers", default=1))
     depth: Any = ladder.depths[-1] if not isinstance(ladder.depths[-1], tuple) else 1
-    deep = per_block(c, "transformer_layers_per_mid_block", count, depth, maximum=MAX_COUNT)
+    listed = partial(per_block, c, maximum=MAX_COUNT)
+    deep = listed("transformer_layers_per_mid_block", count, depth)
     seen = ladder.attentions(len(ladder.channels) - 1, count, deep, middle=True)
     kind = "UNetMidBlockCrossAttnMotion" if moving else "UNetMidBlock2DCrossAttn"
     block = middle_block(width, ladder.residual, seen, kind=kind, resnets=count + 1)
     if moving:
-        over = "temporal_transformer_layers_per_mid_block"
-        over_time = per_block(c, over, count, 1, maximum=MAX_COUNT)
+        heads = per_block(c, "motion_num_attention_heads", len(ladder.channels), 8)[-1]
+        over_time = listed("temporal_transformer_layers_per_mid_block", count, 1)
         modules = [motion_module(c, width, heads, n, middle=True) for n in over_time]
         block.children["motion_modules"] = ModuleList(modules)
     return block
 
 
 def model(c: ModelConfig) -> Module:
-    plain = _plain(c, control=False)
-    ladder = Ladder(plain)
-    heads = per_block(c, "motion_num_attention_heads", len(ladder.channels), 8)
+    ladder = Ladder(_plain(c, control=False))
     moving = c.flag("use_motion_mid_block", default=True)
     return Module(
         "UNetMotionModel",
         {
-            **stem(plain, ladder.channels[0]),
-            "down_blocks": _moving(c, ladder, heads),
-            "up_blocks": _moving(c, ladder, heads, up=True),
-            "mid_block": _middle(c, ladder, heads[-1], moving=moving),
+            **stem(ladder.c, ladder.channels[0]),
+            "down_blocks": _moving(c, ladder),
+            "up_blocks": _moving(c, ladder, up=True),
+            "mid_block": _middle(c, ladder, moving=moving),
             **unet_end(c, ladder.channels[0], ladder.residual),
         },
         part="vision",
@@ -133,17 +130,15 @@ def _condition(c: ModelConfig, width: Dim) -> Module:
 
 def sparse_control(c: ModelConfig) -> Module:
     c.count("layers_per_block", default=2)  # one number here, not a list
-    plain = _plain(c, control=True)
-    ladder = Ladder(plain)
-    heads = per_block(c, "motion_num_attention_heads", len(ladder.channels), 8)
+    ladder = Ladder(_plain(c, control=True))
     return Module(
         "SparseControlNetModel",
         {
-            **stem(plain, ladder.channels[0]),
+            **stem(ladder.c, ladder.channels[0]),
             "controlnet_cond_embedding": _condition(c, ladder.channels[0]),
-            "down_blocks": _moving(c, ladder, heads, twice=False),
+            "down_blocks": _moving(c, ladder, twice=False),
             **controls(ladder),
-            "mid_block": _middle(c, ladder, heads[-1], moving=False),
+            "mid_block": _middle(c, ladder, moving=False),
         },
         part="vision",
     )

@@ -39,13 +39,9 @@ def _wan(c: ModelConfig, name: str, channels: Dim, latents: Dim, **more: Module)
     out = latents if empty else c.dim("out_channels", default=16)
     patches = _patches(c, channels)
     pixels = prod(patches.tensor().shape[3:], start=patches.tensor().shape[2])
-    parts = {
-        **root.children,
-        "patch_embedding": patches,
-        "proj_out": Linear(_inner(c), out * pixels, component=Component.HEAD),
-        **more,
-    }
-    return Module(name, parts, part="vision")
+    proj = Linear(_inner(c), out * pixels, component=Component.HEAD)
+    own = {"patch_embedding": patches, "proj_out": proj}
+    return Module(name, {**root.children, **own, **more}, part="vision")
 
 
 def vace(c: ModelConfig) -> Module:
