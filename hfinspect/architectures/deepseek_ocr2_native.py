@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import layer_types
 from ..layers.composing import renamed
-from ..layers.decoders import Decoder
+from ..layers.decoders import Decoder, evenly
 from ..layers.experts import routed_and_shared, router, stacked_experts
 from ..layers.heads import causal_lm
 from ..layers.multimodal import projector
@@ -50,18 +50,9 @@ def _kinds(_d: Decoder, c: ModelConfig, count: int) -> tuple[str, ...]:
 
 
 _TEXT_FILES = LLAMA.like(
-    f"{_NAME}Text", vocab_size=102400, mlp_bias=False, moe=routed, kinds=_kinds
+    f"{_NAME}Text", vocab_size=102400, mlp_bias=False, attention=evenly, moe=routed, kinds=_kinds
 )
 _TEXT = _TEXT_FILES.like(f"{_NAME}Text", moe=partial(routed, stacked=True))
-
-
-def without_head_dim(c: ModelConfig) -> ModelConfig:
-    """head_dim is hidden / heads, whatever the config says."""
-    return c.with_values(head_dim=None)
-
-
-def text_model(c: ModelConfig) -> Module:
-    return _TEXT.model(without_head_dim(c))
 
 
 def _sam(c: ModelConfig) -> Module:
@@ -106,7 +97,7 @@ def vision_model(c: ModelConfig) -> Module:
 
 def base(c: ModelConfig) -> Module:
     """Under the names of files."""
-    text, vision = without_head_dim(c.section("text_config")), c.section("vision_config")
+    text, vision = c.section("text_config"), c.section("vision_config")
     encoder, h = vision.section("encoder_config"), _TEXT_FILES.width(text)
     inside, width = vision_encoder(encoder), _READER.width(encoder)
     parts = {"model": Module(inside.class_name, model=inside), **queries(width)}
@@ -122,7 +113,7 @@ def base(c: ModelConfig) -> Module:
 
 _WHOLE = causal_lm(f"{_NAME}ForConditionalGeneration", base)
 register_pair("deepseek_ocr2", _NAME, _WHOLE, base, "multimodal")
-register_part("deepseek_ocr2_text", f"{_NAME}TextModel", text_model, "text decoder")
+register_part("deepseek_ocr2_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")
 register_part("deepseek_ocr2_vision", f"{_NAME}VisionModel", vision_model, "vision")
 register_part("deepseek_ocr2_sam_vision_model", f"{_NAME}SamVisionEncoder", sam_model, "vision")
 register_part("deepseek_ocr2_encoder", f"{_NAME}VisionEncoder", vision_encoder, "vision")

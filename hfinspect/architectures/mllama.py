@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import Heads, grouped_attention, size
-from ..layers.decoders import Decoder, grouped, pre_norm
+from ..layers.decoders import Decoder, evenly, pre_norm
 from ..layers.multimodal import linear_projector, register_headed, text_section
 from ..layers.vision import clip_encoder, patch_conv, plain_mlp
 from ..trees.catalog import register, register_part
@@ -84,9 +84,7 @@ def _vision_model(c: ModelConfig) -> Module:
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    """Llama's, or one that looks at the image, with two gates and norms of queries and keys; a
-    ``head_dim`` is not read."""
-    c = c.with_values(head_dim=None) if c.has("head_dim") else c
+    """Llama's, or one that looks at the image, with two gates and norms of queries and keys."""
     block = pre_norm(d, c, kind).called(f"Mllama{kind}AttentionDecoderLayer")
     if kind == "Self":
         block.inside("self_attn").called("MllamaTextSelfAttention")
@@ -94,7 +92,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     return block.without("self_attn").adding(
         cross_attn_attn_gate=Weight(1, component=Component.ATTENTION, kind="gate"),
         cross_attn_mlp_gate=Weight(1, component=Component.MLP, kind="gate"),
-        cross_attn=grouped(d.like(d.name, qk_norm=True), c).called("MllamaTextCrossAttention"),
+        cross_attn=evenly(d.like(d.name, qk_norm=True), c).called("MllamaTextCrossAttention"),
     )
 
 
@@ -103,23 +101,23 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     return ["Cross" if i in crossing else "Self" for i in range(layers)]
 
 
+def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
+    """Eight more words, for special tokens of images."""
+    words = Embedding(d.size(c, "vocab_size") + 8, d.width(c))
+    return {"embed_tokens": words, "rotary_emb": Activation("MllamaRotaryEmbedding")}
+
+
 TEXT = Decoder(
     "MllamaText", vocab_size=128256, hidden_size=4096, intermediate_size=14336,
     num_hidden_layers=40, num_key_value_heads=8, rms_norm_eps=1e-5, attention_bias=None,
-    layer=_layer, kinds=_kinds, rotary=False,
+    attention=evenly, layer=_layer, kinds=_kinds, further=_further, rotary=False,
 )  # fmt: skip
-
-
-def _text_model(c: ModelConfig) -> Module:
-    """Eight more words, for special tokens of images."""
-    words = Embedding(TEXT.size(c, "vocab_size") + 8, TEXT.width(c))
-    return TEXT.model(c).adding(embed_tokens=words, rotary_emb=Activation("MllamaRotaryEmbedding"))
 
 
 def _causal(c: ModelConfig, *, head: bool = True) -> Module:
     text = text_section(c)
     words = TEXT.words(text) if head else None
-    return Module("MllamaForCausalLM", model=_text_model(text), lm_head=words)
+    return Module("MllamaForCausalLM", model=TEXT.model(text), lm_head=words)
 
 
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
@@ -132,7 +130,7 @@ def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
     }
 
 
-_TEXTS = {"MllamaForCausalLM": _causal, "MllamaTextModel": _text_model}
+_TEXTS = {"MllamaForCausalLM": _causal, "MllamaTextModel": TEXT.model}
 register_headed("mllama", "Mllama", _parts, "vision_model")
 register("mllama_text_model", _TEXTS, base_prefix="model", category="text decoder")
 register_part("mllama_vision_model", "MllamaVisionModel", _vision_model, "vision")

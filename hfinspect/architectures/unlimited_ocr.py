@@ -10,7 +10,7 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import composed, renamed
-from ..layers.decoders import Decoder, grouped, pre_norm
+from ..layers.decoders import Decoder, evenly, pre_norm
 from ..layers.heads import causal_lm
 from ..layers.latent_decoders import dense_first
 from ..layers.layer_kinds import side_by_side, words
@@ -20,7 +20,7 @@ from ..trees.catalog import register_pair, register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import Linear, Module, Weight
 from .deepseek_ocr import sam_encoder
-from .deepseek_ocr2_native import routed, without_head_dim
+from .deepseek_ocr2_native import routed
 from .llama import LLAMA
 
 #: A layer that looks at all of the prompt and at a window of what follows.
@@ -39,7 +39,7 @@ _TOWERS = {
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     c.divided(d.width(c), d.size(c, "num_attention_heads"), "head", "num_attention_heads")
-    return grouped(d, without_head_dim(c))
+    return evenly(d, c)
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:

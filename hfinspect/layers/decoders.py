@@ -94,6 +94,11 @@ def with_frequencies(
     return block
 
 
+def evenly(d: Decoder, c: ModelConfig) -> Module:
+    """The same with heads of hidden / heads, whatever ``head_dim`` the config says."""
+    return grouped(d, c.with_values(head_dim=None))
+
+
 def gated(d: Decoder, c: ModelConfig) -> Module:
     """Llama's MLP of three matrices."""
     bias = d.mlp_bias is not None and c.flag("mlp_bias", default=d.mlp_bias)
