@@ -7,8 +7,8 @@ first release, in which the language model is a causal LM of its own.
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation
-from ..layers.multimodal import projector, register_headed, tower_width
-from ..layers.vision import multihead_attention
+from ..layers.multimodal import projecting, projector, register_headed, tower_width
+from ..layers.vision import multihead_attention, narrowed_attention
 from ..trees.catalog import auto_model
 from ..trees.modules import LayerNorm, Linear, Module, Weight
 from .aria_text import ARIA
@@ -31,16 +31,13 @@ def _queries(c: ModelConfig) -> Dim:
 
 def _cross_attention(h: Dim) -> Module:
     """Projections of its own, and then those of torch's MultiheadAttention: 8·H²."""
-    kinds = {"q_proj": "query", "k_proj": "key", "v_proj": "value"}
-    attention = multihead_attention(h)
-    attention.component = None  # a connector's
-    return Module(
-        "AriaCrossAttention",
-        {name: Linear(h, h, bias=False, kind=kind) for name, kind in kinds.items()},
-        multihead_attn=attention,
+    inner, norm = projecting(multihead_attention(h)), LayerNorm(h)
+    block = narrowed_attention("AriaCrossAttention", h, bias=False).without("o_proj")
+    return projecting(block).adding(
+        multihead_attn=inner,
         linear=Linear(h, h, kind="output"),
-        layer_norm=LayerNorm(h),
-        layer_norm_kv=LayerNorm(h),
+        layer_norm=norm,
+        layer_norm_kv=norm,
     )
 
 

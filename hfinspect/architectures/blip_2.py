@@ -96,13 +96,13 @@ def joined(name: str, language: Builder, c: ModelConfig, *, instructed: bool = F
     known = _WIDTHS.get(text.model_type or "opt")
     width = width_of(text, speaks, last=False) if said or known is None else known
     projection = Linear(hidden(_section(c)), width, component=Component.PROJECTOR)
-    parts = {
-        **{name: make(c) for name, make in _SEEING.items()},
-        "qformer": _reading(c, instructed=instructed),
-        "language_projection": projection,
-        "language_model": speaks,
-    }
-    return Module(name, parts)
+    return Module(
+        name,
+        {at: make(c) for at, make in _SEEING.items()},
+        qformer=_reading(c, instructed=instructed),
+        language_projection=projection,
+        language_model=speaks,
+    )
 
 
 def language_model(c: ModelConfig) -> Module:
@@ -115,11 +115,9 @@ def _projection(c: ModelConfig) -> Module:
     return Linear(hidden(_section(c)), shared, component=Component.PROJECTOR)
 
 
+WHOLE = ("Blip2ForConditionalGeneration", "Blip2Model")
 _CLASSES: dict[str, Builder | dict[str, Part]] = {
-    "Blip2ForConditionalGeneration": partial(
-        joined, "Blip2ForConditionalGeneration", language_model
-    ),
-    "Blip2Model": partial(joined, "Blip2Model", language_model),
+    **{name: partial(joined, name, language_model) for name in WHOLE},
     "Blip2VisionModelWithProjection": {**_SEEING, "vision_projection": _projection},
     "Blip2TextModelWithProjection": {
         "query_tokens": _queries,

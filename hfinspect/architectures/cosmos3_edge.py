@@ -7,9 +7,9 @@ plain MLP, whose layers lie at the top of files (conversion_mapping.py).
 from ..core.config import ModelConfig
 from ..layers.composing import respelled
 from ..layers.decoders import plain
-from ..layers.multimodal import projector
+from ..layers.multimodal import two_linears
 from ..trees.catalog import builder, register, register_part
-from ..trees.modules import Activation, LayerNorm, Linear, Module
+from ..trees.modules import Activation, LayerNorm, Module
 from .llama import LLAMA
 
 _NAME = "Cosmos3Edge"
@@ -33,12 +33,15 @@ def _model(c: ModelConfig) -> Module:
         f"{_NAME}Model",
         visual=respelled(builder(f"{_NAME}VisionModel")(vision), _FILES),
         language_model=respelled(_TEXT.model(text), _FILES),
-        projector=projector(
+        projector=two_linears(
             f"{_NAME}PatchMerger",
+            c,
+            h * side * side,
+            inner,
+            _TEXT.width(text),
+            act=Activation("GELU"),
+            names=("linear_fc1", "act_fn", "linear_fc2"),
             norm=LayerNorm(h, eps=1e-6),
-            linear_fc1=Linear(h * side * side, inner),
-            act_fn=Activation("GELU"),
-            linear_fc2=Linear(inner, _TEXT.width(text)),
         ),
     )
 

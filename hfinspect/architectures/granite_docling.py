@@ -7,7 +7,7 @@ earlier layers too (DeepStack), and Granite's decoder.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.multimodal import projector, register_worded, within
+from ..layers.multimodal import projector, register_worded, two_linears, within
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
 from . import idefics3
@@ -24,13 +24,8 @@ _TEXT = LLAMA.like(
 def _path(c: ModelConfig, h: Dim, out: Dim, factor: Dim) -> Module:
     """Squares of ``factor`` times ``factor`` patches as one token."""
     joined = h * factor * factor
-    merger = Module(
-        f"{_NAME}DeepStackMerger",
-        layer_norm=LayerNorm(joined),
-        linear_1=Linear(joined, out),
-        act=Activation("GELU"),
-        linear_2=Linear(out, out),
-    )
+    act, norm = Activation("GELU"), LayerNorm(joined)
+    merger = two_linears(f"{_NAME}DeepStackMerger", c, joined, out, out, act=act, layer_norm=norm)
     seen = c.dims("deepstack_visual_indexes", default=(3, 7, 10), minimum=-10_000)
     return Module(
         f"{_NAME}ConnectorPath",
@@ -58,12 +53,10 @@ def _vision_model(c: ModelConfig) -> Module:
     return tower.adding(connector=connector)
 
 
-def _router(c: ModelConfig) -> Module | None:
+def _router(c: ModelConfig) -> Module:
     """Whether a page needs the finer path."""
     h = c.section("vision_config").dim("hidden_size", default=768)
-    inner = c.optional_dim("density_router_hidden_size")
-    if inner is None:
-        return None
+    inner = c.dim("density_router_hidden_size")
     return Module(
         f"{_NAME}DensityRouter",
         att=Linear(h, 1),
@@ -79,7 +72,7 @@ def _router(c: ModelConfig) -> Module | None:
 _PARTS = {
     "vision_model": within("vision_config", _vision_model),
     "text_model": within("text_config", _TEXT.model),
-    "density_router": _router,
+    "density_router": lambda c: _router(c) if c.has("density_router_hidden_size") else None,
 }
 register_worded("granite_docling", _NAME, _PARTS, tied=True, text="text_model", alone=_TEXT.model)
 register_part("granite_docling_vision", f"{_NAME}VisionModel", _vision_model, "vision")

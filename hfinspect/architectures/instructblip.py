@@ -10,7 +10,7 @@ from ..layers.multimodal import any_model
 from ..trees.catalog import Builder, register, register_part
 from . import blip_2
 
-_whole, _model = "Blip2ForConditionalGeneration", "Blip2Model"
+_whole, _model = blip_2.WHOLE
 _CLASSES: dict[str, Builder] = {
     _whole: partial(blip_2.joined, _whole, blip_2.language_model, instructed=True),
     _model: partial(

@@ -6,26 +6,20 @@ SigLIP with a merger of windows between its layers (a trace), a projector that h
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.multimodal import any_model, projector, register_worded, within
-from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
+from ..layers.multimodal import any_model, projector, register_worded, two_linears, within
+from ..trees.modules import Activation, LayerNorm, Module, ModuleList
 
 
-def _halving(h: Dim, out: Dim) -> Module:
-    wide = h * 4
-    return Module(
-        "MiniCPMV4_6DownsampleMLP",
-        pre_norm=LayerNorm(wide, eps=1e-6),
-        linear_1=Linear(wide, wide),
-        act=Activation("GELU", "approximate='none'"),
-        linear_2=Linear(wide, out),
-    )
+def _halving(c: ModelConfig, wide: Dim, out: Dim) -> Module:
+    act, norm = Activation("GELU", "approximate='none'"), LayerNorm(wide, eps=1e-6)
+    return two_linears("MiniCPMV4_6DownsampleMLP", c, wide, wide, out, act=act, pre_norm=norm)
 
 
 def _merger(c: ModelConfig) -> Module:
     h = c.section("vision_config").dim("hidden_size", default=768)
     out = c.section("text_config").dim("hidden_size", default=4096)
-    before = [_halving(h, h)] * (int(c.count("merger_times", default=1)) - 1)
-    return projector("MiniCPMV4_6Merger", mlp=ModuleList([*before, _halving(h, out)]))
+    before = [_halving(c, h * 4, h)] * (int(c.count("merger_times", default=1)) - 1)
+    return projector("MiniCPMV4_6Merger", mlp=ModuleList([*before, _halving(c, h * 4, out)]))
 
 
 PARTS = {

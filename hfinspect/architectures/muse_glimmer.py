@@ -7,7 +7,7 @@ weight on q, k and the embedding; a ViT (a trace).
 from functools import partial
 
 from ..core.config import ModelConfig
-from ..layers.blocks import activation, gated_mlp
+from ..layers.blocks import gated_mlp
 from ..layers.decoders import (
     Decoder,
     adding,
@@ -17,10 +17,10 @@ from ..layers.decoders import (
     norms_called,
     sandwich,
 )
-from ..layers.multimodal import linear_projector, projector, register_worded
+from ..layers.multimodal import linear_projector, register_worded, two_linears
 from ..layers.windows import windows
 from ..trees.catalog import builder
-from ..trees.modules import Linear, Module, RMSNorm
+from ..trees.modules import Module, RMSNorm
 
 
 def _after(d: Decoder, c: ModelConfig, _kind: str) -> Module:
@@ -52,11 +52,14 @@ def model(d: Decoder, c: ModelConfig) -> Module:
         f"{name}Model",
         vision_tower=builder(f"{name}VisionModel")(c.section("vision_config")),
         language_model=d.model(text),
-        vision_adapter=projector(
+        vision_adapter=two_linears(
             f"{name}VisionAdapter",
-            fc1=Linear(c.dim("out_hidden_size", default=6144), width, bias=False),
-            act=activation(c.text("projector_hidden_act", default="gelu")),
-            fc2=Linear(width, width, bias=False),
+            c,
+            c.dim("out_hidden_size", default=6144),
+            width,
+            width,
+            bias=False,
+            names=("fc1", "act", "fc2"),
         ),
         vision_projection=linear_projector(width, d.width(text), bias=False),
     )

@@ -228,15 +228,19 @@ def two_layer_projector(
 
 def two_linears(
     class_name: str, c: ModelConfig, seen: int, inner: int, out: int, *, bias: bool = True,
-    act: Module | None = None, **before: Module | None,
+    act: Module | None = None, names: Sequence[str] = ("linear_1", "act", "linear_2"),
+    **before: Module | None,
 ) -> Module:  # fmt: skip
-    """linear_2(act(linear_1(x))) behind what stands ``before``, with the config's activation."""
+    """linear_2(act(linear_1(x))) behind what stands ``before``, with the config's activation;
+    ``names`` are those of the three."""
     return projector(
         class_name,
         **before,
-        linear_1=Linear(seen, inner, bias=bias),
-        act=act or activation(c.text("projector_hidden_act", default="gelu")),
-        linear_2=Linear(inner, out, bias=bias),
+        **{
+            names[0]: Linear(seen, inner, bias=bias),
+            names[1]: act or activation(c.text("projector_hidden_act", default="gelu")),
+            names[2]: Linear(inner, out, bias=bias),
+        },
     )
 
 
