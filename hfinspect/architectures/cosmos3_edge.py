@@ -28,21 +28,14 @@ _TEXT = LLAMA.like(
 def _model(c: ModelConfig) -> Module:
     vision, text = c.section("vision_config"), c.section("text_config")
     h, side = vision.dim("hidden_size", default=1152), vision.dim("spatial_merge_size", default=2)
-    inner = c.dim("projector_hidden_size", default=11520)
+    inner, out = c.dim("projector_hidden_size", default=11520), _TEXT.width(text)
+    wide, norm, act = h * side * side, LayerNorm(h, eps=1e-6), Activation("GELU")
+    names, merger = ("linear_fc1", "act_fn", "linear_fc2"), f"{_NAME}PatchMerger"
     return Module(
         f"{_NAME}Model",
         visual=respelled(builder(f"{_NAME}VisionModel")(vision), _FILES),
         language_model=respelled(_TEXT.model(text), _FILES),
-        projector=two_linears(
-            f"{_NAME}PatchMerger",
-            c,
-            h * side * side,
-            inner,
-            _TEXT.width(text),
-            act=Activation("GELU"),
-            names=("linear_fc1", "act_fn", "linear_fc2"),
-            norm=LayerNorm(h, eps=1e-6),
-        ),
+        projector=two_linears(merger, c, wide, inner, out, act=act, names=names, norm=norm),
     )
 
 

@@ -48,19 +48,13 @@ def model(d: Decoder, c: ModelConfig) -> Module:
     """Tower, decoder, and what leads from merged patches to the width of the text."""
     name, text = d.name.removesuffix("Text"), c.section("text_config")
     width = c.dim("projector_hidden_size", default=4096)
+    seen, names = c.dim("out_hidden_size", default=6144), ("fc1", "act", "fc2")
+    adapter = two_linears(f"{name}VisionAdapter", c, seen, width, width, bias=False, names=names)
     return Module(
         f"{name}Model",
         vision_tower=builder(f"{name}VisionModel")(c.section("vision_config")),
         language_model=d.model(text),
-        vision_adapter=two_linears(
-            f"{name}VisionAdapter",
-            c,
-            c.dim("out_hidden_size", default=6144),
-            width,
-            width,
-            bias=False,
-            names=("fc1", "act", "fc2"),
-        ),
+        vision_adapter=adapter,
         vision_projection=linear_projector(width, d.width(text), bias=False),
     )
 
