@@ -6,9 +6,9 @@ that makes the codes is a part of the file.
 
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, grouped, pre_norm
-from ..layers.heads import causal_lm
+from ..layers.multimodal import register_worded
 from ..layers.vqgan import codec, quantized
-from ..trees.catalog import register_pair, register_part
+from ..trees.catalog import register_part
 from ..trees.modules import LayerNorm, Module
 from .llama import LLAMA
 
@@ -52,5 +52,4 @@ TEXT = LLAMA.like(
     layer=_layer, further=lambda _, c: {"vqmodel": _vq_model(c.section("vq_config"))},
 )  # fmt: skip
 register_part("chameleon_vqgan", "ChameleonVQVAE", _vq_model, "vision")
-_WHOLE = causal_lm("ChameleonForConditionalGeneration", TEXT.model)
-register_pair("chameleon", "Chameleon", _WHOLE, TEXT.model, "multimodal")
+register_worded("chameleon", "Chameleon", TEXT.model, tied=False, text="")

@@ -10,9 +10,8 @@ from ..layers.blocks import layer_types
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, evenly
 from ..layers.experts import routed_and_shared, router, stacked_experts
-from ..layers.heads import causal_lm
-from ..layers.multimodal import projector
-from ..trees.catalog import register_pair, register_part
+from ..layers.multimodal import projector, register_worded
+from ..trees.catalog import register_part
 from ..trees.modules import Linear, Module, Weight
 from . import sam
 from .deepseek_ocr import sam_encoder
@@ -111,9 +110,7 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-_WHOLE = causal_lm(f"{_NAME}ForConditionalGeneration", base)
-register_pair("deepseek_ocr2", _NAME, _WHOLE, base, "multimodal")
-register_part("deepseek_ocr2_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")
+register_worded("deepseek_ocr2", _NAME, base, tied=False, text="", alone=_TEXT.model)
 register_part("deepseek_ocr2_vision", f"{_NAME}VisionModel", vision_model, "vision")
 register_part("deepseek_ocr2_sam_vision_model", f"{_NAME}SamVisionEncoder", sam_model, "vision")
 register_part("deepseek_ocr2_encoder", f"{_NAME}VisionEncoder", vision_encoder, "vision")

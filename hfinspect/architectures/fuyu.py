@@ -4,13 +4,13 @@ Persimmon, a causal LM of its own in files, which reads patches through one line
 configs hold its keys at the top.
 """
 
-from functools import partial
 from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.heads import to_words
-from ..trees.catalog import auto_model, register
+from ..layers.multimodal import register_headed
+from ..trees.catalog import auto_model
 from ..trees.modules import Linear, Module
 
 #: What the config class sets where the text section leaves a key out.
@@ -28,27 +28,16 @@ def _text(c: ModelConfig) -> ModelConfig:
     return ModelConfig({**_TEXT, **flat}, c.path)
 
 
-def _build(name: str, c: ModelConfig, *, headed: bool) -> Module:
+def _parts(c: ModelConfig, headed: bool) -> dict[str, Module]:
     base, patch = auto_model(_text(c), default_type="persimmon"), c.dim("patch_size", default=30)
     to = "language_model.model.embed_tokens.weight" if c.tied(default=False) else None
     vocab, width = base.inside("embed_tokens").tensor().shape
     head = to_words(width, vocab, to) if headed else None
     pixels = patch * patch * c.dim("num_channels", default=3)
-    return Module(
-        name,
-        language_model=Module("PersimmonForCausalLM", model=base, lm_head=head),
-        vision_embed_tokens=Linear(pixels, width, component=Component.EMBEDDING, kind="patch"),
-    )
+    return {
+        "language_model": Module("PersimmonForCausalLM", model=base, lm_head=head),
+        "vision_embed_tokens": Linear(pixels, width, component=Component.EMBEDDING, kind="patch"),
+    }
 
 
-_CLASSES = {"FuyuForCausalLM": True, "FuyuModel": False}
-register(
-    "fuyu",
-    {name: partial(_build, name, headed=headed) for name, headed in _CLASSES.items()},
-    aliases={
-        "model.language_model.": "language_model.model.",
-        "model.vision_embed_tokens.": "vision_embed_tokens.",
-        "lm_head.": "language_model.lm_head.",
-    },
-    category="multimodal",
-)
+register_headed("fuyu", "Fuyu", _parts, "vision_embed_tokens", ending="ForCausalLM")

@@ -11,12 +11,11 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import composed, renamed
 from ..layers.decoders import Decoder, evenly, pre_norm
-from ..layers.heads import causal_lm
 from ..layers.latent_decoders import dense_first
 from ..layers.layer_kinds import side_by_side, words
-from ..layers.multimodal import any_model, projector, within
+from ..layers.multimodal import any_model, projector, register_worded, within
 from ..layers.windows import windows
-from ..trees.catalog import register_pair, register_part
+from ..trees.catalog import register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import Linear, Module, Weight
 from .deepseek_ocr import sam_encoder
@@ -84,11 +83,9 @@ def _model(c: ModelConfig) -> Module:
     )
 
 
-_WHOLE = causal_lm("UnlimitedOcrForConditionalGeneration", _model)
 _VISION = composed({"UnlimitedOcrVisionModel": _TOWERS}, part="vision")["UnlimitedOcrVisionModel"]
-register_part("unlimited_ocr_text", "UnlimitedOcrTextModel", TEXT.model, "text decoder")
 register_part("unlimited_ocr_vision", "UnlimitedOcrVisionModel", _VISION, "vision")
 register_part(
     "unlimited_ocr_sam_vision_model", "UnlimitedOcrSamVisionEncoder", _sam_model, "vision"
 )
-register_pair("unlimited_ocr", "UnlimitedOcr", _WHOLE, _model, "multimodal")
+register_worded("unlimited_ocr", "UnlimitedOcr", _model, tied=False, text="", alone=TEXT.model)

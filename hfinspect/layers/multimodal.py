@@ -354,9 +354,10 @@ def register_worded(
     alone: Builder | None = None,
 ) -> Family:
     """Add a composite of two classes: ``{name}Model``, built by ``model`` or of its parts, and one
-    with a head over the words of its decoder, the part ``text``, or another ``head``. ``tied`` is
-    the default of the config class (None: never tied), ``text_ties``: the text section's own word
-    counts as well. ``alone``: its decoder has a model_type of its own, ``{model_type}_text``."""
+    with a head over the words of its decoder, the part ``text`` (without a name: it itself), or
+    another ``head``. ``tied`` is the default of the config class (None: never tied), ``text_ties``:
+    the text section's own word counts as well. ``alone``: its decoder has a model_type of its own,
+    ``{model_type}_text``."""
     base, ending = composed({f"{name}Model": model})[f"{name}Model"], "ForConditionalGeneration"
 
     def whole(c: ModelConfig) -> Module:
@@ -375,7 +376,8 @@ def worded(
     name: str, model: Builder, *, tied: bool | None, text: str = "language_model"
 ) -> Builder:
     """A class of a composite that has a head over the words of its decoder."""
-    return causal_lm(name, model, embedding=f"{text}.embed_tokens", tied_default=tied)
+    table = f"{text}.embed_tokens" if text else "embed_tokens"
+    return causal_lm(name, model, embedding=table, tied_default=tied)
 
 
 def register_flat(
@@ -428,16 +430,16 @@ def register_headed(
     parts: Callable[[ModelConfig, bool], Mapping[str, Module]],
     *towers: str,
     more: Mapping[str, Builder] | None = None,
+    ending: str = "ForConditionalGeneration",
 ) -> Family:
-    """Add a composite that files spell in LLaVA's way: ``{name}ForConditionalGeneration``, whose
-    ``parts`` have a decoder with a head, and ``{name}Model``, whose have one without. ``towers``
-    are further parts that stand in ``model`` where a file spells it as it is in memory, ``more``
-    further classes."""
+    """Add a composite that files spell in LLaVA's way: ``{name}{ending}``, whose ``parts`` have a
+    decoder with a head, and ``{name}Model``, whose have one without. ``towers`` are further parts
+    that stand in ``model`` where a file spells it as it is in memory, ``more`` further classes."""
 
     def made(class_name: str, head: bool) -> Builder:
         return lambda c: Module(class_name, {**parts(c, head)})
 
-    headed = {f"{name}ForConditionalGeneration": True, f"{name}Model": False}
+    headed = {f"{name}{ending}": True, f"{name}Model": False}
     classes = {class_name: made(class_name, head) for class_name, head in headed.items()}
     aliases = {**LLAVA_ALIASES, **{f"model.{tower}.": f"{tower}." for tower in towers}}
     return register(model_type, {**classes, **(more or {})}, aliases=aliases, category="multimodal")
