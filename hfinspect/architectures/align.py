@@ -21,11 +21,8 @@ text_model = partial(encoders.tower, name=f"{_NAME}Text")
 
 def vision_model(c: ModelConfig) -> Module:
     tower = efficientnet.model(c)
-    encoder = tower.inside("encoder")
-    for name in ("top_conv", "top_bn", "top_activation"):
-        del encoder.children[name]
-    renamed(tower, "EfficientNet", f"{_NAME}Vision")
-    return tower
+    tower.inside("encoder").without("top_conv", "top_bn", "top_activation")
+    return renamed(tower, "EfficientNet", f"{_NAME}Vision")
 
 
 def model(c: ModelConfig) -> Module:

@@ -32,10 +32,8 @@ def _boxes(c: ModelConfig) -> Module:
 
 
 def _tables(e: Encoder, c: ModelConfig) -> Module:
-    table = encoders.embeddings(c, e.name)
-    table.class_name = "BrosTextEmbeddings"
-    table.children["position_ids"] = Buffer(1, c.dim("max_position_embeddings"), dtype="I64")
-    return table
+    places = Buffer(1, c.dim("max_position_embeddings"), dtype="I64")
+    return encoders.embeddings(c, e.name).called("BrosTextEmbeddings").adding(position_ids=places)
 
 
 def _whole(e: Encoder, c: ModelConfig) -> Module:

@@ -27,8 +27,7 @@ def head(c: ModelConfig) -> Module:
     widths = c.dims("post_process_channels", default=(128, 256, 512, 1024))
     reassemble_factors(c, len(widths))
     fused, inner = fused_width(c), c.dim("head_hidden_size", default=128)
-    first, later = fusion_layer(c, "CHMv2"), fusion_layer(c, "CHMv2")
-    del first.children["residual_layer1"]
+    first, later = fusion_layer(c, "CHMv2").without("residual_layer1"), fusion_layer(c, "CHMv2")
     larger = (Conv(fused, fused // 2, 3), Activation("Upsample"), Conv(fused // 2, inner, 3))
     last = Conv(inner, c.dim("number_output_channels", default=256), 1)
     convolutions = [*larger, Activation("ReLU"), last]

@@ -74,8 +74,8 @@ def safety_checker(c: ModelConfig) -> Module:
 
     Source: diffusers/pipelines/stable_diffusion/safety_checker.py; its files are all from before
     transformers 5, and the tower has its prefix twice."""
-    width, tower = c.dim("projection_dim", default=512), vision_model(c)
-    tower.class_name = "CLIPVisionTransformer"
+    tower = vision_model(c).called("CLIPVisionTransformer")
+    width = c.dim("projection_dim", default=512)
     return Module(
         "StableDiffusionSafetyChecker",
         vision_model=Module("CLIPVisionModel", vision_model=tower),

@@ -29,27 +29,28 @@ def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
     looks = (
         Module(f"{name}{kind}Attention", out_proj=out, component=at) for kind in ("Self", "Cross")
     )
-    layer = detector_layer(f"{name}Layer", d, inner, *looks)
-    layer.children |= {
+    parts = {
         f"{side}_{name}": Linear(d, d, component=at, kind=kind)
         for side in ("sa", "ca")
         for name, kind in _PARTS.items()
         if first or (side, name) != ("ca", "qpos_proj")
     }
-    layer.children["ca_qpos_sine_proj"] = Linear(d, d, component=at, kind="query")
-    return layer
+    sine = Linear(d, d, component=at, kind="query")
+    layer = detector_layer(f"{name}Layer", d, inner, *looks)
+    return layer.adding(**parts, ca_qpos_sine_proj=sine)
 
 
 def model(c: ModelConfig) -> Module:
     """DETR's with another decoder and 300 queries."""
-    d, root = width(c), detr.model(c.with_defaults(num_queries=300))
-    root.children["decoder"] = Module(
+    d = width(c)
+    decoder = Module(
         f"{_NAME}Decoder",
         layers=first_and_rest(c, decoder_layer),
         layernorm=LayerNorm(d),
         query_scale=predictor(_NAME, (d, d, d)),
         ref_point_head=predictor(_NAME, (d, d, 2)),
     )
+    root = detr.model(c.with_defaults(num_queries=300)).adding(decoder=decoder)
     return renamed(root, "Detr", _NAME)
 
 

@@ -70,8 +70,7 @@ _mlp = partial(deformable.predictor, _NAME, ending="MLP")
 def model(c: ModelConfig) -> Module:
     d, coordinates = _d(c), c.dim("query_dim", default=4, minimum=4, maximum=4)
     network, sizes = detr.backbone(c)
-    network = renamed(network, "Detr", _NAME)
-    network.class_name = f"{_NAME}ConvModel"
+    network = renamed(network, "Detr", _NAME).called(f"{_NAME}ConvModel")
     patterns, queries = c.count("num_patterns", default=0), c.dim("num_queries", default=300)
     normed = c.flag("normalize_before", default=False)
     look, inner = clip_attention("DetrAttention", d), c.dim("encoder_ffn_dim", default=2048)
@@ -105,7 +104,7 @@ def object_detection(c: ModelConfig) -> Module:
     """The boxes' head is the decoder's as well, unless the config unties them."""
     d, base = _d(c), model(c)
     tied = "bbox_predictor" if c.tied(default=True) else None
-    base.inside("decoder").children["bbox_embed"] = _mlp((d, d, d, 4), tied)
+    base.inside("decoder").adding(bbox_embed=_mlp((d, d, d, 4), tied))
     return Module(
         f"{_NAME}ForObjectDetection",
         model=base,

@@ -29,7 +29,7 @@ def segmentation(c: ModelConfig) -> Module:
     conv = normed(f"{_NAME}ConvLayer", "convolution", "normalization")(h, h, 1)
     blocks = ModuleList([Module(f"{_NAME}PyramidPoolingBlock", conv=conv)] * len(scales))
     pooled = Module(f"{_NAME}PyramidPoolingModule", blocks=blocks)
-    root.inside("decode_head").children["psp_modules"] = pooled
+    root.inside("decode_head").adding(psp_modules=pooled)
     return root
 
 

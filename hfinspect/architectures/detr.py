@@ -36,9 +36,8 @@ RESNETS = {"resnet18": 1, "resnet34": 1, "resnet50": 4, "resnet101": 4, "resnet1
 def timm_resnet(c: ModelConfig, channels: Dim) -> tuple[Module, tuple[Dim, ...]]:
     """The network that ``backbone`` names and the widths of its four stages."""
     name = c.word("backbone", *RESNETS, default="resnet50")
-    network = builder(name)(ModelConfig({"num_classes": 0}))
-    network.class_name = "FeatureListNet"
-    network.children["conv1"] = Conv(channels, 64, 7, stride=2, bias=False)
+    network = builder(name)(ModelConfig({"num_classes": 0})).called("FeatureListNet")
+    network.adding(conv1=Conv(channels, 64, 7, stride=2, bias=False))
     return network, tuple(Dim(64 * 2**stage * RESNETS[name]) for stage in range(4))
 
 

@@ -21,9 +21,7 @@ def model(c: ModelConfig, *, pooling: bool = True) -> Module:
         raise c.error("is_hybrid", True, "false: hybrids are not in the catalog")
     plain = c.with_defaults(image_size=384)
     root = renamed(vit.model(plain, pooling=pooling), "ViT", "DPTViT")
-    renamed(root, "DPTViTSelfAttention", "DPTSelfAttention")
-    root.class_name = "DPTModel"
-    return root
+    return renamed(root, "DPTViTSelfAttention", "DPTSelfAttention").called("DPTModel")
 
 
 def _bare(c: ModelConfig) -> Module:

@@ -93,12 +93,11 @@ def model(name: str, default_type: str, c: ModelConfig) -> Module:
     vision = c.section("vision_config")
     d = vision.dim("fpn_hidden_size", default=256)
     root = sam2.prompted(c, d)
+    seen = auto_model(vision, default_type=default_type, part="vision")
     if name == _VIDEO:
-        root.children |= sam3_tracker.memory(name, c, d, _memory_layer(c))
-        root.children["spatial_perceiver"] = perceiver(c)
-    root = renamed(root, "Sam2", name)
-    root.children["vision_encoder"] = auto_model(vision, default_type=default_type, part="vision")
-    return root
+        memory = sam3_tracker.memory(name, c, d, _memory_layer(c))
+        root.adding(**memory, spatial_perceiver=perceiver(c))
+    return renamed(root, "Sam2", name).adding(vision_encoder=seen)
 
 
 register_part("edgetam", f"{_IMAGE}Model", partial(model, _IMAGE, "edgetam_vision_model"), "vision")

@@ -18,9 +18,8 @@ _MANY_LABELS = 10
 
 def _tables(_e: Encoder, c: ModelConfig) -> Module:
     corner, size = c.dim("coordinate_size", default=128), c.dim("shape_size", default=128)
-    module = encoders.embeddings(c, "LayoutLMv3Text")
-    module.children |= encoders.page_tables(c, corner, size)
-    return module
+    tables = encoders.page_tables(c, corner, size)
+    return encoders.embeddings(c, "LayoutLMv3Text").adding(**tables)
 
 
 def _stack(e: Encoder, c: ModelConfig) -> Module:

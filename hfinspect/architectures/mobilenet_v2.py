@@ -45,8 +45,7 @@ def convolution(
 
 
 def _narrowed(c: ModelConfig, wide: Dim, outputs: Dim) -> dict[str, Module]:
-    narrow = convolution(c, wide, outputs)
-    del narrow.children["activation"]
+    narrow = convolution(c, wide, outputs).without("activation")
     return {"conv_3x3": convolution(c, wide, wide, 3, int(wide)), "reduce_1x1": narrow}
 
 

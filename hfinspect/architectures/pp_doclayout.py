@@ -44,20 +44,18 @@ def reading_order(c: ModelConfig) -> Module:
     name, c = f"{_NAME}2ReadingOrder", c.with_defaults(**READING)
     h, corner, size = hidden(c), c.dim("coordinate_size"), c.dim("shape_size")
     boxes = embeddings(c, f"{_NAME}2Text", more=page_tables(c, corner, size))
-    del boxes.children["position_ids"]
-    boxes.children["spatial_proj"] = Linear(4 * corner + 2 * size, h)
+    boxes.without("position_ids").adding(spatial_proj=Linear(4 * corner + 2 * size, h))
 
     layers = add_page_biases(c, encoder(c, name), along=False)
     bins, heads = c.dim("relation_bias_embed_dim"), c.dim("num_attention_heads")
     compared = Conv(bins * 4, heads, 1, component=Component.ATTENTION)
     relation = Module(f"{_NAME}2PositionRelationEmbedding", pos_proj=compared)
-    layers.children["rel_bias_module"] = relation
     root = Module(
         name,
         embeddings=boxes,
         label_embeddings=Embedding(c.dim("num_classes"), h, kind="segment"),
         label_features_projection=Linear(h, h, component=Component.PROJECTOR),
-        encoder=layers,
+        encoder=layers.adding(rel_bias_module=relation),
         relative_head=pointer(2, h, c),
         part="text",
     )

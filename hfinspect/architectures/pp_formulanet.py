@@ -25,19 +25,18 @@ _TEXT = Seq2Seq(
 
 
 def vision_model(c: ModelConfig) -> Module:
-    root = sam.encoder_of(_NAME, c, image_size=512)
-    root.class_name = f"{_NAME}VisionModel"
     sizes = (("in", 256), ("mid", 512), ("out", 1024))
     first, inner, outer = (c.dim(f"post_conv_{at}_channels", default=size) for at, size in sizes)
     to = partial(Conv, kernel=3, bias=False, component=Component.PROJECTOR)
-    root.children["multi_modal_projector"] = projector(
+    project = projector(
         f"{_NAME}MultiModalProjector",
         conv1=to(first, inner),
         conv2=to(inner, outer),
         linear_1=Linear(outer, outer),
         linear_2=Linear(outer, c.dim("decoder_hidden_size", default=512)),
     )
-    return root
+    root = sam.encoder_of(_NAME, c, image_size=512).called(f"{_NAME}VisionModel")
+    return root.adding(multi_modal_projector=project)
 
 
 def text_model(c: ModelConfig) -> Module:

@@ -179,15 +179,13 @@ def map_head(o: Ocr, c: ModelConfig) -> Module:
 def refined_head(o: Ocr, c: ModelConfig) -> Module:
     """The same, and once more with the maps next to what came out."""
     quarter = c.dim("neck_out_channels", default=o.width) // 4
-    drawn = map_head(o, c)
-    drawn.class_name = f"{o.name}SegmentationHead"
     wide = Conv(quarter + 1, quarter, 3, bias=False, component=_HEAD)
     refined = {
         "convolution_backbone": _normed(o, wide, quarter, c.text("hidden_act", default="relu")),
         "convolution_final": Conv(quarter, 1, 1, component=_HEAD),
     }
     parts = {
-        "binarize_head": drawn,
+        "binarize_head": map_head(o, c).called(f"{o.name}SegmentationHead"),
         "upsample_convolution": Activation("Upsample"),
         "local_refinement_module": Module(f"{o.name}LocalModule", refined),
     }
@@ -202,9 +200,15 @@ def layer(o: Ocr, c: ModelConfig, norm: Module) -> Module:
     inner, bias = scaled(c, d, "mlp_ratio", default=2.0), c.flag("qkv_bias", default=True)
     heads(c, "num_attention_heads", d, "hidden_size")
     mlp = two_layer_mlp(f"{o.name}MLP", d, inner, act=act, act_name="activation")
-    mlp.children["drop"] = Dropout(0.0)
+    mlp.adding(drop=Dropout(0.0))
     look = fused_attention(f"{o.name}Attention", d, bias=bias, out="projection")
-    return Module(f"{o.name}Block", self_attn=look, layer_norm1=norm, mlp=mlp, layer_norm2=norm)
+    return Module(
+        f"{o.name}Block",
+        self_attn=look,
+        layer_norm1=norm,
+        mlp=mlp,
+        layer_norm2=norm,
+    )
 
 
 def _last(o: Ocr, c: ModelConfig) -> Dim:

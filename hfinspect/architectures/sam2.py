@@ -39,11 +39,10 @@ def block(c: ModelConfig, inputs: Dim, outputs: Dim) -> Module:
     act = c.text("hidden_act", default="gelu")
     shortcut = Linear(inputs, outputs, component=Component.PROJECTOR)
     look = fused_attention("Sam2MultiScaleAttention", outputs)
-    look.children["qkv"] = Linear(inputs, outputs * 3, kind="qkv")
     return Module(
         "Sam2MultiScaleBlock",
         layer_norm1=LayerNorm(inputs, eps=eps),
-        attn=look,
+        attn=look.adding(qkv=Linear(inputs, outputs * 3, kind="qkv")),
         layer_norm2=LayerNorm(outputs, eps=eps),
         mlp=forward((outputs, inner, outputs), act=act),
         proj=shortcut if int(inputs) != int(outputs) else None,
@@ -122,15 +121,13 @@ def mask_decoder(c: ModelConfig) -> Module:
     # As deep as the transformer (Sam2TwoWayAttentionBlock).
     mlp = forward((d, c.dim("mlp_dim", default=2048), d), depth=depth)
     looks = [sam.narrower("Sam2", c, rate) for rate in (1, None, None)]
-    root = sam.decoder("Sam2", c, looks, mlp, forward)
-    root.children |= {
-        "activation": Activation("GELU"),
-        "conv_s0": Conv(d, d // 8, 1),
-        "conv_s1": Conv(d, d // 4, 1),
-        "obj_score_token": Embedding(1, d),
-        "pred_obj_score_head": forward((d, d, 1), depth=3, component=Component.HEAD),
-    }
-    return root
+    return sam.decoder("Sam2", c, looks, mlp, forward).adding(
+        activation=Activation("GELU"),
+        conv_s0=Conv(d, d // 8, 1),
+        conv_s1=Conv(d, d // 4, 1),
+        obj_score_token=Embedding(1, d),
+        pred_obj_score_head=forward((d, d, 1), depth=3, component=Component.HEAD),
+    )
 
 
 def prompted(c: ModelConfig, d: Dim) -> Module:
@@ -148,10 +145,8 @@ def prompted(c: ModelConfig, d: Dim) -> Module:
 
 def model(c: ModelConfig) -> Module:
     vision = c.section("vision_config")
-    root = prompted(c, vision.dim("fpn_hidden_size", default=256))
     seen = auto_model(vision, default_type="sam2_vision_model", part="vision")
-    root.children["vision_encoder"] = seen
-    return root
+    return prompted(c, vision.dim("fpn_hidden_size", default=256)).adding(vision_encoder=seen)
 
 
 register_part("sam2", "Sam2Model", model, "vision")

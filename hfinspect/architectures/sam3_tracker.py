@@ -158,8 +158,8 @@ def model(name: str, c: ModelConfig) -> Module:
     network, neck = seen["backbone"], seen.children.pop("neck")
     encoder = Module(seen.class_name, backbone=network)
     detector = Module("Sam3Model", vision_encoder=encoder)
-    root.children |= {"detector_model": detector, "tracker_neck": neck}
-    return Module(f"{name}Model", tracker_model=root, part="vision")
+    whole = root.adding(detector_model=detector, tracker_neck=neck)
+    return Module(f"{name}Model", tracker_model=whole, part="vision")
 
 
 def detector_and_tracker(c: ModelConfig) -> Module:

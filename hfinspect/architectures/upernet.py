@@ -22,8 +22,7 @@ _CONV = normed(f"{_NAME}ConvModule", "conv", "batch_norm")
 
 def decode_head(c: ModelConfig, widths: tuple[Dim, ...]) -> Module:
     head = uper_head(f"{_NAME}Head", c, c.dim("hidden_size", default=512), widths, _CONV)
-    pooled = head.inside("psp_modules")
-    pooled.class_name = f"{_NAME}PyramidPoolingModule"
+    pooled = head.inside("psp_modules").called(f"{_NAME}PyramidPoolingModule")
     for scale in pooled.children.values():
         assert isinstance(scale, Module)
         scale.class_name = f"{_NAME}PyramidPoolingBlock"

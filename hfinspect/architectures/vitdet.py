@@ -56,7 +56,7 @@ def _residual(c: ModelConfig) -> Module:
 def _layer(c: ModelConfig, *, windowed: bool, residual: bool) -> Module:
     h, act = _hidden(c), c.text("hidden_act", default="gelu")
     mlp = two_layer_mlp("VitDetMlp", h, scaled(c, h, "mlp_ratio", default=4), act=act)
-    mlp.children["drop"] = Dropout(c.number("dropout_prob", default=0.0))
+    mlp.adding(drop=Dropout(c.number("dropout_prob", default=0.0)))
     look, norm = _attention(c, windowed=windowed), c.number("layer_norm_eps", default=1e-6)
     parts = {"norm1": LayerNorm(h, eps=norm), "attention": look, "norm2": LayerNorm(h, eps=norm)}
     return Module("VitDetLayer", parts, mlp=mlp, residual=_residual(c) if residual else None)
