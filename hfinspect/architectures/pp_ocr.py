@@ -202,13 +202,7 @@ def layer(o: Ocr, c: ModelConfig, norm: Module) -> Module:
     mlp = two_layer_mlp(f"{o.name}MLP", d, inner, act=act, act_name="activation")
     mlp.adding(drop=Dropout(0.0))
     look = fused_attention(f"{o.name}Attention", d, bias=bias, out="projection")
-    return Module(
-        f"{o.name}Block",
-        self_attn=look,
-        layer_norm1=norm,
-        mlp=mlp,
-        layer_norm2=norm,
-    )
+    return Module(f"{o.name}Block", self_attn=look, layer_norm1=norm, mlp=mlp, layer_norm2=norm)
 
 
 def _last(o: Ocr, c: ModelConfig) -> Dim:

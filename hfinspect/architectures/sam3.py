@@ -86,36 +86,25 @@ def vision_model(c: ModelConfig) -> Module:
     return Module("Sam3VisionModel", backbone=network, neck=neck(c), part="vision")
 
 
-def encoder_layer(name: str, c: ModelConfig) -> Module:
-    """Attention of the picture, then to the text."""
-    d, inner = _width(c), c.dim("intermediate_size", default=2048)
-    look = narrowed_attention(f"{name}Attention", d)
-    return Module(
-        f"{name}GeometryEncoderLayer",
-        layer_norm1=LayerNorm(d),
-        self_attn=look,
-        cross_attn=look,
-        layer_norm2=LayerNorm(d),
-        mlp=plain_mlp(f"{name}MLP", d, inner, act=c.text("hidden_act", default="relu")),
-        layer_norm3=LayerNorm(d),
-    )
-
-
 def geometry_encoder(name: str, c: ModelConfig) -> Module:
     """Points and boxes, with what the picture shows there."""
-    d, roi = _width(c), c.dim("roi_size", default=7)
+    d, inner, norm = _width(c), c.dim("intermediate_size", default=2048), LayerNorm(_width(c))
+    look = narrowed_attention(f"{name}Attention", d)
+    mlp = plain_mlp(f"{name}MLP", d, inner, act=c.text("hidden_act", default="relu"))
+    layer = {"layer_norm1": norm, "self_attn": look, "cross_attn": look, "layer_norm2": norm}
+    block = Module(f"{name}GeometryEncoderLayer", layer, mlp=mlp, layer_norm3=norm)
     return Module(
         f"{name}GeometryEncoder",
         position_encoding=Activation(f"{name}SinePositionEmbedding"),
         label_embed=Embedding(2, d, kind="segment"),
         cls_embed=Embedding(1, d, kind="class_token"),
         boxes_direct_project=Linear(4, d, component=Component.EMBEDDING),
-        boxes_pool_project=Conv(d, d, roi, component=Component.EMBEDDING),
+        boxes_pool_project=Conv(d, d, c.dim("roi_size", default=7), component=Component.EMBEDDING),
         boxes_pos_enc_project=Linear(d + 2, d, component=Component.EMBEDDING),
         vision_layer_norm=LayerNorm(d),
         final_proj=Linear(d, d, component=Component.PROJECTOR),
         prompt_layer_norm=LayerNorm(d),
-        layers=Layers.of(c.count("num_layers", default=3), encoder_layer(name, c)),
+        layers=Layers.of(c.count("num_layers", default=3), block),
         output_layer_norm=LayerNorm(d),
         part="vision",
     )
