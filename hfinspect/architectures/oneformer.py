@@ -48,34 +48,27 @@ def _mlp(sizes: list[Dim], component: Component) -> Module:
     return Module(f"{_NAME}MLPPredictionHead", layers=Sequential(*blocks, component=component))
 
 
-def _two(d: Dim, inner: Dim) -> dict[str, Module]:
-    return up_down(d, inner, "linear1", "linear2")
-
-
-def query_layer(c: ModelConfig) -> Module:
+def layers(c: ModelConfig, part: str) -> tuple[Module, Module]:
+    """That in which queries look at the picture, and that in which they first read the task."""
     d, inner = _hidden(c), c.dim("dim_feedforward", default=2048)
     heads(c, "num_attention_heads", d, "hidden_dim")
-    part = f"{_NAME}TransformerDecoder"
-    own, cross = clip_attention(f"{_NAME}Attention", d), multihead_attention(d)
-    return Module(
+    own, look, normed = clip_attention(f"{_NAME}Attention", d), multihead_attention(d), norm(c, d)
+    feed = up_down(d, inner, "linear1", "linear2")
+    query = Module(
         f"{part}Layer",
-        cross_attn=Module(f"{part}CrossAttentionLayer", multihead_attn=cross, norm=norm(c, d)),
-        self_attn=Module(f"{part}SelfAttentionLayer", self_attn=own, norm=norm(c, d)),
-        ffn=Module(f"{part}FFNLayer", {**_two(d, inner), "norm": norm(c, d)}),
+        cross_attn=Module(f"{part}CrossAttentionLayer", multihead_attn=look, norm=normed),
+        self_attn=Module(f"{part}SelfAttentionLayer", self_attn=own, norm=normed),
+        ffn=Module(f"{part}FFNLayer", {**feed, "norm": normed}),
     )
-
-
-def task_layer(c: ModelConfig) -> Module:
-    d, inner = _hidden(c), c.dim("dim_feedforward", default=2048)
-    looks = {name: multihead_attention(d) for name in ("self_attn", "multihead_attn")}
-    norms = {f"norm{i}": norm(c, d) for i in (1, 2, 3)}
-    name = f"{_NAME}TransformerDecoderQueryTransformerDecoderLayer"
-    return Module(name, {**looks, **_two(d, inner), **norms})
+    parts = {"self_attn": look, "multihead_attn": look, **feed}
+    norms = {f"norm{i}": normed for i in (1, 2, 3)}
+    return query, Module(f"{part}QueryTransformerDecoderLayer", {**parts, **norms})
 
 
 def decoder(c: ModelConfig) -> Module:
     d, seen, part = _hidden(c), c.dim("conv_dim", default=256), f"{_NAME}TransformerDecoder"
-    tasks = Layers.of(c.count("query_dec_layers", default=2), task_layer(c))
+    query, task = layers(c, part)
+    tasks = Layers.of(c.count("query_dec_layers", default=2), task)
     reading = Module(f"{part}QueryTransformerDecoder", layers=tasks, norm=norm(c, d))
     deep = c.count("decoder_layers", "num_hidden_layers", default=10, minimum=1)
     return Module(
@@ -83,22 +76,10 @@ def decoder(c: ModelConfig) -> Module:
         query_transformer=Module(f"{part}QueryTransformer", decoder=reading),
         decoder_norm=norm(c, d),
         # One less than the config says: the queries themselves predict first.
-        layers=Layers.of(deep - 1, query_layer(c)),
+        layers=Layers.of(deep - 1, query),
         query_input_projection=Conv(seen, d, 1, component=Component.PROJECTOR),
         class_embed=classifier(d, c.num_labels + 1),
         mask_embed=_mlp([d, d, d, c.dim("mask_dim", default=256)], Component.EMBEDDING),
-    )
-
-
-def transformer(c: ModelConfig) -> Module:
-    """Its projections of the maps stand in a plain list: torch does not see them."""
-    d = _hidden(c)
-    return Module(
-        f"{_NAME}TransformerModule",
-        position_embedder=Activation(f"{_NAME}SinePositionEmbedding"),
-        queries_embedder=Embedding(c.dim("num_queries", default=150), d, kind="position"),
-        decoder=decoder(c),
-        level_embed=Embedding(_LEVELS, d, kind="position"),
     )
 
 
@@ -133,12 +114,20 @@ def text_mapper(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
+    """Its projections of the maps stand in a plain list: torch does not see them."""
     d, training = _hidden(c), c.flag("is_training", default=False)
     task = _mlp([c.dim("task_seq_len", default=77), d, d], Component.HEAD)
+    queries = Module(
+        f"{_NAME}TransformerModule",
+        position_embedder=Activation(f"{_NAME}SinePositionEmbedding"),
+        queries_embedder=Embedding(c.dim("num_queries", default=150), d, kind="position"),
+        decoder=decoder(c),
+        level_embed=Embedding(_LEVELS, d, kind="position"),
+    )
     return Module(
         f"{_NAME}Model",
         pixel_level_module=pixel_level(_PIXELS, c, BACKBONE),
-        transformer_module=transformer(c),
+        transformer_module=queries,
         task_encoder=Module(f"{_NAME}TaskModel", task_mlp=task),
         text_mapper=text_mapper(c) if training else None,
         part="vision",
