@@ -13,7 +13,6 @@ from typing import Any
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..core.records import dataclass
 from ..layers import deformable
 from ..layers.backbones import backbone
 from ..layers.blocks import activation, size
@@ -48,55 +47,37 @@ BACKBONE = {
 _hidden = size("hidden_dim", "hidden_size", default=256)
 
 
-@dataclass(frozen=True)
-class Pixels:
-    """How a family spells its pixel decoder: class names, and the keys of its widths and steps."""
-
-    name: str
-    width: str
-    mask: str
-    strides: str
-
-
-_PIXELS = Pixels(_NAME, "feature_size", "mask_feature_size", "feature_strides")
-
-
-def _finer(p: Pixels, c: ModelConfig) -> int:
-    """How many of the backbone's maps are added after attention, by the steps between the finest
-    that attention sees and the finest of all."""
-    strides = [int(stride) for stride in c.dims(p.strides, default=(4, 8, 16, 32), least=1)]
-    common = int(c.dim("common_stride", default=4))
-    # Below zero it counts from the end of the list, as the library's own slice does.
-    return int(math.log2(min(strides[-_LEVELS:])) - math.log2(common))
-
-
-def pixel_decoder(p: Pixels, c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
-    d = c.dim(p.width, default=256)
-    c.divided(d, GROUPS, p.width, p.width)
+def pixel_level(
+    c: ModelConfig, name: str, default: Mapping[str, Any], *, width: str, mask: str, strides: str
+) -> Module:
+    """The backbone and what is made of its maps: attention to points of three of them, and further
+    ones by the steps between the finest of these and the finest of all. Families spell the keys of
+    ``width``, ``mask`` and ``strides`` in their own way."""
+    section = c.section("backbone_config", default=dict(default))
+    network, sizes = backbone(section, default_type="swin", least=_LEVELS)
+    d, at = c.dim(width, default=256), f"{name}PixelDecoderEncoder"
+    c.divided(d, GROUPS, width, width)
     to = partial(group_normed, d)
     projected = partial(to, bias=True, component=Component.PROJECTOR)
-    inner, name = c.dim("encoder_feedforward_dim", default=1024), f"{p.name}PixelDecoderEncoder"
-    points = heads(c, "num_attention_heads", d, p.width) * _LEVELS * _POINTS
-    look = sampling_attention(name, d, points)
-    layer = detector_layer(f"{name}Layer", d, inner, look, eps=eps(c))
+    inner = c.dim("encoder_feedforward_dim", default=1024)
+    points = heads(c, "num_attention_heads", d, width) * _LEVELS * _POINTS
+    look = sampling_attention(at, d, points)
+    layer = detector_layer(f"{at}Layer", d, inner, look, eps=eps(c))
     layers = Layers.of(c.count("encoder_layers", default=6), layer)
-    finer, mask = sizes[: _finer(p, c)], c.dim(p.mask, default=256)
+    steps = c.dims(strides, default=(4, 8, 16, 32), least=1)[-_LEVELS:]
+    common = int(c.dim("common_stride", default=4))
+    # Below zero it counts from the end of the list, as the library's own slice does.
+    finer = sizes[: int(math.log2(min(steps)) - math.log2(common))]
     parts: dict[str, Module | Parameter] = {
         "level_embed": Weight(_LEVELS, d, component=Component.EMBEDDING, kind="position"),
         "input_projections": ModuleList(map(projected, sizes[: -_LEVELS - 1 : -1])),
-        "encoder": Module(f"{name}Only", layers=layers),
-        "mask_projection": Conv(d, mask, 1, component=Component.PROJECTOR),
+        "encoder": Module(f"{at}Only", layers=layers),
+        "mask_projection": Conv(d, c.dim(mask, default=256), 1, component=Component.PROJECTOR),
         **{f"adapter_{i}": to(size) for i, size in enumerate(finer, 1)},
         **{f"layer_{i}": to(d, 3, act=True) for i in range(1, len(finer) + 1)},
     }
-    return Module(f"{p.name}PixelDecoder", parts)
-
-
-def pixel_level(p: Pixels, c: ModelConfig, defaults: Mapping[str, Any]) -> Module:
-    """The backbone and what is made of its maps."""
-    section = c.section("backbone_config", default=dict(defaults))
-    network, sizes = backbone(section, default_type="swin", least=_LEVELS)
-    return Module(f"{p.name}PixelLevelModule", encoder=network, decoder=pixel_decoder(p, c, sizes))
+    decoder = Module(f"{name}PixelDecoder", parts)
+    return Module(f"{name}PixelLevelModule", encoder=network, decoder=decoder)
 
 
 def query_layer(c: ModelConfig) -> Module:
@@ -149,7 +130,8 @@ def transformer(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    pixels = pixel_level(_PIXELS, c, BACKBONE)
+    keys = {"width": "feature_size", "mask": "mask_feature_size", "strides": "feature_strides"}
+    pixels = pixel_level(c, _NAME, BACKBONE, **keys)
     parts = {"pixel_level_module": pixels, "transformer_module": transformer(c)}
     return Module(f"{_NAME}Model", parts, part="vision")
 

@@ -26,10 +26,9 @@ from ..trees.modules import (
     Sequential,
     Weight,
 )
-from .mask2former import Pixels, criterion, pixel_level
+from .mask2former import criterion, pixel_level
 
 _NAME = "OneFormer"
-_PIXELS = Pixels(_NAME, "conv_dim", "mask_dim", "strides")
 #: How many of the backbone's maps attention looks at.
 _LEVELS = 3
 #: What OneFormerConfig makes of an absent backbone_config.
@@ -124,9 +123,10 @@ def model(c: ModelConfig) -> Module:
         decoder=decoder(c),
         level_embed=Embedding(_LEVELS, d, kind="position"),
     )
+    keys = {"width": "conv_dim", "mask": "mask_dim", "strides": "strides"}
     return Module(
         f"{_NAME}Model",
-        pixel_level_module=pixel_level(_PIXELS, c, BACKBONE),
+        pixel_level_module=pixel_level(c, _NAME, BACKBONE, **keys),
         transformer_module=queries,
         task_encoder=Module(f"{_NAME}TaskModel", task_mlp=task),
         text_mapper=text_mapper(c) if training else None,
