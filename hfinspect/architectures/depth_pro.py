@@ -12,7 +12,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.reassembling import fused_width, fusion_layer
-from ..layers.vision import Pair, pair
+from ..layers.vision import pair
 from ..trees.catalog import auto_model, register
 from ..trees.modules import Activation, Conv, Linear, Module, ModuleList
 
@@ -95,33 +95,19 @@ def model(c: ModelConfig) -> Module:
     return Module(f"{_NAME}Model", encoder=encoder, neck=neck(c), part="vision")
 
 
-def fusion_stage(c: ModelConfig) -> Module:
-    fused, final = fused_width(c), fusion_layer(c, _NAME, biased=True)
-    double = Conv(fused, fused, 2, stride=2, bias=False, transposed=True)
-    layer = fusion_layer(c, _NAME, biased=True, deconv=double)
-    stages = ModuleList([layer] * (sum(map(len, _maps(c))) - 1))
-    name = f"{_NAME}FeatureFusionStage"
-    return Module(name, intermediate=stages, final=final, component=Component.CONV)
-
-
-def _patches(c: ModelConfig) -> int:
-    """Patches in a row of the ViT over the whole image."""
-    section = _section(c, "image_model_config")
-    image: Pair = pair(section, "image_size", default=384)
-    default = 14 if section.model_type == "dinov2" else 16
-    patch = section.dim("patch_size", default=default)
-    return int(image[0]) // int(patch)
-
-
 def field_of_view(c: ModelConfig) -> Module:
     fused = fused_width(c)
     count = int(c.count("num_fov_head_layers", default=2))
     if fused >> count == 0:
         raise c.error("num_fov_head_layers", count, f"halvings of {int(fused)}")
+    # Patches in a row of the ViT over the whole image; DINOv2's are 14 pixels wide unless said.
+    section = _section(c, "image_model_config")
+    usual = 14 if section.model_type == "dinov2" else 16
+    side = pair(section, "image_size", default=384)[0] // section.dim("patch_size", default=usual)
     # Each half as wide as the one before, rounded up.
     widths = [-(-int(fused) // (1 << i)) for i in range(1, count + 2)]
     steps = [[_head(*both, 3), Activation("ReLU")] for both in pairwise(widths)]
-    last = _head(widths[-1], 1, int((_patches(c) - 1) / 2**count + 1))
+    last = _head(widths[-1], 1, int((int(side) - 1) / 2**count + 1))
     layers = ModuleList([*chain.from_iterable(steps), last])
     seen = Linear(_width(c, "fov_model_config"), fused // 2, component=Component.CONV)
     tower = {"model": _vit(c, "fov_model_config"), "neck": seen}
@@ -135,14 +121,17 @@ def field_of_view(c: ModelConfig) -> Module:
 
 
 def depth_estimation(c: ModelConfig) -> Module:
-    fused, relu = fused_width(c), Activation("ReLU")
+    fused, relu, final = fused_width(c), Activation("ReLU"), fusion_layer(c, _NAME, biased=True)
+    larger = Conv(fused, fused, 2, stride=2, bias=False, transposed=True)
+    layer = fusion_layer(c, _NAME, biased=True, deconv=larger)
+    stages = {"intermediate": ModuleList([layer] * (sum(map(len, _maps(c))) - 1)), "final": final}
     double = _head(fused // 2, fused // 2, 2, stride=2, transposed=True)
     layers = [_head(fused, fused // 2, 3), double, _head(fused // 2, 32, 3), relu, _head(32, 1, 1)]
     head = ModuleList([*layers, relu])
     return Module(
         f"{_NAME}ForDepthEstimation",
         depth_pro=model(c),
-        fusion_stage=fusion_stage(c),
+        fusion_stage=Module(f"{_NAME}FeatureFusionStage", stages, component=Component.CONV),
         head=Module(f"{_NAME}DepthEstimationHead", layers=head, component=Component.HEAD),
         fov_model=field_of_view(c) if c.flag("use_fov_model", default=False) else None,
         part="vision",

@@ -80,21 +80,6 @@ def pixel_level(
     return Module(f"{name}PixelLevelModule", encoder=network, decoder=decoder)
 
 
-def query_layer(c: ModelConfig) -> Module:
-    d, inner = _hidden(c), c.dim("dim_feedforward", default=2048)
-    heads(c, "num_attention_heads", d, "hidden_dim")
-    parts = {
-        "self_attn": clip_attention(f"{_NAME}Attention", d),
-        "activation_fn": activation(c.text("activation_function", default="relu")),
-        "self_attn_layer_norm": LayerNorm(d),
-        "cross_attn": multihead_attention(d),
-        "cross_attn_layer_norm": LayerNorm(d),
-        **deformable.up_down(d, inner),
-        "final_layer_norm": LayerNorm(d),
-    }
-    return Module(f"{_NAME}MaskedAttentionDecoderLayer", parts)
-
-
 def mask_head(c: ModelConfig, d: Dim, name: str, block: str) -> Module:
     """Three linear layers from a query to the weights of its mask."""
     out = c.dim("mask_feature_size", default=256)
@@ -111,7 +96,18 @@ def transformer(c: ModelConfig) -> Module:
     projection = Conv(seen, d, 1, component=Component.PROJECTOR) if other else Sequential()
     embedder = mask_head(c, d, _NAME, f"{_NAME}PredictionBlock")
     deep = c.count("decoder_layers", "num_hidden_layers", default=10, minimum=1)
-    queries = c.dim("num_queries", default=100)
+    queries, inner = c.dim("num_queries", default=100), c.dim("dim_feedforward", default=2048)
+    heads(c, "num_attention_heads", d, "hidden_dim")
+    layer = {
+        "self_attn": clip_attention(f"{_NAME}Attention", d),
+        "activation_fn": activation(c.text("activation_function", default="relu")),
+        "self_attn_layer_norm": LayerNorm(d),
+        "cross_attn": multihead_attention(d),
+        "cross_attn_layer_norm": LayerNorm(d),
+        **deformable.up_down(d, inner),
+        "final_layer_norm": LayerNorm(d),
+    }
+    masked = Module(f"{_NAME}MaskedAttentionDecoderLayer", layer)
     return Module(
         f"{_NAME}TransformerModule",
         position_embedder=Activation(f"{_NAME}SinePositionEmbedding"),
@@ -121,7 +117,7 @@ def transformer(c: ModelConfig) -> Module:
         decoder=Module(
             f"{_NAME}MaskedAttentionDecoder",
             # One less than the config says: the queries themselves predict first.
-            layers=Layers.of(deep - 1, query_layer(c)),
+            layers=Layers.of(deep - 1, masked),
             layernorm=LayerNorm(d),
             mask_predictor=Module(f"{_NAME}MaskPredictor", mask_embedder=embedder),
         ),
