@@ -23,15 +23,13 @@ from . import sam2, sam3
 #: The width of what a frame's memory gives (Sam3TrackerVideoMemoryAttentionLayer).
 _SEEN = 64
 _IMAGE, _VIDEO = "Sam3Tracker", "Sam3TrackerVideo"
-
 width = size("memory_attention_hidden_size", default=256)
 _kept = size("memory_encoder_output_channels", default=64)
 
 
 def rope_attention(name: str, c: ModelConfig, seen: int | None = None) -> Module:
     """Keys and values of what is ``seen`` where that is another width."""
-    d = width(c)
-    down = c.dim("memory_attention_downsample_rate", default=1)
+    d, down = width(c), c.dim("memory_attention_downsample_rate", default=1)
     inner = d // down if int(down) != 1 else d
     return narrowed_attention(f"{name}RoPEAttention", d, inner, seen=seen)
 
@@ -49,15 +47,6 @@ def _memory_layer(name: str, c: ModelConfig) -> Module:
             **{f"layer_norm{i}": LayerNorm(d) for i in (1, 2, 3)},
             "activation": activation(act),
         },
-    )
-
-
-def memory_attention(name: str, c: ModelConfig, layer: Module, depth: int) -> Module:
-    return Module(
-        f"{name}MemoryAttention",
-        layers=Layers.of(c.count("memory_attention_num_layers", default=depth), layer),
-        layer_norm=LayerNorm(width(c)),
-        rotary_emb=Activation(f"{name}VisionRotaryEmbedding"),
     )
 
 
@@ -114,7 +103,7 @@ def memory_encoder(name: str, c: ModelConfig) -> Module:
 
 def memory(
     name: str, c: ModelConfig, d: Dim, layer: Module, *, depth: int = 2
-) -> dict[str, Module | Parameter]:
+) -> dict[str, Module | Parameter | None]:
     """What a tracker has for videos, next to an image's parts; ``d`` is the image's width,
     ``layer`` that in which a frame looks at what is kept."""
     kept, frames = _kept(c), c.dim("num_maskmem", default=7)
@@ -122,12 +111,14 @@ def memory(
     if not c.flag("enable_temporal_pos_encoding_for_object_pointers", default=True):
         projected = Activation("Identity")
     hidden = c.flag("enable_occlusion_spatial_embedding", default=True)
-
-    def learned(*sizes: int) -> Parameter:
-        return Weight(*sizes, component=Component.EMBEDDING)
-
-    found: dict[str, Module | Parameter | None] = {
-        "memory_attention": memory_attention(name, c, layer, depth),
+    learned = partial(Weight, component=Component.EMBEDDING)
+    looking = {
+        "layers": Layers.of(c.count("memory_attention_num_layers", default=depth), layer),
+        "layer_norm": LayerNorm(width(c)),
+        "rotary_emb": Activation(f"{name}VisionRotaryEmbedding"),
+    }
+    return {
+        "memory_attention": Module(f"{name}MemoryAttention", looking),
         "memory_encoder": memory_encoder(name, c),
         "no_memory_positional_encoding": learned(1, 1, d),
         "memory_temporal_positional_encoding": learned(frames, 1, 1, kept),
@@ -137,7 +128,6 @@ def memory(
         "temporal_positional_encoding_projection_layer": projected,
         "occlusion_spatial_embedding_parameter": learned(1, kept) if hidden else None,
     }
-    return {key: part for key, part in found.items() if part is not None}
 
 
 def parts(name: str, c: ModelConfig) -> Module:
@@ -145,7 +135,7 @@ def parts(name: str, c: ModelConfig) -> Module:
     d = c.section("vision_config").dim("fpn_hidden_size", default=256)
     root = sam2.prompted(c, d)
     if name.endswith("Video"):
-        root.children |= memory("Sam2", c, d, _memory_layer("Sam2", c), depth=4)
+        root.adding(**memory("Sam2", c, d, _memory_layer("Sam2", c), depth=4))
     return renamed(root, "Sam2", name)
 
 
