@@ -35,17 +35,13 @@ def _memory_layer(c: ModelConfig) -> Module:
     d, inner = sam3_tracker.width(c), c.dim("memory_attention_mlp_hidden_size", default=2048)
     act = c.text("memory_attention_mlp_hidden_act", default="relu") or "relu"
     name, names = f"{_VIDEO}MemoryAttention", ("up_proj", "down_proj")
-    attend, look = (sam3_tracker.rope_attention(_VIDEO, c, seen) for seen in (None, 64))
-    attend.class_name, look.class_name = f"{_VIDEO}RoPESelfAttention", f"{_VIDEO}RoPECrossAttention"
-    return Module(
-        f"{name}Layer",
-        self_attn=attend,
-        cross_attn_image=look,
-        mlp=two_layer_mlp(f"{name}MLP", d, inner, act=act, names=names, act_name="act_fn"),
-        layer_norm1=LayerNorm(d),
-        layer_norm2=LayerNorm(d),
-        layer_norm3=LayerNorm(d),
+    attend, look = (
+        sam3_tracker.rope_attention(_VIDEO, c, seen).called(f"{_VIDEO}RoPE{kind}Attention")
+        for kind, seen in (("Self", None), ("Cross", 64))
     )
+    mlp = two_layer_mlp(f"{name}MLP", d, inner, act=act, names=names, act_name="act_fn")
+    looks, norms = {"self_attn": attend, "cross_attn_image": look, "mlp": mlp}, (1, 2, 3)
+    return Module(f"{name}Layer", {**looks, **{f"layer_norm{i}": LayerNorm(d) for i in norms}})
 
 
 def perceiver(c: ModelConfig) -> Module:
@@ -68,16 +64,9 @@ def perceiver(c: ModelConfig) -> Module:
         down_proj=Linear(inner, d, bias=False, kind="down"),
         act_fn=Activation("GELU"),
     )
-    layer = Module(
-        f"{_VIDEO}PerceiverEncoderLayer",
-        cross_attention=attend,
-        mlp=mlp,
-        self_attention=attend,
-        self_mlp=mlp,
-        layer_norm_input=LayerNorm(d),
-        layer_norm_latents=LayerNorm(d),
-        layer_norm_self=LayerNorm(d),
-    )
+    norms = {f"layer_norm_{at}": LayerNorm(d) for at in ("input", "latents", "self")}
+    looks = {"cross_attention": attend, "mlp": mlp, "self_attention": attend, "self_mlp": mlp}
+    layer = Module(f"{_VIDEO}PerceiverEncoderLayer", {**looks, **norms})
     return Module(
         f"{_VIDEO}PerceiverResampler",
         latents_1d=latents("perceiver_resampler_num_latents"),

@@ -47,11 +47,10 @@ def _patches(c: ModelConfig) -> Module:
     sizes = (c.dim("num_channels", default=3), width // 8, width // 4, width // 2, width)
     parts: dict[str, Module] = {}
     for i, (inputs, outputs) in enumerate(pairwise(sizes), 1):
-        made = {"convolution": Conv(inputs, outputs, kernel, bias=False)}
-        made["batch_norm"] = BatchNorm(outputs)
-        parts[f"embedding_layer_{i}"] = Module("LevitConvEmbeddings", made)
-        if i < 4:
-            parts[f"activation_layer_{i}"] = Activation("Hardswish")
+        conv, norm = Conv(inputs, outputs, kernel, bias=False), BatchNorm(outputs)
+        made = Module("LevitConvEmbeddings", convolution=conv, batch_norm=norm)
+        parts |= {f"embedding_layer_{i}": made, f"activation_layer_{i}": Activation("Hardswish")}
+    del parts["activation_layer_4"]
     return Module("LevitPatchEmbeddings", parts, component=Component.EMBEDDING)
 
 

@@ -144,13 +144,10 @@ def _enlarging(c: ModelConfig, out: Dim) -> Module | None:
 
 def super_resolution(c: ModelConfig) -> Module:
     out = c.dim("num_channels_out", default=_channels(c))
-    parts, enlarged = {"swin2sr": model(c)}, _enlarging(c, out)
+    enlarged, last = _enlarging(c, out), {"final_convolution": Conv(_width(c), out, 3)}
     if enlarged:
-        enlarged.component = Component.HEAD
-        parts["upsample"] = enlarged
-    else:
-        parts["final_convolution"] = Conv(_width(c), out, 3)
-    return Module("Swin2SRForImageSuperResolution", {**parts}, part="vision")
+        enlarged.component, last = Component.HEAD, {"upsample": enlarged}
+    return Module("Swin2SRForImageSuperResolution", swin2sr=model(c), part="vision").adding(**last)
 
 
 register(
