@@ -97,35 +97,30 @@ def mask_encoder(c: ModelConfig) -> dict[str, Module]:
 def second(c: ModelConfig, *, whole: bool) -> Module:
     build = rt_detr.object_detection if whole else rt_detr.model
     root = build(f"{_NAME}2", c, second=False)
-    base = root.inside("model") if whole else root
-    base.children["denoising_class_embed"] = _denoising(c)
-    if whole:
-        root.children["reading_order"] = reading_order(c.section("reading_order_config"))
-    return root
+    (root.inside("model") if whole else root).adding(denoising_class_embed=_denoising(c))
+    order = reading_order(c.section("reading_order_config")) if whole else None
+    return root.adding(reading_order=order)
 
 
 def third(c: ModelConfig, *, whole: bool) -> Module:
     name, d, at = f"{_NAME}3", _d(c), "model." if whole else ""
     base, tied = rt_detr.model(name, c, second=False), c.tied(default=True)
     maps = list(base.inside("encoder_input_proj").children.values())[1:]
-    base.children["encoder_input_proj"] = ModuleList(m for m in maps if isinstance(m, Module))
-    encoder, decoder = base.inside("encoder"), base.inside("decoder")
-    encoder.children |= mask_encoder(c)
-    decoder.children |= {
-        "class_embed": label_scores(c, d, f"{at}enc_score_head" if tied else None),
-        "bbox_embed": predictor(name, (d, d, d, 4), f"{at}enc_bbox_head" if tied else None),
-    }
+    base.inside("encoder").adding(**mask_encoder(c))
+    base.inside("decoder").adding(
+        class_embed=label_scores(c, d, f"{at}enc_score_head" if tied else None),
+        bbox_embed=predictor(name, (d, d, d, 4), f"{at}enc_bbox_head" if tied else None),
+    )
     count = int(c.count("decoder_layers", default=6))
-    base.children |= {
-        "decoder_order_head": ModuleList([Linear(d, d, component=_H)] * count),
-        "decoder_global_pointer": pointer(3, d, c),
-        "decoder_norm": norm(c, d),
-        "mask_query_head": predictor(name, (d, d, d, c.dim("num_prototypes", default=32))),
-    }
-    if not whole:
-        return base
-    base.children["denoising_class_embed"] = _denoising(c)
-    return Module(f"{name}ForObjectDetection", model=base, part="vision")
+    base.adding(
+        encoder_input_proj=ModuleList(m for m in maps if isinstance(m, Module)),
+        decoder_order_head=ModuleList([Linear(d, d, component=_H)] * count),
+        decoder_global_pointer=pointer(3, d, c),
+        decoder_norm=norm(c, d),
+        mask_query_head=predictor(name, (d, d, d, c.dim("num_prototypes", default=32))),
+        denoising_class_embed=_denoising(c) if whole else None,
+    )
+    return Module(f"{name}ForObjectDetection", model=base, part="vision") if whole else base
 
 
 def fourth(c: ModelConfig, *, whole: bool) -> Module:
@@ -136,16 +131,18 @@ def fourth(c: ModelConfig, *, whole: bool) -> Module:
     base.children.pop("weight_embedding", None)
     if base.children.pop("denoising_class_embed", None):
         base.children["denoising_class_embed"] = _denoising(c)
-    boxes = predictor(name, (d, d, d, corners))
-    decoder = base.inside("decoder").children
-    decoder["query_pos_head"] = predictor(name, (corners, 2 * d, d))
-    decoder |= layer_heads(c, d, count, lambda *_: boxes)
+    boxes, places = predictor(name, (d, d, d, corners)), predictor(name, (corners, 2 * d, d))
+    scores = layer_heads(c, d, count, lambda *_: boxes)
+    base.inside("decoder").adding(query_pos_head=places, **scores)
     order, compared = ModuleList([Linear(d, d, component=_H)] * count), pointer(4, d, c)
-    scale = Weight(1, kind="scale", component=Component.OTHER)
-    base.children["enc_bbox_head"] = boxes
-    for at in ("decoder_roor", "decoder"):
-        base.children |= {f"{at}_order_head": order, f"{at}_global_pointer": compared}
-    base.children["s2r_fusion"] = Module(f"{name}S2RFusion", a=scale)
+    base.adding(
+        enc_bbox_head=boxes,
+        decoder_roor_order_head=order,
+        decoder_roor_global_pointer=compared,
+        decoder_order_head=order,
+        decoder_global_pointer=compared,
+        s2r_fusion=Module(f"{name}S2RFusion", a=Weight(1, kind="scale", component=Component.OTHER)),
+    )
     return Module(f"{name}ForObjectDetection", model=base, part="vision") if whole else base
 
 
