@@ -30,10 +30,6 @@ def _joined(d: Spelled, c: ModelConfig) -> Dim:
     return 3 * (heads * head)
 
 
-def _output(d: Spelled, c: ModelConfig) -> Module:
-    return Linear(d.heads(c) * _channels(c), d.width(c), bias=_BIASED(c), kind="output")
-
-
 def _prefix(d: Spelled, c: ModelConfig, width: Dim) -> Module | None:
     """P-tuning's prefix: keys and values of every layer for pre_seq_len virtual tokens."""
     if not c.has("pre_seq_len"):
@@ -50,8 +46,7 @@ def _rotating(width: Dim) -> Module:
     return Module("RotaryEmbedding", inv_freq=Buffer(width // 2))
 
 
-def _after_prefix(_d: Spelled, c: ModelConfig) -> Module | None:
-    return Dropout(0.1) if c.has("pre_seq_len") else None
+_after_prefix = s.where(lambda c: c.has("pre_seq_len"), lambda _d, _c: Dropout(0.1))
 
 
 def _vision(d: Spelled, c: ModelConfig) -> Module | None:
@@ -88,7 +83,10 @@ _GLM = Spelled(
         "post_attention_layernorm": s.norm, "mlp": s.mlp,
     },
     attention={
-        "query_key_value": s.qkv, "core_attention": s.shown("CoreAttention"), "dense": _output,
+        "query_key_value": s.qkv, "core_attention": s.shown("CoreAttention"),
+        "dense": lambda d, c: Linear(
+            d.heads(c) * _channels(c), d.width(c), _BIASED(c), kind="output"
+        ),
     },
     mlp={"dense_h_to_4h": s.gate_up, "dense_4h_to_h": s.down},
 )  # fmt: skip

@@ -15,10 +15,6 @@ def _attention(d: Spelled, c: ModelConfig) -> Module:
     return Module("ExaoneAttention", attention=inside)
 
 
-def _words(d: Spelled, c: ModelConfig) -> Module:
-    return Embedding(d.vocab(c), d.width(c), padding_idx=c.padding_idx)
-
-
 Spelled(
     "Exaone", width=size("hidden_size", default=2048),
     depth=size("num_layers", "num_hidden_layers", default=32),
@@ -26,7 +22,8 @@ Spelled(
     norms=rms_norms("ExaoneRMSNorm", 1e-5, "layer_norm_epsilon"), bias=s.never,
     called={"MLP": "ExaoneGatedMLP"},
     model={
-        "wte": _words, "drop": s.dropout("embed_dropout"), "h": s.layers, "ln_f": s.norm,
+        "wte": lambda d, c: Embedding(d.vocab(c), d.width(c), padding_idx=c.padding_idx),
+        "drop": s.dropout("embed_dropout"), "h": s.layers, "ln_f": s.norm,
         "rotary": s.shown("ExaoneRotaryEmbedding"),
     },
     block={"ln_1": s.norm, "attn": _attention, "ln_2": s.norm, "mlp": s.mlp},

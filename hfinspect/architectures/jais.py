@@ -19,20 +19,20 @@ def _slopes(d: Spelled, c: ModelConfig) -> Module:
     return Module("AlibiPositionEmbeddingLayer", slopes=slopes, component=Component.EMBEDDING)
 
 
-def _gate(d: Spelled, c: ModelConfig) -> Module | None:
-    return s.gate(d, c) if c.text("activation_function", default="gelu_new") == "swiglu" else None
+def _gated(c: ModelConfig) -> bool:
+    return c.text("activation_function", default="gelu_new") == "swiglu"
 
 
 JAIS = Spelled(
     "JAIS", linear=s.transposed,
     model={
         "wte": s.words, "wpe": lambda d, c: None if _alibi(c) else s.positions(d, c),
-        "relative_pe": lambda d, c: _slopes(d, c) if _alibi(c) else None,
+        "relative_pe": s.where(_alibi, _slopes),
         "drop": s.dropout("embd_pdrop", 0.1), "h": s.layers, "ln_f": s.norm,
     },
     block={"ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp},
     attention={"c_attn": s.qkv, "c_proj": s.output},
-    mlp={"c_fc": s.up, "c_fc2": _gate, "c_proj": s.down},
+    mlp={"c_fc": s.up, "c_fc2": s.where(_gated, s.gate), "c_proj": s.down},
 ).register(
     "jais", causal="LMHeadModel", heads=SEQUENCE_HEAD,
     source="modeling_jais.py of core42/jais-13b; vLLM's jais.py",

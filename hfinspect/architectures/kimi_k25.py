@@ -10,8 +10,6 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import size
 from ..layers.composing import joined, renamed, respelled
 from ..layers.multimodal import decoder, language_model, projector
 from ..layers.vision import pair
@@ -27,7 +25,6 @@ _HUB = {
     "norm1": "norm0", "norm2": "norm1", "fc1": "fc0", "fc2": "fc1", "layers": "blocks",
     "position_embeddings": "weight",
 }  # fmt: skip
-_width = size("hidden_size", "vt_hidden_size", default=1152)
 
 
 def bare_vision(c: ModelConfig) -> Module:
@@ -75,18 +72,17 @@ def _fresh_vision(c: ModelConfig) -> Module:
 # ---- projector and text
 
 
-def merged_width(vision: ModelConfig) -> Dim:
-    """A rectangle of patches side by side."""
-    sides = pair(vision, "merge_kernel_size", default=2)
-    return _width(vision) * (sides[0] * sides[1])
-
-
 def _projection(c: ModelConfig) -> tuple[Module, Module, Module]:
     """Norm per patch, then two linears over a merged rectangle of patches."""
-    vision = c.section("vision_config")
-    wide, text = merged_width(vision), c.section("text_config").dim("hidden_size", default=7168)
+    vision, text = c.section("vision_config"), c.section("text_config")
+    height, across = pair(vision, "merge_kernel_size", default=2)
+    wide = vision.dim("hidden_size", "vt_hidden_size", default=1152) * (height * across)
     narrow = c.dim("projection_hidden_size", default=vision.dim("mm_hidden_size", default=1152))
-    return LayerNorm(narrow, eps=1e-5), Linear(wide, wide), Linear(wide, text)
+    return (
+        LayerNorm(narrow, eps=1e-5),
+        Linear(wide, wide),
+        Linear(wide, text.dim("hidden_size", default=7168)),
+    )
 
 
 _projector = partial(projector, "Kimi_K25MultimodalProjection")

@@ -35,17 +35,16 @@ def _language_type(c: ModelConfig) -> str:
     return _TEXT[str(version)]
 
 
-def _layers_kept(c: ModelConfig, count: Dim) -> Dim:
+def _layers_kept(c: ModelConfig, count: int) -> int:
     """``drop_vision_last_layer``: what comes last is not used, and so not kept."""
-    dropped = c.flag("drop_vision_last_layer", default=True)
-    return count - 1 if dropped and count > 0 else count
+    return max(count - 1, 0) if c.flag("drop_vision_last_layer", default=True) else count
 
 
 def vision_model(c: ModelConfig) -> Module:
     """SigLIP for images of any shape: no pooling; 2.5 has it as Idefics2's."""
     v = c.section("vision_config").with_defaults(**_SIGLIP)
-    count = _layers_kept(c, v.count("num_hidden_layers"))
-    section = v.with_values(num_hidden_layers=int(count), model_type="siglip_vision_model")
+    count = _layers_kept(c, int(v.count("num_hidden_layers")))
+    section = v.with_values(num_hidden_layers=count, model_type="siglip_vision_model")
     tower = auto_model(section, part="vision")
     tower.inside("embeddings").without("position_ids")
     return tower
@@ -53,7 +52,7 @@ def vision_model(c: ModelConfig) -> Module:
 
 def timm_model(c: ModelConfig) -> Module:
     c.word("vision_encoder", _TIMM)
-    layers = int(_layers_kept(c, Dim(_SIGLIP["num_hidden_layers"])))
+    layers = _layers_kept(c, 27)
     return siglip_of_timm(ModelConfig({**_TIMM_SIZES, "layers": layers}, "vision_encoder."))
 
 

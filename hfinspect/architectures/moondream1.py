@@ -16,9 +16,8 @@ from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
 
 def _two(first: Dim, inner: Dim, last: Dim) -> Module:
     """fc2(gelu(fc1(x))): an MLP, a projector or a decoder of regions."""
-    block = two_layer_mlp("ModuleDict", first, inner)
-    block.children["fc2"] = Linear(inner, last, kind="down")
-    return block
+    up = two_layer_mlp("ModuleDict", first, inner)
+    return up.adding(fc2=Linear(inner, last, kind="down"))
 
 
 def text_model(c: ModelConfig) -> Module:

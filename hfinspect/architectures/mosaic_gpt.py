@@ -18,10 +18,7 @@ def _norms(c: ModelConfig, width: int) -> Module:
     return LayerNorm(width, bias=_BIASED(c), class_name="LPLayerNorm" if low else "LayerNorm")
 
 
-def _whole_norm(d: Spelled, c: ModelConfig) -> Module | None:
-    return s.norm(d, c) if c.flag("attn_qk_ln", default=False) else None
-
-
+_whole_norm = s.where(s.flagged("attn_qk_ln"), s.norm)
 _MOSAIC = Spelled(
     "GPT", width=size("d_model", default=2048), heads=size("n_heads", default=16),
     depth=size("n_layers", default=24), vocab=size("vocab_size", default=50368),
@@ -30,7 +27,7 @@ _MOSAIC = Spelled(
     called={"Attention": "MultiheadAttention", "Model": "ModuleDict"},
     model={
         "wte": s.words,
-        "wpe": lambda d, c: None if c.flag("alibi", default=False) else s.positions(d, c),
+        "wpe": s.where(s.unless("alibi"), s.positions),
         "emb_drop": s.dropout("emb_pdrop"), "blocks": s.layers, "ln_f": s.norm,
     },
     block={

@@ -2,6 +2,8 @@
 the converted form. Source of shapes: modeling.py in Alibaba-NLP/new-impl.
 """
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
@@ -38,8 +40,7 @@ def model(c: ModelConfig, *, pooling: bool = False) -> Module:
     return root
 
 
-def _pooled(c: ModelConfig) -> Module:
-    return model(c, pooling=True)
+_pooled = partial(model, pooling=True)
 
 
 def _head(c: ModelConfig) -> Module:

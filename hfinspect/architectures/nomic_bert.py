@@ -12,8 +12,8 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, bert_words
 from ..layers.blocks import activation
-from ..layers.composing import with_defaults
-from ..layers.encoders import BASE, dropout, hidden, labels, norm, vocab
+from ..layers.composing import respelled, with_defaults
+from ..layers.encoders import BASE, hidden, norm, vocab
 from ..trees.catalog import register
 from ..trees.modules import Layers, Linear, Module, Weight
 from .jina_embeddings_v3 import JINA, attention
@@ -73,10 +73,7 @@ def _stack(_e: Encoder, c: ModelConfig) -> Module:
 
 
 def _words(e: Encoder, c: ModelConfig) -> Module:
-    head = bert_words(e, c)
-    transform = head.inside("predictions", "transform")
-    transform.children["layer_norm"] = transform.children.pop("LayerNorm")
-    return head
+    return respelled(bert_words(e, c), {"LayerNorm": "layer_norm"})
 
 
 def _released_words(c: ModelConfig) -> Module:
@@ -103,9 +100,10 @@ def _forms(e: Encoder) -> Forms:
         return pooled(c) if c.flag("add_pooling_layer", default=False) else e.bare(c)
 
     usual = bert_forms(e)
+    texts = {**usual["ForSequenceClassification"], e.prefix: pooled}
     return {
         "ForMaskedLM": usual["ForMaskedLM"],
-        "ForSequenceClassification": {e.prefix: pooled, "dropout": dropout, "classifier": labels},
+        "ForSequenceClassification": texts,
         "ForTokenClassification": usual["ForTokenClassification"],
         "ForPreTraining": {"bert": released, "cls": _released_words},
     }

@@ -5,6 +5,7 @@ Every layer has its own number of heads and its own width of the MLP.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from ..core.components import Component
 from ..core.config import MAX_DIM, ModelConfig
@@ -18,8 +19,7 @@ from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
 _width = size("model_dim", default=2048)
 
 
-def _norm(size: Dim) -> Module:
-    return RMSNorm(size, class_name="OpenELMRMSNorm")
+_norm = partial(RMSNorm, class_name="OpenELMRMSNorm")
 
 
 def _heads(c: ModelConfig, key: str, count: int) -> Sequence[Dim]:

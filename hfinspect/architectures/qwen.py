@@ -21,10 +21,6 @@ def _channels(d: Spelled, c: ModelConfig) -> Dim:
     return c.dim("kv_channels", default=128) * d.heads(c)
 
 
-def _output(d: Spelled, c: ModelConfig) -> Module:
-    return Linear(d.width(c), _channels(d, c), bias=_BIASED(c), kind="output")
-
-
 def _visual(_d: Spelled, c: ModelConfig) -> Module | None:
     if c.has("audio"):
         raise c.uncatalogued("a qwen config with audio (Qwen-Audio)")
@@ -44,7 +40,11 @@ Spelled(
         "rotary_emb": s.shown("RotaryEmbedding"), "h": s.layers, "ln_f": s.norm, "visual": _visual,
     },
     block={"ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp},
-    attention={"c_attn": s.qkv, "c_proj": _output, "attn_dropout": s.dropout("attn_dropout_prob")},
+    attention={
+        "c_attn": s.qkv,
+        "c_proj": lambda d, c: Linear(d.width(c), _channels(d, c), _BIASED(c), kind="output"),
+        "attn_dropout": s.dropout("attn_dropout_prob"),
+    },
     mlp={"w1": s.up, "w2": s.gate, "c_proj": s.down}, tied=False,
 ).register(
     "qwen", causal="LMHeadModel", heads=(),

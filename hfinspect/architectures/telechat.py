@@ -18,10 +18,6 @@ def _key_value(d: Spelled, c: ModelConfig) -> Module:
     return Linear(d.width(c), d.head(c) * kv * 2, bias=False, kind="key")
 
 
-def _word_norm(d: Spelled, c: ModelConfig) -> Module | None:
-    return s.norm(d, c) if c.flag("embed_layernorm", default=False) else None
-
-
 _TELECHAT = Spelled(
     "Telechat", width=size("hidden_size", "n_embed", "n_embd", default=4096),
     heads=size("n_head", "num_attention_heads", default=32),
@@ -31,8 +27,9 @@ _TELECHAT = Spelled(
     norms=rms_norms("MixedFusedRMSNorm", 1e-5, "layer_norm_epsilon"), bias=s.never,
     out_bias=s.always,
     model={
-        "word_embeddings": s.words, "word_embeddings_layernorm": _word_norm, "h": s.layers,
-        "ln_f": s.norm,
+        "word_embeddings": s.words,
+        "word_embeddings_layernorm": s.where(s.flagged("embed_layernorm"), s.norm),
+        "h": s.layers, "ln_f": s.norm,
     },
     block={
         "input_layernorm": s.norm, "self_attention": s.attention,

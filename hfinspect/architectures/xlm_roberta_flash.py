@@ -4,13 +4,11 @@ Source of shapes: modeling_xlm_roberta.py and modeling_lora.py in
 jinaai/xlm-roberta-flash-implementation; an MLC conversion of the embeddings reads the same names.
 """
 
-from collections.abc import Mapping
-
 from ..core.config import ModelConfig
 from ..layers.bert_encoders import Encoder, roberta_forms
-from ..layers.composing import composed, with_defaults
+from ..layers.composing import with_defaults
 from ..layers.encoders import hidden
-from ..trees.catalog import Builder, register
+from ..trees.catalog import register
 from ..trees.modules import Embedding, Module, Parameter, Weight, each_module
 from .jina_embeddings_v3 import DEFAULTS, JINA
 
@@ -23,7 +21,13 @@ def _whole(e: Encoder, c: ModelConfig) -> Module:
     return root
 
 
-_FLASH = JINA.like("XLMRobertaFlash", "roberta", whole=_whole)
+_FLASH = JINA.like(
+    "XLMRoberta",
+    "roberta",
+    defaults={**DEFAULTS, "position_embedding_type": "rotary"},
+    whole=_whole,
+    forms=roberta_forms,
+)
 
 
 def is_flash(c: ModelConfig) -> bool:
@@ -64,15 +68,8 @@ def with_tasks(c: ModelConfig) -> Module:
     return Module("XLMRobertaLoRA", roberta=base)
 
 
-_FORMS = {
-    f"XLMRoberta{ending}": form
-    for ending, form in roberta_forms(_FLASH).items()
-    if ending not in _FLASH.lacks
-}
-CLASSES: Mapping[str, Builder] = with_defaults(
-    {**DEFAULTS, "position_embedding_type": "rotary"},
-    composed({"XLMRobertaModel": with_tasks, **_FORMS}),
-)
+_ADAPTED = with_defaults(_FLASH.defaults, {"XLMRobertaModel": with_tasks})
+CLASSES = {**_FLASH.classes(), **_ADAPTED}
 
 register(
     "xlm-roberta-flash",

@@ -81,6 +81,11 @@ def shown(class_name: str, detail: str = "") -> Part:
     return lambda _d, _c: Activation(class_name, detail)
 
 
+def where(says: Callable[[ModelConfig], bool], part: Part) -> Part:
+    """``part`` in models whose config ``says`` so."""
+    return lambda d, c: part(d, c) if says(c) else None
+
+
 # ---- parts of a block
 
 
