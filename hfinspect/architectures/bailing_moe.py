@@ -40,8 +40,7 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     shared = c.count("num_shared_experts", default=0)
     corrected = d.qk_norm and c.flag("moe_router_enable_expert_bias", default=True)
     gate = router("BailingMoeGate", d.width(c), count)
-    if corrected:
-        gate.children["expert_bias"] = Buffer(count, dtype="F32")
+    gate.adding(expert_bias=Buffer(count, dtype="F32") if corrected else None)
     return mixture(
         d.like("BailingMoe"), c, inner, count, c.dim("num_experts_per_tok", default=2),
         inner * shared if shared else None, gate=gate, class_name="BailingMoeSparseMoeBlock",
@@ -55,7 +54,7 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     predicts = kind == "mtp"
     block = mixed(d, c, d.attention(d, c), "sparse" if predicts else kind, self_attn="attention")
-    block.class_name = "BailingMoeDecoderLayer"
+    block.called("BailingMoeDecoderLayer")
     return joined_layer(d, c, block, "BailingMoeV2MTPLayer") if predicts else block
 
 

@@ -59,7 +59,7 @@ def vision_model(c: ModelConfig) -> Module:
 def causal_lm(c: ModelConfig) -> Module:
     tower = vision_model(c.section("vision_config"))
     whole = QWEN2.classes()["Qwen2ForCausalLM"](c)
-    return Module("DotsOCRForCausalLM", {**whole.children, "vision_tower": tower})
+    return whole.called("DotsOCRForCausalLM").adding(vision_tower=tower)
 
 
 _SOURCE = "modeling_dots_ocr.py and modeling_dots_vision.py of rednote-hilab/dots.ocr"

@@ -12,6 +12,8 @@ from ..trees.catalog import auto_class, register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module
 from .kimi_k25 import hub_vision
 
+_NAME = "KimiVLForConditionalGeneration"
+
 
 def vision_model(c: ModelConfig) -> Module:
     """MoonViT in one frame: the tensors of K2.5's tower."""
@@ -28,7 +30,7 @@ def conditional_generation(c: ModelConfig) -> Module:
     vision, text = c.section("vision_config"), c.section("text_config")
     merged = merged_width(vision)
     return Module(
-        "KimiVLForConditionalGeneration",
+        _NAME,
         vision_tower=vision_model(vision),
         multi_modal_projector=projector(
             "KimiVLMultiModalProjector",
@@ -42,6 +44,5 @@ def conditional_generation(c: ModelConfig) -> Module:
 
 
 _SOURCE = "modeling_kimi_vl.py of moonshotai/Kimi-VL-A3B-Instruct, modeling_moonvit.py of MoonViT"
-_NAME = "KimiVLForConditionalGeneration"
 register_part("kimi_vl", _NAME, conditional_generation, source=_SOURCE)
 register_part("moonvit", "MoonVitPretrainedModel", vision_model, "vision", _SOURCE)

@@ -7,12 +7,13 @@ built from the name in ``mm_vision_tower``; files hold it where it was trained t
 
 import re
 from collections.abc import Mapping
+from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.multimodal import as_projector, linear_projector, linear_row
-from ..trees.catalog import Builder, auto_class, auto_model, register_part
+from ..trees.catalog import auto_class, auto_model, register_part
 from ..trees.modules import Module, Parameter, Weight
 
 #: Towers by the last part of their name, and what their own config.json says. SigLIP is kept
@@ -74,15 +75,11 @@ def _parts(c: ModelConfig) -> dict[str, Module | Parameter | None]:
     return {"vision_tower": _tower(c), "mm_projector": projector(c, hidden), "image_newline": mark}
 
 
-def _class(name: str, text_type: str) -> Builder:
-    def build(c: ModelConfig) -> Module:
-        text = c.with_values(model_type=text_type, architectures=None)
-        causal = auto_class(text, "ForCausalLM")
-        seen = _parts(c) if c.has("mm_vision_tower", "vision_tower") else {}
-        base = Module(f"{name}Model", {**causal.inside("model").children, **seen})
-        return Module(f"{name}ForCausalLM", model=base, lm_head=causal["lm_head"])
-
-    return build
+def causal_lm(name: str, text: str, c: ModelConfig) -> Module:
+    causal = auto_class(c.with_values(model_type=text, architectures=None), "ForCausalLM")
+    seen = _parts(c) if c.has("mm_vision_tower", "vision_tower") else {}
+    causal.inside("model").called(f"{name}Model").adding(**seen)
+    return causal.called(f"{name}ForCausalLM")
 
 
 #: model_type, class, and the text model inside.
@@ -93,4 +90,4 @@ _KINDS = {
 }  # fmt: skip
 _SOURCE = "github.com/haotian-liu/LLaVA and github.com/LLaVA-VL/LLaVA-NeXT"
 for _type, (_name, _text) in _KINDS.items():
-    register_part(_type, f"{_name}ForCausalLM", _class(_name, _text), source=_SOURCE)
+    register_part(_type, f"{_name}ForCausalLM", partial(causal_lm, _name, _text), source=_SOURCE)

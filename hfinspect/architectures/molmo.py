@@ -23,8 +23,6 @@ VISION = ModelConfig(
      "num_attention_heads": 16, "num_key_value_heads": 16, "head_dim": 64,
      "num_position_embeddings": 577, "additional_vocab_size": 128}, "vision_backbone.",
 )  # fmt: skip
-
-
 _hidden = size("hidden_size", default=4096)
 
 
@@ -58,11 +56,9 @@ def vision_backbone(c: ModelConfig) -> Module:
     like it."""
     width, inner = VISION.dim("hidden_size"), c.dim("intermediate_size", default=22016) // 2
     tower = renamed(vision_model(VISION), "Molmo2VisionModel", "VisionTransformer")
-    del tower.inside("patch_embedding").children["bias"]
-    tower.children |= {
-        "class_embedding": Weight(width, component=Component.EMBEDDING, kind="class_token"),
-        "pre_ln": LayerNorm(width),
-    }
+    tower.inside("patch_embedding").without("bias")
+    token = Weight(width, component=Component.EMBEDDING, kind="class_token")
+    tower.adding(class_embedding=token, pre_ln=LayerNorm(width))
     pooling = adapter(VISION, 2).inside("image_pooling_2d")
     pooling.part = "projector"
     return Module(

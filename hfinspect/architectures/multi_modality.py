@@ -23,18 +23,13 @@ _SIGLIP = {
 
 def vision_tower(c: ModelConfig) -> Module:
     """``cls`` CLIPVisionTower, which is a SigLIP; HybridVisionTower (with SAM) is not known."""
-    if c.text("cls", default="CLIPVisionTower") != "CLIPVisionTower":
-        raise c.uncatalogued(f"the vision tower {c.text('cls')}"[:80])
-    params = c.section("params")
+    kind, params = c.text("cls", default="CLIPVisionTower"), c.section("params")
     name = params.text("model_name", default="siglip_large_patch16_384") or ""
-    if name not in _SIGLIP:
-        raise params.uncatalogued(f"the vision tower {name}"[:80])
+    if kind != "CLIPVisionTower" or name not in _SIGLIP:
+        raise c.uncatalogued(f"the vision tower {kind} of {name}"[:80])
     sizes = dict(zip(("width", "layers", "patch_size", "mlp_ratio"), _SIGLIP[name], strict=True))
     tower = vision_model(params.with_defaults(image_size=384, **sizes))
     return Module("CLIPVisionTower", vision_tower=tower, part="vision")
-
-
-# ---- images made of codes
 
 
 #: vq_model.py's ModelArgs, the only ones there are ("VQ-16"): attention at the coarsest resolution.
@@ -52,9 +47,8 @@ _SPELLED = {
 def vq_model(c: ModelConfig) -> Module:
     codes, code = c.dim("image_token_size", default=16384), c.dim("n_embed", default=8)
     model = quantized("", _CODEC.latent, code, codes, _CODEC.encoder(), _CODEC.decoder())
-    model.class_name = "VQModel"
-    model.inside("quantize").children["codebook_used"] = Buffer(_USAGE)
-    renamed(renamed(model, "ConvDown", "Down"), "ConvUp", "Up")
+    model.inside("quantize").adding(codebook_used=Buffer(_USAGE))
+    renamed(renamed(model.called("VQModel"), "ConvDown", "Down"), "ConvUp", "Up")
     return respelled(model, _SPELLED)
 
 

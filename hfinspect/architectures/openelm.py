@@ -17,8 +17,6 @@ from ..trees.catalog import register
 from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
 
 _width = size("model_dim", default=2048)
-
-
 _norm = partial(RMSNorm, class_name="OpenELMRMSNorm")
 
 
@@ -42,20 +40,17 @@ def _ratios(c: ModelConfig, count: int) -> Sequence[float]:
 def _layer(c: ModelConfig, query: Dim, kv: Dim, ratio: float) -> Module:
     h, head = _width(c), c.dim("head_dim", default=128)
     divisor = int(c.dim("ffn_dim_divisor", default=256, maximum=2**20))
-    inner = named(
-        min(multiple(ratio * int(h), divisor), MAX_DIM),
-        f"ffn({ratio:g})",
-        f"{ratio:g} times model_dim, rounded to a multiple of {divisor}",
-    )
+    meaning = f"{ratio:g} times model_dim, rounded to a multiple of {divisor}"
+    inner = named(min(multiple(ratio * int(h), divisor), MAX_DIM), f"ffn({ratio:g})", meaning)
     gated = c.flag("ffn_with_glu", default=True)
-    normed = c.flag("normalize_qk_projections", default=False)
+    norm = _norm(head) if c.flag("normalize_qk_projections", default=False) else None
     return Module(
         "OpenELMDecoderLayer",
         attn=Module(
             "OpenELMMultiHeadCausalAttention",
             qkv_proj=Linear(h, (query + 2 * kv) * head, bias=False, kind="qkv"),
-            q_norm=_norm(head) if normed else None,
-            k_norm=_norm(head) if normed else None,
+            q_norm=norm,
+            k_norm=norm,
             out_proj=Linear(query * head, h, bias=False, kind="output"),
             component=Component.ATTENTION,
         ),
@@ -75,10 +70,8 @@ def model(c: ModelConfig) -> Module:
     heads = (_heads(c, key, count) for key in ("num_query_heads", "num_kv_heads"))
     rows = list(zip(*heads, _ratios(c, count), strict=True))
     made = {row: _layer(c, *row) for row in dict.fromkeys(rows)}
-    shared, vocab = (
-        c.flag("share_input_output_layers", default=True),
-        c.dim("vocab_size", default=32000),
-    )
+    vocab = c.dim("vocab_size", default=32000)
+    shared = c.flag("share_input_output_layers", default=True)
     return Module(
         "OpenELMModel",
         token_embeddings=Embedding(vocab, _width(c)),
@@ -88,12 +81,13 @@ def model(c: ModelConfig) -> Module:
     )
 
 
+def causal_lm(c: ModelConfig) -> Module:
+    return Module("OpenELMForCausalLM", transformer=model(c))
+
+
 register(
     "openelm",
-    {
-        "OpenELMForCausalLM": lambda c: Module("OpenELMForCausalLM", transformer=model(c)),
-        "OpenELMModel": model,
-    },
+    {"OpenELMForCausalLM": causal_lm, "OpenELMModel": model},
     base_prefix="transformer",
     category="text decoder",
     source="modeling_openelm.py and configuration_openelm.py of apple/OpenELM-270M",

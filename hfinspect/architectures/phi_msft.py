@@ -11,7 +11,9 @@ from ..layers.blocks import size
 from ..layers.heads import to_words
 from ..layers.spelled import Spelled
 from ..trees.catalog import register_part
-from ..trees.modules import Buffer, Dropout, Embedding, Layers, Module
+from ..trees.modules import Buffer, Embedding, Layers, Module
+
+_SEQUENTIAL = "MixFormerSequentialForCausalLM"
 
 
 def _vocab(c: ModelConfig) -> Dim:
@@ -24,19 +26,14 @@ def _vocab(c: ModelConfig) -> Dim:
     return named(size, "padded_vocab", f"vocab_size rounded up to a multiple of {int(step)}")
 
 
-def _joined(d: Spelled, c: ModelConfig) -> Dim:
-    heads = d.heads(c)
-    return d.head(c) * (heads + 2 * c.dim("n_head_kv", default=heads))
-
-
 def _rotary(_d: Spelled, c: ModelConfig) -> Module:
     frequencies = Buffer(c.dim("rotary_dim", default=32) // 2, dtype="F32", saved=False)
     return Module("RotaryEmbedding", inv_freq=frequencies)
 
 
 def _embedding(d: Spelled, c: ModelConfig) -> Module:
-    drop = Dropout(c.number("embd_pdrop", default=0.0))
-    return Module("Embedding", wte=Embedding(_vocab(c), d.width(c)), drop=drop)
+    table = Embedding(_vocab(c), d.width(c))
+    return Module("Embedding", wte=table, drop=s.dropout("embd_pdrop")(d, c))
 
 
 def _head(c: ModelConfig, table: str) -> Module:
@@ -49,7 +46,8 @@ def _head(c: ModelConfig, table: str) -> Module:
 _PHI = Spelled(
     "Phi", width=size("n_embd", "hidden_size", default=1024),
     heads=size("n_head", "num_attention_heads", default=16),
-    depth=size("n_layer", "num_hidden_layers", default=20), joined=_joined,
+    depth=size("n_layer", "num_hidden_layers", default=20),
+    joined=lambda d, c: (d.heads(c) + 2 * c.dim("n_head_kv", default=d.heads(c))) * d.head(c),
     called={"Block": "ParallelBlock", "Attention": "MHA", "MLP": "MLP"},
     model={"embd": _embedding, "h": s.layers},
     block={
@@ -64,8 +62,7 @@ def sequential(c: ModelConfig) -> Module:
     """``layers``: 0 is the embedding, then the blocks, and the head."""
     blocks = [_PHI.of(c, "Block", _PHI.block)] * int(c.count(*_PHI.depth.keys, default=20))
     rows = [_embedding(_PHI, c), *blocks, _head(c, "layers.0.wte.weight")]
-    layers = Layers(rows, class_name="Sequential")
-    return Module("MixFormerSequentialForCausalLM", layers=layers)
+    return Module(_SEQUENTIAL, layers=Layers(rows, class_name="Sequential"))
 
 
 def causal_lm(c: ModelConfig) -> Module:
@@ -73,9 +70,8 @@ def causal_lm(c: ModelConfig) -> Module:
     return Module("PhiForCausalLM", transformer=_PHI.base(c), lm_head=head)
 
 
-_NAME = "MixFormerSequentialForCausalLM"
 _SOURCE = "modeling_mixformer_sequential.py of microsoft/phi-1_5 (2023); checked against Phi"
-register_part("mixformer-sequential", _NAME, sequential, "text decoder", _SOURCE)
+register_part("mixformer-sequential", _SEQUENTIAL, sequential, "text decoder", _SOURCE)
 _PHI.register(
     "phi-msft",
     {"PhiForCausalLM": causal_lm, "PhiModel": _PHI.base},
