@@ -12,7 +12,6 @@ from ..layers.experts import router
 from ..layers.latent_decoders import dense_first
 from ..layers.layer_kinds import mixture
 from ..trees.modules import Buffer, Linear, Module
-from .llama import LLAMA
 
 
 def _bias(c: ModelConfig) -> bool:
@@ -64,7 +63,7 @@ def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 
 _SOURCE = "modeling_bailing_moe.py of inclusionAI/Ling-lite, _v2.py of Ling-mini-2.0; vLLM, SGLang"
-_LING = LLAMA.like(
+_LING = Decoder(
     "BailingMoe", vocab_size=126464, hidden_size=2048, intermediate_size=5120, num_hidden_layers=28,
     num_attention_heads=16, table="word_embeddings", rotary=False, endings=SEQUENCE_HEAD,
     norm=norms_called("BailingMoeRMSNorm"), attention=_attention, mlp=_mlp, moe=_moe, layer=_layer,

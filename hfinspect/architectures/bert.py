@@ -14,15 +14,9 @@ from ..trees.modules import Module
 BERT = Encoder("Bert", "bert", BASE, cross=True)
 
 
-def _is_mosaic(c: ModelConfig) -> bool:
-    """Whether the config means MosaicBERT's code (mosaic_bert.py)."""
-    code = c.raw("auto_map")
-    return isinstance(code, dict) and any("bert_layers." in str(word) for word in code.values())
-
-
 def _either(name: str, plain: Builder) -> Builder:
     def build(c: ModelConfig) -> Module:
-        if _is_mosaic(c):
+        if c.brings("bert_layers."):
             from . import mosaic_bert
 
             return mosaic_bert.CLASSES.get(name, plain)(c)

@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import respelled
 from ..layers.vision import patch_conv
-from ..trees.catalog import builder, register
+from ..trees.catalog import builder, register_part
 from ..trees.modules import Conv, Module, Weight, each_module
 from . import sam
 from .deepseek_vl_v2 import TEXT, language_model, projector
@@ -51,12 +51,11 @@ def sam_encoder(c: ModelConfig) -> Module:
     tower = respelled(sam.vision_encoder(c), _SAM_NAMES)
     neck, out = tower.inside("neck").children.values(), c.dim("output_channels", default=256)
     more = c.dims("downsample_channels", default=(512, 1024), least=2)
-    tower.children |= {
-        "neck": Module("SamVisionNeck", {str(i): part for i, part in enumerate(neck)}),
-        "net_2": Conv(out, more[0], 3, bias=False, stride=2),
-        "net_3": Conv(more[0], more[1], 3, bias=False, stride=2),
-    }
-    return tower
+    return tower.adding(
+        neck=Module("SamVisionNeck", {str(i): part for i, part in enumerate(neck)}),
+        net_2=Conv(out, more[0], 3, bias=False, stride=2),
+        net_3=Conv(more[0], more[1], 3, bias=False, stride=2),
+    )
 
 
 def sam_model(c: ModelConfig = SAM) -> Module:
@@ -69,7 +68,7 @@ def clip_model() -> Module:
     tower = _released(builder("UnlimitedOcrVisionEncoder")(CLIP))
     patch = CLIP.dim("patch_size")
     patches = patch_conv(3, CLIP.dim("hidden_size"), (patch, patch), bias=False)
-    tower.inside("embeddings").children["patch_embedding"] = patches
+    tower.inside("embeddings").adding(patch_embedding=patches)
     return tower
 
 
@@ -94,10 +93,7 @@ def register_ocr(
         )
         return root
 
-    register(
-        (name, name.lower()), {f"{name}ForCausalLM": causal_lm}, category="multimodal",
-        source=source,
-    )  # fmt: skip
+    register_part((name, name.lower()), f"{name}ForCausalLM", causal_lm, source=source)
 
 
 register_ocr(

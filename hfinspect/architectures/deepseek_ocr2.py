@@ -29,9 +29,7 @@ def queries(width: Dim) -> dict[str, Module]:
 
 def reader(d: Decoder, c: ModelConfig) -> Module:
     """A decoder's layers without a vocabulary."""
-    built = d.model(c)
-    del built.children["embed_tokens"]
-    return built
+    return d.model(c).without("embed_tokens")
 
 
 def qwen2_model() -> Module:

@@ -2,6 +2,8 @@
 modeling_dots_vision.py in rednote-hilab/dots.ocr; vLLM's dots_ocr.py reads the same names.
 """
 
+from typing import Any
+
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import fused_attention, gated_mlp, rms_norms
@@ -15,13 +17,10 @@ from .qwen2 import QWEN2
 _norm = rms_norms("RMSNorm", 1e-5)
 
 
-def gated(
-    name: str, width: Dim, inner: Dim, *, bias: bool = False, act: str | None = "silu",
-    kind: str | None = None,
-) -> Module:  # fmt: skip
+def gated(name: str, width: Dim, inner: Dim, **options: Any) -> Module:
     """fc1 and fc3 are gate and up, fc2 goes down."""
     names = {"gate_proj": "fc1", "up_proj": "fc3", "down_proj": "fc2"}
-    return respelled(gated_mlp(name, width, inner, bias=bias, act=act, kind=kind), names)
+    return respelled(gated_mlp(name, width, inner, **options), names)
 
 
 def merger(name: str, width: Dim, side: Dim, out: Dim) -> Module:

@@ -37,9 +37,8 @@ _CLASSES = _REFACT.classes(heads=())
 def _causal(c: ModelConfig) -> Module:
     """The last norm belongs to the head's class."""
     root = _CLASSES["GPTRefactForCausalLM"](c)
-    head = root.children.pop("lm_head")
-    root.children |= {"ln_f": s.norm(_REFACT, c), "lm_head": head}
-    return root
+    head = root["lm_head"]
+    return root.without("lm_head").adding(ln_f=s.norm(_REFACT, c), lm_head=head)
 
 
 _REFACT.register(

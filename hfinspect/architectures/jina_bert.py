@@ -19,8 +19,7 @@ def _post_norm(c: ModelConfig) -> bool:
     """Whether the config means the second implementation."""
     if c.has("use_qk_norm"):
         return c.flag("use_qk_norm", default=False)
-    code = c.raw("auto_map")
-    return isinstance(code, dict) and any("qk-post-norm" in str(word) for word in code.values())
+    return c.brings("qk-post-norm")
 
 
 def _embeddings(e: Encoder, c: ModelConfig) -> Module:
@@ -31,7 +30,7 @@ def _embeddings(e: Encoder, c: ModelConfig) -> Module:
 def _attention(_e: Encoder, c: ModelConfig) -> Module:
     block = encoders.attention(c, "JinaBert")
     if _post_norm(c):
-        block.inside("self").children |= {"layer_norm_q": norm(c), "layer_norm_k": norm(c)}
+        block.inside("self").adding(layer_norm_q=norm(c), layer_norm_k=norm(c))
     return block
 
 

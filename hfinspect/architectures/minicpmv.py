@@ -26,15 +26,6 @@ _SIGLIP = {
 }  # fmt: skip
 
 
-def _language_type(c: ModelConfig) -> str:
-    version = c.raw("version")
-    if version is None and not c.has("vision_config"):
-        return "minicpm"
-    if str(version) not in _TEXT:
-        raise c.uncatalogued(f"a minicpmv config of version {str(version)[:20]}")
-    return _TEXT[str(version)]
-
-
 def _layers_kept(c: ModelConfig, count: int) -> int:
     """``drop_vision_last_layer``: what comes last is not used, and so not kept."""
     return max(count - 1, 0) if c.flag("drop_vision_last_layer", default=True) else count
@@ -52,8 +43,8 @@ def vision_model(c: ModelConfig) -> Module:
 
 def timm_model(c: ModelConfig) -> Module:
     c.word("vision_encoder", _TIMM)
-    layers = _layers_kept(c, 27)
-    return siglip_of_timm(ModelConfig({**_TIMM_SIZES, "layers": layers}, "vision_encoder."))
+    sizes = {**_TIMM_SIZES, "layers": _layers_kept(c, 27)}
+    return siglip_of_timm(ModelConfig(sizes, "vision_encoder."))
 
 
 def resampler(c: ModelConfig, width: Dim, *, fixed: bool) -> Module:
@@ -80,17 +71,18 @@ def resampler(c: ModelConfig, width: Dim, *, fixed: bool) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    kind = _language_type(c)
-    if kind == "minicpm":
-        vision, width = timm_model(c), Dim(_SIGLIP["hidden_size"])
-    else:
-        vision = vision_model(c)
-        width = c.section("vision_config").dim("hidden_size", default=1152)
+    version = c.raw("version")
+    first = version is None and not c.has("vision_config")
+    if not first and str(version) not in _TEXT:
+        raise c.uncatalogued(f"a minicpmv config of version {str(version)[:20]}")
+    seen = c.section("vision_config")
+    width = Dim(1152) if first else seen.dim("hidden_size", default=1152)
+    text = c.with_values(model_type="minicpm" if first else _TEXT[str(version)])
     return Module(
         "MiniCPMV",
-        llm=auto_class(c.with_values(model_type=kind), "ForCausalLM"),
-        vpm=vision,
-        resampler=resampler(c, width, fixed=kind == "minicpm"),
+        llm=auto_class(text, "ForCausalLM"),
+        vpm=timm_model(c) if first else vision_model(c),
+        resampler=resampler(c, width, fixed=first),
     )
 
 

@@ -8,7 +8,6 @@ from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, block_sparse, w_experts
 from ..layers.experts import router
 from ..trees.modules import Linear, Module
-from .llama import LLAMA
 
 
 def _lightning(d: Decoder, c: ModelConfig) -> Module:
@@ -47,7 +46,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[bool]:
 
 
 _SOURCE = "modeling_minimax_m1.py and the index of MiniMaxAI/MiniMax-M1-80k"
-_M1 = LLAMA.like(
+_M1 = Decoder(
     "MiniMaxM1", intermediate_size=14336, num_key_value_heads=8, rms_norm_eps=1e-5,
     attention_bias=None, moe=_moe, layer=_layer, kinds=_kinds, rotary=False, endings=(),
 )  # fmt: skip

@@ -34,11 +34,7 @@ def _layer(_e: Encoder, c: ModelConfig) -> Module:
     attention = Module("BertUnpadSelfAttention", Wqkv=Linear(h, 3 * h, kind="qkv"))
     return Module(
         "BertLayer",
-        attention=Module(
-            "BertUnpadAttention",
-            {"self": attention, "output": encoders.self_output(c, "Bert")},
-            component=Component.ATTENTION,
-        ),
+        attention=encoders.attending(c, "Bert", attention).called("BertUnpadAttention"),
         mlp=gated(c, "BertGatedLinearUnitMLP", "gated_layers", "wo", layernorm=norm(c)),
     )
 

@@ -45,10 +45,10 @@ _pooled = partial(model, pooling=True)
 
 def _head(c: ModelConfig) -> Module:
     head = builder("GteForMaskedLM")(c).inside("lm_head")
-    head.class_name, head.component = "NewLMPredictionHead", Component.HEAD
+    head.component = Component.HEAD
     table = "new.embeddings.word_embeddings.weight" if c.tied() else None
-    head.children["decoder"] = to_words(hidden(c), vocab(c), table, bias=True)
-    return head
+    words = to_words(hidden(c), vocab(c), table, bias=True)
+    return head.called("NewLMPredictionHead").adding(decoder=words)
 
 
 _CLASSES = composed(

@@ -6,7 +6,7 @@ Mistral that attends both ways, and a pooling whose keys and values are learned 
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..trees.catalog import register
+from ..trees.catalog import register_part
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Sequential, Weight
 from .mistral import MISTRAL
 
@@ -28,11 +28,8 @@ def latent_attention(c: ModelConfig) -> Module:
         to_out=Linear(inner, width, bias=False, kind="output"),
         component=Component.ATTENTION,
     )
-    mlp = Module(
-        "FeedForward",
-        net=Sequential(Linear(width, width * 8), Activation("GEGLU"), Linear(width * 4, width)),
-        component=Component.MLP,
-    )
+    net = Sequential(Linear(width, width * 8), Activation("GEGLU"), Linear(width * 4, width))
+    mlp = Module("FeedForward", net=net, component=Component.MLP)
     reading = Module("PreNorm", fn=attention, norm=LayerNorm(width), norm_context=LayerNorm(outer))
     blocks = [reading, Module("PreNorm", fn=mlp, norm=LayerNorm(width))]
     count = c.dim("num_latents_value", default=512)
@@ -53,11 +50,6 @@ def model(c: ModelConfig) -> Module:
 
 
 _SOURCE = "modeling_nvembed.py of nvidia/NV-Embed-v2; base checked against transformers' Mistral"
-
-for _type, _class, _build in (
-    ("nvembed", "NVEmbedModel", model),
-    ("bidir_mistral", "BidirectionalMistralModel", text_model),
-    ("latent_attention", "LatentAttentionModel", latent_attention),
-):
-    _base = None if _type == "nvembed" else _class
-    register(_type, {_class: _build}, category="encoder", source=_SOURCE, base=_base)
+register_part("nvembed", "NVEmbedModel", model, "encoder", _SOURCE)
+register_part("bidir_mistral", "BidirectionalMistralModel", text_model, "encoder", _SOURCE)
+register_part("latent_attention", "LatentAttentionModel", latent_attention, "encoder", _SOURCE)

@@ -32,9 +32,7 @@ _FLASH = JINA.like(
 
 def is_flash(c: ModelConfig) -> bool:
     """Whether a config of model_type xlm-roberta means this code."""
-    code = c.raw("auto_map")
-    named = isinstance(code, dict) and any("xlm-roberta-flash" in str(x) for x in code.values())
-    return named or c.has("lora_adaptations")
+    return c.brings("xlm-roberta-flash") or c.has("lora_adaptations")
 
 
 # ---- low-rank adaptations
@@ -52,9 +50,8 @@ def _adapt(root: Module, tasks: int, rank: int) -> None:
         first, second = (wide, tall) if kind == "Linear" else (tall, wide)
         pair = Module("LoRAParametrization", lora_A=Weight(*first), lora_B=Weight(*second))
         pairs = Module("ParametrizationList", {"original": weight, "0": pair})
-        del module.children["weight"]
-        module.children["parametrizations"] = Module("ModuleDict", weight=pairs)
-        module.class_name = f"Parametrized{kind}"
+        adapted = Module("ModuleDict", weight=pairs)
+        module.called(f"Parametrized{kind}").without("weight").adding(parametrizations=adapted)
 
 
 def with_tasks(c: ModelConfig) -> Module:
@@ -62,9 +59,9 @@ def with_tasks(c: ModelConfig) -> Module:
     base = _FLASH.model(c)
     if not c.has("lora_adaptations"):
         return base
-    tasks, rank = len(c.strings("lora_adaptations")), c.dim("lora_rank", default=4)
+    tasks = len(c.strings("lora_adaptations"))
     if tasks:
-        _adapt(base, tasks, rank)
+        _adapt(base, tasks, c.dim("lora_rank", default=4))
     return Module("XLMRobertaLoRA", roberta=base)
 
 

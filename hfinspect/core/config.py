@@ -307,6 +307,11 @@ class ModelConfig:
             raise self.error("model_type", self.model_type, " or ".join(types))
         return self
 
+    def brings(self, code: str) -> bool:
+        """Whether ``auto_map`` names code of the repo's own with ``code`` in its path."""
+        named = self.raw("auto_map")
+        return isinstance(named, dict) and any(code in str(path) for path in named.values())
+
     @property
     def fields(self) -> ModelConfig:
         """The config before aliases are set: what ``__post_init__`` of its class computes from."""

@@ -108,7 +108,7 @@ def register(
 
 
 def register_part(
-    model_type: str,
+    model_type: str | tuple[str, ...],
     class_name: str,
     build: Builder,
     category: str = "multimodal",
