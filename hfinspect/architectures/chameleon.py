@@ -22,12 +22,10 @@ def _vq_model(c: ModelConfig) -> Module:
     attends = c.text("attn_type", default="vanilla") == "vanilla"
     seen = set(map(int, c.dims("attn_resolutions", default=()))) if attends else set()
     sizes = codec(_VQ, c, lambda i, _: side >> i in seen, middle=attends)
-    encoder = sizes.encoder()
-    encoder.class_name, encoder.inside("mid").class_name = _VQ, "Module"
-    return quantized(
-        "ChameleonVQVAE", sizes.latent, c.dim("embed_dim", default=256),
-        c.dim("num_embeddings", default=8192), encoder,
-    )  # fmt: skip
+    encoder, code = sizes.encoder().called(_VQ), c.dim("embed_dim", default=256)
+    encoder.inside("mid").called("Module")
+    codes = c.dim("num_embeddings", default=8192)
+    return quantized("ChameleonVQVAE", sizes.latent, code, codes, encoder)
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:

@@ -25,11 +25,8 @@ _RELEASED = {
 
 def tower(c: ModelConfig, **own: Any) -> Module:
     """InternViT of a config with what is ``own``; images and patches may be given by one side."""
-    sides = {
-        "image_size": pair(c, "image_size", default=448),
-        "patch_size": pair(c, "patch_size", default=14),
-    }
-    both = {key: [int(side) for side in found] for key, found in sides.items()}
+    usual = {"image_size": 448, "patch_size": 14}
+    both = {key: list(map(int, pair(c, key, default=side))) for key, side in usual.items()}
     return builder("InternVLVisionModel")(ModelConfig({**c.values, **both, **own}, c.path))
 
 
