@@ -15,17 +15,7 @@ from ..layers.heads import causal_lm
 from ..layers.multimodal import projecting
 from ..layers.vision import position_table
 from ..trees.catalog import register
-from ..trees.modules import (
-    Buffer,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    RMSNorm,
-    Weight,
-)
+from ..trees.modules import Buffer, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm, Weight
 from . import esm
 from .llama import LLAMA
 
@@ -81,7 +71,8 @@ def _proteins(d: Decoder, c: ModelConfig) -> dict[str, Module]:
         to_out=Linear(inner, width, bias=False, kind="output"),
         component=Component.ATTENTION,
     )
-    pair = ModuleList([attention, _feed_forward(width, c.dim("resampler_ff_mult", default=4))])
+    feeds = _feed_forward(width, c.dim("resampler_ff_mult", default=4))
+    pair = Module("ModuleList", {"0": attention, "1": feeds})
     latents = c.dim("resampler_num_latents", default=64)
     resampler = Module(
         "EvollaSequenceCompressorResampler",

@@ -1,7 +1,7 @@
 """GLM-4.5V and 4.6V (Zhipu 2025): the tower of GLM-4.1V (a trace) before the decoder of GLM-4.5.
 Source of shapes: transformers/models/glm4v_moe."""
 
-from ..layers.decoders import last_norm_called
+from ..layers.decoders import last_norm_of
 from ..layers.latent_decoders import dense_first, routed
 from ..layers.multimodal import register_worded, seeing
 from .llama import LLAMA
@@ -10,7 +10,7 @@ _TEXT = LLAMA.like(
     "Glm4vMoeText", vocab_size=151424, intermediate_size=10944, num_hidden_layers=46,
     num_attention_heads=96, num_key_value_heads=8, rms_norm_eps=1e-5, attention_bias=True,
     out_bias=False, mlp_bias=None, moe=routed(1408, 128, 8), kinds=dense_first(1),
-    predicts="sparse", further=last_norm_called("Glm4vMoeRMSNorm"),
+    predicts="sparse", further=last_norm_of("Glm4vMoeRMSNorm"),
 )  # fmt: skip
 _PARTS = seeing("Glm4vMoeVisionModel", _TEXT.model)
 register_worded("glm4v_moe", "Glm4vMoe", _PARTS, tied=False, text_ties=True)

@@ -12,16 +12,7 @@ from ..layers.decoders import Decoder, pre_norm
 from ..layers.multimodal import projector
 from ..layers.vision import clip_embeddings, clip_layers, clip_tower, narrowed_attention
 from ..trees.catalog import register_pair
-from ..trees.modules import (
-    Activation,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Weight,
-)
+from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, ModuleList, Weight
 
 _NAME = "Idefics"
 _seen = size("embed_dim", "hidden_size", default=768)
@@ -53,7 +44,7 @@ def _looking(d: Decoder, c: ModelConfig, context: Dim, *, normed: bool = False) 
     """Attention to what is ``context`` wide; ``normed``: queries and keys, each head's."""
     h, heads = d.width(c), c.dim("num_attention_heads", default=32)
     head = c.divided(h, heads, "hidden_size", "num_attention_heads")
-    block, rotary = f"{d.name}Attention", Activation(f"{d.name}RotaryEmbedding")
+    block, rotary = f"{d.name}Attention", Module(f"{d.name}RotaryEmbedding")
     norms = {f"{at}_layer_norm": d.norm(d, c, head) for at in "qk" if normed}
     return narrowed_attention(block, h, seen=context, bias=False).adding(rotary_emb=rotary, **norms)
 

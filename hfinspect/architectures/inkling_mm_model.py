@@ -14,16 +14,7 @@ from ..core.dims import Dim, named
 from ..layers.composing import respelled, respelled_classes
 from ..layers.heads import to_words
 from ..trees.catalog import register, register_part
-from ..trees.modules import (
-    Embedding,
-    Layers,
-    Linear,
-    Module,
-    Parameter,
-    RMSNorm,
-    Weight,
-    each_module,
-)
+from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm, each_module
 from . import inkling_text
 
 _NAME = "Inkling"
@@ -166,7 +157,7 @@ def _weight(module: Module | Parameter) -> Parameter:
 def _with_up(gate: Module | Parameter) -> Module | Parameter:
     """Gate and up interleaved, row by row."""
     *outer, rows, columns = _weight(gate).shape
-    both = Weight(*outer, 2 * rows, columns)
+    both = Parameter((*outer, 2 * rows, columns))
     return both if isinstance(gate, Parameter) else Module("Linear", weight=both)
 
 

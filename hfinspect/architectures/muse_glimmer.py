@@ -8,15 +8,7 @@ from functools import partial
 
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
-from ..layers.decoders import (
-    Decoder,
-    adding,
-    gate,
-    grouped,
-    last_norm_called,
-    norms_called,
-    sandwich,
-)
+from ..layers.decoders import Decoder, adding, gate, grouped, last_norm_of, norms_called, sandwich
 from ..layers.multimodal import linear_projector, register_worded, two_linears
 from ..layers.windows import windows
 from ..trees.catalog import builder
@@ -35,7 +27,7 @@ TEXT = Decoder(
     rms_norm_eps=1e-5, norm=norms_called("MuseGlimmerTextCenteredRMSNorm"),
     attention=adding(grouped, gate_proj=gate),
     layer=adding(sandwich, post_attention_layernorm=_after, post_feedforward_layernorm=_after),
-    rotary=False, embedding="NormedEmbedding", further=last_norm_called("MuseGlimmerRMSNorm"),
+    rotary=False, embedding="NormedEmbedding", further=last_norm_of("MuseGlimmerRMSNorm"),
     # The last layer sees everything, and every fourth before it.
     windows=lambda c: windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0),
     mlp=lambda d, c: gated_mlp(

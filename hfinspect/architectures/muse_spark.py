@@ -7,7 +7,7 @@ their own; its tower, and a pyramid of causal convolutions over the waveform (tw
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, rms_norms
-from ..layers.decoders import Decoder, adding, gated, last_norm_called, norms_called, sandwich
+from ..layers.decoders import Decoder, adding, gated, last_norm_of, norms_called, sandwich
 from ..layers.experts import corrected_router
 from ..layers.layer_kinds import mlps
 from ..layers.multimodal import register_worded
@@ -52,7 +52,7 @@ _TEXT = muse_glimmer.TEXT.like(
     "MuseSparkText", hidden_size=8192, intermediate_size=16384, num_hidden_layers=62,
     num_attention_heads=128, num_key_value_heads=16, head_dim=64,
     norm=norms_called("MuseSparkTextCenteredRMSNorm"), mlp=gated, moe=_moe,
-    kinds=mlps(lambda _c, _i: "sparse"), further=last_norm_called("MuseSparkRMSNorm"),
+    kinds=mlps(lambda _c, _i: "sparse"), further=last_norm_of("MuseSparkRMSNorm"),
     layer=adding(
         sandwich, post_attention_layernorm=lambda *_: Activation("MuseSparkRMSNorm"),
         post_feedforward_layernorm=lambda d, c, _: _scaled(c, d.width(c)),

@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.composing import renamed
-from ..layers.decoders import Decoder, last_norm_called, scaled
+from ..layers.decoders import Decoder, last_norm_of, scaled
 from ..layers.experts import sparse_block, stacked_experts
 from ..trees.catalog import builder, register_part
 from ..trees.modules import (
@@ -27,7 +27,7 @@ from ..trees.modules import (
 
 NAME = "Qwen3OmniMoe"
 #: The norm behind the layers is of another class than those in them.
-END = last_norm_called(f"{NAME}TextRMSNorm")
+END = last_norm_of(f"{NAME}TextRMSNorm")
 
 
 # ---- talker

@@ -141,7 +141,7 @@ def fused_mlp(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-def last_norm_called(class_name: str) -> Callable[[Decoder, ModelConfig], dict[str, Module]]:
+def last_norm_of(class_name: str) -> Callable[[Decoder, ModelConfig], dict[str, Module]]:
     """What ``further`` is where the last norm is of another class than those of the layers."""
     return lambda d, c: {d.last_norm: d.norm(d, c, d.width(c)).called(class_name)}
 
