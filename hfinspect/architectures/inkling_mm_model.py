@@ -5,7 +5,7 @@ A tower that folds a patch's pixels together step by step, a table of sounds, an
 """
 
 import math
-from itertools import accumulate, pairwise
+from itertools import accumulate, combinations, pairwise
 from operator import mul
 
 from ..core.components import Component
@@ -41,13 +41,8 @@ _SPELLED = {
 
 def _primes(number: int) -> list[int]:
     """Prime factors, the largest first."""
-    found, divisor = [], 2
-    while number > 1:
-        while number % divisor == 0:
-            found.append(divisor)
-            number //= divisor
-        divisor += 1
-    return found[::-1]
+    least = next((i for i in range(2, number + 1) if number % i == 0), None)
+    return [*_primes(number // least), least] if least else []
 
 
 Scale = tuple[int, int, int]  # depth in time, side, channels
@@ -83,14 +78,11 @@ def _scales(c: ModelConfig) -> list[Scale]:
 
 def _assigned(costs: list[list[float]]) -> tuple[float, list[int]]:
     """The least cost of a different column for each row, and these: in order, since both grow."""
-    columns = len(costs[0])
-    best: list[tuple[float, list[int]]] = [(0.0, [])] * (columns + 1)
+    best: list[tuple[float, list[int]]] = [(0.0, [])] * (len(costs[0]) + 1)
     for row in costs:
-        nothing: tuple[float, list[int]] = (math.inf, [])
-        now = [nothing]
-        for j in range(columns):
-            taken = (best[j][0] + row[j], [*best[j][1], j])
-            now.append(min(now[-1], taken, key=lambda entry: entry[0]))
+        now: list[tuple[float, list[int]]] = [(math.inf, [])]
+        for (total, columns), (j, cost) in zip(best, enumerate(row), strict=False):
+            now.append(min(now[-1], (total + cost, [*columns, j])))
         best = now
     return best[-1]
 
@@ -98,8 +90,7 @@ def _assigned(costs: list[list[float]]) -> tuple[float, list[int]]:
 def _is_alone(costs: list[list[float]], chosen: list[int]) -> bool:
     """Whether no other assignment costs as little: which of several the library's solver takes
     depends on how it rounds. The first and the last row are the same in all."""
-    least = sum(row[column] for row, column in zip(costs, chosen, strict=True))
-    rows = range(len(costs))
+    least, rows = _assigned(costs)[0], range(len(costs))
     for i in rows[1:-1]:
         without = [[*row] for row in costs]
         without[i][chosen[i]] = math.inf
@@ -108,8 +99,7 @@ def _is_alone(costs: list[list[float]], chosen: list[int]) -> bool:
     return not any(
         costs[i][chosen[j]] + costs[j][chosen[i]] - costs[i][chosen[i]] - costs[j][chosen[j]]
         < _EVEN
-        for j in rows
-        for i in rows[:j]
+        for i, j in combinations(rows, 2)
         if (i, j) != (0, rows[-1])
     )
 
