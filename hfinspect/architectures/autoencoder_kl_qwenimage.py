@@ -70,18 +70,39 @@ def _stages(c: ModelConfig) -> tuple[Dim, list[Dim], tuple[bool, ...]]:
     return base, [base * multiple for multiple in multiples], times
 
 
-def _coder(name: str, width: Dim, channels: tuple[int, int, int, int], **way: Module) -> Module:
-    """A convolution from what comes in to the first width, the ``way`` through the stages next to a
-    middle of that ``width``, and one from the last width to what goes out: ``channels`` are these
-    four."""
-    inputs, first, last, outputs = channels
-    looks, resnets = ModuleList([_attention(width)]), ModuleList(_row(width, width, 2))
-    middle = {"mid_block": Module("QwenImageMidBlock", attentions=looks, resnets=resnets)}
-    parts = {**middle, **way} if "up_blocks" in way else {**way, **middle}
+def _half(c: ModelConfig, latent: Dim, *, up: bool) -> Module:
+    """The encoder, whose way is one flat list of blocks, or with ``up`` the decoder, whose way is
+    one of stages."""
+    base, widths, times = _stages(c)
+    if up:
+        base, widths, times = widths[-1], widths[::-1], times[::-1]
+    scales = [] if up else c.raw("attn_scales") or []
+    if not isinstance(scales, list):
+        raise c.error("attn_scales", scales, "a list of numbers")
+    layers, way, last = int(c.count("num_res_blocks", default=2)) + up, list[Module](), widths[-1]
+    for i, width in enumerate(widths):
+        came = widths[i - 1] if i else base
+        looks = [_attention(width)] if 0.5**i in scales else []
+        blocks = _row(came // 2 if up and i else came, width, layers, *looks)  # halved by the step
+        step = [_resample(width, up=up, time=times[i])] if i < len(widths) - 1 else []
+        if up:
+            ups = ModuleList(step) if step else None
+            blocks = [Module("QwenImageUpBlock", resnets=ModuleList(blocks), upsamplers=ups)]
+        way += blocks if up else [*blocks, *step]
+    deep, image = widths[0 if up else -1], c.dim("input_channels", default=3)
+    middle = {
+        "mid_block": Module(
+            "QwenImageMidBlock",
+            attentions=ModuleList([_attention(deep)]),
+            resnets=ModuleList(_row(deep, deep, 2)),
+        )
+    }
+    parts = {**middle, "up_blocks": Layers(way)} if up else {"down_blocks": Layers(way), **middle}
+    inputs, outputs = (latent, image) if up else (image, 2 * latent)
     return Module(
-        name,
+        f"QwenImage{'Decoder' if up else 'Encoder'}3d",
         {
-            "conv_in": _conv3d(inputs, first, 3),
+            "conv_in": _conv3d(inputs, base, 3),
             **parts,
             "norm_out": _norm(last),
             "conv_out": _conv3d(last, outputs, 3),
@@ -90,44 +111,14 @@ def _coder(name: str, width: Dim, channels: tuple[int, int, int, int], **way: Mo
     )
 
 
-def _encoder(c: ModelConfig, latent: Dim) -> Module:
-    base, widths, times = _stages(c)
-    scales = c.raw("attn_scales") or []
-    if not isinstance(scales, list):
-        raise c.error("attn_scales", scales, "a list of numbers")
-    layers, blocks, scale = int(c.count("num_res_blocks", default=2)), list[Module](), 1.0
-    for i, outputs in enumerate(widths):
-        looks = [_attention(outputs)] if scale in scales else []
-        blocks += _row(widths[i - 1] if i else base, outputs, layers, *looks)
-        if i < len(widths) - 1:
-            blocks.append(_resample(outputs, up=False, time=times[i]))
-            scale /= 2
-    channels = (c.dim("input_channels", default=3), base, widths[-1], 2 * latent)
-    return _coder("QwenImageEncoder3d", widths[-1], channels, down_blocks=Layers(blocks))
-
-
-def _decoder(c: ModelConfig, latent: Dim) -> Module:
-    _, narrowing, thinning = _stages(c)
-    widths, times = narrowing[::-1], thinning[::-1]  # of all flags, be they more than the steps
-    layers, stages = int(c.count("num_res_blocks", default=2)) + 1, []
-    for i, outputs in enumerate(widths):
-        # What came up was halved.
-        resnets = _row(widths[i - 1] // 2 if i else widths[0], outputs, layers)
-        grows = i < len(widths) - 1
-        ups = ModuleList([_resample(outputs, up=True, time=times[i])]) if grows else None
-        stages.append(Module("QwenImageUpBlock", resnets=ModuleList(resnets), upsamplers=ups))
-    channels = (latent, widths[0], widths[-1], c.dim("input_channels", default=3))
-    return _coder("QwenImageDecoder3d", widths[0], channels, up_blocks=Layers(stages))
-
-
 def model(c: ModelConfig) -> Module:
     latent = c.dim("z_dim", default=16)
     return Module(
         "AutoencoderKLQwenImage",
-        encoder=_encoder(c, latent),
+        encoder=_half(c, latent, up=False),
         quant_conv=_conv3d(2 * latent, 2 * latent, 1),
         post_quant_conv=_conv3d(latent, latent, 1),
-        decoder=_decoder(c, latent),
+        decoder=_half(c, latent, up=True),
         component=Component.CONV,
         part="vision",
     )

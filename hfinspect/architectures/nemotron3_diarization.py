@@ -32,16 +32,12 @@ def model(c: ModelConfig) -> Module:
 def frames(c: ModelConfig) -> Module:
     head = c.section("head_config")
     width, speakers = _width(head), head.dim("num_speakers", default=8)
+    dense, out, act = Linear(width, width), Linear(width, speakers), Activation("ReLU")
+    parts = {"dense": dense, "out_proj": out, "act_fn": act}
     return Module(
         f"{_NAME}{_ENDING}",
         model=model(c),
-        classifier=Module(
-            f"{_NAME}ClassificationHead",
-            dense=Linear(width, width),
-            out_proj=Linear(width, speakers),
-            act_fn=Activation("ReLU"),
-            component=Component.HEAD,
-        ),
+        classifier=Module(f"{_NAME}ClassificationHead", {**parts}, component=Component.HEAD),
         silence_embeds=Weight(_heard(c.section("audio_config")), component=Component.EMBEDDING),
         part="audio",
     )

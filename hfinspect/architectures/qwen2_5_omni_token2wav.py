@@ -113,9 +113,9 @@ def bigvgan(c: ModelConfig) -> Module:
     first, mel = c.dim("upsample_initial_channel", default=1536), c.dim("mel_dim", default=80)
     rates = c.dims("upsample_rates", default=(5, 3, 2, 2, 2, 2))
     kernels = c.dims("upsample_kernel_sizes", default=(11, 7, 4, 4, 4, 4))
+    dilations = c.raw("resblock_dilation_sizes")  # a pair for each block
     inner = c.dims("resblock_kernel_sizes", default=(3, 7, 11))
-    dilations = c.raw("resblock_dilation_sizes")
-    inner = inner[: len(dilations) if isinstance(dilations, list) else 3]  # a pair for each block
+    inner = inner[: len(dilations) if isinstance(dilations, list) else 3]
     widths = [first // 2**i if i else first for i in range(min(len(rates), 64) + 1)]
     if widths[-1] < 1 or len(rates) > 64:
         raise c.error("upsample_rates", c.raw("upsample_rates"), "stages that halve the channels")

@@ -105,9 +105,8 @@ def _rows(c: ModelConfig, count: int) -> list[tuple[str, ...]]:
         raise c.error(key, rows, f"{count} lists, one per level")
     each = ModelConfig({f"{key}[{i}]": names for i, names in enumerate(rows)}, c.path)
     found = [each.strings(at) for at in each.given]
-    for name in (name for names in found for name in names):
-        if name not in ROW:
-            raise c.error(key, name, f"one of {', '.join(ROW)}")
+    if unknown := {name for names in found for name in names} - {*ROW}:
+        raise c.error(key, sorted(unknown), f"some of {', '.join(ROW)}")
     return found
 
 

@@ -20,7 +20,7 @@ Make = Callable[["Speech", ModelConfig], Module]
 Forms = Mapping[str, Mapping[str, Part]]
 
 _HEADS: Mapping[str, Mapping[str, Part]] = {
-    "ForCTC": {"dropout": speech_heads.dropout, "lm_head": speech_heads.ctc_head},
+    "ForCTC": speech_heads.LETTERS,
     "ForSequenceClassification": speech_heads.SEQUENCE,
     "ForAudioFrameClassification": speech_heads.FRAMES,
     "ForXVector": speech_heads.SPEAKER,

@@ -36,22 +36,16 @@ class Added:
 def added_attention(channels: int, head: int, groups: int, text: Added) -> Module:
     """Heads of ``head`` channels each; what does not divide is left out."""
     inner = channels // head * head
-    norms = {
-        "layer_norm": LayerNorm(channels),
-        "group_norm": GroupNorm(32, text.context),
-        None: None,
-    }
-    image = {
-        "to_k": Linear(channels, inner, kind="key"),
-        "to_v": Linear(channels, inner, kind="value"),
-    }
+    norms = {"layer_norm": LayerNorm(channels), "group_norm": GroupNorm(32, text.context)}
+    key, value = Linear(channels, inner, kind="key"), Linear(channels, inner, kind="value")
     return Module(
         "Attention",
         {
             "group_norm": GroupNorm(groups, channels),
-            "norm_cross": norms[text.norm],
+            "norm_cross": norms.get(text.norm or ""),
             "to_q": Linear(channels, inner, kind="query"),
-            **({} if text.alone else image),
+            "to_k": None if text.alone else key,
+            "to_v": None if text.alone else value,
             "add_k_proj": Linear(text.context, inner, kind="key"),
             "add_v_proj": Linear(text.context, inner, kind="value"),
             "to_out": ModuleList([Linear(inner, channels, kind="output"), Dropout(0.0)]),
@@ -96,18 +90,9 @@ def _k_attention(width: int, shared: Looking) -> Module:
     inner = width // shared.head * shared.head
     across = attention(width, inner, context=shared.context, bias=True)
     across.children["norm_cross"] = LayerNorm(shared.context)
-    inward = {
-        "norm1": _ada_group_norm(shared.time, width),
-        "attn1": attention(width, inner, bias=True),
-    }
-    return Module(
-        "KAttentionBlock",
-        {
-            **(inward if shared.inward else {}),
-            "norm2": _ada_group_norm(shared.time, width),
-            "attn2": across,
-        },
-    )
+    norm, look = _ada_group_norm(shared.time, width), attention(width, inner, bias=True)
+    inward = {"norm1": norm, "attn1": look} if shared.inward else {}
+    return Module("KAttentionBlock", {**inward, "norm2": norm, "attn2": across})
 
 
 def k_block(rung: Rung, above: int, time: int, looking: Looking | None) -> Module:

@@ -38,21 +38,14 @@ def text_projection(c: ModelConfig) -> Module | None:
         return None
     form = c.word("encoder_hid_dim_type", "text_proj", "text_image_proj", "image_proj")
     width, to = c.dim("encoder_hid_dim"), c.dim("cross_attention_dim", default=1280)
+    kind = Component.PROJECTOR
     if form == "text_proj":
-        return Linear(width, to, component=Component.PROJECTOR)
+        return Linear(width, to, component=kind)
     if form == "text_image_proj":
-        return Module(
-            "TextImageProjection",
-            image_embeds=Linear(to, 10 * to),
-            text_proj=Linear(width, to),
-            component=Component.PROJECTOR,
-        )
-    return Module(
-        "ImageProjection",
-        image_embeds=Linear(width, 32 * to),
-        norm=LayerNorm(to),
-        component=Component.PROJECTOR,
-    )
+        both = {"image_embeds": Linear(to, 10 * to), "text_proj": Linear(width, to)}
+        return Module("TextImageProjection", both, component=kind)
+    images = {"image_embeds": Linear(width, 32 * to), "norm": LayerNorm(to)}
+    return Module("ImageProjection", images, component=kind)
 
 
 def class_embedding(c: ModelConfig, first: Dim) -> Module | None:
@@ -68,9 +61,8 @@ def class_embedding(c: ModelConfig, first: Dim) -> Module | None:
     if form == "identity":
         return Activation("Identity")
     width = c.dim("projection_class_embeddings_input_dim")
-    if form == "projection":
-        return timestep_embedding(width, time)
-    return Linear(width, time, component=Component.EMBEDDING)
+    simple = Linear(width, time, component=Component.EMBEDDING)
+    return timestep_embedding(width, time) if form == "projection" else simple
 
 
 def _sinusoids(c: ModelConfig, first: Dim) -> Dim:
@@ -107,14 +99,11 @@ def added_embedding(c: ModelConfig, first: Dim) -> Module | None:
 def _text_embedding(width: Dim, time: Dim) -> Module:
     projections = {f"{x}_proj": Linear(width, width) for x in "kqv"}
     place = Weight(1, width, component=Component.EMBEDDING)
+    pool: dict[str, Module | Parameter] = {"positional_embedding": place, **projections}
     return Module(
         "TextTimeEmbedding",
         norm1=LayerNorm(width),
-        pool=Module(
-            "AttentionPooling",
-            {"positional_embedding": place, **projections},
-            component=Component.ATTENTION,
-        ),
+        pool=Module("AttentionPooling", pool, component=Component.ATTENTION),
         proj=Linear(width, time),
         norm2=LayerNorm(time),
         component=Component.EMBEDDING,
@@ -159,13 +148,10 @@ def stem(c: ModelConfig, first: Dim) -> dict[str, Module | None]:
     """The input convolution and the embeddings of time and conditions."""
     time = time_width(c, first)
     # Frequencies drawn at random once and kept: a parameter that is not trained.
-    frequencies = Module(
-        "GaussianFourierProjection", weight=Weight(time // 2), component=Component.EMBEDDING
-    )
+    drawn, kernel = {"weight": Weight(time // 2)}, int(c.dim("conv_in_kernel", default=3))
+    frequencies = Module("GaussianFourierProjection", drawn, component=Component.EMBEDDING)
     return {
-        "conv_in": Conv(
-            c.dim("in_channels", default=4), first, int(c.dim("conv_in_kernel", default=3))
-        ),
+        "conv_in": Conv(c.dim("in_channels", default=4), first, kernel),
         "time_proj": frequencies if _fourier(c) else Activation("Timesteps"),
         "time_embedding": timestep_embedding(
             _sinusoids(c, first), time, condition=c.optional_dim("time_cond_proj_dim")
