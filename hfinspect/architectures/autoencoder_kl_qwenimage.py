@@ -22,18 +22,6 @@ def _norm(width: int, *over: int) -> Module:
     return Module("QwenImageRMS_norm", gamma=gamma, component=Component.NORM)
 
 
-def _residual(inputs: int, outputs: int) -> Module:
-    changed = int(inputs) != int(outputs)
-    return Module(
-        "QwenImageResidualBlock",
-        norm1=_norm(inputs),
-        conv1=_conv3d(inputs, outputs, 3),
-        norm2=_norm(outputs),
-        conv2=_conv3d(outputs, outputs, 3),
-        conv_shortcut=_conv3d(inputs, outputs, 1) if changed else Activation("Identity"),
-    )
-
-
 def _attention(width: Dim) -> Module:
     return Module(
         "QwenImageAttentionBlock",
@@ -54,9 +42,20 @@ def _resample(width: Dim, *, up: bool, time: bool) -> Module:
 
 def _row(inputs: int, outputs: int, count: int, *between: Module) -> list[Module]:
     """``count`` residual blocks, each followed by what stands ``between``."""
-    comes = [inputs, *[outputs] * (count - 1)][:count]
-    row = once(comes, lambda width: _residual(width, outputs))
-    return [step for block in row for step in (block, *between)]
+
+    def block(width: int) -> Module:
+        shortcut, same = _conv3d(width, outputs, 1), int(width) == int(outputs)
+        return Module(
+            "QwenImageResidualBlock",
+            norm1=_norm(width),
+            conv1=_conv3d(width, outputs, 3),
+            norm2=_norm(outputs),
+            conv2=_conv3d(outputs, outputs, 3),
+            conv_shortcut=Activation("Identity") if same else shortcut,
+        )
+
+    row = once([inputs, *[outputs] * (count - 1)][:count], block)
+    return [step for made in row for step in (made, *between)]
 
 
 def _stages(c: ModelConfig) -> tuple[Dim, list[Dim], tuple[bool, ...]]:

@@ -6,7 +6,6 @@ indices that are computed elsewhere. The model of both, and the tower of texts, 
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.composing import with_defaults
 from ..layers.encoders import hidden
@@ -64,34 +63,28 @@ def patch_embed(c: ModelConfig) -> Module:
     )
 
 
-def _layer(c: ModelConfig, width: Dim, heads: Dim) -> Module:
-    """q, k, v and a bias per head for every offset within a window: (2·w - 1)²."""
-    window, bias = c.dim("window_size"), c.flag("qkv_bias", default=True)
-    c.divided(width, heads, "width of the stage", "num_heads")
-    area, side = window * window, 2 * window - 1
-    table = Weight(side * side, heads, kind="relative_position")
-    parts: dict[str, Module | Parameter] = {
-        "relative_position_bias_table": table,
-        "relative_position_index": Buffer(area, area, dtype="I64"),
-        **{x: Linear(width, width, bias=bias, kind=x) for x in ("query", "key", "value")},
-    }
-    return window_layer(c, "ClapAudio", width, Module("ClapAudioSelfAttention", parts))
-
-
 def audio_model(c: ModelConfig) -> Module:
     depths = stage_depths(c, (2, 2, 6, 2))
     heads = c.dims("num_attention_heads", least=len(depths))
-    width, stages = c.dim("patch_embeds_hidden_size"), []
-    for i, depth in enumerate(depths):
-        wide = 4 * width
+    width, window, stages = c.dim("patch_embeds_hidden_size"), c.dim("window_size"), []
+    area, side, bias = window * window, 2 * window - 1, c.flag("qkv_bias", default=True)
+    for i, (depth, count) in enumerate(zip(depths, heads, strict=False)):
+        c.divided(width, count, "width of the stage", "num_heads")
+        wide, last = 4 * width, i == len(depths) - 1
+        # A bias per head for every offset within a window: (2·w - 1)².
+        parts: dict[str, Module | Parameter] = {
+            "relative_position_bias_table": Weight(side * side, count, kind="relative_position"),
+            "relative_position_index": Buffer(area, area, dtype="I64"),
+            **{x: Linear(width, width, bias=bias, kind=x) for x in ("query", "key", "value")},
+        }
+        layer = window_layer(c, "ClapAudio", width, Module("ClapAudioSelfAttention", parts))
         # Four neighbours side by side, then projected to twice the width: 8·W² weights.
         down = Module(
             "ClapAudioPatchMerging",
             reduction=Linear(wide, 2 * width, bias=False, component=Component.CONV),
             norm=LayerNorm(wide),
         )
-        last = i == len(depths) - 1
-        blocks = ModuleList([_layer(c, width, heads[i])] * int(depth))
+        blocks = ModuleList([layer] * int(depth))
         stages.append(Module("ClapAudioStage", blocks=blocks, downsample=None if last else down))
         width = width if last else 2 * width
     encoder = Module(

@@ -78,7 +78,7 @@ def decoder(c: ModelConfig) -> Module:
     )
 
 
-def quantizer(c: ModelConfig) -> Module:
+def model(c: ModelConfig) -> Module:
     h, width, kind = hidden(c), c.dim("codebook_dim"), Component.EMBEDDING
     book = Module(
         "DacVectorQuantize",
@@ -87,11 +87,8 @@ def quantizer(c: ModelConfig) -> Module:
         codebook=Embedding(c.dim("codebook_size"), width, kind="codebook"),
     )
     books = ModuleList([book] * int(c.count("n_codebooks")))
-    return Module("DacResidualVectorQuantizer", quantizers=books, component=kind)
-
-
-def model(c: ModelConfig) -> Module:
-    parts = {"encoder": encoder(c), "decoder": decoder(c), "quantizer": quantizer(c)}
+    quantizer = Module("DacResidualVectorQuantizer", quantizers=books, component=kind)
+    parts = {"encoder": encoder(c), "decoder": decoder(c), "quantizer": quantizer}
     return Module("DacModel", {**parts}, part="audio")
 
 

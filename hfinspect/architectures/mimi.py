@@ -67,18 +67,6 @@ def _codebooks(c: ModelConfig, count: int) -> Module:
     )
 
 
-def quantizer(c: ModelConfig) -> Module:
-    count, first = c.count("num_quantizers"), c.count("num_semantic_quantizers")
-    if first > count:
-        raise c.error("num_semantic_quantizers", int(first), f"at most num_quantizers = {count}")
-    return Module(
-        "MimiSplitResidualVectorQuantizer",
-        semantic_residual_vector_quantizer=_codebooks(c, first),
-        acoustic_residual_vector_quantizer=_codebooks(c, count - first),
-        component=Component.EMBEDDING,
-    )
-
-
 def _resampler(c: ModelConfig, *, up: bool) -> Module | None:
     """What thins frames out further, or brings them back; nothing at the codec's own rate.
     Source: MimiConfig.frame_rate, encodec_frame_rate and latent_stride."""
@@ -100,12 +88,18 @@ def alone(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
+    count, first = c.count("num_quantizers"), c.count("num_semantic_quantizers")
+    if first > count:
+        raise c.error("num_semantic_quantizers", int(first), f"at most num_quantizers = {count}")
+    books = {"semantic": _codebooks(c, first), "acoustic": _codebooks(c, count - first)}
+    named = {f"{kind}_residual_vector_quantizer": made for kind, made in books.items()}
+    name, to = "MimiSplitResidualVectorQuantizer", Component.EMBEDDING
     parts = {
         "encoder": encoder(c),
         "encoder_transformer": transformer(c),
         "downsample": _resampler(c, up=False),
         **alone(c).children,
-        "quantizer": quantizer(c),
+        "quantizer": Module(name, {**named}, component=to),
     }
     return Module("MimiModel", parts, part="audio")
 

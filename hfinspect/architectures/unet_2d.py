@@ -57,17 +57,6 @@ def middle(c: ModelConfig) -> Module | None:
     return middle_block(width, residual, looks)
 
 
-def _time(c: ModelConfig, first: Dim) -> tuple[Module, Dim]:
-    """What makes channels of the time, and how many."""
-    form = c.word("time_embedding_type", "positional", "fourier", "learned")
-    if form == "positional":
-        return Activation("Timesteps"), first
-    if form == "fourier":
-        frequencies = Weight(first, component=Component.EMBEDDING)
-        return Module("GaussianFourierProjection", weight=frequencies), 2 * first
-    return Embedding(c.dim("num_train_timesteps"), first, kind=None), first
-
-
 def model(c: ModelConfig) -> Module:
     channels, residual = _channels(c), _residual(c)
     first, time = channels[0], residual.time or 0
@@ -76,7 +65,14 @@ def model(c: ModelConfig) -> Module:
         Layers(_rung(c, rung) for rung in rungs(c, channels, layers, _DOWN, up=up))
         for up in (False, True)
     )
-    projection, seen = _time(c, first)
+    # What makes channels of the time, and how many.
+    time_form, seen = c.word("time_embedding_type", "positional", "fourier", "learned"), first
+    projection = Activation("Timesteps")
+    if time_form == "fourier":
+        drawn, seen = {"weight": Weight(first, component=Component.EMBEDDING)}, 2 * first
+        projection = Module("GaussianFourierProjection", drawn)
+    elif time_form == "learned":
+        projection = Embedding(c.dim("num_train_timesteps"), first, kind=None)
     form, count = c.text("class_embed_type"), c.optional_dim("num_class_embeds")
     table = Embedding(count, time) if form is None and count is not None else None
     classes = {"timestep": timestep_embedding(seen, time), "identity": Activation("Identity")}

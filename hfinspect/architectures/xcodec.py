@@ -60,7 +60,12 @@ def semantic(c: ModelConfig, h: Dim) -> dict[str, Module]:
     }
 
 
-def _quantizer(c: ModelConfig, states: Dim, samples: int, *, projected: bool) -> Module:
+def model(c: ModelConfig, *, projected: bool = False) -> Module:
+    heard = c.section("acoustic_model_config").with_defaults(**_ACOUSTIC).of_type("dac")
+    meant = c.section("semantic_model_config").of_type("hubert", "wav2vec2", "wavlm")
+    h, seen = dac.hidden(heard), meant.dim("hidden_size", default=768)
+    states, kind, decoder = h + seen, Component.PROJECTOR, dac.decoder(heard)
+    decoder.children["tanh"] = Activation("Identity")
     size, width = c.dim("codebook_size"), c.dim("codebook_dim", default=states)
     layer = Module(
         "XcodecVectorQuantization",
@@ -68,17 +73,8 @@ def _quantizer(c: ModelConfig, states: Dim, samples: int, *, projected: bool) ->
         project_in=Linear(states, width) if projected else None,
         project_out=Linear(width, states) if projected else None,
     )
-    layers = ModuleList([layer] * int(sound.quantizers(c, samples, _BANDWIDTHS)))
+    books = ModuleList([layer] * int(sound.quantizers(c, sound.hop(heard), _BANDWIDTHS)))
     name, to = "XcodecResidualVectorQuantization", Component.EMBEDDING
-    return Module(name, quantizers=layers, component=to)
-
-
-def model(c: ModelConfig, *, projected: bool = False) -> Module:
-    heard = c.section("acoustic_model_config").with_defaults(**_ACOUSTIC).of_type("dac")
-    meant = c.section("semantic_model_config").of_type("hubert", "wav2vec2", "wavlm")
-    h, seen = dac.hidden(heard), meant.dim("hidden_size", default=768)
-    states, kind, decoder = h + seen, Component.PROJECTOR, dac.decoder(heard)
-    decoder.children["tanh"] = Activation("Identity")
     return Module(
         "XcodecModel",
         {
@@ -89,7 +85,7 @@ def model(c: ModelConfig, *, projected: bool = False) -> Module:
             "fc": Linear(states, states, component=kind),
             "fc1": Linear(states, seen, component=kind),
             "fc2": Linear(states, h, component=kind),
-            "quantizer": _quantizer(c, states, sound.hop(heard), projected=projected),
+            "quantizer": Module(name, quantizers=books, component=to),
         },
         part="audio",
     )
