@@ -6,9 +6,7 @@ indices that are computed elsewhere. The model of both, and the tower of texts, 
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import activation
-from ..layers.composing import with_defaults
-from ..layers.encoders import hidden
+from ..layers.blocks import activation, size
 from ..layers.multimodal import projector
 from ..layers.vision import pair, stage_depths, window_layer
 from ..trees.catalog import register
@@ -27,16 +25,12 @@ from ..trees.modules import (
     Weight,
 )
 
-_AUDIO = {
-    "window_size": 8, "num_mel_bins": 64, "spec_size": 256, "hidden_act": "gelu", "patch_size": 4,
-    "hidden_size": 768, "depths": (2, 2, 6, 2), "num_attention_heads": (4, 8, 16, 32),
-    "patch_embed_input_channels": 1, "patch_embeds_hidden_size": 96, "layer_norm_eps": 1e-5,
-}  # fmt: skip
+_width = size("patch_embeds_hidden_size", default=96)
 
 
 def patch_embed(c: ModelConfig) -> Module:
     """One convolution to patches; long clips (``enable_fusion``) have another and a gate."""
-    width, channels = c.dim("patch_embeds_hidden_size"), c.dim("patch_embed_input_channels")
+    width, channels = _width(c), c.dim("patch_embed_input_channels", default=1)
     (high, wide), to = pair(c, "patch_size", default=4), Component.ATTENTION
     fused = c.flag("enable_fusion", default=False)
     mapped = fused and c.text("fusion_type") == "channel_map"
@@ -65,8 +59,8 @@ def patch_embed(c: ModelConfig) -> Module:
 
 def audio_model(c: ModelConfig) -> Module:
     depths = stage_depths(c, (2, 2, 6, 2))
-    heads = c.dims("num_attention_heads", least=len(depths))
-    width, window, stages = c.dim("patch_embeds_hidden_size"), c.dim("window_size"), []
+    heads = c.dims("num_attention_heads", default=(4, 8, 16, 32), least=len(depths))
+    width, window, stages = _width(c), c.dim("window_size", default=8), []
     area, side, bias = window * window, 2 * window - 1, c.flag("qkv_bias", default=True)
     for i, (depth, count) in enumerate(zip(depths, heads, strict=False)):
         c.divided(width, count, "width of the stage", "num_heads")
@@ -91,7 +85,7 @@ def audio_model(c: ModelConfig) -> Module:
         "ClapAudioEncoder",
         patch_embed=patch_embed(c),
         layers=Layers(stages),
-        batch_norm=BatchNorm(c.dim("num_mel_bins")),
+        batch_norm=BatchNorm(c.dim("num_mel_bins", default=64)),
         norm=LayerNorm(width),
         avgpool=Activation("AdaptiveAvgPool1d"),
     )
@@ -102,7 +96,7 @@ def with_projection(c: ModelConfig) -> Module:
     out = c.dim("projection_dim", default=512)
     way = projector(
         "ClapProjectionLayer",
-        linear1=Linear(hidden(c), out),
+        linear1=Linear(c.dim("hidden_size", default=768), out),
         activation=activation(c.text("projection_hidden_act", default="relu")),
         linear2=Linear(out, out),
     )
@@ -111,4 +105,4 @@ def with_projection(c: ModelConfig) -> Module:
 
 
 _CLASSES = {"ClapAudioModel": audio_model, "ClapAudioModelWithProjection": with_projection}
-register("clap_audio_model", with_defaults(_AUDIO, _CLASSES), category="audio")
+register("clap_audio_model", _CLASSES, category="audio")

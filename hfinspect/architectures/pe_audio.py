@@ -9,29 +9,28 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.composing import defaulted, renamed
+from ..layers.composing import renamed
 from ..trees.catalog import auto_model, register, register_part
 from ..trees.modules import Activation, Conv, GroupNorm, LayerNorm, Linear, Module, Weight
 from . import dac
 from .llama import LLAMA
 
 _NAME = "PeAudio"
-_DEFAULTS = {
-    "hidden_size": 1792, "intermediate_size": 4800, "num_hidden_layers": 6,
-    "num_attention_heads": 14, "head_dim": 128,
-}  # fmt: skip
 #: What the config class lays under the section of the codec.
 _CODEC = {"downsampling_ratios": (2, 8, 10, 12), "encoder_hidden_size": 64, "codebook_dim": 128}
 _TEXT = {
     "hidden_size": 1024, "intermediate_size": 2624, "num_hidden_layers": 22,
     "num_attention_heads": 16,
 }  # fmt: skip
-_ENCODER = LLAMA.like(f"{_NAME}Encoder", qk_norm=True, rms_norm_eps=1e-5)
+_ENCODER = LLAMA.like(
+    f"{_NAME}Encoder", hidden_size=1792, intermediate_size=4800, num_hidden_layers=6,
+    num_attention_heads=14, head_dim=128, qk_norm=True, rms_norm_eps=1e-5,
+)  # fmt: skip
 
 
 def encoder(c: ModelConfig) -> Module:
     codec = c.section("dac_config").with_defaults(**_CODEC).of_type("dac")
-    h, narrow, kind = c.dim("hidden_size"), codec.dim("codebook_dim"), Component.EMBEDDING
+    h, narrow, kind = _ENCODER.width(c), codec.dim("codebook_dim"), Component.EMBEDDING
     norm, name = GroupNorm(1, h), f"{_NAME}Encoder"
     norm.class_name = f"{_NAME}MaskedGroupNorm"
     steps = {"groupnorm": norm, "activation": Activation("SiLU"), "project": Conv(h, h, 3, dims=1)}
@@ -65,7 +64,7 @@ def _contrastive(inputs: Dim, outputs: Dim) -> Module:
 def model(c: ModelConfig, ending: str) -> Module:
     """``ending`` of the class; that which compares frame by frame has the same tensors."""
     text = c.section("text_config").with_defaults(**_TEXT).of_type("modernbert")
-    sound, width = c.section("audio_config").with_defaults(**_DEFAULTS), text.dim("hidden_size")
+    sound, width = c.section("audio_config"), text.dim("hidden_size")
     number = Weight(1, component=Component.OTHER)
     return Module(
         f"{_NAME}{ending}",
@@ -74,10 +73,10 @@ def model(c: ModelConfig, ending: str) -> Module:
         text_model=auto_model(text, default_type="modernbert", part="text"),
         audio_encoder=encoder(sound),
         text_audio_head=_contrastive(width, width),
-        audio_head=_contrastive(sound.dim("hidden_size"), width),
+        audio_head=_contrastive(_ENCODER.width(sound), width),
     )
 
 
-register_part("pe_audio_encoder", f"{_NAME}Encoder", defaulted(_DEFAULTS, encoder), "audio")
+register_part("pe_audio_encoder", f"{_NAME}Encoder", encoder, "audio")
 _CLASSES = {f"{_NAME}{end}": partial(model, ending=end) for end in ("Model", "FrameLevelModel")}
 register("pe_audio", _CLASSES, category="multimodal")

@@ -12,18 +12,14 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import conformers
-from ..layers.blocks import two_layer_mlp
-from ..layers.composing import defaulted
+from ..layers.blocks import size, two_layer_mlp
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import Conv, Module, ModuleList, RMSNorm, Weight
 
 NAME = "VibeVoiceAcousticTokenizer"
 TYPE = "vibevoice_acoustic_tokenizer"
 ENCODER, _DECODER = f"{TYPE}_encoder", f"{TYPE}_decoder"
-_DEFAULTS = {
-    "channels": 1, "hidden_size": 64, "kernel_size": 7, "num_filters": 32, "ffn_expansion": 4,
-    "downsampling_ratios": (2, 2, 4, 5, 5, 8), "depths": (3, 3, 3, 3, 3, 3, 8),
-}  # fmt: skip
+_kernel = size("kernel_size", default=7)
 
 
 def _conv(inputs: Dim, outputs: Dim, kernel: Dim, **options: Any) -> Module:
@@ -33,7 +29,7 @@ def _conv(inputs: Dim, outputs: Dim, kernel: Dim, **options: Any) -> Module:
 def _layer(c: ModelConfig, width: Dim) -> Module:
     eps = c.number("rms_norm_eps", default=1e-5)
     norm = RMSNorm(width, eps=eps, class_name=f"{NAME}RMSNorm")
-    inner, act = c.dim("ffn_expansion") * width, c.text("hidden_act", default="gelu")
+    inner, act = c.dim("ffn_expansion", default=4) * width, c.text("hidden_act", default="gelu")
     return Module(
         f"{NAME}ConvNext1dLayer",
         gamma=Weight(width, kind="scale"),
@@ -41,17 +37,18 @@ def _layer(c: ModelConfig, width: Dim) -> Module:
         norm=norm,
         ffn_norm=norm,
         ffn=two_layer_mlp(f"{NAME}FeedForward", width, inner, act=act, **conformers.MLP),
-        mixer=_conv(width, width, c.dim("kernel_size"), groups=width),
+        mixer=_conv(width, width, _kernel(c), groups=width),
     )
 
 
 def _stack(c: ModelConfig, side: str, *, up: bool = False, reverse: bool = False) -> Module:
     """Stages of layers, a strided convolution between each two, or ``up`` a transposed one;
     ``reverse``: the depths are those of the encoder, whose order is the other one."""
-    ratios, filters = c.dims("downsampling_ratios"), c.dim("num_filters")
-    kernel = c.dim("kernel_size")
-    depths = c.dims("depths", minimum=0, maximum=1000, count=len(ratios) + 1)
-    widths, ends = [filters], [c.dim("channels"), c.dim("hidden_size")]
+    ratios = c.dims("downsampling_ratios", default=(2, 2, 4, 5, 5, 8))
+    usual, count = (3, 3, 3, 3, 3, 3, 8), len(ratios) + 1
+    depths = c.dims("depths", default=usual, minimum=0, maximum=1000, count=count)
+    filters, kernel = c.dim("num_filters", default=32), _kernel(c)
+    widths, ends = [filters], [c.dim("channels", default=1), c.dim("hidden_size", default=64)]
     for _ in ratios:
         widths.append(widths[-1] * 2)
     if up:
@@ -89,7 +86,7 @@ def section(c: ModelConfig, key: str, default_type: str, width: int = 64) -> tup
     return auto_model(inner, default_type=default_type), inner.dim("hidden_size", default=64)
 
 
-register_part(TYPE, f"{NAME}Model", defaulted(_DEFAULTS, model), "audio")
+register_part(TYPE, f"{NAME}Model", model, "audio")
 for _side in ("Encoder", "Decoder"):
-    _build = defaulted(_DEFAULTS, partial(_stack, side=_side, up=_side == "Decoder"))
+    _build = partial(_stack, side=_side, up=_side == "Decoder")
     register_part(f"{TYPE}_{_side.lower()}", f"{NAME}{_side}Model", _build, "audio")
