@@ -6,27 +6,21 @@ GPT-2's kind that writes speech, are traces.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation
-from ..layers.composing import defaulted
 from ..layers.heads import sequence_summary
 from ..layers.vision import clip_attention
 from ..trees.catalog import register_part
 from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 
-_DEFAULTS = {
-    "vocab_size": 256, "hidden_size": 768, "intermediate_size": 1536, "projection_dim": 768,
-    "num_hidden_layers": 20, "num_attention_heads": 12, "use_attention_bias": False,
-    "summary_use_proj": False,
-}  # fmt: skip
-
 
 def encoder(c: ModelConfig) -> Module:
-    h, inner, heads = c.dim("hidden_size"), c.dim("intermediate_size"), c.dim("num_attention_heads")
+    h, inner = c.dim("hidden_size", default=768), c.dim("intermediate_size", default=1536)
+    heads, out = c.dim("num_attention_heads", default=12), c.dim("projection_dim", default=768)
     c.divided(h, heads, "hidden_size", "num_attention_heads")
-    eps, out = c.number("layer_norm_eps", default=1e-5), c.dim("projection_dim")
+    eps, words = c.number("layer_norm_eps", default=1e-5), c.dim("vocab_size", default=256)
     norm = RMSNorm(h, eps=eps, class_name="ClvpRMSNorm")
     if c.text("summary_type") == "attn":
         raise c.error("summary_type", "attn", "another word: the library has no such summary")
-    bias = c.flag("use_attention_bias", default=True)
+    bias = c.flag("use_attention_bias", default=False)
     attention = clip_attention("ClvpSelfAttention", h, bias=bias)
     attention.children["out_proj"] = Linear(h, h, kind="output")
     attention.keeps = ()  # it judges what was written, all at once
@@ -47,16 +41,17 @@ def encoder(c: ModelConfig) -> Module:
     )
     frequencies = Buffer((max(int(out) // (int(heads) * 2), 32) + 1) // 2)
     rotary = Module("ClvpRotaryPositionalEmbedding", inv_freq=frequencies)
-    summary = sequence_summary(c, "ClvpSequenceSummary", h, int(c.num_labels), to_labels=False)
+    plain = c.with_defaults(summary_use_proj=False)
+    summary = sequence_summary(plain, "ClvpSequenceSummary", h, int(c.num_labels), to_labels=False)
     return Module(
         "ClvpEncoder",
-        token_embedding=Embedding(c.dim("vocab_size"), h),
+        token_embedding=Embedding(words, h),
         rotary_pos_emb=rotary if c.flag("use_rotary_embedding", default=True) else None,
-        layers=Layers.of(c.count("num_hidden_layers"), layer),
+        layers=Layers.of(c.count("num_hidden_layers", default=20), layer),
         sequence_summary=summary,
         final_layer_norm=LayerNorm(h, eps=eps),
         projection=Linear(h, out, bias=False, component=Component.PROJECTOR),
     )
 
 
-register_part("clvp_encoder", "ClvpEncoder", defaulted(_DEFAULTS, encoder), "audio")
+register_part("clvp_encoder", "ClvpEncoder", encoder, "audio")
