@@ -30,7 +30,9 @@ def model(c: ModelConfig) -> Module:
         for i, kernel in enumerate(kernels)
     )
     conv = Module("Conv1dSubsampler", conv_layers=built, component=Component.CONV)
-    encoder = seq2seq.listener(c, STYLE, conv=conv)
+    encoder = seq2seq.stack(c, STYLE, 0)
+    del encoder.children["embed_tokens"]
+    encoder.children, encoder.part = {"conv": conv, **encoder.children}, "audio"
     return Module("Speech2TextModel", encoder=encoder, decoder=seq2seq.stack(c, STYLE, 1))
 
 

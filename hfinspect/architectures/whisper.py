@@ -7,11 +7,11 @@ have no bias. Positions are tables on both sides.
 from collections.abc import Mapping
 
 from ..core.config import ModelConfig
-from ..layers import seq2seq
+from ..layers import seq2seq, whisper_encoder
 from ..layers.composing import Part, composed, with_defaults
 from ..layers.speech_heads import SEQUENCE
 from ..trees.catalog import Builder, register
-from ..trees.modules import Conv, Embedding, Module
+from ..trees.modules import Module
 
 STYLE = seq2seq.Seq2Seq(
     "Whisper", positions="PositionalEmbedding", offset=0, final_norm=True, vocab=51865, width=384,
@@ -21,14 +21,9 @@ STYLE = seq2seq.Seq2Seq(
 
 
 def encoder(c: ModelConfig) -> Module:
-    d, positions = seq2seq.width(c, STYLE), c.dim("max_source_positions", default=1500)
-    return seq2seq.listener(
-        c,
-        STYLE,
-        conv1=Conv(c.dim("num_mel_bins", default=80), d, 3, dims=1),
-        conv2=Conv(d, d, 3, dims=1, stride=2),
-        embed_positions=Embedding(positions, d, kind="position"),
-    )
+    d, key = whisper_encoder.width(c), "encoder_attention_heads"
+    c.divided(d, c.dim(key, default=6), "d_model", key)
+    return whisper_encoder.encoder("Whisper", c)
 
 
 def model(c: ModelConfig) -> Module:
@@ -48,7 +43,10 @@ _CLASSES: dict[str, Builder | Mapping[str, Part]] = {
     },
     "WhisperForAudioClassification": {"encoder": encoder, **SEQUENCE},
 }
-_DEFAULTS = {"classifier_proj_size": 256, "d_model": 384, "encoder_layers": 4}
+_DEFAULTS = {
+    "classifier_proj_size": 256, "d_model": 384, "encoder_ffn_dim": 1536, "encoder_layers": 4,
+    "num_mel_bins": 80,
+}  # fmt: skip
 register(
     "whisper", with_defaults(_DEFAULTS, composed(_CLASSES)), base_prefix="model", category="audio"
 )

@@ -199,13 +199,6 @@ def stack(
     )
 
 
-def listener(c: ModelConfig, s: Seq2Seq, **before: Module) -> Module:
-    """An encoder of sound, which has what stands ``before`` the layers in place of words."""
-    layers = stack(c, s, 0).children
-    kept = {name: layers[name] for name in ("layers", "layer_norm")}
-    return Module(f"{s.name}Encoder", {**before, **kept}, part="audio")
-
-
 # ---- classes
 
 
