@@ -28,6 +28,7 @@ from ..trees.modules import (
 )  # fmt: skip
 from .blocks import activation
 from .encoders import hidden
+from .vision import clip_attention
 
 #: The sizes of wav2vec 2.0 base, which the descendants' config classes keep.
 DEFAULTS: dict[str, Any] = {
@@ -138,16 +139,8 @@ def positions(c: ModelConfig, name: str) -> Module:
 
 def attention(c: ModelConfig, name: str) -> Module:
     """Four projections of D·D + D."""
-    h = hidden(c)
-    c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
-    return Module(
-        f"{name}Attention",
-        k_proj=Linear(h, h, kind="key"),
-        v_proj=Linear(h, h, kind="value"),
-        q_proj=Linear(h, h, kind="query"),
-        out_proj=Linear(h, h, kind="output"),
-        component=Component.ATTENTION,
-    )
+    c.divided(hidden(c), c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
+    return clip_attention(f"{name}Attention", hidden(c))
 
 
 def feed_forward(
