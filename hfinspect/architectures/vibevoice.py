@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp
 from ..layers.composing import without_static_cache
-from ..layers.multimodal import decoder, lm_head, projector
+from ..layers.multimodal import decoder, projector, worded
 from ..trees.catalog import register
 from ..trees.modules import Activation, Layers, Linear, Module, RMSNorm, Weight
 from .vibevoice_acoustic_tokenizer import ENCODER, TYPE, section
@@ -74,10 +74,7 @@ def model(c: ModelConfig) -> Module:
 def generation(c: ModelConfig) -> Module:
     # Whether the head is tied is what the text's section says, whatever stands next to it.
     tied = c.section("text_config").tied(default=False)
-    head = lm_head(
-        decoder(c, "qwen2"), "model.language_model.embed_tokens.weight" if tied else None
-    )
-    return Module(_WHOLE, model=model(c), lm_head=head)
+    return worded(_WHOLE, lambda _: model(c), tied=tied)(ModelConfig({}))
 
 
 _WHOLE = "VibeVoiceForConditionalGeneration"
