@@ -1,11 +1,10 @@
 """ControlNetModel (Zhang et al. 2023). Source: diffusers/models/controlnets/controlnet.py.
 
-The way down and the middle of a UNet2DConditionModel, an encoder of the condition image, and a 1x1
+The way down and the middle of a UNet2DConditionModel, an encoder of the condition image, and a
 convolution on each output that the UNet will add to its own.
 """
 
 from itertools import pairwise
-from typing import Final
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -16,7 +15,7 @@ from ..trees.modules import Conv, Layers, Module, ModuleList
 from .unet_2d_condition import Ladder
 
 #: Settings of the UNet that a ControlNet copies into its config but does not have.
-_NOT_HERE: Final = frozenset(
+_NOT_HERE = frozenset(
     """time_embedding_type time_embedding_dim time_cond_proj_dim conv_in_kernel attention_type
     class_embeddings_concat dual_cross_attention num_attention_heads""".split()
 )

@@ -51,9 +51,8 @@ def encoder(c: ModelConfig) -> Module:
     kinds = [(i == 0, i in normed) for i in range(int(count))]
     made = partial(layer, c, h, inner, kernel=kernel)
     positions = Activation("FunAsrNanoPositionEmbedding")
-    layers = Layers(
-        once(kinds, lambda kind: made(inputs=frames if kind[0] else None, normed=kind[1]))
-    )
+    rows = once(kinds, lambda kind: made(inputs=frames if kind[0] else None, normed=kind[1]))
+    layers = Layers(rows)
     return Module("FunAsrNanoEncoder", position_embeddings=positions, layers=layers, part="audio")
 
 

@@ -22,8 +22,7 @@ def encoder(c: ModelConfig) -> Module:
     channels, kernel = c.dim("subsampling_conv_channels"), c.dim("subsampling_conv_kernel_size")
     stride, bands = c.dim("subsampling_conv_stride"), int(c.dim("num_mel_bins"))
     steps, h = int(c.dim("subsampling_factor")).bit_length() - 1, c.dim("hidden_size")
-    for _ in range(steps):
-        # Padding of kernel - 1 + stride - 1. Source: subsampling_out_hidden_size.
+    for _ in range(steps):  # padding of kernel - 1 + stride - 1 (subsampling_out_hidden_size)
         bands = (bands + int(stride) - 2) // int(stride) + 1
     causal = partial(Conv, stride=stride, class_name=f"{_NAME}EncoderCausalConv2D")
     step = Module(

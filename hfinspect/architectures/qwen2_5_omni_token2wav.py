@@ -1,6 +1,5 @@
-"""The vocoder of Qwen2.5-Omni. Source: transformers/models/qwen2_5_omni.
-
-Speech codes become a mel spectrogram by a diffusion transformer, and that a waveform by BigVGAN.
+"""The vocoder of Qwen2.5-Omni: speech codes become a mel spectrogram by a diffusion transformer,
+and that a waveform by BigVGAN. Source: transformers/models/qwen2_5_omni.
 """
 
 from itertools import pairwise
@@ -22,8 +21,6 @@ from ..trees.modules import (
     ModuleList,
     Weight,
 )
-
-# ---- diffusion transformer
 
 
 def _timed(inputs: int, outputs: int, kernel: int) -> Module:
@@ -98,9 +95,6 @@ def diffusion(c: ModelConfig) -> Module:
     )
 
 
-# ---- BigVGAN (Lee et al. 2022)
-
-
 def _snake(channels: int) -> Module:
     """x + sin²(αx) / β between resampling filters that are computed, not learned."""
     scale = Weight(channels, component=Component.OTHER)
@@ -109,7 +103,7 @@ def _snake(channels: int) -> Module:
 
 
 def bigvgan(c: ModelConfig) -> Module:
-    """Each stage halves the channels and multiplies the rate."""
+    """Lee et al. 2022. Each stage halves the channels and multiplies the rate."""
     first, mel = c.dim("upsample_initial_channel", default=1536), c.dim("mel_dim", default=80)
     rates = c.dims("upsample_rates", default=(5, 3, 2, 2, 2, 2))
     kernels = c.dims("upsample_kernel_sizes", default=(11, 7, 4, 4, 4, 4))

@@ -61,8 +61,6 @@ def vace(c: ModelConfig) -> Module:
     return root
 
 
-# ---- Animate
-
 _PROJECTIONS = {"q": "query", "k": "key", "v": "value", "out": "output"}
 #: Channels of the motion encoder at each size of its maps.
 _MOTION = {4: 512, 8: 512, 16: 512, 32: 512, 64: 256, 128: 128, 256: 64, 512: 32, 1024: 16}
