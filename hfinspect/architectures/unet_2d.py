@@ -4,13 +4,10 @@ Source of shapes: diffusers/models/unets/unet_2d.py and unet_2d_blocks.py. The l
 unet_2d_condition.py without a text: on some rungs the image looks at itself.
 """
 
-from functools import partial
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.diffusion import (
-    Residual,
     Rung,
     attention,
     middle_block,
@@ -24,47 +21,36 @@ from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, Embedding, Layers, Module, Weight
 
 _DOWN = ("DownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D")
-_channels = partial(widths, default=(224, 448, 672, 896))
-
-
-def _residual(c: ModelConfig) -> Residual:
-    return timed(c, c.dim("time_embedding_dim", default=4 * _channels(c)[0]))
-
-
-def _look(c: ModelConfig, width: Dim, groups: int | None) -> Module:
-    """Heads of ``attention_head_dim`` channels; null is one head."""
-    key = "attention_head_dim"
-    head = width if c.says(key) and not c.has(key) else c.dim(key, default=8)
-    return attention(width, width // head * head, bias=True, groups=groups)
-
-
-def _rung(c: ModelConfig, rung: Rung) -> Module:
-    residual = _residual(c)
-    if not rung.kind.startswith("Attn"):  # which takes a convolution whatever the key says
-        return rung.block(residual)
-    form = c.word("upsample_type" if rung.up else "downsample_type", "conv", "resnet")
-    looks = [_look(c, rung.width, residual.groups)] * len(rung.coming)
-    return rung.block(residual, looks, residual=form == "resnet")
-
-
-def middle(c: ModelConfig) -> Module | None:
-    if c.says("mid_block_type") and not c.has("mid_block_type"):
-        return None
-    residual, width = _residual(c), _channels(c)[-1]
-    usual = None if residual.scale_shift else residual.groups
-    groups = c.optional_dim("attn_norm_num_groups") or usual
-    looks = [_look(c, width, groups)] if c.flag("add_attention", default=True) else []
-    return middle_block(width, residual, looks)
 
 
 def model(c: ModelConfig) -> Module:
-    channels, residual = _channels(c), _residual(c)
-    first, time = channels[0], residual.time or 0
+    channels = widths(c, default=(224, 448, 672, 896))
+    first, last, head_of = channels[0], channels[-1], "attention_head_dim"
+    time = c.dim("time_embedding_dim", default=4 * first)
+    residual = timed(c, time)
+
+    def look(width: Dim, groups: int | None) -> Module:
+        """Heads of ``attention_head_dim`` channels; null is one head."""
+        head = width if c.says(head_of) and not c.has(head_of) else c.dim(head_of, default=8)
+        return attention(width, width // head * head, bias=True, groups=groups)
+
+    def made(rung: Rung) -> Module:
+        if not rung.kind.startswith("Attn"):  # which takes a convolution whatever the key says
+            return rung.block(residual)
+        form = c.word("upsample_type" if rung.up else "downsample_type", "conv", "resnet")
+        looks = [look(rung.width, residual.groups)] * len(rung.coming)
+        return rung.block(residual, looks, residual=form == "resnet")
+
+    def middle() -> Module | None:
+        if c.says("mid_block_type") and not c.has("mid_block_type"):
+            return None
+        usual = None if residual.scale_shift else residual.groups
+        groups = c.optional_dim("attn_norm_num_groups") or usual
+        looks = [look(last, groups)] if c.flag("add_attention", default=True) else []
+        return middle_block(last, residual, looks)
+
     layers = [c.count("layers_per_block", default=2)] * len(channels)
-    down, up = (
-        Layers(_rung(c, rung) for rung in rungs(c, channels, layers, _DOWN, up=up))
-        for up in (False, True)
-    )
+    down, up = (Layers(map(made, rungs(c, channels, layers, _DOWN, up=up))) for up in (False, True))
     # What makes channels of the time, and how many.
     time_form, seen = c.word("time_embedding_type", "positional", "fourier", "learned"), first
     projection = Activation("Timesteps")
@@ -84,7 +70,7 @@ def model(c: ModelConfig) -> Module:
             "time_embedding": timestep_embedding(seen, time),
             "class_embedding": classes.get(form or "", table),
             "down_blocks": down,
-            "mid_block": middle(c),
+            "mid_block": middle(),
             "up_blocks": up,
             **unet_end(c, first, residual, outputs=3),
         },
