@@ -52,21 +52,6 @@ def transformer(c: ModelConfig) -> Module:
     return Module("MimiTransformerModel", layers=_LAYERS.layers(c))
 
 
-def _codebooks(c: ModelConfig, count: int) -> Module:
-    size, width, h = c.dim("codebook_size"), c.dim("codebook_dim"), c.dim("hidden_size")
-    inner = c.dim("vector_quantization_hidden_dimension")
-    sums = {"cluster_usage": Buffer(size), "embed_sum": Buffer(size, width)}
-    codebook = Module("MimiEuclideanCodebook", {"initialized": Buffer(1), **sums})
-    layer, apart = Module("MimiVectorQuantization", codebook=codebook), inner != h
-    project = partial(Conv, kernel=1, dims=1, bias=False, component=Component.EMBEDDING)
-    return Module(
-        "MimiResidualVectorQuantizer",
-        layers=Layers([layer] * int(count)),
-        input_proj=project(h, inner) if apart else None,
-        output_proj=project(inner, h) if apart else None,
-    )
-
-
 def _resampler(c: ModelConfig, *, up: bool) -> Module | None:
     """What thins frames out further, or brings them back; nothing at the codec's own rate.
     Source: MimiConfig.frame_rate, encodec_frame_rate and latent_stride."""
@@ -91,8 +76,20 @@ def model(c: ModelConfig) -> Module:
     count, first = c.count("num_quantizers"), c.count("num_semantic_quantizers")
     if first > count:
         raise c.error("num_semantic_quantizers", int(first), f"at most num_quantizers = {count}")
-    books = {"semantic": _codebooks(c, first), "acoustic": _codebooks(c, count - first)}
-    named = {f"{kind}_residual_vector_quantizer": made for kind, made in books.items()}
+    size, width, h = c.dim("codebook_size"), c.dim("codebook_dim"), c.dim("hidden_size")
+    inner = c.dim("vector_quantization_hidden_dimension")
+    sums = {"cluster_usage": Buffer(size), "embed_sum": Buffer(size, width)}
+    codebook = Module("MimiEuclideanCodebook", {"initialized": Buffer(1), **sums})
+    layer = Module("MimiVectorQuantization", codebook=codebook)
+    project = partial(Conv, kernel=1, dims=1, bias=False, component=Component.EMBEDDING)
+    ends = {"input_proj": project(h, inner), "output_proj": project(inner, h)}
+    kinds, outside = {"semantic": first, "acoustic": count - first}, ends if inner != h else {}
+    named = {
+        f"{kind}_residual_vector_quantizer": Module(
+            "MimiResidualVectorQuantizer", {"layers": Layers([layer] * int(books)), **outside}
+        )
+        for kind, books in kinds.items()
+    }
     name, to = "MimiSplitResidualVectorQuantizer", Component.EMBEDDING
     parts = {
         "encoder": encoder(c),

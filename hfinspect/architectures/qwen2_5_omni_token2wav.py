@@ -23,37 +23,35 @@ from ..trees.modules import (
 )
 
 
-def _timed(inputs: int, outputs: int, kernel: int) -> Module:
-    return Module("TimeDelayNetBlock", conv=Conv(inputs, outputs, kernel, dims=1))
-
-
-def _res2net(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim) -> Module:
-    """Channels in ``scale`` groups, all but the first through a convolution of their own."""
-    scale = c.count("enc_res2net_scale", default=2, minimum=1)
-    narrow, squeezed = outputs // scale, c.dim("enc_se_channels", default=64)
-    groups = ModuleList([_timed(narrow, narrow, kernel)] * (int(scale) - 1))
-    down, up = Conv(outputs, squeezed, 1, dims=1), Conv(squeezed, outputs, 1, dims=1)
-    return Module(
-        "SqueezeExcitationRes2NetBlock",
-        tdnn1=_timed(inputs, outputs, 1),
-        res2net_block=Module("Res2NetBlock", blocks=groups),
-        tdnn2=_timed(outputs, outputs, 1),
-        se_block=Module("SqueezeExcitationBlock", conv1=down, conv2=up),
-    )
-
-
 def speaker_encoder(c: ModelConfig) -> Module:
     """ECAPA-TDNN (Desplanques et al. 2020): a spectrogram of the speaker as one vector."""
     channels = c.dims("enc_channels", default=(256, 256, 256, 256, 768), least=1)
     kernels = c.dims("enc_kernel_sizes", default=(5, 3, 3, 3, 1), count=len(channels))
     last, seen = channels[-1], c.dim("enc_attention_channels", default=64)
-    between = zip(pairwise(channels[:-1]), kernels[1:], strict=False)
-    blocks = [_res2net(c, inputs, outputs, kernel) for (inputs, outputs), kernel in between]
-    statistics = {"tdnn": _timed(3 * last, seen, 1), "conv": Conv(seen, last, 1, dims=1)}
+
+    def timed(inputs: int, outputs: int, kernel: int) -> Module:
+        return Module("TimeDelayNetBlock", conv=Conv(inputs, outputs, kernel, dims=1))
+
+    layers = [timed(c.dim("mel_dim", default=80), channels[0], kernels[0])]
+    for (inputs, outputs), kernel in zip(pairwise(channels[:-1]), kernels[1:], strict=False):
+        # Channels in ``scale`` groups, all but the first through a convolution of their own.
+        scale = c.count("enc_res2net_scale", default=2, minimum=1)
+        narrow, squeezed = outputs // scale, c.dim("enc_se_channels", default=64)
+        groups = ModuleList([timed(narrow, narrow, kernel)] * (int(scale) - 1))
+        down, up = Conv(outputs, squeezed, 1, dims=1), Conv(squeezed, outputs, 1, dims=1)
+        layer = Module(
+            "SqueezeExcitationRes2NetBlock",
+            tdnn1=timed(inputs, outputs, 1),
+            res2net_block=Module("Res2NetBlock", blocks=groups),
+            tdnn2=timed(outputs, outputs, 1),
+            se_block=Module("SqueezeExcitationBlock", conv1=down, conv2=up),
+        )
+        layers.append(layer)
+    statistics = {"tdnn": timed(3 * last, seen, 1), "conv": Conv(seen, last, 1, dims=1)}
     return Module(
         "ECAPA_TimeDelayNet",
-        blocks=Layers([_timed(c.dim("mel_dim", default=80), channels[0], kernels[0]), *blocks]),
-        mfa=_timed(last, last, kernels[-1]),
+        blocks=Layers(layers),
+        mfa=timed(last, last, kernels[-1]),
         asp=Module("AttentiveStatisticsPooling", statistics),
         fc=Conv(2 * last, c.dim("enc_dim", default=128), 1, dims=1, component=Component.EMBEDDING),
         component=Component.CONV,

@@ -8,7 +8,6 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.diffusion import attention, feed_forward
 from ..trees.catalog import builder, register
 from ..trees.modules import Conv, Embedding, GroupNorm, LayerNorm, Layers, Linear, Module
@@ -19,38 +18,6 @@ _GATES = {
     "geglu": "GEGLU", "gelu": "GELU", "gelu-approximate": "GELU",
     "geglu-approximate": "ApproximateGELU",
 }  # fmt: skip
-
-
-def _words(c: ModelConfig, width: Dim, blocks: Layers) -> dict[str, Module]:
-    places = Embedding(c.dim("sample_size"), width, kind="position")
-    words = c.dim("num_vector_embeds", minimum=2)
-    return {
-        "latent_image_embedding": Module(
-            "ImagePositionalEmbeddings",
-            emb=Embedding(words, width),
-            height_emb=places,
-            width_emb=places,
-            component=Component.EMBEDDING,
-        ),
-        "transformer_blocks": blocks,
-        "norm_out": LayerNorm(width),
-        "out": Linear(width, words - 1, component=Component.HEAD),
-    }
-
-
-def _channels(c: ModelConfig, width: Dim, blocks: Layers) -> dict[str, Module]:
-    channels = c.dim("in_channels")
-    out = c.dim("out_channels", default=channels)
-    coming, leaving = Conv(channels, width, 1), Conv(width, out, 1, component=Component.HEAD)
-    if c.flag("use_linear_projection", default=False):
-        coming = Linear(channels, width, component=Component.PROJECTOR)
-        leaving = Linear(width, out, component=Component.HEAD)
-    return {
-        "norm": GroupNorm(int(c.dim("norm_num_groups", default=32)), channels, eps=1e-6),
-        "proj_in": coming,
-        "transformer_blocks": blocks,
-        "proj_out": leaving,
-    }
 
 
 def model(c: ModelConfig) -> Module:
@@ -87,8 +54,27 @@ def model(c: ModelConfig) -> Module:
     blocks = Layers.of(c.count("num_layers", default=1), block)
     if c.has("in_channels") == c.has("num_vector_embeds"):
         raise c.error("in_channels", c.raw("in_channels"), "either it or num_vector_embeds")
-    over = _words if c.has("num_vector_embeds") else _channels
-    return Module("Transformer2DModel", over(c, width, blocks), part="vision")
+    first, last = dict[str, Module](), dict[str, Module]()
+    if c.has("num_vector_embeds"):
+        places = Embedding(c.dim("sample_size"), width, kind="position")
+        words = c.dim("num_vector_embeds", minimum=2)
+        tables = {"emb": Embedding(words, width), "height_emb": places, "width_emb": places}
+        image = Module("ImagePositionalEmbeddings", {**tables}, component=Component.EMBEDDING)
+        first = {"latent_image_embedding": image}
+        out = Linear(width, words - 1, component=Component.HEAD)
+        last = {"norm_out": LayerNorm(width), "out": out}
+    else:
+        channels, groups = c.dim("in_channels"), int(c.dim("norm_num_groups", default=32))
+        outputs = c.dim("out_channels", default=channels)
+        coming, leaving = Conv(channels, width, 1), Conv(width, outputs, 1)
+        if c.flag("use_linear_projection", default=False):
+            coming = Linear(channels, width, component=Component.PROJECTOR)
+            leaving = Linear(width, outputs)
+        leaving.component = Component.HEAD
+        first = {"norm": GroupNorm(groups, channels, eps=1e-6), "proj_in": coming}
+        last = {"proj_out": leaving}
+    parts = {**first, "transformer_blocks": blocks, **last}
+    return Module("Transformer2DModel", parts, part="vision")
 
 
 register((), {"Transformer2DModel": model}, category="diffusion", source="diffusers")

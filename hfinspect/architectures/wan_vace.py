@@ -66,33 +66,32 @@ _PROJECTIONS = {"q": "query", "k": "key", "v": "value", "out": "output"}
 _MOTION = {4: 512, 8: 512, 16: 512, 32: 512, 64: 256, 128: 128, 256: 64, 512: 32, 1024: 16}
 
 
-def _motion_conv(inputs: int, outputs: int, kernel: int, *, act: bool = True) -> Module:
-    bias = Module("FusedLeakyReLU", bias=Weight(outputs)) if act else None
-    weight = Weight(outputs, inputs, kernel, kernel)
-    return Module("MotionConv2d", weight=weight, act_fn=bias, component=Component.CONV)
-
-
-def _motion_channels(c: ModelConfig, size: int) -> Dim:
-    if c.has("motion_encoder_channel_sizes"):
-        return c.section("motion_encoder_channel_sizes").dim(str(size))
-    if size not in _MOTION:
-        raise c.error("motion_encoder_size", size, "a power of 2 from 4 to 1024")
-    return named(_MOTION[size], f"channels at {size}", "a number of the model's code")
-
-
 def _motion_encoder(c: ModelConfig) -> Module:
     size = int(c.dim("motion_encoder_size", default=512, maximum=1 << 16))
     if size & (size - 1):
         raise c.error("motion_encoder_size", size, "a power of 2")
+
+    def channels(size: int) -> Dim:
+        if c.has("motion_encoder_channel_sizes"):
+            return c.section("motion_encoder_channel_sizes").dim(str(size))
+        if size not in _MOTION:
+            raise c.error("motion_encoder_size", size, "a power of 2 from 4 to 1024")
+        return named(_MOTION[size], f"channels at {size}", "a number of the model's code")
+
+    def conv(inputs: int, outputs: int, kernel: int, *, act: bool = True) -> Module:
+        bias = Module("FusedLeakyReLU", bias=Weight(outputs)) if act else None
+        weight = Weight(outputs, inputs, kernel, kernel)
+        return Module("MotionConv2d", weight=weight, act_fn=bias, component=Component.CONV)
+
     style, motion = c.dim("motion_style_dim", default=512), c.dim("motion_dim", default=20)
     sizes = [size, *(1 << power for power in range(size.bit_length() - 2, 1, -1))]
-    widths = [_motion_channels(c, size) for size in sizes]
+    widths = [channels(size) for size in sizes]
     blocks = [
         Module(
             "MotionEncoderResBlock",
-            conv1=_motion_conv(width, width, 3),
-            conv2=_motion_conv(width, outputs, 3),
-            conv_skip=_motion_conv(width, outputs, 1, act=False),
+            conv1=conv(width, width, 3),
+            conv2=conv(width, outputs, 3),
+            conv_skip=conv(width, outputs, 1, act=False),
         )
         for width, outputs in pairwise(widths)
     ]
@@ -103,9 +102,9 @@ def _motion_encoder(c: ModelConfig) -> Module:
     return Module(
         "WanAnimateMotionEncoder",
         motion_synthesis_weight=Weight(c.dim("motion_encoder_dim", default=512), motion),
-        conv_in=_motion_conv(3, widths[0], 1),
+        conv_in=conv(3, widths[0], 1),
         res_blocks=ModuleList(blocks),
-        conv_out=_motion_conv(widths[-1], style, 4, act=False),
+        conv_out=conv(widths[-1], style, 4, act=False),
         motion_network=ModuleList(linears),
         component=Component.CONV,
     )
