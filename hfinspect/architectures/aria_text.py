@@ -4,45 +4,35 @@ A Llama-like decoder with experts in every layer. Files hold all experts of a la
 tensors, input before output.
 """
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers import mixtures as m
 from ..layers.blocks import gated_mlp
-from ..layers.decoders import Decoder
-from ..layers.experts import router
 from ..trees.modules import Module, Weight
 from .llama import LLAMA
 
 
-def _moe(d: Decoder, c: ModelConfig) -> Module:
-    h, inner = d.width(c), d.inner(c)
-    count = c.count("moe_num_experts", default=8, minimum=1)
-    active = (min(int(c.count("moe_topk", default=2)), int(count)), int(count))
-    shared = inner * c.count("moe_num_shared_experts", default=2)
+def _fused(x: m.Mixture, inputs: int, outputs: int) -> Module:
+    weight = Weight(x.count, inputs, outputs, active=x.active, kind="expert")
+    return Module("AriaGroupedExpertsGemm", weight=weight)
 
-    def fused(inputs: int, outputs: int) -> Module:
-        weight = Weight(count, inputs, outputs, active=active, kind="expert")
-        return Module("AriaGroupedExpertsGemm", weight=weight)
 
-    return Module(
-        "AriaTextMoELayer",
-        router=router("AriaTextTopKRouter", h, count),
-        experts=Module("AriaExperts", fc1=fused(h, 2 * inner), fc2=fused(inner, h)),
-        shared_experts=gated_mlp(
-            "AriaSharedExpertsMLP",
-            h,
-            shared,
-            bias=c.flag("mlp_bias", default=False),
-            act=d.act(c),
-            kind="shared_expert",
-        ),
-        component=Component.MLP,
-    )
+def _experts(x: m.Mixture) -> Module:
+    fc1, fc2 = _fused(x, x.width, 2 * x.inner), _fused(x, x.inner, x.width)
+    return Module("AriaExperts", fc1=fc1, fc2=fc2)
+
+
+def _shared(x: m.Mixture) -> Module:
+    bias, act = x.c.flag("mlp_bias", default=False), x.d.act(x.c)
+    name, inner = "AriaSharedExpertsMLP", x.shared or Dim(0)
+    return gated_mlp(name, x.width, inner, bias=bias, act=act, kind="shared_expert")
 
 
 ARIA = LLAMA.like(
-    "AriaText",
-    intermediate_size=4096,
-    mlp_bias=None,
-    endings=(),
-    moe=_moe,
-).register("aria_text")
+    "AriaText", intermediate_size=4096, mlp_bias=None, endings=(),
+    moe=m.sparse(
+        "MoELayer", {"router": m.scores(), "experts": _experts, "shared_experts": _shared},
+        count=m.counts("moe_num_experts", default=8, minimum=1),
+        used=m.counts("moe_topk", default=2), empty=True,
+        shared=m.several("moe_num_shared_experts", default=2),
+    ),
+).register("aria_text")  # fmt: skip

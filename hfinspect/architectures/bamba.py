@@ -1,26 +1,18 @@
-"""Bamba (IBM, Princeton, CMU, UIUC 2024). Source: transformers/models/bamba/modeling_bamba.py.
-
-Mamba 2 layers, and attention in those that ``attn_layer_indices`` lists.
+"""Bamba (IBM, Princeton, CMU, UIUC 2024): Mamba 2 layers, and attention in those that
+``attn_layer_indices`` lists. Source: transformers/models/bamba/modeling_bamba.py.
 """
 
 from ..core.config import ModelConfig
-from ..layers.decoders import Decoder
+from ..layers.decoders import Decoder, arranged, attends, feeds, normed, of_kind
 from ..layers.mamba2_mixer import bamba_sizes, mixer
 from ..trees.modules import Module
 from .llama import LLAMA
 
 
-def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    attends, sizes = kind == "attention", bamba_sizes(c, d.width(c))
-    mixed = mixer("BambaMixer", sizes, norm="BambaRMSNormGated", act=d.act(c))
-    return Module(
-        "BambaDecoderLayer",
-        feed_forward=d.mlp(d, c),
-        input_layernorm=d.norm(d, c, d.width(c)),
-        pre_ff_layernorm=d.norm(d, c, d.width(c)),
-        mamba=None if attends else mixed,
-        self_attn=d.attention(d, c) if attends else None,
-    )
+def _mixer(d: Decoder, c: ModelConfig, kind: str) -> Module | None:
+    sizes = bamba_sizes(c, d.width(c))
+    mixes = mixer("BambaMixer", sizes, norm="BambaRMSNormGated", act=d.act(c))
+    return mixes if kind == "mamba" else None
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
@@ -30,5 +22,9 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 LLAMA.like(
     "Bamba", vocab_size=128000, intermediate_size=14336, num_key_value_heads=8, rms_norm_eps=1e-05,
-    endings=(), kinds=_kinds, layer=_layer, last_norm="final_layernorm",
+    endings=(), kinds=_kinds, last_norm="final_layernorm",
+    layer=arranged(
+        feed_forward=feeds, input_layernorm=normed, pre_ff_layernorm=normed, mamba=_mixer,
+        self_attn=of_kind("attention", attends),
+    ),
 ).register("bamba")  # fmt: skip

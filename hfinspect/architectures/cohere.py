@@ -6,7 +6,7 @@ and keys per head.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.decoders import Decoder, grouped, pre_norm
+from ..layers.decoders import Decoder, adding, grouped, pre_norm
 from ..trees.modules import Module, Weight
 from .llama import LLAMA
 
@@ -23,11 +23,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     return block
 
 
-def parallel(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    """One norm, before attention and MLP alike."""
-    block = pre_norm(d, c, kind)
-    del block.children["post_attention_layernorm"]
-    return block
+#: One norm, before attention and MLP alike.
+parallel = adding(pre_norm, post_attention_layernorm=None)
 
 
 COHERE = LLAMA.like(

@@ -1,8 +1,7 @@
 """Cohere 2 with experts. Source: transformers/models/cohere2_moe/modeling_cohere2_moe.py.
 
-Attention and MLP side by side on one norm, as in Command R7B; after ``first_k_dense_replace`` dense
-layers, experts of the full ``intermediate_size`` and, where asked, shared ones. The norm is a
-layer norm without bias, or an RMS norm where ``rms_norm_eps`` is given.
+Attention and MLP side by side on one norm: a layer norm without bias, or an RMS norm where
+``rms_norm_eps`` is given.
 """
 
 from ..core.components import Component

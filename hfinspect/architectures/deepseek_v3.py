@@ -1,9 +1,5 @@
 """DeepSeek-V3 and R1 (DeepSeek-AI 2024). Source: transformers/models/deepseek_v3.
 
-Multi-head latent attention: queries and keys/values pass through narrow projections with a norm in
-between, and only a part of each head carries positions.  The first layers are dense; the others
-have routed and shared experts, the router a correction bias that is a buffer in float32.
-
 Files on the Hub hold ``num_nextn_predict_layers`` more layers that predict the token after next
 (multi-token prediction); transformers drops them.  Their names: the Hub's own indexes.
 """

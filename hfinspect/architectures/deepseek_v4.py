@@ -15,14 +15,15 @@ from collections.abc import Iterator, Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import hyper_connection
+from ..layers import mixtures as m
+from ..layers.blocks import hyper_connection, size, stream_weights
 from ..layers.decoders import Decoder
-from ..layers.experts import experts, router, w_expert
+from ..layers.experts import experts, w_expert
 from ..layers.heads import causal_lm
 from ..layers.layer_kinds import side_by_side
 from ..trees.catalog import register
 from ..trees.keeps import KeysValues
-from ..trees.modules import Buffer, Layers, Linear, Module, Parameter, Weight, Windows
+from ..trees.modules import Buffer, Layers, Linear, Module, Weight, Windows
 from .llama import LLAMA
 from .qwen3_next import with_predictor
 
@@ -30,6 +31,7 @@ SLIDING, LIGHT, HEAVY = (
     "sliding_attention", "compressed_sparse_attention", "heavily_compressed_attention",
 )  # fmt: skip
 _RATIOS = {0: SLIDING, 4: LIGHT, 128: HEAVY}
+_rank, _index = size("q_lora_rank", default=1024), size("index_head_dim", default=128)
 
 
 # ---- attention
@@ -69,28 +71,26 @@ def _compressors(d: Decoder, c: ModelConfig, kind: str, head: Dim) -> dict[str, 
     """Keys of several tokens into one: a weighted mean with a bias by position."""
     if kind == SLIDING:
         return {}
-    h, rate = d.width(c), _rate(c, kind)
 
     def compressor(name: str, width: Dim, wide: Dim) -> Module:
         return Module(
             name,
-            ape=Weight(rate, wide),
-            wkv=Linear(h, wide, bias=False, kind="kv_down"),
-            wgate=Linear(h, wide, bias=False, kind="gate"),
+            ape=Weight(_rate(c, kind), wide),
+            wkv=Linear(d.width(c), wide, bias=False, kind="kv_down"),
+            wgate=Linear(d.width(c), wide, bias=False, kind="gate"),
             norm=d.norm(d, c, width),
         )
 
     if kind == HEAVY:
         return {"compressor": compressor("DeepseekV4HCACompressor", head, head)}
-    count, width = c.dim("index_n_heads", default=64), c.dim("index_head_dim", default=128)
-    rank = c.dim("q_lora_rank", default=1024)
+    count, width = c.dim("index_n_heads", default=64), _index(c)
     return {
         "compressor": compressor("DeepseekV4CSACompressor", head, head * 2),
         "indexer": Module(
             "DeepseekV4Indexer",
             compressor=compressor("Compressor", width, width * 2),
-            wq_b=Linear(rank, count * width, bias=False),
-            weights_proj=Linear(h, count, bias=False),
+            wq_b=Linear(_rank(c), count * width, bias=False),
+            weights_proj=Linear(d.width(c), count, bias=False),
             kind="indexer",
         ),
     }
@@ -98,7 +98,7 @@ def _compressors(d: Decoder, c: ModelConfig, kind: str, head: Dim) -> dict[str, 
 
 def attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
     h, head = d.width(c), c.dim("head_dim", default=512)
-    heads, rank = c.dim("num_attention_heads", default=64), c.dim("q_lora_rank", default=1024)
+    heads, rank = c.dim("num_attention_heads", default=64), _rank(c)
     groups, out = c.dim("o_groups", default=8), c.dim("o_lora_rank", default=1024)
     older = d.norm(d, c, head)
     older.saved = False
@@ -131,7 +131,7 @@ def _keeps(c: ModelConfig, kind: str, head: Dim) -> Iterator[KeysValues]:
     yield KeysValues(head, 0, heads=1, latent=True, repeated=2 if kind == SLIDING else 1)
     kept = {} if kind == SLIDING else {"compressor": head}
     if kind == LIGHT:
-        kept["indexer"] = c.dim("index_head_dim", default=128)
+        kept["indexer"] = _index(c)
     for name, width in kept.items():
         rate, wide = _rate(c, kind), width * 2 if kind == LIGHT else width
         yield KeysValues(width, 0, 1, name=f"{name}'s keys", every=rate)
@@ -140,7 +140,7 @@ def _keeps(c: ModelConfig, kind: str, head: Dim) -> Iterator[KeysValues]:
             yield KeysValues(width, width, 1, name=f"{name}'s last group", every=rate, of="last")
 
 
-# ---- experts
+# ---- experts and layers
 
 
 def routing_types(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
@@ -150,51 +150,43 @@ def routing_types(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
     return _words(c, "mlp_layer_types", usual, ("hash_moe", "moe"))
 
 
-def ffn(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    h, act, hashes = d.width(c), d.act(c) or "Identity", kind == "hash_moe"
-    inner = c.dim("moe_intermediate_size", "intermediate_size", default=2048)
-    count = c.count("n_routed_experts", "num_local_experts", default=256)
-    per_token = c.dim("num_experts_per_tok", default=6)
-    gate = router(f"DeepseekV4{'Hash' if hashes else 'TopK'}Router", h, count)
-    if hashes:
-        vocab = d.size(c, "vocab_size")
-        gate.children["tid2eid"] = Buffer(vocab, per_token, dtype="I64")
-    else:
-        gate.children["bias"] = Buffer(count, dtype="F32")
-    bias = c.flag("mlp_bias", default=False)
-    return Module(
-        "DeepseekV4SparseMoeBlock",
-        gate=gate,
-        experts=experts(count, per_token, w_expert("DeepseekV4MLP", h, inner, act=act)),
-        shared_experts=w_expert(
-            "DeepseekV4MLP", h, inner, act=act, bias=bias, kind="shared_expert"
-        ),
-        component=Component.MLP,
-    )
+def _expert(x: m.Mixture, kind: str | None = None) -> Module:
+    bias = kind is not None and x.c.flag("mlp_bias", default=False)
+    act = x.d.act(x.c) or "Identity"
+    return w_expert("DeepseekV4MLP", x.width, x.inner, act=act, bias=bias, kind=kind)
 
 
-# ---- hyper-connections
+def _by_token(x: m.Mixture) -> Module:
+    gate, vocab = m.scores("HashRouter")(x), x.d.size(x.c, "vocab_size")
+    gate.children["tid2eid"] = Buffer(vocab, x.used, dtype="I64")
+    return gate
 
 
-def _joining(d: Decoder, c: ModelConfig, prefix: str) -> dict[str, Parameter]:
-    """How the streams join at the end."""
-    streams = c.dim("hc_mult", default=4)
-    return {
-        f"{prefix}fn": Weight(streams, streams * d.width(c)),
-        f"{prefix}base": Weight(streams),
-        f"{prefix}scale": Weight(1),
-    }
+def _by_score(x: m.Mixture) -> Module:
+    gate = m.scores()(x)
+    gate.children["bias"] = Buffer(x.count, dtype="F32")
+    return gate
 
 
 def layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
     h = d.width(c)
+    ffn = m.sparse(
+        "SparseMoeBlock",
+        {
+            "gate": _by_token if kind[1] == "hash_moe" else _by_score,
+            "experts": lambda x: experts(x.count, x.used, _expert(x)),
+            "shared_experts": lambda x: _expert(x, "shared_expert"),
+        },
+        count=m.counts("n_routed_experts", "num_local_experts", default=256),
+        used=size("num_experts_per_tok", default=6),
+        inner=size("moe_intermediate_size", "intermediate_size", default=2048),
+    )
     return Module(
         "DeepseekV4DecoderLayer",
         {
             "attn": attention(d, c, kind[0]),
-            "ffn": ffn(d, c, kind[1]),
-            "attn_norm": d.norm(d, c, h),
-            "ffn_norm": d.norm(d, c, h),
+            "ffn": ffn(d, c),
+            **d.norms(c, "attn_norm", "ffn_norm"),
             **hyper_connection(c, h, "attn"),
             **hyper_connection(c, h, "ffn"),
         },
@@ -207,15 +199,20 @@ def _windows(c: ModelConfig) -> Windows:
     return lambda layers: (window,) * layers
 
 
+def _head(d: Decoder, c: ModelConfig) -> dict[str, Module]:
+    """How the streams join at the end."""
+    parts = stream_weights(c, d.width(c), "hc_")
+    return {"hc_head": Module("DeepseekV4HyperHead", dict(parts))}
+
+
 _DEEPSEEK = LLAMA.like(
     "DeepseekV4", vocab_size=129280, num_hidden_layers=43, layer=layer, windows=_windows,
-    kinds=side_by_side(attention_types, routing_types), rotary=False,
-    further=lambda d, c: {"hc_head": Module("DeepseekV4HyperHead", dict(_joining(d, c, "hc_")))},
+    kinds=side_by_side(attention_types, routing_types), rotary=False, further=_head,
 )  # fmt: skip
 # The base model as a root: a save then spells the ends as the Hub does.
 _BARE = _DEEPSEEK.like(
-    "DeepseekV4", table="embed", further=lambda d, c: _joining(d, c, "hc_head_")
-)  # fmt: skip
+    "DeepseekV4", table="embed", further=lambda d, c: stream_weights(c, d.width(c), "hc_head_")
+)
 
 
 def _predictors(c: ModelConfig) -> Module | None:
@@ -228,8 +225,8 @@ def _predictors(c: ModelConfig) -> Module | None:
         {
             **layer(d, c, (SLIDING, "moe")).children,
             **dict.fromkeys(("e_proj", "h_proj"), joint),
-            **{name: d.norm(d, c, h) for name in ("enorm", "hnorm", "norm")},
-            **_joining(d, c, "hc_head_"),
+            **d.norms(c, "enorm", "hnorm", "norm"),
+            **stream_weights(c, h, "hc_head_"),
         },
         part="mtp",
         kind="mtp",

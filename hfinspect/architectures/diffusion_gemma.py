@@ -1,8 +1,7 @@
 """DiffusionGemma (Google 2026). Source of shapes: transformers/models/diffusion_gemma.
 
-Gemma 4's layers with experts, once as an encoder of the prompt and once as a decoder that looks at
-the encoder's keys and values and fills a block of tokens; by default both are the same weights, but
-for biases and the scalars of the layers. The decoder reads its own last answer through a gated MLP.
+Gemma 4's layers with experts, as an encoder of the prompt and as a decoder of a block of tokens; by
+default both are the same weights, but for biases and the scalars of the layers.
 """
 
 from ..core.config import ModelConfig

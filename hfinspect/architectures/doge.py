@@ -9,17 +9,18 @@ import math
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import named
-from ..layers.decoders import SEQUENCE_HEAD, Decoder, gated, grouped
-from ..trees.modules import Embedding, Linear, Module, Weight
+from ..layers.decoders import Decoder, adding, arranged, attends, feeds, gated, grouped, normed
+from ..trees.modules import Embedding, Linear, Module, Parameter, Weight
 from .llama import LLAMA
 
 
-def _attention(d: Decoder, c: ModelConfig) -> Module:
-    block, heads = grouped(d, c), d.heads(c)
-    bias = c.flag("attention_bias", default=False)
-    block.children["A"] = Weight(heads.kv)
-    block.children["dt_proj"] = Linear(heads.kv * heads.dim, heads.kv, bias=bias)
-    return block
+def _steps(d: Decoder, c: ModelConfig) -> Module:
+    heads, bias = d.heads(c), c.flag("attention_bias", default=False)
+    return Linear(heads.kv * heads.dim, heads.kv, bias=bias)
+
+
+def _scale(d: Decoder, c: ModelConfig, _kind: str) -> Parameter:
+    return Weight(d.width(c), kind="scale")
 
 
 def _mlp(d: Decoder, c: ModelConfig) -> Module:
@@ -38,20 +39,12 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
     return block
 
 
-def _layer(d: Decoder, c: ModelConfig, _kind: str) -> Module:
-    h = d.width(c)
-    return Module(
-        "DogeDecoderLayer",
-        input_layernorm=d.norm(d, c, h),
-        self_attn=d.attention(d, c),
-        input_residual=Weight(h, kind="scale"),
-        post_attention_layernorm=d.norm(d, c, h),
-        mlp=d.mlp(d, c),
-        post_attention_residual=Weight(h, kind="scale"),
-    )
-
-
 LLAMA.like(
     "Doge", vocab_size=32768, hidden_size=1024, intermediate_size=2048, num_attention_heads=8,
-    qk_norm=True, endings=SEQUENCE_HEAD, attention=_attention, mlp=_mlp, layer=_layer,
+    qk_norm=True, endings=("ForSequenceClassification",), mlp=_mlp,
+    attention=adding(grouped, A=lambda d, c: Weight(d.heads(c).kv), dt_proj=_steps),
+    layer=arranged(
+        input_layernorm=normed, self_attn=attends, input_residual=_scale,
+        post_attention_layernorm=normed, mlp=feeds, post_attention_residual=_scale,
+    ),
 ).register("doge")  # fmt: skip

@@ -1,19 +1,17 @@
-"""dots3.note's text model (rednote 2026).
+"""dots3.note's text model (rednote 2026). Source of shapes: transformers/models/dots3_note.
 
-Source of shapes: transformers/models/dots3_note/modeling_dots3_note.py.
 Latent attention with a gate per head; layers with a sliding window have sizes of their own
 (``swa_...`` in older configs, ``per_layer_config`` in newer ones), the others a sparse indexer.
-Experts as in DeepSeek-V3. Vision and audio towers are not in the catalog.
 """
 
 from ..core.config import ModelConfig
-from ..layers.blocks import layer_overrides, layer_types
+from ..core.dims import Dim
+from ..layers import mixtures as m
+from ..layers.blocks import layer_overrides, layer_types, size
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, mixed, norms_called
 from ..layers.heads import register_tower
 from ..layers.latent import Latent, indexer, latent_attention, latent_sizes
-from ..layers.layer_kinds import mixture
-from ..trees.keeps import KeysValues
 from ..trees.modules import Linear, Module, Windows
 from .llama import LLAMA
 
@@ -68,22 +66,14 @@ def attention(d: Decoder, c: ModelConfig, s: Latent, kind: str) -> Module:
     block.children["k_rope_only_layernorm"] = d.norm(d, c, s.rotary)
     block.children["g_proj"] = Linear(h, s.heads, bias=False, kind="gate")
     if kind == "indexed_attention":
-        seeks = indexer(c, d.name, h, s, heads=64)
         # The norm of the keys runs in float32.
-        seeks.keeps = (
-            KeysValues(c.dim("index_head_dim", default=128), 0, 1, name="indexer", dtype="F32"),
-        )
-        block.children["indexer"] = seeks
+        block.children["indexer"] = indexer(c, d.name, h, s, heads=64, dtype="F32")
     return block
 
 
-def moe(d: Decoder, c: ModelConfig) -> Module:
-    inner = c.dim("moe_intermediate_size", default=1536)
-    count = c.count("n_routed_experts", "num_local_experts", default=256, minimum=1)
+def _shared(c: ModelConfig, _inner: Dim) -> Dim:
     keys = ("moe_shared_expert_intermediate_size", "shared_experts_intermediate_size")
-    shared = c.dim(*keys, default=1536) * c.count("n_shared_experts", default=1)
-    block = mixture(d, c, inner, count, c.count("num_experts_per_tok", default=8), shared)
-    return renamed(block, "Dots3NoteTextExperts", "Dots3NoteExperts")
+    return c.dim(*keys, default=1536) * c.count("n_shared_experts", default=1)
 
 
 def mlp_types(c: ModelConfig, count: int) -> tuple[str, ...]:
@@ -114,8 +104,16 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Latent, str, 
 _TEXT = LLAMA.like(
     "Dots3NoteText", vocab_size=152064, hidden_size=5120, intermediate_size=13824,
     num_hidden_layers=46, rms_norm_eps=1e-5, mlp_bias=None, norm=norms_called("Dots3NoteRMSNorm"),
-    moe=moe, kinds=_kinds, windows=_windows,
+    kinds=_kinds, windows=_windows,
     layer=lambda d, c, kind: mixed(d, c, attention(d, c, *kind[:2]), kind[2]),
+    moe=m.sparse(
+        "MoE",
+        {**m.DEEPSEEK,
+         "experts": lambda x: renamed(m.each(x), "Dots3NoteTextExperts", "Dots3NoteExperts")},
+        count=m.counts("n_routed_experts", "num_local_experts", default=256, minimum=1),
+        used=m.counts("num_experts_per_tok", default=8), shared=_shared,
+        inner=size("moe_intermediate_size", default=1536),
+    ),
 )  # fmt: skip
 model = _TEXT.model
 register_tower("dots3_note_text", "Dots3Note", model)

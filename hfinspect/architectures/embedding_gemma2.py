@@ -6,15 +6,8 @@ token, made of the embeddings alone. A last matrix makes the sentence's vector.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import (
-    Heads,
-    gated_mlp,
-    grouped_attention,
-    layer_overrides,
-    layer_types,
-    rms_norms,
-)
-from ..layers.decoders import Decoder, mixed
+from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides, layer_types
+from ..layers.decoders import Decoder, mixed, norms_called
 from ..trees.catalog import register, register_part
 from ..trees.modules import Activation, Buffer, Linear, Module
 from . import gemma4
@@ -22,7 +15,6 @@ from .gemma3n_text import FOUR_NORMS, per_layer_gate
 from .llama import LLAMA
 
 _NAME = "EmbeddingGemma2"
-_norm = rms_norms(f"{_NAME}RMSNorm", 1e-6)
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Heads]:
@@ -53,16 +45,17 @@ def _layer(d: Decoder, c: ModelConfig, heads: Heads) -> Module:
     attention = grouped_attention(
         f"{_NAME}Attention", h, heads, bias=c.flag("attention_bias", default=False),
         norms=lambda: {
-            "q_norm": _norm(c, heads.dim), "k_norm": _norm(c, heads.dim),
+            "q_norm": d.norm(d, c, heads.dim), "k_norm": d.norm(d, c, heads.dim),
             "v_norm": Activation(f"{_NAME}RMSNorm"),
         },
     )  # fmt: skip
+    gate = per_layer_gate(h, width, d.norm(d, c, h))
     block = mixed(d, c, attention, "dense")
     block.class_name = f"{_NAME}EncoderLayer"
     block.children |= {
-        **{name: _norm(c, h) for name in FOUR_NORMS},
+        **d.norms(c, *FOUR_NORMS),
         "layer_scalar": Buffer(1),
-        "ple_block": Module(f"{_NAME}TextPLEBlock", dict(per_layer_gate(h, width, _norm(c, h)))),
+        "ple_block": Module(f"{_NAME}TextPLEBlock", dict(gate)),
     }
     return block
 
@@ -75,7 +68,7 @@ def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
         "ple": Module(
             f"{_NAME}TextPLE",
             per_layer_model_projection=project,
-            per_layer_projection_norm=_norm(c, width),
+            per_layer_projection_norm=d.norm(d, c, width),
         ),
         "embedding_projection": Linear(h, out, bias=False, component=Component.PROJECTOR),
     }
@@ -83,7 +76,7 @@ def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 _TEXT = LLAMA.like(
     _NAME, vocab_size=262144, hidden_size=512, intermediate_size=2048, num_hidden_layers=24,
-    norm=lambda _d, c, size: _norm(c, size), layer=_layer, kinds=_kinds, further=_further,
+    norm=norms_called(f"{_NAME}RMSNorm"), layer=_layer, kinds=_kinds, further=_further,
     embedding="TextScaledWordEmbedding",
     mlp=lambda d, c: gated_mlp(
         f"{_NAME}MLP", d.width(c), d.inner(c),

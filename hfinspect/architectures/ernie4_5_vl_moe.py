@@ -1,20 +1,19 @@
 """ERNIE 4.5 VL (Baidu 2025). Source: transformers/models/ernie4_5_vl_moe.
 
 A ViT, a resampler over space and then time, and ERNIE's decoder whose sparse layers have two sets
-of experts, one for words and narrower ones for patches: a token goes to one of the sets.
-
-The released configs (``ernie4_5_moe_vl``) have the decoder's keys at the top, numbers of experts
-and first sparse layers once for each set, and the tower in DFN's words. Source:
-configuration_ernie4_5_vl.py in baidu/ERNIE-4.5-VL-28B-A3B-PT.
+of experts, for words and for patches. The released configs (``ernie4_5_moe_vl``) have the decoder's
+keys at the top, some once for each set (configuration_ernie4_5_vl.py in ERNIE-4.5-VL-28B-A3B-PT).
 """
+
+from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
-from ..layers.blocks import layer_types
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, gated_of, grouped
 from ..layers.experts import router, stacked_experts
+from ..layers.layer_kinds import words
 from ..layers.vision import scaled
 from ..trees.catalog import builder, register
 from ..trees.modules import LayerNorm, Linear, Module, ModuleList, RMSNorm, Weight
@@ -37,10 +36,9 @@ def _shared(d: Decoder, c: ModelConfig) -> Module | None:
     return mlp(d, c, _widths(c)[0] * count, "shared_expert") if count else None
 
 
-def _widths(c: ModelConfig) -> tuple[Dim, Dim]:
+def _widths(c: ModelConfig) -> tuple[Dim, ...]:
     """Inner widths of the experts for words and of those for patches."""
-    words, patches = c.dims("moe_intermediate_size", default=(1536, 512), count=2)
-    return words, patches
+    return c.dims("moe_intermediate_size", default=(1536, 512), count=2)
 
 
 def moe(d: Decoder, c: ModelConfig) -> Module:
@@ -83,38 +81,27 @@ def moe_alone(d: Decoder, c: ModelConfig) -> Module:
         stacked = stacked_experts(f"{_NAME}MoeExperts", count, active, h, inner)
         return Module(f"{_NAME}SparseMoeBlock", gate=gate, experts=stacked)
 
-    words, patches = _widths(c)
+    for_words, patches = _widths(c)
     return Module(
         f"{_NAME}MoeBlock",
-        text_moe=one_set(words, used),
+        text_moe=one_set(for_words, used),
         vision_moe=one_set(patches, 0),
         shared_experts=_shared(d, c),
         component=Component.MLP,
     )
 
 
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> tuple[str, ...]:
-    return layer_types(c, layers, lambda i: "sparse" if i else "dense", key="mlp_layer_types")
-
-
-def _attention(d: Decoder, c: ModelConfig) -> Module:
-    return renamed(grouped(d, c), d.name, f"{d.name}Text")
-
-
 TEXT = Decoder(
     _NAME, vocab_size=103424, hidden_size=2560, intermediate_size=12288, num_hidden_layers=28,
     num_attention_heads=20, num_key_value_heads=4, rms_norm_eps=1e-5, bias_key="use_bias",
-    attention=_attention, mlp=mlp, moe=moe, kinds=_kinds,
+    attention=lambda d, c: renamed(grouped(d, c), d.name, f"{d.name}Text"), mlp=mlp, moe=moe,
+    kinds=words(lambda _c, i: "sparse" if i else "dense", key="mlp_layer_types"),
 )  # fmt: skip
 _ALONE = TEXT.like(_NAME, moe=moe_alone)
 
 
-def decoder(c: ModelConfig, d: Decoder = TEXT) -> Module:
+def decoder(d: Decoder, c: ModelConfig) -> Module:
     return renamed(d.named(f"{_NAME}TextModel", c), f"{_NAME}Rotary", f"{_NAME}TextRotary")
-
-
-def text_alone(c: ModelConfig) -> Module:
-    return decoder(c, _ALONE)
 
 
 # ---- vision
@@ -179,7 +166,7 @@ def base(c: ModelConfig) -> Module:
         "vision_model": builder(f"{_NAME}VisionTransformerPretrainedModel")(vision),
         "resampler_model": resampler(vision, TEXT.width(text)),
     }
-    return Module(f"{_NAME}Model", {**decoder(text).children, **towers})
+    return Module(f"{_NAME}Model", {**decoder(TEXT, text).children, **towers})
 
 
 def generation(c: ModelConfig) -> Module:
@@ -202,5 +189,5 @@ register(
     },
     category="multimodal",
 )
-_TEXTS = {f"{name}TextModel": text_alone for name in _NAMES}
+_TEXTS = {f"{name}TextModel": partial(decoder, _ALONE) for name in _NAMES}
 register("ernie4_5_vl_moe_text", _TEXTS, category="text decoder")

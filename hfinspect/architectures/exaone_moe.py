@@ -1,9 +1,7 @@
 """K-EXAONE (LG AI Research 2025). Source: transformers/models/exaone_moe/modeling_exaone_moe.py.
 
-EXAONE 4's attention with norms before the halves of a layer, and experts after the first layers.
-Files hold the router's correction next to the router, not in it.  They also hold a block ``mtp`` of
-``num_nextn_predict_layers`` dense layers that predict the token after next; transformers drops it.
-Its names and shapes: vLLM, model_executor/models/exaone_moe_mtp.py.
+Files hold the router's correction next to the router, and a block ``mtp`` of dense layers that
+predict the token after next, which transformers drops: vLLM, exaone_moe_mtp.py.
 """
 
 from ..layers import mixtures as m

@@ -1,10 +1,7 @@
-"""Gemma 3n's text model (Gemma Team 2025).
+"""Gemma 3n's text model (Gemma Team 2025). Source of shapes: transformers/models/gemma3n.
 
-Source of shapes: transformers/models/gemma3n/modeling_gemma3n.py.
-In addition to Gemma 3's layer: AltUp (several copies of the residual stream, predicted and
-corrected by small matrices), LAuReL (a low-rank branch) and an embedding of its own for every
-layer. The last layers reuse the keys and values of earlier ones: files hold projections that are
-never used.
+In addition to Gemma 3's layer: AltUp, LAuReL and an embedding of its own for every layer. The last
+layers reuse the keys and values of earlier ones: files hold projections that are never used.
 """
 
 from ..core.components import Component
@@ -13,11 +10,13 @@ from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, size
 from ..layers.decoders import Decoder, norms_called
 from ..layers.heads import register_tower
+from ..layers.mixtures import counts
 from ..layers.windows import every, windows
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, ModuleList, Weight
 from .llama import LLAMA
 
 _per_layer = size("hidden_size_per_layer_input", default=256)
+_inputs = counts("altup_num_inputs", default=4, minimum=1)
 #: Before and after attention and MLP.
 FOUR_NORMS = (
     "input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm",
@@ -81,7 +80,7 @@ def attention(d: Decoder, c: ModelConfig, *, shared: bool) -> Module:
 
 def altup(d: Decoder, c: ModelConfig) -> Module:
     """Alternating updates (Baykal et al. 2023): n copies of the stream, n² + n³ coefficients."""
-    h, inputs = d.width(c), c.count("altup_num_inputs", default=4, minimum=1)
+    h, inputs = d.width(c), _inputs(c)
     return Module(
         "Gemma3nTextAltUp",
         correct_output_scale=Weight(h, kind="scale"),
@@ -112,7 +111,7 @@ def layer(d: Decoder, c: ModelConfig, kind: tuple[Dim, bool]) -> Module:
         {
             "self_attn": attention(d, c, shared=shared),
             "mlp": gated_mlp("Gemma3nTextMLP", h, inner, act=act),
-            **{name: d.norm(d, c, h) for name in FOUR_NORMS},
+            **d.norms(c, *FOUR_NORMS),
             "act_fn": activation(act),
             "altup": altup(d, c),
             "laurel": laurel(d, c),
@@ -137,8 +136,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Dim, bool]]:
 def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     h, width = d.width(c), _per_layer(c)
     count, table = c.count("num_hidden_layers", default=35), "Gemma3nTextScaledWordEmbedding"
-    copies = int(c.count("altup_num_inputs", default=4, minimum=1)) - 1
-    altup = ModuleList([Linear(h, h, bias=False)] * copies)
+    altup = ModuleList([Linear(h, h, bias=False)] * (int(_inputs(c)) - 1))
     return {
         "rotary_emb": Activation("Gemma3nRotaryEmbedding"),
         **per_layer_tables(c, table, h, count, width, d.norm(d, c, width)),

@@ -1,10 +1,7 @@
 """Assistants of Gemma 4 (Gemma Team 2026): small decoders that draft several tokens ahead.
 
-Source of shapes: transformers/models/gemma4_assistant and gemma4_unified_assistant.
-All layers read the keys and values of the large model, so that they have none of their own; two
-projections lead from that model's states and back.  With ordered embeddings, the words belong to
-centroids of which a few are looked at.
-transformers 5.23 has the classes but refuses to build them; the tree is what their code says.
+Source of shapes: the code of transformers/models/gemma4_assistant and gemma4_unified_assistant,
+which 5.23 refuses to build. All layers read the large model's keys and values.
 """
 
 from ..core.components import Component

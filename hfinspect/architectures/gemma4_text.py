@@ -1,16 +1,18 @@
 """Gemma 4's text model (Gemma Team 2026). Source: transformers/models/gemma4/modeling_gemma4.py.
 
-Sliding and full attention layers differ in shape: full ones have wider heads (``global_head_dim``)
-and, where ``attention_k_eq_v``, fewer of them and no value projection. Newer configs list such
-differences in ``per_layer_config``. Small models have an embedding of their own for every layer and
-late layers that reuse earlier keys and values; the large one adds experts next to the dense MLP.
+Full attention has wider heads and, where ``attention_k_eq_v``, fewer of them and no values. Small
+models have an embedding of their own for every layer and late layers that reuse earlier keys and
+values; the large one adds experts next to the dense MLP.
 """
+
+from typing import Final
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, activation, gated_mlp, layer_overrides, layer_types, rms_norms
+from ..layers.blocks import Heads, gated_mlp, layer_overrides, layer_types, rms_norms
 from ..layers.decoders import Decoder
+from ..layers.experts import stacked_experts
 from ..layers.heads import register_tower
 from ..layers.windows import every, windows
 from ..trees.keeps import KeysValues
@@ -18,6 +20,7 @@ from ..trees.modules import Activation, Buffer, Linear, Module, Weight
 from .gemma3n_text import FOUR_NORMS, per_layer_gate, per_layer_tables, saved_unless, sharing
 from .llama import LLAMA
 
+ACT: Final = "gelu_pytorch_tanh"
 norm = rms_norms("Gemma4RMSNorm", 1e-6)
 
 
@@ -73,8 +76,8 @@ def attention(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
 def experts(c: ModelConfig) -> dict[str, Module]:
     """The router and the fused experts, which run next to the dense MLP with norms of their own."""
     h, count = hidden(c), c.count("num_experts", minimum=1)
-    inner = c.dim("moe_intermediate_size")
-    active = (min(int(c.count("top_k_experts")), int(count)), int(count))
+    inner, act = c.dim("moe_intermediate_size"), c.text("hidden_activation", default=ACT)
+    used, norms = c.count("top_k_experts"), ("post_{}_1", "post_{}_2", "pre_{}_2")
     return {
         "router": Module(
             "Gemma4TextRouter",
@@ -84,17 +87,8 @@ def experts(c: ModelConfig) -> dict[str, Module]:
             proj=Linear(h, count, bias=False),
             component=Component.ROUTER,
         ),
-        "experts": Module(
-            "Gemma4TextExperts",
-            gate_up_proj=Weight(count, 2 * inner, h, active=active),
-            down_proj=Weight(count, h, inner, active=active),
-            act_fn=activation(c.text("hidden_activation", default="gelu_pytorch_tanh")),
-            component=Component.MLP,
-            kind="expert",
-        ),
-        "post_feedforward_layernorm_1": norm(c, h),
-        "post_feedforward_layernorm_2": norm(c, h),
-        "pre_feedforward_layernorm_2": norm(c, h),
+        "experts": stacked_experts("Gemma4TextExperts", count, used, h, inner, act=act),
+        **{name.format("feedforward_layernorm"): norm(c, h) for name in norms},
     }
 
 
@@ -102,7 +96,7 @@ def layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
     h, inner = d.width(c), d.inner(c)
     if kind[1] and c.flag("use_double_wide_mlp", default=False):
         inner = inner * 2
-    act, width = c.text("hidden_activation", default="gelu_pytorch_tanh"), _per_layer(c)
+    act, width = c.text("hidden_activation", default=ACT), _per_layer(c)
     return Module(
         "Gemma4TextDecoderLayer",
         {

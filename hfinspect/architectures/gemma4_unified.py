@@ -1,8 +1,5 @@
-"""Gemma 4 without towers (Gemma Team 2026): the text model reads patches and audio directly.
-
+"""Gemma 4 without towers (Gemma Team 2026): the dense text model reads patches and audio directly.
 Source of shapes: transformers/models/gemma4_unified/modeling_gemma4_unified.py.
-The text model is Gemma 4's dense one. A patch is normed, projected, given learned positions of its
-row and column and projected again; audio frames are projected once.
 """
 
 from ..core.components import Component

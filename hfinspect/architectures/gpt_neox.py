@@ -1,11 +1,7 @@
-"""GPT-NeoX-20B (Black et al. 2022) and Pythia. Source:
-transformers/models/gpt_neox/modeling_gpt_neox.py.
+"""GPT-NeoX-20B (Black et al. 2022) and Pythia. Source: transformers/models/gpt_neox.
 
-Whether attention and MLP stand side by side or in a row (use_parallel_residual) changes no tensor.
-Files call the LM head ``embed_out``. Older ones hold in each layer the causal mask (a byte an
-element), the value that masks and the rotary frequencies.
-
-Open-Assistant's reward models (``gpt_neox_reward_model``) put one score on top; source:
+Older files hold in each layer the causal mask (a byte an element), the value that masks and the
+rotary frequencies. Open-Assistant's reward models put one score on top; source:
 model_training/models/reward_model.py of github.com/LAION-AI/Open-Assistant, and an index.
 """
 

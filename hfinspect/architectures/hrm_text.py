@@ -1,9 +1,8 @@
-"""HRM-Text (Sapient 2026): a hierarchical reasoning model for text. Source of shapes:
-transformers/models/hrm_text; names of files: transformers/conversion_mapping.py.
+"""HRM-Text (Sapient 2026). Source of shapes: transformers/models/hrm_text; names of files:
+transformers/conversion_mapping.py.
 
-Two stacks of layers, a slow one and a fast one, run in turns: a layer's tensors are there once,
-however many cycles.  Norms have no weight; files hold gate, q, k and v in one, gate and up too
-(but their biases, if any, apart).
+Two stacks of layers, a slow one and a fast one, run in turns: a layer's tensors are there once.
+Files hold gate, q, k and v in one, gate and up too (but their biases, if any, apart).
 """
 
 from collections.abc import Callable

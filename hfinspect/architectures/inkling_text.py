@@ -1,8 +1,7 @@
 """Inkling's text tower (2026). Source of shapes: transformers/models/inkling.
 
-Sliding layers have heads of their own number and width; positions come from learned relative
-logits; short convolutions after keys, values, attention and MLP; routed experts with a second kind
-that is always on.  Experts lie stacked; a tower alone is saved under its names in memory.
+Sliding layers have heads of their own number and width; routed experts with a second kind that is
+always on.  Experts lie stacked; a tower alone is saved under its names in memory.
 """
 
 from ..core.components import Component

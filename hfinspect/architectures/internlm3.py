@@ -16,13 +16,9 @@ def _bias(c: ModelConfig) -> bool:
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    return grouped_attention(
-        "LlamaAttention",
-        d.width(c),
-        d.heads(c),
-        bias=c.flag("attention_bias", "qkv_bias", default=False),
-        out_bias=c.flag("attention_bias", "bias", default=_bias(c)),
-    )
+    bias = c.flag("attention_bias", "qkv_bias", default=False)
+    out = c.flag("attention_bias", "bias", default=_bias(c))
+    return grouped_attention("LlamaAttention", d.width(c), d.heads(c), bias=bias, out_bias=out)
 
 
 def _mlp(d: Decoder, c: ModelConfig) -> Module:
@@ -35,10 +31,6 @@ _LLAMA = LLAMA.like(
     endings=(), attention=_attention, mlp=_mlp,
 )  # fmt: skip
 
-_LLAMA.register(
-    "internlm3",
-    more={
-        "InternLM3ForCausalLM": causal_lm("InternLM3ForCausalLM", _LLAMA.model),
-        "InternLM3Model": _LLAMA.model,
-    },
-)
+_CAUSAL = "InternLM3ForCausalLM"
+_MORE = {_CAUSAL: causal_lm(_CAUSAL, _LLAMA.model), "InternLM3Model": _LLAMA.model}
+_LLAMA.register("internlm3", more=_MORE)

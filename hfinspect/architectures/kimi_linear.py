@@ -1,44 +1,48 @@
 """Kimi Linear (Moonshot AI 2025). Source of shapes: transformers/models/kimi_linear; names of
 files: transformers/conversion_mapping.py.
 
-Three layers in four mix with Kimi delta attention (short convolutions, a forget gate of low rank),
-the others with DeepSeek-V3's latent attention; experts as there.  A fresh save also puts the dense
-first MLP under ``block_sparse_moe``; on the Hub it is ``mlp``.  The head is never tied.
+Three layers in four mix with Kimi delta attention, the others as DeepSeek-V3.  A fresh save also
+puts the dense first MLP under ``block_sparse_moe``; on the Hub it is ``mlp``.
 """
 
 from collections.abc import Sequence
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import convolved_projections
+from ..layers import mixtures as m
+from ..layers.blocks import convolved_projections, size
 from ..layers.decoders import Decoder, mixed
 from ..layers.experts import experts, w_expert
 from ..layers.latent_decoders import dense_first, latent
-from ..layers.layer_kinds import mixture, side_by_side, words
+from ..layers.layer_kinds import side_by_side, words
 from ..trees.keeps import State
-from ..trees.modules import Linear, Module, RMSNorm, Weight
+from ..trees.modules import Linear, Module, Parameter, RMSNorm, Weight
 from .llama import LLAMA
 
 
-def delta_attention(d: Decoder, c: ModelConfig) -> Module:
-    """The nested spelling of a size wins, as in the config class."""
+def delta_attention(
+    d: Decoder, c: ModelConfig, *, heads: int = 32, kind: str | None = None,
+    order: Sequence[str] = ("f_a", "f_b", "dt_bias", "A_log", "b", "g_a", "g_b"),
+) -> Module:  # fmt: skip
+    """The nested spelling of a size wins, as in the config class; ``kind`` is that of the gates,
+    ``order`` the one of what stands between the convolutions and the output."""
     h, own = d.width(c), c.section("linear_attn_config")
     dim = own.dim("head_dim", default=c.dim("linear_head_dim", default=128))
-    heads = own.dim("num_heads", default=c.dim("linear_num_heads", default=32))
+    count = own.dim("num_heads", default=c.dim("linear_num_heads", default=heads))
     kernel = own.dim("short_conv_kernel_size", default=c.dim("linear_conv_kernel_dim", default=4))
-    width = dim * heads
+    width = dim * count
+    narrow, wide = Linear(h, dim, bias=False, kind=kind), Linear(dim, width, bias=False, kind=kind)
+    gates: dict[str, Module | Parameter] = {
+        "f_a": narrow, "f_b": wide, "g_a": narrow, "g_b": wide,
+        "b": Linear(h, count, bias=False, kind=kind),
+        "dt_bias": Weight(width), "A_log": Weight(1, 1, count, 1),
+    }  # fmt: skip
     return Module(
-        "KimiLinearDeltaAttention",
+        f"{d.name}DeltaAttention",
         {
             **convolved_projections(h, width, kernel),
-            "f_a_proj": Linear(h, dim, bias=False),
-            "f_b_proj": Linear(dim, width, bias=False),
-            "dt_bias": Weight(width),
-            "A_log": Weight(1, 1, heads, 1),
-            "b_proj": Linear(h, heads, bias=False),
-            "g_a_proj": Linear(h, dim, bias=False),
-            "g_b_proj": Linear(dim, width, bias=False),
-            "o_norm": RMSNorm(dim, class_name="KimiLinearRMSNormGated"),
+            **{f"{at}_proj" if len(at) < 4 else at: gates[at] for at in order},
+            "o_norm": RMSNorm(dim, class_name=f"{d.name}RMSNormGated"),
             "o_proj": Linear(width, h, bias=False, kind="output"),
         },
         component=Component.SSM,
@@ -46,24 +50,17 @@ def delta_attention(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-def _moe(d: Decoder, c: ModelConfig) -> Module:
-    inner = c.dim("moe_intermediate_size", default=1024)
-    count = c.count("num_local_experts", "num_experts", default=256)
-    per_token = c.dim("num_experts_per_tok", "num_experts_per_token", default=8)
-    shared = inner * c.dim("n_shared_experts", "num_shared_experts", default=1)
-    block = mixture(d, c, inner, count, per_token, shared)
-    expert = w_expert("KimiLinearMLP", d.width(c), inner, act=d.act(c) or "Identity")
-    block.children["experts"] = experts(count, per_token, expert)
-    return block
+def _experts(x: m.Mixture) -> Module:
+    expert = w_expert("KimiLinearMLP", x.width, x.inner, act=x.d.act(x.c) or "Identity")
+    return experts(x.count, x.used, expert)
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
     mixer = d.attention(d, c) if kind[0] == "full_attention" else delta_attention(d, c)
     block = mixed(d, c, mixer, kind[1], mlp="block_sparse_moe")
     if kind[1] == "dense":
-        older = d.mlp(d, c)
+        block.children["mlp"] = older = d.mlp(d, c)
         older.saved = False
-        block.children["mlp"] = older
     return block
 
 
@@ -78,15 +75,21 @@ def attention_types(d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
     for key, kind in (("full_attn_layers", "full_attention"), ("kda_layers", "linear_attention")):
         found.update({int(i): kind for i in older.dims(key)})
     if sorted(found) != list(range(1, layers + 1)):
-        raise older.error(
-            "kda_layers", sorted(found), f"with full_attn_layers all of 1 to {layers}"
-        )
+        expected = f"with full_attn_layers all of 1 to {layers}"
+        raise older.error("kda_layers", sorted(found), expected)
     return [found[i] for i in range(1, layers + 1)]
 
 
 LLAMA.like(
     "KimiLinear", vocab_size=163840, hidden_size=2304, intermediate_size=9216, num_hidden_layers=27,
-    rms_norm_eps=1e-5, mlp_bias=None, attention=latent(query_rank=None), moe=_moe, layer=_layer,
+    rms_norm_eps=1e-5, mlp_bias=None, attention=latent(query_rank=None), layer=_layer,
     kinds=side_by_side(attention_types, dense_first(1, listed=True)), rotary=False,
     tie_word_embeddings=None, endings=(),
+    moe=m.sparse(
+        "MoE", {**m.DEEPSEEK, "experts": _experts},
+        count=m.counts("num_local_experts", "num_experts", default=256),
+        used=size("num_experts_per_tok", "num_experts_per_token", default=8),
+        inner=size("moe_intermediate_size", default=1024),
+        shared=lambda c, w: w * c.dim("n_shared_experts", "num_shared_experts", default=1),
+    ),
 ).register("kimi_linear")  # fmt: skip

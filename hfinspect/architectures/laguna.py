@@ -1,8 +1,7 @@
 """Laguna (poolside 2026). Source of shapes: transformers/models/laguna.
 
-A decoder whose layers may have heads of their own number, norms on q and k, a gate on the
-attention's output and, but for the first, experts with one shared; the router's correction bias,
-a parameter here, lies next to the experts in files.
+Layers may have heads of their own number; the router's correction bias, a parameter here, lies next
+to the experts in files.
 """
 
 from collections.abc import Sequence

@@ -11,15 +11,11 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import grouped_attention, layer_types, short_convolution
-from ..layers.decoders import Decoder, mixed, says
+from ..layers.composing import changed
+from ..layers.decoders import Decoder, mixed, norms_called, says
 from ..trees.catalog import Builder
-from ..trees.modules import Linear, Module, RMSNorm
+from ..trees.modules import Linear, Module
 from .llama import LLAMA
-
-
-def _norm(d: Decoder, c: ModelConfig, size: int) -> Module:
-    eps = c.number("norm_eps", default=1e-5)
-    return RMSNorm(size, eps=eps, class_name=f"{d.name}RMSNorm")
 
 
 def _adjusted(c: ModelConfig) -> Dim:
@@ -51,11 +47,11 @@ def three(d: Decoder, c: ModelConfig, inner: Dim, *, expert: bool = False) -> Mo
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     h, heads = d.width(c), d.heads(c)
-
-    def norms() -> dict[str, Module]:
-        return {name: d.norm(d, c, heads.dim) for name in ("q_layernorm", "k_layernorm")}
-
-    return grouped_attention(f"{d.name}Attention", h, heads, norms=norms, out="out_proj")
+    norm = d.norm(d, c, heads.dim)
+    return grouped_attention(
+        f"{d.name}Attention", h, heads, out="out_proj",
+        norms=lambda: {"q_layernorm": norm, "k_layernorm": norm},
+    )  # fmt: skip
 
 
 def layer(d: Decoder, c: ModelConfig, kind: Any, *, kernel: int = 3) -> Module:
@@ -76,7 +72,8 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
 
 
 LFM2 = LLAMA.like(
-    "Lfm2", vocab_size=65536, hidden_size=2560, num_key_value_heads=8, norm=_norm, layer=layer,
+    "Lfm2", vocab_size=65536, hidden_size=2560, num_key_value_heads=8, rms_norm_eps=1e-5,
+    norm=norms_called("Lfm2RMSNorm", "norm_eps"), layer=layer,
     attention=_attention, mlp=lambda d, c: three(d, c, _adjusted(c)), kinds=_kinds,
     last_norm="embedding_norm", endings=(), tie_word_embeddings=True,
 )  # fmt: skip
@@ -94,17 +91,11 @@ def older_tie(d: Decoder) -> dict[str, Builder]:
     return {name: over}
 
 
-def _norm_last(build: Builder) -> Builder:
+def _norm_last(_c: ModelConfig, root: Module) -> None:
     """The model makes its positions before its last norm."""
-
-    def over(c: ModelConfig) -> Module:
-        root = build(c)
-        model = root.inside("model") if "model" in root.children else root
-        model.children["embedding_norm"] = model.children.pop("embedding_norm")
-        return root
-
-    return over
+    model = root.inside("model") if "model" in root.children else root
+    model.children["embedding_norm"] = model.children.pop("embedding_norm")
 
 
 _CLASSES = {**LFM2.classes(), **older_tie(LFM2)}
-LFM2.register("lfm2", more={name: _norm_last(build) for name, build in _CLASSES.items()})
+LFM2.register("lfm2", more=changed(_CLASSES, _norm_last))

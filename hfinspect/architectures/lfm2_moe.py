@@ -7,7 +7,7 @@ Mixtral's spelling with a bias for balance, a buffer in float32.
 from ..core.config import ModelConfig
 from ..layers import mixtures as m
 from ..layers.blocks import size
-from ..layers.decoders import Decoder
+from ..layers.decoders import Decoder, norms_called
 from ..layers.experts import experts
 from ..trees.modules import Module, Parameter
 from .lfm2 import LFM2, layer, older_tie, three
@@ -30,6 +30,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
 
 _MOE = LFM2.like(
     "Lfm2Moe", hidden_size=2048, intermediate_size=7168, kinds=_kinds, rotary=False, layer=layer,
+    norm=norms_called("Lfm2MoeRMSNorm", "norm_eps"),
     mlp=lambda d, c: three(d, c, d.inner(c), expert=True),
     moe=m.sparse(
         "SparseMoeBlock", {"experts": _experts, "gate": m.scores(), "expert_bias": _bias},

@@ -5,8 +5,10 @@ Short convolutions, sliding and full attention by layer_types; norms before and 
 and a gate per head, unless switched off.
 """
 
+from functools import partial
+
 from ..core.config import ModelConfig
-from ..layers.decoders import Decoder, grouped, norms_called
+from ..layers.decoders import Decoder, adding, grouped, normed, norms_called
 from ..layers.layer_kinds import words
 from ..layers.windows import windows
 from ..trees.modules import Activation, Linear, Module
@@ -14,18 +16,14 @@ from .lfm2 import layer, three
 from .llama import LLAMA
 
 
-def _attention(d: Decoder, c: ModelConfig) -> Module:
-    block = grouped(d, c)
-    if c.flag("use_attention_gate", default=True):
-        block.children["gate_proj"] = Linear(d.width(c), d.heads(c).query, bias=False, kind="gate")
-    return block
+def _gate(d: Decoder, c: ModelConfig) -> Module | None:
+    if not c.flag("use_attention_gate", default=True):
+        return None
+    return Linear(d.width(c), d.heads(c).query, bias=False, kind="gate")
 
 
-def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block, after = layer(d, c, kind, kernel=7), c.flag("use_sandwich_norm", default=True)
-    for name in ("post_operator_norm", "post_ffn_norm"):
-        block.children[name] = d.norm(d, c, d.width(c)) if after else Activation("Identity")
-    return block
+def _after(d: Decoder, c: ModelConfig, _kind: str) -> Module:
+    return normed(d, c) if c.flag("use_sandwich_norm", default=True) else Activation("Identity")
 
 
 def _usual(_c: ModelConfig, i: int) -> str:
@@ -38,8 +36,9 @@ LLAMA.like(
     "Lfm3", vocab_size=128000, hidden_size=2048, intermediate_size=7680, num_hidden_layers=24,
     num_attention_heads=16, num_key_value_heads=4, head_dim=128, tie_word_embeddings=True,
     qk_norm=True, rms_norm_eps=1e-5,
-    norm=norms_called("Lfm3RMSNorm", "norm_eps", "rms_norm_eps"), attention=_attention,
-    layer=_layer,
+    norm=norms_called("Lfm3RMSNorm", "norm_eps", "rms_norm_eps"),
+    attention=adding(grouped, gate_proj=_gate),
+    layer=adding(partial(layer, kernel=7), post_operator_norm=_after, post_ffn_norm=_after),
     mlp=lambda d, c: three(d, c, d.inner(c)),
     kinds=words(_usual, "conv", "full_attention", "sliding_attention"),
     windows=lambda c: windows(c, 256, lambda i, _: i % 4 != 0 or i == 0),

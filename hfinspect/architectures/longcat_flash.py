@@ -1,11 +1,8 @@
 """LongCat-Flash (Meituan 2025). Source of shapes: transformers/models/longcat_flash.
 
 A layer is two latent attentions and two dense MLPs with one mixture of experts next to them.  Some
-experts do nothing (``zero_expert_num``): the router scores them, and transformers makes and saves
-their input matrices, which the Hub's files do not have.
-
-Files on the Hub hold one more layer, ``model.mtp``, that predicts the token after next;
-transformers drops it. Its names and shapes: vLLM, model_executor/models/longcat_flash_mtp.py.
+experts do nothing: transformers saves their input matrices, which the Hub's files do not have.
+Those hold a layer ``model.mtp`` that transformers drops (vLLM, longcat_flash_mtp.py).
 """
 
 from ..core.components import Component
@@ -18,13 +15,11 @@ from ..trees.modules import Buffer, Layers, Linear, Module, ModuleList
 
 
 def attention(d: Spelled, c: ModelConfig) -> Module:
-    sizes = latent_sizes(c, heads=64)
-    bias = c.flag("attention_bias", default=False)
+    sizes, bias = latent_sizes(c, heads=64), c.flag("attention_bias", default=False)
     block = latent_attention(d.name, d.width(c), sizes, bias=bias)
     if c.has("qk_head_dim") and sizes.query_rank:
         width = sizes.heads * c.dim("qk_head_dim")
-        up = Linear(sizes.query_rank, width, bias=False, kind="query_up")
-        block.children["q_b_proj"] = up
+        block.children["q_b_proj"] = Linear(sizes.query_rank, width, bias=False, kind="query_up")
     block.class_name = "LongcatFlashMLA"
     return block
 

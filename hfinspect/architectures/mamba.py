@@ -23,23 +23,23 @@ def _inner(c: ModelConfig, h: Dim) -> Dim:
     return width
 
 
-def time_step_rank(c: ModelConfig, h: Dim, key: str = "time_step_rank") -> Dim:
+def time_step_rank(c: ModelConfig, h: Dim, key: str) -> Dim:
     """``auto`` is hidden_size / 16, rounded up."""
     if c.raw(key) in (None, "auto"):
         return named(-(-int(h) // 16), key, "hidden_size / 16, rounded up")
     return c.dim(key)
 
 
-def mixer(d: Spelled, c: ModelConfig) -> Module:
-    h = d.width(c)
-    inner, rank = d.inner(c, h), time_step_rank(c, h)
-    state, kernel = c.dim("state_size", default=16), c.dim("conv_kernel", default=4)
-    bias = c.flag("use_bias", default=False)
+def selective(name: str, c: ModelConfig, h: Dim, inner: Dim, keys: tuple[str, ...]) -> Module:
+    """The mixer. ``keys`` are those of rank, state, kernel, bias and the convolution's bias."""
+    rank = time_step_rank(c, h, keys[0])
+    state, kernel = c.dim(keys[1], default=16), c.dim(keys[2], default=4)
+    bias = c.flag(keys[3], default=False)
     return Module(
-        f"{d.name}Mixer",
+        f"{name}Mixer",
         A_log=Weight(inner, state),
         D=Weight(inner),
-        conv1d=depthwise(inner, kernel, bias=c.flag("use_conv_bias", default=True)),
+        conv1d=depthwise(inner, kernel, bias=c.flag(keys[4], default=True)),
         act=activation(c.text("hidden_act", default="silu")),
         in_proj=Linear(h, inner * 2, bias=bias),
         x_proj=Linear(inner, rank + state * 2, bias=False),
@@ -50,11 +50,18 @@ def mixer(d: Spelled, c: ModelConfig) -> Module:
     )
 
 
+_KEYS = ("time_step_rank", "state_size", "conv_kernel", "use_bias", "use_conv_bias")
+
+
+def _mixer(d: Spelled, c: ModelConfig) -> Module:
+    return selective(d.name, c, d.width(c), d.inner(c, d.width(c)), _KEYS)
+
+
 MAMBA = Spelled(
     "Mamba", width=size("hidden_size", default=768), depth=size("num_hidden_layers", default=32),
     vocab=size("vocab_size", default=50280), inner=_inner,
     norms=rms_norms("MambaRMSNorm", 1e-5, "layer_norm_epsilon"),
     model={"embeddings": s.words, "layers": s.layers, "norm_f": s.norm},
-    block={"norm": s.norm, "mixer": mixer}, prefix="backbone",
+    block={"norm": s.norm, "mixer": _mixer}, prefix="backbone",
 )  # fmt: skip
 MAMBA.register("mamba", MAMBA.classes(heads=()))

@@ -1,9 +1,4 @@
-"""Mamba 2 (Dao & Gu 2024). Source of shapes: transformers/models/mamba2/modeling_mamba2.py.
-
-One input projection gives the gate, the convolved stream x with the state matrices B and C (shared
-by groups of heads) and a time step per head; A and D are one number per head. Hybrid models use the
-same mixer under their own names.
-"""
+"""Mamba 2 (Dao & Gu 2024). Source of shapes: transformers/models/mamba2/modeling_mamba2.py."""
 
 from ..core.config import ModelConfig
 from ..layers.blocks import rms_norms, size
@@ -14,16 +9,11 @@ from .mamba import MAMBA
 
 
 def _mixer(d: Spelled, c: ModelConfig) -> Module:
-    sizes = Mixer(
-        hidden=d.width(c),
-        inner=expanded(c, "expand", d.width(c)),
-        heads=c.dim("num_heads", default=128),
-        groups=c.dim("n_groups", default=8),
-        state=c.dim("state_size", default=128),
-        kernel=c.dim("conv_kernel", default=4),
-        bias=c.flag("use_bias", default=False),
-        conv_bias=c.flag("use_conv_bias", default=True),
-    )
+    h, heads = d.width(c), c.dim("num_heads", default=128)
+    groups, state = c.dim("n_groups", default=8), c.dim("state_size", default=128)
+    inner, kernel = expanded(c, "expand", h), c.dim("conv_kernel", default=4)
+    bias, convolved = c.flag("use_bias", default=False), c.flag("use_conv_bias", default=True)
+    sizes = Mixer(h, inner, heads, groups, state, kernel, bias, convolved)
     act = c.text("hidden_act", default="silu")
     return mixer("Mamba2Mixer", sizes, norm="MambaRMSNormGated", act=act)
 

@@ -2,17 +2,16 @@
 transformers/conversion_mapping.py.
 
 Sliding layers have twice the key heads and a sink per head; values are narrower than queries and
-keys; but for the first, every layer has experts with DeepSeek-V3's corrected router, none shared.
-
-Files on the Hub hold three more layers, ``model.mtp``, that predict further tokens: sliding
-attention and a dense MLP; transformers drops them. Their names and shapes: SGLang,
+keys. Files on the Hub hold three more layers, ``model.mtp``, which transformers drops: SGLang,
 srt/models/mimo_v2_nextn.py, and sglang-jax's mimo_v2_flash_nextn.py.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers import mixtures as m
+from ..layers.blocks import size
 from ..layers.decoders import Decoder, joined_layer, mixed
-from ..layers.layer_kinds import mixture, mlps, side_by_side, words
+from ..layers.layer_kinds import mlps, side_by_side, words
 from ..layers.windows import windows
 from ..trees.modules import Layers, Linear, Module, Weight
 from .llama import LLAMA
@@ -35,12 +34,6 @@ def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
     )
 
 
-def _moe(d: Decoder, c: ModelConfig) -> Module:
-    inner = c.dim("moe_intermediate_size", default=2048)
-    count = c.count("n_routed_experts", "num_local_experts", default=256)
-    return mixture(d, c, inner, count, c.dim("num_experts_per_tok", default=8))
-
-
 def _predictor(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     """Three layers unless the config says otherwise; the Hub's does not mention them."""
     count = int(c.count("num_nextn_predict_layers", "num_mtp_layers", default=3))
@@ -59,7 +52,12 @@ def _slides(_c: ModelConfig, i: int) -> str:
 LLAMA.like(
     "MiMoV2Flash", vocab_size=152576, intermediate_size=16384, num_hidden_layers=48,
     num_attention_heads=64, rms_norm_eps=1e-05, attention_bias=None, mlp_bias=None, rotary=False,
-    endings=(), moe=_moe, kinds=side_by_side(words(_slides), mlps()), further=_predictor,
+    endings=(), kinds=side_by_side(words(_slides), mlps()), further=_predictor,
+    moe=m.sparse(
+        "MoE", m.DEEPSEEK, used=size("num_experts_per_tok", default=8),
+        count=m.counts("n_routed_experts", "num_local_experts", default=256),
+        inner=size("moe_intermediate_size", default=2048),
+    ),
     layer=lambda d, c, kind: mixed(d, c, _attention(d, c, kind[0]), kind[1]),
     windows=lambda c: windows(c, 129, lambda i, _: i == 0 or (i + 1) % 6 == 0),
 ).register("mimo_v2_flash")  # fmt: skip

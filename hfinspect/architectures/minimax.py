@@ -17,12 +17,8 @@ from .llama import LLAMA
 
 
 def _heads(d: Decoder, c: ModelConfig) -> Heads:
-    query = c.dim("num_attention_heads", default=32)
-    absent = "num_key_value_heads" not in c.values
-    kv = c.dim("num_key_value_heads", default=8 if absent else query)
-    if c.raw("head_dim") in (None, 0):  # as in the model: null and 0 mean hidden / heads
-        return Heads(query, kv, d.width(c) // query)
-    return Heads(query, kv, c.dim("head_dim"))
+    """A head_dim of 0 means hidden / heads too, as in the model."""
+    return d.heads(c.with_values(head_dim=None) if c.raw("head_dim") == 0 else c)
 
 
 def _lightning(d: Decoder, c: ModelConfig) -> Module:
@@ -51,8 +47,8 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 _MINIMAX = LLAMA.like(
-    "MiniMax", intermediate_size=14336, rms_norm_eps=1e-5, layer=_layer, rotary=False,
-    qa_prefix=None,
+    "MiniMax", num_key_value_heads=8, intermediate_size=14336, rms_norm_eps=1e-5, layer=_layer,
+    rotary=False, qa_prefix=None,
     attention=lambda d, c: grouped_attention("MiniMaxAttention", d.width(c), _heads(d, c)),
     moe=lambda d, c: w_experts(
         d, c, c.count("num_local_experts", "num_experts", default=8),

@@ -11,13 +11,14 @@ from dataclasses import replace
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers import mixtures as m
+from ..layers.blocks import size
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder, norms_called
-from ..layers.experts import experts, router, shared_width, w_expert
+from ..layers.experts import experts, w_expert
 from ..layers.heads import lm_head
 from ..layers.latent import Latent, indexer, latent_sizes
 from ..layers.latent_decoders import dense_first, expert_count
-from ..layers.layer_kinds import mixture
 from ..layers.multimodal import nested, tower_width, two_layer_projector
 from ..trees.catalog import auto_model, register, register_part
 from ..trees.keeps import KeysValues
@@ -88,22 +89,21 @@ def _attention(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
     )
 
 
-def _moe(d: Decoder, c: ModelConfig) -> Module:
-    """What a layer holds itself."""
-    inner, count = c.dim("moe_intermediate_size", default=6144), expert_count(c, 128, rerouted=True)
-    per_token = c.dim("num_experts_per_tok", default=4)
-    block = mixture(
-        d, c, inner, count, per_token, shared_width(c, inner, default=1),
-        gate=router(f"{d.name}TopkRouter", d.width(c), count),
-    )  # fmt: skip
-    each = w_expert(f"{d.name}MLP", d.width(c), inner)
-    block.children["experts"] = experts(count, per_token, each, class_name=f"{d.name}Experts")
-    return block
+def _experts(x: m.Mixture) -> Module:
+    each = w_expert("MistralLarge4TextMLP", x.width, x.inner)
+    return experts(x.count, x.used, each, class_name="MistralLarge4TextExperts")
+
+
+_moe = m.sparse(
+    "MoE", {**m.DEEPSEEK, "experts": _experts, "gate": m.scores("TopkRouter")},
+    count=lambda c: expert_count(c, 128, rerouted=True), shared=m.deepseek_shared,
+    used=size("num_experts_per_tok", default=4), inner=size("moe_intermediate_size", default=6144),
+)  # fmt: skip
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
     mlp = _moe(d, c).children if kind[0] == "sparse" else {"feed_forward": d.mlp(d, c)}
-    norms = {name: d.norm(d, c, d.width(c)) for name in ("attention_norm", "ffn_norm")}
+    norms = d.norms(c, "attention_norm", "ffn_norm")
     return Module(f"{d.name}DecoderLayer", {"attention": _attention(d, c, kind), **mlp, **norms})
 
 

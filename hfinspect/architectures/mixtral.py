@@ -18,12 +18,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 def _moe(d: Decoder, c: ModelConfig) -> Module:
-    return w_experts(
-        d,
-        c,
-        c.count("num_local_experts", "num_experts", default=8),
-        c.dim("num_experts_per_tok", default=2),
-    )
+    count = c.count("num_local_experts", "num_experts", default=8)
+    return w_experts(d, c, count, c.dim("num_experts_per_tok", default=2))
 
 
 LLAMA.like(

@@ -1,12 +1,8 @@
-"""Nemotron-H and Nemotron 3 (NVIDIA 2025).
+"""Nemotron-H and Nemotron 3 (NVIDIA 2025). Source of shapes: transformers/models/nemotron_h.
 
-Source of shapes: transformers/models/nemotron_h/modeling_nemotron_h.py.
-A layer is one thing only: a Mamba 2 mixer (M), attention (*), an MLP (-) or experts (E), as
-``hybrid_override_pattern`` or ``layers_block_type`` says. Experts may work in a narrower, latent
-width between two projections. Files keep the first release's prefix ``backbone``.
-
-Files on the Hub also hold multi-token-prediction layers, which transformers drops; their shapes are
-those of vLLM's model_executor/models/nemotron_h_mtp.py.
+A layer is one thing only: a Mamba 2 mixer (M), attention (*), an MLP (-) or experts (E). Files keep
+the first release's prefix ``backbone``, and on the Hub layers of multi-token prediction, which
+transformers drops; their shapes: vLLM, model_executor/models/nemotron_h_mtp.py.
 """
 
 from ..core.components import Component
@@ -43,40 +39,32 @@ def _kinds(
 
 def mixer(d: Spelled, c: ModelConfig) -> Module:
     heads = c.dim("mamba_num_heads", default=128)
-    sizes = Mixer(
-        hidden=d.width(c),
-        inner=heads * c.dim("mamba_head_dim", default=64),
-        heads=heads,
-        groups=c.dim("mamba_n_groups", "n_groups", default=8),
-        state=c.dim("ssm_state_size", default=128),
-        kernel=c.dim("mamba_d_conv", "conv_kernel", default=4),
-        bias=c.flag("use_bias", default=False),
-        conv_bias=c.flag("mamba_conv_bias", "use_conv_bias", default=True),
-    )
+    inner, state = heads * c.dim("mamba_head_dim", default=64), c.dim("ssm_state_size", default=128)
+    groups = c.dim("mamba_n_groups", "n_groups", default=8)
+    kernel = c.dim("mamba_d_conv", "conv_kernel", default=4)
+    convolved = c.flag("mamba_conv_bias", "use_conv_bias", default=True)
+    bias = c.flag("use_bias", default=False)
+    sizes = Mixer(d.width(c), inner, heads, groups, state, kernel, bias, convolved)
     act = c.text("mamba_hidden_act", default="silu")
     return mamba_mixer("NemotronHMamba2Mixer", sizes, norm="NemotronHRMSNormGated", act=act)
 
 
 def attention(d: Spelled, c: ModelConfig) -> Module:
-    heads = Heads(
-        c.dim("num_attention_heads", default=32),
-        c.dim("num_key_value_heads", default=8),
-        c.dim("head_dim", default=128),
-    )
-    # attention_bias is a key of the config that the class does not read.
+    """attention_bias is a key of the config that the class does not read."""
+    query, kv = c.dim("num_attention_heads", default=32), c.dim("num_key_value_heads", default=8)
+    heads = Heads(query, kv, c.dim("head_dim", default=128))
     return grouped_attention("NemotronHAttention", d.width(c), heads)
 
 
 def mlp(
     c: ModelConfig, width: Dim, inner: Dim, *, bias: bool | None = None, kind: str | None = None
 ) -> Module:
-    act = activation(c.text("mlp_hidden_act", default="relu2"))
     bias = c.flag("mlp_bias", default=False) if bias is None else bias
     return Module(
         "NemotronHMLP",
         up_proj=Linear(width, inner, bias=bias, kind=kind or "up"),
         down_proj=Linear(inner, width, bias=bias, kind=kind or "down"),
-        act_fn=act,
+        act_fn=activation(c.text("mlp_hidden_act", default="relu2")),
         component=Component.MLP,
     )
 
@@ -88,14 +76,14 @@ def moe(d: Spelled, c: ModelConfig) -> Module:
     inner = c.dim("moe_intermediate_size", default=7688)
     shared = c.dim("moe_shared_expert_intermediate_size", default=7688)
     expert = mlp(c, latent or h, inner, bias=False, kind="expert")
-    per_token = c.count("num_experts_per_tok", default=2)
+    per_token, same = c.count("num_experts_per_tok", default=2), Activation("Identity")
     return Module(
         "NemotronHMoE",
         experts=experts(count, per_token, expert, class_name="NemotronHExperts"),
         gate=corrected_router("NemotronHTopkRouter", h, count),
         shared_experts=mlp(c, h, shared, kind="shared_expert"),
-        fc1_latent_proj=Linear(h, latent, bias=bias) if latent else Activation("Identity"),
-        fc2_latent_proj=Linear(latent, h, bias=bias) if latent else Activation("Identity"),
+        fc1_latent_proj=Linear(h, latent, bias=bias) if latent else same,
+        fc2_latent_proj=Linear(latent, h, bias=bias) if latent else same,
         component=Component.MLP,
     )
 

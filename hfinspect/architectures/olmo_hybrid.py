@@ -1,9 +1,8 @@
 """OLMo Hybrid (AI2 2026). Source of shapes: transformers/models/olmo_hybrid; names of files:
 transformers/conversion_mapping.py.
 
-Three layers in four mix with a gated delta net, the fourth with OLMo 2's attention (norms over the
-whole of q and of k, norms after the blocks).  In memory the three short convolutions are one; a
-fresh save cuts it in three of equal size, whatever the widths of q, k and v are.
+In memory the three short convolutions are one; a fresh save cuts it in three of equal size,
+whatever the widths of q, k and v are.
 """
 
 from collections.abc import Sequence
@@ -59,15 +58,14 @@ def delta_net(d: Decoder, c: ModelConfig) -> Module:
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     linear = kind == "linear_attention"
-    norms = ["feedforward_layer_norm", "post_feedforward_layernorm"]
-    if linear:
-        norms = ["attention_layer_norm", "feedforward_layer_norm"]
+    own = "attention_layer_norm" if linear else "post_feedforward_layernorm"
+    norms = sorted(("feedforward_layer_norm", own))
     return Module(
         f"OlmoHybrid{'Linear' if linear else ''}AttentionDecoderLayer",
         {
             "self_attn": None if linear else d.attention(d, c),
             "mlp": d.mlp(d, c),
-            **{name: d.norm(d, c, d.width(c)) for name in norms},
+            **d.norms(c, *norms),
             "linear_attn": delta_net(d, c) if linear else None,
         },
     )

@@ -5,7 +5,7 @@ Llama's block with q, k and v in one matrix, and gate and up in another.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.decoders import LABEL_HEADS, Decoder, fused_mlp, pre_norm
+from ..layers.decoders import LABEL_HEADS, Decoder, adding, fused_mlp, pre_norm
 from ..layers.windows import windows
 from ..trees.modules import Dropout, Linear, Module
 from .llama import LLAMA
@@ -13,8 +13,7 @@ from .llama import LLAMA
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     """H·(h + 2g)·d for queries, keys and values together."""
-    h = d.width(c)
-    heads = d.heads(c)
+    h, heads = d.width(c), d.heads(c)
     width = heads.query * heads.dim
     return Module(
         f"{d.name}Attention",
@@ -24,11 +23,11 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block = pre_norm(d, c, kind)
-    for name in ("resid_attn_dropout", "resid_mlp_dropout"):
-        block.children[name] = Dropout(c.number("resid_pdrop", default=0.0))
-    return block
+def _dropout(_d: Decoder, c: ModelConfig, _kind: str) -> Module:
+    return Dropout(c.number("resid_pdrop", default=0.0))
+
+
+layer = adding(pre_norm, resid_attn_dropout=_dropout, resid_mlp_dropout=_dropout)
 
 
 PHI3 = LLAMA.like(

@@ -1,8 +1,6 @@
 """Qwen3-Next (Qwen team 2025). Source of shapes: transformers/models/qwen3_next.
 
-Three layers in four mix with a gated delta net (linear attention: Yang et al. 2024), the fourth
-with gated attention, whose q_proj also yields the output gate; experts as in Qwen2-MoE.
-
+Three layers in four mix with a gated delta net (Yang et al. 2024), the fourth with gated attention.
 Files on the Hub hold a multi-token-prediction block ``mtp`` that transformers drops; its shapes are
 those of vLLM's model_executor/models/qwen3_next_mtp.py.
 """
@@ -13,9 +11,9 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import depthwise
-from ..layers.decoders import Decoder, grouped, mixed
-from ..layers.experts import sparse_block, sparse_kinds
-from ..layers.layer_kinds import every_nth, side_by_side, words
+from ..layers.decoders import Decoder, grouped, mixed, pre_norm
+from ..layers.layer_kinds import every_nth, side_by_side, stepped, words
+from ..layers.mixtures import counts, qwen
 from ..trees.catalog import Builder
 from ..trees.keeps import State
 from ..trees.modules import Layers, Linear, Module, RMSNorm, Weight
@@ -24,8 +22,8 @@ from .llama import LLAMA
 
 def gated_attention(d: Decoder, c: ModelConfig) -> Module:
     """Grouped attention whose q_proj is twice as wide: the second half gates the output."""
-    block, width = grouped(d, c), d.heads(c).query * d.heads(c).dim * 2
-    bias = c.flag("attention_bias", default=False)
+    width, bias = d.heads(c).query * d.heads(c).dim * 2, c.flag("attention_bias", default=False)
+    block = grouped(d, c)
     block.children["q_proj"] = Linear(d.width(c), width, bias=bias, kind="query")
     return block
 
@@ -74,11 +72,11 @@ def token_predictor(d: Decoder, c: ModelConfig, kind: object, count: int) -> Mod
     h = d.width(c)
     return Module(
         f"{d.name}MultiTokenPredictor",
-        fc=Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
-        layers=Layers([d.layer(d, c, kind)] * int(count)),
-        norm=d.norm(d, c, h),
-        pre_fc_norm_hidden=d.norm(d, c, h),
-        pre_fc_norm_embedding=d.norm(d, c, h),
+        {
+            "fc": Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
+            "layers": Layers([d.layer(d, c, kind)] * int(count)),
+            **d.norms(c, "norm", "pre_fc_norm_hidden", "pre_fc_norm_embedding"),
+        },
         part="mtp",
         kind="mtp",
         saved=False,
@@ -103,41 +101,29 @@ def with_predictor(build: Builder, predictor: Callable[[ModelConfig], Module | N
 
 def routed(count: int, per_token: int) -> Callable[[Decoder, ModelConfig], Module]:
     """So many narrow experts and a gated shared one by default."""
-
-    def moe(d: Decoder, c: ModelConfig) -> Module:
-        return sparse_block(
-            d.name, d.width(c), c.dim("moe_intermediate_size", default=512), act=d.act(c),
-            count=c.count("num_experts", default=count),
-            per_token=c.dim("num_experts_per_tok", default=per_token),
-            shared=c.dim("shared_expert_intermediate_size", default=512),
-        )  # fmt: skip
-
-    return moe
+    return qwen(counts("num_experts", default=count), per_token, 512, 512)
 
 
 def layer(d: Decoder, c: ModelConfig, kind: tuple[str, str], *, fused: bool = False) -> Module:
     """A mixer and an MLP of those kinds, each after a norm."""
     if kind[0] == "linear_attention":
-        return mixed(d, c, delta_net(d, c, fused=fused), kind[1], self_attn="linear_attn")
-    return mixed(d, c, d.attention(d, c), kind[1])
+        return mixed(d, c, delta_net(d, c, fused=fused), kind, self_attn="linear_attn")
+    return pre_norm(d, c, kind)
 
 
-def _sparse(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
-    return sparse_kinds(c, layers, c.count("num_experts", default=512))
-
-
+_EXPERTS = counts("num_experts", default=512)
 _NEXT = LLAMA.like(
     "Qwen3Next", vocab_size=151936, hidden_size=2048, intermediate_size=5632, num_hidden_layers=48,
     num_attention_heads=16, num_key_value_heads=2, head_dim=256, mlp_bias=None, qk_norm=True,
     attention=gated_attention, moe=routed(512, 10), layer=partial(layer, fused=True), rotary=False,
-    kinds=side_by_side(MIXERS, _sparse),
+    kinds=side_by_side(MIXERS, stepped(_EXPERTS)),
 )  # fmt: skip
 
 
 def predictor(c: ModelConfig) -> Module | None:
     """One layer, though the Hub's configs don't mention it."""
     count = c.count("mtp_num_hidden_layers", "num_nextn_predict_layers", default=1)
-    routes = c.count("num_experts", default=512) > 0
+    routes = _EXPERTS(c) > 0
     return token_predictor(_NEXT, c, ("full_attention", "sparse" if routes else "dense"), count)
 
 

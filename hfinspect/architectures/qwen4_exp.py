@@ -37,19 +37,16 @@ _streams = size("hc_count", default=4)
 
 
 def attention(d: Decoder, c: ModelConfig) -> Module:
-    block = gated_attention(d, c)
-    width = c.dim("indexer_head_dim")
-    both = c.dim("indexer_n_heads") + c.dim("indexer_kv_heads")
+    block, kv = gated_attention(d, c), c.dim("indexer_kv_heads")
+    width, heads = c.dim("indexer_head_dim"), c.dim("indexer_n_heads")
+    keys = KeysValues(kv * width, 0, heads=1, name="indexer")
     block.children["indexer"] = Module(
         f"{_NAME}QSAIndexer",
-        index_qk_proj=Linear(d.width(c), both * width, bias=False),
+        index_qk_proj=Linear(d.width(c), (heads + kv) * width, bias=False),
         q_layernorm=d.norm(d, c, width),
         k_layernorm=d.norm(d, c, width),
         kind="indexer",
-        keeps=(
-            KeysValues(c.dim("indexer_kv_heads") * width, 0, heads=1, name="indexer"),
-            KeysValues(3, 0, name="position", dtype="I64"),
-        ),
+        keeps=(keys, KeysValues(3, 0, name="position", dtype="I64")),
     )
     return block
 

@@ -1,6 +1,5 @@
-"""RecurrentGemma (Griffin; De et al. 2024).
+"""RecurrentGemma (Griffin; De et al. 2024). Source of shapes: transformers/models/recurrent_gemma.
 
-Source of shapes: transformers/models/recurrent_gemma/modeling_recurrent_gemma.py.
 Layers follow the repeating list ``block_types``: a gated linear recurrent unit of width
 ``lru_width`` or local attention. ``intermediate_size`` counts gate and up together.
 """
@@ -8,7 +7,7 @@ Layers follow the repeating list ``block_types``: a gated linear recurrent unit 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, gated_mlp
-from ..layers.decoders import Decoder
+from ..layers.decoders import Decoder, arranged, attends, feeds, normed, of_kind
 from ..layers.windows import windows
 from ..trees.keeps import State
 from ..trees.modules import Conv, Linear, Module, Weight
@@ -19,11 +18,10 @@ def _act(c: ModelConfig) -> str | None:
     return c.text("hidden_activation", default="gelu_pytorch_tanh")
 
 
-def _recurrent(d: Decoder, c: ModelConfig) -> Module:
+def _recurrent(d: Decoder, c: ModelConfig, _kind: str) -> Module:
     """Two gates of one small square matrix per head, and a recurrence of one number per channel."""
-    h = d.width(c)
-    width = c.dim("lru_width", default=h)
-    heads = c.dim("num_attention_heads", default=10)
+    h, heads = d.width(c), c.dim("num_attention_heads", default=10)
+    width, kernel = c.dim("lru_width", default=h), c.dim("conv1d_width", default=4)
     block = width // heads
     unit = Module(
         "RecurrentGemmaRglru",
@@ -33,7 +31,6 @@ def _recurrent(d: Decoder, c: ModelConfig) -> Module:
         recurrent_gate_weight=Weight(heads, block, block),
         recurrent_gate_bias=Weight(heads, block),
     )
-    kernel = c.dim("conv1d_width", default=4)
     return Module(
         "RecurrentGemmaRecurrentBlock",
         linear_y=Linear(h, width),
@@ -48,15 +45,9 @@ def _recurrent(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
     inner = c.dim("intermediate_size", default=3 * 2560) // 2
-    return Module(
-        "RecurrentGemmaDecoderLayer",
-        temporal_pre_norm=d.norm(d, c, d.width(c)),
-        temporal_block=_recurrent(d, c) if kind == "recurrent" else d.attention(d, c),
-        channel_pre_norm=d.norm(d, c, d.width(c)),
-        mlp_block=gated_mlp("RecurrentGemmaMlp", d.width(c), inner, bias=True, act=_act(c)),
-    )
+    return gated_mlp("RecurrentGemmaMlp", d.width(c), inner, bias=True, act=_act(c))
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
@@ -68,7 +59,11 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 LLAMA.like(
     "RecurrentGemma", vocab_size=256000, hidden_size=2560, num_hidden_layers=26,
-    num_attention_heads=10, tie_word_embeddings=True, out_bias=True, layer=_layer, kinds=_kinds,
+    num_attention_heads=10, tie_word_embeddings=True, out_bias=True, kinds=_kinds, mlp=_mlp,
     windows=lambda c: windows(c, 2048, key="attention_window_size"), last_norm="final_norm",
     endings=(),
+    layer=arranged(
+        temporal_pre_norm=normed, temporal_block=of_kind("recurrent", _recurrent, attends),
+        channel_pre_norm=normed, mlp_block=feeds,
+    ),
 ).register("recurrent_gemma")  # fmt: skip

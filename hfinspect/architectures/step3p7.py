@@ -1,15 +1,11 @@
 """Step 3.7 (StepFun 2026), text and vision. Source of shapes: transformers/models/step3p7; names of
 files: transformers/conversion_mapping.py.
 
-A decoder with a gate per head on the attention's output, sliding layers with heads of their own
-number, a shared expert and experts that files hold stacked; a ViT with layer scales and two
-convolutions that shrink its grid (a trace).  The text layers lie right under ``model`` in files; a
-saved ``Step3p7Model`` keeps ``language_model``.  ``num_local_experts`` has no effect in that class:
-the default of ``n_routed_experts`` overwrites it.
-
-Files on the Hub hold ``num_nextn_predict_layers`` more layers that predict further tokens: dense,
-with a head of their own; transformers drops them.  Their names: vLLM's step3p5_mtp.py; the shapes
-were published for Step-3.5-Flash.
+The text layers lie right under ``model`` in files; a saved ``Step3p7Model`` keeps
+``language_model``.  ``num_local_experts`` has no effect: the default of ``n_routed_experts``
+overwrites it.  Files on the Hub hold more layers that predict further tokens, dense, with a head of
+their own; transformers drops them.  Their names: vLLM's step3p5_mtp.py; the shapes were published
+for Step-3.5-Flash.
 """
 
 from collections.abc import Callable, Sequence
@@ -85,12 +81,11 @@ def mlp_types(c: ModelConfig, layers: int) -> Sequence[str]:
 def attention(d: Decoder, c: ModelConfig, query: Dim) -> Module:
     kv = c.dim("num_attention_groups", "num_key_value_heads", default=8)
     heads, h = Heads(query, kv, c.dim("head_dim", default=128)), d.width(c)
-    bias, norm = c.flag("attention_bias", default=False), d.norm(d, c, heads.dim)
-    block = grouped_attention(f"{d.name}Attention", h, heads, bias=bias)
-    block.children |= {
-        "q_norm": norm, "k_norm": norm, "g_proj": Linear(h, query, bias=False, kind="gate"),
-    }  # fmt: skip
-    return block
+    norm, gate = d.norm(d, c, heads.dim), Linear(h, query, bias=False, kind="gate")
+    return grouped_attention(
+        f"{d.name}Attention", h, heads, bias=c.flag("attention_bias", default=False),
+        norms=lambda: {"q_norm": norm, "k_norm": norm, "g_proj": gate},
+    )  # fmt: skip
 
 
 def expert_sizes(d: Decoder, c: ModelConfig) -> tuple[Dim, Dim, Dim, Dim]:
@@ -136,13 +131,9 @@ def layer(d: Decoder, c: ModelConfig, form: tuple[Dim, str], sparse: Sparse = _s
     if kind != "mtp":
         return Module(f"{d.name}DecoderLayer", dict(parts))
     head = Module("SharedHead", norm=norm, output=to_words(h, d.size(c, "vocab_size")))
-    before = {
-        "enorm": norm,
-        "hnorm": norm,
-        "eh_proj": Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
-    }
-    after = {"transformer": Module("Step3p5MTPTransformer", shared_head=head)}
-    parts = {**before, **parts, **after}
+    joint = Linear(h * 2, h, bias=False, component=Component.PROJECTOR)
+    after = Module("Step3p5MTPTransformer", shared_head=head)
+    parts = {"enorm": norm, "hnorm": norm, "eh_proj": joint, **parts, "transformer": after}
     return Module("Step3p5MTPLayer", dict(parts), part="mtp", kind="mtp", saved=False)
 
 

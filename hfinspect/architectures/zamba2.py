@@ -27,16 +27,11 @@ _MAX_BLOCKS = 16
 
 
 def mamba_layer(d: Spelled, c: ModelConfig) -> Module:
-    sizes = Mixer(
-        hidden=d.width(c),
-        inner=expanded(c, "mamba_expand", d.width(c)),
-        heads=c.dim("n_mamba_heads", default=8),
-        groups=c.dim("mamba_ngroups", default=1),
-        state=c.dim("mamba_d_state", default=64),
-        kernel=c.dim("mamba_d_conv", default=4),
-        bias=c.flag("add_bias_linear", default=False),
-        conv_bias=True,
-    )
+    h, heads = d.width(c), c.dim("n_mamba_heads", default=8)
+    groups, state = c.dim("mamba_ngroups", default=1), c.dim("mamba_d_state", default=64)
+    inner, kernel = expanded(c, "mamba_expand", h), c.dim("mamba_d_conv", default=4)
+    bias = c.flag("add_bias_linear", default=False)
+    sizes = Mixer(h, inner, heads, groups, state, kernel, bias, conv_bias=True)
     return Module(
         "Zamba2MambaDecoderLayer",
         mamba=mamba_mixer("Zamba2MambaMixer", sizes, norm="Zamba2RMSNormGated"),

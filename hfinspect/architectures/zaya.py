@@ -5,13 +5,11 @@ delayed by a token; scales and biases on both sides of every residual; a router 
 one class more than there are experts.  Experts lie stacked in memory as in files.
 """
 
-from functools import partial
-
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.blocks import depthwise
+from ..layers import mixtures as m
+from ..layers.blocks import depthwise, size
 from ..layers.decoders import Decoder, pre_norm
-from ..layers.experts import stacked_experts
 from ..layers.heads import causal_lm
 from ..trees.keeps import KeysValues, State
 from ..trees.modules import Buffer, Conv, Linear, Module, Parameter, Weight
@@ -50,34 +48,24 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-def _router(d: Decoder, c: ModelConfig, *, first: bool) -> Module:
+def _router(x: m.Mixture, *, first: bool) -> Module:
     """All but the first layer's router also see the one before it."""
-    width = c.dim("router_hidden_size", default=256)
-    classes = c.count("num_experts", default=16, minimum=1) + 1
+    width, classes = x.c.dim("router_hidden_size", default=256), x.count + 1
     mlp = Module(
         "ZayaRouterMLP",
-        norm=d.norm(d, c, width),
+        norm=x.d.norm(x.d, x.c, width),
         fc1=Linear(width, width),
         fc2=Linear(width, width),
         out_proj=Linear(width, classes, bias=False),
     )
     return Module(
         "ZayaRouter",
-        down_proj=Linear(d.width(c), width),
+        down_proj=Linear(x.width, width),
         router_states_scale=None if first else Weight(width),
         router_mlp=mlp,
         balancing_biases=Buffer(classes, dtype="F32"),
         component=Component.ROUTER,
     )
-
-
-def _sparse(d: Decoder, c: ModelConfig, *, first: bool) -> Module:
-    inner = c.dim("moe_intermediate_size", default=2048)
-    count = c.count("num_experts", default=16, minimum=1)
-    per_token = c.dim("num_experts_per_tok", default=1)
-    experts = stacked_experts("ZayaExperts", count, per_token, d.width(c), inner)
-    gate = _router(d, c, first=first)
-    return Module("ZayaSparseMoeBlock", gate=gate, experts=experts, component=Component.MLP)
 
 
 def _scales(d: Decoder, c: ModelConfig, *names: str) -> dict[str, Parameter]:
@@ -88,7 +76,14 @@ _IN = ("hidden_states_scale", "hidden_states_bias")
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block = pre_norm(d.like(d.name, mlp=partial(_sparse, first=kind == "first")), c, kind)
+    moe = m.sparse(
+        "SparseMoeBlock",
+        {"gate": lambda x: _router(x, first=kind == "first"), "experts": m.stacked()},
+        count=m.counts("num_experts", default=16, minimum=1),
+        used=size("num_experts_per_tok", default=1),
+        inner=size("moe_intermediate_size", default=2048),
+    )
+    block = pre_norm(d.like(d.name, mlp=moe), c, kind)
     scaling = _scales(d, c, *_IN, "residual_scale", "residual_bias")
     for half in ("attention", "mlp"):
         scales = Module("ZayaResidualScaling", dict(scaling))

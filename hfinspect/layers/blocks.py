@@ -203,14 +203,22 @@ def short_convolution(class_name: str, c: ModelConfig, hidden: int, kernel: int)
 
 
 def hyper_connection(c: ModelConfig, hidden: int, name: str) -> dict[str, Parameter]:
-    """How m streams join before a block and split after it (DeepSeek-V4): of each of (2 + m)·m
-    numbers m·H weights and a base, and three scales."""
+    """How m streams join before a block and split after it (DeepSeek-V4): (2 + m)·m rows."""
     streams = c.dim("hc_mult", default=4)
-    rows = (streams + 2) * streams
+    return stream_weights(c, hidden, f"hc_{name}_", (streams + 2) * streams, 3)
+
+
+def stream_weights(
+    c: ModelConfig, hidden: int, prefix: str, rows: Dim | None = None, scales: int = 1
+) -> dict[str, Parameter]:
+    """Of each of so many ``rows`` m·H weights and a base, and some scales: without rows m, as where
+    m streams join at the end of a model."""
+    streams = c.dim("hc_mult", default=4)
+    rows = streams if rows is None else rows
     return {
-        f"hc_{name}_fn": Weight(rows, streams * hidden),
-        f"hc_{name}_base": Weight(rows),
-        f"hc_{name}_scale": Weight(3),
+        f"{prefix}fn": Weight(rows, streams * hidden),
+        f"{prefix}base": Weight(rows),
+        f"{prefix}scale": Weight(scales),
     }
 
 

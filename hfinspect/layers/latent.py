@@ -77,9 +77,11 @@ def latent_attention(name: str, hidden: int, s: Latent, *, bias: bool) -> Module
     )
 
 
-def indexer(c: ModelConfig, name: str, hidden: Dim, s: Latent, *, heads: int) -> Module:
+def indexer(
+    c: ModelConfig, name: str, hidden: Dim, s: Latent, *, heads: int, dtype: str | None = None
+) -> Module:
     """DeepSeek-V3.2's, of small heads of its own, ``heads`` by default: it scores the keys to
-    attend to from the query's latent."""
+    attend to from the query's latent. ``dtype`` is that of the keys kept."""
     if s.query_rank is None:
         raise c.error("q_lora_rank", None, "a rank, since the indexer reads the query's latent")
     count = c.dim("index_n_heads", default=heads)
@@ -91,5 +93,5 @@ def indexer(c: ModelConfig, name: str, hidden: Dim, s: Latent, *, heads: int) ->
         k_norm=LayerNorm(width, eps=1e-6),
         weights_proj=Linear(hidden, count, bias=False),
         kind="indexer",
-        keeps=(KeysValues(width, 0, heads=1, name="indexer"),),
+        keeps=(KeysValues(width, 0, heads=1, name="indexer", dtype=dtype),),
     )

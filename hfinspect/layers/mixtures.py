@@ -74,9 +74,9 @@ def counts(*keys: str, default: int | None = None, minimum: int = 0) -> Reads:
     return lambda c: c.count(*keys, default=default, minimum=minimum)
 
 
-def several(*keys: str, default: int) -> Shares:
+def several(*keys: str, default: int, minimum: int = 0) -> Shares:
     """So many times the width of an expert."""
-    return lambda c, inner: inner * c.count(*keys, default=default)
+    return lambda c, inner: inner * c.count(*keys, default=default, minimum=minimum)
 
 
 def deepseek_shared(c: ModelConfig, inner: Dim) -> Dim | None:
@@ -111,12 +111,12 @@ def stacked(*, act: bool = False, transposed: bool = False) -> Callable[[Mixture
     )  # fmt: skip
 
 
-def scores(ending: str = "TopKRouter") -> Part:
+def scores(ending: str = "TopKRouter") -> Callable[[Mixture], Module]:
     """The router: weight (experts, hidden)."""
     return lambda m: router(f"{m.d.name}{ending}", m.width, m.count)
 
 
-def corrected(ending: str = "TopkRouter") -> Part:
+def corrected(ending: str = "TopkRouter") -> Callable[[Mixture], Module]:
     """The router and the bias that balances the load of the experts."""
     return lambda m: corrected_router(f"{m.d.name}{ending}", m.width, m.count)
 
