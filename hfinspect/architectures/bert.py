@@ -15,6 +15,8 @@ BERT = Encoder("Bert", "bert", BASE, cross=True)
 
 
 def _either(name: str, plain: Builder) -> Builder:
+    """The class of MosaicBERT's code (mosaic_bert.py) where the config means it."""
+
     def build(c: ModelConfig) -> Module:
         if c.brings("bert_layers."):
             from . import mosaic_bert

@@ -4,10 +4,12 @@ Any encoder and any causal language model with cross-attention, each under its o
 them a projection where the widths differ and the decoder does not say that it reads the encoder's.
 """
 
+from collections.abc import Iterator
+
 from ..core.config import ModelConfig
 from ..layers.multimodal import linear_projector
 from ..trees.catalog import auto_class, auto_model, register_part
-from ..trees.modules import Module, Parameter
+from ..trees.modules import Module, Parameter, Shape
 
 #: The keys under which model types keep the width of their states, in the order of frequency.
 _WIDTHS = ("hidden_size", "d_model", "n_embd", "dim", "emb_dim", "n_embed")
@@ -47,14 +49,12 @@ def width_of(c: ModelConfig, module: Module, *, last: bool) -> int:
     return (shapes[-1] if last else shapes[0])[-1]
 
 
-def _shapes(module: Module) -> list[tuple[int, ...]]:
-    found: list[tuple[int, ...]] = []
+def _shapes(module: Module) -> Iterator[Shape]:
     for name, child in module.children.items():
         if isinstance(child, Parameter):
-            found.append(child.shape)
+            yield child.shape
         elif name != "pooler":
-            found += _shapes(child)
-    return found
+            yield from _shapes(child)
 
 
 register_composite("encoder-decoder", "EncoderDecoderModel", "bert", "encoder-decoder")

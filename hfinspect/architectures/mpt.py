@@ -75,12 +75,10 @@ _FOUNDRY = _MPT.like(
     inner=lambda c, h: scaled(c, h, "expansion_ratio", default=4),
     model={
         "wte": lambda d, c: s.words(d, c).called("SharedEmbedding"), "wpe": _positions,
-        "emb_drop": s.dropout("emb_pdrop"), "blocks": s.layers,
-        "norm_f": s.norm,
+        "emb_drop": s.dropout("emb_pdrop"), "blocks": s.layers, "norm_f": s.norm,
     },
     block={
-        "norm_1": s.norm, "attn": _attention, "norm_2": s.norm, "ffn": s.mlp,
-        "resid_attn_dropout": s.dropout("resid_pdrop"),
+        **_MPT.block, "attn": _attention, "resid_attn_dropout": s.dropout("resid_pdrop"),
         "resid_ffn_dropout": s.dropout("resid_pdrop"),
     },
 )  # fmt: skip

@@ -65,10 +65,6 @@ def encoder(c: ModelConfig) -> Module:
     return Module(f"{_NAME}Encoder", parts, vision_tower=tower, multi_modal_projector=join)
 
 
-def text_encoder(c: ModelConfig) -> Module:
-    return Module(f"{_NAME}TextEncoder", _parts(_ENCODER, c))
-
-
 def decoder(c: ModelConfig, tied_to: str | None = None) -> Module:
     return Module(f"{_NAME}Decoder", _parts(_DECODER, c, tied_to))
 
@@ -82,5 +78,6 @@ def model(c: ModelConfig) -> Module:
 
 t5gemma.register_sides("t5gemma2", _DECODER, "encoder", model)
 register_part("t5gemma2_encoder", f"{_NAME}Encoder", encoder, "encoder")
-register_part("t5gemma2_text", f"{_NAME}TextEncoder", text_encoder, "encoder")
+_TEXT = f"{_NAME}TextEncoder"
+register_part("t5gemma2_text", _TEXT, lambda c: Module(_TEXT, _parts(_ENCODER, c)), "encoder")
 register_part("t5gemma2_decoder", f"{_NAME}Decoder", decoder, "text decoder")
