@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from ..core.components import Component
@@ -75,7 +76,7 @@ def bert_words(e: Encoder, c: ModelConfig) -> Module:
 
 def roberta_words(e: Encoder, c: ModelConfig) -> Module:
     """``lm_head``: the same under RoBERTa's names."""
-    return encoders.roberta_lm_head(c, e.name, table=e.table)
+    return encoders.roberta_lm_head(c, e.name, e.table)
 
 
 def usual_model(e: Encoder, c: ModelConfig) -> Module:
@@ -152,17 +153,12 @@ def roberta_forms(e: Encoder) -> Forms:
 
 def summary_forms(e: Encoder) -> Forms:
     """BERT's heads, but that of texts takes the first token, that of choices a summary."""
-
-    def summary(c: ModelConfig) -> Module:
-        return encoders.sequence_summary(c, e.name)
-
+    p, summary = e.prefix, partial(encoders.sequence_summary, name=e.name)
     return {
         **bert_forms(e),
         "ForSequenceClassification": first_token(e),
-        "ForMultipleChoice": {
-            e.prefix: e.bare, "sequence_summary": summary, "classifier": one_label,
-        },
-    }  # fmt: skip
+        "ForMultipleChoice": {p: e.bare, "sequence_summary": summary, "classifier": one_label},
+    }
 
 
 def pre_training(e: Encoder) -> Forms:
@@ -173,7 +169,8 @@ def pre_training(e: Encoder) -> Forms:
         return head.adding(seq_relationship=classifier(hidden(c), 2))
 
     def order(c: ModelConfig) -> Module:
-        return encoders.next_sentence_head(c, e.name)
+        follows = classifier(hidden(c), 2)
+        return Module(f"{e.name}OnlyNSPHead", seq_relationship=follows, component=Component.HEAD)
 
     return {
         "ForPreTraining": {e.prefix: e.model, "cls": both},

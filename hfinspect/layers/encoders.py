@@ -58,14 +58,6 @@ def dropout(c: ModelConfig) -> Module:
     return Dropout(c.number("hidden_dropout_prob", default=0.1))
 
 
-def is_cross(c: ModelConfig) -> bool:
-    """Whether layers attend to another model's states: decoders alone can. Raises ConfigError."""
-    crosses = c.flag("add_cross_attention", default=False)
-    if crosses and not c.flag("is_decoder", default=False):
-        raise c.error("add_cross_attention", True, "false unless is_decoder is true")
-    return crosses
-
-
 def embeddings(
     c: ModelConfig, name: str, *, width: Dim | None = None, more: Mapping[str, Module] | None = None
 ) -> Module:
@@ -196,7 +188,9 @@ def layer(
     """Attention and the MLP, and between them ``crossing``; ``cross``: cross-attention in decoders
     whose config wants it, the ``attention_block`` once more if there is one. Many classes have none
     whatever their config says."""
-    if cross and is_cross(c):
+    if cross and c.flag("add_cross_attention", default=False):
+        if not c.flag("is_decoder", default=False):
+            raise c.error("add_cross_attention", True, "false unless is_decoder is true")
         crossing = attention_block or attention(c, name, cross=True)
     return Module(
         f"{name}Layer",
@@ -207,11 +201,9 @@ def layer(
     )
 
 
-def encoder(
-    c: ModelConfig, name: str, block: Module | None = None, *, cross: bool = False
-) -> Module:
-    """A stack of ``block``, or of BERT's layer (see ``layer`` for ``cross``)."""
-    blocks = Layers.of(c.count("num_hidden_layers"), block or layer(c, name, cross=cross))
+def encoder(c: ModelConfig, name: str, block: Module | None = None) -> Module:
+    """A stack of ``block``, or of BERT's layer."""
+    blocks = Layers.of(c.count("num_hidden_layers"), block or layer(c, name))
     return Module(f"{name}Encoder", layer=blocks)
 
 
@@ -251,21 +243,20 @@ def one_label(c: ModelConfig) -> Module:
     return classifier(hidden(c), 1)
 
 
-def roberta_lm_head(c: ModelConfig, name: str, *, table: str) -> Module:
-    """dense, norm, then the words: weight tied to ``table``, bias to the head's own."""
-    tied = c.tied()
+def _decoder(c: ModelConfig, width: Dim, table: str, at: str) -> Module:
+    """From a width to the words: weight tied to ``table``, bias to that of the head at ``at``."""
+    to, bias = (table, f"{at}.bias") if c.tied() else (None, None)
+    return Linear(width, vocab(c), kind="lm_head", tied_to=to, bias_tied_to=bias)
+
+
+def roberta_lm_head(c: ModelConfig, name: str, table: str) -> Module:
+    """dense, norm, then the words."""
     return Module(
         f"{name}LMHead",
         bias=Weight(vocab(c), kind="lm_head"),
         dense=Linear(hidden(c), hidden(c), kind="transform"),
         layer_norm=norm(c),
-        decoder=Linear(
-            hidden(c),
-            vocab(c),
-            kind="lm_head",
-            tied_to=table if tied else None,
-            bias_tied_to="lm_head.bias" if tied else None,
-        ),
+        decoder=_decoder(c, hidden(c), table, "lm_head"),
         component=Component.HEAD,
     )
 
@@ -286,54 +277,27 @@ def transform(c: ModelConfig, name: str, width: Dim) -> Module:
     )
 
 
-def bert_predictions(
-    c: ModelConfig, name: str, *, table: str, at: str = "cls.predictions", width: Dim | None = None
-) -> Module:
-    """BERT's head: transform, then the words; ``width`` of the embeddings if factored."""
-    tied, e = c.tied(), width or hidden(c)
-    return Module(
-        f"{name}LMPredictionHead",
-        bias=Weight(vocab(c), kind="lm_head"),
-        transform=transform(c, name, e),
-        decoder=Linear(
-            e,
-            vocab(c),
-            kind="lm_head",
-            tied_to=table if tied else None,
-            bias_tied_to=f"{at}.bias" if tied else None,
-        ),
-    )
-
-
 def bert_mlm_head(
     c: ModelConfig, name: str, *, table: str, at: str = "cls.predictions", width: Dim | None = None
 ) -> Module:
-    """``cls``: predictions."""
-    predictions = bert_predictions(c, name, table=table, at=at, width=width)
+    """``cls``: a transform, then the words; ``width`` of the embeddings if factored."""
+    e = width or hidden(c)
+    predictions = Module(
+        f"{name}LMPredictionHead",
+        bias=Weight(vocab(c), kind="lm_head"),
+        transform=transform(c, name, e),
+        decoder=_decoder(c, e, table, at),
+    )
     return Module(f"{name}OnlyMLMHead", predictions=predictions, component=Component.HEAD)
 
 
-def next_sentence_head(c: ModelConfig, name: str) -> Module:
-    """``cls`` of a model that only says whether one sentence follows the other."""
-    return Module(
-        f"{name}OnlyNSPHead",
-        seq_relationship=classifier(hidden(c), 2),
-        component=Component.HEAD,
-    )
-
-
 def sequence_summary(
-    c: ModelConfig,
-    name: str,
-    *,
-    project: bool = False,
-    to_labels: bool = False,
-    activation_name: str | None = None,
+    c: ModelConfig, name: str, *, project: bool = False, activation_name: str | None = None
 ) -> Module:
     """One vector per text: projected to the hidden size or the labels where the config asks.
-    ``project``, ``to_labels`` and ``activation_name`` are the config class's own defaults."""
+    ``project`` and ``activation_name`` are the config class's own defaults."""
     asked, h = c.flag("summary_use_proj", default=project), hidden(c)
-    wide = c.num_labels if c.flag("summary_proj_to_labels", default=to_labels) else h
+    wide = c.num_labels if c.flag("summary_proj_to_labels", default=False) else h
     act = c.text("summary_activation", default=activation_name)
     return Module(
         f"{name}SequenceSummary",
