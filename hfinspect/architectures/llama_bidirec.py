@@ -7,7 +7,7 @@ Llama to the letter, under class names of its own.
 
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
-from ..layers.heads import sequence_classification
+from ..layers.heads import labelled
 from ..trees.catalog import register
 from ..trees.modules import Module
 from .llama import ORIGINAL
@@ -21,7 +21,7 @@ register(
     "llama_bidirec",
     {
         "LlamaBidirectionalModel": model,
-        "LlamaBidirectionalForSequenceClassification": sequence_classification(
+        "LlamaBidirectionalForSequenceClassification": labelled(
             "LlamaBidirectionalForSequenceClassification", model
         ),
     },

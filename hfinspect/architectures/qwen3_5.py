@@ -10,7 +10,7 @@ from functools import partial
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder
-from ..layers.heads import causal_lm, classifier, sequence_classification, token_classification
+from ..layers.heads import causal_lm, classifier, labelled
 from ..layers.layer_kinds import side_by_side
 from ..layers.multimodal import text_section, worded
 from ..trees.catalog import Builder, builder, register, register_part
@@ -105,8 +105,8 @@ register_both(
     "qwen3_5",
     DENSE,
     {
-        _TEXTS: sequence_classification(_TEXTS, _BASE, hidden=DENSE.width),
-        _TOKENS: token_classification(_TOKENS, _BASE, hidden=DENSE.width),
+        _TEXTS: labelled(_TEXTS, _BASE, hidden=DENSE.width),
+        _TOKENS: labelled(_TOKENS, _BASE, hidden=DENSE.width),
     },
     {_SEQUENCES: _score(_SEQUENCES, bias=False), _TOKENS: _score(_TOKENS, bias=True)},
 )

@@ -7,7 +7,6 @@ Source: transformers/modeling_layers.py (GenericForSequenceClassification, ...To
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from ..core.components import Component
@@ -15,6 +14,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..trees.catalog import Builder, Family, register
 from ..trees.modules import Activation, Dropout, Linear, Module
+from .composing import Part, composed
 
 Base = Callable[[ModelConfig], Module]
 
@@ -104,7 +104,7 @@ def register_tower(
     causal, labeller = f"{name}ForCausalLM", f"{name}TextForSequenceClassification"
     classes = {causal: causal_lm(causal, model, tied_default=tied), f"{name}TextModel": model}
     if labels:
-        classes[labeller] = sequence_classification(labeller, model, hidden=labels)
+        classes[labeller] = labelled(labeller, model, hidden=labels)
     return register(
         model_type, classes, base_prefix="model", aliases=aliases, category="text decoder"
     )
@@ -126,55 +126,30 @@ def register_decoder(
     return register(model_type, classes, base_prefix="model", category=category, source=source)
 
 
-def sequence_classification(
+def labelled(
     name: str,
     base: Base,
     *,
     prefix: str = "model",
     hidden: Callable[[ModelConfig], Dim] = hidden_size,
+    labeller: str = "score",
 ) -> Builder:
-    """``ForSequenceClassification`` of decoders: score, H·labels, without bias."""
-
-    def build(c: ModelConfig) -> Module:
-        return Module(
-            name, {prefix: base(c), "score": classifier(hidden(c), c.num_labels, bias=False)}
-        )
-
-    return build
-
-
-def token_classification(
-    name: str,
-    base: Base,
-    *,
-    prefix: str = "model",
-    hidden: Callable[[ModelConfig], Dim] = hidden_size,
-    head: str = "score",
-) -> Builder:
-    """``ForTokenClassification`` of decoders: dropout and score (older: classifier) with bias."""
-
-    def build(c: ModelConfig) -> Module:
-        score = classifier(
-            hidden(c), c.num_labels, bias=c.flag("token_classification_bias", default=True)
-        )
-        return Module(name, {prefix: base(c), "dropout": Dropout(0.1), head: score})
-
-    return build
-
-
-def question_answering(
-    name: str,
-    base: Base,
-    *,
-    prefix: str = "model",
-    hidden: Callable[[ModelConfig], Dim] = hidden_size,
-) -> Builder:
-    """``ForQuestionAnswering``: start and end logits, H·2 + 2."""
-
-    def build(c: ModelConfig) -> Module:
-        return Module(name, {prefix: base(c), "qa_outputs": classifier(hidden(c), 2)})
-
-    return build
+    """A class of decoders that gives labels, as the end of its ``name`` says: of a text, without
+    bias; of each token, under ``labeller``; or where an answer starts and ends."""
+    forms: dict[str, dict[str, Part]] = {
+        "ForSequenceClassification": {
+            "score": lambda c: classifier(hidden(c), c.num_labels, bias=False),
+        },
+        "ForTokenClassification": {
+            "dropout": lambda _: Dropout(0.1),
+            labeller: lambda c: classifier(
+                hidden(c), c.num_labels, bias=c.flag("token_classification_bias", default=True)
+            ),
+        },
+        "ForQuestionAnswering": {"qa_outputs": lambda c: classifier(hidden(c), 2)},
+    }
+    form = next(form for ending, form in forms.items() if name.endswith(ending))
+    return composed({name: {prefix: base, **form}})[name]
 
 
 def sequence_summary(
@@ -218,11 +193,6 @@ def decoder_classes(
     """The usual classes of a decoder-only family: ``{name}ForCausalLM`` first, ``{name}Model``,
     and those of ``heads``. ``qa_prefix``: some question-answering classes call the base model
     ``transformer``. ``labeller``: older families call it ``classifier``."""
-    makers: dict[str, Callable[..., Builder]] = {
-        "ForSequenceClassification": sequence_classification,
-        "ForTokenClassification": partial(token_classification, head=labeller),
-        "ForQuestionAnswering": question_answering,
-    }
     classes: dict[str, Builder] = {
         f"{name}{causal}": causal_lm(
             f"{name}{causal}", base, prefix=prefix, embedding=embedding,
@@ -232,5 +202,7 @@ def decoder_classes(
     }  # fmt: skip
     for suffix in heads:
         at = qa_prefix if qa_prefix and suffix == "ForQuestionAnswering" else prefix
-        classes[name + suffix] = makers[suffix](name + suffix, base, prefix=at, hidden=hidden)
+        classes[name + suffix] = labelled(
+            name + suffix, base, prefix=at, hidden=hidden, labeller=labeller
+        )
     return classes
