@@ -17,6 +17,7 @@ from ..core.records import dataclass
 from ..trees.catalog import Builder, register
 from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 from .blocks import activation
+from .composing import Part, composed
 from .heads import classifier, dense_classifier, to_words
 
 #: Learned tables begin with two rows that no position uses (BartLearnedPositionalEmbedding).
@@ -144,38 +145,23 @@ def positions(c: ModelConfig, s: Seq2Seq, side: int) -> Module | None:
     )
 
 
-def _mlp(c: ModelConfig, s: Seq2Seq, side: int) -> dict[str, Module]:
+def layer(c: ModelConfig, s: Seq2Seq, side: int) -> Module:
+    """Attention and MLP, each with a norm: 4·D² + 2·D·I weights in matrices; in the decoder between
+    them attention to the encoder's output: 4·D² more."""
     d, inner = width(c, s), c.dim(f"{_SIDES[side]}_ffn_dim", default=s.inner[side])
-    return {
-        "activation_fn": activation(c.text("activation_function", default=s.act)),
-        "fc1": Linear(d, inner, component=Component.MLP, kind="up"),
-        "fc2": Linear(inner, d, component=Component.MLP, kind="down"),
-        "final_layer_norm": norm(c, s),
-    }
-
-
-def encoder_layer(c: ModelConfig, s: Seq2Seq) -> Module:
-    """Attention and MLP, each with a norm: 4·D² + 2·D·I weights in matrices."""
+    crossing = {}
+    if side:
+        crossing = {"encoder_attn": s.attends(c, s, 1, True), "encoder_attn_layer_norm": norm(c, s)}
     return Module(
-        f"{s.name}EncoderLayer",
+        f"{s.name}{_SIDES[side].title()}Layer",
         {
-            "self_attn": s.attends(c, s, 0, False),
+            "self_attn": s.attends(c, s, side, False),
             "self_attn_layer_norm": norm(c, s),
-            **_mlp(c, s, 0),
-        },
-    )
-
-
-def decoder_layer(c: ModelConfig, s: Seq2Seq) -> Module:
-    """The same with attention to the encoder's output in between: 8·D² + 2·D·I."""
-    return Module(
-        f"{s.name}DecoderLayer",
-        {
-            "self_attn": s.attends(c, s, 1, False),
-            "self_attn_layer_norm": norm(c, s),
-            "encoder_attn": s.attends(c, s, 1, True),
-            "encoder_attn_layer_norm": norm(c, s),
-            **_mlp(c, s, 1),
+            **crossing,
+            "activation_fn": activation(c.text("activation_function", default=s.act)),
+            "fc1": Linear(d, inner, component=Component.MLP, kind="up"),
+            "fc2": Linear(inner, d, component=Component.MLP, kind="down"),
+            "final_layer_norm": norm(c, s),
         },
     )
 
@@ -188,12 +174,11 @@ def stack(
     name = _SIDES[side]
     keys = ("encoder_layers", "num_hidden_layers") if side == 0 else ("decoder_layers",)
     layers = c.count(*keys, default=s.layers[side])
-    block = decoder_layer(c, s) if side else encoder_layer(c, s)
     return Module(
         f"{s.name}{name.title()}",
         embed_tokens=words(c, s, size=size, tied_to=tied_to),
         embed_positions=positions(c, s, side),
-        layers=Layers.of(layers, block),
+        layers=Layers.of(layers, layer(c, s, side)),
         layernorm_embedding=norm(c, s) if s.embedding_norm else None,
         layer_norm=norm(c, s) if s.final_norm else None,
     )
@@ -235,35 +220,29 @@ def labels(c: ModelConfig, s: Seq2Seq) -> Dim:
 
 
 def sequence_classification(c: ModelConfig, s: Seq2Seq) -> Module:
-    """The model and two linear layers: D·D + D, then labels·D + labels."""
-    d = width(c, s)
-    between = Dropout(c.number("classifier_dropout", default=0.0))
-    head = dense_classifier(f"{s.name}ClassificationHead", d, d, labels(c, s), between)
-    name = f"{s.name}ForSequenceClassification"
-    return Module(name, {s.prefix: s.whole(c, s), "classification_head": head})
-
-
-def question_answering(c: ModelConfig, s: Seq2Seq) -> Module:
-    """The model and one linear layer to the logits of start and end, (2, D)."""
-    outputs = classifier(width(c, s), 2)  # start and end, whatever num_labels says
-    name = f"{s.name}ForQuestionAnswering"
-    return Module(name, {s.prefix: s.whole(c, s), "qa_outputs": outputs})
+    """Two linear layers: D·D + D, then labels·D + labels."""
+    d, between = width(c, s), Dropout(c.number("classifier_dropout", default=0.0))
+    return dense_classifier(f"{s.name}ClassificationHead", d, d, labels(c, s), between)
 
 
 def classes(s: Seq2Seq, *suffixes: str) -> dict[str, Builder]:
     """``{name}{suffix}`` -> builder for the suffixes given."""
-    builders: dict[str, Callable[[ModelConfig, Seq2Seq], Module]] = {
-        "ForConditionalGeneration": conditional_generation,
-        "Model": s.whole,
-        "ForCausalLM": causal_lm,
-        "ForSequenceClassification": sequence_classification,
-        "ForQuestionAnswering": question_answering,
-    }
 
-    def styled(build: Callable[[ModelConfig, Seq2Seq], Module]) -> Builder:
+    def of(build: Callable[[ModelConfig, Seq2Seq], Module]) -> Builder:
         return lambda c: build(c, s)
 
-    return {f"{s.name}{suffix}": styled(builders[suffix]) for suffix in suffixes}
+    def span(c: ModelConfig) -> Module:
+        return classifier(width(c, s), 2)  # start and end, whatever num_labels says
+
+    texts, model = of(sequence_classification), of(s.whole)
+    forms: dict[str, Builder | Mapping[str, Part]] = {
+        "ForConditionalGeneration": of(conditional_generation),
+        "Model": model,
+        "ForCausalLM": of(causal_lm),
+        "ForSequenceClassification": {s.prefix: model, "classification_head": texts},
+        "ForQuestionAnswering": {s.prefix: model, "qa_outputs": span},
+    }
+    return composed({f"{s.name}{suffix}": forms[suffix] for suffix in suffixes})
 
 
 GENERATION = ("ForConditionalGeneration", "Model")
