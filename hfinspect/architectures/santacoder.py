@@ -5,18 +5,17 @@ modeling_gpt2_mq.py in bigcode/santacoder; text-generation-inference reads the s
 
 from ..core.config import ModelConfig
 from ..layers.heads import causal_lm
-from ..layers.spelled import Spelled, transposed
 from ..trees.catalog import register
 from ..trees.modules import Module
 from .gpt2 import BEHIND, GPT2, projected
 
-
-def _shared(d: Spelled, c: ModelConfig) -> Module:
-    return transposed(d.width(c), 2 * d.head(c))
-
-
 _SHARED = GPT2.like(
-    "GPT2", attention={"q_attn": projected(1, "query"), "kv_attn": _shared, **BEHIND}
+    "GPT2",
+    attention={
+        "q_attn": projected(1, "query"),
+        "kv_attn": lambda d, c: d.linear(d.width(c), 2 * d.head(c)),
+        **BEHIND,
+    },
 )
 
 

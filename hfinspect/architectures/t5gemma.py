@@ -98,8 +98,7 @@ def model(c: ModelConfig) -> Module:
     return Module("T5GemmaModel", both)
 
 
-def encoder_model(c: ModelConfig) -> Module:
-    return Module("T5GemmaEncoderModel", encoder=_side(SIDE, c, "encoder"))
-
-
-register_sides("t5gemma", SIDE, "decoder", model, encoder_model)
+register_sides(
+    "t5gemma", SIDE, "decoder", model,
+    lambda c: Module("T5GemmaEncoderModel", encoder=_side(SIDE, c, "encoder")),
+)  # fmt: skip
