@@ -9,7 +9,7 @@ package qwen-asr; vLLM's qwen3_asr.py reads the same names.
 from ..core.config import ModelConfig
 from ..layers.blocks import activation
 from ..layers.composing import defaulted, renamed
-from ..layers.heads import token_classification
+from ..layers.heads import labelled
 from ..layers.multimodal import decoder, lm_head, projector, text_width, worded
 from ..layers.whisper_encoder import width
 from ..trees.catalog import builder, register, register_part
@@ -72,7 +72,7 @@ def generation(c: ModelConfig) -> Module:
 
 
 _WHOLE, _LABELS = f"{_NAME}ForConditionalGeneration", f"{_NAME}ForTokenClassification"
-labels = token_classification(_LABELS, model, hidden=lambda c: text_width(model(c)))
+labels = labelled(_LABELS, model, hidden=lambda c: text_width(model(c)))
 labels = defaulted({"token_classification_bias": False}, labels)
 _CLASSES = {_WHOLE: generation, f"{_NAME}Model": model, _LABELS: labels}
 register("qwen3_asr", _CLASSES, base_prefix="model", category="multimodal")
