@@ -18,16 +18,9 @@ from ..trees.catalog import register
 from ..trees.modules import Conv, Dropout, Embedding, LayerNorm, Layers, Module, ModuleList, Weight
 
 _DEFAULTS = {
-    **HIFIGAN,
-    "vocab_size": 38, "hidden_size": 192, "num_hidden_layers": 6, "num_attention_heads": 2,
-    "window_size": 4, "ffn_dim": 768, "ffn_kernel_size": 3, "flow_size": 192,
-    "spectrogram_bins": 513, "num_speakers": 1, "speaker_embedding_size": 0,
-    "depth_separable_channels": 2, "depth_separable_num_layers": 3,
-    "duration_predictor_flow_bins": 10, "duration_predictor_kernel_size": 3,
-    "duration_predictor_num_flows": 4,
-    "duration_predictor_filter_channels": 256, "prior_encoder_num_flows": 4,
+    **HIFIGAN, "hidden_size": 192, "num_attention_heads": 2, "flow_size": 192,
+    "speaker_embedding_size": 0, "duration_predictor_kernel_size": 3,
     "prior_encoder_num_wavenet_layers": 4, "posterior_encoder_num_wavenet_layers": 16,
-    "wavenet_kernel_size": 5,
 }  # fmt: skip
 
 
@@ -48,8 +41,8 @@ def _voice(c: ModelConfig) -> Dim | None:
 
 
 def text_encoder(c: ModelConfig) -> Module:
-    h, inner, kernel = hidden(c), c.dim("ffn_dim"), c.dim("ffn_kernel_size")
-    heads, window = "num_attention_heads", c.dim("window_size", minimum=0)
+    h, inner, kernel = hidden(c), c.dim("ffn_dim", default=768), c.dim("ffn_kernel_size", default=3)
+    heads, window = "num_attention_heads", c.dim("window_size", default=4, minimum=0)
     size = c.divided(h, c.dim(heads), "hidden_size", heads)
     attention = clip_attention("VitsAttention", h, bias=c.flag("use_bias", default=True))
     if window:
@@ -68,10 +61,10 @@ def text_encoder(c: ModelConfig) -> Module:
         feed_forward=Module("VitsFeedForward", forward, component=at),
         final_layer_norm=norm(c),
     )
-    layers = Layers.of(c.count("num_hidden_layers"), block)
+    layers = Layers.of(c.count("num_hidden_layers", default=6), block)
     return Module(
         "VitsTextEncoder",
-        embed_tokens=Embedding(c.dim("vocab_size"), h),
+        embed_tokens=Embedding(c.dim("vocab_size", default=38), h),
         encoder=Module("VitsEncoder", layers=layers),
         project=_conv(h, c.dim("flow_size") * 2),
     )
@@ -83,7 +76,7 @@ def text_encoder(c: ModelConfig) -> Module:
 def _wavenet(c: ModelConfig, key: str) -> Module:
     """Gated convolutions; each but the last also feeds the next."""
     h, voice, count = hidden(c), _voice(c), c.count(f"{key}_num_wavenet_layers")
-    inner = _normed(h, 2 * h, c.dim("wavenet_kernel_size"))
+    inner = _normed(h, 2 * h, c.dim("wavenet_kernel_size", default=5))
     skips = [_normed(h, 2 * h)] * (int(count) - 1) + [_normed(h, h)]
     return Module(
         "VitsWaveNet",
@@ -104,12 +97,12 @@ def flow(c: ModelConfig) -> Module:
     half = c.dim("flow_size") // 2
     last = _conv(hidden(c), half)
     layer = _around(c, "VitsResidualCouplingLayer", half, "prior_encoder", conv_post=last)
-    flows = ModuleList([layer] * int(c.count("prior_encoder_num_flows")))
+    flows = ModuleList([layer] * int(c.count("prior_encoder_num_flows", default=4)))
     return Module("VitsResidualCouplingBlock", flows=flows, part="audio")
 
 
 def posterior_encoder(c: ModelConfig) -> Module:
-    bins, last = c.dim("spectrogram_bins"), _conv(hidden(c), c.dim("flow_size") * 2)
+    bins, last = c.dim("spectrogram_bins", default=513), _conv(hidden(c), c.dim("flow_size") * 2)
     made = _around(c, "VitsPosteriorEncoder", bins, "posterior_encoder", conv_proj=last)
     made.part = "audio"
     return made
@@ -120,9 +113,9 @@ def posterior_encoder(c: ModelConfig) -> Module:
 
 def _flowing(c: ModelConfig) -> dict[str, Module]:
     """Separable convolutions over frames, and flows that have some too."""
-    h, channels = hidden(c), c.dim("depth_separable_channels")
-    half, bins = channels // 2, c.dim("duration_predictor_flow_bins")
-    count = int(c.count("depth_separable_num_layers"))
+    h, channels = hidden(c), c.dim("depth_separable_channels", default=2)
+    half, bins = channels // 2, c.dim("duration_predictor_flow_bins", default=10)
+    count = int(c.count("depth_separable_num_layers", default=3))
     step = {
         "convs_dilated": depthwise(h, c.dim("duration_predictor_kernel_size"), bias=True),
         "convs_pointwise": _conv(h, h), "norms_1": LayerNorm(h), "norms_2": LayerNorm(h),
@@ -133,7 +126,7 @@ def _flowing(c: ModelConfig) -> dict[str, Module]:
     affine = Module("VitsElementwiseAffine", translate=scale, log_scale=scale)
     ends = {"conv_pre": _conv(half, h), "conv_proj": _conv(h, half * (bins * 3 - 1))}
     flow = Module("VitsConvFlow", {**ends, "conv_dds": dds})
-    flows = ModuleList([affine, *[flow] * int(c.count("duration_predictor_num_flows"))])
+    flows = ModuleList([affine, *[flow] * int(c.count("duration_predictor_num_flows", default=4))])
     return {"conv_pre": _conv(h, h), "conv_proj": _conv(h, h), "conv_dds": dds, "flows": flows}
 
 
@@ -147,7 +140,7 @@ def _durations(c: ModelConfig) -> Module:
         behind = {f"post_{name}": part for name, part in either.items()}
         parts = {**either, "cond": voiced, **behind, "post_conv_pre": _conv(1, h)}
         return Module("VitsStochasticDurationPredictor", parts, component=at, part="audio")
-    inner = c.dim("duration_predictor_filter_channels")
+    inner = c.dim("duration_predictor_filter_channels", default=256)
     return Module(
         "VitsDurationPredictor",
         dropout=Dropout(0.5),
@@ -163,7 +156,7 @@ def _durations(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    speakers = c.dim("num_speakers")
+    speakers = c.dim("num_speakers", default=1)
     voice = c.dim("speaker_embedding_size", minimum=int(speakers > 1))
     return Module(
         "VitsModel",
