@@ -28,17 +28,12 @@ from .speecht5 import polishing, vocoder
 
 _NAME = "FastSpeech2Conformer"
 _DEFAULTS = {
-    "hidden_size": 384, "vocab_size": 78, "num_mel_bins": 80, "encoder_num_attention_heads": 2,
-    "encoder_layers": 4, "encoder_linear_units": 1536, "encoder_kernel_size": 7,
-    "decoder_num_attention_heads": 2, "decoder_layers": 4, "decoder_linear_units": 1536,
-    "decoder_kernel_size": 31, "speech_decoder_postnet_layers": 5,
-    "speech_decoder_postnet_units": 256, "speech_decoder_postnet_kernel": 5,
-    "positionwise_conv_kernel_size": 3, "reduction_factor": 1, "duration_predictor_layers": 2,
-    "duration_predictor_channels": 256, "duration_predictor_kernel_size": 3,
-    "energy_predictor_layers": 2, "energy_predictor_channels": 256,
-    "energy_predictor_kernel_size": 3, "energy_embed_kernel_size": 1, "pitch_predictor_layers": 5,
-    "pitch_predictor_channels": 256, "pitch_predictor_kernel_size": 5,
-    "pitch_embed_kernel_size": 1,
+    "hidden_size": 384, "encoder_num_attention_heads": 2, "encoder_layers": 4,
+    "encoder_linear_units": 1536, "encoder_kernel_size": 7, "decoder_num_attention_heads": 2,
+    "decoder_layers": 4, "decoder_linear_units": 1536, "decoder_kernel_size": 31,
+    "reduction_factor": 1, "duration_predictor_layers": 2, "duration_predictor_kernel_size": 3,
+    "energy_predictor_layers": 2, "energy_predictor_kernel_size": 3, "pitch_predictor_layers": 5,
+    "pitch_predictor_kernel_size": 5,
 }  # fmt: skip
 
 
@@ -48,7 +43,7 @@ def _side(c: ModelConfig, side: str, key: str) -> Dim:
 
 
 def _stack(c: ModelConfig, side: str) -> Module:
-    h, kernel = c.dim("hidden_size"), c.dim("positionwise_conv_kernel_size")
+    h, kernel = c.dim("hidden_size"), c.dim("positionwise_conv_kernel_size", default=3)
     keys = ("linear_units", "num_attention_heads", "kernel_size", "layers")
     inner, heads, depthwise, count = (_side(c, side, key) for key in keys)
     norm, bias = LayerNorm(h), c.flag("convolution_bias", default=True)
@@ -79,7 +74,7 @@ def _stack(c: ModelConfig, side: str) -> Module:
         self_attn_layer_norm=norm,
         concat_linear=Linear(h + h, h) if joined else None,
     )
-    table = Embedding(c.dim("vocab_size"), h, padding_idx=0)
+    table = Embedding(c.dim("vocab_size", default=78), h, padding_idx=0)
     if int(count) > MAX_COUNT:
         raise c.error(f"{side}_layers", int(count), f"at most {MAX_COUNT:,}")
     return Module(
@@ -91,7 +86,8 @@ def _stack(c: ModelConfig, side: str) -> Module:
 
 
 def _predictor(c: ModelConfig, what: str, name: str = "Variance") -> Module:
-    width, kernel = c.dim(f"{what}_predictor_channels"), c.dim(f"{what}_predictor_kernel_size")
+    width = c.dim(f"{what}_predictor_channels", default=256)
+    kernel = c.dim(f"{what}_predictor_kernel_size")
     count = int(c.count(f"{what}_predictor_layers"))
     steps = [
         Module(
@@ -114,7 +110,7 @@ def model(c: ModelConfig) -> Module:
     keys = ("num_languages", "num_speakers", "speaker_embed_dim")
     variances = {}
     for what in ("pitch", "energy"):
-        conv = Conv(1, h, c.dim(f"{what}_embed_kernel_size"), dims=1)
+        conv = Conv(1, h, c.dim(f"{what}_embed_kernel_size", default=1), dims=1)
         variances[f"{what}_predictor"] = _predictor(c, what)
         variances[f"{what}_embed"] = Module(f"{_NAME}VarianceEmbedding", conv=conv)
     languages, speakers, voice = (c.dim(key, default=0, minimum=0) for key in keys)

@@ -12,7 +12,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import speech
-from ..layers.blocks import two_layer_mlp
+from ..layers.blocks import size, two_layer_mlp
 from ..layers.composing import Part, composed, with_defaults
 from ..layers.encoders import hidden
 from ..layers.sound import HIFIGAN, hifigan
@@ -33,20 +33,18 @@ from ..trees.modules import (
 )
 
 _NAME = "SpeechT5"
+_mels = size("num_mel_bins", default=80)
 _DEFAULTS = {
     **speech.DEFAULTS, "vocab_size": 81, "encoder_layers": 12, "encoder_attention_heads": 12,
     "encoder_ffn_dim": 3072, "decoder_layers": 6, "decoder_ffn_dim": 3072,
-    "decoder_attention_heads": 12, "num_mel_bins": 80, "speech_decoder_prenet_layers": 2,
-    "speech_decoder_prenet_units": 256, "speaker_embedding_dim": 512,
-    "speech_decoder_postnet_layers": 5, "speech_decoder_postnet_units": 256,
-    "speech_decoder_postnet_kernel": 5, "reduction_factor": 2, "encoder_max_relative_position": 160,
+    "decoder_attention_heads": 12, "reduction_factor": 2,
 }  # fmt: skip
 
 
 def _wrapped(c: ModelConfig, side: str) -> Module:
     """The layers of a side, and the encoder's norm and table of distances."""
     h, norm, heads = hidden(c), speech.norm(c), c.dim(f"{side}_attention_heads")
-    size = c.divided(h, heads, "hidden_size", f"{side}_attention_heads")
+    head = c.divided(h, heads, "hidden_size", f"{side}_attention_heads")
     attention = clip_attention("SpeechT5Attention", h)
     forward = two_layer_mlp(
         "SpeechT5FeedForward", h, c.dim(f"{side}_ffn_dim"), act=c.text("hidden_act"),
@@ -59,8 +57,8 @@ def _wrapped(c: ModelConfig, side: str) -> Module:
         own = {"self_attn": attention, "self_attn_layer_norm": norm}
         parts = {**own, "encoder_attn": attention, "encoder_attn_layer_norm": norm}
     else:
-        count, at = 2 * c.dim("encoder_max_relative_position"), Component.ATTENTION
-        table = Embedding(count, size, component=at, kind="relative_position")
+        count, at = 2 * c.dim("encoder_max_relative_position", default=160), Component.ATTENTION
+        table = Embedding(count, head, component=at, kind="relative_position")
         after = {"embed_positions": Module("SpeechT5RelativePositionalEncoding", pe_k=table)}
         before = {"layer_norm": norm}
     parts |= {"feed_forward": forward, "final_layer_norm": norm}
@@ -92,14 +90,14 @@ def _prenet(c: ModelConfig, side: str, kind: str) -> Module | None:
             pos_conv_embed=speech.positions(c, _NAME),
             part="audio",
         )
-    mels, units = c.dim("num_mel_bins"), c.dim("speech_decoder_prenet_units")
-    count = int(c.count("speech_decoder_prenet_layers"))
+    mels, units = _mels(c), c.dim("speech_decoder_prenet_units", default=256)
+    count = int(c.count("speech_decoder_prenet_layers", default=2))
     return Module(
         name,
         layers=ModuleList(Linear(width, units) for width in [mels, *[units] * count][:count]),
         final_layer=Linear(units, h),
         encode_positions=positions,
-        speaker_embeds_layer=Linear(c.dim("speaker_embedding_dim") + h, h),
+        speaker_embeds_layer=Linear(c.dim("speaker_embedding_dim", default=512) + h, h),
         component=at,
         part="audio",
     )
@@ -107,9 +105,10 @@ def _prenet(c: ModelConfig, side: str, kind: str) -> Module | None:
 
 def polishing(name: str, c: ModelConfig, h: Dim, **more: Module) -> Module:
     """Mel frames of states H wide, and convolutions; ``more`` stands between."""
-    mels, factor = c.dim("num_mel_bins"), c.dim("reduction_factor")
-    units, kernel = c.dim("speech_decoder_postnet_units"), c.dim("speech_decoder_postnet_kernel")
-    count = int(c.count("speech_decoder_postnet_layers"))
+    mels, factor = _mels(c), c.dim("reduction_factor")
+    units = c.dim("speech_decoder_postnet_units", default=256)
+    kernel = c.dim("speech_decoder_postnet_kernel", default=5)
+    count = int(c.count("speech_decoder_postnet_layers", default=5))
     widths = [mels, *[units] * (count - 1), mels][: count + 1]
     steps = [
         Module(
