@@ -7,7 +7,7 @@ positions, a norm of their table and a convolution next to the first layer.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, Form, Forms, bert_forms, embedding_width, stack
+from ..layers.bert_encoders import Encoder, Forms, bert_forms, embedding_width, stack
 from ..layers.encoders import dropout, hidden, labels, norm, one_label, vocab
 from ..trees.modules import Buffer, Conv, Dropout, Embedding, Linear, Module, Weight
 
@@ -77,25 +77,18 @@ def _stack(e: Encoder, c: ModelConfig) -> Module:
     return made.adding(LayerNorm=norm(c) if normed else None, conv=_convolution(c))
 
 
-def _words(e: Encoder) -> Form:
-    """The head of the released files (``cls``), or that of the original code, whose words are the
+def _worded(c: ModelConfig) -> Module:
+    """With the head of the released files, or with that of the original code, whose words are the
     embeddings' own."""
-
-    def either(c: ModelConfig, released: bool) -> Module | None:
-        if c.flag("legacy", default=True) != released:
-            return None
-        if released:
-            width = embedding_width(c)
-            return encoders.bert_mlm_head(c, f"Legacy{e.name}", table=e.table, width=width)
-        head = encoders.transform(c, e.name, hidden(c)).called(f"{e.name}LMPredictionHead")
-        head.children = {"bias": Weight(vocab(c), kind="lm_head"), **head.children}
-        return Module(f"{e.name}OnlyMLMHead", lm_head=head, component=Component.HEAD)
-
-    return {
-        e.prefix: e.bare,
-        "cls": lambda c: either(c, True),
-        "lm_predictions": lambda c: either(c, False),
-    }
+    name, base = "DebertaV2ForMaskedLM", {"deberta": DEBERTA_V2.bare(c)}
+    if c.flag("legacy", default=True):
+        to, width = DEBERTA_V2.table, embedding_width(c)
+        head = encoders.bert_mlm_head(c, "LegacyDebertaV2", table=to, width=width)
+        return Module(name, base, cls=head)
+    head = encoders.transform(c, "DebertaV2", hidden(c)).called("DebertaV2LMPredictionHead")
+    head.children = {"bias": Weight(vocab(c), kind="lm_head"), **head.children}
+    words = Module("DebertaV2OnlyMLMHead", lm_head=head, component=Component.HEAD)
+    return Module(name, base, lm_predictions=words)
 
 
 def _pooler(c: ModelConfig) -> Module:
@@ -110,7 +103,6 @@ def _forms(e: Encoder) -> Forms:
     labelled = {e.prefix: e.bare, "pooler": _pooler, "classifier": labels, "dropout": dropout}
     return {
         **bert_forms(e),
-        "ForMaskedLM": _words(e),
         "ForSequenceClassification": labelled,
         "ForMultipleChoice": {**labelled, "classifier": one_label},
     }
@@ -124,4 +116,4 @@ _DEFAULTS = {
 DEBERTA_V2 = Encoder(
     "DebertaV2", "deberta", _DEFAULTS, pooling="never", embeddings=_tables, attention=_attention,
     encoder=_stack, forms=_forms, headless=True,
-).register("deberta-v2")  # fmt: skip
+).register("deberta-v2", more={"ForMaskedLM": _worded})  # fmt: skip
