@@ -50,11 +50,8 @@ _CLASSES = GPT2.classes(causal="LMHeadModel", labeller="classifier")
 def double_heads(c: ModelConfig) -> Module:
     """A language model and a choice among endings: one logit, whatever num_labels says."""
     choice = sequence_summary(c, "GPT2SequenceSummary", GPT2.width(c), 1)
-    return (
-        _CLASSES["GPT2LMHeadModel"](c)
-        .called("GPT2DoubleHeadsModel")
-        .adding(multiple_choice_head=choice)
-    )
+    root = _CLASSES["GPT2LMHeadModel"](c).called("GPT2DoubleHeadsModel")
+    return root.adding(multiple_choice_head=choice)
 
 
 GPT2.register("gpt2", {**_CLASSES, "GPT2DoubleHeadsModel": double_heads})

@@ -31,9 +31,8 @@ def _blocks(c: ModelConfig, *, decoder: bool) -> Layers:
     side = "decoder" if decoder else "encoder"
     said = c.fields.count("num_layers")
     if decoder:  # 12 where nothing is said, as many as the encoder's where null is.
-        said = c.count(
-            "num_decoder_layers", default=said if "num_decoder_layers" in c.values else 12
-        )
+        usual = said if "num_decoder_layers" in c.values else 12
+        said = c.count("num_decoder_layers", default=usual)
     # The config class takes the other spelling into account for the encoder alone, and last.
     layers = int(said if decoder else c.count("num_layers"))
     sparse = int(c.count(f"num_sparse_{side}_layers"))
