@@ -1,9 +1,8 @@
-"""D-FINE and DEIMv2 (Peng et al. 2024; Huang et al. 2025): RT-DETR that
-predicts where a box's edges may lie. Source of shapes: transformers/models/d_fine and deimv2.
+"""D-FINE and DEIMv2 (Peng et al. 2024; Huang et al. 2025): RT-DETR whose heads give a distribution
+for each edge of a box. Source of shapes: transformers/models/d_fine and deimv2.
 
-A backbone, RT-DETR's encoder with longer chains of blocks, and a decoder whose heads give a
-distribution for each edge and refine it layer by layer. DEIMv2 has gated MLPs and RMS norms, and
-may see with DINOv3, whose one map convolutions of the picture complete.
+DEIMv2 has gated MLPs and RMS norms, and may see with DINOv3, whose one map convolutions of the
+picture complete.
 """
 
 from functools import partial
@@ -12,7 +11,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim, named
 from ..layers import deformable
-from ..layers.blocks import gated_mlp, size
+from ..layers.blocks import gated_mlp
 from ..layers.deformable import conv_norm, layer_heads
 from ..layers.deformable import width as _d
 from ..layers.vision import clip_attention, ratio_of
@@ -27,18 +26,13 @@ from ..trees.modules import (
     ModuleList,
     RMSNorm,
     Weight,
-    each_module,
 )
 from . import rt_detr
 from .rt_detr import width_inside as _e
 
-_FINE, _DEIM, _P = "DFine", "Deimv2", Component.PROJECTOR
+_FINE, _DEIM, _NOTHING = "DFine", "Deimv2", Activation("Identity")
 #: What the config classes make of an absent backbone_config.
 BACKBONE = {"model_type": "hgnet_v2", "out_indices": [2, 3, 4]}
-
-
-def _act(c: ModelConfig) -> str | None:
-    return c.text("activation_function", default="silu")
 
 
 def layers_of(name: str, *sizes: int) -> Module:
@@ -46,70 +40,54 @@ def layers_of(name: str, *sizes: int) -> Module:
     return deformable.predictor(name, sizes, ending="").adding(act=Activation("ReLU"))
 
 
-def _box(name: str) -> str:
-    """The class of a small network that says where a box is."""
-    return f"{name}MLPPredictionHead" if name == _FINE else f"{name}MLP"
+def _box(name: str, *sizes: int) -> Module:
+    """A small network that says where a box is."""
+    return layers_of(f"{name}MLPPredictionHead" if name == _FINE else f"{name}MLP", *sizes)
 
 
-def chain(name: str, c: ModelConfig, inputs: Dim, width: Dim) -> Module:
-    """Two ways, one of them through RepVGG blocks; DEIMv2 splits what one convolution gives."""
-    to, rep = partial(conv_norm, name, act=_act(c)), rt_detr.rep_block(name, width, _act(c))
-    blocks = ModuleList([rep] * round(3 * ratio_of(c, "depth_mult", default=1.0)))
-    nothing, first = Activation("Identity"), to(inputs, width, 1)
-    parts = {"conv1": first, "conv2": first, "bottlenecks": blocks, "conv3": nothing}
-    if name == _DEIM:
-        last = c.flag("encoder_has_trailing_conv", default=True)
-        parts = {"conv1": to(inputs, width * 2, 1), "bottlenecks": blocks}
-        parts["conv2"] = to(width, width, 3) if last else nothing
-    return Module(f"{name}CSPRepLayer", parts)
-
-
-def fusion(name: str, c: ModelConfig) -> Module:
-    """Two chains one after the other, and all that they give next to each other."""
+def fusion(name: str, c: ModelConfig, act: str | None) -> Module:
+    """Two chains one after the other, and all that they give next to each other. A chain has two
+    ways, one of them through RepVGG blocks; DEIMv2 splits what one convolution gives."""
     e, ratio = _e(c), ratio_of(c, "hidden_expansion", default=1.0)
-    to, half, wide = partial(conv_norm, name, act=_act(c)), e // 2, e * 2
+    to, half, wide = partial(conv_norm, name, act=act), e // 2, e * 2
     if ratio != 1:
         meaning = f"hidden_expansion = {ratio:g} times {int(e)}, halved"
         size = round(ratio * int(e) // 2)
         half = named(size, "hidden_expansion * encoder_hidden_dim / 2", meaning)
-    first, second = chain(name, c, e, half), chain(name, c, half, half)
-    last, between = to(wide + 2 * half, e, 1), to(half, half, 3)
+    deep, rep = ratio_of(c, "depth_mult", default=1.0), rt_detr.rep_block(name, half, act)
+    blocks, between = {"bottlenecks": ModuleList([rep] * round(3 * deep))}, to(half, half, 3)
+
+    def chain(inputs: Dim) -> Module:
+        ways = {"conv1": to(inputs, half, 1), "conv2": to(inputs, half, 1)}
+        if name == _FINE:
+            return Module(f"{name}CSPRepLayer", {**ways, **blocks, "conv3": _NOTHING})
+        last = c.flag("encoder_has_trailing_conv", default=True)
+        parts = {"conv1": to(inputs, half * 2, 1), **blocks, "conv2": between if last else _NOTHING}
+        return Module(f"{name}CSPRepLayer", parts)
+
+    last, chains = to(wide + 2 * half, e, 1), {"csp_rep1": chain(e), "csp_rep2": chain(half)}
     if name == _DEIM:
-        parts = {"conv1": to(e, wide, 1), "csp_rep1": first, "csp_rep2": second, "conv2": last}
-        return Module(f"{name}RepNCSPELAN5", parts)
-    parts = {"conv1": to(wide, wide, 1), "csp_rep1": first, "conv2": between, "csp_rep2": second}
-    return Module(f"{name}RepNCSPELAN4", {**parts, "conv3": between, "conv4": last})
+        return Module(f"{name}RepNCSPELAN5", {"conv1": to(e, wide, 1), **chains, "conv2": last})
+    parts = {"conv1": to(wide, wide, 1), "csp_rep1": chains["csp_rep1"], "conv2": between}
+    ends = {"csp_rep2": chains["csp_rep2"], "conv3": between, "conv4": last}
+    return Module(f"{name}RepNCSPELAN4", {**parts, **ends})
 
 
-def _spelled(name: str, module: Module) -> Module:
-    """DEIMv2's files list the matrices of an MLP and say o_proj."""
-    for inner in each_module(module) if name == _DEIM else ():
-        if "out_proj" in inner.children:
-            inner.children["o_proj"] = inner.children.pop("out_proj")
-        if "fc1" in inner.children:
-            both = {str(i): inner.children.pop(f"fc{i + 1}") for i in range(2)}
-            layers = Module("ModuleList", both)
-            inner.children["mlp"] = Module(f"{name}MLP", layers=layers, component=Component.MLP)
-    return module
-
-
-def hybrid_encoder(name: str, c: ModelConfig) -> Module:
-    e = _e(c)
-    flat = conv_norm(name, e, e, 1, None)
-    halved = Module(f"{name}SCDown", conv1=flat, conv2=conv_norm(name, e, e, 3, None, groups=e))
-    mixing = rt_detr.mixed(len(rt_detr.seen_maps(c)) - 1, flat, fusion(name, c), halved)
-    attended = {"encoder" if name == _FINE else "aifi": rt_detr.attended(name, c)}
-    return _spelled(name, Module(f"{name}HybridEncoder", {**attended, **mixing}))
-
-
-def lite_encoder(c: ModelConfig) -> Module:
-    """No attention, and two fusions in all."""
-    e, name, pool = _e(c), _DEIM, Activation("AvgPool2d")
-    flat, fused = conv_norm(name, e, e, 1, _act(c)), fusion(name, c)
-    maps = [conv_norm(name, width, e, 1, None) for width in rt_detr.seen_maps(c)]
-    smaller = {"down_pool1": pool, "down_conv1": flat, "down_pool2": pool, "down_conv2": flat}
-    mixing = {"bi_fusion_conv": flat, "fpn_block": fused, "pan_block": fused}
-    return Module(f"{name}LiteEncoder", {"input_proj": ModuleList(maps), **smaller, **mixing})
+def encoder(name: str, c: ModelConfig) -> Module:
+    """A lite one has no attention, and two fusions in all."""
+    e, maps, act = _e(c), rt_detr.seen_maps(c), c.text("activation_function", default="silu")
+    fused = fusion(name, c, act)
+    if _lite(name, c):
+        flat, pool = conv_norm(name, e, e, 1, act), Activation("AvgPool2d")
+        inward = ModuleList(conv_norm(name, width, e, 1, None) for width in maps)
+        narrow = {"down_pool1": pool, "down_conv1": flat, "down_pool2": pool, "down_conv2": flat}
+        mixing = {"bi_fusion_conv": flat, "fpn_block": fused, "pan_block": fused}
+        return Module(f"{name}LiteEncoder", {"input_proj": inward, **narrow, **mixing})
+    flat, halved = conv_norm(name, e, e, 1, None), conv_norm(name, e, e, 3, None, groups=e)
+    smaller = Module(f"{name}SCDown", conv1=flat, conv2=halved)
+    mixing, deim = rt_detr.mixed(len(maps) - 1, flat, fused, smaller), name == _DEIM
+    at, attended = "aifi" if deim else "encoder", rt_detr.attended(name, c, listed=deim)
+    return Module(f"{name}HybridEncoder", {at: attended, **mixing})
 
 
 def _points(c: ModelConfig) -> Dim:
@@ -130,16 +108,16 @@ def decoder_layer(name: str, c: ModelConfig) -> Module:
     gated = not deim or c.flag("use_gateway", default=True)
     mlp = gated_mlp(f"{name}SwiGLUFFN", d, inner // 2, bias=True)
     look = deformable.sampling_attention(name, d, all_points, num_points_scale=Buffer(points))
-    look.children = {k: child for k, child in look.children.items() if "_proj" not in k}
+    out = "o_proj" if deim else "out_proj"
     parts = {
-        "self_attn": clip_attention(f"{name}SelfAttention", d),
+        "self_attn": clip_attention(f"{name}SelfAttention", d, out=out),
         "self_attn_layer_norm": normed,
-        "encoder_attn": look,
+        "encoder_attn": look.without("value_proj", "output_proj"),
         **({"mlp": mlp} if deim else deformable.up_down(d, inner)),
         "final_layer_norm": normed,
         **({"gateway": gate} if gated else {"encoder_attn_layer_norm": normed}),
     }
-    return _spelled(name, Module(f"{name}DecoderLayer", parts))
+    return Module(f"{name}DecoderLayer", parts)
 
 
 def _last(c: ModelConfig) -> tuple[int, int]:
@@ -155,11 +133,10 @@ def decoder(name: str, c: ModelConfig) -> Module:
     kept = 4 * (c.dim("top_prob_values", default=4) + 1)
     inner, depth = c.dim("lqe_hidden_dim", default=64), int(c.count("lqe_layers", default=2))
     quality = Module(f"{name}LQE", reg_conf=layers_of(head, kept, *[inner] * (depth - 1), 1))
-    sizes = (2 * d, d) if name == _FINE else (d, d, d)
     return Module(
         f"{name}Decoder",
         layers=Layers.of(length, decoder_layer(name, c)),
-        query_pos_head=layers_of(_box(name), 4, *sizes),
+        query_pos_head=_box(name, 4, *((2 * d, d) if name == _FINE else (d, d, d))),
         reg_scale=Weight(1, kind="scale"),
         pre_bbox_head=layers_of(head, d, d, d, 4),
         up=Weight(1, kind="scale"),
@@ -167,50 +144,48 @@ def decoder(name: str, c: ModelConfig) -> Module:
     )
 
 
-_adapted = size("spatial_tuning_adapter_inplanes", default=16)
-
-
-def adapter(c: ModelConfig) -> Module:
-    """Three maps of the picture itself, for a backbone that has one of everything."""
-    width, to = _adapted(c), partial(conv_norm, _DEIM, kernel=3, act=None)
-    stem = {"stem_conv": to(3, width, act="gelu"), "stem_pool": Activation("MaxPool2d")}
+def dinov3(c: ModelConfig, section: ModelConfig) -> Module:
+    """A backbone that has one map of everything, and three of the picture itself."""
+    to, width = (
+        partial(conv_norm, _DEIM, act=None),
+        c.dim("spatial_tuning_adapter_inplanes", default=16),
+    )
+    wide = section.dim("hidden_size", default=384)
+    stem = {"stem_conv": to(3, width, 3, act="gelu"), "stem_pool": Activation("MaxPool2d")}
     steps = enumerate(((1, 2), (2, 4), (4, 4)), 2)
-    convs = {f"conv{i}": to(before * width, after * width) for i, (before, after) in steps}
+    convs = {f"conv{i}": to(before * width, after * width, 3) for i, (before, after) in steps}
     parts = {**stem, **convs, "act_fn": Activation("GELU")}
-    return Module(f"{_DEIM}SpatialTuningAdapter", parts)
+    return Module(
+        f"{_DEIM}DINOv3ConvEncoder",
+        backbone=auto_class(section, "Backbone", part="vision"),
+        spatial_tuning_adapter=Module(f"{_DEIM}SpatialTuningAdapter", parts),
+        fusion_proj=ModuleList(to(wide + width * factor, _e(c), 1) for factor in (2, 4, 4)),
+    )
 
 
-def conv_encoder(c: ModelConfig) -> Module:
-    """DEIMv2's backbone, whose maps come to the encoder's width."""
-    name, e = _DEIM, _e(c)
+def _lite(name: str, c: ModelConfig) -> bool:
+    return name == _DEIM and c.text("encoder_type", default="hybrid") == "lite"
+
+
+def _projection(name: str, inputs: Dim, outputs: Dim, kernel: int = 1) -> Module:
+    if name == _FINE:
+        return rt_detr.projection(inputs, outputs, kernel)
+    return conv_norm(name, inputs, outputs, kernel, None, component=Component.PROJECTOR)
+
+
+def seen(name: str, c: ModelConfig) -> dict[str, Module]:
+    """The backbone, and its maps at the encoder's width, which DEIMv2 keeps together."""
     section = c.section("backbone_config", default=BACKBONE)
-    if section.model_type == "dinov3_vit":
-        wide = section.dim("hidden_size", default=384)
-        sizes = [wide + _adapted(c) * factor for factor in (2, 4, 4)]
-        return Module(
-            f"{name}DINOv3ConvEncoder",
-            backbone=auto_class(section, "Backbone", part="vision"),
-            spatial_tuning_adapter=adapter(c),
-            fusion_proj=ModuleList(conv_norm(name, size, e, 1, None) for size in sizes),
-        )
-    found, sizes_seen = rt_detr.seen(name, c, BACKBONE)
-    projections = [
-        Activation("Identity") if _lite(c) else conv_norm(name, size, e, 1, None, component=_P)
-        for size in sizes_seen
-    ]
-    return found.adding(encoder_input_proj=ModuleList(projections))
-
-
-def _lite(c: ModelConfig) -> bool:
-    return c.text("encoder_type", default="hybrid") == "lite"
-
-
-def seen(c: ModelConfig) -> dict[str, Module]:
-    """D-FINE's backbone, and its maps at the encoder's width."""
-    (network, sizes), wanted = rt_detr.seen(_FINE, c, BACKBONE), len(_inputs(c))
+    if name == _DEIM and section.model_type == "dinov3_vit":
+        return {"conv_encoder": dinov3(c, section)}
+    network, sizes = rt_detr.seen(name, c, BACKBONE)
+    wanted = len(_inputs(c)) if name == _FINE else len(sizes)
     if len(sizes) < wanted:
         raise c.error("decoder_in_channels", wanted, f"at most {len(sizes)} widths")
-    maps = ModuleList(rt_detr.projection(size, _e(c), 1) for size in sizes[:wanted])
+    apart = _lite(name, c)
+    maps = ModuleList(_NOTHING if apart else _projection(name, w, _e(c)) for w in sizes[:wanted])
+    if name == _DEIM:
+        return {"conv_encoder": network.adding(encoder_input_proj=maps)}
     return {"backbone": network, "encoder_input_proj": maps}
 
 
@@ -222,23 +197,17 @@ def projections(name: str, c: ModelConfig) -> ModuleList:
     """The encoder's maps at the decoder's width, where that is another than that of the last."""
     d, widths = _d(c), _inputs(c)
     more = int(c.count("num_feature_levels", default=3, minimum=1)) - len(widths)
-    made = []
-    for kernel in [1] * len(widths) + [3] * more:
-        if int(d) == int(widths[-1]):
-            made.append(Activation("Identity"))
-        elif name == _FINE:
-            made.append(rt_detr.projection(widths[-1], d, kernel))
-        else:
-            made.append(conv_norm(name, widths[-1], d, kernel, None, component=_P))
-    return ModuleList(made)
+    kernels, last = [1] * len(widths) + [3] * more, widths[-1]
+    same = int(d) == int(last)
+    return ModuleList(_NOTHING if same else _projection(name, last, d, k) for k in kernels)
 
 
 def model(name: str, c: ModelConfig) -> Module:
-    d, lite = _d(c), name == _DEIM and _lite(c)
+    d = _d(c)
     parts = {
-        **(seen(c) if name == _FINE else {"conv_encoder": conv_encoder(c)}),
-        "encoder": lite_encoder(c) if lite else hybrid_encoder(name, c),
-        **rt_detr.guesses(c, layers_of(_box(name), d, d, d, 4)),
+        **seen(name, c),
+        "encoder": encoder(name, c),
+        **rt_detr.guesses(c, _box(name, d, d, d, 4)),
         "decoder": decoder(name, c),
         "decoder_input_proj": projections(name, c),
     }

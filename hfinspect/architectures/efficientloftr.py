@@ -29,8 +29,8 @@ _hidden = size("hidden_size", default=256)
 
 
 def _widths(c: ModelConfig) -> tuple[Dim, ...]:
-    found = c.dims("out_features", default=(64, 64, 128, 256))
-    if not found or found[-1] != _hidden(c):
+    found = c.dims("out_features", default=(64, 64, 128, 256), least=1)
+    if found[-1] != _hidden(c):
         raise c.error("out_features", c.raw("out_features"), f"{int(_hidden(c))} as the last")
     return found
 
@@ -46,23 +46,22 @@ def _block(c: ModelConfig, inputs: Dim, outputs: Dim, stride: int) -> Module:
 
 
 def _backbone(c: ModelConfig) -> Module:
-    widths = _widths(c)
-    stages, depths, inputs = len(widths), (1, 2, 4, 14), (exact(1), *widths)
-    counts = c.dims("stage_num_blocks", default=depths, minimum=0, maximum=MAX_COUNT, count=stages)
+    widths, depths, most = _widths(c), (1, 2, 4, 14), MAX_COUNT
+    stages = len(widths)
+    counts = c.dims("stage_num_blocks", default=depths, minimum=0, maximum=most, count=stages)
     strides = c.dims("stage_stride", default=(2, 1, 2, 2), count=stages)
+    inputs = exact(1), *widths[:-1]
     outputs = [[int(width)] * int(count) for width, count in zip(widths, counts, strict=True)]
-    inward = [[int(one), *sizes[:-1]] for one, sizes in zip(inputs, outputs, strict=False)]
+    inward = [[int(one), *sizes[:-1]] for one, sizes in zip(inputs, outputs, strict=True)]
     # What the config class computes stands in saved files, and there comes first.
     for key, said in (("stage_block_out_channels", outputs), ("stage_block_in_channels", inward)):
         if c.has(key) and c.raw(key) != said:
             raise c.error(key, c.raw(key), f"{said}, as the other keys say")
     made = []
-    for before, width, count, stride in zip(
-        (exact(1), *widths), widths, counts, strides, strict=False
-    ):
-        first = _block(c, before, width, int(stride))
-        blocks = [first, *[_block(c, width, width, 1)] * (int(count) - 1)] if count else []
-        made.append(Module(f"{_NAME}RepVGGStage", blocks=ModuleList(blocks)))
+    for before, width, count, stride in zip(inputs, widths, counts, strides, strict=True):
+        first, rest = _block(c, before, width, int(stride)), _block(c, width, width, 1)
+        blocks = ModuleList([first, *[rest] * (int(count) - 1)][: int(count)])
+        made.append(Module(f"{_NAME}RepVGGStage", blocks=blocks))
     return Module("EfficientLoFTRepVGG", stages=Layers(made))
 
 
@@ -72,12 +71,12 @@ def _attention(c: ModelConfig) -> Module:
     act = c.text("mlp_activation_function", default="leaky_relu")
     look = grouped_attention(f"{_NAME}Attention", h, grouped_heads(c, h, heads=8), bias=bias)
     mlp = two_layer_mlp(f"{_NAME}MLP", 2 * h, inner, act=act, bias=False, act_name="activation")
-    mlp.children |= {"fc2": Linear(inner, h, bias=False, kind="down"), "layer_norm": LayerNorm(h)}
+    mlp.adding(fc2=Linear(inner, h, bias=False, kind="down"), layer_norm=LayerNorm(h))
     queries = Conv(h, h, kernel, groups=h, bias=False, component=Component.ATTENTION)
     fewer = {"q_aggregation": queries, "kv_aggregation": Activation("MaxPool2d")}
     aggregation = Module(f"{_NAME}AggregationLayer", fewer, norm=LayerNorm(h))
-    parts = {"aggregation": aggregation, "attention": look, "mlp": mlp}
-    return Module(f"{_NAME}AggregatedAttention", parts)
+    name = f"{_NAME}AggregatedAttention"
+    return Module(name, aggregation=aggregation, attention=look, mlp=mlp)
 
 
 def model(c: ModelConfig) -> Module:
@@ -101,14 +100,11 @@ def _finer(c: ModelConfig, coarse: Dim, fine: Dim) -> Module:
 
 
 def matching(c: ModelConfig) -> Module:
-    widths = c.dims("fine_fusion_dims", default=_widths(c)[:0:-1])
-    if not widths:
-        raise c.error("out_features", c.raw("out_features"), "two stages at least")
-    finer = {
-        "out_conv": Conv(widths[0], widths[0], 1, bias=False),
-        "out_conv_layers": ModuleList(_finer(c, *both) for both in pairwise(widths)),
-    }
-    refined = Module(f"{_NAME}FineFusionLayer", finer, component=Component.CONV)
+    widths = c.dims("fine_fusion_dims", default=_widths(c)[:0:-1], least=1)
+    first = Conv(widths[0], widths[0], 1, bias=False)
+    finer = ModuleList(_finer(c, *both) for both in pairwise(widths))
+    refined = Module(f"{_NAME}FineFusionLayer", out_conv=first, out_conv_layers=finer)
+    refined.component = Component.CONV
     parts = {"efficientloftr": model(c), "refinement_layer": refined}
     return Module(f"{_NAME}ForKeypointMatching", parts, part="vision")
 

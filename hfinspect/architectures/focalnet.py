@@ -11,14 +11,7 @@ from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import size, two_layer_mlp
 from ..layers.composing import Part, composed
-from ..layers.vision import (
-    Pair,
-    labels_classifier,
-    pair,
-    pixel_decoder,
-    scaled,
-    stage_depths,
-)
+from ..layers.vision import Pair, labels_classifier, pair, pixel_decoder, scaled, stage_depths
 from ..trees.catalog import Builder, register
 from ..trees.modules import (
     Activation,
@@ -33,12 +26,11 @@ from ..trees.modules import (
     Weight,
 )
 
-
-def _eps(c: ModelConfig) -> float:
-    return c.number("layer_norm_eps", default=1e-5)
-
-
 _first = size("embed_dim", default=96)
+
+
+def _norm(c: ModelConfig, width: Dim) -> Module:
+    return LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5))
 
 
 def _width(c: ModelConfig, stage: int) -> Dim:
@@ -51,16 +43,13 @@ def _last(c: ModelConfig) -> Dim:
 
 def _patches(c: ModelConfig, inputs: Dim, outputs: Dim, patch: Pair | None = None) -> Module:
     """Without ``patch``: what halves the image between stages, and has a norm."""
-    wide = c.flag("use_conv_embed", default=False)
-    plain = patch or (2, 2)
-    kernel = (7 if patch else 3,) * 2 if wide else plain
-    strides = (4 if patch else 2,) * 2 if wide else plain
+    kernel = stride = patch or (2, 2)
+    if c.flag("use_conv_embed", default=False):
+        kernel, stride = ((7, 7), (4, 4)) if patch else ((3, 3), (2, 2))
     part = Component.EMBEDDING if patch else Component.CONV
-    return Module(
-        "FocalNetPatchEmbeddings",
-        projection=Conv(inputs, outputs, kernel, stride=strides, component=part, kind="patch"),
-        norm=None if patch else LayerNorm(outputs, eps=_eps(c)),
-    )
+    conv = Conv(inputs, outputs, kernel, stride=stride, component=part, kind="patch")
+    norm = None if patch else _norm(c, outputs)
+    return Module("FocalNetPatchEmbeddings", projection=conv, norm=norm)
 
 
 def _modulation(c: ModelConfig, width: Dim, level: Dim, window: Dim) -> Module:
@@ -77,36 +66,30 @@ def _modulation(c: ModelConfig, width: Dim, level: Dim, window: Dim) -> Module:
         projection_out=Linear(width, width),
         projection_dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
         focal_layers=ModuleList(focal),
-        layernorm=LayerNorm(width, eps=_eps(c)) if normed else None,
+        layernorm=_norm(c, width) if normed else None,
         component=Component.CONV,
     )
 
 
 def _layer(c: ModelConfig, width: Dim, level: Dim, window: Dim) -> Module:
-    inner = scaled(c, width, "mlp_ratio", default=4.0)
+    inner, act = scaled(c, width, "mlp_ratio", default=4.0), c.text("hidden_act", default="gelu")
     weighted = c.flag("use_layerscale", default=False)
     return Module(
         "FocalNetLayer",
         gamma_1=Weight(width, kind="scale") if weighted else None,
         gamma_2=Weight(width, kind="scale") if weighted else None,
-        norm1=LayerNorm(width, eps=_eps(c)),
+        norm1=_norm(c, width),
         modulation=_modulation(c, width, level, window),
-        norm2=LayerNorm(width, eps=_eps(c)),
-        mlp=two_layer_mlp(
-            "FocalNetMlp",
-            width,
-            inner,
-            act=c.text("hidden_act", default="gelu"),
-            act_name="activation",
-        ),
+        norm2=_norm(c, width),
+        mlp=two_layer_mlp("FocalNetMlp", width, inner, act=act, act_name="activation"),
     )
 
 
 def _stages(c: ModelConfig) -> Layers:
     depths = stage_depths(c, (2, 2, 6, 2))
-    read = partial(c.dims, least=len(depths))
-    levels = read("focal_levels", default=(2, 2, 2, 2), minimum=0, maximum=MAX_COUNT)
-    windows = read("focal_windows", default=(3, 3, 3, 3))
+    for_each, usual = partial(c.dims, least=len(depths)), (2, 2, 2, 2)
+    levels = for_each("focal_levels", default=usual, minimum=0, maximum=MAX_COUNT)
+    windows = for_each("focal_windows", default=(3, 3, 3, 3))
     stages = []
     for i, depth in enumerate(depths):
         width, last = _width(c, i), i == len(depths) - 1
@@ -124,12 +107,12 @@ def model(c: ModelConfig, *, masked: bool = False) -> Module:
             "FocalNetEmbeddings",
             mask_token=Weight(1, 1, first, kind="mask_token") if masked else None,
             patch_embeddings=_patches(c, c.dim("num_channels", default=3), first, patch),
-            norm=LayerNorm(first, eps=_eps(c)),
+            norm=_norm(c, first),
             dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
             component=Component.EMBEDDING,
         ),
         encoder=Module("FocalNetEncoder", stages=_stages(c)),
-        layernorm=LayerNorm(_last(c), eps=_eps(c)),
+        layernorm=_norm(c, _last(c)),
         pooler=None if masked else Activation("AdaptiveAvgPool1d"),
         part="vision",
     )

@@ -1,9 +1,8 @@
 """Grounding DINO (Liu et al. 2023). Source: transformers/models/grounding_dino.
 
-A Swin and a BERT; each encoder layer attends within the text, between text and image, and to points
-of the image, and the decoder's queries look at both.  Boxes come from one head per decoder layer,
-which share their weights unless ``decoder_bbox_embed_share`` is false; the decoder holds the same
-once more.  Without ``two_stage`` transformers 5 cannot build it: shapes are as its code says.
+A Swin and a BERT, whose encoder attends within the text, between text and image, and to points of
+the image. Boxes come from one head per layer of the decoder. Without ``two_stage`` transformers 5
+cannot build it: shapes are as its code says.
 """
 
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from ..trees.modules import Activation, Embedding, Layers, Linear, Module, Modul
 from .detr import freeze
 
 _NAME = "GroundingDino"
+_COMPARED = "GroundingDinoContrastiveEmbedding"
 #: What GroundingDinoConfig makes of an absent backbone_config.
 BACKBONE = {"model_type": "swin", "out_indices": [2, 3, 4]}
 
@@ -34,9 +34,8 @@ def _act(c: ModelConfig) -> Module:
 
 def fusion_layer(c: ModelConfig) -> Module:
     """Text and image attend to each other, at half the width of the MLP."""
-    d = width(c)
+    d, sides = width(c), ("vision", "text")
     inner = c.dim("encoder_ffn_dim", default=2048) // 2
-    sides = ("vision", "text")
     projections = {
         **{f"{side}_proj": Linear(d, inner) for side in sides},
         **{f"values_{side}_proj": Linear(d, inner, kind="value") for side in sides},
@@ -49,34 +48,28 @@ def fusion_layer(c: ModelConfig) -> Module:
 
 
 def encoder_layer(c: ModelConfig) -> Module:
-    d, inner = width(c), c.dim("encoder_ffn_dim", default=2048)
+    d, inner, act = width(c), c.dim("encoder_ffn_dim", default=2048), _act(c)
     norms = {f"layer_norm_{at}": norm(c, d) for at in ("before", "after")}
-    enhanced = {
-        "self_attn": attention(c),
-        **deformable.up_down(d, inner // 2),
-        **norms,
-        "activation": _act(c),
-    }
-    deformed, look = f"{_NAME}DeformableLayer", deformable.deformable_attention(c, _NAME, 0)
+    enhanced = {"self_attn": attention(c), **deformable.up_down(d, inner // 2), **norms}
+    look, eps = deformable.deformable_attention(c, _NAME, 0), deformable.eps(c)
+    name = f"{_NAME}DeformableLayer"
     return Module(
         f"{_NAME}EncoderLayer",
-        text_enhancer_layer=Module(f"{_NAME}TextEnhancerLayer", enhanced),
+        text_enhancer_layer=Module(f"{_NAME}TextEnhancerLayer", enhanced, activation=act),
         fusion_layer=fusion_layer(c),
-        deformable_layer=deformable.detector_layer(
-            deformed, d, inner, look, eps=deformable.eps(c), act=_act(c)
-        ),
+        deformable_layer=deformable.detector_layer(name, d, inner, look, eps=eps, act=act),
     )
 
 
 def decoder_layer(c: ModelConfig) -> Module:
-    d = width(c)
+    d, look = width(c), deformable.deformable_attention(c, _NAME, 1)
     parts = {
         "self_attn": attention(c),
         "activation_fn": _act(c),
         "self_attn_layer_norm": norm(c, d),
         "encoder_attn_text": attention(c),
         "encoder_attn_text_layer_norm": norm(c, d),
-        "encoder_attn": deformable.deformable_attention(c, _NAME, 1),
+        "encoder_attn": look,
         "encoder_attn_layer_norm": norm(c, d),
         **deformable.up_down(d, c.dim("decoder_ffn_dim", default=2048)),
         "final_layer_norm": norm(c, d),
@@ -86,12 +79,10 @@ def decoder_layer(c: ModelConfig) -> Module:
 
 def decoder(c: ModelConfig) -> Module:
     d, coordinates = width(c), c.dim("query_dim", default=4, minimum=2) // 2
-    return Module(
-        f"{_NAME}Decoder",
-        layer_norm=norm(c, d),
-        layers=Layers.of(c.count("decoder_layers", default=6), decoder_layer(c)),
-        reference_points_head=predictor(_NAME, (coordinates * d, d, d)),
-    )
+    layers = Layers.of(c.count("decoder_layers", default=6), decoder_layer(c))
+    points = predictor(_NAME, (coordinates * d, d, d))
+    parts = {"layer_norm": norm(c, d), "layers": layers, "reference_points_head": points}
+    return Module(f"{_NAME}Decoder", parts)
 
 
 def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Module:
@@ -102,22 +93,19 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
     section, text = c.section("backbone_config", default=BACKBONE), c.section("text_config")
     network, sizes = backbone(section, default_type="swin")
     freeze(network)
-    seen = {
-        "conv_encoder": Module(f"{_NAME}ConvEncoder", model=network),
-        "position_embedding": deformable.positions(c, _NAME),
-    }
+    seen, positions = Module(f"{_NAME}ConvEncoder", model=network), deformable.positions(c, _NAME)
     queries, wide = c.dim("num_queries", default=900), text.dim("hidden_size", default=768)
-    two = first or proposes
+    two, kind = first or proposes, Component.PROJECTOR
     words = auto_model(text, default_type="bert", part="text")
     words.children.pop("pooler", None)
     asked = c.flag("embedding_init_target", default=True) or not first
     layers = Layers.of(c.count("encoder_layers", default=6), encoder_layer(c))
     return Module(
         f"{_NAME}Model",
-        backbone=Module(f"{_NAME}ConvModel", seen),
-        input_proj_vision=projections(c, sizes, d, Component.PROJECTOR, alone=not proposes),
+        backbone=Module(f"{_NAME}ConvModel", conv_encoder=seen, position_embedding=positions),
+        input_proj_vision=projections(c, sizes, d, kind, alone=not proposes),
         text_backbone=words,
-        text_projection=Linear(wide, d, component=Component.PROJECTOR),
+        text_projection=Linear(wide, d, component=kind),
         query_position_embeddings=Embedding(queries, d, kind="position") if asked else None,
         encoder=Module(f"{_NAME}Encoder", layers=layers),
         decoder=decoder(c),
@@ -125,7 +113,7 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
         enc_output=Linear(d, d, component=None if inside else Component.HEAD) if two else None,
         enc_output_norm=norm(c, d) if two else None,
         encoder_output_bbox_embed=predictor(_NAME, (d, d, d, 4)) if two else None,
-        encoder_output_class_embed=Activation(f"{_NAME}ContrastiveEmbedding") if two else None,
+        encoder_output_class_embed=Activation(_COMPARED) if two else None,
         reference_points=None if two else Embedding(queries, 4, kind="position"),
         part="vision",
     )
@@ -148,11 +136,10 @@ def held(
 def object_detection(c: ModelConfig, *, proposes: bool = False) -> Module:
     base = model(c, inside=True, proposes=proposes)
     own = held(c, base, "bbox", "bbox", partial(predictor, _NAME, [*[width(c)] * 3, 4]))
-    words = ModuleList([Activation(f"{_NAME}ContrastiveEmbedding")] * len(own.children))
+    words = ModuleList([Activation(_COMPARED)] * len(own.children))
     parts = {"model": base, "bbox_embed": own, "class_embed": words}
     return Module(f"{_NAME}ForObjectDetection", parts, part="vision")
 
 
-register_pair(
-    "grounding-dino", _NAME, object_detection, model, "multimodal", ending="ForObjectDetection"
-)
+_ENDING = "ForObjectDetection"
+register_pair("grounding-dino", _NAME, object_detection, model, "multimodal", ending=_ENDING)

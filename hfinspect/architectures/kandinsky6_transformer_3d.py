@@ -4,6 +4,7 @@ Source of shapes: diffusers/models/transformers/transformer_kandinsky6.py. A str
 of sound, each with a width of its own; they look at each other in every block.
 """
 
+from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -21,22 +22,18 @@ class _Stream(NamedTuple):
     inner: Dim
     head: Dim
 
-    def modulation(self, parts: int, width: Dim | None = None) -> Module:
-        """``parts`` vectors from the time, of the stream's width or another."""
-        return Module(
-            "Kandinsky6Modulation",
-            activation=Activation("SiLU"),
-            out_layer=Linear(self.time, parts * (width or self.width)),
-            component=Component.OTHER,
-        )
+    def modulation(self, width: Dim) -> Module:
+        """So many numbers from the time."""
+        out, act = Linear(self.time, width), Activation("SiLU")
+        parts = {"activation": act, "out_layer": out}
+        return Module("Kandinsky6Modulation", parts, component=Component.OTHER)
 
     def attention(self, context: Dim | None = None) -> Module:
         width, source = self.width, context or self.width
+        inward = {"query": width, "key": source, "value": source}
         return Module(
             "Kandinsky6Attention",
-            to_query=Linear(width, width, kind="query"),
-            to_key=Linear(source, width, kind="key"),
-            to_value=Linear(source, width, kind="value"),
+            {f"to_{kind}": Linear(size, width, kind=kind) for kind, size in inward.items()},
             query_norm=RMSNorm(self.head),
             key_norm=RMSNorm(self.head),
             out_layer=Linear(width, width, kind="output"),
@@ -46,75 +43,58 @@ class _Stream(NamedTuple):
     def norm(self) -> Module:
         return LayerNorm(self.width, weight=False)
 
-    def block(self, kind: str, modulation: str, *attentions: str) -> Module:
+    def block(self, kind: str, at: str, *attentions: str) -> Module:
         """A norm before each attention and the MLP; three vectors of the time for each of them."""
-        class_name = f"Kandinsky6Transformer{kind}Block"
-        parts = {f"{modulation}_modulation": self.modulation(3 * len(attentions) + 3)}
+        parts = {f"{at}_modulation": self.modulation((3 * len(attentions) + 3) * self.width)}
         for name in attentions:
             parts |= {f"{name}_norm": self.norm(), name: self.attention()}
         mlp = feed_forward(self.width, gated=False, inner=self.inner, bias=False)
-        return Module(class_name, parts, feed_forward_norm=self.norm(), feed_forward=mlp)
+        parts |= {"feed_forward_norm": self.norm(), "feed_forward": mlp}
+        return Module(f"Kandinsky6Transformer{kind}Block", parts)
 
     def out_layer(self, channels: int, ending: str = "") -> Module:
-        return Module(
-            f"Kandinsky6OutLayer{ending}",
-            modulation=self.modulation(2),
-            norm=self.norm(),
-            out_layer=Linear(self.width, channels),
-            component=Component.OTHER,
-        )
+        out, name = Linear(self.width, channels), f"Kandinsky6OutLayer{ending}"
+        parts = {"modulation": self.modulation(2 * self.width), "norm": self.norm()}
+        return Module(name, parts, out_layer=out, component=Component.OTHER)
 
 
-def _streams(c: ModelConfig) -> tuple[_Stream, _Stream]:
+def _streams(c: ModelConfig) -> Sequence[_Stream]:
     """Of video, and of sound: its sizes are those of video where the config says none, or 0."""
-    sizes = {"model_dim": 4096, "time_dim": 1024, "ff_dim": 16384}
-    video = [c.dim(key, default=size) for key, size in sizes.items()]
-    own = [c.optional_dim(f"{key}_a", minimum=0) for key in sizes]
-    sound = [size or video[i] for i, size in enumerate(own)]
-    axes = c.dims("axes_dims", default=(32, 48, 48))
-    axes_a = c.dims("axes_dims_a", default=()) or axes
-    found = [
-        _Stream(width, time, inner, sum(dims, exact(0)))
-        for (width, time, inner), dims in ((video, axes), (sound, axes_a))
-    ]
-    for stream, end in zip(found, ("", "_a"), strict=True):
-        c.divided(stream.width, stream.head, f"model_dim{end}", f"axes_dims{end}")
-        if stream.width % 2:
-            raise c.error(f"model_dim{end}", int(stream.width), "an even number")
-    return found[0], found[1]
+    sizes, axes = {"model_dim": 4096, "time_dim": 1024, "ff_dim": 16384}, (32, 48, 48)
+    found, heads = list[_Stream](), c.dims("axes_dims", default=axes)
+    for end, dims in (("", heads), ("_a", c.dims("axes_dims_a", default=()) or heads)):
+        own = [c.optional_dim(f"{key}_a", minimum=0) if end else None for key in sizes]
+        both = zip(own, sizes.items(), strict=True)
+        width, time, inner = (size or c.dim(key, default=usual) for size, (key, usual) in both)
+        found.append(_Stream(width, time, inner, sum(dims, exact(0))))
+        c.divided(width, found[-1].head, f"model_dim{end}", f"axes_dims{end}")
+        if width % 2:
+            raise c.error(f"model_dim{end}", int(width), "an even number")
+    return found
 
 
-def _fused(c: ModelConfig, video: _Stream, sound: _Stream) -> Module:
-    gates = c.flag("cross_gates", default=False)
-    looks = ("self_attention", "cross_attention")
-
-    def crossing(own: _Stream, other: _Stream) -> Module:
-        return own.modulation(1, 2 * own.width + other.width) if gates else own.modulation(3)
-
-    return Module(
-        "Kandinsky6FusedTransformerDecoderBlock",
-        video_dec_block=video.block("Decoder", "visual", *looks),
-        audio_dec_block=sound.block("Decoder", "visual", *looks),
-        va_cross_attention=video.attention(sound.width),
-        av_cross_attention=sound.attention(video.width),
-        va_modulation=crossing(video, sound),
-        av_modulation=crossing(sound, video),
-        va_normalization=video.norm(),
-        av_normalization=sound.norm(),
-    )
+def _fused(c: ModelConfig, streams: Sequence[_Stream]) -> Module:
+    """Both, which look at each other behind a norm and three vectors of the time; or with gates of
+    their own for what comes from the other."""
+    gates, looks = c.flag("cross_gates", default=False), ("self_attention", "cross_attention")
+    blocks = [stream.block("Decoder", "visual", *looks) for stream in streams]
+    made = dict(zip(("video_dec_block", "audio_dec_block"), blocks, strict=True))
+    ways = {"va": streams, "av": streams[::-1]}
+    made |= {f"{at}_cross_attention": own.attention(seen.width) for at, (own, seen) in ways.items()}
+    for at, (own, seen) in ways.items():
+        width = 2 * own.width + seen.width if gates else 3 * own.width
+        made[f"{at}_modulation"] = own.modulation(width)
+    made |= {f"{at}_normalization": own.norm() for at, (own, _) in ways.items()}
+    return Module("Kandinsky6FusedTransformerDecoderBlock", made)
 
 
 def _embedded(inputs: Dim, width: Dim) -> Module:
-    return Module(
-        "Kandinsky6TextEmbeddings",
-        in_layer=Linear(inputs, width),
-        norm=LayerNorm(width),
-        component=Component.EMBEDDING,
-    )
+    parts = {"in_layer": Linear(inputs, width), "norm": LayerNorm(width)}
+    return Module("Kandinsky6TextEmbeddings", parts, component=Component.EMBEDDING)
 
 
 def model(c: ModelConfig) -> Module:
-    video, sound = _streams(c)
+    video, sound = streams = _streams(c)
     patch = prod(c.dims("patch_size", default=(1, 2, 2)))
     channels = c.dim("in_visual_dim", default=16)
     channels = 2 * channels + 1 if c.flag("visual_cond", default=True) else channels
@@ -129,7 +109,7 @@ def model(c: ModelConfig) -> Module:
     }
     text, pooled = c.dim("in_text_dim", default=3584), c.dim("in_text_dim2", default=768)
     count = c.count("num_text_blocks", default=4)
-    for name, stream in (("video", video), ("audio", sound)):
+    for name, stream in zip(("video", "audio"), streams, strict=True):
         times = timestep_embedding(stream.width, stream.time)
         block = stream.block("Encoder", "text", "attn")
         children |= {
@@ -139,7 +119,7 @@ def model(c: ModelConfig) -> Module:
             f"{name}_text_transformer_blocks": Layers.of(count, block),
         }
     seen = c.count("num_visual_blocks", default=60)
-    children["visual_transformer_blocks"] = Layers.of(seen, _fused(c, video, sound))
+    children["visual_transformer_blocks"] = Layers.of(seen, _fused(c, streams))
     return Module("Kandinsky6Transformer3DModel", children, part="vision")
 
 

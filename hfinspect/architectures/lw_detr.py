@@ -1,9 +1,8 @@
-"""LW-DETR and RF-DETR (Chen et al. 2024; Robinson et al. 2025): a ViT in place of DETR's encoder.
-Source of shapes: transformers/models/lw_detr and rf_detr.
+"""LW-DETR and RF-DETR (Chen et al. 2024; Robinson et al. 2025): some of a ViT's layers next to each
+other in place of DETR's encoder, and queries of which training has many groups. Source of shapes:
+transformers/models/lw_detr and rf_detr.
 
-Some of the ViT's layers next to each other, squeezed to one width, and a shallow decoder, of whose
-queries training has many groups. RF-DETR's ViT is DINOv2 in windows; its files keep the names of
-its first release, and so may draw masks. That ViT is a trace.
+RF-DETR's ViT is DINOv2 in windows, a trace; its files keep the names of its first release.
 """
 
 from functools import partial
@@ -14,6 +13,7 @@ from ..core.dims import Dim
 from ..layers import deformable
 from ..layers.backbones import backbone, backbone_section
 from ..layers.blocks import activation, size, two_layer_mlp
+from ..layers.composing import respelled
 from ..layers.deformable import heads, label_scores, predictor, up_down
 from ..layers.vision import narrowed_attention, scaled, uneven_width
 from ..trees.catalog import Builder, register, register_part
@@ -28,7 +28,6 @@ from ..trees.modules import (
     Parameter,
     Sequential,
     Weight,
-    each_module,
 )
 from . import vitdet
 
@@ -54,21 +53,18 @@ def vit(c: ModelConfig) -> Module:
     name, h = f"{_LW}ViT", c.dim("hidden_size", default=768)
     inner, act = scaled(c, h, "mlp_ratio", default=4), c.text("hidden_act", default="gelu")
     wide = uneven_width(c, h, c.dim("num_attention_heads", default=12))
-    bias, eps = c.flag("qkv_bias", default=True), c.number("layer_norm_eps", default=1e-6)
+    eps, bias = c.number("layer_norm_eps", default=1e-6), c.flag("qkv_bias", default=True)
+    keys, output = Linear(h, wide, bias=False, kind="key"), Linear(wide, h, kind="output")
     look = narrowed_attention(f"{name}Attention", h, wide, bias=bias)
-    across = h if wide is None else wide
-    look.children["k_proj"] = Linear(h, across, bias=False, kind="key")
-    look.children["o_proj"] = Linear(across, h, kind="output")
     parts: dict[str, Module | Parameter] = {
-        "attention": look,
+        "attention": look.adding(k_proj=keys, o_proj=output),
         "intermediate": two_layer_mlp(f"{name}Mlp", h, inner, act=act),
         **{f"layernorm_{at}": LayerNorm(h, eps=eps) for at in ("before", "after")},
         **{f"gamma_{i}": Weight(h, kind="layer_scale") for i in (1, 2)},
     }
     layers = Layers.of(c.count("num_hidden_layers", default=12), Module(f"{name}Layer", parts))
-    encoder = Module(f"{name}Encoder", layer=layers)
-    whole = {"embeddings": vitdet.embeddings(c, name), "encoder": encoder}
-    return Module(f"{name}Backbone", whole, part="vision")
+    whole = vitdet.embeddings(c, name), Module(f"{name}Encoder", layer=layers)
+    return Module(f"{name}Backbone", embeddings=whole[0], encoder=whole[1], part="vision")
 
 
 def convolution(
@@ -100,27 +96,21 @@ def squeezed(name: str, c: ModelConfig, inputs: Dim) -> Module:
 
 def _sampling(h: Dim, scale: float) -> tuple[list[Module], Dim]:
     """The map at another size, and its width then."""
-    if scale == 0.5:
-        return [convolution(_LW, h, h, 3, "relu")], h
-    if scale == 1:
-        return [], h
-    to = partial(Conv, kernel=2, stride=2, transposed=True, component=_P)
-    half, quarter = h // 2, h // 4
-    if h > 512:
-        return [convolution(_LW, h, half, 1, "relu"), to(half, quarter)], quarter
-    return [to(h, half)], half
+    if scale != 2:
+        return [convolution(_LW, h, h, 3, "relu")] * (scale == 0.5), h
+    to, half = partial(Conv, kernel=2, stride=2, transposed=True, component=_P), h // 2
+    if h <= 512:
+        return [to(h, half)], half
+    return [convolution(_LW, h, half, 1, "relu"), to(half, h // 4)], h // 4
 
 
 def _scales(c: ModelConfig) -> list[float]:
-    found = c.raw("projector_scale_factors")
-    found = [] if found is None else found
-    if (
-        not isinstance(found, list)
-        or len(found) > 100
-        or any(isinstance(scale, bool) or scale not in (0.5, 1, 2) for scale in found)
-    ):
-        raise c.error("projector_scale_factors", found, "a list of 0.5, 1 and 2")
-    return found
+    key = "projector_scale_factors"
+    found = [] if c.raw(key) is None else c.raw(key)
+    listed = isinstance(found, list) and len(found) <= 100
+    if not listed or any(isinstance(n, bool) or n not in (0.5, 1, 2) for n in found):
+        raise c.error(key, found, "a list of 0.5, 1 and 2")
+    return list(found)
 
 
 def projector(c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
@@ -133,41 +123,31 @@ def projector(c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
         parts = {"sampling_layers": ModuleList(layers), "projector_layer": squeezing}
         return Module(f"{_LW}ScaleProjector", parts, layer_norm=_norm(_LW, _d(c)))
 
-    scales = ModuleList(at(scale) for scale in _scales(c))
+    scales = ModuleList(map(at, _scales(c)))
     return Module(f"{_LW}MultiScaleProjector", scale_layers=scales, component=_P)
 
 
-def _nested(network: Module, name: str) -> Module:
-    """The ViT as files of detectors have it: its projections where older ViTs have them."""
-    for module in each_module(network):
-        if "q_proj" in module.children:
-            query, key, value, output = (module.children[f"{letter}_proj"] for letter in "qkvo")
-            module.children = {
-                "attention": Module("Module", query=query, key=key, value=value),
-                "output": output if name == _LW else Module("Module", dense=output),
-            }
-    return network
-
-
 def conv_encoder(name: str, c: ModelConfig) -> Module:
-    default = BACKBONES[name]
-    section = backbone_section(c, default).of_type(str(default["model_type"]))
-    network, sizes = backbone(section, default_type=str(default["model_type"]))
+    """The ViT as files of detectors have it: its projections where older ViTs have them."""
+    default_type = str(BACKBONES[name]["model_type"])
+    section = backbone_section(c, BACKBONES[name]).of_type(default_type)
+    network, sizes = backbone(section, default_type=default_type)
     if not sizes:
         raise section.error("out_features", [], "at least one stage")
-    network = _nested(network, name)
+    older = {"q_proj": "attention.query", "k_proj": "attention.key", "v_proj": "attention.value"}
+    output = "output" if name == _LW else "output.dense"
+    respelled(network, {**older, "o_proj": output}, "Module")
     if name == _LW:
         return Module(f"{name}ConvEncoder", backbone=network, projector=projector(c, sizes))
     stage = Sequential(squeezed(name, c, sizes[0] * len(sizes)), _norm(name, _d(c)))
-    encoder = Module("Module", encoder=network)
     scale = Module(f"{name}ScaleProjector", stages=Layers([stage]), component=_P)
+    encoder = Module("Module", encoder=network)
     return ModuleList([Module(f"{name}ConvEncoder", encoder=encoder, projector=scale)])
 
 
 def _self_attention(name: str, c: ModelConfig) -> Module:
-    d = _d(c)
-    wide = uneven_width(c, d, c.dim("decoder_self_attention_heads", default=8))
-    bias, inner = c.flag("attention_bias", default=True), d if wide is None else wide
+    d, bias = _d(c), c.flag("attention_bias", default=True)
+    inner = uneven_width(c, d, c.dim("decoder_self_attention_heads", default=8))
     if name == _LW:
         return narrowed_attention(f"{name}Attention", d, inner, bias=bias)
     joined = {"in_proj_weight": Weight(3 * inner, d, kind="qkv")}
@@ -198,9 +178,8 @@ def model(name: str, c: ModelConfig) -> Module:
     """RF-DETR's files keep decoder and first guesses under ``transformer``."""
     d, groups = _d(c), c.count("group_detr", default=13)
     queries, count = c.dim("num_queries", default=300) * groups, int(groups)
-    normed, table = "layernorm", "reference_point_embed"
-    if name == _RF:
-        normed, table = "norm", "refpoint_embed"
+    rf = name == _RF
+    normed, table = ("norm", "refpoint_embed") if rf else ("layernorm", "reference_point_embed")
     decoder: dict[str, Module] = {
         "layers": Layers.of(c.count("decoder_layers", default=3), decoder_layer(name, c)),
         normed: LayerNorm(d),
@@ -218,7 +197,7 @@ def model(name: str, c: ModelConfig) -> Module:
         "backbone": conv_encoder(name, c),
         table: Embedding(queries, 4, kind="position"),
         "query_feat": Embedding(queries, d, kind="detection_token"),
-        **({"transformer": Module("Module", inner)} if name == _RF else inner),
+        **({"transformer": Module("Module", inner)} if rf else inner),
     }
     return Module(f"{name}Model", parts, part="vision")
 
@@ -246,8 +225,8 @@ def segmentation(c: ModelConfig) -> Module:
         "query_features_proj": Linear(d, d, component=_HEAD),
         "bias": Weight(1),
     }
-    head = Module("Module", parts, component=_HEAD)
-    return object_detection(_RF, c, segmentation_head=head).called(f"{_RF}ForInstanceSegmentation")
+    root = object_detection(_RF, c, segmentation_head=Module("Module", parts, component=_HEAD))
+    return root.called(f"{_RF}ForInstanceSegmentation")
 
 
 for model_type, prefix in (("lw_detr", _LW), ("rf_detr", _RF)):
@@ -255,7 +234,6 @@ for model_type, prefix in (("lw_detr", _LW), ("rf_detr", _RF)):
         f"{prefix}ForObjectDetection": partial(object_detection, prefix),
         f"{prefix}Model": partial(model, prefix),
     }
-    if prefix == _RF:
-        classes[f"{_RF}ForInstanceSegmentation"] = segmentation
+    classes |= {f"{_RF}ForInstanceSegmentation": segmentation} if prefix == _RF else {}
     register(model_type, classes, base_prefix="model" if prefix == _LW else "", category="vision")
 register_part("lw_detr_vit", f"{_LW}ViTBackbone", vit, "vision")

@@ -32,25 +32,20 @@ def _maps(c: ModelConfig) -> tuple[Dim, ...]:
 
 def vision(c: ModelConfig) -> Module:
     """The backbone; timm's Swin, which stands for none, is not known here."""
-    section = c.section("backbone_config", default=BACKBONE)
+    section, name = c.section("backbone_config", default=BACKBONE), f"{_NAME}VisionBackbone"
     timm = not c.has("backbone_config") and c.flag("use_timm_backbone", default=True)
     if timm or section.model_type == "timm_backbone":
         raise c.error("backbone_config", "a model of timm", "a backbone of transformers")
-    return Module(
-        f"{_NAME}VisionBackbone",
-        vision_backbone=auto_class(section, "Backbone", default_type="swin", part="vision"),
-        layer_norms=ModuleList(norm(c, size) for size in _maps(c)),
-    )
+    network = auto_class(section, "Backbone", default_type="swin", part="vision")
+    norms = ModuleList(norm(c, size) for size in _maps(c))
+    return Module(name, vision_backbone=network, layer_norms=norms)
 
 
 def language(c: ModelConfig) -> Module:
     sizes = (c.dim(f"text_projection_{at}_dim", default=512) for at in ("in", "out"))
-    section = c.section("text_config")
-    return Module(
-        f"{_NAME}LanguageBackbone",
-        text_projection=Weight(*sizes, component=Component.PROJECTOR),
-        model=auto_model(section, default_type="clip_text_model", part="text"),
-    )
+    to = Weight(*sizes, component=Component.PROJECTOR)
+    text = auto_model(c.section("text_config"), default_type="clip_text_model", part="text")
+    return Module(f"{_NAME}LanguageBackbone", text_projection=to, model=text)
 
 
 def encoder(c: ModelConfig) -> Module:
@@ -60,7 +55,6 @@ def encoder(c: ModelConfig) -> Module:
     look = deformable.named_attention(_NAME, e)
     layer = deformable.detector_layer(f"{_NAME}EncoderLayer", e, inner, look, eps=eps(c), act=act)
     layers = Layers.of(c.count("encoder_layers", default=1), layer)
-    attended = Module(f"{_NAME}Encoder", layers=layers)
     projected = c.dims("encoder_projection_indices", default=(2,), minimum=0)
     maps, between = _maps(c), c.text("conv_norm_activation", default="gelu")
     flat, smaller = (deformable.conv_norm(_NAME, e, e, kernel, between) for kernel in (1, 3))
@@ -68,7 +62,7 @@ def encoder(c: ModelConfig) -> Module:
     mixing = rt_detr.mixed(len(maps) - 1, flat, fused, smaller)
     parts = {
         "channel_projection_layers": ModuleList(rt_detr.projection(w, e, 1) for w in maps),
-        "encoder": ModuleList([attended] * len(projected)),
+        "encoder": ModuleList([Module(f"{_NAME}Encoder", layers=layers)] * len(projected)),
     }
     return Module(f"{_NAME}HybridEncoder", {**parts, **mixing})
 
@@ -94,31 +88,31 @@ _boxes = partial(deformable.predictor, _NAME, ending="MLP")
 
 
 def decoder(c: ModelConfig) -> Module:
-    d, classes = _d(c), c.dim("class_embed_dim", default=512)
-    task, names = c.dim("task_encoder_hidden_dim", default=1024), ("linear1", "linear2")
-    inner = Linear(classes, d, component=Component.PROJECTOR)
-    count = c.count("decoder_num_layers", default=6)
-    learned = c.flag("learn_initial_query", default=False)
-    queries = c.dim("num_queries", default=900)
-    scores = Linear(classes, d, component=Component.HEAD)
+    d, classes, names = _d(c), c.dim("class_embed_dim", default=512), ("linear1", "linear2")
+    task, queries = (
+        c.dim("task_encoder_hidden_dim", default=1024),
+        c.dim("num_queries", default=900),
+    )
     widths = c.dims("vision_features_channels", default=(256, 256, 256))
+    count = c.count("decoder_num_layers", default=6)
+    inner = Linear(classes, d, component=Component.PROJECTOR)
+    learned = c.flag("learn_initial_query", default=False)
+    scores, boxes = Linear(classes, d, component=Component.HEAD), _boxes((d, d, d, 4))
+    mlp = two_layer_mlp(f"{_NAME}MLPWithDropout", classes, task, names=names)
+    normed = Module(f"{_NAME}ResidualLayer", norm1=norm(c, classes))
     return Module(
         f"{_NAME}Decoder",
         channel_projection_layers=ModuleList(rt_detr.projection(size, d, 1) for size in widths),
-        task_encoder=Module(
-            f"{_NAME}TaskEncoder",
-            mlp=two_layer_mlp(f"{_NAME}MLPWithDropout", classes, task, names=names),
-            res1=Module(f"{_NAME}ResidualLayer", norm1=norm(c, classes)),
-        ),
+        task_encoder=Module(f"{_NAME}TaskEncoder", mlp=mlp, res1=normed),
         task_project=inner if int(classes) != int(d) else None,
         layers=Layers.of(count, decoder_layer(c)),
         tgt_embed=Embedding(queries, d, kind="detection_token") if learned else None,
         query_position_head=_boxes((4, 2 * d, d)),
         encoder_vision_features=Sequential(Linear(d, d, component=Component.EMBEDDING), norm(c, d)),
         encoder_class_head=scores,
-        encoder_bbox_head=_boxes((d, d, d, 4)),
+        encoder_bbox_head=boxes,
         decoder_class_head=ModuleList([scores] * int(count)),
-        decoder_bbox_head=ModuleList([_boxes((d, d, d, 4))] * int(count)),
+        decoder_bbox_head=ModuleList([boxes] * int(count)),
     )
 
 

@@ -28,32 +28,24 @@ from ..trees.modules import (
 NAME = "Qwen3OmniMoe"
 #: The norm behind the layers is of another class than those in them.
 END = last_norm_of(f"{NAME}TextRMSNorm")
-
-
-# ---- talker
-
 _PREDICTOR = f"{NAME}TalkerCodePredictorModelForConditionalGeneration"
 
 
 def _moe(d: Decoder, c: ModelConfig, *, stacked: bool = False) -> Module:
-    h, name = d.width(c), f"{NAME}TalkerText"
-    inner = c.dim("moe_intermediate_size", default=384)
+    h, name, inner = d.width(c), f"{NAME}TalkerText", c.dim("moe_intermediate_size", default=384)
     count = c.count("num_experts", "num_local_experts", default=128)
-    per_token = c.dim("num_experts_per_tok", default=8)
+    chosen = c.dim("num_experts_per_tok", default=8)
     # Read by the class, though its config has no default for it.
     shared = c.dim("shared_expert_intermediate_size")
-    block = sparse_block(
-        name, h, inner, count=count, per_token=per_token, shared=shared, act=d.act(c)
-    )
+    block = sparse_block(name, h, inner, count=count, per_token=chosen, shared=shared, act=d.act(c))
     if stacked:
-        block.children["experts"] = stacked_experts(f"{name}Experts", count, per_token, h, inner)
+        block.adding(experts=stacked_experts(f"{name}Experts", count, chosen, h, inner))
     return block
 
 
 TALKER = Decoder(
     f"{NAME}ThinkerText", vocab_size=3072, hidden_size=1024, num_hidden_layers=20,
-    num_attention_heads=16, num_key_value_heads=2, qk_norm=True, moe=_moe,
-    further=END,
+    num_attention_heads=16, num_key_value_heads=2, qk_norm=True, moe=_moe, further=END,
 )  # fmt: skip
 
 
@@ -69,13 +61,10 @@ def talker_model(c: ModelConfig, *, stacked: bool = False) -> Module:
 
 def talker(c: ModelConfig) -> Module:
     text = c.section("text_config")
+    seen = c.dim("thinker_hidden_size", default=2048)
     inner = text.dim("intermediate_size", default=2048)
-    resize = Module(
-        f"{NAME}TalkerResizeMLP",
-        linear_fc1=Linear(c.dim("thinker_hidden_size", default=2048), inner),
-        linear_fc2=Linear(inner, TALKER.width(text)),
-        component=Component.PROJECTOR,
-    )
+    linears = {"linear_fc1": Linear(seen, inner), "linear_fc2": Linear(inner, TALKER.width(text))}
+    resize = Module(f"{NAME}TalkerResizeMLP", linears, component=Component.PROJECTOR)
     to = "talker.model.codec_embedding.weight" if c.tied(default=False) else None
     return Module(
         f"{NAME}TalkerForConditionalGeneration",
@@ -88,16 +77,11 @@ def talker(c: ModelConfig) -> Module:
     )
 
 
-# ---- waveform
-
-
-def _conv(inputs: Dim, outputs: int, kernel: int, *, groups: int = 1) -> Module:
-    return Module(f"{NAME}CausalConvNet", conv=Conv(inputs, outputs, kernel, dims=1, groups=groups))
-
-
-def _up(inputs: Dim, outputs: Dim, kernel: int, stride: int) -> Module:
-    up = Conv(inputs, outputs, kernel, dims=1, stride=stride, transposed=True)
-    return Module(f"{NAME}CausalTransConvNet", conv=up)
+def _conv(inputs: Dim, outputs: int, kernel: int, *, stride: int = 0, groups: int = 1) -> Module:
+    """``stride``: of a transposed one, which every other is not."""
+    to = partial(Conv, stride=stride, transposed=True) if stride else Conv
+    conv = to(inputs, outputs, kernel, dims=1, groups=groups)
+    return Module(f"{NAME}Causal{'Trans' if stride else ''}ConvNet", conv=conv)
 
 
 def _snake(width: Dim) -> Module:
@@ -133,7 +117,7 @@ def _decoder_block(width: Dim, rate: Dim) -> Module:
     convs = {"conv1": _conv(half, half, 7), "conv2": _conv(half, half, 1)}
     acts = {"act1": _snake(half), "act2": _snake(half)}
     unit = Module(f"{NAME}Code2WavDecoderResidualUnit", {**acts, **convs})
-    parts = [_snake(width), _up(width, half, 2 * rate, rate), unit, unit, unit]
+    parts = [_snake(width), _conv(width, half, 2 * rate, stride=rate), unit, unit, unit]
     return Module(f"{NAME}Code2WavDecoderBlock", block=Layers(parts))
 
 
@@ -141,12 +125,11 @@ def code2wav(c: ModelConfig) -> Module:
     h, width = TRANSFORMER.width(c), c.dim("decoder_dim", default=1536)
     codes = c.dim("codebook_size", default=2048) * c.count("num_quantizers", default=16)
     ratios = c.dims("upsampling_ratios", default=(2, 2))
-    upsample = [ModuleList([_up(h, h, ratio, ratio), _convnext(h)]) for ratio in ratios]
+    upsample = [ModuleList([_conv(h, h, ratio, stride=ratio), _convnext(h)]) for ratio in ratios]
     decoder = [_conv(h, width, 7)]
     for rate in c.dims("upsample_rates", default=(8, 5, 4, 3)):
         decoder.append(_decoder_block(width, rate))
         width = width // 2
-    decoder += [_snake(width), _conv(width, 1, 7)]
     transformer = Module(
         f"{NAME}Code2WavTransformerModel",
         layers=TRANSFORMER.layers(c),
@@ -158,7 +141,7 @@ def code2wav(c: ModelConfig) -> Module:
         pre_transformer=transformer,
         code_embedding=Embedding(codes, h),
         upsample=ModuleList(upsample, component=Component.CONV),
-        decoder=ModuleList(decoder, component=Component.CONV),
+        decoder=ModuleList([*decoder, _snake(width), _conv(width, 1, 7)], component=Component.CONV),
         part="audio",
     )
 

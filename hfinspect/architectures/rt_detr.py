@@ -66,13 +66,18 @@ def seen_maps(c: ModelConfig) -> tuple[Dim, ...]:
     return c.dims("encoder_in_channels", default=(512, 1024, 2048))
 
 
-def attended(name: str, c: ModelConfig) -> Module:
-    """Attention within each map that ``encode_proj_layers`` lists."""
+def attended(name: str, c: ModelConfig, *, listed: bool = False) -> Module:
+    """Attention within each map that ``encode_proj_layers`` lists. ``listed``: files have the
+    matrices of an MLP in a list, and say o_proj."""
     d, inner = width_inside(c), c.dim("encoder_ffn_dim", default=1024)
     found = c.dim("encoder_attention_heads", "num_attention_heads", default=8)
     c.divided(d, found, "encoder_hidden_dim", "encoder_attention_heads")
-    look = clip_attention(f"{name}SelfAttention", d)
+    look = clip_attention(f"{name}SelfAttention", d, out="o_proj" if listed else "out_proj")
     layer = deformable.detector_layer(f"{name}EncoderLayer", d, inner, look, eps=eps(c))
+    if listed:
+        both = ModuleList(layer.inside(at) for at in ("fc1", "fc2"))
+        mlp = Module(f"{name}MLP", layers=both, component=Component.MLP)
+        layer = layer.without("fc1", "fc2").adding(mlp=mlp)
     layers = Layers.of(c.count("encoder_layers", default=1), layer)
     projected = c.dims("encode_proj_layers", default=(2,), minimum=0)
     return ModuleList([Module(f"{name}AIFILayer", layers=layers)] * len(projected))

@@ -25,18 +25,16 @@ from ..trees.modules import (
 
 #: Channels of the convolutions that enlarge the image.
 _FEATURES = 64
+_BACK = Activation("Swin2SRPatchUnEmbeddings")
 
 _width = size("embed_dim", default=180)
 _channels = size("num_channels", default=3)
 
 
 def _patches(c: ModelConfig, *, normed: bool) -> Module:
-    width = _width(c)
-    return Module(
-        "Swin2SRPatchEmbeddings",
-        projection=patch_conv(width, width, pair(c, "patch_size", default=1)),
-        layernorm=LayerNorm(width) if normed else None,
-    )
+    width, patch = _width(c), pair(c, "patch_size", default=1)
+    norm, project = LayerNorm(width) if normed else None, patch_conv(width, width, patch)
+    return Module("Swin2SRPatchEmbeddings", projection=project, layernorm=norm)
 
 
 def _closing(c: ModelConfig) -> Module | None:
@@ -68,14 +66,9 @@ def _layer(c: ModelConfig, heads: Dim) -> Module:
 def _stages(c: ModelConfig) -> Layers:
     depths = stage_depths(c, (6, 6, 6, 6, 6, 6))
     heads = c.dims("num_heads", default=(6, 6, 6, 6, 6, 6), least=len(depths))
+    after = {"conv": _closing(c), "patch_embed": _patches(c, normed=False), "patch_unembed": _BACK}
     return Layers(
-        Module(
-            "Swin2SRStage",
-            layers=ModuleList([_layer(c, count)] * int(depth)),
-            conv=_closing(c),
-            patch_embed=_patches(c, normed=False),
-            patch_unembed=Activation("Swin2SRPatchUnEmbeddings"),
-        )
+        Module("Swin2SRStage", {"layers": ModuleList([_layer(c, count)] * int(depth)), **after})
         for count, depth in zip(heads, depths, strict=False)
     )
 
@@ -97,7 +90,7 @@ def model(c: ModelConfig) -> Module:
         ),
         encoder=Module("Swin2SREncoder", stages=_stages(c)),
         layernorm=LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5)),
-        patch_unembed=Activation("Swin2SRPatchUnEmbeddings"),
+        patch_unembed=_BACK,
         conv_after_body=Conv(width, width, 3),
         part="vision",
     )
@@ -108,51 +101,44 @@ def _doubling(c: ModelConfig, scale: int) -> Module:
     if scale != 3 and scale & (scale - 1):
         raise c.error("upscale", scale, "3 or a power of 2")
     steps = {"": 9} if scale == 3 else {f"_{i}": 4 for i in range(scale.bit_length() - 1)}
-    parts = {}
+    made = Module("Upsample")
     for step, more in steps.items():
-        parts[f"convolution{step}"] = Conv(_FEATURES, more * _FEATURES, 3)
-        parts[f"pixelshuffle{step}"] = Activation("PixelShuffle")
-    return Module("Upsample", parts)
+        made.children[f"convolution{step}"] = Conv(_FEATURES, more * _FEATURES, 3)
+        made.children[f"pixelshuffle{step}"] = Activation("PixelShuffle")
+    return made
 
 
-def _enlarging(c: ModelConfig, out: Dim) -> Module | None:
-    """One of four upsamplers; None for the fifth, which has no size of its own."""
-    scale, width, seen = c.dim("upscale", default=2), _width(c), _channels(c)
-    kind, act = c.text("upsampler", default="pixelshuffle"), Activation("LeakyReLU")
-    first = {"conv_before_upsample": Conv(width, _FEATURES, 3), "activation": act}
+def _enlarging(c: ModelConfig) -> dict[str, Module]:
+    """One of four upsamplers; the fifth has no size of its own."""
+    out, seen = c.dim("num_channels_out", default=_channels(c)), _channels(c)
+    scale, width, act = c.dim("upscale", default=2), _width(c), Activation("LeakyReLU")
+    kind = c.text("upsampler", default="pixelshuffle")
+    parts = {"conv_before_upsample": Conv(width, _FEATURES, 3), "activation": act}
     last = {"final_convolution": Conv(_FEATURES, out, 3)}
     if kind in ("pixelshuffle", "pixelshuffle_aux"):
-        last = {"upsample": _doubling(c, int(scale)), **last}
-    if kind == "pixelshuffle":
-        return Module("PixelShuffleUpsampler", {**first, **last})
-    if kind == "pixelshuffle_aux":
-        small = Conv(seen, _FEATURES, 3)
-        after = Sequential(Conv(3, _FEATURES, 3), act)
-        aux = {"conv_aux": Conv(_FEATURES, seen, 3), "conv_after_aux": after}
-        return Module("PixelShuffleAuxUpsampler", {"conv_bicubic": small, **first, **aux, **last})
-    if kind == "pixelshuffledirect":
-        conv, shuffle = Conv(width, scale * scale * out, 3), Activation("PixelShuffle")
-        return Module("UpsampleOneStep", conv=conv, pixel_shuffle=shuffle)
-    if kind != "nearest+conv":
-        return None
-    if scale != 4:
-        raise c.error("upscale", int(scale), "4 with nearest+conv")
-    same = Conv(_FEATURES, _FEATURES, 3)
-    between = {"conv_up1": same, "conv_up2": same, "conv_hr": same}
-    return Module("NearestConvUpsampler", {**first, **between, **last, "lrelu": act})
+        name, larger = "PixelShuffleUpsampler", _doubling(c, int(scale))
+        if kind == "pixelshuffle_aux":
+            name, after = "PixelShuffleAuxUpsampler", Sequential(Conv(3, _FEATURES, 3), act)
+            parts = {"conv_bicubic": Conv(seen, _FEATURES, 3), **parts}
+            parts |= {"conv_aux": Conv(_FEATURES, seen, 3), "conv_after_aux": after}
+        parts |= {"upsample": larger, **last}
+    elif kind == "pixelshuffledirect":
+        name, conv = "UpsampleOneStep", Conv(width, scale * scale * out, 3)
+        parts = {"conv": conv, "pixel_shuffle": Activation("PixelShuffle")}
+    elif kind == "nearest+conv":
+        if scale != 4:
+            raise c.error("upscale", int(scale), "4 with nearest+conv")
+        same = dict.fromkeys(("conv_up1", "conv_up2", "conv_hr"), Conv(_FEATURES, _FEATURES, 3))
+        name, parts = "NearestConvUpsampler", {**parts, **same, **last, "lrelu": act}
+    else:
+        return {"final_convolution": Conv(width, out, 3)}
+    return {"upsample": Module(name, parts, component=Component.HEAD)}
 
 
 def super_resolution(c: ModelConfig) -> Module:
-    out = c.dim("num_channels_out", default=_channels(c))
-    enlarged, last = _enlarging(c, out), {"final_convolution": Conv(_width(c), out, 3)}
-    if enlarged:
-        enlarged.component, last = Component.HEAD, {"upsample": enlarged}
-    return Module("Swin2SRForImageSuperResolution", swin2sr=model(c), part="vision").adding(**last)
+    parts = {"swin2sr": model(c), **_enlarging(c)}
+    return Module("Swin2SRForImageSuperResolution", parts, part="vision")
 
 
-register(
-    "swin2sr",
-    {"Swin2SRForImageSuperResolution": super_resolution, "Swin2SRModel": model},
-    base_prefix="swin2sr",
-    category="vision",
-)
+_CLASSES = {"Swin2SRForImageSuperResolution": super_resolution, "Swin2SRModel": model}
+register("swin2sr", _CLASSES, base_prefix="swin2sr", category="vision")

@@ -4,25 +4,13 @@ Source of shapes: diffusers/models/unets/unet_3d_condition.py and unet_3d_blocks
 unet_2d_condition.py; next to each residual block and each transformer stands one over time.
 """
 
-from collections.abc import Sequence
 from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.diffusion import (
-    Crossing,
-    Residual,
-    Rung,
-    per_block,
-    resnet_row,
-    rungs,
-    timestep_embedding,
-    transformer_2d,
-    transformer_block,
-    unet_end,
-    widths,
-)
+from ..layers import diffusion
+from ..layers.diffusion import Residual, Rung
 from ..trees.catalog import register
 from ..trees.modules import (
     Activation,
@@ -39,7 +27,7 @@ from ..trees.modules import (
 _DOWN = ("CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "DownBlock3D")
 
 
-_channels = partial(widths, default=(320, 640, 1280, 1280))
+_channels = partial(diffusion.widths, default=(320, 640, 1280, 1280))
 
 
 def of_residuals(c: ModelConfig) -> Residual:
@@ -50,22 +38,15 @@ def of_residuals(c: ModelConfig) -> Residual:
 def _heads(c: ModelConfig) -> tuple[Dim, ...]:
     """As in the two-dimensional one, called ``attention_head_dim``."""
     key = "num_attention_heads" if c.has("num_attention_heads") else "attention_head_dim"
-    found = per_block(c, key, len(_channels(c)), 64)
-    for heads in found:
-        if not heads:
-            raise c.error(key, int(heads), "at least 1")
-    return found
+    return diffusion.per_block(c, key, len(_channels(c)), 64, minimum=1)
 
 
 def temporal_convolution(width: int, groups: int) -> Module:
     """Four convolutions over three frames: 4·(3·W² + W) and their norms."""
-
-    def step(*before: Module) -> Module:
-        conv = Conv(width, width, (3, 1, 1), dims=3)
-        return Sequential(GroupNorm(groups, width), Activation("SiLU"), *before, conv)
-
-    later = step(Dropout(0.1))
-    steps = {"conv1": step(), "conv2": later, "conv3": later, "conv4": later}
+    conv = Conv(width, width, (3, 1, 1), dims=3)
+    first = GroupNorm(groups, width), Activation("SiLU")
+    later = dict.fromkeys(("conv2", "conv3", "conv4"), Sequential(*first, Dropout(0.1), conv))
+    steps = {"conv1": Sequential(*first, conv), **later}
     return Module("TemporalConvLayer", steps, component=Component.CONV)
 
 
@@ -77,7 +58,7 @@ def temporal_transformer(
         "TransformerTemporalModel",
         norm=GroupNorm(groups, channels, eps=1e-6),
         proj_in=Linear(channels, width, component=Component.ATTENTION),
-        transformer_blocks=layers([transformer_block(width)]),
+        transformer_blocks=layers([diffusion.transformer_block(width)]),
         proj_out=Linear(width, channels, component=Component.ATTENTION),
     )
 
@@ -86,52 +67,49 @@ def ladder(c: ModelConfig) -> dict[str, Module]:
     """Down, up and the middle: residual blocks over the widths that come in, a convolution over
     time next to each, and on most rungs as many transformers over the image and over time."""
     channels, residual, heads = _channels(c), of_residuals(c), _heads(c)
-    context, crossing = c.dim("cross_attention_dim", default=1024), Crossing(True, residual.groups)
+    crossing = diffusion.Crossing(True, residual.groups)
+    context = c.dim("cross_attention_dim", default=1024)
     layers = [c.count("layers_per_block", default=2)] * len(channels)
 
-    def blocks(
-        coming: Sequence[Dim], i: int, looks: int, kind: type[ModuleList] = ModuleList
-    ) -> dict[str, Module | None]:
-        width, inner = channels[i], heads[i] * (channels[i] // heads[i])
-        across = transformer_2d(width, heads[i], 1, context, crossing, layers=kind)
-        over_time = temporal_transformer(width, inner, residual.groups, layers=kind)
-        convolutions = [temporal_convolution(width, residual.groups)] * len(coming)
-        return {
-            "resnets": ModuleList(resnet_row(coming, width, residual)),
-            "temp_convs": ModuleList(convolutions),
+    def made(rung: Rung, looks: int, kind: type[ModuleList] = ModuleList) -> Module:
+        width, groups, head = rung.width, residual.groups, heads[rung.i]
+        inner = head * (width // head)
+        across = diffusion.transformer_2d(width, head, 1, context, crossing, layers=kind)
+        over_time = temporal_transformer(width, inner, groups, layers=kind)
+        parts = {
+            "resnets": ModuleList(diffusion.resnet_row(rung.coming, width, residual)),
+            "temp_convs": ModuleList([temporal_convolution(width, groups)] * len(rung.coming)),
             "attentions": ModuleList([across] * looks) if looks else None,
             "temp_attentions": ModuleList([over_time] * looks) if looks else None,
         }
+        return Module(rung.kind, {**parts, **rung.sampler()})
 
-    def made(rung: Rung) -> Module:
-        looks = len(rung.coming) if rung.kind.startswith("Cross") else 0
-        return Module(rung.kind, {**blocks(rung.coming, rung.i, looks), **rung.sampler()})
+    def way(*, up: bool) -> Layers:
+        found = diffusion.rungs(c, channels, layers, _DOWN, up=up)
+        return Layers(made(r, len(r.coming) * r.kind.startswith("Cross")) for r in found)
 
-    middle = blocks([channels[-1]] * 2, len(channels) - 1, 1, Layers)
-    return {
-        "down_blocks": Layers(map(made, rungs(c, channels, layers, _DOWN))),
-        "up_blocks": Layers(map(made, rungs(c, channels, layers, _DOWN, up=True))),
-        "mid_block": Module("UNetMidBlock3DCrossAttn", middle),
-    }
+    at, wide = len(channels) - 1, channels[-1]
+    middle = Rung("UNetMidBlock3DCrossAttn", at, [wide] * 2, wide, last=True)
+    ways = {"down_blocks": way(up=False), "up_blocks": way(up=True)}
+    return {**ways, "mid_block": made(middle, 1, Layers)}
 
 
 def model(c: ModelConfig) -> Module:
     channels, residual = _channels(c), of_residuals(c)
     first = channels[0]
     inner = 8 * c.dim("attention_head_dim", default=64)
-    time = timestep_embedding(first, 4 * first, condition=c.optional_dim("time_cond_proj_dim"))
-    return Module(
-        "UNet3DConditionModel",
-        {
-            "conv_in": Conv(c.dim("in_channels", default=4), first, 3),
-            "time_proj": Activation("Timesteps"),
-            "time_embedding": time,
-            "transformer_in": temporal_transformer(first, inner, residual.groups, layers=Layers),
-            **ladder(c),
-            **unet_end(c, first, residual),
-        },
-        part="vision",
+    time = diffusion.timestep_embedding(
+        first, 4 * first, condition=c.optional_dim("time_cond_proj_dim")
     )
+    parts: dict[str, Module | None] = {
+        "conv_in": Conv(c.dim("in_channels", default=4), first, 3),
+        "time_proj": Activation("Timesteps"),
+        "time_embedding": time,
+        "transformer_in": temporal_transformer(first, inner, residual.groups, layers=Layers),
+        **ladder(c),
+        **diffusion.unet_end(c, first, residual),
+    }
+    return Module("UNet3DConditionModel", parts, part="vision")
 
 
 register((), {"UNet3DConditionModel": model}, category="diffusion", source="diffusers")

@@ -1,10 +1,7 @@
-"""UVDoc (Verhoeven et al. 2023): how a photographed page is bent.
-Source of shapes: transformers/models/uvdoc/modeling_uvdoc.py.
-
-Residual blocks, branches of ever wider steps over what they give, and a map of points.
+"""UVDoc (Verhoeven et al. 2023): how a photographed page is bent. Residual blocks, branches of ever
+wider steps over them, a map of points. Source: transformers/models/uvdoc/modeling_uvdoc.py.
 """
 
-from collections.abc import Sequence
 from functools import partial
 
 from ..core.components import Component
@@ -16,15 +13,12 @@ from ..trees.modules import Activation, Conv, Layers, Module, ModuleList
 
 _NAME, _HEAD = "UVDoc", Component.HEAD
 HEAD = ((3, 32), (32, 32))
-RESNET: Sequence[Sequence[Sequence[object]]] = (
-    ((32, 32, 1, False), *[(32, 32, 3, False)] * 2),
-    ((32, 64, 1, True), *[(64, 64, 3, False)] * 3),
-    ((64, 128, 1, True), *[(128, 128, 3, False)] * 5),
+RESNET = tuple(
+    ((inputs, width, 1, inputs != width), *[(width, width, 3, False)] * more)
+    for inputs, width, more in ((32, 32, 2), (32, 64, 3), (64, 128, 5))
 )
-BRIDGES: Sequence[Sequence[Sequence[object]]] = tuple(
-    tuple((128, step) for step in steps)
-    for steps in ((1,), (2,), (5,), (8, 3, 2), (12, 7, 4), (18, 12, 6))
-)
+_STEPS = ((1,), (2,), (5,), (8, 3, 2), (12, 7, 4), (18, 12, 6))
+BRIDGES = tuple(tuple((128, step) for step in steps) for steps in _STEPS)
 
 
 def _kernel(c: ModelConfig) -> int:
@@ -35,20 +29,17 @@ def block(c: ModelConfig, entry: Entry) -> Module:
     """Two convolutions, and one more on the way around them where the map shrinks."""
     inputs, outputs, _, smaller = entry
     layer = partial(conv_layer, _NAME, outputs=outputs, kernel=_kernel(c), bias=True)
+    down = layer(inputs) if smaller else Activation("Identity")
+    convs = {"conv_down": down, "conv_start": layer(inputs, act="relu")}
     return Module(
-        f"{_NAME}ResidualBlock",
-        conv_down=layer(inputs) if smaller else Activation("Identity"),
-        conv_start=layer(inputs, act="relu"),
-        conv_final=layer(outputs),
-        act_fn=Activation("ReLU"),
+        f"{_NAME}ResidualBlock", convs, conv_final=layer(outputs), act_fn=Activation("ReLU")
     )
 
 
 def backbone(c: ModelConfig) -> Module:
     """Each branch behind the ResNet: convolutions of one width, with steps between the points they
     see."""
-    to = partial(conv_layer, _NAME, act="relu")
-    pairs = entry_lists(c, "resnet_head", HEAD, 2)
+    to, pairs = partial(conv_layer, _NAME, act="relu"), entry_lists(c, "resnet_head", HEAD, 2)
     head = ModuleList(to(inputs, outputs, _kernel(c)) for inputs, outputs in pairs)
     stages = [
         Module(f"{_NAME}ResNetStage", layers=Layers([block(c, entry) for entry in entries]))
@@ -68,13 +59,11 @@ def points(c: ModelConfig) -> Module:
     found = entry_lists(c, "out_point_positions2D", ((128, 32), (32, 2)), 2)
     if len(found) < 2:
         raise c.error("out_point_positions2D", c.raw("out_point_positions2D"), "two pairs")
-    act = c.text("hidden_act", default="prelu")
+    act, size = c.text("hidden_act", default="prelu"), _kernel(c)
     (inputs, inner, *_), (before, outputs, *_) = found[:2]
-    return Module(
-        f"{_NAME}PointPositions2D",
-        conv_down=conv_layer(_NAME, inputs, inner, _kernel(c), act=act, component=_HEAD),
-        conv_up=Conv(before, outputs, _kernel(c), component=_HEAD),
-    )
+    down = conv_layer(_NAME, inputs, inner, size, act=act, component=_HEAD)
+    up = Conv(before, outputs, size, component=_HEAD)
+    return Module(f"{_NAME}PointPositions2D", conv_down=down, conv_up=up)
 
 
 def model(c: ModelConfig) -> Module:

@@ -127,12 +127,12 @@ def tied_to(module: Module, at: str, only: Collection[str] | None = None) -> Mod
     return twin
 
 
-def respelled(root: Module, names: Mapping[str, str]) -> Module:
+def respelled(root: Module, names: Mapping[str, str], way: str = "Sequential") -> Module:
     """``root`` whose children named like a key of ``names`` have the name under it, at every depth,
     in place: files of a composite may keep the first release's names, where a save of the tower
-    alone has those of its attributes. A name with dots makes the modules on its way."""
+    alone has those of its attributes. A name with dots makes the modules on its ``way``."""
     for module in list(each_module(root)):  # not those that a name with dots makes
-        _respell(module, names)
+        _respell(module, names, way)
     return root
 
 
@@ -160,13 +160,13 @@ def respelled_classes(
     return root
 
 
-def _respell(module: Module, names: Mapping[str, str]) -> None:
+def _respell(module: Module, names: Mapping[str, str], way: str = "Sequential") -> None:
     found: dict[str, Module | Parameter] = {}
     for name, child in module.children.items():
-        *way, last = names.get(name, name).split(".")
+        *path, last = names.get(name, name).split(".")
         at = found
-        for step in way:
-            inner = at.setdefault(step, Module("Sequential"))
+        for step in path:
+            inner = at.setdefault(step, Module(way))
             assert isinstance(inner, Module)
             at = inner.children
         at[last] = child

@@ -29,12 +29,12 @@ from ..trees.modules import (
 
 
 def per_block(
-    c: ModelConfig, key: str, count: int, default: int, *, maximum: int = MAX_DIM
+    c: ModelConfig, key: str, count: int, default: int, *, minimum: int = 0, maximum: int = MAX_DIM
 ) -> tuple[Dim, ...]:
     """A number for each of ``count`` blocks: one for all, or a list as long as they are."""
     if not isinstance(c.raw(key), (list, tuple)):
-        return (c.dim(key, default=default, minimum=0, maximum=maximum),) * count
-    return c.dims(key, minimum=0, maximum=maximum, count=count)
+        return (c.dim(key, default=default, minimum=minimum, maximum=maximum),) * count
+    return c.dims(key, minimum=minimum, maximum=maximum, count=count)
 
 
 def timestep_embedding(width: int, embedded: int, *, condition: int | None = None) -> Module:

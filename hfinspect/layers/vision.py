@@ -120,10 +120,10 @@ def labels_classifier(c: ModelConfig, hidden: int) -> Module:
     return classifier(hidden, labels) if labels else Activation("Identity")
 
 
-def uneven_width(c: ModelConfig, hidden: Dim, heads: Dim) -> Dim | None:
-    """heads · head_dim where that is not the hidden size: what does not divide is left over."""
+def uneven_width(c: ModelConfig, hidden: Dim, heads: Dim) -> Dim:
+    """heads · head_dim, the hidden size as a rule: what does not divide is left over."""
     if hidden % heads == 0 and not c.has("head_dim"):
-        return None
+        return hidden
     return heads * c.dim("head_dim", default=hidden // heads)
 
 
