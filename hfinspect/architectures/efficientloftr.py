@@ -4,6 +4,7 @@ RepVGG makes maps of two images; their coarsest attend within and across the ima
 the places; finer maps then make the matches exact.
 """
 
+from functools import partial
 from itertools import pairwise
 
 from ..core.components import Component
@@ -24,7 +25,6 @@ from ..trees.modules import (
 )
 
 _NAME = "EfficientLoFTR"
-
 _hidden = size("hidden_size", default=256)
 
 
@@ -46,10 +46,9 @@ def _block(c: ModelConfig, inputs: Dim, outputs: Dim, stride: int) -> Module:
 
 
 def _backbone(c: ModelConfig) -> Module:
-    widths, depths, most = _widths(c), (1, 2, 4, 14), MAX_COUNT
-    stages = len(widths)
-    counts = c.dims("stage_num_blocks", default=depths, minimum=0, maximum=most, count=stages)
-    strides = c.dims("stage_stride", default=(2, 1, 2, 2), count=stages)
+    widths, read = _widths(c), partial(c.dims, count=len(_widths(c)))
+    counts = read("stage_num_blocks", default=(1, 2, 4, 14), minimum=0, maximum=MAX_COUNT)
+    strides = read("stage_stride", default=(2, 1, 2, 2))
     inputs = exact(1), *widths[:-1]
     outputs = [[int(width)] * int(count) for width, count in zip(widths, counts, strict=True)]
     inward = [[int(one), *sizes[:-1]] for one, sizes in zip(inputs, outputs, strict=True)]

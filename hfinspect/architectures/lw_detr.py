@@ -42,8 +42,6 @@ BACKBONES = {
           "out_features": ["stage2", "stage5", "stage8", "stage11"], "num_register_tokens": 0,
           "image_size": 518},
 }  # fmt: skip
-
-
 _d = size("d_model", default=256)
 
 

@@ -20,10 +20,9 @@ from . import rt_detr
 _NAME = "OmDetTurbo"
 #: What stands for an absent backbone_config where timm is not wanted.
 BACKBONE = {"model_type": "swin", "image_size": 640, "out_indices": [2, 3, 4]}
-
-
 _e = size("encoder_hidden_dim", "d_model", default=256)
 _d = size("decoder_hidden_dim", default=256)
+_boxes = partial(deformable.predictor, _NAME, ending="MLP")
 
 
 def _maps(c: ModelConfig) -> tuple[Dim, ...]:
@@ -84,17 +83,11 @@ def decoder_layer(c: ModelConfig) -> Module:
     return Module(f"{_NAME}DeformableTransformerDecoderLayer", parts)
 
 
-_boxes = partial(deformable.predictor, _NAME, ending="MLP")
-
-
 def decoder(c: ModelConfig) -> Module:
     d, classes, names = _d(c), c.dim("class_embed_dim", default=512), ("linear1", "linear2")
-    task, queries = (
-        c.dim("task_encoder_hidden_dim", default=1024),
-        c.dim("num_queries", default=900),
-    )
+    count, queries = c.count("decoder_num_layers", default=6), c.dim("num_queries", default=900)
+    task = c.dim("task_encoder_hidden_dim", default=1024)
     widths = c.dims("vision_features_channels", default=(256, 256, 256))
-    count = c.count("decoder_num_layers", default=6)
     inner = Linear(classes, d, component=Component.PROJECTOR)
     learned = c.flag("learn_initial_query", default=False)
     scores, boxes = Linear(classes, d, component=Component.HEAD), _boxes((d, d, d, 4))

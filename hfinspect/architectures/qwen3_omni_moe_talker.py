@@ -112,24 +112,20 @@ def _convnext(h: Dim) -> Module:
     )
 
 
-def _decoder_block(width: Dim, rate: Dim) -> Module:
-    half = width // 2
-    convs = {"conv1": _conv(half, half, 7), "conv2": _conv(half, half, 1)}
-    acts = {"act1": _snake(half), "act2": _snake(half)}
-    unit = Module(f"{NAME}Code2WavDecoderResidualUnit", {**acts, **convs})
-    parts = [_snake(width), _conv(width, half, 2 * rate, stride=rate), unit, unit, unit]
-    return Module(f"{NAME}Code2WavDecoderBlock", block=Layers(parts))
-
-
 def code2wav(c: ModelConfig) -> Module:
+    """Each block of the decoder halves the channels."""
     h, width = TRANSFORMER.width(c), c.dim("decoder_dim", default=1536)
     codes = c.dim("codebook_size", default=2048) * c.count("num_quantizers", default=16)
     ratios = c.dims("upsampling_ratios", default=(2, 2))
     upsample = [ModuleList([_conv(h, h, ratio, stride=ratio), _convnext(h)]) for ratio in ratios]
     decoder = [_conv(h, width, 7)]
     for rate in c.dims("upsample_rates", default=(8, 5, 4, 3)):
-        decoder.append(_decoder_block(width, rate))
-        width = width // 2
+        before, width = width, width // 2
+        acts = {"act1": _snake(width), "act2": _snake(width)}
+        convs = {"conv1": _conv(width, width, 7), "conv2": _conv(width, width, 1)}
+        unit = Module(f"{NAME}Code2WavDecoderResidualUnit", {**acts, **convs})
+        parts = _snake(before), _conv(before, width, 2 * rate, stride=rate), unit, unit, unit
+        decoder.append(Module(f"{NAME}Code2WavDecoderBlock", block=Layers(parts)))
     transformer = Module(
         f"{NAME}Code2WavTransformerModel",
         layers=TRANSFORMER.layers(c),

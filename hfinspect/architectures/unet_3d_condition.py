@@ -25,8 +25,6 @@ from ..trees.modules import (
 )
 
 _DOWN = ("CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "DownBlock3D")
-
-
 _channels = partial(diffusion.widths, default=(320, 640, 1280, 1280))
 
 
