@@ -61,16 +61,16 @@ def fusion(name: str, c: ModelConfig, act: str | None) -> Module:
         ways = {"conv1": to(inputs, half, 1), "conv2": to(inputs, half, 1)}
         if name == _FINE:
             return Module(f"{name}CSPRepLayer", {**ways, **blocks, "conv3": _NOTHING})
-        last = c.flag("encoder_has_trailing_conv", default=True)
-        parts = {"conv1": to(inputs, half * 2, 1), **blocks, "conv2": between if last else _NOTHING}
+        ends = between if c.flag("encoder_has_trailing_conv", default=True) else _NOTHING
+        parts = {"conv1": to(inputs, half * 2, 1), **blocks, "conv2": ends}
         return Module(f"{name}CSPRepLayer", parts)
 
-    last, chains = to(wide + 2 * half, e, 1), {"csp_rep1": chain(e), "csp_rep2": chain(half)}
+    first, second, last = chain(e), chain(half), to(wide + 2 * half, e, 1)
     if name == _DEIM:
-        return Module(f"{name}RepNCSPELAN5", {"conv1": to(e, wide, 1), **chains, "conv2": last})
-    parts = {"conv1": to(wide, wide, 1), "csp_rep1": chains["csp_rep1"], "conv2": between}
-    ends = {"csp_rep2": chains["csp_rep2"], "conv3": between, "conv4": last}
-    return Module(f"{name}RepNCSPELAN4", {**parts, **ends})
+        parts = {"conv1": to(e, wide, 1), "csp_rep1": first, "csp_rep2": second, "conv2": last}
+        return Module(f"{name}RepNCSPELAN5", parts)
+    parts = {"conv1": to(wide, wide, 1), "csp_rep1": first, "conv2": between, "csp_rep2": second}
+    return Module(f"{name}RepNCSPELAN4", {**parts, "conv3": between, "conv4": last})
 
 
 def encoder(name: str, c: ModelConfig) -> Module:
