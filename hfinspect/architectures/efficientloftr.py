@@ -13,16 +13,7 @@ from ..core.dims import Dim
 from ..layers.blocks import activation, grouped_attention, grouped_heads, size, two_layer_mlp
 from ..layers.deformable import conv_norm
 from ..trees.catalog import register
-from ..trees.modules import (
-    Activation,
-    BatchNorm,
-    Conv,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-)
+from ..trees.modules import Activation, BatchNorm, Conv, LayerNorm, Layers, Module, ModuleList
 
 _NAME = "EfficientLoFTR"
 _hidden = size("hidden_size", default=256)
@@ -69,8 +60,8 @@ def _attention(c: ModelConfig) -> Module:
     inner, bias = c.dim("intermediate_size", default=2 * h), c.flag("attention_bias", default=False)
     act = c.text("mlp_activation_function", default="leaky_relu")
     look = grouped_attention(f"{_NAME}Attention", h, grouped_heads(c, h, heads=8), bias=bias)
-    mlp = two_layer_mlp(f"{_NAME}MLP", 2 * h, inner, act=act, bias=False, act_name="activation")
-    mlp.adding(fc2=Linear(inner, h, bias=False, kind="down"), layer_norm=LayerNorm(h))
+    made = partial(two_layer_mlp, f"{_NAME}MLP", act=act, act_name="activation")
+    mlp = made(2 * h, inner, out=h, bias=False).adding(layer_norm=LayerNorm(h))
     queries = Conv(h, h, kernel, groups=h, bias=False, component=Component.ATTENTION)
     fewer = {"q_aggregation": queries, "kv_aggregation": Activation("MaxPool2d")}
     aggregation = Module(f"{_NAME}AggregationLayer", fewer, norm=LayerNorm(h))

@@ -16,8 +16,7 @@ from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
 
 def _two(first: Dim, inner: Dim, last: Dim) -> Module:
     """fc2(gelu(fc1(x))): an MLP, a projector or a decoder of regions."""
-    up = two_layer_mlp("ModuleDict", first, inner)
-    return up.adding(fc2=Linear(inner, last, kind="down"))
+    return two_layer_mlp("ModuleDict", first, inner, out=last)
 
 
 def text_model(c: ModelConfig) -> Module:

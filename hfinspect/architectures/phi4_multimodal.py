@@ -14,16 +14,7 @@ from ..layers.conformers import subsampling
 from ..layers.decoders import Decoder
 from ..layers.vision import narrowed_attention
 from ..trees.catalog import builder, register_part
-from ..trees.modules import (
-    Buffer,
-    Conv,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Weight,
-)
+from ..trees.modules import Buffer, Conv, Embedding, LayerNorm, Layers, Linear, Module, Weight
 from .phi3 import PHI3
 
 _NAME = "Phi4Multimodal"

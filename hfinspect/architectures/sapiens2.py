@@ -18,16 +18,7 @@ from ..layers.multimodal import linear_row
 from ..layers.vision import pair, patch_conv
 from ..trees.catalog import Builder, register
 from ..trees.handed_on import MAX_STAGES
-from ..trees.modules import (
-    Activation,
-    Conv,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Sequential,
-    Weight,
-)
+from ..trees.modules import Activation, Conv, Layers, Linear, Module, ModuleList, Sequential, Weight
 
 _hidden = size("hidden_size", default=1024)
 _norm = rms_norms("Sapiens2RMSNorm", 1e-6)

@@ -140,17 +140,17 @@ def fused_attention(
 
 def two_layer_mlp(
     class_name: str, hidden: int, inner: int, *, act: str | None = None, bias: bool = True,
-    names: tuple[str, str] = ("fc1", "fc2"), act_name: str = "act",
+    names: tuple[str, str] = ("fc1", "fc2"), act_name: str = "act", out: int | None = None,
 ) -> Module:  # fmt: skip
-    """down(act(up(x))): 2·H·I weights; ``names`` are those of the two. Without ``act`` the class
-    keeps no module for it."""
+    """down(act(up(x))): 2·H·I weights, or H·I + I·O to another width ``out``; ``names`` are those
+    of the two. Without ``act`` the class keeps no module for it."""
     up, down = names
     return Module(
         class_name,
         {
             up: Linear(hidden, inner, bias=bias, kind="up"),
             act_name: activation(act) if act else None,
-            down: Linear(inner, hidden, bias=bias, kind="down"),
+            down: Linear(inner, hidden if out is None else out, bias=bias, kind="down"),
         },
         component=Component.MLP,
     )
