@@ -61,8 +61,8 @@ def vit(c: ModelConfig) -> Module:
         **{f"gamma_{i}": Weight(h, kind="layer_scale") for i in (1, 2)},
     }
     layers = Layers.of(c.count("num_hidden_layers", default=12), Module(f"{name}Layer", parts))
-    whole = vitdet.embeddings(c, name), Module(f"{name}Encoder", layer=layers)
-    return Module(f"{name}Backbone", embeddings=whole[0], encoder=whole[1], part="vision")
+    seen, encoder = vitdet.embeddings(c, name), Module(f"{name}Encoder", layer=layers)
+    return Module(f"{name}Backbone", embeddings=seen, encoder=encoder, part="vision")
 
 
 def convolution(
