@@ -28,10 +28,6 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     )  # fmt: skip
 
 
-def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    return pre_norm(d, c, kind).called("DecoderLayer" if _rotary(c) else "BaichuanLayer")
-
-
 def _second(c: ModelConfig, root: Module) -> None:
     if c.has("z_loss_weight"):
         root.inside("lm_head").class_name = "NormHead"
@@ -40,7 +36,10 @@ def _second(c: ModelConfig, root: Module) -> None:
 # 64,000 words in the first version and 125,696 in the second: nothing else shows an absent number.
 _BAICHUAN = Decoder(
     "Baichuan", vocab_size=None, rotary=False, endings=SEQUENCE_HEAD, attention=_attention,
-    norm=norms_called("RMSNorm"), layer=_layer, mlp=lambda d, c: gated(d.like(""), c),
+    norm=norms_called("RMSNorm"), mlp=lambda d, c: gated(d.like(""), c),
+    layer=lambda d, c, kind: pre_norm(d, c, kind).called(
+        "DecoderLayer" if _rotary(c) else "BaichuanLayer"
+    ),
 )  # fmt: skip
 _NAMES = "BaichuanForCausalLM", "BaiChuanForCausalLM"
 _BAICHUAN.register(

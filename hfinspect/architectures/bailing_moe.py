@@ -46,10 +46,6 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     )  # fmt: skip
 
 
-def _mlp(d: Decoder, c: ModelConfig) -> Module:
-    return gated_mlp("BailingMoeMLP", d.width(c), d.inner(c), bias=_bias(c), act=d.act(c))
-
-
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     predicts = kind == "mtp"
     block = mixed(d, c, d.attention(d, c), "sparse" if predicts else kind, self_attn="attention")
@@ -66,8 +62,11 @@ _SOURCE = "modeling_bailing_moe.py of inclusionAI/Ling-lite, _v2.py of Ling-mini
 _LING = Decoder(
     "BailingMoe", vocab_size=126464, hidden_size=2048, intermediate_size=5120, num_hidden_layers=28,
     num_attention_heads=16, table="word_embeddings", rotary=False, endings=SEQUENCE_HEAD,
-    norm=norms_called("BailingMoeRMSNorm"), attention=_attention, mlp=_mlp, moe=_moe, layer=_layer,
+    norm=norms_called("BailingMoeRMSNorm"), attention=_attention, moe=_moe, layer=_layer,
     kinds=_kinds,
+    mlp=lambda d, c: gated_mlp(
+        "BailingMoeMLP", d.width(c), d.inner(c), bias=_bias(c), act=d.act(c)
+    ),
 )  # fmt: skip
 _LING.register("bailing_moe", source=_SOURCE)
 # The second generation has norms of queries and keys, and with them the rest of its own.

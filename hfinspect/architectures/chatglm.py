@@ -49,16 +49,7 @@ def _rotating(width: Dim) -> Module:
 _after_prefix = s.where(lambda c: c.has("pre_seq_len"), lambda _d, _c: Dropout(0.1))
 
 
-def _vision(d: Spelled, c: ModelConfig) -> Module | None:
-    h = d.width(c)
-    return vision_model(c, d.inner(c, h), h) if c.has("vision_config") else None
-
-
-def _encoder(d: Spelled, c: ModelConfig) -> Module:
-    last = s.norm(d, c) if c.flag("post_layer_norm", default=True) else None
-    return Module("GLMTransformer", layers=s.layers(d, c), final_layernorm=last)
-
-
+_last = s.where(s.flagged("post_layer_norm", default=True), s.norm)
 _GLM = Spelled(
     "ChatGLM", width=size("hidden_size", default=4096),
     heads=size("num_attention_heads", default=32),
@@ -71,12 +62,18 @@ _GLM = Spelled(
         "embedding": lambda d, c: Module("Embedding", word_embeddings=s.words(d, c)),
         # Half of a head is rotated; saved, so files hold its frequencies.
         "rotary_pos_emb": lambda _d, c: _rotating(_channels(c) // 2),
-        "encoder": _encoder,
+        "encoder": lambda d, c: Module(
+            "GLMTransformer", layers=s.layers(d, c), final_layernorm=_last(d, c)
+        ),
         "output_layer": lambda d, c: to_words(d.width(c), d.vocab(c)),
         "prefix_encoder": lambda d, c: _prefix(
             d, c, _channels(c) * c.dim("multi_query_group_num", default=1)
         ),
-        "dropout": _after_prefix, "vision": _vision,
+        "dropout": _after_prefix,
+        "vision": s.where(
+            lambda c: c.has("vision_config"),
+            lambda d, c: vision_model(c, d.inner(c, d.width(c)), d.width(c)),
+        ),
     },
     block={
         "input_layernorm": s.norm, "self_attention": s.attention,

@@ -26,6 +26,10 @@ _SIGLIP = {
 }  # fmt: skip
 
 
+def _is_first(c: ModelConfig) -> bool:
+    return not c.has("version", "vision_config")
+
+
 def _layers_kept(c: ModelConfig, count: int) -> int:
     """``drop_vision_last_layer``: what comes last is not used, and so not kept."""
     return max(count - 1, 0) if c.flag("drop_vision_last_layer", default=True) else count
@@ -33,18 +37,16 @@ def _layers_kept(c: ModelConfig, count: int) -> int:
 
 def vision_model(c: ModelConfig) -> Module:
     """SigLIP for images of any shape: no pooling; 2.5 has it as Idefics2's."""
+    if _is_first(c):
+        c.word("vision_encoder", _TIMM)
+        sizes = {**_TIMM_SIZES, "layers": _layers_kept(c, 27)}
+        return siglip_of_timm(ModelConfig(sizes, "vision_encoder."))
     v = c.section("vision_config").with_defaults(**_SIGLIP)
     count = _layers_kept(c, int(v.count("num_hidden_layers")))
     section = v.with_values(num_hidden_layers=count, model_type="siglip_vision_model")
     tower = auto_model(section, part="vision")
     tower.inside("embeddings").without("position_ids")
     return tower
-
-
-def timm_model(c: ModelConfig) -> Module:
-    c.word("vision_encoder", _TIMM)
-    sizes = {**_TIMM_SIZES, "layers": _layers_kept(c, 27)}
-    return siglip_of_timm(ModelConfig(sizes, "vision_encoder."))
 
 
 def resampler(c: ModelConfig, width: Dim, *, fixed: bool) -> Module:
@@ -71,8 +73,7 @@ def resampler(c: ModelConfig, width: Dim, *, fixed: bool) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    version = c.raw("version")
-    first = version is None and not c.has("vision_config")
+    version, first = c.raw("version"), _is_first(c)
     if not first and str(version) not in _TEXT:
         raise c.uncatalogued(f"a minicpmv config of version {str(version)[:20]}")
     seen = c.section("vision_config")
@@ -81,7 +82,7 @@ def model(c: ModelConfig) -> Module:
     return Module(
         "MiniCPMV",
         llm=auto_class(text, "ForCausalLM"),
-        vpm=timm_model(c) if first else vision_model(c),
+        vpm=vision_model(c),
         resampler=resampler(c, width, fixed=first),
     )
 

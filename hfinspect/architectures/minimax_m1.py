@@ -34,8 +34,7 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 
 
 def _layer(d: Decoder, c: ModelConfig, softmax: bool) -> Module:
-    block = block_sparse(d, c, "sparse")
-    return block if softmax else block.adding(self_attn=_lightning(d, c))
+    return block_sparse(d, c, "sparse").adding(self_attn=None if softmax else _lightning(d, c))
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[bool]:

@@ -72,10 +72,6 @@ def _stack(_e: Encoder, c: ModelConfig) -> Module:
     return Module("NomicBertEncoder", layers=Layers(rows, count=number))
 
 
-def _words(e: Encoder, c: ModelConfig) -> Module:
-    return respelled(bert_words(e, c), {"LayerNorm": "layer_norm"})
-
-
 def _released_words(c: ModelConfig) -> Module:
     """The head of the released code: biases only where the MLP has them, and none of its own next
     to them."""
@@ -110,8 +106,9 @@ def _forms(e: Encoder) -> Forms:
 
 
 _NOMIC = JINA.like(
-    "NomicBert", "nomic_bert", defaults=_DEFAULTS, pooling="never", encoder=_stack, words=_words,
-    forms=_forms, lacks=(),
+    "NomicBert", "nomic_bert", defaults=_DEFAULTS, pooling="never", encoder=_stack,
+    words=lambda e, c: respelled(bert_words(e, c), {"LayerNorm": "layer_norm"}), forms=_forms,
+    lacks=(),
 )  # fmt: skip
 register(
     "nomic_bert",

@@ -2,15 +2,9 @@
 transformers. Source of shapes: modeling_yi.py in 01-ai/Yi-6B.
 """
 
-from ..core.config import ModelConfig
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, mixed
-from ..trees.modules import Module
 
-
-def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    names = {"input_layernorm": "ln1", "post_attention_layernorm": "ln2"}
-    return mixed(d, c, d.attention(d, c), kind, **names)
-
+_NAMES = {"input_layernorm": "ln1", "post_attention_layernorm": "ln2"}
 
 Decoder(
     "Yi",
@@ -20,5 +14,5 @@ Decoder(
     attention_bias=None,
     rotary=False,
     endings=SEQUENCE_HEAD,
-    layer=_layer,
+    layer=lambda d, c, kind: mixed(d, c, d.attention(d, c), kind, **_NAMES),
 ).register("Yi", source="modeling_yi.py of 01-ai/Yi-6B; checked against transformers' Llama")
