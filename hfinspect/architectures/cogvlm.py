@@ -26,9 +26,6 @@ def _is_second(c: ModelConfig) -> bool:
     return c.has("num_multi_query_heads")
 
 
-# ---- vision
-
-
 def _vision_layer(c: ModelConfig, h: Dim) -> Module:
     inner, act = c.dim("intermediate_size", default=15360), c.text("hidden_act", default="gelu")
     norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-6))
@@ -71,9 +68,6 @@ def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
         conv=None if merged is None else Conv(width, merged, 2, stride=2),
         part="vision",
     )
-
-
-# ---- text
 
 
 def _attention(d: Decoder, c: ModelConfig, *, seeing: bool = True) -> Module:

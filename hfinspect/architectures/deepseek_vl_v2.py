@@ -93,9 +93,8 @@ def language_model(c: ModelConfig, at: str = "") -> Module:
 def _marks(c: ModelConfig, width: Dim) -> dict[str, Parameter]:
     """What separates rows of patches and views of the image: two vectors, or one per resolution."""
     if c.word("tile_tag", "2D", "1D") == "2D":
-        return dict.fromkeys(
-            ("image_newline", "view_seperator"), Weight(width, component=Component.EMBEDDING)
-        )
+        mark = Weight(width, component=Component.EMBEDDING)
+        return {"image_newline": mark, "view_seperator": mark}
     listed = c.raw("candidate_resolutions")
     if not isinstance(listed, list) or not listed:
         raise c.error("candidate_resolutions", listed, "a list of sizes")

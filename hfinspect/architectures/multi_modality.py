@@ -52,24 +52,19 @@ def vq_model(c: ModelConfig) -> Module:
     return respelled(model, _SPELLED)
 
 
-def _head(c: ModelConfig) -> Module:
-    width, inner = c.dim("n_embed", default=2048), c.dim("image_token_embed", default=2048)
-    return Module(
-        "vision_head",
-        output_mlp_projector=Linear(width, inner),
-        vision_activation=Activation("GELU"),
-        vision_head=Linear(inner, c.dim("image_token_size", default=16384)),
-        component=Component.HEAD,
-    )
-
-
 def _making(c: ModelConfig) -> dict[str, Module | Parameter]:
-    vq = c.section("gen_vision_config").section("params")
+    vq, said = (c.section(f"gen_{at}_config").section("params") for at in ("vision", "head"))
+    width, inner = said.dim("n_embed", default=2048), said.dim("image_token_embed", default=2048)
+    words = {
+        "output_mlp_projector": Linear(width, inner),
+        "vision_activation": Activation("GELU"),
+        "vision_head": Linear(inner, said.dim("image_token_size", default=16384)),
+    }
     codes, code = vq.dim("image_token_size", default=16384), vq.dim("n_embed", default=8)
     return {
         "gen_vision_model": vq_model(vq),
         "gen_aligner": _aligner(c, "gen_aligner_config", 8),
-        "gen_head": _head(c.section("gen_head_config").section("params")),
+        "gen_head": Module("vision_head", dict(words), component=Component.HEAD),
         "gen_embed": Embedding(codes, code, kind="codebook"),
     }
 

@@ -77,13 +77,10 @@ def _released_words(c: ModelConfig) -> Module:
     to them."""
     h, bias = hidden(c), c.flag("mlp_fc1_bias", default=False)
     tied_to = "bert.embeddings.word_embeddings.weight"
+    dense = Linear(h, h, bias=bias, kind="transform")
     predictions = Module(
         "NomicBertLMPredictionHead",
-        transform=Module(
-            "NomicBertPredictionHeadTransform",
-            dense=Linear(h, h, bias=bias, kind="transform"),
-            layer_norm=norm(c),
-        ),
+        transform=Module("NomicBertPredictionHeadTransform", dense=dense, layer_norm=norm(c)),
         decoder=Linear(h, vocab(c), bias=bias, tied_to=tied_to, kind="lm_head"),
     )
     return Module("NomicBertPreTrainingHeads", predictions=predictions, component=Component.HEAD)

@@ -57,9 +57,8 @@ Spelled(
 
 def _vision_block(c: ModelConfig, width: Dim) -> Module:
     inner, norm = scaled(c, width, "mlp_ratio", default=4), LayerNorm(width, eps=1e-6)
-    mlp = two_layer_mlp(
-        "Sequential", width, inner, act="gelu", act_name="gelu", names=("c_fc", "c_proj")
-    )
+    names = "c_fc", "c_proj"
+    mlp = two_layer_mlp("Sequential", width, inner, act="gelu", act_name="gelu", names=names)
     return Module(
         "VisualAttentionBlock",
         ln_1=norm,

@@ -47,7 +47,7 @@ _TELECHAT = Spelled(
 
 def _inputs(d: Spelled, c: ModelConfig) -> Module:
     gated = c.text("activation_function", default="gelu_new") == "silu"
-    return s.gate_up(d, c) if gated else s.up(d, c)
+    return (s.gate_up if gated else s.up)(d, c)
 
 
 _WIDE = Spelled(

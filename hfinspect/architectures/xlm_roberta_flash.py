@@ -68,10 +68,5 @@ def with_tasks(c: ModelConfig) -> Module:
 _ADAPTED = with_defaults(_FLASH.defaults, {"XLMRobertaModel": with_tasks})
 CLASSES = {**_FLASH.classes(), **_ADAPTED}
 
-register(
-    "xlm-roberta-flash",
-    CLASSES,
-    base_prefix="roberta",
-    category="encoder",
-    source="modeling_xlm_roberta.py of jinaai/xlm-roberta-flash-implementation",
-)
+_SOURCE = "modeling_xlm_roberta.py of jinaai/xlm-roberta-flash-implementation"
+register("xlm-roberta-flash", CLASSES, base_prefix="roberta", category="encoder", source=_SOURCE)
