@@ -19,7 +19,6 @@ from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential, e
 # ---- vision
 
 _NAME = "Kimi_K25VisionModel"
-_QKV = ("q_proj", "k_proj", "v_proj")
 #: transformers' names -> those of the release, which counts from 0.
 _HUB = {
     "norm1": "norm0", "norm2": "norm1", "fc1": "fc0", "fc2": "fc1", "layers": "blocks",
@@ -32,7 +31,7 @@ def bare_vision(c: ModelConfig) -> Module:
     Keys of the release begin with ``vt_`` and ``init_``."""
     said = {key.removeprefix("vt_").removeprefix("init_"): c.values[key] for key in c.values}
     tower = builder(_NAME)(ModelConfig({**said, **c.values}, c.path))
-    for block in each_module(joined(tower, _QKV, "wqkv", "qkv")):
+    for block in each_module(joined(tower, ("q_proj", "k_proj", "v_proj"), "wqkv", "qkv")):
         if "attn" in block.children:
             block.children["wqkv"] = block.inside("attn").children.pop("wqkv")
     return respelled(tower, {"layers": "blocks"})
@@ -47,15 +46,13 @@ def _released(c: ModelConfig) -> tuple[Module, dict[str, Module]]:
             output.component = Component.ATTENTION
             block.without("attn").adding(wo=output)
     respelled(tower, _HUB)
-    return tower.inside("patch_embed"), {
-        name: tower.inside(name) for name in ("blocks", "final_layernorm")
-    }
+    stack = {name: tower.inside(name) for name in ("blocks", "final_layernorm")}
+    return tower.inside("patch_embed"), stack
 
 
 def hub_vision(c: ModelConfig) -> Module:
     embedded, stack = _released(c)
-    encoder = Module("MoonViT3dEncoder", dict(stack))
-    parts = {"patch_embed": embedded, "encoder": encoder}
+    parts = {"patch_embed": embedded, "encoder": Module("MoonViT3dEncoder", dict(stack))}
     return Module("MoonViT3dPretrainedModel", dict(parts), part="vision")
 
 
@@ -92,8 +89,8 @@ def _language(c: ModelConfig, *, blocks: bool, tied: bool) -> Module:
     """The text model with its head; ``blocks`` is a name that its list of layers may have."""
     text = decoder(c, "deepseek_v3")
     if blocks:
-        parts = text.base.children
-        text.base.children = {_HUB.get(name, name): part for name, part in parts.items()}
+        parts = text.base.children.items()
+        text.base.children = {_HUB.get(name, name): part for name, part in parts}
     return language_model(text, head=True, tied=tied)
 
 
@@ -131,12 +128,9 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register(
-    "kimi_k25",
-    {
-        "KimiK25ForConditionalGeneration": hub_generation,
-        "Kimi_K25ForConditionalGeneration": fresh_generation,
-        "Kimi_K25Model": model,
-    },
-    category="multimodal",
-)
+_CLASSES = {
+    "KimiK25ForConditionalGeneration": hub_generation,
+    "Kimi_K25ForConditionalGeneration": fresh_generation,
+    "Kimi_K25Model": model,
+}
+register("kimi_k25", _CLASSES, category="multimodal")
