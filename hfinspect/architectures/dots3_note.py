@@ -74,18 +74,14 @@ def _routed(c: ModelConfig, layers: int) -> list[tuple[Dim, Dim] | None]:
     per_token = c.dim("num_experts_per_tok", "capacity_factor", default=2)
     usual, key = c.count("num_local_experts", default=64), "pyramid_num_routed"
     if c.has(key):
-        counts = c.dims(key, minimum=-1, maximum=MAX_COUNT, count=layers)
-        return [(count, min(per_token, count)) if count > 0 else None for count in counts]
+        listed = c.dims(key, minimum=-1, maximum=MAX_COUNT, count=layers)
+        return [(count, min(per_token, count)) if count > 0 else None for count in listed]
     kinds = layer_types(c, layers, lambda _: "dense", key="mlp_layer_types")
     own = [layer_overrides(c, i) for i in range(layers)]
-    sizes = [
-        (
-            one.count("num_local_experts", default=usual),
-            one.dim("num_experts_per_tok", default=per_token),
-        )
-        for one in own
-    ]
-    return [size if kind == "sparse" else None for size, kind in zip(sizes, kinds, strict=True)]
+    counts = [one.count("num_local_experts", default=usual) for one in own]
+    chosen = (one.dim("num_experts_per_tok", default=per_token) for one in own)
+    sizes = zip(counts, chosen, kinds, strict=True)
+    return [(count, used) if kind == "sparse" else None for count, used, kind in sizes]
 
 
 def _vision_model(c: ModelConfig) -> Module:
@@ -133,11 +129,12 @@ def _audio_model(c: ModelConfig) -> Module:
     h, narrow = c.dim("hidden_size", default=1280), c.dim("downsample_hidden_size", default=480)
     bands = (c.dim("feature_size", default=128) + 7) // 8
     joined = c.dim("conv_output_size", default=narrow * bands)
+    halving = Conv(narrow, narrow, 3, stride=2)
     encoder = Module(
         f"{_NAME}AudioModel",
         conv2d1=Conv(1, narrow, 3, stride=2),
-        conv2d2=Conv(narrow, narrow, 3, stride=2),
-        conv2d3=Conv(narrow, narrow, 3, stride=2),
+        conv2d2=halving,
+        conv2d3=halving,
         conv_out=Linear(joined, h, bias=False, component=Component.CONV),
         layers=Layers.of(c.count("num_hidden_layers", default=32), _audio_layer(c, h)),
         layer_norm=_norm(h),
