@@ -23,9 +23,7 @@ def _attending(block: Module) -> None:
 
 
 def vision_model(c: ModelConfig) -> Module:
-    found = c.text("architecture", default=_ARCHITECTURE)
-    if found != _ARCHITECTURE:
-        raise c.error("architecture", found, _ARCHITECTURE)
+    c.word("architecture", _ARCHITECTURE)
     encoder = builder(_ARCHITECTURE)(ModelConfig({"model_type": WRAPPER, "num_classes": 0}))
     for module in each_module(encoder):
         if module.class_name == "MobileAttention":
@@ -35,10 +33,5 @@ def vision_model(c: ModelConfig) -> Module:
     return Module("TimmWrapperModel", timm_model=encoder, part="vision")
 
 
-register(
-    "gemma3n_vision",
-    {"TimmWrapperModel": vision_model},
-    category="vision",
-    source="timm",
-    base=None,
-)
+_CLASSES = {"TimmWrapperModel": vision_model}
+register("gemma3n_vision", _CLASSES, category="vision", source="timm", base=None)

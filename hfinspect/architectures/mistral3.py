@@ -12,14 +12,12 @@ from ..trees.modules import Linear, Module, RMSNorm
 def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
     side = c.dim("spatial_merge_size", default=2)
     bias = c.flag("multimodal_projector_bias", default=False)
-    block = two_layer_projector(f"{j.name}MultiModalProjector", c, width, text, bias=bias)
     merging = Linear(width * side * side, width, bias=False)
-    first = {
-        "norm": RMSNorm(width, class_name=f"{j.name}RMSNorm"),
-        "patch_merger": Module(f"{j.name}PatchMerger", merging_layer=merging),
-    }
-    block.children = {**first, **block.children}
-    return block
+    return two_layer_projector(
+        f"{j.name}MultiModalProjector", c, width, text, bias=bias,
+        norm=RMSNorm(width, class_name=f"{j.name}RMSNorm"),
+        patch_merger=Module(f"{j.name}PatchMerger", merging_layer=merging),
+    )  # fmt: skip
 
 
 # The defaults are what Mistral3Config makes of absent sections: Mistral Small 3.1.

@@ -34,13 +34,11 @@ TEXT = LLAMA.like(
 
 def register_qwen2_vl(model_type: str, name: str, tower: str) -> None:
     """The family whose classes begin with ``name``; ``tower`` is the class of its tower."""
-    text = TEXT.like(name)
-
-    def only_text(c: ModelConfig) -> Module:
-        return text.named(f"{name}TextModel", text_section(c))
-
+    text, alone = TEXT.like(name), f"{name}TextModel"
     register_flat(model_type, name, text, {"visual": tower}, tied=False)
-    register_part(f"{model_type}_text", f"{name}TextModel", only_text, "text decoder")
+    register_part(
+        f"{model_type}_text", alone, lambda c: text.named(alone, text_section(c)), "text decoder"
+    )
 
 
 register_qwen2_vl("qwen2_vl", "Qwen2VL", "Qwen2VisionTransformerPretrainedModel")

@@ -36,12 +36,11 @@ TEXT = LLAMA.like(
 
 def register_qwen3_vl(name: str, model_type: str, text: Decoder) -> None:
     """The family of a text model."""
-
-    def only_text(c: ModelConfig) -> Module:
-        return text.model(text_section(c))
-
     tower = partial(vision_model, name)
-    register_worded(model_type, name, seeing(tower, text.model), tied=False, alone=only_text)
+    register_worded(
+        model_type, name, seeing(tower, text.model), tied=False,
+        alone=lambda c: text.model(text_section(c)),
+    )  # fmt: skip
     register_part(f"{model_type}_vision", f"{name}VisionModel", tower, "vision")
 
 
