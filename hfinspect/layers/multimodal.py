@@ -224,7 +224,9 @@ def two_layer_projector(
     layers = c.raw("vision_feature_layer")
     count = len(layers) if isinstance(layers, list) else 1
     seen = vision_width * count if count != 1 else vision_width
-    return two_linears(class_name, c, seen, hidden, hidden, bias=bias, **before)
+    block = two_linears(class_name, c, seen, hidden, hidden, bias=bias)
+    block.children = {**before, **block.children}
+    return block
 
 
 def two_linears(
