@@ -75,43 +75,37 @@ def sound_layer(c: ModelConfig, h: Dim) -> Module:
     )
 
 
-def _subsampling(c: ModelConfig, h: Dim) -> Module:
-    """Halves time and frequency log2(time_reduction) times: plain, then depthwise convolutions."""
-    channels = c.dim("nemo_conv_channels", default=1024)
-    times = int(math.log2(c.dim("time_reduction", default=8)))
-    bins = int(c.dim("input_size", default=80))
-    for _ in range(times):
-        bins = math.floor((bins - 1) / 2 + 1)
-    halved = named(bins, "nemo_final_size", "input_size halved log2(time_reduction) times")
-    size = c.dim("nemo_final_size", default=halved)
-    return Module(
-        f"{_NAME}AudioNemoConvSubsampling",
-        conv=subsampling(channels, 3, times, class_name="Sequential"),
-        out=Linear(channels * size, h, component=Component.EMBEDDING),
-        component=Component.CONV,
-    )
-
-
 def audio_model(
     c: ModelConfig, layer: Callable[[ModelConfig, Dim], Module] = sound_layer
 ) -> Module:
+    """Convolutions halve time and frequency log2(time_reduction) times before the layers."""
     h, bins = c.dim("hidden_size", default=1024), c.dim("input_size", default=80)
+    channels = c.dim("nemo_conv_channels", default=1024)
+    times, halved = int(math.log2(c.dim("time_reduction", default=8))), int(bins)
+    for _ in range(times):
+        halved = math.floor((halved - 1) / 2 + 1)
+    usual = named(halved, "nemo_final_size", "input_size halved log2(time_reduction) times")
+    left = c.dim("nemo_final_size", default=usual)
     far, both = c.dim("bias_max_distance", default=1000), c.flag("bias_symmetric", default=False)
-    buckets = far if both else far * 2
-    heads = c.dim("num_attention_heads", default=16)
-    table = Embedding(buckets, heads, component=Component.ATTENTION, kind="relative_position")
-    statistics = Module(
-        f"{_NAME}AudioMeanVarianceNormLayer",
-        global_mean=Buffer(bins),
-        global_invstd=Buffer(bins),
-        component=Component.NORM,
-    )
-    bias = Module(f"{_NAME}AudioRelativeAttentionBias", bias_values=table)
+    heads, kind = c.dim("num_attention_heads", default=16), "relative_position"
+    table = Embedding(far if both else far * 2, heads, component=Component.ATTENTION, kind=kind)
     return Module(
         f"{_NAME}AudioModel",
-        encoder_embedding=statistics,
-        embed=_subsampling(c, h),
-        relative_attention_bias_layer=bias,
+        encoder_embedding=Module(
+            f"{_NAME}AudioMeanVarianceNormLayer",
+            global_mean=Buffer(bins),
+            global_invstd=Buffer(bins),
+            component=Component.NORM,
+        ),
+        embed=Module(
+            f"{_NAME}AudioNemoConvSubsampling",
+            conv=subsampling(channels, 3, times, class_name="Sequential"),
+            out=Linear(channels * left, h, component=Component.EMBEDDING),
+            component=Component.CONV,
+        ),
+        relative_attention_bias_layer=Module(
+            f"{_NAME}AudioRelativeAttentionBias", bias_values=table
+        ),
         encoders=Layers.of(c.count("num_blocks", default=24), layer(c, h)),
     )
 
