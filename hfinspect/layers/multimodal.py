@@ -31,7 +31,7 @@ from ..trees.modules import Activation, Linear, Module, Parameter, Sequential, w
 from .blocks import activation
 from .composing import Part, composed, respelled
 from .decoders import Decoder as TextDecoder
-from .heads import causal_lm
+from .heads import causal_lm, to_words
 
 #: Prefixes of files that spell the LLaVA kind as it is in memory, and towers as they once were.
 LLAVA_ALIASES = {
@@ -148,11 +148,11 @@ def decoder(
         child for child in causal.children.values() if isinstance(child, Module) and child.children
     )
     assert isinstance(base, Module)
-    table = _token_table(base)
+    table = _of_kind(base, "token")
     if table is None:
         raise without_part(base, "token embedding")
     vocab, hidden = table.shape
-    head = _head(causal)
+    head = _of_kind(causal, "lm_head")
     base.scope = True
     return Decoder(
         base, causal.class_name, _dim(hidden), _dim(vocab), head is not None and bool(head.tied_to)
@@ -163,9 +163,9 @@ def _dim(size: int) -> Dim:
     return size if isinstance(size, Dim) else Dim(size)
 
 
-def _token_table(base: Module) -> Parameter | None:
-    for child in base.children.values():
-        if isinstance(child, Module) and child.kind == "token":
+def _of_kind(module: Module, kind: str) -> Parameter | None:
+    for child in module.children.values():
+        if isinstance(child, Module) and child.kind == kind:
             return child.tensor()
     return None
 
@@ -180,26 +180,12 @@ def text_width(model: Module) -> Dim:
 
 def _any_table(model: Module) -> Parameter | None:
     inner = (_any_table(child) for child in model.children.values() if isinstance(child, Module))
-    return _token_table(model) or next((table for table in inner if table is not None), None)
-
-
-def _head(causal: Module) -> Parameter | None:
-    for child in causal.children.values():
-        if isinstance(child, Module) and child.kind == "lm_head":
-            return child.tensor()
-    return None
+    return _of_kind(model, "token") or next((table for table in inner if table is not None), None)
 
 
 def lm_head(text: Decoder, tied_to: str | None, vocab: Dim | None = None) -> Module:
     """The projection to the vocabulary: V·H weights, none of its own where tied."""
-    return Linear(
-        text.hidden,
-        text.vocab if vocab is None else vocab,
-        bias=False,
-        tied_to=tied_to,
-        component=Component.HEAD,
-        kind="lm_head",
-    )
+    return to_words(text.hidden, text.vocab if vocab is None else vocab, tied_to)
 
 
 def language_model(text: Decoder, *, head: bool, tied: bool) -> Module:
