@@ -6,7 +6,6 @@ image comes in next to the noise, through a look at all frames, and as words of 
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.diffusion import attention, feed_forward, timestep_embedding, unet_end, widths
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module, Sequential
@@ -14,30 +13,6 @@ from .unet_3d_condition import ladder, of_residuals, temporal_transformer
 
 _ACT = Activation("SiLU")
 _WORDS = Component.EMBEDDING
-
-
-def _image(channels: Dim, context: Dim) -> dict[str, Module]:
-    def conv(inputs: int, outputs: int, to: Component = _WORDS, stride: int = 1) -> Module:
-        return Conv(inputs, outputs, 3, stride=stride, component=to)
-
-    looked, inner, to = feed_forward(channels, gated=False), 4 * channels, Component.PROJECTOR
-    looked.component = _WORDS
-    return {
-        "image_latents_proj_in": Sequential(
-            conv(4, inner, to), _ACT, conv(inner, inner, to), _ACT, conv(inner, channels, to)
-        ),
-        "image_latents_temporal_encoder": Module(
-            "I2VGenXLTransformerTemporalEncoder",
-            norm1=LayerNorm(channels),
-            attn1=attention(channels, 2 * channels),
-            ff=looked,
-        ),
-        "image_latents_context_embedding": Sequential(
-            conv(4, 8 * channels), _ACT, Activation("AdaptiveAvgPool2d"),
-            conv(8 * channels, 16 * channels, stride=2), _ACT,
-            conv(16 * channels, context, stride=2),
-        ),
-    }  # fmt: skip
 
 
 def model(config: ModelConfig) -> Module:
@@ -49,7 +24,12 @@ def model(config: ModelConfig) -> Module:
     first, channels = widths(c, default=(320, 640, 1280, 1280))[0], c.dim("in_channels", default=4)
     context, time = c.dim("cross_attention_dim", default=1024), 4 * first
     inner = 8 * c.dim("attention_head_dim", default=64)
-    residual = of_residuals(c)
+    residual, wide, to = of_residuals(c), 4 * channels, Component.PROJECTOR
+    looked = feed_forward(channels, gated=False)
+    looked.component = _WORDS
+
+    def conv(inputs: int, outputs: int, to: Component = _WORDS, stride: int = 1) -> Module:
+        return Conv(inputs, outputs, 3, stride=stride, component=to)
 
     def two_layers(inputs: int, outputs: int) -> Module:
         return Sequential(Linear(inputs, time), _ACT, Linear(time, outputs), component=_WORDS)
@@ -59,7 +39,20 @@ def model(config: ModelConfig) -> Module:
         {
             "conv_in": Conv(channels + channels, first, 3),
             "transformer_in": temporal_transformer(first, inner, residual.groups, layers=Layers),
-            **_image(channels, context),
+            "image_latents_proj_in": Sequential(
+                conv(4, wide, to), _ACT, conv(wide, wide, to), _ACT, conv(wide, channels, to)
+            ),
+            "image_latents_temporal_encoder": Module(
+                "I2VGenXLTransformerTemporalEncoder",
+                norm1=LayerNorm(channels),
+                attn1=attention(channels, 2 * channels),
+                ff=looked,
+            ),
+            "image_latents_context_embedding": Sequential(
+                conv(4, 8 * channels), _ACT, Activation("AdaptiveAvgPool2d"),
+                conv(8 * channels, 16 * channels, stride=2), _ACT,
+                conv(16 * channels, context, stride=2),
+            ),
             "time_proj": Activation("Timesteps"),
             "time_embedding": timestep_embedding(first, time),
             "context_embedding": two_layers(context, context * channels),
@@ -68,7 +61,7 @@ def model(config: ModelConfig) -> Module:
             **unet_end(c, first, residual),
         },
         part="vision",
-    )
+    )  # fmt: skip
 
 
 register((), {"I2VGenXLUNet": model}, category="diffusion", source="diffusers")

@@ -117,25 +117,21 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def _condition(c: ModelConfig, width: Dim) -> Module:
-    channels = c.dim("conditioning_channels", default=4)
-    if c.flag("concat_conditioning_mask", default=True):
-        channels = channels + 1
-    if c.flag("use_simplified_condition_embedding", default=True):
-        return Conv(channels, width, 3)
-    encoder = condition_encoder(c, width, channels)
-    encoder.class_name = "SparseControlNetConditioningEmbedding"
-    return encoder
-
-
 def sparse_control(c: ModelConfig) -> Module:
     c.count("layers_per_block", default=2)  # one number here, not a list
     ladder = Ladder(_plain(c, control=True))
+    first, seen = ladder.channels[0], c.dim("conditioning_channels", default=4)
+    if c.flag("concat_conditioning_mask", default=True):
+        seen = seen + 1
+    given = Conv(seen, first, 3)
+    if not c.flag("use_simplified_condition_embedding", default=True):
+        given = condition_encoder(c, first, seen)
+        given.class_name = "SparseControlNetConditioningEmbedding"
     return Module(
         "SparseControlNetModel",
         {
-            **stem(ladder.c, ladder.channels[0]),
-            "controlnet_cond_embedding": _condition(c, ladder.channels[0]),
+            **stem(ladder.c, first),
+            "controlnet_cond_embedding": given,
             "down_blocks": _moving(c, ladder, twice=False),
             **controls(ladder),
             "mid_block": _middle(c, ladder, moving=False),

@@ -28,28 +28,27 @@ _ACOUSTIC = {
 _BANDWIDTHS = (0.5, 1, 1.5, 2, 4)
 
 
-def _units(c: ModelConfig, width: Dim) -> Module:
-    conv = partial(Conv, width, width, dims=1, bias=False)
-    parts = {"activation": sound.elu(), "conv1": conv(c.dim("unit_kernel_size")), "conv2": conv(1)}
-    unit = Module("XcodecResidualUnit", {**parts})
-    return ModuleList([unit] * len(c.dims("block_dilations")))
-
-
 def semantic(c: ModelConfig, h: Dim) -> dict[str, Module]:
     """Encoder and decoder of what the sound means: at each stage residual units and a convolution,
     which keeps the rate or is strided."""
     widths = [h * ratio for ratio in c.dims("channel_ratios", least=1)]
     strides, kernel = c.dims("strides", count=len(widths)), c.dim("kernel_size")
+    unit_kernel, depth = c.dim("unit_kernel_size"), len(c.dims("block_dilations"))
     down, up = list[Module](), list[Module]()
+
+    def units(width: Dim) -> Module:
+        conv = partial(Conv, width, width, dims=1, bias=False)
+        parts = {"activation": sound.elu(), "conv1": conv(unit_kernel), "conv2": conv(1)}
+        return ModuleList([Module("XcodecResidualUnit", {**parts})] * depth)
+
     stages = zip(strides, [h, *widths], widths, [*widths[1:], h], strict=False)
     for stride, above, width, below in stages:
         still = int(stride) == 1
         wide = 3 if still else stride * 2
         conv = Conv(above, width, wide, dims=1, stride=stride)
-        units = _units(c, above)
-        down.append(Module("XcodecSemanticEncoderBlock", res_units=units, conv=conv))
+        down.append(Module("XcodecSemanticEncoderBlock", res_units=units(above), conv=conv))
         conv = Conv(width, below, wide, dims=1, stride=stride, bias=still, transposed=not still)
-        up.append(Module("SemanticDecoderBlock", conv=conv, res_units=_units(c, below)))
+        up.append(Module("SemanticDecoderBlock", conv=conv, res_units=units(below)))
     same = Conv(h, h, kernel, dims=1, bias=False)
     first = Conv(h, widths[0], kernel, dims=1, bias=False)
     into = {"conv": same, "conv_blocks": ModuleList(down)}
