@@ -55,25 +55,25 @@ def encoder(c: ModelConfig) -> Module:
     return Module(name, parts, part="audio")
 
 
-def _contrastive(inputs: Dim, outputs: Dim) -> Module:
-    norm, proj = LayerNorm(inputs, eps=1e-6), Linear(inputs, outputs, bias=False)
-    name, to = f"{_NAME}ContrastiveHead", Component.HEAD
-    return Module(name, layer_norm=norm, proj=proj, component=to)
-
-
 def model(c: ModelConfig, ending: str) -> Module:
     """``ending`` of the class; that which compares frame by frame has the same tensors."""
     text = c.section("text_config").with_defaults(**_TEXT).of_type("modernbert")
     sound, width = c.section("audio_config"), text.dim("hidden_size")
     number = Weight(1, component=Component.OTHER)
+
+    def contrastive(inputs: Dim) -> Module:
+        norm, proj = LayerNorm(inputs, eps=1e-6), Linear(inputs, width, bias=False)
+        name, to = f"{_NAME}ContrastiveHead", Component.HEAD
+        return Module(name, layer_norm=norm, proj=proj, component=to)
+
     return Module(
         f"{_NAME}{ending}",
         text_audio_logit_scale=number,
         text_audio_logit_bias=number,
         text_model=auto_model(text, default_type="modernbert", part="text"),
         audio_encoder=encoder(sound),
-        text_audio_head=_contrastive(width, width),
-        audio_head=_contrastive(_ENCODER.width(sound), width),
+        text_audio_head=contrastive(width),
+        audio_head=contrastive(_ENCODER.width(sound)),
     )
 
 

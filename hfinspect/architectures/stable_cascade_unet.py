@@ -98,25 +98,20 @@ def ends(inputs: int, width: int, outputs: int) -> tuple[Module, Module]:
     )
 
 
-def _rows(c: ModelConfig, count: int) -> list[tuple[str, ...]]:
-    key = "block_types_per_layer"
-    rows: Any = c.raw(key) or [ROW] * count
-    if not isinstance(rows, list) or len(rows) != count:
-        raise c.error(key, rows, f"{count} lists, one per level")
-    each = ModelConfig({f"{key}[{i}]": names for i, names in enumerate(rows)}, c.path)
-    found = [each.strings(at) for at in each.given]
-    if unknown := {name for names in found for name in names} - {*ROW}:
-        raise c.error(key, sorted(unknown), f"some of {', '.join(ROW)}")
-    return found
-
-
 def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, Module]:
     """The levels down, or ``up`` again; lists of the config are in the order of the way."""
     side, count = "up" if up else "down", len(channels)
     numbers = partial(c.dims, minimum=0, maximum=MAX_COUNT, count=count)
     layers = numbers(f"{side}_num_layers_per_block", default=(24, 8) if up else (8, 24))
     repeats = numbers(f"{side}_blocks_repeat_mappers", default=(1, 1))
-    heads, rows = per_block(c, _HEADS, count, 32), _rows(c, count)
+    heads, key = per_block(c, _HEADS, count, 32), "block_types_per_layer"
+    given: Any = c.raw(key) or [ROW] * count
+    if not isinstance(given, list) or len(given) != count:
+        raise c.error(key, given, f"{count} lists, one per level")
+    each = ModelConfig({f"{key}[{i}]": names for i, names in enumerate(given)}, c.path)
+    rows = [each.strings(at) for at in each.given]
+    if unknown := {name for names in rows for name in names} - {*ROW}:
+        raise c.error(key, sorted(unknown), f"some of {', '.join(ROW)}")
     kernel, condition = int(c.dim("kernel_size", default=3)), c.dim(_CONDITION, default=2048)
     embedded = c.dim("timestep_ratio_embedding_dim", default=64)
     conditions = c.strings("timestep_conditioning_type", default=("sca", "crp"))

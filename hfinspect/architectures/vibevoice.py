@@ -21,11 +21,6 @@ def _norm(width: Dim, eps: float = 1e-6) -> Module:
     return RMSNorm(width, eps=eps, class_name="VibeVoiceRMSNorm")
 
 
-def _connector(frame: Dim, h: Dim) -> Module:
-    parts = {"linear_1": Linear(frame, h), "act": _norm(h), "linear_2": Linear(h, h)}
-    return projector("VibeVoiceMultiModalProjector", **parts)
-
-
 def diffusion_head(c: ModelConfig, h: Dim, latent: Dim) -> Module:
     """From a noisy frame of ``latent`` numbers, the time and the text's state of H to the frame."""
     bias, act = c.flag("mlp_bias", default=False), c.text("hidden_act", default="silu")
@@ -57,17 +52,22 @@ def model(c: ModelConfig) -> Module:
     text, factor = decoder(c, "qwen2"), Weight(component=Component.OTHER)
     sound, frame = section(c, "audio_config", TYPE)
     meaning, other = section(c, "semantic_model_config", ENCODER, 128)
-    text.base.part = "text"
+    h, text.base.part = text.hidden, "text"
+
+    def connector(frame: Dim) -> Module:
+        parts = {"linear_1": Linear(frame, h), "act": _norm(h), "linear_2": Linear(h, h)}
+        return projector("VibeVoiceMultiModalProjector", **parts)
+
     return Module(
         "VibeVoiceModel",
         latent_scaling_factor=factor,
         latent_bias_factor=factor,
         audio_tower=sound,
         language_model=text.base,
-        multi_modal_projector=_connector(frame, text.hidden),
+        multi_modal_projector=connector(frame),
         semantic_tokenizer_encoder=meaning,
-        semantic_connector=_connector(other, text.hidden),
-        diffusion_head=diffusion_head(c.section("diffusion_head_config"), text.hidden, frame),
+        semantic_connector=connector(other),
+        diffusion_head=diffusion_head(c.section("diffusion_head_config"), h, frame),
     )
 
 

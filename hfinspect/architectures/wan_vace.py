@@ -110,8 +110,18 @@ def _motion_encoder(c: ModelConfig) -> Module:
     )
 
 
-def _face(c: ModelConfig) -> dict[str, Module]:
-    """What reads the motion of the face, and what looks at it between blocks."""
+def animate(c: ModelConfig) -> Module:
+    absent = [c.says(key) and not c.has(key) for key in ("in_channels", "latent_channels")]
+    if all(absent):
+        raise c.missing("latent_channels")
+    channels, latents = c.dim("in_channels", default=36), c.dim("latent_channels", default=16)
+    if absent[0]:
+        channels = 2 * latents + 4
+    elif absent[1]:
+        latents = (channels - 4) // 2
+    elif channels != 2 * latents + 4:
+        raise c.error("in_channels", int(channels), f"2 * latent_channels + 4 = {2 * latents + 4}")
+    images = c if c.says("image_dim") else c.with_defaults(image_dim=1280)
     inputs, width = c.dim("motion_encoder_dim", default=512), _inner(c)
     hidden = c.dim("face_encoder_hidden_dim", default=1024)
     wide = hidden * c.dim("face_encoder_num_heads", default=4)
@@ -132,26 +142,15 @@ def _face(c: ModelConfig) -> dict[str, Module]:
         conv3=Conv(hidden, hidden, 3, dims=1, stride=2),
         out_proj=Linear(hidden, width, component=Component.CONV),
     )
+    more: dict[str, Module] = {
+        "pose_patch_embedding": _patches(c, latents),
+        "motion_encoder": _motion_encoder(c),
+        "face_encoder": encoder,
+    }
     looks = c.count("num_layers", default=40) // c.dim("inject_face_latents_blocks", default=5)
-    adapter = {"face_adapter": ModuleList([look] * int(looks))} if looks else {}
-    return {"face_encoder": encoder, **adapter}
-
-
-def animate(c: ModelConfig) -> Module:
-    absent = [c.says(key) and not c.has(key) for key in ("in_channels", "latent_channels")]
-    if all(absent):
-        raise c.missing("latent_channels")
-    channels, latents = c.dim("in_channels", default=36), c.dim("latent_channels", default=16)
-    if absent[0]:
-        channels = 2 * latents + 4
-    elif absent[1]:
-        latents = (channels - 4) // 2
-    elif channels != 2 * latents + 4:
-        raise c.error("in_channels", int(channels), f"2 * latent_channels + 4 = {2 * latents + 4}")
-    images = c if c.says("image_dim") else c.with_defaults(image_dim=1280)
-    more = {"pose_patch_embedding": _patches(c, latents), "motion_encoder": _motion_encoder(c)}
-    name = "WanAnimateTransformer3DModel"
-    return _wan(images, name, channels, latents, **more, **_face(c))
+    if looks:
+        more["face_adapter"] = ModuleList([look] * int(looks))
+    return _wan(images, "WanAnimateTransformer3DModel", channels, latents, **more)
 
 
 _CLASSES = {"WanVACETransformer3DModel": vace, "WanAnimateTransformer3DModel": animate}
