@@ -31,15 +31,6 @@ def _attention(width: Dim) -> Module:
     )
 
 
-def _resample(width: Dim, *, up: bool, time: bool) -> Module:
-    """A 2-D convolution that halves the image, or the channels on the way up; with ``time`` one
-    over frames as well."""
-    spatial = Conv(width, width // 2, 3) if up else Conv(width, width, 3, stride=2)
-    frames = _conv3d(width, width * 2 if up else width, (3, 1, 1))
-    steps = Sequential(Activation("QwenImageUpsample" if up else "ZeroPad2d"), spatial)
-    return Module("QwenImageResample", resample=steps, time_conv=frames if time else None)
-
-
 def _row(inputs: int, outputs: int, count: int, *between: Module) -> list[Module]:
     """``count`` residual blocks, each followed by what stands ``between``."""
 
@@ -58,23 +49,27 @@ def _row(inputs: int, outputs: int, count: int, *between: Module) -> list[Module
     return [step for made in row for step in (made, *between)]
 
 
-def _stages(c: ModelConfig) -> tuple[Dim, list[Dim], tuple[bool, ...]]:
-    """The first width, those of the stages, and which of their steps go over frames as well."""
+def _half(c: ModelConfig, latent: Dim, *, up: bool) -> Module:
+    """The encoder, whose way is one flat list of blocks, or with ``up`` the decoder, whose way is
+    one of stages."""
     base, multiples = c.dim("base_dim", default=96), c.dims("dim_mult", default=(1, 2, 4, 4))
     if not 1 <= len(multiples) <= MAX_STAGES:
         raise c.error("dim_mult", c.raw("dim_mult"), f"1 to {MAX_STAGES} stages")
     times = c.flags("temperal_downsample", default=(False, True, True))
     if len(times) < len(multiples) - 1:
         raise c.miscounted("temperal_downsample", len(times), f"at least {len(multiples) - 1}")
-    return base, [base * multiple for multiple in multiples], times
-
-
-def _half(c: ModelConfig, latent: Dim, *, up: bool) -> Module:
-    """The encoder, whose way is one flat list of blocks, or with ``up`` the decoder, whose way is
-    one of stages."""
-    base, widths, times = _stages(c)
+    widths = [base * multiple for multiple in multiples]
     if up:
         base, widths, times = widths[-1], widths[::-1], times[::-1]
+
+    def resample(width: Dim, time: bool) -> Module:
+        """A 2-D convolution that halves the image, or the channels on the way up; with ``time`` one
+        over frames as well."""
+        spatial = Conv(width, width // 2, 3) if up else Conv(width, width, 3, stride=2)
+        frames = _conv3d(width, width * 2 if up else width, (3, 1, 1))
+        steps = Sequential(Activation("QwenImageUpsample" if up else "ZeroPad2d"), spatial)
+        return Module("QwenImageResample", resample=steps, time_conv=frames if time else None)
+
     scales = [] if up else c.raw("attn_scales") or []
     if not isinstance(scales, list):
         raise c.error("attn_scales", scales, "a list of numbers")
@@ -83,7 +78,7 @@ def _half(c: ModelConfig, latent: Dim, *, up: bool) -> Module:
         came = widths[i - 1] if i else base
         looks = [_attention(width)] if 0.5**i in scales else []
         blocks = _row(came // 2 if up and i else came, width, layers, *looks)  # halved by the step
-        step = [_resample(width, up=up, time=times[i])] if i < len(widths) - 1 else []
+        step = [resample(width, times[i])] if i < len(widths) - 1 else []
         if up:
             ups = ModuleList(step) if step else None
             blocks = [Module("QwenImageUpBlock", resnets=ModuleList(blocks), upsamplers=ups)]

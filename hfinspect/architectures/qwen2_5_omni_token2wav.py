@@ -6,7 +6,6 @@ from itertools import pairwise
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.diffusion import attention
 from ..trees.catalog import register_part
 from ..trees.modules import (
@@ -58,21 +57,21 @@ def speaker_encoder(c: ModelConfig) -> Module:
     )
 
 
-def _time_norm(h: Dim, count: int, ending: str = "") -> Module:
-    """A norm whose ``count`` scales and shifts come from the time."""
-    name, to = f"Qwen2_5_OmniAdaLayerNormZero{ending}", Component.NORM
-    return Module(name, linear=Linear(h, count * h), component=to)
-
-
 def diffusion(c: ModelConfig) -> Module:
     h, mel = c.dim("hidden_size", default=1024), c.dim("mel_dim", default=80)
     inner = c.dim("num_attention_heads", default=16) * c.dim("head_dim", default=64)
     wide = h * c.dim("ff_mult", default=2)
+
+    def time_norm(count: int, ending: str = "") -> Module:
+        """A norm whose ``count`` scales and shifts come from the time."""
+        name, to = f"Qwen2_5_OmniAdaLayerNormZero{ending}", Component.NORM
+        return Module(name, linear=Linear(h, count * h), component=to)
+
     up, down = Linear(h, wide, kind="up"), Linear(wide, h, kind="down")
     mlp = ModuleList([up, Activation("GELU"), Dropout(0.1), down])
     layer = Module(
         "DiTDecoderLayer",
-        attn_norm=_time_norm(h, 6),
+        attn_norm=time_norm(6),
         attn=attention(h, inner, bias=True, class_name="DiTAttention"),
         ff_norm=LayerNorm(h, eps=1e-6, weight=False),
         ff=Module("DiTMLP", ff=mlp, component=Component.MLP),
@@ -88,16 +87,9 @@ def diffusion(c: ModelConfig) -> Module:
         text_embed=Module("DiTCodecEmbedding", codec_embed=codes),
         input_embed=Module("DiTInputEmbedding", given, component=kind),
         transformer_blocks=Layers.of(c.count("num_hidden_layers", default=22), layer),
-        norm_out=_time_norm(h, 2, "_Final"),
+        norm_out=time_norm(2, "_Final"),
         proj_out=Linear(h, mel, component=Component.HEAD),
     )
-
-
-def _snake(channels: int) -> Module:
-    """x + sin²(αx) / β between resampling filters that are computed, not learned."""
-    scale = Weight(channels, component=Component.OTHER)
-    act = Module("Qwen2_5OmniSnakeBeta", alpha=scale, beta=scale)
-    return Module("Qwen2_5OmniAntiAliasedActivation1d", act=act)
 
 
 def bigvgan(c: ModelConfig) -> Module:
@@ -116,8 +108,15 @@ def bigvgan(c: ModelConfig) -> Module:
         for (width, half), kernel in zip(pairwise(widths), kernels, strict=False)
     ]
     blocks = list[Module]()
+
+    def snake(channels: int) -> Module:
+        """x + sin²(αx) / β between resampling filters that are computed, not learned."""
+        scale = Weight(channels, component=Component.OTHER)
+        act = Module("Qwen2_5OmniSnakeBeta", alpha=scale, beta=scale)
+        return Module("Qwen2_5OmniAntiAliasedActivation1d", act=act)
+
     for half in widths[1:]:
-        acts = ModuleList([_snake(half)] * 6)
+        acts = ModuleList([snake(half)] * 6)
         for kernel in inner:
             convs = ModuleList([Conv(half, half, kernel, dims=1)] * 3)
             parts = {"convs1": convs, "convs2": convs, "activations": acts}
@@ -127,7 +126,7 @@ def bigvgan(c: ModelConfig) -> Module:
         conv_pre=Conv(mel, first, 7, dims=1),
         ups=ModuleList(ups),
         resblocks=Layers(blocks),
-        activation_post=_snake(widths[-1]),
+        activation_post=snake(widths[-1]),
         conv_post=Conv(widths[-1], 1, 7, dims=1, bias=False),
         component=Component.CONV,
     )
