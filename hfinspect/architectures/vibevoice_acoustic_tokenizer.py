@@ -12,33 +12,17 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import conformers
-from ..layers.blocks import size, two_layer_mlp
+from ..layers.blocks import two_layer_mlp
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import Conv, Module, ModuleList, RMSNorm, Weight
 
 NAME = "VibeVoiceAcousticTokenizer"
 TYPE = "vibevoice_acoustic_tokenizer"
 ENCODER, _DECODER = f"{TYPE}_encoder", f"{TYPE}_decoder"
-_kernel = size("kernel_size", default=7)
 
 
 def _conv(inputs: Dim, outputs: Dim, kernel: Dim, **options: Any) -> Module:
     return Module(f"{NAME}CausalConv1d", conv=Conv(inputs, outputs, kernel, dims=1, **options))
-
-
-def _layer(c: ModelConfig, width: Dim) -> Module:
-    eps = c.number("rms_norm_eps", default=1e-5)
-    norm = RMSNorm(width, eps=eps, class_name=f"{NAME}RMSNorm")
-    inner, act = c.dim("ffn_expansion", default=4) * width, c.text("hidden_act", default="gelu")
-    return Module(
-        f"{NAME}ConvNext1dLayer",
-        gamma=Weight(width, kind="scale"),
-        ffn_gamma=Weight(width, kind="scale", component=Component.MLP),
-        norm=norm,
-        ffn_norm=norm,
-        ffn=two_layer_mlp(f"{NAME}FeedForward", width, inner, act=act, **conformers.MLP),
-        mixer=_conv(width, width, _kernel(c), groups=width),
-    )
 
 
 def _stack(c: ModelConfig, side: str, *, up: bool = False, reverse: bool = False) -> Module:
@@ -47,7 +31,22 @@ def _stack(c: ModelConfig, side: str, *, up: bool = False, reverse: bool = False
     ratios = c.dims("downsampling_ratios", default=(2, 2, 4, 5, 5, 8))
     usual, count = (3, 3, 3, 3, 3, 3, 8), len(ratios) + 1
     depths = c.dims("depths", default=usual, minimum=0, maximum=1000, count=count)
-    filters, kernel = c.dim("num_filters", default=32), _kernel(c)
+    filters, kernel = c.dim("num_filters", default=32), c.dim("kernel_size", default=7)
+    eps, act = c.number("rms_norm_eps", default=1e-5), c.text("hidden_act", default="gelu")
+    expansion = c.dim("ffn_expansion", default=4)
+
+    def layer(width: Dim) -> Module:
+        norm, inner = RMSNorm(width, eps=eps, class_name=f"{NAME}RMSNorm"), expansion * width
+        return Module(
+            f"{NAME}ConvNext1dLayer",
+            gamma=Weight(width, kind="scale"),
+            ffn_gamma=Weight(width, kind="scale", component=Component.MLP),
+            norm=norm,
+            ffn_norm=norm,
+            ffn=two_layer_mlp(f"{NAME}FeedForward", width, inner, act=act, **conformers.MLP),
+            mixer=_conv(width, width, kernel, groups=width),
+        )
+
     widths, ends = [filters], [c.dim("channels", default=1), c.dim("hidden_size", default=64)]
     for _ in ratios:
         widths.append(widths[-1] * 2)
@@ -55,8 +54,7 @@ def _stack(c: ModelConfig, side: str, *, up: bool = False, reverse: bool = False
         widths = [*(filters * 2**i for i in range(len(ratios), 0, -1)), filters]
         ends, ratios, depths = ends[::-1], ratios[::-1], depths[::-1] if reverse else depths
     stages = [
-        ModuleList([_layer(c, width)] * int(depth))
-        for width, depth in zip(widths, depths, strict=True)
+        ModuleList([layer(width)] * int(depth)) for width, depth in zip(widths, depths, strict=True)
     ]
     layers = list[Module]()
     for (above, below), ratio, stage in zip(pairwise(widths), ratios, stages[1:], strict=True):

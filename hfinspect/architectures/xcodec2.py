@@ -44,14 +44,22 @@ def _snake(width: Dim) -> Module:
     )
 
 
-def _decoder(c: ModelConfig, h: Dim, seen: Dim, bins: Dim) -> Module:
+def model(c: ModelConfig, samples: int | None = None) -> Module:
+    """``samples`` of sound that each frame becomes, of which four times as many are transformed."""
+    meant = c.section("semantic_model_config", default={"num_hidden_layers": 16}).of_type(
+        "wav2vec2-bert"
+    )
+    h, seen = c.dim("hidden_size"), meant.dim("hidden_size", default=1024)
+    biased, act = {"conv1": False, "conv2": True, "conv3": True, "conv4": False}, Activation("ReLU")
+    convs = {name: Conv(seen, seen, 3, dims=1, bias=bias) for name, bias in biased.items()}
+    bins = Dim(4 * (hop(c) if samples is None else samples) + 2)
     parts = {
         "norm": GroupNorm(32, h, eps=1e-6), "activation": Activation("SiLU"),
         "conv": Conv(h, h, 3, dims=1),
     }  # fmt: skip
     twice = {f"{name}{i}": part for i in (1, 2) for name, part in parts.items()}
     residuals = ModuleList([Module("Xcodec2ResNetBlock", twice)] * 2, component=Component.CONV)
-    return Module(
+    decoder = Module(
         "Xcodec2Decoder",
         fc=Linear(h + seen, h, component=Component.PROJECTOR),
         embed=Conv(h, h, 7, dims=1, component=Component.EMBEDDING),
@@ -62,17 +70,6 @@ def _decoder(c: ModelConfig, h: Dim, seen: Dim, bins: Dim) -> Module:
         norm=LayerNorm(h, eps=1e-6),
         head=Module("Xcodec2ISTFTHead", linear=Linear(h, bins), component=Component.HEAD),
     )
-
-
-def model(c: ModelConfig, samples: int | None = None) -> Module:
-    """``samples`` of sound that each frame becomes, of which four times as many are transformed."""
-    meant = c.section("semantic_model_config", default={"num_hidden_layers": 16}).of_type(
-        "wav2vec2-bert"
-    )
-    h, seen = c.dim("hidden_size"), meant.dim("hidden_size", default=1024)
-    biased, act = {"conv1": False, "conv2": True, "conv3": True, "conv4": False}, Activation("ReLU")
-    convs = {name: Conv(seen, seen, 3, dims=1, bias=bias) for name, bias in biased.items()}
-    bins = Dim(4 * (hop(c) if samples is None else samples) + 2)
     width, levels = c.dim("quantization_dim"), len(c.dims("quantization_levels"))
     return Module(
         "Xcodec2Model",
@@ -89,7 +86,7 @@ def model(c: ModelConfig, samples: int | None = None) -> Module:
             project_out=Linear(levels, width),
             component=Component.EMBEDDING,
         ),
-        acoustic_decoder=_decoder(c, h, seen, bins),
+        acoustic_decoder=decoder,
         part="audio",
     )
 
