@@ -51,16 +51,12 @@ def _attention(c: ModelConfig, side: str, *, first: bool) -> Module:
 
 def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
     d, inner = _d(c), c.dim("decoder_ffn_dim", default=2048)
-    parts = {
-        "activation_fn": _act(c),
-        **deformable.up_down(d, inner),
-        "final_layer_norm": LayerNorm(d),
-    }
+    parts = {"activation_fn": _act(c), **deformable.up_down(d, inner)}
     return Module(
         f"{_NAME}DecoderLayer",
         self_attn=_attention(c, "self", first=first),
         cross_attn=_attention(c, "cross", first=first),
-        mlp=Module(f"{_NAME}DecoderLayerFFN", {**parts}),
+        mlp=Module(f"{_NAME}DecoderLayerFFN", parts, final_layer_norm=LayerNorm(d)),
     )
 
 

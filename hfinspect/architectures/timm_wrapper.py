@@ -6,6 +6,7 @@ trees/timm.py); the classifier has ``num_classes`` outputs, the base model has n
 
 from ..core.config import ModelConfig
 from ..layers import fastvit
+from ..layers.composing import Part, composed
 from ..trees import timm
 from ..trees.catalog import find_class, register
 from ..trees.modules import Module
@@ -27,18 +28,11 @@ def timm_model(c: ModelConfig, classes: int) -> Module:
     return family.classes[name](ModelConfig(found))
 
 
-def classifier(c: ModelConfig) -> Module:
+_CLASSES: dict[str, dict[str, Part]] = {
     # A file has num_classes; the class itself is given num_labels.
-    classes = c.dim("num_classes", "num_labels")
-    return Module("TimmWrapperForImageClassification", timm_model=timm_model(c, classes))
-
-
-def base(c: ModelConfig) -> Module:
-    return Module("TimmWrapperModel", timm_model=timm_model(c, 0))
-
-
-register(
-    timm.WRAPPER,
-    {"TimmWrapperForImageClassification": classifier, "TimmWrapperModel": base},
-    category="vision",
-)
+    "TimmWrapperForImageClassification": {
+        "timm_model": lambda c: timm_model(c, c.dim("num_classes", "num_labels"))
+    },
+    "TimmWrapperModel": {"timm_model": lambda c: timm_model(c, 0)},
+}
+register(timm.WRAPPER, composed(_CLASSES), category="vision")

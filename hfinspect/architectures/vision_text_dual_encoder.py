@@ -1,6 +1,8 @@
 """Any image encoder and any text encoder, joined as CLIP joins its own. Source:
 transformers/models/vision_text_dual_encoder/modeling_vision_text_dual_encoder.py."""
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.multimodal import text_width, tower_width
@@ -17,16 +19,13 @@ def model(c: ModelConfig) -> Module:
     seen = auto_model(c.section("vision_config"), part="vision")
     read = auto_model(c.section("text_config"), part="text")
     shared = c.dim("projection_dim", default=512)
-
-    def projection(width: int) -> Module:
-        return Linear(width, shared, bias=False, component=Component.PROJECTOR)
-
+    to = partial(Linear, out_features=shared, bias=False, component=Component.PROJECTOR)
     return Module(
         _NAME,
         vision_model=seen,
         text_model=read,
-        visual_projection=projection(tower_width(seen)),
-        text_projection=projection(text_width(read)),
+        visual_projection=to(tower_width(seen)),
+        text_projection=to(text_width(read)),
         logit_scale=Weight(kind="scale"),
     )
 

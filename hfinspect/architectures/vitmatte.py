@@ -46,8 +46,7 @@ def decoder(c: ModelConfig) -> Module:
 def model(c: ModelConfig) -> Module:
     section = c.section("backbone_config")
     network = auto_class(section, "Backbone", default_type="vitdet", part="vision")
-    parts = {"backbone": network, "decoder": decoder(c)}
-    return Module("VitMatteForImageMatting", parts, part="vision")
+    return Module("VitMatteForImageMatting", backbone=network, decoder=decoder(c), part="vision")
 
 
 register("vitmatte", {"VitMatteForImageMatting": model}, category="vision")
