@@ -23,7 +23,6 @@ _LISTS = {
     "expand_ratios": (1, 6, 6, 6, 6, 6, 6),
     "num_block_repeats": (1, 2, 2, 3, 3, 4, 1),
 }
-
 #: One row of the paper's table 1, scaled: channels before and after, kernel, expansion, and depth.
 Stage = tuple[Dim, Dim, Dim, Dim, int]
 
@@ -59,26 +58,14 @@ def _act(c: ModelConfig) -> Module:
     return activation(c.text("hidden_act", default="swish"))
 
 
-def weighing(c: ModelConfig, inputs: Dim, wide: Dim) -> Module:
-    """The mean of each channel decides how much all of them count."""
-    ratio = ratio_of(c, "squeeze_expansion_ratio", default=0.25)
-    size = max(1, int(int(inputs) * ratio))
-    reduced = named(size, "int(squeeze_expansion_ratio * inputs)", f"{ratio:g} of {int(inputs)}")
-    return Module(
-        "EfficientNetSqueezeExciteLayer",
-        squeeze=Activation("AdaptiveAvgPool2d"),
-        reduce=Conv(wide, reduced, 1),
-        expand=Conv(reduced, wide, 1),
-        act_reduce=_act(c),
-        act_expand=Activation("Sigmoid"),
-    )
-
-
 def block(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, ratio: Dim) -> Module:
+    """The mean of each channel decides how much all of them count."""
     expands = int(ratio) != 1
     wide = inputs * ratio if expands else inputs
-    name = "EfficientNetDepthwiseConv2d"
-    depthwise = Conv(wide, wide, int(kernel), groups=int(wide), bias=False, class_name=name)
+    each = Conv(wide, wide, int(kernel), groups=int(wide), bias=False)
+    share = ratio_of(c, "squeeze_expansion_ratio", default=0.25)
+    size, meaning = max(1, int(int(inputs) * share)), f"{share:g} of {int(inputs)}"
+    reduced = named(size, "int(squeeze_expansion_ratio * inputs)", meaning)
     expansion = Module(
         "EfficientNetExpansionLayer",
         expand_conv=Conv(inputs, wide, 1, bias=False),
@@ -91,11 +78,18 @@ def block(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, ratio: Dim) ->
         depthwise_conv=Module(
             "EfficientNetDepthwiseLayer",
             depthwise_conv_pad=Activation("ZeroPad2d"),
-            depthwise_conv=depthwise,
+            depthwise_conv=each.called("EfficientNetDepthwiseConv2d"),
             depthwise_norm=_norm(c, wide),
             depthwise_act=_act(c),
         ),
-        squeeze_excite=weighing(c, inputs, wide),
+        squeeze_excite=Module(
+            "EfficientNetSqueezeExciteLayer",
+            squeeze=Activation("AdaptiveAvgPool2d"),
+            reduce=Conv(wide, reduced, 1),
+            expand=Conv(reduced, wide, 1),
+            act_reduce=_act(c),
+            act_expand=Activation("Sigmoid"),
+        ),
         projection=Module(
             "EfficientNetFinalBlockLayer",
             project_conv=Conv(wide, outputs, 1, bias=False),
@@ -106,22 +100,12 @@ def block(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, ratio: Dim) ->
     )
 
 
-def encoder(c: ModelConfig) -> Module:
+def model(c: ModelConfig) -> Module:
+    first, channels = rounded(c, 32), c.dim("num_channels", default=3)
     blocks, found, top = [], stages(c), rounded(c, 1280)
     for inputs, outputs, kernel, ratio, depth in found:
         rest = block(c, outputs, outputs, kernel, ratio)
         blocks += [block(c, inputs, outputs, kernel, ratio), *[rest] * (depth - 1)]
-    return Module(
-        "EfficientNetEncoder",
-        blocks=Layers(blocks),
-        top_conv=Conv(found[-1][1], top, 1, bias=False),
-        top_bn=_norm(c, c.dim("hidden_dim", default=2560)),
-        top_activation=_act(c),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    first, channels = rounded(c, 32), c.dim("num_channels", default=3)
     return Module(
         "EfficientNetModel",
         embeddings=Module(
@@ -132,7 +116,13 @@ def model(c: ModelConfig) -> Module:
             activation=_act(c),
             component=Component.EMBEDDING,
         ),
-        encoder=encoder(c),
+        encoder=Module(
+            "EfficientNetEncoder",
+            blocks=Layers(blocks),
+            top_conv=Conv(found[-1][1], top, 1, bias=False),
+            top_bn=_norm(c, c.dim("hidden_dim", default=2560)),
+            top_activation=_act(c),
+        ),
         part="vision",
     )
 
