@@ -83,13 +83,6 @@ def attended(name: str, c: ModelConfig, *, listed: bool = False) -> Module:
     return ModuleList([Module(f"{name}AIFILayer", layers=layers)] * len(projected))
 
 
-def hybrid_encoder(name: str, c: ModelConfig) -> Module:
-    d, act = width_inside(c), c.text("activation_function", default="silu")
-    flat, smaller = (conv_norm(name, d, d, kernel, act) for kernel in (1, 3))
-    mixing = mixed(len(seen_maps(c)) - 1, flat, fusion_block(name, c, d, act), smaller)
-    return Module(f"{name}HybridEncoder", {"encoder": attended(name, c), **mixing})
-
-
 def decoder_layer(name: str, c: ModelConfig, *, second: bool) -> Module:
     d, inner = width(c), c.dim("decoder_ffn_dim", default=1024)
     levels = c.dim("decoder_n_levels" if second else "num_feature_levels", default=3)
@@ -102,14 +95,6 @@ def decoder_layer(name: str, c: ModelConfig, *, second: bool) -> Module:
     return deformable.detector_layer(f"{name}DecoderLayer", d, inner, own, cross, eps=eps(c))
 
 
-def _projections(c: ModelConfig, d: Dim) -> ModuleList:
-    """The encoder's maps at the decoder's width, and further ones made from the last."""
-    sizes = c.dims("decoder_in_channels", default=(256, 256, 256), least=1)
-    more = max(int(c.count("num_feature_levels", default=3, minimum=1)) - len(sizes), 0)
-    further = [projection(size, d, 3) for size in (sizes[-1], *[d] * more)[:more]]
-    return ModuleList([*(projection(size, d, 1) for size in sizes), *further])
-
-
 def projection(inputs: Dim, outputs: Dim, kernel: int) -> Module:
     """A map at another width, with a batch norm."""
     made = Conv(inputs, outputs, kernel, bias=False, component=Component.PROJECTOR)
@@ -117,15 +102,22 @@ def projection(inputs: Dim, outputs: Dim, kernel: int) -> Module:
 
 
 def model(name: str, c: ModelConfig, *, second: bool) -> Module:
-    d, (network, sizes) = width(c), seen(name, c, BACKBONE)
+    d, e, (network, sizes) = width(c), width_inside(c), seen(name, c, BACKBONE)
+    act = c.text("activation_function", default="silu")
+    flat, smaller = (conv_norm(name, e, e, kernel, act) for kernel in (1, 3))
+    mixing = mixed(len(seen_maps(c)) - 1, flat, fusion_block(name, c, e, act), smaller)
     deep, layer = c.count("decoder_layers", default=6), decoder_layer(name, c, second=second)
     inside = {"layers": Layers.of(deep, layer), "query_pos_head": predictor(name, (4, 2 * d, d))}
+    # Further maps are made from the encoder's last.
+    maps = c.dims("decoder_in_channels", default=(256, 256, 256), least=1)
+    more = max(int(c.count("num_feature_levels", default=3, minimum=1)) - len(maps), 0)
+    further = [projection(size, d, 3) for size in (maps[-1], *[d] * more)[:more]]
     parts = {
         "backbone": network,
-        "encoder_input_proj": ModuleList(projection(size, width_inside(c), 1) for size in sizes),
-        "encoder": hybrid_encoder(name, c),
+        "encoder_input_proj": ModuleList(projection(size, e, 1) for size in sizes),
+        "encoder": Module(f"{name}HybridEncoder", {"encoder": attended(name, c), **mixing}),
         **guesses(c, predictor(name, (d, d, d, 4))),
-        "decoder_input_proj": _projections(c, d),
+        "decoder_input_proj": ModuleList([*(projection(size, d, 1) for size in maps), *further]),
         "decoder": Module(f"{name}Decoder", inside),
     }
     return Module(f"{name}Model", parts, part="vision")
