@@ -7,7 +7,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation
-from ..layers.composing import Part, composed, renamed
+from ..layers.composing import Part, composed
 from ..layers.vision import labels_classifier, multiple, stage_depths
 from ..trees.catalog import Builder, register
 from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module, ModuleList, Sequential
@@ -30,12 +30,12 @@ def rounded(size: int, label: str) -> Dim:
 def _norm(c: ModelConfig, width: Dim) -> Module:
     groups = c.dim("num_groups", default=32)
     c.divided(width, groups, "the channels", "num_groups")
-    return renamed(GroupNorm(int(groups), width), "GroupNorm", "BitGroupNormActivation")
+    return GroupNorm(int(groups), width).called("BitGroupNormActivation")
 
 
 def _conv(inputs: Dim, outputs: Dim, kernel: int, *, stride: int = 1) -> Module:
     made = Conv(inputs, outputs, kernel, stride=stride, bias=False)
-    return renamed(made, "Conv2d", "WeightStandardizedConv2d")
+    return made.called("WeightStandardizedConv2d")
 
 
 def _layer(c: ModelConfig, inputs: Dim, outputs: Dim, *, first: bool) -> Module:
@@ -55,32 +55,26 @@ def _layer(c: ModelConfig, inputs: Dim, outputs: Dim, *, first: bool) -> Module:
     return Module(f"Bit{kind}Layer", parts, component=Component.CONV)
 
 
-def _stages(c: ModelConfig) -> Layers:
-    inputs, factor = c.dim("embedding_size", default=64), c.dim("width_factor", default=1)
-    stages = []
+def model(c: ModelConfig) -> Module:
+    width, factor = c.dim("embedding_size", default=64), c.dim("width_factor", default=1)
+    plain, stages, inputs = Activation("Identity"), [], width
     # As many stages as both lists have, as zip does there.
     for depth, size in zip(stage_depths(c, (3, 4, 6, 3)), _sizes(c), strict=False):
-        width = rounded(size * factor, "width of the stage")
-        later = [_layer(c, width, width, first=False)] * (int(depth) - 1)
-        layers = [_layer(c, inputs, width, first=True), *later] if depth else []
+        outputs = rounded(size * factor, "width of the stage")
+        later = [_layer(c, outputs, outputs, first=False)] * (int(depth) - 1)
+        layers = [_layer(c, inputs, outputs, first=True), *later] if depth else []
         stages.append(Module("BitStage", layers=ModuleList(layers, class_name="Sequential")))
-        inputs = width
-    return Layers(stages)
-
-
-def model(c: ModelConfig) -> Module:
-    width = c.dim("embedding_size", default=64)
-    stem = _conv(c.dim("num_channels", default=3), width, 7, stride=2)
+        inputs = outputs
     seen = {
-        "convolution": stem,
+        "convolution": _conv(c.dim("num_channels", default=3), width, 7, stride=2),
         "pooler": Activation("BitMaxPool2d"),
-        "norm": Activation("Identity") if _before(c) else _norm(c, width),
+        "norm": plain if _before(c) else _norm(c, width),
     }
     return Module(
         "BitModel",
         embedder=Module("BitEmbeddings", seen, component=Component.EMBEDDING),
-        encoder=Module("BitEncoder", stages=_stages(c)),
-        norm=_norm(c, _sizes(c)[-1]) if _before(c) else Activation("Identity"),
+        encoder=Module("BitEncoder", stages=Layers(stages)),
+        norm=_norm(c, _sizes(c)[-1]) if _before(c) else plain,
         pooler=Activation("AdaptiveAvgPool2d"),
         part="vision",
     )

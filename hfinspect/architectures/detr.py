@@ -33,14 +33,6 @@ from ..trees.modules import (
 RESNETS = {"resnet18": 1, "resnet34": 1, "resnet50": 4, "resnet101": 4, "resnet152": 4}
 
 
-def timm_resnet(c: ModelConfig, channels: Dim) -> tuple[Module, tuple[Dim, ...]]:
-    """The network that ``backbone`` names and the widths of its four stages."""
-    name = c.word("backbone", *RESNETS, default="resnet50")
-    network = builder(name)(ModelConfig({"num_classes": 0})).called("FeatureListNet")
-    network.adding(conv1=Conv(channels, 64, 7, stride=2, bias=False))
-    return network, tuple(Dim(64 * 2**stage * RESNETS[name]) for stage in range(4))
-
-
 def freeze(root: Module, name: str = "Detr") -> None:
     """Make batch norms frozen ones, of which nothing is trained: four buffers."""
     for module in each_module(root):
@@ -57,7 +49,11 @@ def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
     timm = not c.has("backbone_config") and c.flag("use_timm_backbone", default=True)
     if timm or section.model_type == "timm_backbone":
         channels = (section if section.has("num_channels") else c).dim("num_channels", default=3)
-        network, sizes = timm_resnet(section if section.has("backbone") else c, channels)
+        named = section if section.has("backbone") else c
+        name = named.word("backbone", *RESNETS, default="resnet50")
+        network = builder(name)(ModelConfig({"num_classes": 0})).called("FeatureListNet")
+        network.adding(conv1=Conv(channels, 64, 7, stride=2, bias=False))
+        sizes = tuple(Dim(64 * 2**stage * RESNETS[name]) for stage in range(4))
     elif section.model_type in (None, "resnet"):
         network, handed = staged_backbone(section, default_type="resnet")
         sizes = handed or section.dims("hidden_sizes", default=(256, 512, 1024, 2048))[-1:]

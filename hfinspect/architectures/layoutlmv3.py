@@ -22,10 +22,6 @@ def _tables(_e: Encoder, c: ModelConfig) -> Module:
     return encoders.embeddings(c, "LayoutLMv3Text").adding(**tables)
 
 
-def _stack(e: Encoder, c: ModelConfig) -> Module:
-    return encoders.add_page_biases(c, encoders.encoder(c, e.name), along=True)
-
-
 def _whole(e: Encoder, c: ModelConfig) -> Module:
     h, patch, table = hidden(c), pair(c, "patch_size", default=16), Component.EMBEDDING
     side = c.dim("input_size", default=224) // patch[0]
@@ -48,7 +44,7 @@ def _whole(e: Encoder, c: ModelConfig) -> Module:
             **(first if seen else {}),
             "embeddings": e.embeddings(e, c) if c.flag("text_embed", default=True) else None,
             **(image if seen else {}),
-            "encoder": e.encoder(e, c),
+            "encoder": encoders.add_page_biases(c, encoders.encoder(c, e.name), along=True),
         },
     )
 
@@ -68,5 +64,5 @@ def _forms(e: Encoder) -> Forms:
 
 Encoder(
     "LayoutLMv3", "layoutlmv3", {**BASE, "vocab_size": 50265, "layer_norm_eps": 1e-5},
-    embeddings=_tables, encoder=_stack, whole=_whole, forms=_forms,
+    embeddings=_tables, whole=_whole, forms=_forms,
 ).register("layoutlmv3", category="multimodal")  # fmt: skip
