@@ -16,13 +16,11 @@ from .bert import BERT
 
 def _boxes(c: ModelConfig) -> Module:
     waves = c.dim("dim_bbox_sinusoid_emb_2d", default=hidden(c) // 4)
-    single = c.dim(
-        "dim_bbox_sinusoid_emb_1d", default=hidden(c) // 4 // c.dim("dim_bbox", default=8)
-    )
+    single = hidden(c) // 4 // c.dim("dim_bbox", default=8)
+    single = c.dim("dim_bbox_sinusoid_emb_1d", default=single)
     # Every second frequency, those that a save keeps although they are computed.
     axis = Module("BrosPositionalEmbedding1D", inv_freq=Buffer((single + 1) // 2))
-    heads = c.dim("num_attention_heads")
-    projected = c.dim("dim_bbox_projection", default=hidden(c) // heads)
+    projected = c.dim("dim_bbox_projection", default=hidden(c) // c.dim("num_attention_heads"))
     return Module(
         "BrosBboxEmbeddings",
         bbox_sinusoid_emb=Module("BrosPositionalEmbedding2D", x_pos_emb=axis, y_pos_emb=axis),
@@ -38,23 +36,17 @@ def _tables(e: Encoder, c: ModelConfig) -> Module:
 
 def _whole(e: Encoder, c: ModelConfig) -> Module:
     root = usual_model(e, c)
-    root.children = {
-        "embeddings": root["embeddings"], "bbox_embeddings": _boxes(c), **root.children,
-    }  # fmt: skip
+    first = {"embeddings": root["embeddings"], "bbox_embeddings": _boxes(c)}
+    root.children = {**first, **root.children}
     return root
 
 
 def _relations(c: ModelConfig) -> Module:
     """A query and a key of every token for each kind of relation."""
-    h = hidden(c)
-    wide = h * c.dim("n_relations", default=1)
-    return Module(
-        "BrosRelationExtractor",
-        query=Linear(h, wide),
-        key=Linear(h, wide),
-        dummy_node=Weight(1, h),
-        component=Component.HEAD,
-    )
+    h, kinds = hidden(c), c.dim("n_relations", default=1)
+    look = {"query": Linear(h, h * kinds), "key": Linear(h, h * kinds)}
+    head = Component.HEAD
+    return Module("BrosRelationExtractor", look, dummy_node=Weight(1, h), component=head)
 
 
 def _initial_tokens(c: ModelConfig) -> Module:

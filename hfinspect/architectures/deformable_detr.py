@@ -63,7 +63,6 @@ def object_detection(c: ModelConfig) -> Module:
     count = int(c.count("decoder_layers", default=6)) + two
     root = Module(f"{_NAME}ForObjectDetection", model=model(c), part="vision")
     decoder = root.inside("model", "decoder")
-
     labels, boxes = partial(label_scores, c, d), partial(deformable.predictor, _NAME, (d, d, d, 4))
     for name, head, own in (("class_embed", labels, two), ("bbox_embed", boxes, refined)):
         if own:

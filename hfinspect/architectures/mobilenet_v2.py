@@ -49,14 +49,6 @@ def _narrowed(c: ModelConfig, wide: Dim, outputs: Dim) -> dict[str, Module]:
     return {"conv_3x3": convolution(c, wide, wide, 3, int(wide)), "reduce_1x1": narrow}
 
 
-def stem(c: ModelConfig, outputs: Dim) -> Module:
-    wide = scaled(c, 32)
-    parts = {"first_conv": convolution(c, c.dim("num_channels", default=3), wide, 3)}
-    if not c.flag("first_layer_is_expansion", default=True):
-        parts["expand_1x1"] = convolution(c, wide, wide)
-    return Module("MobileNetV2Stem", {**parts, **_narrowed(c, wide, outputs)})
-
-
 def block(c: ModelConfig, inputs: Dim, outputs: Dim) -> Module:
     wide = _times(c, "expand_ratio", 6.0, inputs, "expanded")
     parts = {"expand_1x1": convolution(c, inputs, wide), **_narrowed(c, wide, outputs)}
@@ -72,10 +64,13 @@ def width(c: ModelConfig) -> Dim:
 
 
 def model(c: ModelConfig, *, pooling: bool = True) -> Module:
-    widths = [scaled(c, size) for size in _WIDTHS]
+    widths, wide = [scaled(c, size) for size in _WIDTHS], scaled(c, 32)
+    stem = {"first_conv": convolution(c, c.dim("num_channels", default=3), wide, 3)}
+    if not c.flag("first_layer_is_expansion", default=True):
+        stem["expand_1x1"] = convolution(c, wide, wide)
     return Module(
         "MobileNetV2Model",
-        conv_stem=stem(c, widths[0]),
+        conv_stem=Module("MobileNetV2Stem", {**stem, **_narrowed(c, wide, widths[0])}),
         layer=Layers(block(c, *both) for both in pairwise(widths)),
         conv_1x1=convolution(c, widths[-1], width(c)),
         pooler=Activation("AdaptiveAvgPool2d") if pooling else None,

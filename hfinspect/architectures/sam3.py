@@ -62,8 +62,8 @@ def _scaled(c: ModelConfig, d: Dim, scale: object, out: Dim) -> Module:
 
 
 def neck(c: ModelConfig) -> Module:
-    scales, section = c.raw("scale_factors"), c.section("backbone_config").of_type("sam3_vit_model")
-    scales = [4.0, 2.0, 1.0, 0.5] if scales is None else scales
+    section = c.section("backbone_config").of_type("sam3_vit_model")
+    scales = c.with_defaults(scale_factors=[4.0, 2.0, 1.0, 0.5]).raw("scale_factors")
     if not isinstance(scales, list) or len(scales) > 100:
         raise c.error("scale_factors", scales, "a list")
     d, out = section.dim("hidden_size", default=1024), c.dim("fpn_hidden_size", default=256)
