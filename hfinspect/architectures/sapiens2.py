@@ -1,8 +1,9 @@
 """Sapiens 2 (Meta 2026). Source of shapes: transformers/models/sapiens2/modeling_sapiens2.py.
 
-A ViT of people, whose first and last layers have a head of keys for each of queries. Files keep the
-names of Meta's code (conversion_mapping.py), which says what the parts of a head are called only as
-far as the released models go; more of them are refused.
+A ViT of people: RMS norms, rotary positions, a gated MLP, and grouped heads in all but the first
+and last layers. Heads enlarge the last map by transposed convolutions or pixel shuffles. Files keep
+the names of Meta's code (conversion_mapping.py), which says what the parts of a head are called
+only as far as the released models go; more of them are refused.
 """
 
 import math
@@ -36,42 +37,34 @@ def _groups(c: ModelConfig) -> list[Dim]:
     return [heads if i < first or i >= last else fewer for i in range(count)]
 
 
-def _attention(c: ModelConfig, groups: Dim) -> Module:
-    h, head = _hidden(c), _hidden(c) // _heads(c)
-    normed = c.flag("use_qk_norm", default=True)
+def _layer(c: ModelConfig, groups: Dim) -> Module:
+    h, head, inner = _hidden(c), _hidden(c) // _heads(c), c.dim("intermediate_size", default=4096)
+    bias, gated = c.flag("mlp_bias", default=True), c.flag("use_gated_mlp", default=True)
+    normed = _norm(c, head) if c.flag("use_qk_norm", default=True) else None
 
     def linear(outputs: Dim, kind: str, key: str) -> Module:
         return Linear(h, outputs, bias=c.flag(key, default=True), kind=kind)
 
-    return Module(
+    attention = Module(
         "Sapiens2Attention",
         wq=linear(h, "query", "query_bias"),
         proj=linear(h, "output", "proj_bias"),
         wk=linear(groups * head, "key", "key_bias"),
         wv=linear(groups * head, "value", "value_bias"),
-        q_norm=_norm(c, head) if normed else None,
-        k_norm=_norm(c, head) if normed else None,
+        q_norm=normed,
+        k_norm=normed,
         gamma=Module("Sapiens2LayerScale", weight=Weight(h, kind="scale")),
         component=Component.ATTENTION,
     )
-
-
-def _layer(c: ModelConfig, groups: Dim) -> Module:
-    h, inner = _hidden(c), c.dim("intermediate_size", default=4096)
-    bias, gated = c.flag("mlp_bias", default=True), c.flag("use_gated_mlp", default=True)
-    return Module(
-        "Sapiens2Layer",
-        ln1=_norm(c, h),
-        attn=_attention(c, groups),
-        ln2=_norm(c, h),
-        ffn=Module(
-            "Sapiens2GatedMLP" if gated else "Sapiens2MLP",
-            w12=Linear(h, 2 * inner if gated else inner, bias=bias, kind="gate_up"),
-            w3=Linear(inner, h, bias=bias, kind="down"),
-            act_fn=activation(c.text("hidden_act", default="silu")),
-            component=Component.MLP,
-        ),
+    mlp = Module(
+        "Sapiens2GatedMLP" if gated else "Sapiens2MLP",
+        w12=Linear(h, 2 * inner if gated else inner, bias=bias, kind="gate_up"),
+        w3=Linear(inner, h, bias=bias, kind="down"),
+        act_fn=activation(c.text("hidden_act", default="silu")),
+        component=Component.MLP,
     )
+    parts = {"ln1": _norm(c, h), "attn": attention, "ln2": _norm(c, h), "ffn": mlp}
+    return Module("Sapiens2Layer", {**parts})
 
 
 def model(c: ModelConfig, *, name: str = "Sapiens2Model") -> Module:
@@ -79,14 +72,14 @@ def model(c: ModelConfig, *, name: str = "Sapiens2Model") -> Module:
     kinds = {count: _layer(c, count) for count in groups}
     registers = c.dim("num_register_tokens", default=8, minimum=0)
     patches = patch_conv(c.dim("num_channels", default=3), h, pair(c, "patch_size", default=16))
-    embedded = partial(Module, "Sapiens2Embeddings", component=to)
-    masked = Weight(1, 1, h, kind="mask_token")
+    token = Weight(1, 1, h, kind="mask_token")
+    masked = Module("Sapiens2Embeddings", mask_token=token, component=to)
     return Module(
         name,
         cls_token=Weight(1, 1, h, kind="class_token", component=to),
-        embeddings=embedded(mask_token=masked) if c.flag("use_mask_token", default=False) else None,
+        embeddings=masked if c.flag("use_mask_token", default=False) else None,
         storage_tokens=Weight(1, registers, h, kind="register_token", component=to),
-        patch_embed=embedded(projection=patches),
+        patch_embed=Module("Sapiens2Embeddings", projection=patches, component=to),
         blocks=Layers(kinds[count] for count in groups),
         ln1=_norm(c, h),
         part="vision",
@@ -111,9 +104,11 @@ def _sizes(s: ModelConfig, what: str, default: int, least: int | None = None) ->
 def _convolutions(
     inputs: Dim, sizes: Sizes, *, deconv: bool = False, shuffled: bool = False
 ) -> Iterator[Module]:
-    conv = partial(Conv, bias=not deconv, transposed=deconv, component=Component.HEAD)
     for channels, kernel in sizes:
-        yield conv(inputs, 4 * channels if shuffled else channels, kernel)
+        yield Conv(
+            inputs, 4 * channels if shuffled else channels, kernel, bias=not deconv,
+            transposed=deconv, component=Component.HEAD,
+        )  # fmt: skip
         inputs = channels
 
 
@@ -134,10 +129,13 @@ def _scale(c: ModelConfig, s: ModelConfig) -> dict[str, Module]:
         side = [(n + (kernel - 1) // 2 * 2 - kernel) // 2 + 1 for n in side]
     flat = s.dim("scale_final_input_size", default=math.prod(side) * int(sizes[-1][0]))
     inner = s.dims("scale_final_hidden_sizes", least=2)
-    final = Activation("Flatten"), *linear_row((flat, *inner[:2], 1), "SiLU").children.values()
+    final = linear_row((flat, *inner[:2], 1), "SiLU").children
     return {
         "scale_conv_layers": _in_row(_convolutions(_hidden(c), sizes)),
-        "scale_final_layer": Module("Sequential", {str(i): part for i, part in enumerate(final)}),
+        "scale_final_layer": Module(
+            "Sequential",
+            {"0": Activation("Flatten"), **{str(int(i) + 1): part for i, part in final.items()}},
+        ),
     }
 
 
@@ -167,17 +165,20 @@ def _head(c: ModelConfig, task: str) -> Module:
         if shuffled:
             raise s.error("use_pixel_shuffle", True, f"false in {last.replace('conv_', '')}")
     _no_more(s, "conv_out_channels", len(after), most)
-    conv = partial(Conv, component=Component.HEAD)
+    first = Conv(h, h, 3, component=Component.HEAD)
     upsampling = _convolutions(h, larger, deconv=not shuffled, shuffled=shuffled)
     blocks = {"upsample_blocks": ModuleList(map(Sequential, upsampling))} if rows is None else {}
-    parts: dict[str, Module | None] = {
-        "input_conv": Sequential(conv(h, h, 3)) if shuffled else None,
-        **(blocks or {"deconv_layers": _in_row(upsampling)}),
-        "conv_layers": _in_row(_convolutions(larger[-1][0], after)),
-        last: conv((*larger, *after)[-1][0], c.num_labels, 1),
-        **(_scale(c, s) if task == "PointmapEstimation" else {}),
-    }
-    return Module("Sapiens2Head", parts, component=Component.HEAD)
+    return Module(
+        "Sapiens2Head",
+        {
+            "input_conv": Sequential(first) if shuffled else None,
+            **(blocks or {"deconv_layers": _in_row(upsampling)}),
+            "conv_layers": _in_row(_convolutions(larger[-1][0], after)),
+            last: Conv((*larger, *after)[-1][0], c.num_labels, 1, component=Component.HEAD),
+            **(_scale(c, s) if task == "PointmapEstimation" else {}),
+        },
+        component=Component.HEAD,
+    )
 
 
 _BUILT: dict[str, Builder | dict[str, Part]] = {

@@ -34,18 +34,6 @@ def _norm(c: ModelConfig) -> Module:
     return LayerNorm(_hidden(c), eps=c.number("layer_norm_eps", default=1e-6))
 
 
-def text_model(name: str, c: ModelConfig) -> Module:
-    h = _hidden(c)
-    return Module(
-        f"{name}TextModel",
-        embeddings=text_embeddings(name, c, h, vocab_size=32000, positions=64),
-        encoder=_layers(name, c),
-        final_layer_norm=_norm(c),
-        head=Linear(h, c.dim("projection_size", default=h), component=Component.HEAD),
-        part="text",
-    )
-
-
 def pooling_head(name: str, c: ModelConfig) -> Module:
     """One learned query attends to all patches: torch's MultiheadAttention, fused q, k, v."""
     h, inner = _hidden(c), c.dim("intermediate_size", default=3072)
@@ -69,8 +57,17 @@ def register_towers(
     def section(c: ModelConfig, key: str) -> ModelConfig:
         return c.section(key) if c.has(key) or c.model_type == model_type else c
 
-    def text(c: ModelConfig) -> Module:
-        return text_model(name, section(c, "text_config"))
+    def text(whole: ModelConfig) -> Module:
+        c = section(whole, "text_config")
+        h = _hidden(c)
+        return Module(
+            f"{name}TextModel",
+            embeddings=text_embeddings(name, c, h, vocab_size=32000, positions=64),
+            encoder=_layers(name, c),
+            final_layer_norm=_norm(c),
+            head=Linear(h, c.dim("projection_size", default=h), component=Component.HEAD),
+            part="text",
+        )
 
     def vision(whole: ModelConfig) -> Module:
         c = section(whole, "vision_config")
@@ -83,16 +80,16 @@ def register_towers(
             part="vision",
         )
 
-    def labels(c: ModelConfig) -> Module:
-        return labels_classifier(c, _hidden(section(c, "vision_config")))
-
     both: dict[str, Part] = {
         "logit_scale": lambda _: Weight(1, kind="scale"),
         "logit_bias": lambda _: Weight(1, kind="scale"),
         "text_model": text,
         "vision_model": vision,
     }
-    labelled: dict[str, Part] = {"vision_model": vision, "classifier": labels}
+    labelled: dict[str, Part] = {
+        "vision_model": vision,
+        "classifier": lambda c: labels_classifier(c, _hidden(section(c, "vision_config"))),
+    }
     whole = composed({f"{name}Model": both})
     whole |= composed({f"{name}ForImageClassification": labelled}, part="vision")
     register(model_type, whole, base=f"{name}Model", category="vision")

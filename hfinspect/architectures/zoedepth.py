@@ -98,16 +98,12 @@ def _chooser(c: ModelConfig) -> dict[str, Module]:
     }
 
 
-def _bins(c: ModelConfig) -> list[ModelConfig]:
+def metric_head(c: ModelConfig) -> Module:
     found = c.raw("bin_configurations") or [_BINS]
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         raise c.error("bin_configurations", found, "a list of objects")
-    return [ModelConfig(item, f"{c.path}bin_configurations[{i}].") for i, item in enumerate(found)]
-
-
-def metric_head(c: ModelConfig) -> Module:
-    bins, e, narrow, fused = _bins(c), _embedded(c), _narrow(c), fused_width(c)
-    several = len(bins) > 1
+    bins = [ModelConfig(item, f"{c.path}bin_configurations[{i}].") for i, item in enumerate(found)]
+    e, narrow, fused, several = _embedded(c), _narrow(c), fused_width(c), len(bins) > 1
     points = c.dims("num_attractors", default=(16, 8, 4, 1), least=0 if several else _LEVELS)
     middle = e // 2 if several else Dim(128, "128")
     shared = {
