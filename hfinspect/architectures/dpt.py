@@ -41,17 +41,6 @@ _to = partial(Conv, component=Component.HEAD)
 _RELU = Activation("ReLU")
 
 
-def depth_head(c: ModelConfig) -> Module:
-    fused, added = fused_width(c), c.flag("add_projection", default=False)
-    finer = (_to(fused, fused // 2, 3), Activation("Upsample"), _to(fused // 2, 32, 3), _RELU)
-    return Module(
-        "DPTDepthEstimationHead",
-        projection=_to(256, 256, 3) if added else None,
-        head=Sequential(*finer, _to(32, 1, 1), _RELU),
-        component=Component.HEAD,
-    )
-
-
 def _segments(c: ModelConfig, name: str) -> Module:
     fused = fused_width(c)
     normed = (_to(fused, fused, 3, bias=False), BatchNorm(fused), _RELU, Dropout(0.1))
@@ -63,7 +52,15 @@ def depth_estimation(c: ModelConfig) -> Module:
     own = c.flag("is_hybrid", default=False) or not c.has("backbone_config")
     section = c.section("backbone_config")
     seen = _bare(c) if own else auto_class(section, "Backbone", part="vision")
-    parts = {"dpt" if own else "backbone": seen, "neck": neck(c), "head": depth_head(c)}
+    fused, added = fused_width(c), c.flag("add_projection", default=False)
+    finer = (_to(fused, fused // 2, 3), Activation("Upsample"), _to(fused // 2, 32, 3), _RELU)
+    head = Module(
+        "DPTDepthEstimationHead",
+        projection=_to(256, 256, 3) if added else None,
+        head=Sequential(*finer, _to(32, 1, 1), _RELU),
+        component=Component.HEAD,
+    )
+    parts = {"dpt" if own else "backbone": seen, "neck": neck(c), "head": head}
     return Module("DPTForDepthEstimation", parts, part="vision")
 
 

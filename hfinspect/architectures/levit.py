@@ -39,21 +39,6 @@ def _sizes(c: ModelConfig) -> tuple[Dim, ...]:
     return c.dims("hidden_sizes", default=_PER_STAGE["hidden_sizes"])
 
 
-def _patches(c: ModelConfig) -> Module:
-    widths, kernel = _sizes(c), c.dim("kernel_size", default=3)
-    if not widths or widths[0] < 8:
-        raise c.error("hidden_sizes", c.raw("hidden_sizes"), "a first width of at least 8")
-    width = widths[0]
-    sizes = (c.dim("num_channels", default=3), width // 8, width // 4, width // 2, width)
-    parts: dict[str, Module] = {}
-    for i, (inputs, outputs) in enumerate(pairwise(sizes), 1):
-        conv, norm = Conv(inputs, outputs, kernel, bias=False), BatchNorm(outputs)
-        made = Module("LevitConvEmbeddings", convolution=conv, batch_norm=norm)
-        parts |= {f"embedding_layer_{i}": made, f"activation_layer_{i}": Activation("Hardswish")}
-    del parts["activation_layer_4"]
-    return Module("LevitPatchEmbeddings", parts, component=Component.EMBEDDING)
-
-
 def _normed(inputs: int, outputs: int, kind: str) -> Module:
     linear = Linear(inputs, outputs, bias=False, kind=kind)
     return Module("MLPLayerWithBN", linear=linear, batch_norm=BatchNorm(outputs, dims=1))
@@ -133,7 +118,19 @@ def encoder(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    return Module("LevitModel", patch_embeddings=_patches(c), encoder=encoder(c), part="vision")
+    widths, kernel = _sizes(c), c.dim("kernel_size", default=3)
+    if not widths or widths[0] < 8:
+        raise c.error("hidden_sizes", c.raw("hidden_sizes"), "a first width of at least 8")
+    width = widths[0]
+    sizes = (c.dim("num_channels", default=3), width // 8, width // 4, width // 2, width)
+    parts: dict[str, Module] = {}
+    for i, (inputs, outputs) in enumerate(pairwise(sizes), 1):
+        conv, norm = Conv(inputs, outputs, kernel, bias=False), BatchNorm(outputs)
+        made = Module("LevitConvEmbeddings", convolution=conv, batch_norm=norm)
+        parts |= {f"embedding_layer_{i}": made, f"activation_layer_{i}": Activation("Hardswish")}
+    del parts["activation_layer_4"]
+    seen = Module("LevitPatchEmbeddings", parts, component=Component.EMBEDDING)
+    return Module("LevitModel", patch_embeddings=seen, encoder=encoder(c), part="vision")
 
 
 def _classifier(c: ModelConfig) -> Module:

@@ -123,37 +123,33 @@ def token_and_channels(name: str, c: ModelConfig, entry: Entry) -> Module:
     return Module(f"{name}DepthwiseSeparableConvLayer", parts, component=Component.CONV)
 
 
-def _stem(name: str, c: ModelConfig) -> Module:
-    if name != "PPLCNetV4":
-        outputs = divisible(c, c.dim("stem_channels", default=16))
-        return conv_layer(name, 3, outputs, 3, act=_act(c) if name == "PPLCNet" else None)
-    form = c.word("stem_type", "large", "small")
-    made = stem(name, c, (3, 48, 96), small=form == "small")
-    return Module(f"{name}{form.title()}Stem", made, component=Component.CONV)
-
-
 def encoder(name: str, c: ModelConfig) -> Module:
     fourth = name == "PPLCNetV4"
     attribute, build = ("blocks", token_and_channels) if fourth else ("layers", channels_and_points)
     lists = [ModuleList(build(name, c, entry) for entry in entries) for entries in stages(c, name)]
     blocks = Layers(Module(f"{name}Block", {attribute: made}) for made in lists)
-    return Module(f"{name}Encoder", convolution=_stem(name, c), blocks=blocks)
-
-
-def classification(c: ModelConfig) -> dict[str, Module]:
-    last, wide = stages(c, "PPLCNet")[-1][-1][2], c.dim("class_expand", default=1280)
-    return {
-        "avg_pool": Activation("AdaptiveAvgPool2d"),
-        "last_convolution": Conv(divisible(c, last), wide, 1, bias=False),
-        "act_fn": rectifier(_act(c)),
-        "flatten": Activation("Flatten"),
-        "head": classifier(wide, c.num_labels),
-    }
+    if fourth:
+        form = c.word("stem_type", "large", "small")
+        made = stem(name, c, (3, 48, 96), small=form == "small")
+        first = Module(f"{name}{form.title()}Stem", made, component=Component.CONV)
+    else:
+        outputs = divisible(c, c.dim("stem_channels", default=16))
+        first = conv_layer(name, 3, outputs, 3, act=_act(c) if name == "PPLCNet" else None)
+    return Module(f"{name}Encoder", convolution=first, blocks=blocks)
 
 
 def whole(name: str, ending: str, c: ModelConfig) -> Module:
-    head = {} if ending == "Backbone" else classification(c)
-    return Module(f"{name}{ending}", {"encoder": encoder(name, c), **head}, part="vision")
+    root = Module(f"{name}{ending}", encoder=encoder(name, c), part="vision")
+    if ending == "Backbone":
+        return root
+    last, wide = stages(c, name)[-1][-1][2], c.dim("class_expand", default=1280)
+    return root.adding(
+        avg_pool=Activation("AdaptiveAvgPool2d"),
+        last_convolution=Conv(divisible(c, last), wide, 1, bias=False),
+        act_fn=rectifier(_act(c)),
+        flatten=Activation("Flatten"),
+        head=classifier(wide, c.num_labels),
+    )
 
 
 for model_type, prefix in TYPES.items():

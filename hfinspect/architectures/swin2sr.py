@@ -25,16 +25,18 @@ from ..trees.modules import (
 
 #: Channels of the convolutions that enlarge the image.
 _FEATURES = 64
-_BACK = Activation("Swin2SRPatchUnEmbeddings")
 
 _width = size("embed_dim", default=180)
 _channels = size("num_channels", default=3)
 
 
 def _patches(c: ModelConfig, *, normed: bool) -> Module:
-    width, patch = _width(c), pair(c, "patch_size", default=1)
-    norm, project = LayerNorm(width) if normed else None, patch_conv(width, width, patch)
-    return Module("Swin2SRPatchEmbeddings", projection=project, layernorm=norm)
+    width = _width(c)
+    return Module(
+        "Swin2SRPatchEmbeddings",
+        projection=patch_conv(width, width, pair(c, "patch_size", default=1)),
+        layernorm=LayerNorm(width) if normed else None,
+    )
 
 
 def _closing(c: ModelConfig) -> Module | None:
@@ -63,21 +65,22 @@ def _layer(c: ModelConfig, heads: Dim) -> Module:
     return window_layer(c, "Swin2SR", width, own, ratio=2.0)
 
 
-def _stages(c: ModelConfig) -> Layers:
-    depths = stage_depths(c, (6, 6, 6, 6, 6, 6))
-    heads = c.dims("num_heads", default=(6, 6, 6, 6, 6, 6), least=len(depths))
-    after = {"conv": _closing(c), "patch_embed": _patches(c, normed=False), "patch_unembed": _BACK}
-    return Layers(
-        Module("Swin2SRStage", {"layers": ModuleList([_layer(c, count)] * int(depth)), **after})
-        for count, depth in zip(heads, depths, strict=False)
-    )
-
-
 def model(c: ModelConfig) -> Module:
     width = _width(c)
     image, patch = pair(c, "image_size", default=64), pair(c, "patch_size", default=1)
     absolute = c.flag("use_absolute_embeddings", default=False)
-    count = patch_count(image, patch) + 1
+    count, depths = patch_count(image, patch) + 1, stage_depths(c, (6, 6, 6, 6, 6, 6))
+    heads = c.dims("num_heads", default=(6, 6, 6, 6, 6, 6), least=len(depths))
+    stages = Layers(
+        Module(
+            "Swin2SRStage",
+            layers=ModuleList([_layer(c, count)] * int(depth)),
+            conv=_closing(c),
+            patch_embed=_patches(c, normed=False),
+            patch_unembed=Activation("Swin2SRPatchUnEmbeddings"),
+        )
+        for count, depth in zip(heads, depths, strict=False)
+    )
     return Module(
         "Swin2SRModel",
         first_convolution=Conv(_channels(c), width, 3),
@@ -88,9 +91,9 @@ def model(c: ModelConfig) -> Module:
             dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
             component=Component.EMBEDDING,
         ),
-        encoder=Module("Swin2SREncoder", stages=_stages(c)),
+        encoder=Module("Swin2SREncoder", stages=stages),
         layernorm=LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5)),
-        patch_unembed=_BACK,
+        patch_unembed=Activation("Swin2SRPatchUnEmbeddings"),
         conv_after_body=Conv(width, width, 3),
         part="vision",
     )
@@ -101,44 +104,51 @@ def _doubling(c: ModelConfig, scale: int) -> Module:
     if scale != 3 and scale & (scale - 1):
         raise c.error("upscale", scale, "3 or a power of 2")
     steps = {"": 9} if scale == 3 else {f"_{i}": 4 for i in range(scale.bit_length() - 1)}
-    made = Module("Upsample")
+    parts = {}
     for step, more in steps.items():
-        made.children[f"convolution{step}"] = Conv(_FEATURES, more * _FEATURES, 3)
-        made.children[f"pixelshuffle{step}"] = Activation("PixelShuffle")
-    return made
+        parts[f"convolution{step}"] = Conv(_FEATURES, more * _FEATURES, 3)
+        parts[f"pixelshuffle{step}"] = Activation("PixelShuffle")
+    return Module("Upsample", parts)
 
 
-def _enlarging(c: ModelConfig) -> dict[str, Module]:
-    """One of four upsamplers; the fifth has no size of its own."""
-    out, seen = c.dim("num_channels_out", default=_channels(c)), _channels(c)
-    scale, width, act = c.dim("upscale", default=2), _width(c), Activation("LeakyReLU")
-    kind = c.text("upsampler", default="pixelshuffle")
-    parts = {"conv_before_upsample": Conv(width, _FEATURES, 3), "activation": act}
+def _enlarging(c: ModelConfig, out: Dim) -> Module | None:
+    """One of four upsamplers; None for the fifth, which has no size of its own."""
+    scale, width, seen = c.dim("upscale", default=2), _width(c), _channels(c)
+    kind, act = c.text("upsampler", default="pixelshuffle"), Activation("LeakyReLU")
+    first = {"conv_before_upsample": Conv(width, _FEATURES, 3), "activation": act}
     last = {"final_convolution": Conv(_FEATURES, out, 3)}
     if kind in ("pixelshuffle", "pixelshuffle_aux"):
-        name, larger = "PixelShuffleUpsampler", _doubling(c, int(scale))
-        if kind == "pixelshuffle_aux":
-            name, after = "PixelShuffleAuxUpsampler", Sequential(Conv(3, _FEATURES, 3), act)
-            parts = {"conv_bicubic": Conv(seen, _FEATURES, 3), **parts}
-            parts |= {"conv_aux": Conv(_FEATURES, seen, 3), "conv_after_aux": after}
-        parts |= {"upsample": larger, **last}
-    elif kind == "pixelshuffledirect":
-        name, conv = "UpsampleOneStep", Conv(width, scale * scale * out, 3)
-        parts = {"conv": conv, "pixel_shuffle": Activation("PixelShuffle")}
-    elif kind == "nearest+conv":
-        if scale != 4:
-            raise c.error("upscale", int(scale), "4 with nearest+conv")
-        same = dict.fromkeys(("conv_up1", "conv_up2", "conv_hr"), Conv(_FEATURES, _FEATURES, 3))
-        name, parts = "NearestConvUpsampler", {**parts, **same, **last, "lrelu": act}
-    else:
-        return {"final_convolution": Conv(width, out, 3)}
-    return {"upsample": Module(name, parts, component=Component.HEAD)}
+        last = {"upsample": _doubling(c, int(scale)), **last}
+    if kind == "pixelshuffle":
+        return Module("PixelShuffleUpsampler", {**first, **last})
+    if kind == "pixelshuffle_aux":
+        small = Conv(seen, _FEATURES, 3)
+        after = Sequential(Conv(3, _FEATURES, 3), act)
+        aux = {"conv_aux": Conv(_FEATURES, seen, 3), "conv_after_aux": after}
+        return Module("PixelShuffleAuxUpsampler", {"conv_bicubic": small, **first, **aux, **last})
+    if kind == "pixelshuffledirect":
+        conv, shuffle = Conv(width, scale * scale * out, 3), Activation("PixelShuffle")
+        return Module("UpsampleOneStep", conv=conv, pixel_shuffle=shuffle)
+    if kind != "nearest+conv":
+        return None
+    if scale != 4:
+        raise c.error("upscale", int(scale), "4 with nearest+conv")
+    same = Conv(_FEATURES, _FEATURES, 3)
+    between = {"conv_up1": same, "conv_up2": same, "conv_hr": same}
+    return Module("NearestConvUpsampler", {**first, **between, **last, "lrelu": act})
 
 
 def super_resolution(c: ModelConfig) -> Module:
-    parts = {"swin2sr": model(c), **_enlarging(c)}
-    return Module("Swin2SRForImageSuperResolution", parts, part="vision")
+    out = c.dim("num_channels_out", default=_channels(c))
+    enlarged, last = _enlarging(c, out), {"final_convolution": Conv(_width(c), out, 3)}
+    if enlarged:
+        enlarged.component, last = Component.HEAD, {"upsample": enlarged}
+    return Module("Swin2SRForImageSuperResolution", swin2sr=model(c), part="vision").adding(**last)
 
 
-_CLASSES = {"Swin2SRForImageSuperResolution": super_resolution, "Swin2SRModel": model}
-register("swin2sr", _CLASSES, base_prefix="swin2sr", category="vision")
+register(
+    "swin2sr",
+    {"Swin2SRForImageSuperResolution": super_resolution, "Swin2SRModel": model},
+    base_prefix="swin2sr",
+    category="vision",
+)
