@@ -47,20 +47,6 @@ def _decoder(c: ModelConfig) -> ModelConfig:
     return c.section("decoder_config").of_type("detr")
 
 
-def transformer(c: ModelConfig, seen: Dim) -> Module:
-    section = _decoder(c)
-    d, deep = width(section), section.count("decoder_layers", default=6)
-    layers = Layers.of(deep, renamed(detr.layer(section, decoder=True), "Detr", f"{_NAME}Detr"))
-    projection = Conv(seen, d, 1, component=Component.PROJECTOR)
-    return Module(
-        f"{_NAME}TransformerModule",
-        position_embedder=Activation(f"{_NAME}SinePositionEmbedding"),
-        queries_embedder=Embedding(section.dim("num_queries", default=100), d, kind="position"),
-        input_projection=projection if int(seen) != int(d) else None,
-        decoder=Module(f"{_NAME}DetrDecoder", layers=layers, layernorm=LayerNorm(d)),
-    )
-
-
 def model(c: ModelConfig) -> Module:
     section = c.section("backbone_config", default=BACKBONE).with_defaults(model_type="swin")
     if section.model_type == "swin":  # four maps, whatever it lists
@@ -69,12 +55,20 @@ def model(c: ModelConfig) -> Module:
         section = ModelConfig(given, section.path)
     network, sizes = backbone(section, default_type="swin", least=1)
     pixels = {"encoder": network, "decoder": pixel_decoder(c, sizes)}
-    return Module(
-        f"{_NAME}Model",
-        pixel_level_module=Module(f"{_NAME}PixelLevelModule", pixels),
-        transformer_module=transformer(c, sizes[-1]),
-        part="vision",
+    own = _decoder(c)
+    d, deep = width(own), own.count("decoder_layers", default=6)
+    layers = Layers.of(deep, renamed(detr.layer(own, decoder=True), "Detr", f"{_NAME}Detr"))
+    projection = Conv(sizes[-1], d, 1, component=Component.PROJECTOR)
+    queries = Module(
+        f"{_NAME}TransformerModule",
+        position_embedder=Activation(f"{_NAME}SinePositionEmbedding"),
+        queries_embedder=Embedding(own.dim("num_queries", default=100), d, kind="position"),
+        input_projection=projection if int(sizes[-1]) != int(d) else None,
+        decoder=Module(f"{_NAME}DetrDecoder", layers=layers, layernorm=LayerNorm(d)),
     )
+    level = Module(f"{_NAME}PixelLevelModule", pixels)
+    parts = {"pixel_level_module": level, "transformer_module": queries}
+    return Module(f"{_NAME}Model", parts, part="vision")
 
 
 def instance_segmentation(c: ModelConfig) -> Module:

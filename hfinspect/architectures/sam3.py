@@ -113,14 +113,10 @@ def geometry_encoder(name: str, c: ModelConfig) -> Module:
 def scoring(name: str, c: ModelConfig) -> Module:
     """How well each query fits the text."""
     d, inner = _width(c), c.dim("intermediate_size", default=2048)
+    mlp = {"layer1": Linear(d, inner), "layer2": Linear(inner, d)}
     return Module(
         f"{name}DotProductScoring",
-        text_mlp=Module(
-            f"{name}DecoderMLP",
-            layer1=Linear(d, inner),
-            layer2=Linear(inner, d),
-            component=Component.MLP,
-        ),
+        text_mlp=Module(f"{name}DecoderMLP", mlp, component=Component.MLP),
         text_mlp_out_norm=LayerNorm(d),
         text_proj=Linear(d, d, component=Component.PROJECTOR),
         query_proj=Linear(d, d, component=Component.PROJECTOR),
