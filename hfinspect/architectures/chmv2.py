@@ -22,7 +22,9 @@ _BACKBONE = {
 }  # fmt: skip
 
 
-def head(c: ModelConfig) -> Module:
+def model(config: ModelConfig) -> Module:
+    c, kind = config.with_defaults(backbone_config=_BACKBONE), str(_BACKBONE["model_type"])
+    seen = auto_class(c.section("backbone_config"), "Backbone", default_type=kind, part="vision")
     hidden = c.section("backbone_config").dim("hidden_size", default=384)
     widths = c.dims("post_process_channels", default=(128, 256, 512, 1024))
     reassemble_factors(c, len(widths))
@@ -39,13 +41,7 @@ def head(c: ModelConfig) -> Module:
         conv_depth=Module("CHMv2UpsampleConvHead", head=ModuleList(convolutions)),
         component=Component.CONV,
     )
-    return as_head(root)
-
-
-def model(config: ModelConfig) -> Module:
-    c, kind = config.with_defaults(backbone_config=_BACKBONE), str(_BACKBONE["model_type"])
-    seen = auto_class(c.section("backbone_config"), "Backbone", default_type=kind, part="vision")
-    return Module("CHMv2ForDepthEstimation", backbone=seen, head=head(c), part="vision")
+    return Module("CHMv2ForDepthEstimation", backbone=seen, head=as_head(root), part="vision")
 
 
 register("chmv2", {"CHMv2ForDepthEstimation": model}, category="vision")

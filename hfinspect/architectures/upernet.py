@@ -20,15 +20,6 @@ BACKBONE = {
 _CONV = normed(f"{_NAME}ConvModule", "conv", "batch_norm")
 
 
-def decode_head(c: ModelConfig, widths: tuple[Dim, ...]) -> Module:
-    head = uper_head(f"{_NAME}Head", c, c.dim("hidden_size", default=512), widths, _CONV)
-    pooled = head.inside("psp_modules").called(f"{_NAME}PyramidPoolingModule")
-    for scale in pooled.children.values():
-        assert isinstance(scale, Module)
-        scale.class_name = f"{_NAME}PyramidPoolingBlock"
-    return head
-
-
 def auxiliary_head(c: ModelConfig, widths: tuple[Dim, ...]) -> Module | None:
     """For training, from the third map."""
     if not c.flag("use_auxiliary_head", default=True):
@@ -45,7 +36,11 @@ def auxiliary_head(c: ModelConfig, widths: tuple[Dim, ...]) -> Module | None:
 def segmentation(c: ModelConfig) -> Module:
     section = c.section("backbone_config", default=BACKBONE)
     network, widths = backbone(section, default_type="resnet", least=1)
-    heads = {"decode_head": decode_head(c, widths), "auxiliary_head": auxiliary_head(c, widths)}
+    head = uper_head(f"{_NAME}Head", c, c.dim("hidden_size", default=512), widths, _CONV)
+    pooled = head.inside("psp_modules").called(f"{_NAME}PyramidPoolingModule")
+    for scale in pooled.children:
+        pooled.inside(scale).called(f"{_NAME}PyramidPoolingBlock")
+    heads = {"decode_head": head, "auxiliary_head": auxiliary_head(c, widths)}
     return Module(_CLASS, {"backbone": network, **heads}, part="vision")
 
 

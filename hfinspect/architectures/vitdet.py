@@ -29,20 +29,6 @@ def embeddings(c: ModelConfig, name: str = "VitDet") -> Module:
     )
 
 
-def _attention(c: ModelConfig, *, windowed: bool) -> Module:
-    """Relative positions reach as far as the window, or the whole picture."""
-    h, window = _hidden(c), c.dim("window_size", default=0, minimum=0)
-    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
-    head = h // c.dim("num_attention_heads", default=12)
-    look = fused_attention("VitDetAttention", h, bias=c.flag("qkv_bias", default=True))
-    if c.flag("use_relative_position_embeddings", default=False):
-        for axis, whole, side in zip("hw", image, patch, strict=True):
-            seen = window if windowed and window else whole // side
-            offsets = Weight(2 * seen - 1, head, kind="relative_position")
-            look.children[f"rel_pos_{axis}"] = offsets
-    return look
-
-
 def _residual(c: ModelConfig) -> Module:
     h, act = _hidden(c), activation(c.text("hidden_act", default="gelu"))
     sizes, parts = ((h, h // 2, 1), (h // 2, h // 2, 3), (h // 2, h, 1)), dict[str, Module]()
@@ -54,12 +40,22 @@ def _residual(c: ModelConfig) -> Module:
 
 
 def _layer(c: ModelConfig, *, windowed: bool, residual: bool) -> Module:
-    h, act = _hidden(c), c.text("hidden_act", default="gelu")
-    mlp = two_layer_mlp("VitDetMlp", h, scaled(c, h, "mlp_ratio", default=4), act=act)
+    """Relative positions reach as far as the window, or the whole picture."""
+    h, window = _hidden(c), c.dim("window_size", default=0, minimum=0)
+    image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
+    head = h // c.dim("num_attention_heads", default=12)
+    look = fused_attention("VitDetAttention", h, bias=c.flag("qkv_bias", default=True))
+    if c.flag("use_relative_position_embeddings", default=False):
+        for axis, whole, side in zip("hw", image, patch, strict=True):
+            seen = window if windowed and window else whole // side
+            offsets = Weight(2 * seen - 1, head, kind="relative_position")
+            look.adding(**{f"rel_pos_{axis}": offsets})
+    inner, act = scaled(c, h, "mlp_ratio", default=4), c.text("hidden_act", default="gelu")
+    mlp = two_layer_mlp("VitDetMlp", h, inner, act=act)
     mlp.adding(drop=Dropout(c.number("dropout_prob", default=0.0)))
-    look, norm = _attention(c, windowed=windowed), c.number("layer_norm_eps", default=1e-6)
-    parts = {"norm1": LayerNorm(h, eps=norm), "attention": look, "norm2": LayerNorm(h, eps=norm)}
-    return Module("VitDetLayer", parts, mlp=mlp, residual=_residual(c) if residual else None)
+    norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-6))
+    parts = {"norm1": norm, "attention": look, "norm2": norm, "mlp": mlp}
+    return Module("VitDetLayer", parts, residual=_residual(c) if residual else None)
 
 
 def model(c: ModelConfig, *, name: str = "VitDetModel") -> Module:

@@ -21,10 +21,12 @@ def _conv(inputs: int, outputs: int, *, stride: int = 2) -> Module:
     )
 
 
-def decoder(c: ModelConfig) -> Module:
+def model(c: ModelConfig) -> Module:
+    section = c.section("backbone_config")
+    network = auto_class(section, "Backbone", default_type="vitdet", part="vision")
     given = c.dims("convstream_hidden_sizes", default=(48, 96, 192))
     fused = c.dims("fusion_hidden_sizes", default=(256, 128, 64, 32), count=len(given) + 1)
-    maps = (c.section("backbone_config").dim("num_channels", default=3), *given)
+    maps = (section.dim("num_channels", default=3), *given)
     inputs = (c.dim("hidden_size", default=384), *fused)
     steps = [
         Module("VitMatteFusionBlock", conv=_conv(came + seen, made, stride=1))
@@ -33,7 +35,7 @@ def decoder(c: ModelConfig) -> Module:
     convs, head = ModuleList(_conv(*both) for both in pairwise(maps)), Component.HEAD
     seen = (Conv(fused[-1], 16, 3, component=head), BatchNorm(16), Activation("ReLU"))
     matting = Sequential(*seen, Conv(16, 1, 1, component=head))
-    return Module(
+    decoder = Module(
         "VitMatteDetailCaptureModule",
         convstream=Module("VitMatteConvStream", convs=convs),
         fusion_blocks=ModuleList(steps),
@@ -41,12 +43,7 @@ def decoder(c: ModelConfig) -> Module:
         component=Component.CONV,
         part="projector",
     )
-
-
-def model(c: ModelConfig) -> Module:
-    section = c.section("backbone_config")
-    network = auto_class(section, "Backbone", default_type="vitdet", part="vision")
-    return Module("VitMatteForImageMatting", backbone=network, decoder=decoder(c), part="vision")
+    return Module("VitMatteForImageMatting", backbone=network, decoder=decoder, part="vision")
 
 
 register("vitmatte", {"VitMatteForImageMatting": model}, category="vision")
