@@ -83,7 +83,7 @@ def _stage(c: ModelConfig, sizes: tuple[Dim, ...], *, smaller: bool, light: bool
     return Module(f"{_NAME}Stage", downsample=halved if smaller else plain, blocks=blocks)
 
 
-def _model(c: ModelConfig, name: str, **more: Module) -> Module:
+def _model(c: ModelConfig, name: str) -> Module:
     lists, made = list(zip(*per_stage(c).values(), strict=True)), stem(_NAME, c, (3, 32, 48))
     smaller = c.flags("stage_downsample", default=(False, True, True, True), count=len(lists))
     light = c.flags("stage_light_block", default=(False, False, True, True), count=len(lists))
@@ -92,7 +92,7 @@ def _model(c: ModelConfig, name: str, **more: Module) -> Module:
     )
     encoder = Module(f"{_NAME}Encoder", stages=stages)
     embedder = Module(f"{_NAME}Embeddings", made, component=Component.CONV)
-    return Module(name, {"embedder": embedder, "encoder": encoder, **more}, part="vision")
+    return Module(name, embedder=embedder, encoder=encoder, part="vision")
 
 
 def _reported(c: ModelConfig) -> tuple[Dim, ...]:
@@ -102,11 +102,10 @@ def _reported(c: ModelConfig) -> tuple[Dim, ...]:
 
 
 def image_classification(c: ModelConfig) -> Module:
-    sizes = c.dims("hidden_sizes", default=_WIDTHS, least=1)
+    last = c.dims("hidden_sizes", default=_WIDTHS, least=1)[-1]
     pool, flat = Activation("AdaptiveAvgPool2d"), Activation("Flatten")
-    parts = {"avg_pool": pool, "flatten": flat, "fc": classifier(sizes[-1], c.num_labels)}
-    name = f"{_NAME}ForImageClassification"
-    return _model(c, name, **parts, classifier=ModuleList([pool, flat]))
+    root = _model(c, f"{_NAME}ForImageClassification").adding(avg_pool=pool, flatten=flat)
+    return root.adding(fc=classifier(last, c.num_labels), classifier=ModuleList([pool, flat]))
 
 
 _CLASSES: dict[str, Builder] = {

@@ -90,7 +90,9 @@ def mask_head(c: ModelConfig, d: Dim, name: str, block: str) -> Module:
     return ModuleList(layers, class_name=f"{name}MLPPredictionHead", component=Component.HEAD)
 
 
-def transformer(c: ModelConfig) -> Module:
+def model(c: ModelConfig) -> Module:
+    keys = {"width": "feature_size", "mask": "mask_feature_size", "strides": "feature_strides"}
+    pixels = pixel_level(c, _NAME, BACKBONE, **keys)
     d, seen = _hidden(c), c.dim("feature_size", default=256)
     other = int(seen) != int(d) or c.flag("enforce_input_projection", default=False)
     projection = Conv(seen, d, 1, component=Component.PROJECTOR) if other else Sequential()
@@ -108,7 +110,7 @@ def transformer(c: ModelConfig) -> Module:
         "final_layer_norm": LayerNorm(d),
     }
     masked = Module(f"{_NAME}MaskedAttentionDecoderLayer", layer)
-    return Module(
+    transformer = Module(
         f"{_NAME}TransformerModule",
         position_embedder=Activation(f"{_NAME}SinePositionEmbedding"),
         queries_embedder=Embedding(queries, d, kind="position"),
@@ -123,12 +125,7 @@ def transformer(c: ModelConfig) -> Module:
         ),
         level_embed=Embedding(_LEVELS, d, kind="position"),
     )
-
-
-def model(c: ModelConfig) -> Module:
-    keys = {"width": "feature_size", "mask": "mask_feature_size", "strides": "feature_strides"}
-    pixels = pixel_level(c, _NAME, BACKBONE, **keys)
-    parts = {"pixel_level_module": pixels, "transformer_module": transformer(c)}
+    parts = {"pixel_level_module": pixels, "transformer_module": transformer}
     return Module(f"{_NAME}Model", parts, part="vision")
 
 

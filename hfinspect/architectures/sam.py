@@ -101,14 +101,6 @@ def prompts(name: str, c: ModelConfig, shared: Module, points: Module) -> Module
     )
 
 
-def prompt_encoder(config: ModelConfig) -> Module:
-    c = config.section("prompt_encoder_config")
-    point = Embedding(1, c.dim("hidden_size", default=256))
-    points = ModuleList([point] * int(c.count("num_point_embeddings", default=4)))
-    tied = "shared_image_embedding.positional_embedding" if config.tied(default=True) else None
-    return prompts("Sam", c, _frequencies(config, tied), points)
-
-
 def narrower(name: str, c: ModelConfig, rate: int | None = None, out: str = "o_proj") -> Module:
     """Attention, narrower inside by the downsampling rate."""
     d = c.dim("hidden_size", default=256)
@@ -183,11 +175,15 @@ def mask_decoder(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
+    said = c.section("prompt_encoder_config")
+    point = Embedding(1, said.dim("hidden_size", default=256))
+    points = ModuleList([point] * int(said.count("num_point_embeddings", default=4)))
+    tied = "shared_image_embedding.positional_embedding" if c.tied(default=True) else None
     return Module(
         "SamModel",
         shared_image_embedding=_frequencies(c),
         vision_encoder=vision_encoder(c.section("vision_config")),
-        prompt_encoder=prompt_encoder(c),
+        prompt_encoder=prompts("Sam", said, _frequencies(c, tied), points),
         mask_decoder=mask_decoder(c.section("mask_decoder_config")),
         part="vision",
     )

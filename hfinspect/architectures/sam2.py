@@ -111,11 +111,6 @@ def frequencies(c: ModelConfig) -> Module:
     return Module("Sam2PositionalEmbedding", positional_embedding=Buffer(2, half, kind="position"))
 
 
-def prompt_encoder(c: ModelConfig) -> Module:
-    d, count = c.dim("hidden_size", default=256), c.dim("num_point_embeddings", default=4)
-    return sam.prompts("Sam2", c, frequencies(c), Embedding(count, d))
-
-
 def mask_decoder(c: ModelConfig) -> Module:
     d, depth = c.dim("hidden_size", default=256), c.count("num_hidden_layers", default=2)
     # As deep as the transformer (Sam2TwoWayAttentionBlock).
@@ -133,10 +128,12 @@ def mask_decoder(c: ModelConfig) -> Module:
 def prompted(c: ModelConfig, d: Dim) -> Module:
     """Everything but the image encoder, whose width is ``d``."""
     prompts = c.section("prompt_encoder_config")
+    count = prompts.dim("num_point_embeddings", default=4)
+    points = Embedding(count, prompts.dim("hidden_size", default=256))
     return Module(
         "Sam2Model",
         shared_image_embedding=frequencies(prompts),
-        prompt_encoder=prompt_encoder(prompts),
+        prompt_encoder=sam.prompts("Sam2", prompts, frequencies(prompts), points),
         mask_decoder=mask_decoder(c.section("mask_decoder_config")),
         no_memory_embedding=Weight(1, 1, d, component=Component.EMBEDDING),
         part="vision",
