@@ -52,12 +52,9 @@ def _attention(c: ModelConfig, side: str, *, first: bool) -> Module:
 def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
     d, inner = _d(c), c.dim("decoder_ffn_dim", default=2048)
     parts = {"activation_fn": _act(c), **deformable.up_down(d, inner)}
-    return Module(
-        f"{_NAME}DecoderLayer",
-        self_attn=_attention(c, "self", first=first),
-        cross_attn=_attention(c, "cross", first=first),
-        mlp=Module(f"{_NAME}DecoderLayerFFN", parts, final_layer_norm=LayerNorm(d)),
-    )
+    mlp = Module(f"{_NAME}DecoderLayerFFN", parts, final_layer_norm=LayerNorm(d))
+    looks = {f"{side}_attn": _attention(c, side, first=first) for side in ("self", "cross")}
+    return Module(f"{_NAME}DecoderLayer", {**looks, "mlp": mlp})
 
 
 _mlp = partial(deformable.predictor, _NAME, ending="MLP")
@@ -101,13 +98,8 @@ def object_detection(c: ModelConfig) -> Module:
     d, base = _d(c), model(c)
     tied = "bbox_predictor" if c.tied(default=True) else None
     base.inside("decoder").adding(bbox_embed=_mlp((d, d, d, 4), tied))
-    return Module(
-        f"{_NAME}ForObjectDetection",
-        model=base,
-        class_embed=deformable.label_scores(c, d),
-        bbox_predictor=_mlp((d, d, d, 4)),
-        part="vision",
-    )
+    heads = {"class_embed": deformable.label_scores(c, d), "bbox_predictor": _mlp((d, d, d, 4))}
+    return Module(f"{_NAME}ForObjectDetection", {"model": base, **heads}, part="vision")
 
 
 register_pair("dab-detr", _NAME, object_detection, model, "vision", ending="ForObjectDetection")

@@ -8,7 +8,6 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.backbones import backbone
 from ..layers.composing import renamed
 from ..layers.deformable import GROUPS, group_normed, width
@@ -26,22 +25,6 @@ BACKBONE = {
 }  # fmt: skip
 
 
-def pixel_decoder(c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
-    d = c.dim("fpn_feature_size", default=256)
-    c.divided(d, GROUPS, "fpn_feature_size", "fpn_feature_size")
-    block = partial(group_normed, d, kernel=3, act=True, class_name=f"{_NAME}FPNConvLayer")
-    layers = [
-        Module(f"{_NAME}FPNLayer", proj=group_normed(d, size), block=block(d))
-        for size in sizes[-2::-1]
-    ]
-    stages, mask = Layers(layers, class_name="Sequential"), c.dim("mask_feature_size", default=256)
-    return Module(
-        f"{_NAME}PixelDecoder",
-        fpn=Module(f"{_NAME}FPNModel", stem=block(sizes[-1]), layers=stages),
-        mask_projection=Conv(d, mask, 3, component=Component.PROJECTOR),
-    )
-
-
 def _decoder(c: ModelConfig) -> ModelConfig:
     """DETR's config; that of another type cannot be read as one."""
     return c.section("decoder_config").of_type("detr")
@@ -54,7 +37,18 @@ def model(c: ModelConfig) -> Module:
         given = {**section.given, "model_type": "maskformer-swin", **four}
         section = ModelConfig(given, section.path)
     network, sizes = backbone(section, default_type="swin", least=1)
-    pixels = {"encoder": network, "decoder": pixel_decoder(c, sizes)}
+    wide, mask = c.dim("fpn_feature_size", default=256), c.dim("mask_feature_size", default=256)
+    c.divided(wide, GROUPS, "fpn_feature_size", "fpn_feature_size")
+    to = partial(group_normed, wide)
+    block = partial(to, kernel=3, act=True, class_name=f"{_NAME}FPNConvLayer")
+    finer = [Module(f"{_NAME}FPNLayer", proj=to(size), block=block(wide)) for size in sizes[-2::-1]]
+    stages = Layers(finer, class_name="Sequential")
+    pyramid = Module(
+        f"{_NAME}PixelDecoder",
+        fpn=Module(f"{_NAME}FPNModel", stem=block(sizes[-1]), layers=stages),
+        mask_projection=Conv(wide, mask, 3, component=Component.PROJECTOR),
+    )
+    level = Module(f"{_NAME}PixelLevelModule", encoder=network, decoder=pyramid)
     own = _decoder(c)
     d, deep = width(own), own.count("decoder_layers", default=6)
     layers = Layers.of(deep, renamed(detr.layer(own, decoder=True), "Detr", f"{_NAME}Detr"))
@@ -66,7 +60,6 @@ def model(c: ModelConfig) -> Module:
         input_projection=projection if int(sizes[-1]) != int(d) else None,
         decoder=Module(f"{_NAME}DetrDecoder", layers=layers, layernorm=LayerNorm(d)),
     )
-    level = Module(f"{_NAME}PixelLevelModule", pixels)
     parts = {"pixel_level_module": level, "transformer_module": queries}
     return Module(f"{_NAME}Model", parts, part="vision")
 

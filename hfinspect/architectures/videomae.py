@@ -11,7 +11,7 @@ from ..layers.blocks import size
 from ..layers.composing import Part, composed
 from ..layers.vision import google_attention, google_layer, labels_classifier, pair
 from ..trees.catalog import Builder, register
-from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Parameter, Weight
+from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Weight
 
 _NAME = "VideoMAE"
 
@@ -66,16 +66,20 @@ def decoder(c: ModelConfig) -> Module:
     )
 
 
+def pretraining(c: ModelConfig) -> Module:
+    h, place = _narrow(c), Component.EMBEDDING
+    return Module(
+        f"{_NAME}ForPreTraining",
+        videomae=model(c),
+        encoder_to_decoder=Linear(_hidden(c), h, bias=False, component=Component.PROJECTOR),
+        mask_token=Weight(1, 1, h, component=place, kind="mask_token"),
+        decoder=decoder(c),
+        part="vision",
+    )
+
+
 def _mean_norm(c: ModelConfig) -> Module | None:
     return LayerNorm(_hidden(c)) if c.flag("use_mean_pooling", default=True) else None
-
-
-def _projection(c: ModelConfig) -> Module:
-    return Linear(_hidden(c), _narrow(c), bias=False, component=Component.PROJECTOR)
-
-
-def _mask_token(c: ModelConfig) -> Parameter:
-    return Weight(1, 1, _narrow(c), component=Component.EMBEDDING, kind="mask_token")
 
 
 _CLASSES: dict[str, Builder | dict[str, Part]] = {
@@ -85,11 +89,6 @@ _CLASSES: dict[str, Builder | dict[str, Part]] = {
         "classifier": lambda c: labels_classifier(c, _hidden(c)),
     },
     f"{_NAME}Model": model,
-    f"{_NAME}ForPreTraining": {
-        "videomae": model,
-        "encoder_to_decoder": _projection,
-        "mask_token": _mask_token,
-        "decoder": decoder,
-    },
+    f"{_NAME}ForPreTraining": pretraining,
 }
 register("videomae", composed(_CLASSES, part="vision"), base_prefix="videomae", category="vision")
