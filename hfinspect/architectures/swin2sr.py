@@ -39,14 +39,6 @@ def _patches(c: ModelConfig, *, normed: bool) -> Module:
     )
 
 
-def _closing(c: ModelConfig) -> Module | None:
-    """One convolution, or three through a quarter of the width."""
-    width, act = _width(c), Activation("LeakyReLU")
-    narrow, kind = width // 4, c.text("resi_connection", default="1conv")
-    three = Conv(width, narrow, 3), act, Conv(narrow, narrow, 1), act, Conv(narrow, width, 3)
-    return {"1conv": Conv(width, width, 3), "3conv": Sequential(*three)}.get(kind or "")
-
-
 def _layer(c: ModelConfig, heads: Dim) -> Module:
     """Cosine attention: a learned scale per head, and an MLP over relative positions."""
     width, bias = _width(c), c.flag("qkv_bias", default=True)
@@ -71,15 +63,20 @@ def model(c: ModelConfig) -> Module:
     absolute = c.flag("use_absolute_embeddings", default=False)
     count, depths = patch_count(image, patch) + 1, stage_depths(c, (6, 6, 6, 6, 6, 6))
     heads = c.dims("num_heads", default=(6, 6, 6, 6, 6, 6), least=len(depths))
+    # A stage closes with one convolution, or with three through a quarter of the width.
+    narrow, act = width // 4, Activation("LeakyReLU")
+    three = Conv(width, narrow, 3), act, Conv(narrow, narrow, 1), act, Conv(narrow, width, 3)
+    kinds = {"1conv": Conv(width, width, 3), "3conv": Sequential(*three)}
+    closing = kinds.get(c.text("resi_connection", default="1conv") or "")
     stages = Layers(
         Module(
             "Swin2SRStage",
-            layers=ModuleList([_layer(c, count)] * int(depth)),
-            conv=_closing(c),
+            layers=ModuleList([_layer(c, number)] * int(depth)),
+            conv=closing,
             patch_embed=_patches(c, normed=False),
             patch_unembed=Activation("Swin2SRPatchUnEmbeddings"),
         )
-        for count, depth in zip(heads, depths, strict=False)
+        for number, depth in zip(heads, depths, strict=False)
     )
     return Module(
         "Swin2SRModel",
