@@ -26,17 +26,6 @@ _norm = rms_norms("Sapiens2RMSNorm", 1e-6)
 _heads = size("num_attention_heads", default=16)
 
 
-def _groups(c: ModelConfig) -> list[Dim]:
-    """Heads of keys and values of each layer."""
-    count, heads = int(c.count("num_hidden_layers", default=24)), _heads(c)
-    if c.has("num_key_value_heads_per_layer"):
-        return list(c.dims("num_key_value_heads_per_layer", least=count)[:count])
-    first = c.count("num_first_full_attention_layers", default=8)
-    last = count - int(c.count("num_last_full_attention_layers", default=8))
-    fewer = c.dim("num_key_value_attention_heads", default=8)
-    return [heads if i < first or i >= last else fewer for i in range(count)]
-
-
 def _layer(c: ModelConfig, groups: Dim) -> Module:
     h, head, inner = _hidden(c), _hidden(c) // _heads(c), c.dim("intermediate_size", default=4096)
     bias, gated = c.flag("mlp_bias", default=True), c.flag("use_gated_mlp", default=True)
@@ -68,7 +57,15 @@ def _layer(c: ModelConfig, groups: Dim) -> Module:
 
 
 def model(c: ModelConfig, *, name: str = "Sapiens2Model") -> Module:
-    h, groups, to = _hidden(c), _groups(c), Component.EMBEDDING
+    h, heads, to = _hidden(c), _heads(c), Component.EMBEDDING
+    count, key = int(c.count("num_hidden_layers", default=24)), "num_key_value_heads_per_layer"
+    if c.has(key):
+        groups = list(c.dims(key, least=count)[:count])
+    else:
+        first = c.count("num_first_full_attention_layers", default=8)
+        last = count - int(c.count("num_last_full_attention_layers", default=8))
+        fewer = c.dim("num_key_value_attention_heads", default=8)
+        groups = [heads if i < first or i >= last else fewer for i in range(count)]
     kinds = {count: _layer(c, count) for count in groups}
     registers = c.dim("num_register_tokens", default=8, minimum=0)
     patches = patch_conv(c.dim("num_channels", default=3), h, pair(c, "patch_size", default=16))

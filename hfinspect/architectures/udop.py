@@ -30,9 +30,8 @@ def _patches(c: ModelConfig) -> Module:
 
 def _relative(c: ModelConfig, first: str | None) -> Module:
     """``first`` is what the first table is tied to."""
-    arguments = c.raw("relative_bias_args")
-    if arguments is None:
-        arguments = [{"type": kind} for kind in _TYPES]
+    usual = [{"type": kind} for kind in _TYPES]
+    arguments = c.with_defaults(relative_bias_args=usual).raw("relative_bias_args")
     if not isinstance(arguments, list) or not all(isinstance(at, dict) for at in arguments):
         raise c.error("relative_bias_args", arguments, "a list of arguments")
     heads, tables = c.dim("num_heads"), []
