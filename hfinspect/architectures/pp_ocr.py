@@ -114,30 +114,10 @@ _CROSSED = [
 _CROSSED[6:] = [name.replace("conv", "conv_long") for name in _CROSSED[6:]]
 
 
-def _intraclass(o: Ocr, c: ModelConfig, width: Dim) -> Module:
-    """Narrow convolutions of long, wide and square windows; the config lists what each is called
-    with, the window first."""
-    narrow = width // c.dim("reduce_factor", default=2)
-    said = c.section("intraclass_block_config")
-
-    def kernel(name: str) -> tuple[Dim, Dim]:
-        found = said.raw(name)
-        if not isinstance(found, list) or not 3 <= len(found) <= 4 or found[0] in ([], [1]):
-            raise said.error(name, found, "kernel, stride, padding and no more than the dilation")
-        return pair(ModelConfig({"kernel": found[0]}, f"{said.path}{name}."), "kernel", default=1)
-
-    return Module(
-        f"{o.name}IntraclassBlock",
-        {
-            "conv_reduce_channel": Conv(width, narrow, kernel("reduce_channel")),
-            **{name: Conv(narrow, narrow, kernel(name)) for name in _CROSSED},
-            "conv_final": _normed(o, Conv(narrow, width, kernel("return_channel")), width),
-        },
-    )
-
-
 def large_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
-    """Every stage at one width, a quarter of it down and up again, in windows of nine."""
+    """Every stage at one width, a quarter of it down and up again, in windows of nine; then narrow
+    convolutions of long, wide and square windows, of which the config lists what each is called
+    with, the window first."""
     d, bias = c.dim("neck_out_channels", default=o.width), "V6" in o.name
     found = section(o, c).of_type("hgnet_v2", "pp_lcnet_v4")
     seen = _stage_widths(found)
@@ -146,12 +126,27 @@ def large_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
     quarter, count = d // 4, c.count("intraclass_block_number", default=4)
     wide, side = (Conv(inputs, quarter, 9, bias=bias) for inputs in (d, quarter))
     smaller = Conv(quarter, quarter, 3, stride=2, bias=False)
+    said = c.section("intraclass_block_config")
+
+    def kernel(name: str) -> tuple[Dim, Dim]:
+        found = said.raw(name)
+        if not isinstance(found, list) or not 3 <= len(found) <= 4 or found[0] in ([], [1]):
+            raise said.error(name, found, "kernel, stride, padding and no more than the dilation")
+        return pair(ModelConfig({"kernel": found[0]}, f"{said.path}{name}."), "kernel", default=1)
+
+    def block() -> Module:
+        narrow = quarter // c.dim("reduce_factor", default=2)
+        back = _normed(o, Conv(narrow, quarter, kernel("return_channel")), quarter)
+        crossed = {name: Conv(narrow, narrow, kernel(name)) for name in _CROSSED}
+        first = {"conv_reduce_channel": Conv(quarter, narrow, kernel("reduce_channel"))}
+        return Module(f"{o.name}IntraclassBlock", {**first, **crossed, "conv_final": back})
+
     parts = {
         "input_channel_adjustment_convolution": [Conv(w, d, 1, bias=False) for w in seen],
         "input_feature_projection_convolution": [wide] * len(seen),
         "path_aggregation_head_convolution": [smaller] * (len(seen) - 1),
         "path_aggregation_lateral_convolution": [side] * len(seen),
-        "intraclass_blocks": [_intraclass(o, c, quarter)] * int(count) if count else [],
+        "intraclass_blocks": [block()] * int(count) if count else [],
     }
     lists = {name: ModuleList(members) for name, members in parts.items()}
     return {"neck": Module(f"{o.name}Neck", lists, component=Component.CONV)}

@@ -18,7 +18,7 @@ from ..layers.deformable import up_down
 from ..layers.vision import narrowed_attention
 from ..trees.catalog import auto_model, register
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module, Parameter, Weight
-from . import sam2, sam3
+from . import sam, sam2, sam3
 
 #: The width of what a frame's memory gives (Sam3TrackerVideoMemoryAttentionLayer).
 _SEEN = 64
@@ -50,50 +50,45 @@ def _memory_layer(name: str, c: ModelConfig) -> Module:
     )
 
 
-def mask_downsampler(name: str, c: ModelConfig) -> Module:
-    """Masks as small as the image's map; each step has the channels of the pixels that it joins."""
+def memory_encoder(name: str, c: ModelConfig) -> Module:
+    """Masks and the image's map to one, mixed by ConvNeXt's blocks. Masks become as small as the
+    map; each step has the channels of the pixels that it joins."""
     stride = c.dim("mask_downsampler_stride", default=2, minimum=2)
     whole = c.dim("mask_downsampler_total_stride", default=16)
     kernel = c.dim("mask_downsampler_kernel_size", default=3)
     act = activation(c.text("mask_downsampler_hidden_act", default="gelu"))
 
     def layer(inputs: Dim, outputs: Dim) -> Module:
-        norm = LayerNorm(outputs, eps=1e-6, class_name=f"{name}LayerNorm")
-        conv = Conv(inputs, outputs, kernel)
+        conv, norm = Conv(inputs, outputs, kernel), sam.norm(name, outputs)
         return Module(f"{name}MaskDownSamplerLayer", conv=conv, layer_norm=norm, activation=act)
 
     widths = [Dim(1)]
     for _ in range(int(math.log2(whole) // math.log2(stride))):
         widths.append(widths[-1] * stride * stride)
-    return Module(
+    smaller = Module(
         f"{name}MaskDownSampler",
         layers=Layers(layer(*both) for both in pairwise(widths)),
         activation=act,
         final_conv=Conv(widths[-1], c.dim("mask_downsampler_embed_dim", default=256), 1),
         component=Component.CONV,
     )
-
-
-def memory_encoder(name: str, c: ModelConfig) -> Module:
-    """Masks and the image's map to one, mixed by ConvNeXt's blocks."""
     d = c.dim("memory_encoder_hidden_size", default=256)
-    width = c.dim("memory_fuser_embed_dim", default=256)
+    e = c.dim("memory_fuser_embed_dim", default=256)
     inner = c.dim("memory_fuser_intermediate_dim", default=1024)
-    kernel = c.dim("memory_fuser_kernel_size", default=7)
     block = Module(
         f"{name}MemoryFuserCXBlock",
-        depthwise_conv=Conv(width, width, kernel, groups=width),
-        layer_norm=LayerNorm(width, eps=1e-6, class_name=f"{name}LayerNorm"),
+        depthwise_conv=Conv(e, e, c.dim("memory_fuser_kernel_size", default=7), groups=e),
+        layer_norm=sam.norm(name, e),
         activation=activation(c.text("memory_fuser_hidden_act", default="gelu")),
-        pointwise_conv1=Linear(width, inner, component=Component.CONV),
-        pointwise_conv2=Linear(inner, width, component=Component.CONV),
-        scale=Weight(width, kind="scale", component=Component.OTHER),
+        pointwise_conv1=Linear(e, inner, component=Component.CONV),
+        pointwise_conv2=Linear(inner, e, component=Component.CONV),
+        scale=Weight(e, kind="scale", component=Component.OTHER),
         component=Component.CONV,
     )
     count = c.count("memory_fuser_num_layers", default=2)
     return Module(
         f"{name}MemoryEncoder",
-        mask_downsampler=mask_downsampler(name, c),
+        mask_downsampler=smaller,
         feature_projection=Conv(d, d, 1, component=Component.EMBEDDING),
         memory_fuser=Module(f"{name}MemoryFuser", layers=Layers.of(count, block)),
         position_encoding=Activation(f"{name}PositionEmbeddingSine"),
