@@ -83,18 +83,6 @@ def attended(name: str, c: ModelConfig, *, listed: bool = False) -> Module:
     return ModuleList([Module(f"{name}AIFILayer", layers=layers)] * len(projected))
 
 
-def decoder_layer(name: str, c: ModelConfig, *, second: bool) -> Module:
-    d, inner = width(c), c.dim("decoder_ffn_dim", default=1024)
-    levels = c.dim("decoder_n_levels" if second else "num_feature_levels", default=3)
-    per_head = levels * c.dim("decoder_n_points", default=4)
-    points = deformable.heads(c, "decoder_attention_heads", d) * per_head
-    own = clip_attention(f"{name}SelfAttention", d)
-    cross = deformable.sampling_attention(
-        name, d, points, n_points_scale=Buffer(per_head) if second else None
-    )
-    return deformable.detector_layer(f"{name}DecoderLayer", d, inner, own, cross, eps=eps(c))
-
-
 def projection(inputs: Dim, outputs: Dim, kernel: int) -> Module:
     """A map at another width, with a batch norm."""
     made = Conv(inputs, outputs, kernel, bias=False, component=Component.PROJECTOR)
@@ -106,8 +94,16 @@ def model(name: str, c: ModelConfig, *, second: bool) -> Module:
     act = c.text("activation_function", default="silu")
     flat, smaller = (conv_norm(name, e, e, kernel, act) for kernel in (1, 3))
     mixing = mixed(len(seen_maps(c)) - 1, flat, fusion_block(name, c, e, act), smaller)
-    deep, layer = c.count("decoder_layers", default=6), decoder_layer(name, c, second=second)
-    inside = {"layers": Layers.of(deep, layer), "query_pos_head": predictor(name, (4, 2 * d, d))}
+    levels = c.dim("decoder_n_levels" if second else "num_feature_levels", default=3)
+    per_head = levels * c.dim("decoder_n_points", default=4)
+    inner = c.dim("decoder_ffn_dim", default=1024)
+    points = deformable.heads(c, "decoder_attention_heads", d) * per_head
+    scale = Buffer(per_head) if second else None
+    cross = deformable.sampling_attention(name, d, points, n_points_scale=scale)
+    own = clip_attention(f"{name}SelfAttention", d)
+    layer = deformable.detector_layer(f"{name}DecoderLayer", d, inner, own, cross, eps=eps(c))
+    layers = Layers.of(c.count("decoder_layers", default=6), layer)
+    inside = {"layers": layers, "query_pos_head": predictor(name, (4, 2 * d, d))}
     # Further maps are made from the encoder's last.
     maps = c.dims("decoder_in_channels", default=(256, 256, 256), least=1)
     more = max(int(c.count("num_feature_levels", default=3, minimum=1)) - len(maps), 0)
