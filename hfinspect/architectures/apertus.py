@@ -17,10 +17,7 @@ def _xielu() -> Module:
 
 
 def _mlp(d: Decoder, c: ModelConfig) -> Module:
-    block = up_down(d, c)
-    if d.act(c) == "xielu":
-        block.children["act_fn"] = _xielu()
-    return block
+    return up_down(d, c).adding(act_fn=_xielu() if d.act(c) == "xielu" else None)
 
 
 LLAMA.like(

@@ -17,10 +17,10 @@ def norm(d: Decoder, _c: ModelConfig, *shape: int) -> Module:
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     block, heads = grouped(d, c), d.heads(c)
-    if c.flag("use_qk_norm", default=False):
-        block.children["q_norm"] = norm(d, c, heads.query, heads.dim)
-        block.children["k_norm"] = norm(d, c, heads.kv, heads.dim)
-    return block
+    if not c.flag("use_qk_norm", default=False):
+        return block
+    q, k = norm(d, c, heads.query, heads.dim), norm(d, c, heads.kv, heads.dim)
+    return block.adding(q_norm=q, k_norm=k)
 
 
 #: One norm, before attention and MLP alike.

@@ -12,14 +12,11 @@ from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    block = latent()(d, c)
     # Files of Kimi K2 and Moonlight carry each layer's rotary frequencies.
     width = c.dim("qk_rope_head_dim", default=64, minimum=0)
     frequencies = Buffer(width // 2, dtype="F32", saved=False)
-    block.children["rotary_emb"] = Module(
-        f"{d.name}RotaryEmbedding", inv_freq=frequencies, saved=False
-    )
-    return block
+    rotary = Module(f"{d.name}RotaryEmbedding", inv_freq=frequencies, saved=False)
+    return latent()(d, c).adding(rotary_emb=rotary)
 
 
 DEEPSEEK_V3 = LLAMA.like(

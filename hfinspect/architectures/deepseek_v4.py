@@ -157,15 +157,12 @@ def _expert(x: m.Mixture, kind: str | None = None) -> Module:
 
 
 def _by_token(x: m.Mixture) -> Module:
-    gate, vocab = m.scores("HashRouter")(x), x.d.size(x.c, "vocab_size")
-    gate.children["tid2eid"] = Buffer(vocab, x.used, dtype="I64")
-    return gate
+    table = Buffer(x.d.size(x.c, "vocab_size"), x.used, dtype="I64")
+    return m.scores("HashRouter")(x).adding(tid2eid=table)
 
 
 def _by_score(x: m.Mixture) -> Module:
-    gate = m.scores()(x)
-    gate.children["bias"] = Buffer(x.count, dtype="F32")
-    return gate
+    return m.scores()(x).adding(bias=Buffer(x.count, dtype="F32"))
 
 
 def layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:

@@ -63,12 +63,10 @@ def attention(d: Decoder, c: ModelConfig, s: Latent, kind: str) -> Module:
         raise c.error("q_lora_rank", None, "a rank")
     bias = c.flag("attention_bias", default=False)
     block = renamed(latent_attention("Dots3Note", h, s, bias=bias), "Dots3NoteA", "Dots3NoteTextA")
-    block.children["k_rope_only_layernorm"] = d.norm(d, c, s.rotary)
-    block.children["g_proj"] = Linear(h, s.heads, bias=False, kind="gate")
-    if kind == "indexed_attention":
-        # The norm of the keys runs in float32.
-        block.children["indexer"] = indexer(c, d.name, h, s, heads=64, dtype="F32")
-    return block
+    # The norm of the keys runs in float32.
+    seeks = indexer(c, d.name, h, s, heads=64, dtype="F32") if kind == "indexed_attention" else None
+    gate = Linear(h, s.heads, bias=False, kind="gate")
+    return block.adding(k_rope_only_layernorm=d.norm(d, c, s.rotary), g_proj=gate, indexer=seeks)
 
 
 def _shared(c: ModelConfig, _inner: Dim) -> Dim:

@@ -48,8 +48,7 @@ def moe(d: Decoder, c: ModelConfig) -> Module:
     # A token goes to either set. Those of words are counted as active, as is usual for a decoder.
     sets = [gated_of(d, c, inner, "expert") for inner in _widths(c)]
     sets[0].active, sets[1].active = (used, int(count)), (0, int(count))
-    gate = router(f"{_NAME}MoeTopKRouter", count, h)
-    gate.children["weight_1"] = Weight(h, count)
+    gate = router(f"{_NAME}MoeTopKRouter", count, h).adding(weight_1=Weight(h, count))
     return Module(
         f"{_NAME}MoeBlock",
         gate=gate,
@@ -74,10 +73,9 @@ def moe_alone(d: Decoder, c: ModelConfig) -> Module:
     h, (count, used) = d.width(c), _count_and_used(c)
 
     def one_set(inner: Dim, active: int) -> Module:
-        gate = router(f"{_NAME}MoeTopKRouter", h, count)
-        gate.children["moe_statics"] = Module(
-            f"{_NAME}MoeStatics", e_score_correction_bias=Weight(exact(1), count)
-        )
+        correction = Weight(exact(1), count)
+        statics = Module(f"{_NAME}MoeStatics", e_score_correction_bias=correction)
+        gate = router(f"{_NAME}MoeTopKRouter", h, count).adding(moe_statics=statics)
         stacked = stacked_experts(f"{_NAME}MoeExperts", count, active, h, inner)
         return Module(f"{_NAME}SparseMoeBlock", gate=gate, experts=stacked)
 

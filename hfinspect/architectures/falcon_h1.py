@@ -18,10 +18,9 @@ def _mixer(d: Decoder, c: ModelConfig, _kind: Any) -> Module:
     null = "mamba_d_ssm" in c.values and not c.has("mamba_d_ssm")
     sizes = bamba_sizes(c, d.width(c), None if null else c.dim("mamba_d_ssm", default=1024))
     norm = "FalconH1RMSNormGated" if c.flag("mamba_rms_norm", default=False) else None
-    module = mixer("FalconH1Mixer", sizes, norm=norm, act=d.act(c))
     bias = c.flag("projectors_bias", default=False)  # the output's own switch
-    module.children["out_proj"] = Linear(sizes.inner, sizes.hidden, bias=bias)
-    return module
+    output = Linear(sizes.inner, sizes.hidden, bias=bias)
+    return mixer("FalconH1Mixer", sizes, norm=norm, act=d.act(c)).adding(out_proj=output)
 
 
 LLAMA.like(

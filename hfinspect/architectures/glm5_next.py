@@ -28,10 +28,8 @@ def _linear_attention(d: Decoder, c: ModelConfig) -> Module:
     block = delta_attention(d, c, heads=64, kind="gate", order=order)
     head, heads = block.inside("f_b_proj").tensor().shape[1], block.tensor("A_log").shape[2]
     eps = c.number("rms_norm_eps", default=d.rms_norm_eps)
-    block.class_name = f"{d.name}LinearAttention"
-    block.children["A_log"] = Weight(heads)
-    block.children["o_norm"] = RMSNorm(head, eps=eps, class_name=f"{d.name}RMSNormGated")
-    return block
+    norm = RMSNorm(head, eps=eps, class_name=f"{d.name}RMSNormGated")
+    return block.adding(A_log=Weight(heads), o_norm=norm).called(f"{d.name}LinearAttention")
 
 
 def _indexed_attention(d: Decoder, c: ModelConfig, *, own: bool) -> Module:
@@ -41,15 +39,15 @@ def _indexed_attention(d: Decoder, c: ModelConfig, *, own: bool) -> Module:
         raise c.error("q_lora_rank", None, "a rank")
     if own:
         dim, pooled = c.dim("index_head_dim", default=128), c.dim("index_kpool", default=16)
+        ape, gate = Weight(pooled, dim), Weight(dim, d.width(c))
         seeks = block.inside("indexer")
-        seeks.children["index_kpool_compress_ape"] = Weight(pooled, dim)
-        seeks.children["index_kpool_compress_gate"] = Weight(dim, d.width(c))
+        seeks.adding(index_kpool_compress_ape=ape, index_kpool_compress_gate=gate)
         # The key, its gate and whether the pool is full.
         seeks.keeps = (KeysValues(dim * 2 + 1, 0, heads=1, name="indexer"),)
     return block
 
 
-def _indexer_types(c: ModelConfig, layers: int) -> tuple[str, ...]:
+def _indexer_types(_d: Decoder, c: ModelConfig, layers: int) -> tuple[str, ...]:
     """full or shared for each layer; older configs give a pattern of letters or a step."""
     pattern = c.raw("index_topk_pattern")
     if not c.has("indexer_types") and pattern is not None:
@@ -75,9 +73,8 @@ def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str, str]) -> Module:
     else:
         mixer = _indexed_attention(d, c, own=choosing != "shared")
     block = mixed(d, c, mixer, "dense" if mlp == "dense" else "sparse")
-    for half in ("attn", "ffn"):
-        block.children |= hyper_connection(c, d.width(c), half)
-    return block
+    h = d.width(c)
+    return block.adding(**hyper_connection(c, h, "attn"), **hyper_connection(c, h, "ffn"))
 
 
 _TEXT = LLAMA.like(
@@ -86,7 +83,7 @@ _TEXT = LLAMA.like(
     kinds=side_by_side(
         words(lambda _c, i: _INDEXED if i % 4 == 3 else _LINEAR),
         words(lambda _c, i: "dense" if i < 3 else "sparse", key="mlp_layer_types"),
-        lambda _d, c, layers: _indexer_types(c, layers),
+        _indexer_types,
     ),
     moe=m.sparse(
         "MoE", m.DEEPSEEK, used=size("num_experts_per_tok", default=8),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ..core.config import ModelConfig
 from ..layers.blocks import layer_types
-from ..layers.decoders import mixed
+from ..layers.decoders import Decoder, mixed
 from ..layers.latent_decoders import dense_first, latent, routed
 from ..layers.layer_kinds import side_by_side
 from .llama import LLAMA
@@ -16,7 +16,7 @@ from .llama import LLAMA
 _LETTERS = {"F": "full", "S": "shared"}
 
 
-def indexer_types(c: ModelConfig, layers: int) -> Sequence[str]:
+def indexer_types(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
     """indexer_types, else index_topk_pattern ("FSSF", or a list of words), else ``full`` in every
     index_topk_freq-th layer from index_skip_topk_offset on.
 
@@ -50,8 +50,6 @@ LLAMA.like(
     num_attention_heads=64, rms_norm_eps=1e-05, mlp_bias=None, rotary=False, endings=(),
     attention=latent(**_SIZES), moe=routed(2048, 256, 8, rerouted=True),
     predicts=("sparse", "full"),
-    kinds=side_by_side(
-        dense_first(3, listed=True), lambda _d, c, layers: indexer_types(c, layers)
-    ),
+    kinds=side_by_side(dense_first(3, listed=True), indexer_types),
     layer=lambda d, c, kind: mixed(d, c, (_INDEXED if "full" in kind else d.attention)(d, c), kind),
 ).register("glm_moe_dsa")  # fmt: skip

@@ -30,16 +30,13 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
     seeks, h, streams = 16 if kind[1] == "full" else None, d.width(c), c.dim("hc_mult", default=4)
     mixer = latent(plain=192, value=256, seeks=seeks)(d, c)
     width = mixer.inside("o_proj").tensor().shape[1]
-    mixer.children |= {
-        "linear_gate": Linear(h, width, bias=False, kind="gate"),
-        "learnable_sink_param": Weight(c.dim("num_attention_heads", default=32), kind="sink"),
-    }
-    block = mixed(d, c, mixer, kind)
+    sink = Weight(c.dim("num_attention_heads", default=32), kind="sink")
+    gate = Linear(h, width, bias=False, kind="gate")
+    block = mixed(d, c, mixer.adding(linear_gate=gate, learnable_sink_param=sink), kind)
     # How the streams join before a block (m rows) and receive its output (m rows).
     joint = Module("HYV4HyperConnection", dict(stream_weights(c, h, "hc_", streams * 2, 2)))
     both = Module("HyperConnections", hc_attn_layer=joint, hc_mlp_layer=joint)
-    block.children["hc_pre"] = both
-    return block
+    return block.adding(hc_pre=both)
 
 
 def _chooses(_c: ModelConfig, i: int) -> str:

@@ -67,8 +67,7 @@ def mlp(d: Decoder, c: ModelConfig) -> Module:
     per_token = c.dim("num_experts_per_tok", default=8)
     experts = stacked_experts("Inkling2Experts", count, per_token, h, inner)
     names = {"gate_up_proj": "w13_weight", "down_proj": "w2_weight"}
-    gate = router("Inkling2TopKRouter", h, count)
-    gate.children["bias"] = Buffer(count, dtype="F32")
+    gate = router("Inkling2TopKRouter", h, count).adding(bias=Buffer(count, dtype="F32"))
     parts = {"experts": respelled(experts, names), "gate": gate}
     return Module("Inkling2SparseMoeBlock", dict(parts), component=Component.MLP)
 
@@ -81,7 +80,7 @@ def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
         {
             "attn": attention(d, c, kind),
             "mlp": mlp(d, c),
-            **{name: d.norm(d, c, d.width(c)) for name in (*norms, "mlp_norm")},
+            **d.norms(c, *norms, "mlp_norm"),
             **{name: convolution(c, d.width(c)) for name in ("attn_sconv", "mlp_sconv")},
         },
     )
@@ -112,15 +111,13 @@ _TEXT = LLAMA.like(
 
 def model(c: ModelConfig) -> Module:
     root = _TEXT.model(c)
-    normed = {"embed": root["embed"], "embed_norm": _TEXT.norm(_TEXT, c, _TEXT.width(c))}
-    root.children = {**normed, **root.children}
+    root.children = {"embed": root["embed"], **_TEXT.norms(c, "embed_norm"), **root.children}
     return root
 
 
 def causal(c: ModelConfig) -> Module:
     """The class ties nothing, whatever tie_word_embeddings says."""
-    llm = model(c)
-    llm.children["unembed"] = _TEXT.words(c)
+    llm = model(c).adding(unembed=_TEXT.words(c))
     return Module("Inkling2ForCausalLM", model=Module("Inkling2TextModel", llm=llm))
 
 

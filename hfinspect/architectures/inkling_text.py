@@ -31,9 +31,8 @@ def convolution(c: ModelConfig, width: Dim) -> Module:
 
 
 def _wrapped(c: ModelConfig, width: Dim) -> Module:
-    plain = convolution(c, width)
+    plain, conv = convolution(c, width), Component.CONV
     kept, plain.keeps = plain.keeps, None
-    conv = Component.CONV
     return Module("InklingShortConvolution", conv1d=plain, component=conv, keeps=kept)
 
 
@@ -82,9 +81,7 @@ def relative_logits(name: str, relative: Dim, extent: Dim) -> Module:
 
 def mlp(d: Decoder, c: ModelConfig) -> Module:
     inner = c.dim("dense_intermediate_size", "intermediate_size", default=24576)
-    block = gated_of(d, c, inner)
-    block.children["global_scale"] = Weight(1, kind="scale")
-    return block
+    return gated_of(d, c, inner).adding(global_scale=Weight(1, kind="scale"))
 
 
 def moe(d: Decoder, c: ModelConfig) -> Module:
@@ -93,26 +90,20 @@ def moe(d: Decoder, c: ModelConfig) -> Module:
     count = c.count("n_routed_experts", "num_local_experts", default=256, minimum=1)
     shared = c.count("n_shared_experts", default=2)
     per_token = c.dim("num_experts_per_tok", default=6)
-    gate = router("InklingTopkRouter", h, count + shared)
-    gate.children["global_scale"] = Weight(1, kind="scale")
-    gate.children["e_score_correction_bias"] = Buffer(count, dtype="F32")
-    always = Module(
-        "InklingSharedExperts",
-        gate_proj=Weight(shared, routed, h),
-        up_proj=Weight(shared, routed, h),
-        down_proj=Weight(shared, h, routed),
-        kind="shared_expert",
+    gate = router("InklingTopkRouter", h, count + shared).adding(
+        global_scale=Weight(1, kind="scale"), e_score_correction_bias=Buffer(count, dtype="F32")
     )
+    up, down = Weight(shared, routed, h), Weight(shared, h, routed)
+    parts = {"gate_proj": up, "up_proj": up, "down_proj": down}
+    always = Module("InklingSharedExperts", dict(parts), kind="shared_expert")
     experts = stacked_experts("InklingExperts", count, per_token, h, routed)
-    parts = {"gate": gate, "experts": experts, "shared_experts": always}
-    return Module("InklingMoE", dict(parts), component=Component.MLP)
+    block = Module("InklingMoE", gate=gate, experts=experts, component=Component.MLP)
+    return block.adding(shared_experts=always)
 
 
 def layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
-    block = mixed(d, c, attention(d, c, kind[0]), kind[1])
-    for name in ("attn_sconv", "mlp_sconv"):
-        block.children[name] = _wrapped(c, d.width(c))
-    return block
+    conv = _wrapped(c, d.width(c))
+    return mixed(d, c, attention(d, c, kind[0]), kind).adding(attn_sconv=conv, mlp_sconv=conv)
 
 
 def _slides(c: ModelConfig, i: int) -> str:
@@ -140,7 +131,7 @@ _TEXT = LLAMA.like(
 
 def model(c: ModelConfig) -> Module:
     root = _TEXT.named("InklingTextModel", c)
-    root.inside("embed_tokens").children["embed_norm"] = _TEXT.norm(_TEXT, c, _TEXT.width(c))
+    root.inside("embed_tokens").adding(**_TEXT.norms(c, "embed_norm"))
     return root
 
 

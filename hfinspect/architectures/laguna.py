@@ -21,21 +21,19 @@ from .llama import LLAMA
 def _attention(d: Decoder, c: ModelConfig, query: Dim) -> Module:
     h, kv = d.width(c), c.dim("num_key_value_heads", default=8)
     heads = Heads(query, kv, c.dim("head_dim", default=128))
-    block = grouped_attention(
-        "LagunaAttention", h, heads, bias=c.flag("attention_bias", default=False),
-        norms=lambda: {"q_norm": d.norm(d, c, heads.dim), "k_norm": d.norm(d, c, heads.dim)},
-    )  # fmt: skip
     per_head = c.raw("gating") in (None, True, "per-head")
     width = heads.query if per_head else heads.query * heads.dim
-    block.children["g_proj"] = Linear(h, width, bias=False, kind="gate")
-    return block
+    norm, gate = d.norm(d, c, heads.dim), Linear(h, width, bias=False, kind="gate")
+    return grouped_attention(
+        "LagunaAttention", h, heads, bias=c.flag("attention_bias", default=False),
+        norms=lambda: {"q_norm": norm, "k_norm": norm, "g_proj": gate},
+    )  # fmt: skip
 
 
 def _experts(x: m.Mixture) -> Module:
     """Every token reads the whole bias, whatever experts serve it."""
-    block, bias = m.each(x), Weight(x.count, component=Component.ROUTER, active=(1, 1))
-    block.children["e_score_correction_bias"] = bias
-    return block
+    bias = Weight(x.count, component=Component.ROUTER, active=(1, 1))
+    return m.each(x).adding(e_score_correction_bias=bias)
 
 
 def _heads(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[Dim]:

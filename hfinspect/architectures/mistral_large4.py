@@ -41,7 +41,7 @@ Kind = tuple[str, bool, bool, bool]
 
 def _kinds(d: Decoder, c: ModelConfig, layers: int) -> Sequence[Kind]:
     mlps = dense_first(1, listed=True)(d, c, layers)
-    seeking = [kind == "full" for kind in indexer_types(c, layers)]
+    seeking = [kind == "full" for kind in indexer_types(d, c, layers)]
     every = int(c.dim("no_rope_layer_interval", default=4))
     rotary = [int((i + 1) % every != 0) for i in range(layers)]
     turned = c.dims("no_rope_layers", default=rotary, minimum=0)
@@ -63,9 +63,8 @@ def _scaling(heads: Dim) -> Module:
 def _indexer(c: ModelConfig, h: Dim, s: Latent) -> Module:
     """DeepSeek-V3.2's, which reads the hidden states in place of the query's latent."""
     block = indexer(c, "MistralLarge4Text", h, replace(s, query_rank=h), heads=32)
-    count = c.dim("index_n_heads", default=32)
-    block.children |= {"q_input_norm": LayerNorm(h, eps=1e-6), "ssmax_scaling": _scaling(count)}
-    return block
+    count, norm = c.dim("index_n_heads", default=32), LayerNorm(h, eps=1e-6)
+    return block.adding(q_input_norm=norm, ssmax_scaling=_scaling(count))
 
 
 def _attention(d: Decoder, c: ModelConfig, kind: Kind) -> Module:

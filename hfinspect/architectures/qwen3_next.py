@@ -23,9 +23,7 @@ from .llama import LLAMA
 def gated_attention(d: Decoder, c: ModelConfig) -> Module:
     """Grouped attention whose q_proj is twice as wide: the second half gates the output."""
     width, bias = d.heads(c).query * d.heads(c).dim * 2, c.flag("attention_bias", default=False)
-    block = grouped(d, c)
-    block.children["q_proj"] = Linear(d.width(c), width, bias=bias, kind="query")
-    return block
+    return grouped(d, c).adding(q_proj=Linear(d.width(c), width, bias=bias, kind="query"))
 
 
 def delta_net(d: Decoder, c: ModelConfig, *, fused: bool = False) -> Module:
@@ -85,15 +83,7 @@ def token_predictor(d: Decoder, c: ModelConfig, kind: object, count: int) -> Mod
 
 def with_predictor(build: Builder, predictor: Callable[[ModelConfig], Module | None]) -> Builder:
     """The same class with the Hub's ``mtp`` block at its root."""
-
-    def built(c: ModelConfig) -> Module:
-        root = build(c)
-        block = predictor(c)
-        if block is not None:
-            root.children["mtp"] = block
-        return root
-
-    return built
+    return lambda c: build(c).adding(mtp=predictor(c))
 
 
 # ---- the family

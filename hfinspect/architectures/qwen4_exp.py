@@ -37,10 +37,10 @@ _streams = size("hc_count", default=4)
 
 
 def attention(d: Decoder, c: ModelConfig) -> Module:
-    block, kv = gated_attention(d, c), c.dim("indexer_kv_heads")
     width, heads = c.dim("indexer_head_dim"), c.dim("indexer_n_heads")
+    kv = c.dim("indexer_kv_heads")
     keys = KeysValues(kv * width, 0, heads=1, name="indexer")
-    block.children["indexer"] = Module(
+    indexer = Module(
         f"{_NAME}QSAIndexer",
         index_qk_proj=Linear(d.width(c), (heads + kv) * width, bias=False),
         q_layernorm=d.norm(d, c, width),
@@ -48,7 +48,7 @@ def attention(d: Decoder, c: ModelConfig) -> Module:
         kind="indexer",
         keeps=(keys, KeysValues(3, 0, name="position", dtype="I64")),
     )
-    return block
+    return gated_attention(d, c).adding(indexer=indexer)
 
 
 def residual(d: Decoder, c: ModelConfig, *, injecting: bool = True) -> Module:
@@ -163,10 +163,8 @@ _TEXT = LLAMA.like(
 
 def text_model(c: ModelConfig) -> Module:
     """The streams join where others have a norm."""
-    root = _TEXT.model(c)
-    del root.children["norm"]
-    root.children["hyper_connection_mixer"] = residual(_TEXT, c, injecting=False)
-    return root
+    mixer = residual(_TEXT, c, injecting=False)
+    return _TEXT.model(c).without("norm").adding(hyper_connection_mixer=mixer)
 
 
 # ---- both

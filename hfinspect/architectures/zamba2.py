@@ -58,9 +58,8 @@ def wide_attention(d: Spelled, c: ModelConfig, kv: int) -> Module:
     query = d.heads(c)
     dim = c.dim("attention_head_dim", "head_dim", default=2 * d.width(c) // query)
     heads = Heads(query, c.dim("num_key_value_heads", default=kv), dim)
-    module = grouped_attention(f"{d.name}Attention", wide(d, c), heads)
-    module.children["o_proj"] = Linear(query * dim, d.width(c), bias=False, kind="output")
-    return module
+    output = Linear(query * dim, d.width(c), bias=False, kind="output")
+    return grouped_attention(f"{d.name}Attention", wide(d, c), heads).adding(o_proj=output)
 
 
 def wide_block(d: Spelled, c: ModelConfig, attention: Module, feed_forward: Module) -> Module:

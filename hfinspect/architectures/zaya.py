@@ -85,10 +85,8 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     )
     block = pre_norm(d.like(d.name, mlp=moe), c, kind)
     scaling = _scales(d, c, *_IN, "residual_scale", "residual_bias")
-    for half in ("attention", "mlp"):
-        scales = Module("ZayaResidualScaling", dict(scaling))
-        block.children[f"post_{half}_residual_scale"] = scales
-    return block
+    scales = Module("ZayaResidualScaling", dict(scaling))
+    return block.adding(post_attention_residual_scale=scales, post_mlp_residual_scale=scales)
 
 
 _ZAYA = LLAMA.like(

@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
 from ..trees.modules import Buffer, Linear, Module, Parameter, Weight
-from .blocks import size
+from .blocks import gated_mlp, size
 from .decoders import Decoder, gated_of
 from .experts import corrected_router, experts, router, shared_width, stacked_experts
 
@@ -134,6 +134,16 @@ def learned_correction(m: Mixture) -> Parameter:
 def always(m: Mixture) -> Module | None:
     """The expert that all tokens share."""
     return None if m.shared is None else gated_of(m.d, m.c, m.shared, "shared_expert")
+
+
+def biased(m: Mixture) -> Module | None:
+    """The same with biases where mlp_bias says so: 0 wide it holds the bias of its sum."""
+    bias = m.c.flag("mlp_bias", default=False)
+    if m.shared is None or not (m.shared or bias):
+        return None
+    return gated_mlp(
+        f"{m.d.name}MLP", m.width, m.shared, bias=bias, act=m.d.act(m.c), kind="shared_expert"
+    )
 
 
 #: Experts as DeepSeek-V3's classes hold them.
