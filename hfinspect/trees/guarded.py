@@ -65,7 +65,7 @@ class Reading:
     def raw(self, key: str) -> Any:
         """What the config says, else the default."""
         config, last = self.place(key)
-        if last == "num_labels" and config.has("num_labels", "id2label"):
+        if last == "num_labels" and config.has("num_labels", "id2label", "_num_labels"):
             return int(config.num_labels)
         found = config.raw(last)
         if found is not None:
@@ -116,7 +116,7 @@ class Reading:
         if key in self.places:
             return self.places[key]
         config, last = self.place(key)
-        if last == "num_labels" and config.has("num_labels", "id2label"):
+        if last == "num_labels" and config.has("num_labels", "id2label", "_num_labels"):
             return config.num_labels
         if self._reading and config.fields.raw(last) != config.raw(last):
             # Classes compute before they look at aliases; which of both they took is not recorded.

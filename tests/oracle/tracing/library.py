@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from .. import deliberate, fuzz, mutating, saved
 from .changing import without
 from .comparing import compared
-from .observing import Saved
+from .observing import ALWAYS, Saved
 
 Given = Mapping[str, Any]
 
@@ -228,9 +228,10 @@ class Transformers:
             n for n in turned
             if (own[n] in trained_own if n in own else n.rpartition(".")[2] not in leaves)
         }  # fmt: skip
-        tensors = {
-            n: (tuple(t.shape), str(t.dtype).removeprefix("torch.")) for n, t in turned.items()
-        }
+        dtypes = {n: str(t.dtype).removeprefix("torch.") for n, t in turned.items()}
+        for part in getattr(model, "_keep_in_fp32_modules_strict", None) or ():
+            dtypes |= {n: ALWAYS for n in dtypes.keys() - trained if part in own.get(n, n)}
+        tensors = {n: (tuple(t.shape), dtypes[n]) for n, t in turned.items()}
         tied = self._tied(model, state, held, turned, own, plain)
         for name, (kept, first) in tied.items():
             tensors[name] = tensors[kept]

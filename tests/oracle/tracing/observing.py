@@ -10,9 +10,11 @@ from hfinspect.analysis.labels.context import labeller
 from hfinspect.core.components import Component
 
 _MAP = re.compile(r"stem$|stage[1-9]\d?$")
+#: The dtype of a buffer that is F32 in models of any dtype.
+ALWAYS = "always float32"
 _DTYPES = {
     "float64": "F64", "complex64": "C64", "int64": "I64", "int32": "I32", "int8": "I8",
-    "uint8": "U8", "bool": "BOOL", "float16": "F16", "bfloat16": "BF16",
+    "uint8": "U8", "bool": "BOOL", "float16": "F16", "bfloat16": "BF16", ALWAYS: "F32",
 }  # fmt: skip
 
 
