@@ -21,14 +21,15 @@ from ..trees.modules import LayerNorm, Linear, Module, Weight
 
 #: Sizes of BLIP's; BLIP-2 has others.
 _VISION = {
-    "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12, "image_size": 384,
-    "patch_size": 16, "layer_norm_eps": 1e-5,
+    "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12,
+    "num_attention_heads": 12, "image_size": 384, "patch_size": 16, "layer_norm_eps": 1e-5,
 }  # fmt: skip
 
 
 def vision_model(c: ModelConfig, name: str = "Blip", *, bias: bool = True) -> Module:
     c = c.with_defaults(**_VISION)
     h, eps = hidden(c), c.number("layer_norm_eps", default=1e-5)
+    c.divided(h, c.dim(key := "num_attention_heads"), "hidden_size", key)
     image, patch = pair(c, "image_size", default=384), pair(c, "patch_size", default=16)
     layer = clip_layer(
         name, h, c.dim("intermediate_size"), eps=eps, act=c.text("hidden_act", default="gelu"),

@@ -38,7 +38,7 @@ def text_model(config: ModelConfig) -> Module:
     return Module(
         "CLIPTextModel",
         embeddings=text_embeddings("CLIP", c, h),
-        encoder=clip_layers("CLIP", c, h, inner=2048, act="quick_gelu"),
+        encoder=clip_layers("CLIP", c, h, inner=2048, act="quick_gelu", heads=8),
         final_layer_norm=LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-5)),
         part="text",
     )

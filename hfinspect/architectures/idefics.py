@@ -70,7 +70,7 @@ def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     width, step = _seen(vision), c.dim("cross_layer_interval", default=1)
     name = f"{_NAME}Vision"
     seen = clip_embeddings(name, vision, width, 14, old=False)
-    layers = clip_layers(name, vision, width, inner=5120, deep=32, act="gelu")
+    layers = clip_layers(name, vision, width, inner=5120, deep=32, act="gelu", heads=16)
     found = {
         "vision_model": clip_tower(f"{name}Transformer", vision, seen, layers),
         "gated_cross_attn_layers": Layers.of(count // step, _gated_layer(d, c, width)),

@@ -5,6 +5,7 @@ have no bias. Positions are tables on both sides.
 """
 
 from collections.abc import Mapping
+from functools import partial
 
 from ..core.config import ModelConfig
 from ..layers import seq2seq, whisper_encoder
@@ -20,10 +21,7 @@ STYLE = seq2seq.Seq2Seq(
 )  # fmt: skip
 
 
-def encoder(c: ModelConfig) -> Module:
-    d, key = whisper_encoder.width(c), "encoder_attention_heads"
-    c.divided(d, c.dim(key, default=6), "d_model", key)
-    return whisper_encoder.encoder("Whisper", c)
+encoder = partial(whisper_encoder.encoder, "Whisper")
 
 
 def model(c: ModelConfig) -> Module:
@@ -44,8 +42,8 @@ _CLASSES: dict[str, Builder | Mapping[str, Part]] = {
     "WhisperForAudioClassification": {"encoder": encoder, **SEQUENCE},
 }
 _DEFAULTS = {
-    "classifier_proj_size": 256, "d_model": 384, "encoder_ffn_dim": 1536, "encoder_layers": 4,
-    "num_mel_bins": 80,
+    "classifier_proj_size": 256, "d_model": 384, "encoder_attention_heads": 6,
+    "encoder_ffn_dim": 1536, "encoder_layers": 4, "num_mel_bins": 80,
 }  # fmt: skip
 register(
     "whisper", with_defaults(_DEFAULTS, composed(_CLASSES)), base_prefix="model", category="audio"

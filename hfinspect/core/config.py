@@ -183,7 +183,17 @@ class ModelConfig:
         else:
             found = default if isinstance(default, Dim) else Dim(default, self.path + keys[0])
         self._note(keys, key, int(found))
+        self._shared(key, found)
         return found
+
+    def _shared(self, key: str, heads: int) -> None:
+        """Raises ConfigError where heads do not divide a width that the class wants them to."""
+        own = self._keys.own.get(key, key)
+        if own in self._keys.divides:
+            width, default = self._keys.divides[own]
+            found = self.values.get(width)
+            if found is None or isinstance(found, int):
+                self.divided(default if found is None else found, heads, width, key)
 
     def count(self, *keys: str, default: Any = _REQUIRED, minimum: int = 0) -> Dim:
         """How many layers, experts, stages: bounded by what can be listed."""

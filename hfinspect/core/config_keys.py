@@ -3,8 +3,8 @@
 ``attribute_map`` of a config class gives some fields a second name: gpt2's ``num_hidden_layers`` is
 its ``n_layer``.  transformers sets the fields first and what is no field after them, so a value
 under the alias replaces one under the key.  ``config_keys.json`` holds the aliases of every class,
-and which class reads which nested section, ``config_fields.json`` the names of all fields;
-tests/oracle/record_config_keys.py writes both.
+which class reads which nested section, and which heads must divide a width; ``config_fields.json``
+the names of all fields; tests/oracle/record_config_keys.py writes both.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from .records import dataclass
 @dataclass(frozen=True)
 class ConfigKeys:
     """``own`` maps alias -> key; ``sections`` maps key -> model_type of the nested config.
-    ``in_order``: aliases that replace only a key which stands before them in the file."""
+    ``in_order``: aliases that replace only a key which stands before them in the file.
+    ``divides`` maps a number of heads to the width that it must divide, and that one's default."""
 
     own: Mapping[str, str] = field(default_factory=dict, hash=False)
     in_order: Collection[str] = ()
     sections: Mapping[str, str] = field(default_factory=dict, hash=False)
+    divides: Mapping[str, tuple[str, int]] = field(default_factory=dict, hash=False)
 
     def aliased(self, values: Mapping[str, Any]) -> dict[str, str]:
         """key -> the alias that has a value; of two the one that stands later in the file."""
@@ -74,7 +76,13 @@ def _of_type(model_type: str) -> ConfigKeys:
         **tables["sections"].get(model_type, {}),
     }
     return ConfigKeys(
-        tables["aliases"].get(model_type, {}), tables["in_order"].get(model_type, ()), sections
+        tables["aliases"].get(model_type, {}),
+        tables["in_order"].get(model_type, ()),
+        sections,
+        {
+            heads: (width, size)
+            for heads, (width, size) in tables["divides"].get(model_type, {}).items()
+        },
     )
 
 
@@ -87,7 +95,7 @@ def keys_of(model_type: str | None) -> ConfigKeys:
 @cache
 def _types() -> frozenset[str]:
     tables = _recorded()
-    return frozenset({*tables["aliases"], *tables["sections"], *tables["auto_sections"]})
+    return frozenset().union(*(table for table in tables.values() if isinstance(table, dict)))
 
 
 @cache

@@ -299,9 +299,10 @@ def clip_encoder(name: str, count: int, layer: Module) -> Module:
 
 
 def clip_layers(
-    name: str, c: ModelConfig, width: Dim, *, inner: int, act: str, deep: int = 12
+    name: str, c: ModelConfig, width: Dim, *, inner: int, act: str, deep: int = 12, heads: int = 12
 ) -> Module:
     """The same with the sizes of the config; the numbers and ``act`` are defaults."""
+    c.divided(width, c.dim(key := "num_attention_heads", default=heads), "hidden_size", key)
     wide, chosen = c.dim("intermediate_size", default=inner), c.text("hidden_act", default=act)
     eps = c.number("layer_norm_eps", default=1e-5)
     layer = clip_layer(name, width, wide, eps=eps, act=chosen)

@@ -35,6 +35,8 @@ def encoder(name: str, c: ModelConfig, *, pooled: bool = False) -> Module:
     """Two convolutions over mel features, learned positions and the layers; ``pooled``: frames
     are averaged in pairs."""
     d, positions = width(c), c.dim("max_source_positions", default=1500)
+    heads = "encoder_attention_heads", "num_attention_heads"
+    c.divided(d, c.dim(*heads, default=20), "d_model", heads[0])
     layers = c.count("encoder_layers", "num_hidden_layers", default=32)
     return Module(
         f"{name}Encoder",

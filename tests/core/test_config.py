@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hfinspect.core.config import MAX_COUNT, MAX_DIM, ModelConfig, exact, first_present
 from hfinspect.core.dims import Constant, Dim
 from hfinspect.errors import ConfigError
+from hfinspect.trees.prediction import predict
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -169,6 +170,28 @@ def test_what_it_says_it_is() -> None:
         assert config(model_type=3).model_type
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"model_type": "llama", "num_attention_heads": 7},
+        {"model_type": "llama", "hidden_size": 4097},
+        {"model_type": "llava", "text_config": {"num_attention_heads": 7}},
+        {"model_type": "xlnet", "n_head": 7},
+        {"model_type": "clip", "vision_config": {"hidden_size": 14}},
+        {"model_type": "siglip", "vision_config": {"hidden_size": 14}},
+        {"model_type": "voxtral_encoder", "hidden_size": 14},
+    ],
+)
+def test_heads_that_the_config_class_wants_to_divide_the_width(given: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="expected a divisor of"):
+        predict(given)
+
+
+def test_heads_need_not_divide_where_the_class_takes_others() -> None:
+    assert predict({"model_type": "qwen2", "num_attention_heads": 7, "num_hidden_layers": 1})
+    assert predict({"model_type": "llama", "hidden_size": None, "num_attention_heads": 16})
+
+
 def test_labels() -> None:
     assert config().num_labels == 2
     assert config(num_labels=5).num_labels == 5
@@ -176,6 +199,10 @@ def test_labels() -> None:
     assert config(id2label={"0": "a", "1": "b", "2": "c"}, num_labels=None).num_labels == 3
     assert config(id2label={"0": "a", "1": "b"}, _num_labels=5).num_labels == 2
     assert config(_num_labels=5).num_labels == 5
+    for model_type in ("bert", "yoso"):  # written, and a trace
+        head = {"architectures": [f"{model_type.capitalize()}ForSequenceClassification"]}
+        found = predict({"model_type": model_type, **head, "_num_labels": 5})
+        assert found.tensors[-1].shape == (5,)
     # As AutoConfig reads them: an explicit number replaces a list of another length.
     assert config(id2label={"0": "a", "1": "b", "2": "c"}, num_labels=5).num_labels == 5
     wrongs: list[object] = [{}, [], 3, "ab"]

@@ -13,6 +13,10 @@ out.
 the file is set last.  ``sections`` maps model_type -> {key: model_type} of nested configs whose
 class is fixed, ``auto_sections`` of those that may name another type themselves.
 
+``divides`` maps model_type -> {heads: [width, its default]}: the class refuses a width that is no
+multiple of the heads, before there is any tensor.  Found by experiment: it takes seven heads (or
+eleven) where the width is sixteen times as many, and refuses one more.
+
 ``config_fields.json`` has every field of each class: those of the base class, and model_type -> the
 others, with spaces between them.
 """
@@ -22,6 +26,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -95,6 +100,45 @@ def sections(cls: Any, name: str, *, fixed: bool) -> dict[str, str]:
     return {key: kind for key, kind in found.items() if kind}
 
 
+#: Numbers of heads, and of what they may have to share.
+_HEADS = re.compile(r"(heads?|head_kv)$")
+_WIDTHS = re.compile(r"^(\w*hidden_size|d_model|n_embd|\w*embed_dim|(?!head)\w*_dim|\w*heads)$")
+
+
+def divides(cls: Any) -> dict[str, list[Any]]:
+    """Number of heads -> the key that it must divide, and that one's default."""
+    numbers = {
+        field.name: field.default for field in dataclasses.fields(cls)
+        if type(field.default) is int and field.default > 0
+    }  # fmt: skip
+    heads = [key for key in numbers if _HEADS.search(key)]
+
+    def takes(key: str, width: str, count: int, size: int | None) -> bool:
+        # One head of each other kind, so that no rule of theirs is broken.
+        given = {**{other: 1 for other in heads if other != width}, key: count}
+        return _takes(cls, given if size is None else {**given, width: size})
+
+    found: dict[str, list[Any]] = {}
+    for key in heads:
+        for width in (other for other in numbers if _WIDTHS.search(other) and other != key):
+            seven = next(n for n in (7, 11, 13) if numbers[width] % n)
+            multiples = ((seven, 16 * seven), (2 * seven, 32 * seven))
+            others = ((seven, 16 * seven + 1), (2 * seven, 17 * seven), (seven, None))
+            if all(takes(key, width, *pair) for pair in multiples) and not any(
+                takes(key, width, *pair) for pair in others
+            ):
+                found[key] = [width, numbers[width]]
+    return found
+
+
+def _takes(cls: Any, given: dict[str, Any]) -> bool:
+    try:
+        cls(**given)
+    except Exception:
+        return False
+    return True
+
+
 def record() -> dict[str, Any]:
     import transformers
 
@@ -104,6 +148,7 @@ def record() -> dict[str, Any]:
         "in_order": {name: in_order(cls) for name, cls in classes.items()},
         "sections": {name: sections(cls, name, fixed=True) for name, cls in classes.items()},
         "auto_sections": {name: sections(cls, name, fixed=False) for name, cls in classes.items()},
+        "divides": {name: divides(cls) for name, cls in classes.items()},
     }
     return {
         "version": transformers.__version__,

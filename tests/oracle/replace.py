@@ -298,7 +298,8 @@ def _differing(
     if mine == theirs:
         return _kept_otherwise(trace, written, config) if generates else None
     if {n: v[0] for n, v in mine.items()} != {n: v[0] for n, v in theirs.items()}:
-        return "says other tensors", str(sorted(set(mine.items()) ^ set(theirs.items()))[:3])
+        other = sorted(set(mine.items()) ^ set(theirs.items()), key=repr)
+        return "says other tensors", str(other[:3])
     fields = "shape component role part kind dtype tied_to active layer saved".split()
     for name, values in theirs.items():
         for number, field in enumerate(fields):
