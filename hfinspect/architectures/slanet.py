@@ -28,8 +28,8 @@ BACKBONE = {
 }  # fmt: skip
 
 
-def _seen(c: ModelConfig, default: int) -> Dim:
-    return c.dim("post_conv_out_channels", default=default)
+def _seen(c: ModelConfig, default: int, least: int = 1) -> Dim:
+    return c.dim("post_conv_out_channels", default=default, minimum=least)
 
 
 def _act(c: ModelConfig) -> str:
@@ -56,7 +56,7 @@ def pixels(c: ModelConfig) -> Module:
     section = backbone_section(c, BACKBONE).of_type(*LCNETS)
     network = auto_class(section, "Backbone", default_type="pp_lcnet", part="vision")
     sizes = features(section.read_as(section.model_type or "pp_lcnet"), Dim(0))[2:]
-    d, steps = _seen(c, 96), len(sizes) - 1
+    d, steps = _seen(c, 96, 2), len(sizes) - 1  # halves
     to = partial(conv_layer, _NAME, kernel=1, act=_act(c), component=Component.PROJECTOR)
     parts = {
         "channel_projector": ModuleList(to(size, d) for size in sizes),
