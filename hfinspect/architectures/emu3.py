@@ -6,10 +6,11 @@ Files keep the layout in which the text model is a causal LM of its own, next to
 from functools import partial
 
 from ..core.config import ModelConfig
-from ..trees.catalog import builder, register
+from ..trees.catalog import register
 from ..trees.modules import Module
 from .emu3_text_model import EMU3
 from .emu3_text_model import model as text_model
+from .emu3_vqgan import model as codec
 
 
 def _build(name: str, c: ModelConfig, *, headed: bool) -> Module:
@@ -17,7 +18,7 @@ def _build(name: str, c: ModelConfig, *, headed: bool) -> Module:
     to = "text_model.model.embed_tokens.weight" if c.tied(default=False) else None
     head = EMU3.words(text, to) if headed else None
     words = Module("Emu3ForCausalLM", model=text_model(text), lm_head=head)
-    return Module(name, text_model=words, vqmodel=builder("Emu3VQVAE")(c.section("vq_config")))
+    return Module(name, text_model=words, vqmodel=codec(c.section("vq_config")))
 
 
 _CLASSES = {"Emu3ForConditionalGeneration": True, "Emu3Model": False}
