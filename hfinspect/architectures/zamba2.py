@@ -119,6 +119,9 @@ def layers(d: Spelled, c: ModelConfig) -> Layers:
     kinds = layer_types(
         c, count, lambda i: "hybrid" if i in _HYBRID_BY_DEFAULT else "mamba", key=key
     )
+    both = [c.given.get(name) for name in ("layers_block_type", "layer_types")]
+    if None not in both and both[0] != both[1]:  # the slots are counted by the one that goes unused
+        raise c.error("layer_types", both[1], "what layers_block_type says")
     blocks = c.dim("num_mem_blocks", default=1)
     if blocks > _MAX_BLOCKS:
         raise c.error("num_mem_blocks", int(blocks), f"at most {_MAX_BLOCKS}")
