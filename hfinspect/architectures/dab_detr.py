@@ -64,6 +64,9 @@ def model(c: ModelConfig) -> Module:
     d, coordinates = _d(c), c.dim("query_dim", default=4, minimum=4, maximum=4)
     network, sizes = detr.backbone(c)
     network = renamed(network, "Detr", _NAME).called(f"{_NAME}ConvModel")
+    encoder = network.inside("conv_encoder")
+    if encoder.inside("model").class_name == "FeatureListNet":  # others take timm's out of its case
+        encoder.adding(model=Module("TimmBackbone", _backbone=encoder.inside("model")))
     patterns, queries = c.count("num_patterns", default=0), c.dim("num_queries", default=300)
     normed = c.flag("normalize_before", default=False)
     look, inner = clip_attention("DetrAttention", d), c.dim("encoder_ffn_dim", default=2048)

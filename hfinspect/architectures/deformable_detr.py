@@ -29,9 +29,8 @@ def layer(c: ModelConfig, *, decoder: bool) -> Module:
 def model(c: ModelConfig) -> Module:
     """Of timm's backbones, the first map is not looked at, of one level only the last."""
     d, two = width(c), c.flag("two_stage", default=False)
-    (network, sizes), section = detr.backbone(c), c.section("backbone_config")
-    timm = not c.has("backbone_config") or section.model_type == "timm_backbone"
-    if timm and not section.has("out_indices"):
+    network, sizes = detr.backbone(c)
+    if not c.has("backbone_config"):
         sizes = sizes[1:] if int(levels(c)) > 1 else sizes[-1:]
     queries = c.dim("num_queries", default=300)
     deep = c.count("encoder_layers", "num_hidden_layers", default=6)

@@ -53,7 +53,12 @@ def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
         name = named.word("backbone", *RESNETS, default="resnet50")
         network = builder(name)(ModelConfig({"num_classes": 0})).called("FeatureListNet")
         network.adding(conv1=Conv(channels, 64, 7, stride=2, bias=False))
-        sizes = tuple(Dim(64 * 2**stage * RESNETS[name]) for stage in range(4))
+        widths = [64, *(64 * 2**stage * RESNETS[name] for stage in range(4))]  # the stem's first
+        maps = (1, 2, 3, 4) if timm else (-1,)
+        handed = section.dims("out_indices", default=maps, minimum=-5, maximum=4)
+        if not {4, -1} & set(map(int, handed)):  # what stands behind the last map is cut off
+            raise section.error("out_indices", section.raw("out_indices"), "the last stage in it")
+        sizes = tuple(Dim(widths[int(place)]) for place in handed)
     elif section.model_type in (None, "resnet"):
         network, handed = staged_backbone(section, default_type="resnet")
         sizes = handed or section.dims("hidden_sizes", default=(256, 512, 1024, 2048))[-1:]
