@@ -363,29 +363,20 @@ class ModelConfig:
 
     def error(self, key: str, value: object, expected: str) -> ConfigError:
         """A ConfigError that names the key."""
-        return ConfigError(
-            f"config key {self.path}{key}",
-            f"is {_shown(value)}",
-            key=self.path + key,
-            expected=expected,
-        )
+        return self._wrong(key, f"is {_shown(value)}", expected)
 
     def miscounted(self, key: str, found: int, expected: str) -> ConfigError:
         """A ConfigError about a list of so many entries."""
-        return ConfigError(
-            f"config key {self.path}{key}",
-            f"has {found:,} {'entry' if found == 1 else 'entries'}",
-            key=self.path + key,
-            expected=expected,
-        )
+        entries = "entry" if found == 1 else "entries"
+        return self._wrong(key, f"has {found:,} {entries}", expected)
 
     def missing(self, key: str) -> ConfigError:
-        return ConfigError(
-            f"config key {self.path}{key}",
-            "is missing",
-            key=self.path + key,
-            expected="a value, since this model type has no default for it",
-        )
+        expected = "a value, since this model type has no default for it"
+        return self._wrong(key, "is missing", expected)
+
+    def _wrong(self, key: str, problem: str, expected: str) -> ConfigError:
+        key = self.path + key
+        return ConfigError(f"config key {key}", problem, key=key, expected=expected)
 
     def uncatalogued(self, what: str, nearest: Sequence[str] = ()) -> UnknownArchitectureError:
         """The error of a form of a model that no family builds."""
