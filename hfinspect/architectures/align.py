@@ -1,7 +1,6 @@
 """ALIGN (Jia et al. 2021). Source of shapes: transformers/models/align/modeling_align.py.
-
-EfficientNet without its last convolution (efficientnet.py), BERT, and a projection of the text to
-the width of the image's features.
+EfficientNet without its last convolution, BERT, and a projection of the text to the width of the
+image's features.
 """
 
 from functools import partial
@@ -14,22 +13,20 @@ from ..trees.catalog import register_part
 from ..trees.modules import Linear, Module, Weight
 from . import efficientnet
 
-_NAME = "Align"
-
-text_model = partial(encoders.tower, name=f"{_NAME}Text")
+text_model = partial(encoders.tower, name="AlignText")
 
 
 def vision_model(c: ModelConfig) -> Module:
     tower = efficientnet.model(c)
     tower.inside("encoder").without("top_conv", "top_bn", "top_activation")
-    return renamed(tower, "EfficientNet", f"{_NAME}Vision")
+    return renamed(tower, "EfficientNet", "AlignVision")
 
 
 def model(c: ModelConfig) -> Module:
     text = c.section("text_config")
     width, out = text.dim("hidden_size", default=768), c.dim("projection_dim", default=640)
     return Module(
-        f"{_NAME}Model",
+        "AlignModel",
         temperature=Weight(kind="scale"),
         text_model=text_model(text),
         vision_model=vision_model(c.section("vision_config")),
@@ -37,6 +34,6 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register_part("align", f"{_NAME}Model", model, "vision")
-register_part("align_vision_model", f"{_NAME}VisionModel", vision_model, "vision")
-register_part("align_text_model", f"{_NAME}TextModel", text_model, "encoder")
+register_part("align", "AlignModel", model, "vision")
+register_part("align_vision_model", "AlignVisionModel", vision_model, "vision")
+register_part("align_text_model", "AlignTextModel", text_model, "encoder")

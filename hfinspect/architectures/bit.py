@@ -1,5 +1,4 @@
 """BiT (Kolesnikov et al. 2019). Source of shapes: transformers/models/bit/modeling_bit.py.
-
 A ResNet with group norms, before the convolutions or after them, whose weights are standardised.
 """
 
@@ -7,19 +6,12 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation
-from ..layers.composing import Part, composed
-from ..layers.vision import labels_classifier, multiple, stage_depths
-from ..trees.catalog import Builder, register
+from ..layers.vision import labels_classifier, multiple, register_seeing, stage_depths
 from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module, ModuleList, Sequential
 
 
 def _sizes(c: ModelConfig) -> tuple[Dim, ...]:
     return c.dims("hidden_sizes", default=(256, 512, 1024, 2048), least=1)
-
-
-def _before(c: ModelConfig) -> bool:
-    """Whether norms stand before the convolutions."""
-    return c.word("layer_type", "preactivation", "bottleneck") == "preactivation"
 
 
 def rounded(size: int, label: str) -> Dim:
@@ -38,8 +30,7 @@ def _conv(inputs: Dim, outputs: Dim, kernel: int, *, stride: int = 1) -> Module:
     return made.called("WeightStandardizedConv2d")
 
 
-def _layer(c: ModelConfig, inputs: Dim, outputs: Dim, *, first: bool) -> Module:
-    before = _before(c)
+def _layer(c: ModelConfig, inputs: Dim, outputs: Dim, *, before: bool, first: bool) -> Module:
     inner = rounded(int(outputs) // 4 if outputs % 4 == 0 else int(outputs * 0.25), "bottleneck")
     convs = (_conv(inputs, inner, 1), _conv(inner, inner, 3), _conv(inner, outputs, 1))
     widths = (inputs, inner, inner) if before else (inner, inner, outputs)
@@ -57,36 +48,34 @@ def _layer(c: ModelConfig, inputs: Dim, outputs: Dim, *, first: bool) -> Module:
 
 def model(c: ModelConfig) -> Module:
     width, factor = c.dim("embedding_size", default=64), c.dim("width_factor", default=1)
+    before = c.word("layer_type", "preactivation", "bottleneck") == "preactivation"
     plain, stages, inputs = Activation("Identity"), [], width
     # As many stages as both lists have, as zip does there.
     for depth, size in zip(stage_depths(c, (3, 4, 6, 3)), _sizes(c), strict=False):
         outputs = rounded(size * factor, "width of the stage")
-        later = [_layer(c, outputs, outputs, first=False)] * (int(depth) - 1)
-        layers = [_layer(c, inputs, outputs, first=True), *later] if depth else []
+        later = [_layer(c, outputs, outputs, before=before, first=False)] * (int(depth) - 1)
+        layers = [_layer(c, inputs, outputs, before=before, first=True), *later] if depth else []
         stages.append(Module("BitStage", layers=ModuleList(layers, class_name="Sequential")))
         inputs = outputs
-    seen = {
-        "convolution": _conv(c.dim("num_channels", default=3), width, 7, stride=2),
-        "pooler": Activation("BitMaxPool2d"),
-        "norm": plain if _before(c) else _norm(c, width),
-    }
+    embedder = Module(
+        "BitEmbeddings",
+        convolution=_conv(c.dim("num_channels", default=3), width, 7, stride=2),
+        pooler=Activation("BitMaxPool2d"),
+        norm=plain if before else _norm(c, width),
+        component=Component.EMBEDDING,
+    )
     return Module(
         "BitModel",
-        embedder=Module("BitEmbeddings", seen, component=Component.EMBEDDING),
+        embedder=embedder,
         encoder=Module("BitEncoder", stages=Layers(stages)),
-        norm=_norm(c, _sizes(c)[-1]) if _before(c) else plain,
+        norm=_norm(c, _sizes(c)[-1]) if before else plain,
         pooler=Activation("AdaptiveAvgPool2d"),
         part="vision",
     )
 
 
-def head(c: ModelConfig) -> Module:
+def _head(c: ModelConfig) -> Module:
     return Sequential(Activation("Flatten"), labels_classifier(c, _sizes(c)[-1]))
 
 
-_CLASSES: dict[str, Builder | dict[str, Part]] = {
-    "BitForImageClassification": {"bit": model, "classifier": head},
-    "BitModel": model,
-    "BitBackbone": {"bit": model},
-}
-register("bit", composed(_CLASSES, part="vision"), base_prefix="bit", category="vision")
+register_seeing("bit", "Bit", model, ForImageClassification={"classifier": _head}, Backbone={})

@@ -1,10 +1,10 @@
-"""data2vec for images (Baevski et al. 2022). Source: transformers/models/data2vec.
+"""data2vec for images (Baevski et al. 2022): BEiT (beit.py) under other class names.
+Source: transformers/models/data2vec."""
 
-BEiT (beit.py) under other class names.
-"""
+from functools import partial
 
 from ..core.config import ModelConfig
-from ..layers.composing import renamed, renamed_classes, respelled
+from ..layers.composing import changed, renamed, renamed_classes, respelled
 from ..layers.pyramids import normed
 from ..trees.catalog import builder, register
 from ..trees.modules import Module, ModuleList
@@ -18,30 +18,19 @@ _SPELLED = {
 }  # fmt: skip
 
 
-def _own(root: Module) -> Module:
-    return respelled(renamed(root, "BeitSelfAttention", "BeitSdpaSelfAttention"), _SPELLED)
+def _own(c: ModelConfig, root: Module) -> None:
+    """BEiT's pooled maps have names instead of numbers here."""
+    respelled(renamed(root, "BeitSelfAttention", "BeitSdpaSelfAttention"), _SPELLED)
+    if "decode_head" in root.children:
+        h, scales = c.dim("hidden_size", default=768), c.dims("pool_scales", default=(1, 2, 3, 6))
+        conv = normed(f"{_NAME}ConvLayer", "convolution", "normalization")(h, h, 1)
+        blocks = ModuleList([Module(f"{_NAME}PyramidPoolingBlock", conv=conv)] * len(scales))
+        pooled = Module(f"{_NAME}PyramidPoolingModule", blocks=blocks)
+        root.inside("decode_head").adding(psp_modules=pooled)
 
 
-def segmentation(c: ModelConfig) -> Module:
-    """BEiT's, whose pooled maps have names instead of numbers here."""
-    root = _own(beit.semantic_segmentation(c))
-    h, scales = c.dim("hidden_size", default=768), c.dims("pool_scales", default=(1, 2, 3, 6))
-    conv = normed(f"{_NAME}ConvLayer", "convolution", "normalization")(h, h, 1)
-    blocks = ModuleList([Module(f"{_NAME}PyramidPoolingBlock", conv=conv)] * len(scales))
-    pooled = Module(f"{_NAME}PyramidPoolingModule", blocks=blocks)
-    root.inside("decode_head").adding(psp_modules=pooled)
-    return root
-
-
-_CLASSES = {
-    "BeitForImageClassification": lambda c: _own(builder("BeitForImageClassification")(c)),
-    "BeitForSemanticSegmentation": segmentation,
-    "BeitModel": lambda c: _own(beit.model(c, pooling=False)),
-}
-
-register(
-    "data2vec-vision",
-    renamed_classes(_CLASSES, "Beit", _NAME),
-    base_prefix="data2vec_vision",
-    category="vision",
-)
+_LABELLED = ("BeitForImageClassification", "BeitForSemanticSegmentation")
+_CLASSES = {name: builder(name) for name in _LABELLED}
+_CLASSES["BeitModel"] = partial(beit.model, pooling=False)
+_BUILT = renamed_classes(changed(_CLASSES, _own), "Beit", _NAME)
+register("data2vec-vision", _BUILT, base_prefix="data2vec_vision", category="vision")

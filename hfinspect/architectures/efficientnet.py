@@ -1,5 +1,4 @@
 """EfficientNet (Tan, Le 2019). Source: transformers/models/efficientnet/modeling_efficientnet.py.
-
 Inverted residuals with squeeze and excitation; the sizes are those of B0, made wider and deeper by
 two coefficients, widths rounded to a multiple of ``depth_divisor``.
 """
@@ -9,10 +8,8 @@ import math
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import activation
-from ..layers.composing import Part, composed
-from ..layers.vision import labels_classifier, multiple, ratio_of
-from ..trees.catalog import Builder, register
+from ..layers.blocks import activation, size
+from ..layers.vision import labels_classifier, multiple, ratio_of, register_seeing
 from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
 
 _LISTS = {
@@ -23,8 +20,7 @@ _LISTS = {
     "expand_ratios": (1, 6, 6, 6, 6, 6, 6),
     "num_block_repeats": (1, 2, 2, 3, 3, 4, 1),
 }
-#: One row of the paper's table 1, scaled: channels before and after, kernel, expansion, and depth.
-Stage = tuple[Dim, Dim, Dim, Dim, int]
+_last = size("hidden_dim", default=2560)
 
 
 def rounded(c: ModelConfig, width: Dim | int) -> Dim:
@@ -33,21 +29,6 @@ def rounded(c: ModelConfig, width: Dim | int) -> Dim:
     found = multiple(int(width) * ratio, int(c.dim("depth_divisor", default=8)))
     text = f"width_coefficient = {ratio:g} times {int(width)}, rounded to depth_divisor"
     return named(found, f"width({int(width)})", text)
-
-
-def stages(c: ModelConfig) -> list[Stage]:
-    """As many as ``in_channels`` names."""
-    count = max(len(c.dims("in_channels", default=_LISTS["in_channels"])), 1)
-    lists = {key: c.dims(key, default=sizes, least=count)[:count] for key, sizes in _LISTS.items()}
-    deeper = ratio_of(c, "depth_coefficient", default=3.1)
-    depths = [math.ceil(deeper * int(n)) for n in lists["num_block_repeats"]]
-    if sum(depths) > MAX_COUNT:
-        raise c.error("num_block_repeats", c.raw("num_block_repeats"), f"at most {MAX_COUNT:,}")
-    inputs, outputs = (
-        [rounded(c, width) for width in lists[f"{way}_channels"]] for way in ("in", "out")
-    )
-    kernels, ratios = lists["kernel_sizes"], lists["expand_ratios"]
-    return list(zip(inputs, outputs, kernels, ratios, depths, strict=True))
 
 
 def _norm(c: ModelConfig, width: Dim) -> Module:
@@ -64,8 +45,8 @@ def block(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, ratio: Dim) ->
     wide = inputs * ratio if expands else inputs
     each = Conv(wide, wide, int(kernel), groups=int(wide), bias=False)
     share = ratio_of(c, "squeeze_expansion_ratio", default=0.25)
-    size, meaning = max(1, int(int(inputs) * share)), f"{share:g} of {int(inputs)}"
-    reduced = named(size, "int(squeeze_expansion_ratio * inputs)", meaning)
+    narrow, meaning = max(1, int(int(inputs) * share)), f"{share:g} of {int(inputs)}"
+    reduced = named(narrow, "int(squeeze_expansion_ratio * inputs)", meaning)
     expansion = Module(
         "EfficientNetExpansionLayer",
         expand_conv=Conv(inputs, wide, 1, bias=False),
@@ -102,38 +83,38 @@ def block(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, ratio: Dim) ->
 
 def model(c: ModelConfig) -> Module:
     first, channels = rounded(c, 32), c.dim("num_channels", default=3)
-    blocks, found, top = [], stages(c), rounded(c, 1280)
-    for inputs, outputs, kernel, ratio, depth in found:
+    count = max(len(c.dims("in_channels", default=_LISTS["in_channels"])), 1)
+    lists = {key: c.dims(key, default=sizes, least=count)[:count] for key, sizes in _LISTS.items()}
+    deeper = ratio_of(c, "depth_coefficient", default=3.1)
+    depths = [math.ceil(deeper * int(n)) for n in lists["num_block_repeats"]]
+    if sum(depths) > MAX_COUNT:
+        raise c.error("num_block_repeats", c.raw("num_block_repeats"), f"at most {MAX_COUNT:,}")
+    blocks, outputs, top = [], first, rounded(c, 1280)
+    for i, kernel in enumerate(lists["kernel_sizes"]):
+        inputs, outputs = (rounded(c, lists[f"{way}_channels"][i]) for way in ("in", "out"))
+        ratio = lists["expand_ratios"][i]
         rest = block(c, outputs, outputs, kernel, ratio)
-        blocks += [block(c, inputs, outputs, kernel, ratio), *[rest] * (depth - 1)]
-    return Module(
-        "EfficientNetModel",
-        embeddings=Module(
-            "EfficientNetEmbeddings",
-            padding=Activation("ZeroPad2d"),
-            convolution=Conv(channels, first, 3, stride=2, bias=False),
-            batchnorm=_norm(c, first),
-            activation=_act(c),
-            component=Component.EMBEDDING,
-        ),
-        encoder=Module(
-            "EfficientNetEncoder",
-            blocks=Layers(blocks),
-            top_conv=Conv(found[-1][1], top, 1, bias=False),
-            top_bn=_norm(c, c.dim("hidden_dim", default=2560)),
-            top_activation=_act(c),
-        ),
-        part="vision",
+        blocks += [block(c, inputs, outputs, kernel, ratio), *[rest] * (depths[i] - 1)]
+    embeddings = Module(
+        "EfficientNetEmbeddings",
+        padding=Activation("ZeroPad2d"),
+        convolution=Conv(channels, first, 3, stride=2, bias=False),
+        batchnorm=_norm(c, first),
+        activation=_act(c),
+        component=Component.EMBEDDING,
     )
+    encoder = Module(
+        "EfficientNetEncoder",
+        blocks=Layers(blocks),
+        top_conv=Conv(outputs, top, 1, bias=False),
+        top_bn=_norm(c, _last(c)),
+        top_activation=_act(c),
+    )
+    return Module("EfficientNetModel", embeddings=embeddings, encoder=encoder, part="vision")
 
 
-_CLASSES: dict[str, Builder | dict[str, Part]] = {
-    "EfficientNetForImageClassification": {
-        "efficientnet": model,
-        "dropout": lambda c: Dropout(c.number("dropout_rate", default=0.5)),
-        "classifier": lambda c: labels_classifier(c, c.dim("hidden_dim", default=2560)),
-    },
-    "EfficientNetModel": model,
+_LABELS = {
+    "dropout": lambda c: Dropout(c.number("dropout_rate", default=0.5)),
+    "classifier": lambda c: labels_classifier(c, _last(c)),
 }
-_BUILT = composed(_CLASSES, part="vision")
-register("efficientnet", _BUILT, base_prefix="efficientnet", category="vision")
+register_seeing("efficientnet", "EfficientNet", model, ForImageClassification=_LABELS)

@@ -1,5 +1,4 @@
 """LeViT (Graham et al. 2021). Source of shapes: transformers/models/levit/modeling_levit.py.
-
 Four convolutions, then three stages of attention and MLP in which batch norms follow every matrix;
 between stages an attention with a quarter of the queries. Each attention has a bias per offset.
 """
@@ -10,20 +9,8 @@ from itertools import pairwise
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
-from ..layers.composing import Part, composed
-from ..layers.vision import labels_classifier
-from ..trees.catalog import Builder, register
-from ..trees.modules import (
-    Activation,
-    BatchNorm,
-    Conv,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Parameter,
-    Weight,
-)
+from ..layers.vision import labels_classifier, register_seeing
+from ..trees import modules as nn
 
 _STAGES = 3
 #: What the config class says of the attention between stages: ratios of its values and its MLP, and
@@ -39,38 +26,38 @@ def _sizes(c: ModelConfig) -> tuple[Dim, ...]:
     return c.dims("hidden_sizes", default=_PER_STAGE["hidden_sizes"])
 
 
-def _normed(inputs: int, outputs: int, kind: str) -> Module:
-    linear = Linear(inputs, outputs, bias=False, kind=kind)
-    return Module("MLPLayerWithBN", linear=linear, batch_norm=BatchNorm(outputs, dims=1))
+def _normed(inputs: int, outputs: int, kind: str) -> nn.Module:
+    linear = nn.Linear(inputs, outputs, bias=False, kind=kind)
+    return nn.Module("MLPLayerWithBN", linear=linear, batch_norm=nn.BatchNorm(outputs, dims=1))
 
 
-def _mlp(width: Dim, ratio: int) -> Module:
-    up = {"linear_up": _normed(width, width * ratio, "up"), "activation": Activation("Hardswish")}
-    down = _normed(width * ratio, width, "down")
-    inner = Module("LevitMLPLayer", up, linear_down=down, component=Component.MLP)
-    return Module("LevitResidualLayer", module=inner)
+def _mlp(width: Dim, ratio: int) -> nn.Module:
+    up, down = _normed(width, width * ratio, "up"), _normed(width * ratio, width, "down")
+    parts = {"linear_up": up, "activation": nn.Activation("Hardswish"), "linear_down": down}
+    return nn.Module(
+        "LevitResidualLayer", module=nn.Module("LevitMLPLayer", parts, component=Component.MLP)
+    )
 
 
 def _attention(
     width: Dim, key: Dim, heads: Dim, ratio: Dim, side: Dim, after: Dim | None = None
-) -> Module:
+) -> nn.Module:
     """Between stages the queries are fewer, and the output is as wide as what comes ``after``."""
     values, keys = ratio * key * heads, key * heads
     if after is None:
         seen = {"queries_keys_values": _normed(width, values + 2 * key * heads, "qkv")}
     else:
         seen = {"keys_values": _normed(width, values + keys, "key_value")}
-        seen["queries_subsample"] = Activation("LevitSubsample")
+        seen["queries_subsample"] = nn.Activation("LevitSubsample")
         seen["queries"] = _normed(width, keys, "query")
-    parts: dict[str, Module | Parameter] = {
-        "attention_biases": Weight(heads, side * side, kind="relative_position"),
-        **seen,
-        "activation": Activation("Hardswish"),
-        "projection": _normed(values, width if after is None else after, "output"),
-    }
-    name = f"LevitAttention{'' if after is None else 'Subsample'}"
-    made = Module(name, parts, component=Component.ATTENTION)
-    return Module("LevitResidualLayer", module=made) if after is None else made
+    biases = {"attention_biases": nn.Weight(heads, side * side, kind="relative_position")}
+    made = nn.Module(
+        f"LevitAttention{'' if after is None else 'Subsample'}",
+        {**biases, **seen, "activation": nn.Activation("Hardswish")},
+        projection=_normed(values, width if after is None else after, "output"),
+        component=Component.ATTENTION,
+    )
+    return nn.Module("LevitResidualLayer", module=made) if after is None else made
 
 
 def _downs(c: ModelConfig, sizes: tuple[Dim, ...], first: Dim) -> list[tuple[Dim, ...]]:
@@ -90,21 +77,19 @@ def _downs(c: ModelConfig, sizes: tuple[Dim, ...], first: Dim) -> list[tuple[Dim
     return found
 
 
-def encoder(c: ModelConfig) -> Module:
+def _encoder(c: ModelConfig) -> nn.Module:
     depths = c.dims("depths", default=(4, 4, 4), minimum=0, maximum=MAX_COUNT, least=1)
     if len(depths) > _STAGES:
         raise c.miscounted("depths", len(depths), f"at most {_STAGES}")
     read = partial(c.dims, least=len(depths))
-    per_stage = {
-        **{key: read(key, default=default) for key, default in _PER_STAGE.items()},
-        "mlp_ratio": read("mlp_ratio", default=(2, 2, 2), minimum=0),
-    }
-    sizes = per_stage["hidden_sizes"]
-    downs = [*_downs(c, sizes, per_stage["key_dim"][0]), *[()] * _STAGES]
+    per_stage = [read(key, default=default) for key, default in _PER_STAGE.items()]
+    per_stage.append(read("mlp_ratio", default=(2, 2, 2), minimum=0))
+    sizes = per_stage[0]
+    downs = [*_downs(c, sizes, per_stage[2][0]), *[()] * _STAGES]
     side = c.dim("image_size", default=224) // c.dim("patch_size", default=16)
     stages = []
     for i, depth in enumerate(depths):
-        width, heads, key, ratio, wider = (found[i] for found in per_stage.values())
+        width, heads, key, ratio, wider = (found[i] for found in per_stage)
         block = [_attention(width, key, heads, ratio, side)]
         layers = (block + [_mlp(width, wider)] * bool(wider)) * int(depth)
         if downs[i]:
@@ -113,40 +98,39 @@ def encoder(c: ModelConfig) -> Module:
             layers += [_attention(width, key, heads, ratio, side, sizes[i + 1])]
             layers += [_mlp(sizes[i + 1], inner)] * bool(inner)
             side = (side - 1) // stride + 1
-        stages.append(Module("LevitStage", layers=ModuleList(layers)))
-    return Module("LevitEncoder", stages=Layers(stages))
+        stages.append(nn.Module("LevitStage", layers=nn.ModuleList(layers)))
+    return nn.Module("LevitEncoder", stages=nn.Layers(stages))
 
 
-def model(c: ModelConfig) -> Module:
+def model(c: ModelConfig) -> nn.Module:
     widths, kernel = _sizes(c), c.dim("kernel_size", default=3)
     if not widths or widths[0] < 8:
         raise c.error("hidden_sizes", c.raw("hidden_sizes"), "a first width of at least 8")
-    width = widths[0]
+    width, seen = widths[0], nn.Module("LevitPatchEmbeddings", component=Component.EMBEDDING)
     sizes = (c.dim("num_channels", default=3), width // 8, width // 4, width // 2, width)
-    parts: dict[str, Module] = {}
     for i, (inputs, outputs) in enumerate(pairwise(sizes), 1):
-        conv, norm = Conv(inputs, outputs, kernel, bias=False), BatchNorm(outputs)
-        made = Module("LevitConvEmbeddings", convolution=conv, batch_norm=norm)
-        parts |= {f"embedding_layer_{i}": made, f"activation_layer_{i}": Activation("Hardswish")}
-    del parts["activation_layer_4"]
-    seen = Module("LevitPatchEmbeddings", parts, component=Component.EMBEDDING)
-    return Module("LevitModel", patch_embeddings=seen, encoder=encoder(c), part="vision")
+        conv, norm = nn.Conv(inputs, outputs, kernel, bias=False), nn.BatchNorm(outputs)
+        made = nn.Module("LevitConvEmbeddings", convolution=conv, batch_norm=norm)
+        act = nn.Activation("Hardswish")
+        seen.adding(**{f"embedding_layer_{i}": made, f"activation_layer_{i}": act})
+    seen.without("activation_layer_4")
+    return nn.Module("LevitModel", patch_embeddings=seen, encoder=_encoder(c), part="vision")
 
 
-def _classifier(c: ModelConfig) -> Module:
+def _labels(c: ModelConfig) -> nn.Module:
     width = _sizes(c)[-1]
     head = labels_classifier(c, width)
     if "weight" not in head.children:
         return head
-    parts = {"batch_norm": BatchNorm(width, dims=1), "linear": head}
-    return Module("LevitClassificationLayer", parts, component=Component.HEAD)
+    parts = {"batch_norm": nn.BatchNorm(width, dims=1), "linear": head}
+    return nn.Module("LevitClassificationLayer", parts, component=Component.HEAD)
 
 
-_PARTS: dict[str, Part] = {"levit": model, "classifier": _classifier}
-_CLASSES: dict[str, Builder | dict[str, Part]] = {
-    "LevitForImageClassification": _PARTS,
+register_seeing(
+    "levit",
+    "Levit",
+    model,
+    ForImageClassification={"classifier": _labels},
     # Its second classifier learned from another model.
-    "LevitForImageClassificationWithTeacher": {**_PARTS, "classifier_distill": _classifier},
-    "LevitModel": model,
-}
-register("levit", composed(_CLASSES, part="vision"), base_prefix="levit", category="vision")
+    ForImageClassificationWithTeacher={"classifier": _labels, "classifier_distill": _labels},
+)

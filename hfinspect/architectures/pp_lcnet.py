@@ -1,8 +1,6 @@
-"""PP-LCNet, V3 and V4 (Cui et al. 2021; PaddleOCR 2025): backbones that compute little.
-Source of shapes: transformers/models/pp_lcnet, pp_lcnet_v3 and pp_lcnet_v4.
-
-Convolutions of each channel on its own, then of all channels at a point. V3 learns several next to
-each other, which are one when it is used; V4 widens between two convolutions of points.
+"""PP-LCNet, V3 and V4 (Cui et al. 2021; PaddleOCR 2025): convolutions of each channel on its own,
+then of all at a point. V3 learns several next to each other, which are one when it is used; V4
+widens between two convolutions of points. Source: transformers/models/pp_lcnet, _v3 and _v4.
 """
 
 from collections.abc import Sequence
@@ -10,19 +8,11 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.dims import Dim, named
+from ..layers import convolutions
 from ..layers.backbones import hands_on, staged
 from ..layers.blocks import activation
-from ..layers.convolutions import (
-    Entry,
-    affine,
-    block_lists,
-    conv_layer,
-    divisible,
-    rectifier,
-    separable,
-    squeeze_excitation,
-)
+from ..layers.convolutions import Entry, affine, conv_layer, divisible, rectifier
 from ..layers.heads import classifier
 from ..trees.catalog import register
 from ..trees.modules import Activation, BatchNorm, Conv, Layers, Module, ModuleList
@@ -50,33 +40,36 @@ BLOCKS: dict[str, Sequence[Sequence[Sequence[object]]]] = {
     ],
 }
 TYPES = {"pp_lcnet": "PPLCNet", "pp_lcnet_v3": "PPLCNetV3", "pp_lcnet_v4": "PPLCNetV4"}
+#: What composites make of a section that is absent, next to its model_type.
+LAST_FOUR: dict[str, object] = {
+    "divisor": 16, "out_features": ["stage2", "stage3", "stage4", "stage5"],
+    "out_indices": [2, 3, 4, 5],
+}  # fmt: skip
 
 
 def stages(c: ModelConfig, name: str) -> list[list[Entry]]:
     """Of each block: kernel, widths in and out, stride, and whether channels are weighed."""
-    found = block_lists(c, "block_configs", BLOCKS[name], 5)
+    found = convolutions.block_lists(c, "block_configs", BLOCKS[name], 5)
     if len(found) != len(BLOCKS[name]):
-        raise c.error("block_configs", f"{len(found)} stages", f"{len(BLOCKS[name])} stages")
+        raise c.miscounted("block_configs", len(found), f"{len(BLOCKS[name])} stages")
     return found
 
 
-def features(c: ModelConfig, stem: Dim | None = None) -> tuple[Dim, ...]:
-    """The width that is reported of stem and stages: not rounded, as the convolutions' are."""
-    found = [c.dim("stem_channels", default=16) if stem is None else stem]
-    for blocks in stages(c, TYPES[str(c.kind)]):
-        width, scale = blocks[-1][2], c.number("scale", default=1.0)
-        scaled = Dim(int(int(width) * scale), "int(scale * width)", definition="of the last block")
-        found.append(width if scale == 1 else scaled)
-    return tuple(found)
+def features(c: ModelConfig) -> tuple[Dim, ...]:
+    """The width that is reported of each stage: not rounded, as the convolutions' are."""
+    scale = c.number("scale", default=1.0)
+    widths = [blocks[-1][2] for blocks in stages(c, TYPES[str(c.kind)])]
+    text = "int(scale * width)", "of the last block"
+    return tuple(w if scale == 1 else named(int(int(w) * scale), *text) for w in widths)
 
 
-def _act(c: ModelConfig) -> str:
+def act(c: ModelConfig) -> str:
     return c.text("hidden_act", default="hardswish") or "hardswish"
 
 
 def _weighed(name: str, c: ModelConfig, channels: Dim, weighed: Dim) -> Module:
-    reduction = c.dim("reduction", default=4)
-    return squeeze_excitation(name, channels, reduction) if weighed else Activation("Identity")
+    made = convolutions.squeeze_excitation(name, channels, c.dim("reduction", default=4))
+    return made if weighed else Activation("Identity")
 
 
 def branches(
@@ -92,7 +85,7 @@ def branches(
         conv_symmetric=ModuleList([to(kernel)] * int(count)),
         conv_small_symmetric=to(1) if int(kernel) > 1 else None,
         lab=affine(name),
-        act=Module(f"{name}ActLearnableAffineBlock", act=rectifier(_act(c)), lab=affine(name)),
+        act=Module(f"{name}ActLearnableAffineBlock", act=rectifier(act(c)), lab=affine(name)),
         component=Component.CONV,
     )
 
@@ -100,12 +93,12 @@ def branches(
 def channels_and_points(name: str, c: ModelConfig, entry: Entry) -> Module:
     """One block of PP-LCNet, 9·C + C·D weights, or of V3."""
     kernel, inputs, outputs = entry[0], divisible(c, entry[1]), divisible(c, entry[2])
-    each = conv_layer(name, inputs, inputs, kernel, groups=inputs, act=_act(c))
-    all_of_them = conv_layer(name, inputs, outputs, 1, act=_act(c))
+    each = conv_layer(name, inputs, inputs, kernel, groups=inputs, act=act(c))
+    all_of_them = conv_layer(name, inputs, outputs, 1, act=act(c))
     if name == "PPLCNetV3":
         each = branches(name, c, inputs, inputs, kernel, entry[3], inputs)
         all_of_them = branches(name, c, inputs, outputs, Dim(1), Dim(1), Dim(1))
-    return separable(name, each, _weighed(name, c, inputs, entry[4]), all_of_them)
+    return convolutions.separable(name, each, _weighed(name, c, inputs, entry[4]), all_of_them)
 
 
 def token_and_channels(name: str, c: ModelConfig, entry: Entry) -> Module:
@@ -123,10 +116,10 @@ def token_and_channels(name: str, c: ModelConfig, entry: Entry) -> Module:
     return Module(f"{name}DepthwiseSeparableConvLayer", parts, component=Component.CONV)
 
 
-def encoder(name: str, c: ModelConfig) -> Module:
-    fourth = name == "PPLCNetV4"
+def whole(name: str, ending: str, c: ModelConfig) -> Module:
+    found, fourth = stages(c, name), name == "PPLCNetV4"
     attribute, build = ("blocks", token_and_channels) if fourth else ("layers", channels_and_points)
-    lists = [ModuleList(build(name, c, entry) for entry in entries) for entries in stages(c, name)]
+    lists = [ModuleList(build(name, c, entry) for entry in entries) for entries in found]
     blocks = Layers(Module(f"{name}Block", {attribute: made}) for made in lists)
     if fourth:
         form = c.word("stem_type", "large", "small")
@@ -134,26 +127,27 @@ def encoder(name: str, c: ModelConfig) -> Module:
         first = Module(f"{name}{form.title()}Stem", made, component=Component.CONV)
     else:
         outputs = divisible(c, c.dim("stem_channels", default=16))
-        first = conv_layer(name, 3, outputs, 3, act=_act(c) if name == "PPLCNet" else None)
-    return Module(f"{name}Encoder", convolution=first, blocks=blocks)
-
-
-def whole(name: str, ending: str, c: ModelConfig) -> Module:
-    root = Module(f"{name}{ending}", encoder=encoder(name, c), part="vision")
+        first = conv_layer(name, 3, outputs, 3, act=act(c) if name == "PPLCNet" else None)
+    encoder = Module(f"{name}Encoder", convolution=first, blocks=blocks)
+    root = Module(f"{name}{ending}", encoder=encoder, part="vision")
     if ending == "Backbone":
         return root
-    last, wide = stages(c, name)[-1][-1][2], c.dim("class_expand", default=1280)
+    wide = c.dim("class_expand", default=1280)
     return root.adding(
         avg_pool=Activation("AdaptiveAvgPool2d"),
-        last_convolution=Conv(divisible(c, last), wide, 1, bias=False),
-        act_fn=rectifier(_act(c)),
+        last_convolution=Conv(divisible(c, found[-1][-1][2]), wide, 1, bias=False),
+        act_fn=rectifier(act(c)),
         flatten=Activation("Flatten"),
         head=classifier(wide, c.num_labels),
     )
 
 
+def _widths(c: ModelConfig) -> tuple[Dim, ...]:
+    return staged(c, (c.dim("stem_channels", default=16), *features(c)))
+
+
 for model_type, prefix in TYPES.items():
     endings = ("Backbone", "ForImageClassification")[: 2 if prefix == "PPLCNet" else 1]
     classes = {f"{prefix}{ending}": partial(whole, prefix, ending) for ending in endings}
-    hands_on(model_type, lambda c: staged(c, features(c)))
+    hands_on(model_type, _widths)
     register(model_type, classes, base=f"{prefix}Backbone", category="vision")

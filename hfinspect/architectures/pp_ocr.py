@@ -1,8 +1,6 @@
-"""PP-OCRv5 and v6 (PaddleOCR 2025): text found in a picture, and text read from a line.
-Source of shapes: transformers/models/pp_ocrv5_mobile_det and its siblings.
-
-A backbone of convolutions; finders add its maps and draw where text is, readers have two layers of
-attention over the line (the tiny one: two convolutions) and score every character.
+"""PP-OCRv5 and v6 (PaddleOCR 2025): finders add the maps of a backbone of convolutions and draw
+where text is; readers have two layers of attention over a line (the tiny one: two convolutions) and
+score every character. Source: transformers/models/pp_ocrv5_mobile_det and its siblings.
 """
 
 from __future__ import annotations
@@ -20,31 +18,17 @@ from ..layers.blocks import fused_attention, size, two_layer_mlp
 from ..layers.convolutions import conv_layer, divisible, rectifier, separable
 from ..layers.deformable import heads
 from ..layers.vision import pair, scaled
+from ..trees import modules as nn
 from ..trees.catalog import auto_class, register
-from ..trees.modules import (
-    Activation,
-    BatchNorm,
-    Conv,
-    Dropout,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-)
 from .hgnet_v2 import per_stage
-from .pp_lcnet import TYPES as LCNETS
-from .pp_lcnet import stages
+from .pp_lcnet import LAST_FOUR, TYPES, stages
 
 _HEAD = Component.HEAD
-_LCNET: dict[str, Any] = {
-    "model_type": "pp_lcnet_v3", "scale": 0.75, "divisor": 16,
-    "out_features": ["stage2", "stage3", "stage4", "stage5"], "out_indices": [2, 3, 4, 5],
-}  # fmt: skip
-_HGNET: dict[str, Any] = {
-    "model_type": "hgnet_v2", "out_features": ["stage1", "stage2", "stage3", "stage4"],
-}  # fmt: skip
+_LCNET = {"model_type": "pp_lcnet_v3", "scale": 0.75, **LAST_FOUR}
+_HGNET = {"model_type": "hgnet_v2", "out_features": ["stage1", "stage2", "stage3", "stage4"]}
 _READING = {**_HGNET, "stage_downsample": [True] * 4}
+_LINES = "vertical_long_to_small_conv", "horizontal_small_to_long_conv", "symmetric_conv_long"
+_CROSSED = [f"{line}_{ratio}ratio" for line in _LINES for ratio in ("long", "mid", "short")]
 
 
 @dataclass(frozen=True)
@@ -53,9 +37,9 @@ class Ocr:
 
     name: str
     section: dict[str, Any]
-    head: Callable[[Ocr, ModelConfig], Module]
+    head: Callable[[Ocr, ModelConfig], nn.Module]
     task: str = "TextRecognition"
-    neck: Callable[[Ocr, ModelConfig], dict[str, Module]] | None = None
+    neck: Callable[[Ocr, ModelConfig], dict[str, nn.Module]] | None = None
     width: int = 96
     characters: int = 18385
     kernel: tuple[int, int] = (1, 3)
@@ -70,51 +54,42 @@ def section(o: Ocr, c: ModelConfig) -> ModelConfig:
 def _stage_widths(found: ModelConfig) -> tuple[Dim, ...]:
     if found.kind == "hgnet_v2":
         return per_stage(found)["stage_out_channels"]
-    return tuple(blocks[-1][2] for blocks in stages(found, LCNETS[str(found.kind)]))
+    return tuple(blocks[-1][2] for blocks in stages(found, TYPES[str(found.kind)]))
 
 
-def _excitation(o: Ocr, c: ModelConfig, width: Dim) -> Module:
-    narrow = width // c.dim("reduction", default=4)
-    convs = {"conv1": Conv(width, narrow, 1), "conv2": Conv(narrow, width, 1)}
-    parts = {"avg_pool": Activation("AdaptiveAvgPool2d"), **convs, "act_fn": Activation("ReLU")}
-    return Module(f"{o.name}SqueezeExcitationModule", parts)
-
-
-def _residual(o: Ocr, c: ModelConfig, inputs: Dim, outputs: Dim, kernel: int) -> Module:
-    made, weighed = Conv(inputs, outputs, kernel, bias=False), _excitation(o, c, outputs)
-    name = f"{o.name}ResidualSqueezeExcitationLayer"
-    return Module(name, in_conv=made, squeeze_excitation_block=weighed)
-
-
-def small_neck(o: Ocr, c: ModelConfig, *, mobile: bool = False) -> dict[str, Module]:
+def small_neck(o: Ocr, c: ModelConfig, *, mobile: bool = False) -> dict[str, nn.Module]:
     """Every map at one width, then at a quarter of it; ``mobile`` phones' widths of their own
     first."""
     d = c.dim("neck_out_channels", default=96)
     sizes = c.dims("layer_list_out_channels", default=(12, 18, 42, 360))
-    first, last = [_residual(o, c, size, d, 1) for size in sizes], _residual(o, c, d, d // 4, 3)
+
+    def weighed(width: Dim) -> nn.Module:
+        narrow = width // c.dim("reduction", default=4)
+        convs = {"conv1": nn.Conv(width, narrow, 1), "conv2": nn.Conv(narrow, width, 1)}
+        parts = {"avg_pool": nn.Activation("AdaptiveAvgPool2d"), **convs}
+        name = f"{o.name}SqueezeExcitationModule"
+        return nn.Module(name, {**parts, "act_fn": nn.Activation("ReLU")})
+
+    def residual(inputs: Dim, outputs: Dim, kernel: int) -> nn.Module:
+        made = nn.Conv(inputs, outputs, kernel, bias=False)
+        name = f"{o.name}ResidualSqueezeExcitationLayer"
+        return nn.Module(name, in_conv=made, squeeze_excitation_block=weighed(outputs))
+
+    first, last = [residual(size, d, 1) for size in sizes], residual(d, d // 4, 3)
     if not mobile:
-        each = Conv(d, d, c.dim("dilated_kernel_size", default=7), groups=d)
-        weighed, points = _excitation(o, c, d // 4), Conv(d, d // 4, 1, bias=False)
-        last = separable(o.name, each, weighed, points)
-    lists = {"insert_conv": ModuleList(first), "input_conv": ModuleList([last] * len(sizes))}
-    neck = {"neck": Module(f"{o.name}Neck", lists, component=Component.CONV)}
+        each = nn.Conv(d, d, c.dim("dilated_kernel_size", default=7), groups=d)
+        last = separable(o.name, each, weighed(d // 4), nn.Conv(d, d // 4, 1, bias=False))
+    lists = {"insert_conv": nn.ModuleList(first), "input_conv": nn.ModuleList([last] * len(sizes))}
+    neck = {"neck": nn.Module(f"{o.name}Neck", lists, component=Component.CONV)}
     if not mobile:
         return neck
     reported = backbone(section(o, c), default_type="pp_lcnet_v3")[1]
     wide = c.dims("layer_list_out_channels", default=sizes, least=len(reported))
     pairs = zip(reported, wide, strict=False)
-    return {"layer": ModuleList(Conv(seen, size, 1) for seen, size in pairs), **neck}
+    return {"layer": nn.ModuleList(nn.Conv(seen, size, 1) for seen, size in pairs), **neck}
 
 
-_CROSSED = [
-    f"{line}_conv_{ratio}ratio"
-    for line in ("vertical_long_to_small", "horizontal_small_to_long", "symmetric")
-    for ratio in ("long", "mid", "short")
-]
-_CROSSED[6:] = [name.replace("conv", "conv_long") for name in _CROSSED[6:]]
-
-
-def large_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
+def large_neck(o: Ocr, c: ModelConfig) -> dict[str, nn.Module]:
     """Every stage at one width, a quarter of it down and up again, in windows of nine; then narrow
     convolutions of long, wide and square windows, of which the config lists what each is called
     with, the window first."""
@@ -124,80 +99,72 @@ def large_neck(o: Ocr, c: ModelConfig) -> dict[str, Module]:
     if found.kind == "pp_lcnet_v4":  # computed by the config class, unless config.json has them
         seen = found.dims("stage_out_channels", default=seen)
     quarter, count = d // 4, c.count("intraclass_block_number", default=4)
-    wide, side = (Conv(inputs, quarter, 9, bias=bias) for inputs in (d, quarter))
-    smaller = Conv(quarter, quarter, 3, stride=2, bias=False)
+    wide, side = (nn.Conv(inputs, quarter, 9, bias=bias) for inputs in (d, quarter))
+    smaller = nn.Conv(quarter, quarter, 3, stride=2, bias=False)
     said = c.section("intraclass_block_config")
 
-    def kernel(name: str) -> tuple[Dim, Dim]:
+    def conv(name: str, inputs: Dim, outputs: Dim) -> nn.Module:
         found = said.raw(name)
         if not isinstance(found, list) or not 3 <= len(found) <= 4 or found[0] in ([], [1]):
             raise said.error(name, found, "kernel, stride, padding and no more than the dilation")
-        return pair(ModelConfig({"kernel": found[0]}, f"{said.path}{name}."), "kernel", default=1)
+        sizes = ModelConfig({"kernel": found[0]}, f"{said.path}{name}.")
+        return nn.Conv(inputs, outputs, pair(sizes, "kernel", default=1))
 
-    def block() -> Module:
+    def block() -> nn.Module:
         narrow = quarter // c.dim("reduce_factor", default=2)
-        back = _normed(o, Conv(narrow, quarter, kernel("return_channel")), quarter)
-        crossed = {name: Conv(narrow, narrow, kernel(name)) for name in _CROSSED}
-        first = {"conv_reduce_channel": Conv(quarter, narrow, kernel("reduce_channel"))}
-        return Module(f"{o.name}IntraclassBlock", {**first, **crossed, "conv_final": back})
+        back = _normed(o, conv("return_channel", narrow, quarter), quarter)
+        first = {"conv_reduce_channel": conv("reduce_channel", quarter, narrow)}
+        crossed = {name: conv(name, narrow, narrow) for name in _CROSSED}
+        return nn.Module(f"{o.name}IntraclassBlock", {**first, **crossed, "conv_final": back})
 
     parts = {
-        "input_channel_adjustment_convolution": [Conv(w, d, 1, bias=False) for w in seen],
+        "input_channel_adjustment_convolution": [nn.Conv(w, d, 1, bias=False) for w in seen],
         "input_feature_projection_convolution": [wide] * len(seen),
         "path_aggregation_head_convolution": [smaller] * (len(seen) - 1),
         "path_aggregation_lateral_convolution": [side] * len(seen),
         "intraclass_blocks": [block()] * int(count) if count else [],
     }
-    lists = {name: ModuleList(members) for name, members in parts.items()}
-    return {"neck": Module(f"{o.name}Neck", lists, component=Component.CONV)}
+    lists = {name: nn.ModuleList(members) for name, members in parts.items()}
+    return {"neck": nn.Module(f"{o.name}Neck", lists, component=Component.CONV)}
 
 
-def _normed(o: Ocr, convolution: Module, width: Dim, act: str | None = "relu") -> Module:
-    parts = {"convolution": convolution, "norm": BatchNorm(width), "act_fn": rectifier(act)}
-    return Module(f"{o.name}ConvBatchnormLayer", parts)
+def _normed(o: Ocr, conv: nn.Module, width: Dim, act: str | None = "relu") -> nn.Module:
+    parts = {"convolution": conv, "norm": nn.BatchNorm(width), "act_fn": rectifier(act)}
+    return nn.Module(f"{o.name}ConvBatchnormLayer", parts)
 
 
-def map_head(o: Ocr, c: ModelConfig) -> Module:
+def map_head(o: Ocr, c: ModelConfig) -> nn.Module:
     """Four times as large as the maps, one channel."""
     kernels = c.dims("kernel_list", default=(3, 2, 2), least=3)
     d = c.dim("neck_out_channels", default=o.width)
-    quarter, larger = d // 4, partial(Conv, component=_HEAD, stride=2, transposed=True)
-    smaller = Conv(d, quarter, kernels[0], bias=False, component=_HEAD)
-    parts = {
-        "conv_down": _normed(o, smaller, quarter),
-        "conv_up": _normed(o, larger(quarter, quarter, kernels[1]), quarter),
-        "conv_final": larger(quarter, 1, kernels[2]),
-    }
-    return Module(f"{o.name}Head", parts, component=_HEAD)
+    quarter, larger = d // 4, partial(nn.Conv, component=_HEAD, stride=2, transposed=True)
+    smaller = nn.Conv(d, quarter, kernels[0], bias=False, component=_HEAD)
+    return nn.Module(
+        f"{o.name}Head",
+        conv_down=_normed(o, smaller, quarter),
+        conv_up=_normed(o, larger(quarter, quarter, kernels[1]), quarter),
+        conv_final=larger(quarter, 1, kernels[2]),
+        component=_HEAD,
+    )
 
 
-def refined_head(o: Ocr, c: ModelConfig) -> Module:
+def refined_head(o: Ocr, c: ModelConfig) -> nn.Module:
     """The same, and once more with the maps next to what came out."""
     quarter = c.dim("neck_out_channels", default=o.width) // 4
-    wide = Conv(quarter + 1, quarter, 3, bias=False, component=_HEAD)
-    refined = {
-        "convolution_backbone": _normed(o, wide, quarter, c.text("hidden_act", default="relu")),
-        "convolution_final": Conv(quarter, 1, 1, component=_HEAD),
-    }
-    parts = {
-        "binarize_head": map_head(o, c).called(f"{o.name}SegmentationHead"),
-        "upsample_convolution": Activation("Upsample"),
-        "local_refinement_module": Module(f"{o.name}LocalModule", refined),
-    }
-    return Module(f"{o.name}Head", parts, component=_HEAD)
+    wide = nn.Conv(quarter + 1, quarter, 3, bias=False, component=_HEAD)
+    wide = _normed(o, wide, quarter, c.text("hidden_act", default="relu"))
+    last = nn.Conv(quarter, 1, 1, component=_HEAD)
+    refined = {"convolution_backbone": wide, "convolution_final": last}
+    return nn.Module(
+        f"{o.name}Head",
+        binarize_head=map_head(o, c).called(f"{o.name}SegmentationHead"),
+        upsample_convolution=nn.Activation("Upsample"),
+        local_refinement_module=nn.Module(f"{o.name}LocalModule", refined),
+        component=_HEAD,
+    )
 
 
 _width = size("hidden_size", default=120)
-
-
-def layer(o: Ocr, c: ModelConfig, norm: Module) -> Module:
-    d, act = _width(c), c.text("hidden_act", default="silu")
-    inner, bias = scaled(c, d, "mlp_ratio", default=2.0), c.flag("qkv_bias", default=True)
-    heads(c, "num_attention_heads", d, "hidden_size")
-    mlp = two_layer_mlp(f"{o.name}MLP", d, inner, act=act, act_name="activation")
-    mlp.adding(drop=Dropout(0.0))
-    look = fused_attention(f"{o.name}Attention", d, bias=bias, out="projection")
-    return Module(f"{o.name}Block", self_attn=look, layer_norm1=norm, mlp=mlp, layer_norm2=norm)
 
 
 def _last(o: Ocr, c: ModelConfig) -> Dim:
@@ -208,54 +175,59 @@ def _last(o: Ocr, c: ModelConfig) -> Dim:
     return divisible(found, last) if kind == "pp_lcnet_v3" else last
 
 
-def encoder(o: Ocr, c: ModelConfig, *, at: Component = Component.CONV) -> Module:
+def encoder(o: Ocr, c: ModelConfig, *, at: Component = Component.CONV) -> nn.Module:
     """Convolutions around layers of attention."""
     d, seen, act = _width(c), _last(o, c), c.text("hidden_act", default="silu")
     kernel = c.dims("conv_kernel_size", default=o.kernel, count=2)
-    norm = LayerNorm(d, eps=c.number("layer_norm_eps", default=1e-6))
-    if "V6" in o.name:
-        to = partial(conv_layer, o.name, act=act, component=at)
+    norm = nn.LayerNorm(d, eps=c.number("layer_norm_eps", default=1e-6))
+    sixth, narrow = "V6" in o.name, seen // 8
+    to = partial(conv_layer, o.name, act=act if sixth else "silu", component=at)
+    if sixth:
         point = to(seen, d, 1)
         convolutions = [point, point, to(d, d, kernel, groups=d)]
     else:
-        narrow, to = seen // 8, partial(conv_layer, o.name, act="silu", component=at)
-        point = to(narrow, d, 1)
-        ends = [to(d, seen, 1), to(2 * seen, narrow, kernel), point]
-        convolutions = [to(seen, narrow, kernel), point, *ends]
-    return Module(
+        point, back = to(narrow, d, 1), [to(d, seen, 1), to(2 * seen, narrow, kernel)]
+        convolutions = [to(seen, narrow, kernel), point, *back, point]
+    inner, bias = scaled(c, d, "mlp_ratio", default=2.0), c.flag("qkv_bias", default=True)
+    heads(c, "num_attention_heads", d, "hidden_size")
+    mlp = two_layer_mlp(f"{o.name}MLP", d, inner, act=act, act_name="activation")
+    look = fused_attention(f"{o.name}Attention", d, bias=bias, out="projection")
+    parts = {"self_attn": look, "layer_norm1": norm, "mlp": mlp.adding(drop=nn.Dropout(0.0))}
+    layer = nn.Module(f"{o.name}Block", parts, layer_norm2=norm)
+    return nn.Module(
         f"{o.name}EncoderWithSVTR",
-        conv_block=ModuleList(convolutions),
-        svtr_block=Layers.of(c.count("depth", default=2), layer(o, c, norm)),
+        conv_block=nn.ModuleList(convolutions),
+        svtr_block=nn.Layers.of(c.count("depth", default=2), layer),
         norm=norm,
         part="vision",
     )
 
 
-def _characters(o: Ocr, c: ModelConfig) -> Module:
+def _characters(o: Ocr, c: ModelConfig) -> nn.Module:
     count = c.dim("head_out_channels", default=o.characters)
-    return Linear(_width(c), count, component=_HEAD, kind="lm_head")
+    return nn.Linear(_width(c), count, component=_HEAD, kind="lm_head")
 
 
-def line_head(o: Ocr, c: ModelConfig) -> Module:
-    return Module(f"{o.name}Head", encoder=encoder(o, c, at=_HEAD), head=_characters(o, c))
+def line_head(o: Ocr, c: ModelConfig) -> nn.Module:
+    return nn.Module(f"{o.name}Head", encoder=encoder(o, c, at=_HEAD), head=_characters(o, c))
 
 
-def tiny_head(o: Ocr, c: ModelConfig) -> Module:
-    seen, norm = _last(o, c), BatchNorm(_last(o, c), dims=1)
-    to = partial(Conv, seen, seen, dims=1, bias=False, component=_HEAD)
+def tiny_head(o: Ocr, c: ModelConfig) -> nn.Module:
+    seen, norm = _last(o, c), nn.BatchNorm(_last(o, c), dims=1)
+    to = partial(nn.Conv, seen, seen, dims=1, bias=False, component=_HEAD)
     convs = {"conv1": to(5, groups=seen), "norm1": norm, "conv2": to(1), "norm2": norm}
-    scores = {"fc1": Linear(seen, _width(c), component=_HEAD), "fc2": _characters(o, c)}
-    return Module(f"{o.name}Head", {**convs, "act_fn": Activation("Hardswish"), **scores})
+    scores = {"fc1": nn.Linear(seen, _width(c), component=_HEAD), "fc2": _characters(o, c)}
+    return nn.Module(f"{o.name}Head", {**convs, "act_fn": nn.Activation("Hardswish"), **scores})
 
 
-def model(o: Ocr, c: ModelConfig) -> Module:
+def model(o: Ocr, c: ModelConfig) -> nn.Module:
     kind, more = o.section["model_type"], o.neck(o, c) if o.neck else {}
     network = auto_class(section(o, c), "Backbone", default_type=kind, part="vision")
-    return Module(f"{o.name}Model", {"backbone": network, **more}, part="vision")
+    return nn.Module(f"{o.name}Model", {"backbone": network, **more}, part="vision")
 
 
-def whole(o: Ocr, c: ModelConfig) -> Module:
-    return Module(f"{o.name}For{o.task}", model=model(o, c), head=o.head(o, c), part="vision")
+def whole(o: Ocr, c: ModelConfig) -> nn.Module:
+    return nn.Module(f"{o.name}For{o.task}", model=model(o, c), head=o.head(o, c), part="vision")
 
 
 _V4, mobile_neck = {"model_type": "pp_lcnet_v4"}, partial(small_neck, mobile=True)
@@ -270,8 +242,7 @@ for model_type, ocr in {
     "pp_ocrv6_small_rec": Ocr("PPOCRV6SmallRec", _V4, line_head, characters=18714, kernel=(1, 7)),
     "pp_ocrv6_tiny_rec": Ocr("PPOCRV6TinyRec", _V4, tiny_head, characters=6625),
 }.items():
-    parts = {f"For{ocr.task}": whole, "Model": model}
-    classes = {f"{ocr.name}{ending}": partial(build, ocr) for ending, build in parts.items()}
-    if ocr.head is line_head:
-        classes[f"{ocr.name}EncoderWithSVTR"] = partial(encoder, ocr)
+    forms = {f"For{ocr.task}": whole, "Model": model}
+    forms |= {"EncoderWithSVTR": encoder} if ocr.head is line_head else {}
+    classes = {f"{ocr.name}{ending}": partial(build, ocr) for ending, build in forms.items()}
     register(model_type, classes, base=f"{ocr.name}Model", base_prefix="model", category="vision")

@@ -1,5 +1,4 @@
 """VideoMAE (Tong et al. 2022). Source of shapes: transformers/models/videomae/modeling_videomae.py.
-
 A ViT over tubes of patches, with biases on queries and values only, apart from their matrices; for
 pretraining a narrower one that paints the masked tubes. Positions are fixed waves and not saved.
 """
@@ -8,13 +7,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import size
-from ..layers.composing import Part, composed
-from ..layers.vision import google_attention, google_layer, labels_classifier, pair
-from ..trees.catalog import Builder, register
+from ..layers.vision import google_attention, google_layer, labels_classifier, pair, register_seeing
 from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Weight
 
-_NAME = "VideoMAE"
-
+_NAME, _TABLE = "VideoMAE", Component.EMBEDDING
 _hidden = size("hidden_size", default=768)
 
 
@@ -25,55 +21,42 @@ def _layers(c: ModelConfig, h: Dim, at: str, *, deep: int, heads: int, inner: in
     look = google_attention(_NAME, h, qkv_bias=False)
     if c.flag("qkv_bias", "qv_bias", default=True):
         biases = {"q_bias": Weight(h, kind="query"), "v_bias": Weight(h, kind="value")}
-        look.inside("attention").children |= biases
-    wide = c.dim(f"{at}intermediate_size", default=inner)
-    layer = google_layer(c, _NAME, h, look, inner=wide)
+        look.inside("attention").adding(**biases)
+    layer = google_layer(c, _NAME, h, look, inner=c.dim(f"{at}intermediate_size", default=inner))
     return Layers.of(c.count(f"{at}num_hidden_layers", default=deep), layer)
 
 
 def model(c: ModelConfig) -> Module:
-    h, patch = _hidden(c), pair(c, "patch_size", default=16)
-    tube = (c.dim("tubelet_size", default=2), *patch)
-    projection = Conv(
-        c.dim("num_channels", default=3), h, tube, dims=3, stride=tube,
-        component=Component.EMBEDDING, kind="patch",
-    )  # fmt: skip
-    patches = Module(f"{_NAME}PatchEmbeddings", projection=projection)
+    h, seen = _hidden(c), c.dim("num_channels", default=3)
+    tube = (c.dim("tubelet_size", default=2), *pair(c, "patch_size", default=16))
+    patches = Conv(seen, h, tube, dims=3, stride=tube, component=_TABLE, kind="patch")
+    patches = Module(f"{_NAME}PatchEmbeddings", projection=patches)
     mean, eps = c.flag("use_mean_pooling", default=True), c.number("layer_norm_eps", default=1e-12)
     layers = _layers(c, h, "", deep=12, heads=12, inner=3072)
     return Module(
         f"{_NAME}Model",
-        embeddings=Module(
-            f"{_NAME}Embeddings", patch_embeddings=patches, component=Component.EMBEDDING
-        ),
+        embeddings=Module(f"{_NAME}Embeddings", patch_embeddings=patches, component=_TABLE),
         encoder=Module(f"{_NAME}Encoder", layer=layers),
         layernorm=None if mean else LayerNorm(h, eps=eps),
         part="vision",
     )
 
 
-_narrow = size("decoder_hidden_size", default=384)
-
-
-def decoder(c: ModelConfig) -> Module:
-    h, patch = _narrow(c), c.dim("patch_size", default=16)
+def pretraining(c: ModelConfig) -> Module:
+    h, patch = c.dim("decoder_hidden_size", default=384), c.dim("patch_size", default=16)
     pixels = c.dim("num_channels", default=3) * c.dim("tubelet_size", default=2) * patch * patch
-    return Module(
+    decoder = Module(
         f"{_NAME}Decoder",
         decoder_layers=_layers(c, h, "decoder_", deep=4, heads=6, inner=1536),
         norm=LayerNorm(h),
         head=Linear(h, pixels, component=Component.HEAD),
     )
-
-
-def pretraining(c: ModelConfig) -> Module:
-    h, place = _narrow(c), Component.EMBEDDING
     return Module(
         f"{_NAME}ForPreTraining",
         videomae=model(c),
         encoder_to_decoder=Linear(_hidden(c), h, bias=False, component=Component.PROJECTOR),
-        mask_token=Weight(1, 1, h, component=place, kind="mask_token"),
-        decoder=decoder(c),
+        mask_token=Weight(1, 1, h, component=_TABLE, kind="mask_token"),
+        decoder=decoder,
         part="vision",
     )
 
@@ -82,13 +65,7 @@ def _mean_norm(c: ModelConfig) -> Module | None:
     return LayerNorm(_hidden(c)) if c.flag("use_mean_pooling", default=True) else None
 
 
-_CLASSES: dict[str, Builder | dict[str, Part]] = {
-    f"{_NAME}ForVideoClassification": {
-        "videomae": model,
-        "fc_norm": _mean_norm,
-        "classifier": lambda c: labels_classifier(c, _hidden(c)),
-    },
-    f"{_NAME}Model": model,
-    f"{_NAME}ForPreTraining": pretraining,
-}
-register("videomae", composed(_CLASSES, part="vision"), base_prefix="videomae", category="vision")
+_LABELS = {"fc_norm": _mean_norm, "classifier": lambda c: labels_classifier(c, _hidden(c))}
+register_seeing(
+    "videomae", _NAME, model, ForVideoClassification=_LABELS, ForPreTraining=pretraining
+)

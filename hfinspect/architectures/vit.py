@@ -1,7 +1,5 @@
 """ViT (Dosovitskiy et al. 2020). Source of shapes: transformers/models/vit/modeling_vit.py.
-
-Patches through one convolution, a class token, learned positions, pre-norm layers. transformers 5
-renames the layers in memory; files keep ``encoder.layer.N.attention.attention.query``
+transformers 5 renames the layers in memory; files keep ``attention.attention.query``
 (conversion_mapping.py, ViTModel), and so does this tree.
 """
 
@@ -9,30 +7,14 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers import vision
 from ..layers.blocks import activation, size
-from ..layers.composing import Part, composed
-from ..layers.vision import (
-    google_attention,
-    google_embeddings,
-    google_layer,
-    labels_classifier,
-    pixel_decoder,
-    uneven_width,
-)
-from ..trees.catalog import Builder, register
 from ..trees.modules import LayerNorm, Layers, Linear, Module
 
 hidden_size = size("hidden_size", default=768)
 
 
-def layer(c: ModelConfig) -> Module:
-    h, bias = hidden_size(c), c.flag("qkv_bias", default=True)
-    width = uneven_width(c, h, c.dim("num_attention_heads", default=12))
-    return google_layer(c, "ViT", h, google_attention("ViT", h, qkv_bias=bias, width=width))
-
-
-def pooler(c: ModelConfig) -> Module:
-    h = hidden_size(c)
+def _pooler(c: ModelConfig, h: int) -> Module:
     return Module(
         "ViTPooler",
         dense=Linear(h, c.dim("pooler_output_size", default=h)),
@@ -43,26 +25,31 @@ def pooler(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig, *, pooling: bool = True, masked: bool = False) -> Module:
-    layers = Layers.of(c.count("num_hidden_layers", default=12), layer(c))
+    h, bias = hidden_size(c), c.flag("qkv_bias", default=True)
+    width = vision.uneven_width(c, h, c.dim("num_attention_heads", default=12))
+    attention = vision.google_attention("ViT", h, qkv_bias=bias, width=width)
+    layer = vision.google_layer(c, "ViT", h, attention)
+    layers = Layers.of(c.count("num_hidden_layers", default=12), layer)
     return Module(
         "ViTModel",
-        embeddings=google_embeddings(c, "ViT", hidden_size(c), masked=masked),
+        embeddings=vision.google_embeddings(c, "ViT", h, masked=masked),
         encoder=Module("ViTEncoder", layer=layers),
-        layernorm=LayerNorm(hidden_size(c), eps=c.number("layer_norm_eps", default=1e-12)),
-        pooler=pooler(c) if pooling else None,
+        layernorm=LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-12)),
+        pooler=_pooler(c, h) if pooling else None,
         part="vision",
     )
 
 
-_CLASSES: dict[str, Builder | dict[str, Part]] = {
-    "ViTForImageClassification": {
+vision.register_seeing(
+    "vit",
+    "ViT",
+    model,
+    ForImageClassification={
         "vit": partial(model, pooling=False),
-        "classifier": lambda c: labels_classifier(c, hidden_size(c)),
+        "classifier": lambda c: vision.labels_classifier(c, hidden_size(c)),
     },
-    "ViTModel": model,
-    "ViTForMaskedImageModeling": {
+    ForMaskedImageModeling={
         "vit": partial(model, pooling=False, masked=True),
-        "decoder": lambda c: pixel_decoder(c, hidden_size(c)),
+        "decoder": lambda c: vision.pixel_decoder(c, hidden_size(c)),
     },
-}
-register("vit", composed(_CLASSES, part="vision"), base_prefix="vit", category="vision")
+)

@@ -8,11 +8,12 @@ transformers/conversion_mapping.py, transformers/models/clip/modeling_clip.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim, named
+from ..trees.catalog import Builder, register
 from ..trees.handed_on import MAX_STAGES
 from ..trees.modules import (
     Activation,
@@ -28,6 +29,7 @@ from ..trees.modules import (
     Weight,
 )
 from .blocks import activation
+from .composing import Part, composed
 from .heads import classifier
 
 Pair = tuple[Dim, Dim]
@@ -352,3 +354,16 @@ def text_embeddings(
         position_ids=Buffer(1, count, dtype="I64", saved=False),
         component=Component.EMBEDDING,
     )
+
+
+def register_seeing(
+    model_type: str, name: str, model: Builder, **forms: Builder | Mapping[str, Part]
+) -> None:
+    """Add a family of images: classes with the endings of ``forms``, of which each keeps the model
+    under the model type, and ``{name}Model``."""
+    classes: dict[str, Builder | Mapping[str, Part]] = {
+        name + ending: {model_type: model, **form} if isinstance(form, Mapping) else form
+        for ending, form in forms.items()
+    }
+    made = composed({**classes, f"{name}Model": model}, part="vision")
+    register(model_type, made, base_prefix=model_type, category="vision")
