@@ -1,5 +1,4 @@
 """BLIP-2 (Li et al. 2023). Source of shapes: transformers/models/blip_2/modeling_blip_2.py.
-
 BLIP's ViT at EVA's size, a Q-Former (BERT whose learned queries look at the image every other
 layer), one linear layer, and a whole language model, decoder or encoder-decoder.
 """
@@ -10,12 +9,12 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import encoders
-from ..layers.composing import Part, composed, respelled
+from ..layers.composing import Part, composed_of, respelled
 from ..layers.encoders import BASE, hidden
 from ..layers.heads import classifier
 from ..layers.multimodal import within
 from ..trees.catalog import Builder, auto_class, register, register_part
-from ..trees.modules import Layers, Linear, Module, Parameter, Weight
+from ..trees.modules import Layers, Linear, Module, Weight
 from . import blip
 from .encoder_decoder import width_of
 
@@ -38,15 +37,15 @@ def _qformer(config: ModelConfig, context: Dim, *, instructed: bool = False) -> 
     """The queries have an MLP of their own, the words of a text another. ``instructed``: it reads
     words too, through embeddings of its own (InstructBLIP)."""
     c = config.with_defaults(**BASE)
-    looks = (encoders.projections(c, f"{_NAME}MultiHeadAttention", w) for w in (None, context))
-    own, seen = (encoders.attending(c, _NAME, look, at="attention") for look in looks)
+    made = (encoders.projections(c, f"{_NAME}MultiHeadAttention", w) for w in (None, context))
+    own, seen = (encoders.attending(c, _NAME, look, at="attention") for look in made)
     mlp = {"intermediate": encoders.intermediate(c, _NAME), "output": encoders.output(c, _NAME)}
     feeds = {f"{name}_query": part for name, part in mlp.items()}
     if instructed or c.flag("use_qformer_text_input", default=False):
         feeds = {**mlp, **feeds}
     every = int(c.dim("cross_attention_frequency", default=2))
-    plain = Module(f"{_NAME}Layer", {"attention": own, **feeds})
-    crossing = Module(f"{_NAME}Layer", {"attention": own, "crossattention": seen, **feeds})
+    kinds = ({"attention": own, "crossattention": seen}, {"attention": own})
+    crossing, plain = (Module(f"{_NAME}Layer", {**looks, **feeds}) for looks in kinds)
     count = int(c.count("num_hidden_layers"))
     layers = Layers(plain if i % every else crossing for i in range(count))
     table = respelled(encoders.unsegmented(c, _NAME), {"LayerNorm": "layernorm"})
@@ -67,25 +66,26 @@ def _section(c: ModelConfig) -> ModelConfig:
     return c.section("qformer_config").with_defaults(**BASE)
 
 
-def _queries(c: ModelConfig) -> Parameter:
-    count = c.dim("num_query_tokens", default=32)
-    return Weight(1, count, hidden(_section(c)), component=Component.EMBEDDING)
-
-
-def _text_embeddings(c: ModelConfig) -> Module:
-    return encoders.unsegmented(_section(c), "Blip2Text").without("LayerNorm")
-
-
 def _reading(c: ModelConfig, *, instructed: bool = False) -> Module:
     context = c.section("vision_config").dim("hidden_size", default=1408)
     return _qformer(c.section("qformer_config"), context, instructed=instructed)
 
 
-#: Vision tower, queries and Q-Former, which reads what the tower puts out.
-_SEEING: dict[str, Part] = {
-    "query_tokens": _queries,
+def _projection(c: ModelConfig) -> Module:
+    shared = c.dim("image_text_hidden_size", default=256)
+    return Linear(hidden(_section(c)), shared, component=Component.PROJECTOR)
+
+
+_PARTS: dict[str, Part] = {
+    "query_tokens": lambda c: Weight(
+        1, c.dim("num_query_tokens", default=32), hidden(_section(c)), component=Component.EMBEDDING
+    ),
     "vision_model": within("vision_config", vision_model),
+    "embeddings": lambda c: encoders.unsegmented(_section(c), "Blip2Text").without("LayerNorm"),
     "qformer": _reading,
+    "vision_projection": _projection,
+    "text_projection": _projection,
+    "itm_head": lambda c: classifier(hidden(_section(c)), 2),
 }
 
 
@@ -95,12 +95,11 @@ def joined(name: str, language: Builder, c: ModelConfig, *, instructed: bool = F
     said = text.has("hidden_size", "d_model", "n_embd")
     known = _WIDTHS.get(text.model_type or "opt")
     width = width_of(text, speaks, last=False) if said or known is None else known
-    projection = Linear(hidden(_section(c)), width, component=Component.PROJECTOR)
     return Module(
         name,
-        {at: make(c) for at, make in _SEEING.items()},
+        {at: _PARTS[at](c) for at in ("query_tokens", "vision_model")},
         qformer=_reading(c, instructed=instructed),
-        language_projection=projection,
+        language_projection=Linear(hidden(_section(c)), width, component=Component.PROJECTOR),
         language_model=speaks,
     )
 
@@ -110,30 +109,14 @@ def language_model(c: ModelConfig) -> Module:
     return auto_class(c.section("text_config"), ends, default_type="opt", part="text")
 
 
-def _projection(c: ModelConfig) -> Module:
-    shared = c.dim("image_text_hidden_size", default=256)
-    return Linear(hidden(_section(c)), shared, component=Component.PROJECTOR)
-
-
 WHOLE = ("Blip2ForConditionalGeneration", "Blip2Model")
-_CLASSES: dict[str, Builder | dict[str, Part]] = {
-    **{name: partial(joined, name, language_model) for name in WHOLE},
-    "Blip2VisionModelWithProjection": {**_SEEING, "vision_projection": _projection},
-    "Blip2TextModelWithProjection": {
-        "query_tokens": _queries,
-        "embeddings": _text_embeddings,
-        "qformer": _reading,
-        "text_projection": _projection,
-    },
-    "Blip2ForImageTextRetrieval": {
-        **_SEEING,
-        "embeddings": _text_embeddings,
-        "vision_projection": _projection,
-        "text_projection": _projection,
-        "itm_head": lambda c: classifier(hidden(_section(c)), 2),
-    },
+_CLASSES = {
+    "Blip2VisionModelWithProjection": "query_tokens vision_model qformer vision_projection",
+    "Blip2TextModelWithProjection": "query_tokens embeddings qformer text_projection",
+    "Blip2ForImageTextRetrieval": "query_tokens vision_model qformer embeddings vision_projection "
+    "text_projection itm_head",
 }
-
-register("blip-2", composed(_CLASSES), category="multimodal")
+_BUILT: dict[str, Builder] = {name: partial(joined, name, language_model) for name in WHOLE}
+register("blip-2", {**_BUILT, **composed_of(_PARTS, _CLASSES)}, category="multimodal")
 register_part("blip_2_vision_model", "Blip2VisionModel", vision_model, "vision")
 register_part("blip_2_qformer", f"{_NAME}Model", only_qformer, "multimodal")

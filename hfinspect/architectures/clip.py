@@ -1,5 +1,4 @@
 """CLIP (Radford et al. 2021). Source of shapes: transformers/models/clip/modeling_clip.py.
-
 Two towers of one layer, each with its projection into the shared space, and a temperature.
 A tower saved alone lost its prefix (``text_model.``, ``vision_model.``) in transformers 5; files of
 before, text encoders of diffusion pipelines among them, have it.
@@ -10,14 +9,8 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.composing import Part, composed
-from ..layers.vision import (
-    clip_embeddings,
-    clip_layers,
-    clip_tower,
-    labels_classifier,
-    text_embeddings,
-)
+from ..layers import vision
+from ..layers.composing import Part, composed, composed_of
 from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Linear, Module, Weight
 
@@ -37,8 +30,8 @@ def text_model(config: ModelConfig) -> Module:
     c, h = _section(config, "text"), _hidden(config, "text")
     return Module(
         "CLIPTextModel",
-        embeddings=text_embeddings("CLIP", c, h),
-        encoder=clip_layers("CLIP", c, h, inner=2048, act="quick_gelu", heads=8),
+        embeddings=vision.text_embeddings("CLIP", c, h),
+        encoder=vision.clip_layers("CLIP", c, h, inner=2048, act="quick_gelu", heads=8),
         final_layer_norm=LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-5)),
         part="text",
     )
@@ -46,8 +39,9 @@ def text_model(config: ModelConfig) -> Module:
 
 def vision_model(config: ModelConfig) -> Module:
     c, h = _section(config, "vision"), _hidden(config, "vision")
-    layers = clip_layers("CLIP", c, h, inner=3072, act="quick_gelu")
-    return clip_tower("CLIPVisionModel", c, clip_embeddings("CLIPVision", c, h, 32), layers)
+    seen = vision.clip_embeddings("CLIPVision", c, h, 32)
+    layers = vision.clip_layers("CLIP", c, h, inner=3072, act="quick_gelu")
+    return vision.clip_tower("CLIPVisionModel", c, seen, layers)
 
 
 def _projection(side: str, c: ModelConfig, *, alone: bool = False) -> Module:
@@ -56,47 +50,42 @@ def _projection(side: str, c: ModelConfig, *, alone: bool = False) -> Module:
     return Linear(_hidden(c, side), width, bias=False, component=Component.PROJECTOR)
 
 
-_BOTH: dict[str, Part] = {
-    "logit_scale": lambda _: Weight(kind="scale"),
-    "text_model": text_model,
-    "vision_model": vision_model,
-    "visual_projection": partial(_projection, "vision"),
-    "text_projection": partial(_projection, "text"),
-}
-_CLASSIFIER: dict[str, Part] = {
-    "vision_model": vision_model,
-    "classifier": lambda c: labels_classifier(c, _hidden(c, "vision")),
-}
-
-
 def safety_checker(c: ModelConfig) -> Module:
     """Part of every Stable Diffusion 1: an image's likeness to 17 concepts and 3 special ones.
 
     Source: diffusers/pipelines/stable_diffusion/safety_checker.py; its files are all from before
     transformers 5, and the tower has its prefix twice."""
     tower = vision_model(c).called("CLIPVisionTransformer")
+    table = partial(Weight, component=Component.EMBEDDING)
     width = c.dim("projection_dim", default=512)
     return Module(
         "StableDiffusionSafetyChecker",
         vision_model=Module("CLIPVisionModel", vision_model=tower),
         visual_projection=_projection("vision", c),
-        concept_embeds=Weight(17, width, component=Component.EMBEDDING),
-        special_care_embeds=Weight(3, width, component=Component.EMBEDDING),
+        concept_embeds=table(17, width),
+        special_care_embeds=table(3, width),
         concept_embeds_weights=Weight(17, kind="scale"),
         special_care_embeds_weights=Weight(3, kind="scale"),
         part="vision",
     )
 
 
-register(
-    "clip",
-    {
-        **composed({"CLIPModel": _BOTH}),
-        **composed({"CLIPForImageClassification": _CLASSIFIER}, part="vision"),
-        "StableDiffusionSafetyChecker": safety_checker,
-    },
-    category="vision",
-)
+_PARTS: dict[str, Part] = {
+    "logit_scale": lambda _: Weight(kind="scale"),
+    "text_model": text_model,
+    "vision_model": vision_model,
+    "visual_projection": partial(_projection, "vision"),
+    "text_projection": partial(_projection, "text"),
+    "classifier": lambda c: vision.labels_classifier(c, _hidden(c, "vision")),
+}
+_BOTH = "logit_scale text_model vision_model visual_projection text_projection"
+_LABELLED = {"CLIPForImageClassification": "vision_model classifier"}
+_CLASSES = {
+    **composed_of(_PARTS, {"CLIPModel": _BOTH}),
+    **composed_of(_PARTS, _LABELLED, part="vision"),
+    "StableDiffusionSafetyChecker": safety_checker,
+}
+register("clip", _CLASSES, category="vision")
 for side, model, word, category in (
     ("text", text_model, "text", "encoder"),
     ("vision", vision_model, "visual", "vision"),

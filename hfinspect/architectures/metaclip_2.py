@@ -1,7 +1,5 @@
-"""MetaCLIP 2 (Chuang et al. 2025). Source: transformers/models/metaclip_2.
-
-CLIP (clip.py) under other class names, its words multilingual.
-"""
+"""MetaCLIP 2 (Chuang et al. 2025): CLIP (clip.py) under other class names, its words multilingual.
+Source: transformers/models/metaclip_2."""
 
 from ..layers.composing import renamed_classes
 from ..trees.catalog import find_type, register
@@ -10,9 +8,5 @@ for _type in ("clip", "clip_text_model", "clip_vision_model"):
     _clip = find_type(_type)
     assert _clip is not None
     _same = {name: build for name, build in _clip.classes.items() if name.startswith("CLIP")}
-    register(
-        _type.replace("clip", "metaclip_2"),
-        renamed_classes(_same, "CLIP", "MetaClip2"),
-        base_prefix=_clip.base_prefix,
-        category=_clip.category,
-    )
+    _own, _kind = renamed_classes(_same, "CLIP", "MetaClip2"), _type.replace("clip", "metaclip_2")
+    register(_kind, _own, base_prefix=_clip.base_prefix, category=_clip.category)

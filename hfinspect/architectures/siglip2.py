@@ -1,5 +1,4 @@
 """SigLIP 2 (Tschannen et al. 2025). Source: transformers/models/siglip2/modeling_siglip2.py.
-
 SigLIP with images of any shape: patches arrive flattened, so their embedding is a linear layer, and
 the positions are a square table that is resized to the image.
 """
@@ -12,15 +11,12 @@ from ..trees.modules import Linear, Module
 from .siglip import register_towers
 
 
-def _vision_embeddings(c: ModelConfig, h: Dim) -> Module:
+def _embeddings(c: ModelConfig, h: Dim) -> Module:
     patch = c.dim("patch_size", default=16)
     pixels = c.dim("num_channels", default=3) * patch * patch
-    return Module(
-        "Siglip2VisionEmbeddings",
-        patch_embedding=Linear(pixels, h, kind="patch"),
-        position_embedding=position_table(c.dim("num_patches", default=256), h),
-        component=Component.EMBEDDING,
-    )
+    positions = position_table(c.dim("num_patches", default=256), h)
+    parts = {"patch_embedding": Linear(pixels, h, kind="patch"), "position_embedding": positions}
+    return Module("Siglip2VisionEmbeddings", {**parts}, component=Component.EMBEDDING)
 
 
-register_towers("Siglip2", "siglip2", _vision_embeddings)
+register_towers("Siglip2", "siglip2", _embeddings)

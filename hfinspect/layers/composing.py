@@ -43,6 +43,14 @@ def composed(
     }
 
 
+def composed_of(
+    parts: Mapping[str, Part], classes: Mapping[str, str], *, part: str | None = None
+) -> dict[str, Builder]:
+    """The same, where each class lists in a line the names of those ``parts`` that it has."""
+    made = {name: {at: parts[at] for at in line.split()} for name, line in classes.items()}
+    return composed(made, part=part)
+
+
 Classes = Mapping[str, Builder]
 
 
