@@ -1,7 +1,6 @@
 """ALIGN (Jia et al. 2021). Source of shapes: transformers/models/align/modeling_align.py.
 EfficientNet without its last convolution, BERT, and a projection of the text to the width of the
-image's features.
-"""
+image's features."""
 
 from functools import partial
 

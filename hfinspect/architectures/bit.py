@@ -1,6 +1,5 @@
 """BiT (Kolesnikov et al. 2019). Source of shapes: transformers/models/bit/modeling_bit.py.
-A ResNet with group norms, before the convolutions or after them, whose weights are standardised.
-"""
+A ResNet with group norms, before the convolutions or after them, whose weights are standardised."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

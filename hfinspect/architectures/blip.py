@@ -1,7 +1,6 @@
 """BLIP (Li et al. 2022). Source: transformers/models/blip/modeling_blip.py, modeling_blip_text.py.
 A ViT with fused q, k, v, and BERT with cross-attention to the image: as decoder (captions), as
-encoder (retrieval), as both (question answering).
-"""
+encoder (retrieval), as both (question answering)."""
 
 from collections.abc import Callable
 

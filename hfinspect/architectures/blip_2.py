@@ -1,7 +1,6 @@
 """BLIP-2 (Li et al. 2023). Source of shapes: transformers/models/blip_2/modeling_blip_2.py.
 BLIP's ViT at EVA's size, a Q-Former (BERT whose learned queries look at the image every other
-layer), one linear layer, and a whole language model, decoder or encoder-decoder.
-"""
+layer), one linear layer, and a whole language model, decoder or encoder-decoder."""
 
 from functools import partial
 

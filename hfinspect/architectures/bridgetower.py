@@ -1,15 +1,13 @@
 """BridgeTower (Xu et al. 2022). Source of shapes: transformers/models/bridgetower.
-
-CLIP's tower and RoBERTa, whose last layers are each bridged to a layer that also looks at the other
-side. Layers between the sides have the sizes of the text's. The two towers are traces.
-"""
+CLIP's tower and RoBERTa, both traces, whose last layers are each bridged to a layer that also looks
+at the other side. Layers between the sides have the sizes of the text's."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import encoders
-from ..layers.composing import Part, composed, with_defaults
+from ..layers.composing import Part, composed_of, with_defaults
 from ..layers.encoders import BASE, hidden, norm
-from ..trees.catalog import Builder, builder, register
+from ..trees.catalog import builder, register
 from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, Parameter, Weight
 
 _NAME = "BridgeTower"
@@ -39,7 +37,7 @@ def _model(c: ModelConfig) -> Module:
     sizes = text.with_defaults(**_DEFAULTS)
     crossing = encoders.attention(sizes, _NAME, cross=True)
     cross = encoders.layer(sizes, _NAME, crossing=crossing).called(f"{_NAME}BertCrossLayer")
-    sides = ("text", "image")
+    sides, pool = ("text", "image"), encoders.pooler(c, _NAME)
     return Module(
         f"{_NAME}Model",
         {
@@ -50,8 +48,7 @@ def _model(c: ModelConfig) -> Module:
             "text_model": builder(f"{_NAME}TextModel")(text),
             "cross_modal_image_layers": Layers.of(count, cross),
             "cross_modal_text_layers": Layers.of(count, cross),
-            "cross_modal_image_pooler": encoders.pooler(c, _NAME),
-            "cross_modal_text_pooler": encoders.pooler(c, _NAME),
+            **{f"cross_modal_{side}_pooler": pool for side in ("image", "text")},
             **{f"cross_modal_{side}_layernorm": norm(c) for side in sides},
             **{f"cross_modal_{side}_link_tower": link for side in sides},
         },
@@ -71,7 +68,7 @@ def _words(c: ModelConfig) -> Module:
     )
 
 
-def _fc(name: str, times: int) -> Part:
+def _fc(times: int, name: str = "Contrastive") -> Part:
     """One linear layer, to whether two fit (ITM) or to the space that all share."""
 
     def head(c: ModelConfig) -> Module:
@@ -87,17 +84,20 @@ def _scale(c: ModelConfig) -> Parameter:
     return Weight(kind="scale")
 
 
-_CLASSES: dict[str, Builder | dict[str, Part]] = {
-    f"{_NAME}ForMaskedLM": {"bridgetower": _model, "mlm_score": _words},
-    f"{_NAME}Model": _model,
-    f"{_NAME}ForImageAndTextRetrieval": {"bridgetower": _model, "itm_score": _fc("ITM", 2)},
-    f"{_NAME}ForContrastiveLearning": {
-        "bridgetower": _model,
-        "itc_text_head": _fc("Contrastive", 1),
-        "itc_image_head": _fc("Contrastive", 1),
-        "itc_cross_modal_head": _fc("Contrastive", 2),
-        "logit_scale": _scale,
-    },
+_PARTS: dict[str, Part] = {
+    "bridgetower": _model,
+    "mlm_score": _words,
+    "itm_score": _fc(2, "ITM"),
+    "itc_text_head": _fc(1),
+    "itc_image_head": _fc(1),
+    "itc_cross_modal_head": _fc(2),
+    "logit_scale": _scale,
 }
-_COMPLETED = with_defaults(_DEFAULTS, composed(_CLASSES))
-register("bridgetower", _COMPLETED, base_prefix="bridgetower", category="multimodal")
+_CLASSES = {
+    f"{_NAME}ForMaskedLM": "bridgetower mlm_score",
+    f"{_NAME}ForImageAndTextRetrieval": "bridgetower itm_score",
+    f"{_NAME}ForContrastiveLearning": "bridgetower itc_text_head itc_image_head "
+    "itc_cross_modal_head logit_scale",
+}
+_BUILT = with_defaults(_DEFAULTS, {**composed_of(_PARTS, _CLASSES), f"{_NAME}Model": _model})
+register("bridgetower", _BUILT, base_prefix="bridgetower", category="multimodal")

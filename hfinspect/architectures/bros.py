@@ -1,8 +1,6 @@
 """BROS (Hong et al. 2022). Source of shapes: transformers/models/bros/modeling_bros.py.
-
 BERT that reads where words stand: the distances between boxes, as waves, through one projection
-that all layers share.
-"""
+that all layers share."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -14,56 +12,49 @@ from ..trees.modules import Buffer, Dropout, Linear, Module, Sequential, Weight
 from .bert import BERT
 
 
-def _boxes(c: ModelConfig) -> Module:
-    waves = c.dim("dim_bbox_sinusoid_emb_2d", default=hidden(c) // 4)
-    single = hidden(c) // 4 // c.dim("dim_bbox", default=8)
-    single = c.dim("dim_bbox_sinusoid_emb_1d", default=single)
-    # Every second frequency, those that a save keeps although they are computed.
-    axis = Module("BrosPositionalEmbedding1D", inv_freq=Buffer((single + 1) // 2))
-    projected = c.dim("dim_bbox_projection", default=hidden(c) // c.dim("num_attention_heads"))
-    return Module(
-        "BrosBboxEmbeddings",
-        bbox_sinusoid_emb=Module("BrosPositionalEmbedding2D", x_pos_emb=axis, y_pos_emb=axis),
-        bbox_projection=Linear(waves, projected, bias=False, component=Component.PROJECTOR),
-        component=Component.EMBEDDING,
-    )
-
-
 def _tables(e: Encoder, c: ModelConfig) -> Module:
     places = Buffer(1, c.dim("max_position_embeddings"), dtype="I64")
     return encoders.embeddings(c, e.name).called("BrosTextEmbeddings").adding(position_ids=places)
 
 
 def _whole(e: Encoder, c: ModelConfig) -> Module:
+    waves = c.dim("dim_bbox_sinusoid_emb_2d", default=hidden(c) // 4)
+    single = hidden(c) // 4 // c.dim("dim_bbox", default=8)
+    single = c.dim("dim_bbox_sinusoid_emb_1d", default=single)
+    # Every second frequency, those that a save keeps although they are computed.
+    axis = Module("BrosPositionalEmbedding1D", inv_freq=Buffer((single + 1) // 2))
+    projected = c.dim("dim_bbox_projection", default=hidden(c) // c.dim("num_attention_heads"))
+    boxes = Module(
+        "BrosBboxEmbeddings",
+        bbox_sinusoid_emb=Module("BrosPositionalEmbedding2D", x_pos_emb=axis, y_pos_emb=axis),
+        bbox_projection=Linear(waves, projected, bias=False, component=Component.PROJECTOR),
+        component=Component.EMBEDDING,
+    )
     root = usual_model(e, c)
-    first = {"embeddings": root["embeddings"], "bbox_embeddings": _boxes(c)}
+    first = {"embeddings": root["embeddings"], "bbox_embeddings": boxes}
     root.children = {**first, **root.children}
     return root
 
 
 def _relations(c: ModelConfig) -> Module:
     """A query and a key of every token for each kind of relation."""
-    h, kinds = hidden(c), c.dim("n_relations", default=1)
-    look = {"query": Linear(h, h * kinds), "key": Linear(h, h * kinds)}
-    head = Component.HEAD
+    h, head = hidden(c), Component.HEAD
+    look = dict.fromkeys(("query", "key"), Linear(h, h * c.dim("n_relations", default=1)))
     return Module("BrosRelationExtractor", look, dummy_node=Weight(1, h), component=head)
 
 
-def _initial_tokens(c: ModelConfig) -> Module:
-    h = hidden(c)
-    named = classifier(h, c.num_labels)
-    return Sequential(Dropout(0.1), Linear(h, h), Dropout(0.1), named, component=Component.HEAD)
+def _first_tokens(c: ModelConfig) -> Module:
+    h, drop, head = hidden(c), Dropout(0.1), Component.HEAD
+    return Sequential(drop, Linear(h, h), drop, classifier(h, c.num_labels), component=head)
 
 
 def _forms(e: Encoder) -> Forms:
-    tokens, links = "initial_token_classifier", "subsequent_token_classifier"
+    spade = {"bros": e.model, "initial_token_classifier": _first_tokens}
     return {
         "ForTokenClassification": bert_forms(e)["ForTokenClassification"],
-        "SpadeEEForTokenClassification": {
-            "bros": e.model, tokens: _initial_tokens, links: _relations,
-        },
+        "SpadeEEForTokenClassification": {**spade, "subsequent_token_classifier": _relations},
         "SpadeELForTokenClassification": {"bros": e.model, "entity_linker": _relations},
-    }  # fmt: skip
+    }
 
 
 BERT.like(

@@ -1,63 +1,44 @@
 """CLAP's tower of sounds (Wu et al. 2022). Source: transformers/models/clap/modeling_clap.py.
-
 Swin over spectrograms, followed by two matrices into the space that texts share. Files hold window
-indices that are computed elsewhere. The model of both, and the tower of texts, are traces.
-"""
+indices that are computed elsewhere. The model of both, and the tower of texts, are traces."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, size
 from ..layers.multimodal import projector
 from ..layers.vision import pair, stage_depths, window_layer
+from ..trees import modules as nn
 from ..trees.catalog import register
-from ..trees.modules import (
-    Activation,
-    BatchNorm,
-    Buffer,
-    Conv,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Parameter,
-    Sequential,
-    Weight,
-)
 
 _width = size("patch_embeds_hidden_size", default=96)
 
 
-def patch_embed(c: ModelConfig) -> Module:
+def _patches(c: ModelConfig) -> nn.Module:
     """One convolution to patches; long clips (``enable_fusion``) have another and a gate."""
     width, channels = _width(c), c.dim("patch_embed_input_channels", default=1)
     (high, wide), to = pair(c, "patch_size", default=4), Component.ATTENTION
-    fused = c.flag("enable_fusion", default=False)
-    mapped = fused and c.text("fusion_type") == "channel_map"
-    inner = width // c.dim("aff_block_r", default=4)
+    inner, fused = width // c.dim("aff_block_r", default=4), c.flag("enable_fusion", default=False)
+    seen = channels * 4 if fused and c.text("fusion_type") == "channel_map" else channels
     normed = c.flag("enable_patch_layer_norm", default=True)
-    path = [
-        Conv(width, inner, 1, component=to), BatchNorm(inner), Activation("ReLU"),
-        Conv(inner, width, 1, component=to), BatchNorm(width),
-    ]  # fmt: skip
-    fusion = Module(
+    narrow = nn.Conv(width, inner, 1, component=to), nn.BatchNorm(inner), nn.Activation("ReLU")
+    path = *narrow, nn.Conv(inner, width, 1, component=to), nn.BatchNorm(width)
+    fusion = nn.Module(
         "ClapAudioAFFBlock",
-        local_att=Sequential(*path),
-        global_att=Sequential(Activation("AdaptiveAvgPool2d"), *path),
-        sigmoid=Activation("Sigmoid"),
+        local_att=nn.Sequential(*path),
+        global_att=nn.Sequential(nn.Activation("AdaptiveAvgPool2d"), *path),
+        sigmoid=nn.Activation("Sigmoid"),
         component=Component.CONV,
     )
-    seen = channels * 4 if mapped else channels
-    return Module(
+    return nn.Module(
         "ClapAudioPatchEmbed",
-        proj=Conv(seen, width, (high, wide), component=Component.EMBEDDING, kind="patch"),
-        norm=LayerNorm(width) if normed else Activation("Identity"),
+        proj=nn.Conv(seen, width, (high, wide), component=Component.EMBEDDING, kind="patch"),
+        norm=nn.LayerNorm(width) if normed else nn.Activation("Identity"),
         fusion_model=fusion if fused else None,
-        mel_conv2d=Conv(channels, width, (high, wide * 3), kind="patch") if fused else None,
+        mel_conv2d=nn.Conv(channels, width, (high, wide * 3), kind="patch") if fused else None,
     )
 
 
-def audio_model(c: ModelConfig) -> Module:
+def audio_model(c: ModelConfig) -> nn.Module:
     depths = stage_depths(c, (2, 2, 6, 2))
     heads = c.dims("num_attention_heads", default=(4, 8, 16, 32), least=len(depths))
     width, window, stages = _width(c), c.dim("window_size", default=8), []
@@ -66,42 +47,41 @@ def audio_model(c: ModelConfig) -> Module:
         c.divided(width, count, "width of the stage", "num_heads")
         wide, last = 4 * width, i == len(depths) - 1
         # A bias per head for every offset within a window: (2·w - 1)².
-        parts: dict[str, Module | Parameter] = {
-            "relative_position_bias_table": Weight(side * side, count, kind="relative_position"),
-            "relative_position_index": Buffer(area, area, dtype="I64"),
-            **{x: Linear(width, width, bias=bias, kind=x) for x in ("query", "key", "value")},
-        }
-        layer = window_layer(c, "ClapAudio", width, Module("ClapAudioSelfAttention", parts))
-        # Four neighbours side by side, then projected to twice the width: 8·W² weights.
-        down = Module(
+        own = nn.Module(
+            "ClapAudioSelfAttention",
+            relative_position_bias_table=nn.Weight(side * side, count, kind="relative_position"),
+            relative_position_index=nn.Buffer(area, area, dtype="I64"),
+        ).adding(**{x: nn.Linear(width, width, bias, kind=x) for x in ("query", "key", "value")})
+        blocks = nn.ModuleList([window_layer(c, "ClapAudio", width, own)] * int(depth))
+        # Four neighbours next to each other, then projected to twice the width: 8·W² weights.
+        down = nn.Module(
             "ClapAudioPatchMerging",
-            reduction=Linear(wide, 2 * width, bias=False, component=Component.CONV),
-            norm=LayerNorm(wide),
+            reduction=nn.Linear(wide, 2 * width, bias=False, component=Component.CONV),
+            norm=nn.LayerNorm(wide),
         )
-        blocks = ModuleList([layer] * int(depth))
-        stages.append(Module("ClapAudioStage", blocks=blocks, downsample=None if last else down))
+        stages.append(nn.Module("ClapAudioStage", blocks=blocks, downsample=None if last else down))
         width = width if last else 2 * width
-    encoder = Module(
+    encoder = nn.Module(
         "ClapAudioEncoder",
-        patch_embed=patch_embed(c),
-        layers=Layers(stages),
-        batch_norm=BatchNorm(c.dim("num_mel_bins", default=64)),
-        norm=LayerNorm(width),
-        avgpool=Activation("AdaptiveAvgPool1d"),
+        patch_embed=_patches(c),
+        layers=nn.Layers(stages),
+        batch_norm=nn.BatchNorm(c.dim("num_mel_bins", default=64)),
+        norm=nn.LayerNorm(width),
+        avgpool=nn.Activation("AdaptiveAvgPool1d"),
     )
-    return Module("ClapAudioModel", audio_encoder=encoder, part="audio")
+    return nn.Module("ClapAudioModel", audio_encoder=encoder, part="audio")
 
 
-def with_projection(c: ModelConfig) -> Module:
-    out = c.dim("projection_dim", default=512)
+def with_projection(c: ModelConfig) -> nn.Module:
+    out, seen = c.dim("projection_dim", default=512), c.dim("hidden_size", default=768)
     way = projector(
         "ClapProjectionLayer",
-        linear1=Linear(c.dim("hidden_size", default=768), out),
+        linear1=nn.Linear(seen, out),
         activation=activation(c.text("projection_hidden_act", default="relu")),
-        linear2=Linear(out, out),
+        linear2=nn.Linear(out, out),
     )
-    name = "ClapAudioModelWithProjection"
-    return Module(name, audio_model=audio_model(c), audio_projection=way)
+    parts = {"audio_model": audio_model(c), "audio_projection": way}
+    return nn.Module("ClapAudioModelWithProjection", parts)
 
 
 _CLASSES = {"ClapAudioModel": audio_model, "ClapAudioModelWithProjection": with_projection}

@@ -1,8 +1,7 @@
 """CLIP (Radford et al. 2021). Source of shapes: transformers/models/clip/modeling_clip.py.
 Two towers of one layer, each with its projection into the shared space, and a temperature.
 A tower saved alone lost its prefix (``text_model.``, ``vision_model.``) in transformers 5; files of
-before, text encoders of diffusion pipelines among them, have it.
-"""
+before, text encoders of diffusion pipelines among them, have it."""
 
 from functools import partial
 

@@ -1,7 +1,5 @@
-"""The encoders of CLVP (Betker 2022), which judge whether speech and text belong together.
-Source of shapes: transformers/models/clvp. The model of all parts of Tortoise, and the decoder of
-GPT-2's kind that writes speech, are traces.
-"""
+"""The encoders of CLVP (Betker 2022), which judge whether speech and text belong together. Source:
+transformers/models/clvp. The model of all parts of Tortoise, and its decoder, are traces."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -22,23 +20,19 @@ def encoder(c: ModelConfig) -> Module:
         raise c.error("summary_type", "attn", "another word: the library has no such summary")
     bias = c.flag("use_attention_bias", default=False)
     attention = clip_attention("ClvpSelfAttention", h, bias=bias)
-    attention.children["out_proj"] = Linear(h, h, kind="output")
+    attention.adding(out_proj=Linear(h, h, kind="output"))
     attention.keeps = ()  # it judges what was written, all at once
     act = activation(c.text("hidden_act", default="gelu"))
     gated = Linear(h, inner * 2, kind="gate_up")
-    layer = Module(
-        "ClvpEncoderLayer",
-        self_attn=attention,
-        mlp=Module(
-            "ClvpEncoderMLP",
-            fc1=Module("ClvpGatedLinearUnit", activation_fn=act, proj=gated),
-            fc2=Linear(inner, h, kind="down"),
-            dropout_layer=Dropout(c.number("dropout", default=0.1)),
-            component=Component.MLP,
-        ),
-        input_rmsnorm=norm,
-        post_attention_rmsnorm=norm,
+    mlp = Module(
+        "ClvpEncoderMLP",
+        fc1=Module("ClvpGatedLinearUnit", activation_fn=act, proj=gated),
+        fc2=Linear(inner, h, kind="down"),
+        dropout_layer=Dropout(c.number("dropout", default=0.1)),
+        component=Component.MLP,
     )
+    parts = {"self_attn": attention, "mlp": mlp, "input_rmsnorm": norm}
+    layer = Module("ClvpEncoderLayer", parts, post_attention_rmsnorm=norm)
     frequencies = Buffer((max(int(out) // (int(heads) * 2), 32) + 1) // 2)
     rotary = Module("ClvpRotaryPositionalEmbedding", inv_freq=frequencies)
     plain = c.with_defaults(summary_use_proj=False)

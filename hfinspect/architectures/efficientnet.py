@@ -1,7 +1,6 @@
 """EfficientNet (Tan, Le 2019). Source: transformers/models/efficientnet/modeling_efficientnet.py.
 Inverted residuals with squeeze and excitation; the sizes are those of B0, made wider and deeper by
-two coefficients, widths rounded to a multiple of ``depth_divisor``.
-"""
+two coefficients, widths rounded to a multiple of ``depth_divisor``."""
 
 import math
 

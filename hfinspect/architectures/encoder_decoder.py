@@ -1,8 +1,6 @@
 """Encoder-decoder composites (Rothe et al. 2019). Source: transformers/models/encoder_decoder.
-
 Any encoder and any causal language model with cross-attention, each under its own names; between
-them a projection where the widths differ and the decoder does not say that it reads the encoder's.
-"""
+them a projection where the widths differ and the decoder does not say that it reads others."""
 
 from collections.abc import Iterator
 

@@ -1,8 +1,6 @@
 """Florence-2 (Xiao et al. 2023). Source of shapes: transformers/models/florence2.
-
 DaViT, which attends within windows of patches and then among channels, a projection with learned
-rows and columns, and BART. As released, with code of its own: florence2_released.py.
-"""
+rows and columns, and BART. As released, with code of its own: florence2_released.py."""
 
 from itertools import pairwise
 
@@ -14,9 +12,9 @@ from ..layers.composing import composed
 from ..layers.heads import causal_lm
 from ..layers.multimodal import any_model, projector, within
 from ..layers.vision import plain_mlp, scaled
+from ..trees import modules as nn
 from ..trees.catalog import register_pair, register_part
 from ..trees.handed_on import MAX_STAGES
-from ..trees.modules import Buffer, Conv, Embedding, LayerNorm, Layers, Linear, Module, ModuleList
 from . import florence2_released
 
 _NAME = "Florence2"
@@ -25,28 +23,24 @@ _NAME = "Florence2"
 def _widths(c: ModelConfig) -> tuple[Dim, ...]:
     found = c.dims("embed_dim", default=(128, 256, 512, 1024), least=1)
     if len(found) > MAX_STAGES:
-        raise c.error("embed_dim", c.raw("embed_dim"), f"1 to {MAX_STAGES} stages")
+        raise c.miscounted("embed_dim", len(found), f"at most {MAX_STAGES}")
     return found
 
 
-def _half(c: ModelConfig, h: Dim, kind: str, attention: str, looks: str) -> Module:
+def _half(c: ModelConfig, h: Dim, kind: str, looks: str) -> nn.Module:
     """Two convolutions per channel, one attention, one MLP."""
     inner, bias = scaled(c, h, "mlp_ratio", default=4.0), c.flag("qkv_bias", default=True)
-    act = c.text("activation_function", default="gelu")
-    return Module(
+    act, norm = c.text("activation_function", default="gelu"), nn.LayerNorm(h)
+    look = fused_attention(f"{_NAME}Vision{looks}Attention", h, bias=bias)
+    first = {"conv1": nn.Conv(h, h, 3, groups=h), "norm1": norm, f"{looks.lower()}_attn": look}
+    return nn.Module(
         f"{_NAME}Vision{kind}Block",
-        {
-            "conv1": Conv(h, h, 3, groups=h),
-            "norm1": LayerNorm(h),
-            attention: fused_attention(f"{_NAME}Vision{looks}Attention", h, bias=bias),
-            "conv2": Conv(h, h, 3, groups=h),
-            "norm2": LayerNorm(h),
-            "ffn": plain_mlp(f"{_NAME}VisionMLP", h, inner, act=act),
-        },
+        {**first, "conv2": nn.Conv(h, h, 3, groups=h), "norm2": norm},
+        ffn=plain_mlp(f"{_NAME}VisionMLP", h, inner, act=act),
     )
 
 
-def _backbone(c: ModelConfig) -> Module:
+def _backbone(c: ModelConfig) -> nn.Module:
     widths = _widths(c)
 
     def listed(key: str, *usual: int, most: int = MAX_DIM) -> tuple[Dim, ...]:
@@ -56,40 +50,34 @@ def _backbone(c: ModelConfig) -> Module:
     depths = listed("depths", 1, 1, 9, 1, most=MAX_COUNT)
     first = c.flags("patch_prenorm", default=(False, True, True, True))
     if len(first) < len(widths):
-        raise c.error("patch_prenorm", c.raw("patch_prenorm"), f"{len(widths)} entries")
+        raise c.miscounted("patch_prenorm", len(first), f"{len(widths)}")
     rungs, stages = [], []
     for i, (before, h) in enumerate(pairwise((c.dim("in_channels", default=3), *widths))):
-        patches = Conv(before, h, kernels[i], stride=strides[i], kind="patch")
-        norm = LayerNorm(before if first[i] else h)
-        rungs.append(Module(f"{_NAME}VisionConvEmbed", conv=patches, norm=norm))
-        block = Module(
-            f"{_NAME}VisionBlock",
-            spatial_block=_half(c, h, "Spatial", "window_attn", "Window"),
-            channel_block=_half(c, h, "Channel", "channel_attn", "Channel"),
-        )
-        stages.append(ModuleList([block] * int(depths[i])))
-    return Module(
-        f"{_NAME}VisionBackbone", convs=ModuleList(rungs), blocks=Layers(stages), part="vision"
-    )
+        patches = nn.Conv(before, h, kernels[i], stride=strides[i], kind="patch")
+        norm = nn.LayerNorm(before if first[i] else h)
+        rungs.append(nn.Module(f"{_NAME}VisionConvEmbed", conv=patches, norm=norm))
+        spatial, channel = _half(c, h, "Spatial", "Window"), _half(c, h, "Channel", "Channel")
+        halves = {"spatial_block": spatial, "channel_block": channel}
+        stages.append(nn.ModuleList([nn.Module(f"{_NAME}VisionBlock", halves)] * int(depths[i])))
+    lists = {"convs": nn.ModuleList(rungs), "blocks": nn.Layers(stages)}
+    return nn.Module(f"{_NAME}VisionBackbone", lists, part="vision")
 
 
-def _projector(c: ModelConfig) -> Module:
+def _projector(c: ModelConfig) -> nn.Module:
     width, out = _widths(c)[-1], c.dim("projection_dim", default=1024)
     count, half = c.dim("max_position_embeddings", default=50), width // 2
-    halves = {"row_embeddings": half, "column_embeddings": width - half}
     grid = {
-        name: Embedding(count, wide, component=Component.PROJECTOR, kind="position")
-        for name, wide in halves.items()
+        name: nn.Embedding(count, wide, component=Component.PROJECTOR, kind="position")
+        for name, wide in (("row_embeddings", half), ("column_embeddings", width - half))
     }
-    time = Buffer(c.dim("max_temporal_embeddings", default=100), width)
+    time = nn.Buffer(c.dim("max_temporal_embeddings", default=100), width)
+    cosine = nn.Module(f"{_NAME}VisionPositionalEmbeddingCosine1D", pos_idx_to_embed=time)
     return projector(
         f"{_NAME}MultiModalProjector",
-        image_projection=Linear(width, out, bias=False),
-        image_proj_norm=LayerNorm(out),
-        image_position_embed=Module(f"{_NAME}VisionLearnedAbsolutePositionEmbedding2D", grid),
-        visual_temporal_embed=Module(
-            f"{_NAME}VisionPositionalEmbeddingCosine1D", pos_idx_to_embed=time
-        ),
+        image_projection=nn.Linear(width, out, bias=False),
+        image_proj_norm=nn.LayerNorm(out),
+        image_position_embed=nn.Module(f"{_NAME}VisionLearnedAbsolutePositionEmbedding2D", grid),
+        visual_temporal_embed=cosine,
     )
 
 
@@ -98,14 +86,11 @@ _PARTS = {
     "multi_modal_projector": within("vision_config", _projector),
     "language_model": any_model("text_config", "bart"),
 }
-_model = composed({f"{_NAME}Model": _PARTS})[f"{_NAME}Model"]
-_CONVERTED = causal_lm(
-    f"{_NAME}ForConditionalGeneration", _model, embedding="language_model.shared",
-    tied_default=True,
-)  # fmt: skip
+_model, _WHOLE = composed({f"{_NAME}Model": _PARTS})[f"{_NAME}Model"], "ForConditionalGeneration"
+_CONVERTED = causal_lm(_NAME + _WHOLE, _model, embedding="language_model.shared", tied_default=True)
 
 
-def _generation(c: ModelConfig) -> Module:
+def _generation(c: ModelConfig) -> nn.Module:
     released = florence2_released.is_released(c)
     return florence2_released.conditional_generation(c) if released else _CONVERTED(c)
 

@@ -1,8 +1,6 @@
 """GIT (Wang et al. 2022). Source of shapes: transformers/models/git/modeling_git.py.
-
 A CLIP vision tower (a trace), a projection with a norm, and BERT's layers without segments as
-decoder; the output layer is its own. Video models add one learned vector per frame.
-"""
+decoder; the output layer is its own. Video models add one learned vector per frame."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
@@ -20,25 +18,21 @@ def _model(c: ModelConfig) -> Module:
     vision = c.section("vision_config")
     width, h = vision.dim("hidden_size", default=768), hidden(c)
     norm = LayerNorm(h, eps=vision.number("layer_norm_eps", default=1e-5))
+    project = projector("GitProjection", visual_projection=Sequential(Linear(width, h), norm))
     frame = Weight(exact(1), exact(1), width, kind="position")
     frames = dict.fromkeys(map(str, range(c.count("num_image_with_embedding", default=0))), frame)
+    times = Module("ParameterList", {**frames}, component=Component.EMBEDDING, part="vision")
     return Module(
         "GitModel",
         embeddings=unsegmented(c, "Git"),
         image_encoder=builder("GitVisionModel")(vision),
         encoder=encoder(c, "Git"),
-        visual_projection=projector(
-            "GitProjection", visual_projection=Sequential(Linear(width, h), norm)
-        ),
-        img_temporal_embedding=Module(
-            "ParameterList", {**frames}, component=Component.EMBEDDING, part="vision"
-        ),
+        visual_projection=project,
+        img_temporal_embedding=times,
     )
 
 
-_CAUSAL = causal_lm(
-    "GitForCausalLM", _model, prefix="git", embedding="embeddings.word_embeddings", bias=True,
-    head="output",
-)  # fmt: skip
-_CLASSES = with_defaults(_DEFAULTS, {"GitForCausalLM": _CAUSAL, "GitModel": _model})
+_WORDS, _NAME = "embeddings.word_embeddings", "GitForCausalLM"
+_CAUSAL = causal_lm(_NAME, _model, prefix="git", embedding=_WORDS, bias=True, head="output")
+_CLASSES = with_defaults(_DEFAULTS, {_NAME: _CAUSAL, "GitModel": _model})
 register("git", _CLASSES, base_prefix="git", category="multimodal")

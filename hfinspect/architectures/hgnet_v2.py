@@ -1,9 +1,6 @@
-"""HGNetV2 (PaddlePaddle 2023), the backbone of D-FINE.
-Source of shapes: transformers/models/hgnet_v2/modeling_hgnet_v2.py.
-
+"""HGNetV2 (PaddlePaddle 2023), the backbone of D-FINE. Source: transformers/models/hgnet_v2.
 Blocks whose convolutions are all put next to each other and squeezed; light blocks convolve each
-channel on its own. ``depths`` and ``hidden_sizes`` name the stages and say nothing of their sizes.
-"""
+channel on its own. ``depths`` and ``hidden_sizes`` name stages and say nothing of their sizes."""
 
 from functools import partial
 from itertools import pairwise
@@ -15,7 +12,7 @@ from ..layers.backbones import hands_on, staged
 from ..layers.blocks import activation
 from ..layers.convolutions import conv_layer
 from ..layers.heads import classifier
-from ..trees.catalog import Builder, register
+from ..trees.catalog import register
 from ..trees.modules import Activation, Layers, Module, ModuleList, Sequential
 
 _NAME = "HGNetV2"
@@ -83,15 +80,15 @@ def _stage(c: ModelConfig, sizes: tuple[Dim, ...], *, smaller: bool, light: bool
     return Module(f"{_NAME}Stage", downsample=halved if smaller else plain, blocks=blocks)
 
 
-def _model(c: ModelConfig, name: str) -> Module:
+def _model(c: ModelConfig, name: str = f"{_NAME}Backbone") -> Module:
     lists, made = list(zip(*per_stage(c).values(), strict=True)), stem(_NAME, c, (3, 32, 48))
     smaller = c.flags("stage_downsample", default=(False, True, True, True), count=len(lists))
     light = c.flags("stage_light_block", default=(False, False, True, True), count=len(lists))
     stages = Layers(
         _stage(c, sizes, smaller=smaller[i], light=light[i]) for i, sizes in enumerate(lists)
     )
-    encoder = Module(f"{_NAME}Encoder", stages=stages)
     embedder = Module(f"{_NAME}Embeddings", made, component=Component.CONV)
+    encoder = Module(f"{_NAME}Encoder", stages=stages)
     return Module(name, embedder=embedder, encoder=encoder, part="vision")
 
 
@@ -108,9 +105,6 @@ def image_classification(c: ModelConfig) -> Module:
     return root.adding(fc=classifier(last, c.num_labels), classifier=ModuleList([pool, flat]))
 
 
-_CLASSES: dict[str, Builder] = {
-    f"{_NAME}Backbone": partial(_model, name=f"{_NAME}Backbone"),
-    f"{_NAME}ForImageClassification": image_classification,
-}
+_CLASSES = {f"{_NAME}Backbone": _model, f"{_NAME}ForImageClassification": image_classification}
 hands_on("hgnet_v2", _reported)
 register("hgnet_v2", _CLASSES, base=f"{_NAME}Backbone", category="vision")

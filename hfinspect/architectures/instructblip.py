@@ -1,6 +1,5 @@
 """InstructBLIP (Dai et al. 2023). Source: transformers/models/instructblip, instructblipvideo.
-BLIP-2 whose Q-Former reads the instruction as well (blip_2.py).
-"""
+BLIP-2 whose Q-Former reads the instruction as well (blip_2.py)."""
 
 from functools import partial
 

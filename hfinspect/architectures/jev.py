@@ -1,12 +1,10 @@
 """Jev (2026), a judge. Source of shapes: transformers/models/jev/modeling_jev.py.
-
 A decoder of another family without its words, and one linear layer that scores the options of a
-question.
-"""
+question."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register_part
 from ..trees.modules import Module, Weight
 
 
@@ -23,4 +21,4 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-register("jev", {"JevForDecision": model}, base_prefix="", category="text decoder")
+register_part("jev", "JevForDecision", model, "text decoder")

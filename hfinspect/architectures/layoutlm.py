@@ -1,8 +1,5 @@
 """LayoutLM (Xu et al. 2019). Source of shapes: transformers/models/layoutlm/modeling_layoutlm.py.
-
-BERT whose embeddings also place each word on the page: left/right and upper/lower edge, height
-and width.
-"""
+BERT whose embeddings also place each word on the page: its edges, height and width."""
 
 from ..core.config import ModelConfig
 from ..layers import encoders

@@ -1,8 +1,6 @@
 """LayoutLMv3 (Huang et al. 2022). Source: transformers/models/layoutlmv3/modeling_layoutlmv3.py.
-
 RoBERTa's layers over words, their place on the page, and patches of the page's image; relative
-positions along the text and on the page are biases of all layers' attention.
-"""
+positions along the text and on the page are biases of all layers' attention."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -17,7 +15,7 @@ _MANY_LABELS = 10
 
 
 def _tables(_e: Encoder, c: ModelConfig) -> Module:
-    corner, size = c.dim("coordinate_size", default=128), c.dim("shape_size", default=128)
+    corner, size = (c.dim(f"{what}_size", default=128) for what in ("coordinate", "shape"))
     tables = encoders.page_tables(c, corner, size)
     return encoders.embeddings(c, "LayoutLMv3Text").adding(**tables)
 
@@ -25,28 +23,22 @@ def _tables(_e: Encoder, c: ModelConfig) -> Module:
 def _whole(e: Encoder, c: ModelConfig) -> Module:
     h, patch, table = hidden(c), pair(c, "patch_size", default=16), Component.EMBEDDING
     side = c.dim("input_size", default=224) // patch[0]
-    seen = c.flag("visual_embed", default=True)
     project = Conv(c.dim("num_channels", default=3), h, patch, component=table, kind="patch")
-    first = {
-        "cls_token": Weight(1, 1, h, component=table, kind="class_token"),
-        "pos_embed": Weight(1, side * side + 1, h, component=table, kind="position"),
-    }
-    image = {
-        "patch_embed": Module("LayoutLMv3PatchEmbeddings", proj=project, part="vision"),
-        "pos_drop": Dropout(0.0),
-        "LayerNorm": norm(c),
-        "dropout": dropout(c),
-        "norm": LayerNorm(h, eps=1e-6),
-    }
-    return Module(
+    root = Module(
         "LayoutLMv3Model",
-        {
-            **(first if seen else {}),
-            "embeddings": e.embeddings(e, c) if c.flag("text_embed", default=True) else None,
-            **(image if seen else {}),
-            "encoder": encoders.add_page_biases(c, encoders.encoder(c, e.name), along=True),
-        },
+        cls_token=Weight(1, 1, h, component=table, kind="class_token"),
+        pos_embed=Weight(1, side * side + 1, h, component=table, kind="position"),
+        embeddings=e.embeddings(e, c) if c.flag("text_embed", default=True) else None,
+        patch_embed=Module("LayoutLMv3PatchEmbeddings", proj=project, part="vision"),
+        pos_drop=Dropout(0.0),
+        LayerNorm=norm(c),
+        dropout=dropout(c),
+        norm=LayerNorm(h, eps=1e-6),
+        encoder=encoders.add_page_biases(c, encoders.encoder(c, e.name), along=True),
     )
+    if c.flag("visual_embed", default=True):
+        return root
+    return root.without(*(set(root.children) - {"embeddings", "encoder"}))
 
 
 def _forms(e: Encoder) -> Forms:
@@ -62,7 +54,7 @@ def _forms(e: Encoder) -> Forms:
     }
 
 
+_DEFAULTS = {**BASE, "vocab_size": 50265, "layer_norm_eps": 1e-5}
 Encoder(
-    "LayoutLMv3", "layoutlmv3", {**BASE, "vocab_size": 50265, "layer_norm_eps": 1e-5},
-    embeddings=_tables, whole=_whole, forms=_forms,
-).register("layoutlmv3", category="multimodal")  # fmt: skip
+    "LayoutLMv3", "layoutlmv3", _DEFAULTS, embeddings=_tables, whole=_whole, forms=_forms
+).register("layoutlmv3", category="multimodal")

@@ -1,7 +1,6 @@
 """LeViT (Graham et al. 2021). Source of shapes: transformers/models/levit/modeling_levit.py.
 Four convolutions, then three stages of attention and MLP in which batch norms follow every matrix;
-between stages an attention with a quarter of the queries. Each attention has a bias per offset.
-"""
+between stages an attention with a quarter of the queries. Each attention has a bias per offset."""
 
 from functools import partial
 from itertools import pairwise

@@ -1,7 +1,6 @@
 """MobileNetV2 (Sandler et al. 2018). Source: transformers/models/mobilenet_v2.
 Inverted residuals: 1x1 to a greater width, a 3x3 on each channel alone, 1x1 back. The widths are
-the paper's times ``depth_multiplier``, rounded to a multiple of ``depth_divisible_by``.
-"""
+the paper's times ``depth_multiplier``, rounded to a multiple of ``depth_divisible_by``."""
 
 from functools import partial
 from itertools import pairwise

@@ -1,8 +1,6 @@
-"""PP-FormulaNet (PaddleOCR 2025): a formula in a picture, written as LaTeX.
-Source of shapes: transformers/models/pp_formulanet/modeling_pp_formulanet.py.
-
-SAM's image encoder, convolutions that shorten what it sees, and mBART's decoder.
-"""
+"""PP-FormulaNet (PaddleOCR 2025): a formula in a picture, written as LaTeX: SAM's image encoder,
+convolutions that shorten what it sees, and mBART's decoder.
+Source of shapes: transformers/models/pp_formulanet/modeling_pp_formulanet.py."""
 
 from functools import partial
 
@@ -10,9 +8,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import seq2seq
 from ..layers.heads import to_words
-from ..layers.multimodal import projector
+from ..layers.multimodal import projector, register_worded, within
 from ..layers.seq2seq import Seq2Seq
-from ..trees.catalog import register_pair, register_part
+from ..trees.catalog import register_part
 from ..trees.modules import Conv, Linear, Module
 from . import sam
 
@@ -40,25 +38,19 @@ def vision_model(c: ModelConfig) -> Module:
 
 
 def text_model(c: ModelConfig) -> Module:
-    root = seq2seq.stack(c, _TEXT, 1)
-    root.class_name, root.part = f"{_NAME}TextModel", "text"
+    root = seq2seq.stack(c, _TEXT, 1).called(f"{_NAME}TextModel")
+    root.part = "text"
     return root
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        f"{_NAME}Model",
-        decoder=text_model(c.section("text_config")),
-        encoder=vision_model(c.section("vision_config")),
-    )
-
-
-def generation(c: ModelConfig) -> Module:
+def _head(c: ModelConfig) -> Module:
     text = c.section("text_config")
-    head = to_words(seq2seq.width(text, _TEXT), seq2seq.vocab(text, _TEXT))
-    return Module(f"{_NAME}ForConditionalGeneration", model=model(c), lm_head=head)
+    return to_words(seq2seq.width(text, _TEXT), seq2seq.vocab(text, _TEXT))
 
 
-register_pair("pp_formulanet", _NAME, generation, model, "multimodal")
+_MODEL = {
+    "decoder": within("text_config", text_model), "encoder": within("vision_config", vision_model),
+}  # fmt: skip
+register_worded("pp_formulanet", _NAME, _MODEL, head=_head)
 register_part("pp_formulanet_text", f"{_NAME}TextModel", text_model, "text decoder")
 register_part("pp_formulanet_vision", f"{_NAME}VisionModel", vision_model, "vision")

@@ -1,7 +1,6 @@
 """PP-LCNet, V3 and V4 (Cui et al. 2021; PaddleOCR 2025): convolutions of each channel on its own,
 then of all at a point. V3 learns several next to each other, which are one when it is used; V4
-widens between two convolutions of points. Source: transformers/models/pp_lcnet, _v3 and _v4.
-"""
+widens between two convolutions of points. Source: transformers/models/pp_lcnet, _v3 and _v4."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,6 @@
 """PP-OCRv5 and v6 (PaddleOCR 2025): finders add the maps of a backbone of convolutions and draw
 where text is; readers have two layers of attention over a line (the tiny one: two convolutions) and
-score every character. Source: transformers/models/pp_ocrv5_mobile_det and its siblings.
-"""
+score every character. Source: transformers/models/pp_ocrv5_mobile_det and its siblings."""
 
 from __future__ import annotations
 

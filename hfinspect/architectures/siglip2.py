@@ -1,7 +1,6 @@
 """SigLIP 2 (Tschannen et al. 2025). Source: transformers/models/siglip2/modeling_siglip2.py.
 SigLIP with images of any shape: patches arrive flattened, so their embedding is a linear layer, and
-the positions are a square table that is resized to the image.
-"""
+the positions are a square table that is resized to the image."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

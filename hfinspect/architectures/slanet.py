@@ -1,7 +1,6 @@
 """SLANet and SLANeXt (PaddleOCR 2022; 2025): the structure of a table in a picture. A backbone,
 whose maps a path down and up mixes, or SAM's image encoder; then a recurrent cell that looks at the
-picture and writes one tag after the other. Source: transformers/models/slanet and slanext.
-"""
+picture and writes one tag after the other. Source: transformers/models/slanet and slanext."""
 
 from functools import partial
 

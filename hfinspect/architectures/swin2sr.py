@@ -1,7 +1,6 @@
 """Swin2SR (Conde et al. 2022). Source of shapes: transformers/models/swin2sr/modeling_swin2sr.py.
 Layers of Swin v2, all of one width and at the full size of the image; each stage ends in
-convolutions, and one of five kinds of upsampling makes the larger image.
-"""
+convolutions, and one of five kinds of upsampling makes the larger image."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

@@ -1,8 +1,6 @@
 """UDOP (Tang et al. 2022). Source of shapes: transformers/models/udop/modeling_udop.py.
-
 T5 over words and patches of a page: tables of places in the encoder, and on both sides tables of
-relative positions in the text and, by column and row, on the page.
-"""
+relative positions in the text and, by column and row, on the page."""
 
 from functools import partial
 
@@ -37,9 +35,7 @@ def _relative(c: ModelConfig, first: str | None) -> Module:
     heads, tables = c.dim("num_heads"), []
     for i, given in enumerate(arguments):
         one = ModelConfig(given, f"{c.path}relative_bias_args.{i}.")
-        kind = one.text("type", default=None)
-        if kind not in _TYPES:
-            raise one.error("type", kind, f"one of {', '.join(_TYPES)}")
+        kind = one.word("type", *_TYPES, default="")
         buckets = one.dim("relative_attention_num_buckets", default=32)
         if one.flag("prefix_bucket", default=False) and not one.flag("expand", default=False):
             buckets = buckets + 2
@@ -53,18 +49,15 @@ def _relative(c: ModelConfig, first: str | None) -> Module:
 def _stack(c: ModelConfig, *, decoder: bool, first: str | None = None) -> Module:
     parts, patches = dict(t5.stack(c, decoder=decoder).children), _patches(c)
     places, width = c.dim("max_2d_position_embeddings", default=1024), c.dim("d_model")
-    cells = {
-        f"{side}_position_embeddings": Embedding(places, width, kind="position") for side in "xy"
-    }
+    table = Embedding(places, width, kind="position")
+    cells = {f"{side}_position_embeddings": table for side in "xy"}
+    words = parts.pop("embed_tokens")
+    patches = patches if decoder else tied_to(patches, "patch_embed")
     return Module(
         "T5Stack",
-        {
-            "embed_tokens": parts.pop("embed_tokens"),
-            "embed_patches": patches if decoder else tied_to(patches, "patch_embed"),
-            **parts,
-            "cell_2d_embedding": None if decoder else Module("T5CellEmbeddings", cells),
-            "relative_bias": _relative(c, first),
-        },
+        {"embed_tokens": words, "embed_patches": patches, **parts},
+        cell_2d_embedding=None if decoder else Module("T5CellEmbeddings", cells),
+        relative_bias=_relative(c, first),
     )
 
 

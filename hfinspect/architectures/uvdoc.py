@@ -1,12 +1,12 @@
 """UVDoc (Verhoeven et al. 2023): how a photographed page is bent. Residual blocks, branches of ever
-wider steps over them, a map of points. Source: transformers/models/uvdoc/modeling_uvdoc.py.
-"""
+wider steps over them, a map of points. Source: transformers/models/uvdoc/modeling_uvdoc.py."""
 
 from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.backbones import backbone_section
+from ..layers.blocks import size
 from ..layers.convolutions import Entry, block_lists, conv_layer, entry_lists
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, Conv, Layers, Module, ModuleList
@@ -21,19 +21,17 @@ _STEPS = ((1,), (2,), (5,), (8, 3, 2), (12, 7, 4), (18, 12, 6))
 BRIDGES = tuple(tuple((128, step) for step in steps) for steps in _STEPS)
 
 
-def _kernel(c: ModelConfig) -> int:
-    return c.dim("kernel_size", default=5)
+_kernel = size("kernel_size", default=5)
 
 
-def block(c: ModelConfig, entry: Entry) -> Module:
+def _block(c: ModelConfig, entry: Entry) -> Module:
     """Two convolutions, and one more on the way around them where the map shrinks."""
     inputs, outputs, _, smaller = entry
     layer = partial(conv_layer, _NAME, outputs=outputs, kernel=_kernel(c), bias=True)
     down = layer(inputs) if smaller else Activation("Identity")
     convs = {"conv_down": down, "conv_start": layer(inputs, act="relu")}
-    return Module(
-        f"{_NAME}ResidualBlock", convs, conv_final=layer(outputs), act_fn=Activation("ReLU")
-    )
+    parts = {**convs, "conv_final": layer(outputs), "act_fn": Activation("ReLU")}
+    return Module(f"{_NAME}ResidualBlock", parts)
 
 
 def backbone(c: ModelConfig) -> Module:
@@ -42,7 +40,7 @@ def backbone(c: ModelConfig) -> Module:
     to, pairs = partial(conv_layer, _NAME, act="relu"), entry_lists(c, "resnet_head", HEAD, 2)
     head = ModuleList(to(inputs, outputs, _kernel(c)) for inputs, outputs in pairs)
     stages = [
-        Module(f"{_NAME}ResNetStage", layers=Layers([block(c, entry) for entry in entries]))
+        Module(f"{_NAME}ResNetStage", layers=Layers([_block(c, entry) for entry in entries]))
         for entries in block_lists(c, "resnet_configs", RESNET, 4)
     ]
     branches = [
@@ -54,25 +52,25 @@ def backbone(c: ModelConfig) -> Module:
     return Module(f"{_NAME}Backbone", resnet=resnet, bridge=bridge, part="vision")
 
 
-def points(c: ModelConfig) -> Module:
-    """Two numbers for each place: where on the page it is."""
-    found = entry_lists(c, "out_point_positions2D", ((128, 32), (32, 2)), 2)
-    if len(found) < 2:
-        raise c.error("out_point_positions2D", c.raw("out_point_positions2D"), "two pairs")
-    act, size = c.text("hidden_act", default="prelu"), _kernel(c)
-    (inputs, inner, *_), (before, outputs, *_) = found[:2]
-    down = conv_layer(_NAME, inputs, inner, size, act=act, component=_HEAD)
-    up = Conv(before, outputs, size, component=_HEAD)
-    return Module(f"{_NAME}PointPositions2D", conv_down=down, conv_up=up)
-
-
 def model(c: ModelConfig) -> Module:
+    """Two numbers for each place: where on the page it is."""
     section = backbone_section(c, {}).of_type("uvdoc_backbone")
     ends = c.dims("bridge_connector", default=(128, 128), least=2)
     wide = ends[0] * len(block_lists(section, "stage_configs", BRIDGES, 2))
-    connector = conv_layer(_NAME, wide, ends[1], 1, act="relu", component=_HEAD)
-    parts = {"bridge_connector": connector, "out_point_positions2D": points(c)}
-    head = Module(f"{_NAME}Head", parts, component=_HEAD)
+    found = entry_lists(c, "out_point_positions2D", ((128, 32), (32, 2)), 2)
+    if len(found) < 2:
+        raise c.miscounted("out_point_positions2D", len(found), "two pairs")
+    act, kernel = c.text("hidden_act", default="prelu"), _kernel(c)
+    (inputs, inner), (before, outputs) = found[:2]
+    to = partial(conv_layer, _NAME, component=_HEAD)
+    up = Conv(before, outputs, kernel, component=_HEAD)
+    points = {"conv_down": to(inputs, inner, kernel, act=act), "conv_up": up}
+    head = Module(
+        f"{_NAME}Head",
+        bridge_connector=to(wide, ends[1], 1, act="relu"),
+        out_point_positions2D=Module(f"{_NAME}PointPositions2D", points),
+        component=_HEAD,
+    )
     return Module(f"{_NAME}Model", backbone=backbone(section), head=head, part="vision")
 
 

@@ -1,7 +1,6 @@
 """VideoMAE (Tong et al. 2022). Source of shapes: transformers/models/videomae/modeling_videomae.py.
 A ViT over tubes of patches, with biases on queries and values only, apart from their matrices; for
-pretraining a narrower one that paints the masked tubes. Positions are fixed waves and not saved.
-"""
+pretraining a narrower one that paints the masked tubes. Positions are fixed waves and not saved."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

@@ -1,7 +1,6 @@
 """ViT (Dosovitskiy et al. 2020). Source of shapes: transformers/models/vit/modeling_vit.py.
 transformers 5 renames the layers in memory; files keep ``attention.attention.query``
-(conversion_mapping.py, ViTModel), and so does this tree.
-"""
+(conversion_mapping.py, ViTModel), and so does this tree."""
 
 from functools import partial
 
