@@ -17,10 +17,6 @@ from ..trees.handed_on import MAX_STAGES
 from ..trees.modules import Activation, Conv, Embedding, GroupNorm, Layers, Module, ModuleList
 
 
-def _norm(width: int) -> Module:
-    return GroupNorm(32, width, eps=1e-6)
-
-
 @dataclass(frozen=True)
 class Codec:
     """Its sizes: ``widths`` of the resolutions, the finest first; ``base`` in front of them;
@@ -41,40 +37,45 @@ class Codec:
     inputs: int = 3
     stack: Callable[[list[Module]], Module] = Layers
 
+    def norm(self, width: int) -> Module:
+        return GroupNorm(32, width, eps=1e-6)
+
     def _resnet(self, inner: int, out: int) -> Module:
         return Module(
             f"{self.name}ResnetBlock",
-            norm1=_norm(inner),
+            norm1=self.norm(inner),
             conv1=Conv(inner, out, 3),
-            norm2=_norm(out),
+            norm2=self.norm(out),
             conv2=Conv(out, out, 3),
             nin_shortcut=Conv(inner, out, 1) if inner != out else None,
         )
 
-    def _attention(self, width: int) -> Module:
+    def attention(self, width: int) -> Module:
         parts = {at: Conv(width, width, 1, component=None) for at in ("q", "k", "v", "proj_out")}
         return Module(
-            f"{self.name}AttnBlock", {"norm": _norm(width), **parts}, component=Component.ATTENTION
+            f"{self.name}AttnBlock",
+            {"norm": self.norm(width), **parts},
+            component=Component.ATTENTION,
         )
 
-    def _rung(self, i: int, before: int, blocks: int, moves: str | None) -> Module:
+    def rung(self, i: int, before: int, blocks: int, moves: str | None) -> Module:
         """Resolution ``i``, which gets ``before`` channels, and the change to the next."""
         out = self.widths[i]
         row = [before, *[out] * blocks]
-        looks = [self._attention(out)] * blocks if self.attends(i) else []
+        looks = [self.attention(out)] * blocks if self.attends(i) else []
         resized = {}
         if moves:
             to = f"{self.name}Conv{moves.capitalize()}"
-            resized[moves] = Module(to, conv=Conv(out, out, 3))
+            resized[moves] = Module(to, conv=Conv(row[-1], row[-1], 3))
         residual = ModuleList(self._resnet(a, b) for a, b in pairwise(row))
         return Module("Module", {"block": residual, "attn": ModuleList(looks), **resized})
 
-    def _middle(self) -> Module:
+    def middle_block(self) -> Module:
         width = self.widths[-1]
         return Module(
             f"{self.name}MidBlock",
             block_1=self._resnet(width, width),
-            attn_1=self._attention(width) if self.middle else Activation("Identity"),
+            attn_1=self.attention(width) if self.middle else Activation("Identity"),
             block_2=self._resnet(width, width),
         )
 
@@ -82,15 +83,15 @@ class Codec:
         """From the finest resolution to the coarsest."""
         before, last = (self.base, *self.widths), len(self.widths) - 1
         rungs = [
-            self._rung(i, before[i], self.blocks, "downsample" if i < last else None)
+            self.rung(i, before[i], self.blocks, "downsample" if i < last else None)
             for i in range(last + 1)
         ]
         return Module(
             f"{self.name}Encoder",
             conv_in=Conv(self.inputs, self.base, 3),
             down=self.stack(rungs),
-            mid=self._middle(),
-            norm_out=_norm(self.widths[-1]),
+            mid=self.middle_block(),
+            norm_out=self.norm(self.widths[-1]),
             conv_out=Conv(self.widths[-1], self.encoded, 3),
         )
 
@@ -98,15 +99,15 @@ class Codec:
         """And back, each resolution with one block more."""
         before, last = (*self.widths[1:], self.widths[-1]), len(self.widths) - 1
         rungs = [
-            self._rung(i, before[i], self.blocks + 1, "upsample" if i else None)
+            self.rung(i, before[i], self.blocks + 1, "upsample" if i else None)
             for i in reversed(range(last + 1))
         ]
         return Module(
             f"{self.name}Decoder",
             conv_in=Conv(self.latent, self.widths[-1], 3),
-            mid=self._middle(),
+            mid=self.middle_block(),
             up=self.stack(rungs),
-            norm_out=_norm(self.widths[0]),
+            norm_out=self.norm(self.widths[0]),
             conv_out=Conv(self.widths[0], outputs, 3),
         )
 
