@@ -1,8 +1,6 @@
 """UNet2DConditionModel: Stable Diffusion 1, 2 and XL (Rombach et al. 2021, Podell et al. 2023).
-
-Source of shapes: diffusers/models/unets/unet_2d_condition.py and unet_2d_blocks.py. Residual blocks
-down, a middle, and up again with the way down's outputs; on most rungs transformers look at the
-text. ``attention_head_dim`` means the number of heads but on the rungs of unet_blocks.py.
+Source of shapes: diffusers/models/unets/{unet_2d_condition,unet_2d_blocks}.py. On most rungs
+``attention_head_dim`` means the number of heads, on those of unet_blocks.py their width.
 """
 
 from functools import partial
@@ -10,19 +8,8 @@ from typing import Any
 
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
-from ..layers.diffusion import (
-    Crossing,
-    Rung,
-    flags_per_block,
-    middle_block,
-    per_block,
-    rungs,
-    timed,
-    transformer_2d,
-    unet_end,
-    widths,
-)
-from ..layers.unet_blocks import Added, Looking, added_attention, k_block
+from ..layers import diffusion
+from ..layers.unet_blocks import added_attention, k_block
 from ..layers.unet_conditions import position_net, stem, time_width
 from ..trees.catalog import register
 from ..trees.modules import Layers, Module, ModuleList, once
@@ -37,8 +24,12 @@ _TYPES = (
 )  # fmt: skip
 
 
-def depths(c: ModelConfig, key: str, count: int) -> tuple[Any, ...]:
-    """How many transformer blocks stand next to each residual block: per rung, or a list of it."""
+def depths(c: ModelConfig, key: str, count: int, *, up: bool = False) -> tuple[Any, ...]:
+    """How many transformer blocks stand next to each residual block: per rung, or a list of it. The
+    way ``up`` may have a list of its own."""
+    turned = f"reverse_{key}"
+    if up:
+        return depths(c, turned, count) if c.has(turned) else depths(c, key, count)[::-1]
     value = c.raw(key)
     if not isinstance(value, list):
         return (c.count(key, default=1),) * count
@@ -51,37 +42,30 @@ def depths(c: ModelConfig, key: str, count: int) -> tuple[Any, ...]:
     )
 
 
-def upward(c: ModelConfig, key: str, count: int) -> tuple[Any, ...]:
-    """The same for the way up, which may have a list of its own."""
-    turned = f"reverse_{key}"
-    return depths(c, turned, count) if c.has(turned) else depths(c, key, count)[::-1]
-
-
 class Ladder:
     """The config's lists, one entry per rung, top to bottom. Raises ConfigError for what this
     catalog does not build."""
 
     def __init__(self, c: ModelConfig) -> None:
-        if c.has("num_attention_heads"):
-            given = c.raw("num_attention_heads")
-            raise c.error("num_attention_heads", given, "null, as diffusers does")
-        if c.flag("dual_cross_attention", default=False):
-            expected = "false: two contexts at once are not known here"
-            raise c.error("dual_cross_attention", True, expected)
-        self.c, self.channels = c, widths(c, default=(320, 640, 1280, 1280))
+        if c.has(heads := "num_attention_heads"):
+            raise c.error(heads, c.raw(heads), "null, as diffusers does")
+        if c.flag(dual := "dual_cross_attention", default=False):
+            raise c.error(dual, True, "false: two contexts at once are not known here")
+        self.c, self.channels = c, diffusion.widths(c, default=(320, 640, 1280, 1280))
         count, groups = len(self.channels), c.dim("norm_num_groups", default=32)
         gated = c.word("attention_type", "default", "gated", "gated-text-image") != "default"
-        normed, time = c.has("cross_attention_norm"), time_width(c, self.channels[0])
+        norm, time = "cross_attention_norm", time_width(c, self.channels[0])
         self.time = 2 * time if c.flag("class_embeddings_concat", default=False) else time
-        self.layers = per_block(c, "layers_per_block", count, 2, maximum=MAX_COUNT)
-        self.heads = per_block(c, "attention_head_dim", count, 8)
-        self.context = per_block(c, "cross_attention_dim", count, 1280)
+        self.layers = diffusion.per_block(c, "layers_per_block", count, 2, maximum=MAX_COUNT)
+        self.heads = diffusion.per_block(c, "attention_head_dim", count, 8)
+        self.context = diffusion.per_block(c, "cross_attention_dim", count, 1280)
         self.depths = depths(c, _DEPTH, count)
-        self.only_cross = flags_per_block(c, "only_cross_attention", count)
-        self.residual = timed(c, self.time)
-        self.crossing = Crossing(c.flag("use_linear_projection", default=False), groups, gated)
-        norms = "layer_norm", "group_norm"
-        self.text_norm = c.word("cross_attention_norm", *norms) if normed else None
+        self.only_cross = diffusion.flags_per_block(c, "only_cross_attention", count)
+        self.residual = diffusion.timed(c, self.time)
+        linear = c.flag("use_linear_projection", default=False)
+        look = partial(diffusion.transformer_2d, linear=linear, groups=groups, gated=gated)
+        self.transformer = look
+        self.text_norm = c.word(norm, "layer_norm", "group_norm") if c.has(norm) else None
 
     def _heads(self, i: int) -> Dim:
         if not self.heads[i]:
@@ -93,30 +77,25 @@ class Ladder:
         deep as the list says; that of the ``middle`` looks at the image first in any case."""
         deep = list(depth) if isinstance(depth, tuple) else [depth] * layers
         if len(deep) != layers:
-            expected = f"{layers} entries, one per layer"
-            raise self.c.error(_DEPTH, deep, expected)
+            raise self.c.error(_DEPTH, deep, f"{layers} entries, one per layer")
         alone, kind = self.only_cross[i] and not middle, Layers if middle else ModuleList
-        look = partial(transformer_2d, self.channels[i], self._heads(i), context=self.context[i])
-        return once(
-            deep, lambda n: look(depth=n, shared=self.crossing, only_cross=alone, layers=kind)
-        )
+        sizes, look = (self.channels[i], self._heads(i)), partial(self.transformer, layers=kind)
+        return once(deep, lambda n: look(*sizes, n, self.context[i], only_cross=alone))
 
     def _added(self, i: int, head_of: int, *, alone: bool) -> Module:
         """Attention of DeepFloyd IF and Kandinsky: heads have ``attention_head_dim`` channels."""
-        text = Added(self.context[i], self.text_norm, alone)
-        return added_attention(self.channels[i], self._heads(head_of), self.residual.groups, text)
+        sizes = self.channels[i], self._heads(head_of), self.residual.groups, self.context[i]
+        return added_attention(*sizes, self.text_norm, alone=alone)
 
-    def _rung(self, rung: Rung, depth: Any) -> Module:
+    def _rung(self, rung: diffusion.Rung, depth: Any) -> Module:
         """Heads of unet_blocks.py are read on the way up from the list's other end, as the source
         does."""
         i, layers, kind = rung.i, len(rung.coming), rung.kind
         head_of = len(self.channels) - 1 - i if rung.up else i
         if kind.startswith("K"):
-            above, looking = self.channels[max(i - 1, 0)], None
-            lowest = int(above) == int(rung.width) == int(self.time) if rung.up else rung.last
-            if "CrossAttn" in kind:
-                looking = Looking(self._heads(head_of), self.context[i], self.time, lowest)
-            return k_block(rung, above, self.time, looking)
+            above, looks = self.channels[max(i - 1, 0)], "CrossAttn" in kind
+            head = self._heads(head_of) if looks else None
+            return k_block(rung, above, self.time, head, self.context[i])
         if kind.startswith("CrossAttn"):
             return rung.block(self.residual, self.attentions(i, layers, depth))
         if kind.startswith("Simple"):
@@ -126,8 +105,8 @@ class Ladder:
 
     def way(self, *, up: bool = False) -> list[Module]:
         """The rungs down, or ``up`` again."""
-        found = rungs(self.c, self.channels, self.layers, _DOWN, _TYPES, up=up)
-        deep = upward(self.c, _DEPTH, len(self.channels)) if up else self.depths
+        found = diffusion.rungs(self.c, self.channels, self.layers, _DOWN, _TYPES, up=up)
+        deep = depths(self.c, _DEPTH, len(self.channels), up=up)
         return [self._rung(rung, depth) for rung, depth in zip(found, deep, strict=True)]
 
     def middle(self) -> Module | None:
@@ -136,15 +115,14 @@ class Ladder:
         if c.says("mid_block_type") and not c.has("mid_block_type"):
             return None
         kind, looks = c.word("mid_block_type", _MIDDLE, _SIMPLE, _BARE), list[Module]()
-        if kind == _SIMPLE:
-            # null takes the one switch for all blocks, if it is one.
+        if kind == _SIMPLE:  # null takes the one switch for all blocks, if it is one
             one = c.raw("only_cross_attention") is True
             alone = c.flag(key, default=False) if c.has(key) else one
             looks = [self._added(at, at, alone=alone)]
         elif kind == _MIDDLE:
             looks = self.attentions(at, 1, self.depths[-1], middle=True)
-        resnets = 1 if kind == _BARE else 2
-        return middle_block(self.channels[-1], self.residual, looks, kind=kind, resnets=resnets)
+        made, resnets = diffusion.middle_block, 1 if kind == _BARE else 2
+        return made(self.channels[-1], self.residual, looks, kind=kind, resnets=resnets)
 
 
 def model(c: ModelConfig) -> Module:
@@ -157,7 +135,7 @@ def model(c: ModelConfig) -> Module:
             "down_blocks": Layers(ladder.way()),
             "up_blocks": Layers(ladder.way(up=True)),
             "mid_block": ladder.middle(),
-            **unet_end(c, first, ladder.residual, kernel=kernel),
+            **diffusion.unet_end(c, first, ladder.residual, kernel=kernel),
             "position_net": position_net(c, ladder.context[0]),
         },
         part="vision",

@@ -65,19 +65,19 @@ def ladder(c: ModelConfig) -> dict[str, Module]:
     """Down, up and the middle: residual blocks over the widths that come in, a convolution over
     time next to each, and on most rungs as many transformers over the image and over time."""
     channels, residual, heads = _channels(c), of_residuals(c), _heads(c)
-    crossing = diffusion.Crossing(True, residual.groups)
+    across = partial(diffusion.transformer_2d, linear=True, groups=residual.groups)
     context = c.dim("cross_attention_dim", default=1024)
     layers = [c.count("layers_per_block", default=2)] * len(channels)
 
     def made(rung: Rung, looks: int, kind: type[ModuleList] = ModuleList) -> Module:
         width, groups, head = rung.width, residual.groups, heads[rung.i]
         inner = head * (width // head)
-        across = diffusion.transformer_2d(width, head, 1, context, crossing, layers=kind)
+        look = across(width, head, 1, context, layers=kind)
         over_time = temporal_transformer(width, inner, groups, layers=kind)
         parts = {
             "resnets": ModuleList(diffusion.resnet_row(rung.coming, width, residual)),
             "temp_convs": ModuleList([temporal_convolution(width, groups)] * len(rung.coming)),
-            "attentions": ModuleList([across] * looks) if looks else None,
+            "attentions": ModuleList([look] * looks) if looks else None,
             "temp_attentions": ModuleList([over_time] * looks) if looks else None,
         }
         return Module(rung.kind, {**parts, **rung.sampler()})

@@ -15,7 +15,7 @@ from ..layers.unet_conditions import stem
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Conv, GroupNorm, Layers, Linear, Module, ModuleList
 from .controlnet import condition_encoder, controls
-from .unet_2d_condition import Ladder, depths, upward
+from .unet_2d_condition import Ladder, depths
 
 #: Keys of UNet2DConditionModel that neither class has, or only the other.
 _FOREIGN = """class_embed_type num_class_embeds encoder_hid_dim encoder_hid_dim_type attention_type
@@ -72,8 +72,9 @@ def _moving(c: ModelConfig, ladder: Ladder, *, up: bool = False, twice: bool = T
     """Rungs with a motion module next to each residual block."""
     step, blocks, key = -1 if up else 1, ladder.way(up=up), "motion_num_attention_heads"
     heads = per_block(c, key, len(blocks), 8)[::step]
-    deep: tuple[Any, ...] = (upward if up else depths)(c, _DEPTH, len(blocks))
-    rows = zip(blocks, ladder.channels[::step], heads, deep, strict=True)
+    rows = zip(
+        blocks, ladder.channels[::step], heads, depths(c, _DEPTH, len(blocks), up=up), strict=True
+    )
     for block, width, count, depth in rows:
         resnets = len(block.inside("resnets").children)
         each = list(depth) if isinstance(depth, tuple) else [depth] * resnets

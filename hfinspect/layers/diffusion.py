@@ -299,34 +299,25 @@ def transformer_block(
     )
 
 
-@dataclass(frozen=True)
-class Crossing:
-    """What the transformers inside a UNet have in common."""
-
-    linear: bool = False
-    groups: int = 32
-    #: A gated look at objects after each block (GLIGEN).
-    gated: bool = False
-
-
 def transformer_2d(
     channels: Dim,
     heads: Dim,
     depth: int,
     context: int,
-    shared: Crossing,
     *,
+    linear: bool = False,
+    groups: int = 32,
+    gated: bool = False,
     only_cross: bool = False,
     layers: type[ModuleList] = ModuleList,
 ) -> Module:
     """Norm, projection in, ``depth`` blocks of self-, cross-attention and MLP, projection out.
-
-    ``layers`` is Layers where no list around counts the layers already.
-    """
+    ``gated``: a look at objects after each block (GLIGEN). ``layers`` is Layers where no list
+    around counts the layers already."""
     width = heads * (channels // heads)
 
     def project(inputs: int, outputs: int) -> Module:
-        if shared.linear:
+        if linear:
             return Linear(inputs, outputs, component=Component.ATTENTION)
         return Conv(inputs, outputs, 1, component=Component.ATTENTION)
 
@@ -334,11 +325,11 @@ def transformer_2d(
         width,
         context=context,
         first=context if only_cross else None,
-        fuser=_fuser(width, context) if shared.gated else None,
+        fuser=_fuser(width, context) if gated else None,
     )
     return Module(
         "Transformer2DModel",
-        norm=GroupNorm(shared.groups, channels, eps=1e-6),
+        norm=GroupNorm(groups, channels, eps=1e-6),
         proj_in=project(channels, width),
         transformer_blocks=layers([block] * int(depth)),
         proj_out=project(width, channels),

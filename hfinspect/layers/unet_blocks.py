@@ -6,8 +6,9 @@ attention_processor.py and resnet.py (ResnetBlockCondNorm2D).
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..core.components import Component
-from ..core.records import dataclass
 from ..trees.modules import (
     Activation,
     Conv,
@@ -21,33 +22,25 @@ from ..trees.modules import (
 from .diffusion import Rung, attention
 
 
-@dataclass(frozen=True)
-class Added:
-    """Attention over the image's own positions, to whose keys and values the text's are added.
-
-    ``norm``: of the text, before it is projected; ``alone``: the text's keys and values only.
-    """
-
-    context: int
-    norm: str | None = None
-    alone: bool = False
-
-
-def added_attention(channels: int, head: int, groups: int, text: Added) -> Module:
-    """Heads of ``head`` channels each; what does not divide is left out."""
+def added_attention(
+    channels: int, head: int, groups: int, context: int, norm: str | None, *, alone: bool
+) -> Module:
+    """Attention over the image's own positions, to whose keys and values the text's are added; not
+    those of the text ``alone``. Heads have ``head`` channels each; what does not divide is left
+    out. ``norm``: of the text, before it is projected."""
     inner = channels // head * head
-    norms = {"layer_norm": LayerNorm(channels), "group_norm": GroupNorm(32, text.context)}
+    norms = {"layer_norm": LayerNorm(channels), "group_norm": GroupNorm(32, context)}
     key, value = Linear(channels, inner, kind="key"), Linear(channels, inner, kind="value")
     return Module(
         "Attention",
         {
             "group_norm": GroupNorm(groups, channels),
-            "norm_cross": norms.get(text.norm or ""),
+            "norm_cross": norms.get(norm or ""),
             "to_q": Linear(channels, inner, kind="query"),
-            "to_k": None if text.alone else key,
-            "to_v": None if text.alone else value,
-            "add_k_proj": Linear(text.context, inner, kind="key"),
-            "add_v_proj": Linear(text.context, inner, kind="value"),
+            "to_k": None if alone else key,
+            "to_v": None if alone else value,
+            "add_k_proj": Linear(context, inner, kind="key"),
+            "add_v_proj": Linear(context, inner, kind="value"),
             "to_out": ModuleList([Linear(inner, channels, kind="output"), Dropout(0.0)]),
         },
         component=Component.ATTENTION,
@@ -76,43 +69,36 @@ def _conditioned(inputs: int, inside: int, outputs: int, time: int) -> Module:
     )
 
 
-@dataclass(frozen=True)
-class Looking:
-    """What the attentions of a rung have in common; ``inward``: they look at the image as well."""
-
-    head: int
-    context: int
-    time: int
-    inward: bool = False
-
-
-def _k_attention(width: int, shared: Looking) -> Module:
-    inner = width // shared.head * shared.head
-    across = attention(width, inner, context=shared.context, bias=True)
-    across.children["norm_cross"] = LayerNorm(shared.context)
-    norm, look = _ada_group_norm(shared.time, width), attention(width, inner, bias=True)
-    inward = {"norm1": norm, "attn1": look} if shared.inward else {}
-    return Module("KAttentionBlock", {**inward, "norm2": norm, "attn2": across})
+def _k_attention(width: int, time: int, head: int, context: int, *, inward: bool) -> Module:
+    """``inward``: it looks at the image as well."""
+    inner = width // head * head
+    across = attention(width, inner, context=context, bias=True)
+    across.children["norm_cross"] = LayerNorm(context)
+    norm, look = _ada_group_norm(time, width), attention(width, inner, bias=True)
+    first = {"norm1": norm, "attn1": look} if inward else {}
+    return Module("KAttentionBlock", {**first, "norm2": norm, "attn2": across})
 
 
-def k_block(rung: Rung, above: int, time: int, looking: Looking | None) -> Module:
-    """A rung without residual blocks' time projections, each block followed by attention where
-    ``looking`` says what at; a fixed kernel, which is not saved, changes the resolution.
+def k_block(rung: Rung, above: int, time: int, head: int | None, context: int) -> Module:
+    """A rung without residual blocks' time projections, each block followed by attention to the
+    ``context`` where there are heads; a fixed kernel, which is not saved, changes the resolution.
 
     On the way up it has one residual block fewer than elsewhere; the last one makes the width of
     the rung ``above``. The lowest, as wide as the time's embedding, gets nothing next to it.
     Source: unets/unet_2d_blocks.py (KDownBlock2D, KCrossAttnDownBlock2D, and Up for Down).
     """
     layers, width = len(rung.coming) - rung.up, rung.width
-    lowest = looking is not None and int(above) == int(width) == int(time)
-    first, last = (width if lowest else 2 * width, above) if rung.up else (above, width)
+    lowest = int(above) == int(width) == int(time)
+    alone = lowest and head is not None
+    first, last = (width if alone else 2 * width, above) if rung.up else (above, width)
     rest = [width] * (layers - 1)
     going = [*rest, last][:layers]
     resnets = [
-        _conditioned(came, goes if looking is None else width, goes, time)
+        _conditioned(came, goes if head is None else width, goes, time)
         for came, goes in zip([first, *rest][:layers], going, strict=True)
     ]
-    attentions = [] if looking is None else [_k_attention(goes, looking) for goes in going]
+    attend = partial(_k_attention, inward=lowest if rung.up else rung.last)
+    attentions = [] if head is None else [attend(goes, time, head, context) for goes in going]
     return Module(
         rung.kind,
         resnets=ModuleList(resnets),
