@@ -1,7 +1,4 @@
-"""Audio Flamingo 3 (Goel et al. 2025). Source: transformers/models/audioflamingo3.
-
-Whisper's encoder, two linear layers, and a Qwen2 decoder, joined as in voxtral.py.
-"""
+"""Audio Flamingo 3 (Goel et al. 2025). Source: transformers/models/audioflamingo3."""
 
 from functools import partial
 

@@ -1,8 +1,6 @@
-"""AutoencoderKL: the image codec of latent diffusion (Rombach et al. 2021).
-
-Source of shapes: diffusers/models/autoencoders/{autoencoder_kl,vae}.py. Residual blocks to mean and
-variance of the latent, and back; before diffusers 0.15 attention's projections had other names.
-"""
+"""AutoencoderKL: the image codec of latent diffusion (Rombach et al. 2021). Source of shapes:
+diffusers/models/autoencoders/{autoencoder_kl,vae}.py. Before diffusers 0.15 attention's projections
+had other names."""
 
 from ..core.config import ModelConfig
 from ..layers.diffusion import Residual, Rung, attention, block_types, going_down, middle_block

@@ -1,8 +1,5 @@
 """AutoencoderKLQwenImage: the image and video codec of Qwen-Image (and of Wan 2.1, whose it is).
-
-Source of shapes: diffusers/models/autoencoders/autoencoder_kl_qwenimage.py. Causal 3-D
-convolutions; the way down is one flat list of blocks, the way up one of stages.
-"""
+Source of shapes: diffusers/models/autoencoders/autoencoder_kl_qwenimage.py."""
 
 from functools import partial
 

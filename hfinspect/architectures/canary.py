@@ -1,7 +1,5 @@
-"""Canary (NVIDIA 2024). Source of shapes: transformers/models/canary.
-
-Parakeet's encoder of sound (parakeet.py), and a decoder of text with attention to it.
-"""
+"""Canary (NVIDIA 2024). Source of shapes: transformers/models/canary. Parakeet's encoder of sound,
+and a decoder of text with attention to it."""
 
 from ..core.config import ModelConfig
 from ..layers.blocks import Heads, grouped_attention, grouped_heads

@@ -1,8 +1,6 @@
-"""Cohere's transcription model (2026). Source of shapes: transformers/models/cohere_asr.
-
-Canary's form (canary.py), with learned positions and a projection of what the encoder heard, under
-NeMo's names (transformers/conversion_mapping.py).
-"""
+"""Cohere's transcription model (2026): Canary's form with learned positions and a projection of
+what was heard, under NeMo's names. Sources: transformers/models/cohere_asr and
+transformers/conversion_mapping.py."""
 
 from dataclasses import replace
 

@@ -1,8 +1,5 @@
-"""ControlNetModel (Zhang et al. 2023). Source: diffusers/models/controlnets/controlnet.py.
-
-The way down and the middle of a UNet2DConditionModel, an encoder of the condition image, and a
-convolution on each output that the UNet will add to its own.
-"""
+"""ControlNetModel (Zhang et al. 2023). Source: diffusers/models/controlnets/controlnet.py. The way
+down and the middle of a UNet2DConditionModel, and convolutions for what the UNet will add."""
 
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
-"""data2vec for speech (Baevski et al. 2022). Source: transformers/models/data2vec.
-
-wav2vec 2.0 whose positions come from a chain of small convolutions.
-"""
+"""data2vec for speech (Baevski et al. 2022). Source: transformers/models/data2vec. wav2vec 2.0
+whose positions come from a chain of small convolutions."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

@@ -1,8 +1,5 @@
-"""Dia (Nari Labs 2025). Source of shapes: transformers/models/dia.
-
-Speech from text: an encoder of bytes, and a decoder with attention to it whose nine codebooks share
-one table and one head. Gate and up of the MLP are one matrix.
-"""
+"""Dia (Nari Labs 2025): speech from text, both sides traces. Source of shapes:
+transformers/models/dia."""
 
 from ..core.config import ModelConfig
 from ..layers.heads import to_words

@@ -1,8 +1,5 @@
-"""Fun-ASR-Nano (FunAudioLLM 2025). Source of shapes: transformers/models/fun_asr_nano.
-
-An encoder over stacked frames whose attention has a memory, a convolution a channel; the last layer
-that transcribes and the last of all have one more norm. Two linears and an adaptor, Qwen3.
-"""
+"""Fun-ASR-Nano (FunAudioLLM 2025). Source of shapes: transformers/models/fun_asr_nano. An encoder
+over stacked frames whose attention has a memory, a convolution a channel; Qwen3."""
 
 from functools import partial
 

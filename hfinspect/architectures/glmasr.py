@@ -1,8 +1,5 @@
-"""GLM-ASR (Zhipu 2025). Source of shapes: transformers/models/glmasr/modeling_glmasr.py.
-
-An encoder as Whisper's with rotary positions (a trace), four frames side by side through two linear
-layers, and a Llama decoder.
-"""
+"""GLM-ASR (Zhipu 2025). Source of shapes: transformers/models/glmasr/modeling_glmasr.py. Whisper's
+encoder with rotary positions (a trace), and a Llama decoder."""
 
 from ..core.config import ModelConfig
 from ..layers.blocks import activation

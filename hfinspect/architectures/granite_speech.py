@@ -1,8 +1,5 @@
-"""Granite Speech (IBM 2025). Source: transformers/models/granite_speech.
-
-A conformer (a trace), a Q-Former that makes a few vectors of each window of frames, and a Granite
-decoder.  The adapter that released models load for speech is in a file of its own.
-"""
+"""Granite Speech (IBM 2025). Source: transformers/models/granite_speech. The adapter that released
+models load for speech is in a file of its own."""
 
 from ..core.config import ModelConfig
 from ..layers.multimodal import decoder, language_model, projecting, projector, register_headed

@@ -1,8 +1,5 @@
-"""Granite Speech 5 (IBM 2026). Source of shapes: transformers/models/granite_speech5.
-
-A Conformer (a trace) whose attention looks within blocks of frames, and which is fed its own guess
-of the words halfway; the head for CTC is the layer that makes that guess.
-"""
+"""Granite Speech 5 (IBM 2026). Source of shapes: transformers/models/granite_speech5. A Conformer
+(a trace) that is fed its own guess of the words halfway; the head for CTC makes that guess."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

@@ -1,7 +1,5 @@
-"""Granite Speech Plus (IBM 2026). Source of shapes: transformers/models/granite_speech_plus.
-
-Granite Speech; the projector may be given the outputs of several layers side by side.
-"""
+"""Granite Speech Plus (IBM 2026). Source of shapes: transformers/models/granite_speech_plus. The
+projector may be given the outputs of several layers side by side."""
 
 from ..core.config import ModelConfig
 from ..layers.composing import renamed

@@ -1,8 +1,6 @@
-"""Higgs Audio v2 (Boson AI 2025). Source of shapes: transformers/models/higgs_audio_v2.
-
-A Llama whose layers have a second MLP and second norms, for the tokens of sound; all codebooks
-share one table and one head.
-"""
+"""Higgs Audio v2 (Boson AI 2025). Source of shapes: transformers/models/higgs_audio_v2. A Llama
+with a second MLP and second norms for the tokens of sound, whose codebooks share one table and
+head."""
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim

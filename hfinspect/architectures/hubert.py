@@ -1,8 +1,5 @@
-"""HuBERT (Hsu et al. 2021). Source of shapes: transformers/models/hubert/modeling_hubert.py.
-
-wav2vec 2.0's model, learned otherwise; some files norm positions by batch, some lack the norm
-before the projection.
-"""
+"""HuBERT (Hsu et al. 2021). Source of shapes: transformers/models/hubert/modeling_hubert.py. Some
+files norm positions by batch, some lack the norm before the projection."""
 
 from ..core.config import ModelConfig
 from ..layers import speech

@@ -1,8 +1,6 @@
-"""I2VGenXLUNet: a video from an image (Zhang et al. 2023).
-
-Source of shapes: diffusers/models/unets/unet_i2vgen_xl.py. The ladder of unet_3d_condition.py; the
-image comes in next to the noise, through a look at all frames, and as words of the context.
-"""
+"""I2VGenXLUNet: a video from an image (Zhang et al. 2023). Source:
+diffusers/models/unets/unet_i2vgen_xl.py. The image comes in next to the noise, through a look at
+all frames, and as words of the context."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

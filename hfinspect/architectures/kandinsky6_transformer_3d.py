@@ -1,8 +1,6 @@
-"""Kandinsky6Transformer3DModel: video and its sound from text (Kandinsky 6).
-
-Source of shapes: diffusers/models/transformers/transformer_kandinsky6.py. A stream of video and one
-of sound, each with a width of its own; they look at each other in every block.
-"""
+"""Kandinsky6Transformer3DModel: video and its sound from text (Kandinsky 6). Source of shapes:
+diffusers/models/transformers/transformer_kandinsky6.py. Two streams with widths of their own, which
+look at each other in every block."""
 
 from collections.abc import Sequence
 from math import prod

@@ -1,8 +1,6 @@
 """LTX2Vocoder and LTX2VocoderWithBWE: from LTX-2's spectrogram to a wave (HiFi-GAN, BigVGAN).
-
-Source of shapes: diffusers/pipelines/ltx2/vocoder.py. The second holds two vocoders, the
-later one's keys with ``bwe_`` before them: it widens the band; fixed transforms stand between.
-"""
+Source of shapes: diffusers/pipelines/ltx2/vocoder.py. The second holds two vocoders, the later
+one's keys with ``bwe_`` before them: it widens the band; fixed transforms stand between."""
 
 from functools import partial
 

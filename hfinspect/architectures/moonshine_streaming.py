@@ -1,9 +1,5 @@
 """The encoder of Moonshine for streams (Useful Sensors); the whole is a trace. Source:
-transformers/models/moonshine_streaming.
-
-Frames of a few milliseconds through one matrix and two causal convolutions, and layers that look at
-a window, without positions.
-"""
+transformers/models/moonshine_streaming. Layers look at a window, without positions."""
 
 from functools import partial
 

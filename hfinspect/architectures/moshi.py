@@ -1,8 +1,5 @@
-"""Moshi (Défossez et al. 2024). Source of shapes: transformers/models/moshi.
-
-A decoder with one row more than its vocabulary; the whole adds tables for what both speakers say,
-the Mimi codec, and a depth decoder with a matrix of its own for every codebook (a trace).
-"""
+"""Moshi (Défossez et al. 2024). Source of shapes: transformers/models/moshi. The whole adds tables
+for what both speakers say, the Mimi codec, and a depth decoder (a trace)."""
 
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, grouped

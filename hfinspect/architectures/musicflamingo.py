@@ -1,7 +1,5 @@
-"""Music Flamingo (Ghosh et al. 2025). Source: transformers/models/musicflamingo.
-
-Audio Flamingo 3 (audioflamingo3.py) with rotary positions over time, which are no tensors.
-"""
+"""Music Flamingo (Ghosh et al. 2025): Audio Flamingo 3 with rotary positions over time, which are
+no tensors. Source: transformers/models/musicflamingo."""
 
 from .audioflamingo3 import listener
 

@@ -1,8 +1,5 @@
-"""MusicGen (Copet et al. 2023). Source: transformers/models/musicgen.
-
-A text encoder, a decoder that speaks several codebooks at once (a trace), and the codec that turns
-them into sound: three models in one file, with a projection from texts to the decoder.
-"""
+"""MusicGen (Copet et al. 2023). Source: transformers/models/musicgen. A text encoder, a decoder
+that speaks several codebooks at once (a trace), and the codec that turns them into sound."""
 
 from ..core.config import ModelConfig
 from ..layers.multimodal import linear_projector

@@ -1,8 +1,5 @@
-"""MusicGen Melody (Copet et al. 2023). Source: transformers/models/musicgen_melody.
-
-As musicgen.py, but texts and melody stand before the tokens instead of being attended to: no
-cross-attention, and a second projection, from the 12 notes of a chromagram.
-"""
+"""MusicGen Melody (Copet et al. 2023). Source: transformers/models/musicgen_melody. Texts and
+melody, of 12 notes, stand before the tokens instead of being attended to: no cross-attention."""
 
 from ..core.config import ModelConfig
 from ..layers.multimodal import linear_projector

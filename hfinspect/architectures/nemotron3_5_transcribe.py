@@ -1,8 +1,6 @@
-"""Nemotron 3.5 Transcribe (NVIDIA 2026). Source: transformers/models/nemotron3_5_transcribe.
-
-An encoder of speech and a model of who speaks, heard by Nemotron-H; a further encoder says when
-each word was said. Files have the names of NeMo, the parts alone those of transformers.
-"""
+"""Nemotron 3.5 Transcribe (NVIDIA 2026). Source: transformers/models/nemotron3_5_transcribe. An
+encoder of speech and a model of who speaks, heard by Nemotron-H; a further encoder says when each
+word was said. Files have the names of NeMo, the parts alone those of transformers."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

@@ -1,8 +1,5 @@
-"""Nemotron 3 Diarization (NVIDIA 2026). Source: transformers/models/nemotron3_diarization.
-
-Stacked frames of a spectrogram, a plain encoder with rotary positions (a trace), and a head that is
-active or not for each speaker.
-"""
+"""Nemotron 3 Diarization (NVIDIA 2026). Source: transformers/models/nemotron3_diarization. An
+encoder of frames (a trace), and a head that is active or not for each speaker."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

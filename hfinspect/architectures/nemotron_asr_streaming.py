@@ -1,9 +1,6 @@
-"""Nemotron's streaming transcription (NVIDIA 2026). Source of shapes:
-transformers/models/nemotron_asr_streaming and transformers/models/nemotron3_5_asr.
-
-Parakeet's Conformer and transducer (parakeet.py) with convolutions that see no future, and norms of
-channels in place of batches. Nemotron 3.5 adds what language is spoken to each frame.
-"""
+"""Nemotron's streaming transcription (NVIDIA 2026): Parakeet with convolutions that see no future.
+Sources of shapes: transformers/models/{nemotron_asr_streaming,nemotron3_5_asr}. Nemotron 3.5 adds
+what language is spoken to each frame."""
 
 from functools import partial
 

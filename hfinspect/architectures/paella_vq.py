@@ -1,8 +1,5 @@
-"""PaellaVQModel: the image codec of Würstchen and Stable Cascade (Rampas et al. 2022).
-
-Source of shapes: diffusers/pipelines/deprecated/wuerstchen/modeling_paella_vq_model.py. Residual
-blocks that mix channels apart from places, and a table of codes between encoder and decoder.
-"""
+"""PaellaVQModel: the image codec of Würstchen and Stable Cascade (Rampas et al. 2022). Source of
+shapes: diffusers/pipelines/deprecated/wuerstchen/modeling_paella_vq_model.py."""
 
 from itertools import pairwise
 

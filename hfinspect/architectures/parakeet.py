@@ -1,8 +1,5 @@
-"""Parakeet (NVIDIA 2024), FastConformer (Rekesh et al. 2023). Source: transformers/models/parakeet.
-
-Strided 2-D convolutions over mel features, Conformer layers with relative positions; heads for CTC
-or transducers, whose decoder is an LSTM over the words said so far.
-"""
+"""Parakeet (NVIDIA 2024), FastConformer (Rekesh et al. 2023), with heads for CTC or transducers,
+whose decoder is an LSTM over the words said so far. Source: transformers/models/parakeet."""
 
 from functools import partial
 

@@ -1,8 +1,5 @@
 """Perception Encoder for sound (Meta 2025). Source of shapes: transformers/models/pe_audio.
-
-Descript's encoder (dac.py), a residual block of convolutions and a Llama-like encoder with norms of
-queries and keys; ModernBERT for the text that is compared with it.
-"""
+Descript's encoder, a Llama-like one with norms of queries and keys, and ModernBERT for texts."""
 
 from functools import partial
 

@@ -1,6 +1,5 @@
 """The vocoder of Qwen2.5-Omni: speech codes become a mel spectrogram by a diffusion transformer,
-and that a waveform by BigVGAN. Source: transformers/models/qwen2_5_omni.
-"""
+and that a waveform by BigVGAN. Source: transformers/models/qwen2_5_omni."""
 
 from itertools import pairwise
 

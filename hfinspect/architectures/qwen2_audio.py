@@ -1,8 +1,5 @@
 """Qwen2-Audio (Chu et al. 2024). Source: transformers/models/qwen2_audio/modeling_qwen2_audio.py.
-
-Whisper's encoder, one linear layer, and a Qwen2 decoder whose head is never tied. File names and
-their other spellings: multimodal.py.
-"""
+Whisper's encoder, one linear layer, and a Qwen2 decoder whose head is never tied."""
 
 from ..core.config import ModelConfig
 from ..layers.multimodal import decoder, language_model, projector, register_headed

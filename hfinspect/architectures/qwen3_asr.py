@@ -1,10 +1,6 @@
-"""Qwen3-ASR (Qwen team 2026). Source: transformers/models/qwen3_asr/modeling_qwen3_asr.py.
-
-Qwen3-Omni's encoder, two linear layers, and a Qwen3 decoder. The released repos
-(Qwen/Qwen3-ASR-0.6B) have a ``thinker_config``, and their files the names that go with it, as in
-Qwen3-Omni's thinker: the two linear layers inside the encoder. Source: modeling_qwen3_asr.py of the
-package qwen-asr; vLLM's qwen3_asr.py reads the same names.
-"""
+"""Qwen3-ASR (Qwen team 2026). Source: transformers/models/qwen3_asr/modeling_qwen3_asr.py. Released
+repos (Qwen/Qwen3-ASR-0.6B) have a ``thinker_config`` and the names of Qwen3-Omni's thinker. Source:
+modeling_qwen3_asr.py of the package qwen-asr; vLLM's qwen3_asr.py reads the same names."""
 
 from ..core.config import ModelConfig
 from ..layers.blocks import activation

@@ -1,8 +1,6 @@
-"""How Qwen3-Omni speaks. Source: transformers/models/qwen3_omni_moe/modeling_qwen3_omni_moe.py.
-
-A talker with experts writes the first code of a frame, a small decoder (a trace) the others, and a
-causal transformer with convolutions (Code2Wav) turns all into a waveform.
-"""
+"""How Qwen3-Omni speaks. Source: transformers/models/qwen3_omni_moe/modeling_qwen3_omni_moe.py. A
+talker with experts writes the first code of a frame, a small decoder (a trace) the others, and a
+causal transformer with convolutions (Code2Wav) turns all into a waveform."""
 
 from functools import partial
 

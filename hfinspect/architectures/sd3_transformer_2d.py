@@ -1,9 +1,5 @@
-"""SD3Transformer2DModel: Stable Diffusion 3 and 3.5 (Esser et al. 2024, MMDiT).
-
-Source of shapes: diffusers/models/transformers/transformer_sd3.py and attention.py. Image and text
-go side by side through every block with weights of their own and attend to each other; 3.5 medium
-looks twice at the image in some layers. The positions are a saved buffer.
-"""
+"""SD3Transformer2DModel: Stable Diffusion 3 and 3.5 (Esser et al. 2024, MMDiT): image and text side
+by side. Source: diffusers/models/transformers/transformer_sd3.py."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

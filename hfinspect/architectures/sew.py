@@ -1,8 +1,5 @@
-"""SEW (Wu et al. 2021). Source of shapes: transformers/models/sew.
-
-wav2vec 2.0 with a longer chain of narrow convolutions and layers at half the rate, undone by one
-linear layer at the end.
-"""
+"""SEW (Wu et al. 2021). Source of shapes: transformers/models/sew. wav2vec 2.0 with a longer chain
+of narrow convolutions and layers at half the rate, undone by one linear layer at the end."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

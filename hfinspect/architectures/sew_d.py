@@ -1,7 +1,5 @@
-"""SEW-D (Wu et al. 2021). Source of shapes: transformers/models/sew_d.
-
-SEW (sew.py) whose layers are DeBERTa v2's: content and position apart.
-"""
+"""SEW-D (Wu et al. 2021): SEW whose layers are DeBERTa v2's. Source of shapes:
+transformers/models/sew_d."""
 
 from ..core.config import ModelConfig
 from ..layers.composing import renamed

@@ -1,8 +1,5 @@
-"""Speech2Text (Wang et al. 2020). Source: transformers/models/speech_to_text.
-
-Strided convolutions over filter banks, then BART's kind of encoder and decoder with norms before;
-positions are computed.
-"""
+"""Speech2Text (Wang et al. 2020). Source: transformers/models/speech_to_text. Strided convolutions
+over filter banks, then BART's kind of encoder and decoder with norms before."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

@@ -1,6 +1,5 @@
 """StableCascadeUNet: both stages of Stable Cascade (Pernias et al. 2023, Würstchen). Source of
-shapes: diffusers/models/unets/unet_stable_cascade.py.
-"""
+shapes: diffusers/models/unets/unet_stable_cascade.py."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,8 +1,6 @@
 """Transformer2DModel: VQ-Diffusion (Gu et al. 2021), and DiT and PixArt under their old name.
-
 Source of shapes: diffusers/models/transformers/transformer_2d.py. Over an image's channels, the
-words of a codebook, or patches, of which it makes the classes that DiT and PixArt have by now.
-"""
+words of a codebook, or patches, of which it makes the classes that DiT and PixArt have by now."""
 
 from functools import partial
 

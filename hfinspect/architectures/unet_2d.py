@@ -1,8 +1,5 @@
-"""UNet2DModel: the unconditional UNet of DDPM and its kin (Ho et al. 2020).
-
-Source of shapes: diffusers/models/unets/unet_2d.py and unet_2d_blocks.py. The ladder of
-unet_2d_condition.py without a text: on some rungs the image looks at itself.
-"""
+"""UNet2DModel: the unconditional UNet of DDPM and its kin (Ho et al. 2020). Source of shapes:
+diffusers/models/unets/{unet_2d,unet_2d_blocks}.py. On some rungs the image looks at itself."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

@@ -1,7 +1,6 @@
 """UNet2DConditionModel: Stable Diffusion 1, 2 and XL (Rombach et al. 2021, Podell et al. 2023).
 Source of shapes: diffusers/models/unets/{unet_2d_condition,unet_2d_blocks}.py. On most rungs
-``attention_head_dim`` means the number of heads, on those of unet_blocks.py their width.
-"""
+``attention_head_dim`` means the number of heads, on those of unet_blocks.py their width."""
 
 from functools import partial
 from typing import Any

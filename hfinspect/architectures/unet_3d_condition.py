@@ -1,8 +1,5 @@
-"""UNet3DConditionModel: text to video by ModelScope (Wang et al. 2023).
-
-Source of shapes: diffusers/models/unets/unet_3d_condition.py and unet_3d_blocks.py. The ladder of
-unet_2d_condition.py; next to each residual block and each transformer stands one over time.
-"""
+"""UNet3DConditionModel: text to video by ModelScope (Wang et al. 2023). Source of shapes:
+diffusers/models/unets/{unet_3d_condition,unet_3d_blocks}.py."""
 
 from functools import partial
 

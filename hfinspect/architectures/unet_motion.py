@@ -1,8 +1,6 @@
-"""UNetMotionModel and SparseControlNetModel: AnimateDiff and SparseCtrl (Guo et al. 2023).
-
-Sources of shapes: diffusers/models/{unets/unet_motion_model,controlnets/controlnet_sparsectrl}.py.
-A UNet's ladder with a transformer over the frames next to each residual block.
-"""
+"""UNetMotionModel and SparseControlNetModel: AnimateDiff and SparseCtrl (Guo et al. 2023). Sources
+of shapes: diffusers/models/{unets/unet_motion_model,controlnets/controlnet_sparsectrl}.py. A UNet's
+ladder with a transformer over the frames next to each residual block."""
 
 from functools import partial
 from typing import Any

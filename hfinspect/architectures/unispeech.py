@@ -1,7 +1,5 @@
-"""UniSpeech (Wang et al. 2021). Source of shapes: transformers/models/unispeech.
-
-wav2vec 2.0's model with another head for pre-training.
-"""
+"""UniSpeech (Wang et al. 2021): wav2vec 2.0's model with another head for pre-training. Source of
+shapes: transformers/models/unispeech."""
 
 from ..layers.blocks import size
 from ..layers.encoders import hidden

@@ -1,7 +1,5 @@
-"""UniSpeech-SAT (Chen et al. 2021). Source of shapes: transformers/models/unispeech_sat.
-
-wav2vec 2.0's model, trained to distinguish speakers.
-"""
+"""UniSpeech-SAT (Chen et al. 2021): wav2vec 2.0's model, trained to distinguish speakers. Source of
+shapes: transformers/models/unispeech_sat."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

@@ -1,8 +1,6 @@
-"""VibeVoice (Microsoft 2025). Source of shapes: transformers/models/vibevoice.
-
-Speech of several speakers: a decoder of text, two encoders of sound (how it sounds and what it
-says) and a diffusion head that makes the next frame of the former.
-"""
+"""VibeVoice (Microsoft 2025). Source of shapes: transformers/models/vibevoice. A decoder of text,
+two encoders of sound (how it sounds and what it says) and a diffusion head that makes the next
+frame of the former."""
 
 from functools import partial
 

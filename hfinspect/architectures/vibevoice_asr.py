@@ -1,8 +1,5 @@
-"""VibeVoice-ASR (Microsoft 2026). Source of shapes: transformers/models/vibevoice_asr.
-
-VibeVoice's two encoders of sound (vibevoice_acoustic_tokenizer.py), one projector for both, and a
-decoder of text whose head is never tied. File names and their other spellings: multimodal.py.
-"""
+"""VibeVoice-ASR (Microsoft 2026). Source of shapes: transformers/models/vibevoice_asr. VibeVoice's
+two encoders of sound, one projector for both, and a decoder whose head is never tied."""
 
 from ..core.config import ModelConfig
 from ..layers.multimodal import decoder, language_model, projector, register_headed

@@ -1,8 +1,5 @@
 """Voxtral (Mistral AI 2025). Source of shapes: transformers/models/voxtral/modeling_voxtral.py.
-
-Whisper's encoder, four frames side by side through two linear layers, and a Mistral decoder (as a
-Llama) whose head is never tied. File names and their other spellings: multimodal.py.
-"""
+Whisper's encoder, four frames side by side through two linear layers, and a decoder."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

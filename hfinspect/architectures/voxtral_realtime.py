@@ -1,8 +1,6 @@
-"""Voxtral Realtime (Mistral AI 2026). Source of shapes: transformers/models/voxtral_realtime.
-
-A causal audio encoder (a trace), a few frames side by side through two linear layers, and
-Mistral's decoder with a narrow gate per layer, which the delay sets.
-"""
+"""Voxtral Realtime (Mistral AI 2026). Source of shapes: transformers/models/voxtral_realtime. A
+causal audio encoder (a trace), and Mistral's decoder with a narrow gate per layer, which the delay
+sets."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

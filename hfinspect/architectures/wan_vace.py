@@ -1,8 +1,5 @@
-"""Wan VACE and Wan Animate: video from video, masks, poses and faces (Wan 2025).
-
-Sources of shapes: diffusers/models/transformers/transformer_wan_{vace,animate}.py. VACE has further
-blocks that hand on what the condition shows, Animate looks at a face between some of Wan's.
-"""
+"""Wan VACE and Wan Animate: video from video, masks, poses and faces (Wan 2025). Sources of shapes:
+diffusers/models/transformers/transformer_wan_{vace,animate}.py. Wan's own tree is a trace."""
 
 from itertools import pairwise
 from math import prod

@@ -1,7 +1,4 @@
-"""wav2vec 2.0 (Baevski et al. 2020). Source: transformers/models/wav2vec2.
-
-Convolutions over the waveform, a convolution in place of positions, then BERT's kind of layers.
-"""
+"""wav2vec 2.0 (Baevski et al. 2020). Source: transformers/models/wav2vec2."""
 
 from collections.abc import Mapping
 

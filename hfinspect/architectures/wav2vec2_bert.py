@@ -1,8 +1,6 @@
-"""w2v-BERT 2.0 (Seamless Communication 2023). Source: transformers/models/wav2vec2_bert.
-
-Conformer layers over mel features; positions relative (a table of distances in each layer, or sines
-and their biases) or rotary.
-"""
+"""w2v-BERT 2.0 (Seamless Communication 2023). Source: transformers/models/wav2vec2_bert. Conformer
+layers over mel features; positions relative (a table of distances in each layer, or sines and their
+biases) or rotary."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

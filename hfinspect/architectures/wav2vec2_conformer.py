@@ -1,8 +1,5 @@
 """wav2vec 2.0 with Conformer layers (Wang et al. 2020). Source:
-transformers/models/wav2vec2_conformer.
-
-Positions from a convolution and, in each layer, relative with learned biases or rotary.
-"""
+transformers/models/wav2vec2_conformer."""
 
 from ..core.config import ModelConfig
 from ..layers import conformers, speech

@@ -1,7 +1,5 @@
-"""WavLM (Chen et al. 2021). Source of shapes: transformers/models/wavlm.
-
-wav2vec 2.0 with gated relative positions: a gate in every layer, one table in the first.
-"""
+"""WavLM (Chen et al. 2021). Source of shapes: transformers/models/wavlm. wav2vec 2.0 with gated
+relative positions: a gate in every layer, one table in the first."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

@@ -1,8 +1,4 @@
-"""Whisper (Radford et al. 2022). Source of shapes: transformers/models/whisper.
-
-Two convolutions over mel features, then BART's kind of encoder and decoder with norms before; keys
-have no bias. Positions are tables on both sides.
-"""
+"""Whisper (Radford et al. 2022). Source of shapes: transformers/models/whisper."""
 
 from collections.abc import Mapping
 from functools import partial

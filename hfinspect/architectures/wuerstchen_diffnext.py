@@ -1,7 +1,6 @@
 """WuerstchenDiffNeXt: the decoder of Würstchen (Pernias et al. 2023). Source of shapes:
-diffusers/pipelines/deprecated/wuerstchen/modeling_wuerstchen_diffnext.py.
-Stable Cascade's levels: ConvNeXt-like blocks (C), time blocks (T), attention (A), as a word says.
-"""
+diffusers/pipelines/deprecated/wuerstchen/modeling_wuerstchen_diffnext.py. Stable Cascade's levels:
+ConvNeXt-like blocks (C), time blocks (T), attention (A), as a word says."""
 
 from functools import partial
 
