@@ -6,55 +6,48 @@ from itertools import pairwise
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..trees import modules as nn
 from ..trees.catalog import register
-from ..trees.modules import (
-    Activation,
-    BatchNorm,
-    Conv,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Sequential,
-    Weight,
-)
 
 
-def _mixing(width: Dim) -> Module:
-    norm, inner = LayerNorm(width, eps=1e-6, weight=False), 4 * width
-    return Module(
+def _mixing(width: Dim) -> nn.Module:
+    norm, inner = nn.LayerNorm(width, eps=1e-6, weight=False), 4 * width
+    return nn.Module(
         "MixingResidualBlock",
         norm1=norm,
-        depthwise=Sequential(Activation("ReplicationPad2d"), Conv(width, width, 3, groups=width)),
+        depthwise=nn.Sequential(
+            nn.Activation("ReplicationPad2d"), nn.Conv(width, width, 3, groups=width)
+        ),
         norm2=norm,
-        channelwise=Sequential(Linear(width, inner), Activation("GELU"), Linear(inner, width)),
-        gammas=Weight(6, component=Component.OTHER, kind="scale"),
+        channelwise=nn.Sequential(
+            nn.Linear(width, inner), nn.Activation("GELU"), nn.Linear(inner, width)
+        ),
+        gammas=nn.Weight(6, component=Component.OTHER, kind="scale"),
         component=Component.CONV,
     )
 
 
-def model(c: ModelConfig) -> Module:
+def model(c: ModelConfig) -> nn.Module:
     latent, factor = c.dim("latent_channels", default=4), c.dim("up_down_scale_factor", default=2)
     width, levels = c.dim("embed_dim", default=384), c.count("levels", default=2, minimum=1)
     widths = [width // 2**i for i in reversed(range(levels))]
     inputs, outputs = (c.dim(f"{x}_channels", default=3) * factor**2 for x in ("in", "out"))
     deep = int(c.count("bottleneck_blocks", default=12))
-    codes = Embedding(c.dim("num_vq_embeddings", default=8192), latent, kind=None)
+    codes = nn.Embedding(c.dim("num_vq_embeddings", default=8192), latent, kind=None)
     down, last = [_mixing(widths[0])], widths[-1]
-    up = [Sequential(Conv(latent, last, 1)), *[_mixing(last)] * deep]
+    up = [nn.Sequential(nn.Conv(latent, last, 1)), *[_mixing(last)] * deep]
     for above, below in pairwise(widths):
-        down += [Conv(above, below, 4, stride=2), _mixing(below)]
+        down += [nn.Conv(above, below, 4, stride=2), _mixing(below)]
     for below, above in pairwise(widths[::-1]):
-        up += [Conv(below, above, 4, stride=2, transposed=True), _mixing(above)]
-    down.append(Sequential(Conv(last, latent, 1, bias=False), BatchNorm(latent)))
-    return Module(
+        up += [nn.Conv(below, above, 4, stride=2, transposed=True), _mixing(above)]
+    down.append(nn.Sequential(nn.Conv(last, latent, 1, bias=False), nn.BatchNorm(latent)))
+    return nn.Module(
         "PaellaVQModel",
-        in_block=Sequential(Activation("PixelUnshuffle"), Conv(inputs, widths[0], 1)),
-        down_blocks=Layers(down, class_name="Sequential"),
-        vquantizer=Module("VectorQuantizer", embedding=codes, component=Component.EMBEDDING),
-        up_blocks=Layers(up, class_name="Sequential"),
-        out_block=Sequential(Conv(widths[0], outputs, 1), Activation("PixelShuffle")),
+        in_block=nn.Sequential(nn.Activation("PixelUnshuffle"), nn.Conv(inputs, widths[0], 1)),
+        down_blocks=nn.Layers(down, class_name="Sequential"),
+        vquantizer=nn.Module("VectorQuantizer", embedding=codes, component=Component.EMBEDDING),
+        up_blocks=nn.Layers(up, class_name="Sequential"),
+        out_block=nn.Sequential(nn.Conv(widths[0], outputs, 1), nn.Activation("PixelShuffle")),
         part="vision",
     )
 

@@ -10,18 +10,8 @@ from ..core.dims import Dim
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, last_norm_of, scaled
 from ..layers.experts import sparse_block, stacked_experts
+from ..trees import modules as nn
 from ..trees.catalog import builder, register_part
-from ..trees.modules import (
-    Activation,
-    Conv,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Weight,
-)
 
 NAME = "Qwen3OmniMoe"
 #: The norm behind the layers is of another class than those in them.
@@ -29,12 +19,14 @@ END = last_norm_of(f"{NAME}TextRMSNorm")
 _PREDICTOR = f"{NAME}TalkerCodePredictorModelForConditionalGeneration"
 
 
-def _moe(d: Decoder, c: ModelConfig, *, stacked: bool = False) -> Module:
+def _moe(d: Decoder, c: ModelConfig, *, stacked: bool = False) -> nn.Module:
+    """The width of the shared expert has no default in the config class."""
     h, name, inner = d.width(c), f"{NAME}TalkerText", c.dim("moe_intermediate_size", default=384)
     count = c.count("num_experts", "num_local_experts", default=128)
-    chosen = c.dim("num_experts_per_tok", default=8)
-    # Read by the class, though its config has no default for it.
-    shared = c.dim("shared_expert_intermediate_size")
+    chosen, shared = (
+        c.dim("num_experts_per_tok", default=8),
+        c.dim("shared_expert_intermediate_size"),
+    )
     block = sparse_block(name, h, inner, count=count, per_token=chosen, shared=shared, act=d.act(c))
     if stacked:
         block.adding(experts=stacked_experts(f"{name}Experts", count, chosen, h, inner))
@@ -47,7 +39,7 @@ TALKER = Decoder(
 )  # fmt: skip
 
 
-def talker_model(c: ModelConfig, *, stacked: bool = False) -> Module:
+def talker_model(c: ModelConfig, *, stacked: bool = False) -> nn.Module:
     """Files of the whole have a tensor an expert; a save of it alone has them ``stacked``."""
     d = TALKER.like(TALKER.name, moe=partial(_moe, stacked=stacked))
     base = d.named(f"{NAME}TalkerModel", c)
@@ -57,14 +49,14 @@ def talker_model(c: ModelConfig, *, stacked: bool = False) -> Module:
     return base
 
 
-def talker(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    seen = c.dim("thinker_hidden_size", default=2048)
+def talker(c: ModelConfig) -> nn.Module:
+    text, seen = c.section("text_config"), c.dim("thinker_hidden_size", default=2048)
     inner = text.dim("intermediate_size", default=2048)
-    linears = {"linear_fc1": Linear(seen, inner), "linear_fc2": Linear(inner, TALKER.width(text))}
-    resize = Module(f"{NAME}TalkerResizeMLP", linears, component=Component.PROJECTOR)
+    into, out = nn.Linear(seen, inner), nn.Linear(inner, TALKER.width(text))
+    resize = nn.Module(f"{NAME}TalkerResizeMLP", linear_fc1=into, linear_fc2=out)
+    resize.component = Component.PROJECTOR
     to = "talker.model.codec_embedding.weight" if c.tied(default=False) else None
-    return Module(
+    return nn.Module(
         f"{NAME}TalkerForConditionalGeneration",
         model=talker_model(text),
         text_projection=resize,
@@ -75,70 +67,64 @@ def talker(c: ModelConfig) -> Module:
     )
 
 
-def _conv(inputs: Dim, outputs: int, kernel: int, *, stride: int = 0, groups: int = 1) -> Module:
+def _conv(inputs: Dim, outputs: int, kernel: int, *, stride: int = 0, groups: int = 1) -> nn.Module:
     """``stride``: of a transposed one, which every other is not."""
-    to = partial(Conv, stride=stride, transposed=True) if stride else Conv
+    to = partial(nn.Conv, stride=stride, transposed=True) if stride else nn.Conv
     conv = to(inputs, outputs, kernel, dims=1, groups=groups)
-    return Module(f"{NAME}Causal{'Trans' if stride else ''}ConvNet", conv=conv)
+    return nn.Module(f"{NAME}Causal{'Trans' if stride else ''}ConvNet", conv=conv)
 
 
-def _snake(width: Dim) -> Module:
-    slopes = {"alpha": Weight(width), "beta": Weight(width)}
-    return Module(f"{NAME}SnakeBeta", slopes, component=Component.OTHER)
-
-
-def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    return renamed(scaled(d, c, kind), f"{d.name}MLP", f"{d.name}Mlp")
+def _snake(width: Dim) -> nn.Module:
+    slopes = dict.fromkeys(("alpha", "beta"), nn.Weight(width))
+    return nn.Module(f"{NAME}SnakeBeta", {**slopes}, component=Component.OTHER)
 
 
 TRANSFORMER = Decoder(
     f"{NAME}Code2Wav", hidden_size=1024, intermediate_size=3072, num_hidden_layers=8,
-    num_attention_heads=16, num_key_value_heads=16, rms_norm_eps=1e-5, layer=_layer,
+    num_attention_heads=16, num_key_value_heads=16, rms_norm_eps=1e-5,
+    layer=lambda d, c, kind: renamed(scaled(d, c, kind), f"{d.name}MLP", f"{d.name}Mlp"),
 )  # fmt: skip
 
 
-def _convnext(h: Dim) -> Module:
-    return Module(
-        f"{NAME}ConvNeXtBlock",
-        dwconv=_conv(h, h, 7, groups=h),
-        norm=LayerNorm(h, eps=1e-6),
-        pwconv1=Linear(h, 4 * h),
-        act=Activation("GELU"),
-        pwconv2=Linear(4 * h, h),
-        gamma=Weight(h, kind="scale"),
-        component=Component.CONV,
-    )
-
-
-def code2wav(c: ModelConfig) -> Module:
+def code2wav(c: ModelConfig) -> nn.Module:
     """Each block of the decoder halves the channels."""
     h, width = TRANSFORMER.width(c), c.dim("decoder_dim", default=1536)
     codes = c.dim("codebook_size", default=2048) * c.count("num_quantizers", default=16)
+    convnext = nn.Module(
+        f"{NAME}ConvNeXtBlock",
+        dwconv=_conv(h, h, 7, groups=h),
+        norm=nn.LayerNorm(h, eps=1e-6),
+        pwconv1=nn.Linear(h, 4 * h),
+        act=nn.Activation("GELU"),
+        pwconv2=nn.Linear(4 * h, h),
+        gamma=nn.Weight(h, kind="scale"),
+    )
     ratios = c.dims("upsampling_ratios", default=(2, 2))
-    upsample = [ModuleList([_conv(h, h, ratio, stride=ratio), _convnext(h)]) for ratio in ratios]
+    upsample = [nn.ModuleList([_conv(h, h, ratio, stride=ratio), convnext]) for ratio in ratios]
     decoder = [_conv(h, width, 7)]
     for rate in c.dims("upsample_rates", default=(8, 5, 4, 3)):
         before, width = width, width // 2
-        acts = {"act1": _snake(width), "act2": _snake(width)}
+        acts = dict.fromkeys(("act1", "act2"), _snake(width))
         convs = {"conv1": _conv(width, width, 7), "conv2": _conv(width, width, 1)}
-        unit = Module(f"{NAME}Code2WavDecoderResidualUnit", {**acts, **convs})
+        unit = nn.Module(f"{NAME}Code2WavDecoderResidualUnit", {**acts, **convs})
         parts = _snake(before), _conv(before, width, 2 * rate, stride=rate), unit, unit, unit
-        decoder.append(Module(f"{NAME}Code2WavDecoderBlock", block=Layers(parts)))
-    transformer = Module(
+        decoder.append(nn.Module(f"{NAME}Code2WavDecoderBlock", block=nn.Layers(parts)))
+    decoder, to = [*decoder, _snake(width), _conv(width, 1, 7)], Component.CONV
+    transformer = nn.Module(
         f"{NAME}Code2WavTransformerModel",
         layers=TRANSFORMER.layers(c),
         norm=TRANSFORMER.norm(TRANSFORMER, c, h).called(f"{NAME}RMSNorm"),
-        rotary_emb=Activation(f"{NAME}RotaryEmbedding"),
+        rotary_emb=nn.Activation(f"{NAME}RotaryEmbedding"),
     )
-    return Module(
+    return nn.Module(
         f"{NAME}Code2Wav",
         pre_transformer=transformer,
-        code_embedding=Embedding(codes, h),
-        upsample=ModuleList(upsample, component=Component.CONV),
-        decoder=ModuleList([*decoder, _snake(width), _conv(width, 1, 7)], component=Component.CONV),
+        code_embedding=nn.Embedding(codes, h),
+        upsample=nn.ModuleList(upsample, component=to),
+        decoder=nn.ModuleList(decoder, component=to),
         part="audio",
     )
 
 
-alone = partial(talker_model, stacked=True)
-register_part("qwen3_omni_moe_talker_text", f"{NAME}TalkerModel", alone, "audio")
+_alone = partial(talker_model, stacked=True)
+register_part("qwen3_omni_moe_talker_text", f"{NAME}TalkerModel", _alone, "audio")

@@ -4,14 +4,7 @@ by side. Source: diffusers/models/transformers/transformer_sd3.py."""
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.diffusion import (
-    attention,
-    feed_forward,
-    modulation,
-    out_channels,
-    text_projection,
-    timestep_embedding,
-)
+from ..layers import diffusion
 from ..layers.vision import patch_conv
 from ..trees.catalog import register
 from ..trees.modules import Activation, Buffer, LayerNorm, Layers, Linear, Module, once
@@ -21,14 +14,16 @@ def block(c: ModelConfig, width: Dim, *, last: bool, dual: bool) -> Module:
     """``dual``: it looks at the image twice; the ``last`` makes nothing of the text."""
     normed = c.has("qk_norm") and bool(c.word("qk_norm", "rms_norm"))
     norm = c.dim("attention_head_dim", default=64) if normed else None
-    six = modulation("AdaLayerNormZero", width, 6)
-    bare, mlp = LayerNorm(width, eps=1e-6, weight=False), feed_forward(width, gated=False)
+    six = diffusion.modulation("AdaLayerNormZero", width, 6)
+    bare, mlp = LayerNorm(width, eps=1e-6, weight=False), diffusion.feed_forward(width, gated=False)
     return Module(
         "JointTransformerBlock",
-        norm1=modulation("SD35AdaLayerNormZeroX", width, 9) if dual else six,
-        norm1_context=modulation("AdaLayerNormContinuous", width, 2) if last else six,
-        attn=attention(width, width, bias=True, head_norm=norm, added=width, added_out=not last),
-        attn2=attention(width, width, bias=True, head_norm=norm) if dual else None,
+        norm1=diffusion.modulation("SD35AdaLayerNormZeroX", width, 9) if dual else six,
+        norm1_context=diffusion.modulation("AdaLayerNormContinuous", width, 2) if last else six,
+        attn=diffusion.attention(
+            width, width, bias=True, head_norm=norm, added=width, added_out=not last
+        ),
+        attn2=diffusion.attention(width, width, bias=True, head_norm=norm) if dual else None,
         norm2=bare,
         ff=mlp,
         norm2_context=None if last else bare,
@@ -43,7 +38,7 @@ def model(c: ModelConfig) -> Module:
     # null: positions are computed for the size at hand.
     computed = c.says("pos_embed_max_size") and not c.has("pos_embed_max_size")
     positions = Buffer(1, side * side, width, kind="position")
-    pixels = patch * patch * out_channels(c, default=16, in_default=16)
+    pixels = patch * patch * diffusion.out_channels(c, default=16, in_default=16)
     dual = {int(i) for i in c.dims("dual_attention_layers", default=(), minimum=0)}
     kinds = [(i == count - 1, i in dual) for i in range(count)]
     layers = once(kinds, lambda kind: block(c, width, last=kind[0], dual=kind[1]))
@@ -58,8 +53,10 @@ def model(c: ModelConfig) -> Module:
         time_text_embed=Module(
             "CombinedTimestepTextProjEmbeddings",
             time_proj=Activation("Timesteps"),
-            timestep_embedder=timestep_embedding(256, width),
-            text_embedder=text_projection(c.dim("pooled_projection_dim", default=2048), width),
+            timestep_embedder=diffusion.timestep_embedding(256, width),
+            text_embedder=diffusion.text_projection(
+                c.dim("pooled_projection_dim", default=2048), width
+            ),
         ),
         context_embedder=Linear(
             c.dim("joint_attention_dim", default=4096),
@@ -67,7 +64,7 @@ def model(c: ModelConfig) -> Module:
             component=Component.PROJECTOR,
         ),
         transformer_blocks=Layers(layers),
-        norm_out=modulation("AdaLayerNormContinuous", width, 2),
+        norm_out=diffusion.modulation("AdaLayerNormContinuous", width, 2),
         proj_out=Linear(width, pixels, component=Component.HEAD),
         part="vision",
     )

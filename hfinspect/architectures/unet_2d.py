@@ -4,16 +4,7 @@ diffusers/models/unets/{unet_2d,unet_2d_blocks}.py. On some rungs the image look
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.diffusion import (
-    Rung,
-    attention,
-    middle_block,
-    rungs,
-    timed,
-    timestep_embedding,
-    unet_end,
-    widths,
-)
+from ..layers import diffusion
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, Embedding, Layers, Module, Weight
 
@@ -21,17 +12,17 @@ _DOWN = ("DownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D")
 
 
 def model(c: ModelConfig) -> Module:
-    channels = widths(c, default=(224, 448, 672, 896))
+    channels = diffusion.widths(c, default=(224, 448, 672, 896))
     first, last, head_of = channels[0], channels[-1], "attention_head_dim"
     time = c.dim("time_embedding_dim", default=4 * first)
-    residual = timed(c, time)
+    residual = diffusion.timed(c, time)
 
     def look(width: Dim, groups: int | None) -> Module:
         """Heads of ``attention_head_dim`` channels; null is one head."""
         head = width if c.says(head_of) and not c.has(head_of) else c.dim(head_of, default=8)
-        return attention(width, width // head * head, bias=True, groups=groups)
+        return diffusion.attention(width, width // head * head, bias=True, groups=groups)
 
-    def made(rung: Rung) -> Module:
+    def made(rung: diffusion.Rung) -> Module:
         if not rung.kind.startswith("Attn"):  # which takes a convolution whatever the key says
             return rung.block(residual)
         form = c.word("upsample_type" if rung.up else "downsample_type", "conv", "resnet")
@@ -44,10 +35,13 @@ def model(c: ModelConfig) -> Module:
         usual = None if residual.scale_shift else residual.groups
         groups = c.optional_dim("attn_norm_num_groups") or usual
         looks = [look(last, groups)] if c.flag("add_attention", default=True) else []
-        return middle_block(last, residual, looks)
+        return diffusion.middle_block(last, residual, looks)
 
     layers = [c.count("layers_per_block", default=2)] * len(channels)
-    down, up = (Layers(map(made, rungs(c, channels, layers, _DOWN, up=up))) for up in (False, True))
+    down, up = (
+        Layers(map(made, diffusion.rungs(c, channels, layers, _DOWN, up=up)))
+        for up in (False, True)
+    )
     # What makes channels of the time, and how many.
     time_form, seen = c.word("time_embedding_type", "positional", "fourier", "learned"), first
     projection = Activation("Timesteps")
@@ -58,18 +52,21 @@ def model(c: ModelConfig) -> Module:
         projection = Embedding(c.dim("num_train_timesteps"), first, kind=None)
     form, count = c.text("class_embed_type"), c.optional_dim("num_class_embeds")
     table = Embedding(count, time) if form is None and count is not None else None
-    classes = {"timestep": timestep_embedding(seen, time), "identity": Activation("Identity")}
+    classes = {
+        "timestep": diffusion.timestep_embedding(seen, time),
+        "identity": Activation("Identity"),
+    }
     return Module(
         "UNet2DModel",
         {
             "conv_in": Conv(c.dim("in_channels", default=3), first, 3),
             "time_proj": projection,
-            "time_embedding": timestep_embedding(seen, time),
+            "time_embedding": diffusion.timestep_embedding(seen, time),
             "class_embedding": classes.get(form or "", table),
             "down_blocks": down,
             "mid_block": middle(),
             "up_blocks": up,
-            **unet_end(c, first, residual, outputs=3),
+            **diffusion.unet_end(c, first, residual, outputs=3),
         },
         part="vision",
     )
