@@ -12,10 +12,8 @@ from ..trees.modules import Conv, Layers, Module, ModuleList
 from .unet_2d_condition import Ladder
 
 #: Settings of the UNet that a ControlNet copies into its config but does not have.
-_NOT_HERE = frozenset(
-    """time_embedding_type time_embedding_dim time_cond_proj_dim conv_in_kernel attention_type
-    class_embeddings_concat dual_cross_attention num_attention_heads""".split()
-)
+_NOT_HERE = """time_embedding_type time_embedding_dim time_cond_proj_dim conv_in_kernel
+    attention_type class_embeddings_concat dual_cross_attention num_attention_heads""".split()
 
 
 def condition_encoder(c: ModelConfig, width: Dim, inputs: Dim | None = None) -> Module:
@@ -54,17 +52,14 @@ def model(config: ModelConfig) -> Module:
     c = ModelConfig(kept, config.path)
     c.count("layers_per_block", default=2)  # one number here, not a list
     ladder = Ladder(c)
-    return Module(
-        "ControlNetModel",
-        {
-            **stem(c, ladder.channels[0]),
-            "controlnet_cond_embedding": condition_encoder(c, ladder.channels[0]),
-            "down_blocks": Layers(ladder.way()),
-            **controls(ladder),
-            "mid_block": ladder.middle(),
-        },
-        part="vision",
-    )
+    parts: dict[str, Module | None] = {
+        **stem(c, ladder.channels[0]),
+        "controlnet_cond_embedding": condition_encoder(c, ladder.channels[0]),
+        "down_blocks": Layers(ladder.way()),
+        **controls(ladder),
+        "mid_block": ladder.middle(),
+    }
+    return Module("ControlNetModel", parts, part="vision")
 
 
 register((), {"ControlNetModel": model}, category="diffusion", source="diffusers")

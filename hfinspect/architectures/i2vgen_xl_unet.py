@@ -4,13 +4,12 @@ all frames, and as words of the context."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.diffusion import attention, feed_forward, timestep_embedding, unet_end, widths
+from ..layers.diffusion import attention, feed_forward, timestep_embedding, widths
 from ..trees.catalog import register
-from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module, Sequential
-from .unet_3d_condition import ladder, of_residuals, temporal_transformer
+from ..trees.modules import Activation, Conv, LayerNorm, Linear, Module, Sequential
+from .unet_3d_condition import ladder, temporal_transformer
 
-_ACT = Activation("SiLU")
-_WORDS = Component.EMBEDDING
+_ACT, _WORDS = Activation("SiLU"), Component.EMBEDDING
 
 
 def model(config: ModelConfig) -> Module:
@@ -21,8 +20,7 @@ def model(config: ModelConfig) -> Module:
     c = ModelConfig(kept, config.path)
     first, channels = widths(c, default=(320, 640, 1280, 1280))[0], c.dim("in_channels", default=4)
     context, time = c.dim("cross_attention_dim", default=1024), 4 * first
-    inner = 8 * c.dim("attention_head_dim", default=64)
-    residual, wide, to = of_residuals(c), 4 * channels, Component.PROJECTOR
+    inner, wide, to = 8 * c.dim("attention_head_dim", default=64), 4 * channels, Component.PROJECTOR
     looked = feed_forward(channels, gated=False)
     looked.component = _WORDS
 
@@ -32,34 +30,30 @@ def model(config: ModelConfig) -> Module:
     def two_layers(inputs: int, outputs: int) -> Module:
         return Sequential(Linear(inputs, time), _ACT, Linear(time, outputs), component=_WORDS)
 
-    return Module(
-        "I2VGenXLUNet",
-        {
-            "conv_in": Conv(channels + channels, first, 3),
-            "transformer_in": temporal_transformer(first, inner, residual.groups, layers=Layers),
-            "image_latents_proj_in": Sequential(
-                conv(4, wide, to), _ACT, conv(wide, wide, to), _ACT, conv(wide, channels, to)
-            ),
-            "image_latents_temporal_encoder": Module(
-                "I2VGenXLTransformerTemporalEncoder",
-                norm1=LayerNorm(channels),
-                attn1=attention(channels, 2 * channels),
-                ff=looked,
-            ),
-            "image_latents_context_embedding": Sequential(
-                conv(4, 8 * channels), _ACT, Activation("AdaptiveAvgPool2d"),
-                conv(8 * channels, 16 * channels, stride=2), _ACT,
-                conv(16 * channels, context, stride=2),
-            ),
-            "time_proj": Activation("Timesteps"),
-            "time_embedding": timestep_embedding(first, time),
-            "context_embedding": two_layers(context, context * channels),
-            "fps_embedding": two_layers(first, time),
-            **ladder(c),
-            **unet_end(c, first, residual),
-        },
-        part="vision",
-    )  # fmt: skip
+    parts: dict[str, Module | None] = {
+        "conv_in": Conv(channels + channels, first, 3),
+        "transformer_in": temporal_transformer(c, first, inner),
+        "image_latents_proj_in": Sequential(
+            conv(4, wide, to), _ACT, conv(wide, wide, to), _ACT, conv(wide, channels, to)
+        ),
+        "image_latents_temporal_encoder": Module(
+            "I2VGenXLTransformerTemporalEncoder",
+            norm1=LayerNorm(channels),
+            attn1=attention(channels, 2 * channels),
+            ff=looked,
+        ),
+        "image_latents_context_embedding": Sequential(
+            conv(4, 8 * channels), _ACT, Activation("AdaptiveAvgPool2d"),
+            conv(8 * channels, 16 * channels, stride=2), _ACT,
+            conv(16 * channels, context, stride=2),
+        ),
+        "time_proj": Activation("Timesteps"),
+        "time_embedding": timestep_embedding(first, time),
+        "context_embedding": two_layers(context, context * channels),
+        "fps_embedding": two_layers(first, time),
+        **ladder(c),
+    }  # fmt: skip
+    return Module("I2VGenXLUNet", parts, part="vision")
 
 
 register((), {"I2VGenXLUNet": model}, category="diffusion", source="diffusers")

@@ -1,6 +1,8 @@
 """UNet2DModel: the unconditional UNet of DDPM and its kin (Ho et al. 2020). Source of shapes:
 diffusers/models/unets/{unet_2d,unet_2d_blocks}.py. On some rungs the image looks at itself."""
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -12,10 +14,9 @@ _DOWN = ("DownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D")
 
 
 def model(c: ModelConfig) -> Module:
-    channels = diffusion.widths(c, default=(224, 448, 672, 896))
-    first, last, head_of = channels[0], channels[-1], "attention_head_dim"
-    time = c.dim("time_embedding_dim", default=4 * first)
-    residual = diffusion.timed(c, time)
+    channels, head_of = diffusion.widths(c, default=(224, 448, 672, 896)), "attention_head_dim"
+    time = c.dim("time_embedding_dim", default=4 * (first := channels[0]))
+    residual, last = diffusion.timed(c, time), channels[-1]
 
     def look(width: Dim, groups: int | None) -> Module:
         """Heads of ``attention_head_dim`` channels; null is one head."""
@@ -38,10 +39,7 @@ def model(c: ModelConfig) -> Module:
         return diffusion.middle_block(last, residual, looks)
 
     layers = [c.count("layers_per_block", default=2)] * len(channels)
-    down, up = (
-        Layers(map(made, diffusion.rungs(c, channels, layers, _DOWN, up=up)))
-        for up in (False, True)
-    )
+    rungs = partial(diffusion.rungs, c, channels, layers, _DOWN)
     # What makes channels of the time, and how many.
     time_form, seen = c.word("time_embedding_type", "positional", "fourier", "learned"), first
     projection = Activation("Timesteps")
@@ -52,24 +50,19 @@ def model(c: ModelConfig) -> Module:
         projection = Embedding(c.dim("num_train_timesteps"), first, kind=None)
     form, count = c.text("class_embed_type"), c.optional_dim("num_class_embeds")
     table = Embedding(count, time) if form is None and count is not None else None
-    classes = {
-        "timestep": diffusion.timestep_embedding(seen, time),
-        "identity": Activation("Identity"),
+    times = diffusion.timestep_embedding(seen, time)
+    classes = {"timestep": times, "identity": Activation("Identity")}
+    parts: dict[str, Module | None] = {
+        "conv_in": Conv(c.dim("in_channels", default=3), first, 3),
+        "time_proj": projection,
+        "time_embedding": times,
+        "class_embedding": classes.get(form or "", table),
+        "down_blocks": Layers(map(made, rungs())),
+        "mid_block": middle(),
+        "up_blocks": Layers(map(made, rungs(up=True))),
+        **diffusion.unet_end(c, first, residual, outputs=3),
     }
-    return Module(
-        "UNet2DModel",
-        {
-            "conv_in": Conv(c.dim("in_channels", default=3), first, 3),
-            "time_proj": projection,
-            "time_embedding": diffusion.timestep_embedding(seen, time),
-            "class_embedding": classes.get(form or "", table),
-            "down_blocks": down,
-            "mid_block": middle(),
-            "up_blocks": up,
-            **diffusion.unet_end(c, first, residual, outputs=3),
-        },
-        part="vision",
-    )
+    return Module("UNet2DModel", parts, part="vision")
 
 
 register((), {"UNet2DModel": model}, category="diffusion", source="diffusers")

@@ -127,18 +127,15 @@ class Ladder:
 def model(c: ModelConfig) -> Module:
     ladder, kernel = Ladder(c), int(c.dim("conv_out_kernel", default=3))
     first = ladder.channels[0]
-    return Module(
-        "UNet2DConditionModel",
-        {
-            **stem(c, first),
-            "down_blocks": Layers(ladder.way()),
-            "up_blocks": Layers(ladder.way(up=True)),
-            "mid_block": ladder.middle(),
-            **diffusion.unet_end(c, first, ladder.residual, kernel=kernel),
-            "position_net": position_net(c, ladder.context[0]),
-        },
-        part="vision",
-    )
+    parts: dict[str, Module | None] = {
+        **stem(c, first),
+        "down_blocks": Layers(ladder.way()),
+        "up_blocks": Layers(ladder.way(up=True)),
+        "mid_block": ladder.middle(),
+        **diffusion.unet_end(c, first, ladder.residual, kernel=kernel),
+        "position_net": position_net(c, ladder.context[0]),
+    }
+    return Module("UNet2DConditionModel", parts, part="vision")
 
 
 register((), {"UNet2DConditionModel": model}, category="diffusion", source="diffusers")

@@ -5,7 +5,6 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import diffusion
 from ..layers.diffusion import Residual, Rung
 from ..trees import modules as nn
@@ -15,18 +14,7 @@ _DOWN = ("CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "CrossAttnDownBlock3D",
 _channels = partial(diffusion.widths, default=(320, 640, 1280, 1280))
 
 
-def of_residuals(c: ModelConfig) -> Residual:
-    groups = c.dim("norm_num_groups", default=32)
-    return Residual(4 * _channels(c)[0], groups, c.number("norm_eps", default=1e-5))
-
-
-def _heads(c: ModelConfig) -> tuple[Dim, ...]:
-    """As in the two-dimensional one, called ``attention_head_dim``."""
-    key = "num_attention_heads" if c.has("num_attention_heads") else "attention_head_dim"
-    return diffusion.per_block(c, key, len(_channels(c)), 64, minimum=1)
-
-
-def temporal_convolution(width: int, groups: int) -> nn.Module:
+def _temporal_convolution(width: int, groups: int) -> nn.Module:
     """Four convolutions over three frames: 4·(3·W² + W) and their norms."""
     conv = nn.Conv(width, width, (3, 1, 1), dims=3)
     first = nn.GroupNorm(groups, width), nn.Activation("SiLU")
@@ -36,34 +24,37 @@ def temporal_convolution(width: int, groups: int) -> nn.Module:
 
 
 def temporal_transformer(
-    channels: int, width: int, groups: int, *, layers: type[nn.ModuleList] = nn.ModuleList
+    c: ModelConfig, channels: int, width: int, *, layers: type[nn.ModuleList] = nn.Layers
 ) -> nn.Module:
     """One block that looks at the frames of its place, twice. ``layers`` as in transformer_2d."""
     return nn.Module(
         "TransformerTemporalModel",
-        norm=nn.GroupNorm(groups, channels, eps=1e-6),
+        norm=nn.GroupNorm(c.dim("norm_num_groups", default=32), channels, eps=1e-6),
         proj_in=nn.Linear(channels, width, component=Component.ATTENTION),
         transformer_blocks=layers([diffusion.transformer_block(width)]),
         proj_out=nn.Linear(width, channels, component=Component.ATTENTION),
     )
 
 
-def ladder(c: ModelConfig) -> dict[str, nn.Module]:
-    """Down, up and the middle: residual blocks over the widths that come in, a convolution over
-    time next to each, and on most rungs as many transformers over the image and over time."""
-    channels, residual, heads = _channels(c), of_residuals(c), _heads(c)
-    across = partial(diffusion.transformer_2d, linear=True, groups=residual.groups)
-    context = c.dim("cross_attention_dim", default=1024)
-    layers = [c.count("layers_per_block", default=2)] * len(channels)
+def ladder(c: ModelConfig) -> dict[str, nn.Module | None]:
+    """Down, up, the middle and the end: residual blocks over the widths that come in, a convolution
+    over time next to each, and on most rungs as many transformers over the image and over time."""
+    channels, groups = _channels(c), c.dim("norm_num_groups", default=32)
+    residual = Residual(4 * channels[0], groups, c.number("norm_eps", default=1e-5))
+    across = partial(diffusion.transformer_2d, linear=True, groups=groups)
+    context, count = c.dim("cross_attention_dim", default=1024), len(channels)
+    # As in the two-dimensional one, called ``attention_head_dim``.
+    key = "num_attention_heads" if c.has("num_attention_heads") else "attention_head_dim"
+    heads = diffusion.per_block(c, key, count, 64, minimum=1)
+    layers, wide = [c.count("layers_per_block", default=2)] * count, channels[-1]
 
     def made(rung: Rung, looks: int, kind: type[nn.ModuleList] = nn.ModuleList) -> nn.Module:
-        width, groups, head = rung.width, residual.groups, heads[rung.i]
-        inner = head * (width // head)
+        width, head = rung.width, heads[rung.i]
         look = across(width, head, 1, context, layers=kind)
-        over_time = temporal_transformer(width, inner, groups, layers=kind)
+        over_time = temporal_transformer(c, width, head * (width // head), layers=kind)
         parts = {
             "resnets": nn.ModuleList(diffusion.resnet_row(rung.coming, width, residual)),
-            "temp_convs": nn.ModuleList([temporal_convolution(width, groups)] * len(rung.coming)),
+            "temp_convs": nn.ModuleList([_temporal_convolution(width, groups)] * len(rung.coming)),
             "attentions": nn.ModuleList([look] * looks) if looks else None,
             "temp_attentions": nn.ModuleList([over_time] * looks) if looks else None,
         }
@@ -73,26 +64,24 @@ def ladder(c: ModelConfig) -> dict[str, nn.Module]:
         found = diffusion.rungs(c, channels, layers, _DOWN, up=up)
         return nn.Layers(made(r, len(r.coming) * r.kind.startswith("Cross")) for r in found)
 
-    at, wide = len(channels) - 1, channels[-1]
-    middle = Rung("UNetMidBlock3DCrossAttn", at, [wide] * 2, wide, last=True)
-    ways = {"down_blocks": way(up=False), "up_blocks": way(up=True)}
-    return {**ways, "mid_block": made(middle, 1, nn.Layers)}
+    middle = Rung("UNetMidBlock3DCrossAttn", count - 1, [wide] * 2, wide, last=True)
+    return {
+        "down_blocks": way(up=False),
+        "up_blocks": way(up=True),
+        "mid_block": made(middle, 1, nn.Layers),
+        **diffusion.unet_end(c, channels[0], residual),
+    }
 
 
 def model(c: ModelConfig) -> nn.Module:
-    channels, residual = _channels(c), of_residuals(c)
-    first = channels[0]
-    inner = 8 * c.dim("attention_head_dim", default=64)
-    time = diffusion.timestep_embedding(
-        first, 4 * first, condition=c.optional_dim("time_cond_proj_dim")
-    )
+    first, inner = _channels(c)[0], 8 * c.dim("attention_head_dim", default=64)
+    condition = c.optional_dim("time_cond_proj_dim")
     parts: dict[str, nn.Module | None] = {
         "conv_in": nn.Conv(c.dim("in_channels", default=4), first, 3),
         "time_proj": nn.Activation("Timesteps"),
-        "time_embedding": time,
-        "transformer_in": temporal_transformer(first, inner, residual.groups, layers=nn.Layers),
+        "time_embedding": diffusion.timestep_embedding(first, 4 * first, condition=condition),
+        "transformer_in": temporal_transformer(c, first, inner),
         **ladder(c),
-        **diffusion.unet_end(c, first, residual),
     }
     return nn.Module("UNet3DConditionModel", parts, part="vision")
 

@@ -1,5 +1,5 @@
-"""UNetMotionModel and SparseControlNetModel: AnimateDiff and SparseCtrl (Guo et al. 2023). Sources
-of shapes: diffusers/models/{unets/unet_motion_model,controlnets/controlnet_sparsectrl}.py. A UNet's
+"""UNetMotionModel and SparseControlNetModel: AnimateDiff and SparseCtrl (Guo et al. 2023).
+Sources: diffusers/models/{unets/unet_motion_model,controlnets/controlnet_sparsectrl}.py. A UNet's
 ladder with a transformer over the frames next to each residual block."""
 
 from functools import partial
@@ -20,11 +20,11 @@ _FOREIGN = """class_embed_type num_class_embeds encoder_hid_dim encoder_hid_dim_
     cross_attention_norm dual_cross_attention class_embeddings_concat time_embedding_type
     time_embedding_dim conv_in_kernel mid_block_type """
 _OF_CONTROL = "only_cross_attention resnet_time_scale_shift attention_head_dim"
-_DEPTH = "temporal_transformer_layers_per_block"
+_DEPTH, _HEADS = "temporal_transformer_layers_per_block", "motion_num_attention_heads"
 
 
-def _plain(c: ModelConfig, *, control: bool) -> ModelConfig:
-    """The config of the same ladder in two dimensions."""
+def _plain(c: ModelConfig, *, control: bool) -> Ladder:
+    """The same ladder in two dimensions."""
     worded = not control and c.text("addition_embed_type") == "text_time"
     dropped = _FOREIGN + ("time_cond_proj_dim" if control else _OF_CONTROL)
     dropped += "" if worded else " addition_embed_type"
@@ -42,16 +42,16 @@ def _plain(c: ModelConfig, *, control: bool) -> ModelConfig:
             kept[key] = [word.replace("Motion", "2D") for word in kept[key]]
     if c.says("norm_num_groups") and not c.has("norm_num_groups"):
         raise c.error("norm_num_groups", None, "a number")
-    return ModelConfig(kept, c.path)
+    return Ladder(ModelConfig(kept, c.path))
 
 
-def motion_module(
+def _motion_module(
     c: ModelConfig, width: Dim, heads: Dim, depth: int, *, twice: bool = True, middle: bool = False
 ) -> Module:
     """Blocks that look at the frames of their place, ``twice`` each. Those of the ``middle`` are in
     no list of layers around them."""
     if not heads:
-        raise c.error("motion_num_attention_heads", 0, "at least 1")
+        raise c.error(_HEADS, 0, "at least 1")
     frames, inner = c.dim("motion_max_seq_length", default=32), heads * (width // heads)
     pe = Buffer(1, frames, inner, kind="position")
     places = Module("SinusoidalPositionalEmbedding", pe=pe, component=Component.EMBEDDING)
@@ -68,19 +68,17 @@ def motion_module(
 
 def _moving(c: ModelConfig, ladder: Ladder, *, up: bool = False, twice: bool = True) -> Layers:
     """Rungs with a motion module next to each residual block."""
-    step, blocks, key = -1 if up else 1, ladder.way(up=up), "motion_num_attention_heads"
-    heads = per_block(c, key, len(blocks), 8)[::step]
-    rows = zip(
-        blocks, ladder.channels[::step], heads, depths(c, _DEPTH, len(blocks), up=up), strict=True
-    )
-    for block, width, count, depth in rows:
+    blocks, count, made = ladder.way(up=up), len(ladder.channels), partial(_motion_module, c)
+    sizes = list(zip(ladder.channels, per_block(c, _HEADS, count, 8), strict=True))
+    deep = depths(c, _DEPTH, count, up=up)
+    for block, size, depth in zip(blocks, sizes[::-1] if up else sizes, deep, strict=True):
         resnets = len(block.inside("resnets").children)
         each = list(depth) if isinstance(depth, tuple) else [depth] * resnets
         if len(each) != resnets:
             raise c.error(_DEPTH, each, f"{resnets} entries, one per layer")
-        block.class_name = block.class_name.replace("2D", "Motion")
-        modules = [motion_module(c, width, count, int(n), twice=twice) for n in each]
-        block.children["motion_modules"] = ModuleList(modules)
+        modules = [made(*size, int(n), twice=twice) for n in each]
+        block.called(block.class_name.replace("2D", "Motion"))
+        block.adding(motion_modules=ModuleList(modules))
     return Layers(blocks)
 
 
@@ -93,50 +91,40 @@ def _middle(c: ModelConfig, ladder: Ladder, *, moving: bool) -> Module:
     kind = "UNetMidBlockCrossAttnMotion" if moving else "UNetMidBlock2DCrossAttn"
     block = middle_block(width, ladder.residual, seen, kind=kind, resnets=count + 1)
     if moving:
-        heads = per_block(c, "motion_num_attention_heads", len(ladder.channels), 8)[-1]
+        heads = per_block(c, _HEADS, len(ladder.channels), 8)[-1]
         over_time = listed("temporal_transformer_layers_per_mid_block", count, 1)
-        modules = [motion_module(c, width, heads, n, middle=True) for n in over_time]
-        block.children["motion_modules"] = ModuleList(modules)
+        modules = [_motion_module(c, width, heads, n, middle=True) for n in over_time]
+        block.adding(motion_modules=ModuleList(modules))
     return block
 
 
 def model(c: ModelConfig) -> Module:
-    ladder = Ladder(_plain(c, control=False))
-    moving = c.flag("use_motion_mid_block", default=True)
-    return Module(
-        "UNetMotionModel",
-        {
-            **stem(ladder.c, ladder.channels[0]),
-            "down_blocks": _moving(c, ladder),
-            "up_blocks": _moving(c, ladder, up=True),
-            "mid_block": _middle(c, ladder, moving=moving),
-            **unet_end(c, ladder.channels[0], ladder.residual),
-        },
-        part="vision",
-    )
+    ladder = _plain(c, control=False)
+    parts: dict[str, Module | None] = {
+        **stem(ladder.c, ladder.channels[0]),
+        "down_blocks": _moving(c, ladder),
+        "up_blocks": _moving(c, ladder, up=True),
+        "mid_block": _middle(c, ladder, moving=c.flag("use_motion_mid_block", default=True)),
+        **unet_end(c, ladder.channels[0], ladder.residual),
+    }
+    return Module("UNetMotionModel", parts, part="vision")
 
 
 def sparse_control(c: ModelConfig) -> Module:
     c.count("layers_per_block", default=2)  # one number here, not a list
-    ladder = Ladder(_plain(c, control=True))
-    first, seen = ladder.channels[0], c.dim("conditioning_channels", default=4)
-    if c.flag("concat_conditioning_mask", default=True):
-        seen = seen + 1
-    given = Conv(seen, first, 3)
-    if not c.flag("use_simplified_condition_embedding", default=True):
-        given = condition_encoder(c, first, seen)
-        given.class_name = "SparseControlNetConditioningEmbedding"
-    return Module(
-        "SparseControlNetModel",
-        {
-            **stem(ladder.c, first),
-            "controlnet_cond_embedding": given,
-            "down_blocks": _moving(c, ladder, twice=False),
-            **controls(ladder),
-            "mid_block": _middle(c, ladder, moving=False),
-        },
-        part="vision",
-    )
+    ladder, seen = _plain(c, control=True), c.dim("conditioning_channels", default=4)
+    first, name = ladder.channels[0], "SparseControlNetConditioningEmbedding"
+    seen = seen + 1 if c.flag("concat_conditioning_mask", default=True) else seen
+    simple = c.flag("use_simplified_condition_embedding", default=True)
+    given = Conv(seen, first, 3) if simple else condition_encoder(c, first, seen).called(name)
+    parts: dict[str, Module | None] = {
+        **stem(ladder.c, first),
+        "controlnet_cond_embedding": given,
+        "down_blocks": _moving(c, ladder, twice=False),
+        **controls(ladder),
+        "mid_block": _middle(c, ladder, moving=False),
+    }
+    return Module("SparseControlNetModel", parts, part="vision")
 
 
 _CLASSES = {"UNetMotionModel": model, "SparseControlNetModel": sparse_control}
