@@ -2,15 +2,26 @@
 
 from functools import partial
 
-from ..layers.whisper_encoder import width
+from ..core.config import ModelConfig
+from ..core.dims import Dim
+from ..layers.multimodal import two_layer_projector
+from ..layers.whisper_encoder import encoder, width
+from ..trees.catalog import register_part
+from ..trees.modules import Module
 from .voxtral import register_listener
 
-#: What Music Flamingo has as well.
-listener = partial(
-    register_listener,
-    text="qwen2",
-    seen=width,
-    bias=lambda c: c.flag("projector_bias", default=True),
-    text_defaults={},
-)
+_tower = partial(encoder, "AudioFlamingo3", pooled=True)
+
+
+def listener(model_type: str, name: str) -> None:
+    """What Music Flamingo is as well."""
+
+    def project(c: ModelConfig, audio: ModelConfig, text: Dim) -> Module:
+        bias = c.flag("projector_bias", default=True)
+        return two_layer_projector(f"{name}MultiModalProjector", c, width(audio), text, bias=bias)
+
+    register_listener(model_type, name, "qwen2", _tower, project)
+
+
 listener("audioflamingo3", "AudioFlamingo3")
+register_part("audioflamingo3_encoder", "AudioFlamingo3Encoder", _tower, "audio")

@@ -7,7 +7,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, depthwise
-from ..layers.multimodal import decoder, projecting, projector, register_worded
+from ..layers.multimodal import decoder, projecting, register_worded, two_linears
 from ..layers.vision import plain_mlp
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, once
@@ -59,19 +59,15 @@ def model(c: ModelConfig) -> Module:
     h, wide = a.dim("hidden_size", default=1024), a.dim("projector_hidden_size", default=2048)
     if h != text.hidden:
         raise a.error("hidden_size", int(h), f"the text's width, {int(text.hidden)}")
-    text.base.part = "text"
+    text.base.part, act = "text", activation(a.text("projector_hidden_act", default="relu"))
     block = projecting(layer(a, h, a.dim("intermediate_size", default=256)))
     return Module(
         "FunAsrNanoModel",
         audio_tower=encoder(audio),
         language_model=text.base,
-        multi_modal_projector=projector(
-            "FunAsrNanoMultiModalProjector",
-            linear_1=Linear(seen, wide),
-            act=activation(a.text("projector_hidden_act", default="relu")),
-            linear_2=Linear(wide, h),
-            layers=Layers.of(a.count("num_hidden_layers", default=2), block),
-        ),
+        multi_modal_projector=two_linears(
+            "FunAsrNanoMultiModalProjector", c, seen, wide, h, act=act
+        ).adding(layers=Layers.of(a.count("num_hidden_layers", default=2), block)),
     )
 
 

@@ -22,8 +22,7 @@ class _Stream(NamedTuple):
 
     def modulation(self, width: Dim) -> Module:
         """So many numbers from the time."""
-        out, act = Linear(self.time, width), Activation("SiLU")
-        parts = {"activation": act, "out_layer": out}
+        parts = {"activation": Activation("SiLU"), "out_layer": Linear(self.time, width)}
         return Module("Kandinsky6Modulation", parts, component=Component.OTHER)
 
     def attention(self, context: Dim | None = None) -> Module:
@@ -43,11 +42,11 @@ class _Stream(NamedTuple):
 
     def block(self, kind: str, at: str, *attentions: str) -> Module:
         """A norm before each attention and the MLP; three vectors of the time for each of them."""
-        parts = {f"{at}_modulation": self.modulation((3 * len(attentions) + 3) * self.width)}
-        for name in attentions:
-            parts |= {f"{name}_norm": self.norm(), name: self.attention()}
-        mlp = feed_forward(self.width, gated=False, inner=self.inner, bias=False)
-        parts |= {"feed_forward_norm": self.norm(), "feed_forward": mlp}
+        made: dict[str, Module] = {name: self.attention() for name in attentions}
+        made["feed_forward"] = feed_forward(self.width, gated=False, inner=self.inner, bias=False)
+        parts = {f"{at}_modulation": self.modulation(3 * len(made) * self.width)}
+        for name, part in made.items():
+            parts |= {f"{name}_norm": self.norm(), name: part}
         return Module(f"Kandinsky6Transformer{kind}Block", parts)
 
     def out_layer(self, channels: int, ending: str = "") -> Module:

@@ -3,4 +3,4 @@ no tensors. Source: transformers/models/musicflamingo."""
 
 from .audioflamingo3 import listener
 
-listener("musicflamingo", "MusicFlamingo", tower="AudioFlamingo3")
+listener("musicflamingo", "MusicFlamingo")

@@ -6,10 +6,10 @@ from ..core.config import ModelConfig
 from ..layers.blocks import activation
 from ..layers.composing import defaulted, renamed
 from ..layers.heads import labelled
-from ..layers.multimodal import decoder, lm_head, projector, text_width, worded
+from ..layers.multimodal import decoder, lm_head, text_width, two_linears, worded
 from ..layers.whisper_encoder import width
 from ..trees.catalog import builder, register, register_part
-from ..trees.modules import Linear, Module
+from ..trees.modules import Module
 
 _NAME = "Qwen3ASR"
 #: What Qwen3ASRConfig makes of an absent text_config.
@@ -30,23 +30,18 @@ def _tower(c: ModelConfig) -> Module:
 
 
 def audio_model(c: ModelConfig) -> Module:
-    built = _tower(c)
-    built.class_name = f"{_NAME}Encoder"
-    for projected in ("proj1", "act", "proj2"):
-        built.children.pop(projected, None)
-    return built
+    return _tower(c).without("proj1", "proj2").called(f"{_NAME}Encoder")
 
 
 def model(c: ModelConfig) -> Module:
     audio = c.section("audio_config").with_defaults(**_AUDIO)
     d, outputs = width(audio), audio.dim("output_dim", default=3584)
-    act = activation(audio.text("activation_function", default="gelu"))
-    parts = {"linear_1": Linear(d, d), "act": act, "linear_2": Linear(d, outputs)}
+    act, name = activation(audio.text("activation_function", default="gelu")), "MultiModalProjector"
     return Module(
         f"{_NAME}Model",
         audio_tower=audio_model(audio),
         language_model=decoder(c, "qwen3", defaults=_TEXT).base,
-        multi_modal_projector=projector(f"{_NAME}MultiModalProjector", **parts),
+        multi_modal_projector=two_linears(f"{_NAME}{name}", c, d, d, outputs, act=act),
     )
 
 

@@ -9,7 +9,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp
 from ..layers.composing import without_static_cache
-from ..layers.multimodal import decoder, projector, worded
+from ..layers.multimodal import decoder, two_linears, worded
 from ..trees.catalog import register
 from ..trees.modules import Activation, Layers, Linear, Module, RMSNorm, Weight
 from .vibevoice_acoustic_tokenizer import ENCODER, TYPE, section
@@ -51,20 +51,16 @@ def model(c: ModelConfig) -> Module:
     sound, frame = section(c, "audio_config", TYPE)
     meaning, other = section(c, "semantic_model_config", ENCODER, 128)
     h, text.base.part = text.hidden, "text"
-
-    def connector(frame: Dim) -> Module:
-        parts = {"linear_1": Linear(frame, h), "act": _norm(h), "linear_2": Linear(h, h)}
-        return projector("VibeVoiceMultiModalProjector", **parts)
-
+    connect = partial(two_linears, "VibeVoiceMultiModalProjector", c, inner=h, out=h, act=_norm(h))
     return Module(
         "VibeVoiceModel",
         latent_scaling_factor=factor,
         latent_bias_factor=factor,
         audio_tower=sound,
         language_model=text.base,
-        multi_modal_projector=connector(frame),
+        multi_modal_projector=connect(frame),
         semantic_tokenizer_encoder=meaning,
-        semantic_connector=connector(other),
+        semantic_connector=connect(other),
         diffusion_head=diffusion_head(c.section("diffusion_head_config"), h, frame),
     )
 

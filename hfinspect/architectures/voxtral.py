@@ -7,49 +7,43 @@ from typing import Any
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import size
 from ..layers.multimodal import decoder, language_model, register_headed, two_layer_projector
 from ..layers.whisper_encoder import encoder
-from ..trees.catalog import register_part
+from ..trees.catalog import Builder, register_part
 from ..trees.modules import Module
 
 
 def register_listener(
-    model_type: str,
-    name: str,
-    text: str,
-    seen: Callable[[ModelConfig], Dim],
-    *,
-    bias: Callable[[ModelConfig], bool],
-    text_defaults: Mapping[str, Any],
-    tower: str | None = None,
-) -> None:
-    """Add a family of Whisper's encoder (that of the family ``tower``), a projector and a decoder
-    of the type ``text``, whose ``text_defaults`` stand under whatever its section says; ``seen`` is
-    how wide the projector's input is, ``bias`` whether its layers have biases."""
+    model_type: str, name: str, text: str, tower: Builder,
+    project: Callable[[ModelConfig, ModelConfig, Dim], Module],
+    defaults: Mapping[str, Any] | None = None, *, tied: Callable[[ModelConfig], bool] | None = None,
+) -> None:  # fmt: skip
+    """Add a family of a ``tower`` for sound, what ``project``s to the width of a decoder, and that:
+    of the type ``text``, whose ``defaults`` stand under whatever its section says."""
 
     def parts(c: ModelConfig, head: bool) -> dict[str, Module]:
-        given = {**text_defaults, **c.section("text_config").values}
-        decoding = decoder(c.with_values(text_config=given), text)
-        audio, at, h = c.section("audio_config"), f"{name}MultiModalProjector", decoding.hidden
+        given = {**(defaults or {}), **c.section("text_config").values}
+        decoding, audio = decoder(c.with_values(text_config=given), text), c.section("audio_config")
+        ties = tied is not None and tied(c)
         return {
-            "audio_tower": encoder(tower or name, audio, pooled=True),
-            "language_model": language_model(decoding, head=head, tied=False),
-            "multi_modal_projector": two_layer_projector(at, c, seen(audio), h, bias=bias(c)),
+            "audio_tower": tower(audio),
+            "language_model": language_model(decoding, head=head, tied=ties),
+            "multi_modal_projector": project(c, audio, decoding.hidden),
         }
 
     register_headed(model_type, name, parts, "audio_tower")
-    if tower is None:
-        alone = partial(encoder, name, pooled=True)
-        register_part(f"{model_type}_encoder", f"{name}Encoder", alone, "audio")
 
 
-# Four frames of the encoder's width are the width inside its MLP.
-register_listener(
-    "voxtral", "Voxtral", "llama", size("intermediate_size", "encoder_ffn_dim", default=5120),
-    bias=lambda _: False,
-    text_defaults={
-        "vocab_size": 131072, "hidden_size": 3072, "intermediate_size": 8192,
-        "num_hidden_layers": 30, "num_key_value_heads": 8, "head_dim": 128,
-    },
-)  # fmt: skip
+def _project(c: ModelConfig, audio: ModelConfig, text: Dim) -> Module:
+    """Four frames of the encoder's width are the width inside its MLP."""
+    seen = audio.dim("intermediate_size", "encoder_ffn_dim", default=5120)
+    return two_layer_projector("VoxtralMultiModalProjector", c, seen, text, bias=False)
+
+
+_DEFAULTS = {
+    "vocab_size": 131072, "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 30,
+    "num_key_value_heads": 8, "head_dim": 128,
+}  # fmt: skip
+_tower = partial(encoder, "Voxtral", pooled=True)
+register_listener("voxtral", "Voxtral", "llama", _tower, _project, _DEFAULTS)
+register_part("voxtral_encoder", "VoxtralEncoder", _tower, "audio")

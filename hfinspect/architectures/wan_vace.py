@@ -11,15 +11,12 @@ from ..trees.catalog import builder, register
 from ..trees.modules import Conv, Layers, Linear, Module, ModuleList, RMSNorm, Weight
 
 #: What both have of Wan's own keys, but for channels and patches.
-_KEYS = frozenset(
-    """num_attention_heads attention_head_dim text_dim freq_dim ffn_dim num_layers cross_attn_norm
-    eps image_dim added_kv_proj_dim pos_embed_seq_len""".split()
-)
+_KEYS = """num_attention_heads attention_head_dim text_dim freq_dim ffn_dim num_layers
+    cross_attn_norm eps image_dim added_kv_proj_dim pos_embed_seq_len""".split()
 
 
 def _inner(c: ModelConfig) -> Dim:
-    heads = c.dim("num_attention_heads", default=40)
-    return heads * c.dim("attention_head_dim", default=128)
+    return c.dim("num_attention_heads", default=40) * c.dim("attention_head_dim", default=128)
 
 
 def _patches(c: ModelConfig, channels: Dim) -> Module:
@@ -37,8 +34,8 @@ def _wan(c: ModelConfig, name: str, channels: Dim, latents: Dim, **more: Module)
     patches = _patches(c, channels)
     pixels = prod(patches.tensor().shape[3:], start=patches.tensor().shape[2])
     proj = Linear(_inner(c), out * pixels, component=Component.HEAD)
-    own = {"patch_embedding": patches, "proj_out": proj}
-    return Module(name, {**root.children, **own, **more}, part="vision")
+    root.adding(patch_embedding=patches, proj_out=proj, **more).part = "vision"
+    return root.called(name)
 
 
 def vace(c: ModelConfig) -> Module:
@@ -48,17 +45,15 @@ def vace(c: ModelConfig) -> Module:
     if 0 not in seen or max(seen) >= count:
         raise c.error("vace_layers", c.raw("vace_layers"), f"0 and others below {int(count)}")
     channels, condition = c.dim("in_channels", default=16), c.dim("vace_in_channels", default=96)
-    more = {"vace_patch_embedding": _patches(c, condition)}
-    root = _wan(c, "WanVACETransformer3DModel", channels, channels, **more)
+    into = _patches(c, condition)
+    root = _wan(c, "WanVACETransformer3DModel", channels, channels, vace_patch_embedding=into)
     parts, name = root.inside("blocks", "0").children, "WanVACETransformerBlock"
     out, into = (Linear(width, width, component=to) for to in (Component.MLP, Component.PROJECTOR))
-    first = Module(name, {**parts, "proj_out": out, "proj_in": into})
-    later = [Module(name, {**parts, "proj_out": out})] * (len(seen) - 1)
-    root.children["vace_blocks"] = Layers([first, *later])
-    return root
+    later = [Module(name, {**parts}, proj_out=out)] * (len(seen) - 1)
+    first = Module(name, {**parts}, proj_out=out, proj_in=into)
+    return root.adding(vace_blocks=Layers([first, *later]))
 
 
-_PROJECTIONS = {"q": "query", "k": "key", "v": "value", "out": "output"}
 #: Channels of the motion encoder at each size of its maps.
 _MOTION = {4: 512, 8: 512, 16: 512, 32: 512, 64: 256, 128: 128, 256: 64, 512: 32, 1024: 16}
 
@@ -77,21 +72,16 @@ def _motion_encoder(c: ModelConfig) -> Module:
 
     def conv(inputs: int, outputs: int, kernel: int, *, act: bool = True) -> Module:
         bias = Module("FusedLeakyReLU", bias=Weight(outputs)) if act else None
-        weight = Weight(outputs, inputs, kernel, kernel)
-        return Module("MotionConv2d", weight=weight, act_fn=bias, component=Component.CONV)
+        return Module("MotionConv2d", weight=Weight(outputs, inputs, kernel, kernel), act_fn=bias)
+
+    def block(width: Dim, outputs: Dim) -> Module:
+        first, second = conv(width, width, 3), conv(width, outputs, 3)
+        skip = conv(width, outputs, 1, act=False)
+        return Module("MotionEncoderResBlock", conv1=first, conv2=second, conv_skip=skip)
 
     style, motion = c.dim("motion_style_dim", default=512), c.dim("motion_dim", default=20)
     sizes = [size, *(1 << power for power in range(size.bit_length() - 2, 1, -1))]
     widths = [channels(size) for size in sizes]
-    blocks = [
-        Module(
-            "MotionEncoderResBlock",
-            conv1=conv(width, width, 3),
-            conv2=conv(width, outputs, 3),
-            conv_skip=conv(width, outputs, 1, act=False),
-        )
-        for width, outputs in pairwise(widths)
-    ]
     linears = [
         Module("MotionLinear", weight=Weight(outputs, style), bias=Weight(outputs))
         for outputs in (style, style, style, style, motion)
@@ -100,7 +90,7 @@ def _motion_encoder(c: ModelConfig) -> Module:
         "WanAnimateMotionEncoder",
         motion_synthesis_weight=Weight(c.dim("motion_encoder_dim", default=512), motion),
         conv_in=conv(3, widths[0], 1),
-        res_blocks=ModuleList(blocks),
+        res_blocks=ModuleList(block(*pair) for pair in pairwise(widths)),
         conv_out=conv(widths[-1], style, 4, act=False),
         motion_network=ModuleList(linears),
         component=Component.CONV,
@@ -122,27 +112,27 @@ def animate(c: ModelConfig) -> Module:
     inputs, width = c.dim("motion_encoder_dim", default=512), _inner(c)
     hidden = c.dim("face_encoder_hidden_dim", default=1024)
     wide = hidden * c.dim("face_encoder_num_heads", default=4)
-    head = c.dim("attention_head_dim", default=128)
-    norm = RMSNorm(head, eps=c.number("eps", default=1e-6))
+    norm = RMSNorm(c.dim("attention_head_dim", default=128), eps=c.number("eps", default=1e-6))
+    kinds, conv = ("query", "key", "value"), Conv(hidden, hidden, 3, dims=1, stride=2)
     look = Module(
         "WanAnimateFaceBlockCrossAttention",
-        {f"to_{x}": Linear(width, width, kind=kind) for x, kind in _PROJECTIONS.items()},
+        {f"to_{kind[0]}": Linear(width, width, kind=kind) for kind in kinds},
+        to_out=Linear(width, width, kind="output"),
         norm_q=norm,
         norm_k=norm,
         component=Component.ATTENTION,
     )
-    encoder = Module(
-        "WanAnimateFaceEncoder",
-        padding_tokens=Weight(1, 1, 1, width, component=Component.EMBEDDING),
-        conv1_local=Conv(inputs, wide, 3, dims=1),
-        conv2=Conv(hidden, hidden, 3, dims=1, stride=2),
-        conv3=Conv(hidden, hidden, 3, dims=1, stride=2),
-        out_proj=Linear(hidden, width, component=Component.CONV),
-    )
     more: dict[str, Module] = {
         "pose_patch_embedding": _patches(c, latents),
         "motion_encoder": _motion_encoder(c),
-        "face_encoder": encoder,
+        "face_encoder": Module(
+            "WanAnimateFaceEncoder",
+            padding_tokens=Weight(1, 1, 1, width, component=Component.EMBEDDING),
+            conv1_local=Conv(inputs, wide, 3, dims=1),
+            conv2=conv,
+            conv3=conv,
+            out_proj=Linear(hidden, width, component=Component.CONV),
+        ),
     }
     looks = c.count("num_layers", default=40) // c.dim("inject_face_latents_blocks", default=5)
     if looks:
