@@ -25,18 +25,18 @@ _NEMO = {
     "layer_norm": "final_norm", "layer_norm1": "norm1", "layer_norm2": "norm2",
     "self_attn": "attn", "o_proj": "out_proj", "mlp": "ffn", "fc1": "net.0", "fc2": "net.3",
 }  # fmt: skip
-_FLOATS = ("A_log", "D", "dt_bias")
+#: Numbers in float32 stand in a module of their own in NeMo's files.
+_FLOATS = {name: f"_fp32_params.{name}" for name in ("A_log", "D", "dt_bias")}
 
 
 def audio_model(c: ModelConfig) -> Module:
     asr, who = c.section("asr_config"), c.section("diarization_config")
-    count = who.section("head_config").dim("num_speakers", default=8)
     return Module(
         f"{_NAME}AudioModel",
         asr_encoder=builder(f"{_NAME}AsrAudioModel")(asr),
         diarization_model=frames(who),
         asr_norm=LayerNorm(asr.dim("hidden_size", default=1280)),
-        speaker_norm=LayerNorm(count),
+        speaker_norm=LayerNorm(who.section("head_config").dim("num_speakers", default=8)),
         part="audio",
     )
 
@@ -53,12 +53,11 @@ def model(c: ModelConfig) -> Module:
     _nemo(tower.inside("asr_encoder"))
     _nemo(tower.inside("diarization_model", "model", "audio_tower"))
     when = builder(f"{_NAME}WordTimestampModel")(c.section("word_timestamp_config"))
-    # Numbers in float32 stand in a module of their own in NeMo's files.
     text = auto_model(section.of_type("nemotron_h"), default_type="nemotron_h", part="text")
     return Module(
         f"{_NAME}Model",
         audio_tower=tower,
-        language_model=respelled(text, {at: f"_fp32_params.{at}" for at in _FLOATS}),
+        language_model=respelled(text, _FLOATS),
         multi_modal_projector=linear_projector(heard, section.dim("hidden_size", default=4096)),
         word_timestamp_encoder=_nemo(when),
     )
@@ -69,10 +68,8 @@ def generation(c: ModelConfig) -> Module:
     tower, when = whole.inside("audio_tower"), whole.inside("word_timestamp_encoder")
     who, section = tower.inside("diarization_model"), nested(c, "text_config", **TEXT)
     h, vocab = section.dim("hidden_size", default=4096), section.dim("vocab_size", default=131072)
-    names = {"embeddings": "embed_tokens", "norm_f": "norm"}
     upsample = when.inside("upsampler")
     upsample.component = Component.HEAD
-    del when.children["upsampler"]
     width, pieces = words.dim("hidden_size", default=1280), words.dim("vocab_size", default=23863)
     classes = Conv(width, pieces, 1, dims=1, component=Component.HEAD)
     sorting = Module(
@@ -85,17 +82,13 @@ def generation(c: ModelConfig) -> Module:
         component=Component.HEAD,
     )
     speakers = {"sortformer_modules": sorting, "encoder": who.inside("model", "audio_tower")}
-    hearing = Module(
-        tower.class_name,
-        asr_encoder=tower["asr_encoder"],
-        diarization_model=Module(who.class_name, {**speakers}),
-        asr_norm=tower["asr_norm"],
-        diar_norm=tower["speaker_norm"],
-        part="audio",
-    )
+    tower.adding(diarization_model=Module(who.class_name, {**speakers}))
+    hearing = respelled(tower, {"speaker_norm": "diar_norm"})
+    names = {"embeddings": "embed_tokens", "norm_f": "norm"}
     text = respelled(whole.inside("language_model"), names)
-    timing = {"transformer": when, "upsample": upsample, "decoder_layers": Sequential(classes)}
-    decoder = Module("Decoder", {**timing}, part="audio")
+    timing, last = when.without("upsampler"), Sequential(classes)
+    decoder = Module("Decoder", transformer=timing, upsample=upsample, decoder_layers=last)
+    decoder.part = "audio"
     return Module(
         f"{_NAME}ForConditionalGeneration",
         llm=Module("NemotronHForCausalLM", model=text, lm_head=to_words(h, vocab), part="text"),

@@ -22,11 +22,9 @@ def encoder(c: ModelConfig) -> Module:
     for _ in range(steps):  # padding of kernel - 1 + stride - 1 (subsampling_out_hidden_size)
         bands = (bands + int(stride) - 2) // int(stride) + 1
     causal = partial(Conv, stride=stride, class_name=f"{_NAME}EncoderCausalConv2D")
-    step = Module(
-        f"{_NAME}EncoderSubsamplingLayer",
-        depthwise_conv=causal(channels, channels, kernel, groups=channels),
-        pointwise_conv=Conv(channels, channels, 1),
-    )
+    conv = causal(channels, channels, kernel, groups=channels)
+    parts = {"depthwise_conv": conv, "pointwise_conv": Conv(channels, channels, 1)}
+    step = Module(f"{_NAME}EncoderSubsamplingLayer", {**parts})
     subsampling = Module(
         f"{_NAME}EncoderSubsamplingConv2D",
         conv_in=causal(1, channels, kernel),
@@ -46,16 +44,12 @@ def rnnt(c: ModelConfig, name: str = _NAME, vocab: int = 1025) -> Module:
 
 
 def prompted(c: ModelConfig) -> Module:
-    built, inner = rnnt(c, _LATER, 13088), c.dim("prompt_intermediate_size", default=2048)
     h = c.section("encoder_config").dim("hidden_size", default=1024)
-    built.children["prompt_projector"] = Module(
-        f"{_LATER}PromptProjector",
-        linear_1=Linear(h + c.dim("num_prompts", default=128), inner),
-        act=Activation("ReLU"),
-        linear_2=Linear(inner, h),
-        component=Component.PROJECTOR,
-    )
-    return built
+    inner, seen = c.dim("prompt_intermediate_size", default=2048), c.dim("num_prompts", default=128)
+    parts = {"act": Activation("ReLU"), "linear_2": Linear(inner, h)}
+    parts, to = {"linear_1": Linear(h + seen, inner), **parts}, Component.PROJECTOR
+    prompt = Module(f"{_LATER}PromptProjector", {**parts}, component=to)
+    return rnnt(c, _LATER, 13088).adding(prompt_projector=prompt)
 
 
 register_part(_ENCODER, f"{_NAME}Encoder", defaulted(parakeet.DEFAULTS, encoder), "audio")

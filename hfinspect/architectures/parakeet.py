@@ -8,8 +8,8 @@ from ..core.config import ModelConfig
 from ..layers import conformers
 from ..layers.blocks import grouped_attention, grouped_heads, size, two_layer_mlp
 from ..layers.composing import defaulted
+from ..trees import modules as nn
 from ..trees.catalog import auto_model, register_part
-from ..trees.modules import Activation, BatchNorm, Conv, Embedding, Layers, Linear, Module, Weight
 from .encodec import lstm
 
 DEFAULTS = {
@@ -22,80 +22,83 @@ _ENCODER = "parakeet_encoder"
 _hidden = size("hidden_size", default=1024)
 
 
-def layer(c: ModelConfig, norm: Module | None = None) -> Module:
+def layer(c: ModelConfig, norm: nn.Module | None = None) -> nn.Module:
     """``norm`` stands in the convolution, in place of a batch norm."""
     h, act, name, kind = _hidden(c), c.text("hidden_act"), "ParakeetEncoder", "relative_position"
     bias, heads = c.flag("attention_bias", default=True), grouped_heads(c, h)
     if not c.has("head_dim"):
         c.divided(h, heads.query, "hidden_size", "num_attention_heads")
-    position = Weight(heads.query, heads.dim, kind=kind)
+    sides = dict.fromkeys(("bias_u", "bias_v"), nn.Weight(heads.query, heads.dim, kind=kind))
     attention = grouped_attention(f"{name}Attention", h, heads, bias=bias)
-    attention.children = {"bias_u": position, "bias_v": position, **attention.children}
-    relative = Linear(h, heads.query * heads.dim, bias=False, kind=kind)
-    attention.children["relative_k_proj"], attention.keeps = relative, None
-    mlp = two_layer_mlp(
-        f"{name}FeedForward", h, c.dim("intermediate_size"), act=act, bias=bias, **conformers.MLP
-    )
+    relative = nn.Linear(h, heads.query * heads.dim, bias=False, kind=kind)
+    attention.children = {**sides, **attention.children, "relative_k_proj": relative}
+    attention.keeps, mlp = None, partial(two_layer_mlp, act=act, bias=bias, **conformers.MLP)
+    feeds = mlp(f"{name}FeedForward", h, c.dim("intermediate_size"))
     convolution = conformers.convolution(
-        f"{name}ConvolutionModule", h, c.dim("conv_kernel_size"), norm or BatchNorm(h, dims=1),
+        f"{name}ConvolutionModule", h, c.dim("conv_kernel_size"), norm or nn.BatchNorm(h, dims=1),
         act=act, bias=c.flag("convolution_bias", default=True),
     )  # fmt: skip
-    return conformers.block(f"{name}Block", h, mlp, attention, convolution)
+    parts = {"feed_forward1": feeds, "self_attn": attention, "conv": convolution}
+    places = ("feed_forward1", "self_att", "conv", "feed_forward2", "out")
+    norms = {f"norm_{place}": nn.LayerNorm(h) for place in places}
+    return nn.Module(f"{name}Block", {**parts, "feed_forward2": feeds, **norms})
 
 
-def stack(c: ModelConfig, steps: Module, block: Module) -> Module:
+def stack(c: ModelConfig, steps: nn.Module, block: nn.Module) -> nn.Module:
     """The encoder of ``steps`` that thin out the frames and layers like ``block``."""
-    return Module(
+    return nn.Module(
         "ParakeetEncoder",
         subsampling=steps,
-        encode_positions=Activation("ParakeetEncoderRelPositionalEncoding"),
-        layers=Layers.of(c.count("num_hidden_layers"), block),
+        encode_positions=nn.Activation("ParakeetEncoderRelPositionalEncoding"),
+        layers=nn.Layers.of(c.count("num_hidden_layers"), block),
         part="audio",
     )
 
 
-def encoder(c: ModelConfig) -> Module:
+def encoder(c: ModelConfig) -> nn.Module:
     """log2(factor) strided convolutions, all but the first depthwise and pointwise, and layers."""
     channels, kernel = c.dim("subsampling_conv_channels"), c.dim("subsampling_conv_kernel_size")
     stride, factor = c.dim("subsampling_conv_stride"), int(c.dim("subsampling_factor"))
     times = factor.bit_length() - 1
     bands = c.dim("num_mel_bins") // int(stride) ** times
-    steps = Module(
+    steps = nn.Module(
         "ParakeetEncoderSubsamplingConv2D",
         layers=conformers.subsampling(channels, kernel, times, stride),
-        linear=Linear(channels * bands, _hidden(c)),
+        linear=nn.Linear(channels * bands, _hidden(c)),
         component=Component.CONV,
     )
     return stack(c, steps, layer(c))
 
 
-def ctc(c: ModelConfig) -> Module:
+def ctc(c: ModelConfig) -> nn.Module:
     section, words = c.section("encoder_config"), c.dim("vocab_size", default=1025)
-    head = Conv(_hidden(section), words, 1, dims=1, class_name="ParakeetEncoderCTCHead")
-    head.component, head.kind = Component.HEAD, "lm_head"
+    made = partial(nn.Conv, dims=1, component=Component.HEAD, kind="lm_head")
+    head = made(_hidden(section), words, 1, class_name="ParakeetEncoderCTCHead")
     heard = auto_model(section, default_type=_ENCODER)
-    return Module("ParakeetForCTC", encoder=heard, ctc_head=head, part="audio")
+    return nn.Module("ParakeetForCTC", encoder=heard, ctc_head=head, part="audio")
 
 
 def transducer(
     c: ModelConfig, name: str, *, vocab: int = 8193, timed: bool = False, encoder: str = _ENCODER
-) -> Module:
+) -> nn.Module:
     """``timed``: the joint network chooses the length of a word as well."""
     section, to = c.section("encoder_config"), Component.PROJECTOR
     width, words = c.dim("decoder_hidden_size", default=640), c.dim("vocab_size", default=vocab)
     lengths = len(c.dims("durations", default=(0, 1, 2, 3, 4), minimum=0)) if timed else 0
-    head = Linear(width, words + lengths if lengths else words, kind="lm_head")
-    return Module(
+    head = nn.Linear(width, words + lengths if lengths else words, kind="lm_head")
+    return nn.Module(
         name,
         encoder=auto_model(section, default_type=encoder),
-        encoder_projector=Linear(_hidden(section), width, component=to),
-        decoder=Module(
+        encoder_projector=nn.Linear(_hidden(section), width, component=to),
+        decoder=nn.Module(
             "ParakeetRNNTDecoder",
-            embedding=Embedding(words, width),
+            embedding=nn.Embedding(words, width),
             lstm=lstm(width, c.count("num_decoder_layers", default=2)),
-            decoder_projector=Linear(width, width, component=to),
+            decoder_projector=nn.Linear(width, width, component=to),
         ),
-        joint=Module(f"{name.replace('For', '')}JointNetwork", head=head, component=Component.HEAD),
+        joint=nn.Module(
+            f"{name.replace('For', '')}JointNetwork", head=head, component=Component.HEAD
+        ),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..trees.modules import Activation, Conv, Dropout, LayerNorm, Linear, Module, ModuleList, Weight
+from ..trees.modules import Activation, Conv, Dropout, Linear, Module, ModuleList, Weight
 from . import speech
 from .blocks import activation
 from .encoders import hidden
@@ -59,23 +59,6 @@ def convolution(
         norm=norm,
         pointwise_conv2=Conv(h, h, 1, dims=1, bias=bias),
         component=Component.CONV,
-    )
-
-
-def block(class_name: str, h: int, mlp: Module, attention: Module, conv: Module) -> Module:
-    """Half an MLP, attention, the convolution, half an MLP, each behind a norm."""
-    norm = LayerNorm(h)
-    return Module(
-        class_name,
-        feed_forward1=mlp,
-        self_attn=attention,
-        conv=conv,
-        feed_forward2=mlp,
-        norm_feed_forward1=norm,
-        norm_self_att=norm,
-        norm_conv=norm,
-        norm_feed_forward2=norm,
-        norm_out=norm,
     )
 
 
