@@ -37,10 +37,9 @@ def controls(ladder: Ladder) -> dict[str, Module]:
     for width, layers in zip(ladder.channels, ladder.layers, strict=True):
         widths += [width] * (int(layers) + 1)
     convs = [Conv(width, width, 1) for width in widths[:-1]]  # the last keeps the resolution
-    return {
-        "controlnet_down_blocks": ModuleList(convs, component=to),
-        "controlnet_mid_block": Conv(widths[-1], widths[-1], 1, component=to),
-    }
+    middle = Conv(widths[-1], widths[-1], 1, component=to)
+    down = ModuleList(convs, component=to)
+    return {"controlnet_down_blocks": down, "controlnet_mid_block": middle}
 
 
 def model(config: ModelConfig) -> Module:

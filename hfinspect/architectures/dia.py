@@ -2,25 +2,20 @@
 transformers/models/dia."""
 
 from ..core.config import ModelConfig
+from ..layers.composing import composed
 from ..layers.heads import to_words
-from ..trees.catalog import builder, register_pair
+from ..layers.multimodal import within
+from ..trees.catalog import register_pair
 from ..trees.modules import Module
 
 
-def model(c: ModelConfig) -> Module:
-    """Both sides are traces."""
-    return Module(
-        "DiaModel",
-        encoder=builder("DiaEncoder")(c.section("encoder_config")),
-        decoder=builder("DiaDecoder")(c.section("decoder_config")),
-    )
-
-
-def generation(c: ModelConfig) -> Module:
+def _head(c: ModelConfig) -> Module:
     inner = c.section("decoder_config")
     sounds = inner.dim("vocab_size", default=1028) * inner.dim("num_channels", default=9)
-    head = to_words(inner.dim("hidden_size", default=2048), sounds)
-    return Module("DiaForConditionalGeneration", model=model(c), logits_dense=head)
+    return to_words(inner.dim("hidden_size", default=2048), sounds)
 
 
-register_pair("dia", "Dia", generation, model, "encoder-decoder")
+_SIDES = {f"{x}coder": within(f"{x}coder_config", f"Dia{x.title()}coder") for x in ("en", "de")}
+_WHOLE, _MODEL = "DiaForConditionalGeneration", composed({"DiaModel": _SIDES})["DiaModel"]
+_GENERATION = composed({_WHOLE: {"model": _MODEL, "logits_dense": _head}})[_WHOLE]
+register_pair("dia", "Dia", _GENERATION, _MODEL, "encoder-decoder")

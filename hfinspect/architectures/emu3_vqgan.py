@@ -57,10 +57,7 @@ def _over_time(inputs: Dim, outputs: Dim, kernel: tuple[int, int, int]) -> Modul
 
 
 def _half(c: ModelConfig, *, up: bool) -> Module:
-    factors, base = (
-        c.dims("channel_multiplier", default=(1, 2, 2, 4)),
-        c.dim("base_channels", default=256),
-    )
+    base, factors = _base(c), c.dims("channel_multiplier", default=(1, 2, 2, 4))
     if not 1 <= len(factors) <= _MAX_LEVELS:
         raise c.miscounted("channel_multiplier", len(factors), f"1 to {_MAX_LEVELS}")
     attends = {int(a) for a in c.dims("attn_resolutions", default=(3,), minimum=0)}
@@ -84,13 +81,10 @@ def _half(c: ModelConfig, *, up: bool) -> Module:
     name = f"{_NAME}TemporalResnetBlock"
     block = Module(name, norm1=norm, conv1=conv, norm2=norm, conv2=conv)
     moved = Module(f"{_NAME}Temporal{moves}sample", conv=_over_time(width, width, (thick, 3, 3)))
-    timed = {
-        "time_conv": ModuleList([moved] * halvings),
-        "time_res_stack": ModuleList([block] * count),
-    }
-    half.component = Component.CONV
-    half.children = {**timed, **half.children} if up else {**half.children, **timed}
-    return half
+    timed = {"time_conv": [moved] * halvings, "time_res_stack": [block] * count}
+    over_time, rest = {at: ModuleList(row) for at, row in timed.items()}, half.children
+    parts = {**over_time, **rest} if up else {**rest, **over_time}
+    return Module(half.class_name, parts, component=Component.CONV)
 
 
 def model(c: ModelConfig) -> Module:

@@ -13,6 +13,5 @@ def _projected(s: Speech, c: ModelConfig) -> Module:
     return speech.feature_projection(c, s.name, normed=normed)
 
 
-WAV2VEC2.like("Hubert", "hubert", projected=_projected, adapted=False, endings=SHORT).register(
-    "hubert"
-)
+_HUBERT = WAV2VEC2.like("Hubert", "hubert", projected=_projected, adapted=False, endings=SHORT)
+_HUBERT.register("hubert")

@@ -9,18 +9,15 @@ from ..trees.modules import Module, each_module
 from .musicgen import joined
 
 
-def conditional_generation(c: ModelConfig) -> Module:
+def generation(c: ModelConfig) -> Module:
     built, notes = joined(c, "MusicgenMelody"), c.dim("num_chroma", default=12)
     for layer in each_module(built.inside("decoder")):
         if "self_attn" in layer.children:  # of the prompts too, whose length no config says
             why = "texts and melody stand before its tokens, as many as are given"
             layer.keeps = (Unknown(why),)
     wanted = c.section("decoder").dim("hidden_size", default=1024)
-    if notes != wanted:
-        built.children["audio_enc_to_dec_proj"] = linear_projector(notes, wanted)
-    return built
+    projected = linear_projector(notes, wanted) if notes != wanted else None
+    return built.adding(audio_enc_to_dec_proj=projected)
 
 
-register_part(
-    "musicgen_melody", "MusicgenMelodyForConditionalGeneration", conditional_generation, "audio"
-)
+register_part("musicgen_melody", "MusicgenMelodyForConditionalGeneration", generation, "audio")

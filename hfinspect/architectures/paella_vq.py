@@ -11,17 +11,14 @@ from ..trees.catalog import register
 
 
 def _mixing(width: Dim) -> nn.Module:
-    norm, inner = nn.LayerNorm(width, eps=1e-6, weight=False), 4 * width
+    norm, inner, act = nn.LayerNorm(width, eps=1e-6, weight=False), 4 * width, nn.Activation("GELU")
+    pad, depthwise = nn.Activation("ReplicationPad2d"), nn.Conv(width, width, 3, groups=width)
     return nn.Module(
         "MixingResidualBlock",
         norm1=norm,
-        depthwise=nn.Sequential(
-            nn.Activation("ReplicationPad2d"), nn.Conv(width, width, 3, groups=width)
-        ),
+        depthwise=nn.Sequential(pad, depthwise),
         norm2=norm,
-        channelwise=nn.Sequential(
-            nn.Linear(width, inner), nn.Activation("GELU"), nn.Linear(inner, width)
-        ),
+        channelwise=nn.Sequential(nn.Linear(width, inner), act, nn.Linear(inner, width)),
         gammas=nn.Weight(6, component=Component.OTHER, kind="scale"),
         component=Component.CONV,
     )

@@ -23,14 +23,10 @@ def _moe(d: Decoder, c: ModelConfig, *, stacked: bool = False) -> nn.Module:
     """The width of the shared expert has no default in the config class."""
     h, name, inner = d.width(c), f"{NAME}TalkerText", c.dim("moe_intermediate_size", default=384)
     count = c.count("num_experts", "num_local_experts", default=128)
-    chosen, shared = (
-        c.dim("num_experts_per_tok", default=8),
-        c.dim("shared_expert_intermediate_size"),
-    )
-    block = sparse_block(name, h, inner, count=count, per_token=chosen, shared=shared, act=d.act(c))
-    if stacked:
-        block.adding(experts=stacked_experts(f"{name}Experts", count, chosen, h, inner))
-    return block
+    used, shared = c.dim("num_experts_per_tok", default=8), c.dim("shared_expert_intermediate_size")
+    block = sparse_block(name, h, inner, count=count, per_token=used, shared=shared, act=d.act(c))
+    whole = stacked_experts(f"{name}Experts", count, used, h, inner)
+    return block.adding(experts=whole) if stacked else block
 
 
 TALKER = Decoder(

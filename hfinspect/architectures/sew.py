@@ -20,12 +20,9 @@ DEFAULTS = {
 def _model(s: Speech, c: ModelConfig) -> Module:
     h, last = hidden(c), speech.conv_sizes(c)[-1][1]
     wide, act = h * c.dim("squeeze_factor", default=2), Activation("GELUActivation")
-    upsample = {"projection": Linear(h, wide), "activation": act}
-    encoder = speech.encoder(speech.unstable(c), s.name)
-    encoder.children |= {
-        "pool": Activation("AvgPool1d"),
-        "upsample": Module(f"{s.name}Upsampling", upsample, component=Component.CONV),
-    }
+    upsample = Module(f"{s.name}Upsampling", projection=Linear(h, wide), activation=act)
+    upsample.component, pool = Component.CONV, Activation("AvgPool1d")
+    encoder = speech.encoder(speech.unstable(c), s.name).adding(pool=pool, upsample=upsample)
     projection = Linear(last, h, component=Component.EMBEDDING)
     return Module(
         f"{s.name}Model",

@@ -20,15 +20,11 @@ def model(c: ModelConfig) -> Module:
     kernels = c.dims("conv_kernel_sizes", default=(5, 5), count=layers)
     bands, inner = c.dim("input_feat_per_channel", default=80), c.dim("conv_channels", default=1024)
     first, out = bands * c.dim("input_channels", default=1), seq2seq.width(c, STYLE) * 2
-    built = ModuleList(
-        Conv(
-            inner // 2 if i else first, out if i == layers - 1 else inner, kernel, dims=1, stride=2
-        )
-        for i, kernel in enumerate(kernels)
-    )
+    ends = [first, *[inner // 2] * layers], [*[inner] * (layers - 1), out]
+    sizes = zip(*ends, kernels, strict=False)
+    built = ModuleList(Conv(a, b, kernel, dims=1, stride=2) for a, b, kernel in sizes)
     conv = Module("Conv1dSubsampler", conv_layers=built, component=Component.CONV)
-    encoder = seq2seq.stack(c, STYLE, 0)
-    del encoder.children["embed_tokens"]
+    encoder = seq2seq.stack(c, STYLE, 0).without("embed_tokens")
     encoder.children, encoder.part = {"conv": conv, **encoder.children}, "audio"
     return Module("Speech2TextModel", encoder=encoder, decoder=seq2seq.stack(c, STYLE, 1))
 

@@ -45,7 +45,7 @@ def level(
     made = {RES: _res_block(width, skip, kernel), TIME: time}
     if ATTENTION in names:
         if heads < 1:
-            raise c.error(heads.expr, int(heads), "at least 1 where a level has attention")
+            raise c.error(str(heads.expr), int(heads), "at least 1 where a level has attention")
         steps = nn.Activation("SiLU"), nn.Linear(condition, width)
         made[ATTENTION] = nn.Module(
             ATTENTION,
@@ -98,9 +98,9 @@ def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, nn.M
         "embedded": c.dim("timestep_ratio_embedding_dim", default=64),
         "times": c.strings("timestep_conditioning_type", default=("sca", "crp")),
     }
-    switched = c.has("switch_level")
-    if switched and len(c.flags("switch_level")) < count - 1:
-        raise c.error("switch_level", c.raw("switch_level"), f"{count - 1} entries")
+    switched = c.has(key := "switch_level")
+    if switched and (found := len(c.flags(key))) < count - 1:
+        raise c.miscounted(key, found, f"at least {count - 1}")
     levels, scalers, mappers = list[nn.Module](), list[nn.Module](), list[nn.Module]()
     for i, deep, repeated in zip(range(count)[:: -1 if up else 1], layers, repeats, strict=True):
         width, wider = channels[i], up and i < count - 1

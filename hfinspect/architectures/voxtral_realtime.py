@@ -21,12 +21,11 @@ _DEFAULTS = {
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block, h = pre_norm(d, c, kind), d.width(c)
-    # The width inside the gate is fixed in the class.
-    down, up = Linear(h, 32, bias=False), Linear(32, h, bias=False)
-    gate = {"linear1": down, "act_fn": Activation("GELU"), "linear2": up}
-    block.children["ada_rms_norm"] = Module(f"{d.name}AdaRmsNorm", gate, component=Component.MLP)
-    return block
+    h, narrow, act = d.width(c), 32, Activation("GELU")  # a width that is fixed in the class
+    down, up = Linear(h, narrow, bias=False), Linear(narrow, h, bias=False)
+    gate = Module(f"{d.name}AdaRmsNorm", linear1=down, act_fn=act, linear2=up)
+    gate.component = Component.MLP
+    return pre_norm(d, c, kind).adding(ada_rms_norm=gate)
 
 
 _TEXT = LLAMA.like(
@@ -42,17 +41,12 @@ def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
     seen, h = audio.dim("hidden_size", "d_model", default=1280), _TEXT.width(text)
     seen = seen * c.dim("downsample_factor", default=4)
     to = "language_model.model.embed_tokens.weight" if c.tied() else None
+    words = to_words(h, text.dim("vocab_size"), to) if head else None
+    name, projector = f"{_NAME}TextForCausalLM", f"{_NAME}MultiModalProjector"
     return {
         "audio_tower": builder(f"{_NAME}Encoder")(audio),
-        "language_model": Module(
-            f"{_NAME}TextForCausalLM",
-            model=_TEXT.model(text),
-            lm_head=to_words(h, text.dim("vocab_size"), to) if head else None,
-            part="text",
-        ),
-        "multi_modal_projector": two_layer_projector(
-            f"{_NAME}MultiModalProjector", c, seen, h, bias=False
-        ),
+        "language_model": Module(name, model=_TEXT.model(text), lm_head=words, part="text"),
+        "multi_modal_projector": two_layer_projector(projector, c, seen, h, bias=False),
     }
 
 

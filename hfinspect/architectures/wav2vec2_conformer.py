@@ -12,18 +12,15 @@ from .wav2vec2 import WAV2VEC2, pre_training
 def _stack(s: Speech, c: ModelConfig) -> Module:
     h, key = hidden(c), "position_embeddings_type"
     # An explicit null means no positions in the layers.
-    positions = c.text(key, default=None if c.says(key) else "relative")
-    relative = positions == "relative"
+    relative = (positions := c.text(key, default=None if c.says(key) else "relative")) == "relative"
     attention = conformers.speech_attention(c, s.name, h, relative=relative, dropout=0.1)
     convolution = conformers.speech_convolution(c, s.name, batch_norm=BatchNorm(h, dims=1))
     block = conformers.speech_block(c, s.name, convolution, self_attn=attention)
     count = int(c.count("num_hidden_layers"))
     encoder = speech.encoder(speech.unstable(c), s.name, [block] * count)
     if positions == "rotary":
-        frequencies = Buffer((h // c.dim("num_attention_heads") + 1) // 2)
-        encoder.children["embed_positions"] = Module(
-            f"{s.name}RotaryPositionalEmbedding", inv_freq=frequencies
-        )
+        name, size = f"{s.name}RotaryPositionalEmbedding", h // c.dim("num_attention_heads")
+        encoder.adding(embed_positions=Module(name, inv_freq=Buffer((size + 1) // 2)))
     return encoder
 
 

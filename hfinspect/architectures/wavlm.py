@@ -13,26 +13,20 @@ from .wav2vec2 import WAV2VEC2
 _GATE = 8
 
 
-def _layer(s: Speech, c: ModelConfig, *, first: bool) -> Module:
-    block, heads, kind = (
-        speech.attention(c, s.name),
-        c.dim("num_attention_heads"),
-        "relative_position",
-    )
-    block.children |= {
-        "gru_rel_pos_const": Weight(1, heads, 1, 1, kind=kind),
-        "gru_rel_pos_linear": Linear(hidden(c) // heads, _GATE, kind=kind),
-    }
-    if first:
-        block.children["rel_attn_embed"] = Embedding(
-            c.dim("num_buckets", default=320), heads, component=Component.ATTENTION, kind=kind
-        )
-    return speech.layer(c, s.name, attend=block, adapted=False)
-
-
 def _stack(s: Speech, c: ModelConfig) -> Module:
-    first, rest = (_layer(s, c, first=first) for first in (True, False))
-    layers = [first, *[rest] * int(c.count("num_hidden_layers"))]
+    heads, kind = c.dim("num_attention_heads"), "relative_position"
+    buckets, to = c.dim("num_buckets", default=320), Component.ATTENTION
+    table = Embedding(buckets, heads, component=to, kind=kind)
+
+    def layer(**more: Module) -> Module:
+        block = speech.attention(c, s.name).adding(
+            gru_rel_pos_const=Weight(1, heads, 1, 1, kind=kind),
+            gru_rel_pos_linear=Linear(hidden(c) // heads, _GATE, kind=kind),
+            **more,
+        )
+        return speech.layer(c, s.name, attend=block, adapted=False)
+
+    layers = [layer(rel_attn_embed=table), *[layer()] * int(c.count("num_hidden_layers"))]
     return speech.encoder(c, s.name, layers[:-1])
 
 
