@@ -1,9 +1,6 @@
 """D-FINE and DEIMv2 (Peng et al. 2024; Huang et al. 2025): RT-DETR whose heads give a distribution
-for each edge of a box. Source of shapes: transformers/models/d_fine and deimv2.
-
-DEIMv2 has gated MLPs and RMS norms, and may see with DINOv3, whose one map convolutions of the
-picture complete.
-"""
+for each edge of a box. DEIMv2 has gated MLPs and RMS norms, and may see with DINOv3, whose one map
+convolutions of the picture complete. Source of shapes: transformers/models/d_fine and deimv2."""
 
 from functools import partial
 
@@ -35,14 +32,9 @@ _FINE, _DEIM, _NOTHING = "DFine", "Deimv2", Activation("Identity")
 BACKBONE = {"model_type": "hgnet_v2", "out_indices": [2, 3, 4]}
 
 
-def layers_of(name: str, *sizes: int) -> Module:
-    """Linear layers from size to size, numbered, with an activation between them."""
-    return deformable.predictor(name, sizes, ending="").adding(act=Activation("ReLU"))
-
-
-def _box(name: str, *sizes: int) -> Module:
-    """A small network that says where a box is."""
-    return layers_of(f"{name}MLPPredictionHead" if name == _FINE else f"{name}MLP", *sizes)
+def mlp(name: str, *sizes: int, ending: str = "MLP") -> Module:
+    """Linear layers from size to size, with an activation between them."""
+    return deformable.predictor(name, sizes, ending=ending).adding(act=Activation("ReLU"))
 
 
 def fusion(name: str, c: ModelConfig, act: str | None) -> Module:
@@ -52,8 +44,9 @@ def fusion(name: str, c: ModelConfig, act: str | None) -> Module:
     to, half, wide = partial(conv_norm, name, act=act), e // 2, e * 2
     if ratio != 1:
         meaning = f"hidden_expansion = {ratio:g} times {int(e)}, halved"
-        size = round(ratio * int(e) // 2)
-        half = named(size, "hidden_expansion * encoder_hidden_dim / 2", meaning)
+        half = named(
+            round(ratio * int(e) // 2), "hidden_expansion * encoder_hidden_dim / 2", meaning
+        )
     deep, rep = ratio_of(c, "depth_mult", default=1.0), rt_detr.rep_block(name, half, act)
     blocks, between = {"bottlenecks": ModuleList([rep] * round(3 * deep))}, to(half, half, 3)
 
@@ -73,11 +66,11 @@ def fusion(name: str, c: ModelConfig, act: str | None) -> Module:
     return Module(f"{name}RepNCSPELAN4", {**parts, "conv3": between, "conv4": last})
 
 
-def encoder(name: str, c: ModelConfig) -> Module:
+def encoder(name: str, c: ModelConfig, lite: bool) -> Module:
     """A lite one has no attention, and two fusions in all."""
     e, maps, act = _e(c), rt_detr.seen_maps(c), c.text("activation_function", default="silu")
     fused = fusion(name, c, act)
-    if _lite(name, c):
+    if lite:
         flat, pool = conv_norm(name, e, e, 1, act), Activation("AvgPool2d")
         inward = ModuleList(conv_norm(name, width, e, 1, None) for width in maps)
         narrow = {"down_pool1": pool, "down_conv1": flat, "down_pool2": pool, "down_conv2": flat}
@@ -90,30 +83,27 @@ def encoder(name: str, c: ModelConfig) -> Module:
     return Module(f"{name}HybridEncoder", {at: attended, **mixing})
 
 
-def _points(c: ModelConfig) -> Dim:
-    """Of one head, all levels together."""
-    levels = c.count("num_feature_levels", default=3, minimum=1)
-    if not isinstance(c.raw("decoder_n_points"), list):
-        return levels * c.count("decoder_n_points", default=4, minimum=1)
-    found = c.dims("decoder_n_points", minimum=0, count=levels)
-    return sum(found[1:], start=found[0])
-
-
 def decoder_layer(name: str, c: ModelConfig) -> Module:
-    d, inner, points = _d(c), c.dim("decoder_ffn_dim", default=1024), _points(c)
-    deim, all_points = name == _DEIM, deformable.heads(c, "decoder_attention_heads", d) * points
+    d, inner, deim = _d(c), c.dim("decoder_ffn_dim", default=1024), name == _DEIM
+    levels, key = c.count("num_feature_levels", default=3, minimum=1), "decoder_n_points"
+    if isinstance(c.raw(key), list):
+        first, *rest = c.dims(key, minimum=0, count=levels)
+        points = sum(rest, start=first)  # of one head, all levels together
+    else:
+        points = levels * c.count(key, default=4, minimum=1)
+    all_points = deformable.heads(c, "decoder_attention_heads", d) * points
     normed = RMSNorm(d, class_name=f"{name}RMSNorm") if deim else deformable.norm(c, d)
     weights = Linear(2 * d, 2 * d, component=Component.ATTENTION, kind="gate")
     gate = Module(f"{name}Gate", gate=weights, norm=normed if deim else LayerNorm(d))
     gated = not deim or c.flag("use_gateway", default=True)
-    mlp = gated_mlp(f"{name}SwiGLUFFN", d, inner // 2, bias=True)
+    gated_feed = gated_mlp(f"{name}SwiGLUFFN", d, inner // 2, bias=True)
     look = deformable.sampling_attention(name, d, all_points, num_points_scale=Buffer(points))
     out = "o_proj" if deim else "out_proj"
     parts = {
         "self_attn": clip_attention(f"{name}SelfAttention", d, out=out),
         "self_attn_layer_norm": normed,
         "encoder_attn": look.without("value_proj", "output_proj"),
-        **({"mlp": mlp} if deim else deformable.up_down(d, inner)),
+        **({"mlp": gated_feed} if deim else deformable.up_down(d, inner)),
         "final_layer_norm": normed,
         **({"gateway": gate} if gated else {"encoder_attn_layer_norm": normed}),
     }
@@ -127,30 +117,10 @@ def _last(c: ModelConfig) -> tuple[int, int]:
     return count, index if index >= 0 else count + index
 
 
-def decoder(name: str, c: ModelConfig) -> Module:
-    d, head, (count, last) = _d(c), f"{name}MLP", _last(c)
-    length = max(count, 0) + max(count - last - 1, 0)
-    kept = 4 * (c.dim("top_prob_values", default=4) + 1)
-    inner, depth = c.dim("lqe_hidden_dim", default=64), int(c.count("lqe_layers", default=2))
-    quality = Module(f"{name}LQE", reg_conf=layers_of(head, kept, *[inner] * (depth - 1), 1))
-    return Module(
-        f"{name}Decoder",
-        layers=Layers.of(length, decoder_layer(name, c)),
-        query_pos_head=_box(name, 4, *((2 * d, d) if name == _FINE else (d, d, d))),
-        reg_scale=Weight(1, kind="scale"),
-        pre_bbox_head=layers_of(head, d, d, d, 4),
-        up=Weight(1, kind="scale"),
-        lqe_layers=ModuleList([quality] * count),
-    )
-
-
 def dinov3(c: ModelConfig, section: ModelConfig) -> Module:
     """A backbone that has one map of everything, and three of the picture itself."""
-    to, width = (
-        partial(conv_norm, _DEIM, act=None),
-        c.dim("spatial_tuning_adapter_inplanes", default=16),
-    )
-    wide = section.dim("hidden_size", default=384)
+    to, wide = partial(conv_norm, _DEIM, act=None), section.dim("hidden_size", default=384)
+    width = c.dim("spatial_tuning_adapter_inplanes", default=16)
     stem = {"stem_conv": to(3, width, 3, act="gelu"), "stem_pool": Activation("MaxPool2d")}
     steps = enumerate(((1, 2), (2, 4), (4, 4)), 2)
     convs = {f"conv{i}": to(before * width, after * width, 3) for i, (before, after) in steps}
@@ -163,17 +133,13 @@ def dinov3(c: ModelConfig, section: ModelConfig) -> Module:
     )
 
 
-def _lite(name: str, c: ModelConfig) -> bool:
-    return name == _DEIM and c.text("encoder_type", default="hybrid") == "lite"
-
-
 def _projection(name: str, inputs: Dim, outputs: Dim, kernel: int = 1) -> Module:
     if name == _FINE:
         return rt_detr.projection(inputs, outputs, kernel)
     return conv_norm(name, inputs, outputs, kernel, None, component=Component.PROJECTOR)
 
 
-def seen(name: str, c: ModelConfig) -> dict[str, Module]:
+def seen(name: str, c: ModelConfig, lite: bool) -> dict[str, Module]:
     """The backbone, and its maps at the encoder's width, which DEIMv2 keeps together."""
     section = c.section("backbone_config", default=BACKBONE)
     if name == _DEIM and section.model_type == "dinov3_vit":
@@ -182,8 +148,7 @@ def seen(name: str, c: ModelConfig) -> dict[str, Module]:
     wanted = len(_inputs(c)) if name == _FINE else len(sizes)
     if len(sizes) < wanted:
         raise c.error("decoder_in_channels", wanted, f"at most {len(sizes)} widths")
-    apart = _lite(name, c)
-    maps = ModuleList(_NOTHING if apart else _projection(name, w, _e(c)) for w in sizes[:wanted])
+    maps = ModuleList(_NOTHING if lite else _projection(name, w, _e(c)) for w in sizes[:wanted])
     if name == _DEIM:
         return {"conv_encoder": network.adding(encoder_input_proj=maps)}
     return {"backbone": network, "encoder_input_proj": maps}
@@ -193,25 +158,34 @@ def _inputs(c: ModelConfig) -> tuple[Dim, ...]:
     return c.dims("decoder_in_channels", default=(256, 256, 256), least=1)
 
 
-def projections(name: str, c: ModelConfig) -> ModuleList:
-    """The encoder's maps at the decoder's width, where that is another than that of the last."""
-    d, widths = _d(c), _inputs(c)
-    more = int(c.count("num_feature_levels", default=3, minimum=1)) - len(widths)
-    kernels, last = [1] * len(widths) + [3] * more, widths[-1]
-    same = int(d) == int(last)
-    return ModuleList(_NOTHING if same else _projection(name, last, d, k) for k in kernels)
-
-
 def model(name: str, c: ModelConfig) -> Module:
-    d = _d(c)
-    parts = {
-        **seen(name, c),
-        "encoder": encoder(name, c),
-        **rt_detr.guesses(c, _box(name, d, d, d, 4)),
-        "decoder": decoder(name, c),
-        "decoder_input_proj": projections(name, c),
-    }
-    return Module(f"{name}Model", parts, part="vision")
+    fine, d, widths, (count, last) = name == _FINE, _d(c), _inputs(c), _last(c)
+    lite = not fine and c.text("encoder_type", default="hybrid") == "lite"
+    box = partial(mlp, name, ending="MLPPredictionHead" if fine else "MLP")
+    kept = 4 * (c.dim("top_prob_values", default=4) + 1)
+    inner, deep = c.dim("lqe_hidden_dim", default=64), int(c.count("lqe_layers", default=2))
+    quality = Module(f"{name}LQE", reg_conf=mlp(name, kept, *[inner] * (deep - 1), 1))
+    decoder = Module(
+        f"{name}Decoder",
+        layers=Layers.of(max(count, 0) + max(count - last - 1, 0), decoder_layer(name, c)),
+        query_pos_head=box(4, *((2 * d, d) if fine else (d, d, d))),
+        reg_scale=Weight(1, kind="scale"),
+        pre_bbox_head=mlp(name, d, d, d, 4),
+        up=Weight(1, kind="scale"),
+        lqe_layers=ModuleList([quality] * count),
+    )
+    # The encoder's maps at the decoder's width, where that is another than that of the last.
+    more = int(c.count("num_feature_levels", default=3, minimum=1)) - len(widths)
+    to = partial(_projection, name, widths[-1], d)
+    same, kernels = int(d) == int(widths[-1]), [1] * len(widths) + [3] * more
+    return Module(
+        f"{name}Model",
+        {**seen(name, c, lite), "encoder": encoder(name, c, lite)},
+        **rt_detr.guesses(c, box(d, d, d, 4)),
+        decoder=decoder,
+        decoder_input_proj=ModuleList(_NOTHING if same else to(kernel) for kernel in kernels),
+        part="vision",
+    )
 
 
 def object_detection(name: str, c: ModelConfig) -> Module:
@@ -224,7 +198,7 @@ def object_detection(name: str, c: ModelConfig) -> Module:
     wide = d if scale == 1 else exact(round(scale * int(d)))
     bins = 4 * (c.dim("max_num_bins", default=32) + 1)
     shared = name == _DEIM and c.flag("share_bbox_head", default=False)
-    if shared and not c.tied(default=True):
+    if shared and not c.tied():
         raise c.error("tie_word_embeddings", False, "true where share_bbox_head is")
     widths = [d] * count if shared else [d] * (last + 1) + [wide] * max(count - last - 1, 0)
 
@@ -235,7 +209,7 @@ def object_detection(name: str, c: ModelConfig) -> Module:
 
     base = model(name, c)
     base.inside("decoder").children |= layer_heads(c, d, count, edges)
-    tops = layer_heads(c, d, count, edges, "model.decoder" if c.tied(default=True) else None)
+    tops = layer_heads(c, d, count, edges, "model.decoder" if c.tied() else None)
     return Module(f"{name}ForObjectDetection", {"model": base, **tops}, part="vision")
 
 
