@@ -1,8 +1,5 @@
-"""CHMv2 (Meta 2026), heights of tree canopies. Source: transformers/models/chmv2/modeling_chmv2.py.
-
-DPT's head over DINOv3: maps of four layers, fused from coarse to fine, and then a value for each
-bin of heights.
-"""
+"""CHMv2 (Meta 2026), heights of tree canopies: DPT's head over DINOv3, and a value for each bin of
+heights. Source: transformers/models/chmv2/modeling_chmv2.py."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig

@@ -1,8 +1,6 @@
-"""Conditional DETR (Meng et al. 2021). Source: transformers/models/conditional_detr.
-
-DETR (detr.py) whose decoder projects contents and positions apart; file names are those of the
-first release: projections next to the attention that they belong to.
-"""
+"""Conditional DETR (Meng et al. 2021): DETR whose decoder projects contents and positions apart.
+File names are those of the first release: projections next to the attention that they belong to.
+Source: transformers/models/conditional_detr."""
 
 from functools import partial
 

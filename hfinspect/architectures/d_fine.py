@@ -12,32 +12,22 @@ from ..layers.blocks import gated_mlp
 from ..layers.deformable import conv_norm, layer_heads
 from ..layers.deformable import width as _d
 from ..layers.vision import clip_attention, ratio_of
+from ..trees import modules as nn
 from ..trees.catalog import auto_class, register_pair
-from ..trees.modules import (
-    Activation,
-    Buffer,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    RMSNorm,
-    Weight,
-)
 from . import rt_detr
 from .rt_detr import width_inside as _e
 
-_FINE, _DEIM, _NOTHING = "DFine", "Deimv2", Activation("Identity")
+_FINE, _DEIM, _NOTHING = "DFine", "Deimv2", nn.Activation("Identity")
 #: What the config classes make of an absent backbone_config.
 BACKBONE = {"model_type": "hgnet_v2", "out_indices": [2, 3, 4]}
 
 
-def mlp(name: str, *sizes: int, ending: str = "MLP") -> Module:
+def mlp(name: str, *sizes: int, ending: str = "MLP") -> nn.Module:
     """Linear layers from size to size, with an activation between them."""
-    return deformable.predictor(name, sizes, ending=ending).adding(act=Activation("ReLU"))
+    return deformable.predictor(name, sizes, ending=ending).adding(act=nn.Activation("ReLU"))
 
 
-def fusion(name: str, c: ModelConfig, act: str | None) -> Module:
+def fusion(name: str, c: ModelConfig, act: str | None) -> nn.Module:
     """Two chains one after the other, and all that they give next to each other. A chain has two
     ways, one of them through RepVGG blocks; DEIMv2 splits what one convolution gives."""
     e, ratio = _e(c), ratio_of(c, "hidden_expansion", default=1.0)
@@ -48,42 +38,42 @@ def fusion(name: str, c: ModelConfig, act: str | None) -> Module:
             round(ratio * int(e) // 2), "hidden_expansion * encoder_hidden_dim / 2", meaning
         )
     deep, rep = ratio_of(c, "depth_mult", default=1.0), rt_detr.rep_block(name, half, act)
-    blocks, between = {"bottlenecks": ModuleList([rep] * round(3 * deep))}, to(half, half, 3)
+    blocks, between = {"bottlenecks": nn.ModuleList([rep] * round(3 * deep))}, to(half, half, 3)
 
-    def chain(inputs: Dim) -> Module:
+    def chain(inputs: Dim) -> nn.Module:
         ways = {"conv1": to(inputs, half, 1), "conv2": to(inputs, half, 1)}
         if name == _FINE:
-            return Module(f"{name}CSPRepLayer", {**ways, **blocks, "conv3": _NOTHING})
+            return nn.Module(f"{name}CSPRepLayer", {**ways, **blocks, "conv3": _NOTHING})
         ends = between if c.flag("encoder_has_trailing_conv", default=True) else _NOTHING
         parts = {"conv1": to(inputs, half * 2, 1), **blocks, "conv2": ends}
-        return Module(f"{name}CSPRepLayer", parts)
+        return nn.Module(f"{name}CSPRepLayer", parts)
 
     first, second, last = chain(e), chain(half), to(wide + 2 * half, e, 1)
     if name == _DEIM:
         parts = {"conv1": to(e, wide, 1), "csp_rep1": first, "csp_rep2": second, "conv2": last}
-        return Module(f"{name}RepNCSPELAN5", parts)
+        return nn.Module(f"{name}RepNCSPELAN5", parts)
     parts = {"conv1": to(wide, wide, 1), "csp_rep1": first, "conv2": between, "csp_rep2": second}
-    return Module(f"{name}RepNCSPELAN4", {**parts, "conv3": between, "conv4": last})
+    return nn.Module(f"{name}RepNCSPELAN4", {**parts, "conv3": between, "conv4": last})
 
 
-def encoder(name: str, c: ModelConfig, lite: bool) -> Module:
+def encoder(name: str, c: ModelConfig, lite: bool) -> nn.Module:
     """A lite one has no attention, and two fusions in all."""
     e, maps, act = _e(c), rt_detr.seen_maps(c), c.text("activation_function", default="silu")
     fused = fusion(name, c, act)
     if lite:
-        flat, pool = conv_norm(name, e, e, 1, act), Activation("AvgPool2d")
-        inward = ModuleList(conv_norm(name, width, e, 1, None) for width in maps)
+        flat, pool = conv_norm(name, e, e, 1, act), nn.Activation("AvgPool2d")
+        inward = nn.ModuleList(conv_norm(name, width, e, 1, None) for width in maps)
         narrow = {"down_pool1": pool, "down_conv1": flat, "down_pool2": pool, "down_conv2": flat}
         mixing = {"bi_fusion_conv": flat, "fpn_block": fused, "pan_block": fused}
-        return Module(f"{name}LiteEncoder", {"input_proj": inward, **narrow, **mixing})
+        return nn.Module(f"{name}LiteEncoder", {"input_proj": inward, **narrow, **mixing})
     flat, halved = conv_norm(name, e, e, 1, None), conv_norm(name, e, e, 3, None, groups=e)
-    smaller = Module(f"{name}SCDown", conv1=flat, conv2=halved)
+    smaller = nn.Module(f"{name}SCDown", conv1=flat, conv2=halved)
     mixing, deim = rt_detr.mixed(len(maps) - 1, flat, fused, smaller), name == _DEIM
     at, attended = "aifi" if deim else "encoder", rt_detr.attended(name, c, listed=deim)
-    return Module(f"{name}HybridEncoder", {at: attended, **mixing})
+    return nn.Module(f"{name}HybridEncoder", {at: attended, **mixing})
 
 
-def decoder_layer(name: str, c: ModelConfig) -> Module:
+def decoder_layer(name: str, c: ModelConfig) -> nn.Module:
     d, inner, deim = _d(c), c.dim("decoder_ffn_dim", default=1024), name == _DEIM
     levels, key = c.count("num_feature_levels", default=3, minimum=1), "decoder_n_points"
     if isinstance(c.raw(key), list):
@@ -92,12 +82,12 @@ def decoder_layer(name: str, c: ModelConfig) -> Module:
     else:
         points = levels * c.count(key, default=4, minimum=1)
     all_points = deformable.heads(c, "decoder_attention_heads", d) * points
-    normed = RMSNorm(d, class_name=f"{name}RMSNorm") if deim else deformable.norm(c, d)
-    weights = Linear(2 * d, 2 * d, component=Component.ATTENTION, kind="gate")
-    gate = Module(f"{name}Gate", gate=weights, norm=normed if deim else LayerNorm(d))
+    normed = nn.RMSNorm(d, class_name=f"{name}RMSNorm") if deim else deformable.norm(c, d)
+    weights = nn.Linear(2 * d, 2 * d, component=Component.ATTENTION, kind="gate")
+    gate = nn.Module(f"{name}Gate", gate=weights, norm=normed if deim else nn.LayerNorm(d))
     gated = not deim or c.flag("use_gateway", default=True)
     gated_feed = gated_mlp(f"{name}SwiGLUFFN", d, inner // 2, bias=True)
-    look = deformable.sampling_attention(name, d, all_points, num_points_scale=Buffer(points))
+    look = deformable.sampling_attention(name, d, all_points, num_points_scale=nn.Buffer(points))
     out = "o_proj" if deim else "out_proj"
     parts = {
         "self_attn": clip_attention(f"{name}SelfAttention", d, out=out),
@@ -107,7 +97,7 @@ def decoder_layer(name: str, c: ModelConfig) -> Module:
         "final_layer_norm": normed,
         **({"gateway": gate} if gated else {"encoder_attn_layer_norm": normed}),
     }
-    return Module(f"{name}DecoderLayer", parts)
+    return nn.Module(f"{name}DecoderLayer", parts)
 
 
 def _last(c: ModelConfig) -> tuple[int, int]:
@@ -117,29 +107,29 @@ def _last(c: ModelConfig) -> tuple[int, int]:
     return count, index if index >= 0 else count + index
 
 
-def dinov3(c: ModelConfig, section: ModelConfig) -> Module:
+def dinov3(c: ModelConfig, section: ModelConfig) -> nn.Module:
     """A backbone that has one map of everything, and three of the picture itself."""
     to, wide = partial(conv_norm, _DEIM, act=None), section.dim("hidden_size", default=384)
     width = c.dim("spatial_tuning_adapter_inplanes", default=16)
-    stem = {"stem_conv": to(3, width, 3, act="gelu"), "stem_pool": Activation("MaxPool2d")}
+    stem = {"stem_conv": to(3, width, 3, act="gelu"), "stem_pool": nn.Activation("MaxPool2d")}
     steps = enumerate(((1, 2), (2, 4), (4, 4)), 2)
     convs = {f"conv{i}": to(before * width, after * width, 3) for i, (before, after) in steps}
-    parts = {**stem, **convs, "act_fn": Activation("GELU")}
-    return Module(
+    parts = {**stem, **convs, "act_fn": nn.Activation("GELU")}
+    return nn.Module(
         f"{_DEIM}DINOv3ConvEncoder",
         backbone=auto_class(section, "Backbone", part="vision"),
-        spatial_tuning_adapter=Module(f"{_DEIM}SpatialTuningAdapter", parts),
-        fusion_proj=ModuleList(to(wide + width * factor, _e(c), 1) for factor in (2, 4, 4)),
+        spatial_tuning_adapter=nn.Module(f"{_DEIM}SpatialTuningAdapter", parts),
+        fusion_proj=nn.ModuleList(to(wide + width * factor, _e(c), 1) for factor in (2, 4, 4)),
     )
 
 
-def _projection(name: str, inputs: Dim, outputs: Dim, kernel: int = 1) -> Module:
+def _projection(name: str, inputs: Dim, outputs: Dim, kernel: int = 1) -> nn.Module:
     if name == _FINE:
         return rt_detr.projection(inputs, outputs, kernel)
     return conv_norm(name, inputs, outputs, kernel, None, component=Component.PROJECTOR)
 
 
-def seen(name: str, c: ModelConfig, lite: bool) -> dict[str, Module]:
+def seen(name: str, c: ModelConfig, lite: bool) -> dict[str, nn.Module]:
     """The backbone, and its maps at the encoder's width, which DEIMv2 keeps together."""
     section = c.section("backbone_config", default=BACKBONE)
     if name == _DEIM and section.model_type == "dinov3_vit":
@@ -148,7 +138,7 @@ def seen(name: str, c: ModelConfig, lite: bool) -> dict[str, Module]:
     wanted = len(_inputs(c)) if name == _FINE else len(sizes)
     if len(sizes) < wanted:
         raise c.error("decoder_in_channels", wanted, f"at most {len(sizes)} widths")
-    maps = ModuleList(_NOTHING if lite else _projection(name, w, _e(c)) for w in sizes[:wanted])
+    maps = nn.ModuleList(_NOTHING if lite else _projection(name, w, _e(c)) for w in sizes[:wanted])
     if name == _DEIM:
         return {"conv_encoder": network.adding(encoder_input_proj=maps)}
     return {"backbone": network, "encoder_input_proj": maps}
@@ -158,37 +148,37 @@ def _inputs(c: ModelConfig) -> tuple[Dim, ...]:
     return c.dims("decoder_in_channels", default=(256, 256, 256), least=1)
 
 
-def model(name: str, c: ModelConfig) -> Module:
+def model(name: str, c: ModelConfig) -> nn.Module:
     fine, d, widths, (count, last) = name == _FINE, _d(c), _inputs(c), _last(c)
     lite = not fine and c.text("encoder_type", default="hybrid") == "lite"
     box = partial(mlp, name, ending="MLPPredictionHead" if fine else "MLP")
     kept = 4 * (c.dim("top_prob_values", default=4) + 1)
     inner, deep = c.dim("lqe_hidden_dim", default=64), int(c.count("lqe_layers", default=2))
-    quality = Module(f"{name}LQE", reg_conf=mlp(name, kept, *[inner] * (deep - 1), 1))
-    decoder = Module(
+    quality = nn.Module(f"{name}LQE", reg_conf=mlp(name, kept, *[inner] * (deep - 1), 1))
+    decoder = nn.Module(
         f"{name}Decoder",
-        layers=Layers.of(max(count, 0) + max(count - last - 1, 0), decoder_layer(name, c)),
+        layers=nn.Layers.of(max(count, 0) + max(count - last - 1, 0), decoder_layer(name, c)),
         query_pos_head=box(4, *((2 * d, d) if fine else (d, d, d))),
-        reg_scale=Weight(1, kind="scale"),
+        reg_scale=nn.Weight(1, kind="scale"),
         pre_bbox_head=mlp(name, d, d, d, 4),
-        up=Weight(1, kind="scale"),
-        lqe_layers=ModuleList([quality] * count),
+        up=nn.Weight(1, kind="scale"),
+        lqe_layers=nn.ModuleList([quality] * count),
     )
     # The encoder's maps at the decoder's width, where that is another than that of the last.
     more = int(c.count("num_feature_levels", default=3, minimum=1)) - len(widths)
     to = partial(_projection, name, widths[-1], d)
     same, kernels = int(d) == int(widths[-1]), [1] * len(widths) + [3] * more
-    return Module(
+    return nn.Module(
         f"{name}Model",
         {**seen(name, c, lite), "encoder": encoder(name, c, lite)},
         **rt_detr.guesses(c, box(d, d, d, 4)),
         decoder=decoder,
-        decoder_input_proj=ModuleList(_NOTHING if same else to(kernel) for kernel in kernels),
+        decoder_input_proj=nn.ModuleList(_NOTHING if same else to(kernel) for kernel in kernels),
         part="vision",
     )
 
 
-def object_detection(name: str, c: ModelConfig) -> Module:
+def object_detection(name: str, c: ModelConfig) -> nn.Module:
     """Labels and edges after every layer, which the decoder holds and the top as well, tied unless
     the config says otherwise."""
     d, (count, last) = _d(c), _last(c)
@@ -202,7 +192,7 @@ def object_detection(name: str, c: ModelConfig) -> Module:
         raise c.error("tie_word_embeddings", False, "true where share_bbox_head is")
     widths = [d] * count if shared else [d] * (last + 1) + [wide] * max(count - last - 1, 0)
 
-    def edges(i: int, tied_to: str | None) -> Module:
+    def edges(i: int, tied_to: str | None) -> nn.Module:
         if shared and i and tied_to is None:
             tied_to = "model.decoder.bbox_embed.0"
         return deformable.predictor(name, (*[widths[i]] * 3, bins), tied_to, ending="MLP")
@@ -210,7 +200,7 @@ def object_detection(name: str, c: ModelConfig) -> Module:
     base = model(name, c)
     base.inside("decoder").children |= layer_heads(c, d, count, edges)
     tops = layer_heads(c, d, count, edges, "model.decoder" if c.tied() else None)
-    return Module(f"{name}ForObjectDetection", {"model": base, **tops}, part="vision")
+    return nn.Module(f"{name}ForObjectDetection", {"model": base, **tops}, part="vision")
 
 
 for model_type, prefix in (("d_fine", _FINE), ("deimv2", _DEIM)):

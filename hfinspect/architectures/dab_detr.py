@@ -1,9 +1,5 @@
-"""DAB-DETR (Liu et al. 2022): DETR whose queries are boxes.
-Source of shapes: transformers/models/dab_detr/modeling_dab_detr.py.
-
-Positions of a query come from its box, which each layer of the decoder moves; contents and
-positions are projected apart. The activation has a tensor: PReLU's slope.
-"""
+"""DAB-DETR (Liu et al. 2022): DETR whose queries are boxes, which each layer of the decoder moves.
+The activation has a tensor: PReLU's slope. Source of shapes: transformers/models/dab_detr."""
 
 from functools import partial
 

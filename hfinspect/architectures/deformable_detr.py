@@ -1,7 +1,5 @@
-"""Deformable DETR (Zhu et al. 2020). Source: transformers/models/deformable_detr.
-
-DETR over several scales of the picture; each query looks at a few points of each.
-"""
+"""Deformable DETR (Zhu et al. 2020): DETR over several scales of the picture; each query looks at a
+few points of each. Source: transformers/models/deformable_detr."""
 
 from functools import partial
 

@@ -1,7 +1,5 @@
-"""Depth Anything (Yang et al. 2024). Source: transformers/models/depth_anything.
-
-DINOv2, four of whose layers are resized, fused from coarse to fine, and read by three convolutions.
-"""
+"""Depth Anything (Yang et al. 2024): DPT's neck over DINOv2. Source:
+transformers/models/depth_anything."""
 
 from functools import partial
 

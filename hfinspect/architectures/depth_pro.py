@@ -1,9 +1,6 @@
-"""Depth Pro (Bochkovskii et al. 2024). Source of shapes: transformers/models/depth_pro.
-
-Two ViTs, one over patches of the image at several sizes and one over the whole; their maps are
-enlarged, fused from coarse to fine, and read by a few convolutions. A third ViT may look for the
-field of view.
-"""
+"""Depth Pro (Bochkovskii et al. 2024): two ViTs, one over patches of the image at several sizes and
+one over the whole, whose maps are fused from coarse to fine; a third may look for the field of
+view. Source of shapes: transformers/models/depth_pro."""
 
 from functools import partial
 from itertools import chain, pairwise

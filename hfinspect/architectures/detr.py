@@ -1,9 +1,6 @@
-"""DETR (Carion et al. 2020). Source of shapes: transformers/models/detr/modeling_detr.py.
-
-A ResNet with frozen batch norms (all their tensors are buffers), an encoder and a decoder of which
-each query finds one object. Without ``backbone_config`` the ResNet is timm's, whose names are those
-of torchvision.
-"""
+"""DETR (Carion et al. 2020). Source: transformers/models/detr/modeling_detr.py. The ResNet's batch
+norms are frozen: all their tensors are buffers. Without ``backbone_config`` it is timm's, whose
+names are those of torchvision."""
 
 from itertools import pairwise
 
@@ -15,35 +12,24 @@ from ..layers.blocks import activation
 from ..layers.deformable import detector_layer, positions, predictor, width
 from ..layers.heads import classifier
 from ..layers.vision import clip_attention
+from ..trees import modules as nn
 from ..trees.catalog import Builder, builder, register
-from ..trees.modules import (
-    Buffer,
-    Conv,
-    Embedding,
-    GroupNorm,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Parameter,
-    each_module,
-)
 
 #: The plain ResNets of timm, and by how much a block's output is wider than its inside.
 RESNETS = {"resnet18": 1, "resnet34": 1, "resnet50": 4, "resnet101": 4, "resnet152": 4}
 
 
-def freeze(root: Module, name: str = "Detr") -> None:
+def freeze(root: nn.Module, name: str = "Detr") -> None:
     """Make batch norms frozen ones, of which nothing is trained: four buffers."""
-    for module in each_module(root):
+    for module in nn.each_module(root):
         weight = module.children.get("weight")
-        if module.class_name == "BatchNorm2d" and isinstance(weight, Parameter):
+        if module.class_name == "BatchNorm2d" and isinstance(weight, nn.Parameter):
             kept = ("weight", "bias", "running_mean", "running_var")
-            module.children = {key: Buffer(*weight.shape) for key in kept}
+            module.children = {key: nn.Buffer(*weight.shape) for key in kept}
             module.class_name, module.detail = f"{name}FrozenBatchNorm2d", ""
 
 
-def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
+def backbone(c: ModelConfig) -> tuple[nn.Module, tuple[Dim, ...]]:
     """The ResNet and the widths of what it hands on, the last of which DETR reads."""
     section = c.section("backbone_config")
     timm = not c.has("backbone_config") and c.flag("use_timm_backbone", default=True)
@@ -52,7 +38,7 @@ def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
         named = section if section.has("backbone") else c
         name = named.word("backbone", *RESNETS, default="resnet50")
         network = builder(name)(ModelConfig({"num_classes": 0})).called("FeatureListNet")
-        network.adding(conv1=Conv(channels, 64, 7, stride=2, bias=False))
+        network.adding(conv1=nn.Conv(channels, 64, 7, stride=2, bias=False))
         widths = [64, *(64 * 2**stage * RESNETS[name] for stage in range(4))]  # the stem's first
         maps = (1, 2, 3, 4) if timm else (-1,)
         handed = section.dims("out_indices", default=maps, minimum=-5, maximum=4)
@@ -65,11 +51,11 @@ def backbone(c: ModelConfig) -> tuple[Module, tuple[Dim, ...]]:
     else:
         raise c.error("backbone_config.model_type", section.model_type, "resnet or timm_backbone")
     freeze(network)
-    encoder = Module("DetrConvEncoder", model=network)
-    return Module("DetrConvEncoder", conv_encoder=encoder, component=Component.CONV), sizes
+    encoder = nn.Module("DetrConvEncoder", model=network)
+    return nn.Module("DetrConvEncoder", conv_encoder=encoder, component=Component.CONV), sizes
 
 
-def layer(c: ModelConfig, *, decoder: bool) -> Module:
+def layer(c: ModelConfig, *, decoder: bool) -> nn.Module:
     d, side = width(c), "Decoder" if decoder else "Encoder"
     inner = c.dim(f"{side.lower()}_ffn_dim", default=2048)
     act = activation(c.text("activation_function", default="relu"))
@@ -77,25 +63,27 @@ def layer(c: ModelConfig, *, decoder: bool) -> Module:
     return detector_layer(f"Detr{side}Layer", d, inner, own, cross if decoder else None, act=act)
 
 
-def model(c: ModelConfig) -> Module:
+def model(c: ModelConfig) -> nn.Module:
     d, (network, sizes) = width(c), backbone(c)
     deep = c.count("encoder_layers", "num_hidden_layers", default=6)
-    decoded = Layers.of(c.count("decoder_layers", default=6), layer(c, decoder=True))
-    return Module(
+    decoded = nn.Layers.of(c.count("decoder_layers", default=6), layer(c, decoder=True))
+    return nn.Module(
         "DetrModel",
         backbone=network,
         position_embedding=positions(c, "Detr"),
-        query_position_embeddings=Embedding(c.dim("num_queries", default=100), d, kind="position"),
-        input_projection=Conv(sizes[-1], d, 1, component=Component.PROJECTOR),
-        encoder=Module("DetrEncoder", layers=Layers.of(deep, layer(c, decoder=False))),
-        decoder=Module("DetrDecoder", layers=decoded, layernorm=LayerNorm(d)),
+        query_position_embeddings=nn.Embedding(
+            c.dim("num_queries", default=100), d, kind="position"
+        ),
+        input_projection=nn.Conv(sizes[-1], d, 1, component=Component.PROJECTOR),
+        encoder=nn.Module("DetrEncoder", layers=nn.Layers.of(deep, layer(c, decoder=False))),
+        decoder=nn.Module("DetrDecoder", layers=decoded, layernorm=nn.LayerNorm(d)),
         part="vision",
     )
 
 
 def object_detection(
     c: ModelConfig, name: str = "Detr", build: Builder = model, none: int = 1
-) -> Module:
+) -> nn.Module:
     """One class more than the labels: no object; ``none`` is 0 where each is decided on its own."""
     d = width(c)
     parts = {
@@ -103,30 +91,30 @@ def object_detection(
         "class_labels_classifier": classifier(d, c.num_labels + none if none else c.num_labels),
         "bbox_predictor": predictor(name, (d, d, d, 4)),
     }
-    return Module(f"{name}ForObjectDetection", parts, part="vision")
+    return nn.Module(f"{name}ForObjectDetection", parts, part="vision")
 
 
 def segmentation(
     c: ModelConfig, name: str = "detr", detecting: Builder = object_detection
-) -> Module:
+) -> nn.Module:
     """Masks from the attention of each query, sharpened by the backbone's earlier stages."""
     d, heads, at = width(c), c.dim("encoder_attention_heads", default=8), Component.HEAD
     sizes = backbone(c)[1]
     if len(sizes) < 4:
         raise c.error("backbone_config", "fewer than 4 outputs", "4 outputs of the backbone")
     inner = [d + heads, d + heads, d // 2, d // 4, d // 8, d // 16]
-    drawn: dict[str, Module] = {}
+    drawn: dict[str, nn.Module] = {}
     for i, (inputs, outputs) in enumerate(pairwise(inner), 1):
-        drawn[f"lay{i}"] = Conv(inputs, outputs, 3, component=at)
-        drawn[f"gn{i}"] = GroupNorm(min(8, int(outputs)), outputs)
-    drawn["out_lay"] = Conv(inner[-1], 1, 3, component=at)
+        drawn[f"lay{i}"] = nn.Conv(inputs, outputs, 3, component=at)
+        drawn[f"gn{i}"] = nn.GroupNorm(min(8, int(outputs)), outputs)
+    drawn["out_lay"] = nn.Conv(inner[-1], 1, 3, component=at)
     for i, (size, current) in enumerate(zip(sizes[::-1][-3:], inner[2:5], strict=True), 1):
-        drawn[f"adapter{i}"] = Conv(size, current, 1, component=at)
-    look = {"q_linear": Linear(d, d, kind="query"), "k_linear": Linear(d, d, kind="key")}
-    seen = Module("DetrMHAttentionMap", look, component=Component.ATTENTION)
-    masks = Module("DetrMaskHeadSmallConv", drawn, component=at)
+        drawn[f"adapter{i}"] = nn.Conv(size, current, 1, component=at)
+    look = {"q_linear": nn.Linear(d, d, kind="query"), "k_linear": nn.Linear(d, d, kind="key")}
+    seen = nn.Module("DetrMHAttentionMap", look, component=Component.ATTENTION)
+    masks = nn.Module("DetrMaskHeadSmallConv", drawn, component=at)
     parts = {name: detecting(c), "mask_head": masks, "bbox_attention": seen}
-    return Module("DetrForSegmentation", parts, part="vision")
+    return nn.Module("DetrForSegmentation", parts, part="vision")
 
 
 _CLASSES: dict[str, Builder] = {

@@ -1,8 +1,5 @@
-"""DPT (Ranftl et al. 2021). Source of shapes: transformers/models/dpt/modeling_dpt.py.
-
-A ViT of its own or another backbone; the outputs of some layers are resized, fused from coarse to
-fine and read by a few convolutions.  Hybrids, which begin with a BiT network, are not known here.
-"""
+"""DPT (Ranftl et al. 2021). Source of shapes: transformers/models/dpt/modeling_dpt.py. Hybrids,
+which begin with a BiT network, are not known here."""
 
 from functools import partial
 

@@ -1,9 +1,5 @@
-"""EdgeTAM (Zhou et al. 2025): SAM 2 for phones, on images and videos.
-Source of shapes: transformers/models/edgetam and edgetam_video.
-
-A backbone of timm in place of Hiera; on videos the memory is resampled to a few latents before a
-frame attends to it.
-"""
+"""EdgeTAM (Zhou et al. 2025): SAM 2 with a backbone of timm; on videos the memory is resampled to a
+few latents before a frame attends to it. Source: transformers/models/edgetam and edgetam_video."""
 
 from functools import partial
 

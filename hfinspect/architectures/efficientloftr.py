@@ -1,8 +1,6 @@
-"""Efficient LoFTR (Wang et al. 2024). Source of shapes: transformers/models/efficientloftr.
-
-RepVGG makes maps of two images; their coarsest attend within and across the images, at a quarter of
-the places; finer maps then make the matches exact.
-"""
+"""Efficient LoFTR (Wang et al. 2024): coarse maps of two images attend within and across the
+images, at a quarter of the places; finer maps make the matches exact. Source:
+transformers/models/efficientloftr."""
 
 from functools import partial
 from itertools import pairwise

@@ -1,7 +1,5 @@
-"""FastVLM (Vasu et al. 2025). Source of shapes: transformers/models/fast_vlm.
-
-A network of timm, FastViT with merged branches, LLaVA's projector and Qwen2.
-"""
+"""FastVLM (Vasu et al. 2025): timm's FastViT with merged branches, LLaVA's projector and Qwen2.
+Source of shapes: transformers/models/fast_vlm."""
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim

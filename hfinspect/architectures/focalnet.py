@@ -1,8 +1,5 @@
-"""FocalNet (Yang et al. 2022). Source of shapes: transformers/models/focalnet.
-
-Swin's stages, but instead of attention each position is multiplied with its surroundings: a stack
-of convolutions per channel, one for each focal level, weighted by gates.
-"""
+"""FocalNet (Yang et al. 2022): Swin's stages, but instead of attention each position is multiplied
+with its surroundings, which gates weigh. Source of shapes: transformers/models/focalnet."""
 
 from functools import partial
 
@@ -12,25 +9,14 @@ from ..core.dims import Dim
 from ..layers.blocks import size, two_layer_mlp
 from ..layers.composing import Part, composed
 from ..layers.vision import Pair, labels_classifier, pair, pixel_decoder, scaled, stage_depths
+from ..trees import modules as nn
 from ..trees.catalog import Builder, register
-from ..trees.modules import (
-    Activation,
-    Conv,
-    Dropout,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Sequential,
-    Weight,
-)
 
 _first = size("embed_dim", default=96)
 
 
-def _norm(c: ModelConfig, width: Dim) -> Module:
-    return LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5))
+def _norm(c: ModelConfig, width: Dim) -> nn.Module:
+    return nn.LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5))
 
 
 def _width(c: ModelConfig, stage: int) -> Dim:
@@ -41,43 +27,45 @@ def _last(c: ModelConfig) -> Dim:
     return _width(c, len(stage_depths(c, (2, 2, 6, 2))) - 1)
 
 
-def _patches(c: ModelConfig, inputs: Dim, outputs: Dim, patch: Pair | None = None) -> Module:
+def _patches(c: ModelConfig, inputs: Dim, outputs: Dim, patch: Pair | None = None) -> nn.Module:
     """Without ``patch``: what halves the image between stages, and has a norm."""
     kernel = stride = patch or (2, 2)
     if c.flag("use_conv_embed", default=False):
         kernel, stride = ((7, 7), (4, 4)) if patch else ((3, 3), (2, 2))
     part = Component.EMBEDDING if patch else Component.CONV
-    conv = Conv(inputs, outputs, kernel, stride=stride, component=part, kind="patch")
+    conv = nn.Conv(inputs, outputs, kernel, stride=stride, component=part, kind="patch")
     norm = None if patch else _norm(c, outputs)
-    return Module("FocalNetPatchEmbeddings", projection=conv, norm=norm)
+    return nn.Module("FocalNetPatchEmbeddings", projection=conv, norm=norm)
 
 
-def _modulation(c: ModelConfig, width: Dim, level: Dim, window: Dim) -> Module:
+def _modulation(c: ModelConfig, width: Dim, level: Dim, window: Dim) -> nn.Module:
     normed = c.flag("use_post_layernorm_in_modulation", default=False)
     focal = [
-        Sequential(Conv(width, width, window + 2 * k, groups=width, bias=False), Activation("GELU"))
+        nn.Sequential(
+            nn.Conv(width, width, window + 2 * k, groups=width, bias=False), nn.Activation("GELU")
+        )
         for k in range(level)
     ]
-    return Module(
+    return nn.Module(
         "FocalNetModulation",
-        projection_in=Linear(width, 2 * width + (level + 1)),
-        projection_context=Conv(width, width, 1),
-        activation=Activation("GELU"),
-        projection_out=Linear(width, width),
-        projection_dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
-        focal_layers=ModuleList(focal),
+        projection_in=nn.Linear(width, 2 * width + (level + 1)),
+        projection_context=nn.Conv(width, width, 1),
+        activation=nn.Activation("GELU"),
+        projection_out=nn.Linear(width, width),
+        projection_dropout=nn.Dropout(c.number("hidden_dropout_prob", default=0.0)),
+        focal_layers=nn.ModuleList(focal),
         layernorm=_norm(c, width) if normed else None,
         component=Component.CONV,
     )
 
 
-def _layer(c: ModelConfig, width: Dim, level: Dim, window: Dim) -> Module:
+def _layer(c: ModelConfig, width: Dim, level: Dim, window: Dim) -> nn.Module:
     inner, act = scaled(c, width, "mlp_ratio", default=4.0), c.text("hidden_act", default="gelu")
     weighted = c.flag("use_layerscale", default=False)
-    return Module(
+    return nn.Module(
         "FocalNetLayer",
-        gamma_1=Weight(width, kind="scale") if weighted else None,
-        gamma_2=Weight(width, kind="scale") if weighted else None,
+        gamma_1=nn.Weight(width, kind="scale") if weighted else None,
+        gamma_2=nn.Weight(width, kind="scale") if weighted else None,
         norm1=_norm(c, width),
         modulation=_modulation(c, width, level, window),
         norm2=_norm(c, width),
@@ -85,7 +73,7 @@ def _layer(c: ModelConfig, width: Dim, level: Dim, window: Dim) -> Module:
     )
 
 
-def _stages(c: ModelConfig) -> Layers:
+def _stages(c: ModelConfig) -> nn.Layers:
     depths = stage_depths(c, (2, 2, 6, 2))
     for_each, usual = partial(c.dims, least=len(depths)), (2, 2, 2, 2)
     levels = for_each("focal_levels", default=usual, minimum=0, maximum=MAX_COUNT)
@@ -95,32 +83,32 @@ def _stages(c: ModelConfig) -> Layers:
         width, last = _width(c, i), i == len(depths) - 1
         layers = [_layer(c, width, levels[i], windows[i])] * int(depth) if depth else []
         down = None if last else _patches(c, width, _width(c, i + 1))
-        stages.append(Module("FocalNetStage", layers=ModuleList(layers), downsample=down))
-    return Layers(stages)
+        stages.append(nn.Module("FocalNetStage", layers=nn.ModuleList(layers), downsample=down))
+    return nn.Layers(stages)
 
 
-def model(c: ModelConfig, *, masked: bool = False) -> Module:
+def model(c: ModelConfig, *, masked: bool = False) -> nn.Module:
     first, patch = _first(c), pair(c, "patch_size", default=4)
-    return Module(
+    return nn.Module(
         "FocalNetModel",
-        embeddings=Module(
+        embeddings=nn.Module(
             "FocalNetEmbeddings",
-            mask_token=Weight(1, 1, first, kind="mask_token") if masked else None,
+            mask_token=nn.Weight(1, 1, first, kind="mask_token") if masked else None,
             patch_embeddings=_patches(c, c.dim("num_channels", default=3), first, patch),
             norm=_norm(c, first),
-            dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
+            dropout=nn.Dropout(c.number("hidden_dropout_prob", default=0.0)),
             component=Component.EMBEDDING,
         ),
-        encoder=Module("FocalNetEncoder", stages=_stages(c)),
+        encoder=nn.Module("FocalNetEncoder", stages=_stages(c)),
         layernorm=_norm(c, _last(c)),
-        pooler=None if masked else Activation("AdaptiveAvgPool1d"),
+        pooler=None if masked else nn.Activation("AdaptiveAvgPool1d"),
         part="vision",
     )
 
 
-def backbone(c: ModelConfig) -> Module:
+def backbone(c: ModelConfig) -> nn.Module:
     c.dims("hidden_sizes")  # the class cannot be built with its own default
-    return Module("FocalNetBackbone", focalnet=model(c), part="vision")
+    return nn.Module("FocalNetBackbone", focalnet=model(c), part="vision")
 
 
 _CLASSES: dict[str, Builder | dict[str, Part]] = {

@@ -1,9 +1,6 @@
-"""Grounding DINO (Liu et al. 2023). Source: transformers/models/grounding_dino.
-
-A Swin and a BERT, whose encoder attends within the text, between text and image, and to points of
-the image. Boxes come from one head per layer of the decoder. Without ``two_stage`` transformers 5
-cannot build it: shapes are as its code says.
-"""
+"""Grounding DINO (Liu et al. 2023): an encoder that attends within a text, between text and image,
+and to points of the image. Without ``two_stage`` transformers 5 cannot build it: shapes are as its
+code says. Source: transformers/models/grounding_dino."""
 
 from collections.abc import Callable
 from functools import partial

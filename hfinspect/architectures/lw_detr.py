@@ -1,9 +1,6 @@
 """LW-DETR and RF-DETR (Chen et al. 2024; Robinson et al. 2025): some of a ViT's layers next to each
-other in place of DETR's encoder, and queries of which training has many groups. Source of shapes:
-transformers/models/lw_detr and rf_detr.
-
-RF-DETR's ViT is DINOv2 in windows, a trace; its files keep the names of its first release.
-"""
+other in place of DETR's encoder, and queries of which training has many groups. RF-DETR's ViT is
+a trace; its files keep the names of its first release. Source: transformers/models/{lw,rf}_detr."""
 
 from functools import partial
 
@@ -16,19 +13,8 @@ from ..layers.blocks import activation, size, two_layer_mlp
 from ..layers.composing import respelled
 from ..layers.deformable import heads, label_scores, predictor, up_down
 from ..layers.vision import narrowed_attention, scaled, uneven_width
+from ..trees import modules as nn
 from ..trees.catalog import Builder, register, register_part
-from ..trees.modules import (
-    Conv,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Parameter,
-    Sequential,
-    Weight,
-)
 from . import vitdet
 
 _LW, _RF = "LwDetr", "RfDetr"
@@ -45,58 +31,60 @@ BACKBONES = {
 _d = size("d_model", default=256)
 
 
-def vit(c: ModelConfig) -> Module:
+def vit(c: ModelConfig) -> nn.Module:
     """ViTDet's embeddings; a learned factor of each channel before both sums, and keys without a
     bias."""
     name, h = f"{_LW}ViT", c.dim("hidden_size", default=768)
     inner, act = scaled(c, h, "mlp_ratio", default=4), c.text("hidden_act", default="gelu")
     wide = uneven_width(c, h, c.dim("num_attention_heads", default=12))
     eps, bias = c.number("layer_norm_eps", default=1e-6), c.flag("qkv_bias", default=True)
-    keys, output = Linear(h, wide, bias=False, kind="key"), Linear(wide, h, kind="output")
+    keys, output = nn.Linear(h, wide, bias=False, kind="key"), nn.Linear(wide, h, kind="output")
     look = narrowed_attention(f"{name}Attention", h, wide, bias=bias)
-    parts: dict[str, Module | Parameter] = {
+    parts: dict[str, nn.Module | nn.Parameter] = {
         "attention": look.adding(k_proj=keys, o_proj=output),
         "intermediate": two_layer_mlp(f"{name}Mlp", h, inner, act=act),
-        **{f"layernorm_{at}": LayerNorm(h, eps=eps) for at in ("before", "after")},
-        **{f"gamma_{i}": Weight(h, kind="layer_scale") for i in (1, 2)},
+        **{f"layernorm_{at}": nn.LayerNorm(h, eps=eps) for at in ("before", "after")},
+        **{f"gamma_{i}": nn.Weight(h, kind="layer_scale") for i in (1, 2)},
     }
-    layers = Layers.of(c.count("num_hidden_layers", default=12), Module(f"{name}Layer", parts))
-    seen, encoder = vitdet.embeddings(c, name), Module(f"{name}Encoder", layer=layers)
-    return Module(f"{name}Backbone", embeddings=seen, encoder=encoder, part="vision")
+    layers = nn.Layers.of(
+        c.count("num_hidden_layers", default=12), nn.Module(f"{name}Layer", parts)
+    )
+    seen, encoder = vitdet.embeddings(c, name), nn.Module(f"{name}Encoder", layer=layers)
+    return nn.Module(f"{name}Backbone", embeddings=seen, encoder=encoder, part="vision")
 
 
 def convolution(
     name: str, inputs: int, outputs: int, kernel: int, act: str | None, *, inside: bool = False
-) -> Module:
+) -> nn.Module:
     """With a batch norm, or RF-DETR's norm over the channels; ``inside`` a stage, what mixes the
     channels of a point is a convolution like any other."""
     component = Component.CONV if inside and kernel == 1 else _P
     if name == _LW:
         return deformable.conv_norm(name, inputs, outputs, kernel, act, component=component)
-    conv = Conv(inputs, outputs, kernel, bias=False, component=component)
-    return Module(f"{name}ConvNormLayer", conv=conv, bn=_norm(name, outputs))
+    conv = nn.Conv(inputs, outputs, kernel, bias=False, component=component)
+    return nn.Module(f"{name}ConvNormLayer", conv=conv, bn=_norm(name, outputs))
 
 
-def _norm(name: str, width: Dim | int, eps: float | None = None) -> Module:
-    return LayerNorm(width, eps=eps, class_name=f"{name}LayerNorm")
+def _norm(name: str, width: Dim | int, eps: float | None = None) -> nn.Module:
+    return nn.LayerNorm(width, eps=eps, class_name=f"{name}LayerNorm")
 
 
-def squeezed(name: str, c: ModelConfig, inputs: Dim) -> Module:
+def squeezed(name: str, c: ModelConfig, inputs: Dim) -> nn.Module:
     """One convolution in two halves, blocks that follow each other, and all that they give."""
     d, count = _d(c), c.count("c2f_num_blocks", default=3)
     half, act = scaled(c, d, "hidden_expansion", default=0.5), c.text("activation_function")
     first, block = (("conv", "bottlenecks"), ("cv", "m"))[name == _RF]
     to = partial(convolution, name, act=act or "silu", inside=name == _RF)
-    rep = Module(f"{name}RepVggBlock", {f"{first}{i}": to(half, half, 3) for i in (1, 2)})
+    rep = nn.Module(f"{name}RepVggBlock", {f"{first}{i}": to(half, half, 3) for i in (1, 2)})
     ends = {f"{first}1": to(inputs, 2 * half, 1), f"{first}2": to((2 + count) * half, d, 1)}
-    return Module(f"{name}C2FLayer", {**ends, block: ModuleList([rep] * int(count))})
+    return nn.Module(f"{name}C2FLayer", {**ends, block: nn.ModuleList([rep] * int(count))})
 
 
-def _sampling(h: Dim, scale: float) -> tuple[list[Module], Dim]:
+def _sampling(h: Dim, scale: float) -> tuple[list[nn.Module], Dim]:
     """The map at another size, and its width then."""
     if scale != 2:
         return [convolution(_LW, h, h, 3, "relu")] * (scale == 0.5), h
-    to, half = partial(Conv, kernel=2, stride=2, transposed=True, component=_P), h // 2
+    to, half = partial(nn.Conv, kernel=2, stride=2, transposed=True, component=_P), h // 2
     if h <= 512:
         return [to(h, half)], half
     return [convolution(_LW, h, half, 1, "relu"), to(half, h // 4)], h // 4
@@ -111,21 +99,23 @@ def _scales(c: ModelConfig) -> list[float]:
     return list(found)
 
 
-def projector(c: ModelConfig, sizes: tuple[Dim, ...]) -> Module:
+def projector(c: ModelConfig, sizes: tuple[Dim, ...]) -> nn.Module:
     """LW-DETR's maps at several scales, the layers of each next to each other."""
 
-    def at(scale: float) -> Module:
+    def at(scale: float) -> nn.Module:
         sampled = [_sampling(size, scale) for size in sizes]
-        layers = [Module(f"{_LW}SamplingLayer", layers=ModuleList(made)) for made, _ in sampled]
+        layers = [
+            nn.Module(f"{_LW}SamplingLayer", layers=nn.ModuleList(made)) for made, _ in sampled
+        ]
         squeezing = squeezed(_LW, c, sampled[-1][1] * len(sizes))
-        parts = {"sampling_layers": ModuleList(layers), "projector_layer": squeezing}
-        return Module(f"{_LW}ScaleProjector", parts, layer_norm=_norm(_LW, _d(c)))
+        parts = {"sampling_layers": nn.ModuleList(layers), "projector_layer": squeezing}
+        return nn.Module(f"{_LW}ScaleProjector", parts, layer_norm=_norm(_LW, _d(c)))
 
-    scales = ModuleList(map(at, _scales(c)))
-    return Module(f"{_LW}MultiScaleProjector", scale_layers=scales, component=_P)
+    scales = nn.ModuleList(map(at, _scales(c)))
+    return nn.Module(f"{_LW}MultiScaleProjector", scale_layers=scales, component=_P)
 
 
-def conv_encoder(name: str, c: ModelConfig) -> Module:
+def conv_encoder(name: str, c: ModelConfig) -> nn.Module:
     """The ViT as files of detectors have it: its projections where older ViTs have them."""
     default_type = str(BACKBONES[name]["model_type"])
     section = backbone_section(c, BACKBONES[name]).of_type(default_type)
@@ -136,25 +126,25 @@ def conv_encoder(name: str, c: ModelConfig) -> Module:
     output = "output" if name == _LW else "output.dense"
     respelled(network, {**older, "o_proj": output}, "Module")
     if name == _LW:
-        return Module(f"{name}ConvEncoder", backbone=network, projector=projector(c, sizes))
-    stage = Sequential(squeezed(name, c, sizes[0] * len(sizes)), _norm(name, _d(c)))
-    scale = Module(f"{name}ScaleProjector", stages=Layers([stage]), component=_P)
-    encoder = Module("Module", encoder=network)
-    return ModuleList([Module(f"{name}ConvEncoder", encoder=encoder, projector=scale)])
+        return nn.Module(f"{name}ConvEncoder", backbone=network, projector=projector(c, sizes))
+    stage = nn.Sequential(squeezed(name, c, sizes[0] * len(sizes)), _norm(name, _d(c)))
+    scale = nn.Module(f"{name}ScaleProjector", stages=nn.Layers([stage]), component=_P)
+    encoder = nn.Module("Module", encoder=network)
+    return nn.ModuleList([nn.Module(f"{name}ConvEncoder", encoder=encoder, projector=scale)])
 
 
-def _self_attention(name: str, c: ModelConfig) -> Module:
+def _self_attention(name: str, c: ModelConfig) -> nn.Module:
     d, bias = _d(c), c.flag("attention_bias", default=True)
     inner = uneven_width(c, d, c.dim("decoder_self_attention_heads", default=8))
     if name == _LW:
         return narrowed_attention(f"{name}Attention", d, inner, bias=bias)
-    joined = {"in_proj_weight": Weight(3 * inner, d, kind="qkv")}
-    joined |= {"in_proj_bias": Weight(3 * inner, kind="qkv")} if bias else {}
-    out = Linear(inner, d, bias=bias, kind="output")
-    return Module(f"{name}Attention", joined, out_proj=out, component=Component.ATTENTION)
+    joined = {"in_proj_weight": nn.Weight(3 * inner, d, kind="qkv")}
+    joined |= {"in_proj_bias": nn.Weight(3 * inner, kind="qkv")} if bias else {}
+    out = nn.Linear(inner, d, bias=bias, kind="output")
+    return nn.Module(f"{name}Attention", joined, out_proj=out, component=Component.ATTENTION)
 
 
-def decoder_layer(name: str, c: ModelConfig) -> Module:
+def decoder_layer(name: str, c: ModelConfig) -> nn.Module:
     d, inner = _d(c), c.dim("decoder_ffn_dim", default=2048)
     levels = c.count("num_feature_levels", default=len(_scales(c)) if name == _LW else 1)
     look = heads(c, "decoder_cross_attention_heads", d, default=16)
@@ -162,68 +152,71 @@ def decoder_layer(name: str, c: ModelConfig) -> Module:
     norms, forward = ["norm1", "norm2", "norm3"], up_down(d, inner, "linear1", "linear2")
     if name == _LW:
         norms = ["self_attn_layer_norm", "cross_attn_layer_norm", "layer_norm"]
-        forward = {"mlp": Module(f"{name}MLP", up_down(d, inner), component=Component.MLP)}
+        forward = {"mlp": nn.Module(f"{name}MLP", up_down(d, inner), component=Component.MLP)}
     parts = {
         "self_attn": _self_attention(name, c),
         "cross_attn": deformable.sampling_attention(name, d, points),
-        **{norm: LayerNorm(d) for norm in norms},
+        **{norm: nn.LayerNorm(d) for norm in norms},
         **forward,
     }
-    return Module(f"{name}DecoderLayer", parts)
+    return nn.Module(f"{name}DecoderLayer", parts)
 
 
-def model(name: str, c: ModelConfig) -> Module:
+def model(name: str, c: ModelConfig) -> nn.Module:
     """RF-DETR's files keep decoder and first guesses under ``transformer``."""
     d, groups = _d(c), c.count("group_detr", default=13)
     queries, count = c.dim("num_queries", default=300) * groups, int(groups)
     rf = name == _RF
     normed, table = ("norm", "refpoint_embed") if rf else ("layernorm", "reference_point_embed")
-    decoder: dict[str, Module] = {
-        "layers": Layers.of(c.count("decoder_layers", default=3), decoder_layer(name, c)),
-        normed: LayerNorm(d),
+    decoder: dict[str, nn.Module] = {
+        "layers": nn.Layers.of(c.count("decoder_layers", default=3), decoder_layer(name, c)),
+        normed: nn.LayerNorm(d),
         "ref_point_head": predictor(name, (2 * d, d, d)),
     }
     proposed = {
-        "enc_output": Linear(d, d),
-        "enc_output_norm": LayerNorm(d),
+        "enc_output": nn.Linear(d, d),
+        "enc_output_norm": nn.LayerNorm(d),
         "enc_out_bbox_embed": predictor(name, (d, d, d, 4)),
         "enc_out_class_embed": label_scores(c, d),
     }
-    guesses = {key: ModuleList([made] * count) for key, made in proposed.items()}
-    inner = {"decoder": Module(f"{name}Decoder", decoder), **guesses}
+    guesses = {key: nn.ModuleList([made] * count) for key, made in proposed.items()}
+    inner = {"decoder": nn.Module(f"{name}Decoder", decoder), **guesses}
     parts = {
         "backbone": conv_encoder(name, c),
-        table: Embedding(queries, 4, kind="position"),
-        "query_feat": Embedding(queries, d, kind="detection_token"),
-        **({"transformer": Module("Module", inner)} if rf else inner),
+        table: nn.Embedding(queries, 4, kind="position"),
+        "query_feat": nn.Embedding(queries, d, kind="detection_token"),
+        **({"transformer": nn.Module("Module", inner)} if rf else inner),
     }
-    return Module(f"{name}Model", parts, part="vision")
+    return nn.Module(f"{name}Model", parts, part="vision")
 
 
-def object_detection(name: str, c: ModelConfig, **more: Module) -> Module:
+def object_detection(name: str, c: ModelConfig, **more: nn.Module) -> nn.Module:
     """RF-DETR's files keep model and heads next to each other."""
     d, base = _d(c), model(name, c)
     own = {"class_embed": label_scores(c, d), "bbox_embed": predictor(name, (d, d, d, 4))}
     parts = {"model": base} if name == _LW else base.children
-    return Module(f"{name}ForObjectDetection", {**parts, **own, **more}, part="vision")
+    return nn.Module(f"{name}ForObjectDetection", {**parts, **own, **more}, part="vision")
 
 
-def segmentation(c: ModelConfig) -> Module:
+def segmentation(c: ModelConfig) -> nn.Module:
     """Masks: queries against a map that one block for each layer of the decoder sharpens."""
     d, inner = _d(c), c.dim("intermediate_size", default=1024)
     act = activation(c.text("segmentation_head_activation_function", default="gelu"))
-    convs = {"dwconv": Conv(d, d, 3, groups=d), "pwconv1": Linear(d, d, component=Component.CONV)}
-    block = Module(f"{_RF}SegmentationBlock", {"norm": _norm(_RF, d, 1e-6), "act": act, **convs})
-    layers = Sequential(Linear(d, inner), act, Linear(inner, d), component=_HEAD)
-    queries = Module(f"{_RF}SegmentationMLPBlock", norm_in=LayerNorm(d), layers=layers)
-    parts: dict[str, Module | Parameter] = {
-        "blocks": Layers.of(c.count("decoder_layers", default=3), block),
-        "spatial_features_proj": Conv(d, d, 1, component=_HEAD),
-        "query_features_block": queries,
-        "query_features_proj": Linear(d, d, component=_HEAD),
-        "bias": Weight(1),
+    convs = {
+        "dwconv": nn.Conv(d, d, 3, groups=d),
+        "pwconv1": nn.Linear(d, d, component=Component.CONV),
     }
-    root = object_detection(_RF, c, segmentation_head=Module("Module", parts, component=_HEAD))
+    block = nn.Module(f"{_RF}SegmentationBlock", {"norm": _norm(_RF, d, 1e-6), "act": act, **convs})
+    layers = nn.Sequential(nn.Linear(d, inner), act, nn.Linear(inner, d), component=_HEAD)
+    queries = nn.Module(f"{_RF}SegmentationMLPBlock", norm_in=nn.LayerNorm(d), layers=layers)
+    parts: dict[str, nn.Module | nn.Parameter] = {
+        "blocks": nn.Layers.of(c.count("decoder_layers", default=3), block),
+        "spatial_features_proj": nn.Conv(d, d, 1, component=_HEAD),
+        "query_features_block": queries,
+        "query_features_proj": nn.Linear(d, d, component=_HEAD),
+        "bias": nn.Weight(1),
+    }
+    root = object_detection(_RF, c, segmentation_head=nn.Module("Module", parts, component=_HEAD))
     return root.called(f"{_RF}ForInstanceSegmentation")
 
 

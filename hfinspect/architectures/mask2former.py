@@ -1,9 +1,5 @@
-"""Mask2Former (Cheng et al. 2022): masks for any kind of segmentation.
-Source of shapes: transformers/models/mask2former/modeling_mask2former.py.
-
-A backbone's maps, a pixel decoder of deformable attention over three of them, and queries that
-attend to masked parts of the picture.
-"""
+"""Mask2Former (Cheng et al. 2022): a pixel decoder of deformable attention over three maps, and
+queries that attend to masked parts of the picture. Source: transformers/models/mask2former."""
 
 import math
 from collections.abc import Mapping
@@ -19,21 +15,8 @@ from ..layers.blocks import activation, size
 from ..layers.deformable import GROUPS, detector_layer, eps, group_normed, heads, sampling_attention
 from ..layers.heads import classifier
 from ..layers.vision import clip_attention, multihead_attention
+from ..trees import modules as nn
 from ..trees.catalog import register_pair
-from ..trees.modules import (
-    Activation,
-    Buffer,
-    Conv,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Parameter,
-    Sequential,
-    Weight,
-)
 
 _NAME = "Mask2Former"
 #: How many of the backbone's maps attention looks at, and points of each.
@@ -49,7 +32,7 @@ _hidden = size("hidden_dim", "hidden_size", default=256)
 
 def pixel_level(
     c: ModelConfig, name: str, default: Mapping[str, Any], *, width: str, mask: str, strides: str
-) -> Module:
+) -> nn.Module:
     """The backbone and what is made of its maps: attention to points of three of them, and further
     ones by the steps between the finest of these and the finest of all. Families spell the keys of
     ``width``, ``mask`` and ``strides`` in their own way."""
@@ -63,39 +46,41 @@ def pixel_level(
     points = heads(c, "num_attention_heads", d, width) * _LEVELS * _POINTS
     look = sampling_attention(at, d, points)
     layer = detector_layer(f"{at}Layer", d, inner, look, eps=eps(c))
-    layers = Layers.of(c.count("encoder_layers", default=6), layer)
+    layers = nn.Layers.of(c.count("encoder_layers", default=6), layer)
     steps = c.dims(strides, default=(4, 8, 16, 32), least=1)[-_LEVELS:]
     common = int(c.dim("common_stride", default=4))
     # Below zero it counts from the end of the list, as the library's own slice does.
     finer = sizes[: int(math.log2(min(steps)) - math.log2(common))]
-    parts: dict[str, Module | Parameter] = {
-        "level_embed": Weight(_LEVELS, d, component=Component.EMBEDDING, kind="position"),
-        "input_projections": ModuleList(map(projected, sizes[: -_LEVELS - 1 : -1])),
-        "encoder": Module(f"{at}Only", layers=layers),
-        "mask_projection": Conv(d, c.dim(mask, default=256), 1, component=Component.PROJECTOR),
+    parts: dict[str, nn.Module | nn.Parameter] = {
+        "level_embed": nn.Weight(_LEVELS, d, component=Component.EMBEDDING, kind="position"),
+        "input_projections": nn.ModuleList(map(projected, sizes[: -_LEVELS - 1 : -1])),
+        "encoder": nn.Module(f"{at}Only", layers=layers),
+        "mask_projection": nn.Conv(d, c.dim(mask, default=256), 1, component=Component.PROJECTOR),
         **{f"adapter_{i}": to(size) for i, size in enumerate(finer, 1)},
         **{f"layer_{i}": to(d, 3, act=True) for i in range(1, len(finer) + 1)},
     }
-    decoder = Module(f"{name}PixelDecoder", parts)
-    return Module(f"{name}PixelLevelModule", encoder=network, decoder=decoder)
+    decoder = nn.Module(f"{name}PixelDecoder", parts)
+    return nn.Module(f"{name}PixelLevelModule", encoder=network, decoder=decoder)
 
 
-def mask_head(c: ModelConfig, d: Dim, name: str, block: str) -> Module:
+def mask_head(c: ModelConfig, d: Dim, name: str, block: str) -> nn.Module:
     """Three linear layers from a query to the weights of its mask."""
     out = c.dim("mask_feature_size", default=256)
     layers = [
-        Sequential(Linear(d, width, component=Component.HEAD), Activation(act), class_name=block)
+        nn.Sequential(
+            nn.Linear(d, width, component=Component.HEAD), nn.Activation(act), class_name=block
+        )
         for width, act in ((d, "ReLU"), (d, "ReLU"), (out, "Identity"))
     ]
-    return ModuleList(layers, class_name=f"{name}MLPPredictionHead", component=Component.HEAD)
+    return nn.ModuleList(layers, class_name=f"{name}MLPPredictionHead", component=Component.HEAD)
 
 
-def model(c: ModelConfig) -> Module:
+def model(c: ModelConfig) -> nn.Module:
     keys = {"width": "feature_size", "mask": "mask_feature_size", "strides": "feature_strides"}
     pixels = pixel_level(c, _NAME, BACKBONE, **keys)
     d, seen = _hidden(c), c.dim("feature_size", default=256)
     other = int(seen) != int(d) or c.flag("enforce_input_projection", default=False)
-    projection = Conv(seen, d, 1, component=Component.PROJECTOR) if other else Sequential()
+    projection = nn.Conv(seen, d, 1, component=Component.PROJECTOR) if other else nn.Sequential()
     embedder = mask_head(c, d, _NAME, f"{_NAME}PredictionBlock")
     deep = c.count("decoder_layers", "num_hidden_layers", default=10, minimum=1)
     queries, inner = c.dim("num_queries", default=100), c.dim("dim_feedforward", default=2048)
@@ -103,39 +88,39 @@ def model(c: ModelConfig) -> Module:
     layer = {
         "self_attn": clip_attention(f"{_NAME}Attention", d),
         "activation_fn": activation(c.text("activation_function", default="relu")),
-        "self_attn_layer_norm": LayerNorm(d),
+        "self_attn_layer_norm": nn.LayerNorm(d),
         "cross_attn": multihead_attention(d),
-        "cross_attn_layer_norm": LayerNorm(d),
+        "cross_attn_layer_norm": nn.LayerNorm(d),
         **deformable.up_down(d, inner),
-        "final_layer_norm": LayerNorm(d),
+        "final_layer_norm": nn.LayerNorm(d),
     }
-    masked = Module(f"{_NAME}MaskedAttentionDecoderLayer", layer)
-    transformer = Module(
+    masked = nn.Module(f"{_NAME}MaskedAttentionDecoderLayer", layer)
+    transformer = nn.Module(
         f"{_NAME}TransformerModule",
-        position_embedder=Activation(f"{_NAME}SinePositionEmbedding"),
-        queries_embedder=Embedding(queries, d, kind="position"),
-        queries_features=Embedding(queries, d, kind="detection_token"),
-        input_projections=ModuleList([projection] * _LEVELS),
-        decoder=Module(
+        position_embedder=nn.Activation(f"{_NAME}SinePositionEmbedding"),
+        queries_embedder=nn.Embedding(queries, d, kind="position"),
+        queries_features=nn.Embedding(queries, d, kind="detection_token"),
+        input_projections=nn.ModuleList([projection] * _LEVELS),
+        decoder=nn.Module(
             f"{_NAME}MaskedAttentionDecoder",
             # One less than the config says: the queries themselves predict first.
-            layers=Layers.of(deep - 1, masked),
-            layernorm=LayerNorm(d),
-            mask_predictor=Module(f"{_NAME}MaskPredictor", mask_embedder=embedder),
+            layers=nn.Layers.of(deep - 1, masked),
+            layernorm=nn.LayerNorm(d),
+            mask_predictor=nn.Module(f"{_NAME}MaskPredictor", mask_embedder=embedder),
         ),
-        level_embed=Embedding(_LEVELS, d, kind="position"),
+        level_embed=nn.Embedding(_LEVELS, d, kind="position"),
     )
     parts = {"pixel_level_module": pixels, "transformer_module": transformer}
-    return Module(f"{_NAME}Model", parts, part="vision")
+    return nn.Module(f"{_NAME}Model", parts, part="vision")
 
 
-def criterion(c: ModelConfig, name: str, scale: Parameter | None = None) -> Module:
+def criterion(c: ModelConfig, name: str, scale: nn.Parameter | None = None) -> nn.Module:
     """The loss keeps a weight for each label and for none, and perhaps a learned ``scale``."""
-    return Module(f"{name}Loss", logit_scale=scale, empty_weight=Buffer(c.num_labels + 1))
+    return nn.Module(f"{name}Loss", logit_scale=scale, empty_weight=nn.Buffer(c.num_labels + 1))
 
 
-def universal_segmentation(c: ModelConfig) -> Module:
-    return Module(
+def universal_segmentation(c: ModelConfig) -> nn.Module:
+    return nn.Module(
         f"{_NAME}ForUniversalSegmentation",
         model=model(c),
         class_predictor=classifier(_hidden(c), c.num_labels + 1),

@@ -1,8 +1,5 @@
-"""MaskFormer (Cheng et al. 2021): segmentation as one mask and one label for each query.
-Source of shapes: transformers/models/maskformer/modeling_maskformer*.py.
-
-A backbone, which is a Swin of its own or any other, a pyramid over its maps, and DETR's decoder.
-"""
+"""MaskFormer (Cheng et al. 2021): one mask and one label for each query; a pyramid over the maps of
+a Swin of its own or of any backbone, and DETR's decoder. Source: transformers/models/maskformer."""
 
 from functools import partial
 

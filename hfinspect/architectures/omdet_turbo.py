@@ -1,9 +1,6 @@
-"""OmDet-Turbo (Zhao et al. 2024): a detector in real time of what a text names.
-Source of shapes: transformers/models/omdet_turbo/modeling_omdet_turbo.py.
-
-RT-DETR's encoder over Swin's maps, CLIP's text encoder for labels and task, and a decoder whose
-queries attend to the task's words and to points of the maps.
-"""
+"""OmDet-Turbo (Zhao et al. 2024): a detector of what a text names. RT-DETR's encoder over Swin's
+maps, CLIP's text encoder, and a decoder that attends to the task's words and to points of the maps.
+Source of shapes: transformers/models/omdet_turbo/modeling_omdet_turbo.py."""
 
 from functools import partial
 

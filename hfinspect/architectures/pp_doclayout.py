@@ -1,9 +1,6 @@
-"""PP-DocLayout V2 to V4 (PaddleOCR 2025): the parts of a page, and the order to read them in.
-Source of shapes: transformers/models/pp_doclayout_v2, pp_doclayout_v3 and pp_doclayout_v4.
-
-RT-DETR with HGNetV2. V2 has a small encoder for the order; V3 draws masks and scores pairs of
-queries; V4 finds corners and scores which part follows which.
-"""
+"""PP-DocLayout V2 to V4 (PaddleOCR 2025): RT-DETR with HGNetV2 finds the parts of a page. V2 has a
+small encoder for their order; V3 draws masks and scores pairs of queries; V4 finds corners and
+scores which part follows which. Source: transformers/models/pp_doclayout_v2, _v3 and _v4."""
 
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
-"""Prompt Depth Anything (Lin et al. 2024). Source: transformers/models/prompt_depth_anything.
-
-Depth Anything, each of whose fusion layers also reads a coarse depth map by three convolutions.
-"""
+"""Prompt Depth Anything (Lin et al. 2024): each fusion layer of Depth Anything also reads a coarse
+depth map. Source: transformers/models/prompt_depth_anything."""
 
 from ..core.config import ModelConfig
 from ..trees.catalog import register

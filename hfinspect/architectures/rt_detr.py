@@ -1,9 +1,6 @@
-"""RT-DETR and RT-DETRv2 (Zhao et al. 2023; Lv et al. 2024): a detector for real time.
-Source of shapes: transformers/models/rt_detr and rt_detr_v2.
-
-A ResNet with a deep stem, an encoder that attends to its coarsest maps only and mixes all of them
-by convolutions, and Deformable DETR's decoder, whose queries are the encoder's best places.
-"""
+"""RT-DETR and RT-DETRv2 (Zhao et al. 2023; Lv et al. 2024): an encoder that attends to its coarsest
+maps only and mixes all of them by convolutions, and Deformable DETR's decoder, whose queries are
+the encoder's best places. Source of shapes: transformers/models/rt_detr and rt_detr_v2."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -17,45 +14,36 @@ from ..layers.backbones import backbone
 from ..layers.blocks import activation, size
 from ..layers.deformable import conv_norm, eps, predictor, width
 from ..layers.vision import clip_attention, scaled
+from ..trees import modules as nn
 from ..trees.catalog import register_pair
-from ..trees.modules import (
-    Activation,
-    BatchNorm,
-    Buffer,
-    Conv,
-    Embedding,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Sequential,
-)
 from .detr import freeze
 
 #: What the config classes make of an absent backbone_config.
 BACKBONE = {"model_type": "rt_detr_resnet", "out_indices": [2, 3, 4]}
 
 
-def rep_block(name: str, width: Dim, act: str | None) -> Module:
+def rep_block(name: str, width: Dim, act: str | None) -> nn.Module:
     """Two convolutions next to each other (RepVGG: Ding et al. 2021): 10·W² weights."""
     wide, point = (conv_norm(name, width, width, kernel, None) for kernel in (3, 1))
-    return Module(f"{name}RepVggBlock", conv1=wide, conv2=point, activation=activation(act))
+    return nn.Module(f"{name}RepVggBlock", conv1=wide, conv2=point, activation=activation(act))
 
 
-def fusion_block(name: str, c: ModelConfig, d: Dim, act: str | None) -> Module:
+def fusion_block(name: str, c: ModelConfig, d: Dim, act: str | None) -> nn.Module:
     """Two maps next to each other, three RepVGG blocks, one map."""
     inner = scaled(c, d, "hidden_expansion", default=1.0)
     rep, first = rep_block(name, inner, act), conv_norm(name, 2 * d, inner, 1, act)
-    last = conv_norm(name, inner, d, 1, act) if int(inner) != int(d) else Activation("Identity")
-    parts = {"conv1": first, "conv2": first, "bottlenecks": Sequential(rep, rep, rep)}
-    return Module(f"{name}CSPRepLayer", parts, conv3=last)
+    last = conv_norm(name, inner, d, 1, act) if int(inner) != int(d) else nn.Activation("Identity")
+    parts = {"conv1": first, "conv2": first, "bottlenecks": nn.Sequential(rep, rep, rep)}
+    return nn.Module(f"{name}CSPRepLayer", parts, conv3=last)
 
 
-def mixed(steps: int, lateral: Module, fused: Module, smaller: Module) -> dict[str, Module]:
+def mixed(
+    steps: int, lateral: nn.Module, fused: nn.Module, smaller: nn.Module
+) -> dict[str, nn.Module]:
     """The maps mixed from coarse to fine and back, ``steps`` times each."""
     names = ("lateral_convs", "fpn_blocks", "downsample_convs", "pan_blocks")
     each = zip(names, (lateral, fused, smaller, fused), strict=True)
-    return {name: ModuleList([module] * steps) for name, module in each}
+    return {name: nn.ModuleList([module] * steps) for name, module in each}
 
 
 width_inside = size("encoder_hidden_dim", default=256)
@@ -66,7 +54,7 @@ def seen_maps(c: ModelConfig) -> tuple[Dim, ...]:
     return c.dims("encoder_in_channels", default=(512, 1024, 2048))
 
 
-def attended(name: str, c: ModelConfig, *, listed: bool = False) -> Module:
+def attended(name: str, c: ModelConfig, *, listed: bool = False) -> nn.Module:
     """Attention within each map that ``encode_proj_layers`` lists. ``listed``: files have the
     matrices of an MLP in a list, and say o_proj."""
     d, inner = width_inside(c), c.dim("encoder_ffn_dim", default=1024)
@@ -75,21 +63,21 @@ def attended(name: str, c: ModelConfig, *, listed: bool = False) -> Module:
     look = clip_attention(f"{name}SelfAttention", d, out="o_proj" if listed else "out_proj")
     layer = deformable.detector_layer(f"{name}EncoderLayer", d, inner, look, eps=eps(c))
     if listed:
-        both = ModuleList(layer.inside(at) for at in ("fc1", "fc2"))
-        mlp = Module(f"{name}MLP", layers=both, component=Component.MLP)
+        both = nn.ModuleList(layer.inside(at) for at in ("fc1", "fc2"))
+        mlp = nn.Module(f"{name}MLP", layers=both, component=Component.MLP)
         layer = layer.without("fc1", "fc2").adding(mlp=mlp)
-    layers = Layers.of(c.count("encoder_layers", default=1), layer)
+    layers = nn.Layers.of(c.count("encoder_layers", default=1), layer)
     projected = c.dims("encode_proj_layers", default=(2,), minimum=0)
-    return ModuleList([Module(f"{name}AIFILayer", layers=layers)] * len(projected))
+    return nn.ModuleList([nn.Module(f"{name}AIFILayer", layers=layers)] * len(projected))
 
 
-def projection(inputs: Dim, outputs: Dim, kernel: int) -> Module:
+def projection(inputs: Dim, outputs: Dim, kernel: int) -> nn.Module:
     """A map at another width, with a batch norm."""
-    made = Conv(inputs, outputs, kernel, bias=False, component=Component.PROJECTOR)
-    return Sequential(made, BatchNorm(outputs))
+    made = nn.Conv(inputs, outputs, kernel, bias=False, component=Component.PROJECTOR)
+    return nn.Sequential(made, nn.BatchNorm(outputs))
 
 
-def model(name: str, c: ModelConfig, *, second: bool) -> Module:
+def model(name: str, c: ModelConfig, *, second: bool) -> nn.Module:
     d, e, (network, sizes) = width(c), width_inside(c), seen(name, c, BACKBONE)
     act = c.text("activation_function", default="silu")
     flat, smaller = (conv_norm(name, e, e, kernel, act) for kernel in (1, 3))
@@ -98,11 +86,11 @@ def model(name: str, c: ModelConfig, *, second: bool) -> Module:
     per_head = levels * c.dim("decoder_n_points", default=4)
     inner = c.dim("decoder_ffn_dim", default=1024)
     points = deformable.heads(c, "decoder_attention_heads", d) * per_head
-    scale = Buffer(per_head) if second else None
+    scale = nn.Buffer(per_head) if second else None
     cross = deformable.sampling_attention(name, d, points, n_points_scale=scale)
     own = clip_attention(f"{name}SelfAttention", d)
     layer = deformable.detector_layer(f"{name}DecoderLayer", d, inner, own, cross, eps=eps(c))
-    layers = Layers.of(c.count("decoder_layers", default=6), layer)
+    layers = nn.Layers.of(c.count("decoder_layers", default=6), layer)
     inside = {"layers": layers, "query_pos_head": predictor(name, (4, 2 * d, d))}
     # Further maps are made from the encoder's last.
     maps = c.dims("decoder_in_channels", default=(256, 256, 256), least=1)
@@ -110,25 +98,27 @@ def model(name: str, c: ModelConfig, *, second: bool) -> Module:
     further = [projection(size, d, 3) for size in (maps[-1], *[d] * more)[:more]]
     parts = {
         "backbone": network,
-        "encoder_input_proj": ModuleList(projection(size, e, 1) for size in sizes),
-        "encoder": Module(f"{name}HybridEncoder", {"encoder": attended(name, c), **mixing}),
+        "encoder_input_proj": nn.ModuleList(projection(size, e, 1) for size in sizes),
+        "encoder": nn.Module(f"{name}HybridEncoder", {"encoder": attended(name, c), **mixing}),
         **guesses(c, predictor(name, (d, d, d, 4))),
-        "decoder_input_proj": ModuleList([*(projection(size, d, 1) for size in maps), *further]),
-        "decoder": Module(f"{name}Decoder", inside),
+        "decoder_input_proj": nn.ModuleList([*(projection(size, d, 1) for size in maps), *further]),
+        "decoder": nn.Module(f"{name}Decoder", inside),
     }
-    return Module(f"{name}Model", parts, part="vision")
+    return nn.Module(f"{name}Model", parts, part="vision")
 
 
-def seen(name: str, c: ModelConfig, default: Mapping[str, Any]) -> tuple[Module, tuple[Dim, ...]]:
+def seen(
+    name: str, c: ModelConfig, default: Mapping[str, Any]
+) -> tuple[nn.Module, tuple[Dim, ...]]:
     """The backbone, with frozen norms unless the config says otherwise, and its maps' widths."""
     section = c.section("backbone_config", default=default)
     network, sizes = backbone(section, default_type=str(default["model_type"]))
     if c.flag("freeze_backbone_batch_norms", default=True):
         freeze(network, name)
-    return Module(f"{name}ConvEncoder", model=network), sizes
+    return nn.Module(f"{name}ConvEncoder", model=network), sizes
 
 
-def guesses(c: ModelConfig, boxes: Module) -> dict[str, Module]:
+def guesses(c: ModelConfig, boxes: nn.Module) -> dict[str, nn.Module]:
     """What the encoder's best places say, and the queries that training adds."""
     d, learned = width(c), c.flag("learn_initial_query", default=False)
     tables = {
@@ -136,18 +126,20 @@ def guesses(c: ModelConfig, boxes: Module) -> dict[str, Module]:
         "weight_embedding": c.dim("num_queries", default=300) if learned else 0,
     }
     return {
-        **{k: Embedding(n, d, kind="detection_token") for k, n in tables.items() if n},
-        "enc_output": Sequential(Linear(d, d), deformable.norm(c, d)),
+        **{k: nn.Embedding(n, d, kind="detection_token") for k, n in tables.items() if n},
+        "enc_output": nn.Sequential(nn.Linear(d, d), deformable.norm(c, d)),
         "enc_score_head": deformable.label_scores(c, d),
         "enc_bbox_head": boxes,
     }
 
 
-def object_detection(name: str, c: ModelConfig, *, second: bool) -> Module:
+def object_detection(name: str, c: ModelConfig, *, second: bool) -> nn.Module:
     """Labels and boxes after every layer of the decoder, which holds them; the second version has
     them at the top as well, tied unless the config says otherwise."""
     d, count = width(c), int(c.count("decoder_layers", default=6))
-    root = Module(f"{name}ForObjectDetection", model=model(name, c, second=second), part="vision")
+    root = nn.Module(
+        f"{name}ForObjectDetection", model=model(name, c, second=second), part="vision"
+    )
     given = partial(
         deformable.layer_heads, c, d, count, lambda _, at: predictor(name, (d, d, d, 4), at)
     )

@@ -1,9 +1,5 @@
-"""Segment Anything (Kirillov et al. 2023). Source: transformers/models/sam/modeling_sam.py.
-
-A ViT with attention in windows and relative positions by row and column, an encoder of points and
-masks, and a small decoder in which prompts and image attend to each other. The random frequencies
-that stand for positions are shared by both encoders.
-"""
+"""Segment Anything (Kirillov et al. 2023). Source: transformers/models/sam/modeling_sam.py. The
+random frequencies that stand for positions are shared by both encoders."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,9 +1,7 @@
-"""SAM 3's trackers (Carion et al. 2025): SAM 2's prompts and masks behind SAM 3's image encoder.
-Source of shapes: transformers/models/sam3_tracker, sam3_tracker_video and sam3_video.
-
-On videos, a memory of masks in earlier frames, which every new frame attends to. Files hold the
-tracker under ``tracker_model`` and its image encoder as that of the detector, whose it is.
-"""
+"""SAM 3's trackers (Carion et al. 2025): SAM 2's prompts and masks behind SAM 3's image encoder, on
+videos with a memory of earlier frames. Files hold the tracker under ``tracker_model`` and its image
+encoder as the detector's. Source: transformers/models/sam3_tracker, sam3_tracker_video,
+sam3_video."""
 
 import math
 from functools import partial

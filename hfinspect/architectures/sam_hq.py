@@ -1,8 +1,5 @@
-"""SAM-HQ (Ke et al. 2023): Segment Anything with finer masks.
-Source of shapes: transformers/models/sam_hq/modeling_sam_hq.py.
-
-One more mask, drawn from early and late features of the image next to the decoder's own.
-"""
+"""SAM-HQ (Ke et al. 2023): Segment Anything with one more mask, drawn from early and late features
+of the image. Source of shapes: transformers/models/sam_hq/modeling_sam_hq.py."""
 
 from functools import partial
 

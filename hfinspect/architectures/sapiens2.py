@@ -1,10 +1,6 @@
-"""Sapiens 2 (Meta 2026). Source of shapes: transformers/models/sapiens2/modeling_sapiens2.py.
-
-A ViT of people: RMS norms, rotary positions, a gated MLP, and grouped heads in all but the first
-and last layers. Heads enlarge the last map by transposed convolutions or pixel shuffles. Files keep
-the names of Meta's code (conversion_mapping.py), which says what the parts of a head are called
-only as far as the released models go; more of them are refused.
-"""
+"""Sapiens 2 (Meta 2026), a ViT of people. Source: transformers/models/sapiens2. Files keep the
+names of Meta's code (conversion_mapping.py), which says what the parts of a head are called only as
+far as the released models go; more of them are refused."""
 
 import math
 from collections.abc import Iterator

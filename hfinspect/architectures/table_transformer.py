@@ -1,7 +1,5 @@
-"""Table Transformer (Smock et al. 2021). Source: transformers/models/table_transformer.
-
-DETR (detr.py) with norms before attention and MLP, and so one more after the encoder.
-"""
+"""Table Transformer (Smock et al. 2021): DETR with norms before attention and MLP, and so one more
+after the encoder. Source: transformers/models/table_transformer."""
 
 from ..core.config import ModelConfig
 from ..layers.composing import changed, renamed

@@ -1,8 +1,5 @@
-"""TIPSv2 (Google 2026). Source of shapes: transformers/models/tipsv2/modeling_tipsv2.py.
-
-A text tower of CLIP's kind with fixed positions, and DINOv2's layers over images, with a
-temperature. Files keep the names of Google's code (conversion_mapping.py). The towers are traces.
-"""
+"""TIPSv2 (Google 2026): towers of text and images, which are traces, and a temperature. Files keep
+the names of Google's code (conversion_mapping.py). Source: transformers/models/tipsv2."""
 
 from ..core.config import ModelConfig
 from ..layers.blocks import size

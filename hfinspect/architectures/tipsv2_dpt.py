@@ -1,8 +1,5 @@
-"""DPT over TIPSv2 (Google 2026): depths, normals and segments.
-
-Source of shapes: transformers/models/tipsv2_dpt/modeling_tipsv2_dpt.py. DPT's neck, one for each
-task; files keep the names of Google's code (conversion_mapping.py).
-"""
+"""DPT over TIPSv2 (Google 2026): depths, normals and segments, with a neck for each. Files keep the
+names of Google's code (conversion_mapping.py). Source: transformers/models/tipsv2_dpt."""
 
 from functools import partial
 

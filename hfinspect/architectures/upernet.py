@@ -1,9 +1,5 @@
-"""UPerNet (Xiao et al. 2018): a head for segmentation over any backbone.
-Source: transformers/models/upernet/modeling_upernet.py.
-
-The last map is pooled at several scales, all maps are added from coarse to fine; a second, plain
-head is there for training.
-"""
+"""UPerNet (Xiao et al. 2018): a head for segmentation over any backbone, and a second, plain one
+for training. Source: transformers/models/upernet/modeling_upernet.py."""
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim

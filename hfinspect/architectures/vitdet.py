@@ -1,8 +1,5 @@
-"""ViTDet (Li et al. 2022). Source of shapes: transformers/models/vitdet/modeling_vitdet.py.
-
-A ViT without a class token, some of whose layers attend within windows or end in a residual block
-of convolutions; relative positions, where there are any, have a vector per offset and axis.
-"""
+"""ViTDet (Li et al. 2022): a ViT some of whose layers attend within windows or end in a residual
+block of convolutions. Source of shapes: transformers/models/vitdet/modeling_vitdet.py."""
 
 from functools import partial
 

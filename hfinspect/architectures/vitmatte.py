@@ -1,8 +1,5 @@
-"""ViTMatte (Yao et al. 2023). Source of shapes: transformers/models/vitmatte/modeling_vitmatte.py.
-
-ViTDet, whose map is enlarged step by step, each time next to a map of a few plain convolutions
-over the image and its trimap.
-"""
+"""ViTMatte (Yao et al. 2023): ViTDet, whose map is enlarged step by step, each time next to a map
+of a few convolutions over the image and its trimap. Source: transformers/models/vitmatte."""
 
 from itertools import pairwise
 

@@ -1,8 +1,6 @@
-"""ZoeDepth (Bhat et al. 2023). Source of shapes: transformers/models/zoedepth/modeling_zoedepth.py.
-
-DPT over BEiT for the order of depths; a second head turns it into metres: bins, moved by
-attractors from coarse to fine. With several sets of bins, a small transformer chooses among them.
-"""
+"""ZoeDepth (Bhat et al. 2023): DPT over BEiT for the order of depths, and a head that turns it into
+metres: bins, moved by attractors. With several sets of bins, a small transformer chooses among
+them. Source of shapes: transformers/models/zoedepth/modeling_zoedepth.py."""
 
 from functools import partial
 
@@ -12,18 +10,8 @@ from ..core.dims import Dim
 from ..layers.blocks import activation, size
 from ..layers.deformable import named_attention, up_down
 from ..layers.reassembling import depth_head, fused_width
+from ..trees import modules as nn
 from ..trees.catalog import auto_class, register
-from ..trees.modules import (
-    Activation,
-    Conv,
-    Dropout,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Sequential,
-)
 from .dpt import neck
 
 _BACKBONE = {
@@ -34,26 +22,26 @@ _NAME, _LEVELS, _BINS = "ZoeDepth", 4, {"n_bins": 64}
 _embedded = size("bin_embedding_dim", default=128)
 _narrow = size("bottleneck_features", default=256)
 _relative = size("num_relative_features", default=32)
-_conv = partial(Conv, component=Component.HEAD)
+_conv = partial(nn.Conv, component=Component.HEAD)
 
 
-def _two(ending: str, inputs: int, middle: int, outputs: int, act: str = "ReLU") -> Module:
+def _two(ending: str, inputs: int, middle: int, outputs: int, act: str = "ReLU") -> nn.Module:
     """Two 1x1 convolutions, ``act`` behind the second."""
-    first = {"conv1": _conv(inputs, middle, 1), "act1": Activation("ReLU")}
-    last = {"conv2": _conv(middle, outputs, 1), "act2": Activation(act)}
-    return Module(f"{_NAME}{ending}", {**first, **last})
+    first = {"conv1": _conv(inputs, middle, 1), "act1": nn.Activation("ReLU")}
+    last = {"conv2": _conv(middle, outputs, 1), "act2": nn.Activation(act)}
+    return nn.Module(f"{_NAME}{ending}", {**first, **last})
 
 
-def _projector(inputs: int, middle: int, outputs: int) -> Module:
+def _projector(inputs: int, middle: int, outputs: int) -> nn.Module:
     convs = {"conv1": _conv(inputs, middle, 1), "conv2": _conv(middle, outputs, 1)}
-    return Module(f"{_NAME}Projector", convs, act=Activation("ReLU"))
+    return nn.Module(f"{_NAME}Projector", convs, act=nn.Activation("ReLU"))
 
 
 def _normed(c: ModelConfig) -> bool:
     return c.word("bin_centers_type", "softplus", "normed") == "normed"
 
 
-def _attractor(c: ModelConfig, points: int) -> Module:
+def _attractor(c: ModelConfig, points: int) -> nn.Module:
     """Points that attract the centres of the bins; normed ones have a strength each as well."""
     e = _embedded(c)
     if _normed(c):
@@ -61,44 +49,46 @@ def _attractor(c: ModelConfig, points: int) -> Module:
     return _two("AttractorLayerUnnormed", e, e, points, "Softplus")
 
 
-def _softmax(inputs: int, factor: int) -> Module:
-    middle, to = inputs // factor, partial(Conv, kernel=1, component=Component.MLP)
-    acts = Activation("GELU"), Activation("Softplus")
-    mlp = Sequential(to(inputs, middle), acts[0], to(middle, 4), acts[1])
-    return Module(f"{_NAME}ConditionalLogBinomialSoftmax", mlp=mlp)
+def _softmax(inputs: int, factor: int) -> nn.Module:
+    middle, to = inputs // factor, partial(nn.Conv, kernel=1, component=Component.MLP)
+    acts = nn.Activation("GELU"), nn.Activation("Softplus")
+    mlp = nn.Sequential(to(inputs, middle), acts[0], to(middle, 4), acts[1])
+    return nn.Module(f"{_NAME}ConditionalLogBinomialSoftmax", mlp=mlp)
 
 
-def _seeds(c: ModelConfig, middle: int, bins: int) -> Module:
+def _seeds(c: ModelConfig, middle: int, bins: int) -> nn.Module:
     act = "ReLU" if _normed(c) else "Softplus"
     return _two("SeedBinRegressor", _narrow(c), middle, bins, act)
 
 
-def _chooser(c: ModelConfig) -> dict[str, Module]:
+def _chooser(c: ModelConfig) -> dict[str, nn.Module]:
     """Layers of attention that choose among sets of bins."""
     key, count = "patch_transformer_hidden_size", c.count("num_patch_transformer_layers")
     h, inner = c.dim(key), c.dim("patch_transformer_intermediate_size")
-    heads, drop = "patch_transformer_num_attention_heads", Dropout(0.1)
+    heads, drop = "patch_transformer_num_attention_heads", nn.Dropout(0.1)
     c.divided(h, c.dim(heads), key, heads)
     up, down = up_down(h, inner, "linear1", "linear2").items()
     layer = {
         "self_attn": named_attention(_NAME, h, 0.1),
         **dict([up, ("dropout", drop), down]),
-        **{f"norm{i}": LayerNorm(h) for i in (1, 2)},
+        **{f"norm{i}": nn.LayerNorm(h) for i in (1, 2)},
         **{f"dropout{i}": drop for i in (1, 2)},
         "activation": activation("relu"),
     }
     looking = {
-        "transformer_encoder": Layers.of(count, Module(f"{_NAME}TransformerEncoderLayer", layer)),
-        "embedding_convPxP": Conv(_narrow(c), h, 1, component=Component.EMBEDDING),
+        "transformer_encoder": nn.Layers.of(
+            count, nn.Module(f"{_NAME}TransformerEncoderLayer", layer)
+        ),
+        "embedding_convPxP": nn.Conv(_narrow(c), h, 1, component=Component.EMBEDDING),
     }
-    scoring = {"linear1": Linear(128, 128), "activation": Activation("ReLU")}
+    scoring = {"linear1": nn.Linear(128, 128), "activation": nn.Activation("ReLU")}
     return {
-        "patch_transformer": Module(f"{_NAME}PatchTransformerEncoder", looking),
-        "mlp_classifier": Module(f"{_NAME}MLPClassifier", scoring, linear2=Linear(128, 2)),
+        "patch_transformer": nn.Module(f"{_NAME}PatchTransformerEncoder", looking),
+        "mlp_classifier": nn.Module(f"{_NAME}MLPClassifier", scoring, linear2=nn.Linear(128, 2)),
     }
 
 
-def metric_head(c: ModelConfig) -> Module:
+def metric_head(c: ModelConfig) -> nn.Module:
     found = c.raw("bin_configurations") or [_BINS]
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         raise c.error("bin_configurations", found, "a list of objects")
@@ -110,18 +100,18 @@ def metric_head(c: ModelConfig) -> Module:
         "conv2": _conv(narrow, narrow, 1),
         **(_chooser(c) if several else {}),
         "seed_projector": _projector(narrow, middle, e),
-        "projectors": ModuleList([_projector(fused, middle, e)] * _LEVELS),
+        "projectors": nn.ModuleList([_projector(fused, middle, e)] * _LEVELS),
     }
     if not several:
         parts = {
             **shared,
             "seed_bin_regressor": _seeds(c, 256, bins[0].dim("n_bins")),
-            "attractors": ModuleList(_attractor(c, points[i]) for i in range(_LEVELS)),
+            "attractors": nn.ModuleList(_attractor(c, points[i]) for i in range(_LEVELS)),
             "conditional_log_binomial": _softmax(_relative(c) + 1 + e, 2),
         }
-        return Module(f"{_NAME}MetricDepthEstimationHead", parts, component=Component.HEAD)
+        return nn.Module(f"{_NAME}MetricDepthEstimationHead", parts, component=Component.HEAD)
     # Attractors of several sets have as many points as there should be bins, and the reverse.
-    attractors = ModuleList(_attractor(c, 16) for _ in points)
+    attractors = nn.ModuleList(_attractor(c, 16) for _ in points)
     softmax = _softmax(_relative(c) + e, 4)
     names = [each.text("name", default="") or "" for each in bins]
     if not all(names) or any("." in name for name in names):
@@ -129,19 +119,22 @@ def metric_head(c: ModelConfig) -> Module:
     seeds = {n: _seeds(c, e // 2, b.dim("n_bins")) for n, b in zip(names, bins, strict=True)}
     parts = {
         **shared,
-        "seed_bin_regressors": Module("ModuleDict", seeds),
-        "attractors": Module("ModuleDict", dict.fromkeys(names, attractors)),
-        "conditional_log_binomial": Module("ModuleDict", dict.fromkeys(names, softmax)),
+        "seed_bin_regressors": nn.Module("ModuleDict", seeds),
+        "attractors": nn.Module("ModuleDict", dict.fromkeys(names, attractors)),
+        "conditional_log_binomial": nn.Module("ModuleDict", dict.fromkeys(names, softmax)),
     }
-    return Module(f"{_NAME}MultipleMetricDepthEstimationHeads", parts, component=Component.HEAD)
+    return nn.Module(f"{_NAME}MultipleMetricDepthEstimationHeads", parts, component=Component.HEAD)
 
 
-def model(config: ModelConfig) -> Module:
+def model(config: ModelConfig) -> nn.Module:
     c = config.with_defaults(backbone_config=_BACKBONE)
     section, added = c.section("backbone_config"), c.flag("add_projection", default=False)
-    more = {"projection": _conv(256, 256, 3) if added else None, "upsample": Activation("Upsample")}
+    more = {
+        "projection": _conv(256, 256, 3) if added else None,
+        "upsample": nn.Activation("Upsample"),
+    }
     network = auto_class(section.of_type("beit"), "Backbone", default_type="beit", part="vision")
-    return Module(
+    return nn.Module(
         f"{_NAME}ForDepthEstimation",
         backbone=network,
         neck=neck(c, _NAME),
