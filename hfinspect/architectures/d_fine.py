@@ -170,8 +170,8 @@ def model(name: str, c: ModelConfig) -> nn.Module:
     same, kernels = int(d) == int(widths[-1]), [1] * len(widths) + [3] * more
     return nn.Module(
         f"{name}Model",
-        {**seen(name, c, lite), "encoder": encoder(name, c, lite)},
-        **rt_detr.guesses(c, box(d, d, d, 4)),
+        seen(name, c, lite)
+        | {"encoder": encoder(name, c, lite), **rt_detr.guesses(c, box(d, d, d, 4))},
         decoder=decoder,
         decoder_input_proj=nn.ModuleList(_NOTHING if same else to(kernel) for kernel in kernels),
         part="vision",

@@ -5,12 +5,10 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import two_layer_mlp
-from ..layers.composing import renamed
 from ..layers.vision import narrowed_attention
-from ..trees.catalog import auto_model, register, register_part
-from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Parameter, Weight
+from ..trees import modules as nn
+from ..trees.catalog import Builder, register, register_part
 from . import sam2, sam3_tracker
 
 _IMAGE, _VIDEO = "EdgeTam", "EdgeTamVideo"
@@ -21,74 +19,58 @@ BACKBONE = {
 }
 
 
-def vision_model(c: ModelConfig) -> Module:
-    """The backbone's maps at one width."""
-    section = c.section("backbone_config", default=BACKBONE)
-    return sam2.necked(_IMAGE, c, section, "timm_wrapper", (384, 192, 96, 48))
-
-
-def _memory_layer(c: ModelConfig) -> Module:
-    d, inner = sam3_tracker.width(c), c.dim("memory_attention_mlp_hidden_size", default=2048)
-    act = c.text("memory_attention_mlp_hidden_act", default="relu") or "relu"
-    name, names = f"{_VIDEO}MemoryAttention", ("up_proj", "down_proj")
-    attend, look = (
-        sam3_tracker.rope_attention(_VIDEO, c, seen).called(f"{_VIDEO}RoPE{kind}Attention")
-        for kind, seen in (("Self", None), ("Cross", 64))
-    )
-    mlp = two_layer_mlp(f"{name}MLP", d, inner, act=act, names=names, act_name="act_fn")
-    looks, norms = {"self_attn": attend, "cross_attn_image": look, "mlp": mlp}, (1, 2, 3)
-    return Module(f"{name}Layer", {**looks, **{f"layer_norm{i}": LayerNorm(d) for i in norms}})
-
-
-def perceiver(c: ModelConfig) -> Module:
+def perceiver(c: ModelConfig) -> nn.Module:
     """Latents that read the memory: some of all of it, some of a part of the map each."""
-    d = c.dim("perceiver_resampler_hidden_size", default=64)
-    inner = c.dim("perceiver_resampler_mlp_intermediate_size", default=256)
-    heads = c.dim("perceiver_resampler_num_attention_heads", default=1)
-    wide = heads * c.dim("perceiver_resampler_attention_head_dim", default=64)
-
-    def latents(key: str) -> Parameter | None:
-        count: Dim = c.dim(key, default=256, minimum=0)
-        return Weight(count, d) if count else None
-
-    attend = narrowed_attention(f"{_VIDEO}PerceiverAttention", d, wide, bias=False)
+    at, name = "perceiver_resampler", f"{_VIDEO}Perceiver"
+    d, heads = c.dim(f"{at}_hidden_size", default=64), c.dim(f"{at}_num_attention_heads", default=1)
+    inner = c.dim(f"{at}_mlp_intermediate_size", default=256)
+    wide = heads * c.dim(f"{at}_attention_head_dim", default=64)
+    counts = (c.dim(f"{at}_num_latents{of}", default=256, minimum=0) for of in ("", "_2d"))
+    tables = [nn.Weight(count, d) if count else None for count in counts]
+    attend = narrowed_attention(f"{name}Attention", d, wide, bias=False)
     attend.component = None
-    mlp = Module(
-        f"{_VIDEO}PerceiverMLP",
-        layer_norm=LayerNorm(d),
-        up_proj=Linear(d, inner, bias=False, kind="up"),
-        down_proj=Linear(inner, d, bias=False, kind="down"),
-        act_fn=Activation("GELU"),
+    mlp = nn.Module(
+        f"{name}MLP",
+        layer_norm=nn.LayerNorm(d),
+        up_proj=nn.Linear(d, inner, bias=False, kind="up"),
+        down_proj=nn.Linear(inner, d, bias=False, kind="down"),
+        act_fn=nn.Activation("GELU"),
     )
-    norms = {f"layer_norm_{at}": LayerNorm(d) for at in ("input", "latents", "self")}
+    norms = {f"layer_norm_{at}": nn.LayerNorm(d) for at in ("input", "latents", "self")}
     looks = {"cross_attention": attend, "mlp": mlp, "self_attention": attend, "self_mlp": mlp}
-    layer = Module(f"{_VIDEO}PerceiverEncoderLayer", {**looks, **norms})
-    return Module(
-        f"{_VIDEO}PerceiverResampler",
-        latents_1d=latents("perceiver_resampler_num_latents"),
-        latents_2d=latents("perceiver_resampler_num_latents_2d"),
-        positional_encoding=Activation(f"{_VIDEO}PositionEmbeddingSine"),
-        layers=Layers.of(c.count("perceiver_resampler_num_layers", default=2), layer),
-        layer_norm=LayerNorm(d),
+    layer = nn.Module(f"{name}EncoderLayer", {**looks, **norms})
+    return nn.Module(
+        f"{name}Resampler",
+        latents_1d=tables[0],
+        latents_2d=tables[1],
+        positional_encoding=nn.Activation(f"{_VIDEO}PositionEmbeddingSine"),
+        layers=nn.Layers.of(c.count(f"{at}_num_layers", default=2), layer),
+        layer_norm=nn.LayerNorm(d),
         component=Component.PROJECTOR,
     )
 
 
-def model(name: str, default_type: str, c: ModelConfig) -> Module:
-    vision = c.section("vision_config")
-    d = vision.dim("fpn_hidden_size", default=256)
-    root = sam2.prompted(c, d)
-    seen = auto_model(vision, default_type=default_type, part="vision")
-    if name == _VIDEO:
-        memory = sam3_tracker.memory(name, c, d, _memory_layer(c))
-        root.adding(**memory, spatial_perceiver=perceiver(c))
-    return renamed(root, "Sam2", name).adding(vision_encoder=seen)
+def video(c: ModelConfig) -> nn.Module:
+    d, inner = sam3_tracker.width(c), c.dim("memory_attention_mlp_hidden_size", default=2048)
+    act = c.text("memory_attention_mlp_hidden_act", default="relu") or "relu"
+    attend, look = (
+        sam3_tracker.rope_attention(c, seen).called(f"{_VIDEO}RoPE{kind}Attention")
+        for kind, seen in (("Self", None), ("Cross", 64))
+    )
+    name, names = f"{_VIDEO}MemoryAttention", ("up_proj", "down_proj")
+    mlp = two_layer_mlp(f"{name}MLP", d, inner, act=act, names=names, act_name="act_fn")
+    parts = {f"layer_norm{i}": nn.LayerNorm(d) for i in (1, 2, 3)}
+    parts = {"self_attn": attend, "cross_attn_image": look, "mlp": mlp, **parts}
+    memory = sam3_tracker.memory(c, nn.Module(f"{name}Layer", parts))
+    seen = perceiver(c)
+    return sam2.prompted(c, _VIDEO, "sam2_vision_model", **memory, spatial_perceiver=seen)
 
 
-register_part("edgetam", f"{_IMAGE}Model", partial(model, _IMAGE, "edgetam_vision_model"), "vision")
-register_part("edgetam_vision_model", f"{_IMAGE}VisionModel", vision_model, "vision")
-register(
-    "edgetam_video",
-    {f"{name}Model": partial(model, name, "sam2_vision_model") for name in (_VIDEO, _IMAGE)},
-    category="vision",
+image = partial(sam2.prompted, name=_IMAGE)
+seen = partial(
+    sam2.necked, name=_IMAGE, kind="timm_wrapper", widths=(384, 192, 96, 48), default=BACKBONE
 )
+register_part("edgetam", f"{_IMAGE}Model", partial(image, kind="edgetam_vision_model"), "vision")
+register_part("edgetam_vision_model", f"{_IMAGE}VisionModel", seen, "vision")
+_CLASSES: dict[str, Builder] = {f"{_IMAGE}Model": partial(image, kind="sam2_vision_model")}
+register("edgetam_video", {f"{_VIDEO}Model": video, **_CLASSES}, category="vision")

@@ -18,7 +18,7 @@ from ..trees.catalog import Builder, register, register_part
 from . import vitdet
 
 _LW, _RF = "LwDetr", "RfDetr"
-_P, _HEAD = Component.PROJECTOR, Component.HEAD
+_P = Component.PROJECTOR
 #: What the config classes make of an absent backbone_config.
 BACKBONES = {
     _LW: {"model_type": "lw_detr_vit", "image_size": 1024, "hidden_size": 192,
@@ -80,36 +80,36 @@ def squeezed(name: str, c: ModelConfig, inputs: Dim) -> nn.Module:
     return nn.Module(f"{name}C2FLayer", {**ends, block: nn.ModuleList([rep] * int(count))})
 
 
-def _sampling(h: Dim, scale: float) -> tuple[list[nn.Module], Dim]:
-    """The map at another size, and its width then."""
-    if scale != 2:
-        return [convolution(_LW, h, h, 3, "relu")] * (scale == 0.5), h
-    to, half = partial(nn.Conv, kernel=2, stride=2, transposed=True, component=_P), h // 2
-    if h <= 512:
-        return [to(h, half)], half
-    return [convolution(_LW, h, half, 1, "relu"), to(half, h // 4)], h // 4
-
-
 def _scales(c: ModelConfig) -> list[float]:
-    key = "projector_scale_factors"
-    found = [] if c.raw(key) is None else c.raw(key)
+    found = c.raw(key := "projector_scale_factors") or []
     listed = isinstance(found, list) and len(found) <= 100
     if not listed or any(isinstance(n, bool) or n not in (0.5, 1, 2) for n in found):
         raise c.error(key, found, "a list of 0.5, 1 and 2")
-    return list(found)
+    return found
 
 
 def projector(c: ModelConfig, sizes: tuple[Dim, ...]) -> nn.Module:
     """LW-DETR's maps at several scales, the layers of each next to each other."""
+    up = partial(nn.Conv, kernel=2, stride=2, transposed=True, component=_P)
+
+    def sampled(scale: float, h: Dim) -> tuple[list[nn.Module], Dim]:
+        """The map at another size, and its width then."""
+        if scale != 2:
+            return [convolution(_LW, h, h, 3, "relu")] * (scale == 0.5), h
+        half = h // 2
+        if h <= 512:
+            return [up(h, half)], half
+        return [convolution(_LW, h, half, 1, "relu"), up(half, h // 4)], h // 4
 
     def at(scale: float) -> nn.Module:
-        sampled = [_sampling(size, scale) for size in sizes]
-        layers = [
-            nn.Module(f"{_LW}SamplingLayer", layers=nn.ModuleList(made)) for made, _ in sampled
-        ]
-        squeezing = squeezed(_LW, c, sampled[-1][1] * len(sizes))
-        parts = {"sampling_layers": nn.ModuleList(layers), "projector_layer": squeezing}
-        return nn.Module(f"{_LW}ScaleProjector", parts, layer_norm=_norm(_LW, _d(c)))
+        rows, widths = zip(*(sampled(scale, size) for size in sizes), strict=True)
+        layers = (nn.Module(f"{_LW}SamplingLayer", layers=nn.ModuleList(row)) for row in rows)
+        return nn.Module(
+            f"{_LW}ScaleProjector",
+            sampling_layers=nn.ModuleList(layers),
+            projector_layer=squeezed(_LW, c, widths[-1] * len(sizes)),
+            layer_norm=_norm(_LW, _d(c)),
+        )
 
     scales = nn.ModuleList(map(at, _scales(c)))
     return nn.Module(f"{_LW}MultiScaleProjector", scale_layers=scales, component=_P)
@@ -133,44 +133,43 @@ def conv_encoder(name: str, c: ModelConfig) -> nn.Module:
     return nn.ModuleList([nn.Module(f"{name}ConvEncoder", encoder=encoder, projector=scale)])
 
 
-def _self_attention(name: str, c: ModelConfig) -> nn.Module:
-    d, bias = _d(c), c.flag("attention_bias", default=True)
-    inner = uneven_width(c, d, c.dim("decoder_self_attention_heads", default=8))
-    if name == _LW:
-        return narrowed_attention(f"{name}Attention", d, inner, bias=bias)
-    joined = {"in_proj_weight": nn.Weight(3 * inner, d, kind="qkv")}
-    joined |= {"in_proj_bias": nn.Weight(3 * inner, kind="qkv")} if bias else {}
-    out = nn.Linear(inner, d, bias=bias, kind="output")
-    return nn.Module(f"{name}Attention", joined, out_proj=out, component=Component.ATTENTION)
-
-
 def decoder_layer(name: str, c: ModelConfig) -> nn.Module:
-    d, inner = _d(c), c.dim("decoder_ffn_dim", default=2048)
+    d, inner, bias = (
+        _d(c),
+        c.dim("decoder_ffn_dim", default=2048),
+        c.flag("attention_bias", default=True),
+    )
+    wide = uneven_width(c, d, c.dim("decoder_self_attention_heads", default=8))
+    bias = c.flag("attention_bias", default=True)
     levels = c.count("num_feature_levels", default=len(_scales(c)) if name == _LW else 1)
     look = heads(c, "decoder_cross_attention_heads", d, default=16)
     points = look * levels * c.dim("decoder_n_points", default=4)
-    norms, forward = ["norm1", "norm2", "norm3"], up_down(d, inner, "linear1", "linear2")
     if name == _LW:
+        own = narrowed_attention(f"{name}Attention", d, wide, bias=bias)
         norms = ["self_attn_layer_norm", "cross_attn_layer_norm", "layer_norm"]
-        forward = {"mlp": nn.Module(f"{name}MLP", up_down(d, inner), component=Component.MLP)}
-    parts = {
-        "self_attn": _self_attention(name, c),
-        "cross_attn": deformable.sampling_attention(name, d, points),
-        **{norm: nn.LayerNorm(d) for norm in norms},
-        **forward,
-    }
-    return nn.Module(f"{name}DecoderLayer", parts)
+        mlp = nn.Module(f"{name}MLP", up_down(d, inner), component=Component.MLP)
+        forward = {"mlp": mlp}
+    else:
+        own = nn.Module(
+            f"{name}Attention",
+            in_proj_weight=nn.Weight(3 * wide, d, kind="qkv"),
+            in_proj_bias=nn.Weight(3 * wide, kind="qkv") if bias else None,
+            out_proj=nn.Linear(wide, d, bias, kind="output"),
+            component=Component.ATTENTION,
+        )
+        norms, forward = ["norm1", "norm2", "norm3"], up_down(d, inner, "linear1", "linear2")
+    parts = {"self_attn": own, "cross_attn": deformable.sampling_attention(name, d, points)}
+    made = {norm: nn.LayerNorm(d) for norm in norms}
+    return nn.Module(f"{name}DecoderLayer", {**parts, **made, **forward})
 
 
 def model(name: str, c: ModelConfig) -> nn.Module:
     """RF-DETR's files keep decoder and first guesses under ``transformer``."""
-    d, groups = _d(c), c.count("group_detr", default=13)
+    d, groups, rf = _d(c), c.count("group_detr", default=13), name == _RF
     queries, count = c.dim("num_queries", default=300) * groups, int(groups)
-    rf = name == _RF
-    normed, table = ("norm", "refpoint_embed") if rf else ("layernorm", "reference_point_embed")
     decoder: dict[str, nn.Module] = {
         "layers": nn.Layers.of(c.count("decoder_layers", default=3), decoder_layer(name, c)),
-        normed: nn.LayerNorm(d),
+        "norm" if rf else "layernorm": nn.LayerNorm(d),
         "ref_point_head": predictor(name, (2 * d, d, d)),
     }
     proposed = {
@@ -181,6 +180,7 @@ def model(name: str, c: ModelConfig) -> nn.Module:
     }
     guesses = {key: nn.ModuleList([made] * count) for key, made in proposed.items()}
     inner = {"decoder": nn.Module(f"{name}Decoder", decoder), **guesses}
+    table = "refpoint_embed" if rf else "reference_point_embed"
     parts = {
         "backbone": conv_encoder(name, c),
         table: nn.Embedding(queries, 4, kind="position"),
@@ -202,21 +202,26 @@ def segmentation(c: ModelConfig) -> nn.Module:
     """Masks: queries against a map that one block for each layer of the decoder sharpens."""
     d, inner = _d(c), c.dim("intermediate_size", default=1024)
     act = activation(c.text("segmentation_head_activation_function", default="gelu"))
-    convs = {
-        "dwconv": nn.Conv(d, d, 3, groups=d),
-        "pwconv1": nn.Linear(d, d, component=Component.CONV),
-    }
-    block = nn.Module(f"{_RF}SegmentationBlock", {"norm": _norm(_RF, d, 1e-6), "act": act, **convs})
-    layers = nn.Sequential(nn.Linear(d, inner), act, nn.Linear(inner, d), component=_HEAD)
-    queries = nn.Module(f"{_RF}SegmentationMLPBlock", norm_in=nn.LayerNorm(d), layers=layers)
-    parts: dict[str, nn.Module | nn.Parameter] = {
-        "blocks": nn.Layers.of(c.count("decoder_layers", default=3), block),
-        "spatial_features_proj": nn.Conv(d, d, 1, component=_HEAD),
-        "query_features_block": queries,
-        "query_features_proj": nn.Linear(d, d, component=_HEAD),
-        "bias": nn.Weight(1),
-    }
-    root = object_detection(_RF, c, segmentation_head=nn.Module("Module", parts, component=_HEAD))
+    block = nn.Module(
+        f"{_RF}SegmentationBlock",
+        norm=_norm(_RF, d, 1e-6),
+        act=act,
+        dwconv=nn.Conv(d, d, 3, groups=d),
+        pwconv1=nn.Linear(d, d, component=Component.CONV),
+    )
+    layers = nn.Sequential(nn.Linear(d, inner), act, nn.Linear(inner, d), component=Component.HEAD)
+    head = nn.Module(
+        "Module",
+        blocks=nn.Layers.of(c.count("decoder_layers", default=3), block),
+        spatial_features_proj=nn.Conv(d, d, 1, component=Component.HEAD),
+        query_features_block=nn.Module(
+            f"{_RF}SegmentationMLPBlock", norm_in=nn.LayerNorm(d), layers=layers
+        ),
+        query_features_proj=nn.Linear(d, d),
+        bias=nn.Weight(1),
+        component=Component.HEAD,
+    )
+    root = object_detection(_RF, c, segmentation_head=head)
     return root.called(f"{_RF}ForInstanceSegmentation")
 
 

@@ -2,15 +2,13 @@
 Source of shapes: transformers/models/sam2_video/modeling_sam2_video.py."""
 
 from ..core.config import ModelConfig
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import register
 from ..trees.modules import Module
 from . import sam2, sam3_tracker
 
 
 def model(c: ModelConfig) -> Module:
-    root = sam3_tracker.parts("Sam2Video", c)
-    seen = auto_model(c.section("vision_config"), default_type="sam2_vision_model", part="vision")
-    return root.adding(vision_encoder=seen)
+    return sam3_tracker.parts("Sam2Video", c, "sam2_vision_model")
 
 
 register("sam2_video", {"Sam2VideoModel": model, "Sam2Model": sam2.model}, category="vision")

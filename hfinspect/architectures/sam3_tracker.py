@@ -11,147 +11,131 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, size
-from ..layers.composing import renamed
 from ..layers.deformable import up_down
 from ..layers.vision import narrowed_attention
+from ..trees import modules as nn
 from ..trees.catalog import auto_model, register
-from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module, Parameter, Weight
 from . import sam, sam2, sam3
 
-#: The width of what a frame's memory gives (Sam3TrackerVideoMemoryAttentionLayer).
-_SEEN = 64
 _IMAGE, _VIDEO = "Sam3Tracker", "Sam3TrackerVideo"
 width = size("memory_attention_hidden_size", default=256)
-_kept = size("memory_encoder_output_channels", default=64)
 
 
-def rope_attention(name: str, c: ModelConfig, seen: int | None = None) -> Module:
+def rope_attention(c: ModelConfig, seen: int | None = None) -> nn.Module:
     """Keys and values of what is ``seen`` where that is another width."""
     d, down = width(c), c.dim("memory_attention_downsample_rate", default=1)
     inner = d // down if int(down) != 1 else d
-    return narrowed_attention(f"{name}RoPEAttention", d, inner, seen=seen)
+    return narrowed_attention("Sam2RoPEAttention", d, inner, seen=seen)
 
 
-def _memory_layer(name: str, c: ModelConfig) -> Module:
-    """A frame looks at itself and at what is kept of others."""
-    d, inner = width(c), c.dim("memory_attention_feed_forward_hidden_size", default=2048)
-    act = c.text("memory_attention_feed_forward_hidden_act", default="relu")
-    return Module(
-        f"{name}MemoryAttentionLayer",
-        {
-            "self_attn": rope_attention(name, c),
-            "cross_attn_image": rope_attention(name, c, _SEEN),
-            **up_down(d, inner, "linear1", "linear2"),
-            **{f"layer_norm{i}": LayerNorm(d) for i in (1, 2, 3)},
-            "activation": activation(act),
-        },
-    )
-
-
-def memory_encoder(name: str, c: ModelConfig) -> Module:
+def memory_encoder(c: ModelConfig, kept: Dim) -> nn.Module:
     """Masks and the image's map to one, mixed by ConvNeXt's blocks. Masks become as small as the
     map; each step has the channels of the pixels that it joins."""
-    stride = c.dim("mask_downsampler_stride", default=2, minimum=2)
-    whole = c.dim("mask_downsampler_total_stride", default=16)
-    kernel = c.dim("mask_downsampler_kernel_size", default=3)
-    act = activation(c.text("mask_downsampler_hidden_act", default="gelu"))
-
-    def layer(inputs: Dim, outputs: Dim) -> Module:
-        conv, norm = Conv(inputs, outputs, kernel), sam.norm(name, outputs)
-        return Module(f"{name}MaskDownSamplerLayer", conv=conv, layer_norm=norm, activation=act)
-
-    widths = [Dim(1)]
-    for _ in range(int(math.log2(whole) // math.log2(stride))):
+    at, stride = "mask_downsampler", c.dim("mask_downsampler_stride", default=2, minimum=2)
+    whole, kernel = c.dim(f"{at}_total_stride", default=16), c.dim(f"{at}_kernel_size", default=3)
+    act = activation(c.text(f"{at}_hidden_act", default="gelu"))
+    steps, widths = int(math.log2(whole) // math.log2(stride)), [Dim(1)]
+    for _ in range(steps):
         widths.append(widths[-1] * stride * stride)
-    smaller = Module(
-        f"{name}MaskDownSampler",
-        layers=Layers(layer(*both) for both in pairwise(widths)),
+
+    def layer(inputs: Dim, outputs: Dim) -> nn.Module:
+        conv, norm = nn.Conv(inputs, outputs, kernel), sam.norm("Sam2", outputs)
+        return nn.Module("Sam2MaskDownSamplerLayer", conv=conv, layer_norm=norm, activation=act)
+
+    smaller = nn.Module(
+        "Sam2MaskDownSampler",
+        layers=nn.Layers(layer(*both) for both in pairwise(widths)),
         activation=act,
-        final_conv=Conv(widths[-1], c.dim("mask_downsampler_embed_dim", default=256), 1),
+        final_conv=nn.Conv(widths[-1], c.dim(f"{at}_embed_dim", default=256), 1),
         component=Component.CONV,
     )
-    d = c.dim("memory_encoder_hidden_size", default=256)
-    e = c.dim("memory_fuser_embed_dim", default=256)
+    d, e = (c.dim(f"memory_{of}", default=256) for of in ("encoder_hidden_size", "fuser_embed_dim"))
+    mixing = partial(nn.Linear, component=Component.CONV)
     inner = c.dim("memory_fuser_intermediate_dim", default=1024)
-    block = Module(
-        f"{name}MemoryFuserCXBlock",
-        depthwise_conv=Conv(e, e, c.dim("memory_fuser_kernel_size", default=7), groups=e),
-        layer_norm=sam.norm(name, e),
+    block = nn.Module(
+        "Sam2MemoryFuserCXBlock",
+        depthwise_conv=nn.Conv(e, e, c.dim("memory_fuser_kernel_size", default=7), groups=e),
+        layer_norm=sam.norm("Sam2", e),
         activation=activation(c.text("memory_fuser_hidden_act", default="gelu")),
-        pointwise_conv1=Linear(e, inner, component=Component.CONV),
-        pointwise_conv2=Linear(inner, e, component=Component.CONV),
-        scale=Weight(e, kind="scale", component=Component.OTHER),
+        pointwise_conv1=mixing(e, inner),
+        pointwise_conv2=mixing(inner, e),
+        scale=nn.Weight(e, kind="scale", component=Component.OTHER),
         component=Component.CONV,
     )
-    count = c.count("memory_fuser_num_layers", default=2)
-    return Module(
-        f"{name}MemoryEncoder",
+    blocks = nn.Layers.of(c.count("memory_fuser_num_layers", default=2), block)
+    return nn.Module(
+        "Sam2MemoryEncoder",
         mask_downsampler=smaller,
-        feature_projection=Conv(d, d, 1, component=Component.EMBEDDING),
-        memory_fuser=Module(f"{name}MemoryFuser", layers=Layers.of(count, block)),
-        position_encoding=Activation(f"{name}PositionEmbeddingSine"),
-        projection=Conv(d, _kept(c), 1),
+        feature_projection=nn.Conv(d, d, 1, component=Component.EMBEDDING),
+        memory_fuser=nn.Module("Sam2MemoryFuser", layers=blocks),
+        position_encoding=nn.Activation("Sam2PositionEmbeddingSine"),
+        projection=nn.Conv(d, kept, 1),
     )
 
 
-def memory(
-    name: str, c: ModelConfig, d: Dim, layer: Module, *, depth: int = 2
-) -> dict[str, Module | Parameter | None]:
-    """What a tracker has for videos, next to an image's parts; ``d`` is the image's width,
-    ``layer`` that in which a frame looks at what is kept."""
-    kept, frames = _kept(c), c.dim("num_maskmem", default=7)
-    projected = Linear(d, kept, component=Component.PROJECTOR)
-    if not c.flag("enable_temporal_pos_encoding_for_object_pointers", default=True):
-        projected = Activation("Identity")
-    hidden = c.flag("enable_occlusion_spatial_embedding", default=True)
-    learned = partial(Weight, component=Component.EMBEDDING)
-    looking = {
-        "layers": Layers.of(c.count("memory_attention_num_layers", default=depth), layer),
-        "layer_norm": LayerNorm(width(c)),
-        "rotary_emb": Activation(f"{name}VisionRotaryEmbedding"),
-    }
-    return {
-        "memory_attention": Module(f"{name}MemoryAttention", looking),
-        "memory_encoder": memory_encoder(name, c),
-        "no_memory_positional_encoding": learned(1, 1, d),
-        "memory_temporal_positional_encoding": learned(frames, 1, 1, kept),
-        "no_object_pointer": learned(1, d),
-        "mask_downsample": Conv(1, 1, 4),
-        "object_pointer_proj": sam2.forward((d, d, d), depth=3, component=Component.PROJECTOR),
-        "temporal_positional_encoding_projection_layer": projected,
-        "occlusion_spatial_embedding_parameter": learned(1, kept) if hidden else None,
-    }
-
-
-def parts(name: str, c: ModelConfig) -> Module:
-    """Everything but the image encoder."""
+def memory(c: ModelConfig, layer: nn.Module, depth: int = 2) -> dict[str, nn.Module | nn.Parameter]:
+    """What a tracker has for videos, under SAM 2's names; ``layer`` is that in which a frame looks
+    at what is kept."""
     d = c.section("vision_config").dim("fpn_hidden_size", default=256)
-    root = sam2.prompted(c, d)
-    if name.endswith("Video"):
-        root.adding(**memory("Sam2", c, d, _memory_layer("Sam2", c), depth=4))
-    return renamed(root, "Sam2", name)
+    kept = c.dim("memory_encoder_output_channels", default=64)
+    learned = partial(nn.Weight, component=Component.EMBEDDING)
+    hidden = c.flag("enable_occlusion_spatial_embedding", default=True)
+    projected = nn.Linear(d, kept, component=Component.PROJECTOR)
+    if not c.flag("enable_temporal_pos_encoding_for_object_pointers", default=True):
+        projected = nn.Activation("Identity")
+    looking = nn.Module(
+        "Sam2MemoryAttention",
+        layers=nn.Layers.of(c.count("memory_attention_num_layers", default=depth), layer),
+        layer_norm=nn.LayerNorm(width(c)),
+        rotary_emb=nn.Activation("Sam2VisionRotaryEmbedding"),
+    )
+    return {
+        "memory_attention": looking,
+        "memory_encoder": memory_encoder(c, kept),
+        "no_memory_positional_encoding": learned(1, 1, d),
+        "memory_temporal_positional_encoding": learned(c.dim("num_maskmem", default=7), 1, 1, kept),
+        "no_object_pointer": learned(1, d),
+        "mask_downsample": nn.Conv(1, 1, 4),
+        "object_pointer_proj": sam2.forward((d, d, d), 3, at=Component.PROJECTOR),
+        "temporal_positional_encoding_projection_layer": projected,
+        **({"occlusion_spatial_embedding_parameter": learned(1, kept)} if hidden else {}),
+    }
 
 
-def model(name: str, c: ModelConfig) -> Module:
+def parts(name: str, c: ModelConfig, kind: str = "") -> nn.Module:
+    """Everything but the image encoder, unless there is one of a ``kind``."""
+    if name == _IMAGE:
+        return sam2.prompted(c, name)
+    d, at = width(c), "memory_attention_feed_forward_hidden"
+    made: dict[str, nn.Module] = {
+        "self_attn": rope_attention(c),
+        "cross_attn_image": rope_attention(c, 64),  # no key of the config
+        **up_down(d, c.dim(f"{at}_size", default=2048), "linear1", "linear2"),
+        **{f"layer_norm{i}": nn.LayerNorm(d) for i in (1, 2, 3)},
+        "activation": activation(c.text(f"{at}_act", default="relu")),
+    }
+    layer = nn.Module("Sam2MemoryAttentionLayer", made)
+    return sam2.prompted(c, name, kind, **memory(c, layer, 4))
+
+
+def model(name: str, c: ModelConfig) -> nn.Module:
     """The tracker of a whole sam3_video as well."""
     if c.has("tracker_config") or c.model_type == "sam3_video":
         c = c.section("tracker_config")
-    root = parts(name, c)
     seen = auto_model(c.section("vision_config"), default_type="sam3_vision_model", part="vision")
-    network, neck = seen["backbone"], seen.children.pop("neck")
-    encoder = Module(seen.class_name, backbone=network)
-    detector = Module("Sam3Model", vision_encoder=encoder)
-    whole = root.adding(detector_model=detector, tracker_neck=neck)
-    return Module(f"{name}Model", tracker_model=whole, part="vision")
+    encoder = nn.Module(seen.class_name, backbone=seen["backbone"])
+    detector = nn.Module("Sam3Model", vision_encoder=encoder)
+    whole = parts(name, c).adding(detector_model=detector, tracker_neck=seen["neck"])
+    return nn.Module(f"{name}Model", tracker_model=whole, part="vision")
 
 
-def detector_and_tracker(c: ModelConfig) -> Module:
+def detector_and_tracker(c: ModelConfig) -> nn.Module:
     found = c.section("detector_config")
     tracked = c.section("tracker_config").of_type("sam3_tracker_video")
-    return Module(
+    return nn.Module(
         "Sam3VideoModel",
         detector_model=auto_model(found, default_type="sam3", part="vision"),
-        tracker_model=Module(f"{_VIDEO}Model", tracker_model=parts(_VIDEO, tracked)),
+        tracker_model=nn.Module(f"{_VIDEO}Model", tracker_model=parts(_VIDEO, tracked)),
         tracker_neck=sam3.neck(found.section("vision_config")),
         part="vision",
     )

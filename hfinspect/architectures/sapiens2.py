@@ -3,7 +3,6 @@ names of Meta's code (conversion_mapping.py), which says what the parts of a hea
 far as the released models go; more of them are refused."""
 
 import math
-from collections.abc import Iterator
 from functools import partial
 
 from ..core.components import Component
@@ -26,30 +25,26 @@ def _layer(c: ModelConfig, groups: Dim) -> Module:
     h, head, inner = _hidden(c), _hidden(c) // _heads(c), c.dim("intermediate_size", default=4096)
     bias, gated = c.flag("mlp_bias", default=True), c.flag("use_gated_mlp", default=True)
     normed = _norm(c, head) if c.flag("use_qk_norm", default=True) else None
-
-    def linear(outputs: Dim, kind: str, key: str) -> Module:
-        return Linear(h, outputs, bias=c.flag(key, default=True), kind=kind)
-
+    rows = {"wq": "query", "proj": "output", "wk": "key", "wv": "value"}
+    linears: dict[str, Module] = {}
+    for name, kind in rows.items():
+        biased = c.flag("proj_bias" if name == "proj" else f"{kind}_bias", default=True)
+        outputs = h if name in ("wq", "proj") else groups * head
+        linears[name] = Linear(h, outputs, biased, kind=kind)
     attention = Module(
         "Sapiens2Attention",
-        wq=linear(h, "query", "query_bias"),
-        proj=linear(h, "output", "proj_bias"),
-        wk=linear(groups * head, "key", "key_bias"),
-        wv=linear(groups * head, "value", "value_bias"),
-        q_norm=normed,
-        k_norm=normed,
+        {**linears, "q_norm": normed, "k_norm": normed},
         gamma=Module("Sapiens2LayerScale", weight=Weight(h, kind="scale")),
         component=Component.ATTENTION,
     )
     mlp = Module(
         "Sapiens2GatedMLP" if gated else "Sapiens2MLP",
-        w12=Linear(h, 2 * inner if gated else inner, bias=bias, kind="gate_up"),
-        w3=Linear(inner, h, bias=bias, kind="down"),
+        w12=Linear(h, 2 * inner if gated else inner, bias, kind="gate_up"),
+        w3=Linear(inner, h, bias, kind="down"),
         act_fn=activation(c.text("hidden_act", default="silu")),
         component=Component.MLP,
     )
-    parts = {"ln1": _norm(c, h), "attn": attention, "ln2": _norm(c, h), "ffn": mlp}
-    return Module("Sapiens2Layer", {**parts})
+    return Module("Sapiens2Layer", ln1=_norm(c, h), attn=attention, ln2=_norm(c, h), ffn=mlp)
 
 
 def model(c: ModelConfig, *, name: str = "Sapiens2Model") -> Module:
@@ -96,18 +91,14 @@ def _sizes(s: ModelConfig, what: str, default: int, least: int | None = None) ->
 
 def _convolutions(
     inputs: Dim, sizes: Sizes, *, deconv: bool = False, shuffled: bool = False
-) -> Iterator[Module]:
-    for channels, kernel in sizes:
-        yield Conv(
-            inputs, 4 * channels if shuffled else channels, kernel, bias=not deconv,
-            transposed=deconv, component=Component.HEAD,
-        )  # fmt: skip
+) -> dict[str, Module]:
+    """Parts 0, 3, 6 ... of a Sequential, in which norm and activation follow each."""
+    made: dict[str, Module] = {}
+    to = partial(Conv, bias=not deconv, transposed=deconv, component=Component.HEAD)
+    for i, (channels, kernel) in enumerate(sizes):
+        made[str(3 * i)] = to(inputs, 4 * channels if shuffled else channels, kernel)
         inputs = channels
-
-
-def _in_row(convolutions: Iterator[Module]) -> Module:
-    """Convolutions 0, 3, 6 ... of a Sequential, in which norm and activation follow each."""
-    return Module("Sequential", {str(3 * i): conv for i, conv in enumerate(convolutions)})
+    return made
 
 
 def _scale(c: ModelConfig, s: ModelConfig) -> dict[str, Module]:
@@ -121,20 +112,17 @@ def _scale(c: ModelConfig, s: ModelConfig) -> dict[str, Module]:
     for kernel in (int(kernel) for _, kernel in sizes):
         side = [(n + (kernel - 1) // 2 * 2 - kernel) // 2 + 1 for n in side]
     flat = s.dim("scale_final_input_size", default=math.prod(side) * int(sizes[-1][0]))
-    inner = s.dims("scale_final_hidden_sizes", least=2)
-    final = linear_row((flat, *inner[:2], 1), "SiLU").children
+    row = linear_row((flat, *s.dims("scale_final_hidden_sizes", least=2)[:2], 1), "SiLU").children
+    final = {"0": Activation("Flatten"), **{str(int(i) + 1): part for i, part in row.items()}}
     return {
-        "scale_conv_layers": _in_row(_convolutions(_hidden(c), sizes)),
-        "scale_final_layer": Module(
-            "Sequential",
-            {"0": Activation("Flatten"), **{str(int(i) + 1): part for i, part in final.items()}},
-        ),
+        "scale_conv_layers": Module("Sequential", _convolutions(_hidden(c), sizes)),
+        "scale_final_layer": Module("Sequential", final),
     }
 
 
 def _no_more(s: ModelConfig, key: str, count: int, most: int) -> None:
     if count > most:
-        raise s.error(key, count, f"at most {most}, as in the released models")
+        raise s.miscounted(key, count, f"at most {most}, as in the released models")
 
 
 #: Of each class: what the last convolution is called, and how many of the others have names:
@@ -158,20 +146,16 @@ def _head(c: ModelConfig, task: str) -> Module:
         if shuffled:
             raise s.error("use_pixel_shuffle", True, f"false in {last.replace('conv_', '')}")
     _no_more(s, "conv_out_channels", len(after), most)
-    first = Conv(h, h, 3, component=Component.HEAD)
-    upsampling = _convolutions(h, larger, deconv=not shuffled, shuffled=shuffled)
-    blocks = {"upsample_blocks": ModuleList(map(Sequential, upsampling))} if rows is None else {}
-    return Module(
-        "Sapiens2Head",
-        {
-            "input_conv": Sequential(first) if shuffled else None,
-            **(blocks or {"deconv_layers": _in_row(upsampling)}),
-            "conv_layers": _in_row(_convolutions(larger[-1][0], after)),
-            last: Conv((*larger, *after)[-1][0], c.num_labels, 1, component=Component.HEAD),
-            **(_scale(c, s) if task == "PointmapEstimation" else {}),
-        },
-        component=Component.HEAD,
-    )
+    up, to = _convolutions(h, larger, deconv=not shuffled, shuffled=shuffled), Component.HEAD
+    parts = {"input_conv": Sequential(Conv(h, h, 3, component=to))} if shuffled else {}
+    if rows is None:
+        parts["upsample_blocks"] = ModuleList(map(Sequential, up.values()))
+    else:
+        parts["deconv_layers"] = Module("Sequential", up)
+    parts["conv_layers"] = Module("Sequential", _convolutions(larger[-1][0], after))
+    parts[last] = Conv((*larger, *after)[-1][0], c.num_labels, 1, component=to)
+    parts |= _scale(c, s) if task == "PointmapEstimation" else {}
+    return Module("Sapiens2Head", parts, component=to)
 
 
 _BUILT: dict[str, Builder | dict[str, Part]] = {
