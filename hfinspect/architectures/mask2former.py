@@ -2,9 +2,7 @@
 queries that attend to masked parts of the picture. Source: transformers/models/mask2former."""
 
 import math
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -13,30 +11,23 @@ from ..layers import deformable
 from ..layers.backbones import backbone
 from ..layers.blocks import activation, size
 from ..layers.deformable import GROUPS, detector_layer, eps, group_normed, heads, sampling_attention
-from ..layers.heads import classifier
+from ..layers.heads import classifier, register_headed
 from ..layers.vision import clip_attention, multihead_attention
 from ..trees import modules as nn
-from ..trees.catalog import register_pair
 
 _NAME = "Mask2Former"
 #: How many of the backbone's maps attention looks at, and points of each.
 _LEVELS, _POINTS = 3, 4
-#: What Mask2FormerConfig makes of an absent backbone_config.
-BACKBONE = {
-    "model_type": "swin", "depths": [2, 2, 18, 2],
-    "out_features": ["stage1", "stage2", "stage3", "stage4"],
-}  # fmt: skip
-
 _hidden = size("hidden_dim", "hidden_size", default=256)
 
 
-def pixel_level(
-    c: ModelConfig, name: str, default: Mapping[str, Any], *, width: str, mask: str, strides: str
-) -> nn.Module:
+def pixel_level(c: ModelConfig, name: str, *keys: str, **more: list[int]) -> nn.Module:
     """The backbone and what is made of its maps: attention to points of three of them, and further
-    ones by the steps between the finest of these and the finest of all. Families spell the keys of
-    ``width``, ``mask`` and ``strides`` in their own way."""
-    section = c.section("backbone_config", default=dict(default))
+    ones by the steps between the finest of these and the finest of all. ``keys`` are the family's
+    own for the width, that of the masks and the strides; ``more`` those of an absent backbone."""
+    width, mask, strides = keys
+    usual = {"model_type": "swin", "out_features": [f"stage{i}" for i in range(1, 5)], **more}
+    section = c.section("backbone_config", default=usual)
     network, sizes = backbone(section, default_type="swin", least=_LEVELS)
     d, at = c.dim(width, default=256), f"{name}PixelDecoderEncoder"
     c.divided(d, GROUPS, width, width)
@@ -65,19 +56,16 @@ def pixel_level(
 
 def mask_head(c: ModelConfig, d: Dim, name: str, block: str) -> nn.Module:
     """Three linear layers from a query to the weights of its mask."""
-    out = c.dim("mask_feature_size", default=256)
+    at, out = Component.HEAD, c.dim("mask_feature_size", default=256)
     layers = [
-        nn.Sequential(
-            nn.Linear(d, width, component=Component.HEAD), nn.Activation(act), class_name=block
-        )
+        nn.Sequential(nn.Linear(d, width, component=at), nn.Activation(act), class_name=block)
         for width, act in ((d, "ReLU"), (d, "ReLU"), (out, "Identity"))
     ]
-    return nn.ModuleList(layers, class_name=f"{name}MLPPredictionHead", component=Component.HEAD)
+    return nn.ModuleList(layers, class_name=f"{name}MLPPredictionHead", component=at)
 
 
 def model(c: ModelConfig) -> nn.Module:
-    keys = {"width": "feature_size", "mask": "mask_feature_size", "strides": "feature_strides"}
-    pixels = pixel_level(c, _NAME, BACKBONE, **keys)
+    keys = "feature_size", "mask_feature_size", "feature_strides"
     d, seen = _hidden(c), c.dim("feature_size", default=256)
     other = int(seen) != int(d) or c.flag("enforce_input_projection", default=False)
     projection = nn.Conv(seen, d, 1, component=Component.PROJECTOR) if other else nn.Sequential()
@@ -94,7 +82,6 @@ def model(c: ModelConfig) -> nn.Module:
         **deformable.up_down(d, inner),
         "final_layer_norm": nn.LayerNorm(d),
     }
-    masked = nn.Module(f"{_NAME}MaskedAttentionDecoderLayer", layer)
     transformer = nn.Module(
         f"{_NAME}TransformerModule",
         position_embedder=nn.Activation(f"{_NAME}SinePositionEmbedding"),
@@ -104,12 +91,13 @@ def model(c: ModelConfig) -> nn.Module:
         decoder=nn.Module(
             f"{_NAME}MaskedAttentionDecoder",
             # One less than the config says: the queries themselves predict first.
-            layers=nn.Layers.of(deep - 1, masked),
+            layers=nn.Layers.of(deep - 1, nn.Module(f"{_NAME}MaskedAttentionDecoderLayer", layer)),
             layernorm=nn.LayerNorm(d),
             mask_predictor=nn.Module(f"{_NAME}MaskPredictor", mask_embedder=embedder),
         ),
         level_embed=nn.Embedding(_LEVELS, d, kind="position"),
     )
+    pixels = pixel_level(c, _NAME, *keys, depths=[2, 2, 18, 2])
     parts = {"pixel_level_module": pixels, "transformer_module": transformer}
     return nn.Module(f"{_NAME}Model", parts, part="vision")
 
@@ -119,16 +107,11 @@ def criterion(c: ModelConfig, name: str, scale: nn.Parameter | None = None) -> n
     return nn.Module(f"{name}Loss", logit_scale=scale, empty_weight=nn.Buffer(c.num_labels + 1))
 
 
-def universal_segmentation(c: ModelConfig) -> nn.Module:
-    return nn.Module(
-        f"{_NAME}ForUniversalSegmentation",
-        model=model(c),
-        class_predictor=classifier(_hidden(c), c.num_labels + 1),
-        criterion=criterion(c, _NAME),
-        part="vision",
-    )
-
-
-register_pair(
-    "mask2former", _NAME, universal_segmentation, model, "vision", ending="ForUniversalSegmentation"
+register_headed(
+    "mask2former",
+    _NAME,
+    "ForUniversalSegmentation",
+    model,
+    class_predictor=lambda c: classifier(_hidden(c), c.num_labels + 1),
+    criterion=partial(criterion, name=_NAME),
 )

@@ -8,8 +8,7 @@ from ..core.config import ModelConfig
 from ..layers.backbones import backbone
 from ..layers.composing import renamed
 from ..layers.deformable import GROUPS, group_normed, width
-from ..layers.heads import classifier
-from ..trees.catalog import register_pair
+from ..layers.heads import classifier, register_headed
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Module
 from . import detr
 from .mask2former import criterion, mask_head
@@ -61,18 +60,12 @@ def model(c: ModelConfig) -> Module:
     return Module(f"{_NAME}Model", parts, part="vision")
 
 
-def instance_segmentation(c: ModelConfig) -> Module:
-    d = width(_decoder(c))
-    return Module(
-        f"{_NAME}ForInstanceSegmentation",
-        model=model(c),
-        class_predictor=classifier(d, c.num_labels + 1),
-        mask_embedder=mask_head(c, d, "Maskformer", "PredictionBlock"),
-        criterion=criterion(c, _NAME),
-        part="vision",
-    )
-
-
-register_pair(
-    "maskformer", _NAME, instance_segmentation, model, "vision", ending="ForInstanceSegmentation"
+register_headed(
+    "maskformer",
+    _NAME,
+    "ForInstanceSegmentation",
+    model,
+    class_predictor=lambda c: classifier(width(_decoder(c)), c.num_labels + 1),
+    mask_embedder=lambda c: mask_head(c, width(_decoder(c)), "Maskformer", "PredictionBlock"),
+    criterion=partial(criterion, name=_NAME),
 )
