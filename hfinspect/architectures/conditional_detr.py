@@ -8,33 +8,29 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.deformable import detector_layer, first_and_rest, predictor, width
-from ..trees.catalog import Builder, register
 from ..trees.modules import LayerNorm, Linear, Module
 from . import detr
 
 _NAME = "ConditionalDetr"
 #: Of self-attention and cross-attention: projection, its kind.
-_PARTS = {
-    "qcontent_proj": "query", "qpos_proj": "query", "kcontent_proj": "key", "kpos_proj": "key",
-    "v_proj": "value",
-}  # fmt: skip
+_PARTS = {"qcontent": "query", "qpos": "query", "kcontent": "key", "kpos": "key", "v": "value"}
 
 
 def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
     """DETR's; the positions of the queries are added to the picture's in the first layer alone."""
-    d, inner, at = width(c), c.dim("decoder_ffn_dim", default=2048), Component.ATTENTION
-    out, name = Linear(d, d, kind="output"), f"{_NAME}Decoder"
-    looks = (
-        Module(f"{name}{kind}Attention", out_proj=out, component=at) for kind in ("Self", "Cross")
+    d, name, to = width(c), f"{_NAME}Decoder", partial(Linear, component=Component.ATTENTION)
+    own, cross = (
+        Module(f"{name}{kind}Attention", out_proj=to(d, d, kind="output"))
+        for kind in ("Self", "Cross")
     )
     parts = {
-        f"{side}_{name}": Linear(d, d, component=at, kind=kind)
+        f"{side}_{part}_proj": to(d, d, kind=kind)
         for side in ("sa", "ca")
-        for name, kind in _PARTS.items()
-        if first or (side, name) != ("ca", "qpos_proj")
+        for part, kind in _PARTS.items()
+        if first or (side, part) != ("ca", "qpos")
     }
-    sine = Linear(d, d, component=at, kind="query")
-    layer = detector_layer(f"{name}Layer", d, inner, *looks)
+    inner, sine = c.dim("decoder_ffn_dim", default=2048), to(d, d, kind="query")
+    layer = detector_layer(f"{name}Layer", d, inner, own, cross)
     return layer.adding(**parts, ca_qpos_sine_proj=sine)
 
 
@@ -52,16 +48,4 @@ def model(c: ModelConfig) -> Module:
     return renamed(root, "Detr", _NAME)
 
 
-object_detection = partial(detr.object_detection, name=_NAME, build=model, none=0)
-
-
-def segmentation(c: ModelConfig) -> Module:
-    return renamed(detr.segmentation(c, "conditional_detr", object_detection), "Detr", _NAME)
-
-
-_CLASSES: dict[str, Builder] = {
-    f"{_NAME}ForObjectDetection": object_detection,
-    f"{_NAME}Model": model,
-    f"{_NAME}ForSegmentation": segmentation,
-}
-register("conditional_detr", _CLASSES, base_prefix="model", category="vision")
+detr.register_detr("conditional_detr", _NAME, model, 0)

@@ -15,12 +15,6 @@ from ..trees.modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
 from . import detr
 
 _NAME = "DabDetr"
-#: Of self-attention and cross-attention: projection, its kind.
-_PARTS = {
-    "query_content_proj": "query", "query_pos_proj": "query", "key_content_proj": "key",
-    "key_pos_proj": "key", "value_proj": "value",
-}  # fmt: skip
-
 _d = size("hidden_size", default=256)
 
 
@@ -28,29 +22,23 @@ def _act(c: ModelConfig) -> Module:
     return rectifier(c.text("activation_function", default="prelu"))
 
 
-def _attention(c: ModelConfig, side: str, *, first: bool) -> Module:
-    """The positions of the queries are projected in the first layer alone, unless kept."""
-    d, kept = _d(c), c.flag("keep_query_pos", default=False)
-    deformable.heads(c, "decoder_attention_heads", d, "hidden_size")
-    parts: dict[str, Module] = {
-        f"{side}_attn_{name}": Linear(d, d, kind=kind)
-        for name, kind in _PARTS.items()
-        if first or kept or (side, name) != ("cross", "query_pos_proj")
-    }
-    if side == "cross":
-        parts["cross_attn_query_pos_sine_proj"] = Linear(d, d, kind="query")
-    parts[f"{side}_attn"] = Module(f"{_NAME}Attention", output_proj=Linear(d, d, kind="output"))
-    parts[f"{side}_attn_layer_norm"] = LayerNorm(d)
-    name = f"{_NAME}DecoderLayer{side.capitalize()}Attention"
-    return Module(name, {**parts}, component=Component.ATTENTION)
-
-
 def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
-    d, inner = _d(c), c.dim("decoder_ffn_dim", default=2048)
-    parts = {"activation_fn": _act(c), **deformable.up_down(d, inner)}
-    mlp = Module(f"{_NAME}DecoderLayerFFN", parts, final_layer_norm=LayerNorm(d))
-    looks = {f"{side}_attn": _attention(c, side, first=first) for side in ("self", "cross")}
-    return Module(f"{_NAME}DecoderLayer", {**looks, "mlp": mlp})
+    """The positions of the queries are projected in the first layer alone, unless kept."""
+    d, kept = _d(c), first or c.flag("keep_query_pos", default=False)
+    deformable.heads(c, "decoder_attention_heads", d, "hidden_size")
+    own = ("query_content", "query_pos", "key_content", "key_pos", "value")
+    cross = (*(part for part in own if kept or part != "query_pos"), "query_pos_sine")
+    layer: dict[str, Module] = {}
+    for side, projected in (("self", own), ("cross", cross)):
+        at, name = f"{side}_attn", f"{_NAME}DecoderLayer{side.capitalize()}Attention"
+        parts = {f"{at}_{part}_proj": Linear(d, d, kind=part.split("_")[0]) for part in projected}
+        parts[at] = Module(f"{_NAME}Attention", output_proj=Linear(d, d, kind="output"))
+        normed = {f"{at}_layer_norm": LayerNorm(d)}
+        layer[at] = Module(name, {**parts, **normed}, component=Component.ATTENTION)
+    inner = deformable.up_down(d, c.dim("decoder_ffn_dim", default=2048))
+    parts = {"activation_fn": _act(c), **inner, "final_layer_norm": LayerNorm(d)}
+    layer["mlp"] = Module(f"{_NAME}DecoderLayerFFN", parts)
+    return Module(f"{_NAME}DecoderLayer", layer)
 
 
 _mlp = partial(deformable.predictor, _NAME, ending="MLP")
@@ -95,8 +83,9 @@ def model(c: ModelConfig) -> Module:
 def object_detection(c: ModelConfig) -> Module:
     """The boxes' head is the decoder's as well, unless the config unties them."""
     d, base = _d(c), model(c)
-    tied = "bbox_predictor" if c.tied(default=True) else None
-    base.inside("decoder").adding(bbox_embed=_mlp((d, d, d, 4), tied))
+    base.inside("decoder").adding(
+        bbox_embed=_mlp((d, d, d, 4), "bbox_predictor" if c.tied() else None)
+    )
     heads = {"class_embed": deformable.label_scores(c, d), "bbox_predictor": _mlp((d, d, d, 4))}
     return Module(f"{_NAME}ForObjectDetection", {"model": base, **heads}, part="vision")
 

@@ -16,12 +16,15 @@ from . import detr
 _NAME = "DeformableDetr"
 
 
-def layer(c: ModelConfig, *, decoder: bool) -> Module:
-    d, side = width(c), "Decoder" if decoder else "Encoder"
-    name, inner = f"{_NAME}{side}Layer", c.dim(f"{side.lower()}_ffn_dim", default=1024)
-    own = clip_attention(f"{_NAME}SelfAttention", d)
-    deformed = deformable_attention(c, _NAME, int(decoder))
-    return detector_layer(name, d, inner, *((own, deformed) if decoder else (deformed,)))
+def layers(c: ModelConfig, side: str, *count: str) -> Module:
+    """The encoder or the decoder, in which queries also look at themselves."""
+    d, inner = width(c), c.dim(f"{side}_ffn_dim", default=1024)
+    looks = [deformable_attention(c, _NAME, int(side == "decoder"))]
+    if side == "decoder":
+        looks.insert(0, clip_attention(f"{_NAME}SelfAttention", d))
+    name = f"{_NAME}{side.capitalize()}"
+    layer = detector_layer(f"{name}Layer", d, inner, *looks)
+    return Module(name, layers=Layers.of(c.count(f"{side}_layers", *count, default=6), layer))
 
 
 def model(c: ModelConfig) -> Module:
@@ -31,17 +34,14 @@ def model(c: ModelConfig) -> Module:
     if not c.has("backbone_config"):
         sizes = sizes[1:] if int(levels(c)) > 1 else sizes[-1:]
     queries = c.dim("num_queries", default=300)
-    deep = c.count("encoder_layers", "num_hidden_layers", default=6)
-    encoder = Layers.of(deep, layer(c, decoder=False))
-    decoder = Layers.of(c.count("decoder_layers", default=6), layer(c, decoder=True))
     return Module(
         f"{_NAME}Model",
         backbone=renamed(network, "Detr", _NAME),
         position_embedding=deformable.positions(c, _NAME),
         input_proj=deformable.projections(c, sizes, d),
         query_position_embeddings=None if two else Embedding(queries, d * 2, kind="position"),
-        encoder=Module(f"{_NAME}Encoder", layers=encoder),
-        decoder=Module(f"{_NAME}Decoder", layers=decoder),
+        encoder=layers(c, "encoder", "num_hidden_layers"),
+        decoder=layers(c, "decoder"),
         level_embed=Weight(levels(c), d, component=Component.EMBEDDING, kind="position"),
         enc_output=Linear(d, d) if two else None,
         enc_output_norm=LayerNorm(d) if two else None,
@@ -55,22 +55,17 @@ def model(c: ModelConfig) -> Module:
 def object_detection(c: ModelConfig) -> Module:
     """One head for all layers; with refined boxes one for each, which the decoder holds, and in
     two stages one more, its labels held by the decoder as well."""
-    d, tied = width(c), c.tied(default=True)
+    d, root = width(c), Module(f"{_NAME}ForObjectDetection", model=model(c), part="vision")
     two, refined = c.flag("two_stage", default=False), c.flag("with_box_refine", default=False)
-    count = int(c.count("decoder_layers", default=6)) + two
-    root = Module(f"{_NAME}ForObjectDetection", model=model(c), part="vision")
-    decoder = root.inside("model", "decoder")
+    every = range(c.count("decoder_layers", default=6) + two)
     labels, boxes = partial(label_scores, c, d), partial(deformable.predictor, _NAME, (d, d, d, 4))
     for name, head, own in (("class_embed", labels, two), ("bbox_embed", boxes, refined)):
         if own:
-            decoder.children[name] = ModuleList(head(None) for _ in range(count))
-        held = [f"model.decoder.{name}.{i}" if own else f"{name}.0" for i in range(count)]
-        root.children[name] = ModuleList(
-            head(held[i] if tied and (own or i) else None) for i in range(count)
-        )
+            root.inside("model", "decoder").children[name] = ModuleList(head() for _ in every)
+        held = [f"model.decoder.{name}.{i}" if own else f"{name}.0" if i else None for i in every]
+        root.children[name] = ModuleList(head(at if c.tied() else None) for at in held)
     return root
 
 
-register_pair(
-    "deformable_detr", _NAME, object_detection, model, "vision", ending="ForObjectDetection"
-)
+_ENDING = "ForObjectDetection"
+register_pair("deformable_detr", _NAME, object_detection, model, "vision", ending=_ENDING)

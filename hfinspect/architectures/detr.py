@@ -2,6 +2,7 @@
 norms are frozen: all their tensors are buffers. Without ``backbone_config`` it is timm's, whose
 names are those of torchvision."""
 
+from functools import partial
 from itertools import pairwise
 
 from ..core.components import Component
@@ -9,6 +10,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import backbone as staged_backbone
 from ..layers.blocks import activation
+from ..layers.composing import renamed
 from ..layers.deformable import detector_layer, positions, predictor, width
 from ..layers.heads import classifier
 from ..layers.vision import clip_attention
@@ -24,8 +26,8 @@ def freeze(root: nn.Module, name: str = "Detr") -> None:
     for module in nn.each_module(root):
         weight = module.children.get("weight")
         if module.class_name == "BatchNorm2d" and isinstance(weight, nn.Parameter):
-            kept = ("weight", "bias", "running_mean", "running_var")
-            module.children = {key: nn.Buffer(*weight.shape) for key in kept}
+            del module.children["num_batches_tracked"]
+            module.children = {key: nn.Buffer(*weight.shape) for key in module.children}
             module.class_name, module.detail = f"{name}FrozenBatchNorm2d", ""
 
 
@@ -65,17 +67,17 @@ def layer(c: ModelConfig, *, decoder: bool) -> nn.Module:
 
 def model(c: ModelConfig) -> nn.Module:
     d, (network, sizes) = width(c), backbone(c)
-    deep = c.count("encoder_layers", "num_hidden_layers", default=6)
-    decoded = nn.Layers.of(c.count("decoder_layers", default=6), layer(c, decoder=True))
+    queries, deep = c.dim("num_queries", default=100), c.count("decoder_layers", default=6)
+    encoded = c.count("encoder_layers", "num_hidden_layers", default=6)
+    layers = nn.Layers.of(encoded, layer(c, decoder=False))
+    decoded = nn.Layers.of(deep, layer(c, decoder=True))
     return nn.Module(
         "DetrModel",
         backbone=network,
         position_embedding=positions(c, "Detr"),
-        query_position_embeddings=nn.Embedding(
-            c.dim("num_queries", default=100), d, kind="position"
-        ),
+        query_position_embeddings=nn.Embedding(queries, d, kind="position"),
         input_projection=nn.Conv(sizes[-1], d, 1, component=Component.PROJECTOR),
-        encoder=nn.Module("DetrEncoder", layers=nn.Layers.of(deep, layer(c, decoder=False))),
+        encoder=nn.Module("DetrEncoder", layers=layers),
         decoder=nn.Module("DetrDecoder", layers=decoded, layernorm=nn.LayerNorm(d)),
         part="vision",
     )
@@ -94,32 +96,32 @@ def object_detection(
     return nn.Module(f"{name}ForObjectDetection", parts, part="vision")
 
 
-def segmentation(
-    c: ModelConfig, name: str = "detr", detecting: Builder = object_detection
-) -> nn.Module:
-    """Masks from the attention of each query, sharpened by the backbone's earlier stages."""
-    d, heads, at = width(c), c.dim("encoder_attention_heads", default=8), Component.HEAD
-    sizes = backbone(c)[1]
-    if len(sizes) < 4:
-        raise c.error("backbone_config", "fewer than 4 outputs", "4 outputs of the backbone")
-    inner = [d + heads, d + heads, d // 2, d // 4, d // 8, d // 16]
-    drawn: dict[str, nn.Module] = {}
-    for i, (inputs, outputs) in enumerate(pairwise(inner), 1):
-        drawn[f"lay{i}"] = nn.Conv(inputs, outputs, 3, component=at)
-        drawn[f"gn{i}"] = nn.GroupNorm(min(8, int(outputs)), outputs)
-    drawn["out_lay"] = nn.Conv(inner[-1], 1, 3, component=at)
-    for i, (size, current) in enumerate(zip(sizes[::-1][-3:], inner[2:5], strict=True), 1):
-        drawn[f"adapter{i}"] = nn.Conv(size, current, 1, component=at)
-    look = {"q_linear": nn.Linear(d, d, kind="query"), "k_linear": nn.Linear(d, d, kind="key")}
-    seen = nn.Module("DetrMHAttentionMap", look, component=Component.ATTENTION)
-    masks = nn.Module("DetrMaskHeadSmallConv", drawn, component=at)
-    parts = {name: detecting(c), "mask_head": masks, "bbox_attention": seen}
-    return nn.Module("DetrForSegmentation", parts, part="vision")
+def register_detr(model_type: str, name: str, build: Builder, none: int) -> None:
+    detecting = partial(object_detection, name=name, build=build, none=none)
+
+    def segmentation(c: ModelConfig) -> nn.Module:
+        """Masks from the attention of each query, sharpened by the backbone's earlier stages."""
+        d, heads, at = width(c), c.dim("encoder_attention_heads", default=8), Component.HEAD
+        to, sizes = partial(nn.Conv, component=at), backbone(c)[1]
+        if len(sizes) < 4:
+            raise c.error("backbone_config", "fewer than 4 outputs", "4 outputs of the backbone")
+        inner = [d + heads, d + heads, d // 2, d // 4, d // 8, d // 16]
+        drawn: dict[str, nn.Module] = {}
+        for i, (inputs, outputs) in enumerate(pairwise(inner), 1):
+            drawn[f"lay{i}"] = to(inputs, outputs, 3)
+            drawn[f"gn{i}"] = nn.GroupNorm(min(8, int(outputs)), outputs)
+        drawn["out_lay"] = to(inner[-1], 1, 3)
+        for i, (size, current) in enumerate(zip(sizes[::-1][-3:], inner[2:5], strict=True), 1):
+            drawn[f"adapter{i}"] = to(size, current, 1)
+        look = {f"{of[0]}_linear": nn.Linear(d, d, kind=of) for of in ("query", "key")}
+        seen = nn.Module("DetrMHAttentionMap", look, component=Component.ATTENTION)
+        masks = nn.Module("DetrMaskHeadSmallConv", drawn, component=at)
+        parts = {model_type: detecting(c), "mask_head": masks, "bbox_attention": seen}
+        return renamed(nn.Module("DetrForSegmentation", parts, part="vision"), "Detr", name)
+
+    classes: dict[str, Builder] = {f"{name}ForObjectDetection": detecting, f"{name}Model": build}
+    classes[f"{name}ForSegmentation"] = segmentation
+    register(model_type, classes, base_prefix="model", category="vision")
 
 
-_CLASSES: dict[str, Builder] = {
-    "DetrForObjectDetection": object_detection,
-    "DetrModel": model,
-    "DetrForSegmentation": segmentation,
-}
-register("detr", _CLASSES, base_prefix="model", category="vision")
+register_detr("detr", "Detr", model, 1)

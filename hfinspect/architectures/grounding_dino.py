@@ -29,38 +29,33 @@ def _act(c: ModelConfig) -> Module:
     return activation(c.text("activation_function", default="relu"))
 
 
-def fusion_layer(c: ModelConfig) -> Module:
-    """Text and image attend to each other, at half the width of the MLP."""
-    d, sides = width(c), ("vision", "text")
-    inner = c.dim("encoder_ffn_dim", default=2048) // 2
-    projections = {
-        **{f"{side}_proj": Linear(d, inner) for side in sides},
-        **{f"values_{side}_proj": Linear(d, inner, kind="value") for side in sides},
-        **{f"out_{side}_proj": Linear(inner, d, kind="output") for side in sides},
-    }
-    look = Module(f"{_NAME}BiMultiHeadAttention", projections, component=Component.ATTENTION)
-    scales = {f"{side}_param": Weight(d) for side in sides}
-    norms = {f"layer_norm_{side}": norm(c, d) for side in sides}
-    return Module(f"{_NAME}FusionLayer", {**scales, **norms, "attn": look})
-
-
 def encoder_layer(c: ModelConfig) -> Module:
+    """Text and image attend to each other, at half the width of the MLP."""
     d, inner, act = width(c), c.dim("encoder_ffn_dim", default=2048), _act(c)
+    half, sides = inner // 2, ("vision", "text")
+    projections = {
+        **{f"{side}_proj": Linear(d, half) for side in sides},
+        **{f"values_{side}_proj": Linear(d, half, kind="value") for side in sides},
+        **{f"out_{side}_proj": Linear(half, d, kind="output") for side in sides},
+    }
+    scales = {f"{side}_param": Weight(d) for side in sides}
+    fused = {f"layer_norm_{side}": norm(c, d) for side in sides}
+    mixed = Module(f"{_NAME}BiMultiHeadAttention", projections, component=Component.ATTENTION)
     norms = {f"layer_norm_{at}": norm(c, d) for at in ("before", "after")}
-    enhanced = {"self_attn": attention(c), **deformable.up_down(d, inner // 2), **norms}
+    enhanced = {"self_attn": attention(c), **deformable.up_down(d, half), **norms}
     look, eps = deformable.deformable_attention(c, _NAME, 0), deformable.eps(c)
     name = f"{_NAME}DeformableLayer"
     return Module(
         f"{_NAME}EncoderLayer",
         text_enhancer_layer=Module(f"{_NAME}TextEnhancerLayer", enhanced, activation=act),
-        fusion_layer=fusion_layer(c),
+        fusion_layer=Module(f"{_NAME}FusionLayer", {**scales, **fused}, attn=mixed),
         deformable_layer=deformable.detector_layer(name, d, inner, look, eps=eps, act=act),
     )
 
 
-def decoder_layer(c: ModelConfig) -> Module:
+def decoder(c: ModelConfig) -> Module:
     d, look = width(c), deformable.deformable_attention(c, _NAME, 1)
-    parts = {
+    layer = {
         "self_attn": attention(c),
         "activation_fn": _act(c),
         "self_attn_layer_norm": norm(c, d),
@@ -71,15 +66,14 @@ def decoder_layer(c: ModelConfig) -> Module:
         **deformable.up_down(d, c.dim("decoder_ffn_dim", default=2048)),
         "final_layer_norm": norm(c, d),
     }
-    return Module(f"{_NAME}DecoderLayer", parts)
-
-
-def decoder(c: ModelConfig) -> Module:
-    d, coordinates = width(c), c.dim("query_dim", default=4, minimum=2) // 2
-    layers = Layers.of(c.count("decoder_layers", default=6), decoder_layer(c))
-    points = predictor(_NAME, (coordinates * d, d, d))
-    parts = {"layer_norm": norm(c, d), "layers": layers, "reference_points_head": points}
-    return Module(f"{_NAME}Decoder", parts)
+    block, count = Module(f"{_NAME}DecoderLayer", layer), c.count("decoder_layers", default=6)
+    points = c.dim("query_dim", default=4, minimum=2) // 2 * d, d, d
+    return Module(
+        f"{_NAME}Decoder",
+        layer_norm=norm(c, d),
+        layers=Layers.of(count, block),
+        reference_points_head=predictor(_NAME, points),
+    )
 
 
 def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Module:
@@ -121,13 +115,11 @@ def held(
 ) -> ModuleList:
     """A head after each layer of the decoder, all of them one where their weights are shared; the
     decoder holds the same once more."""
-    tied, name = c.tied(default=True), f"{kind}_embed"
+    tied, name, every = c.tied(), f"{kind}_embed", range(c.count("decoder_layers", default=6))
     shared = tied and c.flag(f"decoder_{key}_embed_share", default=True)
-    count = int(c.count("decoder_layers", default=6))
-    kept = [f"{name}.{0 if shared else i}" for i in range(count)]
-    inner = model.inside("decoder")
-    inner.children[name] = ModuleList(head(at if tied else None) for at in kept)
-    return ModuleList(head(kept[i] if shared and i else None) for i in range(count))
+    kept = [f"{name}.{0 if shared else i}" for i in every]
+    model.inside("decoder").children[name] = ModuleList(head(at if tied else None) for at in kept)
+    return ModuleList(head(kept[i] if shared and i else None) for i in every)
 
 
 def object_detection(c: ModelConfig, *, proposes: bool = False) -> Module:

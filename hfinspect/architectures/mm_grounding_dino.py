@@ -15,11 +15,8 @@ _NAME = "MMGroundingDino"
 
 def _labels(tied_to: str | None = None) -> Module:
     """Queries against words: one offset."""
-    return Module(
-        f"{_NAME}ContrastiveEmbedding",
-        bias=Weight(tied_to=tied_to and f"{tied_to}.bias"),
-        component=Component.HEAD,
-    )
+    offset = Weight(tied_to=tied_to and f"{tied_to}.bias")
+    return Module(f"{_NAME}ContrastiveEmbedding", bias=offset, component=Component.HEAD)
 
 
 def _own(c: ModelConfig, root: Module) -> None:

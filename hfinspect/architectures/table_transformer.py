@@ -13,11 +13,9 @@ _NAME = "TableTransformer"
 
 def _normed(c: ModelConfig, root: Module) -> None:
     model = root.inside("model") if "model" in root.children else root
-    model.inside("encoder").children["layernorm"] = LayerNorm(width(c))
-    backbone = model.inside("backbone")
-    backbone.class_name = "DetrConvModel"
-    if "position_embedding" in model.children:
-        backbone.children["position_embedding"] = model.children.pop("position_embedding")
+    model.inside("encoder").adding(layernorm=LayerNorm(width(c)))
+    place = model.children.pop("position_embedding")
+    model.inside("backbone").called("DetrConvModel").adding(position_embedding=place)
     for kind in ("Self", "Cross"):
         renamed(root, f"Detr{kind}Attention", f"{_NAME}Attention")
     renamed(root, "Detr", _NAME)
