@@ -22,29 +22,7 @@ _d = size("decoder_hidden_dim", default=256)
 _boxes = partial(deformable.predictor, _NAME, ending="MLP")
 
 
-def _maps(c: ModelConfig) -> tuple[Dim, ...]:
-    return c.dims("encoder_in_channels", default=(192, 384, 768))
-
-
-def vision(c: ModelConfig) -> Module:
-    """The backbone; timm's Swin, which stands for none, is not known here."""
-    section, name = c.section("backbone_config", default=BACKBONE), f"{_NAME}VisionBackbone"
-    timm = not c.has("backbone_config") and c.flag("use_timm_backbone", default=True)
-    if timm or section.model_type == "timm_backbone":
-        raise c.error("backbone_config", "a model of timm", "a backbone of transformers")
-    network = auto_class(section, "Backbone", default_type="swin", part="vision")
-    norms = ModuleList(norm(c, size) for size in _maps(c))
-    return Module(name, vision_backbone=network, layer_norms=norms)
-
-
-def language(c: ModelConfig) -> Module:
-    sizes = (c.dim(f"text_projection_{at}_dim", default=512) for at in ("in", "out"))
-    to = Weight(*sizes, component=Component.PROJECTOR)
-    text = auto_model(c.section("text_config"), default_type="clip_text_model", part="text")
-    return Module(f"{_NAME}LanguageBackbone", text_projection=to, model=text)
-
-
-def encoder(c: ModelConfig) -> Module:
+def encoder(c: ModelConfig, maps: tuple[Dim, ...]) -> Module:
     e, inner = _e(c), c.dim("encoder_dim_feedforward", default=2048)
     heads(c, "encoder_attention_heads", e)
     act = activation(c.text("encoder_feedforward_activation", default="relu"))
@@ -52,50 +30,49 @@ def encoder(c: ModelConfig) -> Module:
     layer = deformable.detector_layer(f"{_NAME}EncoderLayer", e, inner, look, eps=eps(c), act=act)
     layers = Layers.of(c.count("encoder_layers", default=1), layer)
     projected = c.dims("encoder_projection_indices", default=(2,), minimum=0)
-    maps, between = _maps(c), c.text("conv_norm_activation", default="gelu")
+    between = c.text("conv_norm_activation", default="gelu")
     flat, smaller = (deformable.conv_norm(_NAME, e, e, kernel, between) for kernel in (1, 3))
     fused = rt_detr.fusion_block(_NAME, c, e, c.text("csp_activation", default="silu"))
-    mixing = rt_detr.mixed(len(maps) - 1, flat, fused, smaller)
-    parts = {
-        "channel_projection_layers": ModuleList(rt_detr.projection(w, e, 1) for w in maps),
-        "encoder": ModuleList([Module(f"{_NAME}Encoder", layers=layers)] * len(projected)),
-    }
-    return Module(f"{_NAME}HybridEncoder", {**parts, **mixing})
+    return Module(
+        f"{_NAME}HybridEncoder",
+        {
+            "channel_projection_layers": ModuleList(rt_detr.projection(w, e) for w in maps),
+            "encoder": ModuleList([Module(f"{_NAME}Encoder", layers=layers)] * len(projected)),
+            **rt_detr.mixed(len(maps) - 1, flat, fused, smaller),
+        },
+    )
 
 
-def decoder_layer(c: ModelConfig) -> Module:
-    d, wide, inner = _d(c), _e(c), c.dim("decoder_dim_feedforward", default=2048)
+def decoder(c: ModelConfig) -> Module:
+    d, wide, two = _d(c), _e(c), ("linear1", "linear2")
     heads(c, "decoder_num_heads", d, "decoder_hidden_dim")
     levels = c.count("num_feature_levels", default=3)
     points = heads(c, "decoder_num_heads", wide) * levels * c.dim("decoder_num_points", default=4)
-    parts = {
+    layer = {
         "self_attn": deformable.named_attention(_NAME, d),
         "norm1": norm(c, d),
         "cross_attn": deformable.sampling_attention(_NAME, wide, points),
         "norm2": norm(c, d),
-        **deformable.up_down(d, inner, "linear1", "linear2"),
+        **deformable.up_down(d, c.dim("decoder_dim_feedforward", default=2048), *two),
         "act": activation(c.text("decoder_activation", default="relu")),
         "norm3": norm(c, d),
     }
-    return Module(f"{_NAME}DeformableTransformerDecoderLayer", parts)
-
-
-def decoder(c: ModelConfig) -> Module:
-    d, classes, names = _d(c), c.dim("class_embed_dim", default=512), ("linear1", "linear2")
+    block = Module(f"{_NAME}DeformableTransformerDecoderLayer", layer)
     count, queries = c.count("decoder_num_layers", default=6), c.dim("num_queries", default=900)
-    task = c.dim("task_encoder_hidden_dim", default=1024)
+    classes = c.dim("class_embed_dim", default=512)
     widths = c.dims("vision_features_channels", default=(256, 256, 256))
     inner = Linear(classes, d, component=Component.PROJECTOR)
     learned = c.flag("learn_initial_query", default=False)
     scores, boxes = Linear(classes, d, component=Component.HEAD), _boxes((d, d, d, 4))
-    mlp = two_layer_mlp(f"{_NAME}MLPWithDropout", classes, task, names=names)
+    task = c.dim("task_encoder_hidden_dim", default=1024)
+    mlp = two_layer_mlp(f"{_NAME}MLPWithDropout", classes, task, names=two)
     normed = Module(f"{_NAME}ResidualLayer", norm1=norm(c, classes))
     return Module(
         f"{_NAME}Decoder",
-        channel_projection_layers=ModuleList(rt_detr.projection(size, d, 1) for size in widths),
+        channel_projection_layers=ModuleList(rt_detr.projection(size, d) for size in widths),
         task_encoder=Module(f"{_NAME}TaskEncoder", mlp=mlp, res1=normed),
         task_project=inner if int(classes) != int(d) else None,
-        layers=Layers.of(count, decoder_layer(c)),
+        layers=Layers.of(count, block),
         tgt_embed=Embedding(queries, d, kind="detection_token") if learned else None,
         query_position_head=_boxes((4, 2 * d, d)),
         encoder_vision_features=Sequential(Linear(d, d, component=Component.EMBEDDING), norm(c, d)),
@@ -107,8 +84,21 @@ def decoder(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    seen = {"vision_backbone": vision(c), "language_backbone": language(c)}
-    parts = {**seen, "encoder": encoder(c), "decoder": decoder(c)}
+    """Timm's Swin, which stands for no backbone, is not known here."""
+    section = c.section("backbone_config", default=BACKBONE)
+    maps = c.dims("encoder_in_channels", default=(192, 384, 768))
+    timm = not c.has("backbone_config") and c.flag("use_timm_backbone", default=True)
+    if timm or section.model_type == "timm_backbone":
+        raise c.error("backbone_config", "a model of timm", "a backbone of transformers")
+    network = auto_class(section, "Backbone", default_type="swin", part="vision")
+    norms = ModuleList(norm(c, size) for size in maps)
+    vision = Module(f"{_NAME}VisionBackbone", vision_backbone=network, layer_norms=norms)
+    sizes = (c.dim(f"text_projection_{at}_dim", default=512) for at in ("in", "out"))
+    to = Weight(*sizes, component=Component.PROJECTOR)
+    text = auto_model(c.section("text_config"), default_type="clip_text_model", part="text")
+    words = Module(f"{_NAME}LanguageBackbone", text_projection=to, model=text)
+    seen = {"vision_backbone": vision, "language_backbone": words}
+    parts = {**seen, "encoder": encoder(c, maps), "decoder": decoder(c)}
     return Module(f"{_NAME}ForObjectDetection", parts, part="vision")
 
 

@@ -22,6 +22,7 @@ from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module,
 from . import rt_detr
 
 _NAME = "PPDocLayoutV"
+Build = Callable[[ModelConfig, bool], Module]
 _H, _CONV = Component.HEAD, Component.CONV
 #: What the config class of V2's encoder makes of absent keys.
 READING: dict[str, Any] = {
@@ -80,59 +81,56 @@ def mask_encoder(c: ModelConfig) -> dict[str, Module]:
         made = [[convolution(inner if i else e, inner), *larger] for i in range(steps)]
         return Module(f"{name}ScaleHead", layers=Layers(chain.from_iterable(made)))
 
-    drawn, finest = convolution(inner, outer, component=_H), c.dim("x4_feat_dim", default=128)
-    mixed = {"scale_heads": ModuleList(map(head, strides)), "output_conv": drawn}
+    mixed = {"scale_heads": ModuleList(map(head, strides))}
+    mixed["output_conv"] = convolution(inner, outer, component=_H)
     last = Conv(outer, c.dim("num_prototypes", default=32), 1)
     ends = {"base_conv": convolution(outer, outer), "conv": last}
     return {
         "mask_feature_head": Module(f"{name}MaskFeatFPN", mixed, component=_CONV),
-        "encoder_mask_lateral": convolution(finest, outer),
+        "encoder_mask_lateral": convolution(c.dim("x4_feat_dim", default=128), outer),
         "encoder_mask_output": Module(f"{name}EncoderMaskOutput", ends, component=_CONV),
     }
 
 
-def second(c: ModelConfig, *, whole: bool) -> Module:
-    build = rt_detr.object_detection if whole else rt_detr.model
-    root = build(f"{_NAME}2", c, second=False)
+def second(c: ModelConfig, whole: bool) -> Module:
+    root = (rt_detr.object_detection if whole else rt_detr.model)(f"{_NAME}2", c, second=False)
     (root.inside("model") if whole else root).adding(denoising_class_embed=_denoising(c))
     order = reading_order(c.section("reading_order_config")) if whole else None
     return root.adding(reading_order=order)
 
 
-def third(c: ModelConfig, *, whole: bool) -> Module:
+def third(c: ModelConfig, whole: bool) -> Module:
     name, d, at = f"{_NAME}3", _d(c), "model." if whole else ""
-    base, tied = rt_detr.model(name, c, second=False), c.tied(default=True)
-    maps = list(base.inside("encoder_input_proj").children.values())[1:]
+    base, tied = rt_detr.model(name, c, second=False), c.tied()
+    inward, count = base.inside("encoder_input_proj"), int(c.count("decoder_layers", default=6))
     base.inside("encoder").adding(**mask_encoder(c))
     base.inside("decoder").adding(
         class_embed=label_scores(c, d, f"{at}enc_score_head" if tied else None),
         bbox_embed=predictor(name, (d, d, d, 4), f"{at}enc_bbox_head" if tied else None),
     )
-    count = int(c.count("decoder_layers", default=6))
-    base.adding(
-        encoder_input_proj=ModuleList(m for m in maps if isinstance(m, Module)),
+    return base.adding(
+        encoder_input_proj=ModuleList(map(inward.inside, [*inward.children][1:])),
         decoder_order_head=ModuleList([Linear(d, d, component=_H)] * count),
         decoder_global_pointer=pointer(3, d, c),
         decoder_norm=norm(c, d),
         mask_query_head=predictor(name, (d, d, d, c.dim("num_prototypes", default=32))),
         denoising_class_embed=_denoising(c) if whole else None,
     )
-    return Module(f"{name}ForObjectDetection", model=base, part="vision") if whole else base
 
 
-def fourth(c: ModelConfig, *, whole: bool) -> Module:
+def fourth(c: ModelConfig, _whole: bool) -> Module:
     """Files keep the scores of order next to the decoder."""
-    name, d = f"{_NAME}4", _d(c)
+    name, d, count = f"{_NAME}4", _d(c), int(c.count("decoder_layers", default=6))
     corners = c.dim("num_coords", default=10, minimum=10, maximum=10)
-    base, count = rt_detr.model(name, c, second=False), int(c.count("decoder_layers", default=6))
+    base = rt_detr.model(name, c, second=False)
     base.children.pop("weight_embedding", None)
     if base.children.pop("denoising_class_embed", None):
-        base.children["denoising_class_embed"] = _denoising(c)
+        base.adding(denoising_class_embed=_denoising(c))
     boxes, places = predictor(name, (d, d, d, corners)), predictor(name, (corners, 2 * d, d))
     scores = layer_heads(c, d, count, lambda *_: boxes)
     base.inside("decoder").adding(query_pos_head=places, **scores)
     order, compared = ModuleList([Linear(d, d, component=_H)] * count), pointer(4, d, c)
-    base.adding(
+    return base.adding(
         enc_bbox_head=boxes,
         decoder_roor_order_head=order,
         decoder_roor_global_pointer=compared,
@@ -140,17 +138,20 @@ def fourth(c: ModelConfig, *, whole: bool) -> Module:
         decoder_global_pointer=compared,
         s2r_fusion=Module(f"{name}S2RFusion", a=Weight(1, kind="scale", component=Component.OTHER)),
     )
-    return Module(f"{name}ForObjectDetection", model=base, part="vision") if whole else base
 
 
-def _made(build: Callable[..., Module], first: int, whole: bool, c: ModelConfig) -> Module:
+def made(name: str, build: Build, first: int, whole: bool, c: ModelConfig) -> Module:
     """Without a backbone_config, HGNetV2 from that stage on."""
     stages = [f"stage{i}" for i in range(first, 5)]
     seen = backbone_section(c, {"model_type": "hgnet_v2", "out_features": stages})
-    return build(c.with_defaults(backbone_config=seen.given), whole=whole)
+    base = build(c.with_defaults(backbone_config=seen.given), whole)
+    if build is second or not whole:
+        return base
+    return Module(f"{name}ForObjectDetection", model=base, part="vision")
 
 
 for version, build, first in ((2, second, 2), (3, third, 1), (4, fourth, 2)):
-    prefix, prefix_type = f"{_NAME}{version}", f"pp_doclayout_v{version}"
-    whole, model = (partial(_made, build, first, whole) for whole in (True, False))
-    register_pair(prefix_type, prefix, whole, model, "vision", ending="ForObjectDetection")
+    prefix = f"{_NAME}{version}"
+    whole, model = (partial(made, prefix, build, first, whole) for whole in (True, False))
+    kind = f"pp_doclayout_v{version}"
+    register_pair(kind, prefix, whole, model, "vision", ending="ForObjectDetection")

@@ -2,7 +2,7 @@
 maps only and mixes all of them by convolutions, and Deformable DETR's decoder, whose queries are
 the encoder's best places. Source of shapes: transformers/models/rt_detr and rt_detr_v2."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,7 @@ from ..core.dims import Dim
 from ..layers import deformable
 from ..layers.backbones import backbone
 from ..layers.blocks import activation, size
-from ..layers.deformable import conv_norm, eps, predictor, width
+from ..layers.deformable import conv_norm, eps, layer_heads, predictor, width
 from ..layers.vision import clip_attention, scaled
 from ..trees import modules as nn
 from ..trees.catalog import register_pair
@@ -37,13 +37,11 @@ def fusion_block(name: str, c: ModelConfig, d: Dim, act: str | None) -> nn.Modul
     return nn.Module(f"{name}CSPRepLayer", parts, conv3=last)
 
 
-def mixed(
-    steps: int, lateral: nn.Module, fused: nn.Module, smaller: nn.Module
-) -> dict[str, nn.Module]:
+def mixed(steps: int, flat: nn.Module, fused: nn.Module, less: nn.Module) -> dict[str, nn.Module]:
     """The maps mixed from coarse to fine and back, ``steps`` times each."""
-    names = ("lateral_convs", "fpn_blocks", "downsample_convs", "pan_blocks")
-    each = zip(names, (lateral, fused, smaller, fused), strict=True)
-    return {name: nn.ModuleList([module] * steps) for name, module in each}
+    back = {"downsample_convs": less, "pan_blocks": fused}
+    parts = {"lateral_convs": flat, "fpn_blocks": fused, **back}
+    return {name: nn.ModuleList([module] * steps) for name, module in parts.items()}
 
 
 width_inside = size("encoder_hidden_dim", default=256)
@@ -71,7 +69,7 @@ def attended(name: str, c: ModelConfig, *, listed: bool = False) -> nn.Module:
     return nn.ModuleList([nn.Module(f"{name}AIFILayer", layers=layers)] * len(projected))
 
 
-def projection(inputs: Dim, outputs: Dim, kernel: int) -> nn.Module:
+def projection(inputs: Dim, outputs: Dim, kernel: int = 1) -> nn.Module:
     """A map at another width, with a batch norm."""
     made = nn.Conv(inputs, outputs, kernel, bias=False, component=Component.PROJECTOR)
     return nn.Sequential(made, nn.BatchNorm(outputs))
@@ -79,37 +77,33 @@ def projection(inputs: Dim, outputs: Dim, kernel: int) -> nn.Module:
 
 def model(name: str, c: ModelConfig, *, second: bool) -> nn.Module:
     d, e, (network, sizes) = width(c), width_inside(c), seen(name, c, BACKBONE)
-    act = c.text("activation_function", default="silu")
+    act, deep = c.text("activation_function", default="silu"), c.count("decoder_layers", default=6)
     flat, smaller = (conv_norm(name, e, e, kernel, act) for kernel in (1, 3))
     mixing = mixed(len(seen_maps(c)) - 1, flat, fusion_block(name, c, e, act), smaller)
     levels = c.dim("decoder_n_levels" if second else "num_feature_levels", default=3)
     per_head = levels * c.dim("decoder_n_points", default=4)
-    inner = c.dim("decoder_ffn_dim", default=1024)
     points = deformable.heads(c, "decoder_attention_heads", d) * per_head
     scale = nn.Buffer(per_head) if second else None
     cross = deformable.sampling_attention(name, d, points, n_points_scale=scale)
-    own = clip_attention(f"{name}SelfAttention", d)
+    own, inner = clip_attention(f"{name}SelfAttention", d), c.dim("decoder_ffn_dim", default=1024)
     layer = deformable.detector_layer(f"{name}DecoderLayer", d, inner, own, cross, eps=eps(c))
-    layers = nn.Layers.of(c.count("decoder_layers", default=6), layer)
-    inside = {"layers": layers, "query_pos_head": predictor(name, (4, 2 * d, d))}
+    places = predictor(name, (4, 2 * d, d))
     # Further maps are made from the encoder's last.
     maps = c.dims("decoder_in_channels", default=(256, 256, 256), least=1)
     more = max(int(c.count("num_feature_levels", default=3, minimum=1)) - len(maps), 0)
     further = [projection(size, d, 3) for size in (maps[-1], *[d] * more)[:more]]
     parts = {
         "backbone": network,
-        "encoder_input_proj": nn.ModuleList(projection(size, e, 1) for size in sizes),
+        "encoder_input_proj": nn.ModuleList(projection(size, e) for size in sizes),
         "encoder": nn.Module(f"{name}HybridEncoder", {"encoder": attended(name, c), **mixing}),
         **guesses(c, predictor(name, (d, d, d, 4))),
-        "decoder_input_proj": nn.ModuleList([*(projection(size, d, 1) for size in maps), *further]),
-        "decoder": nn.Module(f"{name}Decoder", inside),
+        "decoder_input_proj": nn.ModuleList([*(projection(size, d) for size in maps), *further]),
     }
-    return nn.Module(f"{name}Model", parts, part="vision")
+    decoder = nn.Module(f"{name}Decoder", layers=nn.Layers.of(deep, layer), query_pos_head=places)
+    return nn.Module(f"{name}Model", parts, decoder=decoder, part="vision")
 
 
-def seen(
-    name: str, c: ModelConfig, default: Mapping[str, Any]
-) -> tuple[nn.Module, tuple[Dim, ...]]:
+def seen(name: str, c: ModelConfig, default: Mapping[str, Any]) -> tuple[nn.Module, Sequence[Dim]]:
     """The backbone, with frozen norms unless the config says otherwise, and its maps' widths."""
     section = c.section("backbone_config", default=default)
     network, sizes = backbone(section, default_type=str(default["model_type"]))
@@ -137,19 +131,13 @@ def object_detection(name: str, c: ModelConfig, *, second: bool) -> nn.Module:
     """Labels and boxes after every layer of the decoder, which holds them; the second version has
     them at the top as well, tied unless the config says otherwise."""
     d, count = width(c), int(c.count("decoder_layers", default=6))
-    root = nn.Module(
-        f"{name}ForObjectDetection", model=model(name, c, second=second), part="vision"
-    )
-    given = partial(
-        deformable.layer_heads, c, d, count, lambda _, at: predictor(name, (d, d, d, 4), at)
-    )
-    root.inside("model", "decoder").children |= given()
-    if second:
-        root.children |= given("model.decoder" if c.tied(default=True) else None)
-    return root
+    base, sizes = model(name, c, second=second), (d, d, d, 4)
+    given = partial(layer_heads, c, d, count, lambda _, at: predictor(name, sizes, at))
+    base.inside("decoder").children |= given()
+    tops = given("model.decoder" if c.tied() else None) if second else {}
+    return nn.Module(f"{name}ForObjectDetection", {"model": base, **tops}, part="vision")
 
 
-for model_type, prefix in (("rt_detr", "RTDetr"), ("rt_detr_v2", "RTDetrV2")):
-    whole = partial(object_detection, prefix, second=model_type == "rt_detr_v2")
-    base = partial(model, prefix, second=model_type == "rt_detr_v2")
+for model_type, prefix, second in (("rt_detr", "RTDetr", False), ("rt_detr_v2", "RTDetrV2", True)):
+    whole, base = (partial(build, prefix, second=second) for build in (object_detection, model))
     register_pair(model_type, prefix, whole, base, "vision", ending="ForObjectDetection")

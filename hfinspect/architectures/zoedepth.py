@@ -2,6 +2,7 @@
 metres: bins, moved by attractors. With several sets of bins, a small transformer chooses among
 them. Source of shapes: transformers/models/zoedepth/modeling_zoedepth.py."""
 
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from ..core.components import Component
@@ -18,14 +19,13 @@ _BACKBONE = {
     "model_type": "beit", "image_size": 384, "num_hidden_layers": 24, "hidden_size": 1024,
     "intermediate_size": 4096, "num_attention_heads": 16, "use_relative_position_bias": True,
 }  # fmt: skip
-_NAME, _LEVELS, _BINS = "ZoeDepth", 4, {"n_bins": 64}
-_embedded = size("bin_embedding_dim", default=128)
+_NAME, _LEVELS = "ZoeDepth", 4
 _narrow = size("bottleneck_features", default=256)
 _relative = size("num_relative_features", default=32)
 _conv = partial(nn.Conv, component=Component.HEAD)
 
 
-def _two(ending: str, inputs: int, middle: int, outputs: int, act: str = "ReLU") -> nn.Module:
+def _two(ending: str, act: str, inputs: int, middle: int, outputs: int) -> nn.Module:
     """Two 1x1 convolutions, ``act`` behind the second."""
     first = {"conv1": _conv(inputs, middle, 1), "act1": nn.Activation("ReLU")}
     last = {"conv2": _conv(middle, outputs, 1), "act2": nn.Activation(act)}
@@ -37,18 +37,6 @@ def _projector(inputs: int, middle: int, outputs: int) -> nn.Module:
     return nn.Module(f"{_NAME}Projector", convs, act=nn.Activation("ReLU"))
 
 
-def _normed(c: ModelConfig) -> bool:
-    return c.word("bin_centers_type", "softplus", "normed") == "normed"
-
-
-def _attractor(c: ModelConfig, points: int) -> nn.Module:
-    """Points that attract the centres of the bins; normed ones have a strength each as well."""
-    e = _embedded(c)
-    if _normed(c):
-        return _two("AttractorLayer", e, e, 2 * points)
-    return _two("AttractorLayerUnnormed", e, e, points, "Softplus")
-
-
 def _softmax(inputs: int, factor: int) -> nn.Module:
     middle, to = inputs // factor, partial(nn.Conv, kernel=1, component=Component.MLP)
     acts = nn.Activation("GELU"), nn.Activation("Softplus")
@@ -56,17 +44,11 @@ def _softmax(inputs: int, factor: int) -> nn.Module:
     return nn.Module(f"{_NAME}ConditionalLogBinomialSoftmax", mlp=mlp)
 
 
-def _seeds(c: ModelConfig, middle: int, bins: int) -> nn.Module:
-    act = "ReLU" if _normed(c) else "Softplus"
-    return _two("SeedBinRegressor", _narrow(c), middle, bins, act)
-
-
 def _chooser(c: ModelConfig) -> dict[str, nn.Module]:
     """Layers of attention that choose among sets of bins."""
-    key, count = "patch_transformer_hidden_size", c.count("num_patch_transformer_layers")
-    h, inner = c.dim(key), c.dim("patch_transformer_intermediate_size")
-    heads, drop = "patch_transformer_num_attention_heads", nn.Dropout(0.1)
-    c.divided(h, c.dim(heads), key, heads)
+    at, count = "patch_transformer", c.count("num_patch_transformer_layers")
+    h, inner, drop = c.dim(f"{at}_hidden_size"), c.dim(f"{at}_intermediate_size"), nn.Dropout(0.1)
+    c.divided(h, c.dim(key := f"{at}_num_attention_heads"), f"{at}_hidden_size", key)
     up, down = up_down(h, inner, "linear1", "linear2").items()
     layer = {
         "self_attn": named_attention(_NAME, h, 0.1),
@@ -75,55 +57,57 @@ def _chooser(c: ModelConfig) -> dict[str, nn.Module]:
         **{f"dropout{i}": drop for i in (1, 2)},
         "activation": activation("relu"),
     }
+    block = nn.Module(f"{_NAME}TransformerEncoderLayer", layer)
     looking = {
-        "transformer_encoder": nn.Layers.of(
-            count, nn.Module(f"{_NAME}TransformerEncoderLayer", layer)
-        ),
+        "transformer_encoder": nn.Layers.of(count, block),
         "embedding_convPxP": nn.Conv(_narrow(c), h, 1, component=Component.EMBEDDING),
     }
     scoring = {"linear1": nn.Linear(128, 128), "activation": nn.Activation("ReLU")}
     return {
-        "patch_transformer": nn.Module(f"{_NAME}PatchTransformerEncoder", looking),
+        at: nn.Module(f"{_NAME}PatchTransformerEncoder", looking),
         "mlp_classifier": nn.Module(f"{_NAME}MLPClassifier", scoring, linear2=nn.Linear(128, 2)),
     }
 
 
 def metric_head(c: ModelConfig) -> nn.Module:
-    found = c.raw("bin_configurations") or [_BINS]
+    found = c.raw("bin_configurations") or [{"n_bins": 64}]
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         raise c.error("bin_configurations", found, "a list of objects")
     bins = [ModelConfig(item, f"{c.path}bin_configurations[{i}].") for i, item in enumerate(found)]
-    e, narrow, fused, several = _embedded(c), _narrow(c), fused_width(c), len(bins) > 1
+    e, narrow, several = c.dim("bin_embedding_dim", default=128), _narrow(c), len(bins) > 1
+    normed = c.word("bin_centers_type", "softplus", "normed") == "normed"
+    act, name = ("ReLU", "AttractorLayer") if normed else ("Softplus", "AttractorLayerUnnormed")
+
+    def attractors(points: Iterable[int]) -> nn.Module:
+        """What attracts the centres of the bins; normed points have a strength each as well."""
+        return nn.ModuleList(_two(name, act, e, e, 2 * n if normed else n) for n in points)
+
+    seeds, head = partial(_two, "SeedBinRegressor", act, narrow), Component.HEAD
     points = c.dims("num_attractors", default=(16, 8, 4, 1), least=0 if several else _LEVELS)
     middle = e // 2 if several else Dim(128, "128")
     shared = {
         "conv2": _conv(narrow, narrow, 1),
         **(_chooser(c) if several else {}),
         "seed_projector": _projector(narrow, middle, e),
-        "projectors": nn.ModuleList([_projector(fused, middle, e)] * _LEVELS),
+        "projectors": nn.ModuleList([_projector(fused_width(c), middle, e)] * _LEVELS),
     }
     if not several:
-        parts = {
-            **shared,
-            "seed_bin_regressor": _seeds(c, 256, bins[0].dim("n_bins")),
-            "attractors": nn.ModuleList(_attractor(c, points[i]) for i in range(_LEVELS)),
-            "conditional_log_binomial": _softmax(_relative(c) + 1 + e, 2),
-        }
-        return nn.Module(f"{_NAME}MetricDepthEstimationHead", parts, component=Component.HEAD)
-    # Attractors of several sets have as many points as there should be bins, and the reverse.
-    attractors = nn.ModuleList(_attractor(c, 16) for _ in points)
-    softmax = _softmax(_relative(c) + e, 4)
+        shared["seed_bin_regressor"] = seeds(256, bins[0].dim("n_bins"))
+        shared["attractors"] = attractors(points[:_LEVELS])
+        shared["conditional_log_binomial"] = _softmax(_relative(c) + 1 + e, 2)
+        return nn.Module(f"{_NAME}MetricDepthEstimationHead", shared, component=head)
     names = [each.text("name", default="") or "" for each in bins]
     if not all(names) or any("." in name for name in names):
         raise c.error("bin_configurations", names, "a name for each")
-    seeds = {n: _seeds(c, e // 2, b.dim("n_bins")) for n, b in zip(names, bins, strict=True)}
-    parts = {
-        **shared,
-        "seed_bin_regressors": nn.Module("ModuleDict", seeds),
-        "attractors": nn.Module("ModuleDict", dict.fromkeys(names, attractors)),
-        "conditional_log_binomial": nn.Module("ModuleDict", dict.fromkeys(names, softmax)),
+    # Attractors of several sets have as many points as there should be bins, and the reverse.
+    sets: dict[str, Callable[[ModelConfig], nn.Module]] = {
+        "seed_bin_regressors": lambda each: seeds(e // 2, each.dim("n_bins")),
+        "attractors": lambda _: attractors([16] * len(points)),
+        "conditional_log_binomial": lambda _: _softmax(_relative(c) + e, 4),
     }
-    return nn.Module(f"{_NAME}MultipleMetricDepthEstimationHeads", parts, component=Component.HEAD)
+    for at, of in sets.items():
+        shared[at] = nn.Module("ModuleDict", dict(zip(names, map(of, bins), strict=True)))
+    return nn.Module(f"{_NAME}MultipleMetricDepthEstimationHeads", shared, component=head)
 
 
 def model(config: ModelConfig) -> nn.Module:
