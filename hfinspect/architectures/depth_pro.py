@@ -15,102 +15,90 @@ from ..trees.modules import Activation, Conv, Linear, Module, ModuleList
 
 _NAME = "DepthPro"
 _head = partial(Conv, component=Component.HEAD)
+_double = partial(Conv, kernel=2, stride=2, transposed=True)
 
 
-def _section(c: ModelConfig, key: str) -> ModelConfig:
-    """One of the ViTs; all of them see squares of ``patch_size`` pixels."""
-    side = pair(c, "patch_size", default=384)
+def _seeing(c: ModelConfig, at: str) -> tuple[ModelConfig, Dim]:
+    """One of the ViTs and its width; all of them see squares of ``patch_size`` pixels."""
+    key, side = f"{at}_model_config", pair(c, "patch_size", default=384)
     if not c.has(key) and (int(side[0]), int(side[1])) != (384, 384):
         raise c.error(key, None, "a section, where patch_size is not 384")
     sizes = [int(size) for size in side] if isinstance(c.raw("patch_size"), list) else int(side[0])
-    given = dict(c.section(key).given)
-    return ModelConfig({"model_type": "dinov2", **given, "image_size": sizes}, f"{c.path}{key}.")
+    given = {"model_type": "dinov2", **c.section(key).given, "image_size": sizes}
+    section = ModelConfig(given, f"{c.path}{key}.")
+    usual = {"default": 768} if section.model_type == "dinov2" else {}
+    return section, section.dim("hidden_size", **usual)
 
 
-def _vit(c: ModelConfig, key: str) -> Module:
-    return auto_model(_section(c, key), part="vision")
-
-
-def _width(c: ModelConfig, key: str) -> Dim:
-    section = _section(c, key)
-    if section.model_type == "dinov2":
-        return section.dim("hidden_size", default=768)
-    return section.dim("hidden_size")
-
-
-def _maps(c: ModelConfig) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
+def _maps(c: ModelConfig) -> list[tuple[Dim, ...]]:
     """The widths of what is seen of the scaled images, and in between."""
-
-    def as_many(key: str, other: str, default: tuple[int, ...]) -> tuple[Dim, ...]:
+    found = []
+    for key, other, default in (
+        ("scaled_images_feature_dims", "scaled_images_ratios", (1024, 1024, 512)),
+        ("intermediate_feature_dims", "intermediate_hook_ids", (256, 256)),
+    ):
         given = c.raw(other)
         count = len(given) if isinstance(given, (list, tuple)) else len(default)
-        return c.dims(key, default=default, count=max(count, 1))
-
-    scaled = as_many("scaled_images_feature_dims", "scaled_images_ratios", (1024, 1024, 512))
-    return scaled, as_many("intermediate_feature_dims", "intermediate_hook_ids", (256, 256))
+        found.append(c.dims(key, default=default, count=max(count, 1)))
+    return found
 
 
 def _upsample(inputs: Dim, middle: Dim, outputs: Dim, doublings: int) -> Module:
     """A projection, then transposed convolutions that double the size."""
     sizes = [middle] + [outputs] * doublings
-    double = [Conv(size, outputs, 2, stride=2, bias=False, transposed=True) for size in sizes[:-1]]
+    double = [_double(size, outputs, bias=False) for size in sizes[:-1]]
     layers = ModuleList([Conv(inputs, middle, 1, bias=False), *double])
     return Module(f"{_NAME}FeatureUpsampleBlock", layers=layers)
 
 
-def neck(c: ModelConfig) -> Module:
+def model(c: ModelConfig) -> Module:
     fused, (scaled, hooked) = fused_width(c), _maps(c)
-    patches, image = _width(c, "patch_model_config"), _width(c, "image_model_config")
-    enlarged = ModuleList([Conv(image, scaled[0], 2, stride=2, transposed=True)])
-    between = [_upsample(patches, fused, hooked[0], 2)]
-    between += [_upsample(patches, size, size, i) for i, size in enumerate(hooked[1:], 3)]
+    (patch, patches), (image, wide) = (_seeing(c, at) for at in ("patch", "image"))
+    seen = partial(auto_model, part="vision")
+    enlarged = Module(f"{_NAME}FeatureUpsampleBlock", layers=ModuleList([_double(wide, scaled[0])]))
+    rest = [_upsample(patches, size, size, i) for i, size in enumerate(hooked[1:], 3)]
     larger = {
-        "image_block": Module(f"{_NAME}FeatureUpsampleBlock", layers=enlarged),
+        "image_block": enlarged,
         "scaled_images": ModuleList(_upsample(patches, size, size, 1) for size in scaled),
-        "intermediate": ModuleList(between),
+        "intermediate": ModuleList([_upsample(patches, fused, hooked[0], 2), *rest]),
     }
     projections = [Conv(size, fused, 3, bias=False) for size in (*scaled, *hooked)]
     if hooked[-1] == fused:
         projections[-1] = Activation("Identity")
-    projected = Module(f"{_NAME}FeatureProjection", projections=ModuleList(projections))
-    return Module(
+    neck = Module(
         f"{_NAME}Neck",
         feature_upsample=Module(f"{_NAME}FeatureUpsample", larger),
         fuse_image_with_low_res=Conv(2 * scaled[0], scaled[0], 1),
-        feature_projection=projected,
+        feature_projection=Module(f"{_NAME}FeatureProjection", projections=ModuleList(projections)),
         component=Component.CONV,
         part="projector",
     )
-
-
-def model(c: ModelConfig) -> Module:
-    towers = {
-        f"{at}_encoder": Module(f"{_NAME}{at.title()}Encoder", model=_vit(c, f"{at}_model_config"))
-        for at in ("patch", "image")
-    }
-    encoder = Module(f"{_NAME}Encoder", towers)
-    return Module(f"{_NAME}Model", encoder=encoder, neck=neck(c), part="vision")
+    encoder = Module(
+        f"{_NAME}Encoder",
+        patch_encoder=Module(f"{_NAME}PatchEncoder", model=seen(patch)),
+        image_encoder=Module(f"{_NAME}ImageEncoder", model=seen(image)),
+    )
+    return Module(f"{_NAME}Model", encoder=encoder, neck=neck, part="vision")
 
 
 def field_of_view(c: ModelConfig) -> Module:
-    fused = fused_width(c)
-    count = int(c.count("num_fov_head_layers", default=2))
+    fused, count = fused_width(c), int(c.count("num_fov_head_layers", default=2))
     if fused >> count == 0:
         raise c.error("num_fov_head_layers", count, f"halvings of {int(fused)}")
     # Patches in a row of the ViT over the whole image; DINOv2's are 14 pixels wide unless said.
-    section = _section(c, "image_model_config")
-    usual = 14 if section.model_type == "dinov2" else 16
-    side = pair(section, "image_size", default=384)[0] // section.dim("patch_size", default=usual)
+    (image, _), (tower, wide) = (_seeing(c, at) for at in ("image", "fov"))
+    patch = image.dim("patch_size", default=14 if image.model_type == "dinov2" else 16)
+    side = pair(image, "image_size", default=384)[0] // patch
     # Each half as wide as the one before, rounded up.
     widths = [-(-int(fused) // (1 << i)) for i in range(1, count + 2)]
     steps = [[_head(*both, 3), Activation("ReLU")] for both in pairwise(widths)]
     last = _head(widths[-1], 1, int((int(side) - 1) / 2**count + 1))
     layers = ModuleList([*chain.from_iterable(steps), last])
-    seen = Linear(_width(c, "fov_model_config"), fused // 2, component=Component.CONV)
-    tower = {"model": _vit(c, "fov_model_config"), "neck": seen}
+    seen = Linear(wide, fused // 2, component=Component.CONV)
+    parts = {"model": auto_model(tower, part="vision"), "neck": seen}
     return Module(
         f"{_NAME}FovModel",
-        fov_encoder=Module(f"{_NAME}FovEncoder", tower),
+        fov_encoder=Module(f"{_NAME}FovEncoder", parts),
         conv=Conv(fused, fused // 2, 3),
         activation=Activation("ReLU"),
         head=Module(f"{_NAME}FovHead", layers=layers, component=Component.HEAD),
@@ -119,12 +107,10 @@ def field_of_view(c: ModelConfig) -> Module:
 
 def depth_estimation(c: ModelConfig) -> Module:
     fused, relu, final = fused_width(c), Activation("ReLU"), fusion_layer(c, _NAME, biased=True)
-    larger = Conv(fused, fused, 2, stride=2, bias=False, transposed=True)
-    layer = fusion_layer(c, _NAME, biased=True, deconv=larger)
+    layer = fusion_layer(c, _NAME, biased=True, deconv=_double(fused, fused, bias=False))
     stages = {"intermediate": ModuleList([layer] * (sum(map(len, _maps(c))) - 1)), "final": final}
-    double = _head(fused // 2, fused // 2, 2, stride=2, transposed=True)
-    layers = [_head(fused, fused // 2, 3), double, _head(fused // 2, 32, 3), relu, _head(32, 1, 1)]
-    head = ModuleList([*layers, relu])
+    half, to = fused // 2, _double(fused // 2, fused // 2, component=Component.HEAD)
+    head = ModuleList([_head(fused, half, 3), to, _head(half, 32, 3), relu, _head(32, 1, 1), relu])
     return Module(
         f"{_NAME}ForDepthEstimation",
         depth_pro=model(c),

@@ -38,52 +38,40 @@ def _patches(c: ModelConfig, inputs: Dim, outputs: Dim, patch: Pair | None = Non
     return nn.Module("FocalNetPatchEmbeddings", projection=conv, norm=norm)
 
 
-def _modulation(c: ModelConfig, width: Dim, level: Dim, window: Dim) -> nn.Module:
-    normed = c.flag("use_post_layernorm_in_modulation", default=False)
-    focal = [
-        nn.Sequential(
-            nn.Conv(width, width, window + 2 * k, groups=width, bias=False), nn.Activation("GELU")
-        )
-        for k in range(level)
-    ]
-    return nn.Module(
-        "FocalNetModulation",
-        projection_in=nn.Linear(width, 2 * width + (level + 1)),
-        projection_context=nn.Conv(width, width, 1),
-        activation=nn.Activation("GELU"),
-        projection_out=nn.Linear(width, width),
-        projection_dropout=nn.Dropout(c.number("hidden_dropout_prob", default=0.0)),
-        focal_layers=nn.ModuleList(focal),
-        layernorm=_norm(c, width) if normed else None,
-        component=Component.CONV,
-    )
-
-
-def _layer(c: ModelConfig, width: Dim, level: Dim, window: Dim) -> nn.Module:
-    inner, act = scaled(c, width, "mlp_ratio", default=4.0), c.text("hidden_act", default="gelu")
-    weighted = c.flag("use_layerscale", default=False)
-    return nn.Module(
-        "FocalNetLayer",
-        gamma_1=nn.Weight(width, kind="scale") if weighted else None,
-        gamma_2=nn.Weight(width, kind="scale") if weighted else None,
-        norm1=_norm(c, width),
-        modulation=_modulation(c, width, level, window),
-        norm2=_norm(c, width),
-        mlp=two_layer_mlp("FocalNetMlp", width, inner, act=act, act_name="activation"),
-    )
-
-
 def _stages(c: ModelConfig) -> nn.Layers:
-    depths = stage_depths(c, (2, 2, 6, 2))
+    depths, gelu = stage_depths(c, (2, 2, 6, 2)), nn.Activation("GELU")
     for_each, usual = partial(c.dims, least=len(depths)), (2, 2, 2, 2)
     levels = for_each("focal_levels", default=usual, minimum=0, maximum=MAX_COUNT)
     windows = for_each("focal_windows", default=(3, 3, 3, 3))
+    act, weighted = c.text("hidden_act", default="gelu"), c.flag("use_layerscale", default=False)
+    normed = c.flag("use_post_layernorm_in_modulation", default=False)
+
+    def layer(width: Dim, level: Dim, window: Dim) -> nn.Module:
+        inner, norm = scaled(c, width, "mlp_ratio", default=4.0), _norm(c, width)
+        to = partial(nn.Conv, width, width, groups=width, bias=False)
+        focal = (nn.Sequential(to(kernel=window + 2 * k), gelu) for k in range(level))
+        modulation = nn.Module(
+            "FocalNetModulation",
+            projection_in=nn.Linear(width, 2 * width + (level + 1)),
+            projection_context=nn.Conv(width, width, 1),
+            activation=gelu,
+            projection_out=nn.Linear(width, width),
+            projection_dropout=nn.Dropout(c.number("hidden_dropout_prob", default=0.0)),
+            focal_layers=nn.ModuleList(focal),
+            layernorm=norm if normed else None,
+            component=Component.CONV,
+        )
+        scales = {f"gamma_{i}": nn.Weight(width, kind="scale") for i in (1, 2) if weighted}
+        mlp = two_layer_mlp("FocalNetMlp", width, inner, act=act, act_name="activation")
+        parts = {"norm1": norm, "modulation": modulation, "norm2": norm, "mlp": mlp}
+        return nn.Module("FocalNetLayer", {**scales, **parts})
+
     stages = []
     for i, depth in enumerate(depths):
         width, last = _width(c, i), i == len(depths) - 1
-        layers = [_layer(c, width, levels[i], windows[i])] * int(depth) if depth else []
+        layers = nn.ModuleList([layer(width, levels[i], windows[i])] * int(depth) if depth else [])
         down = None if last else _patches(c, width, _width(c, i + 1))
-        stages.append(nn.Module("FocalNetStage", layers=nn.ModuleList(layers), downsample=down))
+        stages.append(nn.Module("FocalNetStage", layers=layers, downsample=down))
     return nn.Layers(stages)
 
 

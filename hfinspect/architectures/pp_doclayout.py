@@ -81,8 +81,8 @@ def mask_encoder(c: ModelConfig) -> dict[str, Module]:
         made = [[convolution(inner if i else e, inner), *larger] for i in range(steps)]
         return Module(f"{name}ScaleHead", layers=Layers(chain.from_iterable(made)))
 
-    mixed = {"scale_heads": ModuleList(map(head, strides))}
-    mixed["output_conv"] = convolution(inner, outer, component=_H)
+    drawn = convolution(inner, outer, component=_H)
+    mixed = {"scale_heads": ModuleList(map(head, strides)), "output_conv": drawn}
     last = Conv(outer, c.dim("num_prototypes", default=32), 1)
     ends = {"base_conv": convolution(outer, outer), "conv": last}
     return {
