@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 
 from ..errors import ConfigError
 
@@ -21,17 +20,10 @@ MAX_CONFIG_DEPTH = 64
 _FLOATS = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 
 
-def parse_config(path: str, data: bytes) -> Mapping[str, object]:
-    """The config that ``data`` spells, read as Python reads it: NaN and Infinity are accepted, the
-    last of equal keys counts, ``{"__float__": "Infinity"}`` is that float. Raises ConfigError."""
-    content = parse_json(path, data)
-    if not isinstance(content, dict):
-        raise ConfigError(path, "is no JSON object", hint=_PAGE_HINT if data[:1] == b"<" else None)
-    return content
-
-
 def parse_json(path: str, data: bytes) -> object:
-    """Any JSON value of a repo's small files (some are lists). Raises ConfigError."""
+    """Any JSON value of a repo's small files (some are lists), read as Python reads it: NaN and
+    Infinity are accepted, the last of equal keys counts, ``{"__float__": "Infinity"}`` is that
+    float. Raises ConfigError."""
     try:
         value = json.loads(data.decode(), object_hook=_decoded_float)
     except UnicodeDecodeError as error:

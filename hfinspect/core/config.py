@@ -12,7 +12,7 @@ Every number comes back as a Dim that remembers its key, so shapes can explain t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Protocol, runtime_checkable
@@ -443,11 +443,3 @@ def _shown(value: object) -> str:
 def exact(value: int) -> Dim:
     """A number of the model's own code, as a Dim."""
     return value if isinstance(value, Dim) else Dim(value, Constant(value))
-
-
-def first_present(values: Iterable[Dim | None], default: Dim) -> Dim:
-    """The first that is not None."""
-    for value in values:
-        if value is not None:
-            return value
-    return default

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hfinspect.checkpoints import one_file as config_module
-from hfinspect.checkpoints.json_files import parse_config
 from hfinspect.checkpoints.one_file import read_config
 from hfinspect.errors import ConfigError, LimitError
 from hfinspect.sources.local import LocalSource
 
 from ..builders import write_config
+
+
+def config_of(folder: Path, text: bytes) -> Mapping[str, object] | None:
+    (folder / "config.json").write_bytes(text)
+    return read_config(LocalSource(folder))
 
 
 def test_config_is_read_or_absent(tmp_path: Path) -> None:
@@ -25,17 +31,18 @@ def test_config_is_read_or_absent(tmp_path: Path) -> None:
     assert read_config(LocalSource(tmp_path)) == {"model_type": "bert", "n": 10**30}
 
 
-def test_floats_that_json_lacks_are_read_in_both_spellings() -> None:
-    config = parse_config(
-        "c", b'{"a":{"__float__":"Infinity"},"b":-Infinity,"c":{"d":[{"__float__":"NaN"}]}}'
+def test_floats_that_json_lacks_are_read_in_both_spellings(tmp_path: Path) -> None:
+    config = config_of(
+        tmp_path, b'{"a":{"__float__":"Infinity"},"b":-Infinity,"c":{"d":[{"__float__":"NaN"}]}}'
     )
+    assert config is not None
     assert config["a"] == math.inf
     assert config["b"] == -math.inf
     inner = config["c"]
     assert isinstance(inner, dict)
     assert math.isnan(inner["d"][0])
-    assert parse_config("c", b'{"a":{"__float__":"x"}}') == {"a": {"__float__": "x"}}
-    assert parse_config("c", b'{"a":{"__float__":[1]}}') == {"a": {"__float__": [1]}}
+    assert config_of(tmp_path, b'{"a":{"__float__":"x"}}') == {"a": {"__float__": "x"}}
+    assert config_of(tmp_path, b'{"a":{"__float__":[1]}}') == {"a": {"__float__": [1]}}
 
 
 @pytest.mark.parametrize(
@@ -53,14 +60,14 @@ def test_floats_that_json_lacks_are_read_in_both_spellings() -> None:
         (b'{"a":' + b"9" * 5000 + b"}", "too many digits"),
     ],
 )
-def test_malformed_configs_are_named(text: bytes, words: str) -> None:
+def test_malformed_configs_are_named(tmp_path: Path, text: bytes, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        parse_config("config.json", text)
+        config_of(tmp_path, text)
 
 
-def test_html_gets_a_hint() -> None:
+def test_html_gets_a_hint(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as error:
-        parse_config("config.json", b"\n<html>")
+        config_of(tmp_path, b"\n<html>")
     assert error.value.hint == "it looks like an HTML page; download it again"
 
 
@@ -76,8 +83,9 @@ def test_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     | st.text(max_size=60).map(lambda text: json.dumps({text: [text]}).encode())
 )
 def test_any_bytes_give_a_mapping_or_a_config_error(data: bytes) -> None:
-    try:
-        config = parse_config("c", data)
-    except ConfigError:
-        return
+    with TemporaryDirectory() as folder:
+        try:
+            config = config_of(Path(folder), data)
+        except ConfigError:
+            return
     assert isinstance(config, dict)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfinspect.core.config import MAX_COUNT, MAX_DIM, ModelConfig, exact, first_present
+from hfinspect.core.config import MAX_COUNT, MAX_DIM, ModelConfig, exact
 from hfinspect.core.dims import Constant, Dim
 from hfinspect.errors import ConfigError
 from hfinspect.trees.prediction import predict
@@ -232,8 +232,6 @@ def test_long_values_are_cut_in_messages() -> None:
 
 def test_numbers_of_the_code() -> None:
     assert exact(3).expr == Constant(3)
-    assert first_present([None, Dim(4, "a")], Dim(5)) == 4
-    assert first_present([None], Dim(5)) == 5
 
 
 @given(JSON)

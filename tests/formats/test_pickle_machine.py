@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from hfinspect.errors import FormatError, LimitError
 from hfinspect.formats.pickles import state as pickle_state
-from hfinspect.formats.pickles.globals import globals_of, scan_pickle
+from hfinspect.formats.pickles.globals import scan_pickle
 from hfinspect.formats.pickles.machine import PickleMachine
 from hfinspect.formats.pickles.nodes import GlobalRef, Inert, OpaqueKey
 from hfinspect.formats.torch.rebuild import StorageTable
@@ -51,8 +51,8 @@ def test_bytes_come_out_as_they_are(protocol: int) -> None:
 
 @pytest.mark.parametrize("protocol", range(6))
 def test_python_2_and_3_names_are_the_same_name(protocol: int) -> None:
-    found = globals_of(pickle.dumps([eval, collections.OrderedDict, os.getcwd], protocol))
-    assert [(module, name) for module, name, _ in found] == [
+    found = scan_pickle(pickle.dumps([eval, collections.OrderedDict, os.getcwd], protocol)).globals
+    assert [(one.module, one.name) for one in found] == [
         ("builtins", "eval"), ("collections", "OrderedDict"), ("posix", "getcwd"),
     ]  # fmt: skip
 
@@ -87,7 +87,7 @@ def test_attack_os_system_is_named_and_not_called(protocol: int, tmp_path: Any) 
     assert (node.target.module, node.target.name) == ("posix", "system")
     assert node.args == (f"touch {target}",)
     assert not target.exists()
-    assert [found[:2] for found in globals_of(data)] == [("posix", "system")]
+    assert [(one.module, one.name) for one in scan_pickle(data).globals] == [("posix", "system")]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_attack_os_system_is_named_and_not_called(protocol: int, tmp_path: Any) 
     ],
 )
 def test_attack_every_way_to_name_a_global_is_seen(data: bytes, name: str) -> None:
-    dotted = [f"{module}.{attribute}" for module, attribute, _ in globals_of(data)]
+    dotted = [f"{one.module}.{one.name}" for one in scan_pickle(data).globals]
     assert name in dotted
 
 

@@ -271,11 +271,3 @@ def reads_as_pickle(data: bytes) -> bool:
     """
     scan = scan_pickle(data)
     return bool(scan.globals) and (scan.error is None or scan.calls > 0)
-
-
-def globals_of(data: bytes) -> list[tuple[str, str, int]]:
-    """(module, name, position in bytes) of every global in one pickle, in order.
-
-    For a damaged pickle, those up to the damage; ``scan_pickle`` also reports the error.
-    """
-    return [(found.module, found.name, found.position) for found in scan_pickle(data).globals]
