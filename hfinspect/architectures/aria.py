@@ -1,11 +1,8 @@
-"""Aria (Rhymes AI 2024). Source of shapes: transformers/models/aria/modeling_aria.py.
+"""Aria (Rhymes AI 2024). Source of shapes: transformers/models/aria/modeling_aria.py. A tower, a
+resampler of learned queries, a text model with experts. Files keep the layout of the first release,
+in which the language model is a causal LM of its own."""
 
-A tower, a resampler of learned queries, a text model with experts. Files keep the layout of the
-first release, in which the language model is a causal LM of its own.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
+from ..core.nouns import Dim, ModelConfig, named
 from ..layers.blocks import activation
 from ..layers.multimodal import projecting, projector, register_headed, tower_width
 from ..layers.vision import multihead_attention, narrowed_attention

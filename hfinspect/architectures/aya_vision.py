@@ -1,11 +1,7 @@
-"""Aya Vision (Dash et al. 2025). Source: transformers/models/aya_vision/modeling_aya_vision.py.
+"""Aya Vision (Dash et al. 2025): SigLIP, a projector over squares of patches whose first layer is
+split in two, one half gating the other, and Command R7B. Source: transformers/models/aya_vision."""
 
-SigLIP, a projector over squares of patches joined together whose first layer is split in two, one
-half gating the other, and Command R7B. File names and their other spellings: multimodal.py.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import Joined, projector
 from ..trees.modules import Activation, LayerNorm, Linear, Module
 
@@ -17,26 +13,24 @@ _VISION = {
 
 
 def gated_projector(
-    j: Joined, c: ModelConfig, width: Dim, inner: Dim, text: Dim, *, normed: bool
+    j: Joined, c: ModelConfig, width: Dim, text: Dim, *, usual: int | None = None
 ) -> Module:
-    """A square of patches through two layers, ``inner`` wide in between, of which half gates."""
+    """``usual`` is the default of the width between the layers, of which half gates; without one it
+    is the text's, and a norm stands before."""
     side = c.dim("downsample_factor", default=2)
-    joined = width * side * side
-    half = c.divided(inner, 2, "the projector's width", "alignment_intermediate_size")
+    joined, act = width * side * side, "SiLU" if usual else "SiLUActivation"
+    inner = c.dim(key := "alignment_intermediate_size", default=usual or text)
+    half = c.divided(inner, 2, "the projector's width", key)
     return projector(
         f"{j.name}MultiModalProjector",
-        layernorm=LayerNorm(joined) if normed else None,
+        layernorm=None if usual else LayerNorm(joined),
         linear_1=Linear(joined, inner),
-        act=Activation("SiLUActivation" if normed else "SiLU"),
+        act=Activation(act),
         linear_2=Linear(half, text),
     )
 
 
-def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
-    inner = c.dim("alignment_intermediate_size", default=text)
-    return gated_projector(j, c, width, inner, text, normed=True)
-
-
 AYA = Joined(
-    "AyaVision", "siglip_vision_model", "cohere2", projector=_projector, vision_defaults=_VISION
-).register("aya_vision")
+    "AyaVision", "siglip_vision_model", "cohere2", projector=gated_projector,
+    vision_defaults=_VISION,
+).register("aya_vision")  # fmt: skip

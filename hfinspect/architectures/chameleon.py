@@ -1,8 +1,6 @@
-"""Chameleon (Meta 2024). Source of shapes: transformers/models/chameleon.
-
-Llama with a norm of each head's queries and keys, over words and the codes of images; the encoder
-that makes the codes is a part of the file.
-"""
+"""Chameleon (Meta 2024). Source of shapes: transformers/models/chameleon. Llama with a norm of each
+head's queries and keys, over words and the codes of images; the encoder that makes the codes is a
+part of the file."""
 
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, grouped, pre_norm

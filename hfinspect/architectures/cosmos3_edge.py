@@ -1,8 +1,6 @@
-"""Cosmos 3 Edge (NVIDIA 2026). Source of shapes: transformers/models/cosmos3_edge.
-
-A SigLIP tower over linear patches, squares of patches through two layers, and a decoder with a
-plain MLP, whose layers lie at the top of files (conversion_mapping.py).
-"""
+"""Cosmos 3 Edge (NVIDIA 2026). Source of shapes: transformers/models/cosmos3_edge. A SigLIP tower
+over linear patches, squares of patches through two layers, and a decoder with a plain MLP, whose
+layers lie at the top of files (conversion_mapping.py)."""
 
 from ..core.config import ModelConfig
 from ..layers.composing import respelled

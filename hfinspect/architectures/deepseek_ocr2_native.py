@@ -4,8 +4,7 @@ transformers/models/deepseek_ocr2. Files of the whole keep the names of the firs
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.blocks import layer_types
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, evenly

@@ -1,12 +1,8 @@
-"""dots3.note as a whole (rednote 2026). Source: transformers/models/dots3_note.
+"""dots3.note as a whole (rednote 2026). Source: transformers/models/dots3_note. A ViT whose later
+layers have more and more experts, an audio encoder, each with an adapter, and the text model. File
+names are those of the first release (conversion_mapping.py)."""
 
-A ViT whose later layers have more and more experts, an audio encoder, each with an adapter, and the
-text model. File names are those of the first release (conversion_mapping.py).
-"""
-
-from ..core.components import Component
-from ..core.config import MAX_COUNT, ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import MAX_COUNT, Component, Dim, ModelConfig
 from ..layers.blocks import fused_attention, layer_overrides, layer_types, size
 from ..layers.experts import experts
 from ..layers.heads import to_words

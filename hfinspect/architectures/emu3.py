@@ -1,7 +1,5 @@
 """Emu3 (BAAI 2024): text and images as one sequence of codes. Source: transformers/models/emu3.
-
-Files keep the layout in which the text model is a causal LM of its own, next to the image codec.
-"""
+Files keep the text model as a causal LM of its own, next to the image codec."""
 
 from functools import partial
 
@@ -21,14 +19,10 @@ def _build(name: str, c: ModelConfig, *, headed: bool) -> Module:
     return Module(name, text_model=words, vqmodel=codec(c.section("vq_config")))
 
 
-_CLASSES = {"Emu3ForConditionalGeneration": True, "Emu3Model": False}
-register(
-    "emu3",
-    {name: partial(_build, name, headed=headed) for name, headed in _CLASSES.items()},
-    aliases={
-        "model.text_model.": "text_model.model.",
-        "model.vqmodel.": "vqmodel.",
-        "lm_head.": "text_model.lm_head.",
-    },
-    category="multimodal",
-)
+_HEADED = {"Emu3ForConditionalGeneration": True, "Emu3Model": False}
+_CLASSES = {name: partial(_build, name, headed=headed) for name, headed in _HEADED.items()}
+_MEMORY = {
+    "model.text_model.": "text_model.model.", "model.vqmodel.": "vqmodel.",
+    "lm_head.": "text_model.lm_head.",
+}  # fmt: skip
+register("emu3", _CLASSES, aliases=_MEMORY, category="multimodal")

@@ -1,12 +1,8 @@
 """Evolla (Zhou et al. 2025). Source of shapes: transformers/models/evolla/modeling_evolla.py.
-
 SaProt's encoder of proteins, a resampler that makes a few vectors of them, and Llama, some layers
-of which also look at these vectors.
-"""
+of which also look at these vectors."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import encoders
 from ..layers.blocks import two_layer_mlp
 from ..layers.composing import without_static_cache

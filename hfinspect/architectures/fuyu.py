@@ -1,13 +1,9 @@
-"""Fuyu (Adept 2023). Source of shapes: transformers/models/fuyu/modeling_fuyu.py.
-
-Persimmon, a causal LM of its own in files, which reads patches through one linear layer; old
-configs hold its keys at the top.
-"""
+"""Fuyu (Adept 2023). Source: transformers/models/fuyu. Persimmon, a causal LM of its own in files,
+which reads patches through one linear layer; old configs hold its keys at the top."""
 
 from typing import Any
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.heads import to_words
 from ..layers.multimodal import register_headed
 from ..trees.catalog import auto_model

@@ -1,8 +1,6 @@
-"""Gemma 3 (Gemma Team 2025), text and vision. Source: transformers/models/gemma3.
-
-Gemma 2 with norms of the queries and keys, and SigLIP. Files keep the layout of the first release,
-in which the language model is a causal LM of its own.
-"""
+"""Gemma 3 (Gemma Team 2025), text and vision. Source: transformers/models/gemma3. Gemma 2 with
+norms of the queries and keys, and SigLIP. Files keep the layout of the first release, in which the
+language model is a causal LM of its own."""
 
 from functools import partial
 

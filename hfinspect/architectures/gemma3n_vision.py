@@ -1,10 +1,7 @@
-"""Gemma 3n's vision tower: the encoder of timm's MobileNetV5, 300M.
+"""Gemma 3n's vision tower: the encoder of timm's MobileNetV5, 300M. Of the config only the name of
+the architecture counts."""
 
-Of the config only the name of the architecture counts.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..trees.catalog import builder, register
 from ..trees.modules import Module, each_module
 from ..trees.timm import WRAPPER

@@ -1,11 +1,8 @@
-"""Gemma 4 with vision and audio. Source: transformers/models/gemma4/modeling_gemma4.py.
+"""Gemma 4 with vision and audio. Source: transformers/models/gemma4/modeling_gemma4.py. The towers
+are optional: a null section means that the model has none. Their linears may clip input and output
+to four recorded bounds (``use_clipped_linears``), which are buffers."""
 
-The towers are optional: a null section means that the model has none. Their linears may clip input
-and output to four recorded bounds (``use_clipped_linears``), which are buffers.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import projector, register_worded
 from ..trees.catalog import auto_model
 from ..trees.modules import Activation, Linear, Module

@@ -1,7 +1,5 @@
-"""GLM-4.1V (Zhipu 2025). Source of shapes: transformers/models/glm4v/modeling_glm4v.py.
-
-A ViT (a trace), and GLM-4's decoder with norms before and after attention and MLP.
-"""
+"""GLM-4.1V (Zhipu 2025): a ViT (a trace), and GLM-4's decoder with norms before and after attention
+and MLP. Source of shapes: transformers/models/glm4v/modeling_glm4v.py."""
 
 from ..core.config import ModelConfig
 from ..layers.blocks import Heads, grouped_attention

@@ -1,7 +1,5 @@
-"""GLM-Image's autoregressive half (Zhipu 2026). Source of shapes: transformers/models/glm_image.
-
-Patches become codes of a table (two traces); the head of GLM-4's decoder knows only the codes.
-"""
+"""GLM-Image's autoregressive half (Zhipu 2026): patches become codes of a table (two traces), and
+the head of GLM-4's decoder knows only the codes. Source: transformers/models/glm_image."""
 
 from ..core.config import ModelConfig
 from ..layers.decoders import grouped, norms_called

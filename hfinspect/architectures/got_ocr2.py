@@ -1,16 +1,13 @@
-"""GOT-OCR 2 (Wei et al. 2024). Source of shapes: transformers/models/got_ocr2/modeling_got_ocr2.py.
-
-SAM's image encoder, two strided convolutions and a projection, and Qwen2.
-"""
+"""GOT-OCR 2 (Wei et al. 2024): SAM's image encoder, two strided convolutions and a projection, and
+Qwen2. Source: transformers/models/got_ocr2/modeling_got_ocr2.py."""
 
 from functools import partial
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import Joined, projector
-from ..trees.catalog import register
+from ..trees.catalog import register_part
 from ..trees.modules import Conv, Linear, Module
-from . import sam
+from .sam import encoder_of
 
 
 def _projector(j: Joined, c: ModelConfig, _width: Dim, h: Dim) -> Module:
@@ -27,11 +24,9 @@ def _projector(j: Joined, c: ModelConfig, _width: Dim, h: Dim) -> Module:
 Joined(
     "GotOcr2", "got_ocr2_vision", "qwen2", projector=_projector,
     text_defaults={
-        "model_type": "qwen2", "vocab_size": 151860, "hidden_size": 1024,
-        "intermediate_size": 2816, "num_hidden_layers": 24, "num_attention_heads": 16,
-        "num_key_value_heads": 16,
+        "vocab_size": 151860, "hidden_size": 1024, "intermediate_size": 2816,
+        "num_hidden_layers": 24, "num_attention_heads": 16, "num_key_value_heads": 16,
     },
 ).register(("got_ocr2", "pp_chart2table"))  # fmt: skip
-_TOWER = {"GotOcr2VisionEncoder": partial(sam.encoder_of, "GotOcr2")}
-_TYPES = ("got_ocr2_vision", "pp_chart2table_vision")
-register(_TYPES, _TOWER, base="GotOcr2VisionEncoder", category="vision")
+_TYPES, _TOWER = ("got_ocr2_vision", "pp_chart2table_vision"), partial(encoder_of, "GotOcr2")
+register_part(_TYPES, "GotOcr2VisionEncoder", _TOWER, "vision")

@@ -1,14 +1,10 @@
-"""Granite 4 Vision (IBM 2026). Source of shapes: transformers/models/granite4_vision.
-
-Any vision tower, Q-Formers (BLIP-2's) that read windows of its patches, one for each layer that is
-read and four for the corners of squares, and Granite's decoder.
-"""
+"""Granite 4 Vision (IBM 2026). Source of shapes: transformers/models/granite4_vision. Any vision
+tower, Q-Formers (BLIP-2's) that read windows of its patches, one for each layer that is read and
+four for the corners of squares, and Granite's decoder."""
 
 import re
 
-from ..core.components import Component
-from ..core.config import ModelConfig, exact
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig, exact
 from ..layers.multimodal import projecting, projector, register_worded, tower_width
 from ..trees.catalog import auto_model
 from ..trees.modules import Dropout, LayerNorm, Linear, Module, ModuleList, Weight

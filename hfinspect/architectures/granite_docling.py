@@ -1,12 +1,8 @@
-"""Granite Docling (IBM 2026). Source of shapes: transformers/models/granite_docling.
+"""Granite Docling (IBM 2026). Source of shapes: transformers/models/granite_docling. A SigLIP
+tower, a connector that joins squares of patches by two factors and takes outputs of earlier layers
+too (DeepStack), and Granite's decoder."""
 
-A SigLIP tower, a connector that joins squares of patches by two factors and takes outputs of
-earlier layers too (DeepStack), and Granite's decoder.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.multimodal import projector, register_worded, two_linears, within
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList

@@ -1,11 +1,8 @@
-"""Hunyuan-VL and HunyuanOCR (Tencent 2025). Source: transformers/models/hunyuan_vl.
+"""Hunyuan-VL and HunyuanOCR (Tencent 2025). Source: transformers/models/hunyuan_vl. A ViT that ends
+in two convolutions and a linear layer (a trace), and Hunyuan's decoder. File names are those of the
+first release: ``vit`` and ``perceive``."""
 
-A ViT that ends in two convolutions and a linear layer (a trace), and Hunyuan's decoder. File names
-are those of the first release: ``vit`` and ``perceive``.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Dim, ModelConfig
 from ..layers.composing import renamed, respelled
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.multimodal import register_flat

@@ -10,17 +10,14 @@ _NAME = "HyperCLOVAXVisionV2"
 
 
 def _model(c: ModelConfig, *, whole: bool = False) -> Module:
-    """Files of the whole keep the head within the decoder and call the projector
-    ``vision_projector``."""
-    text = decoder(c, "hyperclovax")
-    if whole:
-        to = "embed_tokens.weight" if c.tied() else None  # within the decoder's own names
-        text.base.children["lm_head"] = lm_head(text, to)
-    seen = c.section("vision_config").dim("out_hidden_size", default=3584)
+    """Files of the whole have the head in the decoder and call the projector otherwise."""
+    text, vision = decoder(c, "hyperclovax"), c.section("vision_config")
+    to = "embed_tokens.weight" if c.tied() else None  # within the decoder's own names
+    seen = linear_projector(vision.dim("out_hidden_size", default=3584), text.hidden)
     parts = {
         "vision_model": tower(c, "vision_config", "qwen2_5_vl_vision", "vision"),
-        "vision_projector" if whole else "projector": linear_projector(seen, text.hidden),
-        "language_model": text.base,
+        "vision_projector" if whole else "projector": seen,
+        "language_model": text.base.adding(lm_head=lm_head(text, to) if whole else None),
     }
     return Module(f"{_NAME}Model", dict(parts))
 

@@ -1,12 +1,8 @@
 """IDEFICS (Laurençon et al. 2023), Flamingo made from a Llama. Source: transformers/models/idefics.
-
 CLIP's tower, a resampler of its patches, and between a Llama's layers others that attend to the
-image, opened by gates. Words added to the vocabulary have a table and a head of their own.
-"""
+image, opened by gates. Words added to the vocabulary have a table and a head of their own."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import activation, size, two_layer_mlp
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.multimodal import projector

@@ -1,8 +1,5 @@
-"""Idefics2 (Laurençon et al. 2024). Source: transformers/models/idefics2/modeling_idefics2.py.
-
-A SigLIP tower, a gated projection to the text's width, a Perceiver that reads all patches into 64
-latents, and Mistral.
-"""
+"""Idefics2 (Laurençon et al. 2024). Source: transformers/models/idefics2. A SigLIP tower, a gated
+projection to the text's width, a Perceiver that reads all patches into 64 latents, and Mistral."""
 
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp

@@ -1,8 +1,6 @@
-"""Idefics3 (Laurençon et al. 2024). Source: transformers/models/idefics3/modeling_idefics3.py.
-
-A SigLIP tower without pooling, one linear layer over squares of patches joined together, and Llama.
-SmolVLM is the same with other sizes (smolvlm.py); Idefics2 has the same tower.
-"""
+"""Idefics3 (Laurençon et al. 2024). Source: transformers/models/idefics3/modeling_idefics3.py. A
+SigLIP tower without pooling, one linear layer over squares of patches joined together, and Llama.
+SmolVLM is the same with other sizes (smolvlm.py); Idefics2 has the same tower."""
 
 from ..core.config import ModelConfig
 from ..layers.composing import renamed

@@ -1,8 +1,6 @@
-"""Inkling 2 with its tower (2026). Source of shapes: transformers/models/inkling2.
-
-A ViT with scaled residuals, squares of patches through two layers, and the text tower
-(inkling2_text.py).  File names are those of the first release (conversion_mapping.py).
-"""
+"""Inkling 2 with its tower (2026). Source of shapes: transformers/models/inkling2. A ViT with
+scaled residuals, squares of patches through two layers, and the text tower (inkling2_text.py). File
+names are those of the first release (conversion_mapping.py)."""
 
 from ..core.config import ModelConfig
 from ..layers.composing import composed, respelled, without_static_cache

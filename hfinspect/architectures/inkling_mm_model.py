@@ -1,16 +1,12 @@
-"""Inkling with its towers (2026). Source of shapes: transformers/models/inkling.
-
-A tower that folds a patch's pixels together step by step, a table of sounds, and the text tower
-(inkling_text.py). File names are those of the first release (conversion_mapping.py).
-"""
+"""Inkling with its towers (2026). Source of shapes: transformers/models/inkling. A tower that folds
+a patch's pixels together step by step, a table of sounds, and the text tower (inkling_text.py).
+File names are those of the first release (conversion_mapping.py)."""
 
 import math
 from itertools import accumulate, combinations, pairwise
 from operator import mul
 
-from ..core.components import Component
-from ..core.config import ModelConfig, exact
-from ..core.dims import Dim, named
+from ..core.nouns import Component, Dim, ModelConfig, exact, named
 from ..layers.composing import respelled, respelled_classes
 from ..layers.heads import to_words
 from ..trees.catalog import register, register_part

@@ -1,13 +1,10 @@
 """InternVL 3 in transformers' own form (Zhu et al. 2025). Source: transformers/models/internvl.
-
 InternViT (a BEiT with scales per channel), a projector over squares of patches joined together, and
-any decoder. Checkpoints of the authors' own code have the type internvl_chat.
-"""
+any decoder. Checkpoints of the authors' own code have the type internvl_chat."""
 
 from typing import Any
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Dim, ModelConfig
 from ..layers.composing import joined, respelled
 from ..layers.multimodal import Joined, two_linears
 from ..layers.vision import pair

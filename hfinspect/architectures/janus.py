@@ -1,12 +1,8 @@
-"""Janus (Wu et al. 2024; Chen et al. 2025). Source: transformers/models/janus/modeling_janus.py.
+"""Janus (Wu et al. 2024; Chen et al. 2025). Source: transformers/models/janus/modeling_janus.py. A
+vision tower and a projector; a VQ-GAN with a projector, an embedding of its codes and a head over
+them; a decoder. As released: multi_modality.py."""
 
-A vision tower and a projector; a VQ-GAN with a projector, an embedding of its codes and a head over
-them; a decoder. As released: multi_modality.py.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import activation
 from ..layers.multimodal import decoder, projector, register_worded
 from ..layers.vqgan import codec, quantized

@@ -1,8 +1,5 @@
-"""Kosmos-2 (Peng et al. 2023). Source: transformers/models/kosmos2/modeling_kosmos2.py.
-
-CLIP's tower, 64 learned queries that read it, and a decoder with a norm inside attention and MLP
-(traces).
-"""
+"""Kosmos-2 (Peng et al. 2023): CLIP's tower, 64 learned queries that read it, and a decoder with a
+norm inside attention and MLP (traces). Source: transformers/models/kosmos2/modeling_kosmos2.py."""
 
 from functools import partial
 

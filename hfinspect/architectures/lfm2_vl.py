@@ -1,18 +1,14 @@
 """LFM2-VL (Liquid AI 2025): SigLIP 2, a projector over squares of patches, and LFM2. Source:
 transformers/models/lfm2_vl/modeling_lfm2_vl.py. File names: multimodal.py."""
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import Joined, two_linears
 from ..trees.modules import LayerNorm, Module
 
 
 def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
-    side, inner = (
-        c.dim("downsample_factor", default=2),
-        c.dim("projector_hidden_size", default=2560),
-    )
-    joined, bias = width * side * side, c.flag("projector_bias", default=True)
+    side, bias = c.dim("downsample_factor", default=2), c.flag("projector_bias", default=True)
+    joined, inner = width * side * side, c.dim("projector_hidden_size", default=2560)
     norm = LayerNorm(joined) if c.flag("projector_use_layernorm", default=True) else None
     name = f"{j.name}MultiModalProjector"
     return two_linears(name, c, joined, inner, text, bias=bias, layer_norm=norm)

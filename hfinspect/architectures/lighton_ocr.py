@@ -1,11 +1,7 @@
-"""LightOnOCR (LightOn 2025). Source: transformers/models/lighton_ocr/modeling_lighton_ocr.py.
+"""LightOnOCR (LightOn 2025): Mistral 3's tower and projector, without what its config may say of
+the latter, and Qwen3. Source: transformers/models/lighton_ocr. File names: multimodal.py."""
 
-Mistral 3's tower and projector, without what its config may say of the latter, and Qwen3. File
-names: multimodal.py.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import Joined
 from ..trees.modules import Activation, Module
 from .mistral3 import MISTRAL3

@@ -1,10 +1,7 @@
-"""LLaVA-NeXT-Video (Zhang et al. 2024). Source: transformers/models/llava_next_video.
+"""LLaVA-NeXT-Video (Zhang et al. 2024): LLaVA-NeXT whose patches of a frame are pooled, in one of
+three ways, of which one is learned. Source: transformers/models/llava_next_video."""
 
-LLaVA-NeXT whose patches of a frame are pooled, in one of three ways, of which one is learned.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import Decoder, projector
 from ..trees.modules import Activation, Conv, Module, Parameter
 from .llava import LLAVA, newline
@@ -13,8 +10,8 @@ from .llava import LLAVA, newline
 def _pooler(c: ModelConfig, width: Dim, text: Decoder) -> dict[str, Module | Parameter | None]:
     mode = c.word("spatial_pool_mode", "average", "max", "conv")
     stride = c.dim("spatial_pool_stride", default=2)
-    pools = {"average": Activation("AvgPool2d"), "max": Activation("MaxPool2d")}
     out = c.dim("spatial_pool_out_channels", default=width)
+    pools = {"average": Activation("AvgPool2d"), "max": Activation("MaxPool2d")}
     pool = pools.get(mode) or Conv(width, out, stride, stride=stride, component=None)
     resampler = projector("LlavaNextVideoPooler", pool=pool)
     # The one part that files keep where it is in memory.

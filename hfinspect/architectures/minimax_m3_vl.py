@@ -1,16 +1,11 @@
-"""MiniMax-M3 (MiniMax 2026), text and vision. Source: transformers/models/minimax_m3_vl.
-
-Sparse layers pick key blocks by an indexer. The composite is saved in the Hub's spelling
-(``split``: gate and up apart, experts one by one), its text tower alone as it is in memory (all
-stacked).
-"""
+"""MiniMax-M3 (MiniMax 2026), text and vision. Source: transformers/models/minimax_m3_vl. Sparse
+layers pick key blocks by an indexer. The composite is saved in the Hub's spelling (``split``: gate
+and up apart, experts one by one), its text tower alone as it is in memory (all stacked)."""
 
 from dataclasses import replace
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import activation, gated_mlp, layer_types
 from ..layers.decoders import Decoder, grouped, mixed, w_experts
 from ..layers.experts import corrected_router, stacked_experts

@@ -1,20 +1,17 @@
-"""Mistral Small 3.1 and later with vision. Source: transformers/models/mistral3.
+"""Mistral Small 3.1 and later with vision: Pixtral's tower, a merger of 2x2 patches, two linear
+layers, Mistral. Source: transformers/models/mistral3. File names: multimodal.py."""
 
-Pixtral's tower, a merger of 2x2 patches, two linear layers, Mistral. File names: multimodal.py.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import Joined, two_layer_projector
 from ..trees.modules import Linear, Module, RMSNorm
 
 
 def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
     side = c.dim("spatial_merge_size", default=2)
-    bias = c.flag("multimodal_projector_bias", default=False)
     merging = Linear(width * side * side, width, bias=False)
     return two_layer_projector(
-        f"{j.name}MultiModalProjector", c, width, text, bias=bias,
+        f"{j.name}MultiModalProjector", c, width, text,
+        bias=c.flag("multimodal_projector_bias", default=False),
         norm=RMSNorm(width, class_name=f"{j.name}RMSNorm"),
         patch_merger=Module(f"{j.name}PatchMerger", merging_layer=merging),
     )  # fmt: skip

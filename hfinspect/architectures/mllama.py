@@ -1,12 +1,8 @@
-"""Llama 3.2 Vision (Meta 2024). Source: transformers/models/mllama/modeling_mllama.py.
+"""Llama 3.2 Vision (Meta 2024). Source: transformers/models/mllama/modeling_mllama.py. A ViT over
+tiles of an image, with a second stack of gated layers, and Llama's decoder in which some layers
+look at the image instead of the text. Heads are never tied."""
 
-A ViT over tiles of an image, with a second stack of gated layers, and Llama's decoder in which some
-layers look at the image instead of the text. Heads are never tied.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import Heads, grouped_attention, size
 from ..layers.decoders import Decoder, evenly, pre_norm
 from ..layers.multimodal import linear_projector, register_headed, text_section

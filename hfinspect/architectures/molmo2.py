@@ -1,14 +1,10 @@
-"""Molmo 2 (Ai2 2025). Source of shapes: transformers/models/molmo2.
+"""Molmo 2 (Ai2 2025). Source of shapes: transformers/models/molmo2. Two layers of a ViT, pooled and
+projected, and Qwen3's or OLMo 2's decoder. Released configs give the tower (``vit_config``) layers
+that nothing reads; their weights stop at the deepest that is read and hold the embedding in two
+parts, of ``vocab_size`` and ``additional_vocab_size`` rows, of which transformers 5 saves two
+halves: its header is no recording of this family."""
 
-Two layers of a ViT, pooled and projected, and Qwen3's or OLMo 2's decoder. Released configs give
-the tower (``vit_config``) layers that nothing reads; their weights stop at the deepest that is read
-and hold the embedding in two parts, of ``vocab_size`` and ``additional_vocab_size`` rows, of which
-transformers 5 saves two halves: its header is no recording of this family.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.composing import joined, respelled
 from ..layers.decoders import Decoder, fused_mlp, grouped, norms_called
 from ..layers.heads import to_words

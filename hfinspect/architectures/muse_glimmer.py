@@ -1,8 +1,6 @@
-"""Muse Glimmer (Meta 2026), text and vision. Source: transformers/models/muse_glimmer.
-
-A decoder with four norms a layer, a gate as wide as the attention's output and a norm without
-weight on q, k and the embedding; a ViT (a trace).
-"""
+"""Muse Glimmer (Meta 2026), text and vision. Source: transformers/models/muse_glimmer. A decoder
+with four norms a layer, a gate as wide as the attention's output and a norm without weight on q, k
+and the embedding; a ViT (a trace)."""
 
 from functools import partial
 

@@ -1,11 +1,8 @@
-"""Muse Glimmer's assistant (Meta 2026). Source: transformers/models/muse_glimmer_assistant.
+"""Muse Glimmer's assistant (Meta 2026). Source: transformers/models/muse_glimmer_assistant. A few
+layers that draft a block of tokens from hidden states of several layers of the large model side by
+side. Embeddings and head are the large model's."""
 
-A few layers that draft a block of tokens from hidden states of several layers of the large model
-side by side. Embeddings and head are the large model's.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..trees.catalog import register_part
 from ..trees.modules import Linear, Module
 from .llama import LLAMA

@@ -1,11 +1,8 @@
-"""Muse Spark (Meta 2026), text, vision and audio. Source: transformers/models/muse_spark.
+"""Muse Spark (Meta 2026), text, vision and audio. Source: transformers/models/muse_spark. Muse
+Glimmer's decoder with gates on the residual stream and routed experts that work at a width of their
+own; its tower, and a pyramid of causal convolutions over the waveform (two traces)."""
 
-Muse Glimmer's decoder with gates on the residual stream and routed experts that work at a width of
-their own; its tower, and a pyramid of causal convolutions over the waveform (two traces).
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.blocks import activation, rms_norms
 from ..layers.decoders import Decoder, adding, gated, last_norm_of, norms_called, sandwich
 from ..layers.experts import corrected_router

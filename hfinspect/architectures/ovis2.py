@@ -1,8 +1,6 @@
-"""Ovis 2 (Lu et al. 2024). Source of shapes: transformers/models/ovis2/modeling_ovis2.py.
-
-AIMv2's ViT (a trace), whose output is a probability of visual words. Their table and the head are
-as wide as the config says, whatever the text model is.
-"""
+"""Ovis 2 (Lu et al. 2024): AIMv2's ViT (a trace), whose output is a probability of visual words.
+Their table and the head are as wide as the config says, whatever the text model is. Source of
+shapes: transformers/models/ovis2/modeling_ovis2.py."""
 
 from ..core.config import ModelConfig
 from ..layers.blocks import size

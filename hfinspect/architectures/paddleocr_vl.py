@@ -1,11 +1,7 @@
-"""PaddleOCR-VL (Baidu 2025). Source of shapes: transformers/models/paddleocr_vl.
+"""PaddleOCR-VL (Baidu 2025): a SigLIP tower (a trace), a projector over 2x2 patches, and ERNIE
+4.5's decoder. Source: transformers/models/paddleocr_vl. File names are the first release's."""
 
-A SigLIP tower (a trace), a projector over 2x2 patches, and ERNIE 4.5's decoder. File names are
-those of the first release.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import register_flat, two_linears
 from ..trees.modules import Activation, LayerNorm, Module
 from .ernie4_5 import ERNIE
@@ -14,8 +10,7 @@ from .ernie4_5 import ERNIE
 def _projector(config: ModelConfig, hidden: Dim) -> Module:
     c = config.section("vision_config")
     width, side = c.dim("hidden_size", default=1152), c.dim("spatial_merge_size", default=2)
-    joined = width * side * side
-    act, norm = Activation("GELUActivation"), LayerNorm(width)
+    joined, act, norm = width * side * side, Activation("GELUActivation"), LayerNorm(width)
     return two_linears("PaddleOCRProjector", c, joined, joined, hidden, act=act, pre_norm=norm)
 
 

@@ -1,10 +1,8 @@
 """PaliGemma (Beyer et al. 2024): a SigLIP tower, one linear layer, and Gemma. Source:
 transformers/models/paligemma/modeling_paligemma.py."""
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.multimodal import Joined, projector
-from ..trees.modules import Linear, Module
+from ..trees.modules import Linear
 
 #: What PaliGemmaConfig makes of absent sections: the 3B model.
 VISION = {
@@ -16,14 +14,10 @@ TEXT = {
     "num_attention_heads": 8, "num_key_value_heads": 1, "vocab_size": 257152,
 }  # fmt: skip
 
-
-def _projector(j: Joined, c: ModelConfig, width: Dim, _text: Dim) -> Module:
-    # The key at the top counts, also against a projection_dim in vision_config.
-    out = c.dim("projection_dim", default=2048)
-    return projector(f"{j.name}MultiModalProjector", linear=Linear(width, out))
-
-
 Joined(
-    "PaliGemma", "siglip_vision_model", "gemma", projector=_projector, vision_defaults=VISION,
-    text_defaults=TEXT,
+    "PaliGemma", "siglip_vision_model", "gemma", vision_defaults=VISION, text_defaults=TEXT,
+    # The key at the top counts, also against a projection_dim in vision_config.
+    projector=lambda j, c, width, _: projector(
+        f"{j.name}MultiModalProjector", linear=Linear(width, c.dim("projection_dim", default=2048))
+    ),
 ).register("paligemma")  # fmt: skip

@@ -1,15 +1,11 @@
-"""Phi-4-multimodal (Microsoft 2025). Source of shapes: transformers/models/phi4_multimodal.
-
-Phi-3's decoder; next to the token embedding a SigLIP tower for images and a Conformer for sound,
-each with its projections, sound with a second pair for sound that comes with images.
-"""
+"""Phi-4-multimodal (Microsoft 2025). Source of shapes: transformers/models/phi4_multimodal. Phi-3's
+decoder; next to the token embedding a SigLIP tower for images and a Conformer for sound, each with
+its projections, sound with a second pair for sound that comes with images."""
 
 import math
 from collections.abc import Callable
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
+from ..core.nouns import Component, Dim, ModelConfig, named
 from ..layers.conformers import subsampling
 from ..layers.decoders import Decoder
 from ..layers.vision import narrowed_attention

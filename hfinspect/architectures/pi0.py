@@ -1,11 +1,8 @@
 """Pi-zero (Physical Intelligence 2024), in transformers' form. Source: transformers/models/pi0.
-
 PaliGemma sees and reads, a smaller Gemma acts: it looks at PaliGemma's keys and values. Files of
-the whole model have the names of LeRobot.
-"""
+the whole model have the names of LeRobot."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.composing import composed
 from ..layers.multimodal import nested
 from ..trees.catalog import auto_model, register

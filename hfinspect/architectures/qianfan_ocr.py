@@ -1,8 +1,6 @@
-"""Qianfan-OCR (Baidu 2026). Source of shapes: transformers/models/qianfan_ocr.
-
-InternVL with Qwen3. Files have the names of InternVL's own code; of the whole model a save also
-renames the text model's layers, which released files do not.
-"""
+"""Qianfan-OCR (Baidu 2026). Source of shapes: transformers/models/qianfan_ocr. InternVL with Qwen3.
+Files have the names of InternVL's own code; of the whole model a save also renames the text model's
+layers, which released files do not."""
 
 from ..core.config import ModelConfig
 from ..layers.composing import renamed, respelled

@@ -1,14 +1,11 @@
 """Qwen2.5-Omni (Xu et al. 2025). Source: transformers/models/qwen2_5_omni/modeling_qwen2_5_omni.py.
-
 A thinker that hears, sees and writes, a talker that turns its states into speech codes, and a
-vocoder. File names are those of the first release: towers stand next to ``thinker.model``.
-"""
+vocoder. File names are those of the first release: towers stand next to ``thinker.model``."""
 
 from collections.abc import Mapping
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.blocks import size
 from ..layers.composing import Part, composed
 from ..layers.decoders import Decoder

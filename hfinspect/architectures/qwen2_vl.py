@@ -1,8 +1,6 @@
 """Qwen2-VL (Wang et al. 2024). Source of shapes: transformers/models/qwen2_vl/modeling_qwen2_vl.py.
-
 A ViT and Qwen2's decoder. Files keep the first release's names, ``visual`` next to ``model``
-(conversion_mapping.py); configs of that time have the text model's keys at the top.
-"""
+(conversion_mapping.py); configs of that time have the text model's keys at the top."""
 
 from ..core.config import ModelConfig
 from ..layers.blocks import Heads, gated_mlp, grouped_attention

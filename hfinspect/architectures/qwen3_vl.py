@@ -1,8 +1,6 @@
 """Qwen3-VL (Qwen team 2025). Source of shapes: transformers/models/qwen3_vl/modeling_qwen3_vl.py.
-
 Qwen3's decoder next to a ViT with a table of positions. In addition to the merger at its end,
-mergers after some of its layers feed the first layers of the decoder (DeepStack).
-"""
+mergers after some of its layers feed the first layers of the decoder (DeepStack)."""
 
 import copy
 from functools import partial

@@ -1,8 +1,6 @@
-"""Qwen3-VL-MoE (Qwen team 2025). Source: transformers/models/qwen3_vl_moe.
-
-Files hold the experts of a layer stacked, out before in; the first release of the weights in before
-out, and loading takes both (conversion_mapping.py).
-"""
+"""Qwen3-VL-MoE (Qwen team 2025). Source: transformers/models/qwen3_vl_moe. Files hold the experts
+of a layer stacked, out before in; the first release of the weights in before out, and loading takes
+both (conversion_mapping.py)."""
 
 from ..layers.blocks import size
 from ..layers.layer_kinds import stepped

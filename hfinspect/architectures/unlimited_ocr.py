@@ -1,14 +1,11 @@
-"""Unlimited-OCR (Baidu 2026). Source of shapes: transformers/models/unlimited_ocr.
-
-DeepSeek-OCR's towers and names; a decoder with grouped attention and shared experts, which looks at
-all of the prompt and at a window of what it generated.
-"""
+"""Unlimited-OCR (Baidu 2026). Source of shapes: transformers/models/unlimited_ocr. DeepSeek-OCR's
+towers and names; a decoder with grouped attention and shared experts, which looks at all of the
+prompt and at a window of what it generated."""
 
 from dataclasses import replace
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.composing import composed, renamed
 from ..layers.decoders import Decoder, evenly, pre_norm
 from ..layers.latent_decoders import dense_first
