@@ -1,5 +1,5 @@
-"""Fuyu (Adept 2023). Source: transformers/models/fuyu. Persimmon, a causal LM of its own in files,
-which reads patches through one linear layer; old configs hold its keys at the top."""
+"""Fuyu (Adept 2023): Persimmon, a causal LM of its own in files, which reads patches through one
+linear layer; old configs hold its keys at the top. Source: transformers/models/fuyu."""
 
 from typing import Any
 
@@ -17,15 +17,11 @@ _TEXT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _text(c: ModelConfig) -> ModelConfig:
-    if c.has("text_config"):
-        return c.section("text_config")
-    flat = {key: c.values[key] for key in _TEXT if c.has(key) and key != "model_type"}
-    return ModelConfig({**_TEXT, **flat}, c.path)
-
-
 def _parts(c: ModelConfig, headed: bool) -> dict[str, Module]:
-    base, patch = auto_model(_text(c), default_type="persimmon"), c.dim("patch_size", default=30)
+    flat = {key: c.values[key] for key in _TEXT if c.has(key) and key != "model_type"}
+    older, patch = ModelConfig({**_TEXT, **flat}, c.path), c.dim("patch_size", default=30)
+    text = c.section("text_config") if c.has("text_config") else older
+    base = auto_model(text, default_type="persimmon")
     to = "language_model.model.embed_tokens.weight" if c.tied(default=False) else None
     vocab, width = base.inside("embed_tokens").tensor().shape
     head = to_words(width, vocab, to) if headed else None

@@ -10,23 +10,18 @@ from ..trees.timm import WRAPPER
 _ARCHITECTURE = "mobilenetv5_300m_enc"
 
 
-def _attending(block: Module) -> None:
-    """Which convolutions are queries, keys, values and the output; equal ones are one object."""
-    looks = block.inside("attn")
-    for kind in ("query", "key", "value", "output"):
-        row = looks.inside(kind)
-        row.inside("proj").component = Component.ATTENTION
-        looks.children[kind] = Module("Sequential", row.children, kind=kind)
-
-
 def vision_model(c: ModelConfig) -> Module:
+    """What each convolution of an attention is for is said here; equal ones are one object."""
     c.word("architecture", _ARCHITECTURE)
     encoder = builder(_ARCHITECTURE)(ModelConfig({"model_type": WRAPPER, "num_classes": 0}))
     for module in each_module(encoder):
-        if module.class_name == "MobileAttention":
-            _attending(module)
-        elif module.class_name == "LayerScale2d":
+        if module.class_name == "LayerScale2d":
             module.kind = "scale"
+        for kind in ("query", "key", "value", "output"):
+            if module.class_name == "MobileAttention":
+                row = module.inside("attn", kind)
+                row.inside("proj").component = Component.ATTENTION
+                module.inside("attn").children[kind] = Module("Sequential", row.children, kind=kind)
     return Module("TimmWrapperModel", timm_model=encoder, part="vision")
 
 

@@ -1,6 +1,6 @@
-"""Gemma 4 with vision and audio. Source: transformers/models/gemma4/modeling_gemma4.py. The towers
-are optional: a null section means that the model has none. Their linears may clip input and output
-to four recorded bounds (``use_clipped_linears``), which are buffers."""
+"""Gemma 4 with vision and audio. Source: transformers/models/gemma4. The towers are optional: a null
+section means that the model has none. Their linears may clip input and output to four recorded
+bounds (``use_clipped_linears``), which are buffers."""
 
 from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import projector, register_worded
@@ -19,8 +19,7 @@ def embedder(width: Dim, text: Dim, name: str = "Gemma4") -> Module:
 
 def seen(c: ModelConfig, text: Dim, name: str = "Gemma4") -> dict[str, Module]:
     """The towers that a config has, and what takes their output to the text's width."""
-    towers: dict[str, Module] = {}
-    bridges: dict[str, Module] = {}
+    towers, bridges = dict[str, Module](), dict[str, Module]()
     for kind in ("vision", "audio"):
         if c.has(f"{kind}_config"):
             section = c.section(f"{kind}_config")
@@ -28,7 +27,7 @@ def seen(c: ModelConfig, text: Dim, name: str = "Gemma4") -> dict[str, Module]:
             own = section.dim("hidden_size", default=768) if kind == "vision" else 1536
             width = section.dim("output_proj_dims", default=own)
             bridges[f"embed_{kind}"] = embedder(width, text, name)
-    return {**towers, **bridges}
+    return towers | bridges
 
 
 def _model(c: ModelConfig) -> Module:

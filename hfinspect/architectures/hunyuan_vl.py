@@ -10,23 +10,17 @@ from ..trees.catalog import builder
 from ..trees.modules import Activation, Module, Sequential
 
 _NAME = "HunYuanVL"
-#: transformers' own names for parts of the tower -> those in files of the whole.
-_SPELLED = {"fc1": "dense_h_to_4h", "fc2": "dense_4h_to_h", "patch_merger": "perceive"}
-#: The same for what such a save calls as in memory.
-_FILES = {
-    "vision_tower": "vit", "layer_norm1": "input_layernorm",
-    "layer_norm2": "post_attention_layernorm",
-}  # fmt: skip
 
 
 def _vision_model(config: ModelConfig, out: Dim) -> Module:
     """The tower as a save of the model without its head spells it."""
     c = config.section("vision_config").with_values(text_hidden_size=int(out))
-    tower = respelled(builder(f"{_NAME}VisionTransformer")(c), _SPELLED)
+    names = {"fc1": "dense_h_to_4h", "fc2": "dense_4h_to_h", "patch_merger": "perceive"}
+    tower = respelled(builder(f"{_NAME}VisionTransformer")(c), names)
     merger = tower.inside("perceive")
-    first, second = (merger.inside(name) for name in ("proj_conv", "proj_out"))
+    first, second = (merger.children.pop(name) for name in ("proj_conv", "proj_out"))
     squares = Sequential(first, Activation("GELU"), second)
-    merger.children = {"proj": squares, **merger.without("proj_conv", "proj_out").children}
+    merger.children = {"proj": squares, **merger.children}
     return tower
 
 
@@ -40,4 +34,9 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 TEXT = Decoder(_NAME, vocab_size=290943, rms_norm_eps=1e-5, qk_norm=True, layer=_layer)
+#: What whole files call other than a save of the model without its head does.
+_FILES = {
+    "vision_tower": "vit", "layer_norm1": "input_layernorm",
+    "layer_norm2": "post_attention_layernorm",
+}  # fmt: skip
 register_flat("hunyuan_vl", _NAME, TEXT, {"vision_tower": _vision_model}, tied=True, files=_FILES)

@@ -1,5 +1,6 @@
-"""Idefics2 (Laurençon et al. 2024). Source: transformers/models/idefics2. A SigLIP tower, a gated
-projection to the text's width, a Perceiver that reads all patches into 64 latents, and Mistral."""
+"""Idefics2 (Laurençon et al. 2024): a SigLIP tower, a gated projection to the text's width, a
+Perceiver that reads all patches into 64 latents, and Mistral. Source:
+transformers/models/idefics2."""
 
 from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
@@ -10,26 +11,18 @@ from ..trees.modules import Linear, Module, Weight
 
 def _connector(c: ModelConfig) -> Module:
     """Its Perceiver is as wide as the text, whatever perceiver_config says."""
-    text, section, own = (
-        decoder(c, "mistral"),
-        c.section("text_config"),
-        c.section("perceiver_config"),
-    )
-    # Mistral's own default stands in where the section is silent.
-    seen, inner = (
-        c.section("vision_config").dim("hidden_size", default=768),
-        section.dim("intermediate_size", default=14336),
-    )
-    down = Linear(inner, text.hidden, bias=False, kind="down")
-    mlp = gated_mlp("Idefics2MLP", seen, inner, act=section.text("hidden_act"))
-    wide = own.with_values(hidden_size=int(text.hidden))
-    resampler = projecting(auto_model(wide, default_type="idefics2_perceiver"))
-    latents = own.dim("resampler_n_latents", default=64)
+    vision, text, own = (c.section(f"{part}_config") for part in ("vision", "text", "perceiver"))
+    h, seen = decoder(c, "mistral").hidden, vision.dim("hidden_size", default=768)
+    inner = text.dim("intermediate_size", default=14336)  # Mistral's own
+    mlp = gated_mlp("Idefics2MLP", seen, inner, act=text.text("hidden_act"))
     mlp.component = None
+    wide = own.with_values(hidden_size=int(h))
+    resampler = projecting(auto_model(wide, default_type="idefics2_perceiver"))
+    latents = Weight(own.dim("resampler_n_latents", default=64), h)
     return projector(
         "Idefics2Connector",
-        modality_projection=mlp.adding(down_proj=down),
-        perceiver_resampler=resampler.adding(latents=Weight(latents, text.hidden)),
+        modality_projection=mlp.adding(down_proj=Linear(inner, h, bias=False, kind="down")),
+        perceiver_resampler=resampler.adding(latents=latents),
     )
 
 

@@ -1,6 +1,5 @@
-"""Idefics3 (Laurençon et al. 2024). Source: transformers/models/idefics3/modeling_idefics3.py. A
-SigLIP tower without pooling, one linear layer over squares of patches joined together, and Llama.
-SmolVLM is the same with other sizes (smolvlm.py); Idefics2 has the same tower."""
+"""Idefics3 (Laurençon et al. 2024): a SigLIP tower without pooling (Idefics2's), one linear layer
+over squares of patches, and Llama. Source: transformers/models/idefics3."""
 
 from ..core.config import ModelConfig
 from ..layers.composing import renamed

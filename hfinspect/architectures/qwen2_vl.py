@@ -3,26 +3,24 @@ A ViT and Qwen2's decoder. Files keep the first release's names, ``visual`` next
 (conversion_mapping.py); configs of that time have the text model's keys at the top."""
 
 from ..core.config import ModelConfig
-from ..layers.blocks import Heads, gated_mlp, grouped_attention
+from ..layers.blocks import gated_mlp
 from ..layers.decoders import Decoder
 from ..layers.multimodal import register_flat, text_section
 from ..layers.windows import switched_windows
 from ..trees.catalog import register_part
 from ..trees.modules import Module
-from .llama import LLAMA
+from .qwen2 import QWEN2
 
 #: Prefixes of files written with the names in memory.
 ALIASES = {"model.visual.": "visual.", "model.language_model.": "model."}
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    found = d.heads(c)
-    width = c.divided(d.width(c), found.query, "hidden_size", "num_attention_heads")
-    heads = Heads(found.query, found.kv, width)
-    return grouped_attention(f"{d.name}Attention", d.width(c), heads, bias=True, out_bias=False)
+    c.divided(d.width(c), d.heads(c).query, "hidden_size", "num_attention_heads")
+    return QWEN2.attention(d, c.with_values(head_dim=None))
 
 
-TEXT = LLAMA.like(
+TEXT = QWEN2.like(
     "Qwen2VL", vocab_size=152064, hidden_size=8192, intermediate_size=29568, num_hidden_layers=80,
     num_attention_heads=64, num_key_value_heads=8, rms_norm_eps=1e-5, attention=_attention,
     mlp=lambda d, c: gated_mlp("Qwen2MLP", d.width(c), d.inner(c), act=d.act(c)),

@@ -1,7 +1,8 @@
 """ShieldGemma 2 (Google 2025): whether an image breaks a policy, as Gemma 3 says yes or no.
-Source: transformers/models/shieldgemma2/modeling_shieldgemma2.py."""
+Source: transformers/models/shieldgemma2."""
 
 from ..core.config import ModelConfig
+from ..layers.composing import composed
 from ..trees.catalog import register
 from ..trees.modules import Module
 from . import gemma3
@@ -9,27 +10,18 @@ from . import gemma3
 
 def _generation(c: ModelConfig) -> Module:
     """Gemma 3 as a save under this model_type spells it: one prefix more."""
-    key = "tie_word_embeddings"
     # A save knows no other text model; the head is tied unless the text section says otherwise.
-    text, known = c.section("text_config"), "gemma3_text"
-    if text.values.get("model_type", known) != known:
-        raise text.error("model_type", text.values["model_type"], known)
+    key, text = "tie_word_embeddings", c.section("text_config").of_type("gemma3_text")
     tied = text.values.get(key) is not False or c.values.get(key) is True
-    whole = c.with_values(tie_word_embeddings=tied)
-    parts = Module("Gemma3Model", {**gemma3.parts(whole, True)})
-    words = parts.inside("language_model")
-    words.class_name = "Gemma3TextModel"  # what stands there in memory
-    parts.scope = True
+    whole = gemma3.parts(c.with_values(**{key: tied}), True)
+    parts = Module("Gemma3Model", {**whole}, scope=True)
+    words = parts.inside("language_model").called("Gemma3TextModel")  # what stands there in memory
     head = None if tied else words.children.pop("lm_head", None)
     return Module("Gemma3ForConditionalGeneration", model=parts, lm_head=head)
 
 
-def _classification(c: ModelConfig) -> Module:
-    return Module("ShieldGemma2ForImageClassification", model=_generation(c))
-
-
 _CLASSES = {
-    "ShieldGemma2ForImageClassification": _classification,
+    **composed({"ShieldGemma2ForImageClassification": {"model": _generation}}),
     "Gemma3ForConditionalGeneration": _generation,
 }
 _PARTS = ("vision_tower", "multi_modal_projector", "language_model")
