@@ -1,6 +1,5 @@
-"""Aria (Rhymes AI 2024). Source of shapes: transformers/models/aria/modeling_aria.py. A tower, a
-resampler of learned queries, a text model with experts. Files keep the layout of the first release,
-in which the language model is a causal LM of its own."""
+"""Aria (Rhymes AI 2024): a tower, a resampler of learned queries, a text model with experts.
+Source: transformers/models/aria. Files keep the language model as a causal LM of its own."""
 
 from ..core.nouns import Dim, ModelConfig, named
 from ..layers.blocks import activation
@@ -14,28 +13,23 @@ from .idefics3 import vision_model
 
 def _queries(c: ModelConfig) -> Dim:
     """The most queries that any number of patches gets."""
-    default = {"1225": 128, "4900": 256}
-    table = c.section("projector_patch_to_query_dict", default=default)
+    table = c.section(key := "projector_patch_to_query_dict", default={"1225": 128, "4900": 256})
     if not table.values:
-        raise c.error("projector_patch_to_query_dict", table.values, "at least one entry")
+        raise c.error(key, table.values, "at least one entry")
     # Numbers as keys: text in JSON, and numbers in what a config object says of itself.
-    counts = ModelConfig({str(key): value for key, value in table.values.items()}, table.path)
-    most = max(counts.dim(key) for key in counts.values)
-    largest = named(int(most), "queries", "largest value of projector_patch_to_query_dict")
+    counts = ModelConfig({str(said): count for said, count in table.values.items()}, table.path)
+    most = max(int(counts.dim(said)) for said in counts.values)
     # A saved config names it as well.
-    return c.dim("max_value_projector_patch_to_query_dict", default=largest)
+    return c.dim(f"max_value_{key}", default=named(most, "queries", f"largest value of {key}"))
 
 
 def _cross_attention(h: Dim) -> Module:
     """Projections of its own, and then those of torch's MultiheadAttention: 8·H²."""
     inner, norm = projecting(multihead_attention(h)), LayerNorm(h)
     block = narrowed_attention("AriaCrossAttention", h, bias=False).without("o_proj")
-    return projecting(block).adding(
-        multihead_attn=inner,
-        linear=Linear(h, h, kind="output"),
-        layer_norm=norm,
-        layer_norm_kv=norm,
-    )
+    last = Linear(h, h, kind="output")
+    parts = {"multihead_attn": inner, "linear": last, "layer_norm": norm, "layer_norm_kv": norm}
+    return projecting(block).adding(**parts)
 
 
 def _parts(c: ModelConfig, headed: bool) -> dict[str, Module]:

@@ -1,6 +1,5 @@
-"""Chameleon (Meta 2024). Source of shapes: transformers/models/chameleon. Llama with a norm of each
-head's queries and keys, over words and the codes of images; the encoder that makes the codes is a
-part of the file."""
+"""Chameleon (Meta 2024): Llama with a norm of each head's queries and keys, over words and the
+codes of images, whose encoder is a part of the file. Source: transformers/models/chameleon."""
 
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, grouped, pre_norm
@@ -28,19 +27,20 @@ def _vq_model(c: ModelConfig) -> Module:
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     """The output is as wide as its input; norms have a weight and a bias for each head."""
-    heads, block = d.heads(c), grouped(d, c)
-    usual = d.width(c) // heads.query
+    heads, usual = d.heads(c), d.width(c) // d.heads(c).query
     if heads.dim != usual:  # a head_dim is not read here
         expected = f"{int(usual)}, hidden_size / num_attention_heads"
         raise c.error("head_dim", int(heads.dim), expected)
-    for name, count in (("q_norm", heads.query), ("k_norm", heads.kv)):
-        block.children[name] = LayerNorm((count, heads.dim), class_name="ChameleonLayerNorm")
-    return block
+    q_norm, k_norm = (
+        LayerNorm((count, heads.dim), class_name="ChameleonLayerNorm")
+        for count in (heads.query, heads.kv)
+    )
+    return grouped(d, c).adding(q_norm=q_norm, k_norm=k_norm)
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block, swin = pre_norm(d, c, kind), c.flag("swin_norm", default=False)
-    return block.called("ChameleonSwinDecoderLayer") if swin else block
+    swin = "Swin" if c.flag("swin_norm", default=False) else ""
+    return pre_norm(d, c, kind).called(f"Chameleon{swin}DecoderLayer")
 
 
 TEXT = LLAMA.like(

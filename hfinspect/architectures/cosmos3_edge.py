@@ -6,7 +6,7 @@ from ..core.config import ModelConfig
 from ..layers.composing import respelled
 from ..layers.decoders import plain
 from ..layers.multimodal import two_linears
-from ..trees.catalog import builder, register, register_part
+from ..trees.catalog import builder, register_pair, register_part
 from ..trees.modules import Activation, LayerNorm, Module
 from .llama import LLAMA
 
@@ -45,6 +45,5 @@ def _generation(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForConditionalGeneration", {**decoder, **rest})
 
 
-_CLASSES = {f"{_NAME}ForConditionalGeneration": _generation, f"{_NAME}Model": _model}
-register("cosmos3_edge", _CLASSES, category="multimodal")
+register_pair("cosmos3_edge", _NAME, _generation, _model, "multimodal", prefix="")
 register_part("cosmos3_edge_text", f"{_NAME}TextModel", _TEXT.model, "text decoder")

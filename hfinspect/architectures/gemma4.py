@@ -1,5 +1,5 @@
-"""Gemma 4 with vision and audio. Source: transformers/models/gemma4. The towers are optional: a null
-section means that the model has none. Their linears may clip input and output to four recorded
+"""Gemma 4 with vision and audio. Source: transformers/models/gemma4. The towers are optional: a
+null section means that the model has none. Their linears may clip input and output to four recorded
 bounds (``use_clipped_linears``), which are buffers."""
 
 from ..core.nouns import Dim, ModelConfig

@@ -1,11 +1,11 @@
-"""Granite 4 Vision (IBM 2026). Source of shapes: transformers/models/granite4_vision. Any vision
-tower, Q-Formers (BLIP-2's) that read windows of its patches, one for each layer that is read and
-four for the corners of squares, and Granite's decoder."""
+"""Granite 4 Vision (IBM 2026): any vision tower, Q-Formers (BLIP-2's) that read windows of its
+patches, one for each layer that is read and four for the corners of squares, and Granite's decoder.
+Source: transformers/models/granite4_vision."""
 
 import re
 
 from ..core.nouns import Component, Dim, ModelConfig, exact
-from ..layers.multimodal import projecting, projector, register_worded, tower_width
+from ..layers.multimodal import any_model, projecting, projector, register_worded, tower_width
 from ..trees.catalog import auto_model
 from ..trees.modules import Dropout, LayerNorm, Linear, Module, ModuleList, Weight
 from .llama import LLAMA
@@ -44,7 +44,7 @@ def _downsampler(c: ModelConfig, width: Dim, text: Dim) -> Module:
 
 
 def _model(c: ModelConfig) -> Module:
-    tower = auto_model(c.section("vision_config"), default_type="clip_vision_model", part="vision")
+    tower = any_model("vision_config", "clip_vision_model", "vision")(c)
     read, text = c.raw("deepstack_layer_map"), c.section("text_config")
     if not isinstance(read, list):
         raise c.error("deepstack_layer_map", read, "a list of pairs of layers")

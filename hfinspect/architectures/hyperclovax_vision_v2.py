@@ -3,7 +3,7 @@ it. Source of shapes: transformers/models/hyperclovax_vision_v2."""
 
 from ..core.config import ModelConfig
 from ..layers.multimodal import decoder, linear_projector, lm_head, tower
-from ..trees.catalog import register
+from ..trees.catalog import register_pair
 from ..trees.modules import Module
 
 _NAME = "HyperCLOVAXVisionV2"
@@ -26,5 +26,4 @@ def _generation(c: ModelConfig) -> Module:
     return Module(f"{_NAME}ForConditionalGeneration", model=_model(c, whole=True))
 
 
-_CLASSES = {f"{_NAME}ForConditionalGeneration": _generation, f"{_NAME}Model": _model}
-register("hyperclovax_vision_v2", _CLASSES, category="multimodal")
+register_pair("hyperclovax_vision_v2", _NAME, _generation, _model, "multimodal", prefix="")

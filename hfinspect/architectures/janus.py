@@ -1,12 +1,12 @@
-"""Janus (Wu et al. 2024; Chen et al. 2025). Source: transformers/models/janus/modeling_janus.py. A
-vision tower and a projector; a VQ-GAN with a projector, an embedding of its codes and a head over
-them; a decoder. As released: multi_modality.py."""
+"""Janus (Wu et al. 2024; Chen et al. 2025): a vision tower and a projector; a VQ-GAN with a
+projector, an embedding of its codes and a head over them; a decoder. Source:
+transformers/models/janus. As released: multi_modality.py."""
 
 from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import activation
-from ..layers.multimodal import decoder, projector, register_worded
+from ..layers.multimodal import decoder, projector, register_worded, tower
 from ..layers.vqgan import codec, quantized
-from ..trees.catalog import auto_model, register_part
+from ..trees.catalog import register_part
 from ..trees.modules import Embedding, Linear, Module, ModuleList
 
 
@@ -30,30 +30,25 @@ def _vq_model(c: ModelConfig) -> Module:
     )  # fmt: skip
 
 
-def _code_head(c: ModelConfig) -> Module:
-    out = c.dim("projection_dim", default=2048)
-    return Module(
-        "JanusVQVAEHead",
-        proj_out=Linear(c.dim("image_token_embed_dim", default=2048), out),
-        activation_fn=activation(c.text("hidden_act", default="gelu")),
-        vision_head=Linear(out, c.dim("num_embeddings", default=16384)),
-        component=Component.HEAD,
-    )
-
-
 def _model(c: ModelConfig) -> Module:
     vision, vq = c.section("vision_config"), c.section("vq_config")
     code, codes = vq.dim("embed_dim", default=8), vq.dim("num_embeddings", default=16384)
     width, depth = vision.dim("hidden_size", default=1024), vision.count("depth", default=2)
-    made = vq.count("num_hidden_layers", default=2)
+    made, out = vq.count("num_hidden_layers", default=2), vq.dim("projection_dim", default=2048)
     return Module(
         "JanusModel",
-        vision_model=auto_model(vision, default_type="janus_vision_model", part="vision"),
+        vision_model=tower(c, "vision_config", "janus_vision_model", "vision"),
         aligner=_aligner("JanusVision", vision, width, depth),
         vqmodel=_vq_model(vq),
         generation_embeddings=Embedding(codes, code, kind="codebook"),
         generation_aligner=_aligner("JanusVQVAE", vq, code, made),
-        generation_head=_code_head(vq),
+        generation_head=Module(
+            "JanusVQVAEHead",
+            proj_out=Linear(vq.dim("image_token_embed_dim", default=2048), out),
+            activation_fn=activation(vq.text("hidden_act", default="gelu")),
+            vision_head=Linear(out, codes),
+            component=Component.HEAD,
+        ),
         language_model=decoder(c, "llama").base,
     )
 

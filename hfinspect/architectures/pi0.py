@@ -1,6 +1,6 @@
-"""Pi-zero (Physical Intelligence 2024), in transformers' form. Source: transformers/models/pi0.
-PaliGemma sees and reads, a smaller Gemma acts: it looks at PaliGemma's keys and values. Files of
-the whole model have the names of LeRobot."""
+"""Pi-zero (Physical Intelligence 2024), in transformers' form: PaliGemma sees and reads, a smaller
+Gemma acts and looks at PaliGemma's keys and values. Source: transformers/models/pi0. Files of the
+whole model have the names of LeRobot."""
 
 from ..core.nouns import Component, ModelConfig
 from ..layers.composing import composed
@@ -12,12 +12,9 @@ from .paligemma import TEXT, VISION
 
 #: What PI0Config makes of absent sections.
 _VLM = {
-    "model_type": "paligemma",
+    "model_type": "paligemma", "projection_dim": 2048,
     "text_config": {"model_type": "gemma", **TEXT},
-    "vision_config": {
-        "model_type": "siglip_vision_model", **VISION, "intermediate_size": 4304,
-    },
-    "projection_dim": 2048,
+    "vision_config": {"model_type": "siglip_vision_model", **VISION, "intermediate_size": 4304},
 }  # fmt: skip
 _EXPERT = {
     "hidden_size": 1024, "num_hidden_layers": 18, "intermediate_size": 4096,
@@ -42,8 +39,8 @@ def _acts(c: ModelConfig) -> Module:
 
 
 def _generation(c: ModelConfig) -> Module:
-    expert, h = _acts(c), nested(c, "dit_config", **_EXPERT).dim("hidden_size", default=3072)
-    words = expert.inside("embed_tokens")
+    expert = _acts(c)
+    words, h = expert.inside("embed_tokens"), expert.inside("embed_tokens").tensor().shape[1]
     words.component = Component.HEAD  # as files call it
     actions, states = c.dim("max_action_dim", default=32), c.dim("max_state_dim", default=32)
     return Module(

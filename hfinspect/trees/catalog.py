@@ -135,10 +135,12 @@ def register_pair(
     category: str,
     *,
     ending: str = "ForConditionalGeneration",
+    prefix: str = "model",
+    **options: Any,
 ) -> Family:
-    """Add a family of two classes: ``{name}Model``, and what keeps it under ``model``."""
+    """Add a family of two classes: ``{name}Model``, and what keeps it under ``prefix``."""
     classes = {f"{name}{ending}": whole, f"{name}Model": model}
-    return register(model_type, classes, base_prefix="model", category=category)
+    return register(model_type, classes, base_prefix=prefix, category=category, **options)
 
 
 def _add_classes(family: Family) -> None:
