@@ -3,13 +3,15 @@ a patch's pixels together step by step, a table of sounds, and the text tower (i
 File names are those of the first release (conversion_mapping.py)."""
 
 import math
+from collections.abc import Iterator
+from functools import partial
 from itertools import accumulate, combinations, pairwise
 from operator import mul
 
 from ..core.nouns import Component, Dim, ModelConfig, exact, named
 from ..layers.composing import respelled, respelled_classes
 from ..layers.heads import to_words
-from ..trees.catalog import register, register_part
+from ..trees.catalog import register_pair, register_part
 from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm, each_module
 from . import inkling_text
 
@@ -58,15 +60,14 @@ def _scales(c: ModelConfig) -> list[Scale]:
     steps = int(c.dim("num_hidden_layers", "n_layers", default=24, maximum=_MAX_STEPS))
     total = math.log(side * side * depth * channels)
     wanted = [total * i / steps for i in range(steps + 1)]
-    covered = [math.log(t * h * h) for t, h, _ in known]
-    costs = [[abs(want - size) for size in covered] for want in wanted]
+    costs = [[abs(want - math.log(t * h * h)) for t, h, _ in known] for want in wanted]
     if steps >= len(known):
         chosen = [row.index(min(row)) for row in costs]
-        even = any(sorted(row)[1] - min(row) < _EVEN for row in costs[1:-1])
+        others = [sorted(row)[1] - min(row) for row in costs[1:-1]]
     else:
         chosen = _assigned(costs)[1]
-        even = not _is_alone(costs, chosen)
-    if even:
+        others = [*_others(costs, chosen)]
+    if any(more < _EVEN for more in others):
         raise c.error("num_hidden_layers", steps, "a number of steps that one plan fits best")
     chosen[0], chosen[-1] = 0, len(known) - 1
     return [known[i] for i in chosen]
@@ -83,55 +84,42 @@ def _assigned(costs: list[list[float]]) -> tuple[float, list[int]]:
     return best[-1]
 
 
-def _is_alone(costs: list[list[float]], chosen: list[int]) -> bool:
-    """Whether no other assignment costs as little: which of several the library's solver takes
+def _others(costs: list[list[float]], chosen: list[int]) -> Iterator[float]:
+    """How much more other assignments cost: which of several even ones the library's solver takes
     depends on how it rounds. The first and the last row are the same in all."""
     least, rows = _assigned(costs)[0], range(len(costs))
     for i in rows[1:-1]:
         without = [[*row] for row in costs]
         without[i][chosen[i]] = math.inf
-        if _assigned(without)[0] - least < _EVEN:
-            return False
-    return not any(
-        costs[i][chosen[j]] + costs[j][chosen[i]] - costs[i][chosen[i]] - costs[j][chosen[j]]
-        < _EVEN
-        for i, j in combinations(rows, 2)
-        if (i, j) != (0, rows[-1])
-    )
+        yield _assigned(without)[0] - least
+    for i, j in combinations(rows, 2):
+        if (i, j) != (0, rows[-1]):
+            a, b = chosen[i], chosen[j]
+            yield costs[i][b] + costs[j][a] - costs[i][a] - costs[j][b]
 
 
-def _norm(width: Dim) -> Module:
-    return RMSNorm(width, class_name=f"{_NAME}RMSNorm")
+_norm = partial(RMSNorm, class_name=f"{_NAME}RMSNorm")
 
 
 def _vision_model(c: ModelConfig, text: Dim) -> Module:
-    scales = _scales(c)
-    parts: dict[str, Module] = {}
-    last = len(scales) - 2
-    for i, ((t, h, wide), (t2, h2, wide2)) in enumerate(pairwise(scales)):
-        folded = wide * (t2 // t) * (h2 // h) ** 2
-        inputs = named(folded, f"folded_{i}", "channels of the patches that step joins")
-        out = text if i == last else exact(wide2)
-        parts[f"linear_{i}"] = Linear(inputs, out, bias=False)
-        if i != last:
-            parts[f"norm_{i}"] = _norm(out)
-    layers = Module("ModuleDict", dict(parts))
+    layers, scales = Module("ModuleDict"), [*pairwise(_scales(c))]
+    for i, ((t, h, wide), (t2, h2, wide2)) in enumerate(scales, 1):
+        last, folded = i == len(scales), wide * (t2 // t) * (h2 // h) ** 2
+        inputs = named(folded, f"folded_{i - 1}", "channels of the patches that step joins")
+        out = text if last else exact(wide2)
+        layers.children[f"linear_{i - 1}"] = Linear(inputs, out, bias=False)
+        layers.adding(**{f"norm_{i - 1}": None if last else _norm(out)})
     return Module(f"{_NAME}VisionModel", layers=layers, final_norm=_norm(text), part="vision")
 
 
 def _vision_alone(c: ModelConfig) -> Module:
     """Step by step, as transformers itself has it."""
-    tower = _vision_model(c, c.dim("text_hidden_size", default=6144))
+    tower, steps = _vision_model(c, c.dim("text_hidden_size", default=6144)), []
     folding = tower.inside("layers").children
-    steps = [
-        Module(
-            f"{_NAME}VisionEncoderLayer",
-            projection=Module("Linear", weight=_weight(part), component=Component.PROJECTOR),
-            layer_norm=folding.get(name.replace("linear", "norm")),
-        )
-        for name, part in folding.items()
-        if name.startswith("linear_")
-    ]
+    for name in [name for name in folding if name.startswith("linear_")]:
+        weight, norm = _weight(folding[name]), folding.get(name.replace("linear", "norm"))
+        linear = Module("Linear", weight=weight, component=Component.PROJECTOR)
+        steps.append(Module(f"{_NAME}VisionEncoderLayer", projection=linear, layer_norm=norm))
     tower.children = {"encoder_layers": Layers(steps), "final_norm": tower["final_norm"]}
     return tower
 
@@ -166,32 +154,26 @@ def _model(c: ModelConfig) -> Module:
     hidden = text.dim("hidden_size", default=6144)
     bins = audio.dim("n_mel_bins", "num_codebooks", default=80)
     sounds = bins * audio.dim("mel_vocab_size", "codebook_size", default=256)
+    heard = {"encoder": Embedding(sounds, hidden), "final_norm": _norm(hidden)}
     return Module(
         f"{_NAME}Model",
         language_model=_text_model(text),
         vision_tower=_vision_model(c.section("vision_config"), hidden),
-        audio_tower=Module(
-            f"{_NAME}AudioModel",
-            encoder=Embedding(sounds, hidden),
-            final_norm=_norm(hidden),
-            part="audio",
-        ),
+        audio_tower=Module(f"{_NAME}AudioModel", heard, part="audio"),
     )
 
 
 def _generation(c: ModelConfig) -> Module:
     names = {"language_model": "llm", "audio_tower": "audio", "vision_tower": "visual"}
     model = respelled(_model(c), names)
-    llm = model.inside("llm")
-    words = llm.inside("embed_tokens")
+    llm, words = model.inside("llm"), model.inside("llm", "embed_tokens")
     vocab, hidden = words.tensor().shape
     first = {"embed": words, "embed_norm": words.children.pop("embed_norm")}
     decoder = llm.without("embed_tokens").adding(unembed=to_words(hidden, vocab))
     llm.children = {**first, **decoder.children}
-    return Module(f"{_NAME}ForConditionalGeneration", model=model)
+    return Module(_WHOLE, model=model)
 
 
 _WHOLE = f"{_NAME}ForConditionalGeneration"
-_CLASSES = {_WHOLE: _generation, f"{_NAME}Model": _model}
-register("inkling_mm_model", _CLASSES, base=_WHOLE, category="multimodal")
+register_pair("inkling_mm_model", _NAME, _generation, _model, "multimodal", prefix="", base=_WHOLE)
 register_part("inkling_vision", f"{_NAME}VisionModel", _vision_alone, "vision")
