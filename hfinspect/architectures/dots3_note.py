@@ -2,25 +2,17 @@
 layers have more and more experts, an audio encoder, each with an adapter, and the text model. File
 names are those of the first release (conversion_mapping.py)."""
 
+from functools import partial
+
 from ..core.nouns import MAX_COUNT, Component, Dim, ModelConfig
 from ..layers.blocks import fused_attention, layer_overrides, layer_types, size
 from ..layers.experts import experts
-from ..layers.heads import to_words
+from ..layers.heads import causal_lm
 from ..layers.multimodal import projector, text_section, within
 from ..layers.vision import clip_attention, patch_conv
-from ..trees.catalog import register, register_part
-from ..trees.modules import (
-    Activation,
-    Buffer,
-    Conv,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    RMSNorm,
-    Sequential,
-    Weight,
-)
+from ..trees import modules as nn
+from ..trees.catalog import register_pair, register_part
+from ..trees.modules import Linear, Module
 from . import dots3_note_text
 from .dots_ocr import gated, merger
 
@@ -33,7 +25,7 @@ _width = size("embed_dim", "hidden_size", default=1536)
 
 def _norm(width: Dim, c: ModelConfig | None = None) -> Module:
     eps = c.number("rms_norm_eps", default=1e-5) if c else None
-    return RMSNorm(width, eps=eps, class_name=f"{_NAME}RMSNorm")
+    return nn.RMSNorm(width, eps=eps, class_name=f"{_NAME}RMSNorm")
 
 
 def _mlp(c: ModelConfig, sizes: tuple[Dim, Dim] | None) -> Module:
@@ -47,8 +39,8 @@ def _mlp(c: ModelConfig, sizes: tuple[Dim, Dim] | None) -> Module:
     return Module(
         f"{_NAME}VisionMoE",
         experts=experts(count, per_token, expert, class_name=f"{_NAME}Experts"),
-        gate_weight=Weight(count, h, component=Component.ROUTER),
-        router_bias=Buffer(count),
+        gate_weight=nn.Weight(count, h, component=Component.ROUTER),
+        router_bias=nn.Buffer(count),
         component=Component.MLP,
     )
 
@@ -83,13 +75,12 @@ def _routed(c: ModelConfig, layers: int) -> list[tuple[Dim, Dim] | None]:
 def _vision_model(c: ModelConfig) -> Module:
     h, patch = _width(c), c.dim("patch_size", default=14)
     routed = _routed(c, int(c.count("num_hidden_layers", default=42)))
-    built = {sizes: _block(c, sizes) for sizes in dict.fromkeys(routed)}
     patches = patch_conv(c.dim("num_channels", default=3), h, (patch, patch))
     side, seen = c.dim("adapter_merge_size", default=2), c.dim("adapter_in_dim", default=1536)
     return Module(
         f"{_NAME}VisionModel",
         patch_embed=Module(f"{_NAME}VisionPatchEmbed", proj=patches, norm=_norm(h, c)),
-        blocks=Layers(built[sizes] for sizes in routed),
+        blocks=nn.Layers(nn.once(routed, partial(_block, c))),
         adapter=merger(f"{_NAME}VisionMerger", seen, side, c.dim("adapter_out_dim", default=5120)),
         post_trunk_norm=_norm(h, c),
         part="vision",
@@ -104,44 +95,39 @@ _WHISPER = {
 }  # fmt: skip
 
 
-def _audio_layer(c: ModelConfig, h: Dim) -> Module:
-    inner, bias = c.dim("intermediate_size", default=5120), c.flag("attention_bias", default=True)
-    c.divided(h, c.dim("num_attention_heads", default=20), "hidden_size", "num_attention_heads")
-    attention = clip_attention(f"{_NAME}AudioAttention", h, bias=bias, key_bias=False)
-    return Module(
-        f"{_NAME}AudioLayer",
-        self_attn=attention,
-        self_attn_layer_norm=_norm(h),
-        fc1=Linear(h, 2 * inner, component=Component.MLP, kind="gate_up"),
-        fc2=Linear(inner, h, component=Component.MLP, kind="down"),
-        final_layer_norm=_norm(h),
-    )
-
-
 def _audio_model(c: ModelConfig) -> Module:
     older = c.section("whisper_config")
     given = {ours: older.values[word] for word, ours in _WHISPER.items() if older.has(word)}
     c = ModelConfig({**c.values, **given}, c.path)
     h, narrow = c.dim("hidden_size", default=1280), c.dim("downsample_hidden_size", default=480)
+    inner, bias = c.dim("intermediate_size", default=5120), c.flag("attention_bias", default=True)
+    c.divided(h, c.dim(key := "num_attention_heads", default=20), "hidden_size", key)
+    layer = Module(
+        f"{_NAME}AudioLayer",
+        self_attn=clip_attention(f"{_NAME}AudioAttention", h, bias=bias, key_bias=False),
+        self_attn_layer_norm=_norm(h),
+        fc1=Linear(h, 2 * inner, component=Component.MLP, kind="gate_up"),
+        fc2=Linear(inner, h, component=Component.MLP, kind="down"),
+        final_layer_norm=_norm(h),
+    )
     bands = (c.dim("feature_size", default=128) + 7) // 8
     joined = c.dim("conv_output_size", default=narrow * bands)
-    halving = Conv(narrow, narrow, 3, stride=2)
     encoder = Module(
         f"{_NAME}AudioModel",
-        conv2d1=Conv(1, narrow, 3, stride=2),
-        conv2d2=halving,
-        conv2d3=halving,
+        conv2d1=nn.Conv(1, narrow, 3, stride=2),
+        conv2d2=nn.Conv(narrow, narrow, 3, stride=2),
+        conv2d3=nn.Conv(narrow, narrow, 3, stride=2),
         conv_out=Linear(joined, h, bias=False, component=Component.CONV),
-        layers=Layers.of(c.count("num_hidden_layers", default=32), _audio_layer(c, h)),
+        layers=nn.Layers.of(c.count("num_hidden_layers", default=32), layer),
         layer_norm=_norm(h),
     )
     seen = c.dim("whisper_adapter_in_dim", "adapter_input_size", default=1280)
     out = c.dim("whisper_adapter_out_dim", "adapter_output_size", "adapter_out_dim", default=5120)
-    steps = (LayerNorm(seen), Linear(seen, out), Activation("GELU"), Linear(out, out))
+    steps = (nn.LayerNorm(seen), Linear(seen, out), nn.Activation("GELU"), Linear(out, out))
     return Module(
         f"{_NAME}AudioModel",
         dots_encoder=Module("DotsEncoder", speech_encoder=encoder),
-        audio_adapter=projector(f"{_NAME}AudioAdapter", proj=Sequential(*steps)),
+        audio_adapter=projector(f"{_NAME}AudioAdapter", proj=nn.Sequential(*steps)),
         part="audio",
     )
 
@@ -149,29 +135,24 @@ def _audio_model(c: ModelConfig) -> Module:
 _VISION, _AUDIO = within("vision_config", _vision_model), within("audio_config", _audio_model)
 
 
+def _decoder(c: ModelConfig) -> Module:
+    return dots3_note_text.model(text_section(c)).called(f"{_NAME}Model")
+
+
 def _model(c: ModelConfig) -> Module:
     """A save of it alone has the text model and the audio adapter at its top."""
-    parts, audio = dots3_note_text.model(text_section(c)).children, _AUDIO(c)
-    adapter = audio.children.pop("audio_adapter")
-    towers = {"vision_encoder": _VISION(c), "audio_encoder": audio}
-    return Module(f"{_NAME}Model", {**parts, **towers, "audio_adapter": adapter})
+    audio = _AUDIO(c)
+    parts = {"vision_encoder": _VISION(c), "audio_encoder": audio}
+    return _decoder(c).adding(**parts, audio_adapter=audio.children.pop("audio_adapter"))
 
 
 def _generation(c: ModelConfig) -> Module:
-    decoder = dots3_note_text.model(text_section(c)).called(f"{_NAME}Model")
-    vocab, width = decoder.inside("embed_tokens").tensor().shape
-    tied = "model.embed_tokens.weight" if c.tied(default=False) else None
-    return Module(
-        f"{_NAME}ForConditionalGeneration",
-        model=decoder,
-        vision_encoder=_VISION(c),
-        audio_encoder=_AUDIO(c),
-        lm_head=to_words(width, vocab, tied),
-    )
+    whole = causal_lm(_WHOLE, _decoder)(c)
+    head = whole.children.pop("lm_head")
+    return whole.adding(vision_encoder=_VISION(c), audio_encoder=_AUDIO(c), lm_head=head)
 
 
 _WHOLE = f"{_NAME}ForConditionalGeneration"
-_CLASSES = {_WHOLE: _generation, f"{_NAME}Model": _model}
-register("dots3_note", _CLASSES, base=_WHOLE, category="multimodal")
+register_pair("dots3_note", _NAME, _generation, _model, "multimodal", prefix="", base=_WHOLE)
 register_part("dots3_note_vision_encoder", f"{_NAME}VisionModel", _vision_model, "vision")
 register_part("dots3_note_audio_encoder", f"{_NAME}AudioModel", _audio_model, "audio")

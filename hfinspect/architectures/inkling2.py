@@ -6,7 +6,7 @@ from ..core.config import ModelConfig
 from ..layers.composing import composed, respelled, without_static_cache
 from ..layers.multimodal import within
 from ..trees.catalog import builder, register
-from ..trees.modules import Module, Parameter, Weight, each_module
+from ..trees.modules import Module, Weight
 from . import inkling2_text
 
 _NAME = "Inkling2"
@@ -14,7 +14,7 @@ _NAME = "Inkling2"
 _KEYS = {"patch_size": "native_patch_size", "spatial_merge_size": "adapter_merge_size"}
 _SPELLED = {
     "layernorm_before": "ln_1", "layernorm_after": "ln_2", "fc1": "c_fc", "fc2": "c_proj",
-    "lambda_1": "ls_1", "lambda_2": "ls_2",
+    "lambda_1": "ls_1.gamma", "lambda_2": "ls_2.gamma",
 }  # fmt: skip
 
 
@@ -22,26 +22,21 @@ def _in_memory(c: ModelConfig) -> Module:
     """The tower (a trace) as a save of the model without its head spells it."""
     said = {key: c.raw(key, other) for key, other in _KEYS.items() if c.has(key, other)}
     tower = builder(f"{_NAME}VisionModel")(c.with_values(**said))
-    table = tower.inside("embeddings").children
     grid = tower.inside("embeddings", "position_embedding").tensor()
-    table["position_embedding"] = Weight(*grid.shape, kind="position")
-    del table["position_ids"]
-    for block in each_module(respelled(tower, _SPELLED)):
-        for name, scale in block.children.items():
-            if name in ("ls_1", "ls_2") and isinstance(scale, Parameter):
-                block.children[name] = Module("LayerScale", gamma=scale)
-    return tower
+    table = Weight(*grid.shape, kind="position")
+    tower.inside("embeddings").without("position_ids").adding(position_embedding=table)
+    return respelled(tower, _SPELLED, "LayerScale")
 
 
 def _vision_model(c: ModelConfig) -> Module:
     """The same as files of the whole have it."""
     tower = _in_memory(c)
     merger = tower.inside("merger")
-    backbone = respelled(tower.without("merger"), {"pre_layernorm": "ln_pre"})
     outer = {"proj_in": merger.inside("linear_1"), "proj_out": merger.inside("linear_2")}
     for linear in outer.values():
         linear.component, linear.part = merger.component, merger.part
-    return Module(tower.class_name, {"backbone": backbone, **outer}, part="vision")
+    backbone = respelled(tower.without("merger"), {"pre_layernorm": "ln_pre"})
+    return Module(tower.class_name, backbone=backbone, **outer, part="vision")
 
 
 def _generation(c: ModelConfig) -> Module:

@@ -2,18 +2,18 @@
 layers pick key blocks by an indexer. The composite is saved in the Hub's spelling (``split``: gate
 and up apart, experts one by one), its text tower alone as it is in memory (all stacked)."""
 
-from dataclasses import replace
 from functools import partial
 
 from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import activation, gated_mlp, layer_types
+from ..layers.composing import joined
 from ..layers.decoders import Decoder, grouped, mixed, w_experts
 from ..layers.experts import corrected_router, stacked_experts
 from ..layers.heads import register_tower
 from ..layers.multimodal import projector
 from ..trees.catalog import builder, register
 from ..trees.keeps import KeysValues
-from ..trees.modules import Linear, Module
+from ..trees.modules import Buffer, Linear, Module
 from .llama import LLAMA
 
 _NAME = "MiniMaxM3VL"
@@ -27,48 +27,34 @@ def _indexed(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
     older = c.section("sparse_attention_config")
     count = older.dim("sparse_num_index_heads", default=c.dim("index_n_heads", default=4))
     width = older.dim("sparse_index_dim", default=c.dim("index_head_dim", default=128))
-    parts = {
-        "q_proj": Linear(h, count * width, bias=False, kind="indexer"),
-        "k_proj": Linear(h, width, bias=False, kind="indexer"),
-        "q_norm": d.norm(d, c, width),
-        "k_norm": d.norm(d, c, width),
-    }
-    if split:
-        block.children |= {f"index_{name}": part for name, part in parts.items()}
-    else:
-        block.adding(indexer=Module(f"{_NAME}Indexer", parts))
-    kv = heads.kv * heads.dim
+    outputs, kv = {"q_proj": count * width, "k_proj": width}, heads.kv * heads.dim
+    parts = {at: Linear(h, out, bias=False, kind="indexer") for at, out in outputs.items()}
+    parts |= {at: d.norm(d, c, width) for at in ("q_norm", "k_norm")}
+    apart = {f"index_{at}": part for at, part in parts.items()}
+    block.adding(**(apart if split else {"indexer": Module(f"{_NAME}Indexer", dict(parts))}))
     block.keeps = (KeysValues(kv, kv, heads.kv), KeysValues(width, 0, 1, name="indexer"))
     return block
 
 
 def _dense(h: Dim, inner: Dim, *, split: bool, kind: str | None = None) -> Module:
+    block, names = gated_mlp(f"{_NAME}DenseMLP", h, inner, kind=kind), ("gate_proj", "up_proj")
     if split:
-        return gated_mlp(f"{_NAME}DenseMLP", h, inner, kind=kind)
-    return Module(
-        f"{_NAME}DenseMLP",
-        gate_up_proj=Linear(h, inner * 2, bias=False, kind=kind or "gate_up"),
-        down_proj=Linear(inner, h, bias=False, kind=kind or "down"),
-        component=Component.MLP,
-    )
+        return block
+    return joined(block.without("act_fn"), names, "gate_up_proj", kind or "gate_up")
 
 
 def _moe(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
-    h, inner = d.width(c), d.inner(c)
-    count = c.count("num_local_experts", "num_experts", default=128, minimum=1)
+    h, count = d.width(c), c.count("num_local_experts", "num_experts", default=128, minimum=1)
     per_token = int(c.dim("num_experts_per_tok", default=4))
-    shared = c.dim("shared_intermediate_size", default=3072)
     block = w_experts(d, c, count, per_token, expert="MLP")
-    gate = corrected_router(f"{_NAME}TopKRouter", h, count)
     if split:
-        bias = gate.tensor("e_score_correction_bias")
-        gate.without("e_score_correction_bias")
-        block.adding(e_score_correction_bias=replace(bias, component=Component.ROUTER))
+        bias = Buffer(count, dtype="F32", component=Component.ROUTER)
+        block.adding(e_score_correction_bias=bias)
     else:
-        routed = stacked_experts(f"{_NAME}Experts", count, per_token, h, inner)
-        block.adding(experts=routed)
-    others = _dense(h, shared, split=split, kind="shared_expert")
-    return block.adding(gate=gate, shared_experts=others)
+        routed = stacked_experts(f"{_NAME}Experts", count, per_token, h, d.inner(c))
+        block.adding(gate=corrected_router(f"{_NAME}TopKRouter", h, count), experts=routed)
+    shared = c.dim("shared_intermediate_size", default=3072)
+    return block.adding(shared_experts=_dense(h, shared, split=split, kind="shared_expert"))
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
@@ -92,10 +78,9 @@ def _decoder(*, split: bool) -> Decoder:
         return _dense(d.width(c), c.dim("dense_intermediate_size", default=12288), split=split)
 
     def layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str]) -> Module:
-        attends, feeds = kinds
-        mixer = _indexed(d, c, split=split) if attends == _SPARSE else grouped(d, c)
-        apart = split and feeds == "sparse"
-        return mixed(d, c, mixer, feeds, mlp="block_sparse_moe" if apart else "mlp")
+        mixer = _indexed(d, c, split=split) if kinds[0] == _SPARSE else grouped(d, c)
+        apart = split and kinds[1] == "sparse"
+        return mixed(d, c, mixer, kinds, mlp="block_sparse_moe" if apart else "mlp")
 
     return LLAMA.like(
         _NAME, vocab_size=200064, hidden_size=6144, intermediate_size=3072, num_hidden_layers=60,
@@ -114,19 +99,17 @@ def _model(c: ModelConfig) -> Module:
     text, vision = c.section("text_config"), c.section("vision_config")
     wide, inner = _SPLIT.width(text), c.dim("projector_hidden_size", default=6144)
     side = vision.dim("spatial_merge_size", default=2)
-    return Module(
-        f"{_NAME}Model",
-        vision_tower=builder(f"{_NAME}VisionModel")(vision),
-        multi_modal_projector=projector(
-            f"{_NAME}MultiModalProjector",
-            linear_1=Linear(vision.dim("hidden_size", default=1280), inner),
-            linear_2=Linear(inner, wide),
-            merge_linear_1=Linear(wide * (side * side), inner),
-            merge_act=activation("gelu"),
-            merge_linear_2=Linear(inner, wide),
-        ),
-        language_model=_SPLIT.named(f"{_NAME}TextModel", text),
+    joining = projector(
+        f"{_NAME}MultiModalProjector",
+        linear_1=Linear(vision.dim("hidden_size", default=1280), inner),
+        linear_2=Linear(inner, wide),
+        merge_linear_1=Linear(wide * (side * side), inner),
+        merge_act=activation("gelu"),
+        merge_linear_2=Linear(inner, wide),
     )
+    tower, words = builder(f"{_NAME}VisionModel")(vision), _SPLIT.named(f"{_NAME}TextModel", text)
+    parts = {"vision_tower": tower, "multi_modal_projector": joining, "language_model": words}
+    return Module(f"{_NAME}Model", dict(parts))
 
 
 def _generation(c: ModelConfig) -> Module:
