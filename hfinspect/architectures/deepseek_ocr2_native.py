@@ -29,14 +29,13 @@ def routed(
     all of them). ``stacked``: as a part saved alone has them."""
     h, wide = d.width(c), c.dim("moe_intermediate_size", default=inner)
     count = c.count("n_routed_experts", "num_experts", default=64, minimum=1)
-    per_token = c.dim("num_experts_per_tok", default=chosen or count)
+    used = c.dim("num_experts_per_tok", default=chosen or count)
     block = routed_and_shared(
-        d.name, h, wide, count=count, per_token=per_token,
+        d.name, h, wide, count=count, per_token=used, act=d.act(c), class_name=f"{d.name}Moe",
         shared=wide * c.count("n_shared_experts", default=2),
-        gate=router(f"{d.name}TopkRouter", h, count), act=d.act(c),
-        bias=c.flag("mlp_bias", default=False), class_name=f"{d.name}Moe",
+        gate=router(f"{d.name}TopkRouter", h, count), bias=c.flag("mlp_bias", default=False),
     )  # fmt: skip
-    experts = stacked_experts(f"{d.name}Experts", count, per_token, h, wide)
+    experts = stacked_experts(f"{d.name}Experts", count, used, h, wide)
     return block.adding(experts=experts if stacked else None)
 
 
@@ -47,10 +46,10 @@ def _kinds(_d: Decoder, c: ModelConfig, count: int) -> tuple[str, ...]:
     return layer_types(c, count, lambda _: "dense", key="mlp_layer_types")
 
 
-_TEXT_FILES = LLAMA.like(
+_TEXT = LLAMA.like(
     f"{_NAME}Text", vocab_size=102400, mlp_bias=False, attention=evenly, moe=routed, kinds=_kinds
 )
-_TEXT = _TEXT_FILES.like(f"{_NAME}Text", moe=partial(routed, stacked=True))
+_ALONE = _TEXT.like(f"{_NAME}Text", moe=partial(routed, stacked=True))
 
 
 def _sam(c: ModelConfig) -> Module:
@@ -60,48 +59,37 @@ def _sam(c: ModelConfig) -> Module:
     return renamed(tower, "Sam", f"{_NAME}Sam")
 
 
-def sam_model(c: ModelConfig) -> Module:
+def _sam_model(c: ModelConfig) -> Module:
     """Under those of transformers' attributes."""
     tower, files = sam.vision_encoder(c), _sam(c)
     proj = Module(f"{_NAME}SamVisionProj", conv1=files["net_2"], conv2=files["net_3"])
     return renamed(tower.adding(proj=proj), "Sam", f"{_NAME}Sam")
 
 
-_READER = QWEN2.like(
-    f"{_NAME}Vision", vocab_size=151936, intermediate_size=22016, num_key_value_heads=32
-)
+_READER = QWEN2.like(f"{_NAME}Vision")
 
 
-def vision_encoder(c: ModelConfig) -> Module:
+def _encoder(c: ModelConfig) -> Module:
     """Qwen2's layers without a vocabulary."""
     built = reader(_READER, c)
     built.class_name, built.part = f"{_NAME}VisionEncoder", "vision"
     return renamed(built, f"{_NAME}VisionDecoderLayer", f"{_NAME}VisionEncoderLayer")
 
 
-def vision_model(c: ModelConfig) -> Module:
-    encoder = c.section("encoder_config")
-    tables = queries(_READER.width(encoder)).items()
-    return Module(
-        f"{_NAME}VisionModel",
-        {
-            "sam_encoder": sam_model(c.section("sam_config")),
-            "vision_encoder": vision_encoder(encoder),
-            **{f"{name}_resolution": table for name, table in tables},
-        },
-        part="vision",
-    )
+def _vision_model(c: ModelConfig) -> Module:
+    encoder, near = c.section("encoder_config"), _sam_model(c.section("sam_config"))
+    towers = {"sam_encoder": near, "vision_encoder": _encoder(encoder)}
+    tables = {f"{at}_resolution": made for at, made in queries(_READER.width(encoder)).items()}
+    return Module(f"{_NAME}VisionModel", {**towers, **tables}, part="vision")
 
 
-def base(c: ModelConfig) -> Module:
+def _base(c: ModelConfig) -> Module:
     """Under the names of files."""
     text, vision = c.section("text_config"), c.section("vision_config")
-    encoder, h = vision.section("encoder_config"), _TEXT_FILES.width(text)
-    inside, width = vision_encoder(encoder), _READER.width(encoder)
+    encoder, h = vision.section("encoder_config"), _TEXT.width(text)
+    inside, width = _encoder(encoder), _READER.width(encoder)
     parts = {"model": Module(inside.class_name, model=inside), **queries(width)}
-    return Module(
-        f"{_NAME}Model",
-        _TEXT_FILES.model(text).children,
+    return _TEXT.named(f"{_NAME}Model", text).adding(
         sam_model=_sam(vision.section("sam_config")),
         qwen2_model=Module(f"{_NAME}VisionModel", parts, part="vision"),
         projector=projector("MlpProjector", layers=Linear(width, h)),
@@ -109,7 +97,7 @@ def base(c: ModelConfig) -> Module:
     )
 
 
-register_worded("deepseek_ocr2", _NAME, base, tied=False, text="", alone=_TEXT.model)
-register_part("deepseek_ocr2_vision", f"{_NAME}VisionModel", vision_model, "vision")
-register_part("deepseek_ocr2_sam_vision_model", f"{_NAME}SamVisionEncoder", sam_model, "vision")
-register_part("deepseek_ocr2_encoder", f"{_NAME}VisionEncoder", vision_encoder, "vision")
+register_worded("deepseek_ocr2", _NAME, _base, tied=False, text="", alone=_ALONE.model)
+register_part("deepseek_ocr2_vision", f"{_NAME}VisionModel", _vision_model, "vision")
+register_part("deepseek_ocr2_sam_vision_model", f"{_NAME}SamVisionEncoder", _sam_model, "vision")
+register_part("deepseek_ocr2_encoder", f"{_NAME}VisionEncoder", _encoder, "vision")

@@ -8,10 +8,11 @@ from ..layers.blocks import two_layer_mlp
 from ..layers.composing import without_static_cache
 from ..layers.decoders import Decoder, adding, of_kind, pre_norm
 from ..layers.heads import causal_lm
-from ..layers.multimodal import projecting
+from ..layers.multimodal import projecting, projector
 from ..layers.vision import position_table
+from ..trees import modules as nn
 from ..trees.catalog import register
-from ..trees.modules import Buffer, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm, Weight
+from ..trees.modules import LayerNorm, Layers, Linear, Module, ModuleList, Weight
 from . import esm
 from .llama import LLAMA
 
@@ -27,20 +28,15 @@ def _saprot(c: ModelConfig) -> Module:
     h = encoders.hidden(c)
     absolute = c.text("position_embedding_type", default="rotary") == "absolute"
     positions = position_table(c.dim("max_position_embeddings"), h) if absolute else None
-    before = c.flag("emb_layer_norm_before", default=False)
+    norm = encoders.norm(c) if c.flag("emb_layer_norm_before", default=False) else None
+    words = {"word_embeddings": nn.Embedding(encoders.vocab(c), h), "layer_norm": norm}
     layer = esm.layer(c, _S, encoders.attention_after_norm(c, _S, "LayerNorm"))
-    stack = encoders.encoder(c, _S, layer).adding(emb_layer_norm_after=encoders.norm(c))
     half = (h // c.dim("num_attention_heads") + 1) // 2
     return Module(
         f"{_S}ProteinEncoder",
-        embeddings=Module(
-            f"{_S}Embeddings",
-            word_embeddings=Embedding(encoders.vocab(c), h),
-            layer_norm=encoders.norm(c) if before else None,
-            position_embeddings=positions,
-        ),
-        rotary_embeddings=Module(f"{_S}RotaryEmbedding", inv_freq=Buffer(half, dtype="F32")),
-        encoder=stack,
+        embeddings=Module(f"{_S}Embeddings", words, position_embeddings=positions),
+        rotary_embeddings=Module(f"{_S}RotaryEmbedding", inv_freq=nn.Buffer(half, dtype="F32")),
+        encoder=encoders.encoder(c, _S, layer).adding(emb_layer_norm_after=encoders.norm(c)),
         part="protein",
     )
 
@@ -68,15 +64,13 @@ def _proteins(d: Decoder, c: ModelConfig) -> dict[str, Module]:
         component=Component.ATTENTION,
     )
     feeds = _feed_forward(width, c.dim("resampler_ff_mult", default=4))
-    pair = Module("ModuleList", {"0": attention, "1": feeds})
-    latents = c.dim("resampler_num_latents", default=64)
-    resampler = Module(
+    layer = projecting(ModuleList([attention, feeds]))
+    resampler = projector(
         "EvollaSequenceCompressorResampler",
-        latents=Weight(latents, width, component=Component.PROJECTOR),
-        layers=Layers.of(c.count("resampler_depth", default=6), projecting(pair)),
+        latents=Weight(c.dim("resampler_num_latents", default=64), width),
+        layers=Layers.of(c.count("resampler_depth", default=6), layer),
         norm=LayerNorm(h),
-        protein_projector=Linear(width, h, component=Component.PROJECTOR),
-        part="projector",
+        protein_projector=Linear(width, h),
     )
     parts = {"model": _saprot(protein), "sequence_compressor_resampler": resampler}
     return {"protein_encoder": Module("EvollaProteinEncoder", dict(parts))}
@@ -90,7 +84,7 @@ def _adapter(d: Decoder, c: ModelConfig, _kind: str) -> Module:
         query=Linear(h, inner, kind="query"),
         key_protein=Linear(h, inner, kind="key"),
         value_protein=Linear(h, inner, kind="value"),
-        attention_norm=RMSNorm(h, class_name="EvollaRMSNorm"),
+        attention_norm=nn.RMSNorm(h, class_name="EvollaRMSNorm"),
         out_proj=Linear(h, h, bias=c.flag("aligner_enable_bias", default=True), kind="output"),
         ff=_feed_forward(h, c.dim("aligner_ffn_mult", default=4)),
         gate_attention=Weight(1, kind="gate"),

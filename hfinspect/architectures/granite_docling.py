@@ -19,9 +19,8 @@ _TEXT = LLAMA.like(
 
 def _path(c: ModelConfig, h: Dim, out: Dim, factor: Dim) -> Module:
     """Squares of ``factor`` times ``factor`` patches as one token."""
-    joined = h * factor * factor
-    act, norm = Activation("GELU"), LayerNorm(joined)
-    merger = two_linears(f"{_NAME}DeepStackMerger", c, joined, out, out, act=act, layer_norm=norm)
+    joined, act, name = h * factor * factor, Activation("GELU"), f"{_NAME}DeepStackMerger"
+    merger = two_linears(name, c, joined, out, out, act=act, layer_norm=LayerNorm(joined))
     seen = c.dims("deepstack_visual_indexes", default=(3, 7, 10), minimum=-10_000)
     return Module(
         f"{_NAME}ConnectorPath",
@@ -33,8 +32,7 @@ def _path(c: ModelConfig, h: Dim, out: Dim, factor: Dim) -> Module:
 
 def _vision_model(c: ModelConfig) -> Module:
     h, out = c.dim("hidden_size", default=768), c.dim("out_hidden_size", default=1024)
-    factor = c.dim("scale_factor", default=4)
-    sized = c.with_defaults(image_size=512, patch_size=16)
+    factor, sized = c.dim("scale_factor", default=4), c.with_defaults(image_size=512, patch_size=16)
     fine = c.flag("use_fine_route", default=True)
     connector = projector(
         f"{_NAME}Connector",
@@ -49,26 +47,30 @@ def _vision_model(c: ModelConfig) -> Module:
     return tower.adding(connector=connector)
 
 
-def _router(c: ModelConfig) -> Module:
+def _router(c: ModelConfig) -> Module | None:
     """Whether a page needs the finer path."""
     h = c.section("vision_config").dim("hidden_size", default=768)
-    inner = c.dim("density_router_hidden_size")
-    return Module(
-        f"{_NAME}DensityRouter",
-        att=Linear(h, 1),
-        norm=LayerNorm(h),
-        fc1=Linear(h, inner),
-        act=Activation("GELU"),
-        fc2=Linear(inner, 1),
-        component=Component.ROUTER,
-        part="projector",
+    inner = c.optional_dim("density_router_hidden_size")
+    return (
+        inner
+        if inner is None
+        else Module(
+            f"{_NAME}DensityRouter",
+            att=Linear(h, 1),
+            norm=LayerNorm(h),
+            fc1=Linear(h, inner),
+            act=Activation("GELU"),
+            fc2=Linear(inner, 1),
+            component=Component.ROUTER,
+            part="projector",
+        )
     )
 
 
 _PARTS = {
     "vision_model": within("vision_config", _vision_model),
     "text_model": within("text_config", _TEXT.model),
-    "density_router": lambda c: _router(c) if c.has("density_router_hidden_size") else None,
+    "density_router": _router,
 }
 register_worded("granite_docling", _NAME, _PARTS, tied=True, text="text_model", alone=_TEXT.model)
 register_part("granite_docling_vision", f"{_NAME}VisionModel", _vision_model, "vision")

@@ -18,9 +18,9 @@ def _vision_model(config: ModelConfig, out: Dim) -> Module:
     names = {"fc1": "dense_h_to_4h", "fc2": "dense_4h_to_h", "patch_merger": "perceive"}
     tower = respelled(builder(f"{_NAME}VisionTransformer")(c), names)
     merger = tower.inside("perceive")
-    first, second = (merger.children.pop(name) for name in ("proj_conv", "proj_out"))
+    first, second = (merger.inside(name) for name in ("proj_conv", "proj_out"))
     squares = Sequential(first, Activation("GELU"), second)
-    merger.children = {"proj": squares, **merger.children}
+    merger.children = {"proj": squares, **merger.without("proj_conv", "proj_out").children}
     return tower
 
 

@@ -36,7 +36,7 @@ def _vision_model(c: ModelConfig) -> Module:
     for linear in outer.values():
         linear.component, linear.part = merger.component, merger.part
     backbone = respelled(tower.without("merger"), {"pre_layernorm": "ln_pre"})
-    return Module(tower.class_name, backbone=backbone, **outer, part="vision")
+    return Module(tower.class_name, {"backbone": backbone, **outer}, part="vision")
 
 
 def _generation(c: ModelConfig) -> Module:

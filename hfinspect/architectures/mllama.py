@@ -16,11 +16,11 @@ _CROSS = (3, 8, 13, 18, 23, 28, 33, 38)
 _width = size("hidden_size", default=1280)
 
 
-def _vision_layer(c: ModelConfig, *, gated: bool) -> Module:
+def _vision_layers(c: ModelConfig, count: Dim, *, gated: bool = False) -> Module:
     h, inner = _width(c), c.dim("intermediate_size", default=5120)
     norm = LayerNorm(h, eps=c.number("norm_eps", default=1e-5))
     heads = c.dim("attention_heads", "num_attention_heads", default=16)
-    return Module(
+    layer = Module(
         "MllamaVisionEncoderLayer",
         gate_attn=Weight(1, kind="gate", component=Component.ATTENTION) if gated else None,
         gate_ffn=Weight(1, kind="gate", component=Component.MLP) if gated else None,
@@ -29,6 +29,7 @@ def _vision_layer(c: ModelConfig, *, gated: bool) -> Module:
         input_layernorm=norm,
         post_attention_layernorm=norm,
     )
+    return clip_encoder("MllamaVision", count, layer)
 
 
 def _tile_positions(c: ModelConfig, per_tile: Dim | int) -> Module:
@@ -45,36 +46,28 @@ def _tile_positions(c: ModelConfig, per_tile: Dim | int) -> Module:
 
 def _vision_model(c: ModelConfig) -> Module:
     h, patch = _width(c), c.dim("patch_size", default=14)
-    side = c.dim("image_size", default=448) // patch
-    places = side * side + 1
-    ratio = Module(
-        "MllamaPrecomputedAspectRatioEmbedding",
-        gate=Weight(1, kind="gate"),
-        embedding=_tile_positions(c, 1),
-        component=Component.EMBEDDING,
-    )
-
-    def stack(key: str, usual: int, *, gated: bool) -> Module:
-        layer = _vision_layer(c, gated=gated)
-        return clip_encoder("MllamaVision", c.count(key, default=usual), layer)
-
+    side, table = c.dim("image_size", default=448) // patch, Component.EMBEDDING
+    places, gate = side * side + 1, Weight(1, kind="gate")
+    ratio = Module("MllamaPrecomputedAspectRatioEmbedding", gate=gate, component=table)
+    ratio.adding(embedding=_tile_positions(c, 1))
+    layers, more = c.count("num_hidden_layers", default=32), c.count("num_global_layers", default=8)
     return Module(
         "MllamaVisionModel",
-        class_embedding=Weight(h, component=Component.EMBEDDING, kind="class_token"),
+        class_embedding=Weight(h, component=table, kind="class_token"),
         patch_embedding=patch_conv(c.dim("num_channels", default=3), h, (patch, patch), bias=False),
         gated_positional_embedding=Module(
             "MllamaPrecomputedPositionEmbedding",
-            gate=Weight(1, kind="gate"),
+            gate=gate,
             embedding=Weight(places, h, kind="position"),
             tile_embedding=_tile_positions(c, places),
-            component=Component.EMBEDDING,
+            component=table,
         ),
         pre_tile_positional_embedding=ratio,
         post_tile_positional_embedding=ratio,
         layernorm_pre=LayerNorm(h),
         layernorm_post=LayerNorm(h),
-        transformer=stack("num_hidden_layers", 32, gated=False),
-        global_transformer=stack("num_global_layers", 8, gated=True),
+        transformer=_vision_layers(c, layers),
+        global_transformer=_vision_layers(c, more, gated=True),
         part="vision",
     )
 

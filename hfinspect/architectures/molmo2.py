@@ -45,30 +45,20 @@ TEXT = Decoder(
 )  # fmt: skip
 
 
-def _text(c: ModelConfig, first: Dim, second: Dim) -> Module:
-    """The decoder with a table in two parts."""
+def _text(c: ModelConfig, *, alone: bool = True) -> Module:
+    """The decoder with a table in two parts, which are halves of it in a save of it alone."""
+    vocab, more = TEXT.size(c, "vocab_size"), c.dim("additional_vocab_size", default=128, minimum=0)
+    first, second = ((vocab + more + 1) // 2, (vocab + more) // 2) if alone else (vocab, more)
     rows = {"embedding": first, "new_embedding": second}
     tables = {name: Weight(n, TEXT.width(c), kind="token") for name, n in rows.items() if n}
     table = Module(f"{_NAME}Embedding", tables, component=Component.EMBEDDING)
     return respelled(TEXT.named(f"{_NAME}TextModel", c), _LAYER).adding(wte=table)
 
 
-def _rows(c: ModelConfig) -> tuple[Dim, Dim]:
-    more = c.dim("additional_vocab_size", default=128, minimum=0)
-    return TEXT.size(c, "vocab_size"), more
-
-
-def _text_alone(c: ModelConfig) -> Module:
-    """A save of it alone has two halves of the table, whatever was added to the vocabulary."""
-    first, more = _rows(c)
-    rows = first + more
-    return _text(c, (rows + 1) // 2, rows // 2)
-
-
 def vision_model(c: ModelConfig) -> Module:
     """The tower (a trace) as files have it."""
-    released = {ours: c.values[theirs] for theirs, ours in _KEYS.items() if c.has(theirs)}
-    given = {**released, **{key: c.values[key] for key in c.values if key not in _KEYS}}
+    given = {ours: c.values[theirs] for theirs, ours in _KEYS.items() if c.has(theirs)}
+    given |= {key: c.values[key] for key in c.values if key not in _KEYS}
     if given.pop("image_size", None) is not None:  # all that it says is how many places there are
         image = pair(c, "image_size", "image_default_input_size", default=378)
         side = c.dim("patch_size", "image_patch_size", default=14)
@@ -88,10 +78,8 @@ def adapter(c: ModelConfig, read: int) -> Module:
     values = {key: value for key, value in c.values.items() if key not in layers}
     both = builder(f"{_NAME}Adapter")(ModelConfig(values, c.path))
     both.inside("image_projector").part = "projector"
-    seen = c.dim("hidden_size", default=1152) * Dim(
-        read, "vit_layers", definition="number of vit_layers"
-    )
-    pooling = both.inside("image_pooling_2d")
+    count = Dim(read, "vit_layers", definition="number of vit_layers")
+    seen, pooling = c.dim("hidden_size", default=1152) * count, both.inside("image_pooling_2d")
     for name in ("q_proj", "k_proj", "v_proj"):
         linear = pooling.inside(name)
         rows, bias = linear.tensor().shape[0], "bias" in linear.children
@@ -104,10 +92,8 @@ def _read(c: ModelConfig) -> tuple[int, ...]:
     found = c.raw("vision_feature_layer", "vit_layers")
     if found is None:
         return (24, 18)
-    if not isinstance(found, list) or not found:
-        raise c.error("vit_layers", found, "a list of layers")
-    if not all(isinstance(i, int) and not isinstance(i, bool) for i in found):
-        raise c.error("vit_layers", found, "numbers of layers")
+    if not isinstance(found, list) or not found or any(type(i) is not int for i in found):
+        raise c.error("vit_layers", found, "a list of numbers of layers")
     return tuple(found)
 
 
@@ -116,14 +102,13 @@ def _model(c: ModelConfig) -> Module:
     text, joins, vision = (c.section(f"{key}_config") for key in ("text", "adapter", "vision"))
     read = _read(joins)
     if c.has("vit_config") and not c.has("vision_config"):
-        released = c.section("vit_config")
-        count = int(released.count("num_hidden_layers", default=25, minimum=1))
-        deepest = max(index % count for index in read) + 1
-        vision = released.with_values(num_hidden_layers=deepest)
+        vision = c.section("vit_config")
+        count = int(vision.count("num_hidden_layers", default=25, minimum=1))
+        vision = vision.with_values(num_hidden_layers=max(index % count for index in read) + 1)
     tower = {"image_vit": vision_model(vision), **adapter(joins, len(read)).children}
     return Module(
         f"{_NAME}Model",
-        transformer=respelled(_text(text, *_rows(text)), {"layers": "blocks", "norm": "ln_f"}),
+        transformer=respelled(_text(text, alone=False), {"layers": "blocks", "norm": "ln_f"}),
         vision_backbone=Module(f"{_NAME}VisionBackbone", tower, part="vision"),
     )
 
@@ -133,4 +118,4 @@ def _head(c: ModelConfig) -> Module:
     return to_words(TEXT.width(text), TEXT.size(text, "vocab_size"))
 
 
-register_worded("molmo2", _NAME, _model, head=_head, alone=_text_alone)
+register_worded("molmo2", _NAME, _model, head=_head, alone=_text)

@@ -20,20 +20,28 @@ def _projection(inputs: int, outputs: int) -> Module:
     return Linear(inputs, outputs, component=Component.PROJECTOR)
 
 
-def _sound_convolution(c: ModelConfig, h: Dim) -> Module:
-    outer = c.dim("ext_pw_out_channel", default=1024)
+def sound_layer(c: ModelConfig, h: Dim) -> Module:
+    heads, norm = c.dim("num_attention_heads", default=16), LayerNorm(h)
+    width = heads * c.dim("head_dim", default=h // heads)
+    inner = c.dim("intermediate_size", default=1536)
+    first, last = (
+        Module(
+            f"{_NAME}AudioMLP",
+            layer_norm=norm,
+            gate_up_proj=Linear(h, inner * 2, kind="gate_up"),
+            down_proj=Linear(inner, h, kind="down"),
+            component=Component.MLP,
+        )
+        for _ in range(2)
+    )
+    outer, kernel = c.dim("ext_pw_out_channel", default=1024), c.dim("kernel_size", default=3)
     middle = h * c.dim("depthwise_multiplier", default=1)
-    separable = c.dim("depthwise_separable_out_channel", default=1024)
-    kernel = c.dim("kernel_size", default=3)
-    return Module(
+    separable, bias = c.dim("depthwise_separable_out_channel", default=1024), Weight(1, outer, 1)
+    pointwise, glu = Conv(h, outer * 2, 1, dims=1), f"{_NAME}AudioGluPointWiseConv"
+    convolution = Module(
         f"{_NAME}AudioConvModule",
-        layer_norm=LayerNorm(h),
-        glu=Module(
-            f"{_NAME}AudioGluPointWiseConv",
-            ext_pw_conv_1d=Conv(h, outer * 2, 1, dims=1),
-            b1=Weight(1, outer, 1),
-            b2=Weight(1, outer, 1),
-        ),
+        layer_norm=norm,
+        glu=Module(glu, ext_pw_conv_1d=pointwise, b1=bias, b2=bias),
         dw_sep_conv_1d=Module(
             f"{_NAME}AudioDepthWiseSeparableConv1d",
             dw_conv=Conv(h, middle, kernel, dims=1, groups=h),
@@ -42,30 +50,12 @@ def _sound_convolution(c: ModelConfig, h: Dim) -> Module:
         ext_pw_conv_1d=Conv(h, outer, 1, dims=1),
         component=Component.CONV,
     )
-
-
-def sound_layer(c: ModelConfig, h: Dim) -> Module:
-    heads, inner = (
-        c.dim("num_attention_heads", default=16),
-        c.dim("intermediate_size", default=1536),
-    )
-    width, norm = heads * c.dim("head_dim", default=h // heads), LayerNorm(h)
-
-    def mlp() -> Module:
-        return Module(
-            f"{_NAME}AudioMLP",
-            layer_norm=norm,
-            gate_up_proj=Linear(h, inner * 2, kind="gate_up"),
-            down_proj=Linear(inner, h, kind="down"),
-            component=Component.MLP,
-        )
-
     return Module(
         f"{_NAME}AudioConformerEncoderLayer",
-        feed_forward_in=mlp(),
+        feed_forward_in=first,
         self_attn=narrowed_attention(f"{_NAME}AudioAttention", h, width),
-        conv=_sound_convolution(c, h),
-        feed_forward_out=mlp(),
+        conv=convolution,
+        feed_forward_out=last,
         layer_norm_att=norm,
         layer_norm=norm,
     )
@@ -77,22 +67,17 @@ def audio_model(
     """Convolutions halve time and frequency log2(time_reduction) times before the layers."""
     h, bins = c.dim("hidden_size", default=1024), c.dim("input_size", default=80)
     channels = c.dim("nemo_conv_channels", default=1024)
-    times, halved = int(math.log2(c.dim("time_reduction", default=8))), int(bins)
-    for _ in range(times):
-        halved = math.floor((halved - 1) / 2 + 1)
+    times = int(math.log2(c.dim("time_reduction", default=8)))
+    halved = -(-int(bins) // 2**times)
     usual = named(halved, "nemo_final_size", "input_size halved log2(time_reduction) times")
     left = c.dim("nemo_final_size", default=usual)
     far, both = c.dim("bias_max_distance", default=1000), c.flag("bias_symmetric", default=False)
     heads, kind = c.dim("num_attention_heads", default=16), "relative_position"
+    mean, norm = dict.fromkeys(("global_mean", "global_invstd"), Buffer(bins)), Component.NORM
     table = Embedding(far if both else far * 2, heads, component=Component.ATTENTION, kind=kind)
     return Module(
         f"{_NAME}AudioModel",
-        encoder_embedding=Module(
-            f"{_NAME}AudioMeanVarianceNormLayer",
-            global_mean=Buffer(bins),
-            global_invstd=Buffer(bins),
-            component=Component.NORM,
-        ),
+        encoder_embedding=Module(f"{_NAME}AudioMeanVarianceNormLayer", mean, component=norm),
         embed=Module(
             f"{_NAME}AudioNemoConvSubsampling",
             conv=subsampling(channels, 3, times, class_name="Sequential"),
@@ -109,10 +94,10 @@ def audio_model(
 def _towers(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     h, vision, audio = d.width(c), c.section("vision_config"), c.section("audio_config")
     width = vision.dim("hidden_size", default=1152)
-    heard = audio.dim("hidden_size", default=1024) * audio.dim("downsample_rate", default=1)
+    inputs = audio.dim("hidden_size", default=1024) * audio.dim("downsample_rate", default=1)
     sound = {"encoder": audio_model(audio)}
     for kind in ("speech", "vision_speech"):
-        sound[f"up_proj_for_{kind}"] = _projection(heard, h)
+        sound[f"up_proj_for_{kind}"] = _projection(inputs, h)
         sound[f"down_proj_for_{kind}"] = _projection(h, h)
     image = Module(
         f"{_NAME}ImageEmbedding",
@@ -123,12 +108,9 @@ def _towers(d: Decoder, c: ModelConfig) -> dict[str, Module]:
         sub_img_feature_extensor=Weight(1, 1, 1, width, component=Component.EMBEDDING),
         part="vision",
     )
-    extending = Module(
-        f"{_NAME}FeatureEmbedding",
-        image_embed=image,
-        audio_embed=Module(f"{_NAME}AudioEmbedding", sound, part="audio"),
-    )
-    return {"embed_tokens_extend": extending}
+    heard = Module(f"{_NAME}AudioEmbedding", sound, part="audio")
+    both = Module(f"{_NAME}FeatureEmbedding", image_embed=image, audio_embed=heard)
+    return {"embed_tokens_extend": both}
 
 
 PHI3.like(

@@ -72,10 +72,9 @@ _wide = size("embedding_size", default=3584)
 
 
 def _talker_model(c: ModelConfig) -> Module:
-    words = Embedding(TALKER.size(c, "vocab_size"), _wide(c))
-    base = TALKER.named(f"{_NAME}TalkerModel", c).adding(embed_tokens=words)
+    base = TALKER.named(f"{_NAME}TalkerModel", c)
     base.part = "audio"
-    return base
+    return base.adding(embed_tokens=Embedding(TALKER.size(c, "vocab_size"), _wide(c)))
 
 
 def _talker(c: ModelConfig) -> Module:

@@ -33,13 +33,9 @@ _TOWERS = {
 }
 
 
-def _attention(d: Decoder, c: ModelConfig) -> Module:
-    c.divided(d.width(c), d.size(c, "num_attention_heads"), "head", "num_attention_heads")
-    return evenly(d, c)
-
-
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
     """Dense or sparse, and whether the prompt is kept apart."""
+    c.divided(d.width(c), d.size(c, key := "num_attention_heads"), "head", key)
     block = pre_norm(d, c, kind[0])
     attention = block.inside("self_attn")
     for row in attention.keeps or ():
@@ -50,21 +46,17 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
 
 TEXT = LLAMA.like(
     "UnlimitedOcrText", vocab_size=129280, hidden_size=1280, intermediate_size=6848,
-    num_hidden_layers=12, num_attention_heads=10, num_key_value_heads=10, attention=_attention,
+    num_hidden_layers=12, num_attention_heads=10, num_key_value_heads=10, attention=evenly,
     moe=partial(routed, inner=896, chosen=6), layer=_layer, windows=lambda c: windows(c, 128),
     kinds=side_by_side(dense_first(1, listed=True), words(lambda _c, _i: _PROMPT)),
 )  # fmt: skip
 
 
-def _text(c: ModelConfig) -> ModelConfig:
-    """Older files have it under ``language_config``."""
-    named = c.has("text_config") or not c.has("language_config")
-    return c.section("text_config" if named else "language_config").read_as("unlimited_ocr_text")
-
-
 def _model(c: ModelConfig) -> Module:
-    vision, text = c.section("vision_config"), TEXT.model(_text(c))
-    h, mark = TEXT.width(_text(c)), Weight(TEXT.width(_text(c)), component=Component.EMBEDDING)
+    """Older files have the text under ``language_config``."""
+    named, vision = c.has("text_config") or not c.has("language_config"), c.section("vision_config")
+    text = c.section("text_config" if named else "language_config").read_as("unlimited_ocr_text")
+    h, mark = TEXT.width(text), Weight(TEXT.width(text), component=Component.EMBEDDING)
     joined = vision.section("sam_config").dims("downsample_channels", default=(512, 1024))[-1]
     seen = joined + vision.section("encoder_config").dim("hidden_size", default=1024)
     return Module(
@@ -73,7 +65,7 @@ def _model(c: ModelConfig) -> Module:
             "sam_model": _TOWERS["sam_encoder"](vision),
             "vision_model": _TOWERS["vision_encoder"](vision),
             "projector": projector("Linear", layers=Linear(seen, h)),
-            **text.children,
+            **TEXT.model(text).children,
             "view_seperator": mark,
             "image_newline": mark,
         },
@@ -82,7 +74,6 @@ def _model(c: ModelConfig) -> Module:
 
 _VISION = composed({"UnlimitedOcrVisionModel": _TOWERS}, part="vision")["UnlimitedOcrVisionModel"]
 register_part("unlimited_ocr_vision", "UnlimitedOcrVisionModel", _VISION, "vision")
-register_part(
-    "unlimited_ocr_sam_vision_model", "UnlimitedOcrSamVisionEncoder", _sam_model, "vision"
-)
+_SAM = "UnlimitedOcrSamVisionEncoder"
+register_part("unlimited_ocr_sam_vision_model", _SAM, _sam_model, "vision")
 register_worded("unlimited_ocr", "UnlimitedOcr", _model, tied=False, text="", alone=TEXT.model)
