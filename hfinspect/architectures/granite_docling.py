@@ -47,30 +47,26 @@ def _vision_model(c: ModelConfig) -> Module:
     return tower.adding(connector=connector)
 
 
-def _router(c: ModelConfig) -> Module | None:
+def _router(c: ModelConfig) -> Module:
     """Whether a page needs the finer path."""
     h = c.section("vision_config").dim("hidden_size", default=768)
-    inner = c.optional_dim("density_router_hidden_size")
-    return (
-        inner
-        if inner is None
-        else Module(
-            f"{_NAME}DensityRouter",
-            att=Linear(h, 1),
-            norm=LayerNorm(h),
-            fc1=Linear(h, inner),
-            act=Activation("GELU"),
-            fc2=Linear(inner, 1),
-            component=Component.ROUTER,
-            part="projector",
-        )
+    inner = c.dim("density_router_hidden_size")
+    return Module(
+        f"{_NAME}DensityRouter",
+        att=Linear(h, 1),
+        norm=LayerNorm(h),
+        fc1=Linear(h, inner),
+        act=Activation("GELU"),
+        fc2=Linear(inner, 1),
+        component=Component.ROUTER,
+        part="projector",
     )
 
 
 _PARTS = {
     "vision_model": within("vision_config", _vision_model),
     "text_model": within("text_config", _TEXT.model),
-    "density_router": _router,
+    "density_router": lambda c: _router(c) if c.has("density_router_hidden_size") else None,
 }
 register_worded("granite_docling", _NAME, _PARTS, tied=True, text="text_model", alone=_TEXT.model)
 register_part("granite_docling_vision", f"{_NAME}VisionModel", _vision_model, "vision")
