@@ -21,21 +21,18 @@ def model(c: ModelConfig, *, pooling: bool = True) -> Module:
     return renamed(root, "DPTViTSelfAttention", "DPTSelfAttention").called("DPTModel")
 
 
-def _bare(c: ModelConfig) -> Module:
-    return model(c, pooling=False)
+_bare = partial(model, pooling=False)
 
 
 def neck(c: ModelConfig, name: str = "DPT") -> Module:
     widths = c.dims("neck_hidden_sizes", default=(96, 192, 384, 768))
-    section = c.section("backbone_config")
-    hidden = vit.hidden_size(section if c.has("backbone_config") else c)
-    staged = section.model_type != "swinv2"
-    stage = reassemble_stage(c, name, hidden, widths) if staged else None
+    section = c.section("backbone_config") if c.has("backbone_config") else c
+    plain = section is not c and section.model_type == "swinv2"
+    stage = None if plain else reassemble_stage(c, name, vit.hidden_size(section), widths)
     return reassembling.neck(name, stage, widths, fused_width(c), fusion_layer(c, name))
 
 
-_to = partial(Conv, component=Component.HEAD)
-_RELU = Activation("ReLU")
+_to, _RELU = partial(Conv, component=Component.HEAD), Activation("ReLU")
 
 
 def _segments(c: ModelConfig, name: str) -> Module:
@@ -61,11 +58,6 @@ def depth_estimation(c: ModelConfig) -> Module:
     return Module("DPTForDepthEstimation", parts, part="vision")
 
 
-def auxiliary_head(c: ModelConfig) -> Module | None:
-    second = c.flag("use_auxiliary_head", default=True)
-    return _segments(c, "DPTAuxiliaryHead") if second else None
-
-
 _CLASSES: dict[str, Builder | dict[str, Part]] = {
     "DPTForDepthEstimation": depth_estimation,
     "DPTModel": model,
@@ -73,7 +65,9 @@ _CLASSES: dict[str, Builder | dict[str, Part]] = {
         "dpt": _bare,
         "neck": neck,
         "head": lambda c: _segments(c, "DPTSemanticSegmentationHead"),
-        "auxiliary_head": auxiliary_head,
+        "auxiliary_head": lambda c: (
+            _segments(c, "DPTAuxiliaryHead") if c.flag("use_auxiliary_head", default=True) else None
+        ),
     },
 }
 register("dpt", composed(_CLASSES, part="vision"), base_prefix="dpt", category="vision")

@@ -8,13 +8,13 @@ from .depth_anything import estimator
 
 
 def model(c: ModelConfig) -> Module:
-    fused = c.dim("fusion_hidden_size", default=64)
+    fused, relu = c.dim("fusion_hidden_size", default=64), Activation("ReLU")
     prompted = Module(
         "PromptDepthAnythingLayer",
         convolution1=Conv(1, fused, 3),
-        activation1=Activation("ReLU"),
+        activation1=relu,
         convolution2=Conv(fused, fused, 3),
-        activation2=Activation("ReLU"),
+        activation2=relu,
         convolution3=Conv(fused, fused, 3),
     )
     return estimator(c, "PromptDepthAnything", prompted)

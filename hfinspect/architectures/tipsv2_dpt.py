@@ -14,7 +14,6 @@ from ..trees.modules import Conv, Linear, Module, ModuleList
 def _head(c: ModelConfig, task: str) -> Module:
     hidden, fused = c.section("backbone_config").dim("hidden_size", default=768), fused_width(c)
     widths = c.dims("neck_hidden_sizes", default=(96, 192, 384, 768))
-    factors = reassemble_factors(c, len(widths))
     bins = c.dim("num_depth_bins", default=256)
     outputs = {"depth": bins, "normals": 3, "segmentation": c.num_labels}
     two = {f"conv{i}": Conv(fused, fused, 3, bias=False) for i in (1, 2)}
@@ -23,7 +22,7 @@ def _head(c: ModelConfig, task: str) -> Module:
         Module("Tipsv2DptFeatureFusionLayer", out_conv=point, residual_unit=added, main_unit=unit)
         for added in (None, unit)
     )
-    sizes = zip(widths, factors, strict=True)
+    sizes = zip(widths, reassemble_factors(c, len(widths)), strict=True)
     stage = {
         "readout_projects": ModuleList([Linear(2 * hidden, hidden)] * len(widths)),
         "out_projections": ModuleList(Conv(hidden, width, 1) for width in widths),
@@ -44,17 +43,14 @@ def _seen(c: ModelConfig) -> Module:
     return auto_class(section, "Backbone", default_type=kind, part="vision")
 
 
-_HEADS: dict[str, Part] = {
-    f"{task}_head": partial(_head, task=task) for task in ("depth", "normals", "segmentation")
-}
 _TASKS = {
-    "DepthEstimation": ("depth_head",),
-    "NormalEstimation": ("normals_head",),
-    "SemanticSegmentation": ("segmentation_head",),
-    "DensePrediction": tuple(_HEADS),
+    "DepthEstimation": ["depth"],
+    "NormalEstimation": ["normals"],
+    "SemanticSegmentation": ["segmentation"],
+    "DensePrediction": ["depth", "normals", "segmentation"],
 }
-_CLASSES = {
-    f"Tipsv2DptFor{task}": {"vision_encoder": _seen, **{head: _HEADS[head] for head in heads}}
-    for task, heads in _TASKS.items()
-}
+_CLASSES: dict[str, dict[str, Part]] = {}
+for name, tasks in _TASKS.items():
+    heads = {f"{task}_head": partial(_head, task=task) for task in tasks}
+    _CLASSES[f"Tipsv2DptFor{name}"] = {"vision_encoder": _seen, **heads}
 register("tipsv2_dpt", composed(_CLASSES, part="vision"), category="vision")

@@ -5,10 +5,11 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..core.dims import Dim
 from ..layers.blocks import activation, fused_attention, size, two_layer_mlp
 from ..layers.vision import pair, patch_conv, patch_count, scaled
 from ..trees.catalog import Builder, register
-from ..trees.modules import Conv, Dropout, LayerNorm, Layers, Module, Weight
+from ..trees.modules import Conv, Dropout, LayerNorm, Layers, Module, Weight, once
 
 _hidden = size("hidden_size", default=768)
 
@@ -26,46 +27,45 @@ def embeddings(c: ModelConfig, name: str = "VitDet") -> Module:
     )
 
 
-def _residual(c: ModelConfig) -> Module:
-    h, act = _hidden(c), activation(c.text("hidden_act", default="gelu"))
-    sizes, parts = ((h, h // 2, 1), (h // 2, h // 2, 3), (h // 2, h, 1)), dict[str, Module]()
-    for i, (inputs, outputs, kernel) in enumerate(sizes, 1):
+def _residual(h: Dim, act: Module) -> Module:
+    parts = dict[str, Module]()
+    for i, kernel in enumerate((1, 3, 1), 1):
+        inputs, outputs = h if i == 1 else h // 2, h if i == 3 else h // 2
         norm = LayerNorm(outputs, eps=1e-6, class_name="VitDetLayerNorm")
         parts |= {f"conv{i}": Conv(inputs, outputs, kernel, bias=False), f"norm{i}": norm}
-        parts |= {f"act{i}": act} if i < len(sizes) else {}
+        parts |= {f"act{i}": act} if i < 3 else {}
     return Module("VitDetResBottleneckBlock", parts, component=Component.CONV)
 
 
-def _layer(c: ModelConfig, *, windowed: bool, residual: bool) -> Module:
-    """Relative positions reach as far as the window, or the whole picture."""
+def model(c: ModelConfig, *, name: str = "VitDetModel") -> Module:
     h, window = _hidden(c), c.dim("window_size", default=0, minimum=0)
     image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
-    head = h // c.dim("num_attention_heads", default=12)
-    look = fused_attention("VitDetAttention", h, bias=c.flag("qkv_bias", default=True))
-    if c.flag("use_relative_position_embeddings", default=False):
-        for axis, whole, side in zip("hw", image, patch, strict=True):
-            seen = window if windowed and window else whole // side
-            offsets = Weight(2 * seen - 1, head, kind="relative_position")
-            look.adding(**{f"rel_pos_{axis}": offsets})
     inner, act = scaled(c, h, "mlp_ratio", default=4), c.text("hidden_act", default="gelu")
-    mlp = two_layer_mlp("VitDetMlp", h, inner, act=act)
-    mlp.adding(drop=Dropout(c.number("dropout_prob", default=0.0)))
+    head = h // c.dim("num_attention_heads", default=12)
     norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-6))
-    parts = {"norm1": norm, "attention": look, "norm2": norm, "mlp": mlp}
-    return Module("VitDetLayer", parts, residual=_residual(c) if residual else None)
 
+    def layer(kind: tuple[bool, bool]) -> Module:
+        """Relative positions reach as far as the window, or the whole picture."""
+        windowed, residual = kind
+        look = fused_attention("VitDetAttention", h, bias=c.flag("qkv_bias", default=True))
+        if c.flag("use_relative_position_embeddings", default=False):
+            for axis, whole, side in zip("hw", image, patch, strict=True):
+                seen = window if windowed and window else whole // side
+                offsets = Weight(2 * seen - 1, head, kind="relative_position")
+                look.adding(**{f"rel_pos_{axis}": offsets})
+        mlp = two_layer_mlp("VitDetMlp", h, inner, act=act)
+        mlp.adding(drop=Dropout(c.number("dropout_prob", default=0.0)))
+        parts = {"norm1": norm, "attention": look, "norm2": norm, "mlp": mlp}
+        parts |= {"residual": _residual(h, activation(act))} if residual else {}
+        return Module("VitDetLayer", {**parts})
 
-def model(c: ModelConfig, *, name: str = "VitDetModel") -> Module:
     windowed, residual = (
-        {int(index) for index in c.dims(f"{kind}_block_indices", default=(), minimum=0)}
+        set(map(int, c.dims(f"{kind}_block_indices", default=(), minimum=0)))
         for kind in ("window", "residual")
     )
-    kinds = {
-        (a, b): _layer(c, windowed=a, residual=b) for a in (False, True) for b in (False, True)
-    }
     count = c.count("num_hidden_layers", default=12)
-    layers = Layers((kinds[i in windowed, i in residual] for i in range(count)), count=count)
-    encoder = Module("VitDetEncoder", layer=layers)
+    kinds = [(i in windowed, i in residual) for i in range(count)]
+    encoder = Module("VitDetEncoder", layer=Layers(once(kinds, layer), count=count))
     return Module(name, embeddings=embeddings(c), encoder=encoder, part="vision")
 
 

@@ -9,16 +9,12 @@ from ..trees.catalog import auto_class, register
 from ..trees.modules import Activation, BatchNorm, Conv, Module, ModuleList, Sequential
 
 
-def _conv(inputs: int, outputs: int, *, stride: int = 2) -> Module:
-    return Module(
-        "VitMatteBasicConv3x3",
-        conv=Conv(inputs, outputs, 3, bias=False, stride=stride),
-        batch_norm=BatchNorm(outputs),
-        relu=Activation("ReLU"),
-    )
-
-
 def model(c: ModelConfig) -> Module:
+    def conv(inputs: int, outputs: int, stride: int = 2) -> Module:
+        made, norm = Conv(inputs, outputs, 3, bias=False, stride=stride), BatchNorm(outputs)
+        parts = {"conv": made, "batch_norm": norm, "relu": Activation("ReLU")}
+        return Module("VitMatteBasicConv3x3", {**parts})
+
     section = c.section("backbone_config")
     network = auto_class(section, "Backbone", default_type="vitdet", part="vision")
     given = c.dims("convstream_hidden_sizes", default=(48, 96, 192))
@@ -26,10 +22,10 @@ def model(c: ModelConfig) -> Module:
     maps = (section.dim("num_channels", default=3), *given)
     inputs = (c.dim("hidden_size", default=384), *fused)
     steps = [
-        Module("VitMatteFusionBlock", conv=_conv(came + seen, made, stride=1))
+        Module("VitMatteFusionBlock", conv=conv(came + seen, made, 1))
         for came, seen, made in zip(inputs, reversed(maps), fused, strict=False)
     ]
-    convs, head = ModuleList(_conv(*both) for both in pairwise(maps)), Component.HEAD
+    convs, head = ModuleList(conv(*both) for both in pairwise(maps)), Component.HEAD
     seen = (Conv(fused[-1], 16, 3, component=head), BatchNorm(16), Activation("ReLU"))
     matting = Sequential(*seen, Conv(16, 1, 1, component=head))
     decoder = Module(
