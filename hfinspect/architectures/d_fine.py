@@ -34,9 +34,8 @@ def fusion(name: str, c: ModelConfig, act: str | None) -> nn.Module:
     to, half, wide = partial(conv_norm, name, act=act), e // 2, e * 2
     if ratio != 1:
         meaning = f"hidden_expansion = {ratio:g} times {int(e)}, halved"
-        half = named(
-            round(ratio * int(e) // 2), "hidden_expansion * encoder_hidden_dim / 2", meaning
-        )
+        spelled = "hidden_expansion * encoder_hidden_dim / 2"
+        half = named(round(ratio * int(e) // 2), spelled, meaning)
     deep, rep = ratio_of(c, "depth_mult", default=1.0), rt_detr.rep_block(name, half, act)
     blocks, between = {"bottlenecks": nn.ModuleList([rep] * round(3 * deep))}, to(half, half, 3)
 
@@ -67,10 +66,10 @@ def encoder(name: str, c: ModelConfig, lite: bool) -> nn.Module:
         mixing = {"bi_fusion_conv": flat, "fpn_block": fused, "pan_block": fused}
         return nn.Module(f"{name}LiteEncoder", {"input_proj": inward, **narrow, **mixing})
     flat, halved = conv_norm(name, e, e, 1, None), conv_norm(name, e, e, 3, None, groups=e)
-    smaller = nn.Module(f"{name}SCDown", conv1=flat, conv2=halved)
-    mixing, deim = rt_detr.mixed(len(maps) - 1, flat, fused, smaller), name == _DEIM
-    at, attended = "aifi" if deim else "encoder", rt_detr.attended(name, c, listed=deim)
-    return nn.Module(f"{name}HybridEncoder", {at: attended, **mixing})
+    smaller, deim = nn.Module(f"{name}SCDown", conv1=flat, conv2=halved), name == _DEIM
+    attended = {"aifi" if deim else "encoder": rt_detr.attended(name, c, listed=deim)}
+    mixing = rt_detr.mixed(len(maps) - 1, flat, fused, smaller)
+    return nn.Module(f"{name}HybridEncoder", {**attended, **mixing})
 
 
 def decoder_layer(name: str, c: ModelConfig) -> nn.Module:
@@ -86,14 +85,14 @@ def decoder_layer(name: str, c: ModelConfig) -> nn.Module:
     weights = nn.Linear(2 * d, 2 * d, component=Component.ATTENTION, kind="gate")
     gate = nn.Module(f"{name}Gate", gate=weights, norm=normed if deim else nn.LayerNorm(d))
     gated = not deim or c.flag("use_gateway", default=True)
-    gated_feed = gated_mlp(f"{name}SwiGLUFFN", d, inner // 2, bias=True)
+    fed = {"mlp": gated_mlp(f"{name}SwiGLUFFN", d, inner // 2, bias=True)}
     look = deformable.sampling_attention(name, d, all_points, num_points_scale=nn.Buffer(points))
     out = "o_proj" if deim else "out_proj"
     parts = {
         "self_attn": clip_attention(f"{name}SelfAttention", d, out=out),
         "self_attn_layer_norm": normed,
         "encoder_attn": look.without("value_proj", "output_proj"),
-        **({"mlp": gated_feed} if deim else deformable.up_down(d, inner)),
+        **(fed if deim else deformable.up_down(d, inner)),
         "final_layer_norm": normed,
         **({"gateway": gate} if gated else {"encoder_attn_layer_norm": normed}),
     }
@@ -107,22 +106,6 @@ def _last(c: ModelConfig) -> tuple[int, int]:
     return count, index if index >= 0 else count + index
 
 
-def dinov3(c: ModelConfig, section: ModelConfig) -> nn.Module:
-    """A backbone that has one map of everything, and three of the picture itself."""
-    to, wide = partial(conv_norm, _DEIM, act=None), section.dim("hidden_size", default=384)
-    width = c.dim("spatial_tuning_adapter_inplanes", default=16)
-    stem = {"stem_conv": to(3, width, 3, act="gelu"), "stem_pool": nn.Activation("MaxPool2d")}
-    steps = enumerate(((1, 2), (2, 4), (4, 4)), 2)
-    convs = {f"conv{i}": to(before * width, after * width, 3) for i, (before, after) in steps}
-    parts = {**stem, **convs, "act_fn": nn.Activation("GELU")}
-    return nn.Module(
-        f"{_DEIM}DINOv3ConvEncoder",
-        backbone=auto_class(section, "Backbone", part="vision"),
-        spatial_tuning_adapter=nn.Module(f"{_DEIM}SpatialTuningAdapter", parts),
-        fusion_proj=nn.ModuleList(to(wide + width * factor, _e(c), 1) for factor in (2, 4, 4)),
-    )
-
-
 def _projection(name: str, inputs: Dim, outputs: Dim, kernel: int = 1) -> nn.Module:
     if name == _FINE:
         return rt_detr.projection(inputs, outputs, kernel)
@@ -130,15 +113,28 @@ def _projection(name: str, inputs: Dim, outputs: Dim, kernel: int = 1) -> nn.Mod
 
 
 def seen(name: str, c: ModelConfig, lite: bool) -> dict[str, nn.Module]:
-    """The backbone, and its maps at the encoder's width, which DEIMv2 keeps together."""
-    section = c.section("backbone_config", default=BACKBONE)
+    """The backbone, and its maps at the encoder's width, which DEIMv2 keeps together. DINOv3 has
+    one map of everything, next to which stand three of the picture itself."""
+    e, section = _e(c), c.section("backbone_config", default=BACKBONE)
     if name == _DEIM and section.model_type == "dinov3_vit":
-        return {"conv_encoder": dinov3(c, section)}
+        to, wide = partial(conv_norm, _DEIM, act=None), section.dim("hidden_size", default=384)
+        width = c.dim("spatial_tuning_adapter_inplanes", default=16)
+        parts = {"stem_conv": to(3, width, 3, act="gelu"), "stem_pool": nn.Activation("MaxPool2d")}
+        for i, (before, after) in enumerate(((1, 2), (2, 4), (4, 4)), 2):
+            parts[f"conv{i}"] = to(before * width, after * width, 3)
+        gelu = nn.Activation("GELU")
+        encoder = nn.Module(
+            f"{_DEIM}DINOv3ConvEncoder",
+            backbone=auto_class(section, "Backbone", part="vision"),
+            spatial_tuning_adapter=nn.Module(f"{_DEIM}SpatialTuningAdapter", parts, act_fn=gelu),
+            fusion_proj=nn.ModuleList(to(wide + width * factor, e, 1) for factor in (2, 4, 4)),
+        )
+        return {"conv_encoder": encoder}
     network, sizes = rt_detr.seen(name, c, BACKBONE)
     wanted = len(_inputs(c)) if name == _FINE else len(sizes)
     if len(sizes) < wanted:
         raise c.error("decoder_in_channels", wanted, f"at most {len(sizes)} widths")
-    maps = nn.ModuleList(_NOTHING if lite else _projection(name, w, _e(c)) for w in sizes[:wanted])
+    maps = nn.ModuleList(_NOTHING if lite else _projection(name, w, e) for w in sizes[:wanted])
     if name == _DEIM:
         return {"conv_encoder": network.adding(encoder_input_proj=maps)}
     return {"backbone": network, "encoder_input_proj": maps}

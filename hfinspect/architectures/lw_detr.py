@@ -11,7 +11,7 @@ from ..layers import deformable
 from ..layers.backbones import backbone, backbone_section
 from ..layers.blocks import activation, size, two_layer_mlp
 from ..layers.composing import respelled
-from ..layers.deformable import heads, label_scores, predictor, up_down
+from ..layers.deformable import conv_norm, label_scores, predictor, up_down
 from ..layers.vision import narrowed_attention, scaled, uneven_width
 from ..trees import modules as nn
 from ..trees.catalog import Builder, register, register_part
@@ -32,37 +32,23 @@ _d = size("d_model", default=256)
 
 
 def vit(c: ModelConfig) -> nn.Module:
-    """ViTDet's embeddings; a learned factor of each channel before both sums, and keys without a
-    bias."""
+    """ViTDet's embeddings; a factor of each channel before both sums, and keys without a bias."""
     name, h = f"{_LW}ViT", c.dim("hidden_size", default=768)
     inner, act = scaled(c, h, "mlp_ratio", default=4), c.text("hidden_act", default="gelu")
     wide = uneven_width(c, h, c.dim("num_attention_heads", default=12))
-    eps, bias = c.number("layer_norm_eps", default=1e-6), c.flag("qkv_bias", default=True)
+    look = narrowed_attention(f"{name}Attention", h, wide, bias=c.flag("qkv_bias", default=True))
     keys, output = nn.Linear(h, wide, bias=False, kind="key"), nn.Linear(wide, h, kind="output")
-    look = narrowed_attention(f"{name}Attention", h, wide, bias=bias)
+    norm = nn.LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-6))
     parts: dict[str, nn.Module | nn.Parameter] = {
         "attention": look.adding(k_proj=keys, o_proj=output),
         "intermediate": two_layer_mlp(f"{name}Mlp", h, inner, act=act),
-        **{f"layernorm_{at}": nn.LayerNorm(h, eps=eps) for at in ("before", "after")},
+        **{f"layernorm_{at}": norm for at in ("before", "after")},
         **{f"gamma_{i}": nn.Weight(h, kind="layer_scale") for i in (1, 2)},
     }
-    layers = nn.Layers.of(
-        c.count("num_hidden_layers", default=12), nn.Module(f"{name}Layer", parts)
-    )
-    seen, encoder = vitdet.embeddings(c, name), nn.Module(f"{name}Encoder", layer=layers)
+    layer, count = nn.Module(f"{name}Layer", parts), c.count("num_hidden_layers", default=12)
+    encoder = nn.Module(f"{name}Encoder", layer=nn.Layers.of(count, layer))
+    seen = vitdet.embeddings(c, name)
     return nn.Module(f"{name}Backbone", embeddings=seen, encoder=encoder, part="vision")
-
-
-def convolution(
-    name: str, inputs: int, outputs: int, kernel: int, act: str | None, *, inside: bool = False
-) -> nn.Module:
-    """With a batch norm, or RF-DETR's norm over the channels; ``inside`` a stage, what mixes the
-    channels of a point is a convolution like any other."""
-    component = Component.CONV if inside and kernel == 1 else _P
-    if name == _LW:
-        return deformable.conv_norm(name, inputs, outputs, kernel, act, component=component)
-    conv = nn.Conv(inputs, outputs, kernel, bias=False, component=component)
-    return nn.Module(f"{name}ConvNormLayer", conv=conv, bn=_norm(name, outputs))
 
 
 def _norm(name: str, width: Dim | int, eps: float | None = None) -> nn.Module:
@@ -71,35 +57,42 @@ def _norm(name: str, width: Dim | int, eps: float | None = None) -> nn.Module:
 
 def squeezed(name: str, c: ModelConfig, inputs: Dim) -> nn.Module:
     """One convolution in two halves, blocks that follow each other, and all that they give."""
-    d, count = _d(c), c.count("c2f_num_blocks", default=3)
-    half, act = scaled(c, d, "hidden_expansion", default=0.5), c.text("activation_function")
+    d, count, act = _d(c), c.count("c2f_num_blocks", default=3), c.text("activation_function")
+    half = scaled(c, d, "hidden_expansion", default=0.5)
     first, block = (("conv", "bottlenecks"), ("cv", "m"))[name == _RF]
-    to = partial(convolution, name, act=act or "silu", inside=name == _RF)
+
+    def to(inputs: Dim, outputs: Dim, kernel: int) -> nn.Module:
+        """What mixes the channels of a point in RF-DETR is a convolution like any other."""
+        if name == _LW:
+            return conv_norm(name, inputs, outputs, kernel, act or "silu", component=_P)
+        at = Component.CONV if kernel == 1 else _P
+        conv = nn.Conv(inputs, outputs, kernel, bias=False, component=at)
+        return nn.Module(f"{name}ConvNormLayer", conv=conv, bn=_norm(name, outputs))
+
     rep = nn.Module(f"{name}RepVggBlock", {f"{first}{i}": to(half, half, 3) for i in (1, 2)})
     ends = {f"{first}1": to(inputs, 2 * half, 1), f"{first}2": to((2 + count) * half, d, 1)}
     return nn.Module(f"{name}C2FLayer", {**ends, block: nn.ModuleList([rep] * int(count))})
 
 
 def _scales(c: ModelConfig) -> list[float]:
-    found = c.raw(key := "projector_scale_factors") or []
+    found = [] if c.raw(key := "projector_scale_factors") is None else c.raw(key)
     listed = isinstance(found, list) and len(found) <= 100
     if not listed or any(isinstance(n, bool) or n not in (0.5, 1, 2) for n in found):
         raise c.error(key, found, "a list of 0.5, 1 and 2")
-    return found
+    return list(found)
 
 
 def projector(c: ModelConfig, sizes: tuple[Dim, ...]) -> nn.Module:
     """LW-DETR's maps at several scales, the layers of each next to each other."""
     up = partial(nn.Conv, kernel=2, stride=2, transposed=True, component=_P)
+    to = partial(conv_norm, _LW, act="relu", component=_P)
 
     def sampled(scale: float, h: Dim) -> tuple[list[nn.Module], Dim]:
         """The map at another size, and its width then."""
         if scale != 2:
-            return [convolution(_LW, h, h, 3, "relu")] * (scale == 0.5), h
+            return [to(h, h, 3)] * (scale == 0.5), h
         half = h // 2
-        if h <= 512:
-            return [up(h, half)], half
-        return [convolution(_LW, h, half, 1, "relu"), up(half, h // 4)], h // 4
+        return ([up(h, half)], half) if h <= 512 else ([to(h, half, 1), up(half, h // 4)], h // 4)
 
     def at(scale: float) -> nn.Module:
         rows, widths = zip(*(sampled(scale, size) for size in sizes), strict=True)
@@ -134,21 +127,16 @@ def conv_encoder(name: str, c: ModelConfig) -> nn.Module:
 
 
 def decoder_layer(name: str, c: ModelConfig) -> nn.Module:
-    d, inner, bias = (
-        _d(c),
-        c.dim("decoder_ffn_dim", default=2048),
-        c.flag("attention_bias", default=True),
-    )
+    d, inner = _d(c), c.dim("decoder_ffn_dim", default=2048)
     wide = uneven_width(c, d, c.dim("decoder_self_attention_heads", default=8))
     bias = c.flag("attention_bias", default=True)
     levels = c.count("num_feature_levels", default=len(_scales(c)) if name == _LW else 1)
-    look = heads(c, "decoder_cross_attention_heads", d, default=16)
+    look = deformable.heads(c, "decoder_cross_attention_heads", d, default=16)
     points = look * levels * c.dim("decoder_n_points", default=4)
     if name == _LW:
         own = narrowed_attention(f"{name}Attention", d, wide, bias=bias)
         norms = ["self_attn_layer_norm", "cross_attn_layer_norm", "layer_norm"]
-        mlp = nn.Module(f"{name}MLP", up_down(d, inner), component=Component.MLP)
-        forward = {"mlp": mlp}
+        forward = {"mlp": nn.Module(f"{name}MLP", up_down(d, inner), component=Component.MLP)}
     else:
         own = nn.Module(
             f"{name}Attention",
@@ -159,28 +147,26 @@ def decoder_layer(name: str, c: ModelConfig) -> nn.Module:
         )
         norms, forward = ["norm1", "norm2", "norm3"], up_down(d, inner, "linear1", "linear2")
     parts = {"self_attn": own, "cross_attn": deformable.sampling_attention(name, d, points)}
-    made = {norm: nn.LayerNorm(d) for norm in norms}
-    return nn.Module(f"{name}DecoderLayer", {**parts, **made, **forward})
+    parts |= {norm: nn.LayerNorm(d) for norm in norms}
+    return nn.Module(f"{name}DecoderLayer", {**parts, **forward})
 
 
 def model(name: str, c: ModelConfig) -> nn.Module:
     """RF-DETR's files keep decoder and first guesses under ``transformer``."""
     d, groups, rf = _d(c), c.count("group_detr", default=13), name == _RF
-    queries, count = c.dim("num_queries", default=300) * groups, int(groups)
-    decoder: dict[str, nn.Module] = {
-        "layers": nn.Layers.of(c.count("decoder_layers", default=3), decoder_layer(name, c)),
-        "norm" if rf else "layernorm": nn.LayerNorm(d),
-        "ref_point_head": predictor(name, (2 * d, d, d)),
-    }
+    queries, deep = c.dim("num_queries", default=300) * groups, c.count("decoder_layers", default=3)
+    normed, table = ("norm", "refpoint_embed") if rf else ("layernorm", "reference_point_embed")
+    parts = {"layers": nn.Layers.of(deep, decoder_layer(name, c)), normed: nn.LayerNorm(d)}
+    points = predictor(name, (2 * d, d, d))
     proposed = {
         "enc_output": nn.Linear(d, d),
         "enc_output_norm": nn.LayerNorm(d),
         "enc_out_bbox_embed": predictor(name, (d, d, d, 4)),
         "enc_out_class_embed": label_scores(c, d),
     }
-    guesses = {key: nn.ModuleList([made] * count) for key, made in proposed.items()}
-    inner = {"decoder": nn.Module(f"{name}Decoder", decoder), **guesses}
-    table = "refpoint_embed" if rf else "reference_point_embed"
+    guesses = {key: nn.ModuleList([made] * int(groups)) for key, made in proposed.items()}
+    decoder = nn.Module(f"{name}Decoder", {**parts}, ref_point_head=points)
+    inner: dict[str, nn.Module] = {"decoder": decoder, **guesses}
     parts = {
         "backbone": conv_encoder(name, c),
         table: nn.Embedding(queries, 4, kind="position"),
@@ -209,17 +195,16 @@ def segmentation(c: ModelConfig) -> nn.Module:
         dwconv=nn.Conv(d, d, 3, groups=d),
         pwconv1=nn.Linear(d, d, component=Component.CONV),
     )
-    layers = nn.Sequential(nn.Linear(d, inner), act, nn.Linear(inner, d), component=Component.HEAD)
+    layers, at = nn.Sequential(nn.Linear(d, inner), act, nn.Linear(inner, d)), Component.HEAD
+    queries = nn.Module(f"{_RF}SegmentationMLPBlock", norm_in=nn.LayerNorm(d), layers=layers)
     head = nn.Module(
         "Module",
         blocks=nn.Layers.of(c.count("decoder_layers", default=3), block),
-        spatial_features_proj=nn.Conv(d, d, 1, component=Component.HEAD),
-        query_features_block=nn.Module(
-            f"{_RF}SegmentationMLPBlock", norm_in=nn.LayerNorm(d), layers=layers
-        ),
+        spatial_features_proj=nn.Conv(d, d, 1, component=at),
+        query_features_block=queries,
         query_features_proj=nn.Linear(d, d),
         bias=nn.Weight(1),
-        component=Component.HEAD,
+        component=at,
     )
     root = object_detection(_RF, c, segmentation_head=head)
     return root.called(f"{_RF}ForInstanceSegmentation")

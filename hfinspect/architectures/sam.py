@@ -10,87 +10,81 @@ from ..core.dims import Dim
 from ..layers.blocks import activation, fused_attention, two_layer_mlp
 from ..layers.composing import renamed
 from ..layers.vision import narrowed_attention, patch_conv, scaled
+from ..trees import modules as nn
 from ..trees.catalog import register_part
-from ..trees.modules import (
-    Conv,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Weight,
-    once,
-)
 
 
-def norm(name: str, size: Dim) -> Module:
-    return LayerNorm(size, eps=1e-6, class_name=f"{name}LayerNorm")
+def norm(name: str, size: Dim) -> nn.Module:
+    return nn.LayerNorm(size, eps=1e-6, class_name=f"{name}LayerNorm")
 
 
-def _mlp(c: ModelConfig, width: Dim, inner: Dim, act: str) -> Module:
+def _mlp(c: ModelConfig, width: Dim, inner: Dim, act: str) -> nn.Module:
     act = c.text("hidden_act", default=act) or act
     return two_layer_mlp("SamMLPBlock", width, inner, act=act, names=("lin1", "lin2"))
 
 
-def vision_encoder(c: ModelConfig) -> Module:
+def vision_encoder(c: ModelConfig) -> nn.Module:
     h, out = c.dim("hidden_size", default=768), c.dim("output_channels", default=256)
     patch, heads = c.dim("patch_size", default=16), c.dim("num_attention_heads", default=12)
     side = c.dim("image_size", default=1024) // patch
     window = c.dim("window_size", default=14, minimum=0)
     inner = c.dim("mlp_dim") if c.has("mlp_dim") else scaled(c, h, "mlp_ratio", default=4.0)
-    normed = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-6))
+    normed = nn.LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-6))
 
-    def layer(windowed: bool) -> Module:
+    def layer(windowed: bool) -> nn.Module:
         look = fused_attention("SamVisionSdpaAttention", h, bias=c.flag("qkv_bias", default=True))
         if c.flag("use_rel_pos", default=True):
             reach = 2 * (window if windowed else side) - 1
-            offsets = Weight(reach, h // heads, kind="relative_position")
+            offsets = nn.Weight(reach, h // heads, kind="relative_position")
             look.children = {"rel_pos_h": offsets, "rel_pos_w": offsets, **look.children}
         parts = {"layer_norm1": normed, "attn": look, "layer_norm2": normed}
-        return Module("SamVisionLayer", parts, mlp=_mlp(c, h, inner, "gelu"))
+        return nn.Module("SamVisionLayer", parts, mlp=_mlp(c, h, inner, "gelu"))
 
     everywhere = c.dims("global_attn_indexes", default=(2, 5, 8, 11), minimum=0)
     count = range(c.count("num_hidden_layers", default=12))
-    positions = Weight(1, side, side, h, component=Component.EMBEDDING, kind="position")
+    positions = nn.Weight(1, side, side, h, component=Component.EMBEDDING, kind="position")
     patches = patch_conv(c.dim("num_channels", default=3), h, (patch, patch))
-    point, wide, last = Conv(h, out, 1, bias=False), Conv(out, out, 3, bias=False), norm("Sam", out)
+    point, wide, last = (
+        nn.Conv(h, out, 1, bias=False),
+        nn.Conv(out, out, 3, bias=False),
+        norm("Sam", out),
+    )
     neck = {"conv1": point, "layer_norm1": last, "conv2": wide, "layer_norm2": last}
-    return Module(
+    return nn.Module(
         "SamVisionEncoder",
         pos_embed=positions if c.flag("use_abs_pos", default=True) else None,
-        patch_embed=Module("SamPatchEmbeddings", projection=patches),
-        layers=Layers(once([window > 0 and i not in everywhere for i in count], layer)),
-        neck=Module("SamVisionNeck", neck, component=Component.PROJECTOR),
+        patch_embed=nn.Module("SamPatchEmbeddings", projection=patches),
+        layers=nn.Layers(nn.once([window > 0 and i not in everywhere for i in count], layer)),
+        neck=nn.Module("SamVisionNeck", neck, component=Component.PROJECTOR),
         part="vision",
     )
 
 
-def encoder_of(name: str, c: ModelConfig, **defaults: int) -> Module:
+def encoder_of(name: str, c: ModelConfig, **defaults: int) -> nn.Module:
     """The image encoder of families that read documents with it."""
     root = vision_encoder(c.with_defaults(mlp_dim=3072, **defaults))
     return renamed(renamed(root, "SamVisionSdpa", "SamVision"), "Sam", name)
 
 
-def prompts(name: str, c: ModelConfig, shared: Module, points: Module) -> Module:
+def prompts(name: str, c: ModelConfig, shared: nn.Module, points: nn.Module) -> nn.Module:
     """Points, and masks made smaller by two convolutions, as vectors; SAM 2's too."""
     d, masked = c.dim("hidden_size", default=256), c.dim("mask_input_channels", default=16)
     quarter = masked // 4
-    return Module(
+    return nn.Module(
         f"{name}PromptEncoder",
         shared_embedding=shared,
-        mask_embed=Module(
+        mask_embed=nn.Module(
             f"{name}MaskEmbedding",
             activation=activation(c.text("hidden_act", default="gelu")),
-            conv1=Conv(1, quarter, 2, stride=2),
-            conv2=Conv(quarter, masked, 2, stride=2),
-            conv3=Conv(masked, d, 1),
+            conv1=nn.Conv(1, quarter, 2, stride=2),
+            conv2=nn.Conv(quarter, masked, 2, stride=2),
+            conv3=nn.Conv(masked, d, 1),
             layer_norm1=norm(name, quarter),
             layer_norm2=norm(name, quarter * 4),
         ),
-        no_mask_embed=Embedding(1, d),
+        no_mask_embed=nn.Embedding(1, d),
         point_embed=points,
-        not_a_point_embed=Embedding(1, d),
+        not_a_point_embed=nn.Embedding(1, d),
         component=Component.EMBEDDING,
         part="vision",
     )
@@ -98,21 +92,21 @@ def prompts(name: str, c: ModelConfig, shared: Module, points: Module) -> Module
 
 def forward(
     sizes: Sequence[int], depth: int = 2, act: str | None = None, at: Component = Component.MLP
-) -> Module:
+) -> nn.Module:
     """``depth`` linear layers, all but the ends of the inner size; with ``act`` SAM 2's."""
     inputs, inner, outputs = sizes
     up, down = (None, None) if act is None else ("up", "down")
-    return Module(
+    return nn.Module(
         "SamFeedForward" if act is None else "Sam2FeedForward",
         activation=None if act is None else activation(act),
-        proj_in=Linear(inputs, inner, kind=up),
-        proj_out=Linear(inner, outputs, kind=down),
-        layers=ModuleList([Linear(inner, inner)] * (int(depth) - 2)),
+        proj_in=nn.Linear(inputs, inner, kind=up),
+        proj_out=nn.Linear(inner, outputs, kind=down),
+        layers=nn.ModuleList([nn.Linear(inner, inner)] * (int(depth) - 2)),
         component=at,
     )
 
 
-def mask_decoder(c: ModelConfig, name: str = "Sam") -> Module:
+def mask_decoder(c: ModelConfig, name: str = "Sam") -> nn.Module:
     """Prompts look at themselves and at the picture, and the picture at them; of each mask come the
     weights of its pixels, of all how good they are. SAM 2's too."""
     d, masks = c.dim("hidden_size", default=256), c.count("num_multimask_outputs", default=3) + 1
@@ -134,8 +128,8 @@ def mask_decoder(c: ModelConfig, name: str = "Sam") -> Module:
     own, cross, last = (
         narrowed_attention(f"{name}Attention", d, size, out=out) for size in (d, inner, narrow)
     )
-    normed = LayerNorm(d, eps=eps)
-    layer = Module(
+    normed = nn.LayerNorm(d, eps=eps)
+    layer = nn.Module(
         f"{name}TwoWayAttentionBlock",
         self_attn=own,
         layer_norm1=normed,
@@ -146,40 +140,40 @@ def mask_decoder(c: ModelConfig, name: str = "Sam") -> Module:
         layer_norm4=normed,
         cross_attn_image_to_token=cross,
     )
-    return Module(
+    return nn.Module(
         f"{name}MaskDecoder",
-        iou_token=Embedding(1, d),
-        mask_tokens=Embedding(masks, d),
-        transformer=Module(
+        iou_token=nn.Embedding(1, d),
+        mask_tokens=nn.Embedding(masks, d),
+        transformer=nn.Module(
             f"{name}TwoWayTransformer",
-            layers=Layers.of(depth, layer),
+            layers=nn.Layers.of(depth, layer),
             final_attn_token_to_image=last,
-            layer_norm_final_attn=LayerNorm(d),
+            layer_norm_final_attn=nn.LayerNorm(d),
         ),
-        upscale_conv1=Conv(d, d // 4, 2, stride=2, transposed=True),
-        upscale_conv2=Conv(d // 4, d // 8, 2, stride=2, transposed=True),
+        upscale_conv1=nn.Conv(d, d // 4, 2, stride=2, transposed=True),
+        upscale_conv2=nn.Conv(d // 4, d // 8, 2, stride=2, transposed=True),
         upscale_layer_norm=norm(name, d // 4),
-        output_hypernetworks_mlps=ModuleList([made((d, d, d // 8), 3)] * int(masks)),
+        output_hypernetworks_mlps=nn.ModuleList([made((d, d, d // 8), 3)] * int(masks)),
         iou_prediction_head=made(scored, c.count("iou_head_depth", default=3), at=Component.HEAD),
         part="vision",
     )
 
 
-def model(c: ModelConfig) -> Module:
+def model(c: ModelConfig) -> nn.Module:
     said = c.section("prompt_encoder_config")
-    point = Embedding(1, said.dim("hidden_size", default=256))
-    points = ModuleList([point] * int(said.count("num_point_embeddings", default=4)))
+    point = nn.Embedding(1, said.dim("hidden_size", default=256))
+    points = nn.ModuleList([point] * int(said.count("num_point_embeddings", default=4)))
     tied = "shared_image_embedding.positional_embedding" if c.tied() else None
     features = c.section("vision_config").dim("num_pos_feats", default=128)
     shared, own = (
-        Module(
+        nn.Module(
             "SamPositionalEmbedding",
-            positional_embedding=Weight(2, features, tied_to=to, kind="position"),
+            positional_embedding=nn.Weight(2, features, tied_to=to, kind="position"),
             component=Component.EMBEDDING,
         )
         for to in (None, tied)
     )
-    return Module(
+    return nn.Module(
         "SamModel",
         shared_image_embedding=shared,
         vision_encoder=vision_encoder(c.section("vision_config")),
@@ -189,10 +183,10 @@ def model(c: ModelConfig) -> Module:
     )
 
 
-def vision_model(c: ModelConfig) -> Module:
+def vision_model(c: ModelConfig) -> nn.Module:
     if c.has("vision_config") or c.model_type == "sam":
         c = c.section("vision_config")
-    return Module("SamVisionModel", vision_encoder=vision_encoder(c), part="vision")
+    return nn.Module("SamVisionModel", vision_encoder=vision_encoder(c), part="vision")
 
 
 register_part("sam", "SamModel", model, "vision")
