@@ -9,21 +9,10 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
-from ..core.dims import Dim
 from ..layers import conformers
 from ..layers.composing import defaulted
+from ..trees import modules as nn
 from ..trees.catalog import register_part
-from ..trees.modules import (
-    Activation,
-    BatchNorm,
-    Conv,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-)
 from .speecht5 import polishing, vocoder
 
 _NAME = "FastSpeech2Conformer"
@@ -37,31 +26,31 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def _side(c: ModelConfig, side: str, key: str) -> Dim:
-    """A size of one side: saved configs repeat them in a section, which then counts."""
-    return c.section(f"{side}_config").dim(key, default=c.fields.dim(f"{side}_{key}"))
-
-
-def _stack(c: ModelConfig, side: str) -> Module:
-    h, kernel = c.dim("hidden_size"), c.dim("positionwise_conv_kernel_size", default=3)
-    keys = ("linear_units", "num_attention_heads", "kernel_size", "layers")
-    inner, heads, depthwise, count = (_side(c, side, key) for key in keys)
-    norm, bias = LayerNorm(h), c.flag("convolution_bias", default=True)
-    forward = Module(
+def _stack(c: ModelConfig, side: str) -> nn.Module:
+    """Sizes of a side are repeated in a section of saved configs, which then counts."""
+    h, own = c.dim("hidden_size"), c.section(f"{side}_config")
+    inner, heads, depthwise, count = (
+        own.dim(key, default=c.fields.dim(f"{side}_{key}"))
+        for key in ("linear_units", "num_attention_heads", "kernel_size", "layers")
+    )
+    if int(count) > MAX_COUNT:
+        raise c.error(f"{side}_layers", int(count), f"at most {MAX_COUNT:,}")
+    norm, kernel = nn.LayerNorm(h), c.dim("positionwise_conv_kernel_size", default=3)
+    conv = partial(nn.Conv, kernel=kernel, dims=1, component=None)
+    forward = nn.Module(
         f"{_NAME}MultiLayeredConv1d",
-        conv1=Conv(h, inner, kernel, dims=1, component=None, kind="up"),
-        conv2=Conv(inner, h, kernel, dims=1, component=None, kind="down"),
+        conv1=conv(h, inner, kind="up"),
+        conv2=conv(inner, h, kind="down"),
         component=Component.MLP,
     )
     between = conformers.convolution(
-        f"{_NAME}ConvolutionModule", h, depthwise, BatchNorm(h, dims=1), act="silu", bias=bias
-    )
+        f"{_NAME}ConvolutionModule", h, depthwise, nn.BatchNorm(h, dims=1), act="silu",
+        bias=c.flag("convolution_bias", default=True),
+    )  # fmt: skip
     macaron = c.flag("use_macaron_style_in_conformer", default=True)
     convolves = c.flag("use_cnn_in_conformer", default=True)
-    joined = c.section(f"{side}_config").flag(
-        "concat_after", default=c.flag(f"{side}_concat_after", default=False)
-    )
-    layer = Module(
+    joined = own.flag("concat_after", default=c.flag(f"{side}_concat_after", default=False))
+    layer = nn.Module(
         f"{_NAME}EncoderLayer",
         self_attn=conformers.relative_attention(f"{_NAME}Attention", h, heads, h // heads),
         feed_forward=forward,
@@ -72,68 +61,62 @@ def _stack(c: ModelConfig, side: str) -> Module:
         final_layer_norm=norm if convolves else None,
         ff_layer_norm=norm,
         self_attn_layer_norm=norm,
-        concat_linear=Linear(h + h, h) if joined else None,
+        concat_linear=nn.Linear(h + h, h) if joined else None,
     )
-    table = Embedding(c.dim("vocab_size", default=78), h, padding_idx=0)
-    if int(count) > MAX_COUNT:
-        raise c.error(f"{side}_layers", int(count), f"at most {MAX_COUNT:,}")
-    return Module(
+    table = nn.Embedding(c.dim("vocab_size", default=78), h, padding_idx=0)
+    return nn.Module(
         f"{_NAME}Encoder",
         embed=table if side == "encoder" else None,
-        pos_enc=Activation(f"{_NAME}RelPositionalEncoding"),
-        conformer_layers=Layers.of(count, layer),
+        pos_enc=nn.Activation(f"{_NAME}RelPositionalEncoding"),
+        conformer_layers=nn.Layers.of(count, layer),
     )
 
 
-def _predictor(c: ModelConfig, what: str, name: str = "Variance") -> Module:
+def _predictor(c: ModelConfig, what: str, name: str = "Variance") -> nn.Module:
     width = c.dim(f"{what}_predictor_channels", default=256)
     kernel = c.dim(f"{what}_predictor_kernel_size")
     count = int(c.count(f"{what}_predictor_layers"))
-    steps = [
-        Module(
+    steps = nn.ModuleList(
+        nn.Module(
             f"{_NAME}PredictorLayer",
-            conv=Conv(inputs, width, kernel, dims=1),
-            activation=Activation("ReLU"),
-            layer_norm=LayerNorm(width),
+            conv=nn.Conv(inputs, width, kernel, dims=1),
+            activation=nn.Activation("ReLU"),
+            layer_norm=nn.LayerNorm(width),
         )
         for inputs in [c.dim("hidden_size"), *[width] * count][:count]
-    ]
-    parts = {
-        "conv_layers": ModuleList(steps),
-        "linear": Linear(width, 1, component=Component.OTHER),
-    }
-    return Module(f"{_NAME}{name}Predictor", parts, component=Component.CONV)
+    )
+    last, to = nn.Linear(width, 1, component=Component.OTHER), Component.CONV
+    return nn.Module(f"{_NAME}{name}Predictor", conv_layers=steps, linear=last, component=to)
 
 
-def model(c: ModelConfig) -> Module:
-    h = c.dim("hidden_size")
-    keys = ("num_languages", "num_speakers", "speaker_embed_dim")
-    variances = {}
+def model(c: ModelConfig) -> nn.Module:
+    h, variances = c.dim("hidden_size"), dict[str, nn.Module]()
     for what in ("pitch", "energy"):
-        conv = Conv(1, h, c.dim(f"{what}_embed_kernel_size", default=1), dims=1)
+        conv = nn.Conv(1, h, c.dim(f"{what}_embed_kernel_size", default=1), dims=1)
         variances[f"{what}_predictor"] = _predictor(c, what)
-        variances[f"{what}_embed"] = Module(f"{_NAME}VarianceEmbedding", conv=conv)
-    languages, speakers, voice = (c.dim(key, default=0, minimum=0) for key in keys)
+        variances[f"{what}_embed"] = nn.Module(f"{_NAME}VarianceEmbedding", conv=conv)
+    keys = ("num_languages", "num_speakers", "speaker_embed_dim")
+    *tables, voice = (c.dim(key, default=0, minimum=0) for key in keys)
+    said = [nn.Embedding(count, h, kind="segment") if count > 1 else None for count in tables]
     parts = {
-        "language_id_embedding": Embedding(languages, h, kind="segment") if languages > 1 else None,
-        "speaker_id_embedding": Embedding(speakers, h, kind="segment") if speakers > 1 else None,
-        "projection": Linear(h + voice, h, component=Component.PROJECTOR) if voice else None,
+        **dict(zip(("language_id_embedding", "speaker_id_embedding"), said, strict=True)),
+        "projection": nn.Linear(h + voice, h, component=Component.PROJECTOR) if voice else None,
         "encoder": _stack(c, "encoder"),
         "duration_predictor": _predictor(c, "duration", "Duration"),
         **variances,
         "decoder": _stack(c, "decoder"),
         "speech_decoder_postnet": polishing(_NAME, c, h),
     }
-    return Module(f"{_NAME}Model", parts, part="audio")
+    return nn.Module(f"{_NAME}Model", parts, part="audio")
 
 
 hifigan = partial(vocoder, name=_NAME)
 
 
-def both(c: ModelConfig) -> Module:
+def both(c: ModelConfig) -> nn.Module:
     spectrum = model(c.section("model_config").with_defaults(**_DEFAULTS))
     vocoding = hifigan(c.section("vocoder_config"))
-    return Module(f"{_NAME}WithHifiGan", model=spectrum, vocoder=vocoding)
+    return nn.Module(f"{_NAME}WithHifiGan", model=spectrum, vocoder=vocoding)
 
 
 register_part("fastspeech2_conformer", f"{_NAME}Model", defaulted(_DEFAULTS, model), "audio")

@@ -1,7 +1,6 @@
 """SpeechT5 (Ao et al. 2021). Source of shapes: transformers/models/speecht5/modeling_speecht5.py.
 
-One encoder-decoder between nets for speech and text on either side: wav2vec 2.0's convolutions or a
-table of words before, a table of words or mel frames after.  The vocoder is a model of its own.
+One encoder-decoder between nets for speech or text on either side; the vocoder is a model apart.
 """
 
 from functools import partial
@@ -17,20 +16,8 @@ from ..layers.composing import Part, composed, with_defaults
 from ..layers.encoders import hidden
 from ..layers.sound import HIFIGAN, hifigan
 from ..layers.vision import clip_attention
-from ..trees.catalog import Builder, register
-from ..trees.modules import (
-    Activation,
-    BatchNorm,
-    Buffer,
-    Conv,
-    Dropout,
-    Embedding,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Weight,
-)
+from ..trees import modules as nn
+from ..trees.catalog import Builder, register, register_part
 
 _NAME = "SpeechT5"
 _mels = size("num_mel_bins", default=80)
@@ -41,48 +28,46 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def _wrapped(c: ModelConfig, side: str) -> Module:
+def _wrapped(c: ModelConfig, side: str) -> nn.Module:
     """The layers of a side, and the encoder's norm and table of distances."""
-    h, norm, heads = hidden(c), speech.norm(c), c.dim(f"{side}_attention_heads")
-    head = c.divided(h, heads, "hidden_size", f"{side}_attention_heads")
-    attention = clip_attention("SpeechT5Attention", h)
+    h, norm, key, first = hidden(c), speech.norm(c), f"{side}_attention_heads", side == "encoder"
+    name, attention = f"{_NAME}{side.title()}", clip_attention("SpeechT5Attention", h)
+    count = 2 * c.dim("encoder_max_relative_position", default=160)
+    head, kind = c.divided(h, c.dim(key), "hidden_size", key), "relative_position"
+    table = nn.Embedding(count, head, component=Component.ATTENTION, kind=kind)
+    places = nn.Module("SpeechT5RelativePositionalEncoding", pe_k=table)
+    if first:
+        drop = nn.Dropout(c.number("hidden_dropout", default=0.1))
+        looks = {"attention": attention, "dropout": drop, "layer_norm": norm}
+    else:
+        at = {"": attention, "_layer_norm": norm}
+        looks = {f"{way}_attn{end}": at[end] for way in ("self", "encoder") for end in at}
     forward = two_layer_mlp(
         "SpeechT5FeedForward", h, c.dim(f"{side}_ffn_dim"), act=c.text("hidden_act"),
         act_name="intermediate_act_fn", names=("intermediate_dense", "output_dense"),
     )  # fmt: skip
-    drop = Dropout(c.number("hidden_dropout", default=0.1))
-    parts = {"attention": attention, "dropout": drop, "layer_norm": norm}
-    before, after = {}, {}
-    if side == "decoder":
-        own = {"self_attn": attention, "self_attn_layer_norm": norm}
-        parts = {**own, "encoder_attn": attention, "encoder_attn_layer_norm": norm}
-    else:
-        count, at = 2 * c.dim("encoder_max_relative_position", default=160), Component.ATTENTION
-        table = Embedding(count, head, component=at, kind="relative_position")
-        after = {"embed_positions": Module("SpeechT5RelativePositionalEncoding", pe_k=table)}
-        before = {"layer_norm": norm}
-    parts |= {"feed_forward": forward, "final_layer_norm": norm}
-    layer = Module(f"SpeechT5{side.title()}Layer", parts)
-    layers = Layers.of(c.count(f"{side}_layers"), layer)
-    return Module(f"SpeechT5{side.title()}", {**before, "layers": layers, **after})
+    layer = nn.Module(f"{name}Layer", looks, feed_forward=forward, final_layer_norm=norm)
+    return nn.Module(
+        name,
+        layer_norm=norm if first else None,
+        layers=nn.Layers.of(c.count(f"{side}_layers"), layer),
+        embed_positions=places if first else None,
+    )
 
 
-# ---- before and after
-
-
-def _prenet(c: ModelConfig, side: str, kind: str) -> Module | None:
+def _prenet(c: ModelConfig, side: str, kind: str) -> nn.Module | None:
     """What stands before a side, for what it takes; without one, states come in."""
-    h, name = hidden(c), f"SpeechT5{kind}{side.title()}Prenet"
+    h, name, first = hidden(c), f"SpeechT5{kind}{side.title()}Prenet", side == "encoder"
     # Sines, computed, and one learned number that scales them.
-    at, alpha = Component.EMBEDDING, Weight(kind="scale")
-    positions = Module("SpeechT5ScaledPositionalEncoding", alpha=alpha, component=at)
+    at, alpha = Component.EMBEDDING, nn.Weight(kind="scale")
+    positions = nn.Module("SpeechT5ScaledPositionalEncoding", alpha=alpha, component=at)
     if kind == "Text":
-        after = {"encode_positions": positions} if side == "encoder" else {}
-        return Module(name, {"embed_tokens": Embedding(c.dim("vocab_size"), h), **after})
+        table = nn.Embedding(c.dim("vocab_size"), h)
+        return nn.Module(name, embed_tokens=table, encode_positions=positions if first else None)
     if kind != "Speech":
         return None
-    if side == "encoder":
-        return Module(
+    if first:
+        return nn.Module(
             name,
             masked_spec_embed=speech.masked_spec_embed(c),
             feature_encoder=speech.feature_encoder(c, _NAME),
@@ -90,94 +75,87 @@ def _prenet(c: ModelConfig, side: str, kind: str) -> Module | None:
             pos_conv_embed=speech.positions(c, _NAME),
             part="audio",
         )
-    mels, units = _mels(c), c.dim("speech_decoder_prenet_units", default=256)
+    units = c.dim("speech_decoder_prenet_units", default=256)
     count = int(c.count("speech_decoder_prenet_layers", default=2))
-    return Module(
+    return nn.Module(
         name,
-        layers=ModuleList(Linear(width, units) for width in [mels, *[units] * count][:count]),
-        final_layer=Linear(units, h),
+        layers=nn.ModuleList(nn.Linear(n, units) for n in [_mels(c), *[units] * count][:count]),
+        final_layer=nn.Linear(units, h),
         encode_positions=positions,
-        speaker_embeds_layer=Linear(c.dim("speaker_embedding_dim", default=512) + h, h),
+        speaker_embeds_layer=nn.Linear(c.dim("speaker_embedding_dim", default=512) + h, h),
         component=at,
         part="audio",
     )
 
 
-def polishing(name: str, c: ModelConfig, h: Dim, **more: Module) -> Module:
+def polishing(name: str, c: ModelConfig, h: Dim, **more: nn.Module) -> nn.Module:
     """Mel frames of states H wide, and convolutions; ``more`` stands between."""
-    mels, factor = _mels(c), c.dim("reduction_factor")
-    units = c.dim("speech_decoder_postnet_units", default=256)
+    mels, units = _mels(c), c.dim("speech_decoder_postnet_units", default=256)
     kernel = c.dim("speech_decoder_postnet_kernel", default=5)
     count = int(c.count("speech_decoder_postnet_layers", default=5))
-    widths = [mels, *[units] * (count - 1), mels][: count + 1]
     steps = [
-        Module(
+        nn.Module(
             f"{name}BatchNormConvLayer",
-            conv=Conv(inputs, out, kernel, dims=1, bias=False),
-            batch_norm=BatchNorm(out, dims=1),
-            activation=None if out is mels else Activation("Tanh"),
+            conv=nn.Conv(inputs, out, kernel, dims=1, bias=False),
+            batch_norm=nn.BatchNorm(out, dims=1),
+            activation=None if out is mels else nn.Activation("Tanh"),
         )
-        for inputs, out in pairwise(widths)
+        for inputs, out in pairwise([mels, *[units] * (count - 1), mels][: count + 1])
     ]
-    parts = {"feat_out": Linear(h, mels * factor), **more, "layers": Layers(steps)}
-    return Module(f"{name}SpeechDecoderPostnet", parts, component=Component.HEAD, part="audio")
+    parts = {"feat_out": nn.Linear(h, mels * c.dim("reduction_factor")), **more}
+    parts["layers"] = nn.Layers(steps)
+    return nn.Module(f"{name}SpeechDecoderPostnet", parts, component=Component.HEAD, part="audio")
 
 
-def _speech_postnet(c: ModelConfig) -> Module:
+def _frames(c: ModelConfig) -> nn.Module:
     """Mel frames, several a step, whether to stop, and convolutions that polish the frames."""
     h = hidden(c)
-    return polishing(_NAME, c, h, prob_out=Linear(h, c.dim("reduction_factor")))
+    return polishing(_NAME, c, h, prob_out=nn.Linear(h, c.dim("reduction_factor")))
 
 
-def _text_postnet(c: ModelConfig) -> Module:
+def _words(c: ModelConfig) -> nn.Module:
     table = "speecht5.decoder.prenet.embed_tokens.weight" if c.tied() else None
-    head = Linear(hidden(c), c.dim("vocab_size"), bias=False, tied_to=table, kind="lm_head")
-    return Module("SpeechT5TextDecoderPostnet", lm_head=head, component=Component.HEAD)
+    head = nn.Linear(hidden(c), c.dim("vocab_size"), bias=False, tied_to=table, kind="lm_head")
+    return nn.Module("SpeechT5TextDecoderPostnet", lm_head=head, component=Component.HEAD)
 
 
-# ---- classes
+def _between(*kinds: str) -> Builder:
+    """The model from one kind of encoder's input to one of the decoder's."""
 
+    def side(c: ModelConfig, at: str, kind: str) -> nn.Module:
+        parts = {"prenet": _prenet(c, at, kind), f"wrapped_{at}": _wrapped(c, at)}
+        return nn.Module(f"SpeechT5{at.title()}With{kind}Prenet", parts)
 
-def _side(c: ModelConfig, side: str, kind: str) -> Module:
-    parts = {"prenet": _prenet(c, side, kind), f"wrapped_{side}": _wrapped(c, side)}
-    return Module(f"SpeechT5{side.title()}With{kind}Prenet", parts)
-
-
-def _between(source: str, target: str) -> Builder:
-    sides = {"encoder": source, "decoder": target}
-    return lambda c: Module("SpeechT5Model", {at: _side(c, at, kind) for at, kind in sides.items()})
+    sides = dict(zip(("encoder", "decoder"), kinds, strict=True))
+    return lambda c: nn.Module("SpeechT5Model", {at: side(c, at, sides[at]) for at in sides})
 
 
 def _speaking(source: str) -> dict[str, Part]:
-    return {"speecht5": _between(source, "Speech"), "speech_decoder_postnet": _speech_postnet}
+    return {"speecht5": _between(source, "Speech"), "speech_decoder_postnet": _frames}
 
 
-_WRITING: dict[str, Part] = {
-    "speecht5": _between("Speech", "Text"), "text_decoder_postnet": _text_postnet,
-}  # fmt: skip
+_SPELLED = {"num_hidden_layers": "encoder_layers", "num_attention_heads": "encoder_attention_heads"}
 _CLASSES = composed(
     {
         "SpeechT5ForTextToSpeech": _speaking("Text"),
         "SpeechT5Model": _between("out", "out"),
-        "SpeechT5ForSpeechToText": _WRITING,
+        "SpeechT5ForSpeechToText": {
+            "speecht5": _between("Speech", "Text"), "text_decoder_postnet": _words,
+        },
         "SpeechT5ForSpeechToSpeech": _speaking("Speech"),
     }
-)
-_SYNONYMS = {
-    "num_hidden_layers": "encoder_layers", "num_attention_heads": "encoder_attention_heads",
-}  # fmt: skip
-_COMPLETED = with_defaults(_DEFAULTS, _CLASSES, synonyms=_SYNONYMS)
+)  # fmt: skip
+_COMPLETED = with_defaults(_DEFAULTS, _CLASSES, synonyms=_SPELLED)
 register("speecht5", _COMPLETED, base_prefix="speecht5", category="audio")
 
 
-def vocoder(c: ModelConfig, name: str = "SpeechT5", **rates: Any) -> Module:
+def vocoder(c: ModelConfig, name: str = "SpeechT5", **rates: Any) -> nn.Module:
     """From mel frames; their mean and scale are buffers. ``rates``: defaults of the upsampling."""
     c = c.with_defaults(**{**HIFIGAN, **rates})
     mels = c.dim("model_in_dim", default=80)
-    return hifigan(c, f"{name}HifiGan", mels, mean=Buffer(mels), scale=Buffer(mels))
+    return hifigan(c, f"{name}HifiGan", mels, mean=nn.Buffer(mels), scale=nn.Buffer(mels))
 
 
 _RATED = partial(vocoder, upsample_rates=(4, 4, 4, 4), upsample_kernel_sizes=(8, 8, 8, 8))
 # The released vocoder's config calls itself hifigan.
-_HIFIGAN = {"SpeechT5HifiGan": _RATED}
-register(("speecht5_hifigan", "hifigan"), _HIFIGAN, base="SpeechT5HifiGan", category="audio")
+register_part(("speecht5_hifigan", "hifigan"), "SpeechT5HifiGan", _RATED, "audio")

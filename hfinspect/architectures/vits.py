@@ -1,8 +1,7 @@
 """VITS (Kim et al. 2021), MMS text-to-speech. Source: transformers/models/vits/modeling_vits.py.
 
-A text encoder with relative positions, a flow of WaveNets between text and sound, a predictor of
-durations, and HiFi-GAN (Kong et al. 2020) that makes the waveform.  The posterior encoder serves
-training only, but the file holds it.
+A text encoder, a flow of WaveNets between text and sound, a predictor of durations, and HiFi-GAN.
+The posterior encoder serves training only, but the file holds it.
 """
 
 from ..core.components import Component
@@ -28,37 +27,29 @@ def _conv(inputs: int, outputs: int, kernel: int = 1) -> Module:
     return Conv(inputs, outputs, kernel, dims=1)
 
 
-def _normed(inputs: int, outputs: int, kernel: int = 1) -> Module:
-    return weight_normed(_conv(inputs, outputs, kernel), (outputs, 1, 1))
-
-
 def _voice(c: ModelConfig) -> Dim | None:
     """Width of a speaker's vector; None where the model knows one speaker."""
     return c.dim("speaker_embedding_size", minimum=0) or None
 
 
-# ---- text
-
-
 def text_encoder(c: ModelConfig) -> Module:
     h, inner, kernel = hidden(c), c.dim("ffn_dim", default=768), c.dim("ffn_kernel_size", default=3)
     heads, window = "num_attention_heads", c.dim("window_size", default=4, minimum=0)
-    size = c.divided(h, c.dim(heads), "hidden_size", heads)
+    size, to = c.divided(h, c.dim(heads), "hidden_size", heads), Component.MLP
     attention = clip_attention("VitsAttention", h, bias=c.flag("use_bias", default=True))
     if window:
         table = Weight(1, window * 2 + 1, size, kind="relative_position")
         attention.children = {"emb_rel_k": table, "emb_rel_v": table, **attention.children}
-    at = Component.MLP
     forward = {
-        "conv_1": Conv(h, inner, kernel, dims=1, component=at, kind="up"),
-        "conv_2": Conv(inner, h, kernel, dims=1, component=at, kind="down"),
+        "conv_1": Conv(h, inner, kernel, dims=1, component=to, kind="up"),
+        "conv_2": Conv(inner, h, kernel, dims=1, component=to, kind="down"),
     }
     block = Module(
         "VitsEncoderLayer",
         attention=attention,
         dropout=Dropout(c.number("hidden_dropout", default=0.1)),
         layer_norm=norm(c),
-        feed_forward=Module("VitsFeedForward", forward, component=at),
+        feed_forward=Module("VitsFeedForward", forward, component=to),
         final_layer_norm=norm(c),
     )
     layers = Layers.of(c.count("num_hidden_layers", default=6), block)
@@ -70,45 +61,24 @@ def text_encoder(c: ModelConfig) -> Module:
     )
 
 
-# ---- flow
-
-
-def _wavenet(c: ModelConfig, key: str) -> Module:
-    """Gated convolutions; each but the last also feeds the next."""
+def _around(c: ModelConfig, name: str, inputs: Dim, key: str, **last: Module) -> Module:
+    """A WaveNet and a convolution before it: gated convolutions; each but the last also feeds the
+    next."""
     h, voice, count = hidden(c), _voice(c), c.count(f"{key}_num_wavenet_layers")
-    inner = _normed(h, 2 * h, c.dim("wavenet_kernel_size", default=5))
-    skips = [_normed(h, 2 * h)] * (int(count) - 1) + [_normed(h, h)]
-    return Module(
+
+    def normed(inputs: int, outputs: int, kernel: int = 1) -> Module:
+        return weight_normed(_conv(inputs, outputs, kernel), (outputs, 1, 1))
+
+    inner = normed(h, 2 * h, c.dim("wavenet_kernel_size", default=5))
+    skips = [normed(h, 2 * h)] * (int(count) - 1) + [normed(h, h)]
+    wavenet = Module(
         "VitsWaveNet",
         in_layers=ModuleList([inner] * int(count)),
         res_skip_layers=ModuleList(skips if count else []),
-        cond_layer=_normed(voice, 2 * h * count) if voice else None,
+        cond_layer=normed(voice, 2 * h * count) if voice else None,
         component=Component.CONV,
     )
-
-
-def _around(c: ModelConfig, name: str, inputs: Dim, key: str, **last: Module) -> Module:
-    """A WaveNet, and a convolution before it."""
-    before = {"conv_pre": _conv(inputs, hidden(c)), "wavenet": _wavenet(c, key)}
-    return Module(name, {**before, **last})
-
-
-def flow(c: ModelConfig) -> Module:
-    half = c.dim("flow_size") // 2
-    last = _conv(hidden(c), half)
-    layer = _around(c, "VitsResidualCouplingLayer", half, "prior_encoder", conv_post=last)
-    flows = ModuleList([layer] * int(c.count("prior_encoder_num_flows", default=4)))
-    return Module("VitsResidualCouplingBlock", flows=flows, part="audio")
-
-
-def posterior_encoder(c: ModelConfig) -> Module:
-    bins, last = c.dim("spectrogram_bins", default=513), _conv(hidden(c), c.dim("flow_size") * 2)
-    made = _around(c, "VitsPosteriorEncoder", bins, "posterior_encoder", conv_proj=last)
-    made.part = "audio"
-    return made
-
-
-# ---- durations
+    return Module(name, {"conv_pre": _conv(inputs, h), "wavenet": wavenet, **last})
 
 
 def _flowing(c: ModelConfig) -> dict[str, Module]:
@@ -125,22 +95,22 @@ def _flowing(c: ModelConfig) -> dict[str, Module]:
     scale = Weight(channels, 1, component=Component.OTHER)
     affine = Module("VitsElementwiseAffine", translate=scale, log_scale=scale)
     ends = {"conv_pre": _conv(half, h), "conv_proj": _conv(h, half * (bins * 3 - 1))}
-    flow = Module("VitsConvFlow", {**ends, "conv_dds": dds})
+    flow = Module("VitsConvFlow", ends, conv_dds=dds)
     flows = ModuleList([affine, *[flow] * int(c.count("duration_predictor_num_flows", default=4))])
     return {"conv_pre": _conv(h, h), "conv_proj": _conv(h, h), "conv_dds": dds, "flows": flows}
 
 
 def _durations(c: ModelConfig) -> Module:
     """A flow as well, or two plain convolutions."""
-    h, at = hidden(c), Component.CONV
-    kernel, voice = c.dim("duration_predictor_kernel_size"), _voice(c)
+    h, at, voice = hidden(c), Component.CONV, _voice(c)
     voiced = _conv(voice, h) if voice else None
     if c.flag("use_stochastic_duration_prediction", default=True):
-        either = _flowing(c)
+        either, name = _flowing(c), "VitsStochasticDurationPredictor"
         behind = {f"post_{name}": part for name, part in either.items()}
         parts = {**either, "cond": voiced, **behind, "post_conv_pre": _conv(1, h)}
-        return Module("VitsStochasticDurationPredictor", parts, component=at, part="audio")
+        return Module(name, parts, component=at, part="audio")
     inner = c.dim("duration_predictor_filter_channels", default=256)
+    kernel = c.dim("duration_predictor_kernel_size")
     return Module(
         "VitsDurationPredictor",
         dropout=Dropout(0.5),
@@ -156,18 +126,25 @@ def _durations(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    speakers = c.dim("num_speakers", default=1)
+    h, size, speakers = hidden(c), c.dim("flow_size"), c.dim("num_speakers", default=1)
     voice = c.dim("speaker_embedding_size", minimum=int(speakers > 1))
+    last, half = _conv(h, size // 2), size // 2
+    layer = _around(c, "VitsResidualCouplingLayer", half, "prior_encoder", conv_post=last)
+    flows = ModuleList([layer] * int(c.count("prior_encoder_num_flows", default=4)))
+    bins, name = c.dim("spectrogram_bins", default=513), "posterior_encoder"
+    posterior = _around(c, "VitsPosteriorEncoder", bins, name, conv_proj=_conv(h, size * 2))
+    posterior.part = "audio"
     return Module(
         "VitsModel",
         text_encoder=text_encoder(c),
-        flow=flow(c),
-        decoder=hifigan(c, "VitsHifiGan", c.dim("flow_size"), bias=False, voice=_voice(c)),
+        flow=Module("VitsResidualCouplingBlock", flows=flows, part="audio"),
+        decoder=hifigan(c, "VitsHifiGan", size, bias=False, voice=_voice(c)),
         duration_predictor=_durations(c),
         embed_speaker=Embedding(speakers, voice, kind="segment") if speakers > 1 else None,
-        posterior_encoder=posterior_encoder(c),
+        posterior_encoder=posterior,
     )
 
 
-_CLASSES = with_defaults(_DEFAULTS, {"VitsModel": model})
-register("vits", _CLASSES, base_prefix="vits", category="audio")
+register(
+    "vits", with_defaults(_DEFAULTS, {"VitsModel": model}), base_prefix="vits", category="audio"
+)
