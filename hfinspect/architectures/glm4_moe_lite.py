@@ -4,21 +4,12 @@ Source of shapes: transformers/models/glm4_moe_lite/modeling_glm4_moe_lite.py.
 DeepSeek-V3's latent attention and experts in a smaller model.
 """
 
-from ..layers.composing import with_defaults
 from ..layers.latent_decoders import dense_first, latent, routed
-from ..trees.catalog import register
 from .llama import LLAMA
 
-_LITE = LLAMA.like(
+LLAMA.like(
     "Glm4MoeLite", vocab_size=154880, hidden_size=2048, intermediate_size=10240,
     num_hidden_layers=47, num_attention_heads=20, rms_norm_eps=1e-05, mlp_bias=None, rotary=False,
     endings=(), attention=latent(query_rank=768, plain=192, value=256), moe=routed(1536, 64, 4),
     kinds=dense_first(1, listed=True), predicts="sparse",
-)  # fmt: skip
-
-register(
-    "glm4_moe_lite",
-    with_defaults({}, _LITE.classes(), synonyms={"head_dim": "qk_rope_head_dim"}),
-    base_prefix="model",
-    category="text decoder",
-)
+).register("glm4_moe_lite")  # fmt: skip

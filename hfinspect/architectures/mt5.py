@@ -1,7 +1,4 @@
-"""mT5 (Xue et al. 2020). Source of shapes: transformers/models/mt5/modeling_mt5.py.
-
-T5 v1.1 with a vocabulary of a hundred languages.
-"""
+"""mT5 (Xue et al. 2020): T5 v1.1 for a hundred languages. Source: transformers/models/mt5."""
 
 from .t5 import CLASSES, register_kin
 

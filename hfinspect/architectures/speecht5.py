@@ -134,7 +134,6 @@ def _speaking(source: str) -> dict[str, Part]:
     return {"speecht5": _between(source, "Speech"), "speech_decoder_postnet": _frames}
 
 
-_SPELLED = {"num_hidden_layers": "encoder_layers", "num_attention_heads": "encoder_attention_heads"}
 _CLASSES = composed(
     {
         "SpeechT5ForTextToSpeech": _speaking("Text"),
@@ -145,7 +144,7 @@ _CLASSES = composed(
         "SpeechT5ForSpeechToSpeech": _speaking("Speech"),
     }
 )  # fmt: skip
-_COMPLETED = with_defaults(_DEFAULTS, _CLASSES, synonyms=_SPELLED)
+_COMPLETED = with_defaults(_DEFAULTS, _CLASSES)
 register("speecht5", _COMPLETED, base_prefix="speecht5", category="audio")
 
 

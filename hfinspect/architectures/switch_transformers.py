@@ -7,7 +7,7 @@ from ..core.config import ModelConfig
 from ..layers.composing import changed
 from ..layers.experts import numbered_experts
 from ..layers.heads import to_words
-from ..trees.modules import Layers, Module
+from ..trees.modules import Layers, Module, once
 from . import t5
 
 _DEFAULTS = {
@@ -28,23 +28,22 @@ def _mlp(c: ModelConfig, *, sparse: bool) -> Module:
 
 
 def _blocks(c: ModelConfig, *, decoder: bool) -> Layers:
-    side = "decoder" if decoder else "encoder"
-    said = c.fields.count("num_layers")
-    if decoder:  # 12 where nothing is said, as many as the encoder's where null is.
-        usual = said if "num_decoder_layers" in c.values else 12
-        said = c.count("num_decoder_layers", default=usual)
     # The config class takes the other spelling into account for the encoder alone, and last.
-    layers = int(said if decoder else c.count("num_layers"))
+    side, said, layers = "encoder", c.fields.count("num_layers"), c.count("num_layers")
+    if decoder:  # 12 where nothing is said, as many as the encoder's where null is.
+        usual, side = said if "num_decoder_layers" in c.values else 12, "decoder"
+        said = layers = c.count("num_decoder_layers", default=usual)
     sparse = int(c.count(f"num_sparse_{side}_layers"))
     # A saved config names the step, which is ``layers // sparse``, or ``layers``.
     step = int(c.count(f"{side}_sparse_step", default=int(said) // (sparse or 1)))
+
+    def block(kind: tuple[bool, bool]) -> Module:
+        first, routed = kind
+        return t5.block(c, decoder=decoder, positions=first, mlp=_mlp(c, sparse=routed))
+
     # As SwitchTransformersStack decides.
-    wanted = [(i == 0, step > 0 and (i % step == 1 or step == 1)) for i in range(layers)]
-    built = {
-        (first, routed): t5.block(c, decoder=decoder, positions=first, mlp=_mlp(c, sparse=routed))
-        for first, routed in set(wanted)
-    }
-    return Layers([built[form] for form in wanted])
+    kinds = [(i == 0, step > 0 and (i % step == 1 or step == 1)) for i in range(layers)]
+    return Layers(once(kinds, block))
 
 
 def _routed(c: ModelConfig, root: Module) -> None:
@@ -54,10 +53,10 @@ def _routed(c: ModelConfig, root: Module) -> None:
     alone = "decoder" not in root.children and c.flag("is_decoder", default=False)
     for name, decodes in (("encoder", alone), ("decoder", True)):
         if name in root.children:
-            root.inside(name).children["embed_tokens"] = t5.table(c, tied_to=table)
-            root.inside(name).children["block"] = _blocks(c, decoder=decodes)
+            words, blocks = t5.table(c, tied_to=table), _blocks(c, decoder=decodes)
+            root.inside(name).adding(embed_tokens=words, block=blocks)
     if "lm_head" in root.children:
-        root.children["lm_head"] = to_words(c.dim("d_model"), c.dim("vocab_size"), table)
+        root.adding(lm_head=to_words(c.dim("d_model"), c.dim("vocab_size"), table))
 
 
 _HEADS = ("T5ForConditionalGeneration", "T5Model", "T5EncoderModel")

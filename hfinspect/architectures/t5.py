@@ -1,8 +1,7 @@
 """T5 (Raffel et al. 2019) and T5 v1.1. Source: transformers/models/t5/modeling_t5.py.
 
-One embedding serves encoder, decoder and (transformers 5: always) the LM head. Positions are
-relative: a small table in the first layer of each stack. Linear layers have no biases.
-v1.1 (``feed_forward_proj`` gated) has two input matrices in the MLP.
+Positions are relative: a small table in the first layer of each stack. v1.1 (``feed_forward_proj``
+gated) has two input matrices in the MLP.
 """
 
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import activation, size
-from ..layers.composing import Part, composed, renamed_classes, with_defaults
+from ..layers.composing import Form, composed, renamed_classes, with_defaults
 from ..layers.heads import classifier, dense_classifier, to_words
 from ..trees.catalog import Builder, register
 from ..trees.modules import Dropout, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
@@ -38,9 +37,8 @@ def _linears(inputs: Dim, outputs: Dim, **kinds: str) -> dict[str, Module]:
 def _attention(c: ModelConfig, *, positions: bool, saved: bool = True) -> Module:
     """``positions``: with a table of relative ones; not ``saved``, as only files hold it."""
     d, heads = _width(c), c.dim("num_heads", "num_attention_heads", default=8)
-    inner = heads * c.dim("d_kv", "head_dim", default=64)
-    buckets = c.dim("relative_attention_num_buckets", default=32)
-    at, kind = Component.ATTENTION, "relative_position"
+    inner, at = heads * c.dim("d_kv", "head_dim", default=64), Component.ATTENTION
+    buckets, kind = c.dim("relative_attention_num_buckets", default=32), "relative_position"
     table = Embedding(buckets, heads, component=at, kind=kind, saved=saved) if positions else None
     parts = _linears(d, inner, q="query", k="key", v="value") | _linears(inner, d, o="output")
     return Module("T5Attention", parts, relative_attention_bias=table, component=at)
@@ -51,15 +49,14 @@ def feed_forward(c: ModelConfig, act: str | None, *, gated: bool = False) -> Mod
     ups = {"wi_0": "gate", "wi_1": "up"} if gated else {"wi": "up"}
     parts = _linears(d, inner, **ups) | _linears(inner, d, wo="down")
     parts |= {"dropout": _dropout(c), "act": activation(act)}
-    name = "T5DenseGatedActDense" if gated else "T5DenseActDense"
-    return Module(name, parts, component=Component.MLP)
+    return Module(f"T5Dense{'Gated' if gated else ''}ActDense", parts, component=Component.MLP)
 
 
 def _projected(c: ModelConfig) -> Module:
     """The MLP that ``feed_forward_proj`` says."""
     form = c.text("feed_forward_proj", default="relu") or "relu"
-    gated = c.flag("is_gated_act", default=form.split("-")[0] == "gated")
     act = "gelu_new" if form == "gated-gelu" else form.split("-")[-1]
+    gated = c.flag("is_gated_act", default=form.split("-")[0] == "gated")
     return feed_forward(c, act, gated=gated)
 
 
@@ -79,7 +76,7 @@ def block(c: ModelConfig, *, decoder: bool, positions: bool, mlp: Module | None 
     return Module("T5Block", layer=ModuleList(layers))
 
 
-def stack(c: ModelConfig, *, decoder: bool, alone: bool = False) -> Module:
+def stack(c: ModelConfig, *, decoder: bool = False, alone: bool = False) -> Module:
     """``alone``: an encoder without a decoder, which may have cross-attention all the same."""
     layers = own = c.count("num_layers", default=6)
     if decoder and not alone:  # The config class takes no other spelling into account here.
@@ -88,13 +85,9 @@ def stack(c: ModelConfig, *, decoder: bool, alone: bool = False) -> Module:
     blocks = Layers([first, *[rest] * (int(layers) - 1)] if layers else [])
     # A StaticCache has as many layers as the encoder.
     blocks.static = not decoder or int(layers) <= int(own)
-    return Module(
-        "T5Stack",
-        embed_tokens=table(c, tied_to="shared.weight"),
-        block=blocks,
-        final_layer_norm=_norm(c),
-        dropout=_dropout(c),
-    )
+    words = table(c, tied_to="shared.weight")
+    parts = {"embed_tokens": words, "block": blocks, "final_layer_norm": _norm(c)}
+    return Module("T5Stack", parts, dropout=_dropout(c))
 
 
 def table(c: ModelConfig, *, tied_to: str | None = None) -> Module:
@@ -112,40 +105,33 @@ def _head(c: ModelConfig) -> Module:
 
 
 _unsure = partial(_dropout, key="classifier_dropout", default=0.0)
-_MODEL: dict[str, Part] = {
-    "shared": table, "encoder": partial(stack, decoder=False),
-    "decoder": partial(stack, decoder=True),
-}  # fmt: skip
-_ENCODER: dict[str, Part] = {
+_MODEL: Form = {"shared": table, "encoder": stack, "decoder": partial(stack, decoder=True)}
+_ENCODER: Form = {
     "shared": table,
     "encoder": lambda c: stack(c, decoder=c.flag("is_decoder", default=False), alone=True),
 }
 _BASES = composed({"T5Model": _MODEL, "T5EncoderModel": _ENCODER}, scope=True)
 _whole, _encoder = _BASES.values()
-#: The class ties the head whatever tie_word_embeddings says (configuration_t5.py).
-_WORDED: dict[str, Part] = {
-    **_MODEL, "lm_head": lambda c: to_words(_width(c), _vocab(c), "shared.weight"),
+_FORMS: dict[str, Builder | Form] = {
+    # The class ties the head whatever tie_word_embeddings says (configuration_t5.py).
+    "T5ForConditionalGeneration": {
+        **_MODEL, "lm_head": lambda c: to_words(_width(c), _vocab(c), "shared.weight"),
+    },
+    **_BASES,
+    "T5ForSequenceClassification": {"transformer": _whole, "classification_head": _head},
+    "T5ForTokenClassification": {
+        "transformer": _encoder, "dropout": _unsure, "classifier": _labels,
+    },
+    "T5ForQuestionAnswering": {**_MODEL, "qa_outputs": _labels},
 }  # fmt: skip
-CLASSES = composed(
-    {
-        "T5ForConditionalGeneration": _WORDED,
-        **_BASES,
-        "T5ForSequenceClassification": {"transformer": _whole, "classification_head": _head},
-        "T5ForTokenClassification": {
-            "transformer": _encoder, "dropout": _unsure, "classifier": _labels,
-        },
-        "T5ForQuestionAnswering": {**_MODEL, "qa_outputs": _labels},
-    }
-)  # fmt: skip
+CLASSES = composed(_FORMS)
 
 
 def register_kin(
     model_type: str, name: str, defaults: Mapping[str, Any], classes: Mapping[str, Builder]
 ) -> None:
-    """Add T5's ``classes`` under another name, with ``defaults`` of their own and the other
-    spellings of T5's keys."""
-    spelled = {"hidden_size": "d_model", "num_attention_heads": "num_heads", "head_dim": "d_kv"}
-    kin = with_defaults(defaults, renamed_classes(classes, "T5", name), synonyms=spelled)
+    """Add T5's ``classes`` under another name, with ``defaults`` of their own."""
+    kin = with_defaults(defaults, renamed_classes(classes, "T5", name))
     register(model_type, kin, category="encoder-decoder")
 
 

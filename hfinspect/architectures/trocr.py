@@ -4,9 +4,9 @@ vision-encoder-decoder."""
 
 from ..core.config import ModelConfig
 from ..layers import seq2seq
-from ..layers.composing import respelled, with_defaults
+from ..layers.composing import respelled
 from ..layers.seq2seq import Seq2Seq
-from ..trees.catalog import register
+from ..trees.catalog import register_part
 from ..trees.modules import Linear, Module
 
 
@@ -28,8 +28,4 @@ def causal_lm(c: ModelConfig) -> Module:
     return respelled(seq2seq.causal_lm(c, style), {"lm_head": "output_projection"})
 
 
-_SYNONYMS = {
-    "num_hidden_layers": "decoder_layers", "num_attention_heads": "decoder_attention_heads",
-}  # fmt: skip
-_CLASSES = with_defaults({}, {"TrOCRForCausalLM": causal_lm}, synonyms=_SYNONYMS)
-register("trocr", _CLASSES, base="TrOCRForCausalLM", base_prefix="model", category="text decoder")
+register_part("trocr", "TrOCRForCausalLM", causal_lm, "text decoder", prefix="model")

@@ -20,13 +20,12 @@ from ..trees.catalog import Builder, register
 from ..trees.modules import Linear, Module
 from . import encoders
 from .blocks import activation
-from .composing import Part, composed, with_defaults
+from .composing import Form, Part, composed, with_defaults
 from .encoders import dropout, hidden, labels, norm, one_label, vocab
 from .heads import classifier, to_words
 
 Make = Callable[["Encoder", ModelConfig], Module]
-#: What the ``__init__`` of a class makes, and such classes by the endings of their names.
-Form = Mapping[str, Part]
+#: Classes by the endings of their names.
 Forms = Mapping[str, Form]
 
 
@@ -231,7 +230,7 @@ class Encoder:
 
     def classes(self, more: Mapping[str, Form | Builder] | None = None) -> dict[str, Builder]:
         """Those of ``forms``, of ``more``, and the model."""
-        forms: dict[str, Builder | Mapping[str, Part]] = {
+        forms: dict[str, Builder | Form] = {
             f"{self.name}{ending}": form
             for ending, form in {**self.forms(self), **(more or {})}.items()
             if ending not in self.lacks

@@ -20,10 +20,12 @@ from ..trees.modules import Layers, Linear, Module, Parameter, each_module
 
 #: A part of a class: what stands on one line of its ``__init__``.
 Part = Callable[[ModelConfig], "Module | Parameter | None"]
+#: What the ``__init__`` of a class makes: attribute name -> part.
+Form = Mapping[str, Part]
 
 
 def composed(
-    classes: Mapping[str, Builder | Mapping[str, Part]],
+    classes: Mapping[str, Builder | Form],
     *,
     part: str | None = None,
     scope: bool = False,
@@ -32,7 +34,7 @@ def composed(
     order: attribute name -> part.  ``part`` is the report's: text unless said; ``scope``: ties
     within it are named from it."""
 
-    def build(name: str, made: Mapping[str, Part]) -> Builder:
+    def build(name: str, made: Form) -> Builder:
         return lambda c: Module(
             name, {at: make(c) for at, make in made.items()}, part=part, scope=scope
         )

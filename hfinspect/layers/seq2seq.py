@@ -17,7 +17,7 @@ from ..core.records import dataclass
 from ..trees.catalog import Builder, register
 from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 from .blocks import activation
-from .composing import Part, composed
+from .composing import Form, composed
 from .heads import classifier, dense_classifier, to_words
 
 #: Learned tables begin with two rows that no position uses (BartLearnedPositionalEmbedding).
@@ -235,7 +235,7 @@ def classes(s: Seq2Seq, *suffixes: str) -> dict[str, Builder]:
         return classifier(width(c, s), 2)  # start and end, whatever num_labels says
 
     texts, model = of(sequence_classification), of(s.whole)
-    forms: dict[str, Builder | Mapping[str, Part]] = {
+    forms: dict[str, Builder | Form] = {
         "ForConditionalGeneration": of(conditional_generation),
         "Model": model,
         "ForCausalLM": of(causal_lm),

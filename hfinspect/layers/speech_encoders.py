@@ -13,13 +13,13 @@ from ..core.records import dataclass
 from ..trees.catalog import Builder, register
 from ..trees.modules import Module
 from . import speech, speech_heads
-from .composing import Part, composed, with_defaults
+from .composing import Form, composed, with_defaults
 
 Make = Callable[["Speech", ModelConfig], Module]
 #: Ending of a class name -> what its ``__init__`` makes.
-Forms = Mapping[str, Mapping[str, Part]]
+Forms = Mapping[str, Form]
 
-_HEADS: Mapping[str, Mapping[str, Part]] = {
+_HEADS: Mapping[str, Form] = {
     "ForCTC": speech_heads.LETTERS,
     "ForSequenceClassification": speech_heads.SEQUENCE,
     "ForAudioFrameClassification": speech_heads.FRAMES,
@@ -84,7 +84,7 @@ class Speech:
     def classes(self, more: Forms | None = None) -> dict[str, Builder]:
         """The model and its heads; of ``more`` classes the model stands in front."""
         usual = {ending: {self.prefix: self.model, **_HEADS[ending]} for ending in self.endings}
-        forms: dict[str, Builder | Mapping[str, Part]] = {
+        forms: dict[str, Builder | Form] = {
             f"{self.name}{ending}": form for ending, form in {**usual, **(more or {})}.items()
         }
         forms[f"{self.name}Model"] = self.model
