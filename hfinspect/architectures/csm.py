@@ -26,19 +26,17 @@ def _codes(c: ModelConfig) -> Dim:
 
 
 def backbone(c: ModelConfig, tied_to: str | None = None) -> Module:
-    found = _CSM.named("CsmBackboneModel", c)
     table = Embedding(_codes(c), _CSM.width(c), tied_to=tied_to)
-    found.children["embed_tokens"] = Module("CsmBackboneModelEmbeddings", embed_audio_tokens=table)
-    return found
+    words = Module("CsmBackboneModelEmbeddings", embed_audio_tokens=table)
+    return _CSM.named("CsmBackboneModel", c).adding(embed_tokens=words)
 
 
 def depth_model(c: ModelConfig) -> Module:
     seen = c.dim("backbone_hidden_size", default=2048)
-    found = _DEPTH.named("CsmDepthDecoderModel", c)
     joining = Linear(seen, _DEPTH.width(c), bias=False, component=Component.PROJECTOR)
-    found.children["embed_tokens"] = Embedding(_codes(c), seen)
-    found.children["inputs_embeds_projector"] = joining
-    return found
+    words = Embedding(_codes(c), seen)
+    found = _DEPTH.named("CsmDepthDecoderModel", c)
+    return found.adding(embed_tokens=words, inputs_embeds_projector=joining)
 
 
 def depth_causal(c: ModelConfig) -> Module:
@@ -52,12 +50,11 @@ def generation(c: ModelConfig) -> Module:
     depth = depth_causal(c.section("depth_decoder_config"))
     depth.part = "audio"
     tied = c.flag("tie_codebooks_embeddings", default=True)
-    to = "depth_decoder.model.embed_tokens.weight" if tied else None
     return Module(
         "CsmForConditionalGeneration",
         lm_head=_CSM.words(c),
         embed_text_tokens=Embedding(c.dim("text_vocab_size", default=128256), _CSM.width(c)),
-        backbone_model=backbone(c, to),
+        backbone_model=backbone(c, "depth_decoder.model.embed_tokens.weight" if tied else None),
         depth_decoder=depth,
         codec_model=auto_model(c.section("codec_config"), default_type="mimi", part="audio"),
     )

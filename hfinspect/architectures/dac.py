@@ -17,8 +17,6 @@ _DEFAULTS = {
     "encoder_hidden_size": 64, "downsampling_ratios": (2, 4, 8, 8), "decoder_hidden_size": 1536,
     "n_codebooks": 9, "codebook_size": 1024, "codebook_dim": 8,
 }  # fmt: skip
-
-_UNITS = ("res_unit1", "res_unit2", "res_unit3")
 #: The module of Snake's coefficients for so many channels.
 Snake = Callable[[Dim], Module]
 
@@ -30,7 +28,8 @@ def _snake(width: Dim) -> Module:
 def _units(name: str, width: Dim, snake: Snake) -> dict[str, Module]:
     wide, narrow = Conv(width, width, 7, dims=1), Conv(width, width, 1, dims=1)
     parts = {"snake1": snake(width), "conv1": wide, "snake2": snake(width), "conv2": narrow}
-    return dict.fromkeys(_UNITS, Module(f"{name}ResidualUnit", {**parts}))
+    unit = Module(f"{name}ResidualUnit", parts)
+    return {f"res_unit{number}": unit for number in (1, 2, 3)}
 
 
 def hidden(c: ModelConfig) -> Dim:
@@ -45,7 +44,7 @@ def encoder(c: ModelConfig, *, name: str = "Dac", snake: Snake = _snake) -> Modu
     for stride in c.dims("downsampling_ratios"):
         down = Conv(width, width * 2, stride * 2, dims=1, stride=stride)
         parts = {**_units(name, width, snake), "snake1": snake(width), "conv1": down}
-        built.append(Module(f"{name}EncoderBlock", {**parts}))
+        built.append(Module(f"{name}EncoderBlock", parts))
         width = width * 2
     return Module(
         f"{name}Encoder",
@@ -65,7 +64,7 @@ def decoder(c: ModelConfig) -> Module:
         half = first // 2**i
         up = Conv(width, half, stride * 2, dims=1, stride=stride, transposed=True)
         parts = {"snake1": _snake(width), "conv_t1": up, **_units("Dac", half, _snake)}
-        built.append(Module("DacDecoderBlock", {**parts}))
+        built.append(Module("DacDecoderBlock", parts))
         width = half
     return Module(
         "DacDecoder",
@@ -79,17 +78,16 @@ def decoder(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    h, width, kind = hidden(c), c.dim("codebook_dim"), Component.EMBEDDING
+    h, width, at = hidden(c), c.dim("codebook_dim"), Component.EMBEDDING
     book = Module(
         "DacVectorQuantize",
-        in_proj=Conv(h, width, 1, dims=1, component=kind),
-        out_proj=Conv(width, h, 1, dims=1, component=kind),
+        in_proj=Conv(h, width, 1, dims=1, component=at),
+        out_proj=Conv(width, h, 1, dims=1, component=at),
         codebook=Embedding(c.dim("codebook_size"), width, kind="codebook"),
     )
     books = ModuleList([book] * int(c.count("n_codebooks")))
-    quantizer = Module("DacResidualVectorQuantizer", quantizers=books, component=kind)
-    parts = {"encoder": encoder(c), "decoder": decoder(c), "quantizer": quantizer}
-    return Module("DacModel", {**parts}, part="audio")
+    last = Module("DacResidualVectorQuantizer", quantizers=books, component=at)
+    return Module("DacModel", encoder=encoder(c), decoder=decoder(c), quantizer=last, part="audio")
 
 
 register_part("dac", "DacModel", defaulted(_DEFAULTS, model), "audio")

@@ -35,36 +35,23 @@ def _words_of(text: str) -> tuple[str, ...]:
 
 
 def _attention(e: Encoder, c: ModelConfig) -> Module:
-    h, heads = hidden(c), c.dim("num_attention_heads")
+    h, heads, said = hidden(c), c.dim("num_attention_heads"), c.raw("pos_att_type")
     c.divided(h, heads, "hidden_size", "num_attention_heads")
     width = heads * c.dim("attention_head_size") if c.has("attention_head_size") else h
     named = {"query_proj": "query", "key_proj": "key", "value_proj": "value"}
     if c.flag("relative_attention", default=False) and not c.flag("share_att_key", default=False):
-        said = c.raw("pos_att_type")
-        listed = not isinstance(said, str)
-        kinds = c.strings("pos_att_type", default=()) if listed else _words_of(said)
+        one = isinstance(said, str)
+        kinds = _words_of(said) if one else c.strings("pos_att_type", default=())
         places = {"c2p": "pos_key_proj", "p2c": "pos_query_proj"}
         named |= {at: "relative_position" for kind, at in places.items() if kind in kinds}
-    projections = Module(
-        "DisentangledSelfAttention",
-        {name: Linear(h, width, kind=kind) for name, kind in named.items()},
-        dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
-    )
-    return encoders.attending(c, e.name, projections)
-
-
-def _convolution(c: ModelConfig) -> Module | None:
-    kernel, groups = c.dim("conv_kernel_size", default=0, minimum=0), "conv_groups"
-    if not kernel:
-        return None
-    c.divided(hidden(c), c.dim(groups, default=1), "hidden_size", groups)
-    conv = Conv(hidden(c), hidden(c), kernel, dims=1, groups=c.dim(groups, default=1))
-    parts = {"conv": conv, "LayerNorm": norm(c), "dropout": dropout(c)}
-    return Module("ConvLayer", parts, component=Component.CONV)
+    projections = {name: Linear(h, width, kind=kind) for name, kind in named.items()}
+    drop = Dropout(c.number("attention_probs_dropout_prob", default=0.1))
+    own = Module("DisentangledSelfAttention", projections, dropout=drop)
+    return encoders.attending(c, e.name, own)
 
 
 def _stack(e: Encoder, c: ModelConfig) -> Module:
-    made = stack(e, c)
+    made, h, groups = stack(e, c), hidden(c), c.dim("conv_groups", default=1)
     if c.flag("relative_attention", default=False):
         # Of all distances, forwards and back: of buckets, of ``max_relative_positions``, or where
         # that is below one of the longest text.
@@ -72,9 +59,16 @@ def _stack(e: Encoder, c: ModelConfig) -> Module:
         said = (c.dim(key, default=-1, minimum=-1) for key in keys)
         count = next((size for size in said if size >= 1), None) or c.dim("max_position_embeddings")
         at, kind = Component.ATTENTION, "relative_position"
-        made.adding(rel_embeddings=Embedding(count * 2, hidden(c), component=at, kind=kind))
-    normed = "layer_norm" in _words_of(c.text("norm_rel_ebd") or "none")
-    return made.adding(LayerNorm=norm(c) if normed else None, conv=_convolution(c))
+        made.adding(rel_embeddings=Embedding(count * 2, h, component=at, kind=kind))
+    if "layer_norm" in _words_of(c.text("norm_rel_ebd") or "none"):
+        made.adding(LayerNorm=norm(c))
+    kernel = c.dim("conv_kernel_size", default=0, minimum=0)
+    if kernel:
+        c.divided(h, groups, "hidden_size", "conv_groups")
+        parts = {"conv": Conv(h, h, kernel, dims=1, groups=groups), "LayerNorm": norm(c)}
+        drop, to = dropout(c), Component.CONV
+        made.adding(conv=Module("ConvLayer", parts, dropout=drop, component=to))
+    return made
 
 
 def _worded(c: ModelConfig) -> Module:
@@ -92,20 +86,16 @@ def _worded(c: ModelConfig) -> Module:
 
 
 def _pooler(c: ModelConfig) -> Module:
-    pooled = c.dim("pooler_hidden_size", default=hidden(c))
-    drop = Dropout(c.number("pooler_dropout", default=0.0))
-    parts = {"dense": Linear(pooled, pooled), "dropout": drop}
-    return Module("ContextPooler", parts, component=Component.HEAD, kind="pooler")
+    dense = Linear(width := c.dim("pooler_hidden_size", default=hidden(c)), width)
+    drop, at = Dropout(c.number("pooler_dropout", default=0.0)), Component.HEAD
+    return Module("ContextPooler", dense=dense, dropout=drop, component=at, kind="pooler")
 
 
 def _forms(e: Encoder) -> Forms:
     # Of the hidden size, whatever pooler_hidden_size says (ContextPooler.output_dim).
     labelled = {e.prefix: e.bare, "pooler": _pooler, "classifier": labels, "dropout": dropout}
-    return {
-        **bert_forms(e),
-        "ForSequenceClassification": labelled,
-        "ForMultipleChoice": {**labelled, "classifier": one_label},
-    }
+    choice = {**labelled, "classifier": one_label}
+    return {**bert_forms(e), "ForSequenceClassification": labelled, "ForMultipleChoice": choice}
 
 
 _DEFAULTS = {

@@ -1,7 +1,7 @@
 """EnCodec (Defossez et al. 2022). Source: transformers/models/encodec.
 
 Convolutions down to a few frames a second and back up, an LSTM at the bottom of each side, and
-codebooks between them.  Codebooks are buffers: learned by averaging, not by gradients.
+codebooks between them, which are buffers: learned by averaging, not by gradients.
 """
 
 from functools import partial
@@ -10,9 +10,9 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import sound
-from ..layers.composing import with_defaults
+from ..layers.composing import defaulted
 from ..layers.speech import weight_normed
-from ..trees.catalog import register
+from ..trees.catalog import register_part
 from ..trees.modules import Conv, GroupNorm, Layers, Module, Parameter, Weight
 
 _DEFAULTS = {
@@ -21,7 +21,6 @@ _DEFAULTS = {
     "residual_kernel_size": 3, "compress": 2, "num_lstm_layers": 2, "codebook_size": 1024,
     "sampling_rate": 24000,
 }  # fmt: skip
-_BANDWIDTHS = (1.5, 3.0, 6.0, 12.0, 24.0)
 
 
 def conv(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim | int, *, up: bool = False,
@@ -38,37 +37,31 @@ def conv(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim | int, *, up: bo
 
 def lstm(width: Dim, layers: int) -> Module:
     """``nn.LSTM``: per layer two matrices of 4·W·W and two biases of 4·W, for four gates."""
-    matrix, bias = Weight(4 * width, width), Weight(4 * width)
     tensors: dict[str, Parameter] = {}
     for i in range(int(layers)):
-        tensors[f"weight_ih_l{i}"] = tensors[f"weight_hh_l{i}"] = matrix
-        tensors[f"bias_ih_l{i}"] = tensors[f"bias_hh_l{i}"] = bias
-    return Module("LSTM", {**tensors}, component=Component.OTHER)
+        tensors[f"weight_ih_l{i}"] = tensors[f"weight_hh_l{i}"] = Weight(4 * width, width)
+        tensors[f"bias_ih_l{i}"] = tensors[f"bias_hh_l{i}"] = Weight(4 * width)
+    return Module("LSTM", tensors, component=Component.OTHER)
 
 
 def model(c: ModelConfig) -> Module:
     size, width = c.dim("codebook_size"), c.dim("codebook_dim", default=c.dim("hidden_size"))
     codebook = sound.codebook("EncodecEuclideanCodebook", size, width)
     made, hop = partial(conv, c), sound.hop(c, "upsampling_ratios")
-    count = sound.quantizers(c, hop, _BANDWIDTHS, rate="sampling_rate")
+    count = sound.quantizers(c, hop, (1.5, 3.0, 6.0, 12.0, 24.0), rate="sampling_rate")
     layers = Layers([Module("EncodecVectorQuantization", codebook=codebook)] * int(count))
 
     def bottom(width: Dim) -> Module:
         return Module("EncodecLSTM", lstm=lstm(width, c.count("num_lstm_layers")))
 
-    down, up = (
-        make(c, "Encodec", made, shortcut=True, bottom=bottom)
-        for make in (sound.down_layers, sound.up_layers)
-    )
     name, to = "EncodecResidualVectorQuantizer", Component.EMBEDDING
     return Module(
         "EncodecModel",
-        encoder=Module("EncodecEncoder", layers=down, component=Component.CONV),
-        decoder=Module("EncodecDecoder", layers=up, component=Component.CONV),
+        encoder=sound.encoder(c, "Encodec", made, shortcut=True, bottom=bottom),
+        decoder=sound.decoder(c, "Encodec", made, shortcut=True, bottom=bottom),
         quantizer=Module(name, layers=layers, component=to),
         part="audio",
     )
 
 
-_CLASSES = with_defaults(_DEFAULTS, {"EncodecModel": model})
-register("encodec", _CLASSES, base_prefix="encodec", category="audio")
+register_part("encodec", "EncodecModel", defaulted(_DEFAULTS, model), "audio", prefix="encodec")

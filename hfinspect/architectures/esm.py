@@ -1,10 +1,7 @@
 """ESM-1b and ESM-2 (Rives et al. 2019, Lin et al. 2022). Source: transformers/models/esm.
 
-Protein language models: BERT's projections in pre-norm layers, learned or rotary positions, and a
-head that reads contacts off all attention maps. ESMFold reads all layers of one, in half precision
-unless said, and folds.
-
-Names are those of the released files.  transformers 5.23 saves the layers' norms as gamma and beta
+BERT's projections in pre-norm layers, and a head that reads contacts off all attention maps.
+Names are those of the released files: transformers 5.23 saves the layers' norms as gamma and beta
 (it reverts a renaming of old files that never took place), as no file on the Hub has them.
 """
 
@@ -16,18 +13,8 @@ from ..errors import UnknownArchitectureError
 from ..layers import encoders, folding_trunk
 from ..layers.bert_encoders import Encoder, roberta_forms, roberta_words, stack, usual_model
 from ..layers.encoders import BASE, dropout, hidden, norm, vocab
-from ..trees.modules import (
-    Activation,
-    Buffer,
-    Embedding,
-    LayerNorm,
-    Linear,
-    Module,
-    Parameter,
-    Sequential,
-    Weight,
-    each_module,
-)
+from ..layers.heads import to_words
+from ..trees import modules as nn
 
 
 def _positions(c: ModelConfig) -> str | None:
@@ -36,32 +23,32 @@ def _positions(c: ModelConfig) -> str | None:
     return c.text("position_embedding_type", default=None if said else "absolute")
 
 
-def _embeddings(_e: Encoder, c: ModelConfig) -> Module:
+def _embeddings(_e: Encoder, c: ModelConfig) -> nn.Module:
     h, positions = hidden(c), c.dim("max_position_embeddings")
     learned = _positions(c) == "absolute"
-    return Module(
+    return nn.Module(
         "EsmEmbeddings",
-        word_embeddings=Embedding(vocab(c), h),
+        word_embeddings=nn.Embedding(vocab(c), h),
         layer_norm=norm(c) if c.flag("emb_layer_norm_before", default=False) else None,
         dropout=dropout(c),
         # Released files with rotary positions still hold the table that nothing reads.
-        position_embeddings=Embedding(positions, h, kind="position", saved=learned),
-        position_ids=Buffer(1, positions, dtype="I64", saved=False),
+        position_embeddings=nn.Embedding(positions, h, kind="position", saved=learned),
+        position_ids=nn.Buffer(1, positions, dtype="I64", saved=False),
         component=Component.EMBEDDING,
     )
 
 
-def _rotary(c: ModelConfig, *, saved: bool) -> dict[str, Module]:
+def _rotary(c: ModelConfig, *, saved: bool) -> dict[str, nn.Module]:
     """Frequencies for half of a head's size, rounded up; ``head_dim`` is read for them alone.
     Files written before they moved to the model hold them in each layer."""
     heads = c.dim("num_attention_heads")
     head = c.divided(hidden(c), heads, "hidden_size", "num_attention_heads")
-    numbers = Buffer((c.dim("head_dim", default=head) + 1) // 2, saved=saved)
-    table = Module("EsmRotaryEmbedding", inv_freq=numbers, saved=saved)
+    numbers = nn.Buffer((c.dim("head_dim", default=head) + 1) // 2, saved=saved)
+    table = nn.Module("EsmRotaryEmbedding", inv_freq=numbers, saved=saved)
     return {"rotary_embeddings": table} if _positions(c) == "rotary" else {}
 
 
-def layer(c: ModelConfig, name: str, attention: Module) -> Module:
+def layer(c: ModelConfig, name: str, attention: nn.Module) -> nn.Module:
     """BERT's with norms before: one for the MLP, none behind it, and no activation of its own."""
     block = encoders.layer(c, name, attention_block=attention, cross=True)
     block.inside("intermediate").without("intermediate_act_fn")
@@ -69,29 +56,24 @@ def layer(c: ModelConfig, name: str, attention: Module) -> Module:
     return block.adding(LayerNorm=norm(c))
 
 
-def _layer(_e: Encoder, c: ModelConfig) -> Module:
+def _layer(_e: Encoder, c: ModelConfig) -> nn.Module:
     attention = encoders.attention_after_norm(c, "Esm", "LayerNorm")
     attention.inside("self").adding(**_rotary(c, saved=False))
     return layer(c, "Esm", attention)
 
 
-def _model(e: Encoder, c: ModelConfig) -> Module:
-    parts = usual_model(e, c).children
-    contacts = c.count("num_hidden_layers") * c.dim("num_attention_heads")
-    parts["contact_head"] = Module(
-        "EsmContactPredictionHead",
-        regression=Linear(contacts, 1),
-        activation=Activation("Sigmoid"),
-        component=Component.HEAD,
-    )
+def _model(e: Encoder, c: ModelConfig) -> nn.Module:
+    contacts = nn.Linear(c.count("num_hidden_layers") * c.dim("num_attention_heads"), 1)
+    act, name = nn.Activation("Sigmoid"), "EsmContactPredictionHead"
+    head = nn.Module(name, regression=contacts, activation=act, component=Component.HEAD)
+    parts = usual_model(e, c).adding(contact_head=head).children
     first = {"embeddings": parts["embeddings"], **_rotary(c, saved=True)}
-    return Module("EsmModel", {**first, **parts})
+    return nn.Module("EsmModel", {**first, **parts})
 
 
-def _words(e: Encoder, c: ModelConfig) -> Module:
+def _words(e: Encoder, c: ModelConfig) -> nn.Module:
     table = e.table if c.tied() else None
-    decoder = Linear(hidden(c), vocab(c), bias=False, tied_to=table, kind="lm_head")
-    return roberta_words(e, c).adding(decoder=decoder)
+    return roberta_words(e, c).adding(decoder=to_words(hidden(c), vocab(c), table))
 
 
 #: Of ESMFold: amino acids with padding, unknown and mask; atoms of a residue; bins of distances
@@ -99,51 +81,46 @@ def _words(e: Encoder, c: ModelConfig) -> Module:
 _RESIDUES, _ATOMS, _DISTANCES, _CONFIDENCES = 23, 37, 64, 50
 
 
-def _folding(c: ModelConfig) -> Module:
+def _folding(c: ModelConfig) -> nn.Module:
     if not c.flag("is_folding_model", default=False):
         raise UnknownArchitectureError(
             "class EsmForProteinFolding", "folds with a config whose is_folding_model is true alone"
         )
-    own, at = c.section("esmfold_config"), Component.HEAD
-    trunk = own.section("trunk")
+    own, at, esm = c.section("esmfold_config"), Component.HEAD, ESM.bare(c)
+    trunk, inner = own.section("trunk"), own.dim("lddt_head_hid_dim", default=128)
     sequence, pair = folding_trunk.trunk_widths(trunk)
     structure = folding_trunk.structure_width(trunk.section("structure_module"))
-    inner, esm = own.dim("lddt_head_hid_dim", default=128), ESM.bare(c)
-    amino = own.flag("embed_aa", default=True)
-    return Module(
+    if own.flag("fp16_esm", default=True):  # whatever the rest of the model is in
+        for module in nn.each_module(esm):
+            for name, child in module.children.items():
+                if isinstance(child, nn.Parameter):
+                    module.children[name] = replace(child, dtype=child.dtype or "F16")
+    amino = nn.Embedding(_RESIDUES, sequence, padding_idx=0)
+    return nn.Module(
         "EsmForProteinFolding",
-        esm_s_combine=Weight(c.count("num_hidden_layers") + 1),
-        af2_to_esm=Buffer(_RESIDUES - 1, dtype="I64"),
-        esm=_in_half(esm) if own.flag("fp16_esm", default=True) else esm,
-        esm_s_mlp=Sequential(
-            LayerNorm(hidden(c), class_name="EsmFoldLayerNorm"),
-            Linear(hidden(c), sequence),
-            Activation("ReLU"),
-            Linear(sequence, sequence),
+        esm_s_combine=nn.Weight(c.count("num_hidden_layers") + 1),
+        af2_to_esm=nn.Buffer(_RESIDUES - 1, dtype="I64"),
+        esm=esm,
+        esm_s_mlp=nn.Sequential(
+            nn.LayerNorm(hidden(c), class_name="EsmFoldLayerNorm"),
+            nn.Linear(hidden(c), sequence),
+            nn.Activation("ReLU"),
+            nn.Linear(sequence, sequence),
             component=Component.PROJECTOR,
         ),
-        embedding=Embedding(_RESIDUES, sequence, padding_idx=0) if amino else None,
+        embedding=amino if own.flag("embed_aa", default=True) else None,
         trunk=folding_trunk.trunk(trunk),
-        distogram_head=Linear(pair, _DISTANCES, component=at),
-        ptm_head=Linear(pair, _DISTANCES, component=at),
-        lm_head=Linear(sequence, _RESIDUES, component=at, kind="lm_head"),
-        lddt_head=Sequential(
-            LayerNorm(structure),
-            Linear(structure, inner),
-            Linear(inner, inner),
-            Linear(inner, _ATOMS * _CONFIDENCES),
+        distogram_head=nn.Linear(pair, _DISTANCES, component=at),
+        ptm_head=nn.Linear(pair, _DISTANCES, component=at),
+        lm_head=nn.Linear(sequence, _RESIDUES, component=at, kind="lm_head"),
+        lddt_head=nn.Sequential(
+            nn.LayerNorm(structure),
+            nn.Linear(structure, inner),
+            nn.Linear(inner, inner),
+            nn.Linear(inner, _ATOMS * _CONFIDENCES),
             component=at,
         ),
     )
-
-
-def _in_half(root: Module) -> Module:
-    """With its floats in half precision whatever the rest of the model is in."""
-    for module in each_module(root):
-        for name, child in module.children.items():
-            if isinstance(child, Parameter):
-                module.children[name] = replace(child, dtype=child.dtype or "F16")
-    return root
 
 
 # A vocabulary must be said: the config class has none of its own.

@@ -1,6 +1,5 @@
-"""Kyutai's speech to text (2025). Source of shapes: transformers/models/kyutai_speech_to_text.
-
-Moshi's decoder over one table of words and of all codebooks, and the Mimi codec.
+"""Kyutai's speech to text (2025): Moshi's decoder over one table of words and of all codebooks, and
+the Mimi codec. Source of shapes: transformers/models/kyutai_speech_to_text.
 """
 
 from ..core.config import ModelConfig
@@ -11,9 +10,10 @@ from ..trees.catalog import auto_model, register_pair
 from ..trees.modules import Embedding, Module
 from .moshi import MOSHI
 
+_NAME = "KyutaiSpeechToText"
 _KYUTAI = MOSHI.like(
-    "KyutaiSpeechToText", vocab_size=4001, hidden_size=2048, intermediate_size=11264,
-    num_hidden_layers=48, windows=lambda c: windows(c, 375),
+    _NAME, vocab_size=4001, hidden_size=2048, intermediate_size=11264, num_hidden_layers=48,
+    windows=lambda c: windows(c, 375),
 )  # fmt: skip
 
 
@@ -23,20 +23,17 @@ def _rows(c: ModelConfig) -> Dim:
 
 
 def model(c: ModelConfig) -> Module:
-    found, table = _KYUTAI.model(c), Embedding(_rows(c), _KYUTAI.width(c))
-    found.children["embed_tokens"] = Module("KyutaiSpeechToTextEmbeddings", embed_tokens=table)
-    return found
+    table = Embedding(_rows(c), _KYUTAI.width(c))
+    return _KYUTAI.model(c).adding(embed_tokens=Module(f"{_NAME}Embeddings", embed_tokens=table))
 
 
 def generation(c: ModelConfig) -> Module:
     tied = "model.embed_tokens.embed_tokens.weight" if c.tied(default=False) else None
     vocab = _rows(c) if tied else _KYUTAI.size(c, "vocab_size")
-    return Module(
-        "KyutaiSpeechToTextForConditionalGeneration",
-        model=model(c),
-        lm_head=to_words(_KYUTAI.width(c), vocab, tied),
-        codec_model=auto_model(c.section("codec_config"), default_type="mimi", part="audio"),
-    )
+    head = to_words(_KYUTAI.width(c), vocab, tied)
+    codec = auto_model(c.section("codec_config"), default_type="mimi", part="audio")
+    name = f"{_NAME}ForConditionalGeneration"
+    return Module(name, model=model(c), lm_head=head, codec_model=codec)
 
 
-register_pair("kyutai_speech_to_text", "KyutaiSpeechToText", generation, model, "audio")
+register_pair("kyutai_speech_to_text", _NAME, generation, model, "audio")

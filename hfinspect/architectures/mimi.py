@@ -11,9 +11,9 @@ from typing import Any
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import sound
-from ..layers.composing import with_defaults
+from ..layers.composing import defaulted
 from ..layers.decoders import Decoder, layer_norms, plain, scaled
-from ..trees.catalog import register
+from ..trees.catalog import register_part
 from ..trees.modules import Buffer, Conv, Layers, Module
 
 _DEFAULTS = {
@@ -30,16 +30,6 @@ def conv(
 ) -> Module:
     inner = Conv(inputs, outputs, kernel, dims=1, stride=stride, transposed=up, **options)
     return Module("MimiConvTranspose1d" if up else "MimiConv1d", conv=inner)
-
-
-def encoder(c: ModelConfig) -> Module:
-    layers = sound.down_layers(c, "Mimi", conv, shortcut=False)
-    return Module("MimiEncoderModel", layers=layers, component=Component.CONV)
-
-
-def decoder(c: ModelConfig) -> Module:
-    layers = sound.up_layers(c, "Mimi", conv, shortcut=False)
-    return Module("MimiDecoderModel", layers=layers, component=Component.CONV)
 
 
 _LAYERS = Decoder(
@@ -68,8 +58,10 @@ def _resampler(c: ModelConfig, *, up: bool) -> Module | None:
 
 
 def alone(c: ModelConfig) -> Module:
-    parts = {"decoder_transformer": transformer(c), "decoder": decoder(c)}
-    return Module("MimiDecoderModel", {"upsample": _resampler(c, up=True), **parts}, part="audio")
+    speaks, more = transformer(c), _resampler(c, up=True)
+    last = sound.decoder(c, "Mimi", conv, "Model")
+    parts = {"upsample": more, "decoder_transformer": speaks, "decoder": last}
+    return Module("MimiDecoderModel", parts, part="audio")
 
 
 def model(c: ModelConfig) -> Module:
@@ -77,32 +69,29 @@ def model(c: ModelConfig) -> Module:
     if first > count:
         raise c.error("num_semantic_quantizers", int(first), f"at most num_quantizers = {count}")
     size, width, h = c.dim("codebook_size"), c.dim("codebook_dim"), c.dim("hidden_size")
-    inner = c.dim("vector_quantization_hidden_dimension")
+    inner, to = c.dim("vector_quantization_hidden_dimension"), Component.EMBEDDING
     sums = {"cluster_usage": Buffer(size), "embed_sum": Buffer(size, width)}
     codebook = Module("MimiEuclideanCodebook", {"initialized": Buffer(1), **sums})
     layer = Module("MimiVectorQuantization", codebook=codebook)
-    project = partial(Conv, kernel=1, dims=1, bias=False, component=Component.EMBEDDING)
+    project = partial(Conv, kernel=1, dims=1, bias=False, component=to)
     ends = {"input_proj": project(h, inner), "output_proj": project(inner, h)}
-    kinds, outside = {"semantic": first, "acoustic": count - first}, ends if inner != h else {}
     named = {
         f"{kind}_residual_vector_quantizer": Module(
-            "MimiResidualVectorQuantizer", {"layers": Layers([layer] * int(books)), **outside}
+            "MimiResidualVectorQuantizer",
+            {"layers": Layers([layer] * int(books)), **(ends if inner != h else {})},
         )
-        for kind, books in kinds.items()
+        for kind, books in {"semantic": first, "acoustic": count - first}.items()
     }
-    name, to = "MimiSplitResidualVectorQuantizer", Component.EMBEDDING
     parts = {
-        "encoder": encoder(c),
+        "encoder": sound.encoder(c, "Mimi", conv, "Model"),
         "encoder_transformer": transformer(c),
         "downsample": _resampler(c, up=False),
         **alone(c).children,
-        "quantizer": Module(name, {**named}, component=to),
+        "quantizer": Module("MimiSplitResidualVectorQuantizer", named, component=to),
     }
     return Module("MimiModel", parts, part="audio")
 
 
-_WHOLE, _HALF = (
-    with_defaults(_DEFAULTS, made) for made in ({"MimiModel": model}, {"MimiDecoderModel": alone})
-)
-register("mimi", _WHOLE, base_prefix="mimi", category="audio")
-register("mimi_decoder", _HALF, base_prefix="decoder", category="audio")
+register_part("mimi", "MimiModel", defaulted(_DEFAULTS, model), "audio", prefix="mimi")
+_HALF = defaulted(_DEFAULTS, alone)
+register_part("mimi_decoder", "MimiDecoderModel", _HALF, "audio", prefix="decoder")

@@ -28,10 +28,8 @@ def _side(c: ModelConfig, side: str) -> Module:
     """A side of Mimi's under other names, and what thins frames out further or undoes it; what is
     convolutions there is one of three parts here. Source: frame_rate and encodec_frame_rate."""
     h, stride, rate = c.dim("hidden_size"), c.dim("latent_stride"), int(c.dim("sampling_rate"))
-    hop, ears = sound.hop(c, "upsampling_ratios"), side == "Encoder"
-    seanet = mimi.encoder(c) if ears else mimi.decoder(c)
-    seanet.class_name = f"Mimi{side}"
-    at = side.lower()
+    hop, ears, at = sound.hop(c, "upsampling_ratios"), side == "Encoder", side.lower()
+    seanet = (sound.encoder if ears else sound.decoder)(c, "Mimi", mimi.conv)
     parts = {f"{at}_seanet": seanet, f"{at}_transformer": mimi.transformer(c)}
     conv = partial(mimi.conv, h, kernel=2 * stride, stride=stride, bias=False)
     thins = rate / (hop * int(stride)) != math.ceil(rate / hop)

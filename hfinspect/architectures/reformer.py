@@ -1,18 +1,18 @@
 """Reformer (Kitaev et al. 2020). Source of shapes: transformers/models/reformer.
 
-Reversible layers of local attention or of attention by hashing (where queries and keys are one),
-factored positions; the two streams make everything after the layers twice as wide.
+Reversible layers of local attention or of attention by hashing, factored positions; the two streams
+make everything after the layers twice as wide.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, size
-from ..layers.composing import Part, composed
+from ..layers.composing import Form, composed
 from ..layers.heads import classifier, dense_classifier
 from ..layers.spelled import layer_norms
 from ..trees.catalog import register
 from ..trees.keeps import Unknown
-from ..trees.modules import Embedding, Layers, Linear, Module, Weight
+from ..trees.modules import Embedding, Layers, Linear, Module, Weight, once
 
 _KINDS = {"local": "Local", "lsh": "LSH"}
 _hidden, _vocab = size("hidden_size", default=256), size("vocab_size", default=320)
@@ -45,48 +45,41 @@ def layer(c: ModelConfig, kind: str) -> Module:
     output = Linear(width, h, bias=False, kind="output")
     act = activation(c.text("hidden_act", default="relu"))
     up, down = Linear(h, inner, kind="up"), Linear(inner, h, kind="down")
-    return Module(
-        "ReformerLayer",
-        attention=Module(
-            "ReformerAttention",
-            layer_norm=_norm(c, h),
-            self_attention=Module(f"{_KINDS[kind]}SelfAttention", dict(projections)),
-            output=Module("ReformerSelfOutput", dense=output),
-            component=Component.ATTENTION,
-            keeps=(Unknown("its attention keeps hidden states and buckets"),),
-        ),
-        feed_forward=Module(
-            "ChunkReformerFeedForward",
-            layer_norm=_norm(c, h),
-            dense=Module("ReformerFeedForwardDense", act_fn=act, dense=up),
-            output=Module("ReformerFeedForwardOutput", dense=down),
-            component=Component.MLP,
-        ),
+    attention = Module(
+        "ReformerAttention",
+        layer_norm=_norm(c, h),
+        self_attention=Module(f"{_KINDS[kind]}SelfAttention", projections),
+        output=Module("ReformerSelfOutput", dense=output),
+        component=Component.ATTENTION,
+        keeps=(Unknown("its attention keeps hidden states and buckets"),),
     )
+    forward = Module(
+        "ChunkReformerFeedForward",
+        layer_norm=_norm(c, h),
+        dense=Module("ReformerFeedForwardDense", act_fn=act, dense=up),
+        output=Module("ReformerFeedForwardOutput", dense=down),
+        component=Component.MLP,
+    )
+    return Module("ReformerLayer", attention=attention, feed_forward=forward)
 
 
-def _kinds(c: ModelConfig) -> tuple[str, ...]:
-    """The kind of each layer; num_hidden_layers may take fewer of them, or more of one kind."""
-    kinds = c.strings("attn_layers", default=("local", "lsh") * 3)
+def model(c: ModelConfig) -> Module:
+    """num_hidden_layers may take fewer layers than are listed, or more of one kind."""
+    h, kinds = _hidden(c), c.strings("attn_layers", default=("local", "lsh") * 3)
     for kind in kinds:
         if kind not in _KINDS:
             raise c.error("attn_layers", kind, "local or lsh")
     count = int(c.count("num_hidden_layers", default=len(kinds)))
     if count > len(kinds) and len(set(kinds)) != 1:
         raise c.error("num_hidden_layers", count, f"at most {len(kinds)}, as attn_layers lists")
-    return (*kinds, *kinds[:1] * (count - len(kinds)))[:count]
-
-
-def model(c: ModelConfig) -> Module:
-    h, kinds = _hidden(c), _kinds(c)
+    kinds = (*kinds, *kinds[:1] * (count - len(kinds)))[:count]
     embeddings = Module(
         "ReformerEmbeddings",
         word_embeddings=Embedding(_vocab(c), h),
         position_embeddings=positions(c),
         component=Component.EMBEDDING,
     )
-    layers = {kind: layer(c, kind) for kind in dict.fromkeys(kinds)}
-    stack = Layers(layers[kind] for kind in kinds)
+    stack = Layers(once(kinds, lambda kind: layer(c, kind)))
     encoder = Module("ReformerEncoder", layers=stack, layer_norm=_norm(c, 2 * h))
     return Module("ReformerModel", embeddings=embeddings, encoder=encoder)
 
@@ -102,14 +95,12 @@ def _labels(c: ModelConfig) -> Module:
     return dense_classifier("ReformerClassificationHead", 2 * h, h, c.num_labels)
 
 
-_FORMS: dict[str, dict[str, Part]] = {
+_FORMS: dict[str, Form] = {
     "ModelWithLMHead": {"lm_head": _words},
     "ForMaskedLM": {"lm_head": _words},
     "ForSequenceClassification": {"classifier": _labels},
     "ForQuestionAnswering": {"qa_outputs": lambda c: classifier(2 * _hidden(c), c.num_labels)},
 }
-_CLASSES = {f"Reformer{ending}": {"reformer": model, **form} for ending, form in _FORMS.items()}
-register(
-    "reformer", composed({**_CLASSES, "ReformerModel": model}), base_prefix="reformer",
-    category="text decoder",
-)  # fmt: skip
+_HEADS = composed({f"Reformer{end}": {"reformer": model, **form} for end, form in _FORMS.items()})
+_CLASSES = {**_HEADS, "ReformerModel": model}
+register("reformer", _CLASSES, base_prefix="reformer", category="text decoder")

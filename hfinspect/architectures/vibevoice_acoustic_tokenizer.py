@@ -1,11 +1,9 @@
-"""VibeVoice's tokenizer of sound (Microsoft 2025). Source of shapes:
-transformers/models/vibevoice_acoustic_tokenizer.
-
-Stages of one-dimensional ConvNeXt layers: down to a few frames a second, and back up from there.
+"""VibeVoice's tokenizer of sound (Microsoft 2025): stages of one-dimensional ConvNeXt layers, down
+to a few frames a second and back up. Source: transformers/models/vibevoice_acoustic_tokenizer.
 """
 
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from ..core.components import Component
@@ -47,20 +45,18 @@ def _stack(c: ModelConfig, side: str, *, up: bool = False, reverse: bool = False
             mixer=_conv(width, width, kernel, groups=width),
         )
 
-    widths, ends = [filters], [c.dim("channels", default=1), c.dim("hidden_size", default=64)]
-    for _ in ratios:
-        widths.append(widths[-1] * 2)
+    ends = [c.dim("channels", default=1), c.dim("hidden_size", default=64)]
+    widths = list(accumulate(ratios, lambda width, _: width * 2, initial=filters))
     if up:
         widths = [*(filters * 2**i for i in range(len(ratios), 0, -1)), filters]
         ends, ratios, depths = ends[::-1], ratios[::-1], depths[::-1] if reverse else depths
     stages = [
         ModuleList([layer(width)] * int(depth)) for width, depth in zip(widths, depths, strict=True)
     ]
-    layers = list[Module]()
+    layers, name, kind = list[Module](), "convtr" if up else "conv", "Transpose" if up else ""
     for (above, below), ratio, stage in zip(pairwise(widths), ratios, stages[1:], strict=True):
         conv = Conv(above, below, ratio * 2, dims=1, stride=ratio, transposed=up)
-        name = "convtr" if up else "conv"
-        causal = Module(f"{NAME}CausalConv{'Transpose' if up else ''}1d", {name: conv})
+        causal = Module(f"{NAME}CausalConv{kind}1d", {name: conv})
         layers.append(Module(f"{NAME}{side}Layer", {name: causal, "stage": stage}))
     return Module(
         f"{NAME}{side}Model",

@@ -25,7 +25,6 @@ _ACOUSTIC = {
     "encoder_hidden_size": 64, "downsampling_ratios": (8, 5, 4, 2), "decoder_hidden_size": 1024,
     "upsampling_ratios": (8, 5, 4, 2), "hidden_size": 256,
 }  # fmt: skip
-_BANDWIDTHS = (0.5, 1, 1.5, 2, 4)
 
 
 def semantic(c: ModelConfig, h: Dim) -> dict[str, Module]:
@@ -39,7 +38,7 @@ def semantic(c: ModelConfig, h: Dim) -> dict[str, Module]:
     def units(width: Dim) -> Module:
         conv = partial(Conv, width, width, dims=1, bias=False)
         parts = {"activation": sound.elu(), "conv1": conv(unit_kernel), "conv2": conv(1)}
-        return ModuleList([Module("XcodecResidualUnit", {**parts})] * depth)
+        return ModuleList([Module("XcodecResidualUnit", parts)] * depth)
 
     stages = zip(strides, [h, *widths], widths, [*widths[1:], h], strict=False)
     for stride, above, width, below in stages:
@@ -49,13 +48,13 @@ def semantic(c: ModelConfig, h: Dim) -> dict[str, Module]:
         down.append(Module("XcodecSemanticEncoderBlock", res_units=units(above), conv=conv))
         conv = Conv(width, below, wide, dims=1, stride=stride, bias=still, transposed=not still)
         up.append(Module("SemanticDecoderBlock", conv=conv, res_units=units(below)))
-    same = Conv(h, h, kernel, dims=1, bias=False)
+    same, to = Conv(h, h, kernel, dims=1, bias=False), Component.CONV
     first = Conv(h, widths[0], kernel, dims=1, bias=False)
     into = {"conv": same, "conv_blocks": ModuleList(down)}
     out = {"conv1": first, "conv_blocks": ModuleList(up), "conv2": same}
     return {
-        "encoder_semantic": Module("SemanticEncoder", into, component=Component.CONV),
-        "decoder_semantic": Module("SemanticDecoder", out, component=Component.CONV),
+        "encoder_semantic": Module("SemanticEncoder", into, component=to),
+        "decoder_semantic": Module("SemanticDecoder", out, component=to),
     }
 
 
@@ -63,8 +62,7 @@ def model(c: ModelConfig, *, projected: bool = False) -> Module:
     heard = c.section("acoustic_model_config").with_defaults(**_ACOUSTIC).of_type("dac")
     meant = c.section("semantic_model_config").of_type("hubert", "wav2vec2", "wavlm")
     h, seen = dac.hidden(heard), meant.dim("hidden_size", default=768)
-    states, kind, decoder = h + seen, Component.PROJECTOR, dac.decoder(heard)
-    decoder.children["tanh"] = Activation("Identity")
+    states, kind = h + seen, Component.PROJECTOR
     size, width = c.dim("codebook_size"), c.dim("codebook_dim", default=states)
     layer = Module(
         "XcodecVectorQuantization",
@@ -72,32 +70,27 @@ def model(c: ModelConfig, *, projected: bool = False) -> Module:
         project_in=Linear(states, width) if projected else None,
         project_out=Linear(width, states) if projected else None,
     )
-    books = ModuleList([layer] * int(sound.quantizers(c, sound.hop(heard), _BANDWIDTHS)))
-    name, to = "XcodecResidualVectorQuantization", Component.EMBEDDING
-    return Module(
-        "XcodecModel",
-        {
-            "acoustic_encoder": dac.encoder(heard),
-            "acoustic_decoder": decoder,
-            **semantic(c, seen),
-            "semantic_model": auto_model(meant, default_type="hubert"),
-            "fc": Linear(states, states, component=kind),
-            "fc1": Linear(states, seen, component=kind),
-            "fc2": Linear(states, h, component=kind),
-            "quantizer": Module(name, quantizers=books, component=to),
-        },
-        part="audio",
-    )
+    count = sound.quantizers(c, sound.hop(heard), (0.5, 1, 1.5, 2, 4))
+    name, books = "XcodecResidualVectorQuantization", ModuleList([layer] * int(count))
+    parts = {
+        "acoustic_encoder": dac.encoder(heard),
+        "acoustic_decoder": dac.decoder(heard).adding(tanh=Activation("Identity")),
+        **semantic(c, seen),
+        "semantic_model": auto_model(meant, default_type="hubert"),
+        "fc": Linear(states, states, component=kind),
+        "fc1": Linear(states, seen, component=kind),
+        "fc2": Linear(states, h, component=kind),
+        "quantizer": Module(name, quantizers=books, component=Component.EMBEDDING),
+    }
+    return Module("XcodecModel", parts, part="audio")
 
 
 def _higgs(c: ModelConfig) -> Module:
     heard = {"mask_time_prob": 0.0, **c.section("semantic_model_config").given}
     built = model(c.with_values(semantic_model_config=heard), projected=True)
-    return renamed(built, "Xcodec", _LATER)
+    return renamed(built, "Xcodec", "HiggsAudioV2Tokenizer")
 
 
-_LATER = "HiggsAudioV2Tokenizer"
-_HIGGS = {**_DEFAULTS, "codebook_dim": 64, "sample_rate": 24000}
-
+_BOSON = defaulted({**_DEFAULTS, "codebook_dim": 64, "sample_rate": 24000}, _higgs)
 register_part("xcodec", "XcodecModel", defaulted(_DEFAULTS, model), "audio")
-register_part("higgs_audio_v2_tokenizer", f"{_LATER}Model", defaulted(_HIGGS, _higgs), "audio")
+register_part("higgs_audio_v2_tokenizer", "HiggsAudioV2TokenizerModel", _BOSON, "audio")

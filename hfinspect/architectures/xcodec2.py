@@ -11,17 +11,8 @@ from ..core.dims import Dim
 from ..layers.composing import defaulted, renamed
 from ..layers.decoders import Decoder, plain
 from ..layers.sound import hop
+from ..trees import modules as nn
 from ..trees.catalog import auto_model, register_part
-from ..trees.modules import (
-    Activation,
-    Conv,
-    GroupNorm,
-    LayerNorm,
-    Linear,
-    Module,
-    ModuleList,
-    Weight,
-)
 from . import dac
 
 _LAYERS = Decoder(
@@ -34,56 +25,57 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def _snake(width: Dim) -> Module:
-    slopes, to = dict.fromkeys(("alpha", "beta"), Weight(width)), Component.OTHER
-    return Module(
+def _snake(width: Dim) -> nn.Module:
+    slope, to = nn.Weight(width), Component.OTHER
+    return nn.Module(
         "Xcodec2AntiAliasedActivation1d",
-        act=Module("Xcodec2SnakeBeta", {**slopes}, component=to),
-        upsample=Activation("Xcodec2UpSample1d"),
-        downsample=Activation("Xcodec2DownSample1d"),
+        act=nn.Module("Xcodec2SnakeBeta", alpha=slope, beta=slope, component=to),
+        upsample=nn.Activation("Xcodec2UpSample1d"),
+        downsample=nn.Activation("Xcodec2DownSample1d"),
     )
 
 
-def model(c: ModelConfig, samples: int | None = None) -> Module:
+def model(c: ModelConfig, samples: int | None = None) -> nn.Module:
     """``samples`` of sound that each frame becomes, of which four times as many are transformed."""
-    meant = c.section("semantic_model_config", default={"num_hidden_layers": 16}).of_type(
-        "wav2vec2-bert"
-    )
+    usual, kind, to = {"num_hidden_layers": 16}, "wav2vec2-bert", Component.CONV
+    meant = c.section("semantic_model_config", default=usual).of_type(kind)
     h, seen = c.dim("hidden_size"), meant.dim("hidden_size", default=1024)
-    biased, act = {"conv1": False, "conv2": True, "conv3": True, "conv4": False}, Activation("ReLU")
-    convs = {name: Conv(seen, seen, 3, dims=1, bias=bias) for name, bias in biased.items()}
+    biased, act = (False, True, True, False), nn.Activation("ReLU")
+    convs = {
+        f"conv{i}": nn.Conv(seen, seen, 3, dims=1, bias=bias) for i, bias in enumerate(biased, 1)
+    }
     bins = Dim(4 * (hop(c) if samples is None else samples) + 2)
     parts = {
-        "norm": GroupNorm(32, h, eps=1e-6), "activation": Activation("SiLU"),
-        "conv": Conv(h, h, 3, dims=1),
+        "norm": nn.GroupNorm(32, h, eps=1e-6), "activation": nn.Activation("SiLU"),
+        "conv": nn.Conv(h, h, 3, dims=1),
     }  # fmt: skip
     twice = {f"{name}{i}": part for i in (1, 2) for name, part in parts.items()}
-    residuals = ModuleList([Module("Xcodec2ResNetBlock", twice)] * 2, component=Component.CONV)
-    decoder = Module(
+    residuals = nn.ModuleList([nn.Module("Xcodec2ResNetBlock", twice)] * 2, component=to)
+    decoder = nn.Module(
         "Xcodec2Decoder",
-        fc=Linear(h + seen, h, component=Component.PROJECTOR),
-        embed=Conv(h, h, 7, dims=1, component=Component.EMBEDDING),
+        fc=nn.Linear(h + seen, h, component=Component.PROJECTOR),
+        embed=nn.Conv(h, h, 7, dims=1, component=Component.EMBEDDING),
         prior_net=residuals,
-        rotary_emb=Activation("Xcodec2RotaryEmbedding"),
+        rotary_emb=nn.Activation("Xcodec2RotaryEmbedding"),
         layers=_LAYERS.layers(c),
         post_net=residuals,
-        norm=LayerNorm(h, eps=1e-6),
-        head=Module("Xcodec2ISTFTHead", linear=Linear(h, bins), component=Component.HEAD),
+        norm=nn.LayerNorm(h, eps=1e-6),
+        head=nn.Module("Xcodec2ISTFTHead", linear=nn.Linear(h, bins), component=Component.HEAD),
     )
     width, levels = c.dim("quantization_dim"), len(c.dims("quantization_levels"))
-    return Module(
+    return nn.Module(
         "Xcodec2Model",
-        semantic_encoder=auto_model(meant, default_type="wav2vec2-bert"),
-        semantic_adapter=Module(
-            "Xcodec2SemanticAdapter", convs, act1=act, act2=act, component=Component.CONV
+        semantic_encoder=auto_model(meant, default_type=kind),
+        semantic_adapter=nn.Module(
+            "Xcodec2SemanticAdapter", convs, act1=act, act2=act, component=to
         ),
         acoustic_encoder=dac.encoder(c, name="Xcodec2", snake=_snake),
-        fc_encoder=Linear(h + seen, h + seen, component=Component.PROJECTOR),
-        quantizer=Module(
+        fc_encoder=nn.Linear(h + seen, h + seen, component=Component.PROJECTOR),
+        quantizer=nn.Module(
             "Xcodec2Quantizer",
-            quantizer=Activation("Xcodec2FiniteScalarQuantization"),
-            project_in=Linear(width, levels),
-            project_out=Linear(levels, width),
+            quantizer=nn.Activation("Xcodec2FiniteScalarQuantization"),
+            project_in=nn.Linear(width, levels),
+            project_out=nn.Linear(levels, width),
             component=Component.EMBEDDING,
         ),
         acoustic_decoder=decoder,
@@ -91,12 +83,11 @@ def model(c: ModelConfig, samples: int | None = None) -> Module:
     )
 
 
-def _resampled(c: ModelConfig) -> Module:
+def _resampled(c: ModelConfig) -> nn.Module:
     """NeuCodec's sound has another rate than what it listens to."""
     given = c.dim("input_sampling_rate", default=16000)
     made = c.dim("output_sampling_rate", default=24000)
-    samples = int(hop(c) * int(made) / int(given))
-    return renamed(model(c, samples), "Xcodec2", "NeuCodec")
+    return renamed(model(c, int(hop(c) * int(made) / int(given))), "Xcodec2", "NeuCodec")
 
 
 register_part("xcodec2", "Xcodec2Model", defaulted(_DEFAULTS, model), "audio")

@@ -42,11 +42,12 @@ def _residuals(
     return [block] * int(c.count("num_residual_layers"))
 
 
-def down_layers(
-    c: ModelConfig, name: str, conv: Convolve, *, shortcut: bool, bottom: Bottom | None = None
-) -> Layers:
+def encoder(
+    c: ModelConfig, name: str, conv: Convolve, ending: str = "", *, shortcut: bool = False,
+    bottom: Bottom | None = None,
+) -> Module:  # fmt: skip
     """From the waveform to frames: each ratio thins them out and doubles the channels.
-    ``shortcut`` is the default of use_conv_shortcut."""
+    ``shortcut`` is the default of use_conv_shortcut; ``ending`` ends the name of the class."""
     width = c.dim("num_filters")
     built = [conv(c.dim("audio_channels"), width, c.dim("kernel_size"))]
     for ratio in reversed(c.dims("upsampling_ratios")):
@@ -54,12 +55,15 @@ def down_layers(
         built.append(conv(width, width * 2, ratio * 2, stride=ratio))
         width = width * 2
     built += [bottom(width)] if bottom else []
-    return Layers([*built, elu(), conv(width, c.dim("hidden_size"), c.dim("last_kernel_size"))])
+    last = conv(width, c.dim("hidden_size"), c.dim("last_kernel_size"))
+    layers = Layers([*built, elu(), last])
+    return Module(f"{name}Encoder{ending}", layers=layers, component=Component.CONV)
 
 
-def up_layers(
-    c: ModelConfig, name: str, conv: Convolve, *, shortcut: bool, bottom: Bottom | None = None
-) -> Layers:
+def decoder(
+    c: ModelConfig, name: str, conv: Convolve, ending: str = "", *, shortcut: bool = False,
+    bottom: Bottom | None = None,
+) -> Module:  # fmt: skip
     """The way back."""
     ratios = c.dims("upsampling_ratios")
     width = c.dim("num_filters") * 2 ** len(ratios)
@@ -71,7 +75,8 @@ def up_layers(
         built += _residuals(c, name, conv, half, shortcut)
         width = half
     last = conv(c.dim("num_filters"), c.dim("audio_channels"), c.dim("last_kernel_size"))
-    return Layers([*built, elu(), last])
+    layers = Layers([*built, elu(), last])
+    return Module(f"{name}Decoder{ending}", layers=layers, component=Component.CONV)
 
 
 # ---- codebooks
