@@ -5,32 +5,28 @@ the encoder's states, whose width may differ.
 """
 
 from functools import partial
-from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.blocks import layer_types
-from ..layers.decoders import Decoder, arranged, feeds, grouped, normed
-from ..layers.heads import classifier
+from ..layers.decoders import Decoder, grouped
+from ..layers.heads import classifier, to_words
 from ..trees.catalog import Builder, register
 from ..trees.modules import Dropout, Linear, Module, Parameter
 from .gemma2 import GEMMA2
 
 
-def _attention(d: Decoder, c: ModelConfig, *_kind: Any, looks: str = "Self") -> Module:
-    """Gemma 2's, of a class that says where it ``looks``."""
-    return grouped(d, c).called(f"{d.name}{looks}Attention")
-
-
 def layer(d: Decoder, c: ModelConfig, kind: str, *, side: str, looks: str = "Self") -> Module:
-    """Gemma 2's with other names of the norms."""
-    made = arranged(
-        self_attn=partial(_attention, looks=looks), pre_self_attn_layernorm=normed,
-        post_self_attn_layernorm=normed, mlp=feeds, pre_feedforward_layernorm=normed,
-        post_feedforward_layernorm=normed,
-    )  # fmt: skip
-    return made(d, c, kind).called(f"{d.name}{side}Layer")
+    """Gemma 2's with other names of the norms, and attention of a class that says where it
+    ``looks``."""
+    parts = {
+        "self_attn": grouped(d, c).called(f"{d.name}{looks}Attention"),
+        **d.norms(c, "pre_self_attn_layernorm", "post_self_attn_layernorm"),
+        "mlp": d.feed_forward(c, kind),
+        **d.norms(c, "pre_feedforward_layernorm", "post_feedforward_layernorm"),
+    }
+    return Module(f"{d.name}{side}Layer", parts)
 
 
 SIDE = GEMMA2.like("T5Gemma", embedding="", layer=partial(layer, side="Encoder"))
@@ -52,10 +48,7 @@ def register_sides(
 
     def generation(c: ModelConfig) -> Module:
         side, tied = c.section("decoder"), f"model.{words}.embed_tokens.weight"
-        project = Linear(
-            d.width(side), d.size(side, "vocab_size"), bias=False,
-            tied_to=tied if c.tied() else None, kind="lm_head",
-        )  # fmt: skip
+        project = to_words(d.width(side), d.size(side, "vocab_size"), tied if c.tied() else None)
         head = Module(f"{d.name}LMHead", out_proj=project, component=Component.HEAD)
         return Module(f"{d.name}ForConditionalGeneration", model=model(c), lm_head=head)
 
@@ -80,9 +73,11 @@ def register_sides(
 def _seeing(d: Decoder, c: ModelConfig, kind: str, *, seen: Dim) -> Module:
     """A layer of the decoder; ``seen`` is the width of the encoder's states."""
     heads, bias = d.heads(c), c.flag("attention_bias", default=False)
-    across = _attention(d, c, looks="Cross")
-    for name, projected in (("k_proj", "key"), ("v_proj", "value")):
-        across.children[name] = Linear(seen, heads.kv * heads.dim, bias=bias, kind=projected)
+    width, across = heads.kv * heads.dim, grouped(d, c).called(f"{d.name}CrossAttention")
+    across.adding(
+        k_proj=Linear(seen, width, bias=bias, kind="key"),
+        v_proj=Linear(seen, width, bias=bias, kind="value"),
+    )
     norms = d.norms(c, "pre_cross_attn_layernorm", "post_cross_attn_layernorm")
     return layer(d, c, kind, side="Decoder").adding(cross_attn=across, **norms)
 
@@ -98,7 +93,8 @@ def model(c: ModelConfig) -> Module:
     return Module("T5GemmaModel", both)
 
 
-register_sides(
-    "t5gemma", SIDE, "decoder", model,
-    lambda c: Module("T5GemmaEncoderModel", encoder=_side(SIDE, c, "encoder")),
-)  # fmt: skip
+def alone(c: ModelConfig) -> Module:
+    return Module("T5GemmaEncoderModel", encoder=_side(SIDE, c, "encoder"))
+
+
+register_sides("t5gemma", SIDE, "decoder", model, alone)

@@ -36,26 +36,21 @@ _ENCODER = t5gemma.SIDE.like(
 _DECODER = _ENCODER.like(_NAME, layer=partial(_layer, side="Decoder", looks="Merged"))
 
 
-def _parts(
-    d: Decoder, c: ModelConfig, tied_to: str | None = None
-) -> dict[str, Module | Parameter | None]:
+def _parts(d: Decoder, c: ModelConfig, tied_to: str | None = None) -> dict[str, Module | Parameter]:
     name, at = f"{_NAME}TextScaledWordEmbedding", tied_to and f"{tied_to}.weight"
     words = Embedding(d.size(c, "vocab_size"), d.width(c), class_name=name, tied_to=at)
-    end = tied_to and f"{tied_to}.eoi_embedding"
-    words.children["eoi_embedding"] = Weight(d.width(c), tied_to=end)
-    return {**t5gemma.parts(d, c), "embed_tokens": words}
+    end = Weight(d.width(c), tied_to=tied_to and f"{tied_to}.eoi_embedding")
+    return {**t5gemma.parts(d, c), "embed_tokens": words.adding(eoi_embedding=end)}
 
 
 def encoder(c: ModelConfig) -> Module:
     text, vision = c.section("text_config"), c.section("vision_config")
-    width, eps = (
-        vision.dim("hidden_size", default=768),
-        vision.number("layer_norm_eps", default=1e-6),
-    )
+    width = vision.dim("hidden_size", default=768)
+    eps, name = vision.number("layer_norm_eps", default=1e-6), f"{_NAME}RMSNorm"
     join = Module(
         f"{_NAME}MultiModalProjector",
         mm_input_projection_weight=Weight(width, _ENCODER.width(text)),
-        mm_soft_emb_norm=RMSNorm(width, eps=eps, class_name=f"{_NAME}RMSNorm"),
+        mm_soft_emb_norm=RMSNorm(width, eps=eps, class_name=name),
         avg_pool=Activation("AvgPool2d"),
         component=Component.PROJECTOR,
         part="projector",
@@ -70,10 +65,8 @@ def decoder(c: ModelConfig, tied_to: str | None = None) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    tied_to = "encoder.embed_tokens" if c.tied() else None
-    sides = {"encoder": encoder(c.section("encoder"))}
-    sides["decoder"] = decoder(c.section("decoder"), tied_to)
-    return Module(f"{_NAME}Model", sides, scope=True)
+    last = decoder(c.section("decoder"), "encoder.embed_tokens" if c.tied() else None)
+    return Module(f"{_NAME}Model", encoder=encoder(c.section("encoder")), decoder=last, scope=True)
 
 
 t5gemma.register_sides("t5gemma2", _DECODER, "encoder", model)
