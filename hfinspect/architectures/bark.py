@@ -7,19 +7,18 @@ two are traces; the third has a table and a head for each codebook, tied in pair
 from functools import partial
 
 from ..core.config import ModelConfig
-from ..layers import spelled
+from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.heads import to_words
-from ..layers.spelled import Spelled
 from ..trees.catalog import auto_model, builder, register_part
 from ..trees.modules import LayerNorm, Module, ModuleList
 
 
-def _tables(d: Spelled, c: ModelConfig) -> Module:
-    return ModuleList([spelled.words(d, c)] * int(c.count("n_codes_total", default=8)))
+def _tables(d: s.Spelled, c: ModelConfig) -> Module:
+    return ModuleList([s.words(d, c)] * int(c.count("n_codes_total", default=8)))
 
 
-def _heads(d: Spelled, c: ModelConfig) -> Module:
+def _heads(d: s.Spelled, c: ModelConfig) -> Module:
     total, given = c.count("n_codes_total", default=8), c.count("n_codes_given", default=1)
     if given > total:
         raise c.error("n_codes_given", int(given), f"at most n_codes_total = {int(total)}")
@@ -28,33 +27,22 @@ def _heads(d: Spelled, c: ModelConfig) -> Module:
     return ModuleList(to_words(width, words, table if c.tied() else None) for table in tables)
 
 
-_FINE = Spelled(
-    "Bark",
-    width=size("hidden_size", default=768),
+_FINE = s.Spelled(
+    "Bark", width=size("hidden_size", default=768),
     heads=size("num_heads", "num_attention_heads", default=12),
     depth=size("num_layers", "num_hidden_layers", default=12),
     vocab=size("input_vocab_size", "vocab_size", default=10048),
-    length=size("block_size", "window_size", default=1024),
-    inner=spelled.times(4),
-    norms=lambda _c, width: LayerNorm(width),
-    bias=spelled.flagged("bias", default=True),
-    block={
-        "layernorm_1": spelled.norm, "layernorm_2": spelled.norm, "attn": spelled.attention,
-        "mlp": spelled.mlp,
-    },
-    attention={"att_proj": spelled.qkv, "out_proj": spelled.output},
-    mlp={
-        "in_proj": spelled.up, "out_proj": spelled.down,
-        "gelu": spelled.shown("GELU", "approximate='none'"),
-    },
+    length=size("block_size", "window_size", default=1024), inner=s.times(4),
+    norms=lambda _c, width: LayerNorm(width), bias=s.flagged("bias", default=True),
+    block={"layernorm_1": s.norm, "layernorm_2": s.norm, "attn": s.attention, "mlp": s.mlp},
+    attention={"att_proj": s.qkv, "out_proj": s.output},
+    mlp={"in_proj": s.up, "out_proj": s.down, "gelu": s.shown("GELU", "approximate='none'")},
     model={
-        "input_embeds_layers": _tables, "position_embeds_layer": spelled.positions,
-        "layers": spelled.layers, "layernorm_final": spelled.norm, "lm_heads": _heads,
+        "input_embeds_layers": _tables, "position_embeds_layer": s.positions, "layers": s.layers,
+        "layernorm_final": s.norm, "lm_heads": _heads,
     },
     called={"Attention": "BarkSelfAttention"},
 )  # fmt: skip
-
-
 fine = partial(_FINE.of, ending="FineModel", parts=_FINE.model, scope=True)
 
 

@@ -25,16 +25,14 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     width = heads.query * heads.dim
     # Biases stay apart: only the matrices are joined in files.
     apart = {"q_proj": "query", "k_proj": "key", "v_proj": "value"} if bias else {}
-    return Module(
-        f"{d.name}Attention",
-        {
-            "in_proj": Module("Linear", weight=Weight(3 * width, h, kind="qkv")),
-            **{name: Module("Linear", bias=Weight(width, kind=k)) for name, k in apart.items()},
-        },
-        o_proj=Linear(width, h, bias=bias, kind="output"),
-        component=Component.ATTENTION,
-        keeps=(KeysValues(width, width, heads=heads.kv),),
+    parts = {"in_proj": Module("Linear", weight=Weight(3 * width, h, kind="qkv"))}
+    parts |= {at: Module("Linear", bias=Weight(width, kind=kind)) for at, kind in apart.items()}
+    out, keeps = (
+        Linear(width, h, bias=bias, kind="output"),
+        KeysValues(width, width, heads=heads.kv),
     )
+    name, to = f"{d.name}Attention", Component.ATTENTION
+    return Module(name, parts, o_proj=out, component=to, keeps=(keeps,))
 
 
 _GRADIUM = POCKET.like(
@@ -73,16 +71,6 @@ _SPELLED = {
 }  # fmt: skip
 
 
-def _layers(base: Module) -> Module:
-    for layer in each_module(base.inside("layers")):
-        if "mlp" in layer.children:
-            mlp = layer.inside("mlp")
-            layer.without("mlp").adding(linear1=mlp["fc1"], linear2=mlp["fc2"])
-            for name in ("linear1", "linear2"):
-                layer.inside(name).component = Component.MLP
-    return respelled_classes(base.inside("layers"), _SPELLED, _NAME)
-
-
 def _flow_net(c: ModelConfig) -> Module:
     head = respelled_classes(flow_head(_GRADIUM, c, 768), _SPELLED, _NAME)
     for name in ("cond_embed", "time_embed"):
@@ -97,6 +85,13 @@ def generation(c: ModelConfig) -> Module:
     if c.flag("attention_bias", default=False):
         raise c.error("attention_bias", True, "false: the names of files have no place for it")
     base.inside("audio_latent_proj").component = Component.EMBEDDING
+    for layer in each_module(base.inside("layers")):
+        if "mlp" in layer.children:
+            for name in ("1", "2"):
+                linear = layer.inside("mlp", f"fc{name}")
+                linear.component = Component.MLP
+                layer.children[f"linear{name}"] = linear
+            layer.without("mlp")
 
     def condition(**parts: str) -> Module:
         return Module("Conditioner", {new: base[old] for new, old in parts.items()})
@@ -108,13 +103,14 @@ def generation(c: ModelConfig) -> Module:
         num_speakers=condition(embed="num_speakers_embed", output_proj="num_speakers_proj"),
         duration_delta=condition(output_proj="duration_delta_proj"),
     )
+    layers = respelled_classes(base.inside("layers"), _SPELLED, _NAME)
     speech = Module(
         f"{_NAME}Model",
         bos_emb=base["bos_latent"],
         emb_mean=frames,
         emb_std=frames,
         condition_provider=Module("ConditionProvider", conditioners=conditioners),
-        transformer=Module("Transformer", layers=_layers(base)),
+        transformer=Module("Transformer", layers=layers),
         input_linear=base["audio_latent_proj"],
         out_norm=base["norm"],
         out_eos=Linear(_GRADIUM.width(c), 1, component=Component.HEAD),

@@ -1,20 +1,19 @@
 """MPT (MosaicML 2023). Source of shapes: transformers/models/mpt/modeling_mpt.py, and for the Hub's
 own class MPTForCausalLM its modeling_mpt.py (llm-foundry).
 
-ALiBi positions and no biases. transformers' class ignores expansion_ratio, no_bias and attn_type;
-the Hub's class honours them, has learned positions where ALiBi is off, and no LM head of its own.
+transformers' class ignores expansion_ratio, no_bias and attn_type; the Hub's class honours them,
+has learned positions where ALiBi is off, and no LM head of its own.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
-from ..layers.heads import lm_head
-from ..layers.spelled import Spelled
+from ..layers.heads import to_words
 from ..layers.vision import scaled
 from ..trees.modules import LayerNorm, Linear, Module, RMSNorm
 
-_MPT = Spelled(
+_MPT = s.Spelled(
     "Mpt", width=size("d_model", "hidden_size", default=2048),
     heads=size("n_heads", "num_attention_heads", default=16),
     depth=size("n_layers", "num_hidden_layers", default=24),
@@ -29,15 +28,13 @@ _MPT = Spelled(
 )  # fmt: skip
 
 
-# ---- the Hub's own class
-
-
 def _norms(c: ModelConfig, width: int) -> Module:
+    """Of the Hub's class, as all that follows."""
     kind = c.text("norm_type", default="low_precision_layernorm") or ""
+    low = "LP" if kind.startswith("low") else ""
     if "rmsnorm" in kind:
-        return RMSNorm(width, class_name="LPRMSNorm" if kind.startswith("low") else "RMSNorm")
-    name = "LPLayerNorm" if kind.startswith("low") else "LayerNorm"
-    return LayerNorm(width, bias=s.unless("no_bias")(c), class_name=name)
+        return RMSNorm(width, class_name=f"{low}RMSNorm")
+    return LayerNorm(width, bias=s.unless("no_bias")(c), class_name=f"{low}LayerNorm")
 
 
 _ATTENTIONS = {
@@ -46,12 +43,11 @@ _ATTENTIONS = {
 }  # fmt: skip
 
 
-def _attention(d: Spelled, c: ModelConfig) -> Module:
+def _attention(d: s.Spelled, c: ModelConfig) -> Module:
     h, head, options = d.width(c), d.head(c), c.section("attn_config")
     form = options.word("attn_type", *_ATTENTIONS)
-    kv = h if form.startswith("multihead") else head
-    if form.startswith("grouped"):
-        kv = options.dim("kv_n_heads") * head
+    kv = options.dim("kv_n_heads") * head if form.startswith("grouped") else head
+    kv = h if form.startswith("multihead") else kv
     normed, joined = options.flag("qk_ln", default=False), 3 * h if kv is h else h + 2 * kv
     return Module(
         _ATTENTIONS[form],
@@ -63,13 +59,14 @@ def _attention(d: Spelled, c: ModelConfig) -> Module:
     )
 
 
-def _positions(d: Spelled, c: ModelConfig) -> Module | None:
+def _positions(d: s.Spelled, c: ModelConfig) -> Module | None:
     options = c.section("attn_config")
     without = options.flag("alibi", default=False) or options.flag("rope", default=False)
     learned = c.flag("learned_pos_emb", default=True) and not without
     return s.positions(d, c) if learned else None
 
 
+_DROP = s.dropout("resid_pdrop")
 _FOUNDRY = _MPT.like(
     "MPT", length=size("max_seq_len", default=2048), norms=_norms, bias=s.unless("no_bias"),
     inner=lambda c, h: scaled(c, h, "expansion_ratio", default=4),
@@ -78,15 +75,14 @@ _FOUNDRY = _MPT.like(
         "emb_drop": s.dropout("emb_pdrop"), "blocks": s.layers, "norm_f": s.norm,
     },
     block={
-        **_MPT.block, "attn": _attention, "resid_attn_dropout": s.dropout("resid_pdrop"),
-        "resid_ffn_dropout": s.dropout("resid_pdrop"),
+        **_MPT.block, "attn": _attention, "resid_attn_dropout": _DROP, "resid_ffn_dropout": _DROP,
     },
 )  # fmt: skip
 
 
 def foundry_causal_lm(c: ModelConfig) -> Module:
     """The embedding serves as the head, unless tie_word_embeddings is false."""
-    head = None if c.tied() else lm_head(c, _FOUNDRY.width(c), _FOUNDRY.vocab(c), tied_to="")
+    head = None if c.tied() else to_words(_FOUNDRY.width(c), _FOUNDRY.vocab(c))
     return Module("MPTForCausalLM", transformer=_FOUNDRY.base(c), lm_head=head)
 
 
