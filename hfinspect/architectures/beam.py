@@ -1,7 +1,5 @@
-"""Beam. Source of shapes: transformers/models/beam/modeling_beam.py.
-
-Attention with norms of queries and keys and a biased gate on its output; four norms in a layer;
-three dense layers, then experts with a corrected router and none shared.
+"""Beam: three dense layers, then experts, and a biased gate on the output of attention. Source of
+shapes: transformers/models/beam/modeling_beam.py.
 """
 
 from ..layers import mixtures as m

@@ -1,4 +1,4 @@
-"""CamemBERT (Martin et al. 2019). Source: transformers/models/camembert. RoBERTa for French."""
+"""CamemBERT (Martin et al. 2019): RoBERTa for French. Source: transformers/models/camembert."""
 
 from ..layers.encoders import BASE
 from .roberta import ROBERTA

@@ -40,26 +40,26 @@ def _attention(e: Encoder, c: ModelConfig) -> Module:
     return encoders.attending(c, e.name, projections)
 
 
-def _grouped(c: ModelConfig, inputs: Dim, outputs: Dim, kind: str) -> Module:
-    """One linear layer per group: (groups, in / groups, out / groups)."""
-    groups = c.dim("num_groups", default=1)
-    inside = c.divided(inputs, groups, "the layer's input", "num_groups")
-    outside = c.divided(outputs, groups, "the layer's output", "num_groups")
-    weight = Weight(groups, inside, outside)
-    return Module("GroupedLinearLayer", weight=weight, bias=Weight(outputs), kind=kind)
-
-
 def _layer(e: Encoder, c: ModelConfig) -> Module:
-    h, inner = hidden(c), c.dim("intermediate_size")
+    """BERT's, or with one linear layer per group: (groups, in / groups, out / groups)."""
+    h, inner, groups = hidden(c), c.dim("intermediate_size"), c.dim("num_groups", default=1)
+
+    def grouped(inputs: Dim, outputs: Dim, kind: str) -> Module:
+        inside = c.divided(inputs, groups, "the layer's input", "num_groups")
+        weight = Weight(
+            groups, inside, c.divided(outputs, groups, "the layer's output", "num_groups")
+        )
+        return Module("GroupedLinearLayer", weight=weight, bias=Weight(outputs), kind=kind)
+
     block = bert.bert_layer(e, c)
-    if c.dim("num_groups", default=1) != 1:
-        block.inside("intermediate").adding(dense=_grouped(c, h, inner, "up"))
-        block.inside("output").adding(dense=_grouped(c, inner, h, "down"))
+    if groups != 1:
+        block.inside("intermediate").adding(dense=grouped(h, inner, "up"))
+        block.inside("output").adding(dense=grouped(inner, h, "down"))
     return block
 
 
 BERT.like(
     "ConvBert", "convbert", defaults={**BASE, "embedding_size": 768}, attention=_attention,
-   layer=_layer,     embeddings=bert.narrow_tables, whole=bert.projected,
+    layer=_layer, embeddings=bert.narrow_tables, whole=bert.projected,
     forms=lambda e: {**bert.summary_forms(e), "ForMaskedLM": bert.generating(e)},
 ).register("convbert")  # fmt: skip

@@ -1,7 +1,4 @@
-"""data2vec for text (Baevski et al. 2022).
-
-Source of shapes: transformers/models/data2vec/modeling_data2vec_text.py. RoBERTa's tensors.
-"""
+"""data2vec for text (Baevski et al. 2022), as RoBERTa. Source: transformers/models/data2vec."""
 
 from ..layers.encoders import BASE
 from .roberta import ROBERTA

@@ -51,7 +51,7 @@ def _attention(e: Encoder, c: ModelConfig) -> Module:
 
 
 def _stack(e: Encoder, c: ModelConfig) -> Module:
-    made, h, groups = stack(e, c), hidden(c), c.dim("conv_groups", default=1)
+    made, h = stack(e, c), hidden(c)
     if c.flag("relative_attention", default=False):
         # Of all distances, forwards and back: of buckets, of ``max_relative_positions``, or where
         # that is below one of the longest text.
@@ -64,7 +64,7 @@ def _stack(e: Encoder, c: ModelConfig) -> Module:
         made.adding(LayerNorm=norm(c))
     kernel = c.dim("conv_kernel_size", default=0, minimum=0)
     if kernel:
-        c.divided(h, groups, "hidden_size", "conv_groups")
+        c.divided(h, groups := c.dim("conv_groups", default=1), "hidden_size", "conv_groups")
         parts = {"conv": Conv(h, h, kernel, dims=1, groups=groups), "LayerNorm": norm(c)}
         drop, to = dropout(c), Component.CONV
         made.adding(conv=Module("ConvLayer", parts, dropout=drop, component=to))

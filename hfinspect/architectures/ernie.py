@@ -1,6 +1,5 @@
-"""ERNIE 1 to 3 (Sun et al. 2019). Source of shapes: transformers/models/ernie/modeling_ernie.py.
-
-BERT, with a table of task types where ``use_task_id`` is set.
+"""ERNIE 1 to 3 (Sun et al. 2019): BERT, with a table of task types where ``use_task_id`` is set.
+Source of shapes: transformers/models/ernie/modeling_ernie.py.
 """
 
 from ..core.config import ModelConfig
@@ -11,14 +10,12 @@ from .bert import BERT
 
 
 def _embeddings(e: Encoder, c: ModelConfig) -> Module:
-    block = tables(e, c)
-    if c.flag("use_task_id", default=False):
-        tasks = c.dim("task_type_vocab_size", default=3)
-        block.children["task_type_embeddings"] = Embedding(tasks, hidden(c), kind="segment")
-    return block
+    if not c.flag("use_task_id", default=False):
+        return tables(e, c)
+    tasks = Embedding(c.dim("task_type_vocab_size", default=3), hidden(c), kind="segment")
+    return tables(e, c).adding(task_type_embeddings=tasks)
 
 
 _ERNIE = BERT.like("Ernie", "ernie", embeddings=_embeddings)
-_ERNIE.register(
-    "ernie", more={"ForCausalLM": _ERNIE.forms(_ERNIE)["ForMaskedLM"], **pre_training(_ERNIE)}
-)
+_WORDS = {"ForCausalLM": _ERNIE.forms(_ERNIE)["ForMaskedLM"]}
+_ERNIE.register("ernie", more={**_WORDS, **pre_training(_ERNIE)})

@@ -1,6 +1,5 @@
-"""FlauBERT (Le et al. 2019). Source of shapes: transformers/models/flaubert/modeling_flaubert.py.
-
-XLM (a trace) under other class names; norms before or after (``pre_norm``) are the same tensors.
+"""FlauBERT (Le et al. 2019): XLM (a trace) under other class names; norms before or after are the
+same tensors. Source of shapes: transformers/models/flaubert/modeling_flaubert.py.
 """
 
 from ..layers.composing import renamed
@@ -16,10 +15,5 @@ def _as_xlm(ending: str) -> Builder:
     return lambda c: renamed(builder(f"XLM{ending}")(c), "XLM", "Flaubert")
 
 
-register(
-    "flaubert",
-    {f"Flaubert{ending}": _as_xlm(ending) for ending in _ENDINGS},
-    base="FlaubertModel",
-    base_prefix="transformer",
-    category="encoder",
-)
+_CLASSES = {f"Flaubert{ending}": _as_xlm(ending) for ending in _ENDINGS}
+register("flaubert", _CLASSES, base="FlaubertModel", base_prefix="transformer", category="encoder")

@@ -1,7 +1,5 @@
-"""FNet (Lee-Thorp et al. 2021). Source of shapes: transformers/models/fnet/modeling_fnet.py.
-
-BERT with Fourier transforms, in place of attention. They have no tensors,
-unless a config for TPUs keeps their matrices.
+"""FNet (Lee-Thorp et al. 2021): BERT with Fourier transforms in place of attention, which have no
+tensors unless a config for TPUs keeps their matrices. Source: transformers/models/fnet.
 """
 
 from ..core.config import ModelConfig
@@ -16,14 +14,12 @@ _LONGEST = 4096
 
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
-    fourier = Module("FNetBasicFourierTransform")
+    fourier, h = Module("FNetBasicFourierTransform"), hidden(c)
     optimized = c.flag("use_tpu_fourier_optimizations", default=False)
     if optimized and c.dim("max_position_embeddings") <= _LONGEST:
-        h, length = hidden(c), c.dim("tpu_short_seq_length", default=512)
-        fourier.adding(
-            dft_mat_hidden=Buffer(h, h, dtype="C64"),
-            dft_mat_seq=Buffer(length, length, dtype="C64"),
-        )
+        n = c.dim("tpu_short_seq_length", default=512)
+        both = Buffer(h, h, dtype="C64"), Buffer(n, n, dtype="C64")
+        fourier.adding(dft_mat_hidden=both[0], dft_mat_seq=both[1])
     mixed = {"self": fourier, "output": Module("FNetBasicOutput", LayerNorm=norm(c))}
     return Module(
         "FNetLayer",
@@ -33,11 +29,12 @@ def _layer(e: Encoder, c: ModelConfig) -> Module:
     )
 
 
+def _embeddings(e: Encoder, c: ModelConfig) -> Module:
+    return tables(e, c).adding(projection=Linear(hidden(c), hidden(c), kind="token"))
+
+
 _FNET = BERT.like(
-    "FNet", "fnet", pooling="always", layer=_layer,
-    embeddings=lambda e, c: tables(e, c).adding(
-        projection=Linear(hidden(c), hidden(c), kind="token")
-    ),
+    "FNet", "fnet", pooling="always", layer=_layer, embeddings=_embeddings,
     defaults={**BASE, "vocab_size": 32000, "type_vocab_size": 4, "hidden_act": "gelu_new"},
 )  # fmt: skip
 _FNET.register("fnet", more=pre_training(_FNET))

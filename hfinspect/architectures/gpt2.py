@@ -7,27 +7,23 @@ also hold each layer's causal mask (1, 1, n, n) and the value that masks.
 from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.heads import sequence_summary
-from ..layers.spelled import Part, Spelled
 from ..trees.modules import Buffer, Module
 
-
-def _crossing(part: Part) -> Part:
-    """What a layer has if it attends to another model's states."""
-    return lambda d, c: part(d, c) if c.flag("add_cross_attention", default=False) else None
+_crosses = s.flagged("add_cross_attention")
 
 
-def projected(times: int, kind: str) -> Part:
+def projected(times: int, kind: str) -> s.Part:
     """A matrix to so many times the width."""
     return lambda d, c: s.transposed(d.width(c), times * d.width(c), kind=kind)
 
 
 #: What attention holds behind its first matrices.
-BEHIND: dict[str, Part] = {
+BEHIND: dict[str, s.Part] = {
     "c_proj": s.output, "bias": s.mask(), "masked_bias": lambda _d, _c: Buffer(saved=False),
     "attn_dropout": s.dropout("attn_pdrop", 0.1), "resid_dropout": s.dropout("resid_pdrop", 0.1),
 }  # fmt: skip
 _SEEING = {"c_attn": projected(2, "key_value"), "q_attn": projected(1, "query"), **BEHIND}
-GPT2 = Spelled(
+GPT2 = s.Spelled(
     "GPT2", linear=s.transposed,
     model={
         "wte": s.words, "wpe": s.positions, "drop": s.dropout("embd_pdrop", 0.1), "h": s.layers,
@@ -35,8 +31,10 @@ GPT2 = Spelled(
     },
     block={
         "ln_1": s.norm, "attn": s.attention, "ln_2": s.norm,
-        "crossattention": _crossing(lambda d, c: s.attention(d.like("GPT2", attention=_SEEING), c)),
-        "ln_cross_attn": _crossing(s.norm), "mlp": s.mlp,
+        "crossattention": s.where(
+            _crosses, lambda d, c: s.attention(d.like("GPT2", attention=_SEEING), c)
+        ),
+        "ln_cross_attn": s.where(_crosses, s.norm), "mlp": s.mlp,
     },
     attention={"c_attn": s.qkv, **BEHIND},
     mlp={

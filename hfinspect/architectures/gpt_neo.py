@@ -1,21 +1,17 @@
 """GPT-Neo (Black et al. 2021). Source of shapes: transformers/models/gpt_neo/modeling_gpt_neo.py.
 
-GPT-2 with ordinary linears, q, k and v apart and without biases; global and local attention differ
-in no tensor, but their masks are in older files.
-
-A config of this type that says ``rotary: true`` is GPT-J in the spelling of its first release
-(EleutherAI/gpt-j-6B of June 2021): no GPT-Neo has rotary positions, and the files next to such
-configs hold GPT-J's tensors. They are predicted as what they are.
+GPT-2 with ordinary linears, q, k and v apart and without biases. A config of this type that says
+``rotary: true`` is GPT-J in the spelling of its first release (EleutherAI/gpt-j-6B of June 2021):
+no GPT-Neo has rotary positions, and the files next to such configs hold GPT-J's tensors.
 """
 
 from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
-from ..layers.spelled import Spelled
 from ..trees.catalog import builder
 from ..trees.modules import Buffer, Module
 
-_NEO = Spelled(
+_NEO = s.Spelled(
     "GPTNeo", width=size("hidden_size", default=2048),
     heads=size("num_heads", "num_attention_heads", default=16),
     depth=size("num_layers", "num_hidden_layers", default=24),
@@ -47,14 +43,12 @@ def language_model(c: ModelConfig) -> Module:
     """GPT-Neo's, or GPT-J's where positions are rotary."""
     if not c.flag("rotary", default=False):
         return _CLASSES["GPTNeoForCausalLM"](c)
-    values = {
-        **c.values,
-        "model_type": "gptj",  # whose keys have other spellings
-        "num_attention_heads": c.raw("num_heads", "num_attention_heads"),
-        "num_hidden_layers": c.raw("num_layers", "num_hidden_layers"),
-        "n_inner": c.raw("intermediate_size"),
-    }
-    return builder("GPTJForCausalLM")(ModelConfig(values, c.path))
+    spelled = {"num_attention_heads": "num_heads", "num_hidden_layers": "num_layers"}
+    spelled |= {"n_inner": "intermediate_size"}
+    own = {key: c.raw(ours) for key, ours in spelled.items()}
+    return builder("GPTJForCausalLM")(
+        ModelConfig({**c.values, "model_type": "gptj", **own}, c.path)
+    )
 
 
 _NEO.register("gpt_neo", {**_CLASSES, "GPTNeoForCausalLM": language_model})

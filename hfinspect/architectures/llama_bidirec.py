@@ -1,8 +1,6 @@
 """NVIDIA's embedders and rerankers over Llama that attends both ways (llama-nemotron-embed-1b-v2,
-llama-nemotron-rerank-1b-v2, llama-embed-nemotron-8b). No classes in transformers. Source of shapes:
-llama_bidirectional_model.py in nvidia/llama-3.2-nv-embedqa-1b-v2.
-
-Llama to the letter, under class names of its own.
+llama-nemotron-rerank-1b-v2, llama-embed-nemotron-8b): Llama to the letter. No classes in
+transformers. Source of shapes: llama_bidirectional_model.py in nvidia/llama-3.2-nv-embedqa-1b-v2.
 """
 
 from ..core.config import ModelConfig
@@ -12,20 +10,16 @@ from ..trees.catalog import register
 from ..trees.modules import Module
 from .llama import ORIGINAL
 
+_NAME = "LlamaBidirectional"
+
 
 def model(c: ModelConfig) -> Module:
-    return renamed(ORIGINAL.model(c), "LlamaModel", "LlamaBidirectionalModel")
+    return renamed(ORIGINAL.model(c), "LlamaModel", f"{_NAME}Model")
 
 
+_LABELLED = f"{_NAME}ForSequenceClassification"
 register(
-    "llama_bidirec",
-    {
-        "LlamaBidirectionalModel": model,
-        "LlamaBidirectionalForSequenceClassification": labelled(
-            "LlamaBidirectionalForSequenceClassification", model
-        ),
-    },
-    base_prefix="model",
-    category="encoder",
+    "llama_bidirec", {f"{_NAME}Model": model, _LABELLED: labelled(_LABELLED, model)},
+    base_prefix="model", category="encoder",
     source="llama_bidirectional_model.py of nvidia/llama-3.2-nv-embedqa-1b-v2; as Llama",
-)
+)  # fmt: skip

@@ -1,8 +1,8 @@
 """Marian (Junczys-Dowmunt et al. 2018), the opus-mt models. Source: transformers/models/marian.
 
-Post-norm encoder and decoder without norms of the embeddings; the languages may have vocabularies
-of their own.  Positions are sines, in parameters that are not trained: a save of the translation
-class leaves them out, but the model counts them and the released files hold them.
+The languages may have vocabularies of their own.  Positions are sines, in parameters that are not
+trained: a save of the translation class leaves them out, but the model counts them and the released
+files hold them.
 """
 
 from functools import partial
@@ -23,20 +23,16 @@ def _own_table(c: ModelConfig, s: Seq2Seq) -> tuple[bool, Dim]:
 def _model(c: ModelConfig, s: Seq2Seq) -> Module:
     tree, (apart, size) = seq2seq.model(c, s), _own_table(c, s)
     table = "shared.weight" if c.tied() and not apart else None
-    tree.children["decoder"] = seq2seq.stack(c, s, 1, tied_to=table, size=size)
-    if apart:
-        tree.without("shared").adding(encoder=seq2seq.stack(c, s, 0))
-    return tree
+    tree.adding(decoder=seq2seq.stack(c, s, 1, tied_to=table, size=size))
+    return tree.without("shared").adding(encoder=seq2seq.stack(c, s, 0)) if apart else tree
 
 
 def _translation(c: ModelConfig, s: Seq2Seq) -> Module:
     root, (apart, size) = seq2seq.conditional_generation(c, s), _own_table(c, s)
-    root.class_name = "MarianMTModel"
     if apart:
-        root.children["final_logits_bias"] = Buffer(1, size, kind="lm_head")
-        to = "model.decoder.embed_tokens.weight"
-        root.children["lm_head"] = seq2seq.lm_head(c, s, to, size)
-    return root
+        head = seq2seq.lm_head(c, s, "model.decoder.embed_tokens.weight", size)
+        root.adding(final_logits_bias=Buffer(1, size, kind="lm_head"), lm_head=head)
+    return root.called("MarianMTModel")
 
 
 MARIAN = Seq2Seq(

@@ -1,6 +1,5 @@
-"""mBART (Liu et al. 2020). Source of shapes: transformers/models/mbart/modeling_mbart.py.
-
-BART with a norm after the last layer of each side.
+"""mBART (Liu et al. 2020): BART with a norm after the last layer of each side. Source of shapes:
+transformers/models/mbart/modeling_mbart.py.
 """
 
 from ..layers.seq2seq import ALL

@@ -1,6 +1,5 @@
-"""MVP (Tang et al. 2022). Source of shapes: transformers/models/mvp/modeling_mvp.py.
-
-BART, with learned prompts before the keys and values of every layer where ``use_prompt`` asks.
+"""MVP (Tang et al. 2022): BART, with learned prompts before the keys and values of every layer where
+``use_prompt`` asks. Source of shapes: transformers/models/mvp/modeling_mvp.py.
 """
 
 from ..core.components import Component
@@ -8,19 +7,19 @@ from ..core.config import ModelConfig
 from ..layers import seq2seq
 from ..layers.seq2seq import Seq2Seq
 from ..trees.modules import Activation, Embedding, Linear, Module, Sequential
+from .bart import BART
 
 
 def _prompt(c: ModelConfig, s: Seq2Seq, layers: int) -> Module:
     """Vectors for each layer's keys and values, made from a table by two matrices."""
     d, inner = seq2seq.width(c, s), c.dim("prompt_mid_dim", default=800)
     length, at = c.dim("prompt_length", default=100), Component.ATTENTION
+    wide = Linear(inner, layers * 2 * d)
     return Module(
         "MvpPrompt",
         dropout=seq2seq.dropout(c),
         prompt_embedding=Embedding(length, d, component=at),
-        prompt_trans=Sequential(
-            Linear(d, inner), Activation("GELU"), Linear(inner, layers * 2 * d)
-        ),
+        prompt_trans=Sequential(Linear(d, inner), Activation("GELU"), wide),
         component=at,
     )
 
@@ -31,13 +30,10 @@ def _model(c: ModelConfig, s: Seq2Seq) -> Module:
         # Released files hold the encoder's prompt; transformers 5.23 builds the encoder without.
         unused = _prompt(c, s, c.count("encoder_layers", "num_hidden_layers", default=12))
         unused.saved = False
-        tree.inside("encoder").children["self_attn_prompt"] = unused
+        tree.inside("encoder").adding(self_attn_prompt=unused)
         prompt = _prompt(c, s, c.count("decoder_layers", default=12))
-        prompts = {"self_attn_prompt": prompt, "cross_attn_prompt": prompt}
-        tree.inside("decoder").children |= prompts
+        tree.inside("decoder").adding(self_attn_prompt=prompt, cross_attn_prompt=prompt)
     return tree
 
 
-Seq2Seq(
-    "Mvp", positions="LearnedPositionalEmbedding", embedding_norm=True, vocab=50267, whole=_model
-).register("mvp", *seq2seq.ALL)
+BART.like("Mvp", words="", vocab=50267, labels=2, whole=_model).register("mvp", *seq2seq.ALL)

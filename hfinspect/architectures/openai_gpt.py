@@ -1,6 +1,5 @@
-"""GPT (Radford et al. 2018). Source of shapes: transformers/models/openai/modeling_openai.py.
-
-Post-norm decoder with learned positions and Conv1D linears, without a last norm.
+"""GPT (Radford et al. 2018): GPT-2's linears in post-norm layers, without a last norm. Source of
+shapes: transformers/models/openai/modeling_openai.py.
 """
 
 from ..core.config import ModelConfig
@@ -8,32 +7,26 @@ from ..layers import spelled as s
 from ..layers.blocks import activation, size
 from ..layers.decoders import SEQUENCE_HEAD
 from ..layers.heads import sequence_summary, to_words
-from ..layers.spelled import Spelled
 from ..trees.modules import Buffer, Embedding, Module
+from .gpt2 import GPT2
 
 
-def _act(_d: Spelled, c: ModelConfig) -> Module:
+def _act(_d: s.Spelled, c: ModelConfig) -> Module:
     return activation("gelu_new" if c.text("afn", default="gelu") == "gelu" else "relu")
 
 
-_GPT = Spelled(
+_GPT = GPT2.like(
     "OpenAIGPT", vocab=size("vocab_size", default=40478),
     length=size("n_positions", "max_position_embeddings", default=512), inner=s.times(4),
-    linear=s.transposed, called={"Block": "Block", "Attention": "Attention", "MLP": "MLP"},
+    called={"Block": "Block", "Attention": "Attention", "MLP": "MLP"},
     model={
-        "tokens_embed": s.words, "positions_embed": s.positions,
-        "drop": s.dropout("embd_pdrop", 0.1), "h": s.layers,
-        "position_ids": lambda d, c: Buffer(d.length(c), dtype="I64", saved=False),
+        "tokens_embed": s.words, "positions_embed": s.positions, "drop": GPT2.model["drop"],
+        "h": s.layers, "position_ids": lambda d, c: Buffer(d.length(c), dtype="I64", saved=False),
     },
     block={"attn": s.attention, "ln_1": s.norm, "mlp": s.mlp, "ln_2": s.norm},
-    attention={
-        "c_attn": s.qkv, "c_proj": s.output, "bias": s.mask(),
-        "attn_dropout": s.dropout("attn_pdrop", 0.1),
-        "resid_dropout": s.dropout("resid_pdrop", 0.1),
-    },
-    mlp={"c_fc": s.up, "c_proj": s.down, "act": _act, "dropout": s.dropout("resid_pdrop", 0.1)},
+    attention={name: part for name, part in GPT2.attention.items() if name != "masked_bias"},
+    mlp={**GPT2.mlp, "act": _act},
 )  # fmt: skip
-_CLASSES = _GPT.classes(causal="LMHeadModel", heads=SEQUENCE_HEAD)
 
 
 def double_heads(c: ModelConfig) -> Module:
@@ -49,4 +42,5 @@ def double_heads(c: ModelConfig) -> Module:
     )
 
 
+_CLASSES = _GPT.classes(causal="LMHeadModel", heads=SEQUENCE_HEAD)
 _GPT.register("openai-gpt", {**_CLASSES, "OpenAIGPTDoubleHeadsModel": double_heads})

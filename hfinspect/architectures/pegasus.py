@@ -1,7 +1,5 @@
-"""PEGASUS (Zhang et al. 2019). Source of shapes: transformers/models/pegasus/modeling_pegasus.py.
-
-BART without the norm of the embeddings and with one after the last layer; positions are sines in a
-table that is saved with the rest.
+"""PEGASUS (Zhang et al. 2019): a norm after the last layer, and sines in a table that is saved with
+the rest. Source of shapes: transformers/models/pegasus/modeling_pegasus.py.
 """
 
 from ..layers.seq2seq import GENERATION, Seq2Seq

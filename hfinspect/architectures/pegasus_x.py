@@ -18,10 +18,10 @@ def _attention(c: ModelConfig, s: Seq2Seq, side: int, _cross: bool) -> Module:
 def _model(c: ModelConfig, s: Seq2Seq) -> Module:
     tree = seq2seq.model(c, s)
     encoder, tokens = tree.inside("encoder"), c.dim("num_global_tokens", default=32)
-    encoder.children["embed_global"] = Embedding(tokens, seq2seq.width(c, s))
     for layer in each_module(encoder):
         if "self_attn" in layer.children:
-            layer.children["global_self_attn_layer_norm"] = seq2seq.norm(c, s)
+            layer.adding(global_self_attn_layer_norm=seq2seq.norm(c, s))
+    encoder.adding(embed_global=Embedding(tokens, seq2seq.width(c, s)))
     return tree
 
 

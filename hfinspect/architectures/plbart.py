@@ -1,7 +1,4 @@
-"""PLBART (Ahmad et al. 2021). Source of shapes: transformers/models/plbart/modeling_plbart.py.
-
-BART for programs, half as deep.
-"""
+"""PLBART (Ahmad et al. 2021): BART for programs. Source: transformers/models/plbart."""
 
 from ..layers.seq2seq import GENERATION
 from .bart import BART

@@ -19,6 +19,5 @@ def model(c: ModelConfig) -> Module:
 
 
 _AROUND = {f"Rag{kind}ForGeneration": {"rag": model} for kind in ("Token", "Sequence")}
-register(
-    "rag", composed({**_AROUND, "RagModel": model}), base_prefix="rag", category="encoder-decoder"
-)
+_CLASSES = {**composed(_AROUND), "RagModel": model}
+register("rag", _CLASSES, base_prefix="rag", category="encoder-decoder")

@@ -1,17 +1,13 @@
 """RoBERTa (Liu et al. 2019). Source of shapes: transformers/models/roberta/modeling_roberta.py.
 
 BERT's layers; positions begin after the padding index, so the table holds two more rows than the
-longest text.  The LM head is one dense layer and a norm; classifiers take the first token.
+longest text.
 """
 
 from ..layers.bert_encoders import Encoder, roberta_forms, roberta_words
 from ..layers.encoders import BASE
 
+_DEFAULTS = {**BASE, "vocab_size": 50265}
 ROBERTA = Encoder(
-    "Roberta",
-    "roberta",
-    {**BASE, "vocab_size": 50265},
-    cross=True,
-    words=roberta_words,
-    forms=roberta_forms,
+    "Roberta", "roberta", _DEFAULTS, cross=True, words=roberta_words, forms=roberta_forms
 ).register("roberta")

@@ -1,13 +1,10 @@
-"""RoCBert (Su et al. 2022). Source of shapes: transformers/models/roc_bert/modeling_roc_bert.py.
-
-BERT for Chinese that also embeds each character's sound and shape; a linear layer maps them all to
-the hidden size.
+"""RoCBert (Su et al. 2022): BERT for Chinese that also embeds each character's sound and shape.
+Source of shapes: transformers/models/roc_bert/modeling_roc_bert.py.
 """
 
 from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, tables
-from ..layers.encoders import hidden
 from ..trees.modules import Embedding, Linear, Module
 from .bert import BERT
 
@@ -15,14 +12,14 @@ from .bert import BERT
 def _embeddings(e: Encoder, c: ModelConfig) -> Module:
     sound = c.dim("pronunciation_embed_dim", default=768)
     shape = c.dim("shape_embed_dim", default=512)
-    inputs = hidden(c)
+    inputs = h = encoders.hidden(c)
     for key, width in {"enable_pronunciation": sound, "enable_shape": shape}.items():
         inputs = inputs + width if c.flag(key, default=True) else inputs
     joined = c.flag("concat_input", default=True)
     return tables(e, c).adding(
         pronunciation_embed=Embedding(c.dim("pronunciation_vocab_size", default=910), sound),
         shape_embed=Embedding(c.dim("shape_vocab_size", default=24858), shape),
-        map_inputs_layer=Linear(inputs, hidden(c), kind="token") if joined else None,
+        map_inputs_layer=Linear(inputs, h, kind="token") if joined else None,
     )
 
 

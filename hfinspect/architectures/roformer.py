@@ -4,16 +4,9 @@ BERT's layers; the table of sines that rotates them is a fixed parameter, saved 
 """
 
 from ..core.config import ModelConfig
+from ..layers import bert_encoders as bert
 from ..layers import encoders
-from ..layers.bert_encoders import (
-    Encoder,
-    Forms,
-    embedding_width,
-    narrow_tables,
-    projected,
-    stack,
-    summary_forms,
-)
+from ..layers.bert_encoders import Encoder
 from ..layers.encoders import BASE, hidden
 from ..layers.heads import classifier
 from ..trees.modules import Embedding, Module
@@ -24,19 +17,22 @@ def _stack(e: Encoder, c: ModelConfig) -> Module:
     head = c.divided(hidden(c), c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
     positions, sines = c.dim("max_position_embeddings"), "RoFormerSinusoidalPositionalEmbedding"
     table = Embedding(positions, head, kind="position", class_name=sines)
-    return Module("RoFormerEncoder", {"embed_positions": table, **stack(e, c).children})
+    return Module("RoFormerEncoder", {"embed_positions": table, **bert.stack(e, c).children})
 
 
-def _forms(e: Encoder) -> Forms:
-    forms = summary_forms(e)
+def _words(e: Encoder, c: ModelConfig) -> Module:
+    return encoders.bert_mlm_head(c, e.name, table=e.table, width=bert.embedding_width(c))
+
+
+def _forms(e: Encoder) -> bert.Forms:
+    forms = bert.summary_forms(e)
     answers = {e.prefix: e.bare, "qa_outputs": lambda c: classifier(hidden(c), 2)}
     return {**forms, "ForCausalLM": forms["ForMaskedLM"], "ForQuestionAnswering": answers}
 
 
 BERT.like(
-    "RoFormer", "roformer", encoder=_stack, whole=projected, forms=_forms,
+    "RoFormer", "roformer", encoder=_stack, whole=bert.projected, forms=_forms, words=_words,
     attention=lambda e, c: encoders.attention(c, e.name),
-    words=lambda e, c: encoders.bert_mlm_head(c, e.name, table=e.table, width=embedding_width(c)),
-    embeddings=lambda e, c: narrow_tables(e, c).without("position_embeddings", "position_ids"),
+    embeddings=lambda e, c: bert.narrow_tables(e, c).without("position_embeddings", "position_ids"),
     defaults={**BASE, "vocab_size": 50000, "max_position_embeddings": 1536},
 ).register("roformer")  # fmt: skip

@@ -1,6 +1,5 @@
-"""SqueezeBERT (Iandola et al. 2020). Source: transformers/models/squeezebert.
-
-BERT whose linear layers are grouped convolutions of one position: weight (out, in / groups, 1).
+"""SqueezeBERT (Iandola et al. 2020): BERT whose linear layers are grouped convolutions of one
+position, weight (out, in / groups, 1). Source: transformers/models/squeezebert.
 """
 
 from functools import partial
@@ -24,8 +23,8 @@ def _conv(c: ModelConfig, inputs: int, outputs: int, key: str, kind: str, defaul
 
 
 def _normed(c: ModelConfig, conv: Module) -> Module:
-    eps = 1e-12  # the class's own, whatever the config says
-    norm = LayerNorm(hidden(c), eps=eps, class_name="SqueezeBertLayerNorm")
+    # Epsilon is the class's own, whatever the config says.
+    norm = LayerNorm(hidden(c), eps=1e-12, class_name="SqueezeBertLayerNorm")
     return Module("ConvDropoutLayerNorm", conv1d=conv, layernorm=norm, dropout=dropout(c))
 
 

@@ -1,7 +1,7 @@
 """StableLM (Bellagente et al. 2024). Source: transformers/models/stablelm/modeling_stablelm.py.
 
-Llama's block with LayerNorms; optional biases on q, k and v, optional norms for every single head,
-and no second norm where attention and MLP stand side by side.
+Llama's block with LayerNorms, optional norms for every single head, and no second norm where
+attention and MLP stand side by side.
 """
 
 from ..core.config import ModelConfig
@@ -15,10 +15,9 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     h, bias = d.width(c), c.flag("use_qkv_bias", default=False)
     keys = ("num_attention_heads", "num_key_value_heads")
     query, kv = (c.count(key, default=32, minimum=1) for key in keys)
-    head = c.divided(h, query, "hidden_size", "num_attention_heads")
-    block = grouped_attention(
-        "StableLmAttention", h, Heads(query, kv, head), bias=bias, out_bias=False
-    )
+    head = c.divided(h, query, "hidden_size", keys[0])
+    heads = Heads(query, kv, head)
+    block = grouped_attention("StableLmAttention", h, heads, bias=bias, out_bias=False)
     if c.flag("qk_layernorm", default=False):
         norm = LayerNorm(head, eps=c.number("layer_norm_eps", default=1e-5), bias=False)
         for name, count in (("q_layernorm", query), ("k_layernorm", kv)):

@@ -7,7 +7,7 @@ Files of the heads' classes keep the model under ``ultrabert``, the projection t
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation
-from ..layers.composing import Part, composed
+from ..layers.composing import Form, composed
 from ..layers.heads import classifier
 from ..trees.catalog import register
 from ..trees.modules import Activation, Dropout, Linear, Module
@@ -32,21 +32,20 @@ def _nothing(_: ModelConfig) -> Module:
     return Activation("Identity")
 
 
-_MODEL: dict[str, Part] = {"ultrabert": TEXT.model}
-_LABELLED: dict[str, Part] = {
-    **_MODEL,
-    "head": _nothing,
-    "drop": lambda c: Dropout(c.number("classifier_dropout", default=0.0)),
+_LABELLED: Form = {
+    "head": _nothing, "drop": lambda c: Dropout(c.number("classifier_dropout", default=0.0)),
     "classifier": lambda c: classifier(TEXT.width(c), c.num_labels),
-}
-_FORMS: dict[str, dict[str, Part]] = {
-    "ForMaskedLM": {**_MODEL, "head": _prediction, "decoder": _nothing, "cls": _words},
+}  # fmt: skip
+_FORMS: dict[str, Form] = {
+    "ForMaskedLM": {"head": _prediction, "decoder": _nothing, "cls": _words},
     "ForSequenceClassification": _LABELLED,
     "ForTokenClassification": _LABELLED,
-    "ForQuestionAnswering": {**_MODEL, "qa_outputs": lambda c: classifier(TEXT.width(c), 2)},
+    "ForQuestionAnswering": {"qa_outputs": lambda c: classifier(TEXT.width(c), 2)},
 }
-_CLASSES = composed({f"Ultrabert{ending}": form for ending, form in _FORMS.items()})
+_HEADS = composed(
+    {f"Ultrabert{end}": {"ultrabert": TEXT.model, **form} for end, form in _FORMS.items()}
+)
 register(
-    "ultrabert", {**_CLASSES, "UltrabertModel": TEXT.model}, base_prefix="ultrabert",
+    "ultrabert", {**_HEADS, "UltrabertModel": TEXT.model}, base_prefix="ultrabert",
     aliases={"model.": "ultrabert.", "head.decoder.": "cls."}, category="encoder",
 )  # fmt: skip

@@ -1,6 +1,5 @@
-"""X-MOD (Pfeiffer et al. 2022). Source of shapes: transformers/models/xmod/modeling_xmod.py.
-
-RoBERTa with one adapter per language after each MLP; all are in the file, one serves a text.
+"""X-MOD (Pfeiffer et al. 2022): RoBERTa with one adapter per language after each MLP, of which one
+serves a text. Source of shapes: transformers/models/xmod/modeling_xmod.py.
 """
 
 from ..core.config import ModelConfig
@@ -16,15 +15,14 @@ def _normed(c: ModelConfig, key: str) -> Module | None:
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
     h, factor = hidden(c), c.dim("adapter_reduction_factor", default=2)
-    narrow = h // factor
+    narrow, block = h // factor, bert_layer(e, c)
     if not narrow:
         raise c.error("adapter_reduction_factor", int(factor), f"at most {int(h)}")
     adapter = Module("XmodAdapter", dense1=Linear(h, narrow), dense2=Linear(narrow, h))
-    languages = c.strings("languages", default=("en_XX",))
-    block = bert_layer(e, c)
+    adapters = dict.fromkeys(c.strings("languages", default=("en_XX",)), adapter)
     block.inside("output").adding(
         adapter_layer_norm=_normed(c, "adapter_layer_norm"),
-        adapter_modules=Module("ModuleDict", dict.fromkeys(languages, adapter)),
+        adapter_modules=Module("ModuleDict", adapters),
     )
     return block
 

@@ -97,6 +97,17 @@ def changed(
     return {name: over(build) for name, build in classes.items()}
 
 
+def either(
+    plain: Classes, others: Classes, means: Callable[[ModelConfig], bool]
+) -> dict[str, Builder]:
+    """The ``plain`` classes; of a config that ``means`` it the one of that name of ``others``."""
+
+    def chosen(name: str, build: Builder) -> Builder:
+        return lambda c: (others.get(name, build) if means(c) else build)(c)
+
+    return {name: chosen(name, build) for name, build in plain.items()}
+
+
 def renamed_classes(classes: Mapping[str, Builder], old: str, new: str) -> dict[str, Builder]:
     """The same classes under another prefix: for models that differ in nothing but the name."""
     made = changed(classes, lambda _, root: renamed(root, old, new))
