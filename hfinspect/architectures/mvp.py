@@ -1,5 +1,5 @@
-"""MVP (Tang et al. 2022): BART, with learned prompts before the keys and values of every layer where
-``use_prompt`` asks. Source of shapes: transformers/models/mvp/modeling_mvp.py.
+"""MVP (Tang et al. 2022): BART, with learned prompts before the keys and values of every layer
+where ``use_prompt`` asks. Source of shapes: transformers/models/mvp/modeling_mvp.py.
 """
 
 from ..core.components import Component
