@@ -9,9 +9,8 @@ from ..layers.bert_encoders import Encoder, pre_training
 from ..layers.composing import either
 from ..layers.encoders import BASE
 from ..trees.catalog import register
-from . import mosaic_bert
 
 BERT = Encoder("Bert", "bert", BASE, cross=True)
 _PLAIN = BERT.classes({"LMHeadModel": BERT.forms(BERT)["ForMaskedLM"], **pre_training(BERT)})
-_CLASSES = either(_PLAIN, mosaic_bert.CLASSES, lambda c: c.brings("bert_layers."))
+_CLASSES = either(_PLAIN, "mosaic_bert", lambda c: c.brings("bert_layers."))
 register("bert", _CLASSES, base="BertModel", base_prefix="bert", category="encoder")

@@ -46,10 +46,7 @@ def _forms(e: Encoder) -> Forms:
     return {key: bert_forms(e)[key] for key in ("ForMaskedLM", "ForSequenceClassification")}
 
 
-_MOSAIC = Encoder("Bert", "bert", BASE, embeddings=without_positions, layer=_layer, forms=_forms)
-_MOSAIC.register(
+Encoder("Bert", "bert", BASE, embeddings=without_positions, layer=_layer, forms=_forms).register(
     "mosaic_bert",
     source="bert_layers.py of mosaicml/mosaic-bert-base and zhihan1996/DNABERT-2-117M",
 )
-#: The classes of those who bring this code under BERT's type.
-CLASSES = _MOSAIC.classes()

@@ -7,8 +7,8 @@ from ..layers.composing import either
 from ..layers.encoders import BASE
 from ..trees.catalog import register
 from .roberta import ROBERTA
-from .xlm_roberta_flash import CLASSES, is_flash
 
+_FLASH = "xlm-roberta-flash"
 _PLAIN = ROBERTA.like("XLMRoberta", "roberta", defaults=BASE).classes()
-_CLASSES = either(_PLAIN, CLASSES, is_flash)
+_CLASSES = either(_PLAIN, _FLASH, lambda c: c.brings(_FLASH) or c.has("lora_adaptations"))
 register("xlm-roberta", _CLASSES, base_prefix="roberta", category="encoder")

@@ -30,11 +30,6 @@ _FLASH = JINA.like(
 )
 
 
-def is_flash(c: ModelConfig) -> bool:
-    """Whether a config of model_type xlm-roberta means this code."""
-    return c.brings("xlm-roberta-flash") or c.has("lora_adaptations")
-
-
 # ---- low-rank adaptations
 
 

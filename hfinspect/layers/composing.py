@@ -15,7 +15,7 @@ from operator import add
 from typing import Any
 
 from ..core.config import ModelConfig
-from ..trees.catalog import Builder
+from ..trees.catalog import Builder, find_type
 from ..trees.modules import Layers, Linear, Module, Parameter, each_module
 
 #: A part of a class: what stands on one line of its ``__init__``.
@@ -97,13 +97,15 @@ def changed(
     return {name: over(build) for name, build in classes.items()}
 
 
-def either(
-    plain: Classes, others: Classes, means: Callable[[ModelConfig], bool]
-) -> dict[str, Builder]:
-    """The ``plain`` classes; of a config that ``means`` it the one of that name of ``others``."""
+def either(plain: Classes, other: str, means: Callable[[ModelConfig], bool]) -> dict[str, Builder]:
+    """The ``plain`` classes; of a config that ``means`` them those of the model_type ``other``."""
 
     def chosen(name: str, build: Builder) -> Builder:
-        return lambda c: (others.get(name, build) if means(c) else build)(c)
+        def made(c: ModelConfig) -> Module:
+            family = find_type(other) if means(c) else None
+            return (family.classes.get(name, build) if family else build)(c)
+
+        return made
 
     return {name: chosen(name, build) for name, build in plain.items()}
 
