@@ -4,14 +4,13 @@
 
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, arranged, attends, feeds, normed, of_kind
-from ..layers.mamba2_mixer import bamba_sizes, mixer
+from ..layers.mamba2_mixer import mixer
 from ..trees.modules import Module
 from .llama import LLAMA
 
 
 def _mixer(d: Decoder, c: ModelConfig, kind: str) -> Module | None:
-    sizes = bamba_sizes(c, d.width(c))
-    mixes = mixer("BambaMixer", sizes, norm="BambaRMSNormGated", act=d.act(c))
+    mixes = mixer("BambaMixer", c, d.width(c), norm="BambaRMSNormGated", act=d.act(c))
     return mixes if kind == "mamba" else None
 
 

@@ -1,26 +1,26 @@
 """Falcon-H1 (TII 2025). Source of shapes: transformers/models/falcon_h1/modeling_falcon_h1.py.
 
-Every layer has attention and a Mamba 2 mixer side by side. The mixer's width is ``mamba_d_ssm``;
-its gated norm is optional. The multipliers of the config are numbers, not tensors.
+Every layer has attention and a Mamba 2 mixer side by side.
 """
 
 from typing import Any
 
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, arranged, attends, feeds, normed
-from ..layers.mamba2_mixer import bamba_sizes, mixer
+from ..layers.mamba2_mixer import expanded, mixer
 from ..trees.modules import Linear, Module
 from .llama import LLAMA
 
 
 def _mixer(d: Decoder, c: ModelConfig, _kind: Any) -> Module:
     """Its width: absent is 1024; null means expand · hidden_size."""
-    null = "mamba_d_ssm" in c.values and not c.has("mamba_d_ssm")
-    sizes = bamba_sizes(c, d.width(c), None if null else c.dim("mamba_d_ssm", default=1024))
+    h, null = d.width(c), "mamba_d_ssm" in c.values and not c.has("mamba_d_ssm")
+    inner = expanded(c, "mamba_expand", h) if null else c.dim("mamba_d_ssm", default=1024)
     norm = "FalconH1RMSNormGated" if c.flag("mamba_rms_norm", default=False) else None
-    bias = c.flag("projectors_bias", default=False)  # the output's own switch
-    output = Linear(sizes.inner, sizes.hidden, bias=bias)
-    return mixer("FalconH1Mixer", sizes, norm=norm, act=d.act(c)).adding(out_proj=output)
+    # The output has a switch of its own.
+    output = Linear(inner, h, bias=c.flag("projectors_bias", default=False))
+    block = mixer("FalconH1Mixer", c, h, norm=norm, inner=inner, act=d.act(c))
+    return block.adding(out_proj=output)
 
 
 LLAMA.like(

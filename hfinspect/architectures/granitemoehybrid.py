@@ -4,20 +4,13 @@ Most layers have a Mamba 2 mixer in place of attention. Every layer has a dense 
 experts next to it where ``num_local_experts`` is not 0.
 """
 
-from collections.abc import Sequence
-
 from ..core.config import ModelConfig
-from ..layers.blocks import layer_types
 from ..layers.decoders import Decoder
-from ..layers.mamba2_mixer import bamba_sizes, mixer
+from ..layers.layer_kinds import words
+from ..layers.mamba2_mixer import mixer
 from ..trees.modules import Module
 from .granitemoe import GRANITE_MOE, moe
 from .granitemoeshared import shared_mlp
-
-
-def _mixer(d: Decoder, c: ModelConfig) -> Module:
-    sizes, norm = bamba_sizes(c, d.width(c)), f"{d.name}RMSNormGated"
-    return mixer(f"{d.name}MambaLayer", sizes, norm=norm, act=d.act(c))
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
@@ -25,6 +18,8 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     mamba, count = kind in ("linear_attention", "mamba"), c.count("num_local_experts", default=8)
     shared = shared_mlp(d, c, c.dim("shared_intermediate_size", default=1024))
     shared.kind = shared.kind if count else None
+    norm, name = f"{d.name}RMSNormGated", f"{d.name}MambaLayer"
+    mixes = mixer(name, c, d.width(c), norm=norm, act=d.act(c)) if mamba else None
     return Module(
         f"{d.name}DecoderLayer",
         {
@@ -32,14 +27,15 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
             **d.norms(c, "input_layernorm", "post_attention_layernorm"),
             "block_sparse_moe": moe(d, c) if count else None,
             "shared_mlp": shared,
-            "mamba": _mixer(d, c) if mamba else None,
+            "mamba": mixes,
         },
     )
 
 
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
-    key = "layer_types" if c.has("layer_types") else "layers_block_type"
-    return layer_types(c, layers, lambda _: "linear_attention", key=key)
-
-
-GRANITE_MOE.like("GraniteMoeHybrid", layer=_layer, kinds=_kinds).register("granitemoehybrid")
+GRANITE_MOE.like(
+    "GraniteMoeHybrid", layer=_layer,
+    kinds=lambda d, c, layers: words(
+        lambda *_: "linear_attention",
+        key="layer_types" if c.has("layer_types") else "layers_block_type",
+    )(d, c, layers),
+).register("granitemoehybrid")  # fmt: skip

@@ -19,32 +19,28 @@ def _mixer(d: Decoder, c: ModelConfig) -> Module:
     h = d.width(c)
     block = selective("JambaMamba", c, h, c.dim("mamba_expand", default=2) * h, _KEYS)
     rank, state = time_step_rank(c, h, _KEYS[0]), c.dim("mamba_d_state", default=16)
-    for name, size in {"dt": rank, "b": state, "c": state}.items():
-        block.children[f"{name}_layernorm"] = d.norm(d, c, size)
-    return block
+    sizes = {"dt": rank, "b": state, "c": state}
+    return block.adding(**{f"{name}_layernorm": d.norm(d, c, sizes[name]) for name in sizes})
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
     attends = kind[0] == "attention"
-    block = mixed(
+    return mixed(
         d, c, d.attention(d, c) if attends else _mixer(d, c), kind, mlp="feed_forward",
         self_attn="self_attn" if attends else "mamba", post_attention_layernorm="pre_ff_layernorm",
-    )  # fmt: skip
-    block.class_name = f"Jamba{'Attention' if attends else 'Mamba'}DecoderLayer"
-    return block
+    ).called(f"Jamba{'Attention' if attends else 'Mamba'}DecoderLayer")  # fmt: skip
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
     """Whether a layer attends, and its kind of MLP."""
-    every = c.dim("attn_layer_period", default=8)
+    every, each = c.dim("attn_layer_period", default=8), c.dim("expert_layer_period", default=2)
     at = c.dim("attn_layer_offset", default=4, minimum=0)
-    sparse_every = c.dim("expert_layer_period", default=2)
-    sparse_at = c.dim("expert_layer_offset", default=1, minimum=0)
-    sparse = {i for i in range(layers) if _EXPERTS(c) > 1 and i % sparse_every == sparse_at}
+    first, routes = c.dim("expert_layer_offset", default=1, minimum=0), _EXPERTS(c) > 1
     return [
-        ("attention" if i % every == at else "mamba", "sparse" if i in sparse else "dense")
+        ("attention" if i % every == at else "mamba",
+         "sparse" if routes and i % each == first else "dense")
         for i in range(layers)
-    ]
+    ]  # fmt: skip
 
 
 LLAMA.like(

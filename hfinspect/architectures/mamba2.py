@@ -2,20 +2,21 @@
 
 from ..core.config import ModelConfig
 from ..layers.blocks import rms_norms, size
-from ..layers.mamba2_mixer import Mixer, expanded, mixer
-from ..layers.spelled import Spelled
+from ..layers.mamba2_mixer import Mixer
+from ..layers.spelled import Spelled, flagged
 from ..trees.modules import Module
 from .mamba import MAMBA
 
+_MIXER = Mixer(
+    heads=size("num_heads", default=128), groups=size("n_groups", default=8),
+    state=size("state_size", default=128), kernel=size("conv_kernel", default=4), expand="expand",
+    bias=flagged("use_bias"), conv_bias=flagged("use_conv_bias", default=True),
+)  # fmt: skip
+
 
 def _mixer(d: Spelled, c: ModelConfig) -> Module:
-    h, heads = d.width(c), c.dim("num_heads", default=128)
-    groups, state = c.dim("n_groups", default=8), c.dim("state_size", default=128)
-    inner, kernel = expanded(c, "expand", h), c.dim("conv_kernel", default=4)
-    bias, convolved = c.flag("use_bias", default=False), c.flag("use_conv_bias", default=True)
-    sizes = Mixer(h, inner, heads, groups, state, kernel, bias, convolved)
     act = c.text("hidden_act", default="silu")
-    return mixer("Mamba2Mixer", sizes, norm="MambaRMSNormGated", act=act)
+    return _MIXER("Mamba2Mixer", c, d.width(c), norm="MambaRMSNormGated", act=act)
 
 
 _MAMBA2 = MAMBA.like(
@@ -24,9 +25,6 @@ _MAMBA2 = MAMBA.like(
     norms=rms_norms("Mamba2RMSNorm", 1e-5, "layer_norm_epsilon"),
     block={**MAMBA.block, "mixer": _mixer}, tied=False,
 )  # fmt: skip
-_MAMBA2.register(
-    "mamba2",
-    _MAMBA2.classes(heads=()),
-    # state-spaces/mamba2-*: the first release's spelling.
-    aliases={"backbone.embedding.": "backbone.embeddings."},
-)
+# state-spaces/mamba2-*: the first release's spelling.
+_ALIASES = {"backbone.embedding.": "backbone.embeddings."}
+_MAMBA2.register("mamba2", aliases=_ALIASES, heads=())

@@ -1,14 +1,15 @@
 """MiniMax-01 (MiniMax 2025). Source of shapes: transformers/models/minimax.
 
-Softmax and lightning (linear) attention by turns; Mixtral's expert layout.  The decays of
-lightning attention are buffers that are saved.
+Softmax and lightning (linear) attention by turns; the decays of the latter are buffers that are
+saved. Mixtral's expert layout.
 """
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers import mixtures as m
 from ..layers.blocks import Heads, activation, grouped_attention
 from ..layers.composing import without_static_cache
-from ..layers.decoders import Decoder, mixed, w_experts
+from ..layers.decoders import Decoder, attends, mixing, of_kind
 from ..layers.layer_kinds import words
 from ..trees.catalog import register
 from ..trees.keeps import State
@@ -21,7 +22,7 @@ def _heads(d: Decoder, c: ModelConfig) -> Heads:
     return d.heads(c.with_values(head_dim=None) if c.raw("head_dim") == 0 else c)
 
 
-def _lightning(d: Decoder, c: ModelConfig) -> Module:
+def _lightning(d: Decoder, c: ModelConfig, _kind: str) -> Module:
     h, heads = d.width(c), _heads(d, c)
     width, block = heads.query * heads.dim, c.dim("block_size", default=256)
     return Module(
@@ -40,21 +41,12 @@ def _lightning(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    linear = kind == "linear_attention"
-    mixer = _lightning(d, c) if linear else d.attention(d, c)
-    return mixed(d, c, mixer, "sparse", mlp="block_sparse_moe")
-
-
 _MINIMAX = LLAMA.like(
-    "MiniMax", num_key_value_heads=8, intermediate_size=14336, rms_norm_eps=1e-5, layer=_layer,
-    rotary=False, qa_prefix=None,
+    "MiniMax", num_key_value_heads=8, intermediate_size=14336, rms_norm_eps=1e-5, rotary=False,
+    qa_prefix=None, kinds=words(lambda _c, i: "linear_attention" if i % 2 else "full_attention"),
     attention=lambda d, c: grouped_attention("MiniMaxAttention", d.width(c), _heads(d, c)),
-    moe=lambda d, c: w_experts(
-        d, c, c.count("num_local_experts", "num_experts", default=8),
-        c.dim("num_experts_per_tok", default=2),
-    ),
-    kinds=words(lambda _c, i: "linear_attention" if i % 2 else "full_attention"),
+    mlp=m.mixtral(m.counts("num_local_experts", "num_experts", default=8), 2),
+    layer=mixing(of_kind("linear_attention", _lightning, attends), mlp="block_sparse_moe"),
 )  # fmt: skip
 _CLASSES = without_static_cache(_MINIMAX.classes())
 register("minimax", _CLASSES, base_prefix="model", category="text decoder")

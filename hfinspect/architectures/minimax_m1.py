@@ -5,8 +5,8 @@ and the index of that repo.
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.decoders import Decoder, block_sparse, w_experts
-from ..layers.experts import router
+from ..layers import mixtures as m
+from ..layers.decoders import Decoder, block_sparse
 from ..trees.modules import Linear, Module
 
 
@@ -28,9 +28,9 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     shared = c.raw("shared_intermediate_size")
     if shared not in (None, 0):
         raise c.error("shared_intermediate_size", shared, "0, as in every published model")
-    count = c.count("num_local_experts", default=8)
-    block = w_experts(d, c, count, c.dim("num_experts_per_tok", default=2))
-    return block.adding(gate=router("Linear", d.width(c), count))
+    parts = m.mixtral(m.counts("num_local_experts", default=8), 2)(d, c)
+    parts.inside("gate").called("Linear")
+    return parts
 
 
 def _layer(d: Decoder, c: ModelConfig, softmax: bool) -> Module:

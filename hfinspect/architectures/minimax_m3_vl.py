@@ -5,9 +5,10 @@ and up apart, experts one by one), its text tower alone as it is in memory (all 
 from functools import partial
 
 from ..core.nouns import Component, Dim, ModelConfig
+from ..layers import mixtures as m
 from ..layers.blocks import activation, gated_mlp, layer_types
 from ..layers.composing import joined
-from ..layers.decoders import Decoder, grouped, mixed, w_experts
+from ..layers.decoders import Decoder, grouped, mixed
 from ..layers.experts import corrected_router, stacked_experts
 from ..layers.heads import register_tower
 from ..layers.multimodal import projector
@@ -44,14 +45,14 @@ def _dense(h: Dim, inner: Dim, *, split: bool, kind: str | None = None) -> Modul
 
 
 def _moe(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
-    h, count = d.width(c), c.count("num_local_experts", "num_experts", default=128, minimum=1)
-    per_token = int(c.dim("num_experts_per_tok", default=4))
-    block = w_experts(d, c, count, per_token, expert="MLP")
+    counts = m.counts("num_local_experts", "num_experts", default=128, minimum=1)
+    h, count, block = d.width(c), counts(c), m.mixtral(counts, 4, "MLP")(d, c)
     if split:
         bias = Buffer(count, dtype="F32", component=Component.ROUTER)
         block.adding(e_score_correction_bias=bias)
     else:
-        routed = stacked_experts(f"{_NAME}Experts", count, per_token, h, d.inner(c))
+        used = int(c.dim("num_experts_per_tok", default=4))
+        routed = stacked_experts(f"{_NAME}Experts", count, used, h, d.inner(c))
         block.adding(gate=corrected_router(f"{_NAME}TopKRouter", h, count), experts=routed)
     shared = c.dim("shared_intermediate_size", default=3072)
     return block.adding(shared_experts=_dense(h, shared, split=split, kind="shared_expert"))

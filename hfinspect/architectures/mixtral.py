@@ -1,12 +1,12 @@
 """Mixtral (Jiang et al. 2024). Source of shapes: transformers/models/mixtral/modeling_mixtral.py.
 
-A Llama-like decoder whose MLP is a router and n experts; k of them serve a token. transformers
-fuses the experts in memory; files hold w1 (gate), w3 (up) and w2 (down) of each.
+A Llama-like decoder whose MLP is a router and n experts, which transformers fuses in memory.
 """
 
 from ..core.config import ModelConfig
+from ..layers import mixtures as m
 from ..layers.blocks import grouped_attention, grouped_heads
-from ..layers.decoders import Decoder, block_sparse, w_experts
+from ..layers.decoders import Decoder, block_sparse
 from ..layers.windows import windows
 from ..trees.modules import Module
 from .llama import LLAMA
@@ -17,21 +17,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     return grouped_attention("MixtralAttention", d.width(c), heads)
 
 
-def _moe(d: Decoder, c: ModelConfig) -> Module:
-    count = c.count("num_local_experts", "num_experts", default=8)
-    return w_experts(d, c, count, c.dim("num_experts_per_tok", default=2))
-
-
 LLAMA.like(
-    "Mixtral",
-    intermediate_size=14336,
-    rms_norm_eps=1e-05,
-    attention_bias=None,
-    mlp_bias=None,
-    windows=lambda c: windows(c, None),
-    rotary=False,
-    qa_prefix=None,
-    attention=_attention,
-    moe=_moe,
-    layer=block_sparse,
-).register("mixtral")
+    "Mixtral", intermediate_size=14336, rms_norm_eps=1e-05, attention_bias=None, mlp_bias=None,
+    windows=lambda c: windows(c, None), rotary=False, qa_prefix=None, attention=_attention,
+    moe=m.mixtral(m.counts("num_local_experts", "num_experts", default=8), 2), layer=block_sparse,
+).register("mixtral")  # fmt: skip

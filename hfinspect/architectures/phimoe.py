@@ -3,7 +3,8 @@
 Mixtral's expert layout with LayerNorms that have biases, and optional biases in attention and head.
 """
 
-from ..layers.decoders import SEQUENCE_HEAD, block_sparse, layer_norms, w_experts
+from ..layers import mixtures as m
+from ..layers.decoders import SEQUENCE_HEAD, block_sparse, layer_norms
 from ..layers.heads import causal_lm
 from ..layers.windows import windows
 from .llama import LLAMA
@@ -12,9 +13,7 @@ _PHI = LLAMA.like(
     "Phimoe", vocab_size=32064, intermediate_size=6400, num_key_value_heads=8, mlp_bias=None,
     windows=lambda c: windows(c, None), rotary=False, endings=SEQUENCE_HEAD,
     norm=layer_norms("rms_norm_eps"), layer=block_sparse,
-    moe=lambda d, c: w_experts(
-        d, c, c.count("num_local_experts", default=16), c.dim("num_experts_per_tok", default=2)
-    ),
+    moe=m.mixtral(m.counts("num_local_experts", default=16), 2),
 )  # fmt: skip
 _causal = causal_lm("PhimoeForCausalLM", _PHI.model, bias="lm_head_bias")
 # The repo's own code spells the class with a capital E.

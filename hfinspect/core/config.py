@@ -259,10 +259,14 @@ class ModelConfig:
         )
 
     def strings(
-        self, *keys: str, default: Sequence[str] | None = None, count: int | None = None
+        self,
+        *keys: str,
+        default: Sequence[str] | None = None,
+        count: int | None = None,
+        least: int = 0,
     ) -> tuple[str, ...]:
-        """A list of strings (layer types), ``count`` of them."""
-        key, items = self._entries(keys, default, count)
+        """A list of strings (layer types), ``count`` of them or at ``least`` so many."""
+        key, items = self._entries(keys, default, count, least)
         for item in items:
             if not isinstance(item, str):
                 raise self.error(key, item, "strings")

@@ -30,7 +30,6 @@ from ..trees.modules import (
     Windows,
 )
 from .blocks import Heads, activation, gated_mlp, grouped_attention, grouped_heads
-from .experts import experts, router, w_expert
 from .heads import decoder_classes, to_words
 from .vision import plain_mlp
 
@@ -222,7 +221,9 @@ def sinks(d: Decoder, c: ModelConfig) -> Module:
     return adding(grouped, sinks=sink)(d, c)
 
 
-def mixed(d: Decoder, c: ModelConfig, mixer: Module, kind: Any, **names: str) -> Module:
+def mixed(
+    d: Decoder, c: ModelConfig, mixer: Module | Parameter | None, kind: Any, **names: str
+) -> Module:
     """What mixes tokens, and an MLP (of a ``sparse`` layer: experts), each after a norm; ``names``
     are what files call these four where it is not what Llama's do."""
     parts = {
@@ -235,9 +236,14 @@ def mixed(d: Decoder, c: ModelConfig, mixer: Module, kind: Any, **names: str) ->
     return Module(f"{d.name}DecoderLayer", children)
 
 
-def pre_norm(d: Decoder, c: ModelConfig, kind: Any) -> Module:
-    """Attention and MLP, each after a norm."""
-    return mixed(d, c, d.attention(d, c), kind)
+def mixing(mixer: Part, **names: str) -> Callable[..., Module]:
+    """Such layers, in which this part mixes tokens."""
+    return lambda d, c, kind: mixed(d, c, mixer(d, c, kind), kind, **names)
+
+
+pre_norm = mixing(attends)  # attention and MLP, each after a norm
+#: Mixtral's layer, whose files call the MLP so.
+block_sparse = mixing(attends, mlp="block_sparse_moe")
 
 
 def scaled(d: Decoder, c: ModelConfig, kind: str) -> Module:
@@ -261,25 +267,6 @@ def sandwich(d: Decoder, c: ModelConfig, kind: Any) -> Module:
     block = pre_norm(d, c, kind)
     block.children |= d.norms(c, "pre_feedforward_layernorm", "post_feedforward_layernorm")
     return block
-
-
-def w_experts(
-    d: Decoder, c: ModelConfig, count: Dim, per_token: int, *, expert: str = "BlockSparseTop2MLP"
-) -> Module:
-    """Mixtral's experts, in files w1 (gate), w3 (up) and w2 (down), and their router."""
-    h = d.width(c)
-    each = w_expert(f"{d.name}{expert}", h, d.inner(c), act=d.act(c) or "Identity")
-    return Module(
-        f"{d.name}SparseMoeBlock",
-        gate=router(f"{d.name}TopKRouter", h, count),
-        experts=experts(count, per_token, each),
-        component=Component.MLP,
-    )
-
-
-def block_sparse(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    """Mixtral's layer, whose files call the MLP ``block_sparse_moe``."""
-    return mixed(d, c, d.attention(d, c), kind, mlp="block_sparse_moe")
 
 
 def next_token_layer(name: str, layer: Module, hidden: int, vocab: int) -> Module:

@@ -5,28 +5,28 @@ those that have some.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..trees.modules import Module
-from .blocks import layer_types
 from .decoders import Decoder
 from .experts import corrected_router, routed_and_shared, sparse_kinds
 
 #: What each of so many layers is: a word, or whatever its family makes of it.
-Kinds = Callable[[Decoder, ModelConfig, int], Sequence[Any]]
+Kinds = Callable[[Any, ModelConfig, int], Sequence[Any]]
 
 
 def words(
-    usual: Callable[[ModelConfig, int], str], *allowed: str, key: str = "layer_types"
-) -> Kinds:
+    usual: Callable[[ModelConfig, int], str], *allowed: str, key: str = "layer_types",
+    longer: bool = False,
+) -> Kinds:  # fmt: skip
     """A word for each layer under ``key``, else ``usual`` of its number. Raises ConfigError for one
-    that is not among the ``allowed``, where there are any."""
+    that is not among the ``allowed``, where there are any. ``longer``: the list may go on."""
 
-    def kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
-        found = layer_types(c, layers, partial(usual, c), key=key)
+    def kinds(_d: object, c: ModelConfig, layers: int) -> Sequence[str]:
+        default, count = [usual(c, i) for i in range(layers)], None if longer else layers
+        found = c.strings(key, default=default, count=count, least=layers)[:layers]
         for word in found:
             if allowed and word not in allowed:
                 raise c.error(key, word, " or ".join(allowed))

@@ -6,71 +6,63 @@ groups of heads) and a time step per head; A and D are one number per head.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..core.records import dataclass
 from ..trees.keeps import State
 from ..trees.modules import Conv, Linear, Module, Weight
-from .blocks import activation
+from .blocks import Size, activation, size
+from .spelled import flagged
 
 
 @dataclass(frozen=True)
 class Mixer:
-    """Sizes of a Mamba 2 mixer: inner width E, heads n, groups g, state N, convolution kernel."""
+    """Sizes of a family's mixers: heads n, groups g, state N, kernel k and how often the inner
+    width E is the hidden one; the keys are Bamba's unless others are given."""
 
-    hidden: Dim
-    inner: Dim
-    heads: Dim
-    groups: Dim
-    state: Dim
-    kernel: Dim
-    bias: bool
-    conv_bias: bool
+    heads: Size = size("mamba_n_heads", default=128)
+    groups: Size = size("mamba_n_groups", default=1)
+    state: Size = size("mamba_d_state", default=256)
+    kernel: Size = size("mamba_d_conv", default=4)
+    expand: str = "mamba_expand"
+    bias: Callable[[ModelConfig], bool] = flagged("mamba_proj_bias")
+    conv_bias: Callable[[ModelConfig], bool] = flagged("mamba_conv_bias", default=True)
 
+    def __call__(
+        self, class_name: str, c: ModelConfig, hidden: Dim, *, norm: str | None,
+        inner: Dim | None = None, act: str | None = "silu",
+    ) -> Module:  # fmt: skip
+        """in: H·(2·E + 2·g·N + n), convolution: (E + 2·g·N)·k, out: E·H, and 3·n scalars.
 
-def mixer(class_name: str, m: Mixer, *, norm: str | None, act: str | None = "silu") -> Module:
-    """in: H·(2·E + 2·g·N + n), convolution: (E + 2·g·N)·k, out: E·H, and 3·n scalars.
-
-    ``norm``: class of the gated norm of width E, None where the model has none.
-    """
-    convolved = m.inner + 2 * m.groups * m.state
-    gated = Module(norm, weight=Weight(m.inner), component=Component.NORM) if norm else None
-    return Module(
-        class_name,
-        dt_bias=Weight(m.heads),
-        A_log=Weight(m.heads),
-        D=Weight(m.heads),
-        act=activation(act),
-        conv1d=Conv(
-            convolved,
-            convolved,
-            m.kernel,
-            dims=1,
-            groups=convolved,
-            bias=m.conv_bias,
-            component=None,
-        ),
-        in_proj=Linear(m.hidden, m.inner + convolved + m.heads, bias=m.bias),
-        norm=gated,
-        out_proj=Linear(m.inner, m.hidden, bias=m.bias),
-        component=Component.SSM,
-        keeps=(State("recurrent", (m.inner, m.state), "F32"),),
-    )
+        ``norm``: class of the gated norm of width E, None where the model has none.
+        """
+        heads, state, bias = self.heads(c), self.state(c), self.bias(c)
+        width = expanded(c, self.expand, hidden) if inner is None else inner
+        convolved = width + 2 * self.groups(c) * state
+        return Module(
+            class_name,
+            dt_bias=Weight(heads),
+            A_log=Weight(heads),
+            D=Weight(heads),
+            act=activation(act),
+            conv1d=Conv(
+                convolved, convolved, self.kernel(c), dims=1, groups=convolved,
+                bias=self.conv_bias(c), component=None,
+            ),
+            in_proj=Linear(hidden, width + convolved + heads, bias=bias),
+            norm=Module(norm, weight=Weight(width), component=Component.NORM) if norm else None,
+            out_proj=Linear(width, hidden, bias=bias),
+            component=Component.SSM,
+            keeps=(State("recurrent", (width, state), "F32"),),
+        )  # fmt: skip
 
 
-def bamba_sizes(c: ModelConfig, hidden: Dim, inner: Dim | None = None) -> Mixer:
-    """The sizes under Bamba's keys; without ``inner`` mamba_expand · hidden."""
-    return Mixer(
-        hidden=hidden,
-        inner=expanded(c, "mamba_expand", hidden) if inner is None else inner,
-        heads=c.dim("mamba_n_heads", default=128),
-        groups=c.dim("mamba_n_groups", default=1),
-        state=c.dim("mamba_d_state", default=256),
-        kernel=c.dim("mamba_d_conv", default=4),
-        bias=c.flag("mamba_proj_bias", default=False),
-        conv_bias=c.flag("mamba_conv_bias", default=True),
-    )
+#: The mixer under Bamba's keys.
+mixer: Final = Mixer()
 
 
 def expanded(c: ModelConfig, key: str, hidden: Dim) -> Dim:

@@ -13,7 +13,14 @@ from ..core.records import dataclass
 from ..trees.modules import Buffer, Linear, Module, Parameter, Weight
 from .blocks import gated_mlp, size
 from .decoders import Decoder, gated_of
-from .experts import corrected_router, experts, router, shared_width, stacked_experts
+from .experts import (
+    corrected_router,
+    experts,
+    router,
+    shared_width,
+    stacked_experts,
+    w_expert,
+)  # fmt: skip
 
 #: What reads a number of a config.
 Reads = Callable[[ModelConfig], Dim]
@@ -103,6 +110,18 @@ def by_matrix(m: Mixture) -> Module:
     return each(m, None)
 
 
+def lettered(expert: str = "MLP", *, act: bool = True, of: str = "") -> Callable[[Mixture], Module]:
+    """The same in files with Mixtral's names: w1 (gate), w3 (up) and w2 (down); ``of`` ends the
+    name of a class that holds them, where there is one."""
+
+    def part(m: Mixture) -> Module:
+        shown = (m.d.act(m.c) or "Identity") if act else None
+        each = w_expert(f"{m.d.name}{expert}", m.width, m.inner, act=shown)
+        return experts(m.count, m.used, each, class_name=(of and f"{m.d.name}{of}") or "ModuleList")
+
+    return part
+
+
 def stacked(*, act: bool = False, transposed: bool = False) -> Callable[[Mixture], Module]:
     """All experts in two tensors (see ``stacked_experts``); ``act``: next to their activation."""
     return lambda m: stacked_experts(
@@ -144,6 +163,16 @@ def biased(m: Mixture) -> Module | None:
     return gated_mlp(
         f"{m.d.name}MLP", m.width, m.shared, bias=bias, act=m.d.act(m.c), kind="shared_expert"
     )
+
+
+def mixtral(
+    count: Reads, used: int, expert: str = "BlockSparseTop2MLP", **before: Part
+) -> Callable[[Decoder, ModelConfig], Module]:
+    """Mixtral's experts and their router; ``used`` is a default."""
+    return sparse(
+        "SparseMoeBlock", {**before, "gate": scores(), "experts": lettered(expert)}, count=count,
+        used=size("num_experts_per_tok", default=used),
+    )  # fmt: skip
 
 
 #: Experts as DeepSeek-V3's classes hold them.

@@ -163,9 +163,9 @@ def never(_c: ModelConfig) -> bool:
     return False
 
 
-def flagged(key: str, *, default: bool = False) -> Callable[[ModelConfig], bool]:
-    """A bias where ``key`` says so."""
-    return lambda c: c.flag(key, default=default)
+def flagged(*keys: str, default: bool = False) -> Callable[[ModelConfig], bool]:
+    """A bias where the first of ``keys`` that there is says so."""
+    return lambda c: c.flag(*keys, default=default)
 
 
 def unless(key: str, *, default: bool = False) -> Callable[[ModelConfig], bool]:
