@@ -9,7 +9,6 @@ from ..core.dims import Dim, named
 from ..layers import spelled as s
 from ..layers.blocks import activation, depthwise, rms_norms, size
 from ..layers.mamba2_mixer import expanded
-from ..layers.spelled import Spelled
 from ..trees.keeps import State
 from ..trees.modules import Linear, Module, Weight
 
@@ -32,9 +31,8 @@ def time_step_rank(c: ModelConfig, h: Dim, key: str) -> Dim:
 
 def selective(name: str, c: ModelConfig, h: Dim, inner: Dim, keys: tuple[str, ...]) -> Module:
     """The mixer. ``keys`` are those of rank, state, kernel, bias and the convolution's bias."""
-    rank = time_step_rank(c, h, keys[0])
+    rank, bias = time_step_rank(c, h, keys[0]), c.flag(keys[3], default=False)
     state, kernel = c.dim(keys[1], default=16), c.dim(keys[2], default=4)
-    bias = c.flag(keys[3], default=False)
     return Module(
         f"{name}Mixer",
         A_log=Weight(inner, state),
@@ -51,17 +49,13 @@ def selective(name: str, c: ModelConfig, h: Dim, inner: Dim, keys: tuple[str, ..
 
 
 _KEYS = ("time_step_rank", "state_size", "conv_kernel", "use_bias", "use_conv_bias")
-
-
-def _mixer(d: Spelled, c: ModelConfig) -> Module:
-    return selective(d.name, c, d.width(c), d.inner(c, d.width(c)), _KEYS)
-
-
-MAMBA = Spelled(
+MAMBA = s.Spelled(
     "Mamba", width=size("hidden_size", default=768), depth=size("num_hidden_layers", default=32),
-    vocab=size("vocab_size", default=50280), inner=_inner,
+    vocab=size("vocab_size", default=50280), inner=_inner, prefix="backbone",
     norms=rms_norms("MambaRMSNorm", 1e-5, "layer_norm_epsilon"),
     model={"embeddings": s.words, "layers": s.layers, "norm_f": s.norm},
-    block={"norm": s.norm, "mixer": _mixer}, prefix="backbone",
-)  # fmt: skip
-MAMBA.register("mamba", MAMBA.classes(heads=()))
+    block={
+        "norm": s.norm,
+        "mixer": lambda d, c: selective(d.name, c, d.width(c), d.inner(c, d.width(c)), _KEYS),
+    },
+).register("mamba", heads=())  # fmt: skip

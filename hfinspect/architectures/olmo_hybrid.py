@@ -5,48 +5,42 @@ In memory the three short convolutions are one; a fresh save cuts it in three of
 whatever the widths of q, k and v are.
 """
 
-from collections.abc import Sequence
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import named
-from ..layers.blocks import depthwise, layer_types
+from ..layers.blocks import depthwise
 from ..layers.decoders import Decoder
+from ..layers.layer_kinds import words
 from ..trees.keeps import State
 from ..trees.modules import Linear, Module, RMSNorm, Weight
 from .llama import LLAMA
 
 
-def delta_net(d: Decoder, c: ModelConfig) -> Module:
+def _delta_net(d: Decoder, c: ModelConfig) -> Module:
     h, usual = d.width(c), c.dim("num_attention_heads", default=30)
     key_heads = c.dim("linear_num_key_heads", default=usual)
     heads = c.dim("linear_num_value_heads", default=usual)
-    width = int(0.75 * int(h) / int(key_heads))
-    key_dim = c.dim(
-        "linear_key_head_dim",
-        default=named(width, "linear_key_head_dim", "int(0.75 · hidden_size / key heads)"),
-    )
+    width, how = int(0.75 * int(h) / int(key_heads)), "int(0.75 · hidden_size / key heads)"
+    key_dim = c.dim("linear_key_head_dim", default=named(width, "linear_key_head_dim", how))
     value_dim = c.dim("linear_value_head_dim", default=2 * key_dim)
     key, value = key_dim * key_heads, value_dim * heads
-    kernel = c.dim("linear_conv_kernel_dim", default=4)
-    third = -(-int(key * 2 + value) // 3)
-    sizes = (third, third, int(key * 2 + value) - 2 * third)
-    convolutions = {
-        f"{name}_conv1d": depthwise(named(size, "third", "a third of the channels"), kernel)
-        for name, size in zip("qkv", sizes, strict=True)
-        if size > 0
-    }
+    kernel, channels = c.dim("linear_conv_kernel_dim", default=4), int(key * 2 + value)
+    third = -(-channels // 3)
+    sizes = {"q": third, "k": third, "v": channels - 2 * third}
+    linears = {
+        "q_proj": (key, "query"), "k_proj": (key, "key"), "v_proj": (value, "value"),
+        "a_proj": (heads, None), "b_proj": (heads, None), "g_proj": (value, "gate"),
+    }  # fmt: skip
     return Module(
         "OlmoHybridGatedDeltaNet",
         {
-            "q_proj": Linear(h, key, bias=False, kind="query"),
-            "k_proj": Linear(h, key, bias=False, kind="key"),
-            "v_proj": Linear(h, value, bias=False, kind="value"),
-            "a_proj": Linear(h, heads, bias=False),
-            "b_proj": Linear(h, heads, bias=False),
-            "g_proj": Linear(h, value, bias=False, kind="gate"),
+            **{at: Linear(h, size, False, kind=kind) for at, (size, kind) in linears.items()},
             "o_proj": Linear(value, h, bias=False, kind="output"),
-            **convolutions,
+            **{
+                f"{name}_conv1d": depthwise(named(size, "third", "a third of the channels"), kernel)
+                for name, size in sizes.items()
+                if size > 0
+            },
             "A_log": Weight(heads),
             "dt_bias": Weight(heads),
             "o_norm": RMSNorm(value_dim, eps=1e-5, class_name="OlmoHybridRMSNormGated"),
@@ -59,25 +53,24 @@ def delta_net(d: Decoder, c: ModelConfig) -> Module:
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     linear = kind == "linear_attention"
     own = "attention_layer_norm" if linear else "post_feedforward_layernorm"
-    norms = sorted(("feedforward_layer_norm", own))
     return Module(
         f"OlmoHybrid{'Linear' if linear else ''}AttentionDecoderLayer",
         {
             "self_attn": None if linear else d.attention(d, c),
             "mlp": d.mlp(d, c),
-            **d.norms(c, *norms),
-            "linear_attn": delta_net(d, c) if linear else None,
+            **d.norms(c, *sorted(("feedforward_layer_norm", own))),
+            "linear_attn": _delta_net(d, c) if linear else None,
         },
     )
 
 
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
+def _usual(c: ModelConfig, i: int) -> str:
     """With fewer than four layers, the last is the one with attention."""
-    full = {*range(3, layers, 4), layers - 1 if layers < 4 else 3}
-    return layer_types(c, layers, lambda i: "full_attention" if i in full else "linear_attention")
+    last = min(int(c.count("num_hidden_layers", default=32)) - 1, 3)
+    return "full_attention" if i % 4 == 3 or i == last else "linear_attention"
 
 
 LLAMA.like(
     "OlmoHybrid", vocab_size=100352, hidden_size=3840, num_attention_heads=30, mlp_bias=None,
-    qk_norm=True, whole_norm=True, rotary=False, endings=(), layer=_layer, kinds=_kinds,
+    qk_norm=True, whole_norm=True, rotary=False, endings=(), layer=_layer, kinds=words(_usual),
 ).register("olmo_hybrid")  # fmt: skip

@@ -22,22 +22,17 @@ def _recurrent(d: Decoder, c: ModelConfig, _kind: str) -> Module:
     """Two gates of one small square matrix per head, and a recurrence of one number per channel."""
     h, heads = d.width(c), c.dim("num_attention_heads", default=10)
     width, kernel = c.dim("lru_width", default=h), c.dim("conv1d_width", default=4)
-    block = width // heads
-    unit = Module(
-        "RecurrentGemmaRglru",
-        recurrent_param=Weight(width),
-        input_gate_weight=Weight(heads, block, block),
-        input_gate_bias=Weight(heads, block),
-        recurrent_gate_weight=Weight(heads, block, block),
-        recurrent_gate_bias=Weight(heads, block),
-    )
+    block, unit = width // heads, {"recurrent_param": Weight(width)}
+    for gate in ("input", "recurrent"):
+        unit[f"{gate}_gate_weight"] = Weight(heads, block, block)
+        unit[f"{gate}_gate_bias"] = Weight(heads, block)
     return Module(
         "RecurrentGemmaRecurrentBlock",
         linear_y=Linear(h, width),
         linear_x=Linear(h, width),
         linear_out=Linear(width, h),
         conv_1d=Conv(width, width, kernel, dims=1, groups=width, component=None),
-        rg_lru=unit,
+        rg_lru=Module("RecurrentGemmaRglru", dict(unit)),
         act_fn=activation(_act(c)),
         component=Component.SSM,
         # Its mixers hold these, and of the convolution one column less than its kernel.
@@ -51,9 +46,7 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
-    pattern = c.strings("block_types", default=("recurrent", "recurrent", "attention"))
-    if not pattern:
-        raise c.error("block_types", [], "at least one type")
+    pattern = c.strings("block_types", default=("recurrent", "recurrent", "attention"), least=1)
     return [pattern[i % len(pattern)] for i in range(layers)]
 
 

@@ -1,7 +1,7 @@
 """Zamba (Zyphra 2024). Source of shapes: transformers/models/zamba/modeling_zamba.py.
 
 Mamba layers with several heads; hybrid layers also run one shared transformer block on the hidden
-state next to the embedding (twice the width).  The first hybrid layer keeps the block's tensors.
+state next to the embedding (twice the width).
 """
 
 from collections.abc import Sequence
@@ -9,22 +9,21 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import spelled as s
-from ..layers.blocks import activation, depthwise, gated_mlp, layer_types, rms_norms, size
+from ..layers.blocks import activation, depthwise, gated_mlp, rms_norms, size
 from ..layers.decoders import SEQUENCE_HEAD
-from ..layers.spelled import Spelled
+from ..layers.layer_kinds import words
 from ..trees.keeps import State
 from ..trees.modules import Layers, Linear, Module, Weight
 from .mamba import time_step_rank
 from .zamba2 import shared_layers, wide_attention, wide_block
 
 
-def mixer(d: Spelled, c: ModelConfig) -> Module:
+def _mixer(d: s.Spelled, c: ModelConfig) -> Module:
     h, heads = d.width(c), c.dim("n_mamba_heads", default=2)
     inner = c.dim("mamba_expand", default=2) * h
     width = c.divided(inner, heads, "mamba_expand · hidden_size", "n_mamba_heads")
     state, kernel = c.dim("mamba_d_state", default=16), c.dim("mamba_d_conv", default=4)
-    bias = c.flag("mamba_proj_bias", default=False)
-    rank = time_step_rank(c, h, "mamba_dt_rank")
+    bias, rank = c.flag("mamba_proj_bias", default=False), time_step_rank(c, h, "mamba_dt_rank")
     return Module(
         "ZambaMambaMixer",
         x_proj_weight=Weight(heads, rank + state * 2, width),
@@ -41,13 +40,7 @@ def mixer(d: Spelled, c: ModelConfig) -> Module:
     )
 
 
-def shared_block(d: Spelled, c: ModelConfig) -> Module:
-    inner, act = c.dim("intermediate_size", default=14848), c.text("hidden_act", default="gelu")
-    mlp = gated_mlp("ZambaMLP", d.width(c), inner, act=act)
-    return wide_block(d, c, wide_attention(d, c, 16), mlp)
-
-
-def kinds(c: ModelConfig) -> Sequence[str]:
+def _kinds(d: s.Spelled, c: ModelConfig) -> Sequence[str]:
     """layers_block_type (``mamba`` is the older word for linear_attention), else by period and
     offset after a beginning of three."""
     count = int(c.count("num_hidden_layers", default=76))
@@ -57,27 +50,26 @@ def kinds(c: ModelConfig) -> Sequence[str]:
     if not c.has(key):
         usual = ["hybrid" if i % period == offset else "mamba" for i in range(count - 3)]
         return ["mamba", "mamba", "hybrid", *usual]
-    found = layer_types(c, count, lambda _: "mamba", key=key)
-    for kind in found:
-        if kind not in ("mamba", "linear_attention", "hybrid"):
-            raise c.error(key, kind, "mamba, linear_attention or hybrid")
-    return found
+    return words(lambda *_: "", "mamba", "linear_attention", "hybrid", key=key)(d, c, count)
 
 
-def layers(d: Spelled, c: ModelConfig) -> Layers:
-    parts = {"mamba": mixer(d, c), "input_layernorm": s.norm(d, c)}
-    mamba = Module("ZambaMambaDecoderLayer", parts)
-    linear = Linear(d.width(c), d.width(c), bias=False)
+def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
+    def shared(_use: int) -> Module:
+        inner, act = c.dim("intermediate_size", default=14848), c.text("hidden_act", default="gelu")
+        mlp = gated_mlp("ZambaMLP", d.width(c), inner, act=act)
+        return wide_block(d, c, wide_attention(d, c, 16), mlp)
+
+    parts = {"mamba": _mixer(d, c), "input_layernorm": s.norm(d, c)}
+    mamba, linear = Module("ZambaMambaDecoderLayer", parts), Linear(d.width(c), d.width(c), False)
     return shared_layers(
-        c, kinds(c), mamba, lambda _: shared_block(d, c), "shared_transf", lambda shared: Module(
-            "ZambaHybridLayer", shared_transf=shared, linear=linear, mamba_decoder=mamba
+        c, _kinds(d, c), mamba, shared, "shared_transf", lambda block: Module(
+            "ZambaHybridLayer", shared_transf=block, linear=linear, mamba_decoder=mamba
         ),
     )  # fmt: skip
 
 
-_ZAMBA = Spelled(
+s.Spelled(
     "Zamba", width=size("hidden_size", default=3712), heads=size("num_attention_heads", default=16),
     vocab=size("vocab_size", default=32000), norms=rms_norms("ZambaRMSNorm", 1e-5), prefix="model",
-    model={"embed_tokens": s.words, "layers": layers, "final_layernorm": s.norm}, scope=True,
-)  # fmt: skip
-_ZAMBA.register("zamba", _ZAMBA.classes(heads=SEQUENCE_HEAD))
+    model={"embed_tokens": s.words, "layers": _layers, "final_layernorm": s.norm}, scope=True,
+).register("zamba", heads=SEQUENCE_HEAD)  # fmt: skip
