@@ -1,8 +1,7 @@
 """Byte Latent Transformer (Pagnoni et al. 2024). Source: transformers/models/blt/modeling_blt.py.
 
 Bytes are read by a small encoder, grouped into patches where a small byte model (the patcher) is
-uncertain, modelled by a large transformer over patches and written by a small decoder. Groups of
-bytes are also looked up by their hash.
+uncertain, modelled by a large transformer over patches and written by a small decoder.
 """
 
 from functools import partial
@@ -10,22 +9,16 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
-from ..layers.blocks import Heads, grouped_attention
 from ..layers.composing import tied_to
-from ..layers.decoders import Decoder, gated_of, pre_norm
+from ..layers.decoders import Decoder, evenly, gated_of, pre_norm
 from ..layers.heads import to_words
 from ..trees.catalog import register_pair, register_part
 from ..trees.keeps import Unknown
 from ..trees.modules import Activation, Embedding, Linear, Module, ModuleList
 
 
-def _heads(d: Decoder, c: ModelConfig) -> Heads:
-    query = c.dim("num_attention_heads", default=d.num_attention_heads)
-    return Heads(query, c.dim("num_key_value_heads", default=query), d.width(c) // query)
-
-
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    block = grouped_attention("BltSelfAttention", d.width(c), _heads(d, c))
+    block = evenly(d, c).called("BltSelfAttention")
     block.keeps = (Unknown("how many patches the bytes of a text make is not known before"),)
     return block
 
@@ -41,7 +34,7 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 _ENCODER = Decoder(
     "Blt", vocab_size=260, hidden_size=1024, intermediate_size=None, num_hidden_layers=1,
-    num_attention_heads=16, rms_norm_eps=1e-5, attention=_attention, mlp=_mlp,
+    num_attention_heads=16, rms_norm_eps=1e-5, attention_bias=None, attention=_attention, mlp=_mlp,
     layer=lambda d, c, kind: pre_norm(d, c, kind).called("BltTransformerLayer"),
 )  # fmt: skip
 _DECODER = _ENCODER.like("Blt", num_hidden_layers=9, intermediate_size=2816)
@@ -49,8 +42,6 @@ _GLOBAL = _ENCODER.like("Blt", hidden_size=2048, num_hidden_layers=25, intermedi
 _PATCHER = _ENCODER.like(
     "Blt", hidden_size=768, num_hidden_layers=14, num_attention_heads=12, intermediate_size=2048
 )
-
-
 _projection = partial(Linear, bias=False, component=Component.PROJECTOR)
 
 
@@ -61,10 +52,8 @@ def _local(d: Decoder, name: str, c: ModelConfig) -> Module:
     seen, wide = h, h * c.dim("cross_attn_k", default=2)
     if not encodes:
         seen = c.dim("hidden_size_global", default=2048)
-    across = grouped_attention(
-        "BltCrossAttention", h, _heads(d, c),
-        norms=lambda: {"q_norm": d.norm(d, c, h), "k_norm": d.norm(d, c, h)},
-    )  # fmt: skip
+    norms = {"q_norm": d.norm(d, c, h), "k_norm": d.norm(d, c, h)}
+    across = evenly(d, c).called("BltCrossAttention").adding(**norms)
     everywhere = c.flag("cross_attn_all_layers", default=not encodes)
     return Module(
         name,
@@ -77,24 +66,24 @@ def _local(d: Decoder, name: str, c: ModelConfig) -> Module:
     )
 
 
-local_encoder = partial(_local, _ENCODER, "BltLocalEncoder")
-local_decoder = partial(_local, _DECODER, "BltLocalDecoder")
+_encoder = partial(_local, _ENCODER, "BltLocalEncoder")
+_decoder = partial(_local, _DECODER, "BltLocalDecoder")
 
 
-def global_transformer(c: ModelConfig, incoming: Dim | None) -> Module:
+def _global(c: ModelConfig, incoming: Dim | None) -> Module:
     """``incoming`` is the width of the encoder's patches; None where nothing projects them."""
     to = _projection(incoming, _GLOBAL.width(c)) if incoming else Activation("Identity")
     parts = {"layers": _GLOBAL.layers(c), "rotary_emb": Activation("BltRotaryEmbedding")}
     return Module("BltGlobalTransformer", {**parts, "token_embedding_projection": to})
 
 
-def patcher(c: ModelConfig) -> Module:
+def _patcher(c: ModelConfig) -> Module:
     parts = _PATCHER.model(c).children
     kept = {name: parts[name] for name in ("layers", "embed_tokens", "norm")}
     return Module("BltPatcher", {**kept, "lm_head": _PATCHER.words(c)})
 
 
-def model(c: ModelConfig) -> Module:
+def _model(c: ModelConfig) -> Module:
     encoder, whole = c.section("encoder_config"), c.section("global_config")
     width = _ENCODER.width(encoder)
     # An empty list means the default too.
@@ -103,20 +92,19 @@ def model(c: ModelConfig) -> Module:
     tables = c.dim("encoder_hash_byte_group_nb_functions", default=1) * len(groups)
     rows = c.dim("encoder_hash_byte_group_vocab", default=500002) * tables
     incoming = width * c.dim("cross_attn_k", default=2)
-    projected = None if incoming == _GLOBAL.width(whole) else incoming
     patches = c.flag("patch_in_forward", default=True)
     return Module(
         "BltModel",
-        local_encoder=local_encoder(encoder),
-        global_transformer=global_transformer(whole, projected),
-        local_decoder=local_decoder(c.section("decoder_config")),
+        local_encoder=_encoder(encoder),
+        global_transformer=_global(whole, None if incoming == _GLOBAL.width(whole) else incoming),
+        local_decoder=_decoder(c.section("decoder_config")),
         encoder_hash_tok_embedding=Embedding(rows, width),
-        patcher=patcher(c.section("patcher_config")) if patches else None,
+        patcher=_patcher(c.section("patcher_config")) if patches else None,
     )
 
 
-def causal(c: ModelConfig) -> Module:
-    base, width = model(c), _DECODER.width(c.section("decoder_config"))
+def _causal(c: ModelConfig) -> Module:
+    base, width = _model(c), _DECODER.width(c.section("decoder_config"))
     if c.tied(default=False):
         # Here the table is left out and the head is kept.
         encoder = base.inside("local_encoder")
@@ -125,13 +113,14 @@ def causal(c: ModelConfig) -> Module:
     return Module("BltForCausalLM", model=base, lm_head=head)
 
 
-register_pair("blt", "Blt", causal, model, "text decoder", ending="ForCausalLM")
-register_part("blt_patcher", "BltPatcher", patcher, "text decoder")
-register_part("blt_local_encoder", "BltLocalEncoder", local_encoder, "text decoder")
-register_part("blt_local_decoder", "BltLocalDecoder", local_decoder, "text decoder")
-# A composite writes the width of its encoder's patches into the section; alone, there is no
-# projection.
-register_part(
-    "blt_global_transformer", "BltGlobalTransformer",
-    lambda c: global_transformer(c, c.optional_dim("encoder_cross_output_size")), "text decoder",
-)  # fmt: skip
+register_pair("blt", "Blt", _causal, _model, "text decoder", ending="ForCausalLM")
+for _part, _name, _build in (
+    ("patcher", "Patcher", _patcher),
+    ("local_encoder", "LocalEncoder", _encoder),
+    ("local_decoder", "LocalDecoder", _decoder),
+    # A composite writes the width of its encoder's patches into the section; alone, there is no
+    # projection.
+    ("global_transformer", "GlobalTransformer",
+     lambda c: _global(c, c.optional_dim("encoder_cross_output_size"))),
+):  # fmt: skip
+    register_part(f"blt_{_part}", f"Blt{_name}", _build, "text decoder")

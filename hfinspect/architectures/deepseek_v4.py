@@ -1,10 +1,5 @@
 """DeepSeek-V4 (DeepSeek-AI 2026). Source of shapes: transformers/models/deepseek_v4.
 
-Several residual streams joined and split by hyper-connections around every block; queries and
-outputs through narrow projections, one shared key/value head, attention sinks; in most layers a
-compressor of old keys, lightly with an indexer (CSA) or heavily (HCA); experts everywhere, routed
-in the first layers by a table from token to expert.
-
 Names are those of a fresh save, the Hub's but for the ends: ``embed.weight``, ``norm.weight``,
 ``hc_head_fn`` and no ``model.`` there, and ``attn.kv_norm`` where a save writes ``attn.norm``.
 The Hub's multi-token-prediction blocks ``mtp.N``: SGLang, models/deepseek_v4_nextn.py.
@@ -20,107 +15,89 @@ from ..layers.blocks import hyper_connection, size, stream_weights
 from ..layers.decoders import Decoder
 from ..layers.experts import experts, w_expert
 from ..layers.heads import causal_lm
-from ..layers.layer_kinds import side_by_side
+from ..layers.layer_kinds import side_by_side, words
 from ..trees.catalog import register
 from ..trees.keeps import KeysValues
-from ..trees.modules import Buffer, Layers, Linear, Module, Weight, Windows
+from ..trees.modules import Buffer, Layers, Linear, Module, Weight
 from .llama import LLAMA
 from .qwen3_next import with_predictor
 
-SLIDING, LIGHT, HEAVY = (
-    "sliding_attention", "compressed_sparse_attention", "heavily_compressed_attention",
-)  # fmt: skip
-_RATIOS = {0: SLIDING, 4: LIGHT, 128: HEAVY}
+_RATIOS = {
+    0: "sliding_attention", 4: "compressed_sparse_attention", 128: "heavily_compressed_attention",
+}  # fmt: skip
+# Old keys are left out, compressed lightly, with an indexer (CSA), or heavily (HCA).
+SLIDING, LIGHT, HEAVY = _RATIOS.values()
 _rank, _index = size("q_lora_rank", default=1024), size("index_head_dim", default=128)
+_USUAL = words(lambda _c, i: LIGHT if i >= 2 and i % 2 else HEAVY, *_RATIOS.values(), longer=True)
 
 
 # ---- attention
 
 
-def attention_types(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
+def _attention_types(d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
     """layer_types, else compress_ratios (0, 4 or 128 each; the entries after the last layer belong
     to multi-token prediction), else two heavy layers and then light and heavy by turns."""
-    if not c.has("layer_types") and c.has("compress_ratios"):
-        ratios = [int(ratio) for ratio in c.dims("compress_ratios", minimum=0)][:layers]
-        if len(ratios) != layers or not set(ratios) <= set(_RATIOS):
-            raise c.error("compress_ratios", c.raw("compress_ratios"), "0, 4 or 128 per layer")
-        return [_RATIOS[ratio] for ratio in ratios]
-    usual = [LIGHT if i >= 2 and i % 2 else HEAVY for i in range(layers)]
-    return _words(c, "layer_types", usual, tuple(_RATIOS.values()))
-
-
-def _words(c: ModelConfig, key: str, usual: list[str], allowed: tuple[str, ...]) -> Sequence[str]:
-    """One word per layer; a list may be longer than the model is deep, not shorter."""
-    found = c.strings(key, default=usual)[: len(usual)]
-    if len(found) != len(usual):
-        raise c.miscounted(key, len(found), f"one for each of {len(usual)} layers")
-    for word in found:
-        if word not in allowed:
-            raise c.error(key, word, " or ".join(allowed))
-    return found
+    if c.has("layer_types") or not c.has("compress_ratios"):
+        return _USUAL(d, c, layers)
+    ratios = [int(ratio) for ratio in c.dims("compress_ratios", minimum=0)][:layers]
+    if len(ratios) != layers or not set(ratios) <= set(_RATIOS):
+        raise c.error("compress_ratios", c.raw("compress_ratios"), "0, 4 or 128 per layer")
+    return [_RATIOS[ratio] for ratio in ratios]
 
 
 def _rate(c: ModelConfig, kind: str) -> Dim:
     """How many tokens a compressor makes one of."""
-    older, default = {HEAVY: ("compress_rate_hca", 128), LIGHT: ("compress_rate_csa", 4)}[kind]
+    older, default = ("compress_rate_hca", 128) if kind == HEAVY else ("compress_rate_csa", 4)
     rates = c.section("compress_rates")
     return c.dim(older) if c.has(older) else rates.dim(kind, default=default)
 
 
-def _compressors(d: Decoder, c: ModelConfig, kind: str, head: Dim) -> dict[str, Module]:
+def _compressor(d: Decoder, c: ModelConfig, kind: str, name: str, width: Dim) -> Module:
     """Keys of several tokens into one: a weighted mean with a bias by position."""
-    if kind == SLIDING:
-        return {}
-
-    def compressor(name: str, width: Dim, wide: Dim) -> Module:
-        return Module(
-            name,
-            ape=Weight(_rate(c, kind), wide),
-            wkv=Linear(d.width(c), wide, bias=False, kind="kv_down"),
-            wgate=Linear(d.width(c), wide, bias=False, kind="gate"),
-            norm=d.norm(d, c, width),
-        )
-
-    if kind == HEAVY:
-        return {"compressor": compressor("DeepseekV4HCACompressor", head, head)}
-    count, width = c.dim("index_n_heads", default=64), _index(c)
-    return {
-        "compressor": compressor("DeepseekV4CSACompressor", head, head * 2),
-        "indexer": Module(
-            "DeepseekV4Indexer",
-            compressor=compressor("Compressor", width, width * 2),
-            wq_b=Linear(_rank(c), count * width, bias=False),
-            weights_proj=Linear(d.width(c), count, bias=False),
-            kind="indexer",
-        ),
-    }
-
-
-def attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    h, head = d.width(c), c.dim("head_dim", default=512)
-    heads, rank = c.dim("num_attention_heads", default=64), _rank(c)
-    groups, out = c.dim("o_groups", default=8), c.dim("o_lora_rank", default=1024)
-    older = d.norm(d, c, head)
-    older.saved = False
-    grouped = Linear(heads * head // groups, groups * out, bias=False, kind="output")
-    grouped.class_name = "DeepseekV4GroupedLinear"
+    wide = width * 2 if kind == LIGHT else width
     return Module(
+        name,
+        ape=Weight(_rate(c, kind), wide),
+        wkv=Linear(d.width(c), wide, bias=False, kind="kv_down"),
+        wgate=Linear(d.width(c), wide, bias=False, kind="gate"),
+        norm=d.norm(d, c, width),
+    )
+
+
+def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    h, rank, head = d.width(c), _rank(c), c.dim("head_dim", default=512)
+    heads, groups = c.dim("num_attention_heads", default=64), c.dim("o_groups", default=8)
+    out, older = groups * c.dim("o_lora_rank", default=1024), d.norm(d, c, head)
+    older.saved = False
+    grouped = Linear(heads * head // groups, out, bias=False, kind="output")
+    block = Module(
         "DeepseekV4Attention",
-        {
-            "wq_a": Linear(h, rank, bias=False, kind="query_down"),
-            "q_norm": d.norm(d, c, rank),
-            "wq_b": Linear(rank, heads * head, bias=False, kind="query_up"),
-            "wkv": Linear(h, head, bias=False, kind="kv_down"),
-            "norm": d.norm(d, c, head),
-            "kv_norm": older,
-            "wo_a": grouped,
-            "wo_b": Linear(groups * out, h, bias=False, kind="output"),
-            "attn_sink": Weight(heads, kind="sink"),
-            **_compressors(d, c, kind, head),
-        },
+        wq_a=Linear(h, rank, bias=False, kind="query_down"),
+        q_norm=d.norm(d, c, rank),
+        wq_b=Linear(rank, heads * head, bias=False, kind="query_up"),
+        wkv=Linear(h, head, bias=False, kind="kv_down"),
+        norm=d.norm(d, c, head),
+        kv_norm=older,
+        wo_a=grouped.called("DeepseekV4GroupedLinear"),
+        wo_b=Linear(out, h, bias=False, kind="output"),
+        attn_sink=Weight(heads, kind="sink"),
         component=Component.ATTENTION,
         keeps=tuple(_keeps(c, kind, head)),
     )
+    if kind == SLIDING:
+        return block
+    name = f"DeepseekV4{'HCA' if kind == HEAVY else 'CSA'}Compressor"
+    block.adding(compressor=_compressor(d, c, kind, name, head))
+    if kind == LIGHT:
+        count, width = c.dim("index_n_heads", default=64), _index(c)
+        block.children["indexer"] = Module(
+            "DeepseekV4Indexer",
+            compressor=_compressor(d, c, kind, "Compressor", width),
+            wq_b=Linear(rank, count * width, bias=False),
+            weights_proj=Linear(h, count, bias=False),
+            kind="indexer",
+        )
+    return block
 
 
 def _keeps(c: ModelConfig, kind: str, head: Dim) -> Iterator[KeysValues]:
@@ -143,34 +120,25 @@ def _keeps(c: ModelConfig, kind: str, head: Dim) -> Iterator[KeysValues]:
 # ---- experts and layers
 
 
-def routing_types(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
-    """mlp_layer_types, else num_hash_layers layers routed by the token alone."""
-    hashed = int(c.count("num_hash_layers", default=3))
-    usual = ["hash_moe" if i < hashed else "moe" for i in range(layers)]
-    return _words(c, "mlp_layer_types", usual, ("hash_moe", "moe"))
-
-
 def _expert(x: m.Mixture, kind: str | None = None) -> Module:
     bias = kind is not None and x.c.flag("mlp_bias", default=False)
     act = x.d.act(x.c) or "Identity"
     return w_expert("DeepseekV4MLP", x.width, x.inner, act=act, bias=bias, kind=kind)
 
 
-def _by_token(x: m.Mixture) -> Module:
+def _gate(x: m.Mixture, kind: str) -> Module:
+    """Experts by the token alone, looked up in a table, or by score."""
+    if kind == "moe":
+        return m.scores()(x).adding(bias=Buffer(x.count, dtype="F32"))
     table = Buffer(x.d.size(x.c, "vocab_size"), x.used, dtype="I64")
     return m.scores("HashRouter")(x).adding(tid2eid=table)
 
 
-def _by_score(x: m.Mixture) -> Module:
-    return m.scores()(x).adding(bias=Buffer(x.count, dtype="F32"))
-
-
-def layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
-    h = d.width(c)
+def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
     ffn = m.sparse(
         "SparseMoeBlock",
         {
-            "gate": _by_token if kind[1] == "hash_moe" else _by_score,
+            "gate": lambda x: _gate(x, kind[1]),
             "experts": lambda x: experts(x.count, x.used, _expert(x)),
             "shared_experts": lambda x: _expert(x, "shared_expert"),
         },
@@ -178,33 +146,26 @@ def layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
         used=size("num_experts_per_tok", default=6),
         inner=size("moe_intermediate_size", "intermediate_size", default=2048),
     )
-    return Module(
-        "DeepseekV4DecoderLayer",
-        {
-            "attn": attention(d, c, kind[0]),
-            "ffn": ffn(d, c),
-            **d.norms(c, "attn_norm", "ffn_norm"),
-            **hyper_connection(c, h, "attn"),
-            **hyper_connection(c, h, "ffn"),
-        },
-    )
-
-
-def _windows(c: ModelConfig) -> Windows:
-    """Of every layer, whatever its compressor."""
-    window = c.dim("sliding_window", default=128)
-    return lambda layers: (window,) * layers
-
-
-def _head(d: Decoder, c: ModelConfig) -> dict[str, Module]:
-    """How the streams join at the end."""
-    parts = stream_weights(c, d.width(c), "hc_")
-    return {"hc_head": Module("DeepseekV4HyperHead", dict(parts))}
+    block = Module("DeepseekV4DecoderLayer", attn=_attention(d, c, kind[0]), ffn=ffn(d, c))
+    joints = {at: hyper_connection(c, d.width(c), at) for at in ("attn", "ffn")}
+    return block.adding(**d.norms(c, "attn_norm", "ffn_norm"), **joints["attn"], **joints["ffn"])
 
 
 _DEEPSEEK = LLAMA.like(
-    "DeepseekV4", vocab_size=129280, num_hidden_layers=43, layer=layer, windows=_windows,
-    kinds=side_by_side(attention_types, routing_types), rotary=False, further=_head,
+    "DeepseekV4", vocab_size=129280, num_hidden_layers=43, layer=_layer, rotary=False,
+    # A window in every layer, whatever its compressor.
+    windows=lambda c: (c.dim("sliding_window", default=128),).__mul__,
+    kinds=side_by_side(
+        _attention_types,
+        words(
+            lambda c, i: "hash_moe" if i < c.count("num_hash_layers", default=3) else "moe",
+            "hash_moe", "moe", key="mlp_layer_types", longer=True,
+        ),
+    ),
+    # How the streams join at the end.
+    further=lambda d, c: {
+        "hc_head": Module("DeepseekV4HyperHead", dict(stream_weights(c, d.width(c), "hc_")))
+    },
 )  # fmt: skip
 # The base model as a root: a save then spells the ends as the Hub does.
 _BARE = _DEEPSEEK.like(
@@ -217,26 +178,20 @@ def _predictors(c: ModelConfig) -> Module | None:
     d, count = _DEEPSEEK, int(c.count("num_nextn_predict_layers", default=0))
     h = d.width(c)
     joint = Linear(h, h, bias=False, component=Component.PROJECTOR)
-    block = Module(
-        "DeepseekV4ModelNextN",
-        {
-            **layer(d, c, (SLIDING, "moe")).children,
-            **dict.fromkeys(("e_proj", "h_proj"), joint),
-            **d.norms(c, "enorm", "hnorm", "norm"),
-            **stream_weights(c, h, "hc_head_"),
-        },
-        part="mtp",
-        kind="mtp",
-    )
+    block = _layer(d, c, (SLIDING, "moe")).called("DeepseekV4ModelNextN")
+    block.adding(e_proj=joint, h_proj=joint, **d.norms(c, "enorm", "hnorm", "norm"))
+    block.adding(**stream_weights(c, h, "hc_head_"))
+    block.part = block.kind = "mtp"
     return Layers([block] * count, part="mtp", saved=False) if count else None
 
 
-_causal = with_predictor(
-    causal_lm("DeepseekV4ForCausalLM", _DEEPSEEK.model, head="head"), _predictors
-)
+_causal = causal_lm("DeepseekV4ForCausalLM", _DEEPSEEK.model, head="head")
 register(
     "deepseek_v4",
-    {"DeepseekV4ForCausalLM": _causal, "DeepseekV4Model": _BARE.model},
+    {
+        "DeepseekV4ForCausalLM": with_predictor(_causal, _predictors),
+        "DeepseekV4Model": _BARE.model,
+    },
     base_prefix="model",
     aliases={"embed.": "model.embed_tokens.", "hc_head_": "model.hc_head.hc_", "lm_head.": "head."},
     category="text decoder",

@@ -14,6 +14,7 @@ from ..layers.composing import renamed
 from ..layers.decoders import Decoder, gated_of, grouped
 from ..layers.experts import router, stacked_experts
 from ..layers.layer_kinds import words
+from ..layers.multimodal import projector
 from ..layers.vision import scaled
 from ..trees.catalog import builder, register
 from ..trees.modules import LayerNorm, Linear, Module, ModuleList, RMSNorm, Weight
@@ -22,121 +23,79 @@ from .ernie4_5 import mlp
 _NAME = "Ernie4_5_VLMoe"
 
 
-# ---- text
-
-
-def _count_and_used(c: ModelConfig) -> tuple[Dim, int]:
-    """Experts of one set, and how many of them a token meets."""
-    count = c.count("moe_num_experts", "num_experts", default=64, minimum=1)
-    return count, min(int(c.count("moe_k", "num_experts_per_tok", default=6)), int(count))
-
-
-def _shared(d: Decoder, c: ModelConfig) -> Module | None:
-    count = c.count("moe_num_shared_experts", default=2)
-    return mlp(d, c, _widths(c)[0] * count, "shared_expert") if count else None
-
-
-def _widths(c: ModelConfig) -> tuple[Dim, ...]:
-    """Inner widths of the experts for words and of those for patches."""
-    return c.dims("moe_intermediate_size", default=(1536, 512), count=2)
-
-
-def moe(d: Decoder, c: ModelConfig) -> Module:
+def _moe(d: Decoder, c: ModelConfig, *, alone: bool = False) -> Module:
     """Files number the experts for patches after those for words, and have the routers' scores
-    transposed."""
-    h, (count, used) = d.width(c), _count_and_used(c)
-    # A token goes to either set. Those of words are counted as active, as is usual for a decoder.
-    sets = [gated_of(d, c, inner, "expert") for inner in _widths(c)]
-    sets[0].active, sets[1].active = (used, int(count)), (0, int(count))
-    gate = router(f"{_NAME}MoeTopKRouter", count, h).adding(weight_1=Weight(h, count))
-    return Module(
-        f"{_NAME}MoeBlock",
-        gate=gate,
-        moe_statics=Module(
-            f"{_NAME}MoeStatics",
-            e_score_correction_bias=Weight(exact(2), count),
-            component=Component.ROUTER,
-        ),
-        experts=ModuleList(
-            [sets[0]] * int(count) + [sets[1]] * int(count),
-            class_name=f"{_NAME}MoeExperts",
-            component=Component.MLP,
-            kind="expert",
-        ),
-        shared_experts=_shared(d, c),
-        component=Component.MLP,
-    )
+    transposed. A save of the text model ``alone`` has the names in memory, each set stacked."""
+    h, count = d.width(c), c.count("moe_num_experts", "num_experts", default=64, minimum=1)
+    used = min(int(c.count("moe_k", "num_experts_per_tok", default=6)), int(count))
+    inner, inner_patches = c.dims("moe_intermediate_size", default=(1536, 512), count=2)
+    sharing = c.count("moe_num_shared_experts", default=2)
 
+    def statics(sets: int) -> Module:
+        bias = Weight(exact(sets), count)
+        return Module(
+            f"{_NAME}MoeStatics", e_score_correction_bias=bias, component=Component.ROUTER
+        )
 
-def moe_alone(d: Decoder, c: ModelConfig) -> Module:
-    """What a save of the text model alone has: the names in memory, each set of experts stacked."""
-    h, (count, used) = d.width(c), _count_and_used(c)
+    def stacked(inner: Dim, active: int) -> Module:
+        gate = router(f"{_NAME}MoeTopKRouter", h, count).adding(moe_statics=statics(1))
+        both = stacked_experts(f"{_NAME}MoeExperts", count, active, h, inner)
+        return Module(f"{_NAME}SparseMoeBlock", gate=gate, experts=both)
 
-    def one_set(inner: Dim, active: int) -> Module:
-        correction = Weight(exact(1), count)
-        statics = Module(f"{_NAME}MoeStatics", e_score_correction_bias=correction)
-        gate = router(f"{_NAME}MoeTopKRouter", h, count).adding(moe_statics=statics)
-        stacked = stacked_experts(f"{_NAME}MoeExperts", count, active, h, inner)
-        return Module(f"{_NAME}SparseMoeBlock", gate=gate, experts=stacked)
-
-    for_words, patches = _widths(c)
-    return Module(
-        f"{_NAME}MoeBlock",
-        text_moe=one_set(for_words, used),
-        vision_moe=one_set(patches, 0),
-        shared_experts=_shared(d, c),
-        component=Component.MLP,
-    )
+    if alone:
+        parts = {"text_moe": stacked(inner, used), "vision_moe": stacked(inner_patches, 0)}
+    else:
+        # A token goes to either set. Those of words are counted as active, as usual for a decoder.
+        sets = [gated_of(d, c, width, "expert") for width in (inner, inner_patches)]
+        sets[0].active, sets[1].active = (used, int(count)), (0, int(count))
+        parts = {
+            "gate": router(f"{_NAME}MoeTopKRouter", count, h).adding(weight_1=Weight(h, count)),
+            "moe_statics": statics(2),
+            "experts": ModuleList(
+                [sets[0]] * int(count) + [sets[1]] * int(count), class_name=f"{_NAME}MoeExperts",
+                component=Component.MLP, kind="expert",
+            ),
+        }  # fmt: skip
+    shared = mlp(d, c, inner * sharing, "shared_expert") if sharing else None
+    return Module(f"{_NAME}MoeBlock", dict(parts), shared_experts=shared, component=Component.MLP)
 
 
 TEXT = Decoder(
     _NAME, vocab_size=103424, hidden_size=2560, intermediate_size=12288, num_hidden_layers=28,
     num_attention_heads=20, num_key_value_heads=4, rms_norm_eps=1e-5, bias_key="use_bias",
-    attention=lambda d, c: renamed(grouped(d, c), d.name, f"{d.name}Text"), mlp=mlp, moe=moe,
+    attention=lambda d, c: grouped(d, c).called(f"{d.name}TextAttention"), mlp=mlp, moe=_moe,
     kinds=words(lambda _c, i: "sparse" if i else "dense", key="mlp_layer_types"),
 )  # fmt: skip
-_ALONE = TEXT.like(_NAME, moe=moe_alone)
 
 
-def decoder(d: Decoder, c: ModelConfig) -> Module:
+def _decoder(d: Decoder, c: ModelConfig) -> Module:
     return renamed(d.named(f"{_NAME}TextModel", c), f"{_NAME}Rotary", f"{_NAME}TextRotary")
 
 
-# ---- vision
-
-
-def resampler(c: ModelConfig, out: Dim) -> Module:
+def _resampler(c: ModelConfig, out: Dim) -> Module:
     """Joins a square of patches, then two frames. Files number the parts of an MLP and its norm."""
     side = c.dim("spatial_merge_size", default=2)
     space = c.dim("hidden_size", default=1280) * side * side
-    time = space * c.dim("temporal_merge_size", default=2)
 
     def mlp(inputs: Dim) -> Module:
         parts = {"0": Linear(inputs, space), "2": Linear(space, space), "3": LayerNorm(space)}
         return Module(f"{_NAME}VisionMLP", parts)
 
-    return Module(
+    return projector(
         f"{_NAME}VariableResolutionResamplerModel",
         spatial_linear=mlp(space),
-        temporal_linear=mlp(time),
+        temporal_linear=mlp(space * c.dim("temporal_merge_size", default=2)),
         mlp=Linear(space, out),
         after_norm=RMSNorm(out, class_name=f"{_NAME}RMSNorm"),
-        component=Component.PROJECTOR,
-        part="projector",
     )
-
-
-# ---- together
 
 
 def _alike(c: ModelConfig, key: str) -> int | None:
     """A number, or one for each set of experts, all equal."""
-    if not c.has(key):
-        return None
-    found = c.dims(key, minimum=0)
-    if len({int(number) for number in found}) != 1:
+    found = {int(number) for number in c.dims(key, minimum=0)} if c.has(key) else {None}
+    if len(found) != 1:
         raise c.error(key, c.raw(key), "the same for both sets of experts")
-    return int(found[0])
+    return found.pop()
 
 
 def _sections(c: ModelConfig) -> tuple[ModelConfig, ModelConfig]:
@@ -157,25 +116,23 @@ def _sections(c: ModelConfig) -> tuple[ModelConfig, ModelConfig]:
     return ModelConfig(values, c.path), ModelConfig(tower, vision.path)
 
 
-def base(c: ModelConfig) -> Module:
+def _base(c: ModelConfig) -> Module:
     """Files keep the decoder's parts next to the tower, as if there were no towers."""
     text, vision = _sections(c)
-    towers = {
-        "vision_model": builder(f"{_NAME}VisionTransformerPretrainedModel")(vision),
-        "resampler_model": resampler(vision, TEXT.width(text)),
-    }
-    return Module(f"{_NAME}Model", {**decoder(TEXT, text).children, **towers})
+    tower = builder(f"{_NAME}VisionTransformerPretrainedModel")(vision)
+    resampler = _resampler(vision, TEXT.width(text))
+    whole = _decoder(TEXT, text).called(f"{_NAME}Model")
+    return whole.adding(vision_model=tower, resampler_model=resampler)
 
 
-def generation(c: ModelConfig) -> Module:
-    text, _ = _sections(c)
-    to = "model.embed_tokens.weight" if c.tied() else None
-    return Module(f"{_NAME}ForConditionalGeneration", model=base(c), lm_head=TEXT.words(text, to))
+def _generation(c: ModelConfig) -> Module:
+    head = TEXT.words(_sections(c)[0], "model.embed_tokens.weight" if c.tied() else None)
+    return Module(f"{_NAME}ForConditionalGeneration", model=_base(c), lm_head=head)
 
 
 # Each class has an older name too, which transformers goes on to know.
 _NAMES = (_NAME, "Ernie4_5_VL_Moe")
-_CLASSES = {"ForConditionalGeneration": generation, "Model": base}
+_CLASSES = {"ForConditionalGeneration": _generation, "Model": _base}
 register(
     ("ernie4_5_vl_moe", "ernie4_5_moe_vl"),
     {f"{name}{ending}": build for name in _NAMES for ending, build in _CLASSES.items()},
@@ -187,5 +144,6 @@ register(
     },
     category="multimodal",
 )
-_TEXTS = {f"{name}TextModel": partial(decoder, _ALONE) for name in _NAMES}
+_alone = partial(_decoder, TEXT.like(_NAME, moe=partial(_moe, alone=True)))
+_TEXTS = dict.fromkeys((f"{name}TextModel" for name in _NAMES), _alone)
 register("ernie4_5_vl_moe_text", _TEXTS, category="text decoder")

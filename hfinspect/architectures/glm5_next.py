@@ -12,14 +12,11 @@ from ..layers.decoders import Decoder, mixed
 from ..layers.latent_decoders import latent
 from ..layers.layer_kinds import side_by_side, words
 from ..layers.multimodal import register_worded, text_section
-from ..trees.catalog import builder, register_part
+from ..trees.catalog import builder
 from ..trees.keeps import KeysValues
 from ..trees.modules import Module, RMSNorm, Weight
 from .kimi_linear import delta_attention
 from .llama import LLAMA
-
-_NAME = "Glm5Next"
-_LINEAR, _INDEXED = "linear_attention", "indexed_attention"
 
 
 def _linear_attention(d: Decoder, c: ModelConfig) -> Module:
@@ -51,37 +48,32 @@ def _indexer_types(_d: Decoder, c: ModelConfig, layers: int) -> tuple[str, ...]:
     """full or shared for each layer; older configs give a pattern of letters or a step."""
     pattern = c.raw("index_topk_pattern")
     if not c.has("indexer_types") and pattern is not None:
-        words = {"F": "full", "S": "shared"}
+        letters = {"F": "full", "S": "shared"}
         listed = list(pattern) if isinstance(pattern, (str, list)) else []
-        found = tuple(words.get(word, str(word)) for word in listed)
-        if len(found) < layers:
+        if len(listed) < layers:
             raise c.error("index_topk_pattern", pattern, f"one for each of {layers} layers")
-        return found[:layers]
+        return tuple(letters.get(word, str(word)) for word in listed[:layers])
     step = max(int(c.dim("index_topk_freq", default=1, minimum=0)), 1)
     skipped = int(c.dim("index_skip_topk_offset", default=2, minimum=0))
     usual = ["shared" if max(i - skipped + 1, 0) % step else "full" for i in range(layers)]
     return layer_types(c, layers, usual.__getitem__, key="indexer_types")
 
 
-# ---- decoder
-
-
 def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str, str]) -> Module:
     mixes, mlp, choosing = kinds
-    if mixes == _LINEAR:
+    if mixes == "linear_attention":
         mixer = _linear_attention(d, c)
     else:
         mixer = _indexed_attention(d, c, own=choosing != "shared")
-    block = mixed(d, c, mixer, "dense" if mlp == "dense" else "sparse")
-    h = d.width(c)
+    h, block = d.width(c), mixed(d, c, mixer, "dense" if mlp == "dense" else "sparse")
     return block.adding(**hyper_connection(c, h, "attn"), **hyper_connection(c, h, "ffn"))
 
 
 _TEXT = LLAMA.like(
-    f"{_NAME}Text", vocab_size=154880, intermediate_size=12288, num_hidden_layers=45,
+    "Glm5NextText", vocab_size=154880, intermediate_size=12288, num_hidden_layers=45,
     num_attention_heads=64, rms_norm_eps=1e-5, mlp_bias=None, layer=_layer, rotary=False,
     kinds=side_by_side(
-        words(lambda _c, i: _INDEXED if i % 4 == 3 else _LINEAR),
+        words(lambda _c, i: "indexed_attention" if i % 4 == 3 else "linear_attention"),
         words(lambda _c, i: "dense" if i < 3 else "sparse", key="mlp_layer_types"),
         _indexer_types,
     ),
@@ -92,15 +84,8 @@ _TEXT = LLAMA.like(
         shared=m.several("n_shared_experts", default=1, minimum=1),
     ),
 )  # fmt: skip
-
-
-# ---- together
-
-
-def base(c: ModelConfig) -> Module:
-    visual = builder(f"{_NAME}VisionModel")(c.section("vision_config"))
-    return Module(f"{_NAME}Model", visual=visual, language_model=_TEXT.model(text_section(c)))
-
-
-register_worded("glm5_next", _NAME, base, tied=False)
-register_part("glm5_next_text", f"{_TEXT.name}Model", _TEXT.model, "text decoder")
+_PARTS = {
+    "visual": lambda c: builder("Glm5NextVisionModel")(c.section("vision_config")),
+    "language_model": lambda c: _TEXT.model(text_section(c)),
+}
+register_worded("glm5_next", "Glm5Next", _PARTS, tied=False, alone=_TEXT.model)

@@ -11,7 +11,7 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import depthwise
-from ..layers.decoders import Decoder, grouped, mixed, pre_norm
+from ..layers.decoders import Decoder, grouped, mixed
 from ..layers.layer_kinds import every_nth, side_by_side, stepped, words
 from ..layers.mixtures import counts, qwen
 from ..trees.catalog import Builder
@@ -32,20 +32,18 @@ def delta_net(d: Decoder, c: ModelConfig, *, fused: bool = False) -> Module:
     ``fused``: one projection for q, k, v and the gate z, one for the steps b and decays a;
     else four.
     """
-    h, value_heads = d.width(c), c.dim("linear_num_value_heads", default=32)
-    key_dim = c.dim("linear_key_head_dim", default=128)
-    key = key_dim * c.dim("linear_num_key_heads", default=16)
-    value_dim = c.dim("linear_value_head_dim", default=128)
-    value = value_dim * value_heads
+    h, heads = d.width(c), c.dim("linear_num_value_heads", default=32)
+    key_dim, value_dim = (c.dim(f"linear_{x}_head_dim", default=128) for x in ("key", "value"))
+    key, value = key_dim * c.dim("linear_num_key_heads", default=16), value_dim * heads
     convolved, kernel = key * 2 + value, c.dim("linear_conv_kernel_dim", default=4)
-    inputs = {"qkv": convolved, "z": value, "b": value_heads, "a": value_heads}
+    inputs = {"qkv": convolved, "z": value, "b": heads, "a": heads}
     if fused:
-        inputs = {"qkvz": key * 2 + value * 2, "ba": value_heads * 2}
+        inputs = {"qkvz": key * 2 + value * 2, "ba": heads * 2}
     return Module(
         f"{d.name}GatedDeltaNet",
         {
-            "dt_bias": Weight(value_heads),
-            "A_log": Weight(value_heads),
+            "dt_bias": Weight(heads),
+            "A_log": Weight(heads),
             "conv1d": depthwise(convolved, kernel),
             **{f"in_proj_{at}": Linear(h, width, bias=False) for at, width in inputs.items()},
             "norm": RMSNorm(value_dim, class_name=f"{d.name}RMSNormGated"),
@@ -86,9 +84,6 @@ def with_predictor(build: Builder, predictor: Callable[[ModelConfig], Module | N
     return lambda c: build(c).adding(mtp=predictor(c))
 
 
-# ---- the family
-
-
 def routed(count: int, per_token: int) -> Callable[[Decoder, ModelConfig], Module]:
     """So many narrow experts and a gated shared one by default."""
     return qwen(counts("num_experts", default=count), per_token, 512, 512)
@@ -98,7 +93,7 @@ def layer(d: Decoder, c: ModelConfig, kind: tuple[str, str], *, fused: bool = Fa
     """A mixer and an MLP of those kinds, each after a norm."""
     if kind[0] == "linear_attention":
         return mixed(d, c, delta_net(d, c, fused=fused), kind, self_attn="linear_attn")
-    return pre_norm(d, c, kind)
+    return mixed(d, c, d.attention(d, c), kind)
 
 
 _EXPERTS = counts("num_experts", default=512)
@@ -110,12 +105,12 @@ _NEXT = LLAMA.like(
 )  # fmt: skip
 
 
-def predictor(c: ModelConfig) -> Module | None:
+def _predictor(c: ModelConfig) -> Module | None:
     """One layer, though the Hub's configs don't mention it."""
     count = c.count("mtp_num_hidden_layers", "num_nextn_predict_layers", default=1)
-    routes = _EXPERTS(c) > 0
-    return token_predictor(_NEXT, c, ("full_attention", "sparse" if routes else "dense"), count)
+    kind = ("full_attention", "sparse" if _EXPERTS(c) > 0 else "dense")
+    return token_predictor(_NEXT, c, kind, count)
 
 
-_causal = with_predictor(_NEXT.classes()["Qwen3NextForCausalLM"], predictor)
+_causal = with_predictor(_NEXT.classes()["Qwen3NextForCausalLM"], _predictor)
 _NEXT.register("qwen3_next", more={"Qwen3NextForCausalLM": _causal})

@@ -17,7 +17,7 @@ from ..layers.blocks import depthwise, size
 from ..layers.decoders import Decoder
 from ..layers.heads import register_tower
 from ..layers.layer_kinds import every_nth, side_by_side, words
-from ..layers.multimodal import register_worded
+from ..layers.multimodal import register_worded, seeing
 from ..trees.catalog import register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import Buffer, Embedding, Linear, Module
@@ -25,24 +25,18 @@ from .llama import LLAMA
 from .qwen3_5 import vision_model
 from .qwen3_next import delta_net, gated_attention, routed
 
-_NAME: Final = "Qwen4ExpText"
 #: Heads of all n-gram tables together; the model's own example has 16 a layer. Each costs a prime.
 MAX_NGRAM_HEADS: Final = 4096
-
-
 _streams = size("hc_count", default=4)
 
 
-# ---- parts of a layer
-
-
-def attention(d: Decoder, c: ModelConfig) -> Module:
-    width, heads = c.dim("indexer_head_dim"), c.dim("indexer_n_heads")
-    kv = c.dim("indexer_kv_heads")
+def _attention(d: Decoder, c: ModelConfig) -> Module:
+    width, kv = c.dim("indexer_head_dim"), c.dim("indexer_kv_heads")
     keys = KeysValues(kv * width, 0, heads=1, name="indexer")
+    rows = (c.dim("indexer_n_heads") + kv) * width
     indexer = Module(
-        f"{_NAME}QSAIndexer",
-        index_qk_proj=Linear(d.width(c), (heads + kv) * width, bias=False),
+        f"{d.name}QSAIndexer",
+        index_qk_proj=Linear(d.width(c), rows, bias=False),
         q_layernorm=d.norm(d, c, width),
         k_layernorm=d.norm(d, c, width),
         kind="indexer",
@@ -51,41 +45,37 @@ def attention(d: Decoder, c: ModelConfig) -> Module:
     return gated_attention(d, c).adding(indexer=indexer)
 
 
-def residual(d: Decoder, c: ModelConfig, *, injecting: bool = True) -> Module:
+def _residual(d: Decoder, c: ModelConfig) -> Module:
     """How the streams mix before a block, through a low rank, and take its output back."""
     wide, rank = d.width(c) * _streams(c), c.dim("hc_lowrank", default=320)
     return Module(
-        f"{_NAME}GatedResidual",
+        f"{d.name}GatedResidual",
         hc_norm=d.norm(d, c, wide),
         input_mix_weight_down=Linear(wide, rank, bias=False),
         input_mix_weight_up=Linear(rank, wide, bias=False),
-        block_inject_weight=Linear(wide, _streams(c), bias=False) if injecting else None,
+        block_inject_weight=Linear(wide, _streams(c), bias=False),
     )
 
 
-def ngram_heads(c: ModelConfig) -> Dim:
+def _ngram_heads(c: ModelConfig) -> Dim:
     size = c.count("ngram_size", default=3, minimum=2)
     return (size - 1) * c.count("heads_per_ngram", default=8, minimum=1)
 
 
-def ngram_tables(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
+def _ngram_tables(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
     """One table for all heads of a layer, the size of each a prime; cut into shards of rows."""
-    heads = ngram_heads(c)
-    width = c.divided(
-        c.dim("ple_embed_dim", default=d.width(c)), heads, "ple_embed_dim", "heads_per_ngram"
-    )
+    heads, wide = _ngram_heads(c), c.dim("ple_embed_dim", default=d.width(c))
+    width = c.divided(wide, heads, "ple_embed_dim", "heads_per_ngram")
     multiple = int(c.dim("make_ngram_vocab_size_divisible_by", default=128))
     rows = -(-sum(sizes) // multiple) * multiple
     parts = int(c.count("split_ngram_parts", default=512, minimum=1))
     each = -(-rows // parts)
     shards = [max(min(each, rows - i * each), 0) for i in range(parts)]
-    meaning = "primes from ngram_vocab_size_base on, summed, padded, cut in split_ngram_parts"
-    tables = {
-        size: Embedding(named(size, "shard_rows", meaning), width) for size in {*shards} - {0}
-    }
+    how = "primes from ngram_vocab_size_base on, summed, padded, cut in split_ngram_parts"
+    tables = {size: Embedding(named(size, "shard_rows", how), width) for size in {*shards} - {0}}
     listed = {f"shard_{i}": tables[size] for i, size in enumerate(shards) if size}
     return Module(
-        f"{_NAME}NGramEmbedding",
+        f"{d.name}NGramEmbedding",
         layer_multipliers=Buffer(c.count("ngram_size", default=3), dtype="I64"),
         ngram_heads_vocab_sizes=Buffer(heads, dtype="I64"),
         ngram_heads_offsets=Buffer(heads, dtype="I64"),
@@ -94,14 +84,13 @@ def ngram_tables(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
     )
 
 
-def lookup(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
-    h = d.width(c)
+def _lookup(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
+    h, kernel = d.width(c), c.dim("ple_conv_kernel_size", default=4)
     wide, width = h * _streams(c), c.dim("ple_embed_dim", default=h)
-    kernel = c.dim("ple_conv_kernel_size", default=4)
     return Module(
-        f"{_NAME}PLELayer",
+        f"{d.name}PLELayer",
         {
-            "ple_embedding": ngram_tables(d, c, sizes),
+            "ple_embedding": _ngram_tables(d, c, sizes),
             "key_proj": Linear(width, wide, bias=False),
             "value_proj": Linear(width, h, bias=False),
             **{f"norm_{at}": d.norm(d, c, wide) for at in ("key", "query", "conv")},
@@ -111,34 +100,31 @@ def lookup(d: Decoder, c: ModelConfig, sizes: tuple[int, ...]) -> Module:
     )
 
 
-def layer(d: Decoder, c: ModelConfig, kind: tuple[str, tuple[int, ...]]) -> Module:
+def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, tuple[int, ...]]) -> Module:
     """Of a kind of mixer, and with tables of these sizes."""
     linear, sizes = kind[0] == "linear_attention", kind[1]
     return Module(
-        f"{_NAME}DecoderLayer",
+        f"{d.name}DecoderLayer",
         linear_attn=delta_net(d, c) if linear else None,
         self_attn=None if linear else d.attention(d, c),
         mlp=d.feed_forward(c, "sparse"),
-        ple=lookup(d, c, sizes) if sizes else None,
-        attn_hyper_connection=residual(d, c),
-        mlp_hyper_connection=residual(d, c),
+        ple=_lookup(d, c, sizes) if sizes else None,
+        attn_hyper_connection=_residual(d, c),
+        mlp_hyper_connection=_residual(d, c),
     )
 
 
-# ---- the text tower
-
-
-def table_sizes(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[int, ...]]:
+def _table_sizes(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[int, ...]]:
     """Sizes of each layer's n-gram tables: the primes from ngram_vocab_size_base on, in turn.
 
     ``ple_layer_ids`` counts layers from 1. Raises ConfigError beyond MAX_NGRAM_HEADS.
     """
-    chosen = sorted({int(i) for i in c.dims("ple_layer_ids", default=())})
+    chosen = {int(i) for i in c.dims("ple_layer_ids", default=())}
     if not chosen:
         return [()] * layers
-    if chosen[-1] > layers:
-        raise c.error("ple_layer_ids", chosen[-1], f"a layer from 1 to {layers}")
-    heads = int(ngram_heads(c))
+    if max(chosen) > layers:
+        raise c.error("ple_layer_ids", max(chosen), f"a layer from 1 to {layers}")
+    heads = int(_ngram_heads(c))
     if heads * len(chosen) > MAX_NGRAM_HEADS:
         raise c.error("heads_per_ngram", heads, f"at most {MAX_NGRAM_HEADS} in all layers")
     base = int(c.dim("ngram_vocab_size_base", default=20_000_000))
@@ -146,44 +132,27 @@ def table_sizes(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[int, ...
     return [tuple(islice(primes, heads)) if i + 1 in chosen else () for i in range(layers)]
 
 
+_USUAL = every_nth("full_attention_interval", 4, "indexed_attention")
+# full_attention is another word for indexed.
+_MIXERS = words(_USUAL, "linear_attention", "indexed_attention", "full_attention")
 _TEXT = LLAMA.like(
-    _NAME, vocab_size=248320, hidden_size=2048, num_hidden_layers=40, num_attention_heads=16,
-    num_key_value_heads=2, head_dim=256, attention=attention, moe=routed(512, 10), layer=layer,
-    # full_attention is another word for indexed.
-    kinds=side_by_side(
-        words(
-            every_nth("full_attention_interval", 4, "indexed_attention"),
-            "linear_attention", "indexed_attention", "full_attention",
-        ),
-        table_sizes,
-    ),
-    rotary=False, qk_norm=True,
+    "Qwen4ExpText", vocab_size=248320, hidden_size=2048, num_hidden_layers=40, rotary=False,
+    num_attention_heads=16, num_key_value_heads=2, head_dim=256, qk_norm=True,
+    attention=_attention, moe=routed(512, 10), layer=_layer,
+    kinds=side_by_side(_MIXERS, _table_sizes),
 )  # fmt: skip
 
 
-def text_model(c: ModelConfig) -> Module:
+def _text(c: ModelConfig) -> Module:
     """The streams join where others have a norm."""
-    mixer = residual(_TEXT, c, injecting=False)
+    mixer = _residual(_TEXT, c).without("block_inject_weight")
     return _TEXT.model(c).without("norm").adding(hyper_connection_mixer=mixer)
 
 
-# ---- both
-
-
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "Qwen4ExpModel",
-        visual=vision_model("Qwen4Exp", c.section("vision_config")),
-        language_model=text_model(c.section("text_config")),
-    )
-
-
-register_tower("qwen4_exp_text", "Qwen4Exp", text_model)
-register_worded("qwen4_exp", "Qwen4Exp", model, tied=False)
-register_part(
-    "qwen4_exp_vision", "Qwen4ExpVisionModel", partial(vision_model, "Qwen4Exp"), "vision"
-)
-
+_tower = partial(vision_model, "Qwen4Exp")
+register_tower("qwen4_exp_text", "Qwen4Exp", _text)
+register_worded("qwen4_exp", "Qwen4Exp", seeing(_tower, _text), tied=False)
+register_part("qwen4_exp_vision", "Qwen4ExpVisionModel", _tower, "vision")
 
 # ---- primes in a row, for the tables of n-gram hashing
 #

@@ -1,38 +1,29 @@
 """Step 3.7 (StepFun 2026), text and vision. Source of shapes: transformers/models/step3p7; names of
 files: transformers/conversion_mapping.py.
 
-The text layers lie right under ``model`` in files; a saved ``Step3p7Model`` keeps
-``language_model``.  ``num_local_experts`` has no effect: the default of ``n_routed_experts``
-overwrites it.  Files on the Hub hold more layers that predict further tokens, dense, with a head of
-their own; transformers drops them.  Their names: vLLM's step3p5_mtp.py; the shapes were published
-for Step-3.5-Flash.
+Files on the Hub hold more layers that predict further tokens, dense, with a head of their own;
+transformers drops them. Their names: vLLM's step3p5_mtp.py; the shapes were published for
+Step-3.5-Flash.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides
+from ..layers import mixtures as m
+from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides, size
 from ..layers.decoders import Decoder
-from ..layers.experts import router
 from ..layers.heads import to_words
 from ..layers.multimodal import linear_projector, text_section
 from ..layers.windows import windows
 from ..trees.catalog import builder, register
-from ..trees.modules import Buffer, Linear, Module, Weight
+from ..trees.modules import Linear, Module, Weight
 
 # ---- text
 
 
-#: The parts of a layer that hold its experts.
-Sparse = Callable[[Decoder, ModelConfig], dict[str, Module]]
-
-
-def _predicted(c: ModelConfig) -> int:
-    """How many layers more files hold, for further tokens."""
-    return int(c.count("num_nextn_predict_layers", "num_mtp_layers", default=0))
+_predicted = m.counts("num_nextn_predict_layers", "num_mtp_layers", default=0)
 
 
 def _per_layer(c: ModelConfig, key: str, usual: list[str]) -> Sequence[str]:
@@ -51,19 +42,17 @@ def _usual_and_sliding(c: ModelConfig) -> tuple[Dim, Dim]:
     return usual, c.dim("num_sliding_attention_heads", default=other)
 
 
-def query_heads(c: ModelConfig, layers: int) -> list[Dim]:
+def _query_heads(c: ModelConfig, layers: int) -> list[Dim]:
     """per_layer_config, else by the layer's type."""
     if c.has("per_layer_config"):
-        usual = c.dim("num_attention_heads", default=64)
-        return [
-            layer_overrides(c, i).dim("num_attention_heads", default=usual) for i in range(layers)
-        ]
+        usual, key = c.dim("num_attention_heads", default=64), "num_attention_heads"
+        return [layer_overrides(c, i).dim(key, default=usual) for i in range(layers)]
     usual, sliding = _usual_and_sliding(c)
     types = _per_layer(c, "layer_types", ["full_attention"] * layers)
     return [sliding if kind == "sliding_attention" else usual for kind in types]
 
 
-def mlp_types(c: ModelConfig, layers: int) -> Sequence[str]:
+def _mlp_types(c: ModelConfig, layers: int) -> Sequence[str]:
     """mlp_layer_types, else the layers of moe_layers_enum ("3,4,5") are sparse, else all from the
     fourth on."""
     listed = c.raw("moe_layers_enum")
@@ -78,103 +67,106 @@ def mlp_types(c: ModelConfig, layers: int) -> Sequence[str]:
     return _per_layer(c, "mlp_layer_types", usual)
 
 
-def attention(d: Decoder, c: ModelConfig, query: Dim) -> Module:
+def _attention(d: Decoder, c: ModelConfig, query: Dim) -> Module:
     kv = c.dim("num_attention_groups", "num_key_value_heads", default=8)
     heads, h = Heads(query, kv, c.dim("head_dim", default=128)), d.width(c)
     norm, gate = d.norm(d, c, heads.dim), Linear(h, query, bias=False, kind="gate")
-    return grouped_attention(
-        f"{d.name}Attention", h, heads, bias=c.flag("attention_bias", default=False),
-        norms=lambda: {"q_norm": norm, "k_norm": norm, "g_proj": gate},
+    block = grouped_attention(
+        f"{d.name}Attention", h, heads, bias=c.flag("attention_bias", default=False)
+    )
+    return block.adding(q_norm=norm, k_norm=norm, g_proj=gate)
+
+
+def shared_mlp(x: m.Mixture) -> Module:
+    inner = x.c.dim("share_expert_dims", "share_expert_dim", default=1280)
+    bias = x.c.flag("mlp_bias", default=False)
+    return gated_mlp(f"{x.d.name}MLP", x.width, inner, bias=bias, kind="shared_expert")
+
+
+def moe(**parts: m.Part) -> Callable[[Decoder, ModelConfig], Module]:
+    """``num_local_experts`` has no effect: the default of ``n_routed_experts`` overwrites it."""
+    keys = ("moe_num_experts", "n_routed_experts", "num_experts")
+    return m.sparse(
+        "SparseMoeBlock", parts, count=m.counts(*keys, default=288, minimum=1),
+        used=size("moe_top_k", "num_experts_per_tok", default=8),
+        inner=size("moe_intermediate_size", default=1280),
     )  # fmt: skip
 
 
-def expert_sizes(d: Decoder, c: ModelConfig) -> tuple[Dim, Dim, Dim, Dim]:
-    """Width, width inside an expert, experts, and how many of them a token meets."""
-    keys = ("moe_num_experts", "n_routed_experts", "num_experts")
-    per_token = c.dim("moe_top_k", "num_experts_per_tok", default=8)
-    inner = c.dim("moe_intermediate_size", default=1280)
-    return d.width(c), inner, c.count(*keys, default=288, minimum=1), per_token
+def _stacked(*, down: bool = False) -> m.Part:
+    def part(x: m.Mixture) -> Module:
+        weight = Weight(x.count, *((x.width, x.inner) if down else (x.inner, x.width)))
+        return Module("Step3p7MoELinear", weight=weight, kind="expert", active=x.active)
+
+    return part
 
 
-def shared_mlp(d: Decoder, c: ModelConfig) -> Module:
-    inner = c.dim("share_expert_dims", "share_expert_dim", default=1280)
-    bias = c.flag("mlp_bias", default=False)
-    return gated_mlp(f"{d.name}MLP", d.width(c), inner, bias=bias, kind="shared_expert")
-
-
-def _sparse(d: Decoder, c: ModelConfig) -> dict[str, Module]:
-    h, inner, count, per_token = expert_sizes(d, c)
-    up, used = (count, inner, h), (min(int(per_token), int(count)), int(count))
-    shapes = {"gate_proj": up, "up_proj": up, "down_proj": (count, h, inner)}
-    moe = Module(
-        f"{d.name}SparseMoeBlock",
-        gate=router(f"{d.name}TopKRouter", h, count),
-        router_bias=replace(Buffer(count, dtype="F32"), component=Component.ROUTER),
-        component=Component.MLP,
-    )
-    for name, shape in shapes.items():
-        weight = Weight(*shape)
-        moe.children[name] = Module("Step3p7MoELinear", weight=weight, kind="expert", active=used)
-    return {"moe": moe, "share_expert": shared_mlp(d, c)}
-
-
-def layer(d: Decoder, c: ModelConfig, form: tuple[Dim, str], sparse: Sparse = _sparse) -> Module:
+def layer(d: Decoder, c: ModelConfig, form: tuple[Dim, str]) -> Module:
     """A layer of so many heads, sparse or dense, or one for further tokens (``mtp``)."""
     (query, kind), h = form, d.width(c)
-    norm = d.norm(d, c, h)
-    parts = {
-        "self_attn": attention(d, c, query),
-        **(sparse(d, c) if kind == "sparse" else {"mlp": d.mlp(d, c)}),
-        "input_layernorm": norm,
-        "post_attention_layernorm": norm,
-    }
+    norm, mlp = d.norm(d, c, h), d.feed_forward(c, kind)
+    shared = None
+    if kind == "sparse" and "share_expert" in mlp.children:  # files keep it next to the others
+        shared = mlp.children.pop("share_expert")
+    block = Module(
+        f"{d.name}DecoderLayer",
+        {
+            "self_attn": _attention(d, c, query),
+            "mlp" if shared is None else "moe": mlp,
+            "share_expert": shared,
+            "input_layernorm": norm,
+            "post_attention_layernorm": norm,
+        },
+    )
     if kind != "mtp":
-        return Module(f"{d.name}DecoderLayer", dict(parts))
+        return block
     head = Module("SharedHead", norm=norm, output=to_words(h, d.size(c, "vocab_size")))
     joint = Linear(h * 2, h, bias=False, component=Component.PROJECTOR)
     after = Module("Step3p5MTPTransformer", shared_head=head)
-    parts = {"enorm": norm, "hnorm": norm, "eh_proj": joint, **parts, "transformer": after}
+    parts = {"enorm": norm, "hnorm": norm, "eh_proj": joint, **block.children, "transformer": after}
     return Module("Step3p5MTPLayer", dict(parts), part="mtp", kind="mtp", saved=False)
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Dim, str]]:
     """Heads and MLP of each layer; those of further tokens are dense, with sliding attention where
     ``layer_types`` does not go on to them."""
-    found = list(zip(query_heads(c, layers), mlp_types(c, layers), strict=True))
+    found = list(zip(_query_heads(c, layers), _mlp_types(c, layers), strict=True))
     usual, sliding = _usual_and_sliding(c)
-    count = _predicted(c)
+    count = int(_predicted(c))
     listed = c.strings("layer_types", default=())[layers : layers + count] if count else ()
-    heads = {"sliding_attention": sliding}
     more = listed or ("sliding_attention",) * count
-    return found + [(heads.get(kind, usual), "mtp") for kind in more]
+    return found + [(sliding if kind == "sliding_attention" else usual, "mtp") for kind in more]
 
 
 TEXT = Decoder(
     "Step3p7", vocab_size=128815, intermediate_size=11264, num_hidden_layers=45, rms_norm_eps=1e-5,
     mlp_bias=False, kinds=_kinds, layer=layer, rotary=False,
     windows=lambda c: windows(c, None, lambda _i, _n: True),
+    moe=moe(
+        gate=m.scores(), router_bias=m.correction, gate_proj=_stacked(), up_proj=_stacked(),
+        down_proj=_stacked(down=True), share_expert=shared_mlp,
+    ),
 )  # fmt: skip
 
 
-# ---- vision
+# ---- vision and both
 
 #: Keys of the released configs -> those of the tower's config class.
 _RENAMED = {"width": "hidden_size", "layers": "num_hidden_layers"}
 
 
-def vision_model(c: ModelConfig) -> Module:
-    values = {_RENAMED.get(key, key): value for key, value in c.values.items()}
+def _seen(c: ModelConfig, project: str, **words: Module) -> dict[str, Module]:
+    vision, text = c.section("vision_config"), c.section("text_config")
+    values = {_RENAMED.get(key, key): value for key, value in vision.values.items()}
     values.pop("ls_init_value", None)  # what the scales begin with
-    return builder("Step3p7VisionModel")(ModelConfig(values, c.path))
-
-
-# ---- both
-
-
-def _projector(c: ModelConfig) -> Module:
-    width = c.section("vision_config").dim("width", "hidden_size", default=1536) * 4
+    width = vision.dim("width", "hidden_size", default=1536) * 4
     bias = c.flag("projector_bias", default=False)
-    return linear_projector(width, TEXT.width(c.section("text_config")), bias=bias)
+    tower = builder("Step3p7VisionModel")(ModelConfig(values, vision.path))
+    return {
+        "vision_model": tower,
+        **words,
+        project: linear_projector(width, TEXT.width(text), bias=bias),
+    }
 
 
 def flash(c: ModelConfig, *, tying: ModelConfig | None = None) -> Module:
@@ -185,29 +177,21 @@ def flash(c: ModelConfig, *, tying: ModelConfig | None = None) -> Module:
     return Module("Step3p7FlashForCausalLM", model=TEXT.model(text), lm_head=head)
 
 
-def conditional_generation(c: ModelConfig) -> Module:
-    seen = {
-        "vision_model": vision_model(c.section("vision_config")),
-        "vit_large_projector": _projector(c),
-    }
-    words = flash(c.section("text_config"), tying=c).children
-    return Module("Step3p7ForConditionalGeneration", {**seen, **words})
+def _generation(c: ModelConfig) -> Module:
+    root = Module("Step3p7ForConditionalGeneration", dict(_seen(c, "vit_large_projector")))
+    return root.adding(**flash(c.section("text_config"), tying=c).children)
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "Step3p7Model",
-        vision_model=vision_model(c.section("vision_config")),
-        language_model=TEXT.named("Step3p7TextModel", c.section("text_config")),
-        multi_modal_projector=_projector(c),
-    )
+def _model(c: ModelConfig) -> Module:
+    words = TEXT.named("Step3p7TextModel", c.section("text_config"))
+    return Module("Step3p7Model", {**_seen(c, "multi_modal_projector", language_model=words)})
 
 
 register(
     "step3p7",
     {
-        "Step3p7ForConditionalGeneration": conditional_generation,
-        "Step3p7Model": model,
+        "Step3p7ForConditionalGeneration": _generation,
+        "Step3p7Model": _model,
         "Step3p7FlashForCausalLM": flash,
     },
     category="multimodal",
