@@ -241,7 +241,11 @@ def mixing(mixer: Part, **names: str) -> Callable[..., Module]:
     return lambda d, c, kind: mixed(d, c, mixer(d, c, kind), kind, **names)
 
 
-pre_norm = mixing(attends)  # attention and MLP, each after a norm
+def pre_norm(d: Decoder, c: ModelConfig, kind: Any) -> Module:
+    """Attention and MLP, each after a norm."""
+    return mixed(d, c, d.attention(d, c), kind)
+
+
 #: Mixtral's layer, whose files call the MLP so.
 block_sparse = mixing(attends, mlp="block_sparse_moe")
 
