@@ -37,13 +37,9 @@ def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
 def model(c: ModelConfig) -> Module:
     """DETR's with another decoder and 300 queries."""
     d = width(c)
-    decoder = Module(
-        f"{_NAME}Decoder",
-        layers=first_and_rest(c, decoder_layer),
-        layernorm=LayerNorm(d),
-        query_scale=predictor(_NAME, (d, d, d)),
-        ref_point_head=predictor(_NAME, (d, d, 2)),
-    )
+    parts = {"layers": first_and_rest(c, decoder_layer), "layernorm": LayerNorm(d)}
+    scale, points = predictor(_NAME, (d, d, d)), predictor(_NAME, (d, d, 2))
+    decoder = Module(f"{_NAME}Decoder", parts, query_scale=scale, ref_point_head=points)
     root = detr.model(c.with_defaults(num_queries=300)).adding(decoder=decoder)
     return renamed(root, "Detr", _NAME)
 

@@ -56,6 +56,8 @@ def model(c: ModelConfig) -> Module:
     look, inner = clip_attention("DetrAttention", d), c.dim("encoder_ffn_dim", default=2048)
     deformable.heads(c, "encoder_attention_heads", d, "hidden_size")
     layer = deformable.detector_layer(f"{_NAME}EncoderLayer", d, inner, look, act=_act(c))
+    decoder = {"layers": deformable.first_and_rest(c, decoder_layer), "layernorm": LayerNorm(d)}
+    decoder |= {"query_scale": _mlp((d, d, d)), "ref_point_head": _mlp((2 * d, d, d))}
     return Module(
         f"{_NAME}Model",
         backbone=network,
@@ -67,14 +69,7 @@ def model(c: ModelConfig) -> Module:
             layers=Layers.of(c.count("encoder_layers", default=6), layer),
             norm=LayerNorm(d) if normed else None,
         ),
-        decoder=Module(
-            f"{_NAME}Decoder",
-            layers=deformable.first_and_rest(c, decoder_layer),
-            layernorm=LayerNorm(d),
-            query_scale=_mlp((d, d, d)),
-            ref_point_head=_mlp((2 * d, d, d)),
-            ref_anchor_head=_mlp((d, d, 2)),
-        ),
+        decoder=Module(f"{_NAME}Decoder", decoder, ref_anchor_head=_mlp((d, d, 2))),
         patterns=Embedding(patterns, d, kind="detection_token") if patterns else None,
         part="vision",
     )
@@ -82,10 +77,8 @@ def model(c: ModelConfig) -> Module:
 
 def object_detection(c: ModelConfig) -> Module:
     """The boxes' head is the decoder's as well, unless the config unties them."""
-    d, base = _d(c), model(c)
-    base.inside("decoder").adding(
-        bbox_embed=_mlp((d, d, d, 4), "bbox_predictor" if c.tied() else None)
-    )
+    d, base, tied = _d(c), model(c), "bbox_predictor" if c.tied() else None
+    base.inside("decoder").adding(bbox_embed=_mlp((d, d, d, 4), tied))
     heads = {"class_embed": deformable.label_scores(c, d), "bbox_predictor": _mlp((d, d, d, 4))}
     return Module(f"{_NAME}ForObjectDetection", {"model": base, **heads}, part="vision")
 

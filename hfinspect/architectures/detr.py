@@ -73,8 +73,7 @@ def model(c: ModelConfig) -> nn.Module:
     decoded = nn.Layers.of(deep, layer(c, decoder=True))
     return nn.Module(
         "DetrModel",
-        backbone=network,
-        position_embedding=positions(c, "Detr"),
+        {"backbone": network, "position_embedding": positions(c, "Detr")},
         query_position_embeddings=nn.Embedding(queries, d, kind="position"),
         input_projection=nn.Conv(sizes[-1], d, 1, component=Component.PROJECTOR),
         encoder=nn.Module("DetrEncoder", layers=layers),

@@ -41,8 +41,7 @@ def perceiver(c: ModelConfig) -> nn.Module:
     layer = nn.Module(f"{name}EncoderLayer", {**looks, **norms})
     return nn.Module(
         f"{name}Resampler",
-        latents_1d=tables[0],
-        latents_2d=tables[1],
+        {f"latents_{i}d": table for i, table in enumerate(tables, 1)},
         positional_encoding=nn.Activation(f"{_VIDEO}PositionEmbeddingSine"),
         layers=nn.Layers.of(c.count(f"{at}_num_layers", default=2), layer),
         layer_norm=nn.LayerNorm(d),

@@ -82,23 +82,16 @@ def matching(c: ModelConfig) -> Module:
     widths = c.dims("fine_fusion_dims", default=_widths(c)[:0:-1], least=1)
     act = activation(c.text("mlp_activation_function", default="leaky_relu"))
     to = partial(Conv, bias=False)
-    finer = (
-        Module(
-            f"{_NAME}OutConvBlock",
-            out_conv1=to(fine, coarse, 1),
-            out_conv2=to(coarse, coarse, 3),
-            batch_norm=BatchNorm(coarse),
-            activation=act,
-            out_conv3=to(coarse, fine, 3),
-        )
-        for coarse, fine in pairwise(widths)
-    )
-    refined = Module(
-        f"{_NAME}FineFusionLayer",
-        out_conv=to(widths[0], widths[0], 1),
-        out_conv_layers=ModuleList(finer),
-        component=Component.CONV,
-    )
+
+    def finer(coarse: Dim, fine: Dim) -> Module:
+        convs = {"out_conv1": to(fine, coarse, 1), "out_conv2": to(coarse, coarse, 3)}
+        after = {"batch_norm": BatchNorm(coarse), "activation": act}
+        last = to(coarse, fine, 3)
+        return Module(f"{_NAME}OutConvBlock", {**convs, **after}, out_conv3=last)
+
+    layers = ModuleList(finer(*both) for both in pairwise(widths))
+    refining = {"out_conv": to(widths[0], widths[0], 1), "out_conv_layers": layers}
+    refined = Module(f"{_NAME}FineFusionLayer", refining, component=Component.CONV)
     parts = {"efficientloftr": model(c), "refinement_layer": refined}
     return Module(f"{_NAME}ForKeypointMatching", parts, part="vision")
 

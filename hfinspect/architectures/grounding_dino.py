@@ -54,18 +54,13 @@ def encoder_layer(c: ModelConfig) -> Module:
 
 
 def decoder(c: ModelConfig) -> Module:
-    d, look = width(c), deformable.deformable_attention(c, _NAME, 1)
-    layer = {
-        "self_attn": attention(c),
-        "activation_fn": _act(c),
-        "self_attn_layer_norm": norm(c, d),
-        "encoder_attn_text": attention(c),
-        "encoder_attn_text_layer_norm": norm(c, d),
-        "encoder_attn": look,
-        "encoder_attn_layer_norm": norm(c, d),
-        **deformable.up_down(d, c.dim("decoder_ffn_dim", default=2048)),
-        "final_layer_norm": norm(c, d),
-    }
+    d, look, own = width(c), deformable.deformable_attention(c, _NAME, 1), attention(c)
+    looks = {"self_attn": own, "encoder_attn_text": own, "encoder_attn": look}
+    layer = {"self_attn": own, "activation_fn": _act(c)}
+    for at, seen in looks.items():
+        layer |= {at: seen, f"{at}_layer_norm": norm(c, d)}
+    inner = deformable.up_down(d, c.dim("decoder_ffn_dim", default=2048))
+    layer |= {**inner, "final_layer_norm": norm(c, d)}
     block, count = Module(f"{_NAME}DecoderLayer", layer), c.count("decoder_layers", default=6)
     points = c.dim("query_dim", default=4, minimum=2) // 2 * d, d, d
     return Module(

@@ -188,13 +188,9 @@ def segmentation(c: ModelConfig) -> nn.Module:
     """Masks: queries against a map that one block for each layer of the decoder sharpens."""
     d, inner = _d(c), c.dim("intermediate_size", default=1024)
     act = activation(c.text("segmentation_head_activation_function", default="gelu"))
-    block = nn.Module(
-        f"{_RF}SegmentationBlock",
-        norm=_norm(_RF, d, 1e-6),
-        act=act,
-        dwconv=nn.Conv(d, d, 3, groups=d),
-        pwconv1=nn.Linear(d, d, component=Component.CONV),
-    )
+    mixing = nn.Linear(d, d, component=Component.CONV)
+    convs = {"dwconv": nn.Conv(d, d, 3, groups=d), "pwconv1": mixing}
+    block = nn.Module(f"{_RF}SegmentationBlock", {"norm": _norm(_RF, d, 1e-6), "act": act, **convs})
     layers, at = nn.Sequential(nn.Linear(d, inner), act, nn.Linear(inner, d)), Component.HEAD
     queries = nn.Module(f"{_RF}SegmentationMLPBlock", norm_in=nn.LayerNorm(d), layers=layers)
     head = nn.Module(

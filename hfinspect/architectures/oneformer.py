@@ -60,13 +60,9 @@ def text_mapper(c: ModelConfig) -> nn.Module:
     at, d = "text_encoder", c.dim("text_encoder_width", default=256)
     deep, own = c.count(f"{at}_num_layers", default=6), c.count(f"{at}_n_ctx", default=16)
     length = c.dim(f"{at}_context_length", default=77)
-    layer = nn.Module(
-        f"{_NAME}TextTransformerLayer",
-        self_attn=multihead_attention(d),
-        layer_norm1=norm(c, d),
-        mlp=nn.Module(f"{_NAME}TextMLP", {**up_down(d, 4 * d)}),
-        layer_norm2=norm(c, d),
-    )
+    parts = {"self_attn": multihead_attention(d), "layer_norm1": norm(c, d)}
+    parts |= {"mlp": nn.Module(f"{_NAME}TextMLP", {**up_down(d, 4 * d)}), "layer_norm2": norm(c, d)}
+    layer = nn.Module(f"{_NAME}TextTransformerLayer", {**parts})
     layers = nn.Layers.of(deep, layer, class_name="Sequential")
     encoder = nn.Module(
         f"{_NAME}TextEncoder",

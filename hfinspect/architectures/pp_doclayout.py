@@ -43,21 +43,18 @@ def reading_order(c: ModelConfig) -> Module:
     h, corner, size = hidden(c), c.dim("coordinate_size"), c.dim("shape_size")
     boxes = embeddings(c, f"{_NAME}2Text", more=page_tables(c, corner, size))
     boxes.without("position_ids").adding(spatial_proj=Linear(4 * corner + 2 * size, h))
-
     layers = add_page_biases(c, encoder(c, name), along=False)
     bins, heads = c.dim("relation_bias_embed_dim"), c.dim("num_attention_heads")
     compared = Conv(bins * 4, heads, 1, component=Component.ATTENTION)
     relation = Module(f"{_NAME}2PositionRelationEmbedding", pos_proj=compared)
-    root = Module(
-        name,
-        embeddings=boxes,
-        label_embeddings=Embedding(c.dim("num_classes"), h, kind="segment"),
-        label_features_projection=Linear(h, h, component=Component.PROJECTOR),
-        encoder=layers.adding(rel_bias_module=relation),
-        relative_head=pointer(2, h, c),
-        part="text",
-    )
-    return respelled(root, {"LayerNorm": "norm"})
+    parts = {
+        "embeddings": boxes,
+        "label_embeddings": Embedding(c.dim("num_classes"), h, kind="segment"),
+        "label_features_projection": Linear(h, h, component=Component.PROJECTOR),
+        "encoder": layers.adding(rel_bias_module=relation),
+        "relative_head": pointer(2, h, c),
+    }
+    return respelled(Module(name, parts, part="text"), {"LayerNorm": "norm"})
 
 
 def pointer(version: int, d: Dim, c: ModelConfig) -> Module:
@@ -130,14 +127,11 @@ def fourth(c: ModelConfig, _whole: bool) -> Module:
     scores = layer_heads(c, d, count, lambda *_: boxes)
     base.inside("decoder").adding(query_pos_head=places, **scores)
     order, compared = ModuleList([Linear(d, d, component=_H)] * count), pointer(4, d, c)
-    return base.adding(
-        enc_bbox_head=boxes,
-        decoder_roor_order_head=order,
-        decoder_roor_global_pointer=compared,
-        decoder_order_head=order,
-        decoder_global_pointer=compared,
-        s2r_fusion=Module(f"{name}S2RFusion", a=Weight(1, kind="scale", component=Component.OTHER)),
-    )
+    fusion = Module(f"{name}S2RFusion", a=Weight(1, kind="scale", component=Component.OTHER))
+    base.adding(enc_bbox_head=boxes)
+    for at in ("decoder_roor", "decoder"):
+        base.adding(**{f"{at}_order_head": order, f"{at}_global_pointer": compared})
+    return base.adding(s2r_fusion=fusion)
 
 
 def made(name: str, build: Build, first: int, whole: bool, c: ModelConfig) -> Module:
@@ -151,7 +145,6 @@ def made(name: str, build: Build, first: int, whole: bool, c: ModelConfig) -> Mo
 
 
 for version, build, first in ((2, second, 2), (3, third, 1), (4, fourth, 2)):
-    prefix = f"{_NAME}{version}"
+    prefix, kind = f"{_NAME}{version}", f"pp_doclayout_v{version}"
     whole, model = (partial(made, prefix, build, first, whole) for whole in (True, False))
-    kind = f"pp_doclayout_v{version}"
     register_pair(kind, prefix, whole, model, "vision", ending="ForObjectDetection")

@@ -8,18 +8,13 @@ from .depth_anything import estimator
 
 
 def model(c: ModelConfig) -> Module:
-    fused, relu = c.dim("fusion_hidden_size", default=64), Activation("ReLU")
-    prompted = Module(
-        "PromptDepthAnythingLayer",
-        convolution1=Conv(1, fused, 3),
-        activation1=relu,
-        convolution2=Conv(fused, fused, 3),
-        activation2=relu,
-        convolution3=Conv(fused, fused, 3),
-    )
+    fused, parts = c.dim("fusion_hidden_size", default=64), dict[str, Module]()
+    for i, inputs in enumerate((1, fused, fused), 1):
+        parts[f"convolution{i}"] = Conv(inputs, fused, 3)
+        parts |= {f"activation{i}": Activation("ReLU")} if i < 3 else {}
+    prompted = Module("PromptDepthAnythingLayer", {**parts})
     return estimator(c, "PromptDepthAnything", prompted)
 
 
-register(
-    "prompt_depth_anything", {"PromptDepthAnythingForDepthEstimation": model}, category="vision"
-)
+_NAME = "PromptDepthAnythingForDepthEstimation"
+register("prompt_depth_anything", {_NAME: model}, category="vision")

@@ -69,19 +69,19 @@ def encoder_of(name: str, c: ModelConfig, **defaults: int) -> nn.Module:
 def prompts(name: str, c: ModelConfig, shared: nn.Module, points: nn.Module) -> nn.Module:
     """Points, and masks made smaller by two convolutions, as vectors; SAM 2's too."""
     d, masked = c.dim("hidden_size", default=256), c.dim("mask_input_channels", default=16)
-    quarter = masked // 4
+    quarter, half = masked // 4, partial(nn.Conv, kernel=2, stride=2)
+    convs = {"conv1": half(1, quarter), "conv2": half(quarter, masked)}
+    masks = nn.Module(
+        f"{name}MaskEmbedding",
+        {"activation": activation(c.text("hidden_act", default="gelu")), **convs},
+        conv3=nn.Conv(masked, d, 1),
+        layer_norm1=norm(name, quarter),
+        layer_norm2=norm(name, quarter * 4),
+    )
     return nn.Module(
         f"{name}PromptEncoder",
         shared_embedding=shared,
-        mask_embed=nn.Module(
-            f"{name}MaskEmbedding",
-            activation=activation(c.text("hidden_act", default="gelu")),
-            conv1=nn.Conv(1, quarter, 2, stride=2),
-            conv2=nn.Conv(quarter, masked, 2, stride=2),
-            conv3=nn.Conv(masked, d, 1),
-            layer_norm1=norm(name, quarter),
-            layer_norm2=norm(name, quarter * 4),
-        ),
+        mask_embed=masks,
         no_mask_embed=nn.Embedding(1, d),
         point_embed=points,
         not_a_point_embed=nn.Embedding(1, d),
@@ -107,8 +107,7 @@ def forward(
 
 
 def mask_decoder(c: ModelConfig, name: str = "Sam") -> nn.Module:
-    """Prompts look at themselves and at the picture, and the picture at them; of each mask come the
-    weights of its pixels, of all how good they are. SAM 2's too."""
+    """Prompts and picture look at each other; of each mask come the weights of its pixels."""
     d, masks = c.dim("hidden_size", default=256), c.count("num_multimask_outputs", default=3) + 1
     down, wide = c.dim("attention_downsample_rate", default=2), c.dim("mlp_dim", default=2048)
     narrow, depth = d // down if int(down) != 1 else d, c.count("num_hidden_layers", default=2)
@@ -125,28 +124,19 @@ def mask_decoder(c: ModelConfig, name: str = "Sam") -> nn.Module:
     else:  # whose config has no layer_norm_eps, and whose MLP is as deep as the transformer
         made, out, inner, eps = partial(forward, act="relu"), "o_proj", narrow, None
         mlp = made((d, wide, d), depth)
-    own, cross, last = (
-        narrowed_attention(f"{name}Attention", d, size, out=out) for size in (d, inner, narrow)
-    )
-    normed = nn.LayerNorm(d, eps=eps)
-    layer = nn.Module(
-        f"{name}TwoWayAttentionBlock",
-        self_attn=own,
-        layer_norm1=normed,
-        cross_attn_token_to_image=cross,
-        layer_norm2=normed,
-        mlp=mlp,
-        layer_norm3=normed,
-        layer_norm4=normed,
-        cross_attn_image_to_token=cross,
-    )
+    look = partial(narrowed_attention, f"{name}Attention", d, out=out)
+    (own, cross, last), normed = map(look, (d, inner, narrow)), nn.LayerNorm(d, eps=eps)
+    first = {"self_attn": own, "layer_norm1": normed, "cross_attn_token_to_image": cross}
+    norms = {"layer_norm2": normed, "mlp": mlp, "layer_norm3": normed, "layer_norm4": normed}
+    block = {**first, **norms, "cross_attn_image_to_token": cross}
+    layers = nn.Layers.of(depth, nn.Module(f"{name}TwoWayAttentionBlock", block))
     return nn.Module(
         f"{name}MaskDecoder",
         iou_token=nn.Embedding(1, d),
         mask_tokens=nn.Embedding(masks, d),
         transformer=nn.Module(
             f"{name}TwoWayTransformer",
-            layers=nn.Layers.of(depth, layer),
+            layers=layers,
             final_attn_token_to_image=last,
             layer_norm_final_attn=nn.LayerNorm(d),
         ),

@@ -94,13 +94,10 @@ def prompted(
     shared = nn.Module("Sam2PositionalEmbedding", positional_embedding=table)
     points = nn.Embedding(prompts.dim("num_point_embeddings", default=4), d)
     h = queries.dim("hidden_size", default=256)
-    masks = sam.mask_decoder(queries, "Sam2").adding(
-        activation=nn.Activation("GELU"),
-        conv_s0=nn.Conv(h, h // 8, 1),
-        conv_s1=nn.Conv(h, h // 4, 1),
-        obj_score_token=nn.Embedding(1, h),
-        pred_obj_score_head=forward((h, h, 1), 3, at=Component.HEAD),
-    )
+    convs = {"conv_s0": nn.Conv(h, h // 8, 1), "conv_s1": nn.Conv(h, h // 4, 1)}
+    masks = sam.mask_decoder(queries, "Sam2").adding(activation=nn.Activation("GELU"), **convs)
+    score = forward((h, h, 1), 3, at=Component.HEAD)
+    masks.adding(obj_score_token=nn.Embedding(1, h), pred_obj_score_head=score)
     root = nn.Module(
         "Sam2Model",
         shared_image_embedding=shared,

@@ -108,14 +108,10 @@ def model(name: str, config: ModelConfig) -> nn.Module:
     encoder, wide = c.section("detr_encoder_config"), text.dim("hidden_size", default=512)
     d, inner = _width(queries), queries.dim("intermediate_size", default=2048)
     mlp = {"layer1": nn.Linear(d, inner), "layer2": nn.Linear(inner, d)}
-    scoring = nn.Module(
-        f"{name}DotProductScoring",
-        text_mlp=nn.Module(f"{name}DecoderMLP", mlp, component=Component.MLP),
-        text_mlp_out_norm=nn.LayerNorm(d),
-        text_proj=to(d, d),
-        query_proj=to(d, d),
-        component=Component.HEAD,
-    )
+    read = nn.Module(f"{name}DecoderMLP", mlp, component=Component.MLP)
+    parts = {"text_mlp": read, "text_mlp_out_norm": nn.LayerNorm(d)}
+    parts |= {"text_proj": to(d, d), "query_proj": to(d, d)}
+    scoring = nn.Module(f"{name}DotProductScoring", {**parts}, component=Component.HEAD)
     return nn.Module(
         f"{name}Model",
         vision_encoder=pixels,

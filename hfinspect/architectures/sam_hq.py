@@ -11,22 +11,18 @@ from . import sam
 
 
 def mask_decoder(c: ModelConfig) -> Module:
-    d, seen = c.dim("hidden_size", default=256), c.dim("vit_dim", default=768)
+    d, wide = c.dim("hidden_size", default=256), c.dim("vit_dim", default=768)
     quarter, eighth, norm = d // 4, d // 8, partial(sam.norm, "Sam")
     larger = partial(Conv, kernel=2, stride=2, transposed=True)
-    return sam.mask_decoder(c).adding(
-        hq_token=Embedding(1, d),
-        hq_mask_mlp=sam.forward((d, d, eighth), 3),
-        compress_vit_conv1=larger(seen, d),
-        compress_vit_norm=norm(d),
-        compress_vit_conv2=larger(d, eighth),
-        encoder_conv1=larger(d, quarter),
-        encoder_norm=norm(quarter),
-        encoder_conv2=larger(quarter, eighth),
-        mask_conv1=Conv(eighth, quarter, 3),
-        mask_norm=norm(quarter),
-        mask_conv2=Conv(quarter, eighth, 3),
-    )
+    seen = {"conv1": larger(wide, d), "norm": norm(d), "conv2": larger(d, eighth)}
+    encoded = {"conv1": larger(d, quarter), "norm": norm(quarter), "conv2": larger(quarter, eighth)}
+    masked = {"conv1": Conv(eighth, quarter, 3), "norm": norm(quarter)}
+    masked["conv2"] = Conv(quarter, eighth, 3)
+    root = sam.mask_decoder(c).adding(hq_token=Embedding(1, d))
+    root.adding(hq_mask_mlp=sam.forward((d, d, eighth), 3))
+    for at, parts in (("compress_vit", seen), ("encoder", encoded), ("mask", masked)):
+        root.adding(**{f"{at}_{name}": part for name, part in parts.items()})
+    return root
 
 
 def model(c: ModelConfig) -> Module:

@@ -118,14 +118,10 @@ def model(config: ModelConfig) -> nn.Module:
         "upsample": nn.Activation("Upsample"),
     }
     network = auto_class(section.of_type("beit"), "Backbone", default_type="beit", part="vision")
-    return nn.Module(
-        f"{_NAME}ForDepthEstimation",
-        backbone=network,
-        neck=neck(c, _NAME),
-        relative_head=depth_head(f"{_NAME}Relative", fused_width(c), _relative(c), **more),
-        metric_head=metric_head(c),
-        part="vision",
-    )
+    ordering = depth_head(f"{_NAME}Relative", fused_width(c), _relative(c), **more)
+    parts = {"backbone": network, "neck": neck(c, _NAME), "relative_head": ordering}
+    name = f"{_NAME}ForDepthEstimation"
+    return nn.Module(name, {**parts, "metric_head": metric_head(c)}, part="vision")
 
 
 register("zoedepth", {f"{_NAME}ForDepthEstimation": model}, category="vision")
