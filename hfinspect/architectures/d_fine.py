@@ -18,8 +18,6 @@ from . import rt_detr
 from .rt_detr import width_inside as _e
 
 _FINE, _DEIM, _NOTHING = "DFine", "Deimv2", nn.Activation("Identity")
-#: What the config classes make of an absent backbone_config.
-BACKBONE = {"model_type": "hgnet_v2", "out_indices": [2, 3, 4]}
 
 
 def mlp(name: str, *sizes: int, ending: str = "MLP") -> nn.Module:
@@ -57,8 +55,8 @@ def fusion(name: str, c: ModelConfig, act: str | None) -> nn.Module:
 
 def encoder(name: str, c: ModelConfig, lite: bool) -> nn.Module:
     """A lite one has no attention, and two fusions in all."""
-    e, maps, act = _e(c), rt_detr.seen_maps(c), c.text("activation_function", default="silu")
-    fused = fusion(name, c, act)
+    e, maps = _e(c), c.dims("encoder_in_channels", default=(512, 1024, 2048))
+    fused = fusion(name, c, act := c.text("activation_function", default="silu"))
     if lite:
         flat, pool = conv_norm(name, e, e, 1, act), nn.Activation("AvgPool2d")
         inward = nn.ModuleList(conv_norm(name, width, e, 1, None) for width in maps)
@@ -112,10 +110,10 @@ def _projection(name: str, inputs: Dim, outputs: Dim, kernel: int = 1) -> nn.Mod
     return conv_norm(name, inputs, outputs, kernel, None, component=Component.PROJECTOR)
 
 
-def seen(name: str, c: ModelConfig, lite: bool) -> dict[str, nn.Module]:
+def seen(name: str, c: ModelConfig, lite: bool, wanted: int) -> dict[str, nn.Module]:
     """The backbone, and its maps at the encoder's width, which DEIMv2 keeps together. DINOv3 has
     one map of everything, next to which stand three of the picture itself."""
-    e, section = _e(c), c.section("backbone_config", default=BACKBONE)
+    e, section = _e(c), c.section("backbone_config")
     if name == _DEIM and section.model_type == "dinov3_vit":
         to, wide = partial(conv_norm, _DEIM, act=None), section.dim("hidden_size", default=384)
         width = c.dim("spatial_tuning_adapter_inplanes", default=16)
@@ -130,22 +128,19 @@ def seen(name: str, c: ModelConfig, lite: bool) -> dict[str, nn.Module]:
             fusion_proj=nn.ModuleList(to(wide + width * factor, e, 1) for factor in (2, 4, 4)),
         )
         return {"conv_encoder": encoder}
-    network, sizes = rt_detr.seen(name, c, BACKBONE)
-    wanted = len(_inputs(c)) if name == _FINE else len(sizes)
+    network, sizes = rt_detr.seen(name, c, "hgnet_v2")
+    if name == _DEIM:
+        maps = nn.ModuleList(_NOTHING if lite else _projection(name, size, e) for size in sizes)
+        return {"conv_encoder": network.adding(encoder_input_proj=maps)}
     if len(sizes) < wanted:
         raise c.error("decoder_in_channels", wanted, f"at most {len(sizes)} widths")
-    maps = nn.ModuleList(_NOTHING if lite else _projection(name, w, e) for w in sizes[:wanted])
-    if name == _DEIM:
-        return {"conv_encoder": network.adding(encoder_input_proj=maps)}
+    maps = nn.ModuleList(rt_detr.projection(size, e) for size in sizes[:wanted])
     return {"backbone": network, "encoder_input_proj": maps}
 
 
-def _inputs(c: ModelConfig) -> tuple[Dim, ...]:
-    return c.dims("decoder_in_channels", default=(256, 256, 256), least=1)
-
-
 def model(name: str, c: ModelConfig) -> nn.Module:
-    fine, d, widths, (count, last) = name == _FINE, _d(c), _inputs(c), _last(c)
+    fine, d, (count, last) = name == _FINE, _d(c), _last(c)
+    widths = c.dims("decoder_in_channels", default=(256, 256, 256), least=1)
     lite = not fine and c.text("encoder_type", default="hybrid") == "lite"
     box = partial(mlp, name, ending="MLPPredictionHead" if fine else "MLP")
     kept = 4 * (c.dim("top_prob_values", default=4) + 1)
@@ -166,7 +161,7 @@ def model(name: str, c: ModelConfig) -> nn.Module:
     same, kernels = int(d) == int(widths[-1]), [1] * len(widths) + [3] * more
     return nn.Module(
         f"{name}Model",
-        seen(name, c, lite)
+        seen(name, c, lite, len(widths))
         | {"encoder": encoder(name, c, lite), **rt_detr.guesses(c, box(d, d, d, 4))},
         decoder=decoder,
         decoder_input_proj=nn.ModuleList(_NOTHING if same else to(kernel) for kernel in kernels),

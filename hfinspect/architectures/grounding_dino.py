@@ -17,8 +17,6 @@ from .detr import freeze
 
 _NAME = "GroundingDino"
 _COMPARED = "GroundingDinoContrastiveEmbedding"
-#: What GroundingDinoConfig makes of an absent backbone_config.
-BACKBONE = {"model_type": "swin", "out_indices": [2, 3, 4]}
 
 
 def attention(c: ModelConfig) -> Module:
@@ -76,8 +74,8 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
     ``proposes`` where that is built whatever ``two_stage`` says, and each scale whatever the
     levels."""
     d, first = width(c), c.flag("two_stage", default=True)
-    section, text = c.section("backbone_config", default=BACKBONE), c.section("text_config")
-    network, sizes = backbone(section, default_type="swin")
+    usual, text = {"model_type": "swin", "out_indices": [2, 3, 4]}, c.section("text_config")
+    network, sizes = backbone(c.section("backbone_config", default=usual), default_type="swin")
     freeze(network)
     seen, positions = Module(f"{_NAME}ConvEncoder", model=network), deformable.positions(c, _NAME)
     queries, wide = c.dim("num_queries", default=900), text.dim("hidden_size", default=768)

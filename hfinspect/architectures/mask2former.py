@@ -6,7 +6,6 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import deformable
 from ..layers.backbones import backbone
 from ..layers.blocks import activation, size
@@ -54,7 +53,7 @@ def pixel_level(c: ModelConfig, name: str, *keys: str, **more: list[int]) -> nn.
     return nn.Module(f"{name}PixelLevelModule", encoder=network, decoder=decoder)
 
 
-def mask_head(c: ModelConfig, d: Dim, name: str, block: str) -> nn.Module:
+def mask_head(c: ModelConfig, d: int, name: str, block: str) -> nn.Module:
     """Three linear layers from a query to the weights of its mask."""
     at, out = Component.HEAD, c.dim("mask_feature_size", default=256)
     layers = [

@@ -6,7 +6,6 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import deformable
 from ..layers.blocks import activation, size, two_layer_mlp
 from ..layers.deformable import eps, heads, norm
@@ -15,14 +14,12 @@ from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, Seque
 from . import rt_detr
 
 _NAME = "OmDetTurbo"
-#: What stands for an absent backbone_config where timm is not wanted.
-BACKBONE = {"model_type": "swin", "image_size": 640, "out_indices": [2, 3, 4]}
 _e = size("encoder_hidden_dim", "d_model", default=256)
 _d = size("decoder_hidden_dim", default=256)
 _boxes = partial(deformable.predictor, _NAME, ending="MLP")
 
 
-def encoder(c: ModelConfig, maps: tuple[Dim, ...]) -> Module:
+def encoder(c: ModelConfig, maps: tuple[int, ...]) -> Module:
     e, inner = _e(c), c.dim("encoder_dim_feedforward", default=2048)
     heads(c, "encoder_attention_heads", e)
     act = activation(c.text("encoder_feedforward_activation", default="relu"))
@@ -85,7 +82,8 @@ def decoder(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig) -> Module:
     """Timm's Swin, which stands for no backbone, is not known here."""
-    section = c.section("backbone_config", default=BACKBONE)
+    usual = {"model_type": "swin", "image_size": 640, "out_indices": [2, 3, 4]}
+    section = c.section("backbone_config", default=usual)
     maps = c.dims("encoder_in_channels", default=(192, 384, 768))
     timm = not c.has("backbone_config") and c.flag("use_timm_backbone", default=True)
     if timm or section.model_type == "timm_backbone":

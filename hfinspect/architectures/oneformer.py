@@ -6,7 +6,6 @@ from itertools import pairwise
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import size
 from ..layers.deformable import heads, norm, up_down
 from ..layers.heads import classifier, register_headed
@@ -18,7 +17,7 @@ _NAME = "OneFormer"
 _hidden = size("hidden_dim", "hidden_size", default=256)
 
 
-def _mlp(sizes: list[Dim], component: Component) -> nn.Module:
+def _mlp(sizes: list[int], component: Component) -> nn.Module:
     """Linear layers from size to size, each in a block of its own."""
     linears = (nn.Linear(*both, component=component) for both in pairwise(sizes))
     blocks = [nn.Sequential(linear, class_name="PredictionBlock") for linear in linears]

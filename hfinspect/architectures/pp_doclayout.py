@@ -10,7 +10,6 @@ from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.backbones import backbone_section
 from ..layers.composing import respelled
 from ..layers.convolutions import conv_layer
@@ -57,7 +56,7 @@ def reading_order(c: ModelConfig) -> Module:
     return respelled(Module(name, parts, part="text"), {"LayerNorm": "norm"})
 
 
-def pointer(version: int, d: Dim, c: ModelConfig) -> Module:
+def pointer(version: int, d: int, c: ModelConfig) -> Module:
     """Two vectors of each part, of which pairs are compared."""
     head = c.dim("global_pointer_head_size", default=64)
     sizes = {"dense": head * 2} if version < 4 else {"q_proj": head, "k_proj": head}
@@ -72,7 +71,7 @@ def mask_encoder(c: ModelConfig) -> dict[str, Module]:
     strides = sorted(c.dims("feat_strides", default=(8, 16, 32), least=1))
     convolution = partial(conv_layer, name, kernel=3, act="silu")
 
-    def head(stride: Dim) -> Module:
+    def head(stride: int) -> Module:
         steps = max(1, int(math.log2(stride) - math.log2(strides[0])))
         larger = [Activation("Upsample")] * (int(stride) != int(strides[0]))
         made = [[convolution(inner if i else e, inner), *larger] for i in range(steps)]
@@ -90,7 +89,7 @@ def mask_encoder(c: ModelConfig) -> dict[str, Module]:
 
 
 def second(c: ModelConfig, whole: bool) -> Module:
-    root = (rt_detr.object_detection if whole else rt_detr.model)(f"{_NAME}2", c, second=False)
+    root = (rt_detr.object_detection if whole else rt_detr.model)(f"{_NAME}2", c)
     (root.inside("model") if whole else root).adding(denoising_class_embed=_denoising(c))
     order = reading_order(c.section("reading_order_config")) if whole else None
     return root.adding(reading_order=order)
@@ -98,7 +97,7 @@ def second(c: ModelConfig, whole: bool) -> Module:
 
 def third(c: ModelConfig, whole: bool) -> Module:
     name, d, at = f"{_NAME}3", _d(c), "model." if whole else ""
-    base, tied = rt_detr.model(name, c, second=False), c.tied()
+    base, tied = rt_detr.model(name, c), c.tied()
     inward, count = base.inside("encoder_input_proj"), int(c.count("decoder_layers", default=6))
     base.inside("encoder").adding(**mask_encoder(c))
     base.inside("decoder").adding(
@@ -119,7 +118,7 @@ def fourth(c: ModelConfig, _whole: bool) -> Module:
     """Files keep the scores of order next to the decoder."""
     name, d, count = f"{_NAME}4", _d(c), int(c.count("decoder_layers", default=6))
     corners = c.dim("num_coords", default=10, minimum=10, maximum=10)
-    base = rt_detr.model(name, c, second=False)
+    base = rt_detr.model(name, c)
     base.children.pop("weight_embedding", None)
     if base.children.pop("denoising_class_embed", None):
         base.adding(denoising_class_embed=_denoising(c))

@@ -2,9 +2,7 @@
 maps only and mixes all of them by convolutions, and Deformable DETR's decoder, whose queries are
 the encoder's best places. Source of shapes: transformers/models/rt_detr and rt_detr_v2."""
 
-from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
@@ -18,8 +16,8 @@ from ..trees import modules as nn
 from ..trees.catalog import register_pair
 from .detr import freeze
 
-#: What the config classes make of an absent backbone_config.
-BACKBONE = {"model_type": "rt_detr_resnet", "out_indices": [2, 3, 4]}
+_SECOND = "RTDetrV2"
+width_inside = size("encoder_hidden_dim", default=256)
 
 
 def rep_block(name: str, width: Dim, act: str | None) -> nn.Module:
@@ -44,14 +42,6 @@ def mixed(steps: int, flat: nn.Module, fused: nn.Module, less: nn.Module) -> dic
     return {name: nn.ModuleList([module] * steps) for name, module in parts.items()}
 
 
-width_inside = size("encoder_hidden_dim", default=256)
-
-
-def seen_maps(c: ModelConfig) -> tuple[Dim, ...]:
-    """The widths of the maps that the encoder mixes."""
-    return c.dims("encoder_in_channels", default=(512, 1024, 2048))
-
-
 def attended(name: str, c: ModelConfig, *, listed: bool = False) -> nn.Module:
     """Attention within each map that ``encode_proj_layers`` lists. ``listed``: files have the
     matrices of an MLP in a list, and say o_proj."""
@@ -69,21 +59,22 @@ def attended(name: str, c: ModelConfig, *, listed: bool = False) -> nn.Module:
     return nn.ModuleList([nn.Module(f"{name}AIFILayer", layers=layers)] * len(projected))
 
 
-def projection(inputs: Dim, outputs: Dim, kernel: int = 1) -> nn.Module:
+def projection(inputs: int, outputs: int, kernel: int = 1) -> nn.Module:
     """A map at another width, with a batch norm."""
     made = nn.Conv(inputs, outputs, kernel, bias=False, component=Component.PROJECTOR)
     return nn.Sequential(made, nn.BatchNorm(outputs))
 
 
-def model(name: str, c: ModelConfig, *, second: bool) -> nn.Module:
-    d, e, (network, sizes) = width(c), width_inside(c), seen(name, c, BACKBONE)
+def model(name: str, c: ModelConfig) -> nn.Module:
+    d, e, (network, sizes) = width(c), width_inside(c), seen(name, c, "rt_detr_resnet")
     act, deep = c.text("activation_function", default="silu"), c.count("decoder_layers", default=6)
     flat, smaller = (conv_norm(name, e, e, kernel, act) for kernel in (1, 3))
-    mixing = mixed(len(seen_maps(c)) - 1, flat, fusion_block(name, c, e, act), smaller)
-    levels = c.dim("decoder_n_levels" if second else "num_feature_levels", default=3)
+    steps = len(c.dims("encoder_in_channels", default=(512, 1024, 2048))) - 1
+    mixing = mixed(steps, flat, fusion_block(name, c, e, act), smaller)
+    levels = c.dim("decoder_n_levels" if name == _SECOND else "num_feature_levels", default=3)
     per_head = levels * c.dim("decoder_n_points", default=4)
     points = deformable.heads(c, "decoder_attention_heads", d) * per_head
-    scale = nn.Buffer(per_head) if second else None
+    scale = nn.Buffer(per_head) if name == _SECOND else None
     cross = deformable.sampling_attention(name, d, points, n_points_scale=scale)
     own, inner = clip_attention(f"{name}SelfAttention", d), c.dim("decoder_ffn_dim", default=1024)
     layer = deformable.detector_layer(f"{name}DecoderLayer", d, inner, own, cross, eps=eps(c))
@@ -103,10 +94,10 @@ def model(name: str, c: ModelConfig, *, second: bool) -> nn.Module:
     return nn.Module(f"{name}Model", parts, decoder=decoder, part="vision")
 
 
-def seen(name: str, c: ModelConfig, default: Mapping[str, Any]) -> tuple[nn.Module, Sequence[Dim]]:
+def seen(name: str, c: ModelConfig, kind: str) -> tuple[nn.Module, tuple[Dim, ...]]:
     """The backbone, with frozen norms unless the config says otherwise, and its maps' widths."""
-    section = c.section("backbone_config", default=default)
-    network, sizes = backbone(section, default_type=str(default["model_type"]))
+    section = c.section("backbone_config", default={"model_type": kind, "out_indices": [2, 3, 4]})
+    network, sizes = backbone(section, default_type=kind)
     if c.flag("freeze_backbone_batch_norms", default=True):
         freeze(network, name)
     return nn.Module(f"{name}ConvEncoder", model=network), sizes
@@ -127,17 +118,17 @@ def guesses(c: ModelConfig, boxes: nn.Module) -> dict[str, nn.Module]:
     }
 
 
-def object_detection(name: str, c: ModelConfig, *, second: bool) -> nn.Module:
+def object_detection(name: str, c: ModelConfig) -> nn.Module:
     """Labels and boxes after every layer of the decoder, which holds them; the second version has
     them at the top as well, tied unless the config says otherwise."""
     d, count = width(c), int(c.count("decoder_layers", default=6))
-    base, sizes = model(name, c, second=second), (d, d, d, 4)
+    base, sizes = model(name, c), (d, d, d, 4)
     given = partial(layer_heads, c, d, count, lambda _, at: predictor(name, sizes, at))
     base.inside("decoder").children |= given()
-    tops = given("model.decoder" if c.tied() else None) if second else {}
+    tops = given("model.decoder" if c.tied() else None) if name == _SECOND else {}
     return nn.Module(f"{name}ForObjectDetection", {"model": base, **tops}, part="vision")
 
 
-for model_type, prefix, second in (("rt_detr", "RTDetr", False), ("rt_detr_v2", "RTDetrV2", True)):
-    whole, base = (partial(build, prefix, second=second) for build in (object_detection, model))
+for model_type, prefix in (("rt_detr", "RTDetr"), ("rt_detr_v2", _SECOND)):
+    whole, base = partial(object_detection, prefix), partial(model, prefix)
     register_pair(model_type, prefix, whole, base, "vision", ending="ForObjectDetection")

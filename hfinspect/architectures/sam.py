@@ -6,7 +6,6 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import activation, fused_attention, two_layer_mlp
 from ..layers.composing import renamed
 from ..layers.vision import narrowed_attention, patch_conv, scaled
@@ -14,11 +13,11 @@ from ..trees import modules as nn
 from ..trees.catalog import register_part
 
 
-def norm(name: str, size: Dim) -> nn.Module:
+def norm(name: str, size: int) -> nn.Module:
     return nn.LayerNorm(size, eps=1e-6, class_name=f"{name}LayerNorm")
 
 
-def _mlp(c: ModelConfig, width: Dim, inner: Dim, act: str) -> nn.Module:
+def _mlp(c: ModelConfig, width: int, inner: int, act: str) -> nn.Module:
     act = c.text("hidden_act", default=act) or act
     return two_layer_mlp("SamMLPBlock", width, inner, act=act, names=("lin1", "lin2"))
 

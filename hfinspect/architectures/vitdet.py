@@ -5,7 +5,6 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import activation, fused_attention, size, two_layer_mlp
 from ..layers.vision import pair, patch_conv, patch_count, scaled
 from ..trees.catalog import Builder, register
@@ -27,7 +26,7 @@ def embeddings(c: ModelConfig, name: str = "VitDet") -> Module:
     )
 
 
-def _residual(h: Dim, act: Module) -> Module:
+def _residual(h: int, act: Module) -> Module:
     parts = dict[str, Module]()
     for i, kernel in enumerate((1, 3, 1), 1):
         inputs, outputs = h if i == 1 else h // 2, h if i == 3 else h // 2
