@@ -12,11 +12,6 @@ from ..trees.catalog import Builder, register, register_part
 from . import sam2, sam3_tracker
 
 _IMAGE, _VIDEO = "EdgeTam", "EdgeTamVideo"
-#: What EdgeTamVisionConfig makes of an absent backbone_config.
-BACKBONE = {
-    "model_type": "timm_wrapper",
-    "model_args": {"in_chans": 3, "features_only": True, "out_indices": [0, 1, 2, 3]},
-}
 
 
 def perceiver(c: ModelConfig) -> nn.Module:
@@ -29,13 +24,9 @@ def perceiver(c: ModelConfig) -> nn.Module:
     tables = [nn.Weight(count, d) if count else None for count in counts]
     attend = narrowed_attention(f"{name}Attention", d, wide, bias=False)
     attend.component = None
-    mlp = nn.Module(
-        f"{name}MLP",
-        layer_norm=nn.LayerNorm(d),
-        up_proj=nn.Linear(d, inner, bias=False, kind="up"),
-        down_proj=nn.Linear(inner, d, bias=False, kind="down"),
-        act_fn=nn.Activation("GELU"),
-    )
+    up, down = nn.Linear(d, inner, False, kind="up"), nn.Linear(inner, d, False, kind="down")
+    parts = {"layer_norm": nn.LayerNorm(d), "up_proj": up, "down_proj": down}
+    mlp = nn.Module(f"{name}MLP", {**parts}, act_fn=nn.Activation("GELU"))
     norms = {f"layer_norm_{at}": nn.LayerNorm(d) for at in ("input", "latents", "self")}
     looks = {"cross_attention": attend, "mlp": mlp, "self_attention": attend, "self_mlp": mlp}
     layer = nn.Module(f"{name}EncoderLayer", {**looks, **norms})
@@ -61,14 +52,13 @@ def video(c: ModelConfig) -> nn.Module:
     parts = {f"layer_norm{i}": nn.LayerNorm(d) for i in (1, 2, 3)}
     parts = {"self_attn": attend, "cross_attn_image": look, "mlp": mlp, **parts}
     memory = sam3_tracker.memory(c, nn.Module(f"{name}Layer", parts))
-    seen = perceiver(c)
-    return sam2.prompted(c, _VIDEO, "sam2_vision_model", **memory, spatial_perceiver=seen)
+    memory["spatial_perceiver"] = perceiver(c)
+    return sam2.prompted(c, _VIDEO, "sam2_vision_model", **memory)
 
 
 image = partial(sam2.prompted, name=_IMAGE)
-seen = partial(
-    sam2.necked, name=_IMAGE, kind="timm_wrapper", widths=(384, 192, 96, 48), default=BACKBONE
-)
+timm = {"in_chans": 3, "features_only": True, "out_indices": [0, 1, 2, 3]}
+seen = partial(sam2.necked, name=_IMAGE, widest=384, model_type="timm_wrapper", model_args=timm)
 register_part("edgetam", f"{_IMAGE}Model", partial(image, kind="edgetam_vision_model"), "vision")
 register_part("edgetam_vision_model", f"{_IMAGE}VisionModel", seen, "vision")
 _CLASSES: dict[str, Builder] = {f"{_IMAGE}Model": partial(image, kind="sam2_vision_model")}

@@ -6,25 +6,21 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
-from ..layers.blocks import size, two_layer_mlp
+from ..layers.blocks import two_layer_mlp
 from ..layers.composing import Part, composed
 from ..layers.vision import Pair, labels_classifier, pair, pixel_decoder, scaled, stage_depths
 from ..trees import modules as nn
 from ..trees.catalog import Builder, register
-
-_first = size("embed_dim", default=96)
 
 
 def _norm(c: ModelConfig, width: Dim) -> nn.Module:
     return nn.LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5))
 
 
-def _width(c: ModelConfig, stage: int) -> Dim:
-    return _first(c) * 2**stage if stage else _first(c)
-
-
-def _last(c: ModelConfig) -> Dim:
-    return _width(c, len(stage_depths(c, (2, 2, 6, 2))) - 1)
+def _widths(c: ModelConfig) -> list[Dim]:
+    """Of each stage."""
+    first = c.dim("embed_dim", default=96)
+    return [first * 2**i if i else first for i in range(len(stage_depths(c, (2, 2, 6, 2))))]
 
 
 def _patches(c: ModelConfig, inputs: Dim, outputs: Dim, patch: Pair | None = None) -> nn.Module:
@@ -39,7 +35,7 @@ def _patches(c: ModelConfig, inputs: Dim, outputs: Dim, patch: Pair | None = Non
 
 
 def _stages(c: ModelConfig) -> nn.Layers:
-    depths, gelu = stage_depths(c, (2, 2, 6, 2)), nn.Activation("GELU")
+    depths, widths, gelu = stage_depths(c, (2, 2, 6, 2)), _widths(c), nn.Activation("GELU")
     for_each, usual = partial(c.dims, least=len(depths)), (2, 2, 2, 2)
     levels = for_each("focal_levels", default=usual, minimum=0, maximum=MAX_COUNT)
     windows = for_each("focal_windows", default=(3, 3, 3, 3))
@@ -68,27 +64,26 @@ def _stages(c: ModelConfig) -> nn.Layers:
 
     stages = []
     for i, depth in enumerate(depths):
-        width, last = _width(c, i), i == len(depths) - 1
-        layers = nn.ModuleList([layer(width, levels[i], windows[i])] * int(depth) if depth else [])
-        down = None if last else _patches(c, width, _width(c, i + 1))
-        stages.append(nn.Module("FocalNetStage", layers=layers, downsample=down))
+        blocks = [layer(widths[i], levels[i], windows[i])] * int(depth) if depth else []
+        down = _patches(c, widths[i], widths[i + 1]) if i + 1 < len(depths) else None
+        stages.append(nn.Module("FocalNetStage", layers=nn.ModuleList(blocks), downsample=down))
     return nn.Layers(stages)
 
 
 def model(c: ModelConfig, *, masked: bool = False) -> nn.Module:
-    first, patch = _first(c), pair(c, "patch_size", default=4)
+    widths, patch = _widths(c), pair(c, "patch_size", default=4)
     return nn.Module(
         "FocalNetModel",
         embeddings=nn.Module(
             "FocalNetEmbeddings",
-            mask_token=nn.Weight(1, 1, first, kind="mask_token") if masked else None,
-            patch_embeddings=_patches(c, c.dim("num_channels", default=3), first, patch),
-            norm=_norm(c, first),
+            mask_token=nn.Weight(1, 1, widths[0], kind="mask_token") if masked else None,
+            patch_embeddings=_patches(c, c.dim("num_channels", default=3), widths[0], patch),
+            norm=_norm(c, widths[0]),
             dropout=nn.Dropout(c.number("hidden_dropout_prob", default=0.0)),
             component=Component.EMBEDDING,
         ),
         encoder=nn.Module("FocalNetEncoder", stages=_stages(c)),
-        layernorm=_norm(c, _last(c)),
+        layernorm=_norm(c, widths[-1]),
         pooler=None if masked else nn.Activation("AdaptiveAvgPool1d"),
         part="vision",
     )
@@ -102,11 +97,11 @@ def backbone(c: ModelConfig) -> nn.Module:
 _CLASSES: dict[str, Builder | dict[str, Part]] = {
     "FocalNetForImageClassification": {
         "focalnet": model,
-        "classifier": lambda c: labels_classifier(c, _last(c)),
+        "classifier": lambda c: labels_classifier(c, _widths(c)[-1]),
     },
     "FocalNetForMaskedImageModeling": {
         "focalnet": partial(model, masked=True),
-        "decoder": lambda c: pixel_decoder(c, _last(c), 32),
+        "decoder": lambda c: pixel_decoder(c, _widths(c)[-1], 32),
     },
     "FocalNetBackbone": backbone,
     "FocalNetModel": model,

@@ -43,12 +43,9 @@ def vision_encoder(c: ModelConfig) -> nn.Module:
     count = range(c.count("num_hidden_layers", default=12))
     positions = nn.Weight(1, side, side, h, component=Component.EMBEDDING, kind="position")
     patches = patch_conv(c.dim("num_channels", default=3), h, (patch, patch))
-    point, wide, last = (
-        nn.Conv(h, out, 1, bias=False),
-        nn.Conv(out, out, 3, bias=False),
-        norm("Sam", out),
-    )
-    neck = {"conv1": point, "layer_norm1": last, "conv2": wide, "layer_norm2": last}
+    to, last = partial(nn.Conv, bias=False), norm("Sam", out)
+    neck = {"conv1": to(h, out, 1), "layer_norm1": last}
+    neck |= {"conv2": to(out, out, 3), "layer_norm2": last}
     return nn.Module(
         "SamVisionEncoder",
         pos_embed=positions if c.flag("use_abs_pos", default=True) else None,
@@ -113,13 +110,8 @@ def mask_decoder(c: ModelConfig, name: str = "Sam") -> nn.Module:
     scored = d, c.dim("iou_head_hidden_dim", default=256), masks
     if name == "Sam":
         # The rate between streams is the block's own default, not the config's.
-        made, out, inner, eps = (
-            forward,
-            "out_proj",
-            d // 2,
-            c.number("layer_norm_eps", default=1e-6),
-        )
-        mlp = _mlp(c, d, wide, "relu")
+        made, mlp, out, inner = forward, _mlp(c, d, wide, "relu"), "out_proj", d // 2
+        eps: float | None = c.number("layer_norm_eps", default=1e-6)
     else:  # whose config has no layer_norm_eps, and whose MLP is as deep as the transformer
         made, out, inner, eps = partial(forward, act="relu"), "o_proj", narrow, None
         mlp = made((d, wide, d), depth)
@@ -129,16 +121,12 @@ def mask_decoder(c: ModelConfig, name: str = "Sam") -> nn.Module:
     norms = {"layer_norm2": normed, "mlp": mlp, "layer_norm3": normed, "layer_norm4": normed}
     block = {**first, **norms, "cross_attn_image_to_token": cross}
     layers = nn.Layers.of(depth, nn.Module(f"{name}TwoWayAttentionBlock", block))
+    final = {"final_attn_token_to_image": last, "layer_norm_final_attn": nn.LayerNorm(d)}
     return nn.Module(
         f"{name}MaskDecoder",
         iou_token=nn.Embedding(1, d),
         mask_tokens=nn.Embedding(masks, d),
-        transformer=nn.Module(
-            f"{name}TwoWayTransformer",
-            layers=layers,
-            final_attn_token_to_image=last,
-            layer_norm_final_attn=nn.LayerNorm(d),
-        ),
+        transformer=nn.Module(f"{name}TwoWayTransformer", {"layers": layers, **final}),
         upscale_conv1=nn.Conv(d, d // 4, 2, stride=2, transposed=True),
         upscale_conv2=nn.Conv(d // 4, d // 8, 2, stride=2, transposed=True),
         upscale_layer_norm=norm(name, d // 4),
@@ -154,14 +142,9 @@ def model(c: ModelConfig) -> nn.Module:
     points = nn.ModuleList([point] * int(said.count("num_point_embeddings", default=4)))
     tied = "shared_image_embedding.positional_embedding" if c.tied() else None
     features = c.section("vision_config").dim("num_pos_feats", default=128)
-    shared, own = (
-        nn.Module(
-            "SamPositionalEmbedding",
-            positional_embedding=nn.Weight(2, features, tied_to=to, kind="position"),
-            component=Component.EMBEDDING,
-        )
-        for to in (None, tied)
-    )
+    tables = (nn.Weight(2, features, tied_to=to, kind="position") for to in (None, tied))
+    at = partial(nn.Module, "SamPositionalEmbedding", component=Component.EMBEDDING)
+    shared, own = (at(positional_embedding=table) for table in tables)
     return nn.Module(
         "SamModel",
         shared_image_embedding=shared,

@@ -2,9 +2,7 @@
 with finer features of the image and a score for whether there is an object at all. Source:
 transformers/models/sam2/modeling_sam2.py."""
 
-from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
@@ -61,23 +59,18 @@ def hiera(c: ModelConfig) -> nn.Module:
     )
 
 
-def necked(
-    c: ModelConfig, name: str = "Sam2", kind: str = "sam2_hiera_det_model",
-    widths: Sequence[int] = (768, 384, 192, 96), default: Mapping[str, Any] | None = None,
-) -> nn.Module:  # fmt: skip
-    """A backbone, of ``kind`` where its section says nothing, and its maps at one width."""
+def necked(c: ModelConfig, name: str = "Sam2", widest: int = 768, **usual: object) -> nn.Module:
+    """A backbone, the ``usual`` where its section says nothing, and its maps at one width."""
+    usual = usual or {"model_type": "sam2_hiera_det_model"}
     out, kernel = c.dim("fpn_hidden_size", default=256), c.dim("fpn_kernel_size", default=1)
-    sizes, section = (
-        c.dims("backbone_channel_list", default=widths),
-        c.section("backbone_config", default=default),
-    )
+    sizes = c.dims("backbone_channel_list", default=[widest >> i for i in range(4)])
     neck = nn.Module(
         f"{name}VisionNeck",
         position_encoding=nn.Activation(f"{name}SinePositionEmbedding"),
         convs=nn.ModuleList(nn.Conv(width, out, kernel) for width in sizes),
         component=Component.CONV,
     )
-    section = c.section("backbone_config", default=default)
+    section, kind = c.section("backbone_config", default=usual), str(usual["model_type"])
     network = auto_model(section, default_type=kind, part="vision")
     return nn.Module(f"{name}VisionModel", backbone=network, neck=neck, part="vision")
 

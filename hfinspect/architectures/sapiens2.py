@@ -19,6 +19,8 @@ from ..trees.modules import Activation, Conv, Layers, Linear, Module, ModuleList
 _hidden = size("hidden_size", default=1024)
 _norm = rms_norms("Sapiens2RMSNorm", 1e-6)
 _heads = size("num_attention_heads", default=16)
+#: Channels and kernel of each convolution of a kind.
+Sizes = tuple[tuple[Dim, Dim], ...]
 
 
 def _layer(c: ModelConfig, groups: Dim) -> Module:
@@ -72,10 +74,6 @@ def model(c: ModelConfig, *, name: str = "Sapiens2Model") -> Module:
         ln1=_norm(c, h),
         part="vision",
     )
-
-
-#: Channels and kernel of each convolution of a kind.
-Sizes = tuple[tuple[Dim, Dim], ...]
 
 
 def _sizes(s: ModelConfig, what: str, default: int, least: int | None = None) -> Sizes:
