@@ -34,7 +34,7 @@ def model(c: ModelConfig) -> Module:
     if not c.has("backbone_config"):
         sizes = sizes[1:] if int(levels(c)) > 1 else sizes[-1:]
     queries = c.dim("num_queries", default=300)
-    return Module(
+    root = Module(
         f"{_NAME}Model",
         backbone=renamed(network, "Detr", _NAME),
         position_embedding=deformable.positions(c, _NAME),
@@ -43,13 +43,12 @@ def model(c: ModelConfig) -> Module:
         encoder=layers(c, "encoder", "num_hidden_layers"),
         decoder=layers(c, "decoder"),
         level_embed=Weight(levels(c), d, component=Component.EMBEDDING, kind="position"),
-        enc_output=Linear(d, d) if two else None,
-        enc_output_norm=LayerNorm(d) if two else None,
-        pos_trans=Linear(2 * d, 2 * d) if two else None,
-        pos_trans_norm=LayerNorm(2 * d) if two else None,
-        reference_points=None if two else Linear(d, 2, component=Component.EMBEDDING),
         part="vision",
     )
+    if not two:
+        return root.adding(reference_points=Linear(d, 2, component=Component.EMBEDDING))
+    root.adding(enc_output=Linear(d, d), enc_output_norm=LayerNorm(d))
+    return root.adding(pos_trans=Linear(2 * d, 2 * d), pos_trans_norm=LayerNorm(2 * d))
 
 
 def object_detection(c: ModelConfig) -> Module:

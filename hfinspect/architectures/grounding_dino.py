@@ -70,21 +70,19 @@ def decoder(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Module:
-    """``inside`` a class with heads, where what the encoder's output goes through is not one;
-    ``proposes`` where that is built whatever ``two_stage`` says, and each scale whatever the
-    levels."""
-    d, first = width(c), c.flag("two_stage", default=True)
+    """``inside`` a class with heads, where what the encoder's output goes through is not one, which
+    stands there if the family ``proposes`` or ``two_stage`` says so."""
+    d, first, kind = width(c), c.flag("two_stage", default=True), Component.PROJECTOR
     usual, text = {"model_type": "swin", "out_indices": [2, 3, 4]}, c.section("text_config")
     network, sizes = backbone(c.section("backbone_config", default=usual), default_type="swin")
     freeze(network)
     seen, positions = Module(f"{_NAME}ConvEncoder", model=network), deformable.positions(c, _NAME)
     queries, wide = c.dim("num_queries", default=900), text.dim("hidden_size", default=768)
-    two, kind = first or proposes, Component.PROJECTOR
     words = auto_model(text, default_type="bert", part="text")
     words.children.pop("pooler", None)
     asked = c.flag("embedding_init_target", default=True) or not first
     layers = Layers.of(c.count("encoder_layers", default=6), encoder_layer(c))
-    return Module(
+    root = Module(
         f"{_NAME}Model",
         backbone=Module(f"{_NAME}ConvModel", conv_encoder=seen, position_embedding=positions),
         input_proj_vision=projections(c, sizes, d, kind, alone=not proposes),
@@ -94,13 +92,14 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
         encoder=Module(f"{_NAME}Encoder", layers=layers),
         decoder=decoder(c),
         level_embed=Weight(deformable.levels(c), d, component=Component.EMBEDDING, kind="position"),
-        enc_output=Linear(d, d, component=None if inside else Component.HEAD) if two else None,
-        enc_output_norm=norm(c, d) if two else None,
-        encoder_output_bbox_embed=predictor(_NAME, (d, d, d, 4)) if two else None,
-        encoder_output_class_embed=Activation(_COMPARED) if two else None,
-        reference_points=None if two else Embedding(queries, 4, kind="position"),
         part="vision",
     )
+    if not first and not proposes:
+        return root.adding(reference_points=Embedding(queries, 4, kind="position"))
+    output = Linear(d, d, component=None if inside else Component.HEAD)
+    boxes = predictor(_NAME, (d, d, d, 4))
+    root.adding(enc_output=output, enc_output_norm=norm(c, d), encoder_output_bbox_embed=boxes)
+    return root.adding(encoder_output_class_embed=Activation(_COMPARED))
 
 
 def held(

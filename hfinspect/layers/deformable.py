@@ -13,21 +13,8 @@ from itertools import pairwise
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..trees.modules import (
-    Activation,
-    BatchNorm,
-    Conv,
-    Dropout,
-    Embedding,
-    GroupNorm,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Parameter,
-    Sequential,
-)
+from ..trees import modules as nn
+from . import composing
 from .blocks import activation
 
 #: GroupNorm of what the backbone hands on.
@@ -58,24 +45,24 @@ def eps(c: ModelConfig) -> float:
     return c.number("layer_norm_eps", default=1e-5)
 
 
-def norm(c: ModelConfig, width: int) -> Module:
+def norm(c: ModelConfig, width: int) -> nn.Module:
     """A norm of that width: 2·D numbers."""
-    return LayerNorm(width, eps=eps(c))
+    return nn.LayerNorm(width, eps=eps(c))
 
 
 def group_normed(
     d: int, inputs: int, kernel: int = 1, *, bias: bool = False,
     component: Component = Component.CONV, act: bool = False, class_name: str = "Sequential",
-) -> Module:  # fmt: skip
+) -> nn.Module:  # fmt: skip
     """A convolution to ``d`` channels and a norm of groups of them, ``act``: and a ReLU."""
-    made = [Conv(inputs, d, kernel, bias=bias, component=component), GroupNorm(GROUPS, d)]
-    return Sequential(*made, *[Activation("ReLU")] * act, class_name=class_name)
+    made = [nn.Conv(inputs, d, kernel, bias=bias, component=component), nn.GroupNorm(GROUPS, d)]
+    return nn.Sequential(*made, *[nn.Activation("ReLU")] * act, class_name=class_name)
 
 
 def projections(
     c: ModelConfig, sizes: Sequence[Dim], d: Dim, component: Component = Component.CONV,
     *, alone: bool = True,
-) -> ModuleList:  # fmt: skip
+) -> nn.ModuleList:  # fmt: skip
     """Each scale at the model's width; scales that the backbone has not are made from its last.
     One level is the last scale ``alone``, where the class has that."""
 
@@ -85,61 +72,58 @@ def projections(
     if not sizes:
         raise c.error("backbone_config", "no stages", "a backbone that hands on at least one")
     if wanted == 1 and alone:
-        return ModuleList([projection(sizes[-1])])
+        return nn.ModuleList([projection(sizes[-1])])
     if wanted < len(sizes):
         raise c.error("num_feature_levels", wanted, f"at least {len(sizes)}")
     inputs = [sizes[-1], *[d] * (wanted - len(sizes))]
     smaller = [projection(size, 3) for size in inputs[: wanted - len(sizes)]]
-    return ModuleList([*(projection(size) for size in sizes), *smaller])
+    return nn.ModuleList([*(projection(size) for size in sizes), *smaller])
 
 
-def positions(c: ModelConfig, name: str) -> Module:
+def positions(c: ModelConfig, name: str) -> nn.Module:
     """Learned positions of rows and columns, or sines, which have no tensors."""
     if c.word("position_embedding_type", "sine", "learned") == "sine":
-        return Activation(f"{name}SinePositionEmbedding")
+        return nn.Activation(f"{name}SinePositionEmbedding")
     half = width(c) // 2
-    return Module(
+    return nn.Module(
         f"{name}LearnedPositionEmbedding",
-        row_embeddings=Embedding(50, half, kind="position"),
-        column_embeddings=Embedding(50, half, kind="position"),
+        row_embeddings=nn.Embedding(50, half, kind="position"),
+        column_embeddings=nn.Embedding(50, half, kind="position"),
     )
 
 
-def deformable_attention(c: ModelConfig, name: str, side: int) -> Module:
+def deformable_attention(c: ModelConfig, name: str, side: int) -> nn.Module:
     """Per head, scale and point two offsets and a weight."""
     d, at = width(c), SIDES[side]
     shared = heads(c, f"{at}_attention_heads", d)
     points = shared * levels(c) * c.dim(f"{at}_n_points", default=4)
-    return sampling_attention(name, d, points, attn=Activation("MultiScaleDeformableAttention"))
+    return sampling_attention(name, d, points, attn=nn.Activation("MultiScaleDeformableAttention"))
 
 
 def sampling_attention(
-    name: str, d: Dim, points: Dim, **before: Module | Parameter | None
-) -> Module:
+    name: str, d: Dim, points: Dim, **before: nn.Module | nn.Parameter | None
+) -> nn.Module:
     """Two offsets and a weight for each of the ``points`` that all heads look at together."""
-    return Module(
+    return nn.Module(
         f"{name}MultiscaleDeformableAttention",
         {
             **before,
-            "sampling_offsets": Linear(d, points * 2),
-            "attention_weights": Linear(d, points),
-            "value_proj": Linear(d, d, kind="value"),
-            "output_proj": Linear(d, d, kind="output"),
+            "sampling_offsets": nn.Linear(d, points * 2),
+            "attention_weights": nn.Linear(d, points),
+            "value_proj": nn.Linear(d, d, kind="value"),
+            "output_proj": nn.Linear(d, d, kind="output"),
         },
         component=Component.ATTENTION,
     )
 
 
-def label_scores(c: ModelConfig, d: Dim, tied_to: str | None = None) -> Module:
+def label_scores(c: ModelConfig, d: Dim, tied_to: str | None = None) -> nn.Module:
     """A score for each label; ``tied_to`` is another of the same sizes."""
-    return Linear(
-        d,
-        c.num_labels,
-        tied_to=tied_to and f"{tied_to}.weight",
-        bias_tied_to=tied_to and f"{tied_to}.bias",
-        component=Component.HEAD,
-        kind="classifier",
-    )
+    return _as(tied_to, nn.Linear(d, c.num_labels, component=Component.HEAD, kind="classifier"))
+
+
+def _as(tied_to: str | None, module: nn.Module) -> nn.Module:
+    return composing.tied_to(module, tied_to) if tied_to else module
 
 
 def predictor(
@@ -148,55 +132,47 @@ def predictor(
     tied_to: str | None = None,
     *,
     ending: str = "MLPPredictionHead",
-) -> Module:
+) -> nn.Module:
     """Linear layers from size to size; ``tied_to`` is another of the same sizes."""
-    layers = [
-        Linear(
-            inputs,
-            outputs,
-            tied_to=tied_to and f"{tied_to}.layers.{i}.weight",
-            bias_tied_to=tied_to and f"{tied_to}.layers.{i}.bias",
-        )
-        for i, (inputs, outputs) in enumerate(pairwise(sizes))
-    ]
-    return Module(f"{name}{ending}", layers=ModuleList(layers), component=Component.HEAD)
+    layers = nn.ModuleList(nn.Linear(*both) for both in pairwise(sizes))
+    return _as(tied_to, nn.Module(f"{name}{ending}", layers=layers, component=Component.HEAD))
 
 
 def layer_heads(
     c: ModelConfig,
     d: Dim,
     count: int,
-    boxes: Callable[[int, str | None], Module],
+    boxes: Callable[[int, str | None], nn.Module],
     tied_to: str | None = None,
-) -> dict[str, Module]:
+) -> dict[str, nn.Module]:
     """Labels and boxes after each of ``count`` layers; ``tied_to`` is what holds the same heads.
     ``boxes`` makes those of a layer, from its number and from the name that they are tied to."""
     at = tied_to and f"{tied_to}."
     labels = [label_scores(c, d, at and f"{at}class_embed.{i}") for i in range(count)]
     found = [boxes(i, at and f"{at}bbox_embed.{i}") for i in range(count)]
-    return {"class_embed": ModuleList(labels), "bbox_embed": ModuleList(found)}
+    return {"class_embed": nn.ModuleList(labels), "bbox_embed": nn.ModuleList(found)}
 
 
-def up_down(d: int, inner: int, *names: str) -> dict[str, Module]:
+def up_down(d: int, inner: int, *names: str) -> dict[str, nn.Module]:
     """The two matrices of an MLP that a layer holds itself, 2·D·I weights: ``fc1`` and ``fc2``, or
     under the ``names`` given."""
     up, down = names or ("fc1", "fc2")
     return {
-        up: Linear(d, inner, component=Component.MLP, kind="up"),
-        down: Linear(inner, d, component=Component.MLP, kind="down"),
+        up: nn.Linear(d, inner, component=Component.MLP, kind="up"),
+        down: nn.Linear(inner, d, component=Component.MLP, kind="down"),
     }
 
 
 def conv_norm(
     name: str, inputs: int, outputs: int, kernel: int, act: str | None, *, groups: int = 1,
     component: Component = Component.CONV,
-) -> Module:  # fmt: skip
+) -> nn.Module:  # fmt: skip
     """A convolution without a bias, its batch norm and an activation. Source:
     transformers/models/rt_detr/modeling_rt_detr.py, RTDetrConvNormLayer."""
-    return Module(
+    return nn.Module(
         f"{name}ConvNormLayer",
-        conv=Conv(inputs, outputs, kernel, groups=groups, bias=False, component=component),
-        norm=BatchNorm(outputs),
+        conv=nn.Conv(inputs, outputs, kernel, groups=groups, bias=False, component=component),
+        norm=nn.BatchNorm(outputs),
         activation=activation(act),
     )
 
@@ -205,43 +181,43 @@ def detector_layer(
     class_name: str,
     d: int,
     inner: int,
-    attention: Module,
-    cross: Module | None = None,
+    attention: nn.Module,
+    cross: nn.Module | None = None,
     *,
     eps: float | None = None,
-    act: Module | None = None,
-) -> Module:
+    act: nn.Module | None = None,
+) -> nn.Module:
     """A layer of DETR: attention, in decoders ``cross`` attention to the picture, and an MLP, 2·D·I
     weights, each with a norm after it. Source: transformers/models/detr/modeling_detr.py."""
-    return Module(
+    return nn.Module(
         class_name,
         {
             "self_attn": attention,
-            "self_attn_layer_norm": LayerNorm(d, eps=eps),
+            "self_attn_layer_norm": nn.LayerNorm(d, eps=eps),
             "encoder_attn": cross,
-            "encoder_attn_layer_norm": LayerNorm(d, eps=eps) if cross else None,
+            "encoder_attn_layer_norm": nn.LayerNorm(d, eps=eps) if cross else None,
             "activation_fn": act,
             **up_down(d, inner),
-            "final_layer_norm": LayerNorm(d, eps=eps),
+            "final_layer_norm": nn.LayerNorm(d, eps=eps),
         },
     )
 
 
-def first_and_rest(c: ModelConfig, layer: Callable[..., Module]) -> Layers:
+def first_and_rest(c: ModelConfig, layer: Callable[..., nn.Module]) -> nn.Layers:
     """The decoder's layers, of which the ``first`` is another."""
     count = int(c.count("decoder_layers", default=6))
     rest = [layer(c, first=False)] * (count - 1)
-    return Layers([layer(c, first=True), *rest] if count else [])
+    return nn.Layers([layer(c, first=True), *rest] if count else [])
 
 
-def named_attention(name: str, d: int, dropout: float | None = None) -> Module:
+def named_attention(name: str, d: int, dropout: float | None = None) -> nn.Module:
     """Query, key, value and output by their whole names: 4·D² weights and 4·D biases."""
-    return Module(
+    return nn.Module(
         f"{name}MultiheadAttention",
-        query=Linear(d, d, kind="query"),
-        key=Linear(d, d, kind="key"),
-        value=Linear(d, d, kind="value"),
-        out_proj=Linear(d, d, kind="output"),
-        dropout=None if dropout is None else Dropout(dropout),
+        query=nn.Linear(d, d, kind="query"),
+        key=nn.Linear(d, d, kind="key"),
+        value=nn.Linear(d, d, kind="value"),
+        out_proj=nn.Linear(d, d, kind="output"),
+        dropout=None if dropout is None else nn.Dropout(dropout),
         component=Component.ATTENTION,
     )
