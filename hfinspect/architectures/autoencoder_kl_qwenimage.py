@@ -81,25 +81,13 @@ def _half(c: ModelConfig, latent: Dim, *, up: bool) -> Module:
             blocks = [Module("QwenImageUpBlock", resnets=ModuleList(blocks), upsamplers=ups)]
         way += blocks if up else [*blocks, *step]
     deep, image = widths[0 if up else -1], c.dim("input_channels", default=3)
-    middle = {
-        "mid_block": Module(
-            "QwenImageMidBlock",
-            attentions=ModuleList([_attention(deep)]),
-            resnets=ModuleList(_row(deep, deep, 2)),
-        )
-    }
+    attends, resnets = ModuleList([_attention(deep)]), ModuleList(_row(deep, deep, 2))
+    middle = {"mid_block": Module("QwenImageMidBlock", attentions=attends, resnets=resnets)}
     parts = {**middle, "up_blocks": Layers(way)} if up else {"down_blocks": Layers(way), **middle}
     inputs, outputs = (latent, image) if up else (image, 2 * latent)
-    return Module(
-        f"QwenImage{'Decoder' if up else 'Encoder'}3d",
-        {
-            "conv_in": _conv3d(inputs, base, 3),
-            **parts,
-            "norm_out": _norm(last),
-            "conv_out": _conv3d(last, outputs, 3),
-        },
-        component=Component.CONV,
-    )
+    parts = {"conv_in": _conv3d(inputs, base, 3), **parts}
+    parts |= {"norm_out": _norm(last), "conv_out": _conv3d(last, outputs, 3)}
+    return Module(f"QwenImage{'Decoder' if up else 'Encoder'}3d", {**parts})
 
 
 def model(c: ModelConfig) -> Module:

@@ -42,21 +42,20 @@ _SPELLED = {
 
 def model(c: ModelConfig) -> Module:
     c = completed(c)
-    h, count = c.dim("hidden_size"), c.dim("max_position_embeddings")
+    h, to = c.dim("hidden_size"), Component.EMBEDDING
     sound = c.section("encoder_config").with_defaults(**_ENCODER).of_type("parakeet_encoder")
     heard = auto_model(sound, default_type="parakeet_encoder")
-    heard.inside("subsampling", "linear").component = Component.EMBEDDING
+    heard.inside("subsampling", "linear").component = to
     built = decoder(_NAME, c, grouped_heads(c, h))
     for module in each_module(built):
         cross = module.class_name == f"{_NAME}CrossAttention"  # which no attribute says any more
         if cross and module.keeps and isinstance(module.keeps[0], KeysValues):
             module.keeps = (replace(module.keeps[0], cross=True),)
+    places = Weight(c.dim("max_position_embeddings"), h)
     embedding = Module(
         "Embeddings",
         token_embedding=built["embed_tokens"],
-        position_embedding=Module(
-            "Embedding", pos_enc=Weight(count, h), component=Component.EMBEDDING, kind="position"
-        ),
+        position_embedding=Module("Embedding", pos_enc=places, component=to, kind="position"),
         layer_norm=built["embedding_layernorm"],
     )
     inner = Module(f"{_NAME}Decoder", layers=built["layers"], final_layer_norm=built["norm"])

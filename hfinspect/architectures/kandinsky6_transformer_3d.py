@@ -28,21 +28,17 @@ class _Stream(NamedTuple):
     def attention(self, context: Dim | None = None) -> Module:
         width, source = self.width, context or self.width
         inward = {"query": width, "key": source, "value": source}
-        return Module(
-            "Kandinsky6Attention",
-            {f"to_{kind}": Linear(size, width, kind=kind) for kind, size in inward.items()},
-            query_norm=RMSNorm(self.head),
-            key_norm=RMSNorm(self.head),
-            out_layer=Linear(width, width, kind="output"),
-            component=Component.ATTENTION,
-        )
+        parts = {f"to_{kind}": Linear(size, width, kind=kind) for kind, size in inward.items()}
+        parts |= dict.fromkeys(("query_norm", "key_norm"), RMSNorm(self.head))
+        parts["out_layer"] = Linear(width, width, kind="output")
+        return Module("Kandinsky6Attention", {**parts}, component=Component.ATTENTION)
 
     def norm(self) -> Module:
         return LayerNorm(self.width, weight=False)
 
     def block(self, kind: str, at: str, *attentions: str) -> Module:
         """A norm before each attention and the MLP; three vectors of the time for each of them."""
-        made: dict[str, Module] = {name: self.attention() for name in attentions}
+        made = {name: self.attention() for name in attentions}
         made["feed_forward"] = feed_forward(self.width, gated=False, inner=self.inner, bias=False)
         parts = {f"{at}_modulation": self.modulation(3 * len(made) * self.width)}
         for name, part in made.items():
@@ -70,21 +66,6 @@ def _streams(c: ModelConfig) -> Sequence[_Stream]:
     return found
 
 
-def _fused(c: ModelConfig, streams: Sequence[_Stream]) -> Module:
-    """Both, which look at each other behind a norm and three vectors of the time; or with gates of
-    their own for what comes from the other."""
-    gates, looks = c.flag("cross_gates", default=False), ("self_attention", "cross_attention")
-    blocks = [stream.block("Decoder", "visual", *looks) for stream in streams]
-    made = dict(zip(("video_dec_block", "audio_dec_block"), blocks, strict=True))
-    ways = {"va": streams, "av": streams[::-1]}
-    made |= {f"{at}_cross_attention": own.attention(seen.width) for at, (own, seen) in ways.items()}
-    for at, (own, seen) in ways.items():
-        width = 2 * own.width + seen.width if gates else 3 * own.width
-        made[f"{at}_modulation"] = own.modulation(width)
-    made |= {f"{at}_normalization": own.norm() for at, (own, _) in ways.items()}
-    return Module("Kandinsky6FusedTransformerDecoderBlock", made)
-
-
 def _embedded(inputs: Dim, width: Dim) -> Module:
     parts = {"in_layer": Linear(inputs, width), "norm": LayerNorm(width)}
     return Module("Kandinsky6TextEmbeddings", parts, component=Component.EMBEDDING)
@@ -92,6 +73,21 @@ def _embedded(inputs: Dim, width: Dim) -> Module:
 
 def model(c: ModelConfig) -> Module:
     video, sound = streams = _streams(c)
+    # Both look at each other behind a norm and three vectors of the time; or with gates of their
+    # own for what comes from the other.
+    gates, looks = c.flag("cross_gates", default=False), ("self_attention", "cross_attention")
+    fused = {
+        f"{name}_dec_block": stream.block("Decoder", "visual", *looks)
+        for name, stream in zip(("video", "audio"), streams, strict=True)
+    }
+    ways = {"va": streams, "av": streams[::-1]}
+    fused |= {
+        f"{at}_cross_attention": own.attention(seen.width) for at, (own, seen) in ways.items()
+    }
+    for at, (own, seen) in ways.items():
+        width = 2 * own.width + seen.width if gates else 3 * own.width
+        fused[f"{at}_modulation"] = own.modulation(width)
+    fused |= {f"{at}_normalization": own.norm() for at, (own, _) in ways.items()}
     patch = prod(c.dims("patch_size", default=(1, 2, 2)))
     channels = c.dim("in_visual_dim", default=16)
     channels = 2 * channels + 1 if c.flag("visual_cond", default=True) else channels
@@ -115,8 +111,9 @@ def model(c: ModelConfig) -> Module:
             f"{name}_pooled_text_embeddings": _embedded(pooled, stream.time),
             f"{name}_text_transformer_blocks": Layers.of(count, block),
         }
-    seen = c.count("num_visual_blocks", default=60)
-    children["visual_transformer_blocks"] = Layers.of(seen, _fused(c, streams))
+    block = Module("Kandinsky6FusedTransformerDecoderBlock", fused)
+    count = c.count("num_visual_blocks", default=60)
+    children["visual_transformer_blocks"] = Layers.of(count, block)
     return Module("Kandinsky6Transformer3DModel", children, part="vision")
 
 

@@ -26,15 +26,6 @@ def _smoothed(c: ModelConfig, act: Module, key: str) -> Module:
     return Module("AntiAliasAct1d", upsample=up, act=act, downsample=down)
 
 
-def _dilations(c: ModelConfig, key: str, count: int) -> list[int]:
-    """How many convolutions each residual block has."""
-    value = c.raw(key) if c.raw(key) is not None else [[1, 3, 5]] * 3
-    whole = isinstance(value, (list, tuple)) and len(value) == count
-    if not whole or not all(isinstance(v, (list, tuple)) and len(v) <= MAX_COUNT for v in value):
-        raise c.error(key, value, f"{count} lists, one for each of the kernels")
-    return [len(v) for v in value]
-
-
 def vocoder(
     c: ModelConfig, key: str, width: int, kernels: tuple[int, ...], *, wide: bool = True
 ) -> Module:
@@ -49,7 +40,13 @@ def vocoder(
     sizes = c.dims(f"{key}upsample_kernel_sizes", default=kernels, least=1)
     c.dims(f"{key}upsample_factors", default=kernels, count=len(sizes))
     around = c.dims(f"{key}resnet_kernel_sizes", default=(3, 7, 11))
-    depths = _dilations(c, f"{key}resnet_dilations", len(around))
+    dilated = c.raw(f"{key}resnet_dilations")
+    dilated = [[1, 3, 5]] * 3 if dilated is None else dilated  # how many convolutions a block has
+    whole = isinstance(dilated, (list, tuple)) and len(dilated) == len(around)
+    if not whole or not all(isinstance(x, (list, tuple)) and len(x) <= MAX_COUNT for x in dilated):
+        raise c.error(
+            f"{key}resnet_dilations", dilated, f"{len(around)} lists, one for each kernel"
+        )
     channels = first = c.dim(f"{key}hidden_channels", default=width)
     ups, blocks = [], []
     for size in sizes:
@@ -57,9 +54,9 @@ def vocoder(
         ups.append(Conv(channels, half, size, dims=1, transposed=True))
         step = _snake(half, beta=name == "snakebeta") if name in _SNAKES else None
         step = _smoothed(c, step, key) if step and smooth else step or Activation("LeakyReLU")
-        for kernel, depth in zip(around, depths, strict=True):
-            convs = ModuleList([Conv(half, half, kernel, dims=1)] * depth)
-            acts = ModuleList([step] * depth)
+        for kernel, rates in zip(around, dilated, strict=True):
+            convs = ModuleList([Conv(half, half, kernel, dims=1)] * len(rates))
+            acts = ModuleList([step] * len(rates))
             blocks.append(Module("ResBlock", convs1=convs, acts1=acts, convs2=convs, acts2=acts))
         channels = half
     last = _snake(channels, beta=True)
@@ -76,10 +73,8 @@ def vocoder(
 
 
 def widened(c: ModelConfig) -> Module:
-    size = c.dim("filter_length", default=512)
-    bins = size // 2 + 1
-    basis = Buffer(2 * bins, 1, size)
-    mels = Buffer(c.dim("num_mel_channels", default=64), bins)
+    bins = (size := c.dim("filter_length", default=512)) // 2 + 1
+    basis, mels = Buffer(2 * bins, 1, size), Buffer(c.dim("num_mel_channels", default=64), bins)
     transform = Module("CausalSTFT", forward_basis=basis, inverse_basis=basis)
     return Module(
         "LTX2VocoderWithBWE",

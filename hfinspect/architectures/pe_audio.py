@@ -28,12 +28,10 @@ _ENCODER = LLAMA.like(
 def encoder(c: ModelConfig) -> Module:
     codec = c.section("dac_config").with_defaults(**_CODEC).of_type("dac")
     h, narrow, kind = _ENCODER.width(c), codec.dim("codebook_dim"), Component.EMBEDDING
-    norm, name = GroupNorm(1, h), f"{_NAME}Encoder"
-    norm.class_name = f"{_NAME}MaskedGroupNorm"
+    norm, name = GroupNorm(1, h).called(f"{_NAME}MaskedGroupNorm"), f"{_NAME}Encoder"
     steps = {"groupnorm": norm, "activation": Activation("SiLU"), "project": Conv(h, h, 3, dims=1)}
-    block = Module(f"{_NAME}ConvBlock1d", steps, component=Component.CONV)
-    found = renamed(_ENCODER.model(c), f"{name}Decoder", name)
-    del found.children["embed_tokens"]
+    block = Module(f"{_NAME}ConvBlock1d", {**steps}, component=Component.CONV)
+    found = renamed(_ENCODER.model(c), f"{name}Decoder", name).without("embed_tokens")
     parts = {
         "embedder": Module(
             f"{name}Embedder",
@@ -58,10 +56,9 @@ def model(c: ModelConfig, ending: str) -> Module:
     sound, width = c.section("audio_config"), text.dim("hidden_size")
     number = Weight(1, component=Component.OTHER)
 
-    def contrastive(inputs: Dim) -> Module:
-        norm, proj = LayerNorm(inputs, eps=1e-6), Linear(inputs, width, bias=False)
-        name, to = f"{_NAME}ContrastiveHead", Component.HEAD
-        return Module(name, layer_norm=norm, proj=proj, component=to)
+    def contrastive(seen: Dim) -> Module:
+        parts = {"layer_norm": LayerNorm(seen, eps=1e-6), "proj": Linear(seen, width, bias=False)}
+        return Module(f"{_NAME}ContrastiveHead", {**parts}, component=Component.HEAD)
 
     return Module(
         f"{_NAME}{ending}",

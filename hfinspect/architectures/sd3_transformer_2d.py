@@ -1,6 +1,8 @@
 """SD3Transformer2DModel: Stable Diffusion 3 and 3.5 (Esser et al. 2024, MMDiT): image and text side
 by side. Source: diffusers/models/transformers/transformer_sd3.py."""
 
+from functools import partial
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -16,14 +18,13 @@ def block(c: ModelConfig, width: Dim, *, last: bool, dual: bool) -> Module:
     norm = c.dim("attention_head_dim", default=64) if normed else None
     six = diffusion.modulation("AdaLayerNormZero", width, 6)
     bare, mlp = LayerNorm(width, eps=1e-6, weight=False), diffusion.feed_forward(width, gated=False)
+    look = partial(diffusion.attention, width, width, bias=True, head_norm=norm)
     return Module(
         "JointTransformerBlock",
         norm1=diffusion.modulation("SD35AdaLayerNormZeroX", width, 9) if dual else six,
         norm1_context=diffusion.modulation("AdaLayerNormContinuous", width, 2) if last else six,
-        attn=diffusion.attention(
-            width, width, bias=True, head_norm=norm, added=width, added_out=not last
-        ),
-        attn2=diffusion.attention(width, width, bias=True, head_norm=norm) if dual else None,
+        attn=look(added=width, added_out=not last),
+        attn2=look() if dual else None,
         norm2=bare,
         ff=mlp,
         norm2_context=None if last else bare,
@@ -35,6 +36,9 @@ def model(c: ModelConfig) -> Module:
     head, count = c.dim("attention_head_dim", default=64), int(c.count("num_layers", default=18))
     width = c.dim("num_attention_heads", default=18) * head
     patch, side = c.dim("patch_size", default=2), c.dim("pos_embed_max_size", default=96)
+    pooled, seen = c.dim("pooled_projection_dim", default=2048), c.dim("in_channels", default=16)
+    texts = c.dim("joint_attention_dim", default=4096)
+    captions = c.dim("caption_projection_dim", default=1152)
     # null: positions are computed for the size at hand.
     computed = c.says("pos_embed_max_size") and not c.has("pos_embed_max_size")
     positions = Buffer(1, side * side, width, kind="position")
@@ -47,22 +51,16 @@ def model(c: ModelConfig) -> Module:
         pos_embed=Module(
             "PatchEmbed",
             pos_embed=None if computed else positions,
-            proj=patch_conv(c.dim("in_channels", default=16), width, (patch, patch)),
+            proj=patch_conv(seen, width, (patch, patch)),
             component=Component.EMBEDDING,
         ),
         time_text_embed=Module(
             "CombinedTimestepTextProjEmbeddings",
             time_proj=Activation("Timesteps"),
             timestep_embedder=diffusion.timestep_embedding(256, width),
-            text_embedder=diffusion.text_projection(
-                c.dim("pooled_projection_dim", default=2048), width
-            ),
+            text_embedder=diffusion.text_projection(pooled, width),
         ),
-        context_embedder=Linear(
-            c.dim("joint_attention_dim", default=4096),
-            c.dim("caption_projection_dim", default=1152),
-            component=Component.PROJECTOR,
-        ),
+        context_embedder=Linear(texts, captions, component=Component.PROJECTOR),
         transformer_blocks=Layers(layers),
         norm_out=diffusion.modulation("AdaLayerNormContinuous", width, 2),
         proj_out=Linear(width, pixels, component=Component.HEAD),

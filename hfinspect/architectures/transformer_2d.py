@@ -52,15 +52,13 @@ def model(c: ModelConfig) -> Module:
     blocks = Layers.of(c.count("num_layers", default=1), block)
     if c.has("in_channels") == c.has("num_vector_embeds"):
         raise c.error("in_channels", c.raw("in_channels"), "either it or num_vector_embeds")
-    first, last = dict[str, Module](), dict[str, Module]()
     if c.has("num_vector_embeds"):
         places = Embedding(c.dim("sample_size"), width, kind="position")
-        words = c.dim("num_vector_embeds", minimum=2)
+        words, head = c.dim("num_vector_embeds", minimum=2), Component.HEAD
         tables = {"emb": Embedding(words, width), "height_emb": places, "width_emb": places}
         image = Module("ImagePositionalEmbeddings", {**tables}, component=Component.EMBEDDING)
         first = {"latent_image_embedding": image}
-        out = Linear(width, words - 1, component=Component.HEAD)
-        last = {"norm_out": LayerNorm(width), "out": out}
+        last = {"norm_out": LayerNorm(width), "out": Linear(width, words - 1, component=head)}
     else:
         channels, groups = c.dim("in_channels"), int(c.dim("norm_num_groups", default=32))
         outputs = c.dim("out_channels", default=channels)

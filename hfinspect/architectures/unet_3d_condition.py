@@ -14,15 +14,6 @@ _DOWN = ("CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "CrossAttnDownBlock3D",
 _channels = partial(diffusion.widths, default=(320, 640, 1280, 1280))
 
 
-def _temporal_convolution(width: int, groups: int) -> nn.Module:
-    """Four convolutions over three frames: 4·(3·W² + W) and their norms."""
-    conv = nn.Conv(width, width, (3, 1, 1), dims=3)
-    first = nn.GroupNorm(groups, width), nn.Activation("SiLU")
-    later = dict.fromkeys(("conv2", "conv3", "conv4"), nn.Sequential(*first, nn.Dropout(0.1), conv))
-    steps = {"conv1": nn.Sequential(*first, conv), **later}
-    return nn.Module("TemporalConvLayer", steps, component=Component.CONV)
-
-
 def temporal_transformer(
     c: ModelConfig, channels: int, width: int, *, layers: type[nn.ModuleList] = nn.Layers
 ) -> nn.Module:
@@ -52,9 +43,15 @@ def ladder(c: ModelConfig) -> dict[str, nn.Module | None]:
         width, head = rung.width, heads[rung.i]
         look = across(width, head, 1, context, layers=kind)
         over_time = temporal_transformer(c, width, head * (width // head), layers=kind)
+        # Four convolutions over three frames: 4·(3·W² + W) and their norms.
+        first, last = (nn.GroupNorm(groups, width), nn.Activation("SiLU")), nn.Dropout(0.1)
+        conv = nn.Conv(width, width, (3, 1, 1), dims=3)
+        later = dict.fromkeys(("conv2", "conv3", "conv4"), nn.Sequential(*first, last, conv))
+        steps = {"conv1": nn.Sequential(*first, conv), **later}
+        timed = nn.Module("TemporalConvLayer", steps, component=Component.CONV)
         parts = {
             "resnets": nn.ModuleList(diffusion.resnet_row(rung.coming, width, residual)),
-            "temp_convs": nn.ModuleList([_temporal_convolution(width, groups)] * len(rung.coming)),
+            "temp_convs": nn.ModuleList([timed] * len(rung.coming)),
             "attentions": nn.ModuleList([look] * looks) if looks else None,
             "temp_attentions": nn.ModuleList([over_time] * looks) if looks else None,
         }

@@ -23,24 +23,21 @@ def diffusion_head(c: ModelConfig, h: Dim, latent: Dim) -> Module:
     """From a noisy frame of ``latent`` numbers, the time and the text's state of H to the frame."""
     bias, act = c.flag("mlp_bias", default=False), c.text("hidden_act", default="silu")
     inner, linear = c.dim("intermediate_size", default=4608), partial(Linear, bias=False)
-    layer = Module(
-        "VibeVoiceDiffusionHeadAdaLayerNorm",
-        ffn=gated_mlp("VibeVoiceMLP", h, inner, bias=bias, act=act),
-        norm=_norm(h, c.number("rms_norm_eps", default=1e-5)),
-        act_fn=activation(act),
-        linear=linear(h, h * 3),
-    )
-    frequencies = linear(c.dim("frequency_embedding_size", default=256), h)
-    time = {"activation_fn": activation(act), "fc1": frequencies, "fc2": linear(h, h)}
-    last = {"linear_1": linear(h, 2 * h), "act_fn": activation(act), "linear_2": linear(h, latent)}
+    mlp, gate = gated_mlp("VibeVoiceMLP", h, inner, bias=bias, act=act), activation(act)
+    eps = c.number("rms_norm_eps", default=1e-5)
+    layer = {"ffn": mlp, "norm": _norm(h, eps), "act_fn": gate, "linear": linear(h, h * 3)}
+    frequencies, name = c.dim("frequency_embedding_size", default=256), "VibeVoiceDiffusionHead"
+    time = {"activation_fn": gate, "fc1": linear(frequencies, h), "fc2": linear(h, h)}
+    last = {"linear_1": linear(h, 2 * h), "act_fn": gate, "linear_2": linear(h, latent)}
+    count = c.count("num_hidden_layers", default=4)
     return Module(
-        "VibeVoiceDiffusionHead",
+        name,
         noisy_images_proj=linear(latent, h),
         cond_proj=linear(h, h),
-        timestep_embedding=Activation("VibeVoiceDiffusionHeadSinusoidalEmbedding"),
-        timestep_proj=Module("VibeVoiceDiffusionHeadMLP", time),
-        layers=Layers.of(c.count("num_hidden_layers", default=4), layer),
-        final_layer=Module("VibeVoiceDiffusionHeadFinalLayer", last),
+        timestep_embedding=Activation(f"{name}SinusoidalEmbedding"),
+        timestep_proj=Module(f"{name}MLP", time),
+        layers=Layers.of(count, Module(f"{name}AdaLayerNorm", layer)),
+        final_layer=Module(f"{name}FinalLayer", last),
         component=Component.HEAD,
         part="diffusion",
     )

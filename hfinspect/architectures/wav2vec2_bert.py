@@ -2,7 +2,8 @@
 layers over mel features; positions relative (a table of distances in each layer, or sines and their
 biases) or rotary."""
 
-from ..core.components import Component
+from functools import partial
+
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import conformers, speech
@@ -11,6 +12,7 @@ from ..layers.speech_encoders import Speech
 from ..trees.modules import Activation, Conv, Dropout, Embedding, Layers, Module
 
 _NAME = "Wav2Vec2Bert"
+_attention = partial(conformers.speech_attention, dropout=0.0)
 _DEFAULTS = {
     "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
     "intermediate_size": 4096, "hidden_act": "swish", "layer_norm_eps": 1e-5,
@@ -19,28 +21,19 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def _attention(c: ModelConfig, width: Dim, positions: str | None = None) -> Module:
-    relative = positions == "relative"
-    block = conformers.speech_attention(c, _NAME, width, relative=relative, dropout=0.0)
+def _layer(c: ModelConfig) -> Module:
+    convolution = conformers.speech_convolution(c, _NAME, depthwise_layer_norm=speech.norm(c))
+    h, key, drop = hidden(c), "position_embeddings_type", c.number("attention_dropout", default=0.0)
+    positions = c.text(key, default=None if c.says(key) else "relative_key")
+    attend = _attention(c, _NAME, h, relative=positions == "relative")
     if positions == "relative_key":
         left = c.dim("left_max_position_embeddings", default=64, minimum=0)
         right = c.dim("right_max_position_embeddings", default=8, minimum=0)
-        count, size = left + right + 1, width // c.dim("num_attention_heads")
-        block.children["distance_embedding"] = Embedding(
-            count, size, component=Component.ATTENTION, kind="relative_position"
-        )
-    return block
-
-
-def _layer(c: ModelConfig) -> Module:
-    convolution = conformers.speech_convolution(c, _NAME, depthwise_layer_norm=speech.norm(c))
-    key = "position_embeddings_type"
-    positions = c.text(key, default=None if c.says(key) else "relative_key")
-    dropout = Dropout(c.number("attention_dropout", default=0.0))
-    attend = _attention(c, hidden(c), positions)
-    return conformers.speech_block(
-        c, _NAME, convolution, self_attn_dropout=dropout, self_attn=attend
-    )
+        distances, size = left + right + 1, h // c.dim("num_attention_heads")
+        table = Embedding(distances, size, component=None, kind="relative_position")
+        attend.adding(distance_embedding=table)
+    parts = {"self_attn_dropout": Dropout(drop), "self_attn": attend}
+    return conformers.speech_block(c, _NAME, convolution, **parts)
 
 
 def _model(_s: Speech, c: ModelConfig) -> Module:
@@ -59,7 +52,7 @@ def _model(_s: Speech, c: ModelConfig) -> Module:
             activation=Activation("GLU", "dim=1"),
             self_attn_layer_norm=speech.norm(c, wide),
             self_attn_conv=conv,
-            self_attn=_attention(c, wide),
+            self_attn=_attention(c, _NAME, wide, relative=False),
             ffn_layer_norm=speech.norm(c, wide),
             ffn=speech.feed_forward(c, _NAME, width=wide, act=act),
         )
