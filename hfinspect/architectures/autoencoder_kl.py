@@ -9,8 +9,7 @@ from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module
 
 
 def _half(c: ModelConfig, inputs: int, outputs: int, *, up: bool) -> Module:
-    """The encoder, or with ``up`` the decoder: the widths in the other order, and one residual
-    block more on each rung."""
+    """The encoder, or with ``up`` the decoder, with one residual block more on each rung."""
     side, name, step = ("up", "Decoder", -1) if up else ("down", "Encoder", 1)
     residual = Residual(groups=c.dim("norm_num_groups", default=32), eps=1e-6)
     channels = c.dims("block_out_channels", default=(64,), least=1)[::step]
@@ -23,17 +22,15 @@ def _half(c: ModelConfig, inputs: int, outputs: int, *, up: bool) -> Module:
     middle = channels[0 if up else -1]
     look = attention(middle, middle, bias=True, groups=residual.groups, eps=1e-6)
     looks = [look] if c.flag("mid_block_add_attention", default=True) else []
-    return Module(
-        name,
-        {
-            "conv_in": Conv(inputs, channels[0], 3),
-            f"{side}_blocks": Layers(blocks),
-            "mid_block": middle_block(middle, residual, looks),
-            "conv_norm_out": GroupNorm(residual.groups, channels[-1], eps=1e-6),
-            "conv_act": Activation("SiLU"),
-            "conv_out": Conv(channels[-1], outputs, 3),
-        },
-    )
+    parts = {
+        "conv_in": Conv(inputs, channels[0], 3),
+        f"{side}_blocks": Layers(blocks),
+        "mid_block": middle_block(middle, residual, looks),
+        "conv_norm_out": GroupNorm(residual.groups, channels[-1], eps=1e-6),
+        "conv_act": Activation("SiLU"),
+        "conv_out": Conv(channels[-1], outputs, 3),
+    }
+    return Module(name, parts)
 
 
 def model(c: ModelConfig) -> Module:

@@ -21,15 +21,12 @@ def completed(c: ModelConfig) -> ModelConfig:
 def decoder(name: str, c: ModelConfig, heads: Heads) -> Module:
     h, inner = c.dim("hidden_size"), c.dim("intermediate_size")
     bias, norm = c.flag("attention_bias", default=True), LayerNorm(h)
-    layer = Module(
-        f"{name}DecoderLayer",
-        self_attn=grouped_attention(f"{name}SelfAttention", h, heads, bias=bias),
-        encoder_attn=grouped_attention(f"{name}CrossAttention", h, heads, bias=bias),
-        mlp=plain_mlp(f"{name}DecoderMLP", h, inner, act=c.text("hidden_act", default="relu")),
-        input_layernorm=norm,
-        post_attention_layernorm=norm,
-        final_layernorm=norm,
-    )
+    looks = {"self_attn": f"{name}SelfAttention", "encoder_attn": f"{name}CrossAttention"}
+    parts = {at: grouped_attention(kind, h, heads, bias=bias) for at, kind in looks.items()}
+    act, norms = c.text("hidden_act", default="relu"), ("input", "post_attention", "final")
+    parts["mlp"] = plain_mlp(f"{name}DecoderMLP", h, inner, act=act)
+    parts |= {f"{place}_layernorm": norm for place in norms}
+    layer = Module(f"{name}DecoderLayer", parts)
     return Module(
         f"{name}Decoder",
         embed_tokens=Embedding(c.dim("vocab_size"), h, padding_idx=c.padding_idx),

@@ -24,11 +24,9 @@ def _model(s: Speech, c: ModelConfig) -> Module:
     )
     layers = Layers([step] * int(c.count("num_conv_pos_embeddings")))
     found = model(s, speech.unstable(c).with_values(feat_extract_norm="layer"))
-    found.children["feature_extractor"] = speech.feature_encoder(c, s.name, form="layer")
-    found.inside("encoder").children["pos_conv_embed"] = Module(
-        f"{s.name}PositionalConvEmbedding", layers=layers, component=Component.CONV
-    )
-    return found
+    name, to = f"{s.name}PositionalConvEmbedding", Component.CONV
+    found.inside("encoder").adding(pos_conv_embed=Module(name, layers=layers, component=to))
+    return found.adding(feature_extractor=speech.feature_encoder(c, s.name, form="layer"))
 
 
 _DATA2VEC = WAV2VEC2.like("Data2VecAudio", "data2vec_audio", defaults=_DEFAULTS, whole=_model)

@@ -19,11 +19,10 @@ TEXT = {
 
 
 def layer(
-    c: ModelConfig, h: Dim, inner: Dim, *, inputs: Dim | None = None, kernel: Dim | None = None,
-    normed: bool = False,
-) -> Module:  # fmt: skip
-    """``inputs`` is the width of what comes in, ``kernel`` the frames of the memory."""
-    wide, norm = inputs or h, partial(LayerNorm, eps=c.number("layer_norm_eps", default=1e-5))
+    c: ModelConfig, h: Dim, inner: Dim, wide: Dim, normed: bool = False, kernel: Dim | None = None
+) -> Module:
+    """``wide`` is what comes in, ``kernel`` the frames of the memory."""
+    norm = partial(LayerNorm, eps=c.number("layer_norm_eps", default=1e-5))
     parts = {f"{x[0]}_proj": Linear(wide, h, kind=x) for x in ("query", "key", "value")}
     parts["o_proj"] = Linear(h, h, kind="output")
     if kernel is not None:
@@ -45,11 +44,9 @@ def encoder(c: ModelConfig) -> Module:
     frames = c.dim("num_mel_bins", default=80) * c.dim("num_stacked_frames", default=7)
     timing = c.count("num_timestamp_prediction_layers", default=20)
     normed = (int(count) - int(timing) - 1, int(count) - 1)
-    kinds = [(i == 0, i in normed) for i in range(int(count))]
-    made = partial(layer, c, h, inner, kernel=kernel)
+    kinds = [(h if i else frames, i in normed) for i in range(int(count))]
+    layers = Layers(once(kinds, lambda kind: layer(c, h, inner, *kind, kernel)))
     positions = Activation("FunAsrNanoPositionEmbedding")
-    rows = once(kinds, lambda kind: made(inputs=frames if kind[0] else None, normed=kind[1]))
-    layers = Layers(rows)
     return Module("FunAsrNanoEncoder", position_embeddings=positions, layers=layers, part="audio")
 
 
@@ -60,14 +57,14 @@ def model(c: ModelConfig) -> Module:
     if h != text.hidden:
         raise a.error("hidden_size", int(h), f"the text's width, {int(text.hidden)}")
     text.base.part, act = "text", activation(a.text("projector_hidden_act", default="relu"))
-    block = projecting(layer(a, h, a.dim("intermediate_size", default=256)))
+    block = projecting(layer(a, h, a.dim("intermediate_size", default=256), h))
+    layers = Layers.of(a.count("num_hidden_layers", default=2), block)
+    projector = two_linears("FunAsrNanoMultiModalProjector", c, seen, wide, h, act=act)
     return Module(
         "FunAsrNanoModel",
         audio_tower=encoder(audio),
         language_model=text.base,
-        multi_modal_projector=two_linears(
-            "FunAsrNanoMultiModalProjector", c, seen, wide, h, act=act
-        ).adding(layers=Layers.of(a.count("num_hidden_layers", default=2), block)),
+        multi_modal_projector=projector.adding(layers=layers),
     )
 
 

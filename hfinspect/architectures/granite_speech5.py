@@ -1,22 +1,18 @@
 """Granite Speech 5 (IBM 2026). Source of shapes: transformers/models/granite_speech5. A Conformer
 (a trace) that is fed its own guess of the words halfway; the head for CTC makes that guess."""
 
-from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers.composing import tied_to
+from ..layers.heads import to_words
 from ..trees.catalog import auto_model, register_part
-from ..trees.modules import Linear, Module
+from ..trees.modules import Module
 
 
 def ctc(c: ModelConfig) -> Module:
     inner, tied = c.section("encoder_config"), c.tied()
-    head = Linear(
-        inner.dim("hidden_size", default=1024),
-        (inner if tied else c).dim("vocab_size", default=16384),
-        tied_to="encoder.out.weight" if tied else None,
-        bias_tied_to="encoder.out.bias" if tied else None,
-        component=Component.HEAD,
-        kind="lm_head",
-    )
+    words = (inner if tied else c).dim("vocab_size", default=16384)
+    head = to_words(inner.dim("hidden_size", default=1024), words, bias=True)
+    head = tied_to(head, "encoder.out") if tied else head
     sound = auto_model(inner, default_type="granite_speech5_encoder")
     return Module("GraniteSpeech5ForCTC", encoder=sound, ctc_head=head, part="audio")
 

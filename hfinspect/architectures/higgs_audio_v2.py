@@ -4,6 +4,7 @@ head."""
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
+from ..layers.composing import composed
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.heads import to_words
 from ..trees.catalog import register
@@ -12,10 +13,8 @@ from .llama import LLAMA
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block = pre_norm(d, c, kind)
-    for name in ("mlp", "input_layernorm", "post_attention_layernorm"):
-        block.children[f"audio_{name}"] = block.children[name]
-    return block
+    block, names = pre_norm(d, c, kind), ("mlp", "input_layernorm", "post_attention_layernorm")
+    return block.adding(**{f"audio_{name}": block[name] for name in names})
 
 
 _HIGGS = LLAMA.like(
@@ -30,17 +29,15 @@ def _codes(c: ModelConfig) -> Dim:
 
 
 def model(c: ModelConfig) -> Module:
-    found, table = _HIGGS.model(c), Embedding(_codes(c), _HIGGS.width(c))
+    table = Embedding(_codes(c), _HIGGS.width(c))
     sounds = Module("HiggsAudioV2Embeddings", embed_audio_tokens=table)
-    found.children["embed_audio_tokens"] = sounds
-    return found
+    return _HIGGS.model(c).adding(embed_audio_tokens=sounds)
 
 
-def generation(c: ModelConfig) -> Module:
-    head = to_words(_HIGGS.width(c), _codes(c))
-    return Module(_WHOLE, model=model(c), audio_lm_head=head)
+def _head(c: ModelConfig) -> Module:
+    return to_words(_HIGGS.width(c), _codes(c))
 
 
 _WHOLE = "HiggsAudioV2ForConditionalGeneration"
-_CLASSES = {_WHOLE: generation, "HiggsAudioV2Model": model}
+_CLASSES = composed({_WHOLE: {"model": model, "audio_lm_head": _head}, "HiggsAudioV2Model": model})
 register("higgs_audio_v2", _CLASSES, base=_WHOLE, base_prefix="model", category="audio")

@@ -12,8 +12,7 @@ from ..trees.catalog import register_part
 from ..trees.modules import Activation, Conv, Layers, Linear, Module, Weight
 
 _NAME = "MoonshineStreaming"
-#: A second of the highest rate of recordings.
-_MAX_FRAME = 1_000_000
+_MAX_FRAME = 1_000_000  # a second of the highest rate of recordings
 
 
 def encoder(c: ModelConfig) -> Module:
@@ -27,13 +26,9 @@ def encoder(c: ModelConfig) -> Module:
     causal = partial(Conv, kernel=5, dims=1, stride=2, class_name=f"{_NAME}CausalConv1d")
     norm = Module(f"{_NAME}LayerNorm", gamma=Weight(h), component=Component.NORM)
     heads, bias = grouped_heads(c, h, heads=8, kv=8), c.flag("attention_bias", default=False)
-    block = Module(
-        f"{name}Layer",
-        self_attn=grouped_attention(f"{name}Attention", h, heads, bias=bias),
-        mlp=plain_mlp(f"{name}MLP", h, inner, act=c.text("hidden_act", default="gelu")),
-        input_layernorm=norm,
-        post_attention_layernorm=norm,
-    )
+    mlp = plain_mlp(f"{name}MLP", h, inner, act=c.text("hidden_act", default="gelu"))
+    parts = {"self_attn": grouped_attention(f"{name}Attention", h, heads, bias=bias), "mlp": mlp}
+    parts |= dict.fromkeys(("input_layernorm", "post_attention_layernorm"), norm)
     return Module(
         name,
         embedder=Module(
@@ -45,7 +40,7 @@ def encoder(c: ModelConfig) -> Module:
             linear=Linear(frame, h, bias=False),
             component=Component.EMBEDDING,
         ),
-        layers=Layers.of(c.count("num_hidden_layers", default=6), block),
+        layers=Layers.of(c.count("num_hidden_layers", default=6), Module(f"{name}Layer", parts)),
         final_norm=norm,
         part="audio",
     )

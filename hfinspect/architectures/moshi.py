@@ -19,10 +19,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 def _mlp(d: Decoder, c: ModelConfig) -> Module:
     h, inner = d.width(c), c.dim("ffn_dim", default=d.intermediate_size)
-    half, name = c.divided(inner, 2, "ffn_dim", "ffn_dim"), f"{d.name}GatingMLP"
-    block = plain_mlp(name, h, half, act=d.act(c), bias=False)
-    block.children["fc1"] = Linear(h, inner, bias=False, kind="gate_up")
-    return block
+    half, both = c.divided(inner, 2, "ffn_dim", "ffn_dim"), Linear(h, inner, False, kind="gate_up")
+    return plain_mlp(f"{d.name}GatingMLP", h, half, act=d.act(c), bias=False).adding(fc1=both)
 
 
 MOSHI = Decoder(
@@ -32,9 +30,8 @@ MOSHI = Decoder(
 
 
 def model(c: ModelConfig) -> Module:
-    found = MOSHI.model(c)
-    found.children["embed_tokens"] = Embedding(MOSHI.size(c, "vocab_size") + 1, MOSHI.width(c))
-    return found
+    table = Embedding(MOSHI.size(c, "vocab_size") + 1, MOSHI.width(c))
+    return MOSHI.model(c).adding(embed_tokens=table)
 
 
 def causal(c: ModelConfig) -> Module:
@@ -47,9 +44,8 @@ def conditional_generation(c: ModelConfig) -> Module:
     books, h = c.count("num_codebooks", default=8, minimum=1), MOSHI.width(c)
     sounds = c.dim("audio_vocab_size", default=codec.dim("codebook_size", default=2048))
     if c.has("depth_decoder_config"):  # sizes that both decoders have are the large one's
-        words = MOSHI.size(c, "vocab_size")
-        shared = {"input_size": h, "num_codebooks": books, "vocab_size": words}
-        depth = depth.with_values(audio_vocab_size=sounds, **shared)
+        shared = {"input_size": h, "num_codebooks": books, "audio_vocab_size": sounds}
+        depth = depth.with_values(vocab_size=MOSHI.size(c, "vocab_size"), **shared)
     return Module(
         _WHOLE,
         embed_tokens=ModuleList([Embedding(sounds + 1, h)] * (2 * int(books))),

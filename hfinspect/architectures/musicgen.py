@@ -9,8 +9,7 @@ from .encoder_decoder import width_of
 
 
 def joined(c: ModelConfig, name: str) -> Module:
-    """Texts, sounds and the decoder of that ``name``, with a projection of texts where their width
-    is another."""
+    """The parts of a class, with a projection of texts where their width is another."""
     texts, decoder = c.section("text_encoder"), c.section("decoder")
     encoder = auto_class(texts, "EncoderModel", default_type="t5")
     seen, wanted = width_of(texts, encoder, last=True), decoder.dim("hidden_size", default=1024)

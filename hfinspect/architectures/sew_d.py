@@ -16,13 +16,11 @@ _DEFAULTS = {
 
 
 def _model(s: Speech, c: ModelConfig) -> Module:
-    built = SEW.like(s.name, s.prefix).model(c)
-    layers = renamed(DEBERTA_V2.encoder(DEBERTA_V2, c), "DebertaV2", s.name)
-    layers.class_name = f"{s.name}TransformerEncoder"
+    built, name = SEW.like(s.name, s.prefix).model(c), f"{s.name}TransformerEncoder"
+    layers = renamed(DEBERTA_V2.encoder(DEBERTA_V2, c), "DebertaV2", s.name).called(name)
     parts = {**built.inside("encoder").children, "encoder": layers}
     order = "pos_conv_embed", "pool", "encoder", "upsample"
-    built.children["encoder"] = Module(f"{s.name}Encoder", {at: parts[at] for at in order})
-    return built
+    return built.adding(encoder=Module(f"{s.name}Encoder", {at: parts[at] for at in order}))
 
 
 SEW.like("SEWD", "sew_d", defaults=_DEFAULTS, whole=_model).register("sew-d")
