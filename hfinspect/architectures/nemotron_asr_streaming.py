@@ -22,17 +22,12 @@ def encoder(c: ModelConfig) -> Module:
     for _ in range(steps):  # padding of kernel - 1 + stride - 1 (subsampling_out_hidden_size)
         bands = (bands + int(stride) - 2) // int(stride) + 1
     causal = partial(Conv, stride=stride, class_name=f"{_NAME}EncoderCausalConv2D")
-    conv = causal(channels, channels, kernel, groups=channels)
-    parts = {"depthwise_conv": conv, "pointwise_conv": Conv(channels, channels, 1)}
-    step = Module(f"{_NAME}EncoderSubsamplingLayer", {**parts})
-    subsampling = Module(
-        f"{_NAME}EncoderSubsamplingConv2D",
-        conv_in=causal(1, channels, kernel),
-        layers=Layers([step] * (steps - 1)),
-        act_fn=Activation("ReLU"),
-        linear=Linear(channels * bands, h),
-        component=Component.CONV,
-    )
+    depthwise = causal(channels, channels, kernel, groups=channels)
+    step = {"depthwise_conv": depthwise, "pointwise_conv": Conv(channels, channels, 1)}
+    layers = Layers([Module(f"{_NAME}EncoderSubsamplingLayer", step)] * (steps - 1))
+    parts = {"conv_in": causal(1, channels, kernel), "layers": layers}
+    parts |= {"act_fn": Activation("ReLU"), "linear": Linear(channels * bands, h)}
+    subsampling = Module(f"{_NAME}EncoderSubsamplingConv2D", parts, component=Component.CONV)
     block = parakeet.layer(c, LayerNorm(h))
     block.inside("conv", "depthwise_conv").class_name = f"{_NAME}EncoderCausalConv1d"
     return renamed(parakeet.stack(c, subsampling, block), "Parakeet", _NAME)

@@ -8,6 +8,7 @@ from ..core.config import ModelConfig
 from ..layers import conformers
 from ..layers.blocks import grouped_attention, grouped_heads, size, two_layer_mlp
 from ..layers.composing import defaulted
+from ..layers.heads import to_words
 from ..trees import modules as nn
 from ..trees.catalog import auto_model, register_part
 from .encodec import lstm
@@ -46,13 +47,10 @@ def layer(c: ModelConfig, norm: nn.Module | None = None) -> nn.Module:
 
 def stack(c: ModelConfig, steps: nn.Module, block: nn.Module) -> nn.Module:
     """The encoder of ``steps`` that thin out the frames and layers like ``block``."""
-    return nn.Module(
-        "ParakeetEncoder",
-        subsampling=steps,
-        encode_positions=nn.Activation("ParakeetEncoderRelPositionalEncoding"),
-        layers=nn.Layers.of(c.count("num_hidden_layers"), block),
-        part="audio",
-    )
+    places = nn.Activation("ParakeetEncoderRelPositionalEncoding")
+    layers = nn.Layers.of(c.count("num_hidden_layers"), block)
+    parts = {"subsampling": steps, "encode_positions": places, "layers": layers}
+    return nn.Module("ParakeetEncoder", parts, part="audio")
 
 
 def encoder(c: ModelConfig) -> nn.Module:
@@ -61,12 +59,9 @@ def encoder(c: ModelConfig) -> nn.Module:
     stride, factor = c.dim("subsampling_conv_stride"), int(c.dim("subsampling_factor"))
     times = factor.bit_length() - 1
     bands = c.dim("num_mel_bins") // int(stride) ** times
-    steps = nn.Module(
-        "ParakeetEncoderSubsamplingConv2D",
-        layers=conformers.subsampling(channels, kernel, times, stride),
-        linear=nn.Linear(channels * bands, _hidden(c)),
-        component=Component.CONV,
-    )
+    layers = conformers.subsampling(channels, kernel, times, stride)
+    parts = {"layers": layers, "linear": nn.Linear(channels * bands, _hidden(c))}
+    steps = nn.Module("ParakeetEncoderSubsamplingConv2D", parts, component=Component.CONV)
     return stack(c, steps, layer(c))
 
 
@@ -85,7 +80,8 @@ def transducer(
     section, to = c.section("encoder_config"), Component.PROJECTOR
     width, words = c.dim("decoder_hidden_size", default=640), c.dim("vocab_size", default=vocab)
     lengths = len(c.dims("durations", default=(0, 1, 2, 3, 4), minimum=0)) if timed else 0
-    head = nn.Linear(width, words + lengths if lengths else words, kind="lm_head")
+    outputs, joint = words + lengths if lengths else words, f"{name.replace('For', '')}JointNetwork"
+    head = to_words(width, outputs, bias=True)
     return nn.Module(
         name,
         encoder=auto_model(section, default_type=encoder),
@@ -96,9 +92,7 @@ def transducer(
             lstm=lstm(width, c.count("num_decoder_layers", default=2)),
             decoder_projector=nn.Linear(width, width, component=to),
         ),
-        joint=nn.Module(
-            f"{name.replace('For', '')}JointNetwork", head=head, component=Component.HEAD
-        ),
+        joint=nn.Module(joint, head=head),
     )
 
 

@@ -15,10 +15,7 @@ from .llama import LLAMA
 _NAME = "PeAudio"
 #: What the config class lays under the section of the codec.
 _CODEC = {"downsampling_ratios": (2, 8, 10, 12), "encoder_hidden_size": 64, "codebook_dim": 128}
-_TEXT = {
-    "hidden_size": 1024, "intermediate_size": 2624, "num_hidden_layers": 22,
-    "num_attention_heads": 16,
-}  # fmt: skip
+_TEXT = {"hidden_size": 1024, "intermediate_size": 2624, "num_attention_heads": 16}
 _ENCODER = LLAMA.like(
     f"{_NAME}Encoder", hidden_size=1792, intermediate_size=4800, num_hidden_layers=6,
     num_attention_heads=14, head_dim=128, qk_norm=True, rms_norm_eps=1e-5,
@@ -32,6 +29,8 @@ def encoder(c: ModelConfig) -> Module:
     steps = {"groupnorm": norm, "activation": Activation("SiLU"), "project": Conv(h, h, 3, dims=1)}
     block = Module(f"{_NAME}ConvBlock1d", {**steps}, component=Component.CONV)
     found = renamed(_ENCODER.model(c), f"{name}Decoder", name).without("embed_tokens")
+    first, patches = Weight(1, 1, h, component=kind, kind="class_token"), f"{name}PatchEmbedder"
+    residual = Module(f"{_NAME}ResnetBlock1d", block1=block, block2=block)
     parts = {
         "embedder": Module(
             f"{name}Embedder",
@@ -39,11 +38,7 @@ def encoder(c: ModelConfig) -> Module:
             bottleneck=Conv(dac.hidden(codec), narrow, 1, dims=1, component=kind),
             data_proj=Linear(narrow, h, component=kind),
         ),
-        "patch_embedder": Module(
-            f"{name}PatchEmbedder",
-            class_embedding=Weight(1, 1, h, component=kind, kind="class_token"),
-            resnet_block=Module(f"{_NAME}ResnetBlock1d", block1=block, block2=block),
-        ),
+        "patch_embedder": Module(patches, class_embedding=first, resnet_block=residual),
         **found.children,
         "output": Linear(h, h, bias=False, component=Component.HEAD),
     }

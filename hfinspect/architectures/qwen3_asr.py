@@ -53,13 +53,9 @@ def generation(c: ModelConfig) -> Module:
     said = {"text_config": {**section, "model_type": "qwen3"}}
     text = decoder(ModelConfig(said, thinker.path), "qwen3")
     tied = thinker.flag("tie_word_embeddings", default=text.tied)
-    inner = Module(
-        f"{_NAME}ThinkerForConditionalGeneration",
-        audio_tower=_tower(thinker.section("audio_config")),
-        model=text.base,
-        lm_head=lm_head(text, "thinker.model.embed_tokens.weight" if tied else None),
-    )
-    return Module(_WHOLE, thinker=inner)
+    head = lm_head(text, "thinker.model.embed_tokens.weight" if tied else None)
+    tower, name = _tower(thinker.section("audio_config")), f"{_NAME}ThinkerForConditionalGeneration"
+    return Module(_WHOLE, thinker=Module(name, audio_tower=tower, model=text.base, lm_head=head))
 
 
 _WHOLE, _LABELS = f"{_NAME}ForConditionalGeneration", f"{_NAME}ForTokenClassification"

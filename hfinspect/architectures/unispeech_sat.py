@@ -14,10 +14,9 @@ from .wav2vec2 import CODE, WAV2VEC2, project_hid, project_q
 
 def _model(s: Speech, c: ModelConfig) -> Module:
     """The vector in place of masked frames is there in any case."""
-    found = model(s, c)
     mask = Weight(hidden(c), component=Component.EMBEDDING, kind="mask_token")
-    found.children = {"masked_spec_embed": mask, **found.children}
-    return found
+    parts = {"masked_spec_embed": mask, **model(s, c).children}
+    return Module(f"{s.name}Model", parts, part="audio")
 
 
 def _clusters(c: ModelConfig) -> Parameter:

@@ -63,13 +63,6 @@ def _motion_encoder(c: ModelConfig) -> Module:
     if size & (size - 1):
         raise c.error("motion_encoder_size", size, "a power of 2")
 
-    def channels(size: int) -> Dim:
-        if c.has("motion_encoder_channel_sizes"):
-            return c.section("motion_encoder_channel_sizes").dim(str(size))
-        if size not in _MOTION:
-            raise c.error("motion_encoder_size", size, "a power of 2 from 4 to 1024")
-        return named(_MOTION[size], f"channels at {size}", "a number of the model's code")
-
     def conv(inputs: int, outputs: int, kernel: int, *, act: bool = True) -> Module:
         bias = Module("FusedLeakyReLU", bias=Weight(outputs)) if act else None
         return Module("MotionConv2d", weight=Weight(outputs, inputs, kernel, kernel), act_fn=bias)
@@ -81,7 +74,13 @@ def _motion_encoder(c: ModelConfig) -> Module:
 
     style, motion = c.dim("motion_style_dim", default=512), c.dim("motion_dim", default=20)
     sizes = [size, *(1 << power for power in range(size.bit_length() - 2, 1, -1))]
-    widths = [channels(size) for size in sizes]
+    if c.has(key := "motion_encoder_channel_sizes"):
+        widths = [c.section(key).dim(str(x)) for x in sizes]
+    elif size in _MOTION:
+        meant = "a number of the model's code"
+        widths = [named(_MOTION[x], f"channels at {x}", meant) for x in sizes]
+    else:
+        raise c.error("motion_encoder_size", size, "a power of 2 from 4 to 1024")
     linears = [
         Module("MotionLinear", weight=Weight(outputs, style), bias=Weight(outputs))
         for outputs in (style, style, style, style, motion)
