@@ -26,13 +26,11 @@ def speaker_encoder(c: ModelConfig) -> nn.Module:
         scale = c.count("enc_res2net_scale", default=2, minimum=1)
         narrow, squeezed = outputs // scale, c.dim("enc_se_channels", default=64)
         groups = nn.ModuleList([timed(narrow, narrow, kernel)] * (int(scale) - 1))
+        grouped = nn.Module("Res2NetBlock", blocks=groups)
         down, up = nn.Conv(outputs, squeezed, 1, dims=1), nn.Conv(squeezed, outputs, 1, dims=1)
-        parts = {
-            "tdnn1": timed(inputs, outputs, 1),
-            "res2net_block": nn.Module("Res2NetBlock", blocks=groups),
-            "tdnn2": timed(outputs, outputs, 1),
-            "se_block": nn.Module("SqueezeExcitationBlock", conv1=down, conv2=up),
-        }
+        squeeze = nn.Module("SqueezeExcitationBlock", conv1=down, conv2=up)
+        parts = {"tdnn1": timed(inputs, outputs, 1), "res2net_block": grouped}
+        parts |= {"tdnn2": timed(outputs, outputs, 1), "se_block": squeeze}
         layers.append(nn.Module("SqueezeExcitationRes2NetBlock", parts))
     vector, embeds = c.dim("enc_dim", default=128), Component.EMBEDDING
     statistics = {"tdnn": timed(3 * last, seen, 1), "conv": nn.Conv(seen, last, 1, dims=1)}
@@ -42,7 +40,6 @@ def speaker_encoder(c: ModelConfig) -> nn.Module:
         mfa=timed(last, last, kernels[-1]),
         asp=nn.Module("AttentiveStatisticsPooling", statistics),
         fc=nn.Conv(2 * last, vector, 1, dims=1, component=embeds),
-        component=Component.CONV,
     )
 
 
@@ -92,10 +89,8 @@ def bigvgan(c: ModelConfig) -> nn.Module:
     widths = [first // 2**i if i else first for i in range(min(len(rates), 64) + 1)]
     if widths[-1] < 1 or len(rates) > 64:
         raise c.error("upsample_rates", c.raw("upsample_rates"), "stages that halve the channels")
-    ups = [
-        nn.ModuleList([nn.Conv(width, half, kernel, dims=1, transposed=True)])
-        for (width, half), kernel in zip(pairwise(widths), kernels, strict=False)
-    ]
+    steps = zip(widths, widths[1:], kernels, strict=False)
+    ups = [nn.ModuleList([nn.Conv(*step, dims=1, transposed=True)]) for step in steps]
 
     def snake(channels: int) -> nn.Module:
         """x + sin²(αx) / β between resampling filters that are computed, not learned."""
@@ -115,7 +110,6 @@ def bigvgan(c: ModelConfig) -> nn.Module:
         resblocks=nn.Layers(block(half, kernel) for half in widths[1:] for kernel in inner),
         activation_post=snake(widths[-1]),
         conv_post=nn.Conv(widths[-1], 1, 7, dims=1, bias=False),
-        component=Component.CONV,
     )
 
 

@@ -78,6 +78,7 @@ def _snake(width: Dim) -> nn.Module:
 TRANSFORMER = Decoder(
     f"{NAME}Code2Wav", hidden_size=1024, intermediate_size=3072, num_hidden_layers=8,
     num_attention_heads=16, num_key_value_heads=16, rms_norm_eps=1e-5,
+    further=last_norm_of(f"{NAME}RMSNorm"),
     layer=lambda d, c, kind: renamed(scaled(d, c, kind), f"{d.name}MLP", f"{d.name}Mlp"),
 )  # fmt: skip
 
@@ -106,12 +107,8 @@ def code2wav(c: ModelConfig) -> nn.Module:
         parts = _snake(before), _conv(before, width, 2 * rate, stride=rate), unit, unit, unit
         decoder.append(nn.Module(f"{NAME}Code2WavDecoderBlock", block=nn.Layers(parts)))
     decoder, to = [*decoder, _snake(width), _conv(width, 1, 7)], Component.CONV
-    transformer = nn.Module(
-        f"{NAME}Code2WavTransformerModel",
-        layers=TRANSFORMER.layers(c),
-        norm=TRANSFORMER.norm(TRANSFORMER, c, h).called(f"{NAME}RMSNorm"),
-        rotary_emb=nn.Activation(f"{NAME}RotaryEmbedding"),
-    )
+    transformer = TRANSFORMER.named(f"{NAME}Code2WavTransformerModel", c).without("embed_tokens")
+    renamed(transformer, f"{NAME}Code2WavRotary", f"{NAME}Rotary")
     return nn.Module(
         f"{NAME}Code2Wav",
         pre_transformer=transformer,

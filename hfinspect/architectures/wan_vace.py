@@ -113,14 +113,9 @@ def animate(c: ModelConfig) -> Module:
     wide = hidden * c.dim("face_encoder_num_heads", default=4)
     norm = RMSNorm(c.dim("attention_head_dim", default=128), eps=c.number("eps", default=1e-6))
     kinds, conv = ("query", "key", "value"), Conv(hidden, hidden, 3, dims=1, stride=2)
-    look = Module(
-        "WanAnimateFaceBlockCrossAttention",
-        {f"to_{kind[0]}": Linear(width, width, kind=kind) for kind in kinds},
-        to_out=Linear(width, width, kind="output"),
-        norm_q=norm,
-        norm_k=norm,
-        component=Component.ATTENTION,
-    )
+    parts = {f"to_{kind[0]}": Linear(width, width, kind=kind) for kind in kinds}
+    parts |= {"to_out": Linear(width, width, kind="output"), "norm_q": norm, "norm_k": norm}
+    look = Module("WanAnimateFaceBlockCrossAttention", parts, component=Component.ATTENTION)
     more: dict[str, Module] = {
         "pose_patch_embedding": _patches(c, latents),
         "motion_encoder": _motion_encoder(c),
