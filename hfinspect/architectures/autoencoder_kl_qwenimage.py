@@ -47,8 +47,7 @@ def _row(inputs: int, outputs: int, count: int, *between: Module) -> list[Module
 
 
 def _half(c: ModelConfig, latent: Dim, *, up: bool) -> Module:
-    """The encoder, whose way is one flat list of blocks, or with ``up`` the decoder, whose way is
-    one of stages."""
+    """The encoder, whose way is a flat list of blocks, or the decoder: ``up``, a list of stages."""
     base, multiples = c.dim("base_dim", default=96), c.dims("dim_mult", default=(1, 2, 4, 4))
     if not 1 <= len(multiples) <= MAX_STAGES:
         raise c.error("dim_mult", c.raw("dim_mult"), f"1 to {MAX_STAGES} stages")
@@ -60,8 +59,7 @@ def _half(c: ModelConfig, latent: Dim, *, up: bool) -> Module:
         base, widths, times = widths[-1], widths[::-1], times[::-1]
 
     def resample(width: Dim, time: bool) -> Module:
-        """A 2-D convolution that halves the image, or the channels on the way up; with ``time`` one
-        over frames as well."""
+        """Halves the image, or the channels on the way up; with ``time`` over frames as well."""
         spatial = Conv(width, width // 2, 3) if up else Conv(width, width, 3, stride=2)
         frames = _conv3d(width, width * 2 if up else width, (3, 1, 1))
         steps = Sequential(Activation("QwenImageUpsample" if up else "ZeroPad2d"), spatial)

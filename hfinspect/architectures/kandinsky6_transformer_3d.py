@@ -46,9 +46,9 @@ class _Stream(NamedTuple):
         return Module(f"Kandinsky6Transformer{kind}Block", parts)
 
     def out_layer(self, channels: int, ending: str = "") -> Module:
-        out, name = Linear(self.width, channels), f"Kandinsky6OutLayer{ending}"
         parts = {"modulation": self.modulation(2 * self.width), "norm": self.norm()}
-        return Module(name, parts, out_layer=out, component=Component.OTHER)
+        parts["out_layer"] = Linear(self.width, channels)
+        return Module(f"Kandinsky6OutLayer{ending}", parts, component=Component.OTHER)
 
 
 def _streams(c: ModelConfig) -> Sequence[_Stream]:

@@ -29,10 +29,11 @@ def _smoothed(c: ModelConfig, act: Module, key: str) -> Module:
 def vocoder(
     c: ModelConfig, key: str, width: int, kernels: tuple[int, ...], *, wide: bool = True
 ) -> Module:
-    """Each upsampling halves the channels; behind it stand residual blocks, one for each kernel.
-    Those of the ``wide`` band have smoothed snakes, and no bias at the end."""
-    usual = "snakebeta" if wide else "leaky_relu"
-    bias = c.flag(f"{key}final_bias", default=not wide)
+    """Each upsampling halves the channels; behind it stands a residual block for each kernel."""
+    usual, bias = (
+        "snakebeta" if wide else "leaky_relu",
+        c.flag(f"{key}final_bias", default=not wide),
+    )
     name = c.word(f"{key}act_fn", *_SNAKES, "leaky_relu", default=usual)
     smooth = c.flag(f"{key}antialias", default=wide)
     if smooth and name == "leaky_relu":
@@ -44,9 +45,7 @@ def vocoder(
     dilated = [[1, 3, 5]] * 3 if dilated is None else dilated  # how many convolutions a block has
     whole = isinstance(dilated, (list, tuple)) and len(dilated) == len(around)
     if not whole or not all(isinstance(x, (list, tuple)) and len(x) <= MAX_COUNT for x in dilated):
-        raise c.error(
-            f"{key}resnet_dilations", dilated, f"{len(around)} lists, one for each kernel"
-        )
+        raise c.error(f"{key}resnet_dilations", dilated, f"{len(around)} lists, one a kernel")
     channels = first = c.dim(f"{key}hidden_channels", default=width)
     ups, blocks = [], []
     for size in sizes:

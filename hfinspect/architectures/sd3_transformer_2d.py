@@ -12,7 +12,7 @@ from ..trees.catalog import register
 from ..trees.modules import Activation, Buffer, LayerNorm, Layers, Linear, Module, once
 
 
-def block(c: ModelConfig, width: Dim, *, last: bool, dual: bool) -> Module:
+def block(c: ModelConfig, width: Dim, last: bool, dual: bool) -> Module:
     """``dual``: it looks at the image twice; the ``last`` makes nothing of the text."""
     normed = c.has("qk_norm") and bool(c.word("qk_norm", "rms_norm"))
     norm = c.dim("attention_head_dim", default=64) if normed else None
@@ -33,8 +33,8 @@ def block(c: ModelConfig, width: Dim, *, last: bool, dual: bool) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    head, count = c.dim("attention_head_dim", default=64), int(c.count("num_layers", default=18))
-    width = c.dim("num_attention_heads", default=18) * head
+    count, heads = int(c.count("num_layers", default=18)), c.dim("num_attention_heads", default=18)
+    width = heads * c.dim("attention_head_dim", default=64)
     patch, side = c.dim("patch_size", default=2), c.dim("pos_embed_max_size", default=96)
     pooled, seen = c.dim("pooled_projection_dim", default=2048), c.dim("in_channels", default=16)
     texts = c.dim("joint_attention_dim", default=4096)
@@ -45,7 +45,12 @@ def model(c: ModelConfig) -> Module:
     pixels = patch * patch * diffusion.out_channels(c, default=16, in_default=16)
     dual = {int(i) for i in c.dims("dual_attention_layers", default=(), minimum=0)}
     kinds = [(i == count - 1, i in dual) for i in range(count)]
-    layers = once(kinds, lambda kind: block(c, width, last=kind[0], dual=kind[1]))
+    layers = once(kinds, lambda kind: block(c, width, *kind))
+    embedders = {
+        "time_proj": Activation("Timesteps"),
+        "timestep_embedder": diffusion.timestep_embedding(256, width),
+        "text_embedder": diffusion.text_projection(pooled, width),
+    }
     return Module(
         "SD3Transformer2DModel",
         pos_embed=Module(
@@ -54,12 +59,7 @@ def model(c: ModelConfig) -> Module:
             proj=patch_conv(seen, width, (patch, patch)),
             component=Component.EMBEDDING,
         ),
-        time_text_embed=Module(
-            "CombinedTimestepTextProjEmbeddings",
-            time_proj=Activation("Timesteps"),
-            timestep_embedder=diffusion.timestep_embedding(256, width),
-            text_embedder=diffusion.text_projection(pooled, width),
-        ),
+        time_text_embed=Module("CombinedTimestepTextProjEmbeddings", embedders),
         context_embedder=Linear(texts, captions, component=Component.PROJECTOR),
         transformer_blocks=Layers(layers),
         norm_out=diffusion.modulation("AdaLayerNormContinuous", width, 2),

@@ -12,10 +12,8 @@ from ..trees.modules import Conv, Embedding, GroupNorm, LayerNorm, Layers, Linea
 
 _NAMED = {"ada_norm_zero": "DiTTransformer2DModel", "ada_norm_single": "PixArtTransformer2DModel"}
 #: The class of each activation.
-_GATES = {
-    "geglu": "GEGLU", "gelu": "GELU", "gelu-approximate": "GELU",
-    "geglu-approximate": "ApproximateGELU",
-}  # fmt: skip
+_GATES = dict.fromkeys(("geglu", "gelu", "gelu-approximate"), "GELU")
+_GATES |= {"geglu": "GEGLU", "geglu-approximate": "ApproximateGELU"}
 
 
 def model(c: ModelConfig) -> Module:
@@ -24,18 +22,16 @@ def model(c: ModelConfig) -> Module:
         return builder(_NAMED[kind])(c)
     if c.has("patch_size"):
         raise c.error("norm_type", kind, f"of patches {' or '.join(_NAMED)}")
-    if kind == "ada_norm" and not c.has("num_embeds_ada_norm"):
-        raise c.missing("num_embeds_ada_norm")
     c.word("attention_type", "default")
     heads = c.dim("num_attention_heads", default=16)
     width, act = heads * c.dim("attention_head_dim", default=88), c.word("activation_fn", *_GATES)
     look = partial(attention, width, width, bias=c.flag("attention_bias", default=False))
     affine = c.flag("norm_elementwise_affine", default=True)
     norm = plain = LayerNorm(width, eps=c.number("norm_eps", default=1e-5), weight=affine)
-    times, context = c.optional_dim("num_embeds_ada_norm"), c.optional_dim("cross_attention_dim")
-    if times is not None:
+    context, times = c.optional_dim("cross_attention_dim"), "num_embeds_ada_norm"
+    if kind == "ada_norm" or c.has(times):
         # Steps that have a table of their own, whatever norm_type says of it.
-        table, linear = Embedding(times, width, kind="position"), Linear(width, 2 * width)
+        table, linear = Embedding(c.dim(times), width, kind="position"), Linear(width, 2 * width)
         norm = Module("AdaLayerNorm", emb=table, linear=linear, component=Component.NORM)
     alone = c.flag("only_cross_attention", default=False)
     twice = c.flag("double_self_attention", default=False)

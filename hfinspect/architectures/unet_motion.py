@@ -48,8 +48,7 @@ def _plain(c: ModelConfig, *, control: bool) -> Ladder:
 def _motion_module(
     c: ModelConfig, width: Dim, heads: Dim, depth: int, *, twice: bool = True, middle: bool = False
 ) -> Module:
-    """Blocks that look at the frames of their place, ``twice`` each. Those of the ``middle`` are in
-    no list of layers around them."""
+    """Blocks that look at the frames of their place, ``twice`` each; ``middle``: in no layer."""
     if not heads:
         raise c.error(_HEADS, 0, "at least 1")
     frames, inner = c.dim("motion_max_seq_length", default=32), heads * (width // heads)
@@ -76,9 +75,8 @@ def _moving(c: ModelConfig, ladder: Ladder, *, up: bool = False, twice: bool = T
         each = list(depth) if isinstance(depth, tuple) else [depth] * resnets
         if len(each) != resnets:
             raise c.error(_DEPTH, each, f"{resnets} entries, one per layer")
-        modules = [made(*size, int(n), twice=twice) for n in each]
-        block.called(block.class_name.replace("2D", "Motion"))
-        block.adding(motion_modules=ModuleList(modules))
+        modules = ModuleList(made(*size, int(n), twice=twice) for n in each)
+        block.adding(motion_modules=modules).called(block.class_name.replace("2D", "Motion"))
     return Layers(blocks)
 
 

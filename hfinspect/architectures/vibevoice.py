@@ -24,8 +24,8 @@ def diffusion_head(c: ModelConfig, h: Dim, latent: Dim) -> Module:
     bias, act = c.flag("mlp_bias", default=False), c.text("hidden_act", default="silu")
     inner, linear = c.dim("intermediate_size", default=4608), partial(Linear, bias=False)
     mlp, gate = gated_mlp("VibeVoiceMLP", h, inner, bias=bias, act=act), activation(act)
-    eps = c.number("rms_norm_eps", default=1e-5)
-    layer = {"ffn": mlp, "norm": _norm(h, eps), "act_fn": gate, "linear": linear(h, h * 3)}
+    norm = _norm(h, c.number("rms_norm_eps", default=1e-5))
+    layer = {"ffn": mlp, "norm": norm, "act_fn": gate, "linear": linear(h, h * 3)}
     frequencies, name = c.dim("frequency_embedding_size", default=256), "VibeVoiceDiffusionHead"
     time = {"activation_fn": gate, "fc1": linear(frequencies, h), "fc2": linear(h, h)}
     last = {"linear_1": linear(h, 2 * h), "act_fn": gate, "linear_2": linear(h, latent)}
