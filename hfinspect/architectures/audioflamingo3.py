@@ -4,11 +4,10 @@ from functools import partial
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.multimodal import two_layer_projector
+from ..layers.multimodal import register_listener, two_layer_projector
 from ..layers.whisper_encoder import encoder, width
 from ..trees.catalog import register_part
 from ..trees.modules import Module
-from .voxtral import register_listener
 
 _tower = partial(encoder, "AudioFlamingo3", pooled=True)
 

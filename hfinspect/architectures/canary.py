@@ -8,14 +8,10 @@ from ..layers.vision import plain_mlp
 from ..trees.catalog import auto_model, register_pair, register_part
 from ..trees.modules import Embedding, LayerNorm, Layers, Module
 
-_DECODER = {
+DECODER = {
     "vocab_size": 16384, "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 8,
     "num_attention_heads": 8, "max_position_embeddings": 1024,
 }  # fmt: skip
-
-
-def completed(c: ModelConfig) -> ModelConfig:
-    return c.with_defaults(**_DECODER)
 
 
 def decoder(name: str, c: ModelConfig, heads: Heads) -> Module:
@@ -37,7 +33,7 @@ def decoder(name: str, c: ModelConfig, heads: Heads) -> Module:
 
 
 def _decoder(c: ModelConfig) -> Module:
-    c = completed(c)
+    c = c.with_defaults(**DECODER)
     return decoder("Canary", c, grouped_heads(c, c.dim("hidden_size"), head_dim=128, kv=8))
 
 

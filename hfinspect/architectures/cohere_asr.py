@@ -12,7 +12,7 @@ from ..layers.heads import to_words
 from ..trees.catalog import auto_model, register_pair
 from ..trees.keeps import KeysValues
 from ..trees.modules import Linear, Module, Weight, each_module
-from .canary import completed, decoder
+from .canary import DECODER, decoder
 
 _NAME = "CohereAsr"
 #: What the config class lays under the section of the encoder.
@@ -41,7 +41,7 @@ _SPELLED = {
 
 
 def model(c: ModelConfig) -> Module:
-    c = completed(c)
+    c = c.with_defaults(**DECODER)
     h, to = c.dim("hidden_size"), Component.EMBEDDING
     sound = c.section("encoder_config").with_defaults(**_ENCODER).of_type("parakeet_encoder")
     heard = auto_model(sound, default_type="parakeet_encoder")
@@ -69,7 +69,7 @@ def model(c: ModelConfig) -> Module:
 
 
 def generation(c: ModelConfig) -> Module:
-    c = completed(c)
+    c = c.with_defaults(**DECODER)
     to = "model.transf_decoder._embedding.token_embedding.weight"
     tied = to if c.tied(default=False) else None
     head = to_words(c.dim("hidden_size"), c.dim("vocab_size"), tied, bias=True)

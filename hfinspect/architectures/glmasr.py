@@ -3,10 +3,8 @@ encoder with rotary positions (a trace), and a Llama decoder."""
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.multimodal import two_linears
-from ..trees.catalog import builder
+from ..layers.multimodal import register_listener, two_linears
 from ..trees.modules import Module
-from .voxtral import register_listener
 
 _TEXT = {
     "vocab_size": 59264, "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 28,
@@ -14,13 +12,10 @@ _TEXT = {
 }  # fmt: skip
 
 
-def _tower(c: ModelConfig) -> Module:
-    return builder("GlmAsrEncoder")(c)
-
-
 def _project(c: ModelConfig, audio: ModelConfig, text: Dim) -> Module:
     seen = audio.dim("intermediate_size", default=5120)
     return two_linears("GlmAsrMultiModalProjector", c, seen, text * 2, text)
 
 
-register_listener("glmasr", "GlmAsr", "llama", _tower, _project, _TEXT, tied=ModelConfig.tied)
+_TYPES = "llama", "GlmAsrEncoder"
+register_listener("glmasr", "GlmAsr", *_TYPES, _project, _TEXT, tied=ModelConfig.tied)

@@ -34,10 +34,7 @@ def model(c: ModelConfig) -> Module:
     return _HIGGS.model(c).adding(embed_audio_tokens=sounds)
 
 
-def _head(c: ModelConfig) -> Module:
-    return to_words(_HIGGS.width(c), _codes(c))
-
-
 _WHOLE = "HiggsAudioV2ForConditionalGeneration"
-_CLASSES = composed({_WHOLE: {"model": model, "audio_lm_head": _head}, "HiggsAudioV2Model": model})
+_FORM = {"model": model, "audio_lm_head": lambda c: to_words(_HIGGS.width(c), _codes(c))}
+_CLASSES = composed({_WHOLE: _FORM, "HiggsAudioV2Model": model})
 register("higgs_audio_v2", _CLASSES, base=_WHOLE, base_prefix="model", category="audio")

@@ -47,12 +47,9 @@ def level(
         if heads < 1:
             raise c.error(str(heads.expr), int(heads), "at least 1 where a level has attention")
         steps = nn.Activation("SiLU"), nn.Linear(condition, width)
-        made[ATTENTION] = nn.Module(
-            ATTENTION,
-            norm=_bare_norm(width),
-            attention=attention(width, heads * (width // heads), bias=True),
-            kv_mapper=nn.Sequential(*steps, component=Component.ATTENTION),
-        )
+        parts = {"attention": attention(width, heads * (width // heads), bias=True)}
+        parts["kv_mapper"] = nn.Sequential(*steps, component=Component.ATTENTION)
+        made[ATTENTION] = nn.Module(ATTENTION, {"norm": _bare_norm(width), **parts})
     blocks = [made[name] for name in names] * repeats
     if wider and blocks and names[0] == RES:
         blocks[0] = _res_block(width, width + skip, kernel)
@@ -61,12 +58,11 @@ def level(
 
 def resized(above: int, width: int, *, up: bool, switched: bool = False) -> nn.Module:
     """From the level above, or back to it with ``up``; ``switched``: by interpolation."""
-    inputs, outputs = (width, above) if up else (above, width)
-    change = nn.Conv(inputs, outputs, 2, stride=2, transposed=up)
-    if switched:
-        steps = [nn.Conv(inputs, outputs, 1), nn.Activation("Upsample")]
-        change = nn.Module("UpDownBlock2d", blocks=nn.ModuleList(steps[::-1] if up else steps))
-    return nn.Sequential(_bare_norm(inputs), change, component=Component.CONV)
+    sizes = (width, above) if up else (above, width)
+    steps = [nn.Conv(*sizes, 1), nn.Activation("Upsample")]
+    change = nn.Module("UpDownBlock2d", blocks=nn.ModuleList(steps[::-1] if up else steps))
+    change = change if switched else nn.Conv(*sizes, 2, stride=2, transposed=up)
+    return nn.Sequential(_bare_norm(sizes[0]), change, component=Component.CONV)
 
 
 def ends(inputs: int, width: int, outputs: int) -> dict[str, nn.Module]:

@@ -24,8 +24,7 @@ _TYPES = (
 
 
 def depths(c: ModelConfig, key: str, count: int, *, up: bool = False) -> tuple[Any, ...]:
-    """How many transformer blocks stand next to each residual block: per rung, or a list of it. The
-    way ``up`` may have a list of its own."""
+    """How many transformer blocks stand next to each residual block: per rung, or a list of it."""
     turned = f"reverse_{key}"
     if up:
         return depths(c, turned, count) if c.has(turned) else depths(c, key, count)[::-1]
@@ -42,8 +41,7 @@ def depths(c: ModelConfig, key: str, count: int, *, up: bool = False) -> tuple[A
 
 
 class Ladder:
-    """The config's lists, one entry per rung, top to bottom. Raises ConfigError for what this
-    catalog does not build."""
+    """The config's lists, one entry per rung, top to bottom. Raises ConfigError."""
 
     def __init__(self, c: ModelConfig) -> None:
         if c.has(heads := "num_attention_heads"):
@@ -61,9 +59,8 @@ class Ladder:
         self.depths = depths(c, _DEPTH, count)
         self.only_cross = diffusion.flags_per_block(c, "only_cross_attention", count)
         self.residual = diffusion.timed(c, self.time)
-        linear = c.flag("use_linear_projection", default=False)
-        look = partial(diffusion.transformer_2d, linear=linear, groups=groups, gated=gated)
-        self.transformer = look
+        linear, look = c.flag("use_linear_projection", default=False), diffusion.transformer_2d
+        self.transformer = partial(look, linear=linear, groups=groups, gated=gated)
         self.text_norm = c.word(norm, "layer_norm", "group_norm") if c.has(norm) else None
 
     def _heads(self, i: int) -> Dim:
@@ -87,8 +84,7 @@ class Ladder:
         return added_attention(*sizes, self.text_norm, alone=alone)
 
     def _rung(self, rung: diffusion.Rung, depth: Any) -> Module:
-        """Heads of unet_blocks.py are read on the way up from the list's other end, as the source
-        does."""
+        """Heads of unet_blocks.py are read on the way up from the list's other end, as there."""
         i, layers, kind = rung.i, len(rung.coming), rung.kind
         head_of = len(self.channels) - 1 - i if rung.up else i
         if kind.startswith("K"):

@@ -4,28 +4,27 @@ shapes: transformers/models/unispeech_sat."""
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import speech
+from ..layers.blocks import size
 from ..layers.composing import Part
 from ..layers.encoders import hidden
 from ..layers.speech_encoders import Speech, model
 from ..layers.speech_heads import linear, quantizer
-from ..trees.modules import Module, Parameter, Weight
+from ..trees.modules import Module, Weight
 from .wav2vec2 import CODE, WAV2VEC2, project_hid, project_q
 
 
 def _model(s: Speech, c: ModelConfig) -> Module:
     """The vector in place of masked frames is there in any case."""
-    mask = Weight(hidden(c), component=Component.EMBEDDING, kind="mask_token")
+    mask = Weight(hidden(c), component=_TABLE, kind="mask_token")
     parts = {"masked_spec_embed": mask, **model(s, c).children}
     return Module(f"{s.name}Model", parts, part="audio")
 
 
-def _clusters(c: ModelConfig) -> Parameter:
-    return Weight(c.dim("num_clusters", default=504), CODE(c), component=Component.EMBEDDING)
-
-
+_TABLE, _clusters = Component.EMBEDDING, size("num_clusters", default=504)
 _UNISPEECH = WAV2VEC2.like("UniSpeechSat", "unispeech_sat", whole=_model, adapted=False)
 _FORM: dict[str, Part] = {
-    "label_embeddings_concat": _clusters, "unispeech_sat": _UNISPEECH.model,
+    "label_embeddings_concat": lambda c: Weight(_clusters(c), CODE(c), component=_TABLE),
+    "unispeech_sat": _UNISPEECH.model,
     "quantizer": lambda c: quantizer(c, "UniSpeechSat", seen=hidden(c)), "project_q": project_q,
     "project_hid": project_hid, "speaker_proj": linear(hidden, CODE, Component.PROJECTOR),
     "layer_norm_for_extract": speech.norm,

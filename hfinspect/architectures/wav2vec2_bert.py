@@ -21,7 +21,7 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def _layer(c: ModelConfig) -> Module:
+def _model(_s: Speech, c: ModelConfig) -> Module:
     convolution = conformers.speech_convolution(c, _NAME, depthwise_layer_norm=speech.norm(c))
     h, key, drop = hidden(c), "position_embeddings_type", c.number("attention_dropout", default=0.0)
     positions = c.text(key, default=None if c.says(key) else "relative_key")
@@ -33,13 +33,10 @@ def _layer(c: ModelConfig) -> Module:
         table = Embedding(distances, size, component=None, kind="relative_position")
         attend.adding(distance_embedding=table)
     parts = {"self_attn_dropout": Dropout(drop), "self_attn": attend}
-    return conformers.speech_block(c, _NAME, convolution, **parts)
-
-
-def _model(_s: Speech, c: ModelConfig) -> Module:
+    block = conformers.speech_block(c, _NAME, convolution, **parts)
     features = c.dim("feature_projection_input_dim", default=160)
     between = c.flag("use_intermediate_ffn_before_adapter", default=False)
-    layers = Layers.of(c.count("num_hidden_layers"), _layer(c))
+    layers = Layers.of(c.count("num_hidden_layers"), block)
 
     def adapter(wide: Dim) -> Module:
         """Strided convolutions that shorten the sequence, before attention and in what it skips."""

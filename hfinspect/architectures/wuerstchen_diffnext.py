@@ -31,8 +31,8 @@ def model(c: ModelConfig) -> Module:
     heads = c.dims("nhead", default=(-1, 10, 20, 20), minimum=-1, count=count)
     repeats = c.dims("blocks", default=(4, 4, 14, 4), minimum=0, maximum=MAX_COUNT, count=count)
     words = c.strings("level_config", default=("CT", "CTA", "CTA", "CTA"), count=count)
-    if unknown := set("".join(words)) - set("CTA"):
-        raise c.error("level_config", sorted(unknown), "words of C, T and A")
+    if set("".join(words)) - set("CTA"):
+        raise c.error("level_config", words, "words of C, T and A")
     made = partial(level, c, condition=condition, embedded=c.dim("c_r", default=64))
 
     def rung(i: int, width: Dim, up: bool) -> Module:

@@ -434,6 +434,31 @@ def register_headed(
     return register(model_type, {**classes, **(more or {})}, aliases=aliases, category="multimodal")
 
 
+def register_listener(
+    model_type: str,
+    name: str,
+    text: str,
+    tower: Builder | str,
+    project: Callable[[ModelConfig, ModelConfig, Dim], Module],
+    defaults: Mapping[str, Any] | None = None,
+    *,
+    tied: Callable[[ModelConfig], bool] = lambda _: False,
+) -> Family:
+    """Add such a composite of a ``tower`` for sound, what ``project``s to the width of a decoder,
+    and that: of the type ``text``, its ``defaults`` under whatever its section says."""
+
+    def parts(c: ModelConfig, head: bool) -> dict[str, Module]:
+        given = {**(defaults or {}), **c.section("text_config").values}
+        decoding = decoder(c.with_values(text_config=given), text)
+        return {
+            "audio_tower": within("audio_config", tower)(c),
+            "language_model": language_model(decoding, head=head, tied=tied(c)),
+            "multi_modal_projector": project(c, c.section("audio_config"), decoding.hidden),
+        }
+
+    return register_headed(model_type, name, parts, "audio_tower")
+
+
 def projector(name: str, **parts: Module | Parameter | None) -> Module:
     """A module between tower and decoder."""
     return Module(name, parts, component=Component.PROJECTOR, part="projector")
