@@ -6,6 +6,7 @@ from ..layers.blocks import Heads, grouped_attention, grouped_heads
 from ..layers.heads import causal_lm
 from ..layers.vision import plain_mlp
 from ..trees.catalog import auto_model, register_pair, register_part
+from ..trees.keeps import KeysValues
 from ..trees.modules import Embedding, LayerNorm, Layers, Module
 
 DECODER = {
@@ -20,6 +21,8 @@ def decoder(name: str, c: ModelConfig, heads: Heads) -> Module:
     looks = {"self_attn": f"{name}SelfAttention", "encoder_attn": f"{name}CrossAttention"}
     parts = {at: grouped_attention(kind, h, heads, bias=bias) for at, kind in looks.items()}
     act, norms = c.text("hidden_act", default="relu"), ("input", "post_attention", "final")
+    kv = heads.kv * heads.dim  # of the encoder's tokens, as no attribute says in all spellings
+    parts["encoder_attn"].keeps = (KeysValues(kv, kv, heads.kv, cross=True),)
     parts["mlp"] = plain_mlp(f"{name}DecoderMLP", h, inner, act=act)
     parts |= {f"{place}_layernorm": norm for place in norms}
     layer = Module(f"{name}DecoderLayer", parts)

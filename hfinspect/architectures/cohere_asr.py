@@ -2,16 +2,13 @@
 what was heard, under NeMo's names. Sources: transformers/models/cohere_asr and
 transformers/conversion_mapping.py."""
 
-from dataclasses import replace
-
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import grouped_heads
 from ..layers.composing import respelled_classes
 from ..layers.heads import to_words
 from ..trees.catalog import auto_model, register_pair
-from ..trees.keeps import KeysValues
-from ..trees.modules import Linear, Module, Weight, each_module
+from ..trees.modules import Linear, Module, Weight
 from .canary import DECODER, decoder
 
 _NAME = "CohereAsr"
@@ -47,10 +44,6 @@ def model(c: ModelConfig) -> Module:
     heard = auto_model(sound, default_type="parakeet_encoder")
     heard.inside("subsampling", "linear").component = to
     built = decoder(_NAME, c, grouped_heads(c, h))
-    for module in each_module(built):
-        cross = module.class_name == f"{_NAME}CrossAttention"  # which no attribute says any more
-        if cross and module.keeps and isinstance(module.keeps[0], KeysValues):
-            module.keeps = (replace(module.keeps[0], cross=True),)
     places = Weight(c.dim("max_position_embeddings"), h)
     embedding = Module(
         "Embeddings",
@@ -58,13 +51,13 @@ def model(c: ModelConfig) -> Module:
         position_embedding=Module("Embedding", pos_enc=places, component=to, kind="position"),
         layer_norm=built["embedding_layernorm"],
     )
-    inner = Module(f"{_NAME}Decoder", layers=built["layers"], final_layer_norm=built["norm"])
-    parts = {"_embedding": embedding, "_decoder": respelled_classes(inner, _SPELLED)}
+    inner = Module(built.class_name, layers=built["layers"], final_layer_norm=built["norm"])
+    whole = Module(built.class_name, _embedding=embedding, _decoder=inner)
     return Module(
         f"{_NAME}Model",
         encoder=respelled_classes(heard, _SPELLED),
         encoder_decoder_proj=Linear(sound.dim("hidden_size"), h, component=Component.PROJECTOR),
-        transf_decoder=Module(f"{_NAME}Decoder", {**parts}),
+        transf_decoder=respelled_classes(whole, _SPELLED),
     )
 
 

@@ -22,13 +22,9 @@ def condition_encoder(c: ModelConfig, width: Dim, inputs: Dim | None = None) -> 
     channels, blocks = c.dims(key, default=(16, 32, 96, 256), least=1), list[Module]()
     for inner, outer in pairwise(channels):
         blocks += [Conv(inner, inner, 3), Conv(inner, outer, 3, stride=2)]
-    return Module(
-        "ControlNetConditioningEmbedding",
-        conv_in=Conv(inputs or c.dim("conditioning_channels", default=3), channels[0], 3),
-        blocks=ModuleList(blocks),
-        conv_out=Conv(channels[-1], width, 3),
-        component=Component.CONV,
-    )
+    seen, out = inputs or c.dim("conditioning_channels", default=3), Conv(channels[-1], width, 3)
+    parts = {"conv_in": Conv(seen, channels[0], 3), "blocks": ModuleList(blocks), "conv_out": out}
+    return Module("ControlNetConditioningEmbedding", parts)
 
 
 def controls(ladder: Ladder) -> dict[str, Module]:

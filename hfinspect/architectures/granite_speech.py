@@ -13,14 +13,12 @@ def parts(c: ModelConfig, head: bool) -> dict[str, Module]:
     text, section = decoder(c, "granite"), c.section("projector_config")
     width = section.dim("hidden_size", default=768)
     queries = c.dim("window_size", default=15) // c.dim("downsample_rate", default=5)
+    qformer = projecting(auto_model(section, default_type="blip_2_qformer"))
+    joining = {"qformer": qformer, "linear": Linear(width, text.hidden)}
+    query, name = Weight(1, queries, width), f"{_NAME}EncoderProjector"
     return {
         "encoder": builder(f"{_NAME}CTCEncoder")(c.section("encoder_config")),
-        "projector": projector(
-            f"{_NAME}EncoderProjector",
-            query=Weight(1, queries, width),
-            qformer=projecting(auto_model(section, default_type="blip_2_qformer")),
-            linear=Linear(width, text.hidden),
-        ),
+        "projector": projector(name, query=query, **joining),
         "language_model": language_model(text, head=head, tied=c.tied(default=True)),
     }
 

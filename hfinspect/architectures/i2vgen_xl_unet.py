@@ -30,18 +30,14 @@ def model(config: ModelConfig) -> Module:
     def two_layers(inputs: int, outputs: int) -> Module:
         return Sequential(Linear(inputs, time), _ACT, Linear(time, outputs), component=_WORDS)
 
+    looks = {"norm1": LayerNorm(channels), "attn1": attention(channels, 2 * channels), "ff": looked}
     parts: dict[str, Module | None] = {
         "conv_in": Conv(channels + channels, first, 3),
         "transformer_in": temporal_transformer(c, first, inner),
         "image_latents_proj_in": Sequential(
             conv(4, wide, to), _ACT, conv(wide, wide, to), _ACT, conv(wide, channels, to)
         ),
-        "image_latents_temporal_encoder": Module(
-            "I2VGenXLTransformerTemporalEncoder",
-            norm1=LayerNorm(channels),
-            attn1=attention(channels, 2 * channels),
-            ff=looked,
-        ),
+        "image_latents_temporal_encoder": Module("I2VGenXLTransformerTemporalEncoder", looks),
         "image_latents_context_embedding": Sequential(
             conv(4, 8 * channels), _ACT, Activation("AdaptiveAvgPool2d"),
             conv(8 * channels, 16 * channels, stride=2), _ACT,

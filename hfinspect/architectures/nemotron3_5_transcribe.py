@@ -48,8 +48,7 @@ def _nemo(root: Module) -> Module:
 
 def model(c: ModelConfig) -> Module:
     audio, section = c.section("audio_config"), nested(c, "text_config", **TEXT)
-    heard = audio.section("asr_config").dim("hidden_size", default=1280)
-    tower = audio_model(audio)
+    heard, tower = audio.section("asr_config").dim("hidden_size", default=1280), audio_model(audio)
     _nemo(tower.inside("asr_encoder"))
     _nemo(tower.inside("diarization_model", "model", "audio_tower"))
     when = builder(f"{_NAME}WordTimestampModel")(c.section("word_timestamp_config"))
@@ -68,10 +67,9 @@ def generation(c: ModelConfig) -> Module:
     tower, when = whole.inside("audio_tower"), whole.inside("word_timestamp_encoder")
     who, section = tower.inside("diarization_model"), nested(c, "text_config", **TEXT)
     h, vocab = section.dim("hidden_size", default=4096), section.dim("vocab_size", default=131072)
-    upsample = when.inside("upsampler")
-    upsample.component = Component.HEAD
+    upsample, head = when.inside("upsampler"), Component.HEAD
     width, pieces = words.dim("hidden_size", default=1280), words.dim("vocab_size", default=23863)
-    classes = Conv(width, pieces, 1, dims=1, component=Component.HEAD)
+    classes = Conv(width, pieces, 1, dims=1, component=head)
     sorting = Module(
         "SortformerModules",
         first_hidden_to_hidden=who.inside("classifier", "dense"),
@@ -79,16 +77,16 @@ def generation(c: ModelConfig) -> Module:
         encoder_proj=who.inside("model", "proj"),
         subpixel_upsample=who.inside("model", "upsampler", "conv"),
         learnable_sil_emb=who["silence_embeds"],
-        component=Component.HEAD,
+        component=head,
     )
     speakers = {"sortformer_modules": sorting, "encoder": who.inside("model", "audio_tower")}
     tower.adding(diarization_model=Module(who.class_name, {**speakers}))
     hearing = respelled(tower, {"speaker_norm": "diar_norm"})
     names = {"embeddings": "embed_tokens", "norm_f": "norm"}
     text = respelled(whole.inside("language_model"), names)
-    timing, last = when.without("upsampler"), Sequential(classes)
-    decoder = Module("Decoder", transformer=timing, upsample=upsample, decoder_layers=last)
-    decoder.part = "audio"
+    timing = {"transformer": when.without("upsampler"), "upsample": upsample}
+    upsample.component, timing["decoder_layers"] = head, Sequential(classes)
+    decoder = Module("Decoder", timing, part="audio")
     return Module(
         f"{_NAME}ForConditionalGeneration",
         llm=Module("NemotronHForCausalLM", model=text, lm_head=to_words(h, vocab), part="text"),

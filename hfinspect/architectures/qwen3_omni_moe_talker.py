@@ -10,13 +10,13 @@ from ..core.dims import Dim
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, last_norm_of, scaled
 from ..layers.experts import sparse_block, stacked_experts
+from ..layers.multimodal import within
 from ..trees import modules as nn
-from ..trees.catalog import builder, register_part
+from ..trees.catalog import register_part
 
 NAME = "Qwen3OmniMoe"
 #: The norm behind the layers is of another class than those in them.
 END = last_norm_of(f"{NAME}TextRMSNorm")
-_PREDICTOR = f"{NAME}TalkerCodePredictorModelForConditionalGeneration"
 
 
 def _moe(d: Decoder, c: ModelConfig, *, stacked: bool = False) -> nn.Module:
@@ -46,6 +46,7 @@ def talker_model(c: ModelConfig, *, stacked: bool = False) -> nn.Module:
 
 
 def talker(c: ModelConfig) -> nn.Module:
+    predictor = f"{NAME}TalkerCodePredictorModelForConditionalGeneration"
     text, seen = c.section("text_config"), c.dim("thinker_hidden_size", default=2048)
     inner = text.dim("intermediate_size", default=2048)
     into, out = nn.Linear(seen, inner), nn.Linear(inner, TALKER.width(text))
@@ -58,7 +59,7 @@ def talker(c: ModelConfig) -> nn.Module:
         text_projection=resize,
         hidden_projection=resize,
         codec_head=TALKER.words(text, to),
-        code_predictor=builder(_PREDICTOR)(c.section("code_predictor_config")),
+        code_predictor=within("code_predictor_config", predictor)(c),
         part="audio",
     )
 

@@ -3,7 +3,6 @@ shapes: diffusers/models/unets/unet_stable_cascade.py."""
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
@@ -33,7 +32,7 @@ def _res_block(width: int, skip: int, kernel: int) -> nn.Module:
 
 
 def level(
-    c: ModelConfig, names: Sequence[str], repeats: int, width: Dim, *, heads: Dim, condition: Dim,
+    c: ModelConfig, names: Sequence[str], repeats: int, width: Dim, condition: Dim, *, heads: Dim,
     embedded: Dim, times: Sequence[str] = (), skip: int = 0, wider: bool,
 ) -> list[nn.Module]:  # fmt: skip
     """The blocks with these ``names``, ``repeats`` times: residual ones; scale and shift from the
@@ -79,6 +78,7 @@ def ends(inputs: int, width: int, outputs: int) -> dict[str, nn.Module]:
 def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, nn.Module]:
     """The levels down, or ``up`` again; lists of the config are in the order of the way."""
     side, count, key = "up" if up else "down", len(channels), "block_types_per_layer"
+    condition = c.dim("conditioning_dim", default=2048)
     numbers = partial(c.dims, minimum=0, maximum=MAX_COUNT, count=count)
     layers = numbers(f"{side}_num_layers_per_block", default=(24, 8) if up else (8, 24))
     repeats = numbers(f"{side}_blocks_repeat_mappers", default=(1, 1))
@@ -89,27 +89,23 @@ def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, nn.M
     rows = [each.strings(at) for at in each.given]
     if unknown := {name for names in rows for name in names} - {*ROW}:
         raise c.error(key, sorted(unknown), f"some of {', '.join(ROW)}")
-    shared: dict[str, Any] = {
-        "condition": c.dim("conditioning_dim", default=2048),
-        "embedded": c.dim("timestep_ratio_embedding_dim", default=64),
-        "times": c.strings("timestep_conditioning_type", default=("sca", "crp")),
-    }
+    embedded = c.dim("timestep_ratio_embedding_dim", default=64)
+    times = c.strings("timestep_conditioning_type", default=("sca", "crp"))
+    made = partial(level, c, embedded=embedded, times=times)
     switched = c.has(key := "switch_level")
     if switched and (found := len(c.flags(key))) < count - 1:
         raise c.miscounted(key, found, f"at least {count - 1}")
     levels, scalers, mappers = list[nn.Module](), list[nn.Module](), list[nn.Module]()
     for i, deep, repeated in zip(range(count)[:: -1 if up else 1], layers, repeats, strict=True):
         width, wider = channels[i], up and i < count - 1
-        blocks = level(c, rows[i], int(deep), width, heads=heads[i], wider=wider, **shared)
+        blocks = made(rows[i], int(deep), width, condition, heads=heads[i], wider=wider)
         levels.append(nn.ModuleList(blocks))
         change = resized(channels[i - 1], width, up=up, switched=switched)
         scalers.append(change if i else nn.Activation("Identity"))
         mappers.append(nn.ModuleList([nn.Conv(width, width, 1)] * max(int(repeated) - 1, 0)))
-    return {
-        f"{side}_blocks": nn.Layers(levels),
-        f"{side}_{side}scalers": nn.ModuleList(scalers),
-        f"{side}_repeat_mappers": nn.ModuleList(mappers),
-    }
+    lists = {f"{side}_{side}scalers": scalers, f"{side}_repeat_mappers": mappers}
+    rest = {at: nn.ModuleList(row) for at, row in lists.items()}
+    return {f"{side}_blocks": nn.Layers(levels), **rest}
 
 
 def model(c: ModelConfig) -> nn.Module:

@@ -9,15 +9,12 @@ from .vibevoice_acoustic_tokenizer import ENCODER, section
 
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
     text, towers, given = decoder(c, "qwen2"), dict[str, Module](), dict[str, Module]()
-    h = text.hidden
+    norm = RMSNorm(h := text.hidden, class_name="VibeVoiceAsrRMSNorm")
     for name, width in (("acoustic", 64), ("semantic", 128)):
         key = f"{name}_tokenizer_encoder"
         towers[key], frame = section(c, f"{key}_config", ENCODER, width)
-        given |= {
-            f"{name}_linear_1": Linear(frame, h),
-            f"{name}_norm": RMSNorm(h, class_name="VibeVoiceAsrRMSNorm"),
-            f"{name}_linear_2": Linear(h, h),
-        }
+        given |= {f"{name}_linear_1": Linear(frame, h), f"{name}_norm": norm}
+        given[f"{name}_linear_2"] = Linear(h, h)
     return {
         **towers,
         "multi_modal_projector": projector("VibeVoiceAsrMultiModalProjector", **given),

@@ -68,9 +68,9 @@ def _motion_encoder(c: ModelConfig) -> Module:
         return Module("MotionConv2d", weight=Weight(outputs, inputs, kernel, kernel), act_fn=bias)
 
     def block(width: Dim, outputs: Dim) -> Module:
-        first, second = conv(width, width, 3), conv(width, outputs, 3)
-        skip = conv(width, outputs, 1, act=False)
-        return Module("MotionEncoderResBlock", conv1=first, conv2=second, conv_skip=skip)
+        parts = {"conv1": conv(width, width, 3), "conv2": conv(width, outputs, 3)}
+        parts["conv_skip"] = conv(width, outputs, 1, act=False)
+        return Module("MotionEncoderResBlock", parts)
 
     style, motion = c.dim("motion_style_dim", default=512), c.dim("motion_dim", default=20)
     sizes = [size, *(1 << power for power in range(size.bit_length() - 2, 1, -1))]
@@ -81,17 +81,15 @@ def _motion_encoder(c: ModelConfig) -> Module:
         widths = [named(_MOTION[x], f"channels at {x}", meant) for x in sizes]
     else:
         raise c.error("motion_encoder_size", size, "a power of 2 from 4 to 1024")
-    linears = [
-        Module("MotionLinear", weight=Weight(outputs, style), bias=Weight(outputs))
-        for outputs in (style, style, style, style, motion)
-    ]
+    biased = [{"weight": Weight(size, style), "bias": Weight(size)} for size in (style, motion)]
+    linear, last = (Module("MotionLinear", parts) for parts in biased)
     return Module(
         "WanAnimateMotionEncoder",
         motion_synthesis_weight=Weight(c.dim("motion_encoder_dim", default=512), motion),
         conv_in=conv(3, widths[0], 1),
         res_blocks=ModuleList(block(*pair) for pair in pairwise(widths)),
         conv_out=conv(widths[-1], style, 4, act=False),
-        motion_network=ModuleList(linears),
+        motion_network=ModuleList([*[linear] * 4, last]),
         component=Component.CONV,
     )
 

@@ -33,13 +33,13 @@ def model(c: ModelConfig) -> Module:
     words = c.strings("level_config", default=("CT", "CTA", "CTA", "CTA"), count=count)
     if set("".join(words)) - set("CTA"):
         raise c.error("level_config", words, "words of C, T and A")
-    made = partial(level, c, condition=condition, embedded=c.dim("c_r", default=64))
+    made = partial(level, c, embedded=c.dim("c_r", default=64))
 
     def rung(i: int, width: Dim, up: bool) -> Module:
         """Some are given what EfficientNet makes of the image."""
         skip, wider = condition if given[i] else 0, up and i < count - 1
         names, deep = [_BLOCKS[x] for x in words[i]], int(repeats[i])
-        blocks = made(names, deep, width, heads=heads[i], skip=skip, wider=wider)
+        blocks = made(names, deep, width, condition, heads=heads[i], skip=skip, wider=wider)
         change = [resized(widths[i - 1], width, up=up)] if i else []
         return ModuleList([*blocks, *change] if up else [*change, *blocks])
 
