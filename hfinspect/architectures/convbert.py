@@ -4,9 +4,7 @@ Half of the attention heads give way to convolutions whose kernels depend on the
 split into groups.
 """
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import bert_encoders as bert
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder

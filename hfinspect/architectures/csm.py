@@ -4,9 +4,7 @@ A Llama whose table holds the words of all codebooks; a small Llama that makes a
 codes one after the other, each with a head of its own; and the Mimi codec.
 """
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..trees.catalog import auto_model, register, register_pair
 from ..trees.modules import Embedding, Linear, Module, Weight
 from .llama import LLAMA

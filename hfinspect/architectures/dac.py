@@ -6,9 +6,7 @@ dimensions, and the way back up. Saved configs hold widths that are computed whe
 
 from collections.abc import Callable
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.composing import defaulted
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, Conv, Embedding, Layers, Module, ModuleList, Weight

@@ -4,8 +4,7 @@ DeBERTa (a trace) with separate projections, which positions may share (``share_
 positions, a norm of their table and a convolution next to the first layer.
 """
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, embedding_width, stack
 from ..layers.encoders import dropout, hidden, labels, norm, one_label, vocab

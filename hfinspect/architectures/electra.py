@@ -6,8 +6,7 @@ BERT's layers behind embeddings that may be narrower; a discriminator that finds
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, generating, narrow_tables, projected
 from ..layers.blocks import activation

@@ -6,9 +6,7 @@ codebooks between them, which are buffers: learned by averaging, not by gradient
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import sound
 from ..layers.composing import defaulted
 from ..layers.speech import weight_normed

@@ -7,8 +7,7 @@ Names are those of the released files: transformers 5.23 saves the layers' norms
 
 from dataclasses import replace
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..errors import UnknownArchitectureError
 from ..layers import encoders, folding_trunk
 from ..layers.bert_encoders import Encoder, roberta_forms, roberta_words, stack, usual_model

@@ -5,8 +5,7 @@ of the whole keep the names of the original, queries, keys and values in one mat
 transformers/conversion_mapping.py.
 """
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.composing import respelled_classes
 from ..layers.decoders import Decoder
 from ..trees.catalog import register

@@ -2,8 +2,7 @@
 the Mimi codec. Source of shapes: transformers/models/kyutai_speech_to_text.
 """
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Dim, ModelConfig
 from ..layers.heads import to_words
 from ..layers.windows import windows
 from ..trees.catalog import auto_model, register_pair

@@ -2,8 +2,7 @@
 projections for the tokens that see all. Source: transformers/models/led/modeling_led.py.
 """
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import seq2seq
 from ..layers.seq2seq import Seq2Seq
 from ..trees.modules import Linear, Module

@@ -7,8 +7,7 @@ files hold them.
 
 from functools import partial
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Dim, ModelConfig
 from ..layers import seq2seq
 from ..layers.seq2seq import Seq2Seq
 from ..trees.modules import Buffer, Module

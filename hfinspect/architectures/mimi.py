@@ -8,8 +8,7 @@ import math
 from functools import partial
 from typing import Any
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import sound
 from ..layers.composing import defaulted
 from ..layers.decoders import Decoder, layer_norms, plain, scaled

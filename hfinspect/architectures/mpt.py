@@ -5,8 +5,7 @@ transformers' class ignores expansion_ratio, no_bias and attn_type; the Hub's cl
 has learned positions where ALiBi is off, and no LM head of its own.
 """
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.heads import to_words

@@ -2,8 +2,7 @@
 where ``use_prompt`` asks. Source of shapes: transformers/models/mvp/modeling_mvp.py.
 """
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import seq2seq
 from ..layers.seq2seq import Seq2Seq
 from ..trees.modules import Activation, Embedding, Linear, Module, Sequential

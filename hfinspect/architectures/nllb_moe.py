@@ -4,8 +4,7 @@ picks two for a token. Source of shapes: transformers/models/nllb_moe/modeling_n
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import seq2seq
 from ..layers.blocks import activation
 from ..layers.experts import numbered_experts

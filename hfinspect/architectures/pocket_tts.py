@@ -4,9 +4,7 @@ A small decoder over words and frames of sound, and a head that makes the next f
 a flow in one or two steps. Means and deviations of the frames are buffers.
 """
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import activation, size
 from ..layers.decoders import Decoder, layer_norms, plain
 from ..trees import modules as nn

@@ -4,8 +4,7 @@ Reversible layers of local attention or of attention by hashing, factored positi
 make everything after the layers twice as wide.
 """
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.blocks import activation, size
 from ..layers.composing import Form, composed
 from ..layers.heads import classifier, dense_classifier

@@ -7,9 +7,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import speech
 from ..layers.blocks import size, two_layer_mlp
 from ..layers.composing import Part, composed, with_defaults

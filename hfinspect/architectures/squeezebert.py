@@ -4,8 +4,7 @@ position, weight (out, in / groups, 1). Source: transformers/models/squeezebert.
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.bert_encoders import Encoder, stack, tables
 from ..layers.blocks import activation
 from ..layers.composing import respelled

@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import activation, size
 from ..layers.composing import Form, composed, renamed_classes, with_defaults
 from ..layers.heads import classifier, dense_classifier, to_words

@@ -6,9 +6,7 @@ the encoder's states, whose width may differ.
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import layer_types
 from ..layers.decoders import Decoder, grouped
 from ..layers.heads import classifier, to_words

@@ -8,8 +8,7 @@ encoder's states too, so that there is no cross-attention.  Files keep the text 
 from dataclasses import replace
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.decoders import Decoder
 from ..layers.windows import every, windows
 from ..trees.catalog import auto_model, register_part

@@ -4,8 +4,7 @@ Llama's layers without a causal mask, two of three with a window; a head of two 
 Files of the heads' classes keep the model under ``ultrabert``, the projection to words as ``cls``.
 """
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.blocks import activation
 from ..layers.composing import Form, composed
 from ..layers.heads import classifier

@@ -6,9 +6,7 @@ from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import conformers
 from ..layers.blocks import two_layer_mlp
 from ..trees.catalog import auto_model, register_part

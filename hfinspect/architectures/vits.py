@@ -4,9 +4,7 @@ A text encoder, a flow of WaveNets between text and sound, a predictor of durati
 The posterior encoder serves training only, but the file holds it.
 """
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import depthwise
 from ..layers.composing import with_defaults
 from ..layers.encoders import hidden

@@ -7,9 +7,7 @@ means, and codebooks over both, Higgs Audio's in fewer dimensions.
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import sound
 from ..layers.composing import defaulted, renamed
 from ..trees.catalog import auto_model, register_part

@@ -5,9 +5,7 @@ Descript's encoder (dac.py) for the sound, Wav2Vec2-BERT for what it means, numb
 levels in place of codebooks, and a transformer that makes the spectrum of the sound.
 """
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.composing import defaulted, renamed
 from ..layers.decoders import Decoder, plain
 from ..layers.sound import hop
