@@ -16,22 +16,17 @@ from ..trees.catalog import register_part
 from .speecht5 import polishing, vocoder
 
 _NAME = "FastSpeech2Conformer"
-_DEFAULTS = {
-    "hidden_size": 384, "encoder_num_attention_heads": 2, "encoder_layers": 4,
-    "encoder_linear_units": 1536, "encoder_kernel_size": 7, "decoder_num_attention_heads": 2,
-    "decoder_layers": 4, "decoder_linear_units": 1536, "decoder_kernel_size": 31,
-    "reduction_factor": 1, "duration_predictor_layers": 2, "duration_predictor_kernel_size": 3,
-    "energy_predictor_layers": 2, "energy_predictor_kernel_size": 3, "pitch_predictor_layers": 5,
-    "pitch_predictor_kernel_size": 5,
-}  # fmt: skip
+_DEFAULTS = {"hidden_size": 384, "reduction_factor": 1}
+#: Of a side; the decoder's kernel is wider.
+_SIDE = {"linear_units": 1536, "num_attention_heads": 2, "kernel_size": 7, "layers": 4}
 
 
 def _stack(c: ModelConfig, side: str) -> nn.Module:
     """Sizes of a side are repeated in a section of saved configs, which then counts."""
     h, own = c.dim("hidden_size"), c.section(f"{side}_config")
+    usual = _SIDE if side == "encoder" else {**_SIDE, "kernel_size": 31}
     inner, heads, depthwise, count = (
-        own.dim(key, default=c.fields.dim(f"{side}_{key}"))
-        for key in ("linear_units", "num_attention_heads", "kernel_size", "layers")
+        own.dim(key, default=c.fields.dim(f"{side}_{key}", default=usual[key])) for key in usual
     )
     if int(count) > MAX_COUNT:
         raise c.error(f"{side}_layers", int(count), f"at most {MAX_COUNT:,}")
@@ -72,14 +67,15 @@ def _stack(c: ModelConfig, side: str) -> nn.Module:
     )
 
 
-def _predictor(c: ModelConfig, what: str, name: str = "Variance") -> nn.Module:
-    width = c.dim(f"{what}_predictor_channels", default=256)
-    kernel = c.dim(f"{what}_predictor_kernel_size")
-    count = int(c.count(f"{what}_predictor_layers"))
+def _predictor(c: ModelConfig, what: str, layers: int = 2, kernel: int = 3) -> nn.Module:
+    """The numbers are defaults."""
+    width, at = c.dim(f"{what}_predictor_channels", default=256), f"{what}_predictor_layers"
+    size = c.dim(f"{what}_predictor_kernel_size", default=kernel)
+    count, name = int(c.count(at, default=layers)), "Duration" if what == "duration" else "Variance"
     steps = nn.ModuleList(
         nn.Module(
             f"{_NAME}PredictorLayer",
-            conv=nn.Conv(inputs, width, kernel, dims=1),
+            conv=nn.Conv(inputs, width, size, dims=1),
             activation=nn.Activation("ReLU"),
             layer_norm=nn.LayerNorm(width),
         )
@@ -91,9 +87,9 @@ def _predictor(c: ModelConfig, what: str, name: str = "Variance") -> nn.Module:
 
 def model(c: ModelConfig) -> nn.Module:
     h, variances = c.dim("hidden_size"), dict[str, nn.Module]()
-    for what in ("pitch", "energy"):
+    for what, *numbers in (("pitch", 5, 5), ("energy", 2, 3)):
         conv = nn.Conv(1, h, c.dim(f"{what}_embed_kernel_size", default=1), dims=1)
-        variances[f"{what}_predictor"] = _predictor(c, what)
+        variances[f"{what}_predictor"] = _predictor(c, what, *numbers)
         variances[f"{what}_embed"] = nn.Module(f"{_NAME}VarianceEmbedding", conv=conv)
     keys = ("num_languages", "num_speakers", "speaker_embed_dim")
     *tables, voice = (c.dim(key, default=0, minimum=0) for key in keys)
@@ -102,7 +98,7 @@ def model(c: ModelConfig) -> nn.Module:
         **dict(zip(("language_id_embedding", "speaker_id_embedding"), said, strict=True)),
         "projection": nn.Linear(h + voice, h, component=Component.PROJECTOR) if voice else None,
         "encoder": _stack(c, "encoder"),
-        "duration_predictor": _predictor(c, "duration", "Duration"),
+        "duration_predictor": _predictor(c, "duration"),
         **variances,
         "decoder": _stack(c, "decoder"),
         "speech_decoder_postnet": polishing(_NAME, c, h),

@@ -15,7 +15,7 @@ from ..layers.decoders import Decoder, layer_norms, plain, scaled
 from ..trees.catalog import register_part
 from ..trees.modules import Buffer, Conv, Layers, Module
 
-_DEFAULTS = {
+DEFAULTS = {
     "audio_channels": 1, "hidden_size": 512, "num_filters": 64, "num_residual_layers": 1,
     "upsampling_ratios": (8, 6, 5, 4), "kernel_size": 7, "last_kernel_size": 3,
     "residual_kernel_size": 3, "compress": 2, "codebook_size": 2048, "codebook_dim": 256,
@@ -91,6 +91,6 @@ def model(c: ModelConfig) -> Module:
     return Module("MimiModel", parts, part="audio")
 
 
-register_part("mimi", "MimiModel", defaulted(_DEFAULTS, model), "audio", prefix="mimi")
-_HALF = defaulted(_DEFAULTS, alone)
+register_part("mimi", "MimiModel", defaulted(DEFAULTS, model), "audio", prefix="mimi")
+_HALF = defaulted(DEFAULTS, alone)
 register_part("mimi_decoder", "MimiDecoderModel", _HALF, "audio", prefix="decoder")

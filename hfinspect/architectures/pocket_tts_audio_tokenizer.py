@@ -16,11 +16,8 @@ from . import mimi
 
 _NAME = "PocketTTSAudioTokenizer"
 _DEFAULTS = {
-    "audio_channels": 1, "hidden_size": 512, "num_filters": 64, "num_residual_layers": 1,
-    "kernel_size": 7, "last_kernel_size": 3, "residual_kernel_size": 3, "compress": 2,
-    "upsample_groups": 512, "num_hidden_layers": 2, "intermediate_size": 2048,
-    "num_attention_heads": 8, "num_key_value_heads": 8, "hidden_act": "gelu_pytorch_tanh",
-    "sampling_rate": 24000, "latent_stride": 16, "latent_dim": 32,
+    **mimi.DEFAULTS, "num_hidden_layers": 2, "num_key_value_heads": 8, "latent_stride": 16,
+    "latent_dim": 32, "hidden_act": "gelu_pytorch_tanh",
 }  # fmt: skip
 
 

@@ -19,11 +19,7 @@ from ..trees.catalog import Builder, register, register_part
 
 _NAME = "SpeechT5"
 _mels = size("num_mel_bins", default=80)
-_DEFAULTS = {
-    **speech.DEFAULTS, "vocab_size": 81, "encoder_layers": 12, "encoder_attention_heads": 12,
-    "encoder_ffn_dim": 3072, "decoder_layers": 6, "decoder_ffn_dim": 3072,
-    "decoder_attention_heads": 12, "reduction_factor": 2,
-}  # fmt: skip
+_DEFAULTS = {**speech.DEFAULTS, "vocab_size": 81, "reduction_factor": 2}
 
 
 def _wrapped(c: ModelConfig, side: str) -> nn.Module:
@@ -31,7 +27,7 @@ def _wrapped(c: ModelConfig, side: str) -> nn.Module:
     h, norm, key, first = hidden(c), speech.norm(c), f"{side}_attention_heads", side == "encoder"
     name, attention = f"{_NAME}{side.title()}", clip_attention("SpeechT5Attention", h)
     count = 2 * c.dim("encoder_max_relative_position", default=160)
-    head, kind = c.divided(h, c.dim(key), "hidden_size", key), "relative_position"
+    head, kind = c.divided(h, c.dim(key, default=12), "hidden_size", key), "relative_position"
     table = nn.Embedding(count, head, component=Component.ATTENTION, kind=kind)
     places = nn.Module("SpeechT5RelativePositionalEncoding", pe_k=table)
     if first:
@@ -41,14 +37,14 @@ def _wrapped(c: ModelConfig, side: str) -> nn.Module:
         at = {"": attention, "_layer_norm": norm}
         looks = {f"{way}_attn{end}": at[end] for way in ("self", "encoder") for end in at}
     forward = two_layer_mlp(
-        "SpeechT5FeedForward", h, c.dim(f"{side}_ffn_dim"), act=c.text("hidden_act"),
+        "SpeechT5FeedForward", h, c.dim(f"{side}_ffn_dim", default=3072), act=c.text("hidden_act"),
         act_name="intermediate_act_fn", names=("intermediate_dense", "output_dense"),
     )  # fmt: skip
     layer = nn.Module(f"{name}Layer", looks, feed_forward=forward, final_layer_norm=norm)
     return nn.Module(
         name,
         layer_norm=norm if first else None,
-        layers=nn.Layers.of(c.count(f"{side}_layers"), layer),
+        layers=nn.Layers.of(c.count(f"{side}_layers", default=12 if first else 6), layer),
         embed_positions=places if first else None,
     )
 

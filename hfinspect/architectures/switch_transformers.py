@@ -9,11 +9,7 @@ from ..layers.heads import to_words
 from ..trees.modules import Layers, Module, once
 from . import t5
 
-_DEFAULTS = {
-    "vocab_size": 32128, "d_model": 768, "d_kv": 64, "d_ff": 2048, "num_layers": 12,
-    "num_sparse_encoder_layers": 3, "num_sparse_decoder_layers": 3, "num_heads": 12,
-    "num_experts": 8,
-}  # fmt: skip
+_DEFAULTS = {"d_model": 768, "num_layers": 12, "num_heads": 12}
 
 
 def _mlp(c: ModelConfig, *, sparse: bool) -> Module:
@@ -22,7 +18,7 @@ def _mlp(c: ModelConfig, *, sparse: bool) -> Module:
         return dense
     for name in ("wi", "wo"):
         dense.inside(name).kind = "expert"
-    count = c.count("num_experts", minimum=1)
+    count = c.count("num_experts", default=8, minimum=1)
     return numbered_experts(c, "T5", dense, c.dim("d_model"), count, 1)
 
 
@@ -32,7 +28,7 @@ def _blocks(c: ModelConfig, *, decoder: bool) -> Layers:
     if decoder:  # 12 where nothing is said, as many as the encoder's where null is.
         usual, side = said if "num_decoder_layers" in c.values else 12, "decoder"
         said = layers = c.count("num_decoder_layers", default=usual)
-    sparse = int(c.count(f"num_sparse_{side}_layers"))
+    sparse = int(c.count(f"num_sparse_{side}_layers", default=3))
     # A saved config names the step, which is ``layers // sparse``, or ``layers``.
     step = int(c.count(f"{side}_sparse_step", default=int(said) // (sparse or 1)))
 
@@ -55,7 +51,7 @@ def _routed(c: ModelConfig, root: Module) -> None:
             words, blocks = t5.table(c, tied_to=table), _blocks(c, decoder=decodes)
             root.inside(name).adding(embed_tokens=words, block=blocks)
     if "lm_head" in root.children:
-        root.adding(lm_head=to_words(c.dim("d_model"), c.dim("vocab_size"), table))
+        root.adding(lm_head=to_words(c.dim("d_model"), t5.vocab(c), table))
 
 
 _HEADS = ("T5ForConditionalGeneration", "T5Model", "T5EncoderModel")

@@ -15,8 +15,7 @@ from ..layers.heads import classifier, dense_classifier, to_words
 from ..trees.catalog import Builder, register
 from ..trees.modules import Dropout, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
 
-_width = size("d_model", "hidden_size", default=512)
-_vocab = size("vocab_size", default=32128)
+_width, vocab = size("d_model", default=512), size("vocab_size", default=32128)
 
 
 def _norm(c: ModelConfig) -> Module:
@@ -34,8 +33,8 @@ def _linears(inputs: Dim, outputs: Dim, **kinds: str) -> dict[str, Module]:
 
 def _attention(c: ModelConfig, *, positions: bool, saved: bool = True) -> Module:
     """``positions``: with a table of relative ones; not ``saved``, as only files hold it."""
-    d, heads = _width(c), c.dim("num_heads", "num_attention_heads", default=8)
-    inner, at = heads * c.dim("d_kv", "head_dim", default=64), Component.ATTENTION
+    d, heads = _width(c), c.dim("num_heads", default=8)
+    inner, at = heads * c.dim("d_kv", default=64), Component.ATTENTION
     buckets, kind = c.dim("relative_attention_num_buckets", default=32), "relative_position"
     table = Embedding(buckets, heads, component=at, kind=kind, saved=saved) if positions else None
     parts = _linears(d, inner, q="query", k="key", v="value") | _linears(inner, d, o="output")
@@ -90,7 +89,7 @@ def stack(c: ModelConfig, *, decoder: bool = False, alone: bool = False) -> Modu
 
 def table(c: ModelConfig, *, tied_to: str | None = None) -> Module:
     """The words' embeddings, V·D."""
-    return Embedding(_vocab(c), _width(c), tied_to=tied_to)
+    return Embedding(vocab(c), _width(c), tied_to=tied_to)
 
 
 def _labels(c: ModelConfig) -> Module:
@@ -113,7 +112,7 @@ _whole, _encoder = _BASES.values()
 _FORMS: dict[str, Builder | Form] = {
     # The class ties the head whatever tie_word_embeddings says (configuration_t5.py).
     "T5ForConditionalGeneration": {
-        **_MODEL, "lm_head": lambda c: to_words(_width(c), _vocab(c), "shared.weight"),
+        **_MODEL, "lm_head": lambda c: to_words(_width(c), vocab(c), "shared.weight"),
     },
     **_BASES,
     "T5ForSequenceClassification": {"transformer": _whole, "classification_head": _head},

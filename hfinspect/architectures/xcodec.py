@@ -14,10 +14,7 @@ from ..trees.catalog import auto_model, register_part
 from ..trees.modules import Activation, Conv, Linear, Module, ModuleList
 from . import dac
 
-_DEFAULTS = {
-    "kernel_size": 3, "channel_ratios": (1, 1), "strides": (1, 1), "block_dilations": (1, 1),
-    "unit_kernel_size": 3, "codebook_size": 1024, "sample_rate": 16000,
-}  # fmt: skip
+_DEFAULTS = {"codebook_size": 1024, "sample_rate": 16000}
 #: What the config class lays under the section of the heard.
 _ACOUSTIC = {
     "encoder_hidden_size": 64, "downsampling_ratios": (8, 5, 4, 2), "decoder_hidden_size": 1024,
@@ -28,9 +25,10 @@ _ACOUSTIC = {
 def semantic(c: ModelConfig, h: Dim) -> dict[str, Module]:
     """Encoder and decoder of what the sound means: at each stage residual units and a convolution,
     which keeps the rate or is strided."""
-    widths = [h * ratio for ratio in c.dims("channel_ratios", least=1)]
-    strides, kernel = c.dims("strides", count=len(widths)), c.dim("kernel_size")
-    unit_kernel, depth = c.dim("unit_kernel_size"), len(c.dims("block_dilations"))
+    widths = [h * ratio for ratio in c.dims("channel_ratios", default=(1, 1), least=1)]
+    strides = c.dims("strides", default=(1, 1), count=len(widths))
+    kernel, unit_kernel = (c.dim(key, default=3) for key in ("kernel_size", "unit_kernel_size"))
+    depth = len(c.dims("block_dilations", default=(1, 1)))
     down, up = list[Module](), list[Module]()
 
     def units(width: Dim) -> Module:

@@ -17,10 +17,7 @@ _LAYERS = Decoder(
     "Xcodec2", hidden_size=1024, intermediate_size=4096, num_hidden_layers=12,
     num_attention_heads=16, num_key_value_heads=16, head_dim=64, mlp=plain,
 )  # fmt: skip
-_DEFAULTS = {
-    "hidden_size": 1024, "encoder_hidden_size": 48, "downsampling_ratios": (2, 2, 4, 4, 5),
-    "quantization_dim": 2048, "quantization_levels": (4,) * 8,
-}  # fmt: skip
+_DEFAULTS = {"hidden_size": 1024, "encoder_hidden_size": 48, "downsampling_ratios": (2, 2, 4, 4, 5)}
 
 
 def _snake(width: Dim) -> nn.Module:
@@ -60,7 +57,8 @@ def model(c: ModelConfig, samples: int | None = None) -> nn.Module:
         norm=nn.LayerNorm(h, eps=1e-6),
         head=nn.Module("Xcodec2ISTFTHead", linear=nn.Linear(h, bins), component=Component.HEAD),
     )
-    width, levels = c.dim("quantization_dim"), len(c.dims("quantization_levels"))
+    width = c.dim("quantization_dim", default=2048)
+    levels = len(c.dims("quantization_levels", default=(4,) * 8))
     return nn.Module(
         "Xcodec2Model",
         semantic_encoder=auto_model(meant, default_type=kind),
