@@ -1,7 +1,6 @@
-"""Bark (Suno 2023). Source of shapes: transformers/models/bark/modeling_bark.py.
-
-Three GPTs in a row, from text to semantic tokens to coarse to fine codes, and a codec. The first
-two are traces; the third has a table and a head for each codebook, tied in pairs.
+"""Bark (Suno 2023): three GPTs in a row, from text to semantic tokens to coarse to fine codes, and
+a codec. The first two are traces; the third has a table and a head for each codebook, tied in
+pairs. Source of shapes: transformers/models/bark/modeling_bark.py.
 """
 
 from functools import partial

@@ -1,8 +1,6 @@
-"""BERT (Devlin et al. 2018). Source of shapes: transformers/models/bert/modeling_bert.py.
-
-A layer is attention with biases and a two-matrix MLP, each followed by its norm; the pooler belongs
-to the heads.  Configs of this model_type that bring the code of ``mosaic_bert`` get that file's
-tensors.
+"""BERT (Devlin et al. 2018). The pooler belongs to the heads. Configs of this model_type that bring
+the code of ``mosaic_bert`` get that file's tensors. Source of shapes:
+transformers/models/bert/modeling_bert.py.
 """
 
 from ..layers.bert_encoders import Encoder, pre_training

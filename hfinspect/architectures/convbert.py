@@ -1,7 +1,5 @@
-"""ConvBERT (Jiang et al. 2020). Source: transformers/models/convbert/modeling_convbert.py.
-
-Half of the attention heads give way to convolutions whose kernels depend on the text; MLPs may be
-split into groups.
+"""ConvBERT (Jiang et al. 2020): half of the attention heads give way to convolutions whose kernels
+depend on the text. Source: transformers/models/convbert/modeling_convbert.py.
 """
 
 from ..core.nouns import Component, Dim, ModelConfig

@@ -1,7 +1,6 @@
-"""Sesame's conversational speech model (2025). Source of shapes: transformers/models/csm.
-
-A Llama whose table holds the words of all codebooks; a small Llama that makes a frame's further
-codes one after the other, each with a head of its own; and the Mimi codec.
+"""Sesame's conversational speech model (2025): a Llama over the words of all codebooks, a small
+Llama that makes a frame's further codes one after the other, and the Mimi codec. Source of shapes:
+transformers/models/csm.
 """
 
 from ..core.nouns import Component, Dim, ModelConfig

@@ -1,7 +1,5 @@
-"""Descript's audio codec (Kumar et al. 2023). Source of shapes: transformers/models/dac.
-
-Strided convolutions with Snake's activation down to a few frames a second, codebooks of few
-dimensions, and the way back up. Saved configs hold widths that are computed where they are absent.
+"""Descript's audio codec (Kumar et al. 2023). Saved configs hold widths that are computed where
+they are absent. Source of shapes: transformers/models/dac.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,6 @@
-"""DeBERTa v2 and v3 (He et al. 2021). Source: transformers/models/deberta_v2.
-
-DeBERTa (a trace) with separate projections, which positions may share (``share_att_key``), bucketed
-positions, a norm of their table and a convolution next to the first layer.
+"""DeBERTa v2 and v3 (He et al. 2021): DeBERTa (a trace) with separate projections, which positions
+may share, bucketed positions, a norm of their table and a convolution next to the first layer.
+Source: transformers/models/deberta_v2.
 """
 
 from ..core.nouns import Component, ModelConfig

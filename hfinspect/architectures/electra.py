@@ -1,7 +1,6 @@
-"""ELECTRA (Clark et al. 2020). Source of shapes: transformers/models/electra/modeling_electra.py.
-
-BERT's layers behind embeddings that may be narrower; a discriminator that finds replaced tokens
-(``ForPreTraining``) and a small generator that proposes them (``ForMaskedLM``).
+"""ELECTRA (Clark et al. 2020): a discriminator that finds replaced tokens (``ForPreTraining``) and
+a small generator that proposes them (``ForMaskedLM``). Source of shapes:
+transformers/models/electra/modeling_electra.py.
 """
 
 from functools import partial

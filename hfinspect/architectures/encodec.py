@@ -1,7 +1,6 @@
-"""EnCodec (Defossez et al. 2022). Source: transformers/models/encodec.
-
-Convolutions down to a few frames a second and back up, an LSTM at the bottom of each side, and
-codebooks between them, which are buffers: learned by averaging, not by gradients.
+"""EnCodec (Defossez et al. 2022): convolutions with an LSTM at the bottom of each side, and
+codebooks between them, which are buffers: learned by averaging. Source:
+transformers/models/encodec.
 """
 
 from functools import partial

@@ -1,8 +1,6 @@
-"""FastSpeech 2 with Conformer layers (Guo et al. 2020). Source of shapes:
+"""FastSpeech 2 with Conformer layers (Guo et al. 2020): from letters to mel frames without a loop;
+the vocoder is a model of its own or stands next to it. Source of shapes:
 transformers/models/fastspeech2_conformer.
-
-From letters to mel frames without a loop: an encoder, predictors of each letter's length, pitch and
-energy, a decoder; the vocoder (HiFi-GAN) is a model of its own or stands next to it.
 """
 
 from functools import partial

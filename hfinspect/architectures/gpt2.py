@@ -1,7 +1,6 @@
-"""GPT-2 (Radford et al. 2019). Source of shapes: transformers/models/gpt2/modeling_gpt2.py.
-
-Pre-norm decoder with learned positions; its linears are Conv1D, weights (in, out). Older files
-also hold each layer's causal mask (1, 1, n, n) and the value that masks.
+"""GPT-2 (Radford et al. 2019), whose linears are Conv1D, weights (in, out). Older files also hold
+each layer's causal mask (1, 1, n, n) and the value that masks. Source of shapes:
+transformers/models/gpt2/modeling_gpt2.py.
 """
 
 from ..core.config import ModelConfig

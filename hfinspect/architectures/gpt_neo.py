@@ -1,8 +1,7 @@
-"""GPT-Neo (Black et al. 2021). Source of shapes: transformers/models/gpt_neo/modeling_gpt_neo.py.
-
-GPT-2 with ordinary linears, q, k and v apart and without biases. A config of this type that says
-``rotary: true`` is GPT-J in the spelling of its first release (EleutherAI/gpt-j-6B of June 2021):
-no GPT-Neo has rotary positions, and the files next to such configs hold GPT-J's tensors.
+"""GPT-Neo (Black et al. 2021): GPT-2 with ordinary linears, q, k and v apart. A config of this type
+that says ``rotary: true`` is GPT-J in the spelling of its first release (EleutherAI/gpt-j-6B of
+June 2021), and the files next to it hold GPT-J's tensors. Source of shapes:
+transformers/models/gpt_neo/modeling_gpt_neo.py.
 """
 
 from ..core.config import ModelConfig

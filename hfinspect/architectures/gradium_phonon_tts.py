@@ -1,8 +1,6 @@
-"""Gradium's Phonon (2026). Source of shapes: transformers/models/gradium_phonon_tts.
-
-Pocket TTS (pocket_tts.py) with a voice of its own width, a number of speakers and a duration. Files
-of the whole keep the names of the original, queries, keys and values in one matrix. Source:
-transformers/conversion_mapping.py.
+"""Gradium's Phonon (2026): Pocket TTS with a voice of its own width, a number of speakers and a
+duration. Files of the whole keep the names of the original. Source of shapes:
+transformers/models/gradium_phonon_tts, of names: transformers/conversion_mapping.py.
 """
 
 from ..core.nouns import Component, ModelConfig

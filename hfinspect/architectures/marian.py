@@ -1,8 +1,6 @@
-"""Marian (Junczys-Dowmunt et al. 2018), the opus-mt models. Source: transformers/models/marian.
-
-The languages may have vocabularies of their own.  Positions are sines, in parameters that are not
-trained: a save of the translation class leaves them out, but the model counts them and the released
-files hold them.
+"""Marian (Junczys-Dowmunt et al. 2018), the opus-mt models. Positions are sines, in parameters that
+are not trained: a save of the translation class leaves them out, but the model counts them and the
+released files hold them. Source: transformers/models/marian.
 """
 
 from functools import partial

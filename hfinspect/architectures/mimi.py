@@ -1,7 +1,5 @@
-"""Mimi (Défossez et al. 2024), Moshi's codec. Source: transformers/models/mimi.
-
-Causal convolutions down to a few frames a second and back up, a small transformer on each side of
-the codebooks, of which the first carries meaning and the others sound.  Codebooks are buffers.
+"""Mimi (Défossez et al. 2024), Moshi's codec: a small transformer on each side of the codebooks, of
+which the first carries meaning and the others sound. Source: transformers/models/mimi.
 """
 
 import math

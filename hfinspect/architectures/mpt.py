@@ -1,8 +1,7 @@
-"""MPT (MosaicML 2023). Source of shapes: transformers/models/mpt/modeling_mpt.py, and for the Hub's
-own class MPTForCausalLM its modeling_mpt.py (llm-foundry).
-
-transformers' class ignores expansion_ratio, no_bias and attn_type; the Hub's class honours them,
-has learned positions where ALiBi is off, and no LM head of its own.
+"""MPT (MosaicML 2023). transformers' class ignores expansion_ratio, no_bias and attn_type; the
+Hub's MPTForCausalLM honours them, has learned positions where ALiBi is off, and no LM head of its
+own. Source of shapes: modeling_mpt.py in transformers/models/mpt and, for the Hub's class, of
+llm-foundry.
 """
 
 from ..core.nouns import Component, ModelConfig

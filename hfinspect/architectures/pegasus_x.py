@@ -1,7 +1,5 @@
-"""PEGASUS-X (Phang et al. 2022). Source of shapes: transformers/models/pegasus_x.
-
-Pegasus over long texts: local attention in the encoder next to a few global tokens, which have an
-embedding and a norm in each layer; no biases in attention, computed positions.
+"""PEGASUS-X (Phang et al. 2022): Pegasus over long texts, with a few global tokens that have an
+embedding, and a norm in each layer of the encoder. Source of shapes: transformers/models/pegasus_x.
 """
 
 from ..core.config import ModelConfig

@@ -1,7 +1,6 @@
-"""Pocket TTS (Kyutai 2026). Source of shapes: transformers/models/pocket_tts.
-
-A small decoder over words and frames of sound, and a head that makes the next frame of numbers by
-a flow in one or two steps. Means and deviations of the frames are buffers.
+"""Pocket TTS (Kyutai 2026): a small decoder over words and frames of sound, and a head that makes
+the next frame of numbers by a flow in one or two steps. Source of shapes:
+transformers/models/pocket_tts.
 """
 
 from ..core.nouns import Component, Dim, ModelConfig

@@ -1,7 +1,5 @@
-"""Pocket TTS's codec (Kyutai 2026). Source: transformers/models/pocket_tts_audio_tokenizer.
-
-Mimi's convolutions and transformers (mimi.py), an encoder and a decoder of which a model may lack
-one, with numbers between them in place of codebooks.
+"""Pocket TTS's codec (Kyutai 2026): Mimi's sides, of which a model may lack one, with numbers
+between them in place of codebooks. Source: transformers/models/pocket_tts_audio_tokenizer.
 """
 
 import math

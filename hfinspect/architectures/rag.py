@@ -1,7 +1,6 @@
-"""RAG (Lewis et al. 2020). Source of shapes: transformers/models/rag/modeling_rag.py.
-
-An encoder of questions and a model that generates, each a section of its own: DPR and BART where
-they name no type. What is searched for is no part of the file.
+"""RAG (Lewis et al. 2020): an encoder of questions and a model that generates, DPR and BART where
+they name no type. What is searched is no part of the file. Source of shapes:
+transformers/models/rag/modeling_rag.py.
 """
 
 from ..core.config import ModelConfig

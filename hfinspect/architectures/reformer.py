@@ -1,7 +1,6 @@
-"""Reformer (Kitaev et al. 2020). Source of shapes: transformers/models/reformer.
-
-Reversible layers of local attention or of attention by hashing, factored positions; the two streams
-make everything after the layers twice as wide.
+"""Reformer (Kitaev et al. 2020): reversible layers of local attention or of attention by hashing;
+their two streams make everything after them twice as wide. Source of shapes:
+transformers/models/reformer.
 """
 
 from ..core.nouns import Component, ModelConfig

@@ -1,6 +1,5 @@
-"""RoFormer (Su et al. 2021), the first with rotary positions. Source: transformers/models/roformer.
-
-BERT's layers; the table of sines that rotates them is a fixed parameter, saved with the rest.
+"""RoFormer (Su et al. 2021), the first with rotary positions: the table of sines that rotates is a
+fixed parameter, saved with the rest. Source: transformers/models/roformer.
 """
 
 from ..core.config import ModelConfig

@@ -1,6 +1,5 @@
-"""SpeechT5 (Ao et al. 2021). Source of shapes: transformers/models/speecht5/modeling_speecht5.py.
-
-One encoder-decoder between nets for speech or text on either side; the vocoder is a model apart.
+"""SpeechT5 (Ao et al. 2021): one encoder-decoder between nets for speech or text on either side;
+the vocoder is a model apart. Source of shapes: transformers/models/speecht5.
 """
 
 from functools import partial

@@ -1,7 +1,5 @@
-"""StableLM (Bellagente et al. 2024). Source: transformers/models/stablelm/modeling_stablelm.py.
-
-Llama's block with LayerNorms, optional norms for every single head, and no second norm where
-attention and MLP stand side by side.
+"""StableLM (Bellagente et al. 2024): Llama's block with LayerNorms, no second norm where attention
+and MLP stand side by side. Source: transformers/models/stablelm.
 """
 
 from ..core.config import ModelConfig

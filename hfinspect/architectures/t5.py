@@ -1,7 +1,6 @@
-"""T5 (Raffel et al. 2019) and T5 v1.1. Source: transformers/models/t5/modeling_t5.py.
-
-Positions are relative: a small table in the first layer of each stack. v1.1 (``feed_forward_proj``
-gated) has two input matrices in the MLP.
+"""T5 and T5 v1.1 (Raffel et al. 2019), which has two input matrices in the MLP. Positions are
+relative: a small table in the first layer of each stack. Source of shapes:
+transformers/models/t5/modeling_t5.py.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
-"""T5Gemma (Zhang et al. 2025). Source of shapes: transformers/models/t5gemma/modeling_t5gemma.py.
-
-Two Gemma 2 models as encoder and decoder, each with its own table of words; the decoder attends to
-the encoder's states, whose width may differ.
+"""T5Gemma (Zhang et al. 2025): Gemma 2 as encoder and as decoder, each with its own table of words
+and a width of its own. Source of shapes: transformers/models/t5gemma/modeling_t5gemma.py.
 """
 
 from functools import partial

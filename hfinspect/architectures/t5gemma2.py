@@ -1,8 +1,6 @@
-"""T5Gemma 2 (Zhang et al. 2025). Source of shapes: transformers/models/t5gemma2.
-
-Gemma 3 on both sides, the encoder with SigLIP before it; the decoder's self-attention reads the
-encoder's states too, so that there is no cross-attention.  Files keep the text encoder's parts in
-``encoder`` itself.
+"""T5Gemma 2 (Zhang et al. 2025): Gemma 3 on both sides, the encoder with SigLIP before it; the
+decoder's self-attention reads the encoder's states too. Files keep the text encoder's parts in
+``encoder`` itself. Source of shapes: transformers/models/t5gemma2.
 """
 
 from dataclasses import replace

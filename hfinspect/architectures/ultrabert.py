@@ -1,7 +1,6 @@
-"""UltraBERT (DMIS 2026). Source of shapes: transformers/models/ultrabert.
-
-Llama's layers without a causal mask, two of three with a window; a head of two small matrices.
-Files of the heads' classes keep the model under ``ultrabert``, the projection to words as ``cls``.
+"""UltraBERT (DMIS 2026): Llama's layers without a causal mask. Files of the heads' classes keep the
+model under ``ultrabert``, the projection to words as ``cls``. Source of shapes:
+transformers/models/ultrabert.
 """
 
 from ..core.nouns import Component, ModelConfig

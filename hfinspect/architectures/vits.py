@@ -1,7 +1,6 @@
-"""VITS (Kim et al. 2021), MMS text-to-speech. Source: transformers/models/vits/modeling_vits.py.
-
-A text encoder, a flow of WaveNets between text and sound, a predictor of durations, and HiFi-GAN.
-The posterior encoder serves training only, but the file holds it.
+"""VITS (Kim et al. 2021), MMS text-to-speech: a flow of WaveNets between text and sound. The
+posterior encoder serves training only, but the file holds it. Source:
+transformers/models/vits/modeling_vits.py.
 """
 
 from ..core.nouns import Component, Dim, ModelConfig

@@ -1,8 +1,6 @@
-"""X-Codec (Ye et al. 2024), and the tokenizer of Higgs Audio v2 (Boson AI 2025). Source of shapes:
-transformers/models/{xcodec,higgs_audio_v2_tokenizer}.
-
-Descript's encoder and decoder (dac.py) for the sound, HuBERT and small convolutions for what it
-means, and codebooks over both, Higgs Audio's in fewer dimensions.
+"""X-Codec (Ye et al. 2024) and the tokenizer of Higgs Audio v2 (Boson AI 2025): Descript's codec
+(dac.py) for the sound, HuBERT and small convolutions for what it means, codebooks over both. Source
+of shapes: transformers/models/{xcodec,higgs_audio_v2_tokenizer}.
 """
 
 from functools import partial

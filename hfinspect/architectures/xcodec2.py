@@ -1,8 +1,6 @@
-"""X-Codec 2 (Ye et al. 2025), NeuCodec (Neuphonic 2025). Source: transformers/models/xcodec2 and
-transformers/models/neucodec.
-
-Descript's encoder (dac.py) for the sound, Wav2Vec2-BERT for what it means, numbers rounded to a few
-levels in place of codebooks, and a transformer that makes the spectrum of the sound.
+"""X-Codec 2 (Ye et al. 2025) and NeuCodec (Neuphonic 2025): Descript's encoder (dac.py) for the
+sound, Wav2Vec2-BERT for what it means, numbers rounded to a few levels in place of codebooks.
+Source of shapes: transformers/models/{xcodec2,neucodec}.
 """
 
 from ..core.nouns import Component, Dim, ModelConfig
