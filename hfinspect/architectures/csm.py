@@ -4,7 +4,7 @@ transformers/models/csm.
 """
 
 from ..core.nouns import Component, Dim, ModelConfig
-from ..trees.catalog import auto_model, register, register_pair
+from ..trees.catalog import auto_model, register
 from ..trees.modules import Embedding, Linear, Module, Weight
 from .llama import LLAMA
 
@@ -31,9 +31,8 @@ def backbone(c: ModelConfig, tied_to: str | None = None) -> Module:
 def depth_model(c: ModelConfig) -> Module:
     seen = c.dim("backbone_hidden_size", default=2048)
     joining = Linear(seen, _DEPTH.width(c), bias=False, component=Component.PROJECTOR)
-    words = Embedding(_codes(c), seen)
-    found = _DEPTH.named("CsmDepthDecoderModel", c)
-    return found.adding(embed_tokens=words, inputs_embeds_projector=joining)
+    more = {"embed_tokens": Embedding(_codes(c), seen), "inputs_embeds_projector": joining}
+    return _DEPTH.named("CsmDepthDecoderModel", c).adding(**more)
 
 
 def depth_causal(c: ModelConfig) -> Module:
@@ -59,7 +58,5 @@ def generation(c: ModelConfig) -> Module:
 
 _CLASSES = {"CsmForConditionalGeneration": generation, "CsmBackboneModel": backbone}
 register("csm", _CLASSES, base="CsmForConditionalGeneration", category="audio")
-register_pair(
-    "csm_depth_decoder_model", "CsmDepthDecoder", depth_causal, depth_model, "text decoder",
-    ending="ForCausalLM",
-)  # fmt: skip
+_PAIR = {"CsmDepthDecoderForCausalLM": depth_causal, "CsmDepthDecoderModel": depth_model}
+register("csm_depth_decoder_model", _PAIR, base_prefix="model", category="text decoder")

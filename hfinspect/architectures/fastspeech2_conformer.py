@@ -5,8 +5,7 @@ transformers/models/fastspeech2_conformer.
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import MAX_COUNT, ModelConfig
+from ..core.nouns import MAX_COUNT, Component, ModelConfig
 from ..layers import conformers
 from ..layers.composing import defaulted
 from ..trees import modules as nn
@@ -29,13 +28,9 @@ def _stack(c: ModelConfig, side: str) -> nn.Module:
     if int(count) > MAX_COUNT:
         raise c.error(f"{side}_layers", int(count), f"at most {MAX_COUNT:,}")
     norm, kernel = nn.LayerNorm(h), c.dim("positionwise_conv_kernel_size", default=3)
-    conv = partial(nn.Conv, kernel=kernel, dims=1, component=None)
-    forward = nn.Module(
-        f"{_NAME}MultiLayeredConv1d",
-        conv1=conv(h, inner, kind="up"),
-        conv2=conv(inner, h, kind="down"),
-        component=Component.MLP,
-    )
+    conv, name = partial(nn.Conv, kernel=kernel, dims=1, component=None), "MultiLayeredConv1d"
+    up, down = conv(h, inner, kind="up"), conv(inner, h, kind="down")
+    forward = nn.Module(f"{_NAME}{name}", conv1=up, conv2=down, component=Component.MLP)
     between = conformers.convolution(
         f"{_NAME}ConvolutionModule", h, depthwise, nn.BatchNorm(h, dims=1), act="silu",
         bias=c.flag("convolution_bias", default=True),

@@ -8,18 +8,16 @@ from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..trees.catalog import builder
-from ..trees.modules import Buffer, Module
+from ..trees.modules import Buffer, Linear, Module
+from .gpt2 import GPT2
 
-_NEO = s.Spelled(
-    "GPTNeo", width=size("hidden_size", default=2048),
+_NEO = GPT2.like(
+    "GPTNeo", linear=Linear, width=size("hidden_size", default=2048),
     heads=size("num_heads", "num_attention_heads", default=16),
     depth=size("num_layers", "num_hidden_layers", default=24),
     length=size("max_position_embeddings", default=2048), inner=s.times(4, "intermediate_size"),
     attention_bias=s.never, out_bias=s.always, called={"Attention": "GPTNeoSelfAttention"},
-    model={
-        "wte": s.words, "wpe": s.positions, "drop": s.dropout("embed_dropout"), "h": s.layers,
-        "ln_f": s.norm,
-    },
+    model={**GPT2.model, "drop": s.dropout("embed_dropout")},
     block={
         "ln_1": s.norm, "attn": lambda d, c: Module("GPTNeoAttention", attention=s.attention(d, c)),
         "ln_2": s.norm, "mlp": s.mlp,
@@ -30,10 +28,7 @@ _NEO = s.Spelled(
         "out_proj": s.output, "bias": s.mask("U8"),
         "masked_bias": lambda _d, _c: Buffer(dtype="F32", saved=False),
     },
-    mlp={
-        "c_fc": s.up, "c_proj": s.down, "act": s.act("activation_function", "gelu_new"),
-        "dropout": s.dropout("resid_dropout"),
-    },
+    mlp={**GPT2.mlp, "dropout": s.dropout("resid_dropout")},
 )  # fmt: skip
 _CLASSES = _NEO.classes(labeller="classifier")
 

@@ -24,12 +24,9 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     apart = {"q_proj": "query", "k_proj": "key", "v_proj": "value"} if bias else {}
     parts = {"in_proj": Module("Linear", weight=Weight(3 * width, h, kind="qkv"))}
     parts |= {at: Module("Linear", bias=Weight(width, kind=kind)) for at, kind in apart.items()}
-    out, keeps = (
-        Linear(width, h, bias=bias, kind="output"),
-        KeysValues(width, width, heads=heads.kv),
-    )
-    name, to = f"{d.name}Attention", Component.ATTENTION
-    return Module(name, parts, o_proj=out, component=to, keeps=(keeps,))
+    out, name = Linear(width, h, bias=bias, kind="output"), f"{d.name}Attention"
+    keeps, at = (KeysValues(width, width, heads=heads.kv),), Component.ATTENTION
+    return Module(name, parts, o_proj=out, component=at, keeps=keeps)
 
 
 _GRADIUM = POCKET.like(

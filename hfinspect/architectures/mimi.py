@@ -71,14 +71,12 @@ def model(c: ModelConfig) -> Module:
     codebook = Module("MimiEuclideanCodebook", {"initialized": Buffer(1), **sums})
     layer = Module("MimiVectorQuantization", codebook=codebook)
     project = partial(Conv, kernel=1, dims=1, bias=False, component=to)
-    ends = {"input_proj": project(h, inner), "output_proj": project(inner, h)}
-    named = {
-        f"{kind}_residual_vector_quantizer": Module(
-            "MimiResidualVectorQuantizer",
-            {"layers": Layers([layer] * int(books)), **(ends if inner != h else {})},
-        )
-        for kind, books in {"semantic": first, "acoustic": count - first}.items()
-    }
+    into, out = (project(h, inner), project(inner, h)) if inner != h else (None, None)
+    name, named = "MimiResidualVectorQuantizer", dict[str, Module]()
+    for kind, books in {"semantic": first, "acoustic": count - first}.items():
+        layers = Layers([layer] * int(books))
+        made = Module(name, layers=layers, input_proj=into, output_proj=out)
+        named[f"{kind}_residual_vector_quantizer"] = made
     parts = {
         "encoder": sound.encoder(c, "Mimi", conv, "Model"),
         "encoder_transformer": transformer(c),

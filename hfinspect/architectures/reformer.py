@@ -71,12 +71,8 @@ def model(c: ModelConfig) -> Module:
     if count > len(kinds) and len(set(kinds)) != 1:
         raise c.error("num_hidden_layers", count, f"at most {len(kinds)}, as attn_layers lists")
     kinds = (*kinds, *kinds[:1] * (count - len(kinds)))[:count]
-    embeddings = Module(
-        "ReformerEmbeddings",
-        word_embeddings=Embedding(_vocab(c), h),
-        position_embeddings=positions(c),
-        component=Component.EMBEDDING,
-    )
+    tables = {"word_embeddings": Embedding(_vocab(c), h), "position_embeddings": positions(c)}
+    embeddings = Module("ReformerEmbeddings", tables, component=Component.EMBEDDING)
     stack = Layers(once(kinds, lambda kind: layer(c, kind)))
     encoder = Module("ReformerEncoder", layers=stack, layer_norm=_norm(c, 2 * h))
     return Module("ReformerModel", embeddings=embeddings, encoder=encoder)

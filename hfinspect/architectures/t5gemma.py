@@ -69,11 +69,9 @@ def register_sides(
 def _seeing(d: Decoder, c: ModelConfig, kind: str, *, seen: Dim) -> Module:
     """A layer of the decoder; ``seen`` is the width of the encoder's states."""
     heads, bias = d.heads(c), c.flag("attention_bias", default=False)
-    width, across = heads.kv * heads.dim, grouped(d, c).called(f"{d.name}CrossAttention")
-    across.adding(
-        k_proj=Linear(seen, width, bias=bias, kind="key"),
-        v_proj=Linear(seen, width, bias=bias, kind="value"),
-    )
+    across = grouped(d, c).called(f"{d.name}CrossAttention")
+    for name, projected in (("k_proj", "key"), ("v_proj", "value")):
+        across.children[name] = Linear(seen, heads.kv * heads.dim, bias=bias, kind=projected)
     norms = d.norms(c, "pre_cross_attn_layernorm", "post_cross_attn_layernorm")
     return layer(d, c, kind, side="Decoder").adding(cross_attn=across, **norms)
 

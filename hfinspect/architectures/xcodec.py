@@ -44,12 +44,10 @@ def semantic(c: ModelConfig, h: Dim) -> dict[str, Module]:
         up.append(Module("SemanticDecoderBlock", conv=conv, res_units=units(below)))
     same, to = Conv(h, h, kernel, dims=1, bias=False), Component.CONV
     first = Conv(h, widths[0], kernel, dims=1, bias=False)
-    into = {"conv": same, "conv_blocks": ModuleList(down)}
-    out = {"conv1": first, "conv_blocks": ModuleList(up), "conv2": same}
-    return {
-        "encoder_semantic": Module("SemanticEncoder", into, component=to),
-        "decoder_semantic": Module("SemanticDecoder", out, component=to),
-    }
+    blocks = ModuleList(up)
+    into = Module("SemanticEncoder", conv=same, conv_blocks=ModuleList(down), component=to)
+    out = Module("SemanticDecoder", conv1=first, conv_blocks=blocks, conv2=same, component=to)
+    return {"encoder_semantic": into, "decoder_semantic": out}
 
 
 def model(c: ModelConfig, *, projected: bool = False) -> Module:

@@ -33,17 +33,13 @@ def model(c: ModelConfig, samples: int | None = None) -> nn.Module:
     usual, kind, to = {"num_hidden_layers": 16}, "wav2vec2-bert", Component.CONV
     meant = c.section("semantic_model_config", default=usual).of_type(kind)
     h, seen = c.dim("hidden_size"), meant.dim("hidden_size", default=1024)
-    biased, act = (False, True, True, False), nn.Activation("ReLU")
-    convs = {
-        f"conv{i}": nn.Conv(seen, seen, 3, dims=1, bias=bias) for i, bias in enumerate(biased, 1)
-    }
-    bins = Dim(4 * (hop(c) if samples is None else samples) + 2)
-    parts = {
-        "norm": nn.GroupNorm(32, h, eps=1e-6), "activation": nn.Activation("SiLU"),
-        "conv": nn.Conv(h, h, 3, dims=1),
-    }  # fmt: skip
+    plain, biased = (nn.Conv(seen, seen, 3, dims=1, bias=bias) for bias in (False, True))
+    convs = {"conv1": plain, "conv2": biased, "conv3": biased, "conv4": plain}
+    norm, act, conv = nn.GroupNorm(32, h, eps=1e-6), nn.Activation("SiLU"), nn.Conv(h, h, 3, dims=1)
+    parts, relu = {"norm": norm, "activation": act, "conv": conv}, nn.Activation("ReLU")
     twice = {f"{name}{i}": part for i in (1, 2) for name, part in parts.items()}
     residuals = nn.ModuleList([nn.Module("Xcodec2ResNetBlock", twice)] * 2, component=to)
+    bins = Dim(4 * (hop(c) if samples is None else samples) + 2)
     decoder = nn.Module(
         "Xcodec2Decoder",
         fc=nn.Linear(h + seen, h, component=Component.PROJECTOR),
@@ -61,7 +57,7 @@ def model(c: ModelConfig, samples: int | None = None) -> nn.Module:
         "Xcodec2Model",
         semantic_encoder=auto_model(meant, default_type=kind),
         semantic_adapter=nn.Module(
-            "Xcodec2SemanticAdapter", convs, act1=act, act2=act, component=to
+            "Xcodec2SemanticAdapter", convs, act1=relu, act2=relu, component=to
         ),
         acoustic_encoder=dac.encoder(c, name="Xcodec2", snake=_snake),
         fc_encoder=nn.Linear(h + seen, h + seen, component=Component.PROJECTOR),
