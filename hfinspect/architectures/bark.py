@@ -27,11 +27,9 @@ def _heads(d: s.Spelled, c: ModelConfig) -> Module:
 
 
 _FINE = s.Spelled(
-    "Bark", width=size("hidden_size", default=768),
-    heads=size("num_heads", "num_attention_heads", default=12),
-    depth=size("num_layers", "num_hidden_layers", default=12),
-    vocab=size("input_vocab_size", "vocab_size", default=10048),
-    length=size("block_size", "window_size", default=1024), inner=s.times(4),
+    "Bark", width=size("hidden_size", default=768), heads=size("num_heads", default=12),
+    depth=size("num_layers", default=12), vocab=size("input_vocab_size", default=10048),
+    length=size("block_size", default=1024), inner=s.times(4),
     norms=lambda _c, width: LayerNorm(width), bias=s.flagged("bias", default=True),
     block={"layernorm_1": s.norm, "layernorm_2": s.norm, "attn": s.attention, "mlp": s.mlp},
     attention={"att_proj": s.qkv, "out_proj": s.output},

@@ -13,8 +13,7 @@ from .gpt2 import GPT2
 
 _NEO = GPT2.like(
     "GPTNeo", linear=Linear, width=size("hidden_size", default=2048),
-    heads=size("num_heads", "num_attention_heads", default=16),
-    depth=size("num_layers", "num_hidden_layers", default=24),
+    heads=size("num_heads", default=16), depth=size("num_layers", default=24),
     length=size("max_position_embeddings", default=2048), inner=s.times(4, "intermediate_size"),
     attention_bias=s.never, out_bias=s.always, called={"Attention": "GPTNeoSelfAttention"},
     model={**GPT2.model, "drop": s.dropout("embed_dropout")},

@@ -12,11 +12,10 @@ from ..layers.vision import scaled
 from ..trees.modules import LayerNorm, Linear, Module, RMSNorm
 
 _MPT = s.Spelled(
-    "Mpt", width=size("d_model", "hidden_size", default=2048),
-    heads=size("n_heads", "num_attention_heads", default=16),
-    depth=size("n_layers", "num_hidden_layers", default=24),
-    vocab=size("vocab_size", default=50368), inner=s.times(4), norms=s.layer_norms(bias=False),
-    bias=s.never, model={"wte": s.words, "blocks": s.layers, "norm_f": s.norm},
+    "Mpt", width=size("d_model", default=2048), heads=size("n_heads", default=16),
+    depth=size("n_layers", default=24), vocab=size("vocab_size", default=50368),
+    inner=s.times(4), norms=s.layer_norms(bias=False), bias=s.never,
+    model={"wte": s.words, "blocks": s.layers, "norm_f": s.norm},
     block={
         "norm_1": s.norm, "attn": s.attention, "norm_2": s.norm, "ffn": s.mlp,
         "resid_attn_dropout": lambda d, c: s.dropout("attn_pdrop")(d, c.section("attn_config")),

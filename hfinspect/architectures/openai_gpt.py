@@ -16,9 +16,8 @@ def _act(_d: s.Spelled, c: ModelConfig) -> Module:
 
 
 _GPT = GPT2.like(
-    "OpenAIGPT", vocab=size("vocab_size", default=40478),
-    length=size("n_positions", "max_position_embeddings", default=512), inner=s.times(4),
-    called={"Block": "Block", "Attention": "Attention", "MLP": "MLP"},
+    "OpenAIGPT", vocab=size("vocab_size", default=40478), length=size("n_positions", default=512),
+    inner=s.times(4), called={"Block": "Block", "Attention": "Attention", "MLP": "MLP"},
     model={
         "tokens_embed": s.words, "positions_embed": s.positions, "drop": GPT2.model["drop"],
         "h": s.layers, "position_ids": lambda d, c: Buffer(d.length(c), dtype="I64", saved=False),

@@ -37,16 +37,14 @@ def text_encoder(c: ModelConfig) -> Module:
     if window:
         table = Weight(1, window * 2 + 1, size, kind="relative_position")
         attention.children = {"emb_rel_k": table, "emb_rel_v": table, **attention.children}
-    forward = {
-        "conv_1": Conv(h, inner, kernel, dims=1, component=to, kind="up"),
-        "conv_2": Conv(inner, h, kernel, dims=1, component=to, kind="down"),
-    }
+    up = Conv(h, inner, kernel, dims=1, component=to, kind="up")
+    down = Conv(inner, h, kernel, dims=1, component=to, kind="down")
     block = Module(
         "VitsEncoderLayer",
         attention=attention,
         dropout=Dropout(c.number("hidden_dropout", default=0.1)),
         layer_norm=norm(c),
-        feed_forward=Module("VitsFeedForward", forward, component=to),
+        feed_forward=Module("VitsFeedForward", conv_1=up, conv_2=down, component=to),
         final_layer_norm=norm(c),
     )
     layers = Layers.of(c.count("num_hidden_layers", default=6), block)
