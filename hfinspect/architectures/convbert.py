@@ -24,7 +24,7 @@ def _attention(e: Encoder, c: ModelConfig) -> Module:
         pointwise=Conv(h, width, 1, dims=1, bias=False),
         component=Component.CONV,
     )
-    projections = Module(
+    own = Module(
         "ConvBertSelfAttention",
         {kind: Linear(h, width, kind=kind) for kind in ("query", "key", "value")},
         key_conv_attn_layer=separable,
@@ -33,7 +33,7 @@ def _attention(e: Encoder, c: ModelConfig) -> Module:
         unfold=Activation("Unfold"),
         dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
     )
-    return encoders.attending(c, e.name, projections)
+    return encoders.attending(c, e.name, own)
 
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:

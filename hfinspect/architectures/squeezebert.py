@@ -5,11 +5,11 @@ position, weight (out, in / groups, 1). Source: transformers/models/squeezebert.
 from functools import partial
 
 from ..core.nouns import Component, ModelConfig
+from ..layers import encoders
 from ..layers.bert_encoders import Encoder, stack, tables
 from ..layers.blocks import activation
 from ..layers.composing import respelled
-from ..layers.encoders import dropout, hidden
-from ..trees.modules import Activation, Conv, Dropout, LayerNorm, Module
+from ..trees.modules import Activation, Conv, LayerNorm, Module
 from .bert import BERT
 
 
@@ -23,19 +23,16 @@ def _conv(c: ModelConfig, inputs: int, outputs: int, key: str, kind: str, defaul
 
 def _normed(c: ModelConfig, conv: Module) -> Module:
     # Epsilon is the class's own, whatever the config says.
-    norm = LayerNorm(hidden(c), eps=1e-12, class_name="SqueezeBertLayerNorm")
-    return Module("ConvDropoutLayerNorm", conv1d=conv, layernorm=norm, dropout=dropout(c))
+    norm = LayerNorm(encoders.hidden(c), eps=1e-12, class_name="SqueezeBertLayerNorm")
+    return Module("ConvDropoutLayerNorm", conv1d=conv, layernorm=norm, dropout=encoders.dropout(c))
 
 
 def _layer(_e: Encoder, c: ModelConfig) -> Module:
-    h, inner = hidden(c), c.dim("intermediate_size")
-    c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
+    h, inner = encoders.hidden(c), c.dim("intermediate_size")
     look = partial(_conv, c, h, h, component=Component.ATTENTION)
     up = _conv(c, h, inner, "intermediate_groups", "up")
-    attention = Module(
-        "SqueezeBertSelfAttention",
-        {kind: look(f"{kind[0]}_groups", kind) for kind in ("query", "key", "value")},
-        dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
+    attention = encoders.projections(c, "SqueezeBertSelfAttention").adding(
+        **{kind: look(f"{kind[0]}_groups", kind) for kind in ("query", "key", "value")},
         softmax=Activation("Softmax", "dim=-1"),
         matmul_qk=Activation("MatMulWrapper"),
         matmul_qkv=Activation("MatMulWrapper"),
@@ -50,8 +47,10 @@ def _layer(_e: Encoder, c: ModelConfig) -> Module:
 
 
 def _embeddings(e: Encoder, c: ModelConfig) -> Module:
-    if c.has("embedding_size") and c.dim("embedding_size") != hidden(c):
-        raise c.error("embedding_size", int(c.dim("embedding_size")), f"{int(hidden(c))}, as wide")
+    if c.has("embedding_size") and c.dim("embedding_size") != encoders.hidden(c):
+        raise c.error(
+            "embedding_size", int(c.dim("embedding_size")), f"{int(encoders.hidden(c))}, as wide"
+        )
     return tables(e, c)
 
 
