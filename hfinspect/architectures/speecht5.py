@@ -9,7 +9,7 @@ from typing import Any
 from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import speech
 from ..layers.blocks import size, two_layer_mlp
-from ..layers.composing import Part, composed, with_defaults
+from ..layers.composing import Form, composed, with_defaults
 from ..layers.encoders import hidden
 from ..layers.sound import HIFIGAN, hifigan
 from ..layers.vision import clip_attention
@@ -112,33 +112,26 @@ def _words(c: ModelConfig) -> nn.Module:
     return nn.Module("SpeechT5TextDecoderPostnet", lm_head=head, component=Component.HEAD)
 
 
-def _between(*kinds: str) -> Builder:
-    """The model from one kind of encoder's input to one of the decoder's."""
-
-    def side(c: ModelConfig, at: str, kind: str) -> nn.Module:
+def _model(c: ModelConfig, source: str = "out", target: str = "out") -> nn.Module:
+    sides = dict[str, nn.Module]()
+    for at, kind in (("encoder", source), ("decoder", target)):
         parts = {"prenet": _prenet(c, at, kind), f"wrapped_{at}": _wrapped(c, at)}
-        return nn.Module(f"SpeechT5{at.title()}With{kind}Prenet", parts)
-
-    sides = dict(zip(("encoder", "decoder"), kinds, strict=True))
-    return lambda c: nn.Module("SpeechT5Model", {at: side(c, at, sides[at]) for at in sides})
+        sides[at] = nn.Module(f"SpeechT5{at.title()}With{kind}Prenet", parts)
+    return nn.Module("SpeechT5Model", sides)
 
 
-def _speaking(source: str) -> dict[str, Part]:
-    return {"speecht5": _between(source, "Speech"), "speech_decoder_postnet": _frames}
-
-
-_CLASSES = composed(
-    {
-        "SpeechT5ForTextToSpeech": _speaking("Text"),
-        "SpeechT5Model": _between("out", "out"),
-        "SpeechT5ForSpeechToText": {
-            "speecht5": _between("Speech", "Text"), "text_decoder_postnet": _words,
-        },
-        "SpeechT5ForSpeechToSpeech": _speaking("Speech"),
+_LAST: dict[str, Form] = {
+    "Speech": {"speech_decoder_postnet": _frames}, "Text": {"text_decoder_postnet": _words},
+}  # fmt: skip
+_WAYS = ("Text", "Speech"), ("Speech", "Text"), ("Speech", "Speech")
+_FORMS: dict[str, Builder | Form] = {
+    f"SpeechT5For{first}To{last}": {
+        "speecht5": partial(_model, source=first, target=last), **_LAST[last],
     }
-)  # fmt: skip
-_COMPLETED = with_defaults(_DEFAULTS, _CLASSES)
-register("speecht5", _COMPLETED, base_prefix="speecht5", category="audio")
+    for first, last in _WAYS
+}  # fmt: skip
+_CLASSES = with_defaults(_DEFAULTS, composed({**_FORMS, "SpeechT5Model": _model}))
+register("speecht5", _CLASSES, base_prefix="speecht5", category="audio")
 
 
 def vocoder(c: ModelConfig, name: str = "SpeechT5", **rates: Any) -> nn.Module:
