@@ -4,14 +4,12 @@ depend on the text. Source: transformers/models/convbert/modeling_convbert.py.
 
 from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import bert_encoders as bert
-from ..layers import encoders
-from ..layers.bert_encoders import Encoder
-from ..layers.encoders import BASE, hidden
+from ..layers.encoders import BASE, attending, hidden
 from ..trees.modules import Activation, Conv, Dropout, Linear, Module, Weight
 from .bert import BERT
 
 
-def _attention(e: Encoder, c: ModelConfig) -> Module:
+def _attention(e: bert.Encoder, c: ModelConfig) -> Module:
     h, kernel = hidden(c), c.dim("conv_kernel_size", default=9)
     # Of the heads one in ``head_ratio`` stays attention, at least one.
     heads, ratio = c.dim("num_attention_heads"), c.dim("head_ratio", default=2)
@@ -33,10 +31,10 @@ def _attention(e: Encoder, c: ModelConfig) -> Module:
         unfold=Activation("Unfold"),
         dropout=Dropout(c.number("attention_probs_dropout_prob", default=0.1)),
     )
-    return encoders.attending(c, e.name, own)
+    return attending(c, e.name, own)
 
 
-def _layer(e: Encoder, c: ModelConfig) -> Module:
+def _layer(e: bert.Encoder, c: ModelConfig) -> Module:
     """BERT's, or with one linear layer per group: (groups, in / groups, out / groups)."""
     h, inner, groups = hidden(c), c.dim("intermediate_size"), c.dim("num_groups", default=1)
 

@@ -6,10 +6,9 @@ transformers/models/electra/modeling_electra.py.
 from functools import partial
 
 from ..core.nouns import Component, ModelConfig
-from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, generating, narrow_tables, projected
 from ..layers.blocks import activation
-from ..layers.encoders import BASE, dropout, hidden, one_label
+from ..layers.encoders import BASE, dropout, hidden, one_label, sequence_summary
 from ..trees.modules import Linear, Module
 from .bert import BERT
 
@@ -29,7 +28,7 @@ def _classifier(c: ModelConfig) -> Module:
     return _head(c, "ClassificationHead", "gelu", dropout=dropout(c), out_proj=out)
 
 
-_summary = partial(encoders.sequence_summary, name="Electra", project=True, activation_name="gelu")
+_summary = partial(sequence_summary, name="Electra", project=True, activation_name="gelu")
 
 
 def _forms(e: Encoder) -> Forms:

@@ -3,9 +3,8 @@ tensors unless a config for TPUs keeps their matrices. Source: transformers/mode
 """
 
 from ..core.config import ModelConfig
-from ..layers import encoders
 from ..layers.bert_encoders import Encoder, pre_training, tables
-from ..layers.encoders import BASE, hidden, norm
+from ..layers.encoders import BASE, hidden, intermediate, norm, output
 from ..trees.modules import Buffer, Linear, Module
 from .bert import BERT
 
@@ -24,8 +23,8 @@ def _layer(e: Encoder, c: ModelConfig) -> Module:
     return Module(
         "FNetLayer",
         fourier=Module("FNetFourierTransform", mixed),
-        intermediate=encoders.intermediate(c, e.name),
-        output=encoders.output(c, e.name),
+        intermediate=intermediate(c, e.name),
+        output=output(c, e.name),
     )
 
 

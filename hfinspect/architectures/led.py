@@ -4,12 +4,11 @@ projections for the tokens that see all. Source: transformers/models/led/modelin
 
 from ..core.nouns import Component, ModelConfig
 from ..layers import seq2seq
-from ..layers.seq2seq import Seq2Seq
 from ..trees.modules import Linear, Module
 from .bart import BART
 
 
-def _attention(c: ModelConfig, s: Seq2Seq, side: int, _cross: bool) -> Module:
+def _attention(c: ModelConfig, s: seq2seq.Seq2Seq, side: int, _cross: bool) -> Module:
     if side:
         return seq2seq.attention(c, s, side, class_name="LEDDecoderAttention")
     d, kinds = seq2seq.width(c, s), ("query", "key", "value")

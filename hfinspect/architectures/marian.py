@@ -7,24 +7,23 @@ from functools import partial
 
 from ..core.nouns import Dim, ModelConfig
 from ..layers import seq2seq
-from ..layers.seq2seq import Seq2Seq
 from ..trees.modules import Buffer, Module
 
 
-def _own_table(c: ModelConfig, s: Seq2Seq) -> tuple[bool, Dim]:
+def _own_table(c: ModelConfig, s: seq2seq.Seq2Seq) -> tuple[bool, Dim]:
     """Whether the decoder's words are apart from the encoder's, and how many they are."""
     apart = not c.flag("share_encoder_decoder_embeddings", default=True)
     return apart, c.dim("decoder_vocab_size", default=seq2seq.vocab(c, s))
 
 
-def _model(c: ModelConfig, s: Seq2Seq) -> Module:
+def _model(c: ModelConfig, s: seq2seq.Seq2Seq) -> Module:
     tree, (apart, size) = seq2seq.model(c, s), _own_table(c, s)
     table = "shared.weight" if c.tied() and not apart else None
     tree.adding(decoder=seq2seq.stack(c, s, 1, tied_to=table, size=size))
     return tree.without("shared").adding(encoder=seq2seq.stack(c, s, 0)) if apart else tree
 
 
-def _translation(c: ModelConfig, s: Seq2Seq) -> Module:
+def _translation(c: ModelConfig, s: seq2seq.Seq2Seq) -> Module:
     root, (apart, size) = seq2seq.conditional_generation(c, s), _own_table(c, s)
     if apart:
         head = seq2seq.lm_head(c, s, "model.decoder.embed_tokens.weight", size)
@@ -32,7 +31,7 @@ def _translation(c: ModelConfig, s: Seq2Seq) -> Module:
     return root.called("MarianMTModel")
 
 
-MARIAN = Seq2Seq(
+MARIAN = seq2seq.Seq2Seq(
     "Marian", positions="SinusoidalPositionalEmbedding", offset=0, vocab=58101, whole=_model
 )
 MARIAN.register(

@@ -4,12 +4,11 @@ where ``use_prompt`` asks. Source of shapes: transformers/models/mvp/modeling_mv
 
 from ..core.nouns import Component, ModelConfig
 from ..layers import seq2seq
-from ..layers.seq2seq import Seq2Seq
 from ..trees.modules import Activation, Embedding, Linear, Module, Sequential
 from .bart import BART
 
 
-def _prompt(c: ModelConfig, s: Seq2Seq, layers: int) -> Module:
+def _prompt(c: ModelConfig, s: seq2seq.Seq2Seq, layers: int) -> Module:
     """Vectors for each layer's keys and values, made from a table by two matrices."""
     d, inner = seq2seq.width(c, s), c.dim("prompt_mid_dim", default=800)
     length, at = c.dim("prompt_length", default=100), Component.ATTENTION
@@ -23,7 +22,7 @@ def _prompt(c: ModelConfig, s: Seq2Seq, layers: int) -> Module:
     )
 
 
-def _model(c: ModelConfig, s: Seq2Seq) -> Module:
+def _model(c: ModelConfig, s: seq2seq.Seq2Seq) -> Module:
     tree = seq2seq.model(c, s)
     if c.flag("use_prompt", default=False):
         # Released files hold the encoder's prompt; transformers 5.23 builds the encoder without.

@@ -8,7 +8,6 @@ from ..core.nouns import Component, ModelConfig
 from ..layers import seq2seq
 from ..layers.blocks import activation
 from ..layers.experts import numbered_experts
-from ..layers.seq2seq import Seq2Seq
 from ..trees.modules import Dropout, Layers, Linear, Module, once
 from .m2m_100 import M2M100
 
@@ -16,7 +15,7 @@ from .m2m_100 import M2M100
 _PER_TOKEN = 2
 
 
-def _layer(sparse: bool, c: ModelConfig, s: Seq2Seq, side: str) -> Module:
+def _layer(sparse: bool, c: ModelConfig, s: seq2seq.Seq2Seq, side: str) -> Module:
     d, inner = seq2seq.width(c, s), c.dim(f"{side}_ffn_dim", default=4096)
     norm, drop = seq2seq.norm(c, s), Dropout(c.number("activation_dropout", default=0.0))
     second = side == "decoder"
@@ -45,7 +44,7 @@ def _layer(sparse: bool, c: ModelConfig, s: Seq2Seq, side: str) -> Module:
     )
 
 
-def _model(c: ModelConfig, s: Seq2Seq) -> Module:
+def _model(c: ModelConfig, s: seq2seq.Seq2Seq) -> Module:
     tree = seq2seq.model(c, s)
     for side in ("encoder", "decoder"):
         step = int(c.dim(f"{side}_sparse_step", default=4, minimum=0))

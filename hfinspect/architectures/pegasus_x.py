@@ -4,16 +4,15 @@ embedding, and a norm in each layer of the encoder. Source of shapes: transforme
 
 from ..core.config import ModelConfig
 from ..layers import seq2seq
-from ..layers.seq2seq import Seq2Seq
 from ..trees.modules import Embedding, Module, each_module
 
 
-def _attention(c: ModelConfig, s: Seq2Seq, side: int, _cross: bool) -> Module:
+def _attention(c: ModelConfig, s: seq2seq.Seq2Seq, side: int, _cross: bool) -> Module:
     name = f"PegasusX{'' if side else 'GlobalLocal'}Attention"
     return seq2seq.attention(c, s, side, class_name=name)
 
 
-def _model(c: ModelConfig, s: Seq2Seq) -> Module:
+def _model(c: ModelConfig, s: seq2seq.Seq2Seq) -> Module:
     tree = seq2seq.model(c, s)
     encoder, tokens = tree.inside("encoder"), c.dim("num_global_tokens", default=32)
     for layer in each_module(encoder):
@@ -23,7 +22,7 @@ def _model(c: ModelConfig, s: Seq2Seq) -> Module:
     return tree
 
 
-Seq2Seq(
+seq2seq.Seq2Seq(
     "PegasusX", words="ScaledWordEmbedding", final_norm=True, vocab=96103, layers=(16, 16),
     bias=False, logits_bias=False, attends=_attention, whole=_model,
 ).register("pegasus_x", *seq2seq.GENERATION)  # fmt: skip

@@ -4,26 +4,24 @@ fixed parameter, saved with the rest. Source: transformers/models/roformer.
 
 from ..core.config import ModelConfig
 from ..layers import bert_encoders as bert
-from ..layers import encoders
-from ..layers.bert_encoders import Encoder
-from ..layers.encoders import BASE, hidden
+from ..layers.encoders import BASE, attention, bert_mlm_head, hidden
 from ..layers.heads import classifier
 from ..trees.modules import Embedding, Module
 from .bert import BERT
 
 
-def _stack(e: Encoder, c: ModelConfig) -> Module:
+def _stack(e: bert.Encoder, c: ModelConfig) -> Module:
     head = c.divided(hidden(c), c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
     positions, sines = c.dim("max_position_embeddings"), "RoFormerSinusoidalPositionalEmbedding"
     table = Embedding(positions, head, kind="position", class_name=sines)
     return Module("RoFormerEncoder", {"embed_positions": table, **bert.stack(e, c).children})
 
 
-def _words(e: Encoder, c: ModelConfig) -> Module:
-    return encoders.bert_mlm_head(c, e.name, table=e.table, width=bert.embedding_width(c))
+def _words(e: bert.Encoder, c: ModelConfig) -> Module:
+    return bert_mlm_head(c, e.name, table=e.table, width=bert.embedding_width(c))
 
 
-def _forms(e: Encoder) -> bert.Forms:
+def _forms(e: bert.Encoder) -> bert.Forms:
     forms = bert.summary_forms(e)
     answers = {e.prefix: e.bare, "qa_outputs": lambda c: classifier(hidden(c), 2)}
     return {**forms, "ForCausalLM": forms["ForMaskedLM"], "ForQuestionAnswering": answers}
@@ -31,7 +29,7 @@ def _forms(e: Encoder) -> bert.Forms:
 
 BERT.like(
     "RoFormer", "roformer", encoder=_stack, whole=bert.projected, forms=_forms, words=_words,
-    attention=lambda e, c: encoders.attention(c, e.name),
+    attention=lambda e, c: attention(c, e.name),
     embeddings=lambda e, c: bert.narrow_tables(e, c).without("position_embeddings", "position_ids"),
     defaults={**BASE, "vocab_size": 50000, "max_position_embeddings": 1536},
 ).register("roformer")  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import activation, size
-from ..layers.composing import Form, composed, renamed_classes, with_defaults
+from ..layers.composing import Classes, Form, composed, renamed_classes, with_defaults
 from ..layers.heads import classifier, dense_classifier, to_words
 from ..trees.catalog import Builder, register
 from ..trees.modules import Dropout, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
@@ -75,7 +75,9 @@ def block(c: ModelConfig, *, decoder: bool, positions: bool, mlp: Module | None 
 def stack(c: ModelConfig, *, decoder: bool = False, alone: bool = False) -> Module:
     """``alone``: an encoder without a decoder, which may have cross-attention all the same."""
     layers = own = c.count("num_layers", default=6)
-    if decoder and not alone:  # The config class takes no other spelling into account here.
+    if alone:
+        decoder = c.flag("is_decoder", default=False)
+    elif decoder:  # The config class takes no other spelling into account here.
         layers = c.count("num_decoder_layers", default=c.fields.count("num_layers", default=6))
     first, rest = (block(c, decoder=decoder, positions=positions) for positions in (True, False))
     blocks = Layers([first, *[rest] * (int(layers) - 1)] if layers else [])
@@ -95,37 +97,32 @@ def _labels(c: ModelConfig) -> Module:
     return classifier(_width(c), c.num_labels)
 
 
+def _words(c: ModelConfig) -> Module:
+    # The class ties the head whatever tie_word_embeddings says (configuration_t5.py).
+    return to_words(_width(c), vocab(c), "shared.weight")
+
+
 def _head(c: ModelConfig) -> Module:
     d = _width(c)
-    return dense_classifier("T5ClassificationHead", d, d, c.num_labels, _unsure(c))
+    return dense_classifier("T5ClassificationHead", d, d, c.num_labels, _drop(c))
 
 
-_unsure = partial(_dropout, key="classifier_dropout", default=0.0)
+_drop = partial(_dropout, key="classifier_dropout", default=0.0)
 _MODEL: Form = {"shared": table, "encoder": stack, "decoder": partial(stack, decoder=True)}
-_ENCODER: Form = {
-    "shared": table,
-    "encoder": lambda c: stack(c, decoder=c.flag("is_decoder", default=False), alone=True),
-}
+_ENCODER: Form = {"shared": table, "encoder": partial(stack, alone=True)}
 _BASES = composed({"T5Model": _MODEL, "T5EncoderModel": _ENCODER}, scope=True)
 _whole, _encoder = _BASES.values()
 _FORMS: dict[str, Builder | Form] = {
-    # The class ties the head whatever tie_word_embeddings says (configuration_t5.py).
-    "T5ForConditionalGeneration": {
-        **_MODEL, "lm_head": lambda c: to_words(_width(c), vocab(c), "shared.weight"),
-    },
+    "T5ForConditionalGeneration": {**_MODEL, "lm_head": _words},
     **_BASES,
     "T5ForSequenceClassification": {"transformer": _whole, "classification_head": _head},
-    "T5ForTokenClassification": {
-        "transformer": _encoder, "dropout": _unsure, "classifier": _labels,
-    },
+    "T5ForTokenClassification": {"transformer": _encoder, "dropout": _drop, "classifier": _labels},
     "T5ForQuestionAnswering": {**_MODEL, "qa_outputs": _labels},
 }  # fmt: skip
 CLASSES = composed(_FORMS)
 
 
-def register_kin(
-    model_type: str, name: str, defaults: Mapping[str, Any], classes: Mapping[str, Builder]
-) -> None:
+def register_kin(model_type: str, name: str, defaults: Mapping[str, Any], classes: Classes) -> None:
     """Add T5's ``classes`` under another name, with ``defaults`` of their own."""
     kin = with_defaults(defaults, renamed_classes(classes, "T5", name))
     register(model_type, kin, category="encoder-decoder")
