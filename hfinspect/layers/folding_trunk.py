@@ -7,20 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..trees.modules import (
-    Activation,
-    Dropout,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Sequential,
-    Weight,
-)
+from ..core.nouns import Component, Dim, ModelConfig
+from ..trees import modules as nn
 
 #: Bins of distances between residues as they are fed back.
 RECYCLED_BINS: Final = 15
@@ -28,23 +16,23 @@ RECYCLED_BINS: Final = 15
 _A, _MLP = Component.ATTENTION, Component.MLP
 
 
-def trunk(c: ModelConfig) -> Module:
+def trunk(c: ModelConfig) -> nn.Module:
     """``EsmFoldingTrunk`` of a ``trunk`` section."""
     sequence, pair = trunk_widths(c)
     structure = c.section("structure_module")
     positions = 2 * c.dim("position_bins", default=32) + 2
-    return Module(
+    return nn.Module(
         "EsmFoldingTrunk",
-        pairwise_positional_embedding=Module(
-            "EsmFoldRelativePosition", embedding=Embedding(positions, pair, kind="position")
+        pairwise_positional_embedding=nn.Module(
+            "EsmFoldRelativePosition", embedding=nn.Embedding(positions, pair, kind="position")
         ),
-        blocks=Layers.of(c.count("num_blocks", default=48), _block(c, sequence, pair)),
-        recycle_s_norm=LayerNorm(sequence),
-        recycle_z_norm=LayerNorm(pair),
-        recycle_disto=Embedding(RECYCLED_BINS, pair, kind="position"),
+        blocks=nn.Layers.of(c.count("num_blocks", default=48), _block(c, sequence, pair)),
+        recycle_s_norm=nn.LayerNorm(sequence),
+        recycle_z_norm=nn.LayerNorm(pair),
+        recycle_disto=nn.Embedding(RECYCLED_BINS, pair, kind="position"),
         structure_module=_structure(structure),
-        trunk2sm_s=Linear(sequence, structure_width(structure), component=Component.PROJECTOR),
-        trunk2sm_z=Linear(pair, _structure_pair(structure), component=Component.PROJECTOR),
+        trunk2sm_s=nn.Linear(sequence, structure_width(structure), component=Component.PROJECTOR),
+        trunk2sm_z=nn.Linear(pair, _structure_pair(structure), component=Component.PROJECTOR),
     )
 
 
@@ -62,7 +50,7 @@ def trunk_widths(c: ModelConfig) -> tuple[Dim, Dim]:
     return c.dim("sequence_state_dim", default=1024), c.dim("pairwise_state_dim", default=128)
 
 
-def _block(c: ModelConfig, sequence: Dim, pair: Dim) -> Module:
+def _block(c: ModelConfig, sequence: Dim, pair: Dim) -> nn.Module:
     width, pair_width = (
         c.dim(f"{name}_head_width", default=32) for name in ("sequence", "pairwise")
     )
@@ -71,25 +59,25 @@ def _block(c: ModelConfig, sequence: Dim, pair: Dim) -> Module:
     if pair % 2:
         raise c.error("pairwise_state_dim", int(pair), "an even number")
     inner = pair // 2
-    return Module(
+    return nn.Module(
         "EsmFoldTriangularSelfAttentionBlock",
-        layernorm_1=LayerNorm(sequence),
-        sequence_to_pair=Module(
+        layernorm_1=nn.LayerNorm(sequence),
+        sequence_to_pair=nn.Module(
             "EsmFoldSequenceToPair",
-            layernorm=LayerNorm(sequence),
-            proj=Linear(sequence, 2 * inner),
-            o_proj=Linear(2 * inner, pair),
+            layernorm=nn.LayerNorm(sequence),
+            proj=nn.Linear(sequence, 2 * inner),
+            o_proj=nn.Linear(2 * inner, pair),
         ),
-        pair_to_sequence=Module(
+        pair_to_sequence=nn.Module(
             "EsmFoldPairToSequence",
-            layernorm=LayerNorm(pair),
-            linear=Linear(pair, heads, bias=False, component=_A),
+            layernorm=nn.LayerNorm(pair),
+            linear=nn.Linear(pair, heads, bias=False, component=_A),
         ),
-        seq_attention=Module(
+        seq_attention=nn.Module(
             "EsmFoldSelfAttention",
-            proj=Linear(sequence, 3 * sequence, bias=False, kind="qkv"),
-            o_proj=Linear(sequence, sequence, kind="output"),
-            g_proj=Linear(sequence, sequence),
+            proj=nn.Linear(sequence, 3 * sequence, bias=False, kind="qkv"),
+            o_proj=nn.Linear(sequence, sequence, kind="output"),
+            g_proj=nn.Linear(sequence, sequence),
             component=_A,
         ),
         tri_mul_out=_multiplied(pair),
@@ -98,88 +86,88 @@ def _block(c: ModelConfig, sequence: Dim, pair: Dim) -> Module:
         tri_att_end=_triangle(pair, pair_width, pair_heads),
         mlp_seq=_mlp(c, sequence),
         mlp_pair=_mlp(c, pair),
-        drop=Dropout(c.number("dropout", default=0.0)),
+        drop=nn.Dropout(c.number("dropout", default=0.0)),
     )
 
 
-def _multiplied(pair: int) -> Module:
+def _multiplied(pair: int) -> nn.Module:
     """Algorithms 11 and 12: the two other sides of each triangle are multiplied."""
     sides = ("a_p", "a_g", "b_p", "b_g", "g", "z")
-    return Module(
+    return nn.Module(
         "EsmFoldTriangleMultiplicativeUpdate",
         {f"linear_{side}": _linear(pair, pair) for side in sides},
         layer_norm_in=_norm(pair),
         layer_norm_out=_norm(pair),
-        sigmoid=Activation("Sigmoid"),
+        sigmoid=nn.Activation("Sigmoid"),
     )
 
 
-def _triangle(pair: int, width: int, heads: int) -> Module:
+def _triangle(pair: int, width: int, heads: int) -> nn.Module:
     """Algorithms 13 and 14: attention around one corner of each triangle, with a gate."""
     inner = width * heads
     queries = {
         f"linear_{letter}": _linear(pair, inner, bias=False, kind=kind)
         for letter, kind in (("q", "query"), ("k", "key"), ("v", "value"))
     }
-    return Module(
+    return nn.Module(
         "EsmFoldTriangleAttention",
         layer_norm=_norm(pair),
         linear=_linear(pair, heads, bias=False),
-        mha=Module(
+        mha=nn.Module(
             "EsmFoldAttention",
             queries,
             linear_o=_linear(inner, pair, kind="output"),
             linear_g=_linear(pair, inner),
-            sigmoid=Activation("Sigmoid"),
+            sigmoid=nn.Activation("Sigmoid"),
         ),
         component=_A,
     )
 
 
-def _mlp(c: ModelConfig, width: int) -> Module:
-    layers = Sequential(
-        LayerNorm(width),
-        Linear(width, 4 * width, kind="up"),
-        Activation("ReLU"),
-        Linear(4 * width, width, kind="down"),
-        Dropout(c.number("dropout", default=0.0)),
+def _mlp(c: ModelConfig, width: int) -> nn.Module:
+    layers = nn.Sequential(
+        nn.LayerNorm(width),
+        nn.Linear(width, 4 * width, kind="up"),
+        nn.Activation("ReLU"),
+        nn.Linear(4 * width, width, kind="down"),
+        nn.Dropout(c.number("dropout", default=0.0)),
     )
-    return Module("EsmFoldResidueMLP", mlp=layers, component=_MLP)
+    return nn.Module("EsmFoldResidueMLP", mlp=layers, component=_MLP)
 
 
-def _structure(c: ModelConfig) -> Module:
+def _structure(c: ModelConfig) -> nn.Module:
     """Algorithm 20."""
     width, pair = structure_width(c), _structure_pair(c)
     steps = [f"linear_{number}" for number in (1, 2, 3)]
-    transition = Module(
+    transition = nn.Module(
         "EsmFoldStructureModuleTransitionLayer",
         {step: _linear(width, width) for step in steps},
     )
-    return Module(
+    return nn.Module(
         "EsmFoldStructureModule",
         layer_norm_s=_norm(width),
         layer_norm_z=_norm(pair),
         linear_in=_linear(width, width),
         ipa=_points(c, width, pair),
         layer_norm_ipa=_norm(width),
-        transition=Module(
+        transition=nn.Module(
             "EsmFoldStructureModuleTransition",
-            layers=Layers.of(c.count("num_transition_layers", default=1), transition),
+            layers=nn.Layers.of(c.count("num_transition_layers", default=1), transition),
             layer_norm=_norm(width),
         ),
-        bb_update=Module("EsmFoldBackboneUpdate", linear=_linear(width, 6)),
+        bb_update=nn.Module("EsmFoldBackboneUpdate", linear=_linear(width, 6)),
         angle_resnet=_angles(c, width),
     )
 
 
-def _points(c: ModelConfig, width: int, pair: int) -> Module:
+def _points(c: ModelConfig, width: int, pair: int) -> nn.Module:
     """Algorithm 22, invariant point attention: queries, keys and values are points of space too,
     of three coordinates each; their norms come out with them."""
     heads, inner = c.dim("num_heads_ipa", default=12), c.dim("ipa_dim", default=16)
     asked, held = c.dim("num_qk_points", default=4), c.dim("num_v_points", default=8)
-    return Module(
+    return nn.Module(
         "EsmFoldInvariantPointAttention",
-        head_weights=Weight(heads),
+        head_weights=nn.Weight(heads),
         linear_q=_linear(width, heads * inner, kind="query"),
         linear_kv=_linear(width, 2 * heads * inner, kind="key_value"),
         linear_q_points=_linear(width, heads * asked * 3),
@@ -190,27 +178,27 @@ def _points(c: ModelConfig, width: int, pair: int) -> Module:
     )
 
 
-def _angles(c: ModelConfig, width: int) -> Module:
+def _angles(c: ModelConfig, width: int) -> nn.Module:
     """Algorithm 20, lines 11 to 14: two numbers for each torsion angle."""
     inner = c.dim("resnet_dim", default=128)
-    block = Module(
+    block = nn.Module(
         "EsmFoldAngleResnetBlock",
         linear_1=_linear(inner, inner),
         linear_2=_linear(inner, inner),
     )
-    return Module(
+    return nn.Module(
         "EsmFoldAngleResnet",
         linear_in=_linear(width, inner),
         linear_initial=_linear(width, inner),
-        layers=Layers.of(c.count("num_resnet_blocks", default=2), block),
+        layers=nn.Layers.of(c.count("num_resnet_blocks", default=2), block),
         linear_out=_linear(inner, 2 * c.dim("num_angles", default=7)),
         component=_MLP,
     )
 
 
-def _linear(inner: int, outer: int, *, bias: bool = True, kind: str | None = None) -> Module:
-    return Linear(inner, outer, bias, kind=kind, class_name="EsmFoldLinear")
+def _linear(inner: int, outer: int, *, bias: bool = True, kind: str | None = None) -> nn.Module:
+    return nn.Linear(inner, outer, bias, kind=kind, class_name="EsmFoldLinear")
 
 
-def _norm(width: int) -> Module:
-    return LayerNorm(width, class_name="EsmFoldLayerNorm")
+def _norm(width: int) -> nn.Module:
+    return nn.LayerNorm(width, class_name="EsmFoldLayerNorm")
