@@ -48,14 +48,16 @@ def model(c: ModelConfig) -> Module:
     d, coordinates = _d(c), c.dim("query_dim", default=4, minimum=4, maximum=4)
     network, sizes = detr.backbone(c)
     network = renamed(network, "Detr", _NAME).called(f"{_NAME}ConvModel")
-    encoder = network.inside("conv_encoder")
-    if encoder.inside("model").class_name == "FeatureListNet":  # others take timm's out of its case
-        encoder.adding(model=Module("TimmBackbone", _backbone=encoder.inside("model")))
+    seen = network.inside("conv_encoder")
+    if seen.inside("model").class_name == "FeatureListNet":  # others take timm's out of its case
+        seen.adding(model=Module("TimmBackbone", _backbone=seen.inside("model")))
     patterns, queries = c.count("num_patterns", default=0), c.dim("num_queries", default=300)
-    normed = c.flag("normalize_before", default=False)
     look, inner = clip_attention("DetrAttention", d), c.dim("encoder_ffn_dim", default=2048)
     deformable.heads(c, "encoder_attention_heads", d, "hidden_size")
     layer = deformable.detector_layer(f"{_NAME}EncoderLayer", d, inner, look, act=_act(c))
+    layers = Layers.of(c.count("encoder_layers", default=6), layer)
+    encoder = {"query_scale": _mlp((d, d, d)), "layers": layers}
+    encoder |= {"norm": LayerNorm(d)} if c.flag("normalize_before", default=False) else {}
     decoder = {"layers": deformable.first_and_rest(c, decoder_layer), "layernorm": LayerNorm(d)}
     decoder |= {"query_scale": _mlp((d, d, d)), "ref_point_head": _mlp((2 * d, d, d))}
     return Module(
@@ -63,12 +65,7 @@ def model(c: ModelConfig) -> Module:
         backbone=network,
         query_refpoint_embeddings=Embedding(queries, coordinates, kind="position"),
         input_projection=Conv(sizes[-1], d, 1, component=Component.PROJECTOR),
-        encoder=Module(
-            f"{_NAME}Encoder",
-            query_scale=_mlp((d, d, d)),
-            layers=Layers.of(c.count("encoder_layers", default=6), layer),
-            norm=LayerNorm(d) if normed else None,
-        ),
+        encoder=Module(f"{_NAME}Encoder", encoder),
         decoder=Module(f"{_NAME}Decoder", decoder, ref_anchor_head=_mlp((d, d, 2))),
         patterns=Embedding(patterns, d, kind="detection_token") if patterns else None,
         part="vision",

@@ -19,10 +19,9 @@ from . import vitdet
 
 _LW, _RF = "LwDetr", "RfDetr"
 _P = Component.PROJECTOR
-#: What the config classes make of an absent backbone_config.
+#: What the config classes make of an absent backbone_config, where it changes a shape.
 BACKBONES = {
-    _LW: {"model_type": "lw_detr_vit", "image_size": 1024, "hidden_size": 192,
-          "num_hidden_layers": 10, "window_block_indices": [0, 1, 3, 6, 7, 9],
+    _LW: {"model_type": "lw_detr_vit", "hidden_size": 192, "num_hidden_layers": 10,
           "out_indices": [2, 4, 5, 9]},
     _RF: {"model_type": "rf_detr_dinov2", "num_attention_heads": 6, "hidden_size": 384,
           "out_features": ["stage2", "stage5", "stage8", "stage11"], "num_register_tokens": 0,

@@ -13,16 +13,10 @@ from ..trees.catalog import auto_class, auto_model, builder, register_part
 
 #: Of an image of more pixels a side, the table of positions is none that can be made.
 _MAX_SIDE = 2**20
-#: The sizes of the image encoder.
-_VIT = (
-    "hidden_size", "intermediate_size", "num_hidden_layers", "num_channels", "patch_size",
-    "pretrain_image_size",
-)  # fmt: skip
 _CLIP = "clip_text_model"
 #: What Sam3Config makes of an absent text_config.
 TEXT = {
-    "model_type": _CLIP, "vocab_size": 49408, "hidden_size": 1024,
-    "intermediate_size": 4096, "projection_dim": 512, "num_hidden_layers": 24,
+    "model_type": _CLIP, "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24,
     "num_attention_heads": 16, "max_position_embeddings": 32, "hidden_act": "gelu",
 }  # fmt: skip
 
@@ -49,18 +43,15 @@ def neck(c: ModelConfig) -> nn.Module:
         )
         for scale in scales
     )
-    return nn.Module(
-        "Sam3VisionNeck",
-        position_encoding=nn.Activation("Sam3SinePositionEmbedding"),
-        fpn_layers=nn.ModuleList(layers),
-        component=Component.CONV,
-        part="vision",
-    )
+    parts = {"position_encoding": nn.Activation("Sam3SinePositionEmbedding")}
+    parts["fpn_layers"] = nn.ModuleList(layers)
+    return nn.Module("Sam3VisionNeck", {**parts}, component=Component.CONV, part="vision")
 
 
 def vision_model(c: ModelConfig) -> nn.Module:
     section = c.section("backbone_config")
-    for key in _VIT:  # of which a trace would not say which it is
+    sizes = "hidden_size intermediate_size num_hidden_layers num_channels patch_size".split()
+    for key in (*sizes, "pretrain_image_size"):  # of which a trace would not say which it is
         if section.says(key) and not section.has(key):
             raise section.error(key, None, "a size")
         section.dim(key, default=1, maximum=_MAX_SIDE)

@@ -76,23 +76,22 @@ def model(c: ModelConfig, *, name: str = "Sapiens2Model") -> Module:
     )
 
 
-def _sizes(s: ModelConfig, what: str, default: int, least: int | None = None) -> Sizes:
-    """``least`` where the key must be there."""
+def _sizes(s: ModelConfig, what: str, kernel: int, most: int, least: int | None = None) -> Sizes:
+    """As many as in the released models at ``most``; ``least`` where the key must be there."""
     none = () if least is None else None
     channels = s.dims(f"{what}_out_channels", default=none, least=least or 0)
-    kernel, key = s.dim(f"{what}_kernel_size", default=default), f"{what}_kernel_sizes"
-    kernels = s.dims(key, default=()) or (kernel,) * len(channels)
-    if len(kernels) != len(channels) or len(channels) > MAX_STAGES:
-        raise s.error(key, s.raw(key), f"{len(channels)} entries, at most {MAX_STAGES}")
+    usual, key = s.dim(f"{what}_kernel_size", default=kernel), f"{what}_kernel_sizes"
+    kernels = s.dims(key, default=()) or (usual,) * len(channels)
+    if len(kernels) != len(channels) or len(channels) > most:
+        raise s.error(key, s.raw(key), f"{len(channels)} entries, at most {most}")
     return tuple(zip(channels, kernels, strict=True))
 
 
-def _convolutions(
-    inputs: Dim, sizes: Sizes, *, deconv: bool = False, shuffled: bool = False
-) -> dict[str, Module]:
-    """Parts 0, 3, 6 ... of a Sequential, in which norm and activation follow each."""
-    made: dict[str, Module] = {}
-    to = partial(Conv, bias=not deconv, transposed=deconv, component=Component.HEAD)
+def _convolutions(inputs: Dim, sizes: Sizes, shuffled: bool | None = None) -> dict[str, Module]:
+    """Parts 0, 3, 6 ... of a Sequential, in which norm and activation follow each; transposed ones
+    where nothing is ``shuffled``."""
+    made, up = dict[str, Module](), shuffled is False
+    to = partial(Conv, bias=not up, transposed=up, component=Component.HEAD)
     for i, (channels, kernel) in enumerate(sizes):
         made[str(3 * i)] = to(inputs, 4 * channels if shuffled else channels, kernel)
         inputs = channels
@@ -101,10 +100,9 @@ def _convolutions(
 
 def _scale(c: ModelConfig, s: ModelConfig) -> dict[str, Module]:
     """How far away everything is, as one number."""
-    sizes = _sizes(s, "scale_conv", 1)
+    sizes = _sizes(s, "scale_conv", 1, 3)
     if not sizes:
         return {}
-    _no_more(s, "scale_conv_out_channels", len(sizes), 3)
     image, patch = pair(c, "image_size", default=224), pair(c, "patch_size", default=16)
     side = [int(pixels) // int(step) for pixels, step in zip(image, patch, strict=True)]
     for kernel in (int(kernel) for _, kernel in sizes):
@@ -116,11 +114,6 @@ def _scale(c: ModelConfig, s: ModelConfig) -> dict[str, Module]:
         "scale_conv_layers": Module("Sequential", _convolutions(_hidden(c), sizes)),
         "scale_final_layer": Module("Sequential", final),
     }
-
-
-def _no_more(s: ModelConfig, key: str, count: int, most: int) -> None:
-    if count > most:
-        raise s.miscounted(key, count, f"at most {most}, as in the released models")
 
 
 #: Of each class: what the last convolution is called, and how many of the others have names:
@@ -138,18 +131,13 @@ def _head(c: ModelConfig, task: str) -> Module:
     s, h = c.section("head_config"), _hidden(c)
     last, rows, most = _CLASSES[task]
     shuffled = s.flag("use_pixel_shuffle", default=False)
-    larger, after = _sizes(s, "upsample", 4, least=1), _sizes(s, "conv", 1, least=0)
-    if rows is not None:
-        _no_more(s, "upsample_out_channels", len(larger), rows)
-        if shuffled:
-            raise s.error("use_pixel_shuffle", True, f"false in {last.replace('conv_', '')}")
-    _no_more(s, "conv_out_channels", len(after), most)
-    up, to = _convolutions(h, larger, deconv=not shuffled, shuffled=shuffled), Component.HEAD
+    larger, after = _sizes(s, "upsample", 4, rows or MAX_STAGES, 1), _sizes(s, "conv", 1, most, 0)
+    if rows and shuffled:
+        raise s.error("use_pixel_shuffle", True, f"false in {task}")
+    up, to = _convolutions(h, larger, shuffled), Component.HEAD
     parts = {"input_conv": Sequential(Conv(h, h, 3, component=to))} if shuffled else {}
-    if rows is None:
-        parts["upsample_blocks"] = ModuleList(map(Sequential, up.values()))
-    else:
-        parts["deconv_layers"] = Module("Sequential", up)
+    blocks = {"upsample_blocks": ModuleList(map(Sequential, up.values()))}
+    parts |= {"deconv_layers": Module("Sequential", up)} if rows else blocks
     parts["conv_layers"] = Module("Sequential", _convolutions(larger[-1][0], after))
     parts[last] = Conv((*larger, *after)[-1][0], c.num_labels, 1, component=to)
     parts |= _scale(c, s) if task == "PointmapEstimation" else {}

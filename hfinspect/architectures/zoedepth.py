@@ -113,15 +113,13 @@ def metric_head(c: ModelConfig) -> nn.Module:
 def model(config: ModelConfig) -> nn.Module:
     c = config.with_defaults(backbone_config=_BACKBONE)
     section, added = c.section("backbone_config"), c.flag("add_projection", default=False)
-    more = {
-        "projection": _conv(256, 256, 3) if added else None,
-        "upsample": nn.Activation("Upsample"),
-    }
+    more = {"projection": _conv(256, 256, 3)} if added else {}
+    up = nn.Activation("Upsample")
     network = auto_class(section.of_type("beit"), "Backbone", default_type="beit", part="vision")
-    ordering = depth_head(f"{_NAME}Relative", fused_width(c), _relative(c), **more)
-    parts = {"backbone": network, "neck": neck(c, _NAME), "relative_head": ordering}
-    name = f"{_NAME}ForDepthEstimation"
-    return nn.Module(name, {**parts, "metric_head": metric_head(c)}, part="vision")
+    ordering = depth_head(f"{_NAME}Relative", fused_width(c), _relative(c), **more, upsample=up)
+    heads = {"relative_head": ordering, "metric_head": metric_head(c)}
+    parts = {"backbone": network, "neck": neck(c, _NAME), **heads}
+    return nn.Module(f"{_NAME}ForDepthEstimation", parts, part="vision")
 
 
 register("zoedepth", {f"{_NAME}ForDepthEstimation": model}, category="vision")
