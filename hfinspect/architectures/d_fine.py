@@ -146,15 +146,11 @@ def model(name: str, c: ModelConfig) -> nn.Module:
     kept = 4 * (c.dim("top_prob_values", default=4) + 1)
     inner, deep = c.dim("lqe_hidden_dim", default=64), int(c.count("lqe_layers", default=2))
     quality = nn.Module(f"{name}LQE", reg_conf=mlp(name, kept, *[inner] * (deep - 1), 1))
-    decoder = nn.Module(
-        f"{name}Decoder",
-        layers=nn.Layers.of(max(count, 0) + max(count - last - 1, 0), decoder_layer(name, c)),
-        query_pos_head=box(4, *((2 * d, d) if fine else (d, d, d))),
-        reg_scale=nn.Weight(1, kind="scale"),
-        pre_bbox_head=mlp(name, d, d, d, 4),
-        up=nn.Weight(1, kind="scale"),
-        lqe_layers=nn.ModuleList([quality] * count),
-    )
+    length, scale = max(count, 0) + max(count - last - 1, 0), nn.Weight(1, kind="scale")
+    places, before = box(4, *((2 * d, d) if fine else (d, d, d))), mlp(name, d, d, d, 4)
+    parts = {"layers": nn.Layers.of(length, decoder_layer(name, c)), "query_pos_head": places}
+    decoder = nn.Module(f"{name}Decoder", parts, reg_scale=scale, pre_bbox_head=before, up=scale)
+    decoder.adding(lqe_layers=nn.ModuleList([quality] * count))
     # The encoder's maps at the decoder's width, where that is another than that of the last.
     more = int(c.count("num_feature_levels", default=3, minimum=1)) - len(widths)
     to = partial(_projection, name, widths[-1], d)

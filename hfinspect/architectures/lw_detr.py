@@ -192,15 +192,10 @@ def segmentation(c: ModelConfig) -> nn.Module:
     block = nn.Module(f"{_RF}SegmentationBlock", {"norm": _norm(_RF, d, 1e-6), "act": act, **convs})
     layers, at = nn.Sequential(nn.Linear(d, inner), act, nn.Linear(inner, d)), Component.HEAD
     queries = nn.Module(f"{_RF}SegmentationMLPBlock", norm_in=nn.LayerNorm(d), layers=layers)
-    head = nn.Module(
-        "Module",
-        blocks=nn.Layers.of(c.count("decoder_layers", default=3), block),
-        spatial_features_proj=nn.Conv(d, d, 1, component=at),
-        query_features_block=queries,
-        query_features_proj=nn.Linear(d, d),
-        bias=nn.Weight(1),
-        component=at,
-    )
+    blocks = nn.Layers.of(c.count("decoder_layers", default=3), block)
+    parts = {"blocks": blocks, "spatial_features_proj": nn.Conv(d, d, 1, component=at)}
+    parts |= {"query_features_block": queries, "query_features_proj": nn.Linear(d, d)}
+    head = nn.Module("Module", {**parts}, bias=nn.Weight(1), component=at)
     root = object_detection(_RF, c, segmentation_head=head)
     return root.called(f"{_RF}ForInstanceSegmentation")
 

@@ -66,24 +66,14 @@ def prompts(name: str, c: ModelConfig, shared: nn.Module, points: nn.Module) -> 
     """Points, and masks made smaller by two convolutions, as vectors; SAM 2's too."""
     d, masked = c.dim("hidden_size", default=256), c.dim("mask_input_channels", default=16)
     quarter, half = masked // 4, partial(nn.Conv, kernel=2, stride=2)
+    act = activation(c.text("hidden_act", default="gelu"))
     convs = {"conv1": half(1, quarter), "conv2": half(quarter, masked)}
-    masks = nn.Module(
-        f"{name}MaskEmbedding",
-        {"activation": activation(c.text("hidden_act", default="gelu")), **convs},
-        conv3=nn.Conv(masked, d, 1),
-        layer_norm1=norm(name, quarter),
-        layer_norm2=norm(name, quarter * 4),
-    )
-    return nn.Module(
-        f"{name}PromptEncoder",
-        shared_embedding=shared,
-        mask_embed=masks,
-        no_mask_embed=nn.Embedding(1, d),
-        point_embed=points,
-        not_a_point_embed=nn.Embedding(1, d),
-        component=Component.EMBEDDING,
-        part="vision",
-    )
+    norms = {"layer_norm1": norm(name, quarter), "layer_norm2": norm(name, quarter * 4)}
+    parts = {"activation": act, **convs, "conv3": nn.Conv(masked, d, 1), **norms}
+    seen = {"shared_embedding": shared, "mask_embed": nn.Module(f"{name}MaskEmbedding", parts)}
+    one, at = nn.Embedding(1, d), Component.EMBEDDING
+    tables = {"no_mask_embed": one, "point_embed": points, "not_a_point_embed": one}
+    return nn.Module(f"{name}PromptEncoder", {**seen, **tables}, component=at, part="vision")
 
 
 def forward(

@@ -49,14 +49,10 @@ def hiera(c: ModelConfig) -> nn.Module:
     if isinstance(c.raw(key), list):
         c.dims(key, count=2)  # of one, torch would make a filter of one axis
     table = partial(nn.Weight, 1, h, component=Component.EMBEDDING, kind="position")
-    return nn.Module(
-        "Sam2HieraDetModel",
-        pos_embed=table(*grid),
-        pos_embed_window=table(side, side),
-        patch_embed=nn.Module("Sam2PatchEmbeddings", projection=patch_conv(channels, h, patch)),
-        blocks=nn.Layers(blocks),
-        part="vision",
-    )
+    seen = nn.Module("Sam2PatchEmbeddings", projection=patch_conv(channels, h, patch))
+    tables = {"pos_embed": table(*grid), "pos_embed_window": table(side, side)}
+    root = nn.Module("Sam2HieraDetModel", tables, patch_embed=seen, part="vision")
+    return root.adding(blocks=nn.Layers(blocks))
 
 
 def necked(c: ModelConfig, name: str = "Sam2", widest: int = 768, **usual: object) -> nn.Module:
@@ -91,14 +87,11 @@ def prompted(
     masks = sam.mask_decoder(queries, "Sam2").adding(activation=nn.Activation("GELU"), **convs)
     score = forward((h, h, 1), 3, at=Component.HEAD)
     masks.adding(obj_score_token=nn.Embedding(1, h), pred_obj_score_head=score)
-    root = nn.Module(
-        "Sam2Model",
-        shared_image_embedding=shared,
-        prompt_encoder=sam.prompts("Sam2", prompts, shared, points),
-        mask_decoder=masks,
-        no_memory_embedding=nn.Weight(1, 1, width, component=Component.EMBEDDING),
-        part="vision",
-    ).adding(**memory)
+    prompt = sam.prompts("Sam2", prompts, shared, points)
+    parts = {"shared_image_embedding": shared, "prompt_encoder": prompt, "mask_decoder": masks}
+    memoryless = nn.Weight(1, 1, width, component=Component.EMBEDDING)
+    root = nn.Module("Sam2Model", {**parts}, no_memory_embedding=memoryless, part="vision")
+    root.adding(**memory)
     seen = auto_model(vision, default_type=kind, part="vision") if kind else None
     return renamed(root, "Sam2", name).adding(vision_encoder=seen)
 

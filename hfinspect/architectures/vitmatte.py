@@ -28,14 +28,11 @@ def model(c: ModelConfig) -> Module:
     convs, head = ModuleList(conv(*both) for both in pairwise(maps)), Component.HEAD
     seen = (Conv(fused[-1], 16, 3, component=head), BatchNorm(16), Activation("ReLU"))
     matting = Sequential(*seen, Conv(16, 1, 1, component=head))
-    decoder = Module(
-        "VitMatteDetailCaptureModule",
-        convstream=Module("VitMatteConvStream", convs=convs),
-        fusion_blocks=ModuleList(steps),
-        matting_head=Module("VitMatteHead", matting_convs=matting, component=head),
-        component=Component.CONV,
-        part="projector",
-    )
+    parts = {"convstream": Module("VitMatteConvStream", convs=convs)}
+    parts["fusion_blocks"] = ModuleList(steps)
+    parts["matting_head"] = Module("VitMatteHead", matting_convs=matting, component=head)
+    name, at = "VitMatteDetailCaptureModule", Component.CONV
+    decoder = Module(name, {**parts}, component=at, part="projector")
     return Module("VitMatteForImageMatting", backbone=network, decoder=decoder, part="vision")
 
 
