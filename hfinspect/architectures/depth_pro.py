@@ -65,19 +65,14 @@ def model(c: ModelConfig) -> Module:
     projections = [Conv(size, fused, 3, bias=False) for size in (*scaled, *hooked)]
     if hooked[-1] == fused:
         projections[-1] = Activation("Identity")
-    neck = Module(
-        f"{_NAME}Neck",
-        feature_upsample=Module(f"{_NAME}FeatureUpsample", larger),
-        fuse_image_with_low_res=Conv(2 * scaled[0], scaled[0], 1),
-        feature_projection=Module(f"{_NAME}FeatureProjection", projections=ModuleList(projections)),
-        component=Component.CONV,
-        part="projector",
-    )
-    encoder = Module(
-        f"{_NAME}Encoder",
-        patch_encoder=Module(f"{_NAME}PatchEncoder", model=seen(patch)),
-        image_encoder=Module(f"{_NAME}ImageEncoder", model=seen(image)),
-    )
+    parts = {"feature_upsample": Module(f"{_NAME}FeatureUpsample", larger)}
+    parts["fuse_image_with_low_res"] = Conv(2 * scaled[0], scaled[0], 1)
+    flat = Module(f"{_NAME}FeatureProjection", projections=ModuleList(projections))
+    parts["feature_projection"] = flat
+    neck = Module(f"{_NAME}Neck", parts, component=Component.CONV, part="projector")
+    towers = {"patch_encoder": Module(f"{_NAME}PatchEncoder", model=seen(patch))}
+    towers["image_encoder"] = Module(f"{_NAME}ImageEncoder", model=seen(image))
+    encoder = Module(f"{_NAME}Encoder", towers)
     return Module(f"{_NAME}Model", encoder=encoder, neck=neck, part="vision")
 
 
@@ -95,14 +90,10 @@ def field_of_view(c: ModelConfig) -> Module:
     last = _head(widths[-1], 1, int((int(side) - 1) / 2**count + 1))
     layers = ModuleList([*chain.from_iterable(steps), last])
     seen = Linear(wide, fused // 2, component=Component.CONV)
-    parts = {"model": auto_model(tower, part="vision"), "neck": seen}
-    return Module(
-        f"{_NAME}FovModel",
-        fov_encoder=Module(f"{_NAME}FovEncoder", parts),
-        conv=Conv(fused, fused // 2, 3),
-        activation=Activation("ReLU"),
-        head=Module(f"{_NAME}FovHead", layers=layers, component=Component.HEAD),
-    )
+    encoder = Module(f"{_NAME}FovEncoder", model=auto_model(tower, part="vision"), neck=seen)
+    head = Module(f"{_NAME}FovHead", layers=layers, component=Component.HEAD)
+    parts = {"fov_encoder": encoder, "conv": Conv(fused, fused // 2, 3)}
+    return Module(f"{_NAME}FovModel", parts, activation=Activation("ReLU"), head=head)
 
 
 def depth_estimation(c: ModelConfig) -> Module:

@@ -48,12 +48,9 @@ def depth_estimation(c: ModelConfig) -> Module:
     seen = _bare(c) if own else auto_class(section, "Backbone", part="vision")
     fused, added = fused_width(c), c.flag("add_projection", default=False)
     finer = (_to(fused, fused // 2, 3), Activation("Upsample"), _to(fused // 2, 32, 3), _RELU)
-    head = Module(
-        "DPTDepthEstimationHead",
-        projection=_to(256, 256, 3) if added else None,
-        head=Sequential(*finer, _to(32, 1, 1), _RELU),
-        component=Component.HEAD,
-    )
+    parts = {"projection": _to(256, 256, 3)} if added else {}
+    parts["head"] = Sequential(*finer, _to(32, 1, 1), _RELU)
+    head = Module("DPTDepthEstimationHead", parts, component=Component.HEAD)
     parts = {"dpt" if own else "backbone": seen, "neck": neck(c), "head": head}
     return Module("DPTForDepthEstimation", parts, part="vision")
 

@@ -26,7 +26,7 @@ def perceiver(c: ModelConfig) -> nn.Module:
     attend.component = None
     up, down = nn.Linear(d, inner, False, kind="up"), nn.Linear(inner, d, False, kind="down")
     parts = {"layer_norm": nn.LayerNorm(d), "up_proj": up, "down_proj": down}
-    mlp = nn.Module(f"{name}MLP", {**parts}, act_fn=nn.Activation("GELU"))
+    mlp = nn.Module(f"{name}MLP", parts, act_fn=nn.Activation("GELU"))
     norms = {f"layer_norm_{at}": nn.LayerNorm(d) for at in ("input", "latents", "self")}
     looks = {"cross_attention": attend, "mlp": mlp, "self_attention": attend, "self_mlp": mlp}
     layer = nn.Module(f"{name}EncoderLayer", {**looks, **norms})

@@ -38,13 +38,10 @@ def _backbone(c: ModelConfig) -> Module:
     act, made = activation(c.text("activation_function", default="relu")), []
 
     def block(inputs: Dim, outputs: Dim, stride: int) -> Module:
-        return Module(
-            f"{_NAME}RepVGGBlock",
-            conv1=conv_norm(_NAME, inputs, outputs, 3, None),
-            conv2=conv_norm(_NAME, inputs, outputs, 1, None),
-            identity=BatchNorm(inputs) if inputs == outputs and stride == 1 else None,
-            activation=act,
-        )
+        three, one = (conv_norm(_NAME, inputs, outputs, kernel, None) for kernel in (3, 1))
+        same = BatchNorm(inputs) if inputs == outputs and stride == 1 else None
+        parts = {"conv1": three, "conv2": one}
+        return Module(f"{_NAME}RepVGGBlock", parts, identity=same, activation=act)
 
     for before, width, count, stride in zip(inputs, widths, counts, strides, strict=True):
         rest = [block(width, width, 1)] * (int(count) - 1)
@@ -59,14 +56,11 @@ def model(c: ModelConfig) -> Module:
     act = c.text("mlp_activation_function", default="leaky_relu")
     heads = grouped_heads(c, h, heads=8)
     made = partial(two_layer_mlp, f"{_NAME}MLP", act=act, act_name="activation")
+    queries = Conv(h, h, kernel, groups=h, bias=False, component=Component.ATTENTION)
+    fewer = {"q_aggregation": queries, "kv_aggregation": Activation("MaxPool2d")}
     look = Module(
         f"{_NAME}AggregatedAttention",
-        aggregation=Module(
-            f"{_NAME}AggregationLayer",
-            q_aggregation=Conv(h, h, kernel, groups=h, bias=False, component=Component.ATTENTION),
-            kv_aggregation=Activation("MaxPool2d"),
-            norm=LayerNorm(h),
-        ),
+        aggregation=Module(f"{_NAME}AggregationLayer", fewer, norm=LayerNorm(h)),
         attention=grouped_attention(f"{_NAME}Attention", h, heads, bias=bias),
         mlp=made(2 * h, inner, out=h, bias=False).adding(layer_norm=LayerNorm(h)),
     )

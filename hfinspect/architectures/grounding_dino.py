@@ -31,14 +31,12 @@ def encoder_layer(c: ModelConfig) -> Module:
     """Text and image attend to each other, at half the width of the MLP."""
     d, inner, act = width(c), c.dim("encoder_ffn_dim", default=2048), _act(c)
     half, sides = inner // 2, ("vision", "text")
-    projections = {
-        **{f"{side}_proj": Linear(d, half) for side in sides},
-        **{f"values_{side}_proj": Linear(d, half, kind="value") for side in sides},
-        **{f"out_{side}_proj": Linear(half, d, kind="output") for side in sides},
-    }
+    looks = {f"{side}_proj": Linear(d, half) for side in sides}
+    looks |= {f"values_{side}_proj": Linear(d, half, kind="value") for side in sides}
+    looks |= {f"out_{side}_proj": Linear(half, d, kind="output") for side in sides}
     scales = {f"{side}_param": Weight(d) for side in sides}
     fused = {f"layer_norm_{side}": norm(c, d) for side in sides}
-    mixed = Module(f"{_NAME}BiMultiHeadAttention", projections, component=Component.ATTENTION)
+    mixed = Module(f"{_NAME}BiMultiHeadAttention", looks, component=Component.ATTENTION)
     norms = {f"layer_norm_{at}": norm(c, d) for at in ("before", "after")}
     enhanced = {"self_attn": attention(c), **deformable.up_down(d, half), **norms}
     look, eps = deformable.deformable_attention(c, _NAME, 0), deformable.eps(c)
@@ -60,13 +58,9 @@ def decoder(c: ModelConfig) -> Module:
     inner = deformable.up_down(d, c.dim("decoder_ffn_dim", default=2048))
     layer |= {**inner, "final_layer_norm": norm(c, d)}
     block, count = Module(f"{_NAME}DecoderLayer", layer), c.count("decoder_layers", default=6)
-    points = c.dim("query_dim", default=4, minimum=2) // 2 * d, d, d
-    return Module(
-        f"{_NAME}Decoder",
-        layer_norm=norm(c, d),
-        layers=Layers.of(count, block),
-        reference_points_head=predictor(_NAME, points),
-    )
+    points = predictor(_NAME, (c.dim("query_dim", default=4, minimum=2) // 2 * d, d, d))
+    parts = {"layer_norm": norm(c, d), "layers": Layers.of(count, block)}
+    return Module(f"{_NAME}Decoder", parts, reference_points_head=points)
 
 
 def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Module:

@@ -164,7 +164,7 @@ def model(name: str, c: ModelConfig) -> nn.Module:
         "enc_out_class_embed": label_scores(c, d),
     }
     guesses = {key: nn.ModuleList([made] * int(groups)) for key, made in proposed.items()}
-    decoder = nn.Module(f"{name}Decoder", {**parts}, ref_point_head=points)
+    decoder = nn.Module(f"{name}Decoder", parts, ref_point_head=points)
     inner: dict[str, nn.Module] = {"decoder": decoder, **guesses}
     parts = {
         "backbone": conv_encoder(name, c),
@@ -195,7 +195,7 @@ def segmentation(c: ModelConfig) -> nn.Module:
     blocks = nn.Layers.of(c.count("decoder_layers", default=3), block)
     parts = {"blocks": blocks, "spatial_features_proj": nn.Conv(d, d, 1, component=at)}
     parts |= {"query_features_block": queries, "query_features_proj": nn.Linear(d, d)}
-    head = nn.Module("Module", {**parts}, bias=nn.Weight(1), component=at)
+    head = nn.Module("Module", parts, bias=nn.Weight(1), component=at)
     root = object_detection(_RF, c, segmentation_head=head)
     return root.called(f"{_RF}ForInstanceSegmentation")
 

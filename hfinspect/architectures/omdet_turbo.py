@@ -30,14 +30,11 @@ def encoder(c: ModelConfig, maps: tuple[int, ...]) -> Module:
     between = c.text("conv_norm_activation", default="gelu")
     flat, smaller = (deformable.conv_norm(_NAME, e, e, kernel, between) for kernel in (1, 3))
     fused = rt_detr.fusion_block(_NAME, c, e, c.text("csp_activation", default="silu"))
-    return Module(
-        f"{_NAME}HybridEncoder",
-        {
-            "channel_projection_layers": ModuleList(rt_detr.projection(w, e) for w in maps),
-            "encoder": ModuleList([Module(f"{_NAME}Encoder", layers=layers)] * len(projected)),
-            **rt_detr.mixed(len(maps) - 1, flat, fused, smaller),
-        },
-    )
+    inward = ModuleList(rt_detr.projection(w, e) for w in maps)
+    encoders = ModuleList([Module(f"{_NAME}Encoder", layers=layers)] * len(projected))
+    mixing = rt_detr.mixed(len(maps) - 1, flat, fused, smaller)
+    parts = {"channel_projection_layers": inward, "encoder": encoders, **mixing}
+    return Module(f"{_NAME}HybridEncoder", parts)
 
 
 def decoder(c: ModelConfig) -> Module:
@@ -45,20 +42,16 @@ def decoder(c: ModelConfig) -> Module:
     heads(c, "decoder_num_heads", d, "decoder_hidden_dim")
     levels = c.count("num_feature_levels", default=3)
     points = heads(c, "decoder_num_heads", wide) * levels * c.dim("decoder_num_points", default=4)
-    layer = {
-        "self_attn": deformable.named_attention(_NAME, d),
-        "norm1": norm(c, d),
-        "cross_attn": deformable.sampling_attention(_NAME, wide, points),
-        "norm2": norm(c, d),
-        **deformable.up_down(d, c.dim("decoder_dim_feedforward", default=2048), *two),
-        "act": activation(c.text("decoder_activation", default="relu")),
-        "norm3": norm(c, d),
-    }
+    layer = {"self_attn": deformable.named_attention(_NAME, d), "norm1": norm(c, d)}
+    layer["cross_attn"] = deformable.sampling_attention(_NAME, wide, points)
+    inner = deformable.up_down(d, c.dim("decoder_dim_feedforward", default=2048), *two)
+    act = activation(c.text("decoder_activation", default="relu"))
+    layer |= {"norm2": norm(c, d), **inner, "act": act, "norm3": norm(c, d)}
     block = Module(f"{_NAME}DeformableTransformerDecoderLayer", layer)
     count, queries = c.count("decoder_num_layers", default=6), c.dim("num_queries", default=900)
     classes = c.dim("class_embed_dim", default=512)
     widths = c.dims("vision_features_channels", default=(256, 256, 256))
-    inner = Linear(classes, d, component=Component.PROJECTOR)
+    to = Linear(classes, d, component=Component.PROJECTOR)
     learned = c.flag("learn_initial_query", default=False)
     scores, boxes = Linear(classes, d, component=Component.HEAD), _boxes((d, d, d, 4))
     task = c.dim("task_encoder_hidden_dim", default=1024)
@@ -68,7 +61,7 @@ def decoder(c: ModelConfig) -> Module:
         f"{_NAME}Decoder",
         channel_projection_layers=ModuleList(rt_detr.projection(size, d) for size in widths),
         task_encoder=Module(f"{_NAME}TaskEncoder", mlp=mlp, res1=normed),
-        task_project=inner if int(classes) != int(d) else None,
+        task_project=to if int(classes) != int(d) else None,
         layers=Layers.of(count, block),
         tgt_embed=Embedding(queries, d, kind="detection_token") if learned else None,
         query_position_head=_boxes((4, 2 * d, d)),

@@ -61,7 +61,7 @@ def text_mapper(c: ModelConfig) -> nn.Module:
     length = c.dim(f"{at}_context_length", default=77)
     parts = {"self_attn": multihead_attention(d), "layer_norm1": norm(c, d)}
     parts |= {"mlp": nn.Module(f"{_NAME}TextMLP", {**up_down(d, 4 * d)}), "layer_norm2": norm(c, d)}
-    layer = nn.Module(f"{_NAME}TextTransformerLayer", {**parts})
+    layer = nn.Module(f"{_NAME}TextTransformerLayer", parts)
     layers = nn.Layers.of(deep, layer, class_name="Sequential")
     encoder = nn.Module(
         f"{_NAME}TextEncoder",

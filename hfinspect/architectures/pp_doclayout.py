@@ -61,7 +61,7 @@ def pointer(version: int, d: int, c: ModelConfig) -> Module:
     head = c.dim("global_pointer_head_size", default=64)
     sizes = {"dense": head * 2} if version < 4 else {"q_proj": head, "k_proj": head}
     parts = {name: Linear(d, size, component=_H) for name, size in sizes.items()}
-    return Module(f"{_NAME}{version}GlobalPointer", {**parts}, component=_H)
+    return Module(f"{_NAME}{version}GlobalPointer", parts, component=_H)
 
 
 def mask_encoder(c: ModelConfig) -> dict[str, Module]:

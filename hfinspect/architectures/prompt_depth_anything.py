@@ -12,7 +12,7 @@ def model(c: ModelConfig) -> Module:
     for i, inputs in enumerate((1, fused, fused), 1):
         parts[f"convolution{i}"] = Conv(inputs, fused, 3)
         parts |= {f"activation{i}": Activation("ReLU")} if i < 3 else {}
-    prompted = Module("PromptDepthAnythingLayer", {**parts})
+    prompted = Module("PromptDepthAnythingLayer", parts)
     return estimator(c, "PromptDepthAnything", prompted)
 
 

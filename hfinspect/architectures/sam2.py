@@ -90,7 +90,7 @@ def prompted(
     prompt = sam.prompts("Sam2", prompts, shared, points)
     parts = {"shared_image_embedding": shared, "prompt_encoder": prompt, "mask_decoder": masks}
     memoryless = nn.Weight(1, 1, width, component=Component.EMBEDDING)
-    root = nn.Module("Sam2Model", {**parts}, no_memory_embedding=memoryless, part="vision")
+    root = nn.Module("Sam2Model", parts, no_memory_embedding=memoryless, part="vision")
     root.adding(**memory)
     seen = auto_model(vision, default_type=kind, part="vision") if kind else None
     return renamed(root, "Sam2", name).adding(vision_encoder=seen)

@@ -45,7 +45,7 @@ def neck(c: ModelConfig) -> nn.Module:
     )
     parts = {"position_encoding": nn.Activation("Sam3SinePositionEmbedding")}
     parts["fpn_layers"] = nn.ModuleList(layers)
-    return nn.Module("Sam3VisionNeck", {**parts}, component=Component.CONV, part="vision")
+    return nn.Module("Sam3VisionNeck", parts, component=Component.CONV, part="vision")
 
 
 def vision_model(c: ModelConfig) -> nn.Module:
@@ -102,7 +102,7 @@ def model(name: str, config: ModelConfig) -> nn.Module:
     read = nn.Module(f"{name}DecoderMLP", mlp, component=Component.MLP)
     parts = {"text_mlp": read, "text_mlp_out_norm": nn.LayerNorm(d)}
     parts |= {"text_proj": to(d, d), "query_proj": to(d, d)}
-    scoring = nn.Module(f"{name}DotProductScoring", {**parts}, component=Component.HEAD)
+    scoring = nn.Module(f"{name}DotProductScoring", parts, component=Component.HEAD)
     return nn.Module(
         f"{name}Model",
         vision_encoder=pixels,

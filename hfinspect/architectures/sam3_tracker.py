@@ -83,14 +83,11 @@ def memory(c: ModelConfig, layer: nn.Module, depth: int = 2) -> dict[str, nn.Mod
     projected = nn.Linear(d, kept, component=Component.PROJECTOR)
     if not c.flag("enable_temporal_pos_encoding_for_object_pointers", default=True):
         projected = nn.Activation("Identity")
-    looking = nn.Module(
-        "Sam2MemoryAttention",
-        layers=nn.Layers.of(c.count("memory_attention_num_layers", default=depth), layer),
-        layer_norm=nn.LayerNorm(width(c)),
-        rotary_emb=nn.Activation("Sam2VisionRotaryEmbedding"),
-    )
+    layers = nn.Layers.of(c.count("memory_attention_num_layers", default=depth), layer)
+    looking = {"layers": layers, "layer_norm": nn.LayerNorm(width(c))}
+    looking["rotary_emb"] = nn.Activation("Sam2VisionRotaryEmbedding")
     return {
-        "memory_attention": looking,
+        "memory_attention": nn.Module("Sam2MemoryAttention", looking),
         "memory_encoder": memory_encoder(c, kept),
         "no_memory_positional_encoding": learned(1, 1, d),
         "memory_temporal_positional_encoding": learned(c.dim("num_maskmem", default=7), 1, 1, kept),
@@ -132,13 +129,11 @@ def model(name: str, c: ModelConfig) -> nn.Module:
 def detector_and_tracker(c: ModelConfig) -> nn.Module:
     found = c.section("detector_config")
     tracked = c.section("tracker_config").of_type("sam3_tracker_video")
-    return nn.Module(
-        "Sam3VideoModel",
-        detector_model=auto_model(found, default_type="sam3", part="vision"),
-        tracker_model=nn.Module(f"{_VIDEO}Model", tracker_model=parts(_VIDEO, tracked)),
-        tracker_neck=sam3.neck(found.section("vision_config")),
-        part="vision",
-    )
+    tracker = nn.Module(f"{_VIDEO}Model", tracker_model=parts(_VIDEO, tracked))
+    both = {"detector_model": auto_model(found, default_type="sam3", part="vision")}
+    neck = sam3.neck(found.section("vision_config"))
+    both |= {"tracker_model": tracker, "tracker_neck": neck}
+    return nn.Module("Sam3VideoModel", both, part="vision")
 
 
 #: Released files, which hold detector and tracker, spell the tracker's parts so.

@@ -56,7 +56,7 @@ def model(c: ModelConfig, *, name: str = "VitDetModel") -> Module:
         mlp.adding(drop=Dropout(c.number("dropout_prob", default=0.0)))
         parts = {"norm1": norm, "attention": look, "norm2": norm, "mlp": mlp}
         parts |= {"residual": _residual(h, activation(act))} if residual else {}
-        return Module("VitDetLayer", {**parts})
+        return Module("VitDetLayer", parts)
 
     windowed, residual = (
         set(map(int, c.dims(f"{kind}_block_indices", default=(), minimum=0)))

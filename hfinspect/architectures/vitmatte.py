@@ -13,7 +13,7 @@ def model(c: ModelConfig) -> Module:
     def conv(inputs: int, outputs: int, stride: int = 2) -> Module:
         made, norm = Conv(inputs, outputs, 3, bias=False, stride=stride), BatchNorm(outputs)
         parts = {"conv": made, "batch_norm": norm, "relu": Activation("ReLU")}
-        return Module("VitMatteBasicConv3x3", {**parts})
+        return Module("VitMatteBasicConv3x3", parts)
 
     section = c.section("backbone_config")
     network = auto_class(section, "Backbone", default_type="vitdet", part="vision")
@@ -32,7 +32,7 @@ def model(c: ModelConfig) -> Module:
     parts["fusion_blocks"] = ModuleList(steps)
     parts["matting_head"] = Module("VitMatteHead", matting_convs=matting, component=head)
     name, at = "VitMatteDetailCaptureModule", Component.CONV
-    decoder = Module(name, {**parts}, component=at, part="projector")
+    decoder = Module(name, parts, component=at, part="projector")
     return Module("VitMatteForImageMatting", backbone=network, decoder=decoder, part="vision")
 
 
