@@ -1,16 +1,13 @@
-"""Trinity (Arcee AI 2025). Source of shapes: transformers/models/afmoe/modeling_afmoe.py.
+"""Trinity (Arcee AI 2025; transformers/models/afmoe). Attention with norms of queries and keys and
+a gate on its output; four norms in a layer; experts with shared ones after ``num_dense_layers``.
+The router's correction is a parameter."""
 
-Attention with norms of queries and keys and a gate on its output; four norms in a layer; experts
-with shared ones after ``num_dense_layers``. The router's correction is a parameter.
-"""
-
-from ..core.components import Component
 from ..layers import mixtures as m
 from ..layers.blocks import size
 from ..layers.decoders import adding, arranged, attends, feeds, gate, grouped, normed
 from ..layers.latent_decoders import dense_first
 from ..layers.windows import every, windows
-from ..trees.modules import Linear, Module
+from ..trees import Component, Linear, Module
 from .llama import LLAMA
 
 

@@ -1,12 +1,9 @@
-"""Apertus (Swiss AI Initiative 2025). Source: transformers/models/apertus/modeling_apertus.py.
+"""Apertus (Swiss AI Initiative 2025; transformers/models/apertus). A two-matrix MLP whose
+activation, xIELU, has two learned numbers in every layer (and two fixed ones, saved as buffers);
+norms of queries and keys."""
 
-A two-matrix MLP whose activation, xIELU, has two learned numbers in every layer (and two fixed
-ones, saved as buffers); norms of queries and keys.
-"""
-
-from ..core.config import ModelConfig, exact
 from ..layers.decoders import Decoder, arranged, attends, feeds, normed, up_down
-from ..trees.modules import Buffer, Module, Weight
+from ..trees import Buffer, ModelConfig, Module, Weight, exact
 from .llama import LLAMA
 
 

@@ -1,9 +1,6 @@
 """Aquila and Aquila2 (BAAI 2023), Skywork-13B (Wei et al. 2023). No classes in transformers. Source
 of shapes: modeling_aquila.py in BAAI/AquilaChat2-7B, modeling_skywork.py in
-Skywork/Skywork-13B-base.
-
-Both are Llama to the letter, under class names of their own.
-"""
+Skywork/Skywork-13B-base. Both are Llama to the letter, under class names of their own."""
 
 from ..layers.decoders import SEQUENCE_HEAD
 from .llama import ORIGINAL

@@ -1,7 +1,5 @@
-"""Arcee AFM (Arcee AI 2025). Source of shapes: transformers/models/arcee/modeling_arcee.py.
-
-Llama with a two-matrix MLP and squared ReLU.
-"""
+"""Arcee AFM (Arcee AI 2025; transformers/models/arcee). Llama with a two-matrix MLP and squared
+ReLU."""
 
 from ..layers.decoders import up_down
 from .llama import LLAMA

@@ -1,13 +1,9 @@
-"""Aria's text model (Rhymes AI 2024). Source of shapes: transformers/models/aria/modeling_aria.py.
+"""Aria's text model (Rhymes AI 2024; transformers/models/aria). A Llama-like decoder with experts
+in every layer. Files hold all experts of a layer in two 3-D tensors, input before output."""
 
-A Llama-like decoder with experts in every layer. Files hold all experts of a layer in two 3-D
-tensors, input before output.
-"""
-
-from ..core.dims import Dim
 from ..layers import mixtures as m
 from ..layers.blocks import gated_mlp
-from ..trees.modules import Module, Weight
+from ..trees import Dim, Module, Weight
 from .llama import LLAMA
 
 

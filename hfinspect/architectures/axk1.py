@@ -1,6 +1,5 @@
 """A.X K1 (SK Telecom 2026): DeepSeek-V3's latent attention and experts, with a norm after the
-experts that files hold next to the MLP. Source of shapes: transformers/models/axk1.
-"""
+experts that files hold next to the MLP (transformers/models/axk1)."""
 
 from ..core.config import ModelConfig
 from ..layers.decoders import LABEL_HEADS, adding, normed, of_kind, pre_norm

@@ -1,17 +1,13 @@
-"""A.X K2 (SK Telecom 2026). Source of shapes: transformers/models/axk2/modeling_axk2.py.
-
-Latent attention with a sparse indexer; the query's up-projection also makes the output's gate and
-reads a bottleneck of double width. Norms before attention and experts carry a low-rank gate.
-"""
+"""A.X K2 (SK Telecom 2026; transformers/models/axk2). Latent attention with a sparse indexer; the
+query's up-projection also makes the output's gate and reads a bottleneck of double width. Norms
+before attention and experts carry a low-rank gate."""
 
 from typing import Any
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.decoders import LABEL_HEADS, Decoder, adding, of_kind, pre_norm
 from ..layers.latent import latent_sizes
 from ..layers.latent_decoders import latent, routed
-from ..trees.modules import Linear, Module
+from ..trees import Component, Linear, ModelConfig, Module
 from .axk1 import kinds
 from .llama import LLAMA
 

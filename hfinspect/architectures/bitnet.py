@@ -1,12 +1,9 @@
-"""BitNet b1.58 (Ma et al. 2025). Source of shapes: transformers/models/bitnet/modeling_bitnet.py.
+"""BitNet b1.58 (Ma et al. 2025; transformers/models/bitnet). Shapes of the unpacked model: a
+Llama-like decoder with a norm before the output of attention and of the MLP. Files of packed
+ternary weights hold four values in a byte."""
 
-Shapes of the unpacked model: a Llama-like decoder with a norm before the output of attention and of
-the MLP. Files of packed ternary weights hold four values in a byte.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, gated, grouped
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .llama import LLAMA
 
 

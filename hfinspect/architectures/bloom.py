@@ -1,8 +1,6 @@
-"""BLOOM (Le Scao et al. 2022). Source of shapes: transformers/models/bloom/modeling_bloom.py.
-
-Pre-norm decoder with a norm after the embedding; ALiBi positions have no tensors. q, k and v are
-one matrix, and every linear has a bias.
-"""
+"""BLOOM (Le Scao et al. 2022; transformers/models/bloom). Pre-norm decoder with a norm after the
+embedding; ALiBi positions have no tensors. q, k and v are one matrix, and every linear has a
+bias."""
 
 from ..layers import spelled as s
 from ..layers.blocks import size

@@ -1,8 +1,5 @@
 """BTLM-3B-8K (Dey et al. 2023). No class in transformers. Source of shapes: modeling_btlm.py in
-cerebras/btlm-3b-8k-base.
-
-Jais's tensors, whose code grew from it, under class names of its own.
-"""
+cerebras/btlm-3b-8k-base. Jais's tensors, whose code grew from it, under class names of its own."""
 
 from .jais import JAIS
 

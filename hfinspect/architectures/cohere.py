@@ -1,13 +1,8 @@
-"""Cohere Command R (2024). Source of shapes: transformers/models/cohere/modeling_cohere.py.
+"""Cohere Command R (2024; transformers/models/cohere). Attention and MLP run side by side on one
+norm, which has no bias. Command R+ also norms queries and keys per head."""
 
-Attention and MLP run side by side on one norm, which has no bias. Command R+ also norms queries
-and keys per head.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, adding, grouped, pre_norm
-from ..trees.modules import Module, Weight
+from ..trees import Component, ModelConfig, Module, Weight
 from .llama import LLAMA
 
 

@@ -1,8 +1,5 @@
-"""Cohere Command R7B and Command A (2024). Source: transformers/models/cohere2/modeling_cohere2.py.
-
-Command R without norms in attention. Three of four layers use a sliding window, which changes no
-tensor.
-"""
+"""Cohere Command R7B and Command A (2024; transformers/models/cohere2). Command R without norms in
+attention. Three of four layers use a sliding window, which changes no tensor."""
 
 from ..layers.decoders import grouped
 from ..layers.windows import every, windows

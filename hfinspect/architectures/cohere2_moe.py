@@ -1,16 +1,11 @@
-"""Cohere 2 with experts. Source: transformers/models/cohere2_moe/modeling_cohere2_moe.py.
+"""Cohere 2 with experts (transformers/models/cohere2_moe). Attention and MLP side by side on one
+norm: a layer norm without bias, or an RMS norm where ``rms_norm_eps`` is given."""
 
-Attention and MLP side by side on one norm: a layer norm without bias, or an RMS norm where
-``rms_norm_eps`` is given.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import mixtures as m
 from ..layers.decoders import Decoder, gated_of
 from ..layers.layer_kinds import words
 from ..layers.windows import windows
-from ..trees.modules import Module, Weight, Windows
+from ..trees import Component, ModelConfig, Module, Weight, Windows
 from .cohere import parallel
 from .llama import LLAMA
 

@@ -1,7 +1,5 @@
-"""Code World Model (Meta FAIR 2025). Source of shapes: transformers/models/cwm/modeling_cwm.py.
-
-Llama; three of four layers use a sliding window, which changes no tensor.
-"""
+"""Code World Model (Meta FAIR 2025; transformers/models/cwm). Llama; three of four layers use a
+sliding window, which changes no tensor."""
 
 from ..layers.windows import every, windows
 from .llama import LLAMA

@@ -1,17 +1,12 @@
-"""DBRX (Databricks 2024). Source of shapes: transformers/models/dbrx/modeling_dbrx.py.
+"""DBRX (Databricks 2024; transformers/models/dbrx). Norms without bias, q, k and v in one
+projection; the experts' three matrices lie below one another in tensors of n·I rows, in memory as
+in files. (transformers cannot build the class without a rope_theta in attn_config: no default is
+recorded.)"""
 
-Norms without bias, q, k and v in one projection; the experts' three matrices lie below one another
-in tensors of n·I rows, in memory as in files.
-(transformers cannot build the class without a rope_theta in attn_config: no default is recorded.)
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import spelled as s
 from ..layers.blocks import activation, size
 from ..layers.spelled import Part, Spelled
-from ..trees.modules import LayerNorm, Linear, Module, Weight
+from ..trees import Component, Dim, LayerNorm, Linear, ModelConfig, Module, Weight
 
 
 def _joined(d: Spelled, c: ModelConfig) -> Dim:

@@ -1,8 +1,6 @@
-"""DeepSeek-V2 (DeepSeek-AI 2024). Source of shapes: transformers/models/deepseek_v2.
-
-Latent attention and shared experts as in V3 (see deepseek_v3.py); the router has no correction
-bias.  V2-Lite projects its queries directly (``q_lora_rank`` null).
-"""
+"""DeepSeek-V2 (DeepSeek-AI 2024; transformers/models/deepseek_v2). Latent attention and shared
+experts as in V3 (see deepseek_v3.py); the router has no correction bias. V2-Lite projects its
+queries directly (``q_lora_rank`` null)."""
 
 from ..layers import mixtures as m
 from ..layers.blocks import size

@@ -1,13 +1,10 @@
-"""DeepSeek-V3 and R1 (DeepSeek-AI 2024). Source: transformers/models/deepseek_v3.
+"""DeepSeek-V3 and R1 (DeepSeek-AI 2024; transformers/models/deepseek_v3). Files on the Hub hold
+``num_nextn_predict_layers`` more layers that predict the token after next (multi-token prediction);
+transformers drops them. Their names: the Hub's own indexes."""
 
-Files on the Hub hold ``num_nextn_predict_layers`` more layers that predict the token after next
-(multi-token prediction); transformers drops them.  Their names: the Hub's own indexes.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.decoders import LABEL_HEADS, Decoder
 from ..layers.latent_decoders import dense_first, latent, routed
-from ..trees.modules import Buffer, Module
+from ..trees import Buffer, ModelConfig, Module
 from .llama import LLAMA
 
 

@@ -1,6 +1,5 @@
 """DeepSeek-V3.2 (DeepSeek-AI 2025): DeepSeek-V3 with sparse attention, for which an indexer picks
-the keys. Source of shapes: transformers/models/deepseek_v32.
-"""
+the keys (transformers/models/deepseek_v32)."""
 
 from ..layers.latent_decoders import dense_first, latent, routed
 from .llama import LLAMA

@@ -1,12 +1,8 @@
-"""DeepSeek-VL (Lu et al. 2024), the smaller model. Source: transformers/models/deepseek_vl.
+"""DeepSeek-VL (Lu et al. 2024), the smaller model (transformers/models/deepseek_vl). SigLIP, two
+linear layers, Llama. The larger one (deepseek_vl_hybrid) has a second tower, SAM's."""
 
-SigLIP, two linear layers, Llama. The larger one (deepseek_vl_hybrid) has a second tower, SAM's.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.multimodal import Joined, projector
-from ..trees.modules import Activation, Linear, Module
+from ..trees import Activation, Dim, Linear, ModelConfig, Module
 
 
 def _aligner(_j: Joined, _: ModelConfig, width: Dim, text: Dim) -> Module:

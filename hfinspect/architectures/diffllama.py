@@ -1,12 +1,8 @@
-"""DiffLlama (differential transformer; Ye et al. 2024).
+"""DiffLlama (differential transformer; Ye et al. 2024; transformers/models/diffllama). Llama whose
+attention is the difference of two maps, weighted by four learned vectors per layer."""
 
-Source of shapes: transformers/models/diffllama/modeling_diffllama.py.
-Llama whose attention is the difference of two maps, weighted by four learned vectors per layer.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, grouped
-from ..trees.modules import Activation, Module, Weight
+from ..trees import Activation, ModelConfig, Module, Weight
 from .llama import LLAMA
 
 

@@ -1,15 +1,11 @@
-"""DiffusionGemma (Google 2026). Source of shapes: transformers/models/diffusion_gemma.
+"""DiffusionGemma (Google 2026; transformers/models/diffusion_gemma). Gemma 4's layers with experts,
+as an encoder of the prompt and as a decoder of a block of tokens; by default both are the same
+weights, but for biases and the scalars of the layers."""
 
-Gemma 4's layers with experts, as an encoder of the prompt and as a decoder of a block of tokens; by
-default both are the same weights, but for biases and the scalars of the layers.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
 from ..layers.composing import renamed, tied_to
 from ..layers.heads import causal_lm
-from ..trees.catalog import auto_model, register, register_part
-from ..trees.modules import Activation, Module
+from ..trees import Activation, ModelConfig, Module, auto_model, register, register_part
 from . import gemma4, gemma4_text
 
 _NAME = "DiffusionGemma"

@@ -1,16 +1,11 @@
-"""Doge (SmallDoge 2025). Source of shapes: transformers/models/doge/modeling_doge.py.
-
-Attention with a learned mask from the values (``A``, ``dt_proj``), learned residual scales, and,
-where ``is_moe``, a dense MLP plus very many experts of one row each, found by product keys.
-"""
+"""Doge (SmallDoge 2025; transformers/models/doge). Attention with a learned mask from the values
+(``A``, ``dt_proj``), learned residual scales, and, where ``is_moe``, a dense MLP plus very many
+experts of one row each, found by product keys."""
 
 import math
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import named
 from ..layers.decoders import Decoder, adding, arranged, attends, feeds, gated, grouped, normed
-from ..trees.modules import Embedding, Linear, Module, Parameter, Weight
+from ..trees import Component, Embedding, Linear, ModelConfig, Module, Parameter, Weight, named
 from .llama import LLAMA
 
 

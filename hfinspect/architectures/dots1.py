@@ -1,8 +1,5 @@
-"""dots.llm1 (rednote 2025). Source of shapes: transformers/models/dots1/modeling_dots1.py.
-
-DeepSeek-V3's experts around grouped attention with norms of queries and keys. The numbers of
-experts have no default.
-"""
+"""dots.llm1 (rednote 2025; transformers/models/dots1). DeepSeek-V3's experts around grouped
+attention with norms of queries and keys. The numbers of experts have no default."""
 
 from ..layers import mixtures as m
 from ..layers.blocks import size

@@ -1,18 +1,14 @@
-"""dots3.note's text model (rednote 2026). Source of shapes: transformers/models/dots3_note.
+"""dots3.note's text model (rednote 2026; transformers/models/dots3_note). Latent attention with a
+gate per head; layers with a sliding window have sizes of their own (``swa_...`` in older configs,
+``per_layer_config`` in newer ones), the others a sparse indexer."""
 
-Latent attention with a gate per head; layers with a sliding window have sizes of their own
-(``swa_...`` in older configs, ``per_layer_config`` in newer ones), the others a sparse indexer.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import mixtures as m
 from ..layers.blocks import layer_overrides, layer_types, size
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, mixed, norms_called
 from ..layers.heads import register_tower
 from ..layers.latent import Latent, indexer, latent_attention, latent_sizes
-from ..trees.modules import Linear, Module, Windows
+from ..trees import Dim, Linear, ModelConfig, Module, Windows
 from .llama import LLAMA
 
 #: Names of the sizes that layers with a sliding window have of their own, and their defaults.

@@ -1,13 +1,9 @@
 """Dream 7B (Ye et al. 2025), a diffusion language model. No class in transformers. Source of
-shapes: modeling_dream.py in Dream-org/Dream-v0-Base-7B.
+shapes: modeling_dream.py in Dream-org/Dream-v0-Base-7B. Qwen2's layers, from whose weights it was
+trained. DreamModel is the class with the head."""
 
-Qwen2's layers, from whose weights it was trained. DreamModel is the class with the head.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.heads import causal_lm
-from ..trees.catalog import register
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, register
 from .qwen2 import QWEN2
 
 _DREAM = QWEN2.like("Dream")

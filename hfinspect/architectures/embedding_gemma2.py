@@ -1,14 +1,10 @@
-"""EmbeddingGemma 2 (Google 2026). Source of shapes: transformers/models/embedding_gemma2.
+"""EmbeddingGemma 2 (Google 2026; transformers/models/embedding_gemma2). Gemma 4's layers and towers
+without a causal mask; each layer is given a vector of its own for every token, made of the
+embeddings alone. A last matrix makes the sentence's vector."""
 
-Gemma 4's layers and towers without a causal mask; each layer is given a vector of its own for every
-token, made of the embeddings alone. A last matrix makes the sentence's vector.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides, layer_types
 from ..layers.decoders import Decoder, mixed, norms_called
-from ..trees.catalog import register, register_part
+from ..trees import Component, ModelConfig, register, register_part
 from ..trees.modules import Activation, Buffer, Linear, Module
 from . import gemma4
 from .gemma3n_text import FOUR_NORMS, per_layer_gate

@@ -1,7 +1,5 @@
-"""Emu3's text model (BAAI 2024). Source of shapes: transformers/models/emu3/modeling_emu3.py.
-
-A Llama-like decoder whose words are also the codes of images.
-"""
+"""Emu3's text model (BAAI 2024; transformers/models/emu3). A Llama-like decoder whose words are
+also the codes of images."""
 
 from functools import partial
 

@@ -1,13 +1,9 @@
-"""ERNIE 4.5 dense (Baidu 2025). Source: transformers/models/ernie4_5/modeling_ernie4_5.py.
+"""ERNIE 4.5 dense (Baidu 2025; transformers/models/ernie4_5). A Llama-like decoder with tied
+embeddings and one switch for all biases."""
 
-A Llama-like decoder with tied embeddings and one switch for all biases.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import gated_mlp
 from ..layers.decoders import Decoder
-from ..trees.modules import Module
+from ..trees import Dim, ModelConfig, Module
 from .llama import LLAMA
 
 

@@ -1,17 +1,13 @@
-"""ERNIE 4.5 MoE (Baidu 2025). Source: transformers/models/ernie4_5_moe/modeling_ernie4_5_moe.py.
+"""ERNIE 4.5 MoE (Baidu 2025; transformers/models/ernie4_5_moe). Files on the Hub hold
+``num_nextn_predict_layers`` layers that predict the token after next, in four lists next to the
+decoder's; transformers drops them. Their names and shapes: vLLM,
+model_executor/models/ernie_mtp.py."""
 
-Files on the Hub hold ``num_nextn_predict_layers`` layers that predict the token after next, in four
-lists next to the decoder's; transformers drops them. Their names and shapes: vLLM,
-model_executor/models/ernie_mtp.py.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig, exact
 from ..layers import mixtures as m
 from ..layers.blocks import size
 from ..layers.decoders import Decoder
 from ..layers.heads import causal_lm
-from ..trees.modules import Layers, Linear, Module, ModuleList, Weight
+from ..trees import Component, Layers, Linear, ModelConfig, Module, ModuleList, Weight, exact
 from .ernie4_5 import mlp
 from .llama import LLAMA
 

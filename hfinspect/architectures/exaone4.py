@@ -1,8 +1,6 @@
-"""EXAONE 4 (LG AI Research 2025). Source: transformers/models/exaone4/modeling_exaone4.py.
-
-Norms follow attention and MLP; queries and keys are normed per head. Three of four layers use a
-sliding window, which changes no tensor.
-"""
+"""EXAONE 4 (LG AI Research 2025; transformers/models/exaone4). Norms follow attention and MLP;
+queries and keys are normed per head. Three of four layers use a sliding window, which changes no
+tensor."""
 
 from ..layers.decoders import post_norm
 from ..layers.windows import every, windows

@@ -1,6 +1,5 @@
-"""FlexOlmo (Shi et al. 2025): OLMo 2's layer with experts in place of the MLP. Source:
-transformers/models/flex_olmo/modeling_flex_olmo.py.
-"""
+"""FlexOlmo (Shi et al. 2025): OLMo 2's layer with experts in place of the MLP
+(transformers/models/flex_olmo)."""
 
 from ..layers import mixtures as m
 from .olmo2 import OLMO2

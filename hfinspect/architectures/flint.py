@@ -1,8 +1,6 @@
-"""Flint. Source of shapes: transformers/models/flint/modeling_flint.py.
-
-Attention with norms of queries and keys and a learned sink per head (``softmax_offset`` in files);
-experts next to one shared expert, dense MLPs in ``mlp_only_layers``.
-"""
+"""Flint (transformers/models/flint). Attention with norms of queries and keys and a learned sink
+per head (``softmax_offset`` in files); experts next to one shared expert, dense MLPs in
+``mlp_only_layers``."""
 
 from ..layers import mixtures as m
 from ..layers.blocks import size

@@ -1,12 +1,9 @@
-"""Gemma (Gemma Team 2024). Source of shapes: transformers/models/gemma/modeling_gemma.py.
+"""Gemma (Gemma Team 2024; transformers/models/gemma). A Llama-like decoder with wide heads
+(head_dim 256 whatever the width) and a tied, scaled embedding."""
 
-A Llama-like decoder with wide heads (head_dim 256 whatever the width) and a tied, scaled embedding.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
 from ..layers.decoders import LABEL_HEADS, Decoder
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .llama import LLAMA
 
 

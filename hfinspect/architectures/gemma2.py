@@ -1,14 +1,10 @@
-"""Gemma 2 (Gemma Team 2024). Source of shapes: transformers/models/gemma2/modeling_gemma2.py.
+"""Gemma 2 (Gemma Team 2024; transformers/models/gemma2). Gemma with a norm before and after each
+half of a layer. Layers alternate between sliding and full attention, which changes no tensor."""
 
-Gemma with a norm before and after each half of a layer. Layers alternate between sliding and full
-attention, which changes no tensor.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
 from ..layers.decoders import LABEL_HEADS, Decoder, sandwich
 from ..layers.windows import every, windows
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .llama import LLAMA
 
 

@@ -1,17 +1,13 @@
-"""Gemma 3n's text model (Gemma Team 2025). Source of shapes: transformers/models/gemma3n.
+"""Gemma 3n's text model (Gemma Team 2025; transformers/models/gemma3n). In addition to Gemma 3's
+layer: AltUp, LAuReL and an embedding of its own for every layer. The last layers reuse the keys and
+values of earlier ones: files hold projections that are never used."""
 
-In addition to Gemma 3's layer: AltUp, LAuReL and an embedding of its own for every layer. The last
-layers reuse the keys and values of earlier ones: files hold projections that are never used.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp, size
 from ..layers.decoders import Decoder, norms_called
 from ..layers.heads import register_tower
 from ..layers.mixtures import counts
 from ..layers.windows import every, windows
+from ..trees import Component, Dim, ModelConfig
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, ModuleList, Weight
 from .llama import LLAMA
 

@@ -1,14 +1,9 @@
-"""Assistants of Gemma 4 (Gemma Team 2026): small decoders that draft several tokens ahead.
+"""Assistants of Gemma 4 (Gemma Team 2026): small decoders that draft several tokens ahead. Source
+of shapes: the code of transformers/models/gemma4_assistant and gemma4_unified_assistant, which 5.23
+refuses to build. All layers read the large model's keys and values."""
 
-Source of shapes: the code of transformers/models/gemma4_assistant and gemma4_unified_assistant,
-which 5.23 refuses to build. All layers read the large model's keys and values.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.heads import to_words
-from ..trees.catalog import Builder, register
-from ..trees.modules import Buffer, Linear, Module
+from ..trees import Buffer, Builder, Component, Linear, ModelConfig, Module, register
 from . import gemma4_text, gemma4_unified
 
 _TEXTS = ("gemma4_text", "gemma4_unified_text")

@@ -1,21 +1,16 @@
-"""Gemma 4's text model (Gemma Team 2026). Source: transformers/models/gemma4/modeling_gemma4.py.
-
-Full attention has wider heads and, where ``attention_k_eq_v``, fewer of them and no values. Small
-models have an embedding of their own for every layer and late layers that reuse earlier keys and
-values; the large one adds experts next to the dense MLP.
-"""
+"""Gemma 4's text model (Gemma Team 2026; transformers/models/gemma4). Full attention has wider
+heads and, where ``attention_k_eq_v``, fewer of them and no values. Small models have an embedding
+of their own for every layer and late layers that reuse earlier keys and values; the large one adds
+experts next to the dense MLP."""
 
 from typing import Final
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import Heads, gated_mlp, layer_overrides, layer_types, rms_norms
 from ..layers.decoders import Decoder
 from ..layers.experts import stacked_experts
 from ..layers.heads import register_tower
 from ..layers.windows import every, windows
-from ..trees.keeps import KeysValues
+from ..trees import Component, Dim, KeysValues, ModelConfig
 from ..trees.modules import Activation, Buffer, Linear, Module, Weight
 from .gemma3n_text import FOUR_NORMS, per_layer_gate, per_layer_tables, saved_unless, sharing
 from .llama import LLAMA

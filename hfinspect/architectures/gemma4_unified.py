@@ -1,13 +1,10 @@
-"""Gemma 4 without towers (Gemma Team 2026): the dense text model reads patches and audio directly.
-Source of shapes: transformers/models/gemma4_unified/modeling_gemma4_unified.py.
-"""
+"""Gemma 4 without towers (Gemma Team 2026): the dense text model reads patches and audio directly
+(transformers/models/gemma4_unified)."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig, exact
 from ..layers.composing import renamed
 from ..layers.heads import register_tower
 from ..layers.multimodal import register_worded
-from ..trees.modules import LayerNorm, Linear, Module, Weight
+from ..trees import Component, LayerNorm, Linear, ModelConfig, Module, Weight, exact
 from . import gemma4, gemma4_text
 
 _NAME = "Gemma4Unified"

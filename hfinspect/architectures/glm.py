@@ -1,7 +1,5 @@
-"""GLM-4 9B (GLM Team 2024). Source of shapes: transformers/models/glm/modeling_glm.py.
-
-Two groups of keys and values, biases on queries, keys and values, gate and up in one matrix.
-"""
+"""GLM-4 9B (GLM Team 2024; transformers/models/glm). Two groups of keys and values, biases on
+queries, keys and values, gate and up in one matrix."""
 
 from ..layers.decoders import LABEL_HEADS, fused_mlp
 from .llama import LLAMA

@@ -1,11 +1,8 @@
-"""GLM-4-0414 (GLM Team 2025). Source of shapes: transformers/models/glm4/modeling_glm4.py.
+"""GLM-4-0414 (GLM Team 2025; transformers/models/glm4). GLM with a norm after attention and after
+the MLP as well."""
 
-GLM with a norm after attention and after the MLP as well.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, pre_norm
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .glm import GLM
 
 

@@ -1,7 +1,5 @@
-"""GLM-4.6V as a composite of any tower and decoder. Source: transformers/models/glm46v.
-
-By default those of GLM-4.1V (glm4v.py), under other class names.
-"""
+"""GLM-4.6V as a composite of any tower and decoder (transformers/models/glm46v). By default those
+of GLM-4.1V (glm4v.py), under other class names."""
 
 from ..layers.multimodal import any_model, register_worded
 

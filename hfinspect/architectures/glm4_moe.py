@@ -1,13 +1,10 @@
-"""GLM-4.5 and 4.6 (Zhipu AI 2025). Source of shapes: transformers/models/glm4_moe.
+"""GLM-4.5 and 4.6 (Zhipu AI 2025; transformers/models/glm4_moe). DeepSeek-V3's dense first layers,
+shared experts and corrected router around grouped attention, with norms on q and k where
+``use_qk_norm``."""
 
-DeepSeek-V3's dense first layers, shared experts and corrected router around grouped attention,
-with norms on q and k where ``use_qk_norm``.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, grouped
 from ..layers.latent_decoders import dense_first, routed
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .llama import LLAMA
 
 

@@ -1,8 +1,5 @@
-"""GLM-4.7-Flash (Z.ai 2026).
-
-Source of shapes: transformers/models/glm4_moe_lite/modeling_glm4_moe_lite.py.
-DeepSeek-V3's latent attention and experts in a smaller model.
-"""
+"""GLM-4.7-Flash (Z.ai 2026; transformers/models/glm4_moe_lite). DeepSeek-V3's latent attention and
+experts in a smaller model."""
 
 from ..layers.latent_decoders import dense_first, latent, routed
 from .llama import LLAMA

@@ -1,19 +1,13 @@
-"""GPT-NeoX-20B (Black et al. 2022) and Pythia. Source: transformers/models/gpt_neox.
+"""GPT-NeoX-20B (Black et al. 2022) and Pythia (transformers/models/gpt_neox). Older files hold in
+each layer the causal mask (a byte an element), the value that masks and the rotary frequencies.
+Open-Assistant's reward models put one score on top; source: model_training/models/reward_model.py
+of github.com/LAION-AI/Open-Assistant, and an index."""
 
-Older files hold in each layer the causal mask (a byte an element), the value that masks and the
-rotary frequencies. Open-Assistant's reward models put one score on top; source:
-model_training/models/reward_model.py of github.com/LAION-AI/Open-Assistant, and an index.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import named
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.heads import causal_lm
 from ..layers.spelled import Spelled
-from ..trees.catalog import register
-from ..trees.modules import Buffer, Linear, Module
+from ..trees import Buffer, Component, Linear, ModelConfig, Module, named, register
 
 
 def _frequencies(d: Spelled, c: ModelConfig) -> Module:

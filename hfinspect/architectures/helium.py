@@ -1,11 +1,8 @@
-"""Helium (Kyutai 2025). Source of shapes: transformers/models/helium/modeling_helium.py.
+"""Helium (Kyutai 2025; transformers/models/helium). Llama's block; the output projection is square
+and without bias whatever the heads are."""
 
-Llama's block; the output projection is square and without bias whatever the heads are.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.decoders import LABEL_HEADS, Decoder, grouped
-from ..trees.modules import Linear, Module
+from ..trees import Linear, ModelConfig, Module
 from .llama import LLAMA
 
 

@@ -1,12 +1,8 @@
-"""Hunyuan dense (Tencent 2025).
+"""Hunyuan dense (Tencent 2025; transformers/models/hunyuan_v1_dense). A Llama-like decoder with
+norms of queries and keys."""
 
-Source of shapes: transformers/models/hunyuan_v1_dense/modeling_hunyuan_v1_dense.py.
-A Llama-like decoder with norms of queries and keys.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, grouped
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .llama import LLAMA
 
 

@@ -1,13 +1,9 @@
-"""Hunyuan MoE (Hunyuan-A13B, Tencent 2025). Source of shapes: transformers/models/hunyuan_v1_moe.
+"""Hunyuan MoE (Hunyuan-A13B, Tencent 2025; transformers/models/hunyuan_v1_moe). Every layer has
+experts and one shared MLP of the same width. ``moe_topk`` may differ by layer."""
 
-Every layer has experts and one shared MLP of the same width. ``moe_topk`` may differ by layer.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import mixtures as m
 from ..layers.decoders import Decoder, pre_norm
-from ..trees.modules import Linear, Module
+from ..trees import Component, Linear, ModelConfig, Module
 from .hunyuan_v1_dense import HUNYUAN
 
 #: Experts are listed once for each distinct moe_topk; published models have one.

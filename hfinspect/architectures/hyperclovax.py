@@ -1,11 +1,8 @@
-"""HyperCLOVA X (NAVER 2025). Source of shapes: transformers/models/hyperclovax.
+"""HyperCLOVA X (NAVER 2025; transformers/models/hyperclovax). Llama's block with a norm after
+attention and MLP too, unless ``use_post_norm`` is false."""
 
-Llama's block with a norm after attention and MLP too, unless ``use_post_norm`` is false.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, pre_norm
-from ..trees.modules import Activation, Module
+from ..trees import Activation, ModelConfig, Module
 from .llama import LLAMA
 
 

@@ -1,21 +1,15 @@
 """Inkling 2's text tower (2026). Source of shapes: transformers/models/inkling2; names of files:
-transformers/conversion_mapping.py.
+transformers/conversion_mapping.py. As Inkling, with an output gate, sinks, scaled clipping in place
+of norms on q and k, experts in every layer, and full layers whose convolutions depend on the input.
+Queries that weigh the earlier blocks' outputs stand in lists of their own, counted from the second
+layer on for attention."""
 
-As Inkling, with an output gate, sinks, scaled clipping in place of norms on q and k, experts in
-every layer, and full layers whose convolutions depend on the input.  Queries that weigh the earlier
-blocks' outputs stand in lists of their own, counted from the second layer on for attention.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.composing import respelled, without_static_cache
 from ..layers.decoders import Decoder, norms_called
 from ..layers.experts import router, stacked_experts
 from ..layers.layer_kinds import words
 from ..layers.windows import every, windows
-from ..trees.catalog import register
-from ..trees.modules import Buffer, Linear, Module, Weight
+from ..trees import Buffer, Component, Dim, Linear, ModelConfig, Module, Weight, register
 from .inkling_text import FULL, SLIDING, convolution, heads_of, kernel_size, relative_logits
 from .llama import LLAMA
 

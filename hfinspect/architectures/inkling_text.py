@@ -1,20 +1,14 @@
-"""Inkling's text tower (2026). Source of shapes: transformers/models/inkling.
+"""Inkling's text tower (2026; transformers/models/inkling). Sliding layers have heads of their own
+number and width; routed experts with a second kind that is always on. Experts lie stacked; a tower
+alone is saved under its names in memory."""
 
-Sliding layers have heads of their own number and width; routed experts with a second kind that is
-always on.  Experts lie stacked; a tower alone is saved under its names in memory.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import Heads, depthwise, size
 from ..layers.decoders import Decoder, gated_of, mixed
 from ..layers.experts import router, stacked_experts
 from ..layers.heads import register_tower
 from ..layers.layer_kinds import side_by_side, words
 from ..layers.windows import windows
-from ..trees.keeps import State
-from ..trees.modules import Buffer, Linear, Module, Weight, Windows
+from ..trees import Buffer, Component, Dim, Linear, ModelConfig, Module, State, Weight, Windows
 from .llama import LLAMA
 
 SLIDING, FULL = "hybrid_sliding", "hybrid"

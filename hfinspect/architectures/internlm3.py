@@ -1,13 +1,11 @@
 """InternLM3 (Shanghai AI Lab 2025): Llama's classes with defaults of its own. Source of shapes:
 transformers/models/internlm3; for the repo's own class, whose query, key and value have a bias
-apart from all others, modeling_internlm3.py in internlm/internlm3-8b-instruct.
-"""
+apart from all others, modeling_internlm3.py in internlm/internlm3-8b-instruct."""
 
-from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp, grouped_attention
 from ..layers.decoders import Decoder
 from ..layers.heads import causal_lm
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .llama import LLAMA
 
 

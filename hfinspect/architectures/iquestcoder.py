@@ -1,6 +1,5 @@
-"""IQuest-Coder (IQuest 2026): Llama's classes with defaults of its own. Source of shapes:
-transformers/models/iquestcoder/configuration_iquestcoder.py.
-"""
+"""IQuest-Coder (IQuest 2026): Llama's classes with defaults of its own
+(transformers/models/iquestcoder)."""
 
 from ..layers.heads import causal_lm
 from .llama import LLAMA

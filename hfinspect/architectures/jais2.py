@@ -1,7 +1,5 @@
-"""Jais 2 (MBZUAI, Inception 2025). Source of shapes: transformers/models/jais2.
-
-A decoder with biases everywhere, LayerNorms and a two-matrix MLP with squared ReLU.
-"""
+"""Jais 2 (MBZUAI, Inception 2025; transformers/models/jais2). A decoder with biases everywhere,
+LayerNorms and a two-matrix MLP with squared ReLU."""
 
 from ..layers.decoders import layer_norms, up_down
 from .llama import LLAMA

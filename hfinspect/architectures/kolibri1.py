@@ -1,17 +1,13 @@
 """Kolibri 1 (2026). Source of shapes: transformers/models/kolibri1; names of files:
-transformers/conversion_mapping.py.
+transformers/conversion_mapping.py. Norms on q and k, norms before and after each block; one shared
+and many routed experts in every layer. Files keep the router's correction bias, a buffer, apart
+from the router."""
 
-Norms on q and k, norms before and after each block; one shared and many routed experts in every
-layer.  Files keep the router's correction bias, a buffer, apart from the router.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import mixtures as m
 from ..layers.blocks import size
 from ..layers.decoders import Decoder, arranged, attends, feeds, normed
 from ..layers.windows import every, windows
-from ..trees.modules import Buffer, Module
+from ..trees import Buffer, Component, ModelConfig, Module
 from .llama import LLAMA
 
 _EXPERTS = m.counts("num_experts", "num_local_experts", default=384)

@@ -1,20 +1,14 @@
-"""Laguna (poolside 2026). Source of shapes: transformers/models/laguna.
-
-Layers may have heads of their own number; the router's correction bias, a parameter here, lies next
-to the experts in files.
-"""
+"""Laguna (poolside 2026; transformers/models/laguna). Layers may have heads of their own number;
+the router's correction bias, a parameter here, lies next to the experts in files."""
 
 from collections.abc import Sequence
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import mixtures as m
 from ..layers.blocks import Heads, grouped_attention, size
 from ..layers.decoders import Decoder, mixed
 from ..layers.layer_kinds import mlps, side_by_side
 from ..layers.windows import windows
-from ..trees.modules import Linear, Module, Weight
+from ..trees import Component, Dim, Linear, ModelConfig, Module, Weight
 from .llama import LLAMA
 
 

@@ -1,15 +1,10 @@
-"""Llama 4 (Meta 2025), text and vision. Source of shapes: transformers/models/llama4.
-
-Every ``interleave_moe_layer_step``-th layer has one shared and many routed experts, which files
-hold fused (experts, in, out); the others a dense MLP of their own width.  The vision tower unfolds
-patches through a linear and shuffles pixels into a projector of its own.
-"""
+"""Llama 4 (Meta 2025), text and vision (transformers/models/llama4). Every
+``interleave_moe_layer_step``-th layer has one shared and many routed experts, which files hold
+fused (experts, in, out); the others a dense MLP of their own width. The vision tower unfolds
+patches through a linear and shuffles pixels into a projector of its own."""
 
 from collections.abc import Callable
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import mixtures as m
 from ..layers.blocks import size
 from ..layers.composing import respelled
@@ -17,7 +12,7 @@ from ..layers.decoders import Decoder, gated_of, pre_norm
 from ..layers.heads import register_tower
 from ..layers.multimodal import projector
 from ..layers.windows import every, windows
-from ..trees.catalog import auto_class, auto_model, register_part
+from ..trees import Component, Dim, ModelConfig, auto_class, auto_model, register_part
 from ..trees.modules import Linear, Module
 
 # ---- text

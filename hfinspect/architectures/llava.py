@@ -1,13 +1,8 @@
-"""LLaVA 1.5 (Liu et al. 2023). Source of shapes: transformers/models/llava/modeling_llava.py.
+"""LLaVA 1.5 (Liu et al. 2023; transformers/models/llava). A vision tower, two linear layers, a
+decoder. File names and their other spellings: multimodal.py."""
 
-A vision tower, two linear layers, a decoder. File names and their other spellings: multimodal.py.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.multimodal import Decoder, Joined
-from ..trees.modules import Module, Parameter, Weight
+from ..trees import Component, Dim, ModelConfig, Module, Parameter, Weight
 
 #: What LlavaConfig makes of an absent vision_config: CLIP-L/14 at 336 pixels.
 CLIP_L = {

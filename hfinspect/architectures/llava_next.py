@@ -1,7 +1,5 @@
-"""LLaVA-NeXT, 1.6 (Liu et al. 2024). Source: transformers/models/llava_next/modeling_llava_next.py.
-
-LLaVA with images cut into tiles; a learned vector marks the end of each row of patches.
-"""
+"""LLaVA-NeXT, 1.6 (Liu et al. 2024; transformers/models/llava_next). LLaVA with images cut into
+tiles; a learned vector marks the end of each row of patches."""
 
 from .llava import LLAVA, newline
 

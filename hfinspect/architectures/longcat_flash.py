@@ -1,17 +1,13 @@
-"""LongCat-Flash (Meituan 2025). Source of shapes: transformers/models/longcat_flash.
+"""LongCat-Flash (Meituan 2025; transformers/models/longcat_flash). A layer is two latent attentions
+and two dense MLPs with one mixture of experts next to them. Some experts do nothing: transformers
+saves their input matrices, which the Hub's files do not have. Those hold a layer ``model.mtp`` that
+transformers drops (vLLM, longcat_flash_mtp.py)."""
 
-A layer is two latent attentions and two dense MLPs with one mixture of experts next to them.  Some
-experts do nothing: transformers saves their input matrices, which the Hub's files do not have.
-Those hold a layer ``model.mtp`` that transformers drops (vLLM, longcat_flash_mtp.py).
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import gated_mlp, rms_norms, size
 from ..layers.latent import latent_attention, latent_sizes
 from ..layers.spelled import Part, Spelled
-from ..trees.modules import Buffer, Layers, Linear, Module, ModuleList
+from ..trees import Buffer, Component, Layers, Linear, ModelConfig, Module, ModuleList
 
 
 def attention(d: Spelled, c: ModelConfig) -> Module:

@@ -1,7 +1,5 @@
-"""Mellum 2 (JetBrains 2026). Source of shapes: transformers/models/mellum.
-
-Qwen3-MoE's block; ``mlp_layer_types`` says which layers are dense.
-"""
+"""Mellum 2 (JetBrains 2026; transformers/models/mellum). Qwen3-MoE's block; ``mlp_layer_types``
+says which layers are dense."""
 
 from ..layers.layer_kinds import mlps
 from ..layers.mixtures import counts, qwen

@@ -1,12 +1,9 @@
-"""MiniCPM3 (OpenBMB 2024). Source of shapes: transformers/models/minicpm3.
+"""MiniCPM3 (OpenBMB 2024; transformers/models/minicpm3). DeepSeek-V2's latent attention in a dense
+decoder; scalings have no tensors."""
 
-DeepSeek-V2's latent attention in a dense decoder; scalings have no tensors.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.decoders import SEQUENCE_HEAD, Decoder
 from ..layers.latent import latent_attention, latent_sizes
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .llama import LLAMA
 
 

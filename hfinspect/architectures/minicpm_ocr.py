@@ -1,13 +1,9 @@
-"""MiniCPM-OCR (OpenBMB 2026). Source of shapes: transformers/models/minicpm_ocr.
+"""MiniCPM-OCR (OpenBMB 2026; transformers/models/minicpm_ocr). MiniCPM-V 4.6 (minicpmv4_6.py) for
+pages of text, with its head tied to the table of tokens."""
 
-MiniCPM-V 4.6 (minicpmv4_6.py) for pages of text, with its head tied to the table of tokens.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.multimodal import register_worded
-from ..trees.catalog import builder, register_part
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, builder, register_part
 
 _OLD, _NAME = "MiniCPMV4_6", "MiniCPMOcr"
 

@@ -1,13 +1,9 @@
-"""MiniCPM-V 4.7 (OpenBMB 2026). Source of shapes: transformers/models/minicpmv4_7.
+"""MiniCPM-V 4.7 (OpenBMB 2026; transformers/models/minicpmv4_7). MiniCPM-V 4.6 (minicpmv4_6.py)
+with positions over the whole image, which are no tensors."""
 
-MiniCPM-V 4.6 (minicpmv4_6.py) with positions over the whole image, which are no tensors.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.multimodal import register_worded
-from ..trees.catalog import builder, register_part
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, builder, register_part
 
 _OLD, _NAME = "MiniCPMV4_6", "MiniCPMV4_7"
 

@@ -1,7 +1,5 @@
-"""Ministral (Mistral AI 2024). Source: transformers/models/ministral/modeling_ministral.py.
-
-Mistral's block; windowed and full attention alternate, which changes no tensor.
-"""
+"""Ministral (Mistral AI 2024; transformers/models/ministral). Mistral's block; windowed and full
+attention alternate, which changes no tensor."""
 
 from ..layers.windows import windows
 from .llama import LLAMA

@@ -1,7 +1,5 @@
-"""Ministral 3 (Mistral AI 2025). Source: transformers/models/ministral3/modeling_ministral3.py.
-
-Mistral's block with heads of 128 whatever the hidden size.
-"""
+"""Ministral 3 (Mistral AI 2025; transformers/models/ministral3). Mistral's block with heads of 128
+whatever the hidden size."""
 
 from ..layers.windows import windows
 from .llama import LLAMA

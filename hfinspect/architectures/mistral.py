@@ -1,7 +1,5 @@
-"""Mistral (Jiang et al. 2023). Source of shapes: transformers/models/mistral/modeling_mistral.py.
-
-Llama's block with 8 key heads by default and never a bias; the sliding window has no tensors.
-"""
+"""Mistral (Jiang et al. 2023; transformers/models/mistral). Llama's block with 8 key heads by
+default and never a bias; the sliding window has no tensors."""
 
 from ..layers.windows import windows
 from .llama import LLAMA

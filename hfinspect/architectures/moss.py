@@ -1,8 +1,5 @@
 """MOSS (Sun et al. 2023). No class in transformers. Source of shapes: modeling_moss.py in
-fnlp/moss-moon-003-sft.
-
-CodeGen's block to the letter, under class names of its own.
-"""
+fnlp/moss-moon-003-sft. CodeGen's block to the letter, under class names of its own."""
 
 from ..layers.composing import renamed_classes, with_defaults
 from ..trees.catalog import Builder, builder, register

@@ -1,7 +1,5 @@
-"""nanochat (Karpathy 2025). Source of shapes: transformers/models/nanochat.
-
-Norms without any weight, a two-matrix MLP with squared ReLU, no biases by default.
-"""
+"""nanochat (Karpathy 2025; transformers/models/nanochat). Norms without any weight, a two-matrix
+MLP with squared ReLU, no biases by default."""
 
 from ..layers.decoders import plain
 from ..trees.modules import Activation

@@ -1,11 +1,8 @@
-"""Nemotron-4 (NVIDIA 2024). Source of shapes: transformers/models/nemotron/modeling_nemotron.py.
+"""Nemotron-4 (NVIDIA 2024; transformers/models/nemotron). Layer norms with bias (and 1 added to the
+weight), a plain two-matrix MLP with squared ReLU."""
 
-Layer norms with bias (and 1 added to the weight), a plain two-matrix MLP with squared ReLU.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, up_down
-from ..trees.modules import LayerNorm, Module
+from ..trees import LayerNorm, ModelConfig, Module
 from .llama import LLAMA
 
 

@@ -1,7 +1,5 @@
-"""OLMo (Groeneveld et al. 2024). Source of shapes: transformers/models/olmo/modeling_olmo.py.
-
-A Llama-like decoder whose norms have neither weight nor bias.
-"""
+"""OLMo (Groeneveld et al. 2024; transformers/models/olmo). A Llama-like decoder whose norms have
+neither weight nor bias."""
 
 from ..layers.decoders import SEQUENCE_HEAD
 from ..trees.modules import Activation

@@ -1,8 +1,5 @@
-"""OLMo 2 (OLMo Team 2024). Source of shapes: transformers/models/olmo2/modeling_olmo2.py.
-
-Norms follow attention and MLP instead of preceding them, and span all query or key heads at once
-inside attention.
-"""
+"""OLMo 2 (OLMo Team 2024; transformers/models/olmo2). Norms follow attention and MLP instead of
+preceding them, and span all query or key heads at once inside attention."""
 
 from ..layers.decoders import SEQUENCE_HEAD, post_norm
 from .llama import LLAMA

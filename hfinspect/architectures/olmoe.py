@@ -1,11 +1,9 @@
-"""OLMoE (Muennighoff et al. 2024): experts in every layer, and norms over the whole of q and of k.
-Source of shapes: transformers/models/olmoe.
-"""
+"""OLMoE (Muennighoff et al. 2024): experts in every layer, and norms over the whole of q and of k
+(transformers/models/olmoe)."""
 
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, adding, grouped, normed
 from ..layers.mixtures import counts, qwen
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .llama import LLAMA
 
 

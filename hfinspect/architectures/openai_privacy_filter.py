@@ -1,15 +1,10 @@
-"""OpenAI's privacy filter (2026). Source of shapes: transformers/models/openai_privacy_filter.
+"""OpenAI's privacy filter (2026; transformers/models/openai_privacy_filter). gpt-oss (gpt_oss.py)
+at a smaller size as an encoder that labels every token; its config class has 33 labels of its
+own."""
 
-gpt-oss (gpt_oss.py) at a smaller size as an encoder that labels every token; its config class has
-33 labels of its own.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.composing import renamed
 from ..layers.heads import classifier
-from ..trees.catalog import register
-from ..trees.modules import Dropout, Module
+from ..trees import Dim, Dropout, ModelConfig, Module, register
 from .gpt_oss import GPT_OSS
 
 _NAME = "OpenAIPrivacyFilter"

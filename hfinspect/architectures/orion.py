@@ -1,8 +1,6 @@
 """Orion-14B (OrionStar 2024). No class in transformers. Source of shapes: modeling_orion.py in
-OrionStarAI/Orion-14B-Base; vLLM's orion.py reads the same names.
-
-Llama's block with LayerNorms (weight and bias) in the place of RMSNorms.
-"""
+OrionStarAI/Orion-14B-Base; vLLM's orion.py reads the same names. Llama's block with LayerNorms
+(weight and bias) in the place of RMSNorms."""
 
 from ..layers.decoders import SEQUENCE_HEAD, layer_norms
 from .llama import LLAMA

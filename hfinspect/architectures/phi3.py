@@ -1,13 +1,9 @@
-"""Phi-3, Phi-3.5 and Phi-4 (Abdin et al. 2024). Source: transformers/models/phi3/modeling_phi3.py.
+"""Phi-3, Phi-3.5 and Phi-4 (Abdin et al. 2024; transformers/models/phi3). Llama's block with q, k
+and v in one matrix, and gate and up in another."""
 
-Llama's block with q, k and v in one matrix, and gate and up in another.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.decoders import LABEL_HEADS, Decoder, adding, fused_mlp, pre_norm
 from ..layers.windows import windows
-from ..trees.modules import Dropout, Linear, Module
+from ..trees import Component, Dropout, Linear, ModelConfig, Module
 from .llama import LLAMA
 
 

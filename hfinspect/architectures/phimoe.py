@@ -1,7 +1,5 @@
-"""Phi-3.5-MoE (Microsoft 2024). Source of shapes: transformers/models/phimoe.
-
-Mixtral's expert layout with LayerNorms that have biases, and optional biases in attention and head.
-"""
+"""Phi-3.5-MoE (Microsoft 2024; transformers/models/phimoe). Mixtral's expert layout with LayerNorms
+that have biases, and optional biases in attention and head."""
 
 from ..layers import mixtures as m
 from ..layers.decoders import SEQUENCE_HEAD, block_sparse, layer_norms

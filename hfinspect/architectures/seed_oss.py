@@ -1,13 +1,10 @@
-"""Seed-OSS (ByteDance 2025). Source of shapes: transformers/models/seed_oss/modeling_seed_oss.py.
+"""Seed-OSS (ByteDance 2025; transformers/models/seed_oss). A Llama-like decoder with biases on
+queries, keys and values but not on the output, and heads wider in sum than the model (80 of 128 at
+width 4096 by default)."""
 
-A Llama-like decoder with biases on queries, keys and values but not on the output, and heads wider
-in sum than the model (80 of 128 at width 4096 by default).
-"""
-
-from ..core.config import ModelConfig
 from ..layers.blocks import grouped_attention
 from ..layers.decoders import Decoder
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .llama import LLAMA
 
 

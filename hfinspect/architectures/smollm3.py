@@ -1,12 +1,8 @@
-"""SmolLM3 (Hugging Face 2025). Source of shapes: transformers/models/smollm3/modeling_smollm3.py.
+"""SmolLM3 (Hugging Face 2025; transformers/models/smollm3). A Llama-like decoder with tied
+embeddings. Every fourth layer has no rotary positions, which changes no tensor."""
 
-A Llama-like decoder with tied embeddings. Every fourth layer has no rotary positions, which changes
-no tensor.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.windows import nowhere, windows
-from ..trees.modules import Windows
+from ..trees import ModelConfig, Windows
 from .llama import LLAMA
 
 

@@ -1,7 +1,4 @@
-"""SmolVLM (Marafioti et al. 2025). Source: transformers/models/smolvlm/modeling_smolvlm.py.
-
-Idefics3 with other sizes.
-"""
+"""SmolVLM (Marafioti et al. 2025; transformers/models/smolvlm). Idefics3 with other sizes."""
 
 from .idefics3 import register_idefics3
 

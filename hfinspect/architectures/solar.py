@@ -1,8 +1,6 @@
 """Solar Pro preview (Upstage 2024). No class in transformers. Source of shapes: modeling_solar.py
-in upstage/solar-pro-preview-instruct.
-
-Llama's layers; what is added across layers (``bskcn``) has no weights.
-"""
+in upstage/solar-pro-preview-instruct. Llama's layers; what is added across layers (``bskcn``) has
+no weights."""
 
 from ..layers.decoders import SEQUENCE_HEAD
 from .llama import ORIGINAL

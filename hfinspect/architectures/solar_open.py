@@ -1,7 +1,5 @@
-"""Solar Open (Upstage 2025). Source of shapes: transformers/models/solar_open.
-
-DeepSeek-V3's experts and corrected router in every layer, around grouped attention.
-"""
+"""Solar Open (Upstage 2025; transformers/models/solar_open). DeepSeek-V3's experts and corrected
+router in every layer, around grouped attention."""
 
 from ..layers.latent_decoders import routed
 from .llama import LLAMA

@@ -1,14 +1,10 @@
-"""StarCoder2 (Lozhkov et al. 2024). Source: transformers/models/starcoder2/modeling_starcoder2.py.
+"""StarCoder2 (Lozhkov et al. 2024; transformers/models/starcoder2). Grouped queries and rotary
+positions, a two-matrix MLP, LayerNorms, biases throughout."""
 
-Grouped queries and rotary positions, a two-matrix MLP, LayerNorms, biases throughout.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.blocks import activation
 from ..layers.decoders import LABEL_HEADS, Decoder, layer_norms
 from ..layers.windows import windows
-from ..trees.modules import Linear, Module
+from ..trees import Component, Linear, ModelConfig, Module
 from .llama import LLAMA
 
 

@@ -1,11 +1,8 @@
-"""VaultGemma (Google 2025). Source of shapes: transformers/models/vaultgemma.
+"""VaultGemma (Google 2025; transformers/models/vaultgemma). Gemma 2 without the norms after
+attention and MLP; trained with differential privacy."""
 
-Gemma 2 without the norms after attention and MLP; trained with differential privacy.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .gemma2 import GEMMA2
 
 

@@ -1,12 +1,8 @@
-"""VideoLLaMA 3 (Zhang et al. 2025). Source of shapes: transformers/models/video_llama_3.
+"""VideoLLaMA 3 (Zhang et al. 2025; transformers/models/video_llama_3). A SigLIP tower (a trace)
+with rotary positions, for images of any size, two layers, and Qwen2."""
 
-A SigLIP tower (a trace) with rotary positions, for images of any size, two layers, and Qwen2.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.multimodal import Joined, projector
-from ..trees.modules import Activation, Linear, Module, Sequential
+from ..trees import Activation, Dim, Linear, ModelConfig, Module, Sequential
 
 
 def _projector(j: Joined, _c: ModelConfig, width: Dim, text: Dim) -> Module:

@@ -1,7 +1,5 @@
-"""Video-LLaVA (Lin et al. 2023). Source: transformers/models/video_llava/modeling_video_llava.py.
-
-LLaVA with one tower for images and one for videos. File names: multimodal.py.
-"""
+"""Video-LLaVA (Lin et al. 2023; transformers/models/video_llava). LLaVA with one tower for images
+and one for videos. File names: multimodal.py."""
 
 from .llava import CLIP_L, LLAVA
 

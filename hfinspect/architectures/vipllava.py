@@ -1,12 +1,8 @@
-"""ViP-LLaVA (Cai et al. 2023). Source: transformers/models/vipllava/modeling_vipllava.py.
+"""ViP-LLaVA (Cai et al. 2023; transformers/models/vipllava). LLaVA that looks at five layers of the
+tower side by side, normed. File names: multimodal.py."""
 
-LLaVA that looks at five layers of the tower side by side, normed. File names: multimodal.py.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.multimodal import Joined, two_linears
-from ..trees.modules import LayerNorm, Module
+from ..trees import Dim, LayerNorm, ModelConfig, Module
 from .llava import LLAVA
 
 

@@ -1,7 +1,5 @@
-"""Youtu-LLM (Tencent 2025). Source of shapes: transformers/models/youtu.
-
-DeepSeek-V3's latent attention in a dense decoder.
-"""
+"""Youtu-LLM (Tencent 2025; transformers/models/youtu). DeepSeek-V3's latent attention in a dense
+decoder."""
 
 from ..layers.latent_decoders import latent
 from .llama import LLAMA
