@@ -3,22 +3,13 @@ a gate on its output; four norms in a layer; experts with shared ones after ``nu
 The router's correction is a parameter."""
 
 from ..layers import mixtures as m
-from ..layers.blocks import size
-from ..layers.decoders import adding, arranged, attends, feeds, gate, grouped, normed
+from ..layers.decoders import Decoder, adding, arranged, attends, feeds, gate, grouped, normed
 from ..layers.latent_decoders import dense_first
 from ..layers.windows import every, windows
-from ..trees import Component, Linear, Module
-from .llama import LLAMA
 
-
-def _router(x: m.Mixture) -> Module:
-    scores = Linear(x.width, x.count, bias=False)
-    return Module("AfmoeTokenChoiceRouter", gate=scores, component=Component.ROUTER)
-
-
-LLAMA.like(
+Decoder(
     "Afmoe", vocab_size=200192, hidden_size=2048, intermediate_size=6144, num_attention_heads=16,
-    head_dim=128, rms_norm_eps=1e-05, mlp_bias=None, qk_norm=True, endings=(),
+    head_dim=128, rms_norm_eps=1e-05, qk_norm=True, endings=(),
     windows=lambda c: windows(c, 1024, every(int(c.dim("global_attn_every_n_layers", default=4)))),
     kinds=dense_first(1, key="num_dense_layers"), attention=adding(grouped, gate_proj=gate),
     layer=arranged(
@@ -27,11 +18,10 @@ LLAMA.like(
     ),
     moe=m.sparse(
         "SparseMoeBlock",
-        {"router": _router, "shared_experts": m.always, "experts": m.by_matrix,
-         "expert_bias": m.learned_correction},
+        {"router": m.scored_by("TokenChoiceRouter", "gate"), "shared_experts": m.always,
+         "experts": m.by_matrix, "expert_bias": m.learned_correction},
         count=m.counts("num_experts", default=64, minimum=1), empty=True,
-        used=m.counts("num_experts_per_tok", default=6),
-        inner=size("moe_intermediate_size", default=1408),
+        used=m.counts("num_experts_per_tok", default=6), inner=1408,
         shared=m.several("num_shared_experts", default=2),
     ),
 ).register("afmoe")  # fmt: skip

@@ -3,8 +3,8 @@ in every layer. Files hold all experts of a layer in two 3-D tensors, input befo
 
 from ..layers import mixtures as m
 from ..layers.blocks import gated_mlp
+from ..layers.decoders import Decoder
 from ..trees import Dim, Module, Weight
-from .llama import LLAMA
 
 
 def _fused(x: m.Mixture, inputs: int, outputs: int) -> Module:
@@ -23,9 +23,8 @@ def _shared(x: m.Mixture) -> Module:
     return gated_mlp(name, x.width, inner, bias=bias, act=act, kind="shared_expert")
 
 
-ARIA = LLAMA.like(
-    "AriaText", intermediate_size=4096, mlp_bias=None, endings=(),
-    moe=m.sparse(
+ARIA = Decoder(
+    "AriaText", intermediate_size=4096, endings=(), moe=m.sparse(
         "MoELayer", {"router": m.scores(), "experts": _experts, "shared_experts": _shared},
         count=m.counts("moe_num_experts", default=8, minimum=1),
         used=m.counts("moe_topk", default=2), empty=True,

@@ -2,22 +2,19 @@
 experts that files hold next to the MLP (transformers/models/axk1)."""
 
 from ..core.config import ModelConfig
-from ..layers.decoders import LABEL_HEADS, adding, normed, of_kind, pre_norm
+from ..layers.decoders import LABEL_HEADS, Decoder, adding, normed, of_kind, pre_norm
 from ..layers.latent_decoders import latent, routed
 from ..layers.layer_kinds import words
-from .llama import LLAMA
 
 
 def _usual(c: ModelConfig, i: int) -> str:
-    dense = c.count("first_k_dense_replace", default=1)
-    every = c.dim("moe_layer_freq", default=1)
-    return "sparse" if i >= dense and i % every == 0 else "dense"
+    dense, step = c.count("first_k_dense_replace", default=1), c.dim("moe_layer_freq", default=1)
+    return "dense" if i < dense or i % step else "sparse"
 
 
 kinds = words(_usual, key="mlp_layer_types")
-LLAMA.like(
+Decoder(
     "AXK1", vocab_size=163840, hidden_size=7168, intermediate_size=18432, num_hidden_layers=61,
-    num_attention_heads=64, mlp_bias=None, endings=LABEL_HEADS, attention=latent(),
-    moe=routed(2048, 192, 8), kinds=kinds,
-    layer=adding(pre_norm, post_mlp_layernorm=of_kind("sparse", normed)),
+    num_attention_heads=64, endings=LABEL_HEADS, attention=latent(), moe=routed(2048, 192, 8),
+    kinds=kinds, layer=adding(pre_norm, post_mlp_layernorm=of_kind("sparse", normed)),
 ).register("axk1")  # fmt: skip

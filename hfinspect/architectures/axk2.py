@@ -9,34 +9,28 @@ from ..layers.latent import latent_sizes
 from ..layers.latent_decoders import latent, routed
 from ..trees import Component, Linear, ModelConfig, Module
 from .axk1 import kinds
-from .llama import LLAMA
 
 _SIZES = {"query_rank": 384, "kv_rank": 128, "plain": 64, "rotary": 32, "value": 64}
 
 
 def _gated_norm(d: Decoder, c: ModelConfig, _kind: Any) -> Module:
     h, rank = d.width(c), c.dim("gated_norm_rank", default=16)
-    return Module(
-        "AXK2GatedRMSNorm",
-        norm=d.norm(d, c, h),
-        W_down=Linear(h, rank, bias=False),
-        W_up=Linear(rank, h, bias=False),
-        component=Component.NORM,
-    )
+    down, up = Linear(h, rank, bias=False), Linear(rank, h, bias=False)
+    block = Module("AXK2GatedRMSNorm", norm=d.norm(d, c, h), component=Component.NORM)
+    return block.adding(W_down=down, W_up=up)
 
 
 def _queries(d: Decoder, c: ModelConfig) -> Module:
     s = latent_sizes(c, heads=d.num_attention_heads, **_SIZES)
-    assert s.query_rank is not None  # the indexer refuses that
+    assert s.query_rank  # the indexer refuses that
     width = s.heads * (s.plain + s.rotary + s.value)
     return Linear(2 * s.query_rank, width, bias=False, kind="query_up")
 
 
-LLAMA.like(
+Decoder(
     "AXK2", vocab_size=163840, hidden_size=2048, intermediate_size=5120, num_hidden_layers=48,
-    mlp_bias=None, endings=LABEL_HEADS, moe=routed(512, 128, 8), kinds=kinds,
-    attention=adding(latent(seeks=16, **_SIZES), q_b_proj=_queries),
-    layer=adding(
+    endings=LABEL_HEADS, moe=routed(512, 128, 8), kinds=kinds,
+    attention=adding(latent(seeks=16, **_SIZES), q_b_proj=_queries), layer=adding(
         pre_norm, input_layernorm=_gated_norm,
         post_attention_layernorm=of_kind("sparse", _gated_norm),
     ),

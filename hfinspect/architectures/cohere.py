@@ -3,7 +3,6 @@ norm, which has no bias. Command R+ also norms queries and keys per head."""
 
 from ..layers.decoders import Decoder, adding, grouped, pre_norm
 from ..trees import Component, ModelConfig, Module, Weight
-from .llama import LLAMA
 
 
 def norm(d: Decoder, _c: ModelConfig, *shape: int) -> Module:
@@ -20,10 +19,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 #: One norm, before attention and MLP alike.
 parallel = adding(pre_norm, post_attention_layernorm=None)
-
-
-COHERE = LLAMA.like(
+COHERE = Decoder(
     "Cohere", vocab_size=256000, hidden_size=8192, intermediate_size=22528, num_hidden_layers=40,
-    num_attention_heads=64, tie_word_embeddings=True, mlp_bias=None, endings=(), norm=norm,
-    attention=_attention, layer=parallel,
+    num_attention_heads=64, tie_word_embeddings=True, endings=(), norm=norm, attention=_attention,
+    layer=parallel,
 ).register("cohere")  # fmt: skip

@@ -7,7 +7,6 @@ from ..layers.layer_kinds import words
 from ..layers.windows import windows
 from ..trees import Component, ModelConfig, Module, Weight, Windows
 from .cohere import parallel
-from .llama import LLAMA
 
 
 def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
@@ -15,28 +14,25 @@ def _norm(_d: Decoder, c: ModelConfig, size: int) -> Module:
     return Module(f"Cohere2Moe{kind}", weight=Weight(size), component=Component.NORM)
 
 
-def _usual(c: ModelConfig, i: int) -> str:
-    return "dense" if i < c.count("first_k_dense_replace", default=0) else "sparse"
-
-
 def _windows(c: ModelConfig) -> Windows:
     """The dense layers at the beginning have a rhythm of their own."""
     first = int(c.count("first_k_dense_replace", default=0))
     prefix = int(c.dim("prefix_dense_sliding_window_pattern", default=1))
     step = int(c.dim("sliding_window_pattern", default=4))
-
-    def sees_all(i: int, _layers: int) -> bool:
-        return (i + 1) % prefix == 0 if i < first else (i - first + 1) % step == 0
-
-    return windows(c, 4096, sees_all)
+    return windows(
+        c, 4096, lambda i, _: not ((i + 1) % prefix if i < first else (i - first + 1) % step)
+    )
 
 
-LLAMA.like(
+Decoder(
     "Cohere2Moe", vocab_size=256000, hidden_size=8192, intermediate_size=22528,
     num_hidden_layers=40, num_attention_heads=64, head_dim=128, tie_word_embeddings=True,
-    mlp_bias=None, endings=(), norm=_norm, windows=_windows,
+    endings=(), norm=_norm, windows=_windows,
     layer=lambda d, c, kind: parallel(d, c, "dense" if kind == "dense" else "sparse"),
-    kinds=words(_usual, key="mlp_layer_types"),
+    kinds=words(
+        lambda c, i: "dense" if i < c.count("first_k_dense_replace", default=0) else "sparse",
+        key="mlp_layer_types",
+    ),
     mlp=lambda d, c: gated_of(d, c, c.dim("prefix_dense_intermediate_size", default=d.inner(c))),
     moe=m.sparse(
         "SparseMoeBlock",

@@ -19,19 +19,18 @@ def _ffn(d: Spelled, c: ModelConfig) -> Module:
     wide = d.width(c.fields)  # the config class hands it on before it takes aliases into account
     count = f.count("moe_num_experts", default=4, minimum=1)
     rows = count * f.dim("ffn_hidden_size", default=3584)
-    per_token = f.dim("moe_top_k", default=1)
-    if isinstance(f.raw("ffn_act_fn"), str):  # older configs give the name alone
-        act = f.text("ffn_act_fn")
-    else:
-        act = f.section("ffn_act_fn").text("name", default="silu")
-    gate = Linear(wide, count, bias=False)
-    matrices = {name: Weight(rows, wide) for name in ("w1", "v1", "w2")}
+    per_token, key, act = f.dim("moe_top_k", default=1), "ffn_act_fn", f.raw("ffn_act_fn")
+    if not isinstance(act, str):  # older configs give the name alone
+        act = f.section(key).text("name", default="silu")
+    gate, matrix = Linear(wide, count, bias=False), Weight(rows, wide)
     return Module(
         "DbrxFFN",
         router=Module("DbrxRouter", layer=gate, component=Component.ROUTER),
         experts=Module(
             "DbrxExperts",
-            mlp=Module("DbrxExpertGLU", {**matrices, "activation_fn": activation(act)}),
+            mlp=Module(
+                "DbrxExpertGLU", w1=matrix, v1=matrix, w2=matrix, activation_fn=activation(act)
+            ),
             kind="expert",
             active=(min(int(per_token), int(count)), int(count)),
         ),

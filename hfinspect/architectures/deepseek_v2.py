@@ -3,20 +3,18 @@ experts as in V3 (see deepseek_v3.py); the router has no correction bias. V2-Lit
 queries directly (``q_lora_rank`` null)."""
 
 from ..layers import mixtures as m
-from ..layers.blocks import size
-from ..layers.decoders import SEQUENCE_HEAD
+from ..layers.decoders import SEQUENCE_HEAD, Decoder
 from ..layers.experts import shared_width
 from ..layers.latent_decoders import dense_first, latent
-from .llama import LLAMA
 
 _EXPERTS = m.counts("n_routed_experts", "num_experts", default=64)
-LLAMA.like(
+Decoder(
     "DeepseekV2", vocab_size=102400, rotary=False, endings=SEQUENCE_HEAD, attention=latent(),
     kinds=dense_first(0),
     moe=m.sparse(
         "Moe", {"experts": m.each, "gate": m.scores("TopkRouter"), "shared_experts": m.biased},
         count=_EXPERTS, used=lambda c: c.dim("num_experts_per_tok", default=_EXPERTS(c)),
-        inner=size("moe_intermediate_size", default=1407), empty=True,
+        inner=1407, empty=True,
         shared=lambda c, inner: shared_width(c, inner, default=2),
     ),
 ).register("deepseek_v2")  # fmt: skip

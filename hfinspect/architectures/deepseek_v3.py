@@ -5,7 +5,6 @@ transformers drops them. Their names: the Hub's own indexes."""
 from ..layers.decoders import LABEL_HEADS, Decoder
 from ..layers.latent_decoders import dense_first, latent, routed
 from ..trees import Buffer, ModelConfig, Module
-from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
@@ -16,14 +15,13 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     return latent()(d, c).adding(rotary_emb=rotary)
 
 
-DEEPSEEK_V3 = LLAMA.like(
+DEEPSEEK_V3 = Decoder(
     "DeepseekV3",
     vocab_size=129280,
     hidden_size=7168,
     intermediate_size=18432,
     num_hidden_layers=61,
     num_attention_heads=128,
-    mlp_bias=None,
     rotary=False,
     endings=LABEL_HEADS,
     attention=_attention,

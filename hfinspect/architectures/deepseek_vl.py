@@ -1,17 +1,13 @@
 """DeepSeek-VL (Lu et al. 2024), the smaller model (transformers/models/deepseek_vl). SigLIP, two
 linear layers, Llama. The larger one (deepseek_vl_hybrid) has a second tower, SAM's."""
 
-from ..layers.multimodal import Joined, projector
-from ..trees import Activation, Dim, Linear, ModelConfig, Module
+from ..layers.multimodal import Joined, two_linears
+from ..trees import Activation, Dim, ModelConfig, Module
 
 
-def _aligner(_j: Joined, _: ModelConfig, width: Dim, text: Dim) -> Module:
-    return projector(
-        "DeepseekVLAligner",
-        linear1=Linear(width, text),
-        activation=Activation("GELU"),
-        linear2=Linear(text, text),
-    )
+def _aligner(_j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
+    act, names = Activation("GELU"), ("linear1", "activation", "linear2")
+    return two_linears("DeepseekVLAligner", c, width, text, text, act=act, names=names)
 
 
 Joined(

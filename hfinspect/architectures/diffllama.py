@@ -7,10 +7,8 @@ from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    block = grouped(d, c)
-    for name in ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2"):
-        block.children[name] = Weight(d.heads(c).dim)
-    return block.adding(groupnorm=Activation("RMSNorm"))
+    names, vector = ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2"), Weight(d.heads(c).dim)
+    return grouped(d, c).adding(**dict.fromkeys(names, vector), groupnorm=Activation("RMSNorm"))
 
 
 LLAMA.like(

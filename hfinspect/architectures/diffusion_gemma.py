@@ -7,6 +7,7 @@ from ..layers.composing import renamed, tied_to
 from ..layers.heads import causal_lm
 from ..trees import Activation, ModelConfig, Module, auto_model, register, register_part
 from . import gemma4, gemma4_text
+from .gemma3n_text import GELU
 
 _NAME = "DiffusionGemma"
 #: What the class has in any case, whatever a config says.
@@ -18,17 +19,13 @@ _FIXED = {
 _SHARED = ("weight", "scale", "per_expert_scale", "gate_up_proj", "down_proj")
 
 
-def _text(c: ModelConfig) -> ModelConfig:
-    return ModelConfig({**c.given, **_FIXED}, c.path, "diffusion_gemma_text")
-
-
 def _stack(c: ModelConfig, side: str, ending: str) -> Module:
     """Gemma 4's text model, under the class names of the side."""
-    found = gemma4_text.text_model(_text(c))
-    found.class_name = f"{_NAME}{ending}"
-    renamed(found, "Gemma4TextDecoderLayer", f"{_NAME}{side}TextLayer")
-    renamed(found, "Gemma4TextAttention", f"{_NAME}{side}TextAttention")
-    renamed(found, "Gemma4TextMLP", f"{_NAME}Text4MLP")
+    fixed = ModelConfig({**c.given, **_FIXED}, c.path, "diffusion_gemma_text")
+    found = gemma4_text.text_model(fixed).called(f"{_NAME}{ending}")
+    own = {"DecoderLayer": f"{side}TextLayer", "Attention": f"{side}TextAttention"}
+    for old, new in {**own, "MLP": "Text4MLP"}.items():
+        renamed(found, f"Gemma4Text{old}", f"{_NAME}{new}")
     return renamed(found, "Gemma4", _NAME)
 
 
@@ -45,19 +42,18 @@ def encoder(c: ModelConfig, at: str | None = None) -> Module:
         f"{_NAME}EncoderModel",
         language_model=encoder_text(text, at),
         vision_tower=auto_model(vision, default_type="gemma4_vision", part="vision"),
-        embed_vision=renamed(gemma4.embedder(width, gemma4_text.hidden(text)), "Gemma4", _NAME),
+        embed_vision=gemma4.embedder(width, gemma4_text.hidden(text), _NAME),
     )
 
 
 def decoder(c: ModelConfig) -> Module:
     text = c.section("text_config")
     h, inner = gemma4_text.hidden(text), text.dim("intermediate_size", default=9216)
-    act = text.text("hidden_activation", default="gelu_pytorch_tanh")
+    act = text.text("hidden_activation", default=GELU)
     answer = gated_mlp(f"{_NAME}SelfConditioning", h, inner, act=act)
     norms = {"pre_norm": gemma4_text.norm(text, h), "post_norm": Activation("Gemma4RMSNorm")}
     answer.children = {**norms, **answer.children}
-    found = _stack(text, "Decoder", "DecoderModel")
-    found.children["self_conditioning"] = answer
+    found = _stack(text, "Decoder", "DecoderModel").adding(self_conditioning=answer)
     return renamed(found, "Gemma4", _NAME)
 
 
@@ -67,16 +63,11 @@ def model(c: ModelConfig) -> Module:
 
 
 _WHOLE = f"{_NAME}ForBlockDiffusion"
-diffusion = causal_lm(_WHOLE, model, embedding="decoder.embed_tokens", tied_default=True)
+_CLASSES = {
+    _WHOLE: causal_lm(_WHOLE, model, embedding="decoder.embed_tokens", tied_default=True),
+    f"{_NAME}Model": model,
+    f"{_NAME}EncoderModel": encoder,
+    f"{_NAME}DecoderModel": decoder,
+}
 register_part("diffusion_gemma_text", f"{_NAME}EncoderTextModel", encoder_text, "text decoder")
-register(
-    "diffusion_gemma",
-    {
-        _WHOLE: diffusion,
-        f"{_NAME}Model": model,
-        f"{_NAME}EncoderModel": encoder,
-        f"{_NAME}DecoderModel": decoder,
-    },
-    base_prefix="model",
-    category="multimodal",
-)
+register("diffusion_gemma", _CLASSES, base_prefix="model", category="multimodal")

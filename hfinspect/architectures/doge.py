@@ -4,14 +4,23 @@ experts of one row each, found by product keys."""
 
 import math
 
-from ..layers.decoders import Decoder, adding, arranged, attends, feeds, gated, grouped, normed
+from ..layers.decoders import (
+    SEQUENCE_HEAD,
+    Decoder,
+    arranged,
+    attends,
+    feeds,
+    gated,
+    grouped,
+    normed,
+)
 from ..trees import Component, Embedding, Linear, ModelConfig, Module, Parameter, Weight, named
-from .llama import LLAMA
 
 
-def _steps(d: Decoder, c: ModelConfig) -> Module:
+def _attention(d: Decoder, c: ModelConfig) -> Module:
     heads, bias = d.heads(c), c.flag("attention_bias", default=False)
-    return Linear(heads.kv * heads.dim, heads.kv, bias=bias)
+    steps = Linear(heads.kv * heads.dim, heads.kv, bias=bias)
+    return grouped(d, c).adding(A=Weight(heads.kv), dt_proj=steps)
 
 
 def _scale(d: Decoder, c: ModelConfig, _kind: str) -> Parameter:
@@ -26,18 +35,15 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
     h, count = d.width(c), c.dim("num_experts", default=16384)
     keys = named(math.isqrt(count), "num_keys", "square root of num_experts, rounded down")
     active = (min(int(c.dim("num_experts_per_tok", default=64)), int(count)), int(count))
-    block.class_name = "DogeCDMoE"
-    block.children["router_gate"] = Linear(h, keys * 2, bias=False, component=Component.ROUTER)
-    for name in ("down_embed", "up_embed"):
-        block.children[name] = table = Embedding(count, h, component=None, kind="expert")
-        table.active = active
-    return block
+    gate = Linear(h, keys * 2, bias=False, component=Component.ROUTER)
+    table = Embedding(count, h, component=None, kind="expert")
+    table.active = active
+    return block.called("DogeCDMoE").adding(router_gate=gate, down_embed=table, up_embed=table)
 
 
-LLAMA.like(
+Decoder(
     "Doge", vocab_size=32768, hidden_size=1024, intermediate_size=2048, num_attention_heads=8,
-    qk_norm=True, endings=("ForSequenceClassification",), mlp=_mlp,
-    attention=adding(grouped, A=lambda d, c: Weight(d.heads(c).kv), dt_proj=_steps),
+    mlp_bias=False, qk_norm=True, endings=SEQUENCE_HEAD, attention=_attention, mlp=_mlp,
     layer=arranged(
         input_layernorm=normed, self_attn=attends, input_residual=_scale,
         post_attention_layernorm=normed, mlp=feeds, post_attention_residual=_scale,

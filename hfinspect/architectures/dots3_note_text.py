@@ -9,7 +9,6 @@ from ..layers.decoders import Decoder, mixed, norms_called
 from ..layers.heads import register_tower
 from ..layers.latent import Latent, indexer, latent_attention, latent_sizes
 from ..trees import Dim, Linear, ModelConfig, Module, Windows
-from .llama import LLAMA
 
 #: Names of the sizes that layers with a sliding window have of their own, and their defaults.
 _SLIDING = {
@@ -20,57 +19,47 @@ _SLIDING = {
 _MAX_DISTINCT = 32
 
 
-def attention_types(c: ModelConfig, count: int) -> list[str]:
-    """indexed, full or sliding; ``use_dsa`` swaps the first two."""
-    # A saved config lists the types as they are; only an older one has the switch.
-    final = c.has("per_layer_config") and not c.has("use_dsa")
-    sparse = c.flag("use_dsa", default=True) if c.has("use_dsa") else True
+def _types(c: ModelConfig, count: int) -> list[str]:
+    """indexed, full or sliding; ``use_dsa`` swaps the first two, but in a saved config, which lists
+    the types as they are: only an older one has the switch."""
+    names = ("indexed_attention", "full_attention")
+    sparse = not c.has("use_dsa") or c.flag("use_dsa", default=True)
+    full, other = names if sparse else names[::-1]
     windows = c.flag("use_sliding_window", default=True)
-    full = "indexed_attention" if sparse else "full_attention"
     found = layer_types(
         c, count, lambda i: full if not windows or i < 2 or i % 4 == 1 else "sliding_attention"
     )
-    other = "full_attention" if sparse else "indexed_attention"
+    final = c.has("per_layer_config") and not c.has("use_dsa")
     return [full if kind == other and not final else kind for kind in found]
 
 
-def sizes(c: ModelConfig, i: int, kind: str) -> Latent:
+def _sizes(c: ModelConfig, i: int, kind: str) -> Latent:
     if c.has("per_layer_config"):
         c = ModelConfig({**c.values, **layer_overrides(c, i).values}, c.path)
     elif kind == "sliding_attention":
-        swa = {key: c.dim(f"swa_{key}", default=value) for key, value in _SLIDING.items()}
-        head, plain = swa["head_dim"], swa["qk_nope_head_dim"]
+        read = (c.dim(f"swa_{key}", default=value) for key, value in _SLIDING.items())
+        heads, query, key_value, head, plain, value = read
         if plain >= head:
             raise c.error("swa_qk_nope_head_dim", int(plain), f"less than the head's {head}")
-        return Latent(
-            heads=swa["num_attention_heads"],
-            query_rank=swa["q_lora_rank"],
-            kv_rank=swa["kv_lora_rank"],
-            plain=plain,
-            rotary=c.dim("swa_qk_rope_head_dim", default=head - plain),
-            value=swa["v_head_dim"],
-        )
+        rotary = c.dim("swa_qk_rope_head_dim", default=head - plain)
+        return Latent(heads, query, key_value, plain, rotary, value)
     return latent_sizes(c, heads=128, query_rank=1024)
 
 
-def attention(d: Decoder, c: ModelConfig, s: Latent, kind: str) -> Module:
-    h = d.width(c)
+def _layer(d: Decoder, c: ModelConfig, kind: tuple[Latent, str, str]) -> Module:
+    (s, attends, mlp), h = kind, d.width(c)
     if s.query_rank is None:
         raise c.error("q_lora_rank", None, "a rank")
-    bias = c.flag("attention_bias", default=False)
+    bias, seeks = c.flag("attention_bias", default=False), None
     block = renamed(latent_attention("Dots3Note", h, s, bias=bias), "Dots3NoteA", "Dots3NoteTextA")
-    # The norm of the keys runs in float32.
-    seeks = indexer(c, d.name, h, s, heads=64, dtype="F32") if kind == "indexed_attention" else None
-    gate = Linear(h, s.heads, bias=False, kind="gate")
-    return block.adding(k_rope_only_layernorm=d.norm(d, c, s.rotary), g_proj=gate, indexer=seeks)
+    if attends == "indexed_attention":  # the norm of its keys runs in float32
+        seeks = indexer(c, d.name, h, s, heads=64, dtype="F32")
+    gate, norm = Linear(h, s.heads, bias=False, kind="gate"), d.norm(d, c, s.rotary)
+    block.adding(k_rope_only_layernorm=norm, g_proj=gate, indexer=seeks)
+    return mixed(d, c, block, mlp)
 
 
-def _shared(c: ModelConfig, _inner: Dim) -> Dim:
-    keys = ("moe_shared_expert_intermediate_size", "shared_experts_intermediate_size")
-    return c.dim(*keys, default=1536) * c.count("n_shared_experts", default=1)
-
-
-def mlp_types(c: ModelConfig, count: int) -> tuple[str, ...]:
+def _mlps(c: ModelConfig, count: int) -> tuple[str, ...]:
     key, first = "moe_layer_freq", c.count("first_k_dense_replace", default=1)
     if isinstance(c.raw(key), (list, tuple)):
         wanted = c.flags(key, count=count)
@@ -82,24 +71,28 @@ def mlp_types(c: ModelConfig, count: int) -> tuple[str, ...]:
 
 
 def _windows(c: ModelConfig) -> Windows:
-    kinds = attention_types(c, c.count("num_hidden_layers", default=46))
+    kinds = _types(c, c.count("num_hidden_layers", default=46))
     size = int(c.dim("sliding_window", "sliding_window_size", default=512))
     return lambda layers: [size if kinds[i] == "sliding_attention" else None for i in range(layers)]
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Latent, str, str]]:
-    described = zip(attention_types(c, layers), mlp_types(c, layers), strict=True)
-    found = [(sizes(c, i, kind), kind, mlp) for i, (kind, mlp) in enumerate(described)]
+    described = zip(_types(c, layers), _mlps(c, layers), strict=True)
+    found = [(_sizes(c, i, kind), kind, mlp) for i, (kind, mlp) in enumerate(described)]
     if len(set(found)) > _MAX_DISTINCT:
         raise c.error("per_layer_config", "more", f"at most {_MAX_DISTINCT} kinds of layer")
     return found
 
 
-_TEXT = LLAMA.like(
+def _shared(c: ModelConfig, _inner: Dim) -> Dim:
+    keys = ("moe_shared_expert_intermediate_size", "shared_experts_intermediate_size")
+    return c.dim(*keys, default=1536) * c.count("n_shared_experts", default=1)
+
+
+_TEXT = Decoder(
     "Dots3NoteText", vocab_size=152064, hidden_size=5120, intermediate_size=13824,
-    num_hidden_layers=46, rms_norm_eps=1e-5, mlp_bias=None, norm=norms_called("Dots3NoteRMSNorm"),
-    kinds=_kinds, windows=_windows,
-    layer=lambda d, c, kind: mixed(d, c, attention(d, c, *kind[:2]), kind[2]),
+    num_hidden_layers=46, rms_norm_eps=1e-5, norm=norms_called("Dots3NoteRMSNorm"), kinds=_kinds,
+    windows=_windows, layer=_layer,
     moe=m.sparse(
         "MoE",
         {**m.DEEPSEEK,

@@ -2,20 +2,16 @@
 shapes: modeling_dream.py in Dream-org/Dream-v0-Base-7B. Qwen2's layers, from whose weights it was
 trained. DreamModel is the class with the head."""
 
+from functools import partial
+
 from ..layers.heads import causal_lm
-from ..trees import ModelConfig, Module, register
+from ..trees import register
 from .qwen2 import QWEN2
 
-_DREAM = QWEN2.like("Dream")
-
-
-def model(c: ModelConfig) -> Module:
-    return _DREAM.model(c).called("DreamBaseModel")
-
-
+_model = partial(QWEN2.like("Dream").named, "DreamBaseModel")
 register(
     "Dream",
-    {"DreamModel": causal_lm("DreamModel", model), "DreamBaseModel": model},
+    {"DreamModel": causal_lm("DreamModel", _model), "DreamBaseModel": _model},
     base="DreamBaseModel",
     base_prefix="model",
     category="text decoder",

@@ -2,13 +2,14 @@
 without a causal mask; each layer is given a vector of its own for every token, made of the
 embeddings alone. A last matrix makes the sentence's vector."""
 
-from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides, layer_types
-from ..layers.decoders import Decoder, mixed, norms_called
+from functools import partial
+
+from ..layers.blocks import Heads, grouped_attention, layer_overrides, layer_types
+from ..layers.decoders import Decoder, gated_by, mixed, norms_called
 from ..trees import Component, ModelConfig, register, register_part
 from ..trees.modules import Activation, Buffer, Linear, Module
 from . import gemma4
-from .gemma3n_text import FOUR_NORMS, per_layer_gate
-from .llama import LLAMA
+from .gemma3n_text import FOUR_NORMS, GELU, per_layer_gate
 
 _NAME = "EmbeddingGemma2"
 
@@ -38,59 +39,39 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Heads]:
 
 def _layer(d: Decoder, c: ModelConfig, heads: Heads) -> Module:
     h, width = d.width(c), c.dim("hidden_size_per_layer_input", default=512)
-    attention = grouped_attention(
-        f"{_NAME}Attention", h, heads, bias=c.flag("attention_bias", default=False),
-        norms=lambda: {
-            "q_norm": d.norm(d, c, heads.dim), "k_norm": d.norm(d, c, heads.dim),
-            "v_norm": Activation(f"{_NAME}RMSNorm"),
-        },
-    )  # fmt: skip
-    gate = per_layer_gate(h, width, d.norm(d, c, h))
-    block = mixed(d, c, attention, "dense")
-    block.class_name = f"{_NAME}EncoderLayer"
-    block.children |= {
-        **d.norms(c, *FOUR_NORMS),
-        "layer_scalar": Buffer(1),
-        "ple_block": Module(f"{_NAME}TextPLEBlock", dict(gate)),
-    }
-    return block
+    bias, norm = c.flag("attention_bias", default=False), d.norm(d, c, heads.dim)
+    attention = grouped_attention(f"{_NAME}Attention", h, heads, bias=bias)
+    attention.adding(q_norm=norm, k_norm=norm, v_norm=Activation(f"{_NAME}RMSNorm"))
+    gate = Module(f"{_NAME}TextPLEBlock").adding(**per_layer_gate(h, width, d.norm(d, c, h)))
+    block = mixed(d, c, attention, "dense").called(f"{_NAME}EncoderLayer")
+    return block.adding(**d.norms(c, *FOUR_NORMS), layer_scalar=Buffer(1), ple_block=gate)
 
 
 def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     h, width = d.width(c), c.dim("hidden_size_per_layer_input", default=512)
     count, out = c.count("num_hidden_layers", default=24), c.dim("embedding_dim", default=768)
     project = Linear(h, count * width, bias=False, component=Component.EMBEDDING)
+    ple = Module(f"{_NAME}TextPLE", per_layer_model_projection=project)
     return {
-        "ple": Module(
-            f"{_NAME}TextPLE",
-            per_layer_model_projection=project,
-            per_layer_projection_norm=d.norm(d, c, width),
-        ),
+        "ple": ple.adding(per_layer_projection_norm=d.norm(d, c, width)),
         "embedding_projection": Linear(h, out, bias=False, component=Component.PROJECTOR),
     }
 
 
-_TEXT = LLAMA.like(
+_TEXT = Decoder(
     _NAME, vocab_size=262144, hidden_size=512, intermediate_size=2048, num_hidden_layers=24,
     norm=norms_called(f"{_NAME}RMSNorm"), layer=_layer, kinds=_kinds, further=_further,
-    embedding="TextScaledWordEmbedding",
-    mlp=lambda d, c: gated_mlp(
-        f"{_NAME}MLP", d.width(c), d.inner(c),
-        act=c.text("hidden_activation", default="gelu_pytorch_tanh"),
-    ),
+    embedding="TextScaledWordEmbedding", mlp=gated_by("hidden_activation", default=GELU),
 )  # fmt: skip
+_text_model = partial(_TEXT.named, f"{_NAME}TextModel")
 
 
-def text_model(c: ModelConfig) -> Module:
-    return _TEXT.named(f"{_NAME}TextModel", c)
-
-
-def model(c: ModelConfig) -> Module:
+def _model(c: ModelConfig) -> Module:
     """The towers that the config has."""
     text = c.section("text_config")
-    parts = {"language_model": text_model(text), **gemma4.seen(c, _TEXT.width(text), _NAME)}
-    return Module(f"{_NAME}Model", parts)
+    towers = gemma4.seen(c, _TEXT.width(text), _NAME)
+    return Module(f"{_NAME}Model", language_model=_text_model(text)).adding(**towers)
 
 
-register_part("embedding_gemma2_text", f"{_NAME}TextModel", text_model, "encoder")
-register("embedding_gemma2", {f"{_NAME}Model": model}, category="multimodal")
+register_part("embedding_gemma2_text", f"{_NAME}TextModel", _text_model, "encoder")
+register("embedding_gemma2", {f"{_NAME}Model": _model}, category="multimodal")

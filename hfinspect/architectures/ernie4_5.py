@@ -4,22 +4,18 @@ embeddings and one switch for all biases."""
 from ..layers.blocks import gated_mlp
 from ..layers.decoders import Decoder
 from ..trees import Dim, ModelConfig, Module
-from .llama import LLAMA
 
 
 def mlp(d: Decoder, c: ModelConfig, inner: Dim | None = None, kind: str | None = None) -> Module:
     """Llama's, or one ``inner`` wide, with biases where the others have them."""
-    return gated_mlp(
-        f"{d.name}MLP", d.width(c), d.inner(c) if inner is None else inner,
-        bias=c.flag("use_bias", default=False), act=d.act(c), kind=kind,
-    )  # fmt: skip
+    wide, bias = d.inner(c) if inner is None else inner, c.flag("use_bias", default=False)
+    return gated_mlp(f"{d.name}MLP", d.width(c), wide, bias=bias, act=d.act(c), kind=kind)
 
 
-ERNIE = LLAMA.like(
+ERNIE = Decoder(
     "Ernie4_5", vocab_size=103424, hidden_size=1024, intermediate_size=3072, num_hidden_layers=18,
     num_attention_heads=16, num_key_value_heads=2, head_dim=128, null_head_dim=True,
-    rms_norm_eps=1e-05, tie_word_embeddings=True, bias_key="use_bias", mlp_bias=None, endings=(),
-    mlp=mlp,
+    rms_norm_eps=1e-05, tie_word_embeddings=True, bias_key="use_bias", endings=(), mlp=mlp,
 )  # fmt: skip
 # As the first released config.json spelled it.
 ERNIE.register("ernie4_5", more={"Ernie4_5_ForCausalLM": ERNIE.classes()["Ernie4_5ForCausalLM"]})

@@ -4,23 +4,15 @@ decoder's; transformers drops them. Their names and shapes: vLLM,
 model_executor/models/ernie_mtp.py."""
 
 from ..layers import mixtures as m
-from ..layers.blocks import size
 from ..layers.decoders import Decoder
 from ..layers.heads import causal_lm
 from ..trees import Component, Layers, Linear, ModelConfig, Module, ModuleList, Weight, exact
 from .ernie4_5 import mlp
-from .llama import LLAMA
 
 
 def _statics(x: m.Mixture) -> Module:
-    correction = Weight(exact(1), x.count)
-    return Module(
-        "Ernie4_5_MoeStatics", e_score_correction_bias=correction, component=Component.ROUTER
-    )
-
-
-def _shared(x: m.Mixture) -> Module | None:
-    return mlp(x.d, x.c, x.shared, "shared_expert") if x.shared else None
+    bias, component = Weight(exact(1), x.count), Component.ROUTER
+    return Module("Ernie4_5_MoeStatics", e_score_correction_bias=bias, component=component)
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
@@ -32,7 +24,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     return ["sparse" if i in routed and not (i + 1) % interval else "dense" for i in range(layers)]
 
 
-def predictors(d: Decoder, c: ModelConfig) -> dict[str, Module]:
+def _predictors(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     """Norms of both inputs, the projection that joins them, and a layer counted from 0, so dense
     where the decoder's first is."""
     count = int(c.count("num_nextn_predict_layers", default=0))
@@ -50,17 +42,18 @@ def predictors(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     }
 
 
-_MODEL = LLAMA.like(
+_MODEL = Decoder(
     "Ernie4_5_Moe", vocab_size=103424, hidden_size=2560, intermediate_size=12288,
     num_hidden_layers=28, num_attention_heads=20, num_key_value_heads=4, rms_norm_eps=1e-5,
-    tie_word_embeddings=True, bias_key="use_bias", endings=(),
-    mlp=mlp, kinds=_kinds, further=predictors,
+    tie_word_embeddings=True, bias_key="use_bias", endings=(), mlp=mlp, kinds=_kinds,
+    further=_predictors,
     moe=m.sparse(  # the experts have no biases, whatever use_bias says
         "SparseMoeBlock",
-        {"gate": m.scores(), "moe_statics": _statics, "experts": m.each, "shared_experts": _shared},
+        {"gate": m.scores(), "moe_statics": _statics, "experts": m.each,
+         "shared_experts": lambda x: mlp(x.d, x.c, x.shared, "shared_expert")
+         if x.shared else None},
         count=m.counts("moe_num_experts", "num_experts", default=64, minimum=1),
-        used=m.counts("moe_k", "num_experts_per_tok", default=6),
-        inner=size("moe_intermediate_size", default=1536),
+        used=m.counts("moe_k", "num_experts_per_tok", default=6), inner=1536,
         shared=m.several("moe_num_shared_experts", default=2),
     ),
 )  # fmt: skip

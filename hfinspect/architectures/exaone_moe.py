@@ -3,16 +3,15 @@ correction next to the router, and a block ``mtp`` of dense layers that predict 
 next, which transformers drops: vLLM, exaone_moe_mtp.py."""
 
 from ..layers import mixtures as m
-from ..layers.blocks import size
+from ..layers.decoders import Decoder
 from ..layers.latent_decoders import dense_first
 from ..layers.windows import every, windows
 from ..trees.modules import Buffer
-from .llama import LLAMA
 from .qwen3_next import token_predictor, with_predictor
 
-_EXAONE = LLAMA.like(
+_EXAONE = Decoder(
     "ExaoneMoe", vocab_size=102400, intermediate_size=16384, num_key_value_heads=32,
-    rms_norm_eps=1e-05, attention_bias=None, mlp_bias=None, qk_norm=True, endings=(),
+    rms_norm_eps=1e-05, attention_bias=None, qk_norm=True, endings=(),
     windows=lambda c: windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=4)))),
     moe=m.sparse(
         "SparseMoEBlock",
@@ -20,8 +19,7 @@ _EXAONE = LLAMA.like(
          "e_score_correction_bias": lambda x: Buffer(x.count, dtype="F32"),
          "shared_experts": m.always},
         count=m.counts("num_experts", default=64, minimum=1), empty=True,
-        used=m.counts("num_experts_per_tok", default=8),
-        inner=size("moe_intermediate_size", default=1024),
+        used=m.counts("num_experts_per_tok", default=8), inner=1024,
         shared=m.several("num_shared_experts", default=1),
     ),
     kinds=dense_first(1, listed=True),

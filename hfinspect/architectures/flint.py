@@ -3,22 +3,18 @@ per head (``softmax_offset`` in files); experts next to one shared expert, dense
 ``mlp_only_layers``."""
 
 from ..layers import mixtures as m
-from ..layers.blocks import size
-from ..layers.decoders import adding, grouped, sink
+from ..layers.decoders import Decoder, adding, grouped, sink
 from ..layers.layer_kinds import stepped
 from ..layers.windows import windows
-from .llama import LLAMA
 
 _EXPERTS = m.counts("num_experts", default=256)
-LLAMA.like(
+Decoder(
     "Flint", vocab_size=150144, hidden_size=2048, intermediate_size=6144, num_hidden_layers=49,
-    num_key_value_heads=4, head_dim=128, mlp_bias=None, qk_norm=True, endings=(),
-    kinds=stepped(_EXPERTS, 0, 1), attention=adding(grouped, softmax_offset=sink),
-    moe=m.sparse(
+    num_key_value_heads=4, head_dim=128, qk_norm=True, endings=(), kinds=stepped(_EXPERTS, 0, 1),
+    attention=adding(grouped, softmax_offset=sink), moe=m.sparse(
         "SparseMoeBlock", {"experts": m.by_matrix, "gate": m.scores(), "shared_expert": m.always},
         count=_EXPERTS, used=m.counts("num_experts_per_tok", default=6),
-        inner=size("moe_intermediate_size", default=512),
-        shared=m.as_wide("shared_expert_intermediate_size", default=1024),
+        inner=512, shared=m.as_wide("shared_expert_intermediate_size", default=1024),
     ),
     windows=lambda c: windows(c, 513, lambda i, n: i < 2 or i % 4 == 1 or i == n - 1),
 ).register("flint")  # fmt: skip

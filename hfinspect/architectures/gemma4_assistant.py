@@ -6,41 +6,32 @@ from ..layers.heads import to_words
 from ..trees import Buffer, Builder, Component, Linear, ModelConfig, Module, register
 from . import gemma4_text, gemma4_unified
 
-_TEXTS = ("gemma4_text", "gemma4_unified_text")
-
-
-def _text(c: ModelConfig) -> ModelConfig:
-    """The text config with every layer shared, which is what nothing or 0 stands for."""
-    text = c.section("text_config").of_type(*_TEXTS)
-    if int(text.count("num_kv_shared_layers", default=0)):
-        return text
-    layers = int(text.count("num_hidden_layers", default=30))
-    return ModelConfig({**text.values, "num_kv_shared_layers": layers}, text.path)
-
 
 def register_assistant(name: str, model_type: str, base: Builder, backbone: int) -> None:
-    def embedder(c: ModelConfig, hidden: int, vocab: int) -> Module:
-        return Module(
-            f"{name}MaskedEmbedder",
-            centroids=Linear(hidden, c.dim("num_centroids", default=2048), bias=False),
-            token_ordering=Buffer(vocab, dtype="I64"),
-            component=Component.HEAD,
-        )
-
     def causal(c: ModelConfig) -> Module:
-        text = _text(c)
-        model = base(text)
-        model.scope = True
+        text = c.section("text_config").of_type("gemma4_text", "gemma4_unified_text")
         hidden, vocab = gemma4_text.hidden(text), text.dim("vocab_size", default=262144)
         wide = c.dim("backbone_hidden_size", default=backbone)
         ordered = c.flag("use_ordered_embeddings", default=False)
+        if not int(text.count("num_kv_shared_layers", default=0)):  # stands for every layer
+            layers = int(text.count("num_hidden_layers", default=30))
+            text = ModelConfig({**text.values, "num_kv_shared_layers": layers}, text.path)
+        model = base(text)
+        model.scope = True
         return Module(
             f"{name}ForCausalLM",
             model=model,
             lm_head=to_words(hidden, vocab, "model.embed_tokens.weight" if c.tied() else None),
             pre_projection=Linear(2 * wide, hidden, bias=False, component=Component.PROJECTOR),
             post_projection=Linear(hidden, wide, bias=False, component=Component.PROJECTOR),
-            masked_embedding=embedder(c, hidden, vocab) if ordered else None,
+            masked_embedding=Module(
+                f"{name}MaskedEmbedder",
+                centroids=Linear(hidden, c.dim("num_centroids", default=2048), bias=False),
+                token_ordering=Buffer(vocab, dtype="I64"),
+                component=Component.HEAD,
+            )
+            if ordered
+            else None,
         )
 
     classes = {f"{name}ForCausalLM": causal}

@@ -3,33 +3,21 @@ heads and, where ``attention_k_eq_v``, fewer of them and no values. Small models
 of their own for every layer and late layers that reuse earlier keys and values; the large one adds
 experts next to the dense MLP."""
 
-from typing import Final
-
 from ..layers.blocks import Heads, gated_mlp, layer_overrides, layer_types, rms_norms
 from ..layers.decoders import Decoder
 from ..layers.experts import stacked_experts
 from ..layers.heads import register_tower
 from ..layers.windows import every, windows
-from ..trees import Component, Dim, KeysValues, ModelConfig
-from ..trees.modules import Activation, Buffer, Linear, Module, Weight
-from .gemma3n_text import FOUR_NORMS, per_layer_gate, per_layer_tables, saved_unless, sharing
-from .llama import LLAMA
+from ..trees import Activation, Buffer, Component, Dim, Linear, ModelConfig, Module, Weight
+from .gemma3n_text import FOUR_NORMS, GELU, attention, per_layer_gate, per_layer_tables, sharing
 
-ACT: Final = "gelu_pytorch_tanh"
 norm = rms_norms("Gemma4RMSNorm", 1e-6)
+#: Heads of a layer, whether it takes keys and values of an earlier one, and sees everything.
+Kind = tuple[Heads, bool, bool]
 
 
 def _per_layer(c: ModelConfig) -> Dim:
     return c.dim("hidden_size_per_layer_input", default=256, minimum=0)
-
-
-def types(c: ModelConfig) -> tuple[str, ...]:
-    """Five sliding layers, then a full one; the last is full whatever the list says."""
-    count = int(c.count("num_hidden_layers", default=30))
-    found = layer_types(
-        c, count, lambda i: "sliding_attention" if (i + 1) % 6 else "full_attention"
-    )
-    return (*found[:-1], "full_attention") if found else ()
 
 
 def _overrides(c: ModelConfig, i: int, kind: str) -> ModelConfig:
@@ -44,34 +32,10 @@ def _overrides(c: ModelConfig, i: int, kind: str) -> ModelConfig:
     return ModelConfig(own, f"{c.path}global_")
 
 
-#: Heads of a layer, whether it takes keys and values of an earlier one, and sees everything.
-Kind = tuple[Heads, bool, bool]
-
-
-def attention(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
-    (heads, shared, full), h = kind, d.width(c)
-    width, kv_width = heads.query * heads.dim, heads.kv * heads.dim
-    bias = c.flag("attention_bias", default=False)
-    value = saved_unless(shared, Linear(h, kv_width, bias=bias, kind="value"))
-    return Module(
-        "Gemma4TextAttention",
-        q_proj=Linear(h, width, bias=bias, kind="query"),
-        q_norm=norm(c, heads.dim),
-        k_norm=saved_unless(shared, norm(c, heads.dim)),
-        v_norm=None if shared else Activation("Gemma4RMSNorm"),
-        k_proj=saved_unless(shared, Linear(h, kv_width, bias=bias, kind="key")),
-        v_proj=None if full and c.flag("attention_k_eq_v", default=False) else value,
-        o_proj=Linear(width, h, bias=bias, kind="output"),
-        component=Component.ATTENTION,
-        # Values that are the keys are kept apart: the keys are rotated.
-        keeps=(KeysValues(kv_width, kv_width, heads=heads.kv),),
-    )
-
-
-def experts(c: ModelConfig) -> dict[str, Module]:
+def _experts(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     """The router and the fused experts, which run next to the dense MLP with norms of their own."""
-    h, count = hidden(c), c.count("num_experts", minimum=1)
-    inner, act = c.dim("moe_intermediate_size"), c.text("hidden_activation", default=ACT)
+    h, count = d.width(c), c.count("num_experts", minimum=1)
+    inner, act = c.dim("moe_intermediate_size"), c.text("hidden_activation", default=GELU)
     used, norms = c.count("top_k_experts"), ("post_{}_1", "post_{}_2", "pre_{}_2")
     return {
         "router": Module(
@@ -83,34 +47,39 @@ def experts(c: ModelConfig) -> dict[str, Module]:
             component=Component.ROUTER,
         ),
         "experts": stacked_experts("Gemma4TextExperts", count, used, h, inner, act=act),
-        **{name.format("feedforward_layernorm"): norm(c, h) for name in norms},
+        **d.norms(c, *(name.format("feedforward_layernorm") for name in norms)),
     }
 
 
-def layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
-    h, inner = d.width(c), d.inner(c)
-    if kind[1] and c.flag("use_double_wide_mlp", default=False):
+def _layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
+    (heads, shared, full), h, inner, width = kind, d.width(c), d.inner(c), _per_layer(c)
+    order = "q_proj q_norm k_norm v_norm k_proj v_proj o_proj"
+    look = attention(d, c, heads, shared, order)
+    if full and c.flag("attention_k_eq_v", default=False):
+        look.without("v_proj")  # its keeps stay: the keys, and values apart, as keys are rotated
+    if shared and c.flag("use_double_wide_mlp", default=False):
         inner = inner * 2
-    act, width = c.text("hidden_activation", default=ACT), _per_layer(c)
+    act = c.text("hidden_activation", default=GELU)
     return Module(
         "Gemma4TextDecoderLayer",
         {
-            "self_attn": attention(d, c, kind),
+            "self_attn": look,
             "mlp": gated_mlp("Gemma4TextMLP", h, inner, act=act),
-            **{name: norm(c, h) for name in FOUR_NORMS},
+            **d.norms(c, *FOUR_NORMS),
             "layer_scalar": Buffer(1),
             **(per_layer_gate(h, width, norm(c, h)) if width else {}),
-            **(experts(c) if c.flag("enable_moe_block", default=False) else {}),
+            **(_experts(d, c) if c.flag("enable_moe_block", default=False) else {}),
         },
     )
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Kind]:
+    """Five sliding layers, then a full one; the last is full whatever the list says."""
     reused = int(c.count("num_kv_shared_layers", default=0))
     if reused > layers:
         raise c.error("num_kv_shared_layers", reused, f"at most num_hidden_layers = {layers}")
-    found = []
-    for i, kind in enumerate(types(c)):
+    found, usual = [], [*["sliding_attention"] * 5, "full_attention"] * layers
+    for i, kind in enumerate([*layer_types(c, layers, usual.__getitem__)[:-1], "full_attention"]):
         own = _overrides(c, i, kind)
         heads = Heads(
             c.dim("num_attention_heads", default=8),
@@ -118,25 +87,14 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Kind]:
             own.dim("head_dim", default=c.dim("head_dim", default=256)),
         )
         found.append((heads, i >= layers - reused, kind != "sliding_attention"))
-    return found
+    return found[:layers]
 
 
-def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
-    h, width, count = d.width(c), _per_layer(c), c.count("num_hidden_layers", default=30)
-    table = "Gemma4TextScaledWordEmbedding"
-    return per_layer_tables(c, table, h, count, width, norm(c, width)) if width else {}
-
-
-_TEXT = LLAMA.like(
+_TEXT = Decoder(
     "Gemma4Text", vocab_size=262144, hidden_size=2304, intermediate_size=9216, num_hidden_layers=30,
-    norm=lambda _d, c, size: norm(c, size), layer=layer, kinds=_kinds, further=_further,
+    norm=lambda _d, c, size: norm(c, size), layer=_layer, kinds=_kinds,
+    further=lambda d, c: per_layer_tables(d, c, _per_layer(c)) if _per_layer(c) else {},
     windows=lambda c: windows(c, 512, every(6, last=True)), embedding="ScaledWordEmbedding",
 )  # fmt: skip
-hidden = _TEXT.width
-
-
-def text_model(c: ModelConfig) -> Module:
-    return sharing(_TEXT.model(c), int(c.count("num_kv_shared_layers", default=0)))
-
-
+hidden, text_model = _TEXT.width, sharing(_TEXT, 0)
 register_tower("gemma4_text", "Gemma4", text_model, tied=True)

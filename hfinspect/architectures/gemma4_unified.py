@@ -16,38 +16,33 @@ def text_model(c: ModelConfig) -> Module:
     return renamed(gemma4_text.text_model(ModelConfig(dense, c.path)), "Gemma4", _NAME)
 
 
-def patch_embedder(c: ModelConfig) -> Module:
-    side = c.dim("patch_size", default=16) * c.dim("pooling_kernel_size", default=3)
-    pixels, width = side * side * 3, c.dim("mm_embed_dim", default=3840)
-    positions = c.dim("mm_posemb_size", default=1120)
-    return Module(
-        f"{_NAME}VisionEmbedder",
-        patch_ln1=LayerNorm(pixels),
-        patch_dense=Linear(pixels, width, kind="patch"),
-        patch_ln2=LayerNorm(width),
-        pos_embedding=Weight(positions, exact(2), width, kind="position"),
-        pos_norm=LayerNorm(width),
-        component=Component.EMBEDDING,
-        part="vision",
-    )
-
-
-def model(c: ModelConfig) -> Module:
+def _model(c: ModelConfig) -> Module:
     text = c.section("text_config")
     width = gemma4_text.hidden(text)
-    parts: dict[str, Module] = {"language_model": text_model(text)}
+    root = Module(f"{_NAME}Model", language_model=text_model(text))
     if c.has("vision_config"):
-        vision = c.section("vision_config")
-        parts["vision_embedder"] = patch_embedder(vision)
-        found = vision.dim("output_proj_dims", default=3840)
-        parts["embed_vision"] = gemma4.embedder(found, width, _NAME)
+        v = c.section("vision_config")
+        side = v.dim("patch_size", default=16) * v.dim("pooling_kernel_size", default=3)
+        pixels, wide = side * side * 3, v.dim("mm_embed_dim", default=3840)
+        positions = Weight(v.dim("mm_posemb_size", default=1120), exact(2), wide, kind="position")
+        patches = Module(
+            f"{_NAME}VisionEmbedder",
+            patch_ln1=LayerNorm(pixels),
+            patch_dense=Linear(pixels, wide, kind="patch"),
+            patch_ln2=LayerNorm(wide),
+            pos_embedding=positions,
+            pos_norm=LayerNorm(wide),
+            component=Component.EMBEDDING,
+            part="vision",
+        )
+        seen = gemma4.embedder(v.dim("output_proj_dims", default=3840), width, _NAME)
         # In memory embed_vision is the embedder and holds the projection.
-        parts["embed_vision"].class_name = f"{_NAME}VisionEmbedder"
+        root.adding(vision_embedder=patches, embed_vision=seen.called(f"{_NAME}VisionEmbedder"))
     if c.has("audio_config"):
         samples = c.section("audio_config").dim("audio_embed_dim", default=640)
-        parts["embed_audio"] = gemma4.embedder(samples, width, _NAME)
-    return Module(f"{_NAME}Model", dict(parts))
+        root.adding(embed_audio=gemma4.embedder(samples, width, _NAME))
+    return root
 
 
 register_tower("gemma4_unified_text", _NAME, text_model, tied=True)
-register_worded("gemma4_unified", _NAME, model, tied=True)
+register_worded("gemma4_unified", _NAME, _model, tied=True)

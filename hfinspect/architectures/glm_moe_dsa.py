@@ -9,19 +9,15 @@ from ..layers.blocks import layer_types
 from ..layers.decoders import Decoder, mixed
 from ..layers.latent_decoders import dense_first, latent, routed
 from ..layers.layer_kinds import side_by_side
-from .llama import LLAMA
 
 _LETTERS = {"F": "full", "S": "shared"}
 
 
 def indexer_types(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
     """indexer_types, else index_topk_pattern ("FSSF", or a list of words), else ``full`` in every
-    index_topk_freq-th layer from index_skip_topk_offset on.
-
-    Raises ConfigError for another word, letter or length.
-    """
-    key = "indexer_types"
-    pattern = c.raw("index_topk_pattern")
+    index_topk_freq-th layer from index_skip_topk_offset on. Raises ConfigError for another word,
+    letter or length."""
+    key, pattern = "indexer_types", c.raw("index_topk_pattern")
     if not c.has(key) and isinstance(pattern, str):
         found: Sequence[str] = [_LETTERS.get(letter, letter) for letter in pattern]
         if len(found) != layers:
@@ -43,11 +39,10 @@ def indexer_types(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
 _SIZES = {"query_rank": 2048, "plain": 192, "value": 256}
 _INDEXED = latent(seeks=32, **_SIZES)
 
-LLAMA.like(
+Decoder(
     "GlmMoeDsa", vocab_size=154880, hidden_size=6144, intermediate_size=12288, num_hidden_layers=78,
-    num_attention_heads=64, rms_norm_eps=1e-05, mlp_bias=None, rotary=False, endings=(),
+    num_attention_heads=64, rms_norm_eps=1e-05, rotary=False, endings=(),
     attention=latent(**_SIZES), moe=routed(2048, 256, 8, rerouted=True),
-    predicts=("sparse", "full"),
-    kinds=side_by_side(dense_first(3, listed=True), indexer_types),
+    predicts=("sparse", "full"), kinds=side_by_side(dense_first(3, listed=True), indexer_types),
     layer=lambda d, c, kind: mixed(d, c, (_INDEXED if "full" in kind else d.attention)(d, c), kind),
 ).register("glm_moe_dsa")  # fmt: skip

@@ -1,13 +1,12 @@
 """GPT-NeoX-20B (Black et al. 2022) and Pythia (transformers/models/gpt_neox). Older files hold in
 each layer the causal mask (a byte an element), the value that masks and the rotary frequencies.
-Open-Assistant's reward models put one score on top; source: model_training/models/reward_model.py
-of github.com/LAION-AI/Open-Assistant, and an index."""
+Open-Assistant's reward models put one score on top (an index, and the ``source`` below)."""
 
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.heads import causal_lm
 from ..layers.spelled import Spelled
-from ..trees import Buffer, Component, Linear, ModelConfig, Module, named, register
+from ..trees import Buffer, Component, Linear, ModelConfig, Module, named, register_part
 
 
 def _frequencies(d: Spelled, c: ModelConfig) -> Module:
@@ -16,8 +15,8 @@ def _frequencies(d: Spelled, c: ModelConfig) -> Module:
     share = c.number("rotary_pct", default=share)
     if not 0 <= share <= 1:
         raise c.error("rotary_pct", share, "a share of a head, 0 to 1")
-    rotated = int(int(d.head(c)) * share)
-    size = named(-(-rotated // 2), "rotary_frequencies", "int(head size · rotary_pct) / 2")
+    rotated = -(-int(int(d.head(c)) * share) // 2)
+    size = named(rotated, "rotary_frequencies", "int(head size · rotary_pct) / 2")
     return Module("GPTNeoXRotaryEmbedding", inv_freq=Buffer(size), saved=False)
 
 
@@ -50,15 +49,12 @@ _CLASSES["GPTNeoXForCausalLM"] = causal_lm(
 _NEOX.register("gpt_neox", _CLASSES, aliases={"lm_head.": "embed_out."})
 
 
-def reward_model(c: ModelConfig) -> Module:
+def _reward_model(c: ModelConfig) -> Module:
     score = Linear(_NEOX.width(c), 1, component=Component.HEAD, kind="classifier")
     return Module("GPTNeoXRewardModel", gpt_neox=_NEOX.base(c), out_proj=score)
 
 
-register(
-    "gpt_neox_reward_model",
-    {"GPTNeoXRewardModel": reward_model},
-    base_prefix="gpt_neox",
-    category="text decoder",
-    source="reward_model.py of github.com/LAION-AI/Open-Assistant",
-)
+register_part(
+    "gpt_neox_reward_model", "GPTNeoXRewardModel", _reward_model, "text decoder",
+    source="reward_model.py of github.com/LAION-AI/Open-Assistant", prefix="gpt_neox",
+)  # fmt: skip

@@ -4,30 +4,24 @@ at once, gate and up side by side."""
 
 from ..layers import mixtures as m
 from ..layers.blocks import size
-from ..layers.decoders import LABEL_HEADS, sinks
+from ..layers.decoders import LABEL_HEADS, Decoder, sinks
 from ..layers.experts import router
 from ..layers.windows import every, windows
 from ..trees.modules import Module, Weight
-from .llama import LLAMA
 
 
 def _experts(x: m.Mixture) -> Module:
     block = m.stacked(transposed=True)(x)
-    biases = {"gate_up_proj": x.inner * 2, "down_proj": x.width}
-    block.children = {
-        name: part
-        for at, width in biases.items()
-        for name, part in ((at, block[at]), (f"{at}_bias", Weight(x.count, width)))
-    }
-    return block
+    both, down = Weight(x.count, x.inner * 2), Weight(x.count, x.width)
+    last = block.children.pop("down_proj")
+    return block.adding(gate_up_proj_bias=both, down_proj=last, down_proj_bias=down)
 
 
-GPT_OSS = LLAMA.like(
+GPT_OSS = Decoder(
     "GptOss", vocab_size=201088, hidden_size=2880, intermediate_size=2880, num_hidden_layers=36,
     num_attention_heads=64, num_key_value_heads=8, head_dim=64, null_head_dim=True,
-    rms_norm_eps=1e-05, attention_bias=True, mlp_bias=None, rotary=False, endings=LABEL_HEADS,
-    attention=sinks, windows=lambda c: windows(c, 128, every(2)),
-    moe=m.sparse(
+    rms_norm_eps=1e-05, attention_bias=True, rotary=False, endings=LABEL_HEADS, attention=sinks,
+    windows=lambda c: windows(c, 128, every(2)), moe=m.sparse(
         "MLP",
         {"router": lambda x: router("GptOssTopKRouter", x.width, x.count, bias=True),
          "experts": _experts},

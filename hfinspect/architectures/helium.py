@@ -7,9 +7,8 @@ from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    """The output is as wide as the hidden states, whatever head_dim says."""
-    block, h = grouped(d, c), d.width(c)
-    return block.adding(o_proj=Linear(h, h, bias=False, kind="output"))
+    h = d.width(c)
+    return grouped(d, c).adding(o_proj=Linear(h, h, bias=False, kind="output"))
 
 
 LLAMA.like(

@@ -3,17 +3,14 @@ norms of queries and keys."""
 
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, grouped
 from ..trees import ModelConfig, Module
-from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    block = grouped(d, c)
-    for name in ("query_layernorm", "key_layernorm"):
-        block.children[name] = d.norm(d, c, d.heads(c).dim)
-    return block
+    norm = d.norm(d, c, d.heads(c).dim)
+    return grouped(d, c).adding(query_layernorm=norm, key_layernorm=norm)
 
 
-HUNYUAN = LLAMA.like(
-    "HunYuanDenseV1", vocab_size=290943, rms_norm_eps=1e-05, mlp_bias=None, endings=SEQUENCE_HEAD,
+HUNYUAN = Decoder(
+    "HunYuanDenseV1", vocab_size=290943, rms_norm_eps=1e-05, endings=SEQUENCE_HEAD,
     attention=_attention,
 ).register("hunyuan_v1_dense")  # fmt: skip

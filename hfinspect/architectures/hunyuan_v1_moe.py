@@ -3,21 +3,16 @@ experts and one shared MLP of the same width. ``moe_topk`` may differ by layer."
 
 from ..layers import mixtures as m
 from ..layers.decoders import Decoder, pre_norm
-from ..trees import Component, Linear, ModelConfig, Module
+from ..trees import ModelConfig, Module
 from .hunyuan_v1_dense import HUNYUAN
 
 #: Experts are listed once for each distinct moe_topk; published models have one.
 _MAX_DISTINCT = 32
 
 
-def _gate(x: m.Mixture) -> Module:
-    scores = Linear(x.width, x.count, bias=False)
-    return Module("HunYuanMoEV1Gate", wg=scores, component=Component.ROUTER)
-
-
 def _layer(d: Decoder, c: ModelConfig, per_token: int) -> Module:
     moe = m.sparse(
-        "Moe", {"gate": _gate, "experts": m.by_matrix, "shared_mlp": m.always},
+        "Moe", {"gate": m.scored_by("Gate", "wg"), "experts": m.by_matrix, "shared_mlp": m.always},
         count=m.counts("num_experts", "num_local_experts", default=1, minimum=1),
         used=lambda _c: per_token, shared=lambda _c, inner: inner,
     )  # fmt: skip
@@ -25,14 +20,12 @@ def _layer(d: Decoder, c: ModelConfig, per_token: int) -> Module:
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[int]:
-    routed = c.dims("moe_topk", "num_experts_per_tok", default=(1,))
-    if len(routed) == 1:
-        routed *= layers
-    if len(routed) < layers:
-        raise c.miscounted("moe_topk", len(routed), f"one for each of {layers} layers")
-    distinct = len({int(k) for k in routed})
+    keys = ("moe_topk", "num_experts_per_tok")
+    routed = c.dims(*keys, default=(1,))
+    routed = routed * layers if len(routed) == 1 else c.dims(*keys, least=layers)
+    distinct = len(set(map(int, routed)))
     if distinct > _MAX_DISTINCT:
-        raise c.error("moe_topk", f"{distinct} different values", f"at most {_MAX_DISTINCT}")
+        raise c.error(keys[0], f"{distinct} different values", f"at most {_MAX_DISTINCT}")
     return [int(k) for k in routed[:layers]]
 
 

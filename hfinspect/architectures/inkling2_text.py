@@ -10,96 +10,80 @@ from ..layers.experts import router, stacked_experts
 from ..layers.layer_kinds import words
 from ..layers.windows import every, windows
 from ..trees import Buffer, Component, Dim, Linear, ModelConfig, Module, Weight, register
-from .inkling_text import FULL, SLIDING, convolution, heads_of, kernel_size, relative_logits
-from .llama import LLAMA
+from .inkling_text import FULL, SLIDING, convolution, heads_of, kernel_size, looking
+
+_SPELLED = {
+    "q_proj": "wq_du", "k_proj": "wk_dv", "v_proj": "wv_dv", "r_proj": "wr_du", "o_proj": "wo_ud",
+}  # fmt: skip
 
 
-def _dynamic(d: Decoder, c: ModelConfig, width: Dim, heads: Dim) -> Module:
-    """A convolution of which each head's kernel is read off the input."""
-    plain = convolution(c, width)
-    kernel = kernel_size(c)
-    return Module(
-        "Inkling2DynamicShortConvolution",
-        static_w=Weight(kernel, width),
-        weight_proj=Weight(heads * kernel, d.width(c)),
-        component=Component.CONV,
-        keeps=plain.keeps,
-    )
-
-
-def attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
+def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
     h, sliding, relative = d.width(c), kind == SLIDING, c.dim("d_rel", default=16)
     heads, extent = heads_of(c, kind, query=48, kv=(8, 8), window=1024)
-    width, kv_width = heads.query * heads.dim, heads.kv * heads.dim
-    shifted = convolution(c, kv_width) if sliding else _dynamic(d, c, kv_width, heads.kv)
+    width, kernel = heads.kv * heads.dim, kernel_size(c)
+    conv = convolution(c, width)
+    if not sliding:  # each head's kernel is read off the input
+        conv = Module(
+            "Inkling2DynamicShortConvolution",
+            static_w=Weight(kernel, width),
+            weight_proj=Weight(heads.kv * kernel, h),
+            component=Component.CONV,
+            keeps=conv.keeps,
+        )
 
     def clip(wide: Dim) -> Module:
-        scale = Weight(heads.query, wide, kind="scale")
-        return Module("Inkling2ScaledL2Clip", scale=scale)
+        return Module("Inkling2ScaledL2Clip", scale=Weight(heads.query, wide, kind="scale"))
 
-    return Module(
-        "Inkling2SlidingAttention" if sliding else "Inkling2FullAttention",
-        wq_du=Linear(h, width, bias=False, kind="query"),
-        wk_dv=Linear(h, kv_width, bias=False, kind="key"),
-        wv_dv=Linear(h, kv_width, bias=False, kind="value"),
-        wr_du=Linear(h, heads.query * relative, bias=False, kind="relative_position"),
-        wo_ud=Linear(width, h, bias=False, kind="output"),
-        k_sconv=shifted,
-        v_sconv=shifted,
-        rel_logits_proj=relative_logits("Inkling2", relative, extent),
-        gate_attn=Linear(h, width, bias=False, kind="gate"),
+    name = "Inkling2SlidingAttention" if sliding else "Inkling2FullAttention"
+    return respelled(looking(d, c, name, heads, extent, conv), _SPELLED).adding(
+        gate_attn=Linear(h, heads.query * heads.dim, bias=False, kind="gate"),
         attn_sink_proj=Linear(h, heads.query, bias=False, kind="sink"),
         q_l2_clip=clip(heads.dim),
         rel_l2_clip=clip(relative),
-        component=Component.ATTENTION,
     )
 
 
-def mlp(d: Decoder, c: ModelConfig) -> Module:
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
     h, inner = d.width(c), c.dim("moe_intermediate_size", "intermediate_size", default=2304)
     count = c.count("n_routed_experts", "num_local_experts", default=384, minimum=1)
     per_token = c.dim("num_experts_per_tok", default=8)
     experts = stacked_experts("Inkling2Experts", count, per_token, h, inner)
-    names = {"gate_up_proj": "w13_weight", "down_proj": "w2_weight"}
     gate = router("Inkling2TopKRouter", h, count).adding(bias=Buffer(count, dtype="F32"))
-    parts = {"experts": respelled(experts, names), "gate": gate}
-    return Module("Inkling2SparseMoeBlock", dict(parts), component=Component.MLP)
+    respelled(experts, {"gate_up_proj": "w13_weight", "down_proj": "w2_weight"})
+    component = Component.MLP
+    return Module("Inkling2SparseMoeBlock", experts=experts, gate=gate, component=component)
 
 
-def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """Sliding or full."""
     sliding = kind == SLIDING
     norms = ("attn_norm",) if sliding else ("q_input_norm", "k_input_norm", "v_input_norm")
-    return Module(
-        f"Inkling2{'Sliding' if sliding else 'Full'}DecoderLayer",
-        {
-            "attn": attention(d, c, kind),
-            "mlp": mlp(d, c),
-            **d.norms(c, *norms, "mlp_norm"),
-            **{name: convolution(c, d.width(c)) for name in ("attn_sconv", "mlp_sconv")},
-        },
-    )
+    block = Module(f"Inkling2{'Sliding' if sliding else 'Full'}DecoderLayer")
+    block.adding(attn=_attention(d, c, kind), mlp=_mlp(d, c), **d.norms(c, *norms, "mlp_norm"))
+    conv = convolution(c, d.width(c))
+    return block.adding(attn_sconv=conv, mlp_sconv=conv)
 
 
 _KINDS = words(lambda _c, i: SLIDING if (i + 1) % 6 else FULL, SLIDING, FULL)
 
 
-def queries(d: Decoder, c: ModelConfig) -> dict[str, Module]:
+def _queries(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     kinds = _KINDS(d, c, int(c.count("num_hidden_layers", default=48)))
     one, three = Weight(d.width(c)), Weight(3, d.width(c))
     attending = {str(i): three if kind == FULL else one for i, kind in enumerate(kinds[1:])}
     found = Module(
         "AttentionResiduals",
-        attn_queries=Module("ParameterList", dict(attending)),
-        mlp_queries=Module("ParameterList", {str(i): one for i in range(len(kinds))}),
+        attn_queries=Module("ParameterList").adding(**attending),
+        mlp_queries=Module("ParameterList").adding(**{str(i): one for i in range(len(kinds))}),
         output_query=one,
     )
     return {"attn_res": found}
 
 
-_TEXT = LLAMA.like(
+_TEXT = Decoder(
     "Inkling2Text", vocab_size=201024, hidden_size=4608, num_hidden_layers=48, table="embed",
-    norm=norms_called("Inkling2RMSNorm"), layer=layer, kinds=_KINDS, rotary=False,
-    windows=lambda c: windows(c, 1024, every(6), key="sliding_window_size"), further=queries,
+    norm=norms_called("Inkling2RMSNorm"), layer=_layer, kinds=_KINDS, rotary=False,
+    windows=lambda c: windows(c, 1024, every(6), key="sliding_window_size"), further=_queries,
 )  # fmt: skip
 
 

@@ -2,18 +2,15 @@
 number and width; routed experts with a second kind that is always on. Experts lie stacked; a tower
 alone is saved under its names in memory."""
 
-from ..layers.blocks import Heads, depthwise, size
+from ..layers.blocks import Heads, depthwise, grouped_attention, size
 from ..layers.decoders import Decoder, gated_of, mixed
 from ..layers.experts import router, stacked_experts
 from ..layers.heads import register_tower
 from ..layers.layer_kinds import side_by_side, words
 from ..layers.windows import windows
-from ..trees import Buffer, Component, Dim, Linear, ModelConfig, Module, State, Weight, Windows
-from .llama import LLAMA
+from ..trees import Buffer, Component, Dim, Linear, ModelConfig, Module, State, Weight
 
 SLIDING, FULL = "hybrid_sliding", "hybrid"
-
-
 kernel_size = size("conv_kernel_size", "sconv_kernel_size", default=4)
 
 
@@ -47,57 +44,57 @@ def heads_of(
     return heads, c.dim("rel_extent", default=1024)
 
 
-def attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
+def looking(
+    d: Decoder, c: ModelConfig, name: str, heads: Heads, extent: Dim, conv: Module
+) -> Module:
+    """Attention whose queries have a part that says what each distance counts; keys and values go
+    through a convolution."""
     h, relative = d.width(c), c.dim("d_rel", default=16)
-    heads, extent = heads_of(c, kind, query=64, kv=(8, 16), window=512)
-    width, kv_width = heads.query * heads.dim, heads.kv * heads.dim
-    return Module(
-        "InklingAttention",
-        q_proj=Linear(h, width, bias=False, kind="query"),
-        k_proj=Linear(h, kv_width, bias=False, kind="key"),
-        v_proj=Linear(h, kv_width, bias=False, kind="value"),
-        r_proj=Linear(h, heads.query * relative, bias=False, kind="relative_position"),
-        o_proj=Linear(width, h, bias=False, kind="output"),
-        k_sconv=_wrapped(c, kv_width),
-        v_sconv=_wrapped(c, kv_width),
-        q_norm=d.norm(d, c, heads.dim),
-        k_norm=d.norm(d, c, heads.dim),
-        rel_logits_proj=relative_logits("Inkling", relative, extent),
-        component=Component.ATTENTION,
+    block, kind = grouped_attention(name, h, heads), "relative_position"
+    block.keeps = None
+    proj = Weight(relative, extent, kind=kind)
+    return block.adding(
+        r_proj=Linear(h, heads.query * relative, bias=False, kind=kind),
+        o_proj=block.children.pop("o_proj"),
+        k_sconv=conv,
+        v_sconv=conv,
+        rel_logits_proj=Module(f"{d.name.removesuffix('Text')}RelativeLogits", proj=proj),
     )
 
 
-def relative_logits(name: str, relative: Dim, extent: Dim) -> Module:
-    """What a query's relative part makes of each distance."""
-    proj = Weight(relative, extent, kind="relative_position")
-    return Module(f"{name}RelativeLogits", proj=proj)
-
-
-def mlp(d: Decoder, c: ModelConfig) -> Module:
+def _mlp(d: Decoder, c: ModelConfig) -> Module:
     inner = c.dim("dense_intermediate_size", "intermediate_size", default=24576)
     return gated_of(d, c, inner).adding(global_scale=Weight(1, kind="scale"))
 
 
-def moe(d: Decoder, c: ModelConfig) -> Module:
+def _moe(d: Decoder, c: ModelConfig) -> Module:
     h, both = d.width(c), c.has("dense_intermediate_size")
     routed = c.dim("intermediate_size" if both else "moe_intermediate_size", default=3072)
     count = c.count("n_routed_experts", "num_local_experts", default=256, minimum=1)
     shared = c.count("n_shared_experts", default=2)
     per_token = c.dim("num_experts_per_tok", default=6)
-    gate = router("InklingTopkRouter", h, count + shared).adding(
-        global_scale=Weight(1, kind="scale"), e_score_correction_bias=Buffer(count, dtype="F32")
-    )
     up, down = Weight(shared, routed, h), Weight(shared, h, routed)
-    parts = {"gate_proj": up, "up_proj": up, "down_proj": down}
-    always = Module("InklingSharedExperts", dict(parts), kind="shared_expert")
-    experts = stacked_experts("InklingExperts", count, per_token, h, routed)
-    block = Module("InklingMoE", gate=gate, experts=experts, component=Component.MLP)
-    return block.adding(shared_experts=always)
+    return Module(
+        "InklingMoE",
+        gate=router("InklingTopkRouter", h, count + shared).adding(
+            global_scale=Weight(1, kind="scale"), e_score_correction_bias=Buffer(count, dtype="F32")
+        ),
+        experts=stacked_experts("InklingExperts", count, per_token, h, routed),
+        shared_experts=Module(
+            "InklingSharedExperts", gate_proj=up, up_proj=up, down_proj=down, kind="shared_expert"
+        ),
+        component=Component.MLP,
+    )
 
 
-def layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
-    conv = _wrapped(c, d.width(c))
-    return mixed(d, c, attention(d, c, kind[0]), kind).adding(attn_sconv=conv, mlp_sconv=conv)
+def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
+    heads, extent = heads_of(c, kind[0], query=64, kv=(8, 16), window=512)
+    norm, conv = d.norm(d, c, heads.dim), _wrapped(c, heads.kv * heads.dim)
+    attention = looking(d, c, "InklingAttention", heads, extent, conv)
+    relative = attention.children.pop("rel_logits_proj")
+    mixer = attention.adding(q_norm=norm, k_norm=norm, rel_logits_proj=relative)
+    wide = _wrapped(c, d.width(c))
+    return mixed(d, c, mixer, kind).adding(attn_sconv=wide, mlp_sconv=wide)
 
 
 def _slides(c: ModelConfig, i: int) -> str:
@@ -111,15 +108,13 @@ def _sparse(c: ModelConfig, i: int) -> str:
     return "dense" if i < c.count("dense_mlp_idx", default=0) else "sparse"
 
 
-def _windows(c: ModelConfig) -> Windows:
-    return windows(c, 512, lambda i, _: _slides(c, i) == FULL, key="sliding_window_size")
-
-
-_TEXT = LLAMA.like(
-    "Inkling", vocab_size=201024, hidden_size=6144, num_hidden_layers=66,
-    mlp=mlp, moe=moe, layer=layer, windows=_windows,
-    kinds=side_by_side(words(_slides), words(_sparse, key="mlp_layer_types")), rotary=False,
-    embedding="NormedEmbedding",
+_TEXT = Decoder(
+    "Inkling", vocab_size=201024, hidden_size=6144, num_hidden_layers=66, mlp=_mlp, moe=_moe,
+    layer=_layer, kinds=side_by_side(words(_slides), words(_sparse, key="mlp_layer_types")),
+    windows=lambda c: windows(
+        c, 512, lambda i, _: _slides(c, i) == FULL, key="sliding_window_size"
+    ),
+    rotary=False, embedding="NormedEmbedding",
 )  # fmt: skip
 
 

@@ -4,9 +4,8 @@ apart from all others, modeling_internlm3.py in internlm/internlm3-8b-instruct."
 
 from ..layers.blocks import gated_mlp, grouped_attention
 from ..layers.decoders import Decoder
-from ..layers.heads import causal_lm
+from ..layers.heads import decoder_classes
 from ..trees import ModelConfig, Module
-from .llama import LLAMA
 
 
 def _bias(c: ModelConfig) -> bool:
@@ -23,12 +22,9 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
     return gated_mlp("LlamaMLP", d.width(c), d.inner(c), bias=_bias(c), act=d.act(c))
 
 
-_LLAMA = LLAMA.like(
+_LLAMA = Decoder(
     "Llama", vocab_size=128512, intermediate_size=10240, num_hidden_layers=48,
     num_key_value_heads=2, head_dim=128, null_head_dim=True, rms_norm_eps=1e-05, rotary=False,
     endings=(), attention=_attention, mlp=_mlp,
 )  # fmt: skip
-
-_CAUSAL = "InternLM3ForCausalLM"
-_MORE = {_CAUSAL: causal_lm(_CAUSAL, _LLAMA.model), "InternLM3Model": _LLAMA.model}
-_LLAMA.register("internlm3", more=_MORE)
+_LLAMA.register("internlm3", more=decoder_classes("InternLM3", _LLAMA.model, heads=()))

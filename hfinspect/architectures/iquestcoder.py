@@ -1,19 +1,12 @@
 """IQuest-Coder (IQuest 2026): Llama's classes with defaults of its own
 (transformers/models/iquestcoder)."""
 
-from ..layers.heads import causal_lm
-from .llama import LLAMA
+from ..layers.decoders import Decoder
+from ..layers.heads import decoder_classes
 
-_LLAMA = LLAMA.like(
+_LLAMA = Decoder(
     "Llama", vocab_size=76800, hidden_size=5120, intermediate_size=27648, num_hidden_layers=80,
     num_attention_heads=40, num_key_value_heads=8, head_dim=128, null_head_dim=True,
-    rms_norm_eps=1e-05, rotary=False, endings=(),
+    rms_norm_eps=1e-05, mlp_bias=False, rotary=False, endings=(),
 )  # fmt: skip
-
-_LLAMA.register(
-    "iquestcoder",
-    more={
-        "IQuestCoderForCausalLM": causal_lm("IQuestCoderForCausalLM", _LLAMA.model),
-        "IQuestCoderModel": _LLAMA.model,
-    },
-)
+_LLAMA.register("iquestcoder", more=decoder_classes("IQuestCoder", _LLAMA.model, heads=()))

@@ -1,10 +1,9 @@
 """Jais 2 (MBZUAI, Inception 2025; transformers/models/jais2). A decoder with biases everywhere,
 LayerNorms and a two-matrix MLP with squared ReLU."""
 
-from ..layers.decoders import layer_norms, up_down
-from .llama import LLAMA
+from ..layers.decoders import Decoder, layer_norms, up_down
 
-LLAMA.like(
+Decoder(
     "Jais2", vocab_size=150272, hidden_size=3328, intermediate_size=26624, num_attention_heads=26,
     hidden_act="relu2", attention_bias=True, mlp_bias=True, rotary=False, endings=(), mlp=up_down,
     norm=layer_norms("layer_norm_eps"),

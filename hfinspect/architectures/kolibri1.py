@@ -4,11 +4,9 @@ and many routed experts in every layer. Files keep the router's correction bias,
 from the router."""
 
 from ..layers import mixtures as m
-from ..layers.blocks import size
 from ..layers.decoders import Decoder, arranged, attends, feeds, normed
 from ..layers.windows import every, windows
 from ..trees import Buffer, Component, ModelConfig, Module
-from .llama import LLAMA
 
 _EXPERTS = m.counts("num_experts", "num_local_experts", default=384)
 
@@ -19,7 +17,7 @@ def _correction(_d: Decoder, c: ModelConfig, _kind: str) -> Module:
     return Module("Kolibri1SparseMoeBlock", router=router)
 
 
-LLAMA.like(
+Decoder(
     "Kolibri1", vocab_size=128000, hidden_size=2560, num_hidden_layers=50, num_attention_heads=48,
     num_key_value_heads=4, head_dim=128, attention_bias=None, qk_norm=True, rotary=False,
     windows=lambda c: windows(c, 513, every(5)), endings=(),
@@ -28,9 +26,7 @@ LLAMA.like(
         post_attention_layernorm=normed, post_attn_norm=normed, post_ffn_norm=normed,
     ),
     moe=m.sparse(
-        "SparseMoeBlock", {**m.DEEPSEEK, "gate": m.scores()}, count=_EXPERTS,
-        used=size("num_experts_per_tok", default=6),
-        inner=size("moe_intermediate_size", default=512),
+        "SparseMoeBlock", {**m.DEEPSEEK, "gate": m.scores()}, count=_EXPERTS, used=6, inner=512,
         shared=m.as_wide("shared_expert_intermediate_size", default=512),
     ),
 ).register("kolibri1")  # fmt: skip

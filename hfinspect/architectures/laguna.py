@@ -4,12 +4,11 @@ the router's correction bias, a parameter here, lies next to the experts in file
 from collections.abc import Sequence
 
 from ..layers import mixtures as m
-from ..layers.blocks import Heads, grouped_attention, size
+from ..layers.blocks import Heads, grouped_attention
 from ..layers.decoders import Decoder, mixed
 from ..layers.layer_kinds import mlps, side_by_side
 from ..layers.windows import windows
 from ..trees import Component, Dim, Linear, ModelConfig, Module, Weight
-from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig, query: Dim) -> Module:
@@ -18,32 +17,28 @@ def _attention(d: Decoder, c: ModelConfig, query: Dim) -> Module:
     per_head = c.raw("gating") in (None, True, "per-head")
     width = heads.query if per_head else heads.query * heads.dim
     norm, gate = d.norm(d, c, heads.dim), Linear(h, width, bias=False, kind="gate")
-    return grouped_attention(
-        "LagunaAttention", h, heads, bias=c.flag("attention_bias", default=False),
-        norms=lambda: {"q_norm": norm, "k_norm": norm, "g_proj": gate},
-    )  # fmt: skip
+    bias = c.flag("attention_bias", default=False)
+    block = grouped_attention("LagunaAttention", h, heads, bias=bias)
+    return block.adding(q_norm=norm, k_norm=norm, g_proj=gate)
 
 
 def _experts(x: m.Mixture) -> Module:
-    """Every token reads the whole bias, whatever experts serve it."""
+    # Every token reads the whole bias, whatever experts serve it.
     bias = Weight(x.count, component=Component.ROUTER, active=(1, 1))
     return m.each(x).adding(e_score_correction_bias=bias)
 
 
 def _heads(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[Dim]:
-    usual = c.dim("num_attention_heads", default=48)
-    key = "num_attention_heads_per_layer"
+    key, usual = "num_attention_heads_per_layer", c.dim("num_attention_heads", default=48)
     return c.dims(key, count=layers) if c.has(key) else [usual] * layers
 
 
-LLAMA.like(
+Decoder(
     "Laguna", vocab_size=100352, hidden_size=2048, intermediate_size=8192, num_hidden_layers=40,
-    mlp_bias=None, rotary=False, endings=(), kinds=side_by_side(_heads, mlps()),
-    layer=lambda d, c, kind: mixed(d, c, _attention(d, c, kind[0]), kind),
-    moe=m.sparse(
+    rotary=False, endings=(), kinds=side_by_side(_heads, mlps()),
+    layer=lambda d, c, kind: mixed(d, c, _attention(d, c, kind[0]), kind), moe=m.sparse(
         "SparseMoeBlock", {"experts": _experts, "gate": m.scores(), "shared_expert": m.always},
-        count=m.counts("num_experts", default=256), used=size("num_experts_per_tok", default=8),
-        inner=size("moe_intermediate_size", default=512),
+        count=m.counts("num_experts", default=256), used=8, inner=512,
         shared=m.as_wide("shared_expert_intermediate_size", default=512),
     ),
     windows=lambda c: windows(c, 512, lambda _i, _n: True),

@@ -1,12 +1,10 @@
 """Llama 4 (Meta 2025), text and vision (transformers/models/llama4). Every
 ``interleave_moe_layer_step``-th layer has one shared and many routed experts, which files hold
-fused (experts, in, out); the others a dense MLP of their own width. The vision tower unfolds
-patches through a linear and shuffles pixels into a projector of its own."""
+fused (experts, in, out); the others a dense MLP of their own width."""
 
 from collections.abc import Callable
 
 from ..layers import mixtures as m
-from ..layers.blocks import size
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder, gated_of, pre_norm
 from ..layers.heads import register_tower
@@ -15,19 +13,12 @@ from ..layers.windows import every, windows
 from ..trees import Component, Dim, ModelConfig, auto_class, auto_model, register_part
 from ..trees.modules import Linear, Module
 
-# ---- text
 
-
-def gated(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
+def _gated(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
     return respelled(gated_of(d, c, inner, kind), {"act_fn": "activation_fn"})
 
 
-def router(x: m.Mixture) -> Module:
-    name, component = "Llama4Router", Component.ROUTER
-    return Linear(x.width, x.count, bias=False, component=component, class_name=name)
-
-
-def kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     """moe_layers, else every interleave_moe_layer_step-th, have experts."""
     step = int(c.dim("interleave_moe_layer_step", default=1))
     routed = set(c.dims("moe_layers", default=range(step - 1, layers, step), minimum=0))
@@ -46,16 +37,18 @@ def _without_rope(c: ModelConfig) -> Callable[[int, int], bool]:
 TEXT = Decoder(
     "Llama4Text", vocab_size=202048, hidden_size=5120, intermediate_size=8192,
     num_hidden_layers=48, num_attention_heads=40, num_key_value_heads=8, head_dim=128,
-    null_head_dim=True, rms_norm_eps=1e-5, kinds=kinds, rotary=False,
+    null_head_dim=True, rms_norm_eps=1e-5, kinds=_kinds, rotary=False,
     layer=lambda d, c, kind: respelled(pre_norm(d, c, kind), {"mlp": "feed_forward"}),
     moe=m.sparse(
         "Moe",
-        {"experts": m.stacked(act=True, transposed=True), "router": router,
-         "shared_expert": lambda x: gated(x.d, x.c, x.inner, "shared_expert")},
-        count=m.counts("num_local_experts", default=16, minimum=1),
-        used=size("num_experts_per_tok", default=1),
+        {"experts": m.stacked(act=True, transposed=True),
+         "router": lambda x: Linear(
+             x.width, x.count, False, component=Component.ROUTER, class_name="Llama4Router"
+         ),
+         "shared_expert": lambda x: _gated(x.d, x.c, x.inner, "shared_expert")},
+        count=m.counts("num_local_experts", default=16, minimum=1), used=1,
     ),
-    mlp=lambda d, c: gated(d, c, c.dim("intermediate_size_mlp", default=16384)),
+    mlp=lambda d, c: _gated(d, c, c.dim("intermediate_size_mlp", default=16384)),
     windows=lambda c: windows(c, 8192, _without_rope(c), key="attention_chunk_size"),
 )  # fmt: skip
 register_tower("llama4_text", "Llama4", TEXT.model, aliases={"language_model.": ""})

@@ -2,20 +2,16 @@
 decoder; scalings have no tensors."""
 
 from ..layers.decoders import SEQUENCE_HEAD, Decoder
-from ..layers.latent import latent_attention, latent_sizes
+from ..layers.latent_decoders import latent
 from ..trees import ModelConfig, Module
-from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    h = d.width(c)
-    value = h // c.dim("num_attention_heads", default=40)
-    sizes = latent_sizes(c, heads=40, query_rank=768, kv_rank=256, plain=64, rotary=32, value=value)
-    bias = c.flag("attention_bias", default=False)
-    return latent_attention("MiniCPM3", h, sizes, bias=bias)
+    value = d.width(c) // c.dim("num_attention_heads", default=40)
+    return latent(query_rank=768, kv_rank=256, plain=64, rotary=32, value=value)(d, c)
 
 
-LLAMA.like(
+Decoder(
     "MiniCPM3", vocab_size=73448, hidden_size=2560, intermediate_size=6400, num_hidden_layers=62,
     num_attention_heads=40, rms_norm_eps=1e-05, tie_word_embeddings=True,
     embedding="ScaledWordEmbedding", rotary=False, endings=SEQUENCE_HEAD, attention=_attention,

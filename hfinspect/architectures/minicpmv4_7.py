@@ -3,18 +3,17 @@ with positions over the whole image, which are no tensors."""
 
 from ..layers.composing import renamed
 from ..layers.multimodal import register_worded
-from ..trees import ModelConfig, Module, builder, register_part
+from ..trees import Builder, builder, register_part
 
-_OLD, _NAME = "MiniCPMV4_6", "MiniCPMV4_7"
-
-
-def model(c: ModelConfig) -> Module:
-    return renamed(builder(f"{_OLD}Model")(c), _OLD, _NAME)
+_OLD = "MiniCPMV4_6"
 
 
-def vision_model(c: ModelConfig) -> Module:
-    return renamed(builder(f"{_OLD}VisionModel")(c), _OLD, _NAME)
+def register_renamed(model_type: str, name: str, *, tied: bool) -> None:
+    def under(ending: str) -> Builder:
+        return lambda c: renamed(builder(f"{_OLD}{ending}")(c), _OLD, name)
+
+    register_worded(model_type, name, under("Model"), tied=tied)
+    register_part(f"{model_type}_vision", f"{name}VisionModel", under("VisionModel"), "vision")
 
 
-register_worded("minicpmv4_7", _NAME, model, tied=False)
-register_part("minicpmv4_7_vision", f"{_NAME}VisionModel", vision_model, "vision")
+register_renamed("minicpmv4_7", "MiniCPMV4_7", tied=False)

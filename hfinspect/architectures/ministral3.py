@@ -1,11 +1,11 @@
 """Ministral 3 (Mistral AI 2025; transformers/models/ministral3). Mistral's block with heads of 128
 whatever the hidden size."""
 
+from ..layers.decoders import Decoder
 from ..layers.windows import windows
-from .llama import LLAMA
 
-LLAMA.like(
+Decoder(
     "Ministral3", vocab_size=131072, intermediate_size=14336, num_hidden_layers=34,
-    num_key_value_heads=8, head_dim=128, rms_norm_eps=1e-05, attention_bias=None, mlp_bias=None,
-    windows=lambda c: windows(c, None), qa_prefix=None,
+    num_key_value_heads=8, head_dim=128, rms_norm_eps=1e-05, attention_bias=None,
+    windows=lambda c: windows(c, None),
 ).register("ministral3")  # fmt: skip

@@ -1,12 +1,11 @@
 """nanochat (Karpathy 2025; transformers/models/nanochat). Norms without any weight, a two-matrix
 MLP with squared ReLU, no biases by default."""
 
-from ..layers.decoders import plain
+from ..layers.decoders import Decoder, plain
 from ..trees.modules import Activation
-from .llama import LLAMA
 
-LLAMA.like(
+Decoder(
     "NanoChat", vocab_size=50304, hidden_size=768, intermediate_size=8192, num_hidden_layers=12,
-    num_attention_heads=6, hidden_act="relu2", mlp_bias=None, qk_norm=True, rotary=False,
-    endings=(), norm=lambda _d, _c, _size: Activation("NanoChatRMSNorm"), mlp=plain,
+    num_attention_heads=6, hidden_act="relu2", qk_norm=True, rotary=False, endings=(),
+    norm=lambda _d, _c, _size: Activation("NanoChatRMSNorm"), mlp=plain,
 ).register("nanochat")  # fmt: skip

@@ -1,11 +1,10 @@
 """OLMo (Groeneveld et al. 2024; transformers/models/olmo). A Llama-like decoder whose norms have
 neither weight nor bias."""
 
-from ..layers.decoders import SEQUENCE_HEAD
+from ..layers.decoders import SEQUENCE_HEAD, Decoder
 from ..trees.modules import Activation
-from .llama import LLAMA
 
-LLAMA.like(
-    "Olmo", vocab_size=50304, mlp_bias=None, endings=SEQUENCE_HEAD,
+Decoder(
+    "Olmo", vocab_size=50304, endings=SEQUENCE_HEAD,
     norm=lambda _d, _c, _size: Activation("OlmoLayerNorm"),
 ).register("olmo")  # fmt: skip

@@ -1,10 +1,9 @@
 """OLMo 2 (OLMo Team 2024; transformers/models/olmo2). Norms follow attention and MLP instead of
 preceding them, and span all query or key heads at once inside attention."""
 
-from ..layers.decoders import SEQUENCE_HEAD, post_norm
-from .llama import LLAMA
+from ..layers.decoders import SEQUENCE_HEAD, Decoder, post_norm
 
-OLMO2 = LLAMA.like(
-    "Olmo2", vocab_size=50304, rms_norm_eps=1e-05, mlp_bias=None, qk_norm=True, whole_norm=True,
-    layer=post_norm, endings=SEQUENCE_HEAD,
+OLMO2 = Decoder(
+    "Olmo2", vocab_size=50304, rms_norm_eps=1e-05, qk_norm=True, whole_norm=True, layer=post_norm,
+    endings=SEQUENCE_HEAD,
 ).register("olmo2")  # fmt: skip

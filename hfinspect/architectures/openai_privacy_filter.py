@@ -4,7 +4,7 @@ own."""
 
 from ..layers.composing import renamed
 from ..layers.heads import classifier
-from ..trees import Dim, Dropout, ModelConfig, Module, register
+from ..trees import Dropout, ModelConfig, Module, register
 from .gpt_oss import GPT_OSS
 
 _NAME = "OpenAIPrivacyFilter"
@@ -13,7 +13,6 @@ _DEFAULTS = {
     "intermediate_size": 640, "num_attention_heads": 14, "num_key_value_heads": 2,
     "num_experts_per_tok": 4,
 }  # fmt: skip
-_LABELS = 33
 
 
 def model(c: ModelConfig) -> Module:
@@ -22,18 +21,15 @@ def model(c: ModelConfig) -> Module:
     return renamed(renamed(built, "GptOssDecoder", f"{_NAME}Encoder"), "GptOss", _NAME)
 
 
-def _labels(c: ModelConfig) -> Dim:
-    return c.num_labels if c.has("id2label") else c.dim("num_labels", default=_LABELS)
-
-
 def token_classification(c: ModelConfig) -> Module:
     hidden = c.dim("hidden_size", default=640)
     bias = c.flag("token_classification_bias", default=True)
+    labels = c.num_labels if c.has("id2label") else c.dim("num_labels", default=33)
     return Module(
         f"{_NAME}ForTokenClassification",
         model=model(c),
         dropout=Dropout(c.number("classifier_dropout", default=0.0)),
-        score=classifier(hidden, _labels(c), bias=bias),
+        score=classifier(hidden, labels, bias=bias),
     )
 
 

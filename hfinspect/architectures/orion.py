@@ -2,11 +2,10 @@
 OrionStarAI/Orion-14B-Base; vLLM's orion.py reads the same names. Llama's block with LayerNorms
 (weight and bias) in the place of RMSNorms."""
 
-from ..layers.decoders import SEQUENCE_HEAD, layer_norms
-from .llama import LLAMA
+from ..layers.decoders import SEQUENCE_HEAD, Decoder, layer_norms
 
-LLAMA.like(
+Decoder(
     "Orion", vocab_size=84608, intermediate_size=15360, num_hidden_layers=40,
-    num_attention_heads=40, rms_norm_eps=1e-05, mlp_bias=None, rotary=False, endings=SEQUENCE_HEAD,
+    num_attention_heads=40, rms_norm_eps=1e-05, rotary=False, endings=SEQUENCE_HEAD,
     norm=layer_norms("rms_norm_eps"),
 ).register("orion", source="modeling_orion.py of OrionStarAI/Orion-14B-Base")  # fmt: skip

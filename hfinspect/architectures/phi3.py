@@ -4,7 +4,6 @@ and v in one matrix, and gate and up in another."""
 from ..layers.decoders import LABEL_HEADS, Decoder, adding, fused_mlp, pre_norm
 from ..layers.windows import windows
 from ..trees import Component, Dropout, Linear, ModelConfig, Module
-from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
@@ -24,10 +23,8 @@ def _dropout(_d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 
 layer = adding(pre_norm, resid_attn_dropout=_dropout, resid_mlp_dropout=_dropout)
-
-
-PHI3 = LLAMA.like(
+PHI3 = Decoder(
     "Phi3", vocab_size=32064, hidden_size=3072, intermediate_size=8192, rms_norm_eps=1e-05,
-    attention_bias=None, mlp_bias=None, windows=lambda c: windows(c, None), endings=LABEL_HEADS,
+    attention_bias=None, windows=lambda c: windows(c, None), endings=LABEL_HEADS,
     attention=_attention, mlp=fused_mlp, layer=layer,
 ).register("phi3")  # fmt: skip

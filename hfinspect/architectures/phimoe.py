@@ -2,13 +2,12 @@
 that have biases, and optional biases in attention and head."""
 
 from ..layers import mixtures as m
-from ..layers.decoders import SEQUENCE_HEAD, block_sparse, layer_norms
+from ..layers.decoders import SEQUENCE_HEAD, Decoder, block_sparse, layer_norms
 from ..layers.heads import causal_lm
 from ..layers.windows import windows
-from .llama import LLAMA
 
-_PHI = LLAMA.like(
-    "Phimoe", vocab_size=32064, intermediate_size=6400, num_key_value_heads=8, mlp_bias=None,
+_PHI = Decoder(
+    "Phimoe", vocab_size=32064, intermediate_size=6400, num_key_value_heads=8,
     windows=lambda c: windows(c, None), rotary=False, endings=SEQUENCE_HEAD,
     norm=layer_norms("rms_norm_eps"), layer=block_sparse,
     moe=m.mixtral(m.counts("num_local_experts", default=16), 2),

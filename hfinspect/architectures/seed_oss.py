@@ -2,24 +2,13 @@
 queries, keys and values but not on the output, and heads wider in sum than the model (80 of 128 at
 width 4096 by default)."""
 
-from ..layers.blocks import grouped_attention
-from ..layers.decoders import Decoder
-from ..trees import ModelConfig, Module
+from ..layers.decoders import grouped
 from .llama import LLAMA
-
-
-def _attention(d: Decoder, c: ModelConfig) -> Module:
-    return grouped_attention(
-        "SeedOssAttention",
-        d.width(c),
-        d.heads(c),
-        bias=c.flag("attention_bias", default=True),
-        out_bias=c.flag("attention_out_bias", default=False),
-    )
-
 
 LLAMA.like(
     "SeedOss", vocab_size=155136, intermediate_size=27648, num_hidden_layers=64,
     num_attention_heads=80, num_key_value_heads=8, head_dim=128, null_head_dim=True,
-    attention=_attention,
+    attention_bias=True, attention=lambda d, c: grouped(
+        d.like(d.name, out_bias=c.flag("attention_out_bias", default=False)), c
+    ),
 ).register("seed_oss")  # fmt: skip

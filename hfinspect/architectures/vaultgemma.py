@@ -1,19 +1,10 @@
 """VaultGemma (Google 2025; transformers/models/vaultgemma). Gemma 2 without the norms after
 attention and MLP; trained with differential privacy."""
 
-from ..layers.decoders import Decoder
-from ..trees import ModelConfig, Module
+from ..layers.decoders import arranged, attends, feeds, normed
 from .gemma2 import GEMMA2
 
-
-def _layer(d: Decoder, c: ModelConfig, _kind: str) -> Module:
-    return Module(
-        "VaultGemmaDecoderLayer",
-        self_attn=d.attention(d, c),
-        mlp=d.mlp(d, c),
-        input_layernorm=d.norm(d, c, d.width(c)),
-        pre_feedforward_layernorm=d.norm(d, c, d.width(c)),
-    )
-
-
-GEMMA2.like("VaultGemma", rotary=False, endings=(), layer=_layer).register("vaultgemma")
+_LAYER = arranged(
+    self_attn=attends, mlp=feeds, input_layernorm=normed, pre_feedforward_layernorm=normed
+)
+GEMMA2.like("VaultGemma", rotary=False, endings=(), layer=_LAYER).register("vaultgemma")

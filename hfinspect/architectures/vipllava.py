@@ -11,9 +11,8 @@ def _projector(_j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
     count = 5 if layers is None else len(layers) if isinstance(layers, list) else 1
     if not count:
         raise c.error("vision_feature_layer", layers, "one layer at least")
-    seen = count * width
+    name, seen = "VipLlavaMultiModalProjector", count * width
     norm = LayerNorm(seen, eps=c.number("projector_layernorm_eps", default=1e-5))
-    name = "VipLlavaMultiModalProjector"
     return two_linears(name, c, seen, text, text, projector_layernorm=norm)
 
 

@@ -104,8 +104,15 @@ def gated(d: Decoder, c: ModelConfig) -> Module:
     return gated_mlp(f"{d.name}MLP", d.width(c), d.inner(c), bias=bias, act=d.act(c))
 
 
+def gated_by(*keys: str, default: str) -> Callable[[Decoder, ModelConfig], Module]:
+    """The same without biases, whose activation stands under one of these keys."""
+    return lambda d, c: gated_mlp(
+        f"{d.name}MLP", d.width(c), d.inner(c), act=c.text(*keys, default=default)
+    )
+
+
 def gated_of(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
-    """The same without biases, ``inner`` wide: an expert, or one that all tokens share."""
+    """Llama's without biases, ``inner`` wide: an expert, or one that all tokens share."""
     return gated_mlp(f"{d.name}MLP", d.width(c), inner, act=d.act(c), kind=kind)
 
 
@@ -145,9 +152,11 @@ def last_norm_of(class_name: str) -> Callable[[Decoder, ModelConfig], dict[str, 
     return lambda d, c: {d.last_norm: d.norm(d, c, d.width(c)).called(class_name)}
 
 
-def layer_norms(key: str, eps: float = 1e-5) -> Norm:
+def layer_norms(key: str, eps: float = 1e-5, class_name: str = "LayerNorm") -> Norm:
     """Norms with a bias, whose epsilon stands under ``key``."""
-    return lambda _d, c, size: LayerNorm(size, eps=c.number(key, default=eps))
+    return lambda _d, c, size: LayerNorm(
+        size, eps=c.number(key, default=eps), class_name=class_name
+    )
 
 
 # ---- layers and their attention as tables

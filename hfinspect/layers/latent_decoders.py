@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..trees.modules import Module
-from .blocks import layer_types, size
+from .blocks import layer_types
 from .decoders import Decoder
 from .latent import indexer, latent_attention, latent_sizes
 from .mixtures import DEEPSEEK, corrected, deepseek_shared, sparse
@@ -49,8 +49,7 @@ def routed(
     return sparse(
         "MoE", {**DEEPSEEK, "gate": corrected("TopkRouter")},
         count=lambda c: expert_count(c, count, rerouted=rerouted),
-        used=size("num_experts_per_tok", default=per_token), shared=deepseek_shared,
-        inner=size("moe_intermediate_size", default=inner),
+        used=per_token, shared=deepseek_shared, inner=inner,
     )  # fmt: skip
 
 

@@ -55,16 +55,20 @@ Part = Callable[[Mixture], "Module | Parameter | None"]
 
 
 def sparse(
-    ending: str, parts: Mapping[str, Part], *, count: Reads, used: Callable[[ModelConfig], int],
-    inner: Reads | None = None, shared: Shares | None = None, empty: bool = False,
+    ending: str, parts: Mapping[str, Part], *, count: Reads,
+    used: Callable[[ModelConfig], int] | int, inner: Reads | int | None = None,
+    shared: Shares | None = None, empty: bool = False,
 ) -> Callable[[Decoder, ModelConfig], Module]:  # fmt: skip
     """The module ``{name}{ending}`` of these parts; without ``inner`` experts are as wide as the
-    MLP. ``empty``: what is shared is there even where it is 0 wide."""
+    MLP. Numbers are defaults of num_experts_per_tok and of moe_intermediate_size. ``empty``: what
+    is shared is there even where it is 0 wide."""
+    serving = size("num_experts_per_tok", default=used) if isinstance(used, int) else used
+    wide = size("moe_intermediate_size", default=inner) if isinstance(inner, int) else inner
 
     def moe(d: Decoder, c: ModelConfig) -> Module:
-        width = inner(c) if inner else d.inner(c)
+        width = wide(c) if wide else d.inner(c)
         common = shared(c, width) if shared else None
-        m = Mixture(d, c, count(c), used(c), width, common if common or empty else None)
+        m = Mixture(d, c, count(c), serving(c), width, common if common or empty else None)
         children = {name: part(m) for name, part in parts.items()}
         return Module(f"{d.name}{ending}", children, component=Component.MLP)
 
@@ -135,6 +139,15 @@ def scores(ending: str = "TopKRouter") -> Callable[[Mixture], Module]:
     return lambda m: router(f"{m.d.name}{ending}", m.width, m.count)
 
 
+def scored_by(ending: str, name: str) -> Callable[[Mixture], Module]:
+    """A router that keeps its scores in a linear of that name."""
+    return lambda m: Module(
+        f"{m.d.name}{ending}",
+        {name: Linear(m.width, m.count, bias=False)},
+        component=Component.ROUTER,
+    )
+
+
 def corrected(ending: str = "TopkRouter") -> Callable[[Mixture], Module]:
     """The router and the bias that balances the load of the experts."""
     return lambda m: corrected_router(f"{m.d.name}{ending}", m.width, m.count)
@@ -192,7 +205,6 @@ def qwen(
         if m.shared else None,
     }  # fmt: skip
     return sparse(
-        "SparseMoeBlock", parts, count=count, used=size("num_experts_per_tok", default=used),
-        inner=size("moe_intermediate_size", default=inner) if inner else None,
+        "SparseMoeBlock", parts, count=count, used=used, inner=inner,
         shared=as_wide("shared_expert_intermediate_size", default=shared) if shared else None,
     )  # fmt: skip
