@@ -1,6 +1,5 @@
-"""Apertus (Swiss AI Initiative 2025; transformers/models/apertus). A two-matrix MLP whose
-activation, xIELU, has two learned numbers in every layer (and two fixed ones, saved as buffers);
-norms of queries and keys."""
+"""Apertus (Swiss AI Initiative 2025; transformers/models/apertus). Norms of queries and keys; an
+activation, xIELU, of two learned numbers in every layer (and two fixed ones, saved as buffers)."""
 
 from ..layers.decoders import Decoder, arranged, attends, feeds, normed, up_down
 from ..trees import Buffer, ModelConfig, Module, Weight, exact

@@ -1,5 +1,4 @@
-"""Arcee AFM (Arcee AI 2025; transformers/models/arcee). Llama with a two-matrix MLP and squared
-ReLU."""
+"""Arcee AFM (Arcee AI 2025; transformers/models/arcee): Llama with an MLP of two matrices."""
 
 from ..layers.decoders import up_down
 from .llama import LLAMA

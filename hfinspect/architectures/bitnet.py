@@ -1,6 +1,5 @@
-"""BitNet b1.58 (Ma et al. 2025; transformers/models/bitnet). Shapes of the unpacked model: a
-Llama-like decoder with a norm before the output of attention and of the MLP. Files of packed
-ternary weights hold four values in a byte."""
+"""BitNet b1.58 (Ma et al. 2025; transformers/models/bitnet), unpacked: a norm before the output of
+attention and of the MLP. Files of packed ternary weights hold four values in a byte."""
 
 from ..layers.decoders import Decoder, adding, gated, grouped, normed
 

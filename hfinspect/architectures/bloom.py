@@ -1,6 +1,5 @@
-"""BLOOM (Le Scao et al. 2022; transformers/models/bloom). Pre-norm decoder with a norm after the
-embedding; ALiBi positions have no tensors. q, k and v are one matrix, and every linear has a
-bias."""
+"""BLOOM (Le Scao et al. 2022; transformers/models/bloom). A norm after the embedding; ALiBi
+positions have no tensors."""
 
 from ..layers import spelled as s
 from ..layers.blocks import size

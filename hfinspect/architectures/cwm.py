@@ -1,5 +1,4 @@
-"""Code World Model (Meta FAIR 2025; transformers/models/cwm). Llama; three of four layers use a
-sliding window, which changes no tensor."""
+"""Code World Model (Meta FAIR 2025; transformers/models/cwm): Llama; three of four layers slide."""
 
 from ..layers.windows import every, windows
 from .llama import LLAMA

@@ -1,6 +1,5 @@
-"""DBRX (Databricks 2024; transformers/models/dbrx). Norms without bias, q, k and v in one
-projection; the experts' three matrices lie below one another in tensors of n·I rows, in memory as
-in files. (transformers cannot build the class without a rope_theta in attn_config: no default is
+"""DBRX (Databricks 2024; transformers/models/dbrx). The experts' three matrices lie below one
+another in tensors of n·I rows. (transformers cannot build it without a rope_theta: no default is
 recorded.)"""
 
 from ..layers import spelled as s

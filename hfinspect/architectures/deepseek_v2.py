@@ -1,6 +1,5 @@
-"""DeepSeek-V2 (DeepSeek-AI 2024; transformers/models/deepseek_v2). Latent attention and shared
-experts as in V3 (see deepseek_v3.py); the router has no correction bias. V2-Lite projects its
-queries directly (``q_lora_rank`` null)."""
+"""DeepSeek-V2 (DeepSeek-AI 2024; transformers/models/deepseek_v2). As V3 (deepseek_v3.py), but the
+router has no correction; V2-Lite projects its queries directly (``q_lora_rank`` null)."""
 
 from ..layers import mixtures as m
 from ..layers.decoders import SEQUENCE_HEAD, Decoder

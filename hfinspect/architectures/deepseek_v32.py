@@ -1,5 +1,4 @@
-"""DeepSeek-V3.2 (DeepSeek-AI 2025): DeepSeek-V3 with sparse attention, for which an indexer picks
-the keys (transformers/models/deepseek_v32)."""
+"""DeepSeek-V3.2 (DeepSeek-AI 2025; transformers/models/deepseek_v32): an indexer picks the keys."""
 
 from ..layers.decoders import Decoder
 from ..layers.latent_decoders import dense_first, latent, routed

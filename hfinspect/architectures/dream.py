@@ -1,6 +1,5 @@
-"""Dream 7B (Ye et al. 2025), a diffusion language model. No class in transformers. Source of
-shapes: modeling_dream.py in Dream-org/Dream-v0-Base-7B. Qwen2's layers, from whose weights it was
-trained. DreamModel is the class with the head."""
+"""Dream 7B (Ye et al. 2025), a diffusion language model: Qwen2's layers. DreamModel is the class
+with the head. No class in transformers. Source: modeling_dream.py in Dream-org/Dream-v0-Base-7B."""
 
 from functools import partial
 

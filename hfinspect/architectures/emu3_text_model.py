@@ -1,5 +1,4 @@
-"""Emu3's text model (BAAI 2024; transformers/models/emu3). A Llama-like decoder whose words are
-also the codes of images."""
+"""Emu3's text model (BAAI 2024; transformers/models/emu3): its words are also codes of images."""
 
 from functools import partial
 

@@ -1,5 +1,4 @@
-"""ERNIE 4.5 dense (Baidu 2025; transformers/models/ernie4_5). A Llama-like decoder with tied
-embeddings and one switch for all biases."""
+"""ERNIE 4.5 dense (Baidu 2025; transformers/models/ernie4_5): one switch for all biases."""
 
 from ..layers.blocks import gated_mlp
 from ..layers.decoders import Decoder

@@ -1,6 +1,5 @@
 """EXAONE 4 (LG AI Research 2025; transformers/models/exaone4). Norms follow attention and MLP;
-queries and keys are normed per head. Three of four layers use a sliding window, which changes no
-tensor."""
+queries and keys are normed per head. Three of four layers use a sliding window."""
 
 from ..layers.decoders import post_norm
 from ..layers.windows import every, windows

@@ -1,5 +1,4 @@
-"""FlexOlmo (Shi et al. 2025): OLMo 2's layer with experts in place of the MLP
-(transformers/models/flex_olmo)."""
+"""FlexOlmo (Shi et al. 2025; transformers/models/flex_olmo): OLMo 2's layer with experts."""
 
 from ..layers import mixtures as m
 from .olmo2 import OLMO2

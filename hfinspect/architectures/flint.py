@@ -1,6 +1,5 @@
-"""Flint (transformers/models/flint). Attention with norms of queries and keys and a learned sink
-per head (``softmax_offset`` in files); experts next to one shared expert, dense MLPs in
-``mlp_only_layers``."""
+"""Flint (transformers/models/flint). Norms of queries and keys and a learned sink per head
+(``softmax_offset`` in files); routed and shared experts, dense MLPs in ``mlp_only_layers``."""
 
 from ..layers import mixtures as m
 from ..layers.decoders import Decoder, adding, grouped, sink

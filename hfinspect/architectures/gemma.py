@@ -1,5 +1,4 @@
-"""Gemma (Gemma Team 2024; transformers/models/gemma). A Llama-like decoder with wide heads
-(head_dim 256 whatever the width) and a tied, scaled embedding."""
+"""Gemma (Gemma Team 2024; transformers/models/gemma): wide heads, a tied and scaled embedding."""
 
 from ..layers.decoders import LABEL_HEADS, Decoder, gated_by
 

@@ -1,6 +1,5 @@
-"""GLM-4.5 and 4.6 (Zhipu AI 2025; transformers/models/glm4_moe). DeepSeek-V3's dense first layers,
-shared experts and corrected router around grouped attention, with norms on q and k where
-``use_qk_norm``."""
+"""GLM-4.5 and 4.6 (Zhipu AI 2025; transformers/models/glm4_moe). DeepSeek-V3's experts and dense
+first layers around grouped attention, with norms on q and k where ``use_qk_norm``."""
 
 from ..layers.decoders import Decoder, grouped
 from ..layers.latent_decoders import dense_first, routed

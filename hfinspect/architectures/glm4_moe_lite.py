@@ -1,5 +1,4 @@
-"""GLM-4.7-Flash (Z.ai 2026; transformers/models/glm4_moe_lite). DeepSeek-V3's latent attention and
-experts in a smaller model."""
+"""GLM-4.7-Flash (Z.ai 2026; transformers/models/glm4_moe_lite): DeepSeek-V3 in little."""
 
 from ..layers.decoders import Decoder
 from ..layers.latent_decoders import dense_first, latent, routed

@@ -1,6 +1,5 @@
 """GLM-5 (Zhipu AI 2026; transformers/models/glm_moe_dsa). DeepSeek-V3.2's latent and sparse
-attention; layers of the type ``shared`` reuse the choice of an earlier layer's indexer and have
-none."""
+attention; layers of the type ``shared`` reuse the choice of an earlier layer's indexer."""
 
 from collections.abc import Sequence
 

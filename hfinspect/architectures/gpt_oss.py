@@ -1,6 +1,5 @@
-"""gpt-oss (OpenAI 2025; transformers/models/gpt_oss). A decoder with biases, one learned attention
-sink per head and, in every layer, experts that files hold fused: (experts, in, out) for all of them
-at once, gate and up side by side."""
+"""gpt-oss (OpenAI 2025; transformers/models/gpt_oss). Biases, a learned sink per head and, in every
+layer, experts that files hold fused: (experts, in, out), gate and up side by side."""
 
 from ..layers import mixtures as m
 from ..layers.blocks import size

@@ -1,5 +1,4 @@
-"""Hunyuan dense (Tencent 2025; transformers/models/hunyuan_v1_dense). A Llama-like decoder with
-norms of queries and keys."""
+"""Hunyuan dense (Tencent 2025; transformers/models/hunyuan_v1_dense): norms of queries and keys."""
 
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, grouped
 from ..trees import ModelConfig, Module

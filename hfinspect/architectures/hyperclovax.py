@@ -1,5 +1,4 @@
-"""HyperCLOVA X (NAVER 2025; transformers/models/hyperclovax). Llama's block with a norm after
-attention and MLP too, unless ``use_post_norm`` is false."""
+"""HyperCLOVA X (NAVER 2025; transformers/models/hyperclovax): norms after attention and MLP too."""
 
 from ..layers.decoders import Decoder, adding, normed, pre_norm
 from ..trees import Activation, ModelConfig, Module

@@ -1,5 +1,4 @@
-"""Jais 2 (MBZUAI, Inception 2025; transformers/models/jais2). A decoder with biases everywhere,
-LayerNorms and a two-matrix MLP with squared ReLU."""
+"""Jais 2 (MBZUAI, Inception 2025; transformers/models/jais2): biases everywhere, LayerNorms."""
 
 from ..layers.decoders import Decoder, layer_norms, up_down
 

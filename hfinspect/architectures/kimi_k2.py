@@ -1,6 +1,5 @@
 """Kimi K2 (Moonshot AI 2025): the DeepSeek-V3 class with other sizes. Source of shapes: the repo's
-config.json names DeepseekV3ForCausalLM and its configuration file is DeepSeek-V3's own with the
-same defaults; transformers has no model_type of this name."""
+config.json names DeepseekV3ForCausalLM; its configuration file has the same defaults."""
 
 from .deepseek_v3 import DEEPSEEK_V3
 

@@ -1,7 +1,6 @@
-"""Kolibri 1 (2026). Source of shapes: transformers/models/kolibri1; names of files:
-transformers/conversion_mapping.py. Norms on q and k, norms before and after each block; one shared
-and many routed experts in every layer. Files keep the router's correction bias, a buffer, apart
-from the router."""
+"""Kolibri 1 (2026; transformers/models/kolibri1; names of files:
+transformers/conversion_mapping.py). Norms on q and k, and before and after each block; experts in
+every layer. Files keep the router's correction, a buffer, apart from the router."""
 
 from ..layers import mixtures as m
 from ..layers.decoders import Decoder, arranged, attends, feeds, normed

@@ -1,5 +1,4 @@
-"""Mellum 2 (JetBrains 2026; transformers/models/mellum). Qwen3-MoE's block; ``mlp_layer_types``
-says which layers are dense."""
+"""Mellum 2 (JetBrains 2026; transformers/models/mellum): Qwen3-MoE with ``mlp_layer_types``."""
 
 from ..layers.decoders import Decoder
 from ..layers.layer_kinds import mlps

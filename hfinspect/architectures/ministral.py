@@ -1,5 +1,4 @@
-"""Ministral (Mistral AI 2024; transformers/models/ministral). Mistral's block; windowed and full
-attention alternate, which changes no tensor."""
+"""Ministral (Mistral AI 2024; transformers/models/ministral): Mistral; full layers alternate."""
 
 from ..layers.windows import windows
 from .llama import LLAMA

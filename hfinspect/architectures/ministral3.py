@@ -1,5 +1,4 @@
-"""Ministral 3 (Mistral AI 2025; transformers/models/ministral3). Mistral's block with heads of 128
-whatever the hidden size."""
+"""Ministral 3 (Mistral AI 2025; transformers/models/ministral3): Mistral with heads of 128."""
 
 from ..layers.decoders import Decoder
 from ..layers.windows import windows

@@ -1,5 +1,4 @@
-"""Mistral (Jiang et al. 2023; transformers/models/mistral). Llama's block with 8 key heads by
-default and never a bias; the sliding window has no tensors."""
+"""Mistral (Jiang et al. 2023; transformers/models/mistral): Llama with 8 key heads by default."""
 
 from ..layers.windows import windows
 from .llama import LLAMA

@@ -1,5 +1,4 @@
-"""Nemotron-4 (NVIDIA 2024; transformers/models/nemotron). Layer norms with bias (and 1 added to the
-weight), a plain two-matrix MLP with squared ReLU."""
+"""Nemotron-4 (NVIDIA 2024; transformers/models/nemotron): LayerNorms, an MLP of two matrices."""
 
 from ..layers.decoders import layer_norms, up_down
 from .llama import LLAMA

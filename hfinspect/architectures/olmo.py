@@ -1,5 +1,4 @@
-"""OLMo (Groeneveld et al. 2024; transformers/models/olmo). A Llama-like decoder whose norms have
-neither weight nor bias."""
+"""OLMo (Groeneveld et al. 2024; transformers/models/olmo): norms have neither weight nor bias."""
 
 from ..layers.decoders import SEQUENCE_HEAD, Decoder
 from ..trees.modules import Activation

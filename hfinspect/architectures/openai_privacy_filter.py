@@ -1,6 +1,5 @@
-"""OpenAI's privacy filter (2026; transformers/models/openai_privacy_filter). gpt-oss (gpt_oss.py)
-at a smaller size as an encoder that labels every token; its config class has 33 labels of its
-own."""
+"""OpenAI's privacy filter (2026; transformers/models/openai_privacy_filter): a small gpt-oss
+(gpt_oss.py) that gives every token a label, by default one of 33."""
 
 from ..layers.composing import renamed
 from ..layers.heads import classifier

@@ -1,6 +1,5 @@
-"""Orion-14B (OrionStar 2024). No class in transformers. Source of shapes: modeling_orion.py in
-OrionStarAI/Orion-14B-Base; vLLM's orion.py reads the same names. Llama's block with LayerNorms
-(weight and bias) in the place of RMSNorms."""
+"""Orion-14B (OrionStar 2024): Llama with LayerNorms. No class in transformers. Source of shapes:
+modeling_orion.py in OrionStarAI/Orion-14B-Base; vLLM's orion.py reads the same names."""
 
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, layer_norms
 

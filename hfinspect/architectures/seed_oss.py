@@ -1,6 +1,5 @@
-"""Seed-OSS (ByteDance 2025; transformers/models/seed_oss). A Llama-like decoder with biases on
-queries, keys and values but not on the output, and heads wider in sum than the model (80 of 128 at
-width 4096 by default)."""
+"""Seed-OSS (ByteDance 2025; transformers/models/seed_oss). Biases on queries, keys and values, not
+on the output; heads are wider in sum than the model."""
 
 from ..layers.decoders import grouped
 from .llama import LLAMA

@@ -1,6 +1,5 @@
-"""Solar Pro preview (Upstage 2024). No class in transformers. Source of shapes: modeling_solar.py
-in upstage/solar-pro-preview-instruct. Llama's layers; what is added across layers (``bskcn``) has
-no weights."""
+"""Solar Pro preview (Upstage 2024): Llama; what is added across layers (``bskcn``) has no weights.
+No class in transformers. Source: modeling_solar.py in upstage/solar-pro-preview-instruct."""
 
 from ..layers.decoders import SEQUENCE_HEAD
 from .llama import ORIGINAL

@@ -1,5 +1,4 @@
-"""VaultGemma (Google 2025; transformers/models/vaultgemma). Gemma 2 without the norms after
-attention and MLP; trained with differential privacy."""
+"""VaultGemma (Google 2025; transformers/models/vaultgemma): Gemma 2 with two of its four norms."""
 
 from ..layers.decoders import arranged, attends, feeds, normed
 from .gemma2 import GEMMA2

@@ -139,19 +139,6 @@ def shared_width(c: ModelConfig, inner: Dim, *, default: int) -> Dim | None:
     return inner * count if count else None
 
 
-def sparse_layers(c: ModelConfig, layers: int, count: int) -> list[bool]:
-    """Which layers have experts: every ``decoder_sparse_step``-th, but those of
-    ``mlp_only_layers``; none if there are no experts at all."""
-    step = int(c.dim("decoder_sparse_step", default=1))
-    dense = set(c.dims("mlp_only_layers", default=(), minimum=0))
-    return [count > 0 and i not in dense and (i + 1) % step == 0 for i in range(layers)]
-
-
-def sparse_kinds(c: ModelConfig, layers: int, count: int) -> list[str]:
-    """``sparse`` or ``dense`` for each layer (see ``sparse_layers``)."""
-    return ["sparse" if routed else "dense" for routed in sparse_layers(c, layers, count)]
-
-
 def sparse_block(
     name: str, hidden: int, inner: int, *, count: Dim, per_token: int, shared: int | None,
     act: str | None = "silu",

@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..trees.modules import Module
 from .decoders import Decoder
-from .experts import corrected_router, routed_and_shared, sparse_kinds
+from .experts import corrected_router, routed_and_shared
 
 #: What each of so many layers is: a word, or whatever its family makes of it.
 Kinds = Callable[[Any, ModelConfig, int], Sequence[Any]]
@@ -48,11 +48,16 @@ def mlps(
 
 
 def stepped(count: Callable[[ModelConfig], Dim], *dense: int) -> Kinds:
-    """decoder_sparse_step and mlp_only_layers (see ``sparse_kinds``), the latter ``dense`` by
-    default, for so many experts."""
-    return lambda _d, c, layers: sparse_kinds(
-        c.with_defaults(mlp_only_layers=[*dense]), layers, count(c)
-    )
+    """``sparse`` for every decoder_sparse_step-th layer but mlp_only_layers (``dense`` by default),
+    and for none where there are no experts at all."""
+
+    def kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
+        experts, step = count(c), int(c.dim("decoder_sparse_step", default=1))
+        without = set(c.dims("mlp_only_layers", default=dense, minimum=0))
+        routed = (experts > 0 and i not in without and (i + 1) % step == 0 for i in range(layers))
+        return ["sparse" if some else "dense" for some in routed]
+
+    return kinds
 
 
 def side_by_side(*lists: Kinds) -> Kinds:
