@@ -7,14 +7,12 @@ from ..layers.decoders import Decoder
 from ..trees import Dim, Module, Weight
 
 
-def _fused(x: m.Mixture, inputs: int, outputs: int) -> Module:
-    weight = Weight(x.count, inputs, outputs, active=x.active, kind="expert")
-    return Module("AriaGroupedExpertsGemm", weight=weight)
-
-
 def _experts(x: m.Mixture) -> Module:
-    fc1, fc2 = _fused(x, x.width, 2 * x.inner), _fused(x, x.inner, x.width)
-    return Module("AriaExperts", fc1=fc1, fc2=fc2)
+    block = Module("AriaExperts")
+    for name, sizes in {"fc1": (x.width, 2 * x.inner), "fc2": (x.inner, x.width)}.items():
+        weight = Weight(x.count, *sizes, active=x.active, kind="expert")
+        block.children[name] = Module("AriaGroupedExpertsGemm", weight=weight)
+    return block
 
 
 def _shared(x: m.Mixture) -> Module:

@@ -4,16 +4,7 @@ experts of one row each, found by product keys."""
 
 import math
 
-from ..layers.decoders import (
-    SEQUENCE_HEAD,
-    Decoder,
-    arranged,
-    attends,
-    feeds,
-    gated,
-    grouped,
-    normed,
-)
+from ..layers.decoders import Decoder, arranged, attends, feeds, gated, grouped, normed
 from ..trees import Component, Embedding, Linear, ModelConfig, Module, Parameter, Weight, named
 
 
@@ -43,8 +34,8 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 Decoder(
     "Doge", vocab_size=32768, hidden_size=1024, intermediate_size=2048, num_attention_heads=8,
-    mlp_bias=False, qk_norm=True, endings=SEQUENCE_HEAD, attention=_attention, mlp=_mlp,
-    layer=arranged(
+    mlp_bias=False, qk_norm=True, endings=("ForSequenceClassification",),
+    attention=_attention, mlp=_mlp, layer=arranged(
         input_layernorm=normed, self_attn=attends, input_residual=_scale,
         post_attention_layernorm=normed, mlp=feeds, post_attention_residual=_scale,
     ),

@@ -1,18 +1,13 @@
 """Helium (Kyutai 2025; transformers/models/helium). Llama's block; the output projection is square
 and without bias whatever the heads are."""
 
-from ..layers.decoders import LABEL_HEADS, Decoder, grouped
-from ..trees import Linear, ModelConfig, Module
-from .llama import LLAMA
+from ..layers.decoders import LABEL_HEADS, Decoder, adding, grouped
+from ..trees import Linear
 
-
-def _attention(d: Decoder, c: ModelConfig) -> Module:
-    h = d.width(c)
-    return grouped(d, c).adding(o_proj=Linear(h, h, bias=False, kind="output"))
-
-
-LLAMA.like(
+Decoder(
     "Helium", vocab_size=48000, hidden_size=2560, intermediate_size=7040, num_hidden_layers=24,
     num_attention_heads=20, num_key_value_heads=20, head_dim=128, rms_norm_eps=1e-08,
-    out_bias=False, rotary=False, endings=LABEL_HEADS, attention=_attention,
+    mlp_bias=False, out_bias=False, rotary=False, endings=LABEL_HEADS, attention=adding(
+        grouped, o_proj=lambda d, c: Linear(d.width(c), d.width(c), bias=False, kind="output")
+    ),
 ).register("helium")  # fmt: skip

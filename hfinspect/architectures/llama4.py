@@ -5,17 +5,15 @@ fused (experts, in, out); the others a dense MLP of their own width."""
 from collections.abc import Callable
 
 from ..layers import mixtures as m
-from ..layers.composing import respelled
+from ..layers.composing import respelled_classes
 from ..layers.decoders import Decoder, gated_of, pre_norm
 from ..layers.heads import register_tower
 from ..layers.multimodal import projector
 from ..layers.windows import every, windows
-from ..trees import Component, Dim, ModelConfig, auto_class, auto_model, register_part
+from ..trees import Component, ModelConfig, auto_class, auto_model, register_part
 from ..trees.modules import Linear, Module
 
-
-def _gated(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
-    return respelled(gated_of(d, c, inner, kind), {"act_fn": "activation_fn"})
+_SPELLED = {"DecoderLayer": {"mlp": "feed_forward"}, "MLP": {"act_fn": "activation_fn"}}
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
@@ -38,17 +36,18 @@ TEXT = Decoder(
     "Llama4Text", vocab_size=202048, hidden_size=5120, intermediate_size=8192,
     num_hidden_layers=48, num_attention_heads=40, num_key_value_heads=8, head_dim=128,
     null_head_dim=True, rms_norm_eps=1e-5, kinds=_kinds, rotary=False,
-    layer=lambda d, c, kind: respelled(pre_norm(d, c, kind), {"mlp": "feed_forward"}),
+    layer=lambda d, c, kind: respelled_classes(pre_norm(d, c, kind), _SPELLED, d.name),
     moe=m.sparse(
         "Moe",
         {"experts": m.stacked(act=True, transposed=True),
          "router": lambda x: Linear(
              x.width, x.count, False, component=Component.ROUTER, class_name="Llama4Router"
          ),
-         "shared_expert": lambda x: _gated(x.d, x.c, x.inner, "shared_expert")},
+         "shared_expert": m.always},
         count=m.counts("num_local_experts", default=16, minimum=1), used=1,
+        shared=lambda _c, inner: inner,
     ),
-    mlp=lambda d, c: _gated(d, c, c.dim("intermediate_size_mlp", default=16384)),
+    mlp=lambda d, c: gated_of(d, c, c.dim("intermediate_size_mlp", default=16384)),
     windows=lambda c: windows(c, 8192, _without_rope(c), key="attention_chunk_size"),
 )  # fmt: skip
 register_tower("llama4_text", "Llama4", TEXT.model, aliases={"language_model.": ""})

@@ -14,27 +14,23 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def model(c: ModelConfig) -> Module:
+def _model(c: ModelConfig) -> Module:
     other = {"num_local_experts": c.raw("num_experts")} if c.has("num_experts") else {}
     built = GPT_OSS.model(c.with_defaults(**{**_DEFAULTS, **other}))
     return renamed(renamed(built, "GptOssDecoder", f"{_NAME}Encoder"), "GptOss", _NAME)
 
 
-def token_classification(c: ModelConfig) -> Module:
+def _token_classification(c: ModelConfig) -> Module:
     hidden = c.dim("hidden_size", default=640)
     bias = c.flag("token_classification_bias", default=True)
     labels = c.num_labels if c.has("id2label") else c.dim("num_labels", default=33)
     return Module(
         f"{_NAME}ForTokenClassification",
-        model=model(c),
+        model=_model(c),
         dropout=Dropout(c.number("classifier_dropout", default=0.0)),
         score=classifier(hidden, labels, bias=bias),
     )
 
 
-register(
-    "openai_privacy_filter",
-    {f"{_NAME}ForTokenClassification": token_classification, f"{_NAME}Model": model},
-    base_prefix="model",
-    category="encoder",
-)
+_CLASSES = {f"{_NAME}ForTokenClassification": _token_classification, f"{_NAME}Model": _model}
+register("openai_privacy_filter", _CLASSES, base_prefix="model", category="encoder")
