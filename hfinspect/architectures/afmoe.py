@@ -19,7 +19,7 @@ Decoder(
     moe=m.sparse(
         "SparseMoeBlock",
         {"router": m.scored_by("TokenChoiceRouter", "gate"), "shared_experts": m.always,
-         "experts": m.by_matrix, "expert_bias": m.learned_correction},
+         "experts": m.each, "expert_bias": m.learned_correction},
         count=m.counts("num_experts", default=64, minimum=1), empty=True,
         used=m.counts("num_experts_per_tok", default=6), inner=1408,
         shared=m.several("num_shared_experts", default=2),

@@ -36,7 +36,7 @@ Decoder(
     mlp=lambda d, c: gated_of(d, c, c.dim("prefix_dense_intermediate_size", default=d.inner(c))),
     moe=m.sparse(
         "SparseMoeBlock",
-        {"gate": m.scores(), "experts": m.by_matrix, "shared_experts": m.always},
+        {"gate": m.scores(), "experts": m.each, "shared_experts": m.always},
         count=m.counts("num_experts", default=8, minimum=1),
         used=m.counts("num_experts_per_tok", default=2),
         shared=m.several("num_shared_experts", default=0),

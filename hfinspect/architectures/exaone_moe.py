@@ -6,7 +6,6 @@ from ..layers import mixtures as m
 from ..layers.decoders import Decoder
 from ..layers.latent_decoders import dense_first
 from ..layers.windows import every, windows
-from ..trees.modules import Buffer
 from .qwen3_next import token_predictor, with_predictor
 
 _EXAONE = Decoder(
@@ -15,9 +14,8 @@ _EXAONE = Decoder(
     windows=lambda c: windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=4)))),
     moe=m.sparse(
         "SparseMoEBlock",
-        {"experts": m.by_matrix, "gate": m.scores("TopkRouter"),
-         "e_score_correction_bias": lambda x: Buffer(x.count, dtype="F32"),
-         "shared_experts": m.always},
+        {"experts": m.each, "gate": m.scores("TopkRouter"),
+         "e_score_correction_bias": m.correction, "shared_experts": m.always},
         count=m.counts("num_experts", default=64, minimum=1), empty=True,
         used=m.counts("num_experts_per_tok", default=8), inner=1024,
         shared=m.several("num_shared_experts", default=1),

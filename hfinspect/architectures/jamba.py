@@ -48,7 +48,7 @@ LLAMA.like(
     mlp_bias=None, layer=_layer, kinds=_kinds, last_norm="final_layernorm", rotary=False,
     endings=SEQUENCE_HEAD,
     moe=m.sparse(
-        "SparseMoeBlock", {"router": m.scores(), "experts": m.by_matrix},
+        "SparseMoeBlock", {"router": m.scores(), "experts": m.each},
         count=_EXPERTS, used=m.counts("num_experts_per_tok", default=2),
     ),
 ).register("jamba")  # fmt: skip

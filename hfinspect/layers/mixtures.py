@@ -103,15 +103,10 @@ def as_wide(*keys: str, default: int) -> Shares:
 # ---- parts
 
 
-def each(m: Mixture, kind: str | None = "expert") -> Module:
+def each(m: Mixture) -> Module:
     """Each expert by itself."""
-    expert = gated_of(m.d, m.c, m.inner, kind)
+    expert = gated_of(m.d, m.c, m.inner, "expert")
     return experts(m.count, m.used, expert, class_name=f"{m.d.name}Experts")
-
-
-def by_matrix(m: Mixture) -> Module:
-    """The same, whose matrices are gate, up and down."""
-    return each(m, None)
 
 
 def lettered(expert: str = "MLP", *, act: bool = True, of: str = "") -> Callable[[Mixture], Module]:
