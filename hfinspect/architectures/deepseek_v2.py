@@ -8,12 +8,10 @@ from ..layers.latent_decoders import dense_first, latent
 
 _EXPERTS = m.counts("n_routed_experts", "num_experts", default=64)
 Decoder(
-    "DeepseekV2", vocab_size=102400, rotary=False, endings=SEQUENCE_HEAD, attention=latent(),
-    kinds=dense_first(0),
-    moe=m.sparse(
+    "DeepseekV2", vocab_size=102400, mlp_bias=False, rotary=False, endings=SEQUENCE_HEAD,
+    attention=latent(), kinds=dense_first(0), moe=m.sparse(
         "Moe", {"experts": m.each, "gate": m.scores("TopkRouter"), "shared_experts": m.biased},
         count=_EXPERTS, used=lambda c: c.dim("num_experts_per_tok", default=_EXPERTS(c)),
-        inner=1407, empty=True,
-        shared=lambda c, inner: shared_width(c, inner, default=2),
+        inner=1407, empty=True, shared=lambda c, inner: shared_width(c, inner, default=2),
     ),
 ).register("deepseek_v2")  # fmt: skip
