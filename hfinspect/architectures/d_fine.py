@@ -166,8 +166,7 @@ def model(name: str, c: ModelConfig) -> nn.Module:
 
 
 def object_detection(name: str, c: ModelConfig) -> nn.Module:
-    """Labels and edges after every layer, which the decoder holds and the top as well, tied unless
-    the config says otherwise."""
+    """Labels and edges after every layer, which the decoder holds and the top as well."""
     d, (count, last) = _d(c), _last(c)
     if not 0 <= last < count:
         raise c.error("eval_idx", c.raw("eval_idx"), "the index of a layer")

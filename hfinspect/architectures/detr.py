@@ -26,8 +26,8 @@ def freeze(root: nn.Module, name: str = "Detr") -> None:
     for module in nn.each_module(root):
         weight = module.children.get("weight")
         if module.class_name == "BatchNorm2d" and isinstance(weight, nn.Parameter):
-            del module.children["num_batches_tracked"]
-            module.children = {key: nn.Buffer(*weight.shape) for key in module.children}
+            kept = ("weight", "bias", "running_mean", "running_var")
+            module.children = {key: nn.Buffer(*weight.shape) for key in kept}
             module.class_name, module.detail = f"{name}FrozenBatchNorm2d", ""
 
 

@@ -72,15 +72,11 @@ def model(c: ModelConfig) -> nn.Module:
     deep = c.count("decoder_layers", "num_hidden_layers", default=10, minimum=1)
     queries, inner = c.dim("num_queries", default=100), c.dim("dim_feedforward", default=2048)
     heads(c, "num_attention_heads", d, "hidden_dim")
-    layer = {
-        "self_attn": clip_attention(f"{_NAME}Attention", d),
-        "activation_fn": activation(c.text("activation_function", default="relu")),
-        "self_attn_layer_norm": nn.LayerNorm(d),
-        "cross_attn": multihead_attention(d),
-        "cross_attn_layer_norm": nn.LayerNorm(d),
-        **deformable.up_down(d, inner),
-        "final_layer_norm": nn.LayerNorm(d),
-    }
+    own, normed = clip_attention(f"{_NAME}Attention", d), nn.LayerNorm(d)
+    act = activation(c.text("activation_function", default="relu"))
+    layer = {"self_attn": own, "activation_fn": act, "self_attn_layer_norm": normed}
+    layer |= {"cross_attn": multihead_attention(d), "cross_attn_layer_norm": normed}
+    layer |= {**deformable.up_down(d, inner), "final_layer_norm": normed}
     transformer = nn.Module(
         f"{_NAME}TransformerModule",
         position_embedder=nn.Activation(f"{_NAME}SinePositionEmbedding"),
@@ -91,7 +87,7 @@ def model(c: ModelConfig) -> nn.Module:
             f"{_NAME}MaskedAttentionDecoder",
             # One less than the config says: the queries themselves predict first.
             layers=nn.Layers.of(deep - 1, nn.Module(f"{_NAME}MaskedAttentionDecoderLayer", layer)),
-            layernorm=nn.LayerNorm(d),
+            layernorm=normed,
             mask_predictor=nn.Module(f"{_NAME}MaskPredictor", mask_embedder=embedder),
         ),
         level_embed=nn.Embedding(_LEVELS, d, kind="position"),

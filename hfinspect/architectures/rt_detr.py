@@ -119,8 +119,7 @@ def guesses(c: ModelConfig, boxes: nn.Module) -> dict[str, nn.Module]:
 
 
 def object_detection(name: str, c: ModelConfig) -> nn.Module:
-    """Labels and boxes after every layer of the decoder, which holds them; the second version has
-    them at the top as well, tied unless the config says otherwise."""
+    """Labels and boxes after every layer, which the decoder holds; in V2 the top as well."""
     d, count = width(c), int(c.count("decoder_layers", default=6))
     base, sizes = model(name, c), (d, d, d, 4)
     given = partial(layer_heads, c, d, count, lambda _, at: predictor(name, sizes, at))

@@ -74,8 +74,7 @@ def necked(c: ModelConfig, name: str = "Sam2", widest: int = 768, **usual: objec
 def prompted(
     c: ModelConfig, name: str = "Sam2", kind: str = "", **memory: nn.Module | nn.Parameter | None
 ) -> nn.Module:
-    """The parts of an image, those of a ``memory``, and an image encoder: of ``kind`` where its
-    section says nothing, none without."""
+    """The parts of an image, those of a ``memory`` and, of this ``kind``, an image encoder."""
     vision, prompts = c.section("vision_config"), c.section("prompt_encoder_config")
     width = vision.dim("fpn_hidden_size", default=256)
     d, queries = prompts.dim("hidden_size", default=256), c.section("mask_decoder_config")

@@ -29,14 +29,13 @@ def rope_attention(c: ModelConfig, seen: int | None = None) -> nn.Module:
 
 
 def memory_encoder(c: ModelConfig, kept: Dim) -> nn.Module:
-    """Masks and the image's map to one, mixed by ConvNeXt's blocks. Masks become as small as the
-    map; each step has the channels of the pixels that it joins."""
+    """Masks, as small as the image's map, and this to one, mixed by ConvNeXt's blocks."""
     at, stride = "mask_downsampler", c.dim("mask_downsampler_stride", default=2, minimum=2)
     whole, kernel = c.dim(f"{at}_total_stride", default=16), c.dim(f"{at}_kernel_size", default=3)
     act = activation(c.text(f"{at}_hidden_act", default="gelu"))
-    steps, widths = int(math.log2(whole) // math.log2(stride)), [Dim(1)]
-    for _ in range(steps):
-        widths.append(widths[-1] * stride * stride)
+    widths = [Dim(1)]
+    for _ in range(int(math.log2(whole) // math.log2(stride))):
+        widths.append(widths[-1] * stride * stride)  # the channels of the pixels that are joined
 
     def layer(inputs: Dim, outputs: Dim) -> nn.Module:
         conv, norm = nn.Conv(inputs, outputs, kernel), sam.norm("Sam2", outputs)
@@ -74,8 +73,7 @@ def memory_encoder(c: ModelConfig, kept: Dim) -> nn.Module:
 
 
 def memory(c: ModelConfig, layer: nn.Module, depth: int = 2) -> dict[str, nn.Module | nn.Parameter]:
-    """What a tracker has for videos, under SAM 2's names; ``layer`` is that in which a frame looks
-    at what is kept."""
+    """What a tracker has for videos; in each ``layer`` a frame looks at what is kept of others."""
     d = c.section("vision_config").dim("fpn_hidden_size", default=256)
     kept = c.dim("memory_encoder_output_channels", default=64)
     learned = partial(nn.Weight, component=Component.EMBEDDING)
@@ -129,11 +127,13 @@ def model(name: str, c: ModelConfig) -> nn.Module:
 def detector_and_tracker(c: ModelConfig) -> nn.Module:
     found = c.section("detector_config")
     tracked = c.section("tracker_config").of_type("sam3_tracker_video")
-    tracker = nn.Module(f"{_VIDEO}Model", tracker_model=parts(_VIDEO, tracked))
-    both = {"detector_model": auto_model(found, default_type="sam3", part="vision")}
-    neck = sam3.neck(found.section("vision_config"))
-    both |= {"tracker_model": tracker, "tracker_neck": neck}
-    return nn.Module("Sam3VideoModel", both, part="vision")
+    return nn.Module(
+        "Sam3VideoModel",
+        detector_model=auto_model(found, default_type="sam3", part="vision"),
+        tracker_model=nn.Module(f"{_VIDEO}Model", tracker_model=parts(_VIDEO, tracked)),
+        tracker_neck=sam3.neck(found.section("vision_config")),
+        part="vision",
+    )
 
 
 #: Released files, which hold detector and tracker, spell the tracker's parts so.

@@ -50,13 +50,9 @@ def _chooser(c: ModelConfig) -> dict[str, nn.Module]:
     h, inner, drop = c.dim(f"{at}_hidden_size"), c.dim(f"{at}_intermediate_size"), nn.Dropout(0.1)
     c.divided(h, c.dim(key := f"{at}_num_attention_heads"), f"{at}_hidden_size", key)
     up, down = up_down(h, inner, "linear1", "linear2").items()
-    layer = {
-        "self_attn": named_attention(_NAME, h, 0.1),
-        **dict([up, ("dropout", drop), down]),
-        **{f"norm{i}": nn.LayerNorm(h) for i in (1, 2)},
-        **{f"dropout{i}": drop for i in (1, 2)},
-        "activation": activation("relu"),
-    }
+    layer = dict([("self_attn", named_attention(_NAME, h, 0.1)), up, ("dropout", drop), down])
+    layer |= {f"norm{i}": nn.LayerNorm(h) for i in (1, 2)}
+    layer |= {"dropout1": drop, "dropout2": drop, "activation": activation("relu")}
     block = nn.Module(f"{_NAME}TransformerEncoderLayer", layer)
     looking = {
         "transformer_encoder": nn.Layers.of(count, block),
