@@ -57,27 +57,26 @@ def backbone(c: ModelConfig) -> tuple[nn.Module, tuple[Dim, ...]]:
     return nn.Module("DetrConvEncoder", conv_encoder=encoder, component=Component.CONV), sizes
 
 
-def layer(c: ModelConfig, *, decoder: bool) -> nn.Module:
-    d, side = width(c), "Decoder" if decoder else "Encoder"
-    inner = c.dim(f"{side.lower()}_ffn_dim", default=2048)
+def layers(c: ModelConfig, side: str, *count: str) -> nn.Layers:
+    """Of the encoder or the decoder."""
+    d, inner = width(c), c.dim(f"{side}_ffn_dim", default=2048)
     act = activation(c.text("activation_function", default="relu"))
     own, cross = (clip_attention(f"Detr{kind}Attention", d) for kind in ("Self", "Cross"))
-    return detector_layer(f"Detr{side}Layer", d, inner, own, cross if decoder else None, act=act)
+    looks = (own, cross) if side == "decoder" else (own,)
+    layer = detector_layer(f"Detr{side.capitalize()}Layer", d, inner, *looks, act=act)
+    return nn.Layers.of(c.count(f"{side}_layers", *count, default=6), layer)
 
 
 def model(c: ModelConfig) -> nn.Module:
-    d, (network, sizes) = width(c), backbone(c)
-    queries, deep = c.dim("num_queries", default=100), c.count("decoder_layers", default=6)
-    encoded = c.count("encoder_layers", "num_hidden_layers", default=6)
-    layers = nn.Layers.of(encoded, layer(c, decoder=False))
-    decoded = nn.Layers.of(deep, layer(c, decoder=True))
+    d, queries, (network, sizes) = width(c), c.dim("num_queries", default=100), backbone(c)
     return nn.Module(
         "DetrModel",
-        {"backbone": network, "position_embedding": positions(c, "Detr")},
+        backbone=network,
+        position_embedding=positions(c, "Detr"),
         query_position_embeddings=nn.Embedding(queries, d, kind="position"),
         input_projection=nn.Conv(sizes[-1], d, 1, component=Component.PROJECTOR),
-        encoder=nn.Module("DetrEncoder", layers=layers),
-        decoder=nn.Module("DetrDecoder", layers=decoded, layernorm=nn.LayerNorm(d)),
+        encoder=nn.Module("DetrEncoder", layers=layers(c, "encoder", "num_hidden_layers")),
+        decoder=nn.Module("DetrDecoder", layers=layers(c, "decoder"), layernorm=nn.LayerNorm(d)),
         part="vision",
     )
 

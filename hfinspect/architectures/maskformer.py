@@ -39,15 +39,12 @@ def model(c: ModelConfig) -> Module:
     block = partial(to, kernel=3, act=True, class_name=f"{_NAME}FPNConvLayer")
     finer = [Module(f"{_NAME}FPNLayer", proj=to(size), block=block(wide)) for size in sizes[-2::-1]]
     stages = Layers(finer, class_name="Sequential")
-    pyramid = Module(
-        f"{_NAME}PixelDecoder",
-        fpn=Module(f"{_NAME}FPNModel", stem=block(sizes[-1]), layers=stages),
-        mask_projection=Conv(wide, mask, 3, component=Component.PROJECTOR),
-    )
+    fpn = Module(f"{_NAME}FPNModel", stem=block(sizes[-1]), layers=stages)
+    drawn = Conv(wide, mask, 3, component=Component.PROJECTOR)
+    pyramid = Module(f"{_NAME}PixelDecoder", fpn=fpn, mask_projection=drawn)
     level = Module(f"{_NAME}PixelLevelModule", encoder=network, decoder=pyramid)
-    own = _decoder(c)
-    d, deep = width(own), own.count("decoder_layers", default=6)
-    layers = Layers.of(deep, renamed(detr.layer(own, decoder=True), "Detr", f"{_NAME}Detr"))
+    own, d = _decoder(c), width(_decoder(c))
+    layers = renamed(detr.layers(own, "decoder"), "Detr", f"{_NAME}Detr")
     projection = Conv(sizes[-1], d, 1, component=Component.PROJECTOR)
     queries = Module(
         f"{_NAME}TransformerModule",
