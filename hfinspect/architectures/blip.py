@@ -17,10 +17,9 @@ from ..trees.catalog import register, register_part
 from ..trees.modules import LayerNorm, Linear, Module, Weight
 
 #: Sizes of BLIP's; BLIP-2 has others.
-_VISION = {
-    "hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12,
-    "num_attention_heads": 12, "image_size": 384, "patch_size": 16, "layer_norm_eps": 1e-5,
-}  # fmt: skip
+_VISION = {**BASE, "image_size": 384, "patch_size": 16, "layer_norm_eps": 1e-5}
+_TEXT = {**BASE, "vocab_size": 30524, "num_attention_heads": 8}
+_NAME = "BlipText"
 
 
 def vision_model(c: ModelConfig, name: str = "Blip", *, bias: bool = True) -> Module:
@@ -46,10 +45,6 @@ def vision_model(c: ModelConfig, name: str = "Blip", *, bias: bool = True) -> Mo
         post_layernorm=LayerNorm(h, eps=eps),
         part="vision",
     )
-
-
-_NAME = "BlipText"
-_TEXT = {**BASE, "vocab_size": 30524, "num_attention_heads": 8}
 
 
 def _reader(c: ModelConfig, context: Dim, *, pooling: bool = False) -> Module:

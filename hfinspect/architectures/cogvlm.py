@@ -16,9 +16,9 @@ from ..layers.composing import respelled
 from ..layers.decoders import Decoder, norms_called
 from ..layers.heads import causal_lm
 from ..layers.multimodal import projector
-from ..layers.vision import pair, patch_conv, plain_mlp, position_table
+from ..layers.vision import pair, patch_conv, plain_mlp
 from ..trees.catalog import register
-from ..trees.modules import Buffer, Conv, LayerNorm, Layers, Linear, Module, Weight
+from ..trees.modules import Buffer, Conv, Embedding, LayerNorm, Layers, Linear, Module, Weight
 from .llama import LLAMA
 
 
@@ -53,7 +53,7 @@ def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
         "PatchEmbedding",
         cls_embedding=Weight(1, width, kind="class_token"),
         proj=patch_conv(v.dim("in_channels", default=3), width, pair(v, "patch_size", default=14)),
-        position_embedding=position_table(v.dim("num_positions", default=1226), width),
+        position_embedding=Embedding(v.dim("num_positions", default=1226), width, kind="position"),
         component=Component.EMBEDDING,
     )
     layers = Layers.of(v.count("num_hidden_layers", default=63), _vision_layer(v, width))

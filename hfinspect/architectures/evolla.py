@@ -9,7 +9,6 @@ from ..layers.composing import without_static_cache
 from ..layers.decoders import Decoder, adding, of_kind, pre_norm
 from ..layers.heads import causal_lm
 from ..layers.multimodal import projecting, projector
-from ..layers.vision import position_table
 from ..trees import modules as nn
 from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Layers, Linear, Module, ModuleList, Weight
@@ -27,7 +26,9 @@ def _saprot(c: ModelConfig) -> Module:
     """ESM's layers over letters of amino acids and of structure."""
     h = encoders.hidden(c)
     absolute = c.text("position_embedding_type", default="rotary") == "absolute"
-    positions = position_table(c.dim("max_position_embeddings"), h) if absolute else None
+    positions = (
+        nn.Embedding(c.dim("max_position_embeddings"), h, kind="position") if absolute else None
+    )
     norm = encoders.norm(c) if c.flag("emb_layer_norm_before", default=False) else None
     words = {"word_embeddings": nn.Embedding(encoders.vocab(c), h), "layer_norm": norm}
     layer = esm.layer(c, _S, encoders.attention_after_norm(c, _S, "LayerNorm"))

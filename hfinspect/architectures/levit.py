@@ -2,7 +2,6 @@
 Four convolutions, then three stages of attention and MLP in which batch norms follow every matrix;
 between stages an attention with a quarter of the queries. Each attention has a bias per offset."""
 
-from functools import partial
 from itertools import pairwise
 
 from ..core.components import Component
@@ -17,7 +16,7 @@ _STAGES = 3
 _BETWEEN = (4, 2, 2)
 _PER_STAGE = {
     "hidden_sizes": (128, 256, 384), "num_attention_heads": (4, 8, 12), "key_dim": (16, 16, 16),
-    "attention_ratio": (2, 2, 2),
+    "attention_ratio": (2, 2, 2), "mlp_ratio": (2, 2, 2),
 }  # fmt: skip
 
 
@@ -70,9 +69,9 @@ def _downs(c: ModelConfig, sizes: tuple[Dim, ...], first: Dim) -> list[tuple[Dim
     found: list[tuple[Dim, ...]] = []
     for kind, *numbers in rows:
         named = ModelConfig({"down_ops": numbers}, c.path)
-        found.append(named.dims("down_ops", minimum=0) if kind == "Subsample" else ())
-        if len(found[-1]) not in (0, 5) or (kind == "Subsample" and 0 in (numbers[0], numbers[-1])):
-            raise c.error("down_ops", rows, "Subsample and five numbers")
+        found.append(named.dims("down_ops", minimum=0, count=5) if kind == "Subsample" else ())
+        if found[-1] and not (found[-1][0] and found[-1][-1]):
+            raise c.error("down_ops", rows, "a first and a last number above 0")
     return found
 
 
@@ -80,9 +79,10 @@ def _encoder(c: ModelConfig) -> nn.Module:
     depths = c.dims("depths", default=(4, 4, 4), minimum=0, maximum=MAX_COUNT, least=1)
     if len(depths) > _STAGES:
         raise c.miscounted("depths", len(depths), f"at most {_STAGES}")
-    read = partial(c.dims, least=len(depths))
-    per_stage = [read(key, default=default) for key, default in _PER_STAGE.items()]
-    per_stage.append(read("mlp_ratio", default=(2, 2, 2), minimum=0))
+    per_stage = [
+        c.dims(key, default=usual, least=len(depths), minimum=0 if key == "mlp_ratio" else 1)
+        for key, usual in _PER_STAGE.items()
+    ]
     sizes = per_stage[0]
     downs = [*_downs(c, sizes, per_stage[2][0]), *[()] * _STAGES]
     side = c.dim("image_size", default=224) // c.dim("patch_size", default=16)

@@ -10,27 +10,24 @@ from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers import convolutions
 from ..layers.backbones import hands_on, staged
-from ..layers.blocks import activation
+from ..layers.blocks import activation, size
 from ..layers.convolutions import Entry, affine, conv_layer, divisible, rectifier
 from ..layers.heads import classifier
 from ..trees.catalog import register
 from ..trees.modules import Activation, BatchNorm, Conv, Layers, Module, ModuleList
 from .hgnet_v2 import stem
 
-_BLOCKS: list[list[list[object]]] = [
+_Blocks = Sequence[Sequence[object]]
+_FIRST: list[_Blocks] = [
     [[3, 16, 32, 1, False]],
     [[3, 32, 64, 2, False], [3, 64, 64, 1, False]],
     [[3, 64, 128, 2, False], [3, 128, 128, 1, False]],
 ]
-_FIVE: list[object] = [5, 256, 256, 1, False]
-_LAST: list[list[object]] = [[5, 256, 512, 2, True], [5, 512, 512, 1, True]]
-BLOCKS: dict[str, Sequence[Sequence[Sequence[object]]]] = {
-    "PPLCNet": [*_BLOCKS, [[3, 128, 256, 2, False], *[_FIVE] * 5], _LAST],
-    "PPLCNetV3": [
-        *_BLOCKS,
-        [[3, 128, 256, 2, False], *[_FIVE] * 4],
-        [*_LAST, [5, 512, 512, 1, False], [5, 512, 512, 1, False]],
-    ],
+_FOURTH: _Blocks = [[3, 128, 256, 2, False], *[[5, 256, 256, 1, False]] * 5]
+_LAST: _Blocks = [[5, 256, 512, 2, True], [5, 512, 512, 1, True]]
+BLOCKS: dict[str, list[_Blocks]] = {
+    "PPLCNet": [*_FIRST, _FOURTH, _LAST],
+    "PPLCNetV3": [*_FIRST, _FOURTH[:-1], [*_LAST, *[[5, 512, 512, 1, False]] * 2]],
     "PPLCNetV4": [
         [[3, 96, 96, 1, True]],
         [[3, 96, 96, 1, False]] * 2,
@@ -44,6 +41,7 @@ LAST_FOUR: dict[str, object] = {
     "divisor": 16, "out_features": ["stage2", "stage3", "stage4", "stage5"],
     "out_indices": [2, 3, 4, 5],
 }  # fmt: skip
+_stem = size("stem_channels", default=16)
 
 
 def stages(c: ModelConfig, name: str) -> list[list[Entry]]:
@@ -56,9 +54,8 @@ def stages(c: ModelConfig, name: str) -> list[list[Entry]]:
 
 def features(c: ModelConfig) -> tuple[Dim, ...]:
     """The width that is reported of each stage: not rounded, as the convolutions' are."""
-    scale = c.number("scale", default=1.0)
+    scale, text = c.number("scale", default=1.0), ("int(scale * width)", "of the last block")
     widths = [blocks[-1][2] for blocks in stages(c, TYPES[str(c.kind)])]
-    text = "int(scale * width)", "of the last block"
     return tuple(w if scale == 1 else named(int(int(w) * scale), *text) for w in widths)
 
 
@@ -67,37 +64,40 @@ def act(c: ModelConfig) -> str:
 
 
 def _weighed(name: str, c: ModelConfig, channels: Dim, weighed: Dim) -> Module:
-    made = convolutions.squeeze_excitation(name, channels, c.dim("reduction", default=4))
+    """A weight for each channel, from the mean of all: 2·C²/r weights and C/r + C biases."""
+    narrow = channels // c.dim("reduction", default=4)
+    first, last = Conv(channels, narrow, 1), Conv(narrow, channels, 1)
+    row = ModuleList([first, Activation("ReLU"), last, Activation("Hardsigmoid")])
+    parts = {"avg_pool": Activation("AdaptiveAvgPool2d"), "convolutions": row}
+    made = Module(f"{name}SqueezeExcitationModule", parts, component=Component.CONV)
     return made if weighed else Activation("Identity")
 
 
-def branches(
-    name: str, c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, stride: Dim, groups: Dim
-) -> Module:
-    """Several convolutions of one size, one of a point and the input itself, all added."""
-    count = c.count("conv_symmetric_num", default=4)
-    same = int(inputs) == int(outputs) and int(stride) == 1
-    to = partial(conv_layer, name, inputs, outputs, groups=groups)
-    return Module(
-        f"{name}LearnableRepLayer",
-        identity=BatchNorm(inputs) if same else None,
-        conv_symmetric=ModuleList([to(kernel)] * int(count)),
-        conv_small_symmetric=to(1) if int(kernel) > 1 else None,
-        lab=affine(name),
-        act=Module(f"{name}ActLearnableAffineBlock", act=rectifier(act(c)), lab=affine(name)),
-        component=Component.CONV,
-    )
-
-
 def channels_and_points(name: str, c: ModelConfig, entry: Entry) -> Module:
-    """One block of PP-LCNet, 9·C + C·D weights, or of V3."""
+    """One block of PP-LCNet, 9·C + C·D weights, or of V3, where several convolutions of one size,
+    one of a point and the input itself are added."""
     kernel, inputs, outputs = entry[0], divisible(c, entry[1]), divisible(c, entry[2])
-    each = conv_layer(name, inputs, inputs, kernel, groups=inputs, act=act(c))
-    all_of_them = conv_layer(name, inputs, outputs, 1, act=act(c))
+
+    def learned(outputs: Dim, kernel: int = 1, stride: int = 1, groups: int = 1) -> Module:
+        same = int(inputs) == int(outputs) and int(stride) == 1
+        to = partial(conv_layer, name, inputs, outputs, groups=groups)
+        return Module(
+            f"{name}LearnableRepLayer",
+            identity=BatchNorm(inputs) if same else None,
+            conv_symmetric=ModuleList([to(kernel)] * int(count)),
+            conv_small_symmetric=to(1) if int(kernel) > 1 else None,
+            lab=affine(name),
+            act=Module(f"{name}ActLearnableAffineBlock", act=rectifier(act(c)), lab=affine(name)),
+            component=Component.CONV,
+        )
+
     if name == "PPLCNetV3":
-        each = branches(name, c, inputs, inputs, kernel, entry[3], inputs)
-        all_of_them = branches(name, c, inputs, outputs, Dim(1), Dim(1), Dim(1))
-    return convolutions.separable(name, each, _weighed(name, c, inputs, entry[4]), all_of_them)
+        count = c.count("conv_symmetric_num", default=4)
+        each, points = learned(inputs, kernel, entry[3], inputs), learned(outputs)
+    else:
+        each = conv_layer(name, inputs, inputs, kernel, groups=inputs, act=act(c))
+        points = conv_layer(name, inputs, outputs, 1, act=act(c))
+    return convolutions.separable(name, each, _weighed(name, c, inputs, entry[4]), points)
 
 
 def token_and_channels(name: str, c: ModelConfig, entry: Entry) -> Module:
@@ -125,8 +125,8 @@ def whole(name: str, ending: str, c: ModelConfig) -> Module:
         made = stem(name, c, (3, 48, 96), small=form == "small")
         first = Module(f"{name}{form.title()}Stem", made, component=Component.CONV)
     else:
-        outputs = divisible(c, c.dim("stem_channels", default=16))
-        first = conv_layer(name, 3, outputs, 3, act=act(c) if name == "PPLCNet" else None)
+        known = act(c) if name == "PPLCNet" else None
+        first = conv_layer(name, 3, divisible(c, _stem(c)), 3, act=known)
     encoder = Module(f"{name}Encoder", convolution=first, blocks=blocks)
     root = Module(f"{name}{ending}", encoder=encoder, part="vision")
     if ending == "Backbone":
@@ -141,12 +141,8 @@ def whole(name: str, ending: str, c: ModelConfig) -> Module:
     )
 
 
-def _widths(c: ModelConfig) -> tuple[Dim, ...]:
-    return staged(c, (c.dim("stem_channels", default=16), *features(c)))
-
-
 for model_type, prefix in TYPES.items():
     endings = ("Backbone", "ForImageClassification")[: 2 if prefix == "PPLCNet" else 1]
     classes = {f"{prefix}{ending}": partial(whole, prefix, ending) for ending in endings}
-    hands_on(model_type, _widths)
+    hands_on(model_type, lambda c: staged(c, (_stem(c), *features(c))))
     register(model_type, classes, base=f"{prefix}Backbone", category="vision")

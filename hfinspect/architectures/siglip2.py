@@ -5,15 +5,14 @@ the positions are a square table that is resized to the image."""
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..layers.vision import position_table
-from ..trees.modules import Linear, Module
+from ..trees.modules import Embedding, Linear, Module
 from .siglip import register_towers
 
 
 def _embeddings(c: ModelConfig, h: Dim) -> Module:
     patch = c.dim("patch_size", default=16)
     pixels = c.dim("num_channels", default=3) * patch * patch
-    positions = position_table(c.dim("num_patches", default=256), h)
+    positions = Embedding(c.dim("num_patches", default=256), h, kind="position")
     parts = {"patch_embedding": Linear(pixels, h, kind="patch"), "position_embedding": positions}
     return Module("Siglip2VisionEmbeddings", {**parts}, component=Component.EMBEDDING)
 

@@ -8,10 +8,10 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers.backbones import backbone_section
-from ..layers.composing import composed
+from ..layers.composing import composed_of
 from ..layers.convolutions import conv_layer, separable
 from ..layers.heads import to_words
-from ..trees.catalog import auto_class, register, register_part
+from ..trees.catalog import Builder, auto_class, register, register_part
 from ..trees.modules import Activation, Conv, Linear, Module, ModuleList, Weight
 from . import sam
 from .pp_lcnet import LAST_FOUR, TYPES, act, features
@@ -23,48 +23,44 @@ def _seen(c: ModelConfig, default: int, least: int = 1) -> Dim:
     return c.dim("post_conv_out_channels", default=default, minimum=least)
 
 
-def _separable(c: ModelConfig, d: Dim) -> Module:
-    kernel, to = c.dim("csp_kernel_size", default=5), partial(conv_layer, _NAME, d, d, act=act(c))
-    return separable(_NAME, to(kernel, groups=d), Activation("Identity"), to(1))
-
-
-def mixing(c: ModelConfig, d: Dim) -> Module:
-    """Two maps next to each other to one, in two halves."""
-    half, point = d // 2, partial(conv_layer, _NAME, kernel=1, act=act(c))
-    bottleneck = Module(f"{_NAME}Bottleneck", conv1=point(half, half), conv2=_separable(c, half))
-    bottlenecks = ModuleList([bottleneck] * int(c.count("csp_num_blocks", default=1)))
-    widths = {"conv1": (2 * d, half), "conv2": (2 * d, half), "conv3": (2 * half, d)}
-    convs = {name: point(*both) for name, both in widths.items()}
-    return Module(f"{_NAME}CSPLayer", convs, bottlenecks=bottlenecks)
-
-
 def pixels(c: ModelConfig) -> Module:
     """The backbone and the path down and up through its maps, the first two left out."""
     section = backbone_section(c, {"model_type": "pp_lcnet", **LAST_FOUR}).of_type(*TYPES)
     network = auto_class(section, "Backbone", default_type="pp_lcnet", part="vision")
     sizes = features(section.read_as(section.model_type or "pp_lcnet"))[1:]
-    d, steps = _seen(c, 96, 2), len(sizes) - 1  # halves
-    to = partial(conv_layer, _NAME, kernel=1, act=act(c), component=Component.PROJECTOR)
-    parts = {
-        "channel_projector": ModuleList(to(size, d) for size in sizes),
-        "upsample": Activation("Upsample"),
-        "top_down_blocks": ModuleList([mixing(c, d)] * steps),
-        "downsamples": ModuleList([_separable(c, d)] * steps),
-        "bottom_up_blocks": ModuleList([mixing(c, d)] * steps),
-    }
-    mixed = Module(f"{_NAME}CSPPAN", parts, component=Component.CONV)
+    d, steps, to = _seen(c, 96, 2), len(sizes) - 1, partial(conv_layer, _NAME, act=act(c))
+    half, kernel = d // 2, c.dim("csp_kernel_size", default=5)
+
+    def separated(width: Dim) -> Module:
+        each = to(width, width, kernel, groups=width)
+        return separable(_NAME, each, Activation("Identity"), to(width, width, 1))
+
+    # Two maps next to each other to one, in two halves.
+    bottleneck = Module(f"{_NAME}Bottleneck", conv1=to(half, half, 1), conv2=separated(half))
+    widths = {"conv1": (2 * d, half), "conv2": (2 * d, half), "conv3": (2 * half, d)}
+    mixing = Module(
+        f"{_NAME}CSPLayer",
+        {name: to(*both, 1) for name, both in widths.items()},
+        bottlenecks=ModuleList([bottleneck] * int(c.count("csp_num_blocks", default=1))),
+    )
+    projected = (to(size, d, 1, component=Component.PROJECTOR) for size in sizes)
+    mixed = Module(
+        f"{_NAME}CSPPAN",
+        channel_projector=ModuleList(projected),
+        upsample=Activation("Upsample"),
+        top_down_blocks=ModuleList([mixing] * steps),
+        downsamples=ModuleList([separated(d)] * steps),
+        bottom_up_blocks=ModuleList([mixing] * steps),
+        component=Component.CONV,
+    )
     return Module(f"{_NAME}Backbone", vision_backbone=network, post_csp_pan=mixed, part="vision")
 
 
 def tower(c: ModelConfig) -> Module:
     """SAM's image encoder, at half the resolution."""
-    inputs = c.dim("post_conv_in_channels", default=256)
-    return Module(
-        "SLANeXtBackbone",
-        vision_tower=vision_encoder(c.section("vision_config")),
-        post_conv=Conv(inputs, _seen(c, 512), 3, bias=False),
-        part="vision",
-    )
+    seen = vision_encoder(c.section("vision_config"))
+    less = Conv(c.dim("post_conv_in_channels", default=256), _seen(c, 512), 3, bias=False)
+    return Module("SLANeXtBackbone", vision_tower=seen, post_conv=less, part="vision")
 
 
 vision_encoder = partial(sam.encoder_of, "SLANeXt", image_size=512)
@@ -92,14 +88,9 @@ def tags(name: str, seen: int, hidden: int, c: ModelConfig) -> Module:
 
 
 for name, picture, sizes in (("SLANet", pixels, (96, 256)), ("SLANeXt", tower, (512, 512))):
-    head = partial(tags, name, *sizes)
-    classes = composed(
-        {
-            f"{name}ForTableRecognition": {"backbone": picture, "head": head},
-            f"{name}Backbone": picture,
-            f"{name}SLAHead": head,
-        },
-        part="vision",
-    )
+    head: Builder = partial(tags, name, *sizes)
+    whole = {f"{name}ForTableRecognition": "backbone head"}
+    classes = composed_of({"backbone": picture, "head": head}, whole, part="vision")
+    classes |= {f"{name}Backbone": picture, f"{name}SLAHead": head}
     register(name.lower(), classes, base=f"{name}Backbone", category="vision")
 register_part("slanext_vision", "SLANeXtVisionEncoder", vision_encoder, "vision")

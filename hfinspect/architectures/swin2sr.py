@@ -79,46 +79,41 @@ def _doubling(c: ModelConfig, scale: int) -> nn.Module:
     if scale != 3 and scale & (scale - 1):
         raise c.error("upscale", scale, "3 or a power of 2")
     steps = {"": 9} if scale == 3 else {f"_{i}": 4 for i in range(scale.bit_length() - 1)}
-    parts = {}
+    made, shuffle = nn.Module("Upsample"), nn.Activation("PixelShuffle")
     for step, more in steps.items():
-        parts[f"convolution{step}"] = nn.Conv(_FEATURES, more * _FEATURES, 3)
-        parts[f"pixelshuffle{step}"] = nn.Activation("PixelShuffle")
-    return nn.Module("Upsample", parts)
+        conv = nn.Conv(_FEATURES, more * _FEATURES, 3)
+        made.adding(**{f"convolution{step}": conv, f"pixelshuffle{step}": shuffle})
+    return made
 
 
-def _enlarging(c: ModelConfig, out: Dim) -> nn.Module | None:
-    """One of four upsamplers; None for the fifth, which has no size of its own."""
+def super_resolution(c: ModelConfig) -> nn.Module:
+    """One of four upsamplers; the fifth has no size of its own."""
     scale, width, seen = c.dim("upscale", default=2), _width(c), _channels(c)
+    root = nn.Module("Swin2SRForImageSuperResolution", swin2sr=model(c), part="vision")
     kind, act = c.text("upsampler", default="pixelshuffle"), nn.Activation("LeakyReLU")
+    out, shuffle = c.dim("num_channels_out", default=seen), nn.Activation("PixelShuffle")
     first = {"conv_before_upsample": nn.Conv(width, _FEATURES, 3), "activation": act}
     last = {"final_convolution": nn.Conv(_FEATURES, out, 3)}
     if kind in ("pixelshuffle", "pixelshuffle_aux"):
         last = {"upsample": _doubling(c, int(scale)), **last}
     if kind == "pixelshuffle":
-        return nn.Module("PixelShuffleUpsampler", {**first, **last})
-    if kind == "pixelshuffle_aux":
+        name, parts = "PixelShuffleUpsampler", {**first, **last}
+    elif kind == "pixelshuffle_aux":
         small = {"conv_bicubic": nn.Conv(seen, _FEATURES, 3)}
         after = nn.Sequential(nn.Conv(3, _FEATURES, 3), act)
         aux = {"conv_aux": nn.Conv(_FEATURES, seen, 3), "conv_after_aux": after}
-        return nn.Module("PixelShuffleAuxUpsampler", {**small, **first, **aux, **last})
-    if kind == "pixelshuffledirect":
-        conv, shuffle = nn.Conv(width, scale * scale * out, 3), nn.Activation("PixelShuffle")
-        return nn.Module("UpsampleOneStep", conv=conv, pixel_shuffle=shuffle)
-    if kind != "nearest+conv":
-        return None
-    if scale != 4:
-        raise c.error("upscale", int(scale), "4 with nearest+conv")
-    same = dict.fromkeys(("conv_up1", "conv_up2", "conv_hr"), nn.Conv(_FEATURES, _FEATURES, 3))
-    return nn.Module("NearestConvUpsampler", {**first, **same, **last, "lrelu": act})
-
-
-def super_resolution(c: ModelConfig) -> nn.Module:
-    out = c.dim("num_channels_out", default=_channels(c))
-    enlarged, last = _enlarging(c, out), {"final_convolution": nn.Conv(_width(c), out, 3)}
-    if enlarged:
-        enlarged.component, last = Component.HEAD, {"upsample": enlarged}
-    name = "Swin2SRForImageSuperResolution"
-    return nn.Module(name, swin2sr=model(c), part="vision").adding(**last)
+        name, parts = "PixelShuffleAuxUpsampler", {**small, **first, **aux, **last}
+    elif kind == "pixelshuffledirect":
+        parts = {"conv": nn.Conv(width, scale * scale * out, 3), "pixel_shuffle": shuffle}
+        name = "UpsampleOneStep"
+    elif kind == "nearest+conv":
+        if scale != 4:
+            raise c.error("upscale", int(scale), "4 with nearest+conv")
+        same = dict.fromkeys(("conv_up1", "conv_up2", "conv_hr"), nn.Conv(_FEATURES, _FEATURES, 3))
+        name, parts = "NearestConvUpsampler", {**first, **same, **last, "lrelu": act}
+    else:
+        return root.adding(final_convolution=nn.Conv(width, out, 3))
+    return root.adding(upsample=nn.Module(name, parts, component=Component.HEAD))
 
 
 vision.register_seeing("swin2sr", "Swin2SR", model, ForImageSuperResolution=super_resolution)

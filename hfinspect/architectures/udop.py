@@ -12,10 +12,7 @@ from ..layers.vision import pair, patch_conv
 from ..trees.modules import Embedding, Module, ModuleList
 from . import t5
 
-DEFAULTS = {
-    "vocab_size": 33201, "d_model": 1024, "d_kv": 64, "d_ff": 4096, "num_layers": 24,
-    "num_heads": 16,
-}  # fmt: skip
+_SIZES = {"vocab_size": 33201, "d_model": 1024, "d_ff": 4096, "num_layers": 24, "num_heads": 16}
 #: Where the table of the encoder's first layer stands.
 _TABLE = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
 _TYPES = ("1d", "horizontal", "vertical")
@@ -75,4 +72,4 @@ _CLASSES = composed(
         "T5EncoderModel": {**_INPUTS, "encoder": partial(_ENCODER, first=_TABLE)},
     }
 )
-t5.register_kin("udop", "Udop", DEFAULTS, _CLASSES)
+t5.register_kin("udop", "Udop", _SIZES, _CLASSES)

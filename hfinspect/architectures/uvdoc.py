@@ -12,7 +12,6 @@ from ..trees.catalog import register_part
 from ..trees.modules import Activation, Conv, Layers, Module, ModuleList
 
 _NAME, _HEAD = "UVDoc", Component.HEAD
-HEAD = ((3, 32), (32, 32))
 RESNET = tuple(
     ((inputs, width, 1, inputs != width), *[(width, width, 3, False)] * more)
     for inputs, width, more in ((32, 32, 2), (32, 64, 3), (64, 128, 5))
@@ -24,29 +23,31 @@ BRIDGES = tuple(tuple((128, step) for step in steps) for steps in _STEPS)
 _kernel = size("kernel_size", default=5)
 
 
-def _block(c: ModelConfig, entry: Entry) -> Module:
-    """Two convolutions, and one more on the way around them where the map shrinks."""
-    inputs, outputs, _, smaller = entry
-    layer = partial(conv_layer, _NAME, outputs=outputs, kernel=_kernel(c), bias=True)
-    down = layer(inputs) if smaller else Activation("Identity")
-    convs = {"conv_down": down, "conv_start": layer(inputs, act="relu")}
-    parts = {**convs, "conv_final": layer(outputs), "act_fn": Activation("ReLU")}
-    return Module(f"{_NAME}ResidualBlock", parts)
-
-
 def backbone(c: ModelConfig) -> Module:
     """Each branch behind the ResNet: convolutions of one width, with steps between the points they
     see."""
-    to, pairs = partial(conv_layer, _NAME, act="relu"), entry_lists(c, "resnet_head", HEAD, 2)
-    head = ModuleList(to(inputs, outputs, _kernel(c)) for inputs, outputs in pairs)
+    to, size = partial(conv_layer, _NAME), _kernel(c)
+
+    def block(entry: Entry) -> Module:
+        """Two convolutions, and one more on the way around them where the map shrinks."""
+        inputs, outputs, _, smaller = entry
+        layer = partial(to, outputs=outputs, kernel=size, bias=True)
+        down = layer(inputs) if smaller else Activation("Identity")
+        convs = {"conv_down": down, "conv_start": layer(inputs, act="relu")}
+        parts = {**convs, "conv_final": layer(outputs), "act_fn": Activation("ReLU")}
+        return Module(f"{_NAME}ResidualBlock", parts)
+
+    pairs = entry_lists(c, "resnet_head", ((3, 32), (32, 32)), 2)
+    head = ModuleList(to(inputs, outputs, size, act="relu") for inputs, outputs in pairs)
     stages = [
-        Module(f"{_NAME}ResNetStage", layers=Layers([_block(c, entry) for entry in entries]))
+        Module(f"{_NAME}ResNetStage", layers=Layers([block(entry) for entry in entries]))
         for entries in block_lists(c, "resnet_configs", RESNET, 4)
     ]
-    branches = [
-        Module(f"{_NAME}BridgeBlock", blocks=Layers(to(width, width) for width, _ in entries))
+    kinds = [
+        Layers(to(width, width, act="relu") for width, _ in entries)
         for entries in block_lists(c, "stage_configs", BRIDGES, 2)
     ]
+    branches = [Module(f"{_NAME}BridgeBlock", blocks=blocks) for blocks in kinds]
     resnet = Module(f"{_NAME}ResNet", resnet_head=head, resnet_down=ModuleList(stages))
     bridge = Module(f"{_NAME}Bridge", bridge=ModuleList(branches))
     return Module(f"{_NAME}Backbone", resnet=resnet, bridge=bridge, part="vision")

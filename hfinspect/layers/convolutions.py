@@ -1,7 +1,7 @@
 """What convolutional backbones for documents and detectors share (PaddlePaddle's HGNet, LCNet).
 
-A convolution, its batch norm, and a learned scale and offset behind the activation; squeeze and
-excitation; and the lists of lists that say how their stages are built.
+A convolution, its batch norm, and a learned scale and offset behind the activation; and the lists
+of lists that say how their stages are built.
 Sources: transformers/models/{hgnet_v2,pp_lcnet,pp_lcnet_v3,pp_lcnet_v4}.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ..core.components import Component
 from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig, exact
 from ..core.dims import Dim, named
-from ..trees.modules import Activation, BatchNorm, Conv, Module, ModuleList, Weight
+from ..trees.modules import Activation, BatchNorm, Conv, Module, Weight
 from .blocks import activation
 from .vision import multiple, ratio_of
 
@@ -62,25 +62,6 @@ def rectifier(name: str | None) -> Module:
     """The activation; of all of them PReLU alone has a tensor, its slope."""
     slope = Module("PReLU", weight=Weight(1, kind="scale"), component=Component.NORM)
     return slope if name == "prelu" else activation(name)
-
-
-def squeeze_excitation(name: str, channels: Dim, reduction: Dim) -> Module:
-    """A weight for each channel, from the mean of all: 2·C²/r weights and C/r + C biases."""
-    narrow = channels // reduction
-    convolutions = ModuleList(
-        [
-            Conv(channels, narrow, 1),
-            Activation("ReLU"),
-            Conv(narrow, channels, 1),
-            Activation("Hardsigmoid"),
-        ]
-    )
-    return Module(
-        f"{name}SqueezeExcitationModule",
-        avg_pool=Activation("AdaptiveAvgPool2d"),
-        convolutions=convolutions,
-        component=Component.CONV,
-    )
 
 
 def separable(name: str, each: Module, weighed: Module, points: Module) -> Module:

@@ -322,7 +322,7 @@ def clip_embeddings(
         f"{name}Embeddings",
         class_embedding=Weight(width, kind="class_token") if classed else None,
         patch_embedding=patches,
-        position_embedding=position_table(positions, width),
+        position_embedding=Embedding(positions, width, kind="position"),
         position_ids=Buffer(1, positions, dtype="I64", saved=False) if old else None,
         component=Component.EMBEDDING,
     )
@@ -336,11 +336,6 @@ def clip_tower(class_name: str, c: ModelConfig, embeddings: Module, encoder: Mod
     return Module(class_name, parts, post_layernorm=norm, part="vision")
 
 
-def position_table(count: int, hidden: int) -> Module:
-    """One learned vector for each of ``count`` positions."""
-    return Embedding(count, hidden, kind="position")
-
-
 def text_embeddings(
     name: str, c: ModelConfig, hidden: Dim, *, vocab_size: int = 49408, positions: int = 77
 ) -> Module:
@@ -349,7 +344,7 @@ def text_embeddings(
     return Module(
         f"{name}TextEmbeddings",
         token_embedding=Embedding(c.dim("vocab_size", default=vocab_size), hidden),
-        position_embedding=position_table(count, hidden),
+        position_embedding=Embedding(count, hidden, kind="position"),
         # Older files hold the positions 0..n-1 as a tensor.
         position_ids=Buffer(1, count, dtype="I64", saved=False),
         component=Component.EMBEDDING,
