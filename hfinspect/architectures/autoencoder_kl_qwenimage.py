@@ -48,9 +48,8 @@ def _row(inputs: int, outputs: int, count: int, *between: Module) -> list[Module
 
 def _half(c: ModelConfig, latent: Dim, *, up: bool) -> Module:
     """The encoder, whose way is a flat list of blocks, or the decoder: ``up``, a list of stages."""
-    base, multiples = c.dim("base_dim", default=96), c.dims("dim_mult", default=(1, 2, 4, 4))
-    if not 1 <= len(multiples) <= MAX_STAGES:
-        raise c.error("dim_mult", c.raw("dim_mult"), f"1 to {MAX_STAGES} stages")
+    base = c.dim("base_dim", default=96)
+    multiples = c.dims("dim_mult", default=(1, 2, 4, 4), least=1, most=MAX_STAGES)
     times = c.flags("temperal_downsample", default=(False, True, True))
     if len(times) < len(multiples) - 1:
         raise c.miscounted("temperal_downsample", len(times), f"at least {len(multiples) - 1}")

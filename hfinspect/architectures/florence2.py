@@ -21,10 +21,7 @@ _NAME = "Florence2"
 
 
 def _widths(c: ModelConfig) -> tuple[Dim, ...]:
-    found = c.dims("embed_dim", default=(128, 256, 512, 1024), least=1)
-    if len(found) > MAX_STAGES:
-        raise c.miscounted("embed_dim", len(found), f"at most {MAX_STAGES}")
-    return found
+    return c.dims("embed_dim", default=(128, 256, 512, 1024), least=1, most=MAX_STAGES)
 
 
 def _half(c: ModelConfig, h: Dim, kind: str, looks: str) -> nn.Module:

@@ -76,9 +76,9 @@ def _downs(c: ModelConfig, sizes: tuple[Dim, ...], first: Dim) -> list[tuple[Dim
 
 
 def _encoder(c: ModelConfig) -> nn.Module:
-    depths = c.dims("depths", default=(4, 4, 4), minimum=0, maximum=MAX_COUNT, least=1)
-    if len(depths) > _STAGES:
-        raise c.miscounted("depths", len(depths), f"at most {_STAGES}")
+    depths = c.dims(
+        "depths", default=(4, 4, 4), minimum=0, maximum=MAX_COUNT, least=1, most=_STAGES
+    )
     per_stage = [
         c.dims(key, default=usual, least=len(depths), minimum=0 if key == "mlp_ratio" else 1)
         for key, usual in _PER_STAGE.items()

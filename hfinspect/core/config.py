@@ -248,10 +248,11 @@ class ModelConfig:
         maximum: int = MAX_DIM,
         count: int | None = None,
         least: int = 0,
+        most: int = MAX_COUNT,
     ) -> tuple[Dim, ...]:
-        """A list of sizes, ``count`` of them or at ``least`` so many; a single int stands for a
-        list of one."""
-        key, items = self._entries(keys, default, count, least, single=True)
+        """A list of sizes, ``count`` of them or from ``least`` to ``most``; a single int stands for
+        a list of one."""
+        key, items = self._entries(keys, default, count, least, most, single=True)
         self._note(keys, key, items)
         return tuple(
             Dim(self._integer(f"{key}[{i}]", item, minimum, maximum), f"{self.path}{key}[{i}]")
@@ -417,6 +418,7 @@ class ModelConfig:
         default: Sequence[Any] | None,
         count: int | None,
         least: int = 0,
+        most: int = MAX_COUNT,
         *,
         single: bool = False,
     ) -> tuple[str, list[Any]]:
@@ -430,8 +432,8 @@ class ModelConfig:
             value = [value]
         if not isinstance(value, (list, tuple)):
             raise self.error(key, value, "a list")
-        if len(value) > MAX_COUNT:
-            raise self.miscounted(key, len(value), f"at most {MAX_COUNT:,}")
+        if len(value) > most:
+            raise self.miscounted(key, len(value), f"at most {most:,}")
         if count is not None and len(value) != count:
             raise self.miscounted(key, len(value), f"{int(count):,}")
         if len(value) < least:

@@ -5,6 +5,7 @@ Source of shapes: timm/models/fastvit.py, ``fastvit_mci3`` in inference mode; no
 
 from ..core.components import Component
 from ..trees import modules as nn
+from .blocks import fused_attention
 
 #: Blocks and width of each stage; the last two have attention.
 STAGES = ((2, 96), (12, 192), (24, 384), (4, 768), (2, 1536))
@@ -17,98 +18,64 @@ def _merged(
 ) -> nn.Module:  # fmt: skip
     """One convolution in place of branches."""
     conv = nn.Conv(inputs, out, kernel, groups=groups, kind=kind)
-    return nn.Module(
-        name,
-        se=squeezed or nn.Activation("Identity"),
-        reparam_conv=conv,
-        act=nn.Activation("GELUTanh"),
-        component=Component.CONV,
-    )
+    parts = {"se": squeezed or nn.Activation("Identity"), "reparam_conv": conv}
+    return nn.Module(name, parts, act=nn.Activation("GELUTanh"), component=Component.CONV)
 
 
-def _mlp(width: int) -> nn.Module:
-    inner = 4 * width
-    conv = nn.Conv(width, width, 7, groups=width, bias=False)
-    return nn.Module(
+def _block(width: int, *, attends: bool) -> nn.Module:
+    inner, conv = 4 * width, nn.Conv(width, width, 7, groups=width, bias=False)
+    norm = nn.BatchNorm(width, class_name="BatchNormAct2d")
+    mlp = nn.Module(
         "ConvMlp",
-        conv=nn.Module(
-            "ConvNormAct", conv=conv, bn=nn.BatchNorm(width, class_name="BatchNormAct2d")
-        ),
+        conv=nn.Module("ConvNormAct", conv=conv, bn=norm),
         fc1=nn.Conv(width, inner, 1, component=None, kind="up"),
         act=nn.Activation("GELU"),
         fc2=nn.Conv(inner, width, 1, component=None, kind="down"),
         component=Component.MLP,
     )
-
-
-def _scale(width: int) -> nn.Module:
-    return nn.Module("LayerScale2d", gamma=nn.Weight(width, 1, 1, kind="scale"))
-
-
-def _mixing(width: int) -> nn.Module:
-    conv = nn.Conv(width, width, 3, groups=width)
-    return nn.Module(
-        "RepMixerBlock",
-        token_mixer=nn.Module("RepMixer", reparam_conv=conv),
-        mlp=_mlp(width),
-        layer_scale=_scale(width),
-    )
-
-
-def _attending(width: int) -> nn.Module:
+    scale = nn.Module("LayerScale2d", gamma=nn.Weight(width, 1, 1, kind="scale"))
+    if not attends:
+        mixer = nn.Module("RepMixer", reparam_conv=nn.Conv(width, width, 3, groups=width))
+        return nn.Module("RepMixerBlock", token_mixer=mixer, mlp=mlp, layer_scale=scale)
     return nn.Module(
         "AttentionBlock",
         norm=nn.LayerNorm(width, class_name="LayerNorm2d"),
-        token_mixer=nn.Module(
-            "Attention",
-            qkv=nn.Linear(width, 3 * width, bias=False, kind="qkv"),
-            proj=nn.Linear(width, width, kind="output"),
-            component=Component.ATTENTION,
-        ),
-        layer_scale_1=_scale(width),
-        mlp=_mlp(width),
-        layer_scale_2=_scale(width),
+        token_mixer=fused_attention("Attention", width, bias=False),
+        layer_scale_1=scale,
+        mlp=mlp,
+        layer_scale_2=scale,
     )
 
 
 def _stage(i: int) -> nn.Module:
-    depth, width = STAGES[i]
-    before = STAGES[i - 1][1]
-    attends = i >= 3
-    halved = nn.Sequential(
-        _merged(before, width, 7, groups=before, name="ReparamLargeKernelConv"),
-        _merged(width, width, 1),
-    )
+    (depth, width), before = STAGES[i], STAGES[i - 1][1]
+    large = _merged(before, width, 7, groups=before, name="ReparamLargeKernelConv")
+    halved = nn.Module("PatchEmbed", proj=nn.Sequential(large, _merged(width, width, 1)))
     around = nn.Conv(width, width, 7, groups=width)
+    placed, none = nn.Module("RepConditionalPosEnc", reparam_conv=around), nn.Activation("Identity")
+    blocks = [_block(width, attends=i >= 3)] * depth
     return nn.Module(
         "FastVitStage",
-        downsample=nn.Module("PatchEmbed", proj=halved) if i else nn.Activation("Identity"),
-        pos_emb=nn.Module("RepConditionalPosEnc", reparam_conv=around)
-        if attends
-        else nn.Activation("Identity"),
-        blocks=nn.ModuleList(
-            [_attending(width) if attends else _mixing(width)] * depth, class_name="Sequential"
-        ),
+        downsample=halved if i else none,
+        pos_emb=placed if i >= 3 else none,
+        blocks=nn.ModuleList(blocks, class_name="Sequential"),
     )
 
 
 def merged_model() -> nn.Module:
     """The network without a classifier; 3,072 numbers a position come out."""
     first, last = STAGES[0][1], STAGES[-1][1]
-    out = 2 * last
+    out, narrow = 2 * last, 2 * last // 16
     squeezed = nn.Module(
         "SEModule",
-        fc1=nn.Conv(out, out // 16, 1, component=None),
-        fc2=nn.Conv(out // 16, out, 1, component=None),
+        fc1=nn.Conv(out, narrow, 1, component=None),
+        fc2=nn.Conv(narrow, out, 1, component=None),
         component=Component.MLP,
     )
+    wide, each = _merged(3, first, 3, kind="patch"), _merged(first, first, 3, groups=first)
     return nn.Module(
         "FastVit",
-        stem=nn.Sequential(
-            _merged(3, first, 3, kind="patch"),
-            _merged(first, first, 3, groups=first),
-            _merged(first, first, 1),
-        ),
+        stem=nn.Sequential(wide, each, _merged(first, first, 1)),
         stages=nn.Layers([_stage(i) for i in range(len(STAGES))], class_name="Sequential"),
         final_conv=_merged(last, out, 3, groups=last, squeezed=squeezed),
         head=nn.Activation("ClassifierHead"),

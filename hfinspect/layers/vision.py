@@ -41,11 +41,8 @@ MAX_RATIO = 1000
 def pair(c: ModelConfig, *keys: str, default: int | Sequence[int]) -> Pair:
     """Height and width; a single number stands for both."""
     value = c.raw(*keys)
-    if value is None and isinstance(default, int):
+    if not isinstance(default if value is None else value, (list, tuple)):
         size = c.dim(*keys, default=default)
-        return size, size
-    if value is not None and not isinstance(value, (list, tuple)):
-        size = c.dim(*keys)
         return size, size
     sizes = c.dims(*keys, default=None if isinstance(default, int) else default)
     if len(sizes) not in (1, 2):
@@ -80,10 +77,7 @@ def scaled(c: ModelConfig, size: Dim, key: str, *, default: float) -> Dim:
 
 def stage_depths(c: ModelConfig, default: Sequence[int]) -> tuple[Dim, ...]:
     """``depths``: how many layers each stage has, for one stage at least."""
-    depths = c.dims("depths", default=default, minimum=0, maximum=MAX_COUNT)
-    if not 1 <= len(depths) <= MAX_STAGES:
-        raise c.error("depths", c.raw("depths"), f"1 to {MAX_STAGES} stages")
-    return depths
+    return c.dims("depths", default=default, minimum=0, maximum=MAX_COUNT, least=1, most=MAX_STAGES)
 
 
 def patch_count(image: Pair, patch: Pair) -> Dim:
