@@ -27,13 +27,11 @@ def _positions(c: ModelConfig) -> nn.Module:
     patch = vision.pair(c, "patch_size", default=16)
     rows, columns = image[0] // patch[0], image[1] // patch[1]
     seen, offsets = rows * columns + 1, (2 * rows - 1) * (2 * columns - 1) + 3
-    return nn.Module(
-        "BeitRelativePositionBias",
-        relative_position_bias_table=nn.Weight(offsets, _heads(c), kind="relative_position"),
-        # Older files hold which offset each pair of positions has.
-        relative_position_index=nn.Buffer(seen, seen, dtype="I64", saved=False),
-        component=Component.ATTENTION,
-    )
+    table = nn.Weight(offsets, _heads(c), kind="relative_position")
+    # Older files hold which offset each pair of positions has.
+    index = nn.Buffer(seen, seen, dtype="I64", saved=False)
+    parts = {"relative_position_bias_table": table, "relative_position_index": index}
+    return nn.Module("BeitRelativePositionBias", parts, component=Component.ATTENTION)
 
 
 def model(c: ModelConfig, *, pooling: bool = True) -> nn.Module:

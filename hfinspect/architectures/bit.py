@@ -56,16 +56,12 @@ def model(c: ModelConfig) -> Module:
         layers = [_layer(c, inputs, outputs, before=before, first=True), *later] if depth else []
         stages.append(Module("BitStage", layers=ModuleList(layers, class_name="Sequential")))
         inputs = outputs
-    embedder = Module(
-        "BitEmbeddings",
-        convolution=_conv(c.dim("num_channels", default=3), width, 7, stride=2),
-        pooler=Activation("BitMaxPool2d"),
-        norm=plain if before else _norm(c, width),
-        component=Component.EMBEDDING,
-    )
+    stem = _conv(c.dim("num_channels", default=3), width, 7, stride=2)
+    seen = {"convolution": stem, "pooler": Activation("BitMaxPool2d")}
+    seen["norm"] = plain if before else _norm(c, width)
     return Module(
         "BitModel",
-        embedder=embedder,
+        embedder=Module("BitEmbeddings", seen, component=Component.EMBEDDING),
         encoder=Module("BitEncoder", stages=Layers(stages)),
         norm=_norm(c, _sizes(c)[-1]) if before else plain,
         pooler=Activation("AdaptiveAvgPool2d"),

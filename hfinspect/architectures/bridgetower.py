@@ -59,13 +59,9 @@ def _words(c: ModelConfig) -> Module:
     h, words = hidden(c), c.section("text_config").dim("vocab_size", default=50265)
     table = "bridgetower.text_model.embeddings.word_embeddings.weight"
     tied = table if c.tied(default=False) else None
-    return Module(
-        f"{_NAME}MLMHead",
-        transform=encoders.transform(c, _NAME, h),
-        decoder=Linear(h, words, bias=False, kind="lm_head", tied_to=tied),
-        bias=Weight(words),
-        component=Component.HEAD,
-    )
+    decoder = Linear(h, words, bias=False, kind="lm_head", tied_to=tied)
+    parts = {"transform": encoders.transform(c, _NAME, h), "decoder": decoder}
+    return Module(f"{_NAME}MLMHead", parts, bias=Weight(words), component=Component.HEAD)
 
 
 def _fc(times: int, name: str = "Contrastive") -> Part:

@@ -5,7 +5,7 @@ indices that are computed elsewhere. The model of both, and the tower of texts, 
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, size
-from ..layers.multimodal import projector
+from ..layers.multimodal import two_linears
 from ..layers.vision import pair, stage_depths, window_layer
 from ..trees import modules as nn
 from ..trees.catalog import register
@@ -22,13 +22,10 @@ def _patches(c: ModelConfig) -> nn.Module:
     normed = c.flag("enable_patch_layer_norm", default=True)
     narrow = nn.Conv(width, inner, 1, component=to), nn.BatchNorm(inner), nn.Activation("ReLU")
     path = *narrow, nn.Conv(inner, width, 1, component=to), nn.BatchNorm(width)
-    fusion = nn.Module(
-        "ClapAudioAFFBlock",
-        local_att=nn.Sequential(*path),
-        global_att=nn.Sequential(nn.Activation("AdaptiveAvgPool2d"), *path),
-        sigmoid=nn.Activation("Sigmoid"),
-        component=Component.CONV,
-    )
+    pooled = nn.Sequential(nn.Activation("AdaptiveAvgPool2d"), *path)
+    gate = {"local_att": nn.Sequential(*path), "global_att": pooled}
+    gate["sigmoid"] = nn.Activation("Sigmoid")
+    fusion = nn.Module("ClapAudioAFFBlock", gate, component=Component.CONV)
     return nn.Module(
         "ClapAudioPatchEmbed",
         proj=nn.Conv(seen, width, (high, wide), component=Component.EMBEDDING, kind="patch"),
@@ -54,11 +51,8 @@ def audio_model(c: ModelConfig) -> nn.Module:
         ).adding(**{x: nn.Linear(width, width, bias, kind=x) for x in ("query", "key", "value")})
         blocks = nn.ModuleList([window_layer(c, "ClapAudio", width, own)] * int(depth))
         # Four neighbours next to each other, then projected to twice the width: 8·W² weights.
-        down = nn.Module(
-            "ClapAudioPatchMerging",
-            reduction=nn.Linear(wide, 2 * width, bias=False, component=Component.CONV),
-            norm=nn.LayerNorm(wide),
-        )
+        halved = nn.Linear(wide, 2 * width, bias=False, component=Component.CONV)
+        down = nn.Module("ClapAudioPatchMerging", reduction=halved, norm=nn.LayerNorm(wide))
         stages.append(nn.Module("ClapAudioStage", blocks=blocks, downsample=None if last else down))
         width = width if last else 2 * width
     encoder = nn.Module(
@@ -74,12 +68,9 @@ def audio_model(c: ModelConfig) -> nn.Module:
 
 def with_projection(c: ModelConfig) -> nn.Module:
     out, seen = c.dim("projection_dim", default=512), c.dim("hidden_size", default=768)
-    way = projector(
-        "ClapProjectionLayer",
-        linear1=nn.Linear(seen, out),
-        activation=activation(c.text("projection_hidden_act", default="relu")),
-        linear2=nn.Linear(out, out),
-    )
+    act = activation(c.text("projection_hidden_act", default="relu"))
+    names = "linear1", "activation", "linear2"
+    way = two_linears("ClapProjectionLayer", c, seen, out, out, act=act, names=names)
     parts = {"audio_model": audio_model(c), "audio_projection": way}
     return nn.Module("ClapAudioModelWithProjection", parts)
 

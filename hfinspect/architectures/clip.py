@@ -55,14 +55,13 @@ def safety_checker(c: ModelConfig) -> Module:
     Source: diffusers/pipelines/stable_diffusion/safety_checker.py; its files are all from before
     transformers 5, and the tower has its prefix twice."""
     tower = vision_model(c).called("CLIPVisionTransformer")
-    table = partial(Weight, component=Component.EMBEDDING)
-    width = c.dim("projection_dim", default=512)
+    width, table = c.dim("projection_dim", default=512), Component.EMBEDDING
     return Module(
         "StableDiffusionSafetyChecker",
         vision_model=Module("CLIPVisionModel", vision_model=tower),
         visual_projection=_projection("vision", c),
-        concept_embeds=table(17, width),
-        special_care_embeds=table(3, width),
+        concept_embeds=Weight(17, width, component=table),
+        special_care_embeds=Weight(3, width, component=table),
         concept_embeds_weights=Weight(17, kind="scale"),
         special_care_embeds_weights=Weight(3, kind="scale"),
         part="vision",

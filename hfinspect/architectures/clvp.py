@@ -24,13 +24,10 @@ def encoder(c: ModelConfig) -> Module:
     attention.keeps = ()  # it judges what was written, all at once
     act = activation(c.text("hidden_act", default="gelu"))
     gated = Linear(h, inner * 2, kind="gate_up")
-    mlp = Module(
-        "ClvpEncoderMLP",
-        fc1=Module("ClvpGatedLinearUnit", activation_fn=act, proj=gated),
-        fc2=Linear(inner, h, kind="down"),
-        dropout_layer=Dropout(c.number("dropout", default=0.1)),
-        component=Component.MLP,
-    )
+    up = Module("ClvpGatedLinearUnit", activation_fn=act, proj=gated)
+    down, drop = Linear(inner, h, kind="down"), Dropout(c.number("dropout", default=0.1))
+    feeds = {"fc1": up, "fc2": down, "dropout_layer": drop}
+    mlp = Module("ClvpEncoderMLP", feeds, component=Component.MLP)
     parts = {"self_attn": attention, "mlp": mlp, "input_rmsnorm": norm}
     layer = Module("ClvpEncoderLayer", parts, post_attention_rmsnorm=norm)
     frequencies = Buffer((max(int(out) // (int(heads) * 2), 32) + 1) // 2)

@@ -19,6 +19,7 @@ _LISTS = {
     "expand_ratios": (1, 6, 6, 6, 6, 6, 6),
     "num_block_repeats": (1, 2, 2, 3, 3, 4, 1),
 }
+_NAME = "EfficientNet"
 _last = size("hidden_dim", default=2560)
 
 
@@ -40,42 +41,31 @@ def _act(c: ModelConfig) -> Module:
 
 def block(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, ratio: Dim) -> Module:
     """The mean of each channel decides how much all of them count."""
-    expands = int(ratio) != 1
+    expands, act, pad = int(ratio) != 1, _act(c), Activation("ZeroPad2d")
     wide = inputs * ratio if expands else inputs
-    each = Conv(wide, wide, int(kernel), groups=int(wide), bias=False)
     share = ratio_of(c, "squeeze_expansion_ratio", default=0.25)
     narrow, meaning = max(1, int(int(inputs) * share)), f"{share:g} of {int(inputs)}"
     reduced = named(narrow, "int(squeeze_expansion_ratio * inputs)", meaning)
-    expansion = Module(
-        "EfficientNetExpansionLayer",
-        expand_conv=Conv(inputs, wide, 1, bias=False),
-        expand_bn=_norm(c, wide),
-        expand_act=_act(c),
+    each = Conv(wide, wide, int(kernel), groups=int(wide), bias=False)
+    each.called(f"{_NAME}DepthwiseConv2d")
+    wider = {"expand_conv": Conv(inputs, wide, 1, bias=False), "expand_bn": _norm(c, wide)}
+    deep = {"depthwise_conv_pad": pad, "depthwise_conv": each, "depthwise_norm": _norm(c, wide)}
+    last = {"project_conv": Conv(wide, outputs, 1, bias=False), "project_bn": _norm(c, outputs)}
+    drop = Dropout(c.number("drop_connect_rate", default=0.2))
+    weighed = Module(
+        f"{_NAME}SqueezeExciteLayer",
+        squeeze=Activation("AdaptiveAvgPool2d"),
+        reduce=Conv(wide, reduced, 1),
+        expand=Conv(reduced, wide, 1),
+        act_reduce=act,
+        act_expand=Activation("Sigmoid"),
     )
     return Module(
-        "EfficientNetBlock",
-        expansion=expansion if expands else None,
-        depthwise_conv=Module(
-            "EfficientNetDepthwiseLayer",
-            depthwise_conv_pad=Activation("ZeroPad2d"),
-            depthwise_conv=each.called("EfficientNetDepthwiseConv2d"),
-            depthwise_norm=_norm(c, wide),
-            depthwise_act=_act(c),
-        ),
-        squeeze_excite=Module(
-            "EfficientNetSqueezeExciteLayer",
-            squeeze=Activation("AdaptiveAvgPool2d"),
-            reduce=Conv(wide, reduced, 1),
-            expand=Conv(reduced, wide, 1),
-            act_reduce=_act(c),
-            act_expand=Activation("Sigmoid"),
-        ),
-        projection=Module(
-            "EfficientNetFinalBlockLayer",
-            project_conv=Conv(wide, outputs, 1, bias=False),
-            project_bn=_norm(c, outputs),
-            dropout=Dropout(c.number("drop_connect_rate", default=0.2)),
-        ),
+        f"{_NAME}Block",
+        expansion=Module(f"{_NAME}ExpansionLayer", wider, expand_act=act) if expands else None,
+        depthwise_conv=Module(f"{_NAME}DepthwiseLayer", deep, depthwise_act=act),
+        squeeze_excite=weighed,
+        projection=Module(f"{_NAME}FinalBlockLayer", last, dropout=drop),
         component=Component.CONV,
     )
 
@@ -94,26 +84,22 @@ def model(c: ModelConfig) -> Module:
         ratio = lists["expand_ratios"][i]
         rest = block(c, outputs, outputs, kernel, ratio)
         blocks += [block(c, inputs, outputs, kernel, ratio), *[rest] * (depths[i] - 1)]
-    embeddings = Module(
-        "EfficientNetEmbeddings",
-        padding=Activation("ZeroPad2d"),
-        convolution=Conv(channels, first, 3, stride=2, bias=False),
-        batchnorm=_norm(c, first),
-        activation=_act(c),
-        component=Component.EMBEDDING,
-    )
+    stem = Conv(channels, first, 3, stride=2, bias=False)
+    seen = {"padding": Activation("ZeroPad2d"), "convolution": stem, "batchnorm": _norm(c, first)}
+    seen["activation"] = _act(c)
+    embeddings = Module(f"{_NAME}Embeddings", seen, component=Component.EMBEDDING)
     encoder = Module(
-        "EfficientNetEncoder",
+        f"{_NAME}Encoder",
         blocks=Layers(blocks),
         top_conv=Conv(outputs, top, 1, bias=False),
         top_bn=_norm(c, _last(c)),
         top_activation=_act(c),
     )
-    return Module("EfficientNetModel", embeddings=embeddings, encoder=encoder, part="vision")
+    return Module(f"{_NAME}Model", embeddings=embeddings, encoder=encoder, part="vision")
 
 
 _LABELS = {
     "dropout": lambda c: Dropout(c.number("dropout_rate", default=0.5)),
     "classifier": lambda c: labels_classifier(c, _last(c)),
 }
-register_seeing("efficientnet", "EfficientNet", model, ForImageClassification=_LABELS)
+register_seeing("efficientnet", _NAME, model, ForImageClassification=_LABELS)

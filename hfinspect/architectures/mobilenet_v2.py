@@ -9,6 +9,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim, named
 from ..layers.blocks import activation
+from ..layers.composing import Part
 from ..layers.reassembling import as_head
 from ..layers.vision import labels_classifier, multiple, ratio_of, register_seeing
 from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
@@ -30,24 +31,15 @@ def _scaled(c: ModelConfig, width: int) -> Dim:
 
 
 def _conv(c: ModelConfig, inputs: int, outputs: int, kernel: int = 1, groups: int = 1) -> Module:
-    return Module(
-        f"{_NAME}ConvLayer",
-        convolution=Conv(inputs, outputs, kernel, groups=groups, bias=False),
-        normalization=BatchNorm(outputs, eps=0.001),
-        activation=activation(c.text("hidden_act", default="relu6")),
-        component=Component.CONV,
-    )
+    made = Conv(inputs, outputs, kernel, groups=groups, bias=False)
+    parts = {"convolution": made, "normalization": BatchNorm(outputs, eps=0.001)}
+    act = activation(c.text("hidden_act", default="relu6"))
+    return Module(f"{_NAME}ConvLayer", parts, activation=act, component=Component.CONV)
 
 
 def _narrowed(c: ModelConfig, wide: Dim, outputs: Dim) -> dict[str, Module]:
     narrow = _conv(c, wide, outputs).without("activation")
     return {"conv_3x3": _conv(c, wide, wide, 3, int(wide)), "reduce_1x1": narrow}
-
-
-def _block(c: ModelConfig, inputs: Dim, outputs: Dim) -> Module:
-    wide = _times(c, "expand_ratio", 6.0, inputs, "expanded")
-    first = Module(f"{_NAME}InvertedResidual", expand_1x1=_conv(c, inputs, wide))
-    return first.adding(**_narrowed(c, wide, outputs))
 
 
 def _last(c: ModelConfig) -> Dim:
@@ -62,10 +54,15 @@ def model(c: ModelConfig, *, pooling: bool = True) -> Module:
     stem = {"first_conv": _conv(c, c.dim("num_channels", default=3), wide, 3)}
     if not c.flag("first_layer_is_expansion", default=True):
         stem["expand_1x1"] = _conv(c, wide, wide)
+    blocks = []
+    for inputs, outputs in pairwise(widths):
+        inner = _times(c, "expand_ratio", 6.0, inputs, "expanded")
+        parts = {"expand_1x1": _conv(c, inputs, inner), **_narrowed(c, inner, outputs)}
+        blocks.append(Module(f"{_NAME}InvertedResidual", parts))
     return Module(
         f"{_NAME}Model",
         conv_stem=Module(f"{_NAME}Stem", {**stem, **_narrowed(c, wide, widths[0])}),
-        layer=Layers(_block(c, *both) for both in pairwise(widths)),
+        layer=Layers(blocks),
         conv_1x1=_conv(c, widths[-1], _last(c)),
         pooler=Activation("AdaptiveAvgPool2d") if pooling else None,
         part="vision",
@@ -81,16 +78,12 @@ def _segments(c: ModelConfig) -> Module:
     return as_head(Module(f"{_NAME}DeepLabV3Plus", {**head}, component=Component.HEAD))
 
 
+_LABELS = {
+    "dropout": lambda c: Dropout(c.number("classifier_dropout_prob", default=0.8)),
+    "classifier": lambda c: labels_classifier(c, _last(c)),
+}
+_BARE: Part = partial(model, pooling=False)
+_SEGMENTS = {"mobilenet_v2": _BARE, "segmentation_head": _segments}
 register_seeing(
-    "mobilenet_v2",
-    _NAME,
-    model,
-    ForImageClassification={
-        "dropout": lambda c: Dropout(c.number("classifier_dropout_prob", default=0.8)),
-        "classifier": lambda c: labels_classifier(c, _last(c)),
-    },
-    ForSemanticSegmentation={
-        "mobilenet_v2": partial(model, pooling=False),
-        "segmentation_head": _segments,
-    },
+    "mobilenet_v2", _NAME, model, ForImageClassification=_LABELS, ForSemanticSegmentation=_SEGMENTS
 )

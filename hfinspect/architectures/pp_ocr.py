@@ -16,13 +16,13 @@ from ..layers.backbones import backbone, backbone_section
 from ..layers.blocks import fused_attention, size, two_layer_mlp
 from ..layers.convolutions import conv_layer, divisible, rectifier, separable
 from ..layers.deformable import heads
+from ..layers.reassembling import as_head
 from ..layers.vision import pair, scaled
 from ..trees import modules as nn
 from ..trees.catalog import auto_class, register
 from .hgnet_v2 import per_stage
 from .pp_lcnet import LAST_FOUR, TYPES, stages
 
-_HEAD = Component.HEAD
 _LCNET = {"model_type": "pp_lcnet_v3", "scale": 0.75, **LAST_FOUR}
 _HGNET = {"model_type": "hgnet_v2", "out_features": ["stage1", "stage2", "stage3", "stage4"]}
 _READING = {**_HGNET, "stage_downsample": [True] * 4}
@@ -59,15 +59,15 @@ def _stage_widths(found: ModelConfig) -> tuple[Dim, ...]:
 def small_neck(o: Ocr, c: ModelConfig, *, mobile: bool = False) -> dict[str, nn.Module]:
     """Every map at one width, then at a quarter of it; ``mobile`` phones' widths of their own
     first."""
-    d = c.dim("neck_out_channels", default=96)
+    d = c.dim("neck_out_channels", default=o.width)
     sizes = c.dims("layer_list_out_channels", default=(12, 18, 42, 360))
 
     def weighed(width: Dim) -> nn.Module:
         narrow = width // c.dim("reduction", default=4)
         convs = {"conv1": nn.Conv(width, narrow, 1), "conv2": nn.Conv(narrow, width, 1)}
         parts = {"avg_pool": nn.Activation("AdaptiveAvgPool2d"), **convs}
-        name = f"{o.name}SqueezeExcitationModule"
-        return nn.Module(name, {**parts, "act_fn": nn.Activation("ReLU")})
+        act = nn.Activation("ReLU")
+        return nn.Module(f"{o.name}SqueezeExcitationModule", parts, act_fn=act)
 
     def residual(inputs: Dim, outputs: Dim, kernel: int) -> nn.Module:
         made = nn.Conv(inputs, outputs, kernel, bias=False)
@@ -136,30 +136,23 @@ def map_head(o: Ocr, c: ModelConfig) -> nn.Module:
     """Four times as large as the maps, one channel."""
     kernels = c.dims("kernel_list", default=(3, 2, 2), least=3)
     d = c.dim("neck_out_channels", default=o.width)
-    quarter, larger = d // 4, partial(nn.Conv, component=_HEAD, stride=2, transposed=True)
-    smaller = nn.Conv(d, quarter, kernels[0], bias=False, component=_HEAD)
-    return nn.Module(
-        f"{o.name}Head",
-        conv_down=_normed(o, smaller, quarter),
-        conv_up=_normed(o, larger(quarter, quarter, kernels[1]), quarter),
-        conv_final=larger(quarter, 1, kernels[2]),
-        component=_HEAD,
-    )
+    quarter, larger = d // 4, partial(nn.Conv, stride=2, transposed=True)
+    down, up = nn.Conv(d, quarter, kernels[0], bias=False), larger(quarter, quarter, kernels[1])
+    parts = {"conv_down": _normed(o, down, quarter), "conv_up": _normed(o, up, quarter)}
+    return nn.Module(f"{o.name}Head", parts, conv_final=larger(quarter, 1, kernels[2]))
 
 
 def refined_head(o: Ocr, c: ModelConfig) -> nn.Module:
     """The same, and once more with the maps next to what came out."""
     quarter = c.dim("neck_out_channels", default=o.width) // 4
-    wide = nn.Conv(quarter + 1, quarter, 3, bias=False, component=_HEAD)
-    wide = _normed(o, wide, quarter, c.text("hidden_act", default="relu"))
-    last = nn.Conv(quarter, 1, 1, component=_HEAD)
-    refined = {"convolution_backbone": wide, "convolution_final": last}
+    wide, act = nn.Conv(quarter + 1, quarter, 3, bias=False), c.text("hidden_act", default="relu")
+    again = {"convolution_backbone": _normed(o, wide, quarter, act)}
+    again["convolution_final"] = nn.Conv(quarter, 1, 1)
     return nn.Module(
         f"{o.name}Head",
         binarize_head=map_head(o, c).called(f"{o.name}SegmentationHead"),
         upsample_convolution=nn.Activation("Upsample"),
-        local_refinement_module=nn.Module(f"{o.name}LocalModule", refined),
-        component=_HEAD,
+        local_refinement_module=nn.Module(f"{o.name}LocalModule", again),
     )
 
 
@@ -174,13 +167,13 @@ def _last(o: Ocr, c: ModelConfig) -> Dim:
     return divisible(found, last) if kind == "pp_lcnet_v3" else last
 
 
-def encoder(o: Ocr, c: ModelConfig, *, at: Component = Component.CONV) -> nn.Module:
+def encoder(o: Ocr, c: ModelConfig) -> nn.Module:
     """Convolutions around layers of attention."""
     d, seen, act = _width(c), _last(o, c), c.text("hidden_act", default="silu")
     kernel = c.dims("conv_kernel_size", default=o.kernel, count=2)
     norm = nn.LayerNorm(d, eps=c.number("layer_norm_eps", default=1e-6))
     sixth, narrow = "V6" in o.name, seen // 8
-    to = partial(conv_layer, o.name, act=act if sixth else "silu", component=at)
+    to = partial(conv_layer, o.name, act=act if sixth else "silu")
     if sixth:
         point = to(seen, d, 1)
         convolutions = [point, point, to(d, d, kernel, groups=d)]
@@ -203,19 +196,18 @@ def encoder(o: Ocr, c: ModelConfig, *, at: Component = Component.CONV) -> nn.Mod
 
 
 def _characters(o: Ocr, c: ModelConfig) -> nn.Module:
-    count = c.dim("head_out_channels", default=o.characters)
-    return nn.Linear(_width(c), count, component=_HEAD, kind="lm_head")
+    return nn.Linear(_width(c), c.dim("head_out_channels", default=o.characters), kind="lm_head")
 
 
 def line_head(o: Ocr, c: ModelConfig) -> nn.Module:
-    return nn.Module(f"{o.name}Head", encoder=encoder(o, c, at=_HEAD), head=_characters(o, c))
+    return nn.Module(f"{o.name}Head", encoder=encoder(o, c), head=_characters(o, c))
 
 
 def tiny_head(o: Ocr, c: ModelConfig) -> nn.Module:
     seen, norm = _last(o, c), nn.BatchNorm(_last(o, c), dims=1)
-    to = partial(nn.Conv, seen, seen, dims=1, bias=False, component=_HEAD)
+    to = partial(nn.Conv, seen, seen, dims=1, bias=False)
     convs = {"conv1": to(5, groups=seen), "norm1": norm, "conv2": to(1), "norm2": norm}
-    scores = {"fc1": nn.Linear(seen, _width(c), component=_HEAD), "fc2": _characters(o, c)}
+    scores = {"fc1": nn.Linear(seen, _width(c)), "fc2": _characters(o, c)}
     return nn.Module(f"{o.name}Head", {**convs, "act_fn": nn.Activation("Hardswish"), **scores})
 
 
@@ -226,7 +218,9 @@ def model(o: Ocr, c: ModelConfig) -> nn.Module:
 
 
 def whole(o: Ocr, c: ModelConfig) -> nn.Module:
-    return nn.Module(f"{o.name}For{o.task}", model=model(o, c), head=o.head(o, c), part="vision")
+    head = as_head(o.head(o, c))
+    head.component = Component.HEAD
+    return nn.Module(f"{o.name}For{o.task}", model=model(o, c), head=head, part="vision")
 
 
 _V4, mobile_neck = {"model_type": "pp_lcnet_v4"}, partial(small_neck, mobile=True)

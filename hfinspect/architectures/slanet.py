@@ -38,19 +38,17 @@ def pixels(c: ModelConfig) -> Module:
     # Two maps next to each other to one, in two halves.
     bottleneck = Module(f"{_NAME}Bottleneck", conv1=to(half, half, 1), conv2=separated(half))
     widths = {"conv1": (2 * d, half), "conv2": (2 * d, half), "conv3": (2 * half, d)}
-    mixing = Module(
-        f"{_NAME}CSPLayer",
-        {name: to(*both, 1) for name, both in widths.items()},
-        bottlenecks=ModuleList([bottleneck] * int(c.count("csp_num_blocks", default=1))),
-    )
+    convs = {name: to(*both, 1) for name, both in widths.items()}
+    bottlenecks = ModuleList([bottleneck] * int(c.count("csp_num_blocks", default=1)))
+    mixing = ModuleList([Module(f"{_NAME}CSPLayer", convs, bottlenecks=bottlenecks)] * steps)
     projected = (to(size, d, 1, component=Component.PROJECTOR) for size in sizes)
     mixed = Module(
         f"{_NAME}CSPPAN",
         channel_projector=ModuleList(projected),
         upsample=Activation("Upsample"),
-        top_down_blocks=ModuleList([mixing] * steps),
+        top_down_blocks=mixing,
         downsamples=ModuleList([separated(d)] * steps),
-        bottom_up_blocks=ModuleList([mixing] * steps),
+        bottom_up_blocks=mixing,
         component=Component.CONV,
     )
     return Module(f"{_NAME}Backbone", vision_backbone=network, post_csp_pan=mixed, part="vision")

@@ -45,27 +45,18 @@ def model(c: ModelConfig) -> nn.Module:
     kinds = {"1conv": whole, "3conv": nn.Sequential(*three, nn.Conv(narrow, width, 3))}
     closing = kinds.get(c.text("resi_connection", default="1conv") or "")
     patches = nn.Module("Swin2SRPatchEmbeddings", projection=vision.patch_conv(width, width, patch))
-    stages = nn.Layers(
-        nn.Module(
-            "Swin2SRStage",
-            layers=nn.ModuleList([_layer(c, width, number)] * int(depth)),
-            conv=closing,
-            patch_embed=patches,
-            patch_unembed=unembed,
-        )
-        for number, depth in zip(heads, depths, strict=False)
-    )
+    last = {"conv": closing, "patch_embed": patches, "patch_unembed": unembed}
+    pairs = zip(heads, depths, strict=False)
+    layers = [nn.ModuleList([_layer(c, width, number)] * int(depth)) for number, depth in pairs]
+    stages = nn.Layers(nn.Module("Swin2SRStage", {"layers": made, **last}) for made in layers)
     normed = nn.Module("Swin2SRPatchEmbeddings", patches.children, layernorm=nn.LayerNorm(width))
+    places = nn.Weight(1, count, width, kind="position") if absolute else None
+    drop = nn.Dropout(c.number("hidden_dropout_prob", default=0.0))
+    seen = {"position_embeddings": places, "patch_embeddings": normed, "dropout": drop}
     return nn.Module(
         "Swin2SRModel",
         first_convolution=nn.Conv(_channels(c), width, 3),
-        embeddings=nn.Module(
-            "Swin2SREmbeddings",
-            position_embeddings=nn.Weight(1, count, width, kind="position") if absolute else None,
-            patch_embeddings=normed,
-            dropout=nn.Dropout(c.number("hidden_dropout_prob", default=0.0)),
-            component=Component.EMBEDDING,
-        ),
+        embeddings=nn.Module("Swin2SREmbeddings", seen, component=Component.EMBEDDING),
         encoder=nn.Module("Swin2SREncoder", stages=stages),
         layernorm=nn.LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5)),
         patch_unembed=unembed,

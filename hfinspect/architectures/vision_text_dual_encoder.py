@@ -20,14 +20,9 @@ def model(c: ModelConfig) -> Module:
     read = auto_model(c.section("text_config"), part="text")
     shared = c.dim("projection_dim", default=512)
     to = partial(Linear, out_features=shared, bias=False, component=Component.PROJECTOR)
-    return Module(
-        _NAME,
-        vision_model=seen,
-        text_model=read,
-        visual_projection=to(tower_width(seen)),
-        text_projection=to(text_width(read)),
-        logit_scale=Weight(kind="scale"),
-    )
+    both = {"visual_projection": to(tower_width(seen)), "text_projection": to(text_width(read))}
+    towers = {"vision_model": seen, "text_model": read}
+    return Module(_NAME, {**towers, **both}, logit_scale=Weight(kind="scale"))
 
 
 register_part("vision-text-dual-encoder", _NAME, model, "multimodal")

@@ -13,30 +13,24 @@ from ..trees.modules import LayerNorm, Layers, Linear, Module
 hidden_size = size("hidden_size", default=768)
 
 
-def _pooler(c: ModelConfig, h: int) -> Module:
-    return Module(
-        "ViTPooler",
-        dense=Linear(h, c.dim("pooler_output_size", default=h)),
-        activation=activation(c.text("pooler_act", default="tanh")),
-        component=Component.HEAD,
-        kind="pooler",
-    )
-
-
 def model(c: ModelConfig, *, pooling: bool = True, masked: bool = False) -> Module:
     h, bias = hidden_size(c), c.flag("qkv_bias", default=True)
     width = vision.uneven_width(c, h, c.dim("num_attention_heads", default=12))
     attention = vision.google_attention("ViT", h, qkv_bias=bias, width=width)
     layer = vision.google_layer(c, "ViT", h, attention)
     layers = Layers.of(c.count("num_hidden_layers", default=12), layer)
-    return Module(
+    root = Module(
         "ViTModel",
         embeddings=vision.google_embeddings(c, "ViT", h, masked=masked),
         encoder=Module("ViTEncoder", layer=layers),
         layernorm=LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-12)),
-        pooler=_pooler(c, h) if pooling else None,
         part="vision",
     )
+    if not pooling:
+        return root
+    act = activation(c.text("pooler_act", default="tanh"))
+    parts = {"dense": Linear(h, c.dim("pooler_output_size", default=h)), "activation": act}
+    return root.adding(pooler=Module("ViTPooler", parts, component=Component.HEAD, kind="pooler"))
 
 
 vision.register_seeing(
