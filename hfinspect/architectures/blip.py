@@ -24,14 +24,9 @@ _NAME = "BlipText"
 
 def vision_model(c: ModelConfig, name: str = "Blip", *, bias: bool = True) -> Module:
     c = c.with_defaults(**_VISION)
-    h, eps = hidden(c), c.number("layer_norm_eps", default=1e-5)
-    c.divided(h, c.dim(key := "num_attention_heads"), "hidden_size", key)
     image, patch = (vision.pair(c, f"{of}_size", default=16) for of in ("image", "patch"))
-    places = vision.patch_count(image, patch) + 1
-    layer = vision.clip_layer(
-        name, h, c.dim("intermediate_size"), eps=eps, act=c.text("hidden_act", default="gelu"),
-        attention=fused_attention(f"{name}Attention", h, bias=bias, out="projection"),
-    )  # fmt: skip
+    h, places = hidden(c), vision.patch_count(image, patch) + 1
+    look = fused_attention(f"{name}Attention", h, bias=bias, out="projection")
     return Module(
         f"{name}VisionModel",
         embeddings=Module(
@@ -41,8 +36,8 @@ def vision_model(c: ModelConfig, name: str = "Blip", *, bias: bool = True) -> Mo
             patch_embedding=vision.patch_conv(3, h, patch),
             component=Component.EMBEDDING,
         ),
-        encoder=vision.clip_encoder(name, c.count("num_hidden_layers"), layer),
-        post_layernorm=LayerNorm(h, eps=eps),
+        encoder=vision.clip_layers(name, c, h, inner=3072, act="gelu", attention=look),
+        post_layernorm=LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-5)),
         part="vision",
     )
 

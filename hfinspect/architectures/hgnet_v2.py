@@ -15,7 +15,7 @@ from ..layers.heads import classifier
 from ..trees.catalog import register
 from ..trees.modules import Activation, Layers, Module, ModuleList, Sequential
 
-_NAME = "HGNetV2"
+_NAME, _LEARNED = "HGNetV2", "use_learnable_affine_block"
 _WIDTHS = (256, 512, 1024, 2048)
 STAGES = {
     "stage_in_channels": (48, 128, 512, 1024), "stage_mid_channels": (48, 96, 192, 384),
@@ -24,18 +24,11 @@ STAGES = {
 }  # fmt: skip
 
 
-def _learned(c: ModelConfig) -> bool:
-    return c.flag("use_learnable_affine_block", default=False)
-
-
 def per_stage(c: ModelConfig) -> dict[str, tuple[Dim, ...]]:
     """The lists of sizes, each as long as the first."""
     stages = len(c.dims("stage_in_channels", default=STAGES["stage_in_channels"]))
-    most = {"stage_num_blocks": MAX_COUNT, "stage_numb_of_layers": MAX_COUNT}
-    return {
-        key: c.dims(key, default=sizes, count=stages, maximum=most.get(key, MAX_DIM))
-        for key, sizes in STAGES.items()
-    }
+    most = {key: MAX_COUNT if "_num" in key else MAX_DIM for key in STAGES}
+    return {key: c.dims(key, default=STAGES[key], count=stages, maximum=most[key]) for key in most}
 
 
 def stem(
@@ -53,13 +46,14 @@ def stem(
         "stem2b": (inner // 2, inner, 2), "stem3": (inner * 2, inner, 3),
         "stem4": (inner, outer, 1),
     }  # fmt: skip
-    to = partial(conv_layer, name, act=c.text("hidden_act", default="relu"), learned=_learned(c))
+    act, learned = c.text("hidden_act", default="relu"), c.flag(_LEARNED, default=False)
+    to = partial(conv_layer, name, act=act, learned=learned)
     return {**{key: to(*sizes) for key, sizes in steps.items()}, "pool": Activation("MaxPool2d")}
 
 
 def _stage(c: ModelConfig, sizes: tuple[Dim, ...], *, smaller: bool, light: bool) -> Module:
     inputs, inner, outputs, depth, kernel, count = sizes
-    learned, plain = _learned(c), Activation("Identity")
+    learned, plain = c.flag(_LEARNED, default=False), Activation("Identity")
     to = partial(conv_layer, _NAME, act="relu", learned=learned)
 
     def layer(before: Dim) -> Module:

@@ -11,9 +11,6 @@ from ..layers.vision import labels_classifier, register_seeing
 from ..trees import modules as nn
 
 _STAGES = 3
-#: What the config class says of the attention between stages: ratios of its values and its MLP, and
-#: how many patches become one.
-_BETWEEN = (4, 2, 2)
 _PER_STAGE = {
     "hidden_sizes": (128, 256, 384), "num_attention_heads": (4, 8, 12), "key_dim": (16, 16, 16),
     "attention_ratio": (2, 2, 2), "mlp_ratio": (2, 2, 2),
@@ -32,9 +29,8 @@ def _normed(inputs: int, outputs: int, kind: str) -> nn.Module:
 def _mlp(width: Dim, ratio: int) -> nn.Module:
     up, down = _normed(width, width * ratio, "up"), _normed(width * ratio, width, "down")
     parts = {"linear_up": up, "activation": nn.Activation("Hardswish"), "linear_down": down}
-    return nn.Module(
-        "LevitResidualLayer", module=nn.Module("LevitMLPLayer", parts, component=Component.MLP)
-    )
+    made = nn.Module("LevitMLPLayer", parts, component=Component.MLP)
+    return nn.Module("LevitResidualLayer", module=made)
 
 
 def _attention(
@@ -62,7 +58,7 @@ def _downs(c: ModelConfig, sizes: tuple[Dim, ...], first: Dim) -> list[tuple[Dim
     """Of the attention after each stage: widths of a key, heads, ratios of the values and of the
     MLP, and its stride; empty where there is none. A saved config has them."""
     if not c.says("down_ops"):
-        return [(first, width // first, *map(Dim, _BETWEEN)) for width in sizes[: _STAGES - 1]]
+        return [(first, width // first, Dim(4), Dim(2), Dim(2)) for width in sizes[:2]]
     rows = c.raw("down_ops")
     if not isinstance(rows, list) or not all(isinstance(row, list) and row for row in rows):
         raise c.error("down_ops", rows, "a list of lists")
@@ -75,45 +71,38 @@ def _downs(c: ModelConfig, sizes: tuple[Dim, ...], first: Dim) -> list[tuple[Dim
     return found
 
 
-def _encoder(c: ModelConfig) -> nn.Module:
-    depths = c.dims(
-        "depths", default=(4, 4, 4), minimum=0, maximum=MAX_COUNT, least=1, most=_STAGES
-    )
-    per_stage = [
-        c.dims(key, default=usual, least=len(depths), minimum=0 if key == "mlp_ratio" else 1)
-        for key, usual in _PER_STAGE.items()
-    ]
-    sizes = per_stage[0]
-    downs = [*_downs(c, sizes, per_stage[2][0]), *[()] * _STAGES]
-    side = c.dim("image_size", default=224) // c.dim("patch_size", default=16)
-    stages = []
-    for i, depth in enumerate(depths):
-        width, heads, key, ratio, wider = (found[i] for found in per_stage)
-        block = [_attention(width, key, heads, ratio, side)]
-        layers = (block + [_mlp(width, wider)] * bool(wider)) * int(depth)
-        if downs[i]:
-            sizes = c.dims("hidden_sizes", default=sizes, least=i + 2)
-            key, heads, ratio, inner, stride = downs[i]
-            layers += [_attention(width, key, heads, ratio, side, sizes[i + 1])]
-            layers += [_mlp(sizes[i + 1], inner)] * bool(inner)
-            side = (side - 1) // stride + 1
-        stages.append(nn.Module("LevitStage", layers=nn.ModuleList(layers)))
-    return nn.Module("LevitEncoder", stages=nn.Layers(stages))
-
-
 def model(c: ModelConfig) -> nn.Module:
     widths, kernel = _sizes(c), c.dim("kernel_size", default=3)
     if not widths or widths[0] < 8:
         raise c.error("hidden_sizes", c.raw("hidden_sizes"), "a first width of at least 8")
     width, seen = widths[0], nn.Module("LevitPatchEmbeddings", component=Component.EMBEDDING)
-    sizes = (c.dim("num_channels", default=3), width // 8, width // 4, width // 2, width)
-    for i, (inputs, outputs) in enumerate(pairwise(sizes), 1):
+    rungs = pairwise((c.dim("num_channels", default=3), *(width // n for n in (8, 4, 2)), width))
+    for i, (inputs, outputs) in enumerate(rungs, 1):
         conv, norm = nn.Conv(inputs, outputs, kernel, bias=False), nn.BatchNorm(outputs)
         made = nn.Module("LevitConvEmbeddings", convolution=conv, batch_norm=norm)
-        act = nn.Activation("Hardswish")
+        act = None if i == 4 else nn.Activation("Hardswish")
         seen.adding(**{f"embedding_layer_{i}": made, f"activation_layer_{i}": act})
-    seen.without("activation_layer_4")
-    return nn.Module("LevitModel", patch_embeddings=seen, encoder=_encoder(c), part="vision")
+    usual = (4, 4, 4)
+    depths = c.dims("depths", default=usual, minimum=0, maximum=MAX_COUNT, least=1, most=_STAGES)
+    per_stage = [
+        c.dims(key, default=usual, least=len(depths), minimum=0 if key == "mlp_ratio" else 1)
+        for key, usual in _PER_STAGE.items()
+    ]
+    downs = [*_downs(c, widths, per_stage[2][0]), *[()] * _STAGES]
+    side, stages = c.dim("image_size", default=224) // c.dim("patch_size", default=16), []
+    for i, depth in enumerate(depths):
+        width, heads, key, ratio, wider = (found[i] for found in per_stage)
+        block = [_attention(width, key, heads, ratio, side)]
+        layers = (block + [_mlp(width, wider)] * bool(wider)) * int(depth)
+        if downs[i]:
+            after = c.dims("hidden_sizes", default=widths, least=i + 2)[i + 1]
+            key, heads, ratio, inner, stride = downs[i]
+            layers += [_attention(width, key, heads, ratio, side, after)]
+            layers += [_mlp(after, inner)] * bool(inner)
+            side = (side - 1) // stride + 1
+        stages.append(nn.Module("LevitStage", layers=nn.ModuleList(layers)))
+    encoder = nn.Module("LevitEncoder", stages=nn.Layers(stages))
+    return nn.Module("LevitModel", patch_embeddings=seen, encoder=encoder, part="vision")
 
 
 def _labels(c: ModelConfig) -> nn.Module:
@@ -125,11 +114,7 @@ def _labels(c: ModelConfig) -> nn.Module:
     return nn.Module("LevitClassificationLayer", parts, component=Component.HEAD)
 
 
-register_seeing(
-    "levit",
-    "Levit",
-    model,
-    ForImageClassification={"classifier": _labels},
-    # Its second classifier learned from another model.
-    ForImageClassificationWithTeacher={"classifier": _labels, "classifier_distill": _labels},
-)
+_ONE = {"classifier": _labels}
+# The second classifier learned from another model.
+_TWO = {"ForImageClassificationWithTeacher": {**_ONE, "classifier_distill": _labels}}
+register_seeing("levit", "Levit", model, ForImageClassification=_ONE, **_TWO)

@@ -6,72 +6,64 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.backbones import backbone_section
-from ..layers.blocks import size
 from ..layers.convolutions import Entry, block_lists, conv_layer, entry_lists
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, Conv, Layers, Module, ModuleList
 
-_NAME, _HEAD = "UVDoc", Component.HEAD
-RESNET = tuple(
+_NAME = "UVDoc"
+_RESNET = tuple(
     ((inputs, width, 1, inputs != width), *[(width, width, 3, False)] * more)
     for inputs, width, more in ((32, 32, 2), (32, 64, 3), (64, 128, 5))
 )
 _STEPS = ((1,), (2,), (5,), (8, 3, 2), (12, 7, 4), (18, 12, 6))
-BRIDGES = tuple(tuple((128, step) for step in steps) for steps in _STEPS)
-
-
-_kernel = size("kernel_size", default=5)
+_BRIDGES = tuple(tuple((128, step) for step in steps) for steps in _STEPS)
 
 
 def backbone(c: ModelConfig) -> Module:
     """Each branch behind the ResNet: convolutions of one width, with steps between the points they
     see."""
-    to, size = partial(conv_layer, _NAME), _kernel(c)
+    size, to = c.dim("kernel_size", default=5), partial(conv_layer, _NAME)
 
     def block(entry: Entry) -> Module:
         """Two convolutions, and one more on the way around them where the map shrinks."""
         inputs, outputs, _, smaller = entry
-        layer = partial(to, outputs=outputs, kernel=size, bias=True)
+        layer, act = partial(to, outputs=outputs, kernel=size, bias=True), Activation("ReLU")
         down = layer(inputs) if smaller else Activation("Identity")
         convs = {"conv_down": down, "conv_start": layer(inputs, act="relu")}
-        parts = {**convs, "conv_final": layer(outputs), "act_fn": Activation("ReLU")}
-        return Module(f"{_NAME}ResidualBlock", parts)
+        return Module(f"{_NAME}ResidualBlock", convs, conv_final=layer(outputs), act_fn=act)
 
     pairs = entry_lists(c, "resnet_head", ((3, 32), (32, 32)), 2)
     head = ModuleList(to(inputs, outputs, size, act="relu") for inputs, outputs in pairs)
     stages = [
         Module(f"{_NAME}ResNetStage", layers=Layers([block(entry) for entry in entries]))
-        for entries in block_lists(c, "resnet_configs", RESNET, 4)
+        for entries in block_lists(c, "resnet_configs", _RESNET, 4)
     ]
-    kinds = [
+    branches = [
         Layers(to(width, width, act="relu") for width, _ in entries)
-        for entries in block_lists(c, "stage_configs", BRIDGES, 2)
+        for entries in block_lists(c, "stage_configs", _BRIDGES, 2)
     ]
-    branches = [Module(f"{_NAME}BridgeBlock", blocks=blocks) for blocks in kinds]
+    bridge = ModuleList(Module(f"{_NAME}BridgeBlock", blocks=blocks) for blocks in branches)
     resnet = Module(f"{_NAME}ResNet", resnet_head=head, resnet_down=ModuleList(stages))
-    bridge = Module(f"{_NAME}Bridge", bridge=ModuleList(branches))
-    return Module(f"{_NAME}Backbone", resnet=resnet, bridge=bridge, part="vision")
+    parts = {"resnet": resnet, "bridge": Module(f"{_NAME}Bridge", bridge=bridge)}
+    return Module(f"{_NAME}Backbone", parts, part="vision")
 
 
 def model(c: ModelConfig) -> Module:
     """Two numbers for each place: where on the page it is."""
     section = backbone_section(c, {}).of_type("uvdoc_backbone")
     ends = c.dims("bridge_connector", default=(128, 128), least=2)
-    wide = ends[0] * len(block_lists(section, "stage_configs", BRIDGES, 2))
+    wide = ends[0] * len(block_lists(section, "stage_configs", _BRIDGES, 2))
     found = entry_lists(c, "out_point_positions2D", ((128, 32), (32, 2)), 2)
     if len(found) < 2:
         raise c.miscounted("out_point_positions2D", len(found), "two pairs")
-    act, kernel = c.text("hidden_act", default="prelu"), _kernel(c)
     (inputs, inner), (before, outputs) = found[:2]
-    to = partial(conv_layer, _NAME, component=_HEAD)
-    up = Conv(before, outputs, kernel, component=_HEAD)
+    act, kernel = c.text("hidden_act", default="prelu"), c.dim("kernel_size", default=5)
+    to = partial(conv_layer, _NAME, component=Component.HEAD)
+    up = Conv(before, outputs, kernel, component=Component.HEAD)
     points = {"conv_down": to(inputs, inner, kernel, act=act), "conv_up": up}
-    head = Module(
-        f"{_NAME}Head",
-        bridge_connector=to(wide, ends[1], 1, act="relu"),
-        out_point_positions2D=Module(f"{_NAME}PointPositions2D", points),
-        component=_HEAD,
-    )
+    parts = {"bridge_connector": to(wide, ends[1], 1, act="relu")}
+    parts["out_point_positions2D"] = Module(f"{_NAME}PointPositions2D", points)
+    head = Module(f"{_NAME}Head", parts, component=Component.HEAD)
     return Module(f"{_NAME}Model", backbone=backbone(section), head=head, part="vision")
 
 

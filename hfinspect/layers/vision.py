@@ -1,7 +1,7 @@
 """What vision families share: pairs of sizes, patches, and two transformer layers.
 
 ``google_layer`` is the layer of the ViT family as its files spell it (attention.attention.query,
-intermediate.dense, output.dense); ``clip_layer`` the one of the CLIP family (self_attn.q_proj,
+intermediate.dense, output.dense); ``clip_layers`` are those of the CLIP family (self_attn.q_proj,
 mlp.fc1).  Sources: transformers/models/vit/modeling_vit.py with its renaming in
 transformers/conversion_mapping.py, transformers/models/clip/modeling_clip.py.
 """
@@ -270,38 +270,27 @@ def plain_mlp(name: str, hidden: int, inner: int, *, act: str | None, bias: bool
     )
 
 
-def clip_layer(
-    name: str,
-    hidden: int,
-    inner: int,
-    *,
-    eps: float,
-    act: str | None,
-    attention: Module | None = None,
-) -> Module:
-    """Pre-norm attention and MLP of the CLIP family; ``name`` as in CLIPEncoderLayer -> CLIP."""
-    return Module(
-        f"{name}EncoderLayer",
-        self_attn=attention or clip_attention(f"{name}Attention", hidden),
-        layer_norm1=LayerNorm(hidden, eps=eps),
-        mlp=plain_mlp(f"{name}MLP", hidden, inner, act=act),
-        layer_norm2=LayerNorm(hidden, eps=eps),
-    )
-
-
 def clip_encoder(name: str, count: int, layer: Module) -> Module:
-    """A stack of ``clip_layer``."""
+    """A stack of layers under CLIP's names."""
     return Module(f"{name}Encoder", layers=Layers.of(count, layer))
 
 
 def clip_layers(
-    name: str, c: ModelConfig, width: Dim, *, inner: int, act: str, deep: int = 12, heads: int = 12
-) -> Module:
-    """The same with the sizes of the config; the numbers and ``act`` are defaults."""
+    name: str, c: ModelConfig, width: Dim, *, inner: int, act: str, deep: int = 12, heads: int = 12,
+    attention: Module | None = None,
+) -> Module:  # fmt: skip
+    """Pre-norm attention and MLP of the CLIP family, with the sizes of the config; the numbers and
+    ``act`` are defaults; ``name`` as in CLIPEncoderLayer -> CLIP."""
     c.divided(width, c.dim(key := "num_attention_heads", default=heads), "hidden_size", key)
     wide, chosen = c.dim("intermediate_size", default=inner), c.text("hidden_act", default=act)
-    eps = c.number("layer_norm_eps", default=1e-5)
-    layer = clip_layer(name, width, wide, eps=eps, act=chosen)
+    norm = LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5))
+    layer = Module(
+        f"{name}EncoderLayer",
+        self_attn=attention or clip_attention(f"{name}Attention", width),
+        layer_norm1=norm,
+        mlp=plain_mlp(f"{name}MLP", width, wide, act=chosen),
+        layer_norm2=norm,
+    )
     return clip_encoder(name, c.count("num_hidden_layers", default=deep), layer)
 
 
