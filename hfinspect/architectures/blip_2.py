@@ -32,11 +32,12 @@ def vision_model(config: ModelConfig) -> Module:
     return blip.vision_model(c.with_defaults(**_VISION), "Blip2", bias=bias)
 
 
-def _qformer(config: ModelConfig, context: Dim, *, instructed: bool = False) -> Module:
+def qformer(config: ModelConfig, context: Dim | None = None, *, instructed: bool = False) -> Module:
     """The queries have an MLP of their own, the words of a text another. ``instructed``: it reads
     words too, through embeddings of its own (InstructBLIP)."""
     c = config.with_defaults(**BASE)
-    made = (encoders.projections(c, f"{_NAME}MultiHeadAttention", w) for w in (None, context))
+    wide = context or c.dim("encoder_hidden_size", default=1408)
+    made = (encoders.projections(c, f"{_NAME}MultiHeadAttention", w) for w in (None, wide))
     own, seen = (encoders.attending(c, _NAME, look, at="attention") for look in made)
     mlp = {"intermediate": encoders.intermediate(c, _NAME), "output": encoders.output(c, _NAME)}
     feeds = {f"{name}_query": part for name, part in mlp.items()}
@@ -57,17 +58,13 @@ def _qformer(config: ModelConfig, context: Dim, *, instructed: bool = False) -> 
     )
 
 
-def only_qformer(c: ModelConfig, *, instructed: bool = False) -> Module:
-    return _qformer(c, c.dim("encoder_hidden_size", default=1408), instructed=instructed)
-
-
 def _section(c: ModelConfig) -> ModelConfig:
     return c.section("qformer_config").with_defaults(**BASE)
 
 
 def _reading(c: ModelConfig, *, instructed: bool = False) -> Module:
     context = c.section("vision_config").dim("hidden_size", default=1408)
-    return _qformer(c.section("qformer_config"), context, instructed=instructed)
+    return qformer(c.section("qformer_config"), context, instructed=instructed)
 
 
 def _projection(c: ModelConfig) -> Module:
@@ -118,4 +115,4 @@ _CLASSES = {
 _BUILT: dict[str, Builder] = {name: partial(joined, name, language_model) for name in WHOLE}
 register("blip-2", {**_BUILT, **composed_of(_PARTS, _CLASSES)}, category="multimodal")
 register_part("blip_2_vision_model", "Blip2VisionModel", vision_model, "vision")
-register_part("blip_2_qformer", f"{_NAME}Model", only_qformer, "multimodal")
+register_part("blip_2_qformer", f"{_NAME}Model", qformer, "multimodal")

@@ -84,10 +84,8 @@ _CLASSES = {
     "StableDiffusionSafetyChecker": safety_checker,
 }
 register("clip", _CLASSES, category="vision")
-for side, model, word, category in (
-    ("text", text_model, "text", "encoder"),
-    ("vision", vision_model, "visual", "vision"),
-):
+_SIDES = ("text", text_model, "text", "encoder"), ("vision", vision_model, "visual", "vision")
+for side, model, word, category in _SIDES:
     projection: Part = partial(_projection, side, alone=True)
     parts = {f"{side}_model": model, f"{word}_projection": projection}
     name = f"CLIP{side.capitalize()}Model"

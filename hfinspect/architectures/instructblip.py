@@ -13,7 +13,7 @@ _CLASSES: dict[str, Builder] = {
     _whole: partial(blip_2.joined, _whole, blip_2.language_model, instructed=True),
     _model: partial(blip_2.joined, _model, _speaking, instructed=True),
     "Blip2VisionModel": blip_2.vision_model,
-    "Blip2QFormerModel": partial(blip_2.only_qformer, instructed=True),
+    "Blip2QFormerModel": partial(blip_2.qformer, instructed=True),
 }
 for _name, _type in (("InstructBlip", "instructblip"), ("InstructBlipVideo", "instructblipvideo")):
     _own, _tower = renamed_classes(_CLASSES, "Blip2", _name), f"{_name}VisionModel"

@@ -18,16 +18,14 @@ _NAME = "MobileNetV2"
 _WIDTHS = (16, 24, 24, 32, 32, 32, 64, 64, 64, 64, 96, 96, 96, 160, 160, 160, 320)
 
 
-def _times(c: ModelConfig, key: str, default: float, width: int, name: str) -> Dim:
-    ratio, divisor = ratio_of(c, key, default=default), c.dim("depth_divisible_by", default=8)
+def _scaled(
+    c: ModelConfig, width: int, key: str = "depth_multiplier", by: float = 1.0, name: str = "width"
+) -> Dim:
+    ratio, divisor = ratio_of(c, key, default=by), c.dim("depth_divisible_by", default=8)
     least = int(c.dim("min_depth", default=8))
     found = multiple(round(int(width) * ratio), int(divisor), least)
     text = f"{key} = {ratio:g} times {int(width)}, rounded to depth_divisible_by"
     return named(found, f"{name}({int(width)})", text)
-
-
-def _scaled(c: ModelConfig, width: int) -> Dim:
-    return _times(c, "depth_multiplier", 1.0, width, "width")
 
 
 def _conv(c: ModelConfig, inputs: int, outputs: int, kernel: int = 1, groups: int = 1) -> Module:
@@ -56,7 +54,7 @@ def model(c: ModelConfig, *, pooling: bool = True) -> Module:
         stem["expand_1x1"] = _conv(c, wide, wide)
     blocks = []
     for inputs, outputs in pairwise(widths):
-        inner = _times(c, "expand_ratio", 6.0, inputs, "expanded")
+        inner = _scaled(c, inputs, "expand_ratio", 6.0, "expanded")
         parts = {"expand_1x1": _conv(c, inputs, inner), **_narrowed(c, inner, outputs)}
         blocks.append(Module(f"{_NAME}InvertedResidual", parts))
     return Module(

@@ -32,7 +32,7 @@ def _relative(c: ModelConfig, first: str | None) -> Module:
     heads, tables = c.dim("num_heads"), []
     for i, given in enumerate(arguments):
         one = ModelConfig(given, f"{c.path}relative_bias_args.{i}.")
-        kind = one.word("type", *_TYPES, default="")
+        kind = one.word("type", *_TYPES, default="none")
         buckets = one.dim("relative_attention_num_buckets", default=32)
         if one.flag("prefix_bucket", default=False) and not one.flag("expand", default=False):
             buckets = buckets + 2

@@ -44,18 +44,15 @@ def model(c: ModelConfig) -> Module:
 def pretraining(c: ModelConfig) -> Module:
     h, patch = c.dim("decoder_hidden_size", default=384), c.dim("patch_size", default=16)
     pixels = c.dim("num_channels", default=3) * c.dim("tubelet_size", default=2) * patch * patch
-    decoder = Module(
-        f"{_NAME}Decoder",
-        decoder_layers=_layers(c, h, "decoder_", deep=4, heads=6, inner=1536),
-        norm=LayerNorm(h),
-        head=Linear(h, pixels, component=Component.HEAD),
-    )
+    layers = _layers(c, h, "decoder_", deep=4, heads=6, inner=1536)
+    head = Linear(h, pixels, component=Component.HEAD)
+    narrowed = Linear(_hidden(c), h, bias=False, component=Component.PROJECTOR)
     return Module(
         f"{_NAME}ForPreTraining",
         videomae=model(c),
-        encoder_to_decoder=Linear(_hidden(c), h, bias=False, component=Component.PROJECTOR),
+        encoder_to_decoder=narrowed,
         mask_token=Weight(1, 1, h, component=_TABLE, kind="mask_token"),
-        decoder=decoder,
+        decoder=Module(f"{_NAME}Decoder", decoder_layers=layers, norm=LayerNorm(h), head=head),
         part="vision",
     )
 
