@@ -4,8 +4,7 @@ image's features."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.composing import renamed
 from ..trees.catalog import register_part

@@ -5,8 +5,7 @@ through UPerNet, whose modules files name as earlier versions of the code did.""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import vision
 from ..layers.blocks import size
 from ..layers.heads import to_words

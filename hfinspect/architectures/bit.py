@@ -1,9 +1,7 @@
 """BiT (Kolesnikov et al. 2019). Source of shapes: transformers/models/bit/modeling_bit.py.
 A ResNet with group norms, before the convolutions or after them, whose weights are standardised."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
+from ..core.nouns import Component, Dim, ModelConfig, named
 from ..layers.blocks import activation
 from ..layers.vision import labels_classifier, multiple, register_seeing, stage_depths
 from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module, ModuleList, Sequential

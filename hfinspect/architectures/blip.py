@@ -4,9 +4,7 @@ encoder (retrieval), as both (question answering)."""
 
 from collections.abc import Callable
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import encoders, vision
 from ..layers.blocks import fused_attention, size
 from ..layers.composing import Part, composed_of, with_defaults

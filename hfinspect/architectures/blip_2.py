@@ -4,9 +4,7 @@ layer), one linear layer, and a whole language model, decoder or encoder-decoder
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import encoders
 from ..layers.composing import Part, composed_of, respelled
 from ..layers.encoders import BASE, hidden

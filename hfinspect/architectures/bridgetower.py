@@ -2,8 +2,7 @@
 CLIP's tower and RoBERTa, both traces, whose last layers are each bridged to a layer that also looks
 at the other side. Layers between the sides have the sizes of the text's."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.composing import Part, composed_of, with_defaults
 from ..layers.encoders import BASE, hidden, norm

@@ -2,8 +2,7 @@
 BERT that reads where words stand: the distances between boxes, as waves, through one projection
 that all layers share."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, usual_model
 from ..layers.encoders import hidden

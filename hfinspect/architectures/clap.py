@@ -2,8 +2,7 @@
 Swin over spectrograms, followed by two matrices into the space that texts share. Files hold window
 indices that are computed elsewhere. The model of both, and the tower of texts, are traces."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.blocks import activation, size
 from ..layers.multimodal import two_linears
 from ..layers.vision import pair, stage_depths, window_layer

@@ -5,9 +5,7 @@ before, text encoders of diffusion pipelines among them, have it."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import vision
 from ..layers.composing import Part, composed, composed_of
 from ..trees.catalog import register

@@ -1,8 +1,7 @@
 """The encoders of CLVP (Betker 2022), which judge whether speech and text belong together. Source:
 transformers/models/clvp. The model of all parts of Tortoise, and its decoder, are traces."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.blocks import activation
 from ..layers.heads import sequence_summary
 from ..layers.vision import clip_attention

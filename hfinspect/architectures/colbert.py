@@ -2,8 +2,7 @@
 every token. Configs say model_type ``bert`` and class HF_ColBERT, which transformers lacks; vLLM's
 colbert.py reads the same names."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.composing import defaulted
 from ..layers.encoders import BASE, hidden
 from ..trees.catalog import register_part

@@ -1,8 +1,7 @@
 """ColPali and those that follow it (Faysse et al. 2024): any model of images and text, and a short
 vector for each of its tokens. Source: transformers/models/colpali, colqwen2 and colmodernvbert."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.multimodal import text_width
 from ..trees.catalog import auto_model, register
 from ..trees.modules import Linear, Module

@@ -4,9 +4,7 @@ two coefficients, widths rounded to a multiple of ``depth_divisor``."""
 
 import math
 
-from ..core.components import Component
-from ..core.config import MAX_COUNT, ModelConfig
-from ..core.dims import Dim, named
+from ..core.nouns import MAX_COUNT, Component, Dim, ModelConfig, named
 from ..layers.blocks import activation, size
 from ..layers.vision import labels_classifier, multiple, ratio_of, register_seeing
 from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Layers, Module

@@ -4,9 +4,7 @@ rows and columns, and BART. As released, with code of its own: florence2_release
 
 from itertools import pairwise
 
-from ..core.components import Component
-from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import MAX_COUNT, MAX_DIM, Component, Dim, ModelConfig
 from ..layers.blocks import fused_attention
 from ..layers.composing import composed
 from ..layers.heads import causal_lm

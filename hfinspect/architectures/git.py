@@ -2,8 +2,7 @@
 A CLIP vision tower (a trace), a projection with a norm, and BERT's layers without segments as
 decoder; the output layer is its own. Video models add one learned vector per frame."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig, exact
+from ..core.nouns import Component, ModelConfig, exact
 from ..layers.composing import with_defaults
 from ..layers.encoders import BASE, encoder, hidden, unsegmented
 from ..layers.heads import causal_lm

@@ -5,9 +5,7 @@ channel on its own. ``depths`` and ``hidden_sizes`` name stages and say nothing 
 from functools import partial
 from itertools import pairwise
 
-from ..core.components import Component
-from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import MAX_COUNT, MAX_DIM, Component, Dim, ModelConfig
 from ..layers.backbones import hands_on, staged
 from ..layers.blocks import activation
 from ..layers.convolutions import conv_layer

@@ -2,8 +2,7 @@
 A decoder of another family without its words, and one linear layer that scores the options of a
 question."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..trees.catalog import auto_model, register_part
 from ..trees.modules import Module, Weight
 

@@ -2,8 +2,7 @@
 RoBERTa's layers over words, their place on the page, and patches of the page's image; relative
 positions along the text and on the page are biases of all layers' attention."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, first_token
 from ..layers.encoders import BASE, dropout, hidden, labels, norm

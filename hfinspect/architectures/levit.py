@@ -4,9 +4,7 @@ between stages an attention with a quarter of the queries. Each attention has a 
 
 from itertools import pairwise
 
-from ..core.components import Component
-from ..core.config import MAX_COUNT, ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import MAX_COUNT, Component, Dim, ModelConfig
 from ..layers.vision import labels_classifier, register_seeing
 from ..trees import modules as nn
 

@@ -5,9 +5,7 @@ the paper's times ``depth_multiplier``, rounded to a multiple of ``depth_divisib
 from functools import partial
 from itertools import pairwise
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
+from ..core.nouns import Component, Dim, ModelConfig, named
 from ..layers.blocks import activation
 from ..layers.composing import Part
 from ..layers.reassembling import as_head

@@ -4,8 +4,7 @@ Source of shapes: transformers/models/pp_formulanet/modeling_pp_formulanet.py.""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import seq2seq
 from ..layers.heads import to_words
 from ..layers.multimodal import projector, register_worded, within

@@ -5,9 +5,7 @@ widens between two convolutions of points. Source: transformers/models/pp_lcnet,
 from collections.abc import Sequence
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
+from ..core.nouns import Component, Dim, ModelConfig, named
 from ..layers import convolutions
 from ..layers.backbones import hands_on, staged
 from ..layers.blocks import activation, size

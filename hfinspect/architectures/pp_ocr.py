@@ -8,9 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..core.records import dataclass
 from ..layers.backbones import backbone, backbone_section
 from ..layers.blocks import fused_attention, size, two_layer_mlp

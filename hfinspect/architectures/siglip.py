@@ -6,9 +6,7 @@ with one learned query. A tower saved alone lost its prefix (``vision_model.``) 
 from collections.abc import Callable
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import vision
 from ..layers.blocks import size
 from ..layers.composing import Part, composed_of

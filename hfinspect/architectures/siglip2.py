@@ -2,9 +2,7 @@
 SigLIP with images of any shape: patches arrive flattened, so their embedding is a linear layer, and
 the positions are a square table that is resized to the image."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..trees.modules import Embedding, Linear, Module
 from .siglip import register_towers
 

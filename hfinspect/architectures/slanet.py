@@ -4,9 +4,7 @@ picture and writes one tag after the other. Source: transformers/models/slanet a
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.backbones import backbone_section
 from ..layers.composing import composed_of
 from ..layers.convolutions import conv_layer, separable

@@ -2,9 +2,7 @@
 Layers of Swin v2, all of one width and at the full size of the image; each stage ends in
 convolutions, and one of five kinds of upsampling makes the larger image."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import vision
 from ..layers.blocks import size
 from ..layers.vision import pair, stage_depths

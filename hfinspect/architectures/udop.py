@@ -4,8 +4,7 @@ relative positions in the text and, by column and row, on the page."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.composing import Part, composed, tied_to
 from ..layers.heads import to_words
 from ..layers.vision import pair, patch_conv

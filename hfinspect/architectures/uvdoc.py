@@ -3,8 +3,7 @@ wider steps over them, a map of points. Source: transformers/models/uvdoc/modeli
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.backbones import backbone_section
 from ..layers.convolutions import Entry, block_lists, conv_layer, entry_lists
 from ..trees.catalog import register_part

@@ -4,8 +4,7 @@ transformers 5 renames the layers in memory; files keep ``attention.attention.qu
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import vision
 from ..layers.blocks import activation, size
 from ..trees.modules import LayerNorm, Layers, Linear, Module
