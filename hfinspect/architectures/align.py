@@ -1,6 +1,5 @@
-"""ALIGN (Jia et al. 2021). Source of shapes: transformers/models/align/modeling_align.py.
-EfficientNet without its last convolution, BERT, and a projection of the text to the width of the
-image's features."""
+"""ALIGN (Jia et al. 2021): EfficientNet without its last convolution, and BERT.
+Source of shapes: transformers/models/align/modeling_align.py."""
 
 from functools import partial
 

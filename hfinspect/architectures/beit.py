@@ -1,7 +1,6 @@
-"""BEiT (Bao et al. 2021). Source of shapes: transformers/models/beit/modeling_beit.py.
-A ViT without bias on the keys, with a scale per channel, and relative positions (per layer or
-shared) instead of, or next to, absolute ones. For segmentation a pyramid of four feature maps goes
-through UPerNet, whose modules files name as earlier versions of the code did."""
+"""BEiT (Bao et al. 2021), a ViT with relative positions instead of, or next to, absolute ones; for
+segmentation UPerNet, whose modules files name as earlier versions of the code did.
+Source of shapes: transformers/models/beit/modeling_beit.py."""
 
 from functools import partial
 

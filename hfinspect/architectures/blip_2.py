@@ -1,6 +1,5 @@
-"""BLIP-2 (Li et al. 2023). Source of shapes: transformers/models/blip_2/modeling_blip_2.py.
-BLIP's ViT at EVA's size, a Q-Former (BERT whose learned queries look at the image every other
-layer), one linear layer, and a whole language model, decoder or encoder-decoder."""
+"""BLIP-2 (Li et al. 2023): BLIP's ViT at EVA's size, a Q-Former (BERT whose learned queries look at
+the image) and any language model. Source: transformers/models/blip_2/modeling_blip_2.py."""
 
 from functools import partial
 

@@ -1,6 +1,5 @@
-"""BridgeTower (Xu et al. 2022). Source of shapes: transformers/models/bridgetower.
-CLIP's tower and RoBERTa, both traces, whose last layers are each bridged to a layer that also looks
-at the other side. Layers between the sides have the sizes of the text's."""
+"""BridgeTower (Xu et al. 2022): CLIP's tower and RoBERTa, both traces, and layers between the two,
+which have the sizes of the text's. Source of shapes: transformers/models/bridgetower."""
 
 from ..core.nouns import Component, ModelConfig
 from ..layers import encoders

@@ -1,6 +1,5 @@
-"""BROS (Hong et al. 2022). Source of shapes: transformers/models/bros/modeling_bros.py.
-BERT that reads where words stand: the distances between boxes, as waves, through one projection
-that all layers share."""
+"""BROS (Hong et al. 2022): BERT that reads how far apart boxes are, as waves, by one projection of
+all layers. Source of shapes: transformers/models/bros/modeling_bros.py."""
 
 from ..core.nouns import Component, ModelConfig
 from ..layers import encoders

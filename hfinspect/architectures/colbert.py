@@ -1,6 +1,5 @@
-"""ColBERT and ColBERTv2 (Santhanam et al. 2021): BERT and one linear layer to a short vector for
-every token. Configs say model_type ``bert`` and class HF_ColBERT, which transformers lacks; vLLM's
-colbert.py reads the same names."""
+"""ColBERT and ColBERTv2 (Santhanam et al. 2021): BERT and a short vector for every token. Configs
+say model_type ``bert`` and class HF_ColBERT; vLLM's colbert.py reads the same names."""
 
 from ..core.nouns import Component, ModelConfig
 from ..layers.composing import defaulted

@@ -1,6 +1,5 @@
-"""EfficientNet (Tan, Le 2019). Source: transformers/models/efficientnet/modeling_efficientnet.py.
-Inverted residuals with squeeze and excitation; the sizes are those of B0, made wider and deeper by
-two coefficients, widths rounded to a multiple of ``depth_divisor``."""
+"""EfficientNet (Tan, Le 2019): B0's inverted residuals, made wider and deeper by two coefficients.
+Source of shapes: transformers/models/efficientnet/modeling_efficientnet.py."""
 
 import math
 

@@ -1,6 +1,5 @@
-"""Encoder-decoder composites (Rothe et al. 2019). Source: transformers/models/encoder_decoder.
-Any encoder and any causal language model with cross-attention, each under its own names; between
-them a projection where the widths differ and the decoder does not say that it reads others."""
+"""Encoder-decoder composites (Rothe et al. 2019): any encoder and any causal language model with
+cross-attention, each under its own names. Source: transformers/models/encoder_decoder."""
 
 from collections.abc import Iterator
 

@@ -1,6 +1,5 @@
-"""GIT (Wang et al. 2022). Source of shapes: transformers/models/git/modeling_git.py.
-A CLIP vision tower (a trace), a projection with a norm, and BERT's layers without segments as
-decoder; the output layer is its own. Video models add one learned vector per frame."""
+"""GIT (Wang et al. 2022): a CLIP tower (a trace), and BERT's layers without segments as decoder;
+videos add a vector per frame. Source of shapes: transformers/models/git/modeling_git.py."""
 
 from ..core.nouns import Component, ModelConfig, exact
 from ..layers.composing import with_defaults

@@ -1,6 +1,5 @@
-"""Jev (2026), a judge. Source of shapes: transformers/models/jev/modeling_jev.py.
-A decoder of another family without its words, and one linear layer that scores the options of a
-question."""
+"""Jev (2026), a judge: a decoder of another family without its words, and a linear layer for the
+options of a question. Source of shapes: transformers/models/jev/modeling_jev.py."""
 
 from ..core.nouns import Component, ModelConfig
 from ..trees.catalog import auto_model, register_part

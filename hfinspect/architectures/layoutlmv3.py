@@ -1,6 +1,5 @@
-"""LayoutLMv3 (Huang et al. 2022). Source: transformers/models/layoutlmv3/modeling_layoutlmv3.py.
-RoBERTa's layers over words, their place on the page, and patches of the page's image; relative
-positions along the text and on the page are biases of all layers' attention."""
+"""LayoutLMv3 (Huang et al. 2022): RoBERTa's layers over words, their place on the page, and patches
+of its image. Source of shapes: transformers/models/layoutlmv3/modeling_layoutlmv3.py."""
 
 from ..core.nouns import Component, ModelConfig
 from ..layers import encoders

@@ -1,6 +1,5 @@
-"""MobileNetV2 (Sandler et al. 2018). Source: transformers/models/mobilenet_v2.
-Inverted residuals: 1x1 to a greater width, a 3x3 on each channel alone, 1x1 back. The widths are
-the paper's times ``depth_multiplier``, rounded to a multiple of ``depth_divisible_by``."""
+"""MobileNetV2 (Sandler et al. 2018): inverted residuals of the paper's widths times a multiplier,
+rounded to a multiple. Source of shapes: transformers/models/mobilenet_v2."""
 
 from functools import partial
 from itertools import pairwise

@@ -1,6 +1,5 @@
-"""PP-FormulaNet (PaddleOCR 2025): a formula in a picture, written as LaTeX: SAM's image encoder,
-convolutions that shorten what it sees, and mBART's decoder.
-Source of shapes: transformers/models/pp_formulanet/modeling_pp_formulanet.py."""
+"""PP-FormulaNet (PaddleOCR 2025), a formula in a picture as LaTeX: SAM's image encoder and mBART's
+decoder. Source of shapes: transformers/models/pp_formulanet/modeling_pp_formulanet.py."""
 
 from functools import partial
 

@@ -1,6 +1,5 @@
-"""SigLIP 2 (Tschannen et al. 2025). Source: transformers/models/siglip2/modeling_siglip2.py.
-SigLIP with images of any shape: patches arrive flattened, so their embedding is a linear layer, and
-the positions are a square table that is resized to the image."""
+"""SigLIP 2 (Tschannen et al. 2025): patches arrive flattened, and the square table of positions is
+resized to the image. Source: transformers/models/siglip2/modeling_siglip2.py."""
 
 from ..core.nouns import Component, Dim, ModelConfig
 from ..trees.modules import Embedding, Linear, Module

@@ -1,6 +1,5 @@
-"""TrOCR's decoder (Li et al. 2021). Source of shapes: transformers/models/trocr/modeling_trocr.py.
-BART's decoder, which reads the states of an image encoder of another width; it comes inside a
-vision-encoder-decoder."""
+"""TrOCR's decoder (Li et al. 2021), BART's, which reads the states of an image encoder of another
+width. Source of shapes: transformers/models/trocr/modeling_trocr.py."""
 
 from ..core.config import ModelConfig
 from ..layers import seq2seq

@@ -1,6 +1,5 @@
-"""UDOP (Tang et al. 2022). Source of shapes: transformers/models/udop/modeling_udop.py.
-T5 over words and patches of a page: tables of places in the encoder, and on both sides tables of
-relative positions in the text and, by column and row, on the page."""
+"""UDOP (Tang et al. 2022): T5 over words and patches of a page, with tables of places, relative ones
+by column and row. Source of shapes: transformers/models/udop/modeling_udop.py."""
 
 from functools import partial
 
