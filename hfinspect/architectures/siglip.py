@@ -1,7 +1,6 @@
-"""SigLIP (Zhai et al. 2023). Source of shapes: transformers/models/siglip/modeling_siglip.py.
-CLIP without class token and without a norm before the layers; the vision tower pools by attention
-with one learned query. A tower saved alone lost its prefix (``vision_model.``) in transformers 5.
-"""
+"""SigLIP (Zhai et al. 2023). Source of shapes: transformers/models/siglip/modeling_siglip.py. CLIP
+without class token and without a norm before the layers; the vision tower pools by attention with
+one learned query. A tower saved alone lost its prefix (``vision_model.``) in transformers 5."""
 
 from collections.abc import Callable
 from functools import partial

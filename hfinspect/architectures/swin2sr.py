@@ -1,5 +1,5 @@
-"""Swin2SR (Conde et al. 2022): Swin v2's layers, of one width and at the full size of the image, and
-one of five kinds of upsampling. Source: transformers/models/swin2sr/modeling_swin2sr.py."""
+"""Swin2SR (Conde et al. 2022): Swin v2's layers, of one width and at the full size of the image,
+and one of five kinds of upsampling. Source: transformers/models/swin2sr/modeling_swin2sr.py."""
 
 from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import vision

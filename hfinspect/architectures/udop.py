@@ -1,5 +1,5 @@
-"""UDOP (Tang et al. 2022): T5 over words and patches of a page, with tables of places, relative ones
-by column and row. Source of shapes: transformers/models/udop/modeling_udop.py."""
+"""UDOP (Tang et al. 2022): T5 over words and patches of a page, with tables of places, relative
+ones by column and row. Source of shapes: transformers/models/udop/modeling_udop.py."""
 
 from functools import partial
 
