@@ -12,7 +12,6 @@ def _sizes(c: ModelConfig) -> tuple[Dim, ...]:
 
 
 def rounded(size: int, label: str) -> Dim:
-    """To a multiple of 8, and down by a tenth at most."""
     return named(multiple(int(size), 8), label, f"{int(size)} rounded to a multiple of 8")
 
 

@@ -21,7 +21,6 @@ _last = size("hidden_dim", default=2560)
 
 
 def rounded(c: ModelConfig, width: Dim | int) -> Dim:
-    """The nearest multiple that is not more than a tenth below (round_filters there)."""
     ratio = ratio_of(c, "width_coefficient", default=2.0)
     found = multiple(int(width) * ratio, int(c.dim("depth_divisor", default=8)))
     text = f"width_coefficient = {ratio:g} times {int(width)}, rounded to depth_divisor"
@@ -37,7 +36,6 @@ def _act(c: ModelConfig) -> Module:
 
 
 def block(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, ratio: Dim) -> Module:
-    """The mean of each channel decides how much all of them count."""
     expands, act, pad = int(ratio) != 1, _act(c), Activation("ZeroPad2d")
     wide = inputs * ratio if expands else inputs
     share = ratio_of(c, "squeeze_expansion_ratio", default=0.25)

@@ -23,7 +23,6 @@ def _widths(c: ModelConfig) -> tuple[Dim, ...]:
 
 
 def _half(c: ModelConfig, h: Dim, kind: str, looks: str) -> nn.Module:
-    """Two convolutions per channel, one attention, one MLP."""
     inner, bias = scaled(c, h, "mlp_ratio", default=4.0), c.flag("qkv_bias", default=True)
     act, norm = c.text("activation_function", default="gelu"), nn.LayerNorm(h)
     look = fused_attention(f"{_NAME}Vision{looks}Attention", h, bias=bias)

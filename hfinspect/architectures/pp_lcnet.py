@@ -72,8 +72,7 @@ def _weighed(name: str, c: ModelConfig, channels: Dim, weighed: Dim) -> Module:
 
 
 def channels_and_points(name: str, c: ModelConfig, entry: Entry) -> Module:
-    """One block of PP-LCNet, 9·C + C·D weights, or of V3, where several convolutions of one size,
-    one of a point and the input itself are added."""
+    """V3 adds several convolutions of one size, one of a point and the input itself."""
     kernel, inputs, outputs = entry[0], divisible(c, entry[1]), divisible(c, entry[2])
 
     def learned(outputs: Dim, kernel: int = 1, stride: int = 1, groups: int = 1) -> Module:
@@ -99,7 +98,7 @@ def channels_and_points(name: str, c: ModelConfig, entry: Entry) -> Module:
 
 
 def token_and_channels(name: str, c: ModelConfig, entry: Entry) -> Module:
-    """One block of V4: without a norm where it neither widens nor shrinks."""
+    """V4's: without a norm where it neither widens nor shrinks."""
     kernel, inputs, outputs, stride, weighed = entry
     same, to = int(inputs) == int(outputs) and int(stride) == 1, partial(conv_layer, name)
     token = to(inputs, inputs, kernel, groups=inputs, learned=False)

@@ -43,7 +43,6 @@ class Ocr:
 
 
 def section(o: Ocr, c: ModelConfig) -> ModelConfig:
-    """The backbone's config."""
     found = backbone_section(c, o.section)
     return found.read_as(str(found.raw("model_type") or o.section["model_type"]))
 
@@ -55,8 +54,7 @@ def _stage_widths(found: ModelConfig) -> tuple[Dim, ...]:
 
 
 def small_neck(o: Ocr, c: ModelConfig, *, mobile: bool = False) -> dict[str, nn.Module]:
-    """Every map at one width, then at a quarter of it; ``mobile`` phones' widths of their own
-    first."""
+    """Every map at one width, then at a quarter of it; ``mobile``: widths of their own first."""
     d = c.dim("neck_out_channels", default=o.width)
     sizes = c.dims("layer_list_out_channels", default=(12, 18, 42, 360))
 
@@ -157,8 +155,7 @@ def refined_head(o: Ocr, c: ModelConfig) -> nn.Module:
 _width = size("hidden_size", default=120)
 
 
-def _last(o: Ocr, c: ModelConfig) -> Dim:
-    """The width of the backbone's last stage."""
+def _last_width(o: Ocr, c: ModelConfig) -> Dim:
     kind = str(o.section["model_type"])
     found = section(o, c).of_type(kind)
     last = _stage_widths(found)[-1]
@@ -166,8 +163,7 @@ def _last(o: Ocr, c: ModelConfig) -> Dim:
 
 
 def encoder(o: Ocr, c: ModelConfig) -> nn.Module:
-    """Convolutions around layers of attention."""
-    d, seen, act = _width(c), _last(o, c), c.text("hidden_act", default="silu")
+    d, seen, act = _width(c), _last_width(o, c), c.text("hidden_act", default="silu")
     kernel = c.dims("conv_kernel_size", default=o.kernel, count=2)
     norm = nn.LayerNorm(d, eps=c.number("layer_norm_eps", default=1e-6))
     sixth, narrow = "V6" in o.name, seen // 8
@@ -202,7 +198,7 @@ def line_head(o: Ocr, c: ModelConfig) -> nn.Module:
 
 
 def tiny_head(o: Ocr, c: ModelConfig) -> nn.Module:
-    seen, norm = _last(o, c), nn.BatchNorm(_last(o, c), dims=1)
+    seen, norm = _last_width(o, c), nn.BatchNorm(_last_width(o, c), dims=1)
     to = partial(nn.Conv, seen, seen, dims=1, bias=False)
     convs = {"conv1": to(5, groups=seen), "norm1": norm, "conv2": to(1), "norm2": norm}
     scores = {"fc1": nn.Linear(seen, _width(c)), "fc2": _characters(o, c)}

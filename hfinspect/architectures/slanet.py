@@ -53,7 +53,6 @@ def pixels(c: ModelConfig) -> Module:
 
 
 def tower(c: ModelConfig) -> Module:
-    """SAM's image encoder, at half the resolution."""
     seen = vision_encoder(c.section("vision_config"))
     less = Conv(c.dim("post_conv_in_channels", default=256), _seen(c, 512), 3, bias=False)
     return Module("SLANeXtBackbone", vision_tower=seen, post_conv=less, part="vision")

@@ -13,7 +13,6 @@ from ..trees.modules import Module
 
 
 def _model(c: ModelConfig, *, labelled: bool = False) -> Module:
-    """The tree of the architecture that a config names."""
     # A file has num_classes; the class itself is given num_labels.
     classes = int(c.dim("num_classes", "num_labels")) if labelled else 0
     name = c.text("architecture", default="resnet50") or ""

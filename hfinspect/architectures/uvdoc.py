@@ -19,12 +19,10 @@ _BRIDGES = tuple(tuple((128, step) for step in steps) for steps in _STEPS)
 
 
 def backbone(c: ModelConfig) -> Module:
-    """Each branch behind the ResNet: convolutions of one width, with steps between the points they
-    see."""
+    """Each branch behind the ResNet: convolutions of one width, with steps between their points."""
     size, to = c.dim("kernel_size", default=5), partial(conv_layer, _NAME)
 
     def block(entry: Entry) -> Module:
-        """Two convolutions, and one more on the way around them where the map shrinks."""
         inputs, outputs, _, smaller = entry
         layer, act = partial(to, outputs=outputs, kernel=size, bias=True), Activation("ReLU")
         down = layer(inputs) if smaller else Activation("Identity")

@@ -13,8 +13,7 @@ _hidden = size("hidden_size", default=768)
 
 def _layers(c: ModelConfig, h: Dim, at: str, *, deep: int, heads: int, inner: int) -> Layers:
     """The numbers are defaults of the keys that begin with ``at``."""
-    count = c.dim(f"{at}num_attention_heads", default=heads)
-    c.divided(h, count, "hidden_size", "num_attention_heads")
+    c.divided(h, c.dim(at + (key := "num_attention_heads"), default=heads), "hidden_size", key)
     look = google_attention(_NAME, h, qkv_bias=False)
     if c.flag("qkv_bias", "qv_bias", default=True):
         biases = {"q_bias": Weight(h, kind="query"), "v_bias": Weight(h, kind="value")}
