@@ -2,7 +2,7 @@
 A ViT with fused q, k, v, and BERT with cross-attention to the image: as decoder (captions), as
 encoder (retrieval), as both (question answering)."""
 
-from collections.abc import Callable
+from functools import partial
 
 from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import encoders, vision
@@ -25,15 +25,16 @@ def vision_model(c: ModelConfig, name: str = "Blip", *, bias: bool = True) -> Mo
     image, patch = (vision.pair(c, f"{of}_size", default=16) for of in ("image", "patch"))
     h, places = hidden(c), vision.patch_count(image, patch) + 1
     look = fused_attention(f"{name}Attention", h, bias=bias, out="projection")
+    embeddings = Module(
+        f"{name}VisionEmbeddings",
+        class_embedding=Weight(1, 1, h, kind="class_token"),
+        position_embedding=Weight(1, places, h, kind="position"),
+        patch_embedding=vision.patch_conv(3, h, patch),
+        component=Component.EMBEDDING,
+    )
     return Module(
         f"{name}VisionModel",
-        embeddings=Module(
-            f"{name}VisionEmbeddings",
-            class_embedding=Weight(1, 1, h, kind="class_token"),
-            position_embedding=Weight(1, places, h, kind="position"),
-            patch_embedding=vision.patch_conv(3, h, patch),
-            component=Component.EMBEDDING,
-        ),
+        embeddings=embeddings,
         encoder=vision.clip_layers(name, c, h, inner=3072, act="gelu", attention=look),
         post_layernorm=LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-5)),
         part="vision",
@@ -60,35 +61,31 @@ def _writer(c: ModelConfig, context: Dim, at: str = "text_decoder.") -> Module:
     return Module(f"{_NAME}LMHeadModel", bert=_reader(c, context), cls=head)
 
 
-def _seen(c: ModelConfig) -> Dim:
-    return hidden(c.section("vision_config").with_defaults(**_VISION))
-
-
 def _text(c: ModelConfig) -> ModelConfig:
     return tied_section(c).with_defaults(**_TEXT)
 
 
-def _words(c: ModelConfig) -> Dim:
-    return hidden(_text(c))
+def _width(c: ModelConfig, *, reads: bool = False) -> Dim:
+    return hidden(_text(c) if reads else c.section("vision_config").with_defaults(**_VISION))
 
 
-def _to(width: Callable[[ModelConfig], Dim], key: str, size: int, *, bias: bool) -> Part:
+def _to(key: str, size: int, *, bias: bool, reads: bool = False) -> Part:
     """Into the space that texts and images share."""
-    at = Component.PROJECTOR
-    return lambda c: Linear(width(c), c.dim(key, default=size), bias=bias, component=at)
+    to = partial(Linear, bias=bias, component=Component.PROJECTOR)
+    return lambda c: to(_width(c, reads=reads), c.dim(key, default=size))
 
 
 _PARTS: dict[str, Part] = {
     "logit_scale": lambda _: Weight(kind="scale"),
     "vision_model": within("vision_config", vision_model),
-    "text_model": lambda c: _reader(_text(c), _seen(c), pooling=True),
-    "text_encoder": lambda c: _reader(_text(c), _seen(c)),
-    "text_decoder": lambda c: _writer(_text(c), _seen(c)),
-    "visual_projection": _to(_seen, "projection_dim", 512, bias=False),
-    "text_projection": _to(_words, "projection_dim", 512, bias=False),
-    "vision_proj": _to(_seen, "image_text_hidden_size", 256, bias=True),
-    "text_proj": _to(_words, "image_text_hidden_size", 256, bias=True),
-    "itm_head": lambda c: classifier(_words(c), 2),
+    "text_model": lambda c: _reader(_text(c), _width(c), pooling=True),
+    "text_encoder": lambda c: _reader(_text(c), _width(c)),
+    "text_decoder": lambda c: _writer(_text(c), _width(c)),
+    "visual_projection": _to("projection_dim", 512, bias=False),
+    "text_projection": _to("projection_dim", 512, bias=False, reads=True),
+    "vision_proj": _to("image_text_hidden_size", 256, bias=True),
+    "text_proj": _to("image_text_hidden_size", 256, bias=True, reads=True),
+    "itm_head": lambda c: classifier(_width(c, reads=True), 2),
 }
 _CLASSES = {
     "BlipForConditionalGeneration": "vision_model text_decoder",
