@@ -134,17 +134,11 @@ def google_attention(
     """attention.{query,key,value} and output.dense, as BERT nests them."""
     inner = hidden if width is None else width
     key = qkv_bias if key_bias is None else key_bias
-    return Module(
-        f"{name}Attention",
-        attention=Module(
-            f"{name}SelfAttention",
-            query=Linear(hidden, inner, bias=qkv_bias, kind="query"),
-            key=Linear(hidden, inner, bias=key, kind="key"),
-            value=Linear(hidden, inner, bias=qkv_bias, kind="value"),
-        ),
-        output=Module(f"{name}SelfOutput", dense=Linear(inner, hidden, kind="output")),
-        component=Component.ATTENTION,
-    )
+    biases = {"query": qkv_bias, "key": key, "value": qkv_bias}
+    looks = {at: Linear(hidden, inner, bias=bias, kind=at) for at, bias in biases.items()}
+    out = Module(f"{name}SelfOutput", dense=Linear(inner, hidden, kind="output"))
+    parts = {"attention": Module(f"{name}SelfAttention", looks), "output": out}
+    return Module(f"{name}Attention", parts, component=Component.ATTENTION)
 
 
 def google_layer(
@@ -153,21 +147,12 @@ def google_layer(
     """Pre-norm ``attention`` and MLP: 2·H·I weights in the latter."""
     wide = c.dim("intermediate_size", default=3072) if inner is None else inner
     norm = LayerNorm(hidden, eps=c.number("layer_norm_eps", default=1e-12))
-    return Module(
-        f"{name}Layer",
-        attention=attention,
-        intermediate=Module(
-            f"{name}Intermediate",
-            dense=Linear(hidden, wide, kind="up"),
-            intermediate_act_fn=activation(c.text("hidden_act", default="gelu")),
-            component=Component.MLP,
-        ),
-        output=Module(
-            f"{name}Output", dense=Linear(wide, hidden, kind="down"), component=Component.MLP
-        ),
-        layernorm_before=norm,
-        layernorm_after=norm,
-    )
+    up, act = Linear(hidden, wide, kind="up"), activation(c.text("hidden_act", default="gelu"))
+    first = Module(f"{name}Intermediate", dense=up, intermediate_act_fn=act)
+    last = Module(f"{name}Output", dense=Linear(wide, hidden, kind="down"))
+    first.component = last.component = Component.MLP
+    parts = {"attention": attention, "intermediate": first, "output": last}
+    return Module(f"{name}Layer", parts, layernorm_before=norm, layernorm_after=norm)
 
 
 def google_embeddings(
