@@ -12,10 +12,8 @@ from . import beit
 
 _NAME = "Data2VecVision"
 #: BEiT's name of a part in files, and the one here.
-_SPELLED = {
-    "beit": "data2vec_vision", "conv": "convolution", "bn": "normalization",
-    "bottleneck": "psp_bottleneck",
-}  # fmt: skip
+_CONV = {"conv": "convolution", "bn": "normalization"}
+_SPELLED = {"beit": "data2vec_vision", "bottleneck": "psp_bottleneck", **_CONV}
 
 
 def _own(c: ModelConfig, root: Module) -> None:
@@ -23,7 +21,7 @@ def _own(c: ModelConfig, root: Module) -> None:
     respelled(renamed(root, "BeitSelfAttention", "BeitSdpaSelfAttention"), _SPELLED)
     if "decode_head" in root.children:
         h, scales = c.dim("hidden_size", default=768), c.dims("pool_scales", default=(1, 2, 3, 6))
-        conv = normed(f"{_NAME}ConvLayer", "convolution", "normalization")(h, h, 1)
+        conv = normed(f"{_NAME}ConvLayer", *_CONV.values())(h, h, 1)
         blocks = ModuleList([Module(f"{_NAME}PyramidPoolingBlock", conv=conv)] * len(scales))
         pooled = Module(f"{_NAME}PyramidPoolingModule", blocks=blocks)
         root.inside("decode_head").adding(psp_modules=pooled)
