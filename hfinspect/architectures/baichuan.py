@@ -1,9 +1,6 @@
-"""Baichuan 7B and 13B, Baichuan2 (Yang et al. 2023). No class in transformers. Source of shapes:
-modeling_baichuan.py in baichuan-inc/Baichuan-7B, Baichuan-13B-Base and Baichuan2-7B-Base.
-
-Llama's block with q, k and v in one matrix ``W_pack``. The 13B models have ALiBi positions and no
-max_position_embeddings; Baichuan2's head is a normalised matrix of the same shape.
-"""
+"""Baichuan 7B and 13B, Baichuan2 (Yang et al. 2023): Llama's block with q, k and v in one matrix.
+The 13B models have ALiBi positions and no max_position_embeddings; Baichuan2's head is a normalised
+matrix of the same shape."""
 
 from ..core.config import ModelConfig
 from ..layers.blocks import fused_attention
@@ -30,7 +27,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 def _second(c: ModelConfig, root: Module) -> None:
     if c.has("z_loss_weight"):
-        root.inside("lm_head").class_name = "NormHead"
+        root.inside("lm_head").called("NormHead")
 
 
 # 64,000 words in the first version and 125,696 in the second: nothing else shows an absent number.

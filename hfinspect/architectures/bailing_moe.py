@@ -1,16 +1,13 @@
-"""Ling and Ring, first and second generation (Ant Group 2025): Ling-lite, Ling-plus, Ling-mini-2.0,
-Ling-flash-2.0, Ling-1T. No class in transformers. Source of shapes: modeling_bailing_moe.py in
-inclusionAI/Ling-lite and modeling_bailing_moe_v2.py in inclusionAI/Ling-mini-2.0; vLLM's and
-SGLang's bailing_moe.py and bailing_moe_nextn.py read the same names.
-"""
+"""Ling and Ring, first and second generation (Ant Group 2025). vLLM's and SGLang's bailing_moe.py
+and bailing_moe_nextn.py read the same names."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..layers.blocks import gated_mlp
-from ..layers.decoders import SEQUENCE_HEAD, Decoder, joined_layer, mixed, norms_called
+from ..core.nouns import Component, ModelConfig
+from ..layers import mixtures as m
+from ..layers.blocks import gated_mlp, size
+from ..layers.decoders import SEQUENCE_HEAD, Decoder, joined_layer, mixed
 from ..layers.experts import router
+from ..layers.heads import register_decoder
 from ..layers.latent_decoders import dense_first
-from ..layers.layer_kinds import mixture
 from ..trees.modules import Buffer, Linear, Module
 
 
@@ -33,23 +30,15 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-def _moe(d: Decoder, c: ModelConfig) -> Module:
-    inner = c.dim("moe_intermediate_size", default=1408)
-    count = c.count("num_experts", default=16, minimum=1)
-    shared = c.count("num_shared_experts", default=0)
-    corrected = d.qk_norm and c.flag("moe_router_enable_expert_bias", default=True)
-    gate = router("BailingMoeGate", d.width(c), count)
-    gate.adding(expert_bias=Buffer(count, dtype="F32") if corrected else None)
-    return mixture(
-        d.like("BailingMoe"), c, inner, count, c.dim("num_experts_per_tok", default=2),
-        inner * shared if shared else None, gate=gate, class_name="BailingMoeSparseMoeBlock",
-    )  # fmt: skip
+def _gate(x: m.Mixture) -> Module:
+    corrected = x.d.qk_norm and x.c.flag("moe_router_enable_expert_bias", default=True)
+    bias = Buffer(x.count, dtype="F32") if corrected else None
+    return router("BailingMoeGate", x.width, x.count).adding(expert_bias=bias)
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     predicts = kind == "mtp"
     block = mixed(d, c, d.attention(d, c), "sparse" if predicts else kind, self_attn="attention")
-    block.called("BailingMoeDecoderLayer")
     return joined_layer(d, c, block, "BailingMoeV2MTPLayer") if predicts else block
 
 
@@ -62,12 +51,21 @@ _SOURCE = "modeling_bailing_moe.py of inclusionAI/Ling-lite, _v2.py of Ling-mini
 _LING = Decoder(
     "BailingMoe", vocab_size=126464, hidden_size=2048, intermediate_size=5120, num_hidden_layers=28,
     num_attention_heads=16, table="word_embeddings", rotary=False, endings=SEQUENCE_HEAD,
-    norm=norms_called("BailingMoeRMSNorm"), attention=_attention, moe=_moe, layer=_layer,
-    kinds=_kinds,
+    attention=_attention, layer=_layer, kinds=_kinds,
     mlp=lambda d, c: gated_mlp(
         "BailingMoeMLP", d.width(c), d.inner(c), bias=_bias(c), act=d.act(c)
     ),
-)  # fmt: skip
-_LING.register("bailing_moe", source=_SOURCE)
+    moe=m.sparse(
+        "SparseMoeBlock", {**m.DEEPSEEK, "gate": _gate},
+        count=m.counts("num_experts", default=16, minimum=1),
+        used=size("num_experts_per_tok", default=2),
+        inner=size("moe_intermediate_size", default=1408),
+        shared=m.several("num_shared_experts", default=0),
+    ),
+).register("bailing_moe", source=_SOURCE)  # fmt: skip
 # The second generation has norms of queries and keys, and with them the rest of its own.
-_LING.like("BailingMoeV2", qk_norm=True).register("bailing_moe_v2", source=_SOURCE)
+_SECOND = _LING.like("BailingMoe", qk_norm=True)
+register_decoder(
+    "bailing_moe_v2", "BailingMoeV2", lambda c: _SECOND.named("BailingMoeV2Model", c),
+    embedding="word_embeddings", hidden=_LING.width, heads=SEQUENCE_HEAD, source=_SOURCE,
+)  # fmt: skip

@@ -1,33 +1,28 @@
-"""ChatGLM2, ChatGLM3, GLM-4-9B (Du et al. 2022; GLM team 2024), and the first ChatGLM-6B. No class
-in transformers. Source of shapes: modeling_chatglm.py in THUDM/chatglm-6b, chatglm2-6b, chatglm3-6b
-and glm-4-9b, and the index of chatglm2-6b; of GLM-4V, which adds CogVLM2's tower, vLLM's glm4v.py.
+"""ChatGLM2, ChatGLM3, GLM-4-9B (Du et al. 2022; GLM team 2024), GLM-4V with CogVLM2's tower (shapes
+of it: vLLM's glm4v.py), and the first ChatGLM-6B. Configs say ChatGLMModel, but their auto_map
+loads ChatGLMForConditionalGeneration under that name, and so files begin with ``transformer.``."""
 
-Configs say ChatGLMModel, but their auto_map loads ChatGLMForConditionalGeneration under that name,
-and so files hold the base model under ``transformer.``.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
+from ..layers.composing import Part, composed
 from ..layers.heads import causal_lm, classifier, to_words
 from ..layers.spelled import Spelled
+from ..trees.catalog import Builder
 from ..trees.modules import Activation, Buffer, Dropout, Embedding, Linear, Module, Sequential
 from .cogvlm import vision_model
 
 _GENERATES = "ChatGLMForConditionalGeneration"
 _BIASED = s.flagged("add_bias_linear")
-_norms = s.either_norms("rmsnorm", "layernorm_epsilon", default=True)
 _channels = size("kv_channels", default=128)
+_groups = size("multi_query_group_num", default=1)
 
 
 def _joined(d: Spelled, c: ModelConfig) -> Dim:
     """(h + 2g)·d for q, k and v with g groups (as many as heads without multi-query)."""
-    heads, head = d.heads(c), _channels(c)
-    if c.flag("multi_query_attention", default=False):
-        return heads * head + 2 * (c.dim("multi_query_group_num", default=1) * head)
-    return 3 * (heads * head)
+    width = d.heads(c) * _channels(c)
+    grouped = c.flag("multi_query_attention", default=False)
+    return width + 2 * (_groups(c) * _channels(c)) if grouped else 3 * width
 
 
 def _prefix(d: Spelled, c: ModelConfig, width: Dim) -> Module | None:
@@ -47,16 +42,15 @@ def _rotating(width: Dim) -> Module:
 
 
 _after_prefix = s.where(lambda c: c.has("pre_seq_len"), lambda _d, _c: Dropout(0.1))
-
-
 _last = s.where(s.flagged("post_layer_norm", default=True), s.norm)
 _GLM = Spelled(
     "ChatGLM", width=size("hidden_size", default=4096),
     heads=size("num_attention_heads", default=32),
     depth=size("num_layers", "num_hidden_layers", default=28),
     vocab=size("padded_vocab_size", "vocab_size", default=65024),
-    inner=s.inner_size("ffn_hidden_size", default=13696), norms=_norms, bias=_BIASED,
-    attention_bias=lambda c: _BIASED(c) or c.flag("add_qkv_bias", default=False), joined=_joined,
+    inner=s.inner_size("ffn_hidden_size", default=13696), bias=_BIASED, joined=_joined,
+    norms=s.either_norms("rmsnorm", "layernorm_epsilon", default=True),
+    attention_bias=lambda c: _BIASED(c) or c.flag("add_qkv_bias", default=False),
     called={"Block": "GLMBlock", "Attention": "SelfAttention", "MLP": "MLP"},
     model={
         "embedding": lambda d, c: Module("Embedding", word_embeddings=s.words(d, c)),
@@ -66,9 +60,7 @@ _GLM = Spelled(
             "GLMTransformer", layers=s.layers(d, c), final_layernorm=_last(d, c)
         ),
         "output_layer": lambda d, c: to_words(d.width(c), d.vocab(c)),
-        "prefix_encoder": lambda d, c: _prefix(
-            d, c, _channels(c) * c.dim("multi_query_group_num", default=1)
-        ),
+        "prefix_encoder": lambda d, c: _prefix(d, c, _channels(c) * _groups(c)),
         "dropout": _after_prefix,
         "vision": s.where(
             lambda c: c.has("vision_config"),
@@ -116,12 +108,6 @@ _FIRST = _GLM.like(
     attention={"rotary_emb": _rotary, "query_key_value": s.qkv, "dense": s.output},
     mlp={"dense_h_to_4h": s.up, "dense_4h_to_h": s.down},
 )  # fmt: skip
-
-
-def _transformer(c: ModelConfig) -> Module:
-    return (_FIRST if _is_first(c) else _GLM).base(c)
-
-
 _first = causal_lm(
     _GENERATES, _FIRST.base, prefix="transformer", embedding="word_embeddings", tied_default=True
 )
@@ -129,21 +115,21 @@ _first = causal_lm(
 
 def conditional_generation(c: ModelConfig) -> Module:
     """The first version has its head outside the base model, tied unless the config says no."""
-    return _first(c) if _is_first(c) else Module(_GENERATES, transformer=_transformer(c))
+    return _first(c) if _is_first(c) else Module(_GENERATES, transformer=_GLM.base(c))
 
 
-def sequence_classification(c: ModelConfig) -> Module:
-    head, name = classifier(_GLM.width(c), c.num_labels), "ChatGLMForSequenceClassification"
-    return Module(name, transformer=_transformer(c), classifier_head=head)
-
-
+_LABELS: dict[str, Part] = {
+    "transformer": lambda c: (_FIRST if _is_first(c) else _GLM).base(c),
+    "classifier_head": lambda c: classifier(_GLM.width(c), c.num_labels),
+}
+_CLASSES: dict[str, Builder | dict[str, Part]] = {
+    _GENERATES: conditional_generation,
+    "ChatGLMModel": conditional_generation,
+    "ChatGLMForSequenceClassification": _LABELS,
+}
 _GLM.register(
     "chatglm",
-    {
-        _GENERATES: conditional_generation,
-        "ChatGLMModel": conditional_generation,
-        "ChatGLMForSequenceClassification": sequence_classification,
-    },
+    composed(_CLASSES),
     # Some conversions put the output layer where others have it.
     aliases={"lm_head.": "transformer.output_layer."},
     source="modeling_chatglm.py of THUDM/chatglm-6b, chatglm2-6b, glm-4-9b; index of chatglm2-6b",

@@ -1,16 +1,10 @@
-"""CogVLM and CogVLM2 (Wang et al. 2023; Hong et al. 2024). No class in transformers, and configs
-name no model_type. Source of shapes: modeling_cogvlm.py and visual.py in THUDM/cogvlm-chat-hf,
-cogvlm2-llama3-chat-19B and cogvlm2-llama3-caption, whose tensor list was published; cogvlm.cpp.
-
-Llama's block with a second MLP and second attention matrices for image tokens, which the video form
-lacks. The second version (``num_multi_query_heads``) groups its key heads.
-"""
+"""CogVLM and CogVLM2 (Wang et al. 2023; Hong et al. 2024); configs name no model_type. The tensor
+list of cogvlm2-llama3-caption was published. Llama's block with a second MLP and second attention
+matrices for image tokens, which the video form lacks; the second version groups its key heads."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import fused_attention, gated_mlp
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder, norms_called
@@ -20,6 +14,8 @@ from ..layers.vision import pair, patch_conv, plain_mlp
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Conv, Embedding, LayerNorm, Layers, Linear, Module, Weight
 from .llama import LLAMA
+
+_GATED = {"up_proj": "dense_h_to_4h", "down_proj": "dense_4h_to_h", "act_fn": "act2"}
 
 
 def _is_second(c: ModelConfig) -> bool:
@@ -38,16 +34,9 @@ def _vision_layer(c: ModelConfig, h: Dim) -> Module:
     )
 
 
-def _projector(h: Dim, inner: Dim, width: Dim) -> Module:
-    names = {"up_proj": "dense_h_to_4h", "down_proj": "dense_4h_to_h", "act_fn": "act2"}
-    gated = respelled(gated_mlp("GLU", h, inner), names).children
-    first = {"linear_proj": Linear(width, h, bias=False), "norm1": LayerNorm(h)}
-    return projector("GLU", **first, **gated)
-
-
 def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
     """``inner`` is the width inside the projector, ``merged`` what the convolution puts out."""
-    v = c.section("vision_config")
+    v, h = c.section("vision_config"), _TEXT.width(c)
     width = v.dim("hidden_size", default=1792)
     patches = Module(
         "PatchEmbedding",
@@ -57,14 +46,16 @@ def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
         component=Component.EMBEDDING,
     )
     layers = Layers.of(v.count("num_hidden_layers", default=63), _vision_layer(v, width))
-    mark = Weight(1, 1, _TEXT.width(c), component=Component.EMBEDDING)
+    mark = Weight(1, 1, h, component=Component.EMBEDDING)
+    first = Linear(width if merged is None else merged, h, bias=False)
+    gated = respelled(gated_mlp("GLU", h, inner), _GATED).children
     return Module(
         "EVA2CLIPModel",
         boi=mark,
         eoi=mark,
         patch_embedding=patches,
         transformer=Module("Transformer", layers=layers),
-        linear_proj=_projector(_TEXT.width(c), inner, width if merged is None else merged),
+        linear_proj=projector("GLU", linear_proj=first, norm1=LayerNorm(h), **gated),
         conv=None if merged is None else Conv(width, merged, 2, stride=2),
         part="vision",
     )
@@ -88,26 +79,22 @@ def _mlp(d: Decoder, c: ModelConfig, *, seeing: bool = True) -> Module:
     return Module("VisionExpertMLP", language_mlp=mlp, vision_mlp=mlp if seeing else None)
 
 
-_TEXT = LLAMA.like(
-    "CogVLM", norm=norms_called("RMSNorm"), attention=_attention, mlp=_mlp, rotary=False
-)
-_VIDEO = _TEXT.like(
-    "CogVLM", attention=partial(_attention, seeing=False), mlp=partial(_mlp, seeing=False)
-)
-
-
 def _model(d: Decoder, c: ModelConfig) -> Module:
     width = c.section("vision_config").dim("hidden_size", default=1792)
     merged = width if _is_second(c) else None
     return d.model(c).adding(vision=vision_model(c, d.inner(c), merged))
 
 
+_TEXT = LLAMA.like(
+    "CogVLM", norm=norms_called("RMSNorm"), attention=_attention, mlp=_mlp, rotary=False
+)
+_VIDEO = _TEXT.like(
+    "CogVLM", attention=partial(_attention, seeing=False), mlp=partial(_mlp, seeing=False)
+)
+_CLASSES = {"CogVLMForCausalLM": _TEXT, "CogVLMVideoForCausalLM": _VIDEO}
 register(
     ("cogvlm", "cogvlm2"),
-    {
-        name: causal_lm(name, partial(_model, d))
-        for name, d in (("CogVLMForCausalLM", _TEXT), ("CogVLMVideoForCausalLM", _VIDEO))
-    },
+    {name: causal_lm(name, partial(_model, d)) for name, d in _CLASSES.items()},
     base="CogVLMModel",
     base_prefix="model",
     category="multimodal",

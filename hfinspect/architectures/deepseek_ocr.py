@@ -1,13 +1,9 @@
-"""DeepSeek-OCR (Wei et al. 2025). No class in transformers; configs say model_type
-``deepseek_vl_v2`` and class DeepseekOCRForCausalLM. Source of shapes: modeling_deepseekocr.py and
-deepencoder.py in deepseek-ai/DeepSeek-OCR, and a printed module tree of it (zyfjrx/deepseekocr).
-The sizes of both towers stand in the model's code.
-"""
+"""DeepSeek-OCR (Wei et al. 2025): configs say model_type ``deepseek_vl_v2``, and the sizes of both
+towers stand in the model's code. A module tree of it was printed by zyfjrx/deepseekocr."""
 
 from collections.abc import Callable, Mapping
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.composing import respelled
 from ..layers.vision import patch_conv
 from ..trees.catalog import builder, register_part
@@ -65,8 +61,7 @@ def sam_model(c: ModelConfig = SAM) -> Module:
 
 def clip_model() -> Module:
     """CLIP's tower, its patches never used: SAM's output stands in their place."""
-    tower = _released(builder("UnlimitedOcrVisionEncoder")(CLIP))
-    patch = CLIP.dim("patch_size")
+    tower, patch = _released(builder("UnlimitedOcrVisionEncoder")(CLIP)), CLIP.dim("patch_size")
     patches = patch_conv(3, CLIP.dim("hidden_size"), (patch, patch), bias=False)
     tower.inside("embeddings").adding(patch_embedding=patches)
     return tower

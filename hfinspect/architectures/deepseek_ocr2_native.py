@@ -2,13 +2,13 @@
 transformers/models/deepseek_ocr2. Files of the whole keep the names of the first release
 (deepseek_ocr2.py); a part saved alone has those of transformers' attributes."""
 
-from functools import partial
+from collections.abc import Callable
 
 from ..core.nouns import Component, ModelConfig
-from ..layers.blocks import layer_types
+from ..layers import mixtures as m
+from ..layers.blocks import layer_types, size
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, evenly
-from ..layers.experts import routed_and_shared, router, stacked_experts
 from ..layers.multimodal import projector, register_worded
 from ..trees.catalog import register_part
 from ..trees.modules import Linear, Module, Weight
@@ -22,21 +22,18 @@ _NAME = "DeepseekOcr2"
 
 
 def routed(
-    d: Decoder, c: ModelConfig, *, inner: int = 1407, chosen: int | None = None,
-    stacked: bool = False,
-) -> Module:  # fmt: skip
+    *, inner: int = 1407, chosen: int | None = None, stacked: bool = False
+) -> Callable[[Decoder, ModelConfig], Module]:
     """``inner`` and ``chosen`` are defaults: of an expert's width, of the experts of a token (None:
     all of them). ``stacked``: as a part saved alone has them."""
-    h, wide = d.width(c), c.dim("moe_intermediate_size", default=inner)
-    count = c.count("n_routed_experts", "num_experts", default=64, minimum=1)
-    used = c.dim("num_experts_per_tok", default=chosen or count)
-    block = routed_and_shared(
-        d.name, h, wide, count=count, per_token=used, act=d.act(c), class_name=f"{d.name}Moe",
-        shared=wide * c.count("n_shared_experts", default=2),
-        gate=router(f"{d.name}TopkRouter", h, count), bias=c.flag("mlp_bias", default=False),
+    count = m.counts("n_routed_experts", "num_experts", default=64, minimum=1)
+    experts = m.stacked() if stacked else m.each
+    return m.sparse(
+        "Moe", {"experts": experts, "gate": m.scores("TopkRouter"), "shared_experts": m.biased},
+        count=count, used=lambda c: c.dim("num_experts_per_tok", default=chosen or count(c)),
+        inner=size("moe_intermediate_size", default=inner), empty=True,
+        shared=m.several("n_shared_experts", default=2),
     )  # fmt: skip
-    experts = stacked_experts(f"{d.name}Experts", count, used, h, wide)
-    return block.adding(experts=experts if stacked else None)
 
 
 def _kinds(_d: Decoder, c: ModelConfig, count: int) -> tuple[str, ...]:
@@ -47,9 +44,9 @@ def _kinds(_d: Decoder, c: ModelConfig, count: int) -> tuple[str, ...]:
 
 
 _TEXT = LLAMA.like(
-    f"{_NAME}Text", vocab_size=102400, mlp_bias=False, attention=evenly, moe=routed, kinds=_kinds
+    f"{_NAME}Text", vocab_size=102400, mlp_bias=False, attention=evenly, moe=routed(), kinds=_kinds
 )
-_ALONE = _TEXT.like(f"{_NAME}Text", moe=partial(routed, stacked=True))
+_ALONE = _TEXT.like(f"{_NAME}Text", moe=routed(stacked=True))
 
 
 def _sam(c: ModelConfig) -> Module:

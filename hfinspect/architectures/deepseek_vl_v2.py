@@ -1,12 +1,7 @@
-"""DeepSeek-VL2 (Wu et al. 2024). No class in transformers. Source of shapes:
-deepseek_vl2/models/{modeling_deepseek_vl_v2,modeling_deepseek,siglip_vit}.py of
-github.com/deepseek-ai/DeepSeek-VL2, and timm's AttentionPoolLatent, whose weights the files hold
-although the model skips the pooling. The decoder may have latent attention or (tiny) none.
-"""
+"""DeepSeek-VL2 (Wu et al. 2024). Its SigLIP is timm's, whose AttentionPoolLatent the files hold
+although the model skips the pooling. The decoder may have latent attention or (tiny) none."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import fused_attention
 from ..layers.decoders import Decoder, grouped
 from ..layers.latent_decoders import latent
@@ -20,14 +15,14 @@ from .deepseek import kinds, moe
 
 def vision_model(c: ModelConfig) -> Module:
     """timm's VisionTransformer; one learned query attends to all patches (``global_pool`` map)."""
-    width = c.dim("width", default=1024)
-    image, patch = pair(c, "image_size", default=384), pair(c, "patch_size", default=16)
+    width, patch = c.dim("width", default=1024), pair(c, "patch_size", default=16)
     norm, qkv = LayerNorm(width, eps=1e-6), fused_attention("Attention", width)
     inner = scaled(c, width, "mlp_ratio", default=4)
     mlp = plain_mlp("Mlp", width, inner, act="gelu_pytorch_tanh")
     block = Module("Block", norm1=norm, attn=qkv, norm2=norm, mlp=mlp)
-    token, patches = c.flag("class_token", default=False), patch_count(image, patch)
     first = Weight(1, 1, width, component=Component.EMBEDDING, kind="class_token")
+    token = first if c.flag("class_token", default=False) else None
+    patches = patch_count(pair(c, "image_size", default=384), patch)
     places = patches + 1 if token else patches
     pooling = Module(
         "AttentionPoolLatent",
@@ -42,7 +37,7 @@ def vision_model(c: ModelConfig) -> Module:
     )
     return Module(
         "VisionTransformer",
-        cls_token=first if token else None,
+        cls_token=token,
         pos_embed=Weight(1, places, width, component=Component.EMBEDDING, kind="position"),
         patch_embed=Module("PatchEmbed", proj=patch_conv(3, width, patch)),
         blocks=Layers.of(c.count("layers", default=24), block, class_name="Sequential"),
@@ -106,12 +101,10 @@ def model(c: ModelConfig) -> Module:
     made = c.section("projector_config")
     return Module(
         "DeepseekVLV2ForCausalLM",
-        {
-            **_marks(c, made.dim("n_embed", default=2048)),
-            "vision": vision_model(c.section("vision_config")),
-            "projector": projector(made),
-            "language": language_model(c.section("language_config"), "language."),
-        },
+        _marks(c, made.dim("n_embed", default=2048)),
+        vision=vision_model(c.section("vision_config")),
+        projector=projector(made),
+        language=language_model(c.section("language_config"), "language."),
     )
 
 

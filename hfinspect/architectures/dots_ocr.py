@@ -1,11 +1,8 @@
-"""dots.ocr (rednote 2025). No class in transformers. Source of shapes: modeling_dots_ocr.py and
-modeling_dots_vision.py in rednote-hilab/dots.ocr; vLLM's dots_ocr.py reads the same names.
-"""
+"""dots.ocr (rednote 2025); vLLM's dots_ocr.py reads the same names."""
 
 from typing import Any
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Dim, ModelConfig
 from ..layers.blocks import fused_attention, gated_mlp, rms_norms
 from ..layers.composing import respelled
 from ..layers.multimodal import linear_row, projector
@@ -31,13 +28,9 @@ def merger(name: str, width: Dim, side: Dim, out: Dim) -> Module:
 
 def _block(c: ModelConfig, width: Dim) -> Module:
     inner, bias = c.dim("intermediate_size", default=4224), c.flag("use_bias", default=False)
-    return Module(
-        "DotsVisionBlock",
-        attn=fused_attention("VisionAttention", width, bias=bias, out_bias=bias),
-        norm1=_norm(c, width),
-        mlp=gated("DotsSwiGLUFFN", width, inner, bias=bias),
-        norm2=_norm(c, width),
-    )
+    attn = fused_attention("VisionAttention", width, bias=bias, out_bias=bias)
+    mlp, norm = gated("DotsSwiGLUFFN", width, inner, bias=bias), _norm(c, width)
+    return Module("DotsVisionBlock", attn=attn, norm1=norm, mlp=mlp, norm2=norm)
 
 
 def vision_model(c: ModelConfig) -> Module:

@@ -1,6 +1,4 @@
-"""EXAONE 3.0, 3.5 and Deep (LG AI Research 2024). No class in transformers. Source of shapes:
-modeling_exaone.py in LGAI-EXAONE/EXAONE-3.0-7.8B-Instruct; vLLM's exaone.py reads the same names.
-"""
+"""EXAONE 3.0, 3.5 and Deep (LG AI Research 2024); vLLM's exaone.py reads the same names."""
 
 from ..core.config import ModelConfig
 from ..layers import spelled as s

@@ -1,13 +1,10 @@
-"""Falcon (Almazrouei et al. 2023). Source of shapes: transformers/models/falcon/modeling_falcon.py;
-for the older names RefinedWeb (40B) and RefinedWebModel (1B, 7B) the modeling files of the first
-release, of which Falcon's are the successors with the same tensors. The Hub's files store the LM
-head although the class ties it to the embedding.
-"""
+"""Falcon (Almazrouei et al. 2023). Source of shapes: transformers/models/falcon/modeling_falcon.py,
+whose tensors are those of the first release (RefinedWeb, RefinedWebModel). The Hub's files store
+the LM head although the class ties it to the embedding."""
 
 from functools import partial
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Dim, ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.composing import with_defaults
@@ -15,9 +12,7 @@ from ..layers.spelled import Part, Spelled
 from ..trees.keeps import KeysValues
 from ..trees.modules import Layers, Linear, Module
 
-
-def _grouped(c: ModelConfig) -> bool:
-    return c.flag("new_decoder_architecture", default=False)
+_grouped = s.flagged("new_decoder_architecture")
 
 
 def _key_heads(d: Spelled, c: ModelConfig) -> Dim:
@@ -41,18 +36,20 @@ def _attention(d: Spelled, c: ModelConfig) -> Module:
     return block
 
 
-def _norm(name: str) -> Part:
-    """The norm of that name, where the layer has it."""
+def _norms(*names: str) -> dict[str, Part]:
+    """Those of these names that the layer has."""
 
-    def part(d: Spelled, c: ModelConfig) -> Module | None:
-        found: tuple[str, ...] = ("post_attention_layernorm", "input_layernorm")
-        if c.flag("parallel_attn", default=True):
-            usual = 2 if _grouped(c) else 1
-            count = c.dim("num_ln_in_parallel_attn", default=usual, minimum=0)
-            found = ("ln_attn", "ln_mlp") if count == 2 else ("input_layernorm",)
-        return s.norm(d, c) if name in found else None
+    def found(c: ModelConfig) -> tuple[str, ...]:
+        if not c.flag("parallel_attn", default=True):
+            return "post_attention_layernorm", "input_layernorm"
+        usual = 2 if _grouped(c) else 1
+        count = c.dim("num_ln_in_parallel_attn", default=usual, minimum=0)
+        return ("ln_attn", "ln_mlp") if count == 2 else ("input_layernorm",)
 
-    return part
+    def part(name: str) -> Part:
+        return lambda d, c: s.norm(d, c) if name in found(c) else None
+
+    return {name: part(name) for name in names}
 
 
 def _layers(d: Spelled, c: ModelConfig) -> Layers:
@@ -61,7 +58,6 @@ def _layers(d: Spelled, c: ModelConfig) -> Layers:
     return blocks
 
 
-_NORMS = "ln_attn", "ln_mlp", "post_attention_layernorm", "input_layernorm"
 _MODEL: dict[str, Part] = {"word_embeddings": s.words, "h": _layers, "ln_f": s.norm}
 _FALCON = Spelled(
     "Falcon", width=size("n_embed", "hidden_size", default=4544),
@@ -71,7 +67,8 @@ _FALCON = Spelled(
     linear=partial(Linear, class_name="FalconLinear"),
     model={**_MODEL, "rotary_emb": s.shown("FalconRotaryEmbedding")},
     block={
-        "self_attention": _attention, "mlp": s.mlp, **{name: _norm(name) for name in _NORMS},
+        "self_attention": _attention, "mlp": s.mlp,
+        **_norms("ln_attn", "ln_mlp", "post_attention_layernorm", "input_layernorm"),
     },
     attention={
         "query_key_value": s.qkv, "dense": s.output,
@@ -80,7 +77,6 @@ _FALCON = Spelled(
     mlp={"dense_h_to_4h": s.up, "act": s.act("activation", "gelu"), "dense_4h_to_h": s.down},
     called={"Block": "FalconDecoderLayer"},
 ).register("falcon", labeller="classifier")  # fmt: skip
-
 _OLDER = _FALCON.like(
     "RW", linear=Linear, model={**_MODEL, "rotary_emb": s.shown("RotaryEmbedding")},
     called={"Block": "DecoderLayer", "Attention": "Attention", "MLP": "MLP"},

@@ -1,11 +1,7 @@
-"""Florence-2 as released (Xiao et al. 2023), its code its own. Source of shapes:
-modeling_florence2.py in microsoft/Florence-2-large. The form that transformers converts it to is
-another tree: florence2.py.
-"""
+"""Florence-2 as released (Xiao et al. 2023): modeling_florence2.py of microsoft/Florence-2-large.
+The form that transformers converts it to is another tree: florence2.py."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.composing import respelled
 from ..trees.catalog import auto_class, builder
 from ..trees.modules import Buffer, Embedding, LayerNorm, Layers, Module, ModuleList, Weight
@@ -15,8 +11,9 @@ _KEYS = {"dim_embed": "embed_dim", "in_chans": "in_channels"}
 _STAGES = {"dim_embed": (256, 512, 1024, 2048), "depths": (1, 1, 9, 1)}
 
 
-def _half(half: Module, class_name: str, attention: str) -> Module:
+def _half(block: Module, kind: str, attention: str) -> Module:
     """Convolution, attention, convolution, MLP; each with what stands before it."""
+    half = block.inside(f"{kind}_block")
     first, second = (Module("DepthWiseConv2d", dw=half[at]) for at in ("conv1", "conv2"))
     net = Module("Sequential", half.inside("ffn").children)
     mlp = Module("Mlp", net=net, component=Component.MLP)
@@ -26,15 +23,15 @@ def _half(half: Module, class_name: str, attention: str) -> Module:
         "conv2": Module("PreNorm", fn=second),
         "ffn": Module("PreNorm", norm=half["norm2"], fn=mlp),
     }
-    return Module(class_name, dict(parts))
+    return Module(f"{kind.capitalize()}Block", dict(parts))
 
 
 def _block(block: Module) -> Module:
-    return Module(
-        "MySequential",
-        spatial_block=_half(block.inside("spatial_block"), "SpatialBlock", "window_attn"),
-        channel_block=_half(block.inside("channel_block"), "ChannelBlock", "channel_attn"),
+    spatial, channel = (
+        _half(block, kind, f"{looks}_attn")
+        for kind, looks in (("spatial", "window"), ("channel", "channel"))
     )
+    return Module("MySequential", spatial_block=spatial, channel_block=channel)
 
 
 def _modules(of: Module) -> list[Module]:
@@ -50,7 +47,7 @@ def davit(c: ModelConfig) -> Module:
     for conv in _modules(convs):
         conv.inside("proj").component = Component.EMBEDDING
     stages = [
-        Layers([_block(block) for block in _modules(stage)], class_name="MySequential")
+        Layers(map(_block, _modules(stage)), class_name="MySequential")
         for stage in _modules(tower.inside("blocks"))
     ]
     return Module("DaViT", convs=convs, blocks=ModuleList(stages), part="vision")
@@ -62,11 +59,11 @@ def _positions(c: ModelConfig, width: Dim) -> dict[str, Module]:
     frames = c.section("visual_temporal_embedding").dim("max_temporal_embeddings", default=100)
     rows, half = Embedding(count, width // 2, kind="position"), width - width // 2
     grid = {"row_embeddings": rows, "column_embeddings": Embedding(count, half, kind="position")}
-    places = {"pos_idx_to_embed": Buffer(frames, width, kind="position")}
+    cosine = Module("PositionalEmbeddingCosine1D", component=Component.EMBEDDING, part="vision")
     return {
         "image_pos_embed": Module("LearnedAbsolutePositionEmbedding2D", grid, part="vision"),
-        "visual_temporal_embed": Module(
-            "PositionalEmbeddingCosine1D", places, component=Component.EMBEDDING, part="vision"
+        "visual_temporal_embed": cosine.adding(
+            pos_idx_to_embed=Buffer(frames, width, kind="position")
         ),
     }
 
@@ -82,7 +79,7 @@ def conditional_generation(c: ModelConfig) -> Module:
     vision, text = c.section("vision_config"), c.section("text_config")
     width = vision.dims("dim_embed", default=_STAGES["dim_embed"])[-1]
     out = vision.dim("projection_dim", default=1024)
-    language = text.with_values(model_type="bart")
+    language = auto_class(text.with_values(model_type="bart"), "ForConditionalGeneration")
     return Module(
         "Florence2ForConditionalGeneration",
         {
@@ -90,6 +87,6 @@ def conditional_generation(c: ModelConfig) -> Module:
             "vision_tower": davit(vision),
             **_positions(vision, width),
             "image_proj_norm": LayerNorm(out),
-            "language_model": auto_class(language, "ForConditionalGeneration"),
+            "language_model": language,
         },
     )

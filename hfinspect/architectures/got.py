@@ -1,6 +1,4 @@
-"""GOT-OCR 2.0 as released (Wei et al. 2024). transformers' ``got_ocr2`` is the converted form.
-Source of shapes: modeling_GOT.py and got_vision_b.py in stepfun-ai/GOT-OCR2_0.
-"""
+"""GOT-OCR 2.0 as released (Wei et al. 2024); transformers' ``got_ocr2`` is the converted form."""
 
 from ..core.config import ModelConfig
 from ..layers.heads import register_decoder
@@ -9,13 +7,9 @@ from ..trees.modules import Module
 from .deepseek_ocr import sam_model
 from .qwen2 import QWEN2
 
-#: Channels of the tower's output.
-_TOWER = 1024
-
 
 def model(c: ModelConfig) -> Module:
-    projector = linear_projector(_TOWER, QWEN2.width(c))
-    base = QWEN2.named("GOTQwenModel", c)
+    base, projector = QWEN2.named("GOTQwenModel", c), linear_projector(1024, QWEN2.width(c))
     return base.adding(vision_tower_high=sam_model(), mm_projector_vary=projector)
 
 

@@ -1,9 +1,6 @@
-"""Refact-1.6B (Refact.ai 2023). No class in transformers. Source of shapes:
-modeling_gpt_refact.py in smallcloudai/Refact-1_6B-fim; llama.cpp's conversion reads the same names.
-"""
+"""Refact-1.6B (Refact.ai 2023)."""
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
+from ..core.nouns import Dim, ModelConfig, named
 from ..layers import spelled as s
 from ..layers.blocks import rms_norms, size
 from ..layers.spelled import Spelled

@@ -1,12 +1,10 @@
-"""InternLM (InternLM team 2023). No class in transformers. Source of shapes: modeling_internlm.py
-in internlm/internlm-7b and internlm-20b.
-"""
+"""InternLM (InternLM team 2023): Llama with biases, and files that hold rotary frequencies."""
 
 from functools import partial
 
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, with_frequencies
 
-Decoder(
+INTERNLM = Decoder(
     "InternLM",
     vocab_size=103168,
     attention_bias=True,

@@ -1,12 +1,9 @@
-"""InternLM2 and InternLM2.5 (Cai et al. 2024). No class in transformers. Source of shapes:
-modeling_internlm2.py in internlm/internlm2-7b and internlm2-1_8b-reward.
-
-Llama's block under other names, with q, k and v of each group side by side in ``wqkv``.
-"""
+"""InternLM2 and InternLM2.5 (Cai et al. 2024): Llama's block under other names, with q, k and v of
+each group side by side in ``wqkv``. internlm2-1_8b-reward has the reward's head."""
 
 from ..core.config import ModelConfig
 from ..layers.blocks import fused_attention
-from ..layers.composing import respelled
+from ..layers.composing import Part, composed, respelled
 from ..layers.decoders import Decoder
 from ..layers.heads import causal_lm, classifier, register_decoder
 from ..trees.modules import Module
@@ -34,22 +31,22 @@ def model(c: ModelConfig) -> Module:
     return respelled(_LLAMA.model(c), _SPELLED)
 
 
-def reward_model(c: ModelConfig) -> Module:
-    """One number for a conversation."""
-    head = classifier(_LLAMA.width(c), 1, bias=False)
-    return Module("InternLM2ForRewardModel", model=model(c), v_head=head)
-
-
-_CAUSAL = "InternLM2ForCausalLM"
+#: One number for a conversation.
+_REWARD: dict[str, Part] = {
+    "model": model,
+    "v_head": lambda c: classifier(_LLAMA.width(c), 1, bias=False),
+}
+_CAUSAL, _TABLE = "InternLM2ForCausalLM", "tok_embeddings"
+_MORE = {
+    _CAUSAL: causal_lm(_CAUSAL, model, embedding=_TABLE, head="output"),
+    **composed({"InternLM2ForRewardModel": _REWARD}),
+}
 register_decoder(
     "internlm2",
     "InternLM2",
     model,
-    embedding="tok_embeddings",
+    embedding=_TABLE,
     hidden=_LLAMA.width,
-    more={
-        _CAUSAL: causal_lm(_CAUSAL, model, embedding="tok_embeddings", head="output"),
-        "InternLM2ForRewardModel": reward_model,
-    },
+    more=_MORE,
     source="modeling_internlm2.py of internlm/internlm2-7b; checked against transformers' Llama",
 )

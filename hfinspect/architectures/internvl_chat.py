@@ -1,21 +1,13 @@
-"""InternVL 1.5 to 3.5 (Chen et al. 2023-2025) as released under InternVLChatModel (transformers'
-``internvl`` is the converted form). Source of shapes: modeling_internvl_chat.py and
-modeling_intern_vit.py in OpenGVLab/InternVL2-8B. H2OVL-Mississippi and Skywork-R1V are the same
-model under class names of their own (vLLM's h2ovl.py and skyworkr1v.py).
-"""
+"""InternVL 1.5 to 3.5 (Chen et al. 2023-2025) as released; transformers' ``internvl`` is the
+converted form. H2OVL-Mississippi and Skywork-R1V are the same model under names of their own."""
 
-from functools import partial
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..layers.blocks import size
+from ..core.nouns import Dim, ModelConfig
 from ..layers.composing import renamed
-from ..layers.multimodal import as_projector
-from ..trees.catalog import auto_class, register_part
+from ..layers.multimodal import any_causal, as_projector, within
+from ..trees.catalog import register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential
 from .internvl import as_released, merged, tower
 
-_width = size("hidden_size", default=3200)
 _SIZES = {
     "hidden_size": 3200, "intermediate_size": 12800, "num_hidden_layers": 48, "image_size": 224,
     "norm_type": "rms_norm",
@@ -38,30 +30,27 @@ def vision_model(c: ModelConfig) -> Module:
     return as_released(built)
 
 
-def projector(wide: Dim, width: Dim) -> Module:
-    """``mlp1``: two layers from merged patches to the words' ``width``."""
-    gelu = Activation("GELU", "approximate='none'")
+def projector(wide: Dim, text: ModelConfig) -> Module:
+    """Two layers from merged patches to the words' width."""
+    width, gelu = text.dim("hidden_size", default=4096), Activation("GELU", "approximate='none'")
     return as_projector(
         Sequential(LayerNorm(wide), Linear(wide, width), gelu, Linear(width, width))
     )
 
 
-def chat_model(c: ModelConfig, name: str = "InternVLChatModel") -> Module:
-    text, vision = c.section("llm_config"), c.section("vision_config")
-    return Module(
-        name,
-        vision_model=vision_model(vision),
-        language_model=auto_class(text, "ForCausalLM", default_type="llama"),
-        mlp1=projector(_width(vision) * merged(c), text.dim("hidden_size", default=4096)),
-    )
+def _mlp(c: ModelConfig) -> Module:
+    width = c.section("vision_config").dim("hidden_size", default=3200)
+    return projector(width * merged(c), c.section("llm_config"))
 
 
+_PARTS = {
+    "vision_model": within("vision_config", vision_model),
+    "language_model": any_causal("llm_config", "llama"),
+    "mlp1": _mlp,
+}
 _SOURCE = "modeling_internvl_chat.py and modeling_intern_vit.py of OpenGVLab/InternVL2-8B"
 _KIN = "vLLM's h2ovl.py and skyworkr1v.py; modeling_internvl_chat.py of InternVL2"
-for _type, _name, _from in (
-    ("internvl_chat", "InternVLChatModel", _SOURCE),
-    ("h2ovl_chat", "H2OVLChatModel", _KIN),
-    ("skywork_chat", "SkyworkR1VChatModel", _KIN),
-):
-    register_part(_type, _name, partial(chat_model, name=_name), source=_from)
+register_part("internvl_chat", "InternVLChatModel", _PARTS, source=_SOURCE)
+register_part("h2ovl_chat", "H2OVLChatModel", _PARTS, source=_KIN)
+register_part("skywork_chat", "SkyworkR1VChatModel", _PARTS, source=_KIN)
 register_part("intern_vit_6b", "InternVisionModel", vision_model, "vision", _SOURCE)

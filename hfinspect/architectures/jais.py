@@ -1,9 +1,6 @@
-"""Jais (Sengupta et al. 2023). No class in transformers (``jais2`` is another model). Source of
-shapes: modeling_jais.py in core42/jais-13b; vLLM's jais.py reads the same names.
-"""
+"""Jais (Sengupta et al. 2023); ``jais2`` is another model."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import spelled as s
 from ..layers.decoders import SEQUENCE_HEAD
 from ..layers.spelled import Spelled

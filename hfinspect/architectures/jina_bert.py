@@ -1,10 +1,6 @@
 """jina-embeddings-v2 (Günther et al. 2023): BERT with ALiBi positions and gated MLPs; configs say
-model_type ``bert`` and class JinaBertForMaskedLM. Source of shapes: modeling_bert.py in
-jinaai/jina-bert-implementation and jinaai/jina-bert-v2-qk-post-norm.
-
-The second implementation (German, Spanish, Chinese, code) has two norms outside the MLP in the
-place of one inside.
-"""
+model_type ``bert``. The second implementation (German, Spanish, Chinese, code) has two norms
+outside the MLP in the place of one inside."""
 
 from ..core.config import ModelConfig
 from ..layers import encoders
@@ -17,9 +13,8 @@ from .mosaic_bert import gated, without_positions
 
 def _post_norm(c: ModelConfig) -> bool:
     """Whether the config means the second implementation."""
-    if c.has("use_qk_norm"):
-        return c.flag("use_qk_norm", default=False)
-    return c.brings("qk-post-norm")
+    said = c.has("use_qk_norm")
+    return c.flag("use_qk_norm", default=False) if said else c.brings("qk-post-norm")
 
 
 def _embeddings(e: Encoder, c: ModelConfig) -> Module:
@@ -35,19 +30,14 @@ def _attention(_e: Encoder, c: ModelConfig) -> Module:
 
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
-    form = c.text("feed_forward_type", default="original")
-    if not (form or "").endswith("glu"):
+    if not (c.text("feed_forward_type") or "").endswith("glu"):
         return bert_layer(e, c)
-    if _post_norm(c):
-        return Module(
-            "JinaBertLayer",
-            attention=_attention(e, c),
-            layer_norm_1=norm(c),
-            layer_norm_2=norm(c),
-            mlp=gated(c, "JinaBertGLUMLP", "up_gated_layer", "down_layer"),
-        )
+    norms: dict[str, Module] = {}
     mlp = gated(c, "JinaBertGLUMLP", "gated_layers", "wo", layernorm=norm(c))
-    return Module("JinaBertLayer", attention=_attention(e, c), mlp=mlp)
+    if _post_norm(c):
+        norms = {"layer_norm_1": norm(c), "layer_norm_2": norm(c)}
+        mlp = gated(c, "JinaBertGLUMLP", "up_gated_layer", "down_layer")
+    return Module("JinaBertLayer", {"attention": _attention(e, c), **norms, "mlp": mlp})
 
 
 BERT.like("JinaBert", "bert", embeddings=_embeddings, attention=_attention, layer=_layer).register(

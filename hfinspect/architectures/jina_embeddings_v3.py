@@ -1,8 +1,5 @@
-"""jina-embeddings-v3 (Sturua et al. 2024). Source: transformers/models/jina_embeddings_v3 and its
-renaming.
-
-XLM-RoBERTa with rotary positions.  Names are those of the files: query, key and value fused.
-"""
+"""jina-embeddings-v3 (Sturua et al. 2024): XLM-RoBERTa with rotary positions. Source:
+transformers/models/jina_embeddings_v3 and its renaming; files have query, key and value fused."""
 
 from ..core.config import ModelConfig
 from ..layers import encoders
@@ -31,13 +28,8 @@ def attention(name: str, c: ModelConfig, *, bias: bool = True) -> Module:
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
     inner, act = c.dim("intermediate_size"), c.text("hidden_act")
-    return Module(
-        f"{e.name}Layer",
-        norm1=norm(c),
-        mlp=plain_mlp(f"{e.name}MLP", hidden(c), inner, act=act),
-        mixer=attention(e.name, c),
-        norm2=norm(c),
-    )
+    mlp, mixer = plain_mlp(f"{e.name}MLP", hidden(c), inner, act=act), attention(e.name, c)
+    return Module(f"{e.name}Layer", norm1=norm(c), mlp=mlp, mixer=mixer, norm2=norm(c))
 
 
 def _stack(e: Encoder, c: ModelConfig) -> Module:

@@ -1,22 +1,14 @@
 """Kimi K2.5 to K2.7 (Moonshot AI 2026), text and vision. Source: transformers/models/kimi_k25 and
-transformers/conversion_mapping.py. One model, three spellings: the Hub's own (class
-``KimiK25ForConditionalGeneration``, also what the conversion reads); what a fresh save writes
-(``Kimi_K25ForConditionalGeneration``: the renaming back also turns the text tower's ``layers`` into
-``blocks``, puts patches under ``encoder`` and leaves one norm under ``model``); and a saved
-``Kimi_K25Model``.
-"""
+transformers/conversion_mapping.py. One model, three spellings: that of the Hub and its own class,
+which the conversion reads (KimiK25); what transformers saves, whose renaming back also touches the
+text tower's ``layers`` and leaves one norm under ``model`` (Kimi_K25); and a saved base model."""
 
-from functools import partial
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..layers.composing import joined, renamed, respelled
-from ..layers.multimodal import decoder, language_model, projector
+from ..core.nouns import Component, Dim, ModelConfig
+from ..layers.composing import composed, joined, renamed, respelled
+from ..layers.multimodal import decoder, language_model, projector, within
 from ..layers.vision import pair
 from ..trees.catalog import builder, register
 from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential, each_module
-
-# ---- vision
 
 _NAME = "Kimi_K25VisionModel"
 #: transformers' names -> those of the release, which counts from 0.
@@ -37,8 +29,8 @@ def bare_vision(c: ModelConfig) -> Module:
     return respelled(tower, {"layers": "blocks"})
 
 
-def _released(c: ModelConfig) -> tuple[Module, dict[str, Module]]:
-    """The same under the release's names: its patches and positions, and its encoder's parts."""
+def hub_vision(c: ModelConfig) -> Module:
+    """The same under the release's names."""
     tower = renamed(bare_vision(c), "Kimi_K25VisionEncoderLayer", "MoonViTEncoderLayer")
     for block in each_module(tower):
         if "attn" in block.children:
@@ -46,43 +38,41 @@ def _released(c: ModelConfig) -> tuple[Module, dict[str, Module]]:
             output.component = Component.ATTENTION
             block.without("attn").adding(wo=output)
     respelled(tower, _HUB)
-    stack = {name: tower.inside(name) for name in ("blocks", "final_layernorm")}
-    return tower.inside("patch_embed"), stack
-
-
-def hub_vision(c: ModelConfig) -> Module:
-    embedded, stack = _released(c)
-    parts = {"patch_embed": embedded, "encoder": Module("MoonViT3dEncoder", dict(stack))}
-    return Module("MoonViT3dPretrainedModel", dict(parts), part="vision")
+    stack = {name: tower[name] for name in ("blocks", "final_layernorm")}
+    encoder = Module("MoonViT3dEncoder", stack)
+    name = "MoonViT3dPretrainedModel"
+    return Module(name, patch_embed=tower["patch_embed"], encoder=encoder, part="vision")
 
 
 def _fresh_vision(c: ModelConfig) -> Module:
-    embedded, stack = _released(c)
+    """The same, patches in the encoder."""
+    tower = hub_vision(c)
+    embedded = tower.inside("patch_embed")
     patches, grid = (
         Module(embedded.class_name, {at: embedded[at]}, component=Component.EMBEDDING)
         for at in ("proj", "pos_emb")
     )
-    encoder = Module(_NAME, {"patch_embed": patches, **stack})
+    encoder = Module(_NAME, {"patch_embed": patches, **tower.inside("encoder").children})
     return Module(_NAME, encoder=encoder, patch_embed=grid, part="vision")
 
 
-# ---- projector and text
-
-
-def _projection(c: ModelConfig) -> tuple[Module, Module, Module]:
-    """Norm per patch, then two linears over a merged rectangle of patches."""
-    vision, text = c.section("vision_config"), c.section("text_config")
+def merged_patches(vision: ModelConfig) -> Dim:
+    """How many patches become one: those of a rectangle."""
     height, across = pair(vision, "merge_kernel_size", default=2)
-    wide = vision.dim("hidden_size", "vt_hidden_size", default=1152) * (height * across)
+    return height * across
+
+
+def _projector(c: ModelConfig, *names: str) -> Module:
+    """What has these ``names`` of a norm per patch and two linears over merged patches."""
+    vision, text = c.section("vision_config"), c.section("text_config")
+    wide = vision.dim("hidden_size", "vt_hidden_size", default=1152) * merged_patches(vision)
     narrow = c.dim("projection_hidden_size", default=vision.dim("mm_hidden_size", default=1152))
-    return (
-        LayerNorm(narrow, eps=1e-5),
-        Linear(wide, wide),
-        Linear(wide, text.dim("hidden_size", default=7168)),
-    )
-
-
-_projector = partial(projector, "Kimi_K25MultimodalProjection")
+    first, second = Linear(wide, wide), Linear(wide, text.dim("hidden_size", default=7168))
+    parts = {
+        "pre_norm": LayerNorm(narrow, eps=1e-5), "in_proj": first, "out_proj": second,
+        "proj": Sequential(first, Activation("GELU"), second),
+    }  # fmt: skip
+    return projector("Kimi_K25MultimodalProjection", **{name: parts[name] for name in names})
 
 
 def _language(c: ModelConfig, *, blocks: bool, tied: bool) -> Module:
@@ -94,43 +84,28 @@ def _language(c: ModelConfig, *, blocks: bool, tied: bool) -> Module:
     return language_model(text, head=True, tied=tied)
 
 
-def hub_generation(c: ModelConfig) -> Module:
-    """The repo's own class: its text tower decides about tying."""
-    norm, first, second = _projection(c)
-    tied = c.section("text_config").tied(default=False)
-    return Module(
-        "KimiK25ForConditionalGeneration",
-        vision_tower=hub_vision(c.section("vision_config")),
-        mm_projector=_projector(pre_norm=norm, proj=Sequential(first, Activation("GELU"), second)),
-        language_model=_language(c, blocks=False, tied=tied),
-    )
-
-
-def fresh_generation(c: ModelConfig) -> Module:
-    """transformers' class: the outer key decides about tying, true if absent."""
-    norm, first, second = _projection(c)
-    return Module(
-        "Kimi_K25ForConditionalGeneration",
-        vision_tower=_fresh_vision(c.section("vision_config")),
-        mm_projector=_projector(proj=Sequential(first, Activation("GELU"), second)),
-        model=Module("Kimi_K25Model", mm_projector=_projector(pre_norm=norm)),
-        language_model=_language(c, blocks=True, tied=c.tied()),
-    )
-
-
-def model(c: ModelConfig) -> Module:
-    norm, first, second = _projection(c)
-    return Module(
-        "Kimi_K25Model",
-        vision_tower=bare_vision(c.section("vision_config")),
-        language_model=_language(c, blocks=True, tied=False)["model"],
-        mm_projector=_projector(pre_norm=norm, in_proj=first, out_proj=second),
-    )
-
-
-_CLASSES = {
-    "KimiK25ForConditionalGeneration": hub_generation,
-    "Kimi_K25ForConditionalGeneration": fresh_generation,
-    "Kimi_K25Model": model,
-}
+_CLASSES = composed(
+    {
+        # Its text tower decides about tying.
+        "KimiK25ForConditionalGeneration": {
+            "vision_tower": within("vision_config", hub_vision),
+            "mm_projector": lambda c: _projector(c, "pre_norm", "proj"),
+            "language_model": lambda c: _language(
+                c, blocks=False, tied=c.section("text_config").tied(default=False)
+            ),
+        },
+        # The outer key decides, true if absent.
+        "Kimi_K25ForConditionalGeneration": {
+            "vision_tower": within("vision_config", _fresh_vision),
+            "mm_projector": lambda c: _projector(c, "proj"),
+            "model": lambda c: Module("Kimi_K25Model", mm_projector=_projector(c, "pre_norm")),
+            "language_model": lambda c: _language(c, blocks=True, tied=c.tied()),
+        },
+        "Kimi_K25Model": {
+            "vision_tower": within("vision_config", bare_vision),
+            "language_model": lambda c: _language(c, blocks=True, tied=False)["model"],
+            "mm_projector": lambda c: _projector(c, "pre_norm", "in_proj", "out_proj"),
+        },
+    }
+)
 register("kimi_k25", _CLASSES, category="multimodal")

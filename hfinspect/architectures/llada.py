@@ -1,17 +1,13 @@
-"""LLaDA 8B (Nie et al. 2025), a diffusion language model. No class in transformers. Source of
-shapes: modeling_llada.py in GSAI-ML/LLaDA-8B-Base.
+"""LLaDA 8B (Nie et al. 2025), a diffusion language model: OLMo's first code with Llama's block."""
 
-OLMo's first code with Llama's block.
-"""
-
-from ..core.config import ModelConfig
-from ..layers.blocks import activation, size
-from ..layers.heads import to_words
+from ..core.nouns import Dim, ModelConfig
+from ..layers import spelled as s
+from ..layers.blocks import size
+from ..layers.spelled import Spelled
 from ..trees.catalog import register_part
-from ..trees.modules import Dropout, Module, RMSNorm
-from .hf_olmo import around, flat
+from ..trees.modules import Module, RMSNorm
+from .hf_olmo import OLMO, flat
 
-_hidden = size("d_model", "hidden_size", default=4096)
 #: What published models are; the code takes other values, with other tensors.
 _PUBLISHED = {
     "block_type": "llama", "layer_norm_type": "rms", "attention_layer_norm": False,
@@ -19,37 +15,41 @@ _PUBLISHED = {
 }  # fmt: skip
 
 
-def block(c: ModelConfig) -> Module:
-    h, inner = _hidden(c), c.dim("mlp_hidden_size", default=12288)
-    heads, bias = c.dim("n_heads", default=32), c.flag("include_qkv_bias", default=False)
-    head = c.divided(h, heads, "d_model", "n_heads")
-    kv = c.dim("n_kv_heads", default=heads) * head
-    norm = RMSNorm(h, class_name="RMSLayerNorm")
-    return Module(
-        "LLaDALlamaBlock",
-        dropout=Dropout(c.number("residual_dropout", default=0.0)),
-        act=activation(c.text("activation_type", default="silu")),
-        attn_out=flat(h, h, "output"),
-        ff_out=flat(inner, h, "down"),
-        attn_norm=norm,
-        ff_norm=norm,
-        q_proj=flat(h, h, "query", bias),
-        k_proj=flat(h, kv, "key", bias),
-        v_proj=flat(h, kv, "value", bias),
-        ff_proj=flat(h, inner, "gate"),
-        up_proj=flat(h, inner, "up"),
-    )
+def _attends(kind: str) -> s.Part:
+    def part(d: Spelled, c: ModelConfig) -> Module:
+        out: Dim = d.width(c)
+        if kind != "query":
+            out = c.dim("n_kv_heads", default=d.heads(c)) * d.head(c)
+        return flat(d.width(c), out, c.flag("include_qkv_bias", default=False), kind=kind)
+
+    return part
+
+
+_LLADA = OLMO.like(
+    "LLaDA", width=size("d_model", "hidden_size", default=4096), heads=size("n_heads", default=32),
+    depth=size("n_layers", default=32), bias=s.never,
+    vocab=size("embedding_size", "vocab_size", default=126464),
+    inner=s.inner_size("mlp_hidden_size", default=12288),
+    norms=lambda _c, width: RMSNorm(width, class_name="RMSLayerNorm"),
+    called={"Model": "ModuleDict", "Block": "LLaDALlamaBlock"},
+    model={
+        "wte": s.words, "emb_drop": s.dropout("embedding_dropout"), "ln_f": s.norm,
+        "blocks": s.layers, "ff_out": s.where(s.unless("weight_tying"), s.head),
+    },
+    block={
+        "dropout": s.dropout("residual_dropout"), "act": s.act("activation_type", "silu"),
+        "attn_out": s.output, "ff_out": s.down, "attn_norm": s.norm, "ff_norm": s.norm,
+        "q_proj": _attends("query"), "k_proj": _attends("key"), "v_proj": _attends("value"),
+        "ff_proj": s.gate, "up_proj": s.up,
+    },
+)  # fmt: skip
 
 
 def model(c: ModelConfig) -> Module:
     for key, value in _PUBLISHED.items():
         if c.has(key) and c.raw(key) != value:
             raise c.error(key, c.raw(key), f"{value!r}, as in every published model")
-    h, vocab = _hidden(c), c.dim("embedding_size", "vocab_size", default=126464)
-    head = None if c.flag("weight_tying", default=False) else to_words(h, vocab)
-    norm = RMSNorm(h, class_name="RMSLayerNorm")
-    whole = around("LLaDAModel", c, block(c), norm, (vocab, h), 32, head=head)
-    return Module("LLaDAModelLM", model=whole)
+    return Module("LLaDAModelLM", model=Module("LLaDAModel", transformer=_LLADA.base(c)))
 
 
 _SOURCE = "modeling_llada.py of GSAI-ML/LLaDA-8B-Base"

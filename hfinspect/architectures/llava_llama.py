@@ -1,20 +1,15 @@
 """LLaVA 1 to 1.6, NeXT and OneVision (Liu et al. 2023-2024; Li et al. 2024) as their own code saves
-them; transformers' ``llava`` types are the converted forms. Source of shapes:
-llava/model/{llava_arch,multimodal_projector/builder,multimodal_encoder/clip_encoder}.py of
-github.com/haotian-liu/LLaVA, and siglip_encoder.py of github.com/LLaVA-VL/LLaVA-NeXT. The tower is
-built from the name in ``mm_vision_tower``; files hold it where it was trained too.
-"""
+them; transformers' ``llava`` types are the converted forms. The tower is built from the name in
+``mm_vision_tower``; files hold it where it was trained too."""
 
 import re
-from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.multimodal import as_projector, linear_projector, linear_row
 from ..trees.catalog import auto_class, auto_model, register_part
-from ..trees.modules import Module, Parameter, Weight
+from ..trees.modules import Module, Weight
 
 #: Towers by the last part of their name, and what their own config.json says. SigLIP is kept
 #: without its last layer (26 of 27) and its pooling.
@@ -27,7 +22,7 @@ _SIGLIP = {
     "num_hidden_layers": 26, "num_attention_heads": 16, "patch_size": 14, "image_size": 384,
     "vision_use_head": False,
 }  # fmt: skip
-_TOWERS: dict[str, tuple[str, Mapping[str, object]]] = {
+_TOWERS: dict[str, tuple[str, dict[str, Any]]] = {
     "clip-vit-large-patch14": ("CLIP", {**_CLIP, "image_size": 224}),
     "clip-vit-large-patch14-336": ("CLIP", {**_CLIP, "image_size": 336}),
     "siglip-so400m-patch14-384": ("SigLip", _SIGLIP),
@@ -57,28 +52,23 @@ def projector(c: ModelConfig, hidden: Dim) -> Module | None:
     """``linear``, ``identity``, or ``mlpNx_gelu``: N linear layers."""
     form = c.text("mm_projector_type", default="linear") or ""
     width = c.dim("mm_hidden_size", default=1024)
-    if form == "identity":
-        return None
-    if form == "linear":
-        return linear_projector(width, hidden)
+    if form in ("identity", "linear"):
+        return linear_projector(width, hidden) if form == "linear" else None
     depth = re.fullmatch(r"mlp(\d{1,3})x_gelu", form)
     if depth is None or not 1 <= int(depth[1]) <= _MAX_DEPTH:
         raise c.error("mm_projector_type", form, "linear, identity or mlpNx_gelu")
     return as_projector(linear_row([width, *[hidden] * int(depth[1])]))
 
 
-def _parts(c: ModelConfig) -> dict[str, Module | Parameter | None]:
-    """What stands in the base model next to the layers of text."""
-    hidden = c.dim("hidden_size", default=4096)
-    separated = "unpad" in (c.text("mm_patch_merge_type", default="flat") or "")
-    mark = Weight(hidden, component=Component.EMBEDDING) if separated else None
-    return {"vision_tower": _tower(c), "mm_projector": projector(c, hidden), "image_newline": mark}
-
-
 def causal_lm(name: str, text: str, c: ModelConfig) -> Module:
+    """What stands in the base model next to the layers of text is seen."""
     causal = auto_class(c.with_values(model_type=text, architectures=None), "ForCausalLM")
-    seen = _parts(c) if c.has("mm_vision_tower", "vision_tower") else {}
-    causal.inside("model").called(f"{name}Model").adding(**seen)
+    base = causal.inside("model").called(f"{name}Model")
+    if c.has("mm_vision_tower", "vision_tower"):
+        h = c.dim("hidden_size", default=4096)
+        separated = "unpad" in (c.text("mm_patch_merge_type", default="flat") or "")
+        mark = Weight(h, component=Component.EMBEDDING) if separated else None
+        base.adding(vision_tower=_tower(c), mm_projector=projector(c, h), image_newline=mark)
     return causal.called(f"{name}ForCausalLM")
 
 

@@ -1,11 +1,7 @@
-"""MiMo-7B (Xiaomi 2025). No class in transformers. Source of shapes: modeling_mimo.py in
-XiaomiMiMo/MiMo-7B-Base, and its index.
+"""MiMo-7B (Xiaomi 2025): Qwen2 with layers that predict one token further, which its class builds
+and saves."""
 
-Qwen2 with layers that predict one token further, which its class builds and saves.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.heads import register_decoder
 from ..trees.modules import Layers, Linear, Module
 from .qwen2 import QWEN2

@@ -1,9 +1,6 @@
-"""MiniCPM 1 to 4 (Hu et al. 2024). No class in transformers. Source of shapes: modeling_minicpm.py
-in openbmb/MiniCPM-2B-sft-bf16 and MiniCPM4-8B; for MiniCPM-MoE-8x2B vLLM's minicpm.py.
-"""
+"""MiniCPM 1 to 4 (Hu et al. 2024). Names of MiniCPM-MoE-8x2B are those in vLLM's minicpm.py."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import mixtures as m
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, gated
 from ..trees.modules import Linear, Module

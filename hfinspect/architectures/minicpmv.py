@@ -1,13 +1,8 @@
-"""MiniCPM-V 1 to 4.5 (Yao et al. 2024). No class in transformers. Source of shapes:
-modeling_minicpmv.py, modeling_navit_siglip.py and resampler.py in openbmb/MiniCPM-V,
-MiniCPM-V-2, MiniCPM-Llama3-V-2_5, MiniCPM-V-2_6, MiniCPM-V-4 and MiniCPM-V-4_5.
+"""MiniCPM-V 1 to 4.5 (Yao et al. 2024); modeling_navit_siglip.py of the same repos has the tower of
+later versions. The keys of the causal model ``llm`` stand in the same config; ``version`` says
+which it is."""
 
-The keys of the causal model ``llm`` stand in the same config; ``version`` says which it is.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.vision import multihead_attention
 from ..trees.catalog import auto_class, auto_model, register_part
 from ..trees.modules import LayerNorm, Linear, Module, Weight
@@ -26,24 +21,16 @@ _SIGLIP = {
 }  # fmt: skip
 
 
-def _is_first(c: ModelConfig) -> bool:
-    return not c.has("version", "vision_config")
-
-
-def _layers_kept(c: ModelConfig, count: int) -> int:
-    """``drop_vision_last_layer``: what comes last is not used, and so not kept."""
-    return max(count - 1, 0) if c.flag("drop_vision_last_layer", default=True) else count
-
-
-def vision_model(c: ModelConfig) -> Module:
-    """SigLIP for images of any shape: no pooling; 2.5 has it as Idefics2's."""
-    if _is_first(c):
-        c.word("vision_encoder", _TIMM)
-        sizes = {**_TIMM_SIZES, "layers": _layers_kept(c, 27)}
-        return siglip_of_timm(ModelConfig(sizes, "vision_encoder."))
+def vision_model(c: ModelConfig, *, first: bool) -> Module:
+    """SigLIP for images of any shape: no pooling; 2.5 has it as Idefics2's. The last layer is not
+    kept where it is not used (``drop_vision_last_layer``)."""
     v = c.section("vision_config").with_defaults(**_SIGLIP)
-    count = _layers_kept(c, int(v.count("num_hidden_layers")))
-    section = v.with_values(num_hidden_layers=count, model_type="siglip_vision_model")
+    count = 27 if first else int(v.count("num_hidden_layers"))
+    kept = max(count - 1, 0) if c.flag("drop_vision_last_layer", default=True) else count
+    if first:
+        c.word("vision_encoder", _TIMM)
+        return siglip_of_timm(ModelConfig({**_TIMM_SIZES, "layers": kept}, "vision_encoder."))
+    section = v.with_values(num_hidden_layers=kept, model_type="siglip_vision_model")
     tower = auto_model(section, part="vision")
     tower.inside("embeddings").without("position_ids")
     return tower
@@ -51,11 +38,9 @@ def vision_model(c: ModelConfig) -> Module:
 
 def resampler(c: ModelConfig, width: Dim, *, fixed: bool) -> Module:
     """Q queries of the text's width H attend to patches of width V: Q·H + V·H + 5·H² weights.
-
-    With ``fixed``, positions of the queries are kept, a parameter that is not trained.
-    """
+    ``fixed``: positions of the queries are kept, a parameter that is not trained."""
     h, queries = c.dim("hidden_size", default=2304), c.dim("query_num", default=64)
-    attention = multihead_attention(h)
+    attention, norm = multihead_attention(h), LayerNorm(h, eps=1e-6)
     attention.component = None  # a connector's
     return Module(
         "Resampler",
@@ -63,9 +48,9 @@ def resampler(c: ModelConfig, width: Dim, *, fixed: bool) -> Module:
         pos_embed=Weight(queries, h, kind="position") if fixed else None,
         kv_proj=Linear(width, h, bias=False) if width != h else None,
         attn=attention,
-        ln_q=LayerNorm(h, eps=1e-6),
-        ln_kv=LayerNorm(h, eps=1e-6),
-        ln_post=LayerNorm(h, eps=1e-6),
+        ln_q=norm,
+        ln_kv=norm,
+        ln_post=norm,
         proj=Weight(h, h),
         component=Component.PROJECTOR,
         part="projector",
@@ -73,16 +58,16 @@ def resampler(c: ModelConfig, width: Dim, *, fixed: bool) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    version, first = c.raw("version"), _is_first(c)
-    if not first and str(version) not in _TEXT:
-        raise c.uncatalogued(f"a minicpmv config of version {str(version)[:20]}")
+    version, first = str(c.raw("version")), not c.has("version", "vision_config")
+    if not first and version not in _TEXT:
+        raise c.uncatalogued(f"a minicpmv config of version {version[:20]}")
     seen = c.section("vision_config")
     width = Dim(1152) if first else seen.dim("hidden_size", default=1152)
-    text = c.with_values(model_type="minicpm" if first else _TEXT[str(version)])
+    text = c.with_values(model_type="minicpm" if first else _TEXT[version])
     return Module(
         "MiniCPMV",
         llm=auto_class(text, "ForCausalLM"),
-        vpm=vision_model(c),
+        vpm=vision_model(c, first=first),
         resampler=resampler(c, width, fixed=first),
     )
 

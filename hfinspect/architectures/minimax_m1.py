@@ -1,10 +1,7 @@
 """MiniMax-Text-01 and MiniMax-M1 (MiniMax 2025) as released; transformers' ``minimax`` is the
-converted form of the first. Source of shapes: modeling_minimax_m1.py in MiniMaxAI/MiniMax-M1-80k,
-and the index of that repo.
-"""
+converted form of the first."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import mixtures as m
 from ..layers.decoders import Decoder, block_sparse
 from ..trees.modules import Linear, Module
@@ -48,7 +45,5 @@ _SOURCE = "modeling_minimax_m1.py and the index of MiniMaxAI/MiniMax-M1-80k"
 _M1 = Decoder(
     "MiniMaxM1", intermediate_size=14336, num_key_value_heads=8, rms_norm_eps=1e-5,
     attention_bias=None, moe=_moe, layer=_layer, kinds=_kinds, rotary=False, endings=(),
-)  # fmt: skip
-
-_M1.register("minimax_m1", source=_SOURCE)
+).register("minimax_m1", source=_SOURCE)  # fmt: skip
 _M1.like("MiniMaxText01").register("minimax_text_01", source=_SOURCE)

@@ -1,20 +1,15 @@
-"""Molmo 7B-D, 7B-O and 72B (Deitke et al. 2024). No class in transformers (``molmo2`` is another
-model). Source of shapes: modeling_molmo.py in allenai/Molmo-7B-D-0924; vLLM's molmo.py.
+"""Molmo 7B-D, 7B-O and 72B (Deitke et al. 2024); ``molmo2`` is another model. OLMo's block, and a
+CLIP-L whose sizes stand in the model's code, of which two layers' outputs are pooled 2 by 2."""
 
-OLMo's block, and a CLIP-L whose sizes stand in the model's code, of which two layers' outputs are
-pooled 2 by 2.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
+from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.composing import renamed
-from ..layers.heads import to_words
 from ..layers.multimodal import projector
+from ..layers.spelled import Spelled
 from ..trees.catalog import register_part
-from ..trees.modules import LayerNorm, Layers, Linear, Module, RMSNorm, Weight
-from .hf_olmo import flat
+from ..trees.modules import LayerNorm, Linear, Module, RMSNorm, Weight
+from .hf_olmo import OLMO, flat
 from .molmo2 import adapter, vision_model
 
 #: VisionBackboneConfig of the model's code, in the words of Molmo 2's tower.
@@ -23,38 +18,52 @@ VISION = ModelConfig(
      "num_attention_heads": 16, "num_key_value_heads": 16, "head_dim": 64,
      "num_position_embeddings": 577, "additional_vocab_size": 128}, "vision_backbone.",
 )  # fmt: skip
-_hidden = size("hidden_size", default=4096)
 
 
-def _norm(c: ModelConfig, size: Dim) -> Module:
+def _norm(c: ModelConfig, size: int) -> Module:
     c.word("layer_norm_type", "rms")
     return RMSNorm(size, eps=c.number("layer_norm_eps", default=1e-5))
 
 
-def block(c: ModelConfig) -> Module:
+def _key_width(d: Spelled, c: ModelConfig) -> Dim:
+    return c.dim("num_key_value_heads", default=d.heads(c)) * d.head(c)
+
+
+_normed, _head = s.flagged("attention_layer_norm"), s.where(s.unless("weight_tying"), s.head)
+
+
+def _both(d: Spelled, c: ModelConfig) -> Module:
     """``intermediate_size`` counts gate and up together."""
-    h, both = _hidden(c), c.dim("intermediate_size", default=22016)
-    heads = c.dim("num_attention_heads", default=32)
-    head = c.divided(h, heads, "hidden_size", "num_attention_heads")
-    kv = c.dim("num_key_value_heads", default=heads) * head
-    normed = c.flag("attention_layer_norm", default=False)
-    return Module(
-        "MolmoSequentialBlock",
-        q_norm=_norm(c, h) if normed else None,
-        k_norm=_norm(c, kv) if normed else None,
-        att_proj=flat(h, h + 2 * kv, "qkv", c.flag("qkv_bias", default=False)),
-        attn_out=flat(h, h, "output"),
-        ff_proj=flat(h, both, "gate_up"),
-        ff_out=flat(both // 2, h, "down"),
-        attn_norm=_norm(c, h),
-        ff_norm=_norm(c, h),
-    )
+    return flat(d.width(c), c.dim("intermediate_size", default=22016), kind="gate_up")
+
+
+def _words(d: Spelled, c: ModelConfig) -> Module:
+    rows = {"embedding": d.vocab(c), "new_embedding": VISION.dim("additional_vocab_size")}
+    tables = {name: Weight(count, d.width(c), kind="token") for name, count in rows.items()}
+    return Module("Embedding", tables, component=Component.EMBEDDING, kind="token")
+
+
+_TEXT = OLMO.like(
+    "Molmo", width=size("hidden_size", default=4096),
+    heads=size("num_attention_heads", default=32), depth=size("num_hidden_layers", default=32),
+    inner=lambda c, _h: c.dim("intermediate_size", default=22016) // 2, norms=_norm, bias=s.never,
+    attention_bias=s.flagged("qkv_bias"), out_bias=s.never,
+    joined=lambda d, c: d.width(c) + 2 * _key_width(d, c),
+    called={"Model": "ModuleDict", "Block": "MolmoSequentialBlock"},
+    model={"wte": _words, "ln_f": s.norm, "blocks": s.layers, "ff_out": _head},
+    block={
+        "q_norm": s.where(_normed, s.norm),
+        "k_norm": s.where(_normed, lambda d, c: _norm(c, _key_width(d, c))),
+        "att_proj": s.qkv, "attn_out": s.output, "ff_proj": _both, "ff_out": s.down,
+        "attn_norm": s.norm, "ff_norm": s.norm,
+    },
+)  # fmt: skip
 
 
 def vision_backbone(c: ModelConfig) -> Module:
     """Molmo 2's tower with a class token and a norm before its layers, and what pools two of them
     like it."""
-    width, inner = VISION.dim("hidden_size"), c.dim("intermediate_size", default=22016) // 2
+    width, h, inner = VISION.dim("hidden_size"), _TEXT.width(c), _TEXT.inner(c, _TEXT.width(c))
     tower = renamed(vision_model(VISION), "Molmo2VisionModel", "VisionTransformer")
     tower.inside("patch_embedding").without("bias")
     token = Weight(width, component=Component.EMBEDDING, kind="class_token")
@@ -68,7 +77,7 @@ def vision_backbone(c: ModelConfig) -> Module:
         image_projector=projector(
             "MLP",
             w1=Linear(width, inner, bias=False, kind="gate"),
-            w2=Linear(inner, _hidden(c), bias=False, kind="down"),
+            w2=Linear(inner, h, bias=False, kind="down"),
             w3=Linear(width, inner, bias=False, kind="up"),
         ),
         pad_embed=Weight(2, 2 * width, component=Component.EMBEDDING),
@@ -79,20 +88,8 @@ def vision_backbone(c: ModelConfig) -> Module:
 def model(c: ModelConfig) -> Module:
     if c.has("moe_num_experts"):
         raise c.uncatalogued("a molmo config with moe_num_experts (MolmoE)")
-    h, vocab = _hidden(c), c.dim("embedding_size", "vocab_size", default=50304)
-    rows = {"embedding": vocab, "new_embedding": VISION.dim("additional_vocab_size")}
-    tables = {name: Weight(count, h, kind="token") for name, count in rows.items()}
-    tied = c.flag("weight_tying", default=False)
-    transformer = Module(
-        "ModuleDict",
-        wte=Module("Embedding", tables, component=Component.EMBEDDING, kind="token"),
-        ln_f=_norm(c, h),
-        blocks=Layers.of(c.count("num_hidden_layers", default=32), block(c)),
-        ff_out=None if tied else to_words(h, vocab),
-    )
-    whole = Module("Molmo", transformer=transformer, vision_backbone=vision_backbone(c))
-    return Module("MolmoForCausalLM", model=whole)
+    return Module("Molmo", transformer=_TEXT.base(c), vision_backbone=vision_backbone(c))
 
 
 _SOURCE = "modeling_molmo.py of allenai/Molmo-7B-D-0924; vLLM's molmo.py"
-register_part("molmo", "MolmoForCausalLM", model, source=_SOURCE)
+register_part("molmo", "MolmoForCausalLM", {"model": model}, source=_SOURCE)

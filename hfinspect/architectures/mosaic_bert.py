@@ -1,10 +1,7 @@
 """MosaicBERT and DNABERT-2 (Portes et al. 2023; Zhou et al. 2023): model_type ``bert`` with code of
-their own, known by ``bert_layers`` in auto_map. No class in transformers. Source of shapes:
-bert_layers.py in mosaicml/mosaic-bert-base and zhihan1996/DNABERT-2-117M.
-"""
+their own, known by ``bert_layers`` in auto_map."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, without
 from ..layers.blocks import activation

@@ -1,7 +1,5 @@
-"""MosaicGPT, as MPT was called before its release (MosaicML 2023): mpt-1b-redpajama-200b. No class
-in transformers. Source of shapes: mosaic_gpt.py, gpt_blocks.py and attention.py in
-mosaicml/mpt-1b-redpajama-200b.
-"""
+"""MosaicGPT, as MPT was called before its release (MosaicML 2023): mpt-1b-redpajama-200b, whose
+gpt_blocks.py and attention.py have the parts."""
 
 from ..core.config import ModelConfig
 from ..layers import spelled as s
@@ -38,11 +36,5 @@ _MOSAIC = Spelled(
     attention={"Wqkv": s.qkv, "q_ln": _whole_norm, "k_ln": _whole_norm, "out_proj": s.output},
     mlp={"mlp_up": s.up, "mlp_act": s.shown("GELU", "approximate='none'"), "mlp_down": s.down},
 )  # fmt: skip
-
-
-def model(c: ModelConfig) -> Module:
-    return Module("MosaicGPT", transformer=_MOSAIC.base(c))
-
-
 _SOURCE = "mosaic_gpt.py of mosaicml/mpt-1b-redpajama-200b"
-register_part("mosaic_gpt", "MosaicGPT", model, "text decoder", _SOURCE)
+register_part("mosaic_gpt", "MosaicGPT", {"transformer": _MOSAIC.base}, "text decoder", _SOURCE)

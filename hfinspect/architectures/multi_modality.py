@@ -1,15 +1,12 @@
 """DeepSeek-VL (Lu et al. 2024) and Janus (Wu et al. 2024; Chen et al. 2025) as their own code saves
-them; transformers' ``deepseek_vl`` and ``janus`` are the converted forms. Source of shapes:
-janus/models/{modeling_vlm,clip_encoder,siglip_vit,projector,vq_model}.py of
-github.com/deepseek-ai/Janus, of which github.com/deepseek-ai/DeepSeek-VL is the first half: Janus
-makes images as well, with LlamaGen's VQ-GAN.
-"""
+them; transformers' ``deepseek_vl`` and ``janus`` are the converted forms. Janus makes images as
+well, with LlamaGen's VQ-GAN."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.composing import renamed, respelled
+from ..layers.multimodal import any_causal
 from ..layers.vqgan import Codec, quantized
-from ..trees.catalog import auto_class, register_part
+from ..trees.catalog import register_part
 from ..trees.modules import Activation, Buffer, Embedding, Linear, Module, ModuleList, Parameter
 from .deepseek_vl_v2 import projector, vision_model
 
@@ -36,7 +33,6 @@ def vision_tower(c: ModelConfig) -> Module:
 _CODEC = Codec(
     "", 128, (128, 128, 256, 256, 512), 2, 256, 256, lambda i: i == 4, stack=ModuleList
 )  # fmt: skip
-_USAGE = 65536
 #: Names of parts in janus/models/vq_model.py, where transformers has others.
 _SPELLED = {
     "down": "conv_blocks", "up": "conv_blocks", "block": "res", "block_1": "0", "attn_1": "1",
@@ -47,7 +43,7 @@ _SPELLED = {
 def vq_model(c: ModelConfig) -> Module:
     codes, code = c.dim("image_token_size", default=16384), c.dim("n_embed", default=8)
     model = quantized("", _CODEC.latent, code, codes, _CODEC.encoder(), _CODEC.decoder())
-    model.inside("quantize").adding(codebook_used=Buffer(_USAGE))
+    model.inside("quantize").adding(codebook_used=Buffer(65536))
     renamed(renamed(model.called("VQModel"), "ConvDown", "Down"), "ConvUp", "Up")
     return respelled(model, _SPELLED)
 
@@ -55,16 +51,18 @@ def vq_model(c: ModelConfig) -> Module:
 def _making(c: ModelConfig) -> dict[str, Module | Parameter]:
     vq, said = (c.section(f"gen_{at}_config").section("params") for at in ("vision", "head"))
     width, inner = said.dim("n_embed", default=2048), said.dim("image_token_embed", default=2048)
-    words = {
-        "output_mlp_projector": Linear(width, inner),
-        "vision_activation": Activation("GELU"),
-        "vision_head": Linear(inner, said.dim("image_token_size", default=16384)),
-    }
+    head = Module(
+        "vision_head",
+        output_mlp_projector=Linear(width, inner),
+        vision_activation=Activation("GELU"),
+        vision_head=Linear(inner, said.dim("image_token_size", default=16384)),
+        component=Component.HEAD,
+    )
     codes, code = vq.dim("image_token_size", default=16384), vq.dim("n_embed", default=8)
     return {
         "gen_vision_model": vq_model(vq),
         "gen_aligner": _aligner(c, "gen_aligner_config", 8),
-        "gen_head": Module("vision_head", dict(words), component=Component.HEAD),
+        "gen_head": head,
         "gen_embed": Embedding(codes, code, kind="codebook"),
     }
 
@@ -78,15 +76,14 @@ def model(c: ModelConfig) -> Module:
     kind = c.section("aligner_config").section("params").text("projector_type", default="mlp_gelu")
     if kind not in ("mlp_gelu", "linear", "identity"):
         raise c.uncatalogued(f"the projector {kind}"[:80])
-    language = auto_class(c.section("language_config"), "ForCausalLM", default_type="llama")
-    makes = c.has("gen_vision_config") or not c.has("vision_config")
+    made = _making(c) if c.has("gen_vision_config") or not c.has("vision_config") else {}
     return Module(
         "MultiModalityCausalLM",
         {
             "vision_model": vision_tower(c.section("vision_config")),
             "aligner": _aligner(c, "aligner_config", 1024),
-            **(_making(c) if makes else {}),
-            "language_model": language,
+            **made,
+            "language_model": any_causal("language_config", "llama")(c),
         },
     )
 

@@ -1,14 +1,10 @@
-"""Llama-Nemotron by architecture search (Bercovich et al. 2024) and DeciLM. No class in
-transformers. Source of shapes: modeling_decilm.py in nvidia/Llama-3_3-Nemotron-Super-49B-v1 and
-Deci/DeciLM-7B; NeMo-Automodel and llama.cpp read the same names and round alike.
+"""Llama-Nemotron by architecture search (Bercovich et al. 2024) and DeciLM; NeMo-Automodel and
+llama.cpp read the same names and round alike. ``block_configs`` says for each layer how many query
+heads share a key head and how wide the MLP is, or that either is left out with its norm, or is one
+matrix."""
 
-``block_configs`` says for each layer how many query heads share a key head and how wide the MLP is,
-or that either is left out with its norm, or is one matrix.
-"""
-
-from ..core.components import Component
-from ..core.config import MAX_DIM, ModelConfig
-from ..core.dims import Dim, named
+from ..core.config import MAX_DIM
+from ..core.nouns import Component, Dim, ModelConfig, named
 from ..layers.blocks import Heads, gated_mlp, grouped_attention
 from ..layers.composing import changed, renamed
 from ..layers.decoders import Decoder
@@ -36,10 +32,9 @@ def _left(d: Decoder, c: ModelConfig, block: ModelConfig, part: str) -> Module |
         return None
     h, attends = d.width(c), part == "attention"
     if block.flag("replace_with_linear", default=False):
-        matrix = Linear(h, h, bias=c.flag(f"{part}_bias", default=False))
         name, at = ("Attention", "linear_attn") if attends else ("MLP", "linear_mlp")
-        component = Component.ATTENTION if attends else Component.MLP
-        return Module(f"DeciLMLinear{name}", {at: matrix}, component=component)
+        matrix = Linear(h, h, bias=c.flag(f"{part}_bias", default=False))
+        return Module(f"DeciLMLinear{name}", {at: matrix}, component=Component(part))
     if attends:
         query, group = d.size(c, "num_attention_heads"), block.dim("n_heads_in_group")
         kv = block.divided(query, group, "num_attention_heads", "n_heads_in_group")
@@ -52,7 +47,7 @@ def _left(d: Decoder, c: ModelConfig, block: ModelConfig, part: str) -> Module |
     return _mlp(d, c, named(min(inner, MAX_DIM), f"intermediate_size({ratio:g})", definition))
 
 
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Dim | str | None]:
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Dim | int | None]:
     """DeciLM: as many key heads as the list says for each layer, None for all alike. Else where
     the layer's like stands first among the blocks."""
     if c.has("block_configs"):
@@ -62,24 +57,24 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Dim | str | None]:
         for i, entry in enumerate(blocks):
             if not isinstance(entry, dict):
                 raise c.error(f"block_configs[{i}]", entry, "an object")
-        first = {repr(entry): i for i, entry in reversed([*enumerate(blocks)])}
-        return [f"block_configs[{first[repr(entry)]}]" for entry in blocks]
+        texts = [*map(repr, blocks)]
+        return [*map(texts.index, texts)]
     if not c.has("num_key_value_heads_per_layer"):
         return [None] * layers
     groups = c.dims("num_key_value_heads_per_layer", count=layers)
-    same = {int(kv): kv for kv in groups}
-    return [same[int(kv)] for kv in groups]
+    return [groups[groups.index(kv)] for kv in groups]
 
 
-def _layer(d: Decoder, c: ModelConfig, kind: Dim | str | None) -> Module:
-    if isinstance(kind, str):
-        entry = c.raw("block_configs")[int(kind[kind.index("[") + 1 : -1])]
-        block = ModelConfig(entry, f"{c.path}{kind}.")
+def _layer(d: Decoder, c: ModelConfig, kind: Dim | int | None) -> Module:
+    if c.has("block_configs"):
+        block = ModelConfig(c.raw("block_configs")[kind], f"{c.path}block_configs[{kind}].")
         attention = _left(d, c, block.section("attention"), "attention")
         mlp = _left(d, c, block.section("ffn"), "mlp")
     else:
         query = d.size(c, "num_attention_heads")
-        heads = d.heads(c) if kind is None else Heads(query, kind, d.width(c) // query)
+        heads = d.heads(c)
+        if isinstance(kind, Dim):
+            heads = Heads(query, kind, d.width(c) // query)
         attention, mlp = _attention(d, c, heads), _mlp(d, c, d.inner(c))
     return Module(
         "DeciLMDecoderLayer",

@@ -1,16 +1,14 @@
-"""GTE v1.5 and multilingual under their first class (Zhang et al. 2024). transformers' ``gte`` is
-the converted form. Source of shapes: modeling.py in Alibaba-NLP/new-impl.
-"""
+"""GTE v1.5 and multilingual under their first class (Zhang et al. 2024); transformers' ``gte`` is
+the converted form."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
-from ..layers.composing import composed, renamed, with_defaults
+from ..layers.composing import Part, composed, renamed, with_defaults
 from ..layers.encoders import dropout, hidden, labels, vocab
 from ..layers.heads import to_words
-from ..trees.catalog import builder, register
+from ..trees.catalog import Builder, builder, register
 from ..trees.modules import Embedding, Linear, Module, each_module
 
 _DEFAULTS = {
@@ -51,19 +49,16 @@ def _head(c: ModelConfig) -> Module:
     return head.called("NewLMPredictionHead").adding(decoder=words)
 
 
-_CLASSES = composed(
-    {
-        "NewModel": model,
-        "NewForMaskedLM": {"new": model, "lm_head": _head},
-        "NewForSequenceClassification": {"new": _pooled, "dropout": dropout, "classifier": labels},
-        "NewForTokenClassification": {"new": model, "dropout": dropout, "classifier": labels},
-        "NewForQuestionAnswering": {"new": model, "qa_outputs": labels},
-    }
-)
-
+_CLASSES: dict[str, Builder | dict[str, Part]] = {
+    "NewModel": model,
+    "NewForMaskedLM": {"new": model, "lm_head": _head},
+    "NewForSequenceClassification": {"new": _pooled, "dropout": dropout, "classifier": labels},
+    "NewForTokenClassification": {"new": model, "dropout": dropout, "classifier": labels},
+    "NewForQuestionAnswering": {"new": model, "qa_outputs": labels},
+}
 register(
     "new",
-    with_defaults(_DEFAULTS, _CLASSES),
+    with_defaults(_DEFAULTS, composed(_CLASSES)),
     base_prefix="new",
     category="encoder",
     source="modeling.py of Alibaba-NLP/new-impl; checked against transformers' gte",

@@ -1,15 +1,11 @@
-"""Nomic BERT (Nussbaum et al. 2024). Source: transformers/models/nomic_bert and its renaming. Names
-are those of the files: ``fc11`` is the up and ``fc12`` the gate projection. The released configs
-spell sizes as GPT-2's does, and may have what transformers' class has not: biases, a plain MLP,
-experts. Source of those: modeling_hf_nomic_bert.py in nomic-ai/nomic-bert-2048 and
-nomic-embed-text-v2-moe; vLLM's bert_with_rope.py.
-"""
+"""Nomic BERT (Nussbaum et al. 2024). Source: transformers/models/nomic_bert and its renaming, and
+for what its class has not (biases, a plain MLP, experts) modeling_hf_nomic_bert.py in
+nomic-ai/nomic-bert-2048 and nomic-embed-text-v2-moe. The released configs spell sizes as
+GPT-2's."""
 
 from dataclasses import replace
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, bert_words
 from ..layers.blocks import activation
 from ..layers.composing import respelled, with_defaults
@@ -49,12 +45,9 @@ def _experts(c: ModelConfig, count: Dim) -> Module:
     active = (min(int(c.dim("moe_top_k", default=1)), int(count)), int(count))
     matrix = Weight(count * inner, h, kind="expert", active=active)
     both, scores = Module("NomicExpertMLP", w1=matrix, w2=matrix), Linear(h, count, bias=False)
-    return Module(
-        "NomicMoELayer",
-        router=Module("NomicRouter", layer=scores, component=Component.ROUTER),
-        experts=Module("NomicExperts", bias=Weight(h), mlp=both),
-        component=Component.MLP,
-    )
+    router = Module("NomicRouter", layer=scores, component=Component.ROUTER)
+    experts = Module("NomicExperts", bias=Weight(h), mlp=both)
+    return Module("NomicMoELayer", router=router, experts=experts, component=Component.MLP)
 
 
 def _layer(c: ModelConfig, mlp: Module) -> Module:
@@ -76,13 +69,13 @@ def _released_words(c: ModelConfig) -> Module:
     """The head of the released code: biases only where the MLP has them, and none of its own next
     to them."""
     h, bias = hidden(c), c.flag("mlp_fc1_bias", default=False)
-    tied_to = "bert.embeddings.word_embeddings.weight"
-    dense = Linear(h, h, bias=bias, kind="transform")
-    predictions = Module(
-        "NomicBertLMPredictionHead",
-        transform=Module("NomicBertPredictionHeadTransform", dense=dense, layer_norm=norm(c)),
-        decoder=Linear(h, vocab(c), bias=bias, tied_to=tied_to, kind="lm_head"),
+    table, dense = (
+        "bert.embeddings.word_embeddings.weight",
+        Linear(h, h, bias=bias, kind="transform"),
     )
+    transform = Module("NomicBertPredictionHeadTransform", dense=dense, layer_norm=norm(c))
+    decoder = Linear(h, vocab(c), bias=bias, tied_to=table, kind="lm_head")
+    predictions = Module("NomicBertLMPredictionHead", transform=transform, decoder=decoder)
     return Module("NomicBertPreTrainingHeads", predictions=predictions, component=Component.HEAD)
 
 
@@ -94,12 +87,10 @@ def _forms(e: Encoder) -> Forms:
 
     usual = bert_forms(e)
     texts = {**usual["ForSequenceClassification"], e.prefix: pooled}
-    return {
-        "ForMaskedLM": usual["ForMaskedLM"],
-        "ForSequenceClassification": texts,
-        "ForTokenClassification": usual["ForTokenClassification"],
-        "ForPreTraining": {"bert": released, "cls": _released_words},
-    }
+    words = {"bert": released, "cls": _released_words}
+    endings = ("ForMaskedLM", "ForSequenceClassification", "ForTokenClassification")
+    found = {ending: usual[ending] for ending in endings}
+    return {**found, "ForSequenceClassification": texts, "ForPreTraining": words}
 
 
 _NOMIC = JINA.like(

@@ -1,17 +1,14 @@
-"""NV-Embed (Lee et al. 2024). No class in transformers. Source of shapes: modeling_nvembed.py in
-nvidia/NV-Embed-v2.
+"""NV-Embed (Lee et al. 2024): Mistral that attends both ways, and a pooling whose keys and values
+are learned latents."""
 
-Mistral that attends both ways, and a pooling whose keys and values are learned latents.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
+from ..layers.multimodal import within
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Sequential, Weight
 from .mistral import MISTRAL
 
 
-def text_model(c: ModelConfig) -> Module:
+def _text(c: ModelConfig) -> Module:
     base = MISTRAL.named("BidirectionalMistralModel", c)
     base.scope = True
     return base
@@ -41,15 +38,11 @@ def latent_attention(c: ModelConfig) -> Module:
     )
 
 
-def model(c: ModelConfig) -> Module:
-    return Module(
-        "NVEmbedModel",
-        latent_attention_model=latent_attention(c.section("latent_attention_config")),
-        embedding_model=text_model(c.section("text_config")) if c.has("text_config") else None,
-    )
-
-
+_PARTS = {
+    "latent_attention_model": within("latent_attention_config", latent_attention),
+    "embedding_model": lambda c: _text(c.section("text_config")) if c.has("text_config") else None,
+}
 _SOURCE = "modeling_nvembed.py of nvidia/NV-Embed-v2; base checked against transformers' Mistral"
-register_part("nvembed", "NVEmbedModel", model, "encoder", _SOURCE)
-register_part("bidir_mistral", "BidirectionalMistralModel", text_model, "encoder", _SOURCE)
+register_part("nvembed", "NVEmbedModel", _PARTS, "encoder", _SOURCE)
+register_part("bidir_mistral", "BidirectionalMistralModel", _text, "encoder", _SOURCE)
 register_part("latent_attention", "LatentAttentionModel", latent_attention, "encoder", _SOURCE)

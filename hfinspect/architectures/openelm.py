@@ -1,23 +1,16 @@
-"""OpenELM (Mehta et al. 2024). No class in transformers. Source of shapes: modeling_openelm.py and
-configuration_openelm.py in apple/OpenELM-270M.
-
-Every layer has its own number of heads and its own width of the MLP.
-"""
+"""OpenELM (Mehta et al. 2024): every layer has its own number of heads and width of the MLP."""
 
 from collections.abc import Sequence
-from functools import partial
 
-from ..core.components import Component
-from ..core.config import MAX_DIM, ModelConfig
-from ..core.dims import Dim, named
+from ..core.config import MAX_DIM
+from ..core.nouns import Component, Dim, ModelConfig, named
+from ..layers import spelled as s
 from ..layers.blocks import size
-from ..layers.heads import to_words
+from ..layers.composing import composed
+from ..layers.spelled import Spelled
 from ..layers.vision import MAX_RATIO, multiple
 from ..trees.catalog import register
-from ..trees.modules import Embedding, Layers, Linear, Module, RMSNorm
-
-_width = size("model_dim", default=2048)
-_norm = partial(RMSNorm, class_name="OpenELMRMSNorm")
+from ..trees.modules import Layers, Linear, Module, RMSNorm, once
 
 
 def _heads(c: ModelConfig, key: str, count: int) -> Sequence[Dim]:
@@ -37,13 +30,13 @@ def _ratios(c: ModelConfig, count: int) -> Sequence[float]:
     return [float(value) for value in values]
 
 
-def _layer(c: ModelConfig, query: Dim, kv: Dim, ratio: float) -> Module:
-    h, head = _width(c), c.dim("head_dim", default=128)
+def _layer(d: Spelled, c: ModelConfig, query: Dim, kv: Dim, ratio: float) -> Module:
+    h, head, normed = d.width(c), c.dim("head_dim", default=128), "normalize_qk_projections"
     divisor = int(c.dim("ffn_dim_divisor", default=256, maximum=2**20))
     meaning = f"{ratio:g} times model_dim, rounded to a multiple of {divisor}"
     inner = named(min(multiple(ratio * int(h), divisor), MAX_DIM), f"ffn({ratio:g})", meaning)
     gated = c.flag("ffn_with_glu", default=True)
-    norm = _norm(head) if c.flag("normalize_qk_projections", default=False) else None
+    norm = d.norms(c, head) if c.flag(normed, default=False) else None
     return Module(
         "OpenELMDecoderLayer",
         attn=Module(
@@ -60,34 +53,29 @@ def _layer(c: ModelConfig, query: Dim, kv: Dim, ratio: float) -> Module:
             proj_2=Linear(inner, h, bias=False, kind="down"),
             component=Component.MLP,
         ),
-        ffn_norm=_norm(h),
-        attn_norm=_norm(h),
+        ffn_norm=s.norm(d, c),
+        attn_norm=s.norm(d, c),
     )
 
 
-def model(c: ModelConfig) -> Module:
+def _layers(d: Spelled, c: ModelConfig) -> Layers:
     count = int(c.count("num_transformer_layers", default=12))
     heads = (_heads(c, key, count) for key in ("num_query_heads", "num_kv_heads"))
     rows = list(zip(*heads, _ratios(c, count), strict=True))
-    made = {row: _layer(c, *row) for row in dict.fromkeys(rows)}
-    vocab = c.dim("vocab_size", default=32000)
-    shared = c.flag("share_input_output_layers", default=True)
-    return Module(
-        "OpenELMModel",
-        token_embeddings=Embedding(vocab, _width(c)),
-        layers=Layers(made[row] for row in rows),
-        norm=_norm(_width(c)),
-        classifier=None if shared else to_words(_width(c), vocab),
-    )
+    return Layers(once(rows, lambda row: _layer(d, c, *row)))
 
 
-def causal_lm(c: ModelConfig) -> Module:
-    return Module("OpenELMForCausalLM", transformer=model(c))
-
-
+MODEL = Spelled(
+    "OpenELM", width=size("model_dim", default=2048), vocab=size("vocab_size", default=32000),
+    bias=s.never, norms=lambda _c, width: RMSNorm(width, class_name="OpenELMRMSNorm"),
+    model={
+        "token_embeddings": s.words, "layers": _layers, "norm": s.norm,
+        "classifier": s.where(s.unless("share_input_output_layers", default=True), s.head),
+    },
+).base  # fmt: skip
 register(
     "openelm",
-    {"OpenELMForCausalLM": causal_lm, "OpenELMModel": model},
+    composed({"OpenELMForCausalLM": {"transformer": MODEL}, "OpenELMModel": MODEL}),
     base_prefix="transformer",
     category="text decoder",
     source="modeling_openelm.py and configuration_openelm.py of apple/OpenELM-270M",

@@ -1,21 +1,17 @@
-"""openPangu Embedded 1B and 7B (Huawei 2025). No class in transformers. Source of shapes:
-modeling_openpangu_dense.py in FreedomIntelligence/openPangu-Embedded-7B, and its index.
-"""
+"""openPangu Embedded 1B and 7B (Huawei 2025): a block like InternLM's, with grouped keys."""
 
 from functools import partial
 
-from ..layers.decoders import Decoder, with_frequencies
+from ..layers.decoders import with_frequencies
+from .internlm import INTERNLM
 
-Decoder(
+INTERNLM.like(
     "PanguEmbedded",
     vocab_size=153376,
     intermediate_size=12800,
     num_hidden_layers=34,
     num_key_value_heads=8,
     rms_norm_eps=1e-05,
-    attention_bias=True,
-    bias_key="bias",
-    rotary=False,
     endings=(),
     attention=partial(with_frequencies, dtype="F32"),
 ).register(

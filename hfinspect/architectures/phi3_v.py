@@ -1,9 +1,7 @@
-"""Phi-3-vision and Phi-3.5-vision (Abdin et al. 2024). No class in transformers. Source of shapes:
-modeling_phi3_v.py and image_embedding_phi3_v.py in microsoft/Phi-3-vision-128k-instruct.
-"""
+"""Phi-3-vision and Phi-3.5-vision (Abdin et al. 2024); image_embedding_phi3_v.py of the same repo
+has what stands next to the decoder."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.heads import causal_lm
 from ..layers.multimodal import as_projector, linear_row
 from ..trees.catalog import register_part
@@ -23,7 +21,6 @@ def image_embedding(c: ModelConfig) -> Module:
     h, options = PHI3.width(c), c.section("embd_layer")
     wide = c.section("img_processor").dim("image_dim_out", default=1024) * 4
     plain = options.word("projection_cls", "mlp", "linear") == "linear"
-    projection = Linear(wide, h) if plain else linear_row([wide, h, h])
     learned = options.flag("with_learnable_separator", default=True)
     return Module(
         "Phi3ImageEmbedding",
@@ -31,7 +28,7 @@ def image_embedding(c: ModelConfig) -> Module:
         sub_GN=Weight(1, 1, 1, wide, component=Component.EMBEDDING) if learned else None,
         wte=Embedding(PHI3.size(c, "vocab_size"), h, tied_to="model.embed_tokens.weight"),
         img_processor=Module("CLIPVisionModel", vision_model=vision_model(TOWER)),
-        img_projection=as_projector(projection),
+        img_projection=as_projector(Linear(wide, h) if plain else linear_row([wide, h, h])),
         part="vision",
     )
 

@@ -1,10 +1,6 @@
-"""Phi-3-small (Abdin et al. 2024). No class in transformers. Source of shapes:
-modeling_phi3_small.py in microsoft/Phi-3-small-8k-instruct; vLLM's phi3_small.py reads the same
-names.
-"""
+"""Phi-3-small (Abdin et al. 2024); vLLM's phi3_small.py reads the same names."""
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
+from ..core.nouns import Dim, ModelConfig, named
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.decoders import SEQUENCE_HEAD

@@ -1,29 +1,22 @@
-"""Phi-1, Phi-1.5 and Phi-2 under their first classes (Microsoft 2023). No classes in transformers.
-Source of shapes: modeling_mixformer_sequential.py in microsoft/phi-1_5 and modeling_phi.py in
-microsoft/phi-2 as of 2023; transformers' models/phi/convert_phi_weights_to_hf.py reads the same
-names.
-"""
+"""Phi-1, Phi-1.5 and Phi-2 under their first classes (Microsoft 2023); transformers'
+models/phi/convert_phi_weights_to_hf.py reads the same names."""
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
+from ..core.nouns import Dim, ModelConfig, named
 from ..layers import spelled as s
 from ..layers.blocks import size
+from ..layers.composing import composed
 from ..layers.heads import to_words
 from ..layers.spelled import Spelled
 from ..trees.catalog import register_part
 from ..trees.modules import Buffer, Embedding, Layers, Module
 
-_SEQUENTIAL = "MixFormerSequentialForCausalLM"
-
 
 def _vocab(c: ModelConfig) -> Dim:
     """Rounded up by the config class: 50304 and 51200 already are."""
     vocab = c.dim("vocab_size", default=50304)
-    step = c.dim("pad_vocab_size_multiple", default=64)
-    if vocab % step == 0:
-        return vocab
-    size = -(-int(vocab) // int(step)) * int(step)
-    return named(size, "padded_vocab", f"vocab_size rounded up to a multiple of {int(step)}")
+    step = int(c.dim("pad_vocab_size_multiple", default=64))
+    meaning, size = f"vocab_size rounded up to a multiple of {step}", -(-int(vocab) // step) * step
+    return vocab if size == vocab else named(size, "padded_vocab", meaning)
 
 
 def _rotary(_d: Spelled, c: ModelConfig) -> Module:
@@ -58,22 +51,22 @@ _PHI = Spelled(
 )  # fmt: skip
 
 
-def sequential(c: ModelConfig) -> Module:
-    """``layers``: 0 is the embedding, then the blocks, and the head."""
+def _rows(c: ModelConfig) -> Layers:
+    """0 is the embedding, then the blocks, and the head."""
     blocks = [_PHI.of(c, "Block", _PHI.block)] * int(c.count(*_PHI.depth.keys, default=20))
     rows = [_embedding(_PHI, c), *blocks, _head(c, "layers.0.wte.weight")]
-    return Module(_SEQUENTIAL, layers=Layers(rows, class_name="Sequential"))
+    return Layers(rows, class_name="Sequential")
 
 
-def causal_lm(c: ModelConfig) -> Module:
-    head = _head(c, "transformer.embd.wte.weight")
-    return Module("PhiForCausalLM", transformer=_PHI.base(c), lm_head=head)
-
-
+_CAUSAL = {
+    "transformer": _PHI.base,
+    "lm_head": lambda c: _head(c, "transformer.embd.wte.weight"),
+}
 _SOURCE = "modeling_mixformer_sequential.py of microsoft/phi-1_5 (2023); checked against Phi"
-register_part("mixformer-sequential", _SEQUENTIAL, sequential, "text decoder", _SOURCE)
+_SEQUENTIAL = "MixFormerSequentialForCausalLM"
+register_part("mixformer-sequential", _SEQUENTIAL, {"layers": _rows}, "text decoder", _SOURCE)
 _PHI.register(
     "phi-msft",
-    {"PhiForCausalLM": causal_lm, "PhiModel": _PHI.base},
+    composed({"PhiForCausalLM": _CAUSAL, "PhiModel": _PHI.base}),
     source="modeling_phi.py of microsoft/phi-2 (2023); checked against transformers' Phi",
 )

@@ -1,13 +1,9 @@
-"""The first Qwen (Bai et al. 2023) and Qwen-VL, whose config has ``visual``. No class in
-transformers. Source of shapes: modeling_qwen.py in Qwen/Qwen-7B, visual.py in Qwen/Qwen-VL, and the
-index of Qwen-7B-Chat-Int4. intermediate_size counts gate and up together.
-"""
+"""The first Qwen (Bai et al. 2023) and Qwen-VL, whose config has ``visual``. intermediate_size
+counts gate and up together."""
 
 from math import isqrt
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import fused_attention, rms_norms, size, two_layer_mlp
 from ..layers.spelled import Spelled
@@ -52,51 +48,41 @@ Spelled(
 )  # fmt: skip
 
 
-# ---- Qwen-VL's tower
-
-
-def _vision_block(c: ModelConfig, width: Dim) -> Module:
-    inner, norm = scaled(c, width, "mlp_ratio", default=4), LayerNorm(width, eps=1e-6)
-    names = "c_fc", "c_proj"
-    mlp = two_layer_mlp("Sequential", width, inner, act="gelu", act_name="gelu", names=names)
-    return Module(
+def vision(c: ModelConfig) -> Module:
+    """Qwen-VL's tower: ``visual`` has no defaults in the model's code, but for the number of
+    queries, which are learned; their positions are a fixed grid as large as they are."""
+    width, out, patch = c.dim("width"), c.dim("output_dim", default=512), c.dim("patch_size")
+    queries, inner = c.dim("n_queries", default=256), scaled(c, width, "mlp_ratio", default=4)
+    side, names = isqrt(queries), ("c_fc", "c_proj")
+    norm, after = LayerNorm(width, eps=1e-6), LayerNorm(out, eps=1e-6)
+    block = Module(
         "VisualAttentionBlock",
         ln_1=norm,
         ln_2=norm,
         attn=fused_attention("VisualAttention", width, qkv="in_proj", out="out_proj"),
-        mlp=mlp,
+        mlp=two_layer_mlp("Sequential", width, inner, act="gelu", act_name="gelu", names=names),
     )
-
-
-def _resampler(queries: Dim, out: Dim, width: Dim) -> Module:
-    """Cross-attention of learned queries; positions are a fixed grid as large as the queries."""
-    side = isqrt(queries)
-    return Module(
+    resampler = Module(
         "Resampler",
         pos_embed=Weight(side * side, out, kind="position"),
         query=Weight(queries, out, kind="query"),
-        kv_proj=Linear(width, out, bias=False) if int(width) != int(out) else None,
+        kv_proj=Linear(width, out, bias=False) if width != out else None,
         attn=multihead_attention(out),
-        ln_q=LayerNorm(out, eps=1e-6),
-        ln_kv=LayerNorm(out, eps=1e-6),
+        ln_q=after,
+        ln_kv=after,
         component=Component.ATTENTION,
         part="projector",
     )
-
-
-def vision(c: ModelConfig) -> Module:
-    """``visual`` has no defaults in the model's code, but for the number of queries."""
-    width, out, patch = c.dim("width"), c.dim("output_dim", default=512), c.dim("patch_size")
-    blocks = Layers.of(c.count("layers"), _vision_block(c, width))
+    blocks = Layers.of(c.count("layers"), block)
     return Module(
         "VisionTransformer",
         # The table is 16 by 16 whatever the image's size; it is interpolated.
         positional_embedding=Weight(256, width, component=Component.EMBEDDING, kind="position"),
         proj=Weight(out, out, component=Component.PROJECTOR),
         conv1=patch_conv(3, width, (patch, patch), bias=False),
-        ln_pre=LayerNorm(width, eps=1e-6),
+        ln_pre=norm,
         transformer=Module("TransformerBlock", resblocks=blocks),
-        attn_pool=_resampler(c.dim("n_queries", default=256), out, width),
-        ln_post=LayerNorm(out, eps=1e-6),
+        attn_pool=resampler,
+        ln_post=after,
         part="vision",
     )

@@ -4,12 +4,11 @@ causal transformer with convolutions (Code2Wav) turns all into a waveform."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
+from ..layers import mixtures as m
+from ..layers.blocks import size
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, last_norm_of, scaled
-from ..layers.experts import sparse_block, stacked_experts
 from ..layers.multimodal import within
 from ..trees import modules as nn
 from ..trees.catalog import register_part
@@ -21,12 +20,14 @@ END = last_norm_of(f"{NAME}TextRMSNorm")
 
 def _moe(d: Decoder, c: ModelConfig, *, stacked: bool = False) -> nn.Module:
     """The width of the shared expert has no default in the config class."""
-    h, name, inner = d.width(c), f"{NAME}TalkerText", c.dim("moe_intermediate_size", default=384)
-    count = c.count("num_experts", "num_local_experts", default=128)
-    used, shared = c.dim("num_experts_per_tok", default=8), c.dim("shared_expert_intermediate_size")
-    block = sparse_block(name, h, inner, count=count, per_token=used, shared=shared, act=d.act(c))
-    whole = stacked_experts(f"{name}Experts", count, used, h, inner)
-    return block.adding(experts=whole) if stacked else block
+    made = m.sparse(
+        "SparseMoeBlock", {**m.QWEN, "experts": m.stacked() if stacked else m.each},
+        count=m.counts("num_experts", "num_local_experts", default=128),
+        used=size("num_experts_per_tok", default=8),
+        inner=size("moe_intermediate_size", default=384),
+        shared=lambda c, _inner: c.dim("shared_expert_intermediate_size"),
+    )  # fmt: skip
+    return made(d.like(f"{NAME}TalkerText"), c)
 
 
 TALKER = Decoder(

@@ -1,7 +1,6 @@
-"""SantaCoder under its first class (Ben Allal et al. 2023); configs say model_type ``gpt2`` and
-class GPT2LMHeadCustomModel. transformers' ``gpt_bigcode`` is the converted form. Source of shapes:
-modeling_gpt2_mq.py in bigcode/santacoder; text-generation-inference reads the same names.
-"""
+"""SantaCoder under its first class (Ben Allal et al. 2023); configs say model_type ``gpt2``, and
+transformers' ``gpt_bigcode`` is the converted form. text-generation-inference reads the same
+names."""
 
 from ..core.config import ModelConfig
 from ..layers.heads import causal_lm

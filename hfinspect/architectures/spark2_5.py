@@ -1,9 +1,6 @@
-"""Spark X2.5 (XHToken 2026). No class in transformers. Source of shapes: modeling_spark.py of the
-release; a published index gives the total of its 4B model.
-"""
+"""Spark X2.5 (XHToken 2026). A published index gives the total of its 4B model."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder
 from ..layers.heads import register_decoder

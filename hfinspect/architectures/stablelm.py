@@ -15,12 +15,12 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     query, kv = (c.count(key, default=32, minimum=1) for key in keys)
     head = c.divided(h, query, "hidden_size", keys[0])
     heads = Heads(query, kv, head)
-    block = grouped_attention("StableLmAttention", h, heads, bias=bias, out_bias=False)
+    block = grouped_attention(f"{d.name}Attention", h, heads, bias=bias, out_bias=False)
     if c.flag("qk_layernorm", default=False):
         norm = LayerNorm(head, eps=c.number("layer_norm_eps", default=1e-5), bias=False)
         for name, count in (("q_layernorm", query), ("k_layernorm", kv)):
             norms = ModuleList([norm] * int(count))
-            block.children[name] = Module("StableLmLayerNormPerHead", norms=norms)
+            block.children[name] = Module(f"{d.name}LayerNormPerHead", norms=norms)
     return block
 
 

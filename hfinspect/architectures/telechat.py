@@ -1,8 +1,6 @@
-"""TeleChat (TeleAI 2024). No class in transformers. Two layouts share the model_type: that of the
-7B, 12B and TeleChat2 (modeling_telechat.py in Tele-AI/telechat-7B), and that of the 52B, with
-GPT-2's names (modeling_telechat.py in Tele-AI/TeleChat-52B and its index, which keeps the masking
-value of each layer as a scalar and leaves the causal mask out).
-"""
+"""TeleChat (TeleAI 2024). Two layouts share the model_type: that of the 7B, 12B and TeleChat2, and
+that of the 52B, with GPT-2's names, whose files keep the masking value of each layer as a scalar
+and leave the causal mask out."""
 
 from ..core.config import ModelConfig
 from ..layers import spelled as s
@@ -10,12 +8,15 @@ from ..layers.blocks import rms_norms, size
 from ..layers.spelled import Spelled
 from ..trees.modules import Buffer, Linear, Module
 
-# ---- 7B, 12B, TeleChat2
-
 
 def _key_value(d: Spelled, c: ModelConfig) -> Module:
     kv = c.dim("num_key_value_heads", default=d.heads(c))
     return Linear(d.width(c), d.head(c) * kv * 2, bias=False, kind="key")
+
+
+def _inputs(d: Spelled, c: ModelConfig) -> Module:
+    gated = c.text("activation_function", default="gelu_new") == "silu"
+    return (s.gate_up if gated else s.up)(d, c)
 
 
 _TELECHAT = Spelled(
@@ -41,15 +42,6 @@ _TELECHAT = Spelled(
         "down_proj": lambda d, c: s.down(d.like(d.name, bias=s.always), c),
     },
 )  # fmt: skip
-
-# ---- 52B
-
-
-def _inputs(d: Spelled, c: ModelConfig) -> Module:
-    gated = c.text("activation_function", default="gelu_new") == "silu"
-    return (s.gate_up if gated else s.up)(d, c)
-
-
 _WIDE = Spelled(
     "TELECHAT", norms=s.either_norms("use_RMSNorm", "layer_norm_epsilon", default=False),
     linear=s.transposed, bias=s.flagged("add_bias_linear", default=True),
@@ -62,7 +54,6 @@ _WIDE = Spelled(
     },
     mlp={"c_fc": _inputs, "c_proj": s.down},
 )  # fmt: skip
-
 # The 7B ties its head, the library's default; the 12B says tie_word_embeddings: false.
 _narrow = _TELECHAT.classes(heads=())["TelechatForCausalLM"]
 _wide = _WIDE.classes(heads=(), causal="")["TELECHAT"]

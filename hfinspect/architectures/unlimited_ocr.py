@@ -3,7 +3,6 @@ towers and names; a decoder with grouped attention and shared experts, which loo
 prompt and at a window of what it generated."""
 
 from dataclasses import replace
-from functools import partial
 
 from ..core.nouns import Component, ModelConfig
 from ..layers.composing import composed, renamed
@@ -47,7 +46,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
 TEXT = LLAMA.like(
     "UnlimitedOcrText", vocab_size=129280, hidden_size=1280, intermediate_size=6848,
     num_hidden_layers=12, num_attention_heads=10, num_key_value_heads=10, attention=evenly,
-    moe=partial(routed, inner=896, chosen=6), layer=_layer, windows=lambda c: windows(c, 128),
+    moe=routed(inner=896, chosen=6), layer=_layer, windows=lambda c: windows(c, 128),
     kinds=side_by_side(dense_first(1, listed=True), words(lambda _c, _i: _PROMPT)),
 )  # fmt: skip
 

@@ -1,8 +1,6 @@
 """jina-embeddings-v3 and jina-reranker-v2 as released (Sturua et al. 2024): model_type
-``xlm-roberta`` with code of their own. transformers' ``jina_embeddings_v3`` is the converted form.
-Source of shapes: modeling_xlm_roberta.py and modeling_lora.py in
-jinaai/xlm-roberta-flash-implementation; an MLC conversion of the embeddings reads the same names.
-"""
+``xlm-roberta`` with code of their own. transformers' ``jina_embeddings_v3`` is the converted
+form."""
 
 from ..core.config import ModelConfig
 from ..layers.bert_encoders import Encoder, roberta_forms
@@ -21,16 +19,8 @@ def _whole(e: Encoder, c: ModelConfig) -> Module:
     return root
 
 
-_FLASH = JINA.like(
-    "XLMRoberta",
-    "roberta",
-    defaults={**DEFAULTS, "position_embedding_type": "rotary"},
-    whole=_whole,
-    forms=roberta_forms,
-)
-
-
-# ---- low-rank adaptations
+_DEFAULTS = {**DEFAULTS, "position_embedding_type": "rotary"}
+_FLASH = JINA.like("XLMRoberta", "roberta", defaults=_DEFAULTS, whole=_whole, forms=roberta_forms)
 
 
 def _adapt(root: Module, tasks: int, rank: int) -> None:
@@ -51,17 +41,12 @@ def _adapt(root: Module, tasks: int, rank: int) -> None:
 
 def with_tasks(c: ModelConfig) -> Module:
     """The embeddings' class: the base model, every weight adapted for each task."""
-    base = _FLASH.model(c)
-    if not c.has("lora_adaptations"):
-        return base
-    tasks = len(c.strings("lora_adaptations"))
+    base, tasks = _FLASH.model(c), len(c.strings("lora_adaptations", default=()))
     if tasks:
         _adapt(base, tasks, c.dim("lora_rank", default=4))
-    return Module("XLMRobertaLoRA", roberta=base)
+    return Module("XLMRobertaLoRA", roberta=base) if c.has("lora_adaptations") else base
 
 
-_ADAPTED = with_defaults(_FLASH.defaults, {"XLMRobertaModel": with_tasks})
-CLASSES = {**_FLASH.classes(), **_ADAPTED}
-
+CLASSES = {**_FLASH.classes(), **with_defaults(_DEFAULTS, {"XLMRobertaModel": with_tasks})}
 _SOURCE = "modeling_xlm_roberta.py of jinaai/xlm-roberta-flash-implementation"
 register("xlm-roberta-flash", CLASSES, base_prefix="roberta", category="encoder", source=_SOURCE)

@@ -1,6 +1,4 @@
-"""XVERSE 7B, 13B and 65B (XVERSE 2023). No class in transformers. Source of shapes:
-modeling_xverse.py in xverse/XVERSE-13B.
-"""
+"""XVERSE 7B, 13B and 65B (XVERSE 2023): Llama without grouped keys."""
 
 from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, with_frequencies

@@ -1,6 +1,4 @@
-"""Yi 6B and 34B under their first class (01.AI 2023; since then released as Llama). No class in
-transformers. Source of shapes: modeling_yi.py in 01-ai/Yi-6B.
-"""
+"""Yi 6B and 34B under their first class (01.AI 2023; since then released as Llama)."""
 
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, mixed
 

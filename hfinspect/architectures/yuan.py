@@ -1,11 +1,7 @@
-"""Yuan 2.0 (Wu et al. 2023). No class in transformers. Source of shapes: yuan_hf_model.py in
-IEITYuan/Yuan2-2B-hf (the same code stands in PaddleNLP and vLLM ports).
+"""Yuan 2.0 (Wu et al. 2023): queries and keys see the two tokens before, through two convolutions;
+or one matrix makes both. The same code stands in PaddleNLP and vLLM ports."""
 
-Queries and keys see the two tokens before, through two convolutions; or one matrix makes both.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers.decoders import SEQUENCE_HEAD, Decoder
 from ..trees.modules import Conv, Linear, Module, Parameter, Weight
 

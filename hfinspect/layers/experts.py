@@ -6,7 +6,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..trees.modules import Buffer, Linear, Module, ModuleList, Weight
-from .blocks import activation, gated_mlp
+from .blocks import activation
 
 
 def experts(
@@ -98,66 +98,9 @@ def corrected_router(class_name: str, hidden: int, count: int) -> Module:
     )
 
 
-def routed_and_shared(
-    name: str,
-    hidden: int,
-    inner: int,
-    *,
-    count: Dim,
-    per_token: int,
-    shared: int | None,
-    gate: Module,
-    act: str | None = "silu",
-    bias: bool = False,
-    class_name: str | None = None,
-) -> Module:
-    """``count`` routed experts of width ``inner`` and one shared expert of width ``shared``: of
-    width 0 it holds the bias of its sum, and nothing without one."""
-    return Module(
-        class_name or f"{name}MoE",
-        experts=experts(
-            count,
-            per_token,
-            gated_mlp(f"{name}MLP", hidden, inner, act=act, kind="expert"),
-            class_name=f"{name}Experts",
-        ),
-        gate=gate,
-        shared_experts=gated_mlp(
-            f"{name}MLP", hidden, shared, bias=bias, act=act, kind="shared_expert"
-        )
-        if shared or (bias and shared is not None)
-        else None,
-        component=Component.MLP,
-    )
-
-
 def shared_width(c: ModelConfig, inner: Dim, *, default: int) -> Dim | None:
     """n_shared_experts times the width of one; none where the key is null or 0."""
     if "n_shared_experts" in c.values and c.values["n_shared_experts"] is None:
         return None
     count = c.count("n_shared_experts", default=default)
     return inner * count if count else None
-
-
-def sparse_block(
-    name: str, hidden: int, inner: int, *, count: Dim, per_token: int, shared: int | None,
-    act: str | None = "silu",
-) -> Module:  # fmt: skip
-    """Router and routed experts of width ``inner``; a gated shared expert of width ``shared``."""
-    return Module(
-        f"{name}SparseMoeBlock",
-        gate=router(f"{name}TopKRouter", hidden, count),
-        experts=experts(
-            count,
-            per_token,
-            gated_mlp(f"{name}MLP", hidden, inner, act=act, kind="expert"),
-            class_name=f"{name}Experts",
-        ),
-        shared_expert=gated_mlp(f"{name}MLP", hidden, shared, act=act, kind="shared_expert")
-        if shared
-        else None,
-        shared_expert_gate=Linear(hidden, 1, bias=False, component=Component.ROUTER)
-        if shared
-        else None,
-        component=Component.MLP,
-    )

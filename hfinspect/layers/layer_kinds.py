@@ -1,6 +1,4 @@
-"""Decoders whose layers are not alike: the words that say what each layer is, and the experts of
-those that have some.
-"""
+"""Decoders whose layers are not alike: the words that say what each layer is."""
 
 from __future__ import annotations
 
@@ -9,9 +7,7 @@ from typing import Any
 
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..trees.modules import Module
 from .decoders import Decoder
-from .experts import corrected_router, routed_and_shared
 
 #: What each of so many layers is: a word, or whatever its family makes of it.
 Kinds = Callable[[Any, ModelConfig, int], Sequence[Any]]
@@ -67,16 +63,3 @@ def side_by_side(*lists: Kinds) -> Kinds:
         return list(zip(*(found(d, c, layers) for found in lists), strict=True))
 
     return kinds
-
-
-def mixture(
-    d: Decoder, c: ModelConfig, inner: Dim, count: Dim, per_token: int, shared: Dim | None = None,
-    *, gate: Module | None = None, class_name: str | None = None,
-) -> Module:  # fmt: skip
-    """``routed_and_shared`` under the family's names, with its width and activation; behind a
-    corrected router unless ``gate`` is another."""
-    h = d.width(c)
-    return routed_and_shared(
-        d.name, h, inner, count=count, per_token=per_token, shared=shared, act=d.act(c),
-        gate=gate or corrected_router(f"{d.name}TopkRouter", h, count), class_name=class_name,
-    )  # fmt: skip

@@ -187,19 +187,19 @@ def mixtral(
 DEEPSEEK: dict[str, Part] = {
     "experts": each, "gate": corrected(), "shared_experts": always,
 }  # fmt: skip
+#: And as Qwen's do: the shared one, where there is one, is behind a gate.
+QWEN: dict[str, Part] = {
+    "gate": scores(), "experts": each, "shared_expert": always,
+    "shared_expert_gate": lambda m: Linear(m.width, 1, bias=False, component=Component.ROUTER)
+    if m.shared else None,
+}  # fmt: skip
 
 
 def qwen(
     count: Reads, used: int, inner: int | None = None, shared: int | None = None
 ) -> Callable[[Decoder, ModelConfig], Module]:
-    """Qwen's experts; the shared one, where there is one, is behind a gate. The numbers are
-    defaults; without ``inner`` experts are as wide as the MLP."""
-    parts: dict[str, Part] = {
-        "gate": scores(), "experts": each, "shared_expert": always,
-        "shared_expert_gate": lambda m: Linear(m.width, 1, bias=False, component=Component.ROUTER)
-        if m.shared else None,
-    }  # fmt: skip
+    """Qwen's experts; without ``inner`` as wide as the MLP. The numbers are defaults."""
     return sparse(
-        "SparseMoeBlock", parts, count=count, used=used, inner=inner,
+        "SparseMoeBlock", QWEN, count=count, used=used, inner=inner,
         shared=as_wide("shared_expert_intermediate_size", default=shared) if shared else None,
     )  # fmt: skip

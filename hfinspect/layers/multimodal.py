@@ -93,6 +93,11 @@ def any_model(key: str, default_type: str, part: str | None = None) -> Builder:
     return lambda c: auto_model(c.section(key), default_type=default_type, part=part)
 
 
+def any_causal(key: str, default_type: str) -> Builder:
+    """The causal model of a section, of whatever type it names."""
+    return lambda c: auto_class(c.section(key), "ForCausalLM", default_type=default_type)
+
+
 def seeing(visual: Builder | str, text: Builder) -> dict[str, Builder]:
     """A tower and a decoder under the names that most have."""
     return {

@@ -29,7 +29,7 @@ from ..trees.modules import (
     Parameter,
 )
 from .blocks import Size, activation, rms_norms, size
-from .heads import decoder_classes
+from .heads import decoder_classes, to_words
 
 #: What stands under an attribute; None where the config leaves it out.
 Part = Callable[["Spelled", ModelConfig], "Module | Parameter | None"]
@@ -53,6 +53,11 @@ def positions(d: Spelled, c: ModelConfig) -> Module:
 def layers(d: Spelled, c: ModelConfig) -> Layers:
     """The blocks, all alike."""
     return Layers.of(c.count(*d.depth.keys, default=d.depth.default), d.of(c, "Block", d.block))
+
+
+def head(d: Spelled, c: ModelConfig) -> Module:
+    """The projection to the vocabulary, where it is a part of the model."""
+    return to_words(d.width(c), d.vocab(c), bias=d.bias(c))
 
 
 def norm(d: Spelled, c: ModelConfig) -> Module:

@@ -23,7 +23,7 @@ from ..core.config import ModelConfig
 from ..core.records import dataclass
 from ..errors import ConfigError, UnknownArchitectureError
 from . import timm, trace_files
-from .modules import Module
+from .modules import Module, Parameter
 from .trace_files import TRACED
 
 #: A builder makes the root module of one class from its config.
@@ -110,16 +110,22 @@ def register(
 def register_part(
     model_type: str | tuple[str, ...],
     class_name: str,
-    build: Builder,
+    build: Builder | Mapping[str, Callable[[ModelConfig], Module | Parameter | None]],
     category: str = "multimodal",
     source: str = "transformers",
     prefix: str = "",
 ) -> Family:
-    """Add a model_type with one class, which is its base: a section of a composite, or what a
-    release with code of its own consists of."""
+    """Add a model_type with one class, built or of its parts, which is its base: a section of a
+    composite, or what a release with code of its own consists of."""
+
+    def whole(c: ModelConfig) -> Module:
+        if isinstance(build, Mapping):
+            return Module(class_name, {at: part(c) for at, part in build.items()})
+        return build(c)
+
     return register(
         model_type,
-        {class_name: build},
+        {class_name: whole},
         base=class_name,
         base_prefix=prefix,
         category=category,
