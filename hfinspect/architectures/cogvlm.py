@@ -25,13 +25,10 @@ def _is_second(c: ModelConfig) -> bool:
 def _vision_layer(c: ModelConfig, h: Dim) -> Module:
     inner, act = c.dim("intermediate_size", default=15360), c.text("hidden_act", default="gelu")
     norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-6))
-    return Module(
-        "TransformerLayer",
-        input_layernorm=norm,
-        attention=fused_attention("Attention", h, qkv="query_key_value", out="dense"),
-        mlp=plain_mlp("MLP", h, inner, act=act),
-        post_attention_layernorm=norm,
-    )
+    attends = fused_attention("Attention", h, qkv="query_key_value", out="dense")
+    parts = {"attention": attends, "mlp": plain_mlp("MLP", h, inner, act=act)}
+    last = {"post_attention_layernorm": norm}
+    return Module("TransformerLayer", {"input_layernorm": norm, **parts, **last})
 
 
 def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:

@@ -20,8 +20,7 @@ def vision_model(c: ModelConfig) -> Module:
     inner = scaled(c, width, "mlp_ratio", default=4)
     mlp = plain_mlp("Mlp", width, inner, act="gelu_pytorch_tanh")
     block = Module("Block", norm1=norm, attn=qkv, norm2=norm, mlp=mlp)
-    first = Weight(1, 1, width, component=Component.EMBEDDING, kind="class_token")
-    token = first if c.flag("class_token", default=False) else None
+    token, place = c.flag("class_token", default=False), Component.EMBEDDING
     patches = patch_count(pair(c, "image_size", default=384), patch)
     places = patches + 1 if token else patches
     pooling = Module(
@@ -37,8 +36,8 @@ def vision_model(c: ModelConfig) -> Module:
     )
     return Module(
         "VisionTransformer",
-        cls_token=token,
-        pos_embed=Weight(1, places, width, component=Component.EMBEDDING, kind="position"),
+        cls_token=Weight(1, 1, width, component=place, kind="class_token") if token else None,
+        pos_embed=Weight(1, places, width, component=place, kind="position"),
         patch_embed=Module("PatchEmbed", proj=patch_conv(3, width, patch)),
         blocks=Layers.of(c.count("layers", default=24), block, class_name="Sequential"),
         norm=norm,
@@ -87,14 +86,14 @@ def language_model(c: ModelConfig, at: str = "") -> Module:
 
 def _marks(c: ModelConfig, width: Dim) -> dict[str, Parameter]:
     """What separates rows of patches and views of the image: two vectors, or one per resolution."""
+    place = Component.EMBEDDING
     if c.word("tile_tag", "2D", "1D") == "2D":
-        mark = Weight(width, component=Component.EMBEDDING)
-        return {"image_newline": mark, "view_seperator": mark}
+        return dict.fromkeys(("image_newline", "view_seperator"), Weight(width, component=place))
     listed = c.raw("candidate_resolutions")
     if not isinstance(listed, list) or not listed:
         raise c.error("candidate_resolutions", listed, "a list of sizes")
     rows = Dim(len(listed), "resolutions", definition="number of candidate_resolutions") + 1
-    return {"tile_indicators": Weight(rows, width, component=Component.EMBEDDING)}
+    return {"tile_indicators": Weight(rows, width, component=place)}
 
 
 def model(c: ModelConfig) -> Module:

@@ -3,17 +3,16 @@
 from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import grouped_attention, grouped_heads, rms_norms, size
-from ..layers.spelled import Spelled
 from ..trees.modules import Embedding, Module
 
 
-def _attention(d: Spelled, c: ModelConfig) -> Module:
+def _attention(d: s.Spelled, c: ModelConfig) -> Module:
     heads = grouped_heads(c, d.width(c), heads=32)
     inside = grouped_attention("ExaoneSelfAttention", d.width(c), heads, out="out_proj")
     return Module("ExaoneAttention", attention=inside)
 
 
-Spelled(
+s.Spelled(
     "Exaone", width=size("hidden_size", default=2048),
     depth=size("num_layers", "num_hidden_layers", default=32),
     vocab=size("vocab_size", default=102400), inner=s.times(4, "intermediate_size"),

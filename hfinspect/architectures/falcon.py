@@ -8,27 +8,26 @@ from ..core.nouns import Dim, ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.composing import with_defaults
-from ..layers.spelled import Part, Spelled
 from ..trees.keeps import KeysValues
 from ..trees.modules import Layers, Linear, Module
 
 _grouped = s.flagged("new_decoder_architecture")
 
 
-def _key_heads(d: Spelled, c: ModelConfig) -> Dim:
+def _key_heads(d: s.Spelled, c: ModelConfig) -> Dim:
     if _grouped(c):
         return c.dim("num_kv_heads", "n_head_kv", default=d.heads(c))
     return Dim(1) if c.flag("multi_query", default=True) else d.heads(c)
 
 
-def _joined(d: Spelled, c: ModelConfig) -> Dim:
+def _joined(d: s.Spelled, c: ModelConfig) -> Dim:
     head = d.head(c)
     if _grouped(c):
         return (_key_heads(d, c) * 2 + d.heads(c)) * head
     return d.width(c) + 2 * head if c.flag("multi_query", default=True) else 3 * d.width(c)
 
 
-def _attention(d: Spelled, c: ModelConfig) -> Module:
+def _attention(d: s.Spelled, c: ModelConfig) -> Module:
     block, kv = s.attention(d, c), _key_heads(d, c)
     # transformers keeps a copy of a group's keys and values for each of its query heads
     repeated = int(d.heads(c)) // int(kv) if _grouped(c) else 1
@@ -36,30 +35,28 @@ def _attention(d: Spelled, c: ModelConfig) -> Module:
     return block
 
 
-def _norms(*names: str) -> dict[str, Part]:
-    """Those of these names that the layer has."""
+def _norm(name: str) -> s.Part:
+    """The norm of that name, where the layer has it."""
 
-    def found(c: ModelConfig) -> tuple[str, ...]:
-        if not c.flag("parallel_attn", default=True):
-            return "post_attention_layernorm", "input_layernorm"
-        usual = 2 if _grouped(c) else 1
-        count = c.dim("num_ln_in_parallel_attn", default=usual, minimum=0)
-        return ("ln_attn", "ln_mlp") if count == 2 else ("input_layernorm",)
+    def part(d: s.Spelled, c: ModelConfig) -> Module | None:
+        found: tuple[str, ...] = ("post_attention_layernorm", "input_layernorm")
+        if c.flag("parallel_attn", default=True):
+            usual = 2 if _grouped(c) else 1
+            count = c.dim("num_ln_in_parallel_attn", default=usual, minimum=0)
+            found = ("ln_attn", "ln_mlp") if count == 2 else ("input_layernorm",)
+        return s.norm(d, c) if name in found else None
 
-    def part(name: str) -> Part:
-        return lambda d, c: s.norm(d, c) if name in found(c) else None
-
-    return {name: part(name) for name in names}
+    return part
 
 
-def _layers(d: Spelled, c: ModelConfig) -> Layers:
+def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
     blocks = s.layers(d, c)
     blocks.static = not c.flag("alibi", default=False)  # which are made for the tokens alone
     return blocks
 
 
-_MODEL: dict[str, Part] = {"word_embeddings": s.words, "h": _layers, "ln_f": s.norm}
-_FALCON = Spelled(
+_MODEL: dict[str, s.Part] = {"word_embeddings": s.words, "h": _layers, "ln_f": s.norm}
+_FALCON = s.Spelled(
     "Falcon", width=size("n_embed", "hidden_size", default=4544),
     heads=size("num_attention_heads", "n_head", default=71),
     depth=size("num_hidden_layers", "n_layer", default=32), vocab=size("vocab_size", default=65024),
@@ -67,8 +64,9 @@ _FALCON = Spelled(
     linear=partial(Linear, class_name="FalconLinear"),
     model={**_MODEL, "rotary_emb": s.shown("FalconRotaryEmbedding")},
     block={
-        "self_attention": _attention, "mlp": s.mlp,
-        **_norms("ln_attn", "ln_mlp", "post_attention_layernorm", "input_layernorm"),
+        "self_attention": _attention, "mlp": s.mlp, "ln_attn": _norm("ln_attn"),
+        "ln_mlp": _norm("ln_mlp"), "post_attention_layernorm": _norm("post_attention_layernorm"),
+        "input_layernorm": _norm("input_layernorm"),
     },
     attention={
         "query_key_value": s.qkv, "dense": s.output,

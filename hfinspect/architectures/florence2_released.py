@@ -27,10 +27,8 @@ def _half(block: Module, kind: str, attention: str) -> Module:
 
 
 def _block(block: Module) -> Module:
-    spatial, channel = (
-        _half(block, kind, f"{looks}_attn")
-        for kind, looks in (("spatial", "window"), ("channel", "channel"))
-    )
+    spatial = _half(block, "spatial", "window_attn")
+    channel = _half(block, "channel", "channel_attn")
     return Module("MySequential", spatial_block=spatial, channel_block=channel)
 
 
@@ -60,19 +58,16 @@ def _positions(c: ModelConfig, width: Dim) -> dict[str, Module]:
     rows, half = Embedding(count, width // 2, kind="position"), width - width // 2
     grid = {"row_embeddings": rows, "column_embeddings": Embedding(count, half, kind="position")}
     cosine = Module("PositionalEmbeddingCosine1D", component=Component.EMBEDDING, part="vision")
-    return {
-        "image_pos_embed": Module("LearnedAbsolutePositionEmbedding2D", grid, part="vision"),
-        "visual_temporal_embed": cosine.adding(
-            pos_idx_to_embed=Buffer(frames, width, kind="position")
-        ),
-    }
+    cosine.adding(pos_idx_to_embed=Buffer(frames, width, kind="position"))
+    learned = Module("LearnedAbsolutePositionEmbedding2D", grid, part="vision")
+    return {"image_pos_embed": learned, "visual_temporal_embed": cosine}
 
 
 def is_released(c: ModelConfig) -> bool:
     """Its own names for the widths of DaViT and for the parts."""
     vision, text = c.section("vision_config"), c.section("text_config")
-    types = vision.model_type, text.model_type
-    return vision.has("dim_embed") or types[0] == "davit" or types[1] == "florence2_language"
+    named = vision.model_type == "davit" or text.model_type == "florence2_language"
+    return vision.has("dim_embed") or named
 
 
 def conditional_generation(c: ModelConfig) -> Module:

@@ -3,7 +3,6 @@
 from ..core.nouns import Dim, ModelConfig, named
 from ..layers import spelled as s
 from ..layers.blocks import rms_norms, size
-from ..layers.spelled import Spelled
 from ..trees.modules import Linear, Module
 
 #: MLPs are rounded up to whole multiples of this (the model's own code).
@@ -15,7 +14,7 @@ def _inner(_c: ModelConfig, h: Dim) -> Dim:
     return named(size, "n_inner", f"8/3 n_embd, rounded up to a multiple of {_MULTIPLE}")
 
 
-_REFACT = Spelled(
+_REFACT = s.Spelled(
     "GPTRefact", width=size("n_embd", "hidden_size", default=2048),
     heads=size("n_head", "num_attention_heads", default=32),
     depth=size("n_layer", "num_hidden_layers", default=32), vocab=size("vocab_size", default=49216),

@@ -4,14 +4,13 @@ each group side by side in ``wqkv``. internlm2-1_8b-reward has the reward's head
 from ..core.config import ModelConfig
 from ..layers.blocks import fused_attention
 from ..layers.composing import Part, composed, respelled
-from ..layers.decoders import Decoder
-from ..layers.heads import causal_lm, classifier, register_decoder
+from ..layers.decoders import Decoder, pre_norm
+from ..layers.heads import causal_lm, classifier
 from ..trees.modules import Module
 
 _SPELLED = {
-    "embed_tokens": "tok_embeddings", "self_attn": "attention", "mlp": "feed_forward",
-    "gate_proj": "w1", "up_proj": "w3", "down_proj": "w2", "input_layernorm": "attention_norm",
-    "post_attention_layernorm": "ffn_norm",
+    "self_attn": "attention", "mlp": "feed_forward", "gate_proj": "w1", "up_proj": "w3",
+    "down_proj": "w2", "input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm",
 }  # fmt: skip
 
 
@@ -24,29 +23,21 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     )  # fmt: skip
 
 
-_LLAMA = Decoder("InternLM2", vocab_size=103168, rotary=False, attention=_attention)
-
-
-def model(c: ModelConfig) -> Module:
-    return respelled(_LLAMA.model(c), _SPELLED)
-
-
+_INTERN = Decoder(
+    "InternLM2", vocab_size=103168, rotary=False, attention=_attention, table="tok_embeddings",
+    layer=lambda d, c, kind: respelled(pre_norm(d, c, kind), _SPELLED),
+)  # fmt: skip
+_CAUSAL = "InternLM2ForCausalLM"
 #: One number for a conversation.
 _REWARD: dict[str, Part] = {
-    "model": model,
-    "v_head": lambda c: classifier(_LLAMA.width(c), 1, bias=False),
+    "model": _INTERN.model,
+    "v_head": lambda c: classifier(_INTERN.width(c), 1, bias=False),
 }
-_CAUSAL, _TABLE = "InternLM2ForCausalLM", "tok_embeddings"
-_MORE = {
-    _CAUSAL: causal_lm(_CAUSAL, model, embedding=_TABLE, head="output"),
-    **composed({"InternLM2ForRewardModel": _REWARD}),
-}
-register_decoder(
+_INTERN.register(
     "internlm2",
-    "InternLM2",
-    model,
-    embedding=_TABLE,
-    hidden=_LLAMA.width,
-    more=_MORE,
+    more={
+        _CAUSAL: causal_lm(_CAUSAL, _INTERN.model, embedding="tok_embeddings", head="output"),
+        **composed({"InternLM2ForRewardModel": _REWARD}),
+    },
     source="modeling_internlm2.py of internlm/internlm2-7b; checked against transformers' Llama",
 )

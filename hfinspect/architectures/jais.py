@@ -3,7 +3,6 @@
 from ..core.nouns import Component, ModelConfig
 from ..layers import spelled as s
 from ..layers.decoders import SEQUENCE_HEAD
-from ..layers.spelled import Spelled
 from ..trees.modules import Module, Weight
 
 
@@ -11,7 +10,7 @@ def _alibi(c: ModelConfig) -> bool:
     return c.text("position_embedding_type", default="learned") == "alibi"
 
 
-def _slopes(d: Spelled, c: ModelConfig) -> Module:
+def _slopes(d: s.Spelled, c: ModelConfig) -> Module:
     slopes = Weight(d.heads(c), 1, kind="position")
     return Module("AlibiPositionEmbeddingLayer", slopes=slopes, component=Component.EMBEDDING)
 
@@ -20,7 +19,7 @@ def _gated(c: ModelConfig) -> bool:
     return c.text("activation_function", default="gelu_new") == "swiglu"
 
 
-JAIS = Spelled(
+JAIS = s.Spelled(
     "JAIS", linear=s.transposed,
     model={
         "wte": s.words, "wpe": lambda d, c: None if _alibi(c) else s.positions(d, c),

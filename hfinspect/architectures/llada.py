@@ -3,7 +3,6 @@
 from ..core.nouns import Dim, ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
-from ..layers.spelled import Spelled
 from ..trees.catalog import register_part
 from ..trees.modules import Module, RMSNorm
 from .hf_olmo import OLMO, flat
@@ -16,7 +15,7 @@ _PUBLISHED = {
 
 
 def _attends(kind: str) -> s.Part:
-    def part(d: Spelled, c: ModelConfig) -> Module:
+    def part(d: s.Spelled, c: ModelConfig) -> Module:
         out: Dim = d.width(c)
         if kind != "query":
             out = c.dim("n_kv_heads", default=d.heads(c)) * d.head(c)

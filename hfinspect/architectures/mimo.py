@@ -2,16 +2,16 @@
 and saves."""
 
 from ..core.nouns import Component, ModelConfig
+from ..layers.decoders import Decoder
 from ..layers.heads import register_decoder
 from ..trees.modules import Layers, Linear, Module
 from .qwen2 import QWEN2
 
 
-def mtp_layer(c: ModelConfig) -> Module:
+def _further(d: Decoder, c: ModelConfig) -> dict[str, Module | None]:
     """A Qwen2 layer behind a projection of the last hidden state and the next token's embedding."""
-    h, block = QWEN2.width(c), QWEN2.layer(QWEN2, c, "dense")
-    norm = QWEN2.norm(QWEN2, c, h)
-    return Module(
+    h, block, norm = d.width(c), d.layer(d, c, "dense"), d.norm(d, c, d.width(c))
+    layer = Module(
         "MiMoMTPLayers",
         input_layernorm=norm,
         post_attention_layernorm=norm,
@@ -23,13 +23,10 @@ def mtp_layer(c: ModelConfig) -> Module:
         mlp=block["mlp"],
         kind="mtp",
     )
-
-
-def model(c: ModelConfig) -> Module:
     count = int(c.count("num_nextn_predict_layers", default=0))
-    more = Layers([mtp_layer(c)] * count, part="mtp") if count else None
-    return QWEN2.named("MiMoModel", c).adding(mtp_layers=more)
+    return {"mtp_layers": Layers([layer] * count, part="mtp") if count else None}
 
 
+_MIMO = QWEN2.like("Qwen2", further=_further)
 _SOURCE = "modeling_mimo.py and index of XiaomiMiMo/MiMo-7B; base checked against Qwen2"
-register_decoder("mimo", "MiMo", model, heads=(), source=_SOURCE)
+register_decoder("mimo", "MiMo", lambda c: _MIMO.named("MiMoModel", c), heads=(), source=_SOURCE)

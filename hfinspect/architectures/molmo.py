@@ -6,7 +6,6 @@ from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.composing import renamed
 from ..layers.multimodal import projector
-from ..layers.spelled import Spelled
 from ..trees.catalog import register_part
 from ..trees.modules import LayerNorm, Linear, Module, RMSNorm, Weight
 from .hf_olmo import OLMO, flat
@@ -25,19 +24,19 @@ def _norm(c: ModelConfig, size: int) -> Module:
     return RMSNorm(size, eps=c.number("layer_norm_eps", default=1e-5))
 
 
-def _key_width(d: Spelled, c: ModelConfig) -> Dim:
+def _key_width(d: s.Spelled, c: ModelConfig) -> Dim:
     return c.dim("num_key_value_heads", default=d.heads(c)) * d.head(c)
 
 
 _normed, _head = s.flagged("attention_layer_norm"), s.where(s.unless("weight_tying"), s.head)
 
 
-def _both(d: Spelled, c: ModelConfig) -> Module:
+def _both(d: s.Spelled, c: ModelConfig) -> Module:
     """``intermediate_size`` counts gate and up together."""
     return flat(d.width(c), c.dim("intermediate_size", default=22016), kind="gate_up")
 
 
-def _words(d: Spelled, c: ModelConfig) -> Module:
+def _words(d: s.Spelled, c: ModelConfig) -> Module:
     rows = {"embedding": d.vocab(c), "new_embedding": VISION.dim("additional_vocab_size")}
     tables = {name: Weight(count, d.width(c), kind="token") for name, count in rows.items()}
     return Module("Embedding", tables, component=Component.EMBEDDING, kind="token")

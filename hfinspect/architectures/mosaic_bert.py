@@ -29,11 +29,9 @@ def _layer(_e: Encoder, c: ModelConfig) -> Module:
     h = hidden(c)
     c.divided(h, c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
     attention = Module("BertUnpadSelfAttention", Wqkv=Linear(h, 3 * h, kind="qkv"))
-    return Module(
-        "BertLayer",
-        attention=encoders.attending(c, "Bert", attention).called("BertUnpadAttention"),
-        mlp=gated(c, "BertGatedLinearUnitMLP", "gated_layers", "wo", layernorm=norm(c)),
-    )
+    attends = encoders.attending(c, "Bert", attention).called("BertUnpadAttention")
+    mlp = gated(c, "BertGatedLinearUnitMLP", "gated_layers", "wo", layernorm=norm(c))
+    return Module("BertLayer", attention=attends, mlp=mlp)
 
 
 without_positions = without("position_embeddings", "position_ids")

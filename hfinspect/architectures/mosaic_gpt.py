@@ -4,7 +4,6 @@ gpt_blocks.py and attention.py have the parts."""
 from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
-from ..layers.spelled import Spelled
 from ..trees.catalog import register_part
 from ..trees.modules import LayerNorm, Module
 
@@ -17,7 +16,7 @@ def _norms(c: ModelConfig, width: int) -> Module:
 
 
 _whole_norm = s.where(s.flagged("attn_qk_ln"), s.norm)
-_MOSAIC = Spelled(
+_MOSAIC = s.Spelled(
     "GPT", width=size("d_model", default=2048), heads=size("n_heads", default=16),
     depth=size("n_layers", default=24), vocab=size("vocab_size", default=50368),
     length=size("max_seq_len", default=2048), norms=_norms, bias=_BIASED,

@@ -40,17 +40,13 @@ _SPELLED = {
 }  # fmt: skip
 
 
-def vq_model(c: ModelConfig) -> Module:
-    codes, code = c.dim("image_token_size", default=16384), c.dim("n_embed", default=8)
-    model = quantized("", _CODEC.latent, code, codes, _CODEC.encoder(), _CODEC.decoder())
-    model.inside("quantize").adding(codebook_used=Buffer(65536))
-    renamed(renamed(model.called("VQModel"), "ConvDown", "Down"), "ConvUp", "Up")
-    return respelled(model, _SPELLED)
-
-
 def _making(c: ModelConfig) -> dict[str, Module | Parameter]:
     vq, said = (c.section(f"gen_{at}_config").section("params") for at in ("vision", "head"))
     width, inner = said.dim("n_embed", default=2048), said.dim("image_token_embed", default=2048)
+    codes, code = vq.dim("image_token_size", default=16384), vq.dim("n_embed", default=8)
+    codec = quantized("", _CODEC.latent, code, codes, _CODEC.encoder(), _CODEC.decoder())
+    codec.inside("quantize").adding(codebook_used=Buffer(65536))
+    renamed(renamed(codec.called("VQModel"), "ConvDown", "Down"), "ConvUp", "Up")
     head = Module(
         "vision_head",
         output_mlp_projector=Linear(width, inner),
@@ -58,9 +54,8 @@ def _making(c: ModelConfig) -> dict[str, Module | Parameter]:
         vision_head=Linear(inner, said.dim("image_token_size", default=16384)),
         component=Component.HEAD,
     )
-    codes, code = vq.dim("image_token_size", default=16384), vq.dim("n_embed", default=8)
     return {
-        "gen_vision_model": vq_model(vq),
+        "gen_vision_model": respelled(codec, _SPELLED),
         "gen_aligner": _aligner(c, "gen_aligner_config", 8),
         "gen_head": head,
         "gen_embed": Embedding(codes, code, kind="codebook"),

@@ -1,7 +1,6 @@
 """Nomic BERT (Nussbaum et al. 2024). Source: transformers/models/nomic_bert and its renaming, and
-for what its class has not (biases, a plain MLP, experts) modeling_hf_nomic_bert.py in
-nomic-ai/nomic-bert-2048 and nomic-embed-text-v2-moe. The released configs spell sizes as
-GPT-2's."""
+for biases, a plain MLP and experts modeling_hf_nomic_bert.py in nomic-ai/nomic-bert-2048 and
+nomic-embed-text-v2-moe. The released configs spell sizes as GPT-2's."""
 
 from dataclasses import replace
 
@@ -69,10 +68,8 @@ def _released_words(c: ModelConfig) -> Module:
     """The head of the released code: biases only where the MLP has them, and none of its own next
     to them."""
     h, bias = hidden(c), c.flag("mlp_fc1_bias", default=False)
-    table, dense = (
-        "bert.embeddings.word_embeddings.weight",
-        Linear(h, h, bias=bias, kind="transform"),
-    )
+    table = "bert.embeddings.word_embeddings.weight"
+    dense = Linear(h, h, bias=bias, kind="transform")
     transform = Module("NomicBertPredictionHeadTransform", dense=dense, layer_norm=norm(c))
     decoder = Linear(h, vocab(c), bias=bias, tied_to=table, kind="lm_head")
     predictions = Module("NomicBertLMPredictionHead", transform=transform, decoder=decoder)

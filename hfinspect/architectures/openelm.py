@@ -7,9 +7,7 @@ from ..core.nouns import Component, Dim, ModelConfig, named
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.composing import composed
-from ..layers.spelled import Spelled
 from ..layers.vision import MAX_RATIO, multiple
-from ..trees.catalog import register
 from ..trees.modules import Layers, Linear, Module, RMSNorm, once
 
 
@@ -30,7 +28,7 @@ def _ratios(c: ModelConfig, count: int) -> Sequence[float]:
     return [float(value) for value in values]
 
 
-def _layer(d: Spelled, c: ModelConfig, query: Dim, kv: Dim, ratio: float) -> Module:
+def _layer(d: s.Spelled, c: ModelConfig, query: Dim, kv: Dim, ratio: float) -> Module:
     h, head, normed = d.width(c), c.dim("head_dim", default=128), "normalize_qk_projections"
     divisor = int(c.dim("ffn_dim_divisor", default=256, maximum=2**20))
     meaning = f"{ratio:g} times model_dim, rounded to a multiple of {divisor}"
@@ -58,25 +56,23 @@ def _layer(d: Spelled, c: ModelConfig, query: Dim, kv: Dim, ratio: float) -> Mod
     )
 
 
-def _layers(d: Spelled, c: ModelConfig) -> Layers:
+def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
     count = int(c.count("num_transformer_layers", default=12))
     heads = (_heads(c, key, count) for key in ("num_query_heads", "num_kv_heads"))
     rows = list(zip(*heads, _ratios(c, count), strict=True))
     return Layers(once(rows, lambda row: _layer(d, c, *row)))
 
 
-MODEL = Spelled(
+_OPENELM = s.Spelled(
     "OpenELM", width=size("model_dim", default=2048), vocab=size("vocab_size", default=32000),
     bias=s.never, norms=lambda _c, width: RMSNorm(width, class_name="OpenELMRMSNorm"),
     model={
         "token_embeddings": s.words, "layers": _layers, "norm": s.norm,
         "classifier": s.where(s.unless("share_input_output_layers", default=True), s.head),
     },
-).base  # fmt: skip
-register(
+)  # fmt: skip
+_OPENELM.register(
     "openelm",
-    composed({"OpenELMForCausalLM": {"transformer": MODEL}, "OpenELMModel": MODEL}),
-    base_prefix="transformer",
-    category="text decoder",
+    composed({"OpenELMForCausalLM": {"transformer": _OPENELM.base}, "OpenELMModel": _OPENELM.base}),
     source="modeling_openelm.py and configuration_openelm.py of apple/OpenELM-270M",
 )

@@ -4,7 +4,6 @@ from ..core.nouns import Dim, ModelConfig, named
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.decoders import SEQUENCE_HEAD
-from ..layers.spelled import Spelled
 from ..layers.vision import ratio_of
 
 
@@ -16,7 +15,7 @@ def _inner(c: ModelConfig, h: Dim) -> Dim:
     return named(int(ratio * int(h)), "intermediate_size", f"{ratio:g} times hidden_size")
 
 
-Spelled(
+s.Spelled(
     "Phi3Small", width=size("hidden_size", default=4096),
     heads=size("num_attention_heads", default=32), depth=size("num_hidden_layers", default=32),
     vocab=size("vocab_size", default=100352), inner=_inner,

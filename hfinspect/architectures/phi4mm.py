@@ -7,7 +7,7 @@ from ..layers.composing import respelled
 from ..layers.decoders import Decoder
 from ..layers.multimodal import as_projector, linear_row
 from ..trees.catalog import builder
-from ..trees.modules import Activation, Dropout, Linear, Module, Sequential, Weight
+from ..trees.modules import Activation, Dropout, Linear, Module, Parameter, Sequential, Weight
 from . import phi3, phi4_multimodal
 
 _NAME = "Phi4MM"
@@ -17,8 +17,10 @@ _ATTENTION = {
 }  # fmt: skip
 
 
-def _adapted(c: ModelConfig, linear: Module) -> Module:
+def _adapted(c: ModelConfig, linear: Module | Parameter) -> Module | Parameter:
     """A linear layer and its adapters: B·A of rank r each, r·(in + out) weights."""
+    if not isinstance(linear, Module) or not linear.kind:
+        return linear
     out, inner = map(exact, linear.tensor().shape)
     low, high = Module("ModuleDict"), Module("ModuleDict")
     for name, usual in {"vision": 256, "speech": 320}.items():
@@ -32,11 +34,8 @@ def _adapted(c: ModelConfig, linear: Module) -> Module:
 def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     """Phi-3's, every linear layer adapted."""
     block = phi3.layer(d, c, kind)
-    for part in ("self_attn", "mlp"):
-        linears = block.inside(part).children
-        for name, linear in list(linears.items()):
-            if isinstance(linear, Module) and linear.kind:
-                linears[name] = _adapted(c, linear)
+    for part in (block.inside("self_attn"), block.inside("mlp")):
+        part.children = {name: _adapted(c, child) for name, child in part.children.items()}
     return block
 
 

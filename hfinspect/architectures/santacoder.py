@@ -4,24 +4,23 @@ names."""
 
 from ..core.config import ModelConfig
 from ..layers.heads import causal_lm
+from ..layers.spelled import Part
 from ..trees.catalog import register
 from ..trees.modules import Module
 from .gpt2 import BEHIND, GPT2, projected
 
-_SHARED = GPT2.like(
-    "GPT2",
-    attention={
-        "q_attn": projected(1, "query"),
-        "kv_attn": lambda d, c: d.linear(d.width(c), 2 * d.head(c)),
-        **BEHIND,
-    },
-)
+_ATTENTION: dict[str, Part] = {
+    "q_attn": projected(1, "query"),
+    "kv_attn": lambda d, c: d.linear(d.width(c), 2 * d.head(c)),
+    **BEHIND,
+}
 
 
 def model(c: ModelConfig) -> Module:
     """attention_head_type ``multiquery``; otherwise GPT-2 itself."""
     shares = c.text("attention_head_type", default="multiquery") == "multiquery"
-    return (_SHARED if shares else GPT2).base(c).called("GPT2CustomModel")
+    own = {"attention": _ATTENTION} if shares else {}
+    return GPT2.like("GPT2", **own).base(c).called("GPT2CustomModel")
 
 
 _NAME = "GPT2LMHeadCustomModel"

@@ -1,9 +1,7 @@
 """Spark X2.5 (XHToken 2026). A published index gives the total of its 4B model."""
 
 from ..core.nouns import Component, ModelConfig
-from ..layers.composing import respelled
 from ..layers.decoders import Decoder
-from ..layers.heads import register_decoder
 from ..trees.modules import Linear, Module
 
 
@@ -19,18 +17,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-_SPARK = Decoder(
+Decoder(
     "Spark2_5", vocab_size=131072, hidden_size=2560, intermediate_size=10240, num_hidden_layers=36,
     num_attention_heads=16, num_key_value_heads=4, head_dim=256, hidden_act="gelu", mlp_bias=False,
-    rotary=False, attention=_attention,
-)  # fmt: skip
-
-register_decoder(
-    "spark2_5",
-    "Spark2_5",
-    lambda c: respelled(_SPARK.model(c), {"embed_tokens": "embedding"}),
-    embedding="embedding",
-    tied_default=True,
-    heads=(),
-    source="modeling_spark.py of Spark X2.5",
-)
+    rotary=False, attention=_attention, table="embedding", tie_word_embeddings=True, endings=(),
+).register("spark2_5", source="modeling_spark.py of Spark X2.5")  # fmt: skip

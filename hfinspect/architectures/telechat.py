@@ -5,21 +5,20 @@ and leave the causal mask out."""
 from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import rms_norms, size
-from ..layers.spelled import Spelled
 from ..trees.modules import Buffer, Linear, Module
 
 
-def _key_value(d: Spelled, c: ModelConfig) -> Module:
+def _key_value(d: s.Spelled, c: ModelConfig) -> Module:
     kv = c.dim("num_key_value_heads", default=d.heads(c))
     return Linear(d.width(c), d.head(c) * kv * 2, bias=False, kind="key")
 
 
-def _inputs(d: Spelled, c: ModelConfig) -> Module:
+def _inputs(d: s.Spelled, c: ModelConfig) -> Module:
     gated = c.text("activation_function", default="gelu_new") == "silu"
     return (s.gate_up if gated else s.up)(d, c)
 
 
-_TELECHAT = Spelled(
+_TELECHAT = s.Spelled(
     "Telechat", width=size("hidden_size", "n_embed", "n_embd", default=4096),
     heads=size("n_head", "num_attention_heads", default=32),
     depth=size("n_layer", "num_hidden_layers", default=30),
@@ -42,7 +41,7 @@ _TELECHAT = Spelled(
         "down_proj": lambda d, c: s.down(d.like(d.name, bias=s.always), c),
     },
 )  # fmt: skip
-_WIDE = Spelled(
+_WIDE = s.Spelled(
     "TELECHAT", norms=s.either_norms("use_RMSNorm", "layer_norm_epsilon", default=False),
     linear=s.transposed, bias=s.flagged("add_bias_linear", default=True),
     called={"Model": "TELECHATTransformer"},
