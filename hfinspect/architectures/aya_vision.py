@@ -4,12 +4,10 @@ split in two, one half gating the other, and Command R7B. Source: transformers/m
 from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import Joined, projector
 from ..trees.modules import Activation, LayerNorm, Linear, Module
+from .llava_onevision import SO400M
 
 #: What AyaVisionConfig makes of an absent vision_config.
-_VISION = {
-    "hidden_size": 1152, "intermediate_size": 4304, "patch_size": 14, "image_size": 384,
-    "num_hidden_layers": 26, "num_attention_heads": 14, "vision_use_head": False,
-}  # fmt: skip
+_VISION = {**SO400M, "num_attention_heads": 14}
 
 
 def gated_projector(

@@ -15,8 +15,8 @@ def _rotary(c: ModelConfig) -> bool:
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    h, heads = d.width(c), d.size(c, "num_attention_heads")
-    head = c.divided(h, heads, "hidden_size", "num_attention_heads")
+    h = d.width(c)
+    head = c.divided(h, d.size(c, key := "num_attention_heads"), "hidden_size", key)
     # In the first 7B's files.
     rotary = Module("RotaryEmbedding", inv_freq=Buffer(head // 2, dtype="F32", saved=False))
     return fused_attention(

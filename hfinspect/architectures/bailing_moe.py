@@ -3,7 +3,7 @@ and bailing_moe_nextn.py read the same names."""
 
 from ..core.nouns import Component, ModelConfig
 from ..layers import mixtures as m
-from ..layers.blocks import gated_mlp, size
+from ..layers.blocks import gated_mlp
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, joined_layer, mixed
 from ..layers.experts import router
 from ..layers.heads import register_decoder
@@ -58,9 +58,7 @@ _LING = Decoder(
     moe=m.sparse(
         "SparseMoeBlock", {**m.DEEPSEEK, "gate": _gate},
         count=m.counts("num_experts", default=16, minimum=1),
-        used=size("num_experts_per_tok", default=2),
-        inner=size("moe_intermediate_size", default=1408),
-        shared=m.several("num_shared_experts", default=0),
+        used=2, inner=1408, shared=m.several("num_shared_experts", default=0),
     ),
 ).register("bailing_moe", source=_SOURCE)  # fmt: skip
 # The second generation has norms of queries and keys, and with them the rest of its own.

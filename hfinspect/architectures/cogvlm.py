@@ -60,7 +60,7 @@ def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
 
 def _attention(d: Decoder, c: ModelConfig, *, seeing: bool = True) -> Module:
     h, groups = d.width(c), _is_second(c)
-    head = c.divided(h, d.size(c, "num_attention_heads"), "hidden_size", "num_attention_heads")
+    head = c.divided(h, d.size(c, key := "num_attention_heads"), "hidden_size", key)
     width = h + 2 * (c.dim("num_multi_query_heads") * head) if groups else 3 * h
     frequencies = Buffer(head // 2)  # saved, so files hold it
     parts = {"rotary_emb": Module("RotaryEmbedding", inv_freq=frequencies)}

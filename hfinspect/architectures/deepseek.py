@@ -3,15 +3,13 @@ behind a router of the greedy kind."""
 
 from ..core.config import ModelConfig
 from ..layers import mixtures as m
-from ..layers.blocks import size
 from ..layers.decoders import SEQUENCE_HEAD, Decoder
 from ..layers.experts import router, shared_width
 
 moe = m.sparse(
     "MoE", {**m.DEEPSEEK, "gate": lambda x: router("MoEGate", x.width, x.count)},
     count=m.counts("n_routed_experts"), used=lambda c: c.dim("num_experts_per_tok"),
-    inner=size("moe_intermediate_size", default=1407),
-    shared=lambda c, inner: shared_width(c, inner, default=0),
+    inner=1407, shared=lambda c, inner: shared_width(c, inner, default=0),
 )  # fmt: skip
 
 
@@ -23,7 +21,7 @@ def kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     return ["sparse" if kind else "dense" for kind in sparse]
 
 
-Decoder(
+DEEPSEEK = Decoder(
     "Deepseek", vocab_size=102400, num_hidden_layers=30, rotary=False, endings=SEQUENCE_HEAD,
     moe=moe, kinds=kinds,
 ).register(

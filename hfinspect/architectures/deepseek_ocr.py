@@ -10,17 +10,11 @@ from ..trees.catalog import builder, register_part
 from ..trees.modules import Conv, Module, Weight, each_module
 from . import sam
 from .deepseek_vl_v2 import TEXT, language_model, projector
+from .llava import CLIP_L
 
-#: build_sam_vit_b and build_clip_l of the model's code.
-SAM = ModelConfig(
-    {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "image_size": 1024,
-     "patch_size": 16, "mlp_dim": 3072, "window_size": 14, "global_attn_indexes": [2, 5, 8, 11],
-     "output_channels": 256, "downsample_channels": [512, 1024]}, "sam_vit_b.",
-)  # fmt: skip
-CLIP = ModelConfig(
-    {"hidden_size": 1024, "num_hidden_layers": 24, "intermediate_size": 4096, "image_size": 224,
-     "patch_size": 14}, "clip_l.",
-)  # fmt: skip
+#: build_sam_vit_b and build_clip_l of the model's code; the first has SAM's own sizes.
+SAM = ModelConfig({"mlp_dim": 3072}, "sam_vit_b.")
+CLIP = ModelConfig({**CLIP_L, "image_size": 224}, "clip_l.")
 #: What transformers calls a part of SAM -> the name in its own code, and so in files.
 _SAM_NAMES = {
     "layers": "blocks", "layer_norm1": "norm1", "layer_norm2": "norm2", "projection": "proj",

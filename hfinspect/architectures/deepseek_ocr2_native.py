@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..core.nouns import Component, ModelConfig
 from ..layers import mixtures as m
-from ..layers.blocks import layer_types, size
+from ..layers.blocks import layer_types
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, evenly
 from ..layers.multimodal import projector, register_worded
@@ -31,8 +31,7 @@ def routed(
     return m.sparse(
         "Moe", {"experts": experts, "gate": m.scores("TopkRouter"), "shared_experts": m.biased},
         count=count, used=lambda c: c.dim("num_experts_per_tok", default=chosen or count(c)),
-        inner=size("moe_intermediate_size", default=inner), empty=True,
-        shared=m.several("n_shared_experts", default=2),
+        inner=inner, shared=m.several("n_shared_experts", default=2), empty=True,
     )  # fmt: skip
 
 

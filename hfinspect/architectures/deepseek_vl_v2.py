@@ -10,7 +10,7 @@ from ..layers.multimodal import projector as joining
 from ..layers.vision import pair, patch_conv, patch_count, plain_mlp, scaled
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Parameter, Weight
-from .deepseek import kinds, moe
+from .deepseek import DEEPSEEK, moe
 
 
 def vision_model(c: ModelConfig) -> Module:
@@ -73,10 +73,7 @@ def _sparse(d: Decoder, c: ModelConfig) -> Module:
     return block
 
 
-TEXT = Decoder(
-    "DeepseekV2", vocab_size=102400, num_hidden_layers=30, attention=_attention, moe=_sparse,
-    kinds=kinds, rotary=False,
-)  # fmt: skip
+TEXT = DEEPSEEK.like("DeepseekV2", attention=_attention, moe=_sparse)
 
 
 def language_model(c: ModelConfig, at: str = "") -> Module:

@@ -5,13 +5,10 @@ from ..layers import spelled as s
 from ..layers.blocks import rms_norms, size
 from ..trees.modules import Linear, Module
 
-#: MLPs are rounded up to whole multiples of this (the model's own code).
-_MULTIPLE = 256
-
 
 def _inner(_c: ModelConfig, h: Dim) -> Dim:
-    size = -(-(8 * int(h) // 3) // _MULTIPLE) * _MULTIPLE
-    return named(size, "n_inner", f"8/3 n_embd, rounded up to a multiple of {_MULTIPLE}")
+    meaning = "8/3 n_embd, rounded up to a multiple of 256"
+    return named(-(-(8 * int(h) // 3) // 256) * 256, "n_inner", meaning)
 
 
 _REFACT = s.Spelled(

@@ -15,10 +15,6 @@ def _slopes(d: s.Spelled, c: ModelConfig) -> Module:
     return Module("AlibiPositionEmbeddingLayer", slopes=slopes, component=Component.EMBEDDING)
 
 
-def _gated(c: ModelConfig) -> bool:
-    return c.text("activation_function", default="gelu_new") == "swiglu"
-
-
 JAIS = s.Spelled(
     "JAIS", linear=s.transposed,
     model={
@@ -28,7 +24,11 @@ JAIS = s.Spelled(
     },
     block={"ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp},
     attention={"c_attn": s.qkv, "c_proj": s.output},
-    mlp={"c_fc": s.up, "c_fc2": s.where(_gated, s.gate), "c_proj": s.down},
+    mlp={
+        "c_fc": s.up,
+        "c_fc2": s.where(lambda c: c.text("activation_function") == "swiglu", s.gate),
+        "c_proj": s.down,
+    },
 ).register(
     "jais", causal="LMHeadModel", heads=SEQUENCE_HEAD,
     source="modeling_jais.py of core42/jais-13b; vLLM's jais.py",

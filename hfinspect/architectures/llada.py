@@ -1,6 +1,6 @@
 """LLaDA 8B (Nie et al. 2025), a diffusion language model: OLMo's first code with Llama's block."""
 
-from ..core.nouns import Dim, ModelConfig
+from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..trees.catalog import register_part
@@ -14,21 +14,19 @@ _PUBLISHED = {
 }  # fmt: skip
 
 
-def _attends(kind: str) -> s.Part:
-    def part(d: s.Spelled, c: ModelConfig) -> Module:
-        out: Dim = d.width(c)
-        if kind != "query":
-            out = c.dim("n_kv_heads", default=d.heads(c)) * d.head(c)
-        return flat(d.width(c), out, c.flag("include_qkv_bias", default=False), kind=kind)
-
-    return part
+def _grouped(kind: str) -> s.Part:
+    """Keys or values."""
+    return lambda d, c: flat(
+        d.width(c), c.dim("n_kv_heads", default=d.heads(c)) * d.head(c), d.biased(c), kind=kind
+    )
 
 
 _LLADA = OLMO.like(
     "LLaDA", width=size("d_model", "hidden_size", default=4096), heads=size("n_heads", default=32),
-    depth=size("n_layers", default=32), bias=s.never,
+    depth=size("n_layers", default=32), bias=s.never, out_bias=s.never,
     vocab=size("embedding_size", "vocab_size", default=126464),
     inner=s.inner_size("mlp_hidden_size", default=12288),
+    attention_bias=s.flagged("include_qkv_bias"),
     norms=lambda _c, width: RMSNorm(width, class_name="RMSLayerNorm"),
     called={"Model": "ModuleDict", "Block": "LLaDALlamaBlock"},
     model={
@@ -38,7 +36,7 @@ _LLADA = OLMO.like(
     block={
         "dropout": s.dropout("residual_dropout"), "act": s.act("activation_type", "silu"),
         "attn_out": s.output, "ff_out": s.down, "attn_norm": s.norm, "ff_norm": s.norm,
-        "q_proj": _attends("query"), "k_proj": _attends("key"), "v_proj": _attends("value"),
+        "q_proj": s.as_wide("query"), "k_proj": _grouped("key"), "v_proj": _grouped("value"),
         "ff_proj": s.gate, "up_proj": s.up,
     },
 )  # fmt: skip

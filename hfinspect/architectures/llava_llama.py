@@ -10,22 +10,16 @@ from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.multimodal import as_projector, linear_projector, linear_row
 from ..trees.catalog import auto_class, auto_model, register_part
 from ..trees.modules import Module, Weight
+from .llava import CLIP_L
+from .llava_onevision import SO400M
 
 #: Towers by the last part of their name, and what their own config.json says. SigLIP is kept
 #: without its last layer (26 of 27) and its pooling.
-_CLIP = {
-    "model_type": "clip_vision_model", "hidden_size": 1024, "intermediate_size": 4096,
-    "num_hidden_layers": 24, "num_attention_heads": 16, "patch_size": 14,
-}  # fmt: skip
-_SIGLIP = {
-    "model_type": "siglip_vision_model", "hidden_size": 1152, "intermediate_size": 4304,
-    "num_hidden_layers": 26, "num_attention_heads": 16, "patch_size": 14, "image_size": 384,
-    "vision_use_head": False,
-}  # fmt: skip
+_CLIP = {**CLIP_L, "model_type": "clip_vision_model"}
 _TOWERS: dict[str, tuple[str, dict[str, Any]]] = {
     "clip-vit-large-patch14": ("CLIP", {**_CLIP, "image_size": 224}),
-    "clip-vit-large-patch14-336": ("CLIP", {**_CLIP, "image_size": 336}),
-    "siglip-so400m-patch14-384": ("SigLip", _SIGLIP),
+    "clip-vit-large-patch14-336": ("CLIP", _CLIP),
+    "siglip-so400m-patch14-384": ("SigLip", {**SO400M, "model_type": "siglip_vision_model"}),
 }
 #: Projectors are far shallower; a name may say any number.
 _MAX_DEPTH = 64

@@ -7,6 +7,7 @@ from ..layers.vision import multihead_attention
 from ..trees.catalog import auto_class, auto_model, register_part
 from ..trees.modules import LayerNorm, Linear, Module, Weight
 from .deepseek_vl_v2 import vision_model as siglip_of_timm
+from .llava_onevision import SO400M
 
 #: The language model of each version; without one, the first two.
 _TEXT = {"2.5": "llama", "2.6": "qwen2", "4": "llama", "4.0": "llama", "4.5": "qwen3"}
@@ -15,10 +16,7 @@ _TIMM = "vit_so400m_patch14_siglip_384.webli"
 _TIMM_SIZES = {
     "width": 1152, "mlp_ratio": 4304 / 1152, "patch_size": 14, "image_size": 384, "global_pool": "",
 }  # fmt: skip
-_SIGLIP = {
-    "hidden_size": 1152, "image_size": 980, "patch_size": 14, "intermediate_size": 4304,
-    "num_hidden_layers": 27, "num_attention_heads": 16, "vision_use_head": False,
-}  # fmt: skip
+_SIGLIP = {**SO400M, "image_size": 980, "num_hidden_layers": 27}
 
 
 def vision_model(c: ModelConfig, *, first: bool) -> Module:

@@ -28,12 +28,8 @@ def _key_width(d: s.Spelled, c: ModelConfig) -> Dim:
     return c.dim("num_key_value_heads", default=d.heads(c)) * d.head(c)
 
 
+_wide = size("intermediate_size", default=22016)  # gate and up together
 _normed, _head = s.flagged("attention_layer_norm"), s.where(s.unless("weight_tying"), s.head)
-
-
-def _both(d: s.Spelled, c: ModelConfig) -> Module:
-    """``intermediate_size`` counts gate and up together."""
-    return flat(d.width(c), c.dim("intermediate_size", default=22016), kind="gate_up")
 
 
 def _words(d: s.Spelled, c: ModelConfig) -> Module:
@@ -45,16 +41,16 @@ def _words(d: s.Spelled, c: ModelConfig) -> Module:
 _TEXT = OLMO.like(
     "Molmo", width=size("hidden_size", default=4096),
     heads=size("num_attention_heads", default=32), depth=size("num_hidden_layers", default=32),
-    inner=lambda c, _h: c.dim("intermediate_size", default=22016) // 2, norms=_norm, bias=s.never,
-    attention_bias=s.flagged("qkv_bias"), out_bias=s.never,
-    joined=lambda d, c: d.width(c) + 2 * _key_width(d, c),
+    inner=lambda c, _h: _wide(c) // 2, joined=lambda d, c: d.width(c) + 2 * _key_width(d, c),
+    norms=_norm, bias=s.never, attention_bias=s.flagged("qkv_bias"), out_bias=s.never,
     called={"Model": "ModuleDict", "Block": "MolmoSequentialBlock"},
     model={"wte": _words, "ln_f": s.norm, "blocks": s.layers, "ff_out": _head},
     block={
         "q_norm": s.where(_normed, s.norm),
         "k_norm": s.where(_normed, lambda d, c: _norm(c, _key_width(d, c))),
-        "att_proj": s.qkv, "attn_out": s.output, "ff_proj": _both, "ff_out": s.down,
-        "attn_norm": s.norm, "ff_norm": s.norm,
+        "att_proj": s.qkv, "attn_out": s.output,
+        "ff_proj": lambda d, c: flat(d.width(c), _wide(c), kind="gate_up"),
+        "ff_out": s.down, "attn_norm": s.norm, "ff_norm": s.norm,
     },
 )  # fmt: skip
 

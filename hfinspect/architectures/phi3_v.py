@@ -7,17 +7,12 @@ from ..layers.multimodal import as_projector, linear_row
 from ..trees.catalog import register_part
 from ..trees.modules import Embedding, Linear, Module, Weight
 from .clip import vision_model
+from .llava import CLIP_L
 from .phi3 import PHI3
-
-#: CLIP_VIT_LARGE_PATCH14_336_CONFIG of the model's code.
-TOWER = ModelConfig(
-    {"hidden_size": 1024, "image_size": 336, "intermediate_size": 4096, "num_attention_heads": 16,
-     "num_hidden_layers": 24, "patch_size": 14}
-)  # fmt: skip
 
 
 def image_embedding(c: ModelConfig) -> Module:
-    """``image_dim_out`` is the tower's width; 2 by 2 patches are joined."""
+    """``image_dim_out`` is the width of the tower, which is CLIP-L; 2 by 2 patches are joined."""
     h, options = PHI3.width(c), c.section("embd_layer")
     wide = c.section("img_processor").dim("image_dim_out", default=1024) * 4
     plain = options.word("projection_cls", "mlp", "linear") == "linear"
@@ -27,7 +22,7 @@ def image_embedding(c: ModelConfig) -> Module:
         glb_GN=Weight(1, 1, wide, component=Component.EMBEDDING) if learned else None,
         sub_GN=Weight(1, 1, 1, wide, component=Component.EMBEDDING) if learned else None,
         wte=Embedding(PHI3.size(c, "vocab_size"), h, tied_to="model.embed_tokens.weight"),
-        img_processor=Module("CLIPVisionModel", vision_model=vision_model(TOWER)),
+        img_processor=Module("CLIPVisionModel", vision_model=vision_model(ModelConfig(CLIP_L))),
         img_projection=as_projector(Linear(wide, h) if plain else linear_row([wide, h, h])),
         part="vision",
     )

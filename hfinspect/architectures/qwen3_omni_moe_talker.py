@@ -6,7 +6,6 @@ from functools import partial
 
 from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import mixtures as m
-from ..layers.blocks import size
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, last_norm_of, scaled
 from ..layers.multimodal import within
@@ -23,9 +22,7 @@ def _moe(d: Decoder, c: ModelConfig, *, stacked: bool = False) -> nn.Module:
     made = m.sparse(
         "SparseMoeBlock", {**m.QWEN, "experts": m.stacked() if stacked else m.each},
         count=m.counts("num_experts", "num_local_experts", default=128),
-        used=size("num_experts_per_tok", default=8),
-        inner=size("moe_intermediate_size", default=384),
-        shared=lambda c, _inner: c.dim("shared_expert_intermediate_size"),
+        used=8, inner=384, shared=lambda c, _inner: c.dim("shared_expert_intermediate_size"),
     )  # fmt: skip
     return made(d.like(f"{NAME}TalkerText"), c)
 

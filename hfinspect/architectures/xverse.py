@@ -8,8 +8,7 @@ from ..trees.modules import Module
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     if c.has("num_experts"):
         raise c.uncatalogued("an xverse config with num_experts (XVERSE-MoE)")
-    heads = d.size(c, "num_attention_heads")
-    c.divided(d.width(c), heads, "hidden_size", "num_attention_heads")
+    c.divided(d.width(c), d.size(c, key := "num_attention_heads"), "hidden_size", key)
     unread = c.with_values(num_key_value_heads=None, head_dim=None)
     return with_frequencies(d, unread, dtype="F32", shown=True)
 
