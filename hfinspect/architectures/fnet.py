@@ -28,12 +28,9 @@ def _layer(e: Encoder, c: ModelConfig) -> Module:
     )
 
 
-def _embeddings(e: Encoder, c: ModelConfig) -> Module:
-    return tables(e, c).adding(projection=Linear(hidden(c), hidden(c), kind="token"))
-
-
 _FNET = BERT.like(
-    "FNet", "fnet", pooling="always", layer=_layer, embeddings=_embeddings,
+    "FNet", "fnet", pooling="always", layer=_layer,
+    embeddings=lambda e, c: tables(e, c).adding(projection=Linear(h := hidden(c), h, kind="token")),
     defaults={**BASE, "vocab_size": 32000, "type_vocab_size": 4, "hidden_act": "gelu_new"},
 )  # fmt: skip
 _FNET.register("fnet", more=pre_training(_FNET))

@@ -10,11 +10,6 @@ from ..layers.heads import sequence_summary, to_words
 from ..trees.modules import Buffer, Embedding, Module
 from .gpt2 import GPT2
 
-
-def _act(_d: s.Spelled, c: ModelConfig) -> Module:
-    return activation("gelu_new" if c.text("afn", default="gelu") == "gelu" else "relu")
-
-
 _GPT = GPT2.like(
     "OpenAIGPT", vocab=size("vocab_size", default=40478), length=size("n_positions", default=512),
     inner=s.times(4), called={"Block": "Block", "Attention": "Attention", "MLP": "MLP"},
@@ -24,7 +19,10 @@ _GPT = GPT2.like(
     },
     block={"attn": s.attention, "ln_1": s.norm, "mlp": s.mlp, "ln_2": s.norm},
     attention={name: part for name, part in GPT2.attention.items() if name != "masked_bias"},
-    mlp={**GPT2.mlp, "act": _act},
+    mlp={
+        **GPT2.mlp,
+        "act": lambda _d, c: activation("gelu_new" if c.text("afn") in (None, "gelu") else "relu"),
+    },
 )  # fmt: skip
 
 

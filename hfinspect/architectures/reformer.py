@@ -84,15 +84,14 @@ def _words(c: ModelConfig) -> Module:
     return Module("ReformerOnlyLMHead", decoder=words, bias=bias, component=Component.HEAD)
 
 
-def _labels(c: ModelConfig) -> Module:
-    h = _hidden(c)
-    return dense_classifier("ReformerClassificationHead", 2 * h, h, c.num_labels)
-
-
 _FORMS: dict[str, Form] = {
     "ModelWithLMHead": {"lm_head": _words},
     "ForMaskedLM": {"lm_head": _words},
-    "ForSequenceClassification": {"classifier": _labels},
+    "ForSequenceClassification": {
+        "classifier": lambda c: dense_classifier(
+            "ReformerClassificationHead", 2 * _hidden(c), _hidden(c), c.num_labels
+        )
+    },
     "ForQuestionAnswering": {"qa_outputs": lambda c: classifier(2 * _hidden(c), c.num_labels)},
 }
 _HEADS = composed({f"Reformer{end}": {"reformer": model, **form} for end, form in _FORMS.items()})

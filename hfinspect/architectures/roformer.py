@@ -17,10 +17,6 @@ def _stack(e: bert.Encoder, c: ModelConfig) -> Module:
     return Module("RoFormerEncoder", {"embed_positions": table, **bert.stack(e, c).children})
 
 
-def _words(e: bert.Encoder, c: ModelConfig) -> Module:
-    return bert_mlm_head(c, e.name, table=e.table, width=bert.embedding_width(c))
-
-
 def _forms(e: bert.Encoder) -> bert.Forms:
     forms = bert.summary_forms(e)
     answers = {e.prefix: e.bare, "qa_outputs": lambda c: classifier(hidden(c), 2)}
@@ -28,7 +24,8 @@ def _forms(e: bert.Encoder) -> bert.Forms:
 
 
 BERT.like(
-    "RoFormer", "roformer", encoder=_stack, whole=bert.projected, forms=_forms, words=_words,
+    "RoFormer", "roformer", encoder=_stack, whole=bert.projected, forms=_forms,
+    words=lambda e, c: bert_mlm_head(c, e.name, table=e.table, width=bert.embedding_width(c)),
     attention=lambda e, c: attention(c, e.name),
     embeddings=lambda e, c: bert.narrow_tables(e, c).without("position_embeddings", "position_ids"),
     defaults={**BASE, "vocab_size": 50000, "max_position_embeddings": 1536},

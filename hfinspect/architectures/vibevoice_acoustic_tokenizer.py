@@ -21,10 +21,10 @@ def _conv(inputs: Dim, outputs: Dim, kernel: Dim, **options: Any) -> Module:
     return Module(f"{NAME}CausalConv1d", conv=Conv(inputs, outputs, kernel, dims=1, **options))
 
 
-def _stack(c: ModelConfig, side: str, *, up: bool = False, reverse: bool = False) -> Module:
-    """Stages of layers, a strided convolution between each two, or ``up`` a transposed one;
+def _stack(c: ModelConfig, side: str, *, reverse: bool = False) -> Module:
+    """Stages of layers, a strided convolution between each two, or in the decoder a transposed one;
     ``reverse``: the depths are those of the encoder, whose order is the other one."""
-    ratios = c.dims("downsampling_ratios", default=(2, 2, 4, 5, 5, 8))
+    up, ratios = side == "Decoder", c.dims("downsampling_ratios", default=(2, 2, 4, 5, 5, 8))
     usual, count = (3, 3, 3, 3, 3, 3, 8), len(ratios) + 1
     depths = c.dims("depths", default=usual, minimum=0, maximum=1000, count=count)
     filters, kernel = c.dim("num_filters", default=32), c.dim("kernel_size", default=7)
@@ -67,7 +67,7 @@ def _stack(c: ModelConfig, side: str, *, up: bool = False, reverse: bool = False
 
 
 def model(c: ModelConfig) -> Module:
-    back = _stack(c, "Decoder", up=True, reverse=True)
+    back = _stack(c, "Decoder", reverse=True)
     return Module(f"{NAME}Model", encoder=_stack(c, "Encoder"), decoder=back)
 
 
@@ -80,5 +80,5 @@ def section(c: ModelConfig, key: str, default_type: str, width: int = 64) -> tup
 
 register_part(TYPE, f"{NAME}Model", model, "audio")
 for _side in ("Encoder", "Decoder"):
-    _build = partial(_stack, side=_side, up=_side == "Decoder")
-    register_part(f"{TYPE}_{_side.lower()}", f"{NAME}{_side}Model", _build, "audio")
+    _name, _build = f"{NAME}{_side}Model", partial(_stack, side=_side)
+    register_part(f"{TYPE}_{_side.lower()}", _name, _build, "audio")
