@@ -13,10 +13,6 @@ from ..trees.catalog import auto_model, builder, register_part
 from ..trees.modules import LayerNorm, Module, ModuleList
 
 
-def _tables(d: s.Spelled, c: ModelConfig) -> Module:
-    return ModuleList([s.words(d, c)] * int(c.count("n_codes_total", default=8)))
-
-
 def _heads(d: s.Spelled, c: ModelConfig) -> Module:
     total, given = c.count("n_codes_total", default=8), c.count("n_codes_given", default=1)
     if given > total:
@@ -35,8 +31,11 @@ _FINE = s.Spelled(
     attention={"att_proj": s.qkv, "out_proj": s.output},
     mlp={"in_proj": s.up, "out_proj": s.down, "gelu": s.shown("GELU", "approximate='none'")},
     model={
-        "input_embeds_layers": _tables, "position_embeds_layer": s.positions, "layers": s.layers,
-        "layernorm_final": s.norm, "lm_heads": _heads,
+        "input_embeds_layers": lambda d, c: ModuleList(
+            [s.words(d, c)] * int(c.count("n_codes_total", default=8))
+        ),
+        "position_embeds_layer": s.positions, "layers": s.layers, "layernorm_final": s.norm,
+        "lm_heads": _heads,
     },
     called={"Attention": "BarkSelfAttention"},
 )  # fmt: skip

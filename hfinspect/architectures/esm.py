@@ -69,11 +69,6 @@ def _model(e: Encoder, c: ModelConfig) -> nn.Module:
     return nn.Module("EsmModel", {**first, **parts})
 
 
-def _words(e: Encoder, c: ModelConfig) -> nn.Module:
-    table = e.table if c.tied() else None
-    return roberta_words(e, c).adding(decoder=to_words(hidden(c), vocab(c), table))
-
-
 #: Of ESMFold: amino acids with padding, unknown and mask; atoms of a residue; bins of distances
 #: and of the confidence in each atom.
 _RESIDUES, _ATOMS, _DISTANCES, _CONFIDENCES = 23, 37, 64, 50
@@ -125,6 +120,9 @@ def _folding(c: ModelConfig) -> nn.Module:
 ESM = Encoder(
     "Esm", "esm", {**BASE, "vocab_size": None, "max_position_embeddings": 1026},
     embeddings=_embeddings, layer=_layer, whole=_model,
-    encoder=lambda e, c: stack(e, c).adding(emb_layer_norm_after=norm(c)), words=_words,
+    encoder=lambda e, c: stack(e, c).adding(emb_layer_norm_after=norm(c)),
+    words=lambda e, c: roberta_words(e, c).adding(
+        decoder=to_words(hidden(c), vocab(c), e.table if c.tied() else None)
+    ),
     forms=roberta_forms, lacks=("ForCausalLM", "ForMultipleChoice", "ForQuestionAnswering"),
 ).register("esm", more={"ForProteinFolding": _folding})  # fmt: skip

@@ -12,16 +12,6 @@ from . import t5
 _DEFAULTS = {"d_model": 768, "num_layers": 12, "num_heads": 12}
 
 
-def _mlp(c: ModelConfig, *, sparse: bool) -> Module:
-    dense = t5.feed_forward(c, c.text("dense_act_fn", default="relu"))
-    if not sparse:
-        return dense
-    for name in ("wi", "wo"):
-        dense.inside(name).kind = "expert"
-    count = c.count("num_experts", default=8, minimum=1)
-    return numbered_experts(c, "T5", dense, c.dim("d_model"), count, 1)
-
-
 def _blocks(c: ModelConfig, *, decoder: bool) -> Layers:
     # The config class takes the other spelling into account for the encoder alone, and last.
     side, said, layers = "encoder", c.fields.count("num_layers"), c.count("num_layers")
@@ -34,7 +24,12 @@ def _blocks(c: ModelConfig, *, decoder: bool) -> Layers:
 
     def block(kind: tuple[bool, bool]) -> Module:
         first, routed = kind
-        return t5.block(c, decoder=decoder, positions=first, mlp=_mlp(c, sparse=routed))
+        mlp = t5.feed_forward(c, c.text("dense_act_fn", default="relu"))
+        if routed:
+            mlp.inside("wi").kind = mlp.inside("wo").kind = "expert"
+            count = c.count("num_experts", default=8, minimum=1)
+            mlp = numbered_experts(c, "T5", mlp, c.dim("d_model"), count, 1)
+        return t5.block(c, decoder=decoder, positions=first, mlp=mlp)
 
     # As SwitchTransformersStack decides.
     kinds = [(i == 0, step > 0 and (i % step == 1 or step == 1)) for i in range(layers)]

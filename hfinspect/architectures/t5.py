@@ -48,23 +48,21 @@ def feed_forward(c: ModelConfig, act: str | None, *, gated: bool = False) -> Mod
     return Module(f"T5Dense{'Gated' if gated else ''}ActDense", parts, component=Component.MLP)
 
 
-def _projected(c: ModelConfig) -> Module:
-    """The MLP that ``feed_forward_proj`` says."""
-    form = c.text("feed_forward_proj", default="relu") or "relu"
-    act = "gelu_new" if form == "gated-gelu" else form.split("-")[-1]
-    gated = c.flag("is_gated_act", default=form.split("-")[0] == "gated")
-    return feed_forward(c, act, gated=gated)
-
-
 def block(c: ModelConfig, *, decoder: bool, positions: bool, mlp: Module | None = None) -> Module:
-    """Attention, with ``decoder`` attention to the encoder's output, and T5's own MLP, or another
-    under the name ``mlp``."""
+    """Attention, with ``decoder`` attention to the encoder's output, and the MLP that
+    ``feed_forward_proj`` says, or another under the name ``mlp``."""
     parts = {"SelfAttention": ("SelfAttention", _attention(c, positions=positions))}
     if decoder:
         # The first T5's files have a table here too, which nothing reads.
         across = _attention(c, positions=positions, saved=False)
         parts["CrossAttention"] = ("EncDecAttention", across)
-    parts["FF"] = ("mlp", mlp) if mlp else ("DenseReluDense", _projected(c))
+    at = "mlp"
+    if mlp is None:
+        form = c.text("feed_forward_proj", default="relu") or "relu"
+        act = "gelu_new" if form == "gated-gelu" else form.split("-")[-1]
+        gated = c.flag("is_gated_act", default=form.split("-")[0] == "gated")
+        at, mlp = "DenseReluDense", feed_forward(c, act, gated=gated)
+    parts["FF"] = (at, mlp)
     layers = (
         Module(f"T5Layer{kind}", {name: part, "layer_norm": _norm(c), "dropout": _dropout(c)})
         for kind, (name, part) in parts.items()

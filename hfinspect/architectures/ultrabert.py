@@ -26,16 +26,13 @@ def _words(c: ModelConfig) -> Module:
     return TEXT.words(c, "ultrabert.embed_tokens.weight" if c.tied(default=False) else None)
 
 
-def _nothing(_: ModelConfig) -> Module:
-    return Activation("Identity")
-
-
+_NOTHING: Form = {"head": lambda _: Activation("Identity")}
 _LABELLED: Form = {
-    "head": _nothing, "drop": lambda c: Dropout(c.number("classifier_dropout", default=0.0)),
+    **_NOTHING, "drop": lambda c: Dropout(c.number("classifier_dropout", default=0.0)),
     "classifier": lambda c: classifier(TEXT.width(c), c.num_labels),
 }  # fmt: skip
 _FORMS: dict[str, Form] = {
-    "ForMaskedLM": {"head": _prediction, "decoder": _nothing, "cls": _words},
+    "ForMaskedLM": {"head": _prediction, "decoder": _NOTHING["head"], "cls": _words},
     "ForSequenceClassification": _LABELLED,
     "ForTokenClassification": _LABELLED,
     "ForQuestionAnswering": {"qa_outputs": lambda c: classifier(TEXT.width(c), 2)},

@@ -5,12 +5,12 @@ transformers/models/vits/modeling_vits.py.
 
 from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import depthwise
-from ..layers.composing import with_defaults
+from ..layers.composing import defaulted
 from ..layers.encoders import hidden
 from ..layers.sound import HIFIGAN, hifigan
 from ..layers.speech import norm, weight_normed
 from ..layers.vision import clip_attention
-from ..trees.catalog import register
+from ..trees.catalog import register_part
 from ..trees.modules import Conv, Dropout, Embedding, LayerNorm, Layers, Module, ModuleList, Weight
 
 _DEFAULTS = {
@@ -22,11 +22,6 @@ _DEFAULTS = {
 
 def _conv(inputs: int, outputs: int, kernel: int = 1) -> Module:
     return Conv(inputs, outputs, kernel, dims=1)
-
-
-def _voice(c: ModelConfig) -> Dim | None:
-    """Width of a speaker's vector; None where the model knows one speaker."""
-    return c.dim("speaker_embedding_size", minimum=0) or None
 
 
 def text_encoder(c: ModelConfig) -> Module:
@@ -59,7 +54,8 @@ def text_encoder(c: ModelConfig) -> Module:
 def _around(c: ModelConfig, name: str, inputs: Dim, key: str, **last: Module) -> Module:
     """A WaveNet and a convolution before it: gated convolutions; each but the last also feeds the
     next."""
-    h, voice, count = hidden(c), _voice(c), c.count(f"{key}_num_wavenet_layers")
+    h, voice = hidden(c), c.dim("speaker_embedding_size", minimum=0)
+    count = c.count(f"{key}_num_wavenet_layers")
 
     def normed(inputs: int, outputs: int, kernel: int = 1) -> Module:
         return weight_normed(_conv(inputs, outputs, kernel), (outputs, 1, 1))
@@ -97,7 +93,7 @@ def _flowing(c: ModelConfig) -> dict[str, Module]:
 
 def _durations(c: ModelConfig) -> Module:
     """A flow as well, or two plain convolutions."""
-    h, at, voice = hidden(c), Component.CONV, _voice(c)
+    h, at, voice = hidden(c), Component.CONV, c.dim("speaker_embedding_size", minimum=0)
     voiced = _conv(voice, h) if voice else None
     if c.flag("use_stochastic_duration_prediction", default=True):
         either, name = _flowing(c), "VitsStochasticDurationPredictor"
@@ -133,13 +129,11 @@ def model(c: ModelConfig) -> Module:
         "VitsModel",
         text_encoder=text_encoder(c),
         flow=Module("VitsResidualCouplingBlock", flows=flows, part="audio"),
-        decoder=hifigan(c, "VitsHifiGan", size, bias=False, voice=_voice(c)),
+        decoder=hifigan(c, "VitsHifiGan", size, bias=False, voice=voice),
         duration_predictor=_durations(c),
         embed_speaker=Embedding(speakers, voice, kind="segment") if speakers > 1 else None,
         posterior_encoder=posterior,
     )
 
 
-register(
-    "vits", with_defaults(_DEFAULTS, {"VitsModel": model}), base_prefix="vits", category="audio"
-)
+register_part("vits", "VitsModel", defaulted(_DEFAULTS, model), "audio", prefix="vits")

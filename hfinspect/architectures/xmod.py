@@ -9,10 +9,6 @@ from ..trees.modules import Linear, Module
 from .roberta import ROBERTA
 
 
-def _normed(c: ModelConfig, key: str) -> Module | None:
-    return norm(c) if c.flag(key, default=False) else None
-
-
 def _layer(e: Encoder, c: ModelConfig) -> Module:
     h, factor = hidden(c), c.dim("adapter_reduction_factor", default=2)
     narrow, block = h // factor, bert_layer(e, c)
@@ -21,7 +17,7 @@ def _layer(e: Encoder, c: ModelConfig) -> Module:
     adapter = Module("XmodAdapter", dense1=Linear(h, narrow), dense2=Linear(narrow, h))
     adapters = dict.fromkeys(c.strings("languages", default=("en_XX",)), adapter)
     block.inside("output").adding(
-        adapter_layer_norm=_normed(c, "adapter_layer_norm"),
+        adapter_layer_norm=norm(c) if c.flag("adapter_layer_norm", default=False) else None,
         adapter_modules=Module("ModuleDict", adapters),
     )
     return block
@@ -29,5 +25,7 @@ def _layer(e: Encoder, c: ModelConfig) -> Module:
 
 ROBERTA.like(
     "Xmod", "roberta", defaults=BASE, layer=_layer,
-    encoder=lambda e, c: stack(e, c).adding(LayerNorm=_normed(c, "pre_norm")),
+    encoder=lambda e, c: stack(e, c).adding(
+        LayerNorm=norm(c) if c.flag("pre_norm", default=False) else None
+    ),
 ).register("xmod")  # fmt: skip
