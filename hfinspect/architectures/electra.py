@@ -43,11 +43,8 @@ def _forms(e: Encoder) -> Forms:
     }
 
 
-_DEFAULTS = {
-    **BASE, "embedding_size": 128, "hidden_size": 256, "num_attention_heads": 4,
-    "intermediate_size": 1024,
-}  # fmt: skip
+_SIZES = {"hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1024}
 BERT.like(
-    "Electra", "electra", defaults=_DEFAULTS, embeddings=narrow_tables, whole=projected,
-    forms=_forms,
+    "Electra", "electra", defaults={**BASE, "embedding_size": 128, **_SIZES},
+    embeddings=narrow_tables, whole=projected, forms=_forms,
 ).register("electra")  # fmt: skip

@@ -4,7 +4,6 @@ decoder's self-attention reads the encoder's states too. Files keep the text enc
 """
 
 from dataclasses import replace
-from functools import partial
 
 from ..core.nouns import Component, ModelConfig
 from ..layers.decoders import Decoder
@@ -17,20 +16,19 @@ from . import t5gemma
 _NAME = "T5Gemma2"
 
 
-def _layer(d: Decoder, c: ModelConfig, kind: str, *, side: str, looks: str = "Self") -> Module:
-    block, heads = t5gemma.layer(d, c, kind, side=side, looks=looks), d.heads(c)
-    width = heads.kv * heads.dim
-    own = KeysValues(width, width, heads=heads.kv)
-    # The decoder's one attention keeps what it reads of both sides.
-    block.keeps = (own, replace(own, cross=True)) if side == "Decoder" else (own,)
+def _decoding(d: Decoder, c: ModelConfig, kind: str) -> Module:
+    """Its one attention keeps what it reads of both sides."""
+    block, heads = t5gemma.layer(d, c, kind, side="Decoder", looks="Merged"), d.heads(c)
+    own = KeysValues(width := heads.kv * heads.dim, width, heads=heads.kv)
+    block.keeps = own, replace(own, cross=True)
     return block
 
 
 _ENCODER = t5gemma.SIDE.like(
-    _NAME, vocab_size=262208, qk_norm=True, layer=partial(_layer, side="Encoder"),
+    _NAME, vocab_size=262208, qk_norm=True,
     windows=lambda c: windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=6)))),
 )  # fmt: skip
-_DECODER = _ENCODER.like(_NAME, layer=partial(_layer, side="Decoder", looks="Merged"))
+_DECODER = _ENCODER.like(_NAME, layer=_decoding)
 
 
 def _parts(d: Decoder, c: ModelConfig, tied_to: str | None = None) -> dict[str, Module | Parameter]:
