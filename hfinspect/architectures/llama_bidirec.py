@@ -4,7 +4,6 @@ transformers. Source of shapes: llama_bidirectional_model.py in nvidia/llama-3.2
 """
 
 from ..core.config import ModelConfig
-from ..layers.composing import renamed
 from ..layers.heads import labelled
 from ..trees.catalog import register
 from ..trees.modules import Module
@@ -14,7 +13,7 @@ _NAME = "LlamaBidirectional"
 
 
 def model(c: ModelConfig) -> Module:
-    return renamed(ORIGINAL.model(c), "LlamaModel", f"{_NAME}Model")
+    return ORIGINAL.named(f"{_NAME}Model", c)
 
 
 _LABELLED = f"{_NAME}ForSequenceClassification"
