@@ -1,10 +1,14 @@
 """BiT (Kolesnikov et al. 2019). Source of shapes: transformers/models/bit/modeling_bit.py.
 A ResNet with group norms, before the convolutions or after them, whose weights are standardised."""
 
+from functools import partial
+
 from ..core.nouns import Component, Dim, ModelConfig, named
 from ..layers.blocks import activation
 from ..layers.vision import labels_classifier, multiple, register_seeing, stage_depths
 from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module, ModuleList, Sequential
+
+_conv = partial(Conv, bias=False, class_name="WeightStandardizedConv2d")
 
 
 def _sizes(c: ModelConfig) -> tuple[Dim, ...]:
@@ -19,11 +23,6 @@ def _norm(c: ModelConfig, width: Dim) -> Module:
     groups = c.dim("num_groups", default=32)
     c.divided(width, groups, "the channels", "num_groups")
     return GroupNorm(int(groups), width).called("BitGroupNormActivation")
-
-
-def _conv(inputs: Dim, outputs: Dim, kernel: int, *, stride: int = 1) -> Module:
-    made = Conv(inputs, outputs, kernel, stride=stride, bias=False)
-    return made.called("WeightStandardizedConv2d")
 
 
 def _layer(c: ModelConfig, inputs: Dim, outputs: Dim, *, before: bool, first: bool) -> Module:

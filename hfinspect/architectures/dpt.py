@@ -3,12 +3,12 @@ which begin with a BiT network, are not known here."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..core.nouns import Component, ModelConfig
 from ..layers import reassembling
-from ..layers.composing import Part, composed, renamed
+from ..layers.composing import renamed
 from ..layers.reassembling import fused_width, fusion_layer, reassemble_stage
-from ..trees.catalog import Builder, auto_class, register
+from ..layers.vision import register_seeing
+from ..trees.catalog import auto_class
 from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Module, Sequential
 from . import vit
 
@@ -55,10 +55,12 @@ def depth_estimation(c: ModelConfig) -> Module:
     return Module("DPTForDepthEstimation", parts, part="vision")
 
 
-_CLASSES: dict[str, Builder | dict[str, Part]] = {
-    "DPTForDepthEstimation": depth_estimation,
-    "DPTModel": model,
-    "DPTForSemanticSegmentation": {
+register_seeing(
+    "dpt",
+    "DPT",
+    model,
+    ForDepthEstimation=depth_estimation,
+    ForSemanticSegmentation={
         "dpt": _bare,
         "neck": neck,
         "head": lambda c: _segments(c, "DPTSemanticSegmentationHead"),
@@ -66,5 +68,4 @@ _CLASSES: dict[str, Builder | dict[str, Part]] = {
             _segments(c, "DPTAuxiliaryHead") if c.flag("use_auxiliary_head", default=True) else None
         ),
     },
-}
-register("dpt", composed(_CLASSES, part="vision"), base_prefix="dpt", category="vision")
+)

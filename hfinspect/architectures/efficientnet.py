@@ -41,8 +41,8 @@ def block(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, ratio: Dim) ->
     share = ratio_of(c, "squeeze_expansion_ratio", default=0.25)
     narrow, meaning = max(1, int(int(inputs) * share)), f"{share:g} of {int(inputs)}"
     reduced = named(narrow, "int(squeeze_expansion_ratio * inputs)", meaning)
-    each = Conv(wide, wide, int(kernel), groups=int(wide), bias=False)
-    each.called(f"{_NAME}DepthwiseConv2d")
+    own = f"{_NAME}DepthwiseConv2d"
+    each = Conv(wide, wide, int(kernel), groups=int(wide), bias=False, class_name=own)
     wider = {"expand_conv": Conv(inputs, wide, 1, bias=False), "expand_bn": _norm(c, wide)}
     deep = {"depthwise_conv_pad": pad, "depthwise_conv": each, "depthwise_norm": _norm(c, wide)}
     last = {"project_conv": Conv(wide, outputs, 1, bias=False), "project_bn": _norm(c, outputs)}

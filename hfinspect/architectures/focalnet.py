@@ -3,14 +3,11 @@ with its surroundings, which gates weigh. Source of shapes: transformers/models/
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import MAX_COUNT, ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import MAX_COUNT, Component, Dim, ModelConfig
+from ..layers import vision
 from ..layers.blocks import two_layer_mlp
-from ..layers.composing import Part, composed
-from ..layers.vision import Pair, labels_classifier, pair, pixel_decoder, scaled, stage_depths
+from ..layers.vision import Pair, pair, scaled, stage_depths
 from ..trees import modules as nn
-from ..trees.catalog import Builder, register
 
 
 def _norm(c: ModelConfig, width: Dim) -> nn.Module:
@@ -94,17 +91,14 @@ def backbone(c: ModelConfig) -> nn.Module:
     return nn.Module("FocalNetBackbone", focalnet=model(c), part="vision")
 
 
-_CLASSES: dict[str, Builder | dict[str, Part]] = {
-    "FocalNetForImageClassification": {
-        "focalnet": model,
-        "classifier": lambda c: labels_classifier(c, _widths(c)[-1]),
-    },
-    "FocalNetForMaskedImageModeling": {
+vision.register_seeing(
+    "focalnet",
+    "FocalNet",
+    model,
+    ForImageClassification={"classifier": lambda c: vision.labels_classifier(c, _widths(c)[-1])},
+    ForMaskedImageModeling={
         "focalnet": partial(model, masked=True),
-        "decoder": lambda c: pixel_decoder(c, _widths(c)[-1], 32),
+        "decoder": lambda c: vision.pixel_decoder(c, _widths(c)[-1], 32),
     },
-    "FocalNetBackbone": backbone,
-    "FocalNetModel": model,
-}
-_BUILT = composed(_CLASSES, part="vision")
-register("focalnet", _BUILT, base_prefix="focalnet", category="vision")
+    Backbone=backbone,
+)

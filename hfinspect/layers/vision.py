@@ -29,7 +29,7 @@ from ..trees.modules import (
     Weight,
 )
 from .blocks import activation
-from .composing import Part, composed
+from .composing import Form, composed
 from .heads import classifier
 
 Pair = tuple[Dim, Dim]
@@ -319,12 +319,10 @@ def text_embeddings(
     )
 
 
-def register_seeing(
-    model_type: str, name: str, model: Builder, **forms: Builder | Mapping[str, Part]
-) -> None:
+def register_seeing(model_type: str, name: str, model: Builder, **forms: Builder | Form) -> None:
     """Add a family of images: classes with the endings of ``forms``, of which each keeps the model
     under the model type, and ``{name}Model``."""
-    classes: dict[str, Builder | Mapping[str, Part]] = {
+    classes: dict[str, Builder | Form] = {
         name + ending: {model_type: model, **form} if isinstance(form, Mapping) else form
         for ending, form in forms.items()
     }
