@@ -1,41 +1,15 @@
 """ControlNetModel (Zhang et al. 2023). Source: diffusers/models/controlnets/controlnet.py. The way
 down and the middle of a UNet2DConditionModel, and convolutions for what the UNet will add."""
 
-from itertools import pairwise
-
-from ..core.components import Component
 from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.unet_conditions import stem
+from ..layers.unet_ladder import Ladder, condition_encoder, controls
 from ..trees.catalog import register
-from ..trees.modules import Conv, Layers, Module, ModuleList
-from .unet_2d_condition import Ladder
+from ..trees.modules import Layers, Module
 
 #: Settings of the UNet that a ControlNet copies into its config but does not have.
 _NOT_HERE = """time_embedding_type time_embedding_dim time_cond_proj_dim conv_in_kernel
     attention_type class_embeddings_concat dual_cross_attention num_attention_heads""".split()
-
-
-def condition_encoder(c: ModelConfig, width: Dim, inputs: Dim | None = None) -> Module:
-    """Convolutions from the condition image to the width of the first block."""
-    key = "conditioning_embedding_out_channels"
-    channels, blocks = c.dims(key, default=(16, 32, 96, 256), least=1), list[Module]()
-    for inner, outer in pairwise(channels):
-        blocks += [Conv(inner, inner, 3), Conv(inner, outer, 3, stride=2)]
-    seen, out = inputs or c.dim("conditioning_channels", default=3), Conv(channels[-1], width, 3)
-    parts = {"conv_in": Conv(seen, channels[0], 3), "blocks": ModuleList(blocks), "conv_out": out}
-    return Module("ControlNetConditioningEmbedding", parts)
-
-
-def controls(ladder: Ladder) -> dict[str, Module]:
-    """A 1x1 convolution for each output of the way down and one for the middle's."""
-    widths, to = [ladder.channels[0]], Component.PROJECTOR
-    for width, layers in zip(ladder.channels, ladder.layers, strict=True):
-        widths += [width] * (int(layers) + 1)
-    convs = [Conv(width, width, 1) for width in widths[:-1]]  # the last keeps the resolution
-    middle = Conv(widths[-1], widths[-1], 1, component=to)
-    down = ModuleList(convs, component=to)
-    return {"controlnet_down_blocks": down, "controlnet_mid_block": middle}
 
 
 def model(config: ModelConfig) -> Module:

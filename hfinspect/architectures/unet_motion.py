@@ -10,10 +10,9 @@ from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
 from ..layers.diffusion import middle_block, per_block, transformer_block, unet_end
 from ..layers.unet_conditions import stem
+from ..layers.unet_ladder import Ladder, condition_encoder, controls, depths
 from ..trees.catalog import register
 from ..trees.modules import Buffer, Conv, GroupNorm, Layers, Linear, Module, ModuleList
-from .controlnet import condition_encoder, controls
-from .unet_2d_condition import Ladder, depths
 
 #: Keys of UNet2DConditionModel that neither class has, or only the other.
 _FOREIGN = """class_embed_type num_class_embeds encoder_hid_dim encoder_hid_dim_type attention_type
