@@ -13,19 +13,7 @@ from ..core.components import Component
 from ..core.config import MAX_DIM, ModelConfig
 from ..core.dims import Dim
 from ..core.records import dataclass
-from ..trees.modules import (
-    Activation,
-    Conv,
-    Dropout,
-    GroupNorm,
-    LayerNorm,
-    Linear,
-    Module,
-    ModuleList,
-    RMSNorm,
-    Weight,
-    once,
-)
+from ..trees import modules as nn
 
 
 def per_block(
@@ -37,14 +25,14 @@ def per_block(
     return c.dims(key, minimum=minimum, maximum=maximum, count=count)
 
 
-def timestep_embedding(width: int, embedded: int, *, condition: int | None = None) -> Module:
+def timestep_embedding(width: int, embedded: int, *, condition: int | None = None) -> nn.Module:
     """Two linear layers on top of sinusoids (which have no tensors)."""
-    return Module(
+    return nn.Module(
         "TimestepEmbedding",
-        linear_1=Linear(width, embedded),
-        cond_proj=None if condition is None else Linear(condition, width, bias=False),
-        act=Activation("SiLU"),
-        linear_2=Linear(embedded, embedded),
+        linear_1=nn.Linear(width, embedded),
+        cond_proj=None if condition is None else nn.Linear(condition, width, bias=False),
+        act=nn.Activation("SiLU"),
+        linear_2=nn.Linear(embedded, embedded),
         component=Component.EMBEDDING,
     )
 
@@ -78,26 +66,26 @@ def timed(c: ModelConfig, time: int) -> Residual:
     return Residual(time, groups, c.number("norm_eps", default=1e-5), shift)
 
 
-def resnet_block(inputs: int, outputs: int, shared: Residual) -> Module:
+def resnet_block(inputs: int, outputs: int, shared: Residual) -> nn.Module:
     """Two 3x3 convolutions, 9·I·O + 9·O², a projection of the time, a 1x1 shortcut if I ≠ O."""
     modulated = 2 * outputs if shared.scale_shift else outputs
-    return Module(
+    return nn.Module(
         "ResnetBlock2D",
-        norm1=GroupNorm(shared.groups, inputs, eps=shared.eps),
-        conv1=Conv(inputs, outputs, 3),
-        time_emb_proj=None if shared.time is None else Linear(shared.time, modulated),
-        norm2=GroupNorm(shared.groups, outputs, eps=shared.eps),
-        dropout=Dropout(0.0),
-        conv2=Conv(outputs, outputs, 3),
-        nonlinearity=Activation("SiLU"),
-        conv_shortcut=Conv(inputs, outputs, 1) if int(inputs) != int(outputs) else None,
+        norm1=nn.GroupNorm(shared.groups, inputs, eps=shared.eps),
+        conv1=nn.Conv(inputs, outputs, 3),
+        time_emb_proj=None if shared.time is None else nn.Linear(shared.time, modulated),
+        norm2=nn.GroupNorm(shared.groups, outputs, eps=shared.eps),
+        dropout=nn.Dropout(0.0),
+        conv2=nn.Conv(outputs, outputs, 3),
+        nonlinearity=nn.Activation("SiLU"),
+        conv_shortcut=nn.Conv(inputs, outputs, 1) if int(inputs) != int(outputs) else None,
         component=Component.CONV,
     )
 
 
-def resnet_row(inputs: Sequence[int], outputs: int, shared: Residual) -> list[Module]:
+def resnet_row(inputs: Sequence[int], outputs: int, shared: Residual) -> list[nn.Module]:
     """One block per width that comes in; equal ones are one object."""
-    return once(inputs, lambda width: resnet_block(width, outputs, shared))
+    return nn.once(inputs, lambda width: resnet_block(width, outputs, shared))
 
 
 def going_down(channels: Sequence[Dim], i: int, layers: int) -> list[Dim]:
@@ -138,28 +126,28 @@ class Rung:
     up: bool = False
     last: bool = False
 
-    def sampler(self, shared: Residual | None = None) -> dict[str, Module]:
+    def sampler(self, shared: Residual | None = None) -> dict[str, nn.Module]:
         """What changes the resolution at the end: a convolution, or a residual block like all
         others where ``shared`` says what these are."""
         if self.last:
             return {}
         name, stride = ("upsample", 1) if self.up else ("downsample", 2)
-        conv = Conv(self.width, self.width, 3, stride=stride)
-        step = Module(f"{name.title()}2D", conv=conv)
+        conv = nn.Conv(self.width, self.width, 3, stride=stride)
+        step = nn.Module(f"{name.title()}2D", conv=conv)
         if shared is not None:
             step = resnet_block(self.width, self.width, shared)
-        return {f"{name}rs": ModuleList([step], component=Component.CONV)}
+        return {f"{name}rs": nn.ModuleList([step], component=Component.CONV)}
 
     def block(
-        self, shared: Residual, attentions: Sequence[Module] = (), *, residual: bool = False
-    ) -> Module:
+        self, shared: Residual, attentions: Sequence[nn.Module] = (), *, residual: bool = False
+    ) -> nn.Module:
         """Residual blocks, attentions next to them, and what changes the resolution; ``residual``:
         that is one, too."""
-        return Module(
+        return nn.Module(
             self.kind,
             {
-                "attentions": ModuleList(attentions) if attentions else None,
-                "resnets": ModuleList(resnet_row(self.coming, self.width, shared)),
+                "attentions": nn.ModuleList(attentions) if attentions else None,
+                "resnets": nn.ModuleList(resnet_row(self.coming, self.width, shared)),
                 **self.sampler(shared if residual else None),
             },
         )
@@ -168,11 +156,11 @@ class Rung:
 def middle_block(
     width: Dim,
     shared: Residual,
-    attentions: Sequence[Module] = (),
+    attentions: Sequence[nn.Module] = (),
     *,
     kind: str = "UNetMidBlock2D",
     resnets: int = 2,
-) -> Module:
+) -> nn.Module:
     """Residual blocks, and attention after the first."""
     return Rung(kind, 0, [width] * resnets, width, last=True).block(shared, attentions)
 
@@ -206,13 +194,13 @@ def rungs(
 
 def unet_end(
     c: ModelConfig, first: Dim, shared: Residual, *, outputs: int = 4, kernel: int = 3
-) -> dict[str, Module | None]:
+) -> dict[str, nn.Module | None]:
     """The last norm, activation and convolution; null groups mean neither norm nor activation."""
     bare = c.says("norm_num_groups") and not c.has("norm_num_groups")
     return {
-        "conv_norm_out": None if bare else GroupNorm(shared.groups, first, eps=shared.eps),
-        "conv_act": None if bare else Activation("SiLU"),
-        "conv_out": Conv(first, c.dim("out_channels", default=outputs), kernel),
+        "conv_norm_out": None if bare else nn.GroupNorm(shared.groups, first, eps=shared.eps),
+        "conv_act": None if bare else nn.Activation("SiLU"),
+        "conv_out": nn.Conv(first, c.dim("out_channels", default=outputs), kernel),
     }
 
 
@@ -228,32 +216,32 @@ def attention(
     added: int | None = None,
     added_out: bool = True,
     class_name: str = "Attention",
-) -> Module:
+) -> nn.Module:
     """q from the query's width, k and v from the context's, and out back to the query's.
 
     ``groups``: a norm before; ``head_norm``: RMS norms of q and k of that width; ``added``: a
     second stream of that width with q, k, v (and output) of its own, as in MMDiT.
     """
     source = query if context is None else context
-    children: dict[str, Module | None] = {
-        "group_norm": GroupNorm(groups, query, eps=eps) if groups is not None else None,
-        "norm_q": RMSNorm(head_norm) if head_norm is not None else None,
-        "norm_k": RMSNorm(head_norm) if head_norm is not None else None,
-        "to_q": Linear(query, inner, bias=bias, kind="query"),
-        "to_k": Linear(source, inner, bias=bias, kind="key"),
-        "to_v": Linear(source, inner, bias=bias, kind="value"),
-        "to_out": ModuleList([Linear(inner, query, kind="output"), Dropout(0.0)]),
+    children: dict[str, nn.Module | None] = {
+        "group_norm": nn.GroupNorm(groups, query, eps=eps) if groups is not None else None,
+        "norm_q": nn.RMSNorm(head_norm) if head_norm is not None else None,
+        "norm_k": nn.RMSNorm(head_norm) if head_norm is not None else None,
+        "to_q": nn.Linear(query, inner, bias=bias, kind="query"),
+        "to_k": nn.Linear(source, inner, bias=bias, kind="key"),
+        "to_v": nn.Linear(source, inner, bias=bias, kind="value"),
+        "to_out": nn.ModuleList([nn.Linear(inner, query, kind="output"), nn.Dropout(0.0)]),
     }
     if added is not None:
         children |= {
-            "add_k_proj": Linear(added, inner, kind="key"),
-            "add_v_proj": Linear(added, inner, kind="value"),
-            "add_q_proj": Linear(added, inner, kind="query"),
-            "to_add_out": Linear(inner, query, kind="output") if added_out else None,
-            "norm_added_q": RMSNorm(head_norm) if head_norm is not None else None,
-            "norm_added_k": RMSNorm(head_norm) if head_norm is not None else None,
+            "add_k_proj": nn.Linear(added, inner, kind="key"),
+            "add_v_proj": nn.Linear(added, inner, kind="value"),
+            "add_q_proj": nn.Linear(added, inner, kind="query"),
+            "to_add_out": nn.Linear(inner, query, kind="output") if added_out else None,
+            "norm_added_q": nn.RMSNorm(head_norm) if head_norm is not None else None,
+            "norm_added_k": nn.RMSNorm(head_norm) if head_norm is not None else None,
         }
-    return Module(class_name, children, component=Component.ATTENTION)
+    return nn.Module(class_name, children, component=Component.ATTENTION)
 
 
 def feed_forward(
@@ -263,15 +251,17 @@ def feed_forward(
     inner: int | None = None,
     bias: bool = True,
     act: str | None = None,
-) -> Module:
+) -> nn.Module:
     """Four times as wide inside, unless ``inner`` says otherwise: GEGLU (8·W² + 4·W²) or GELU
     (4·W² + 4·W²); ``act`` is the class of another activation."""
     inner = 4 * width if inner is None else inner
-    up = Linear(width, 2 * inner if gated else inner, bias=bias, kind="gate_up" if gated else "up")
-    down = Linear(inner, width, bias=bias, kind="down")
-    project = Module(act or ("GEGLU" if gated else "GELU"), proj=up)
-    net = ModuleList([project, Dropout(0.0), down])
-    return Module("FeedForward", net=net, component=Component.MLP)
+    up = nn.Linear(
+        width, 2 * inner if gated else inner, bias=bias, kind="gate_up" if gated else "up"
+    )
+    down = nn.Linear(inner, width, bias=bias, kind="down")
+    project = nn.Module(act or ("GEGLU" if gated else "GELU"), proj=up)
+    net = nn.ModuleList([project, nn.Dropout(0.0), down])
+    return nn.Module("FeedForward", net=net, component=Component.MLP)
 
 
 def transformer_block(
@@ -280,20 +270,20 @@ def transformer_block(
     context: int | None = None,
     first: int | None = None,
     second: bool = True,
-    before: Module | None = None,
-    fuser: Module | None = None,
-) -> Module:
+    before: nn.Module | None = None,
+    fuser: nn.Module | None = None,
+) -> nn.Module:
     """Norms, attention, attention to the ``context`` (None: to itself once more, or not at all
     without ``second``) and a gated MLP. ``first`` is what the first attention looks at, if not at
     itself; ``before`` gives positions."""
-    return Module(
+    return nn.Module(
         "BasicTransformerBlock",
         pos_embed=before,
-        norm1=LayerNorm(width),
+        norm1=nn.LayerNorm(width),
         attn1=attention(width, width, context=first),
-        norm2=LayerNorm(width) if second else None,
+        norm2=nn.LayerNorm(width) if second else None,
         attn2=attention(width, width, context=context) if second else None,
-        norm3=LayerNorm(width),
+        norm3=nn.LayerNorm(width),
         ff=feed_forward(width, gated=True),
         fuser=fuser,
     )
@@ -309,17 +299,17 @@ def transformer_2d(
     groups: int = 32,
     gated: bool = False,
     only_cross: bool = False,
-    layers: type[ModuleList] = ModuleList,
-) -> Module:
+    layers: type[nn.ModuleList] = nn.ModuleList,
+) -> nn.Module:
     """Norm, projection in, ``depth`` blocks of self-, cross-attention and MLP, projection out.
     ``gated``: a look at objects after each block (GLIGEN). ``layers`` is Layers where no list
     around counts the layers already."""
     width = heads * (channels // heads)
 
-    def project(inputs: int, outputs: int) -> Module:
+    def project(inputs: int, outputs: int) -> nn.Module:
         if linear:
-            return Linear(inputs, outputs, component=Component.ATTENTION)
-        return Conv(inputs, outputs, 1, component=Component.ATTENTION)
+            return nn.Linear(inputs, outputs, component=Component.ATTENTION)
+        return nn.Conv(inputs, outputs, 1, component=Component.ATTENTION)
 
     block = transformer_block(
         width,
@@ -327,49 +317,49 @@ def transformer_2d(
         first=context if only_cross else None,
         fuser=_fuser(width, context) if gated else None,
     )
-    return Module(
+    return nn.Module(
         "Transformer2DModel",
-        norm=GroupNorm(groups, channels, eps=1e-6),
+        norm=nn.GroupNorm(groups, channels, eps=1e-6),
         proj_in=project(channels, width),
         transformer_blocks=layers([block] * int(depth)),
         proj_out=project(width, channels),
     )
 
 
-def _fuser(width: int, context: int) -> Module:
-    return Module(
+def _fuser(width: int, context: int) -> nn.Module:
+    return nn.Module(
         "GatedSelfAttentionDense",
-        linear=Linear(context, width, component=Component.ATTENTION),
+        linear=nn.Linear(context, width, component=Component.ATTENTION),
         attn=attention(width, width),
         ff=feed_forward(width, gated=True),
-        norm1=LayerNorm(width),
-        norm2=LayerNorm(width),
-        alpha_attn=Weight(component=Component.ATTENTION),
-        alpha_dense=Weight(component=Component.ATTENTION),
+        norm1=nn.LayerNorm(width),
+        norm2=nn.LayerNorm(width),
+        alpha_attn=nn.Weight(component=Component.ATTENTION),
+        alpha_dense=nn.Weight(component=Component.ATTENTION),
     )
 
 
 # ---- what the diffusion transformers share
 
 
-def modulation(class_name: str, width: int, parts: int) -> Module:
+def modulation(class_name: str, width: int, parts: int) -> nn.Module:
     """Adaptive norm: ``parts`` vectors (scale, shift, gate) from the time, W·parts·W weights."""
-    return Module(
+    return nn.Module(
         class_name,
-        silu=Activation("SiLU"),
-        linear=Linear(width, parts * width),
-        norm=LayerNorm(width, eps=1e-6, weight=False),
+        silu=nn.Activation("SiLU"),
+        linear=nn.Linear(width, parts * width),
+        norm=nn.LayerNorm(width, eps=1e-6, weight=False),
         component=Component.NORM,
     )
 
 
-def text_projection(pooled: int, width: int) -> Module:
+def text_projection(pooled: int, width: int) -> nn.Module:
     """From the pooled text to the width of the time embedding."""
-    return Module(
+    return nn.Module(
         "PixArtAlphaTextProjection",
-        linear_1=Linear(pooled, width),
-        act_1=Activation("SiLU"),
-        linear_2=Linear(width, width),
+        linear_1=nn.Linear(pooled, width),
+        act_1=nn.Activation("SiLU"),
+        linear_2=nn.Linear(width, width),
         component=Component.EMBEDDING,
     )
 

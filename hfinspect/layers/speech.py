@@ -12,20 +12,7 @@ from typing import Any
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..trees.modules import (
-    Activation,
-    BatchNorm,
-    Conv,
-    Dropout,
-    GroupNorm,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    ModuleList,
-    Parameter,
-    Weight,
-)  # fmt: skip
+from ..trees import modules as nn
 from .blocks import activation
 from .encoders import hidden
 from .vision import clip_attention
@@ -42,25 +29,25 @@ DEFAULTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def norm(c: ModelConfig, size: int | None = None) -> Module:
+def norm(c: ModelConfig, size: int | None = None) -> nn.Module:
     """LayerNorm of the hidden size."""
-    return LayerNorm(size or hidden(c), eps=c.number("layer_norm_eps", default=1e-5))
+    return nn.LayerNorm(size or hidden(c), eps=c.number("layer_norm_eps", default=1e-5))
 
 
-def weight_normed(conv: Module, scale: Sequence[int]) -> Module:
+def weight_normed(conv: nn.Module, scale: Sequence[int]) -> nn.Module:
     """A convolution whose weight is a direction (original1) and a ``scale`` (original0).
 
     Files written before torch 2 call them weight_v and weight_g.
     """
     weight = conv.children.pop("weight")
-    assert not isinstance(weight, Module)
-    pair = {"original0": Weight(*scale), "original1": Weight(*weight.shape)}
-    parametrized = Module("ModuleDict", weight=Module("ParametrizationList", pair))
+    assert not isinstance(weight, nn.Module)
+    pair = {"original0": nn.Weight(*scale), "original1": nn.Weight(*weight.shape)}
+    parametrized = nn.Module("ModuleDict", weight=nn.Module("ParametrizationList", pair))
     conv.class_name = f"Parametrized{conv.class_name}"
     conv.children |= {
         "parametrizations": parametrized,
-        "weight_g": Weight(*scale, saved=False),
-        "weight_v": Weight(*weight.shape, saved=False),
+        "weight_g": nn.Weight(*scale, saved=False),
+        "weight_v": nn.Weight(*weight.shape, saved=False),
     }
     return conv
 
@@ -73,7 +60,7 @@ def conv_sizes(c: ModelConfig) -> list[tuple[Dim | int, Dim, Dim]]:
     return list(zip((1, *outs[:-1]), outs, kernels, strict=True))
 
 
-def feature_encoder(c: ModelConfig, name: str, *, form: str | None = None) -> Module:
+def feature_encoder(c: ModelConfig, name: str, *, form: str | None = None) -> nn.Module:
     """Convolutions: the first with a norm over time (``group``), or all with one over the
     channels (``layer``), as the config says unless ``form`` does."""
     one_form, form = form is not None, form or c.text("feat_extract_norm", default="group")
@@ -83,61 +70,63 @@ def feature_encoder(c: ModelConfig, name: str, *, form: str | None = None) -> Mo
     act = c.text("feat_extract_activation", default="gelu")
     built = []
     for i, (inputs, outputs, kernel) in enumerate(conv_sizes(c)):
-        normed = {"layer": LayerNorm(outputs), "group": GroupNorm(outputs, outputs)}[form]
+        normed = {"layer": nn.LayerNorm(outputs), "group": nn.GroupNorm(outputs, outputs)}[form]
         kinds = {"layer": "LayerNorm", "group": "GroupNorm"}
         has_norm = form == "layer" or i == 0
         kind = "" if one_form else kinds[form] if has_norm else "NoLayerNorm"
-        layer = Module(
+        layer = nn.Module(
             f"{name}{kind}ConvLayer",
-            conv=Conv(inputs, outputs, kernel, dims=1, bias=bias),
+            conv=nn.Conv(inputs, outputs, kernel, dims=1, bias=bias),
             layer_norm=normed if has_norm else None,
             activation=activation(act),
         )
         built.append(layer)
-    return Module(f"{name}FeatureEncoder", conv_layers=ModuleList(built), component=Component.CONV)
+    return nn.Module(
+        f"{name}FeatureEncoder", conv_layers=nn.ModuleList(built), component=Component.CONV
+    )
 
 
 def feature_projection(
     c: ModelConfig, name: str, *, normed: bool = True, seen: Dim | None = None
-) -> Module:
+) -> nn.Module:
     """From the last convolution's channels (or what is ``seen``) to the width D: (D, channels),
     after a norm."""
     last = seen or conv_sizes(c)[-1][1]
-    return Module(
+    return nn.Module(
         f"{name}FeatureProjection",
         layer_norm=norm(c, last) if normed else None,
-        projection=Linear(last, hidden(c)),
-        dropout=Dropout(c.number("feat_proj_dropout", default=0.0)),
+        projection=nn.Linear(last, hidden(c)),
+        dropout=nn.Dropout(c.number("feat_proj_dropout", default=0.0)),
         component=Component.EMBEDDING,
     )
 
 
-def masked_spec_embed(c: ModelConfig) -> Parameter | None:
+def masked_spec_embed(c: ModelConfig) -> nn.Parameter | None:
     """The vector in place of masked frames: there if the config masks any."""
     masked = c.number("mask_time_prob", default=0.05), c.number("mask_feature_prob", default=0.0)
-    weight = Weight(hidden(c), component=Component.EMBEDDING, kind="mask_token")
+    weight = nn.Weight(hidden(c), component=Component.EMBEDDING, kind="mask_token")
     return weight if max(masked) > 0 else None
 
 
-def positions(c: ModelConfig, name: str) -> Module:
+def positions(c: ModelConfig, name: str) -> nn.Module:
     """Positions known by one wide grouped convolution, of normed weight or before a batch norm."""
     h, kernel = hidden(c), c.dim("num_conv_pos_embeddings")
     groups = c.dim("num_conv_pos_embedding_groups")
     c.divided(h, groups, "hidden_size", "num_conv_pos_embedding_groups")
-    conv = Conv(h, h, kernel, dims=1, groups=groups)
+    conv = nn.Conv(h, h, kernel, dims=1, groups=groups)
     batch = c.flag("conv_pos_batch_norm", default=False)
-    return Module(
+    return nn.Module(
         f"{name}PositionalConvEmbedding",
         conv=conv if batch else weight_normed(conv, (1, 1, kernel)),
-        batch_norm=BatchNorm(h, dims=1) if batch else None,
-        padding=Activation(f"{name}SamePadLayer"),
+        batch_norm=nn.BatchNorm(h, dims=1) if batch else None,
+        padding=nn.Activation(f"{name}SamePadLayer"),
         activation=activation(c.text("feat_extract_activation", default="gelu")),
         component=Component.CONV,
         kind="position",
     )
 
 
-def attention(c: ModelConfig, name: str) -> Module:
+def attention(c: ModelConfig, name: str) -> nn.Module:
     """Four projections of D·D + D."""
     c.divided(hidden(c), c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
     return clip_attention(f"{name}Attention", hidden(c))
@@ -145,16 +134,16 @@ def attention(c: ModelConfig, name: str) -> Module:
 
 def feed_forward(
     c: ModelConfig, name: str, *, width: Dim | None = None, act: str | None = None
-) -> Module:
+) -> nn.Module:
     """Two linear layers, (I, D) and (D, I), with biases; ``width`` in place of D."""
     h, inner = width or hidden(c), c.dim("intermediate_size")
-    return Module(
+    return nn.Module(
         f"{name}FeedForward",
-        intermediate_dropout=Dropout(c.number("activation_dropout", default=0.0)),
-        intermediate_dense=Linear(h, inner, kind="up"),
+        intermediate_dropout=nn.Dropout(c.number("activation_dropout", default=0.0)),
+        intermediate_dense=nn.Linear(h, inner, kind="up"),
         intermediate_act_fn=activation(act or c.text("hidden_act")),
-        output_dense=Linear(inner, h, kind="down"),
-        output_dropout=Dropout(c.number("hidden_dropout", default=0.1)),
+        output_dense=nn.Linear(inner, h, kind="down"),
+        output_dropout=nn.Dropout(c.number("hidden_dropout", default=0.1)),
         component=Component.MLP,
     )
 
@@ -169,30 +158,30 @@ def unstable(c: ModelConfig) -> ModelConfig:
     return c.with_values(do_stable_layer_norm=False)
 
 
-def adapter(c: ModelConfig, name: str) -> Module | None:
+def adapter(c: ModelConfig, name: str) -> nn.Module | None:
     """Two small matrices after a layer, of models fine-tuned language by language."""
     inner = c.optional_dim("adapter_attn_dim")
     if inner is None or not is_stable(c):
         return None
-    return Module(
+    return nn.Module(
         f"{name}AttnAdapterLayer",
-        norm=LayerNorm(hidden(c)),
-        linear_1=Linear(hidden(c), inner, kind="down"),
-        act_fn=Activation("ReLU"),
-        linear_2=Linear(inner, hidden(c), kind="up"),
+        norm=nn.LayerNorm(hidden(c)),
+        linear_1=nn.Linear(hidden(c), inner, kind="down"),
+        act_fn=nn.Activation("ReLU"),
+        linear_2=nn.Linear(inner, hidden(c), kind="up"),
         component=Component.MLP,
     )
 
 
 def layer(
-    c: ModelConfig, name: str, *, attend: Module | None = None, adapted: bool = True
-) -> Module:
+    c: ModelConfig, name: str, *, attend: nn.Module | None = None, adapted: bool = True
+) -> nn.Module:
     """Attention and MLP, each with a norm before (``is_stable``) or after it: 4·D² + 2·D·I weights
     in matrices. ``attend`` in place of the usual attention."""
-    return Module(
+    return nn.Module(
         f"{name}EncoderLayerStableLayerNorm" if is_stable(c) else f"{name}EncoderLayer",
         attention=attend or attention(c, name),
-        dropout=Dropout(c.number("hidden_dropout", default=0.1)),
+        dropout=nn.Dropout(c.number("hidden_dropout", default=0.1)),
         layer_norm=norm(c),
         feed_forward=feed_forward(c, name),
         final_layer_norm=norm(c),
@@ -200,15 +189,15 @@ def layer(
     )
 
 
-def encoder(c: ModelConfig, name: str, blocks: Sequence[Module] | None = None) -> Module:
+def encoder(c: ModelConfig, name: str, blocks: Sequence[nn.Module] | None = None) -> nn.Module:
     """Positions, a norm and the layers; ``blocks`` where these differ from each other."""
     count = c.count("num_hidden_layers")
-    return Module(
+    return nn.Module(
         f"{name}EncoderStableLayerNorm" if is_stable(c) else f"{name}Encoder",
         pos_conv_embed=positions(c, name),
         layer_norm=norm(c),
-        dropout=Dropout(c.number("hidden_dropout", default=0.1)),
-        layers=Layers.of(count, layer(c, name)) if blocks is None else Layers(blocks),
+        dropout=nn.Dropout(c.number("hidden_dropout", default=0.1)),
+        layers=nn.Layers.of(count, layer(c, name)) if blocks is None else nn.Layers(blocks),
     )
 
 
@@ -220,20 +209,20 @@ def output_width(c: ModelConfig) -> Dim:
 
 
 def length_adapter(
-    c: ModelConfig, name: str, block: Callable[[Dim], Module] | None = None, *, count: int = 3
-) -> Module | None:
+    c: ModelConfig, name: str, block: Callable[[Dim], nn.Module] | None = None, *, count: int = 3
+) -> nn.Module | None:
     """Layers that shorten the sequence for a decoder, ``count`` by default: strided convolutions,
     or each a ``block`` of a width."""
     if not c.flag("add_adapter", default=False):
         return None
     h, wide = hidden(c), c.dim("output_hidden_size", default=hidden(c))
     kernel = c.dim("adapter_kernel_size", default=3)
-    conv = Module(f"{name}AdapterLayer", conv=Conv(wide, 2 * wide, kernel, dims=1))
+    conv = nn.Module(f"{name}AdapterLayer", conv=nn.Conv(wide, 2 * wide, kernel, dims=1))
     made = block(wide) if block else conv
-    return Module(
+    return nn.Module(
         f"{name}Adapter",
-        proj=Linear(h, wide, component=Component.PROJECTOR) if wide != h else None,
+        proj=nn.Linear(h, wide, component=Component.PROJECTOR) if wide != h else None,
         proj_layer_norm=norm(c, wide) if wide != h else None,
-        layers=Layers.of(c.count("num_adapter_layers", default=count), made),
+        layers=nn.Layers.of(c.count("num_adapter_layers", default=count), made),
         component=Component.CONV,
     )

@@ -9,39 +9,30 @@ from __future__ import annotations
 from functools import partial
 
 from ..core.components import Component
-from ..trees.modules import (
-    Activation,
-    Conv,
-    Dropout,
-    GroupNorm,
-    LayerNorm,
-    Linear,
-    Module,
-    ModuleList,
-)
+from ..trees import modules as nn
 from .diffusion import Rung, attention
 
 
 def added_attention(
     channels: int, head: int, groups: int, context: int, norm: str | None, *, alone: bool
-) -> Module:
+) -> nn.Module:
     """Attention over the image's own positions, to whose keys and values the text's are added; not
     those of the text ``alone``. Heads have ``head`` channels each; what does not divide is left
     out. ``norm``: of the text, before it is projected."""
     inner = channels // head * head
-    norms = {"layer_norm": LayerNorm(channels), "group_norm": GroupNorm(32, context)}
-    key, value = Linear(channels, inner, kind="key"), Linear(channels, inner, kind="value")
-    return Module(
+    norms = {"layer_norm": nn.LayerNorm(channels), "group_norm": nn.GroupNorm(32, context)}
+    key, value = nn.Linear(channels, inner, kind="key"), nn.Linear(channels, inner, kind="value")
+    return nn.Module(
         "Attention",
         {
-            "group_norm": GroupNorm(groups, channels),
+            "group_norm": nn.GroupNorm(groups, channels),
             "norm_cross": norms.get(norm or ""),
-            "to_q": Linear(channels, inner, kind="query"),
+            "to_q": nn.Linear(channels, inner, kind="query"),
             "to_k": None if alone else key,
             "to_v": None if alone else value,
-            "add_k_proj": Linear(context, inner, kind="key"),
-            "add_v_proj": Linear(context, inner, kind="value"),
-            "to_out": ModuleList([Linear(inner, channels, kind="output"), Dropout(0.0)]),
+            "add_k_proj": nn.Linear(context, inner, kind="key"),
+            "add_v_proj": nn.Linear(context, inner, kind="value"),
+            "to_out": nn.ModuleList([nn.Linear(inner, channels, kind="output"), nn.Dropout(0.0)]),
         },
         component=Component.ATTENTION,
     )
@@ -50,36 +41,36 @@ def added_attention(
 # ---- the k-upscalers: norms of which the time says scale and shift
 
 
-def _ada_group_norm(time: int, width: int) -> Module:
-    return Module("AdaGroupNorm", linear=Linear(time, 2 * width), component=Component.NORM)
+def _ada_group_norm(time: int, width: int) -> nn.Module:
+    return nn.Module("AdaGroupNorm", linear=nn.Linear(time, 2 * width), component=Component.NORM)
 
 
-def _conditioned(inputs: int, inside: int, outputs: int, time: int) -> Module:
-    shortcut = Conv(inputs, outputs, 1, bias=False) if int(inputs) != int(outputs) else None
-    return Module(
+def _conditioned(inputs: int, inside: int, outputs: int, time: int) -> nn.Module:
+    shortcut = nn.Conv(inputs, outputs, 1, bias=False) if int(inputs) != int(outputs) else None
+    return nn.Module(
         "ResnetBlockCondNorm2D",
         norm1=_ada_group_norm(time, inputs),
-        conv1=Conv(inputs, inside, 3),
+        conv1=nn.Conv(inputs, inside, 3),
         norm2=_ada_group_norm(time, inside),
-        dropout=Dropout(0.0),
-        conv2=Conv(inside, outputs, 3),
-        nonlinearity=Activation("GELU"),
+        dropout=nn.Dropout(0.0),
+        conv2=nn.Conv(inside, outputs, 3),
+        nonlinearity=nn.Activation("GELU"),
         conv_shortcut=shortcut,
         component=Component.CONV,
     )
 
 
-def _k_attention(width: int, time: int, head: int, context: int, *, inward: bool) -> Module:
+def _k_attention(width: int, time: int, head: int, context: int, *, inward: bool) -> nn.Module:
     """``inward``: it looks at the image as well."""
     inner = width // head * head
     across = attention(width, inner, context=context, bias=True)
-    across.children["norm_cross"] = LayerNorm(context)
+    across.children["norm_cross"] = nn.LayerNorm(context)
     norm, look = _ada_group_norm(time, width), attention(width, inner, bias=True)
     first = {"norm1": norm, "attn1": look} if inward else {}
-    return Module("KAttentionBlock", {**first, "norm2": norm, "attn2": across})
+    return nn.Module("KAttentionBlock", {**first, "norm2": norm, "attn2": across})
 
 
-def k_block(rung: Rung, above: int, time: int, head: int | None, context: int) -> Module:
+def k_block(rung: Rung, above: int, time: int, head: int | None, context: int) -> nn.Module:
     """A rung without residual blocks' time projections, each block followed by attention to the
     ``context`` where there are heads; a fixed kernel, which is not saved, changes the resolution.
 
@@ -99,8 +90,8 @@ def k_block(rung: Rung, above: int, time: int, head: int | None, context: int) -
     ]
     attend = partial(_k_attention, inward=lowest if rung.up else rung.last)
     attentions = [] if head is None else [attend(goes, time, head, context) for goes in going]
-    return Module(
+    return nn.Module(
         rung.kind,
-        resnets=ModuleList(resnets),
-        attentions=ModuleList(attentions) if attentions else None,
+        resnets=nn.ModuleList(resnets),
+        attentions=nn.ModuleList(attentions) if attentions else None,
     )

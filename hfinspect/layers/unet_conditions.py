@@ -8,17 +8,7 @@ from __future__ import annotations
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
-from ..trees.modules import (
-    Activation,
-    Conv,
-    Embedding,
-    LayerNorm,
-    Linear,
-    Module,
-    Parameter,
-    Sequential,
-    Weight,
-)
+from ..trees import modules as nn
 from .diffusion import timestep_embedding
 
 
@@ -32,7 +22,7 @@ def time_width(c: ModelConfig, first: Dim) -> Dim:
     return c.dim("time_embedding_dim", default=first * (2 if _fourier(c) else 4))
 
 
-def text_projection(c: ModelConfig) -> Module | None:
+def text_projection(c: ModelConfig) -> nn.Module | None:
     """From the text encoder's width to the cross-attention's."""
     if not c.has("encoder_hid_dim_type", "encoder_hid_dim"):
         return None
@@ -40,28 +30,28 @@ def text_projection(c: ModelConfig) -> Module | None:
     width, to = c.dim("encoder_hid_dim"), c.dim("cross_attention_dim", default=1280)
     kind = Component.PROJECTOR
     if form == "text_proj":
-        return Linear(width, to, component=kind)
+        return nn.Linear(width, to, component=kind)
     if form == "text_image_proj":
-        both = {"image_embeds": Linear(to, 10 * to), "text_proj": Linear(width, to)}
-        return Module("TextImageProjection", both, component=kind)
-    images = {"image_embeds": Linear(width, 32 * to), "norm": LayerNorm(to)}
-    return Module("ImageProjection", images, component=kind)
+        both = {"image_embeds": nn.Linear(to, 10 * to), "text_proj": nn.Linear(width, to)}
+        return nn.Module("TextImageProjection", both, component=kind)
+    images = {"image_embeds": nn.Linear(width, 32 * to), "norm": nn.LayerNorm(to)}
+    return nn.Module("ImageProjection", images, component=kind)
 
 
-def class_embedding(c: ModelConfig, first: Dim) -> Module | None:
+def class_embedding(c: ModelConfig, first: Dim) -> nn.Module | None:
     """What makes a vector of the time's width T of a class: a table (classes, T) or linear layers
     to T; None where the UNet takes no class."""
     time = time_width(c, first)
     if not c.has("class_embed_type"):
         count = c.optional_dim("num_class_embeds")
-        return None if count is None else Embedding(count, time)
+        return None if count is None else nn.Embedding(count, time)
     form = c.word("class_embed_type", "timestep", "identity", "projection", "simple_projection")
     if form == "timestep":
         return timestep_embedding(_sinusoids(c, first), time)
     if form == "identity":
-        return Activation("Identity")
+        return nn.Activation("Identity")
     width = c.dim("projection_class_embeddings_input_dim")
-    simple = Linear(width, time, component=Component.EMBEDDING)
+    simple = nn.Linear(width, time, component=Component.EMBEDDING)
     return timestep_embedding(width, time) if form == "projection" else simple
 
 
@@ -69,7 +59,7 @@ def _sinusoids(c: ModelConfig, first: Dim) -> Dim:
     return time_width(c, first) if _fourier(c) else first
 
 
-def added_embedding(c: ModelConfig, first: Dim) -> Module | None:
+def added_embedding(c: ModelConfig, first: Dim) -> nn.Module | None:
     """What else is said next to the time: SDXL's sizes and pooled text, Kandinsky's images."""
     if not c.has("addition_embed_type"):
         return None
@@ -79,12 +69,12 @@ def added_embedding(c: ModelConfig, first: Dim) -> Module | None:
         return timestep_embedding(c.dim("projection_class_embeddings_input_dim"), time)
     if form == "text":
         return _text_embedding(c.dim("encoder_hid_dim", "cross_attention_dim", default=1280), time)
-    norm, hinted = LayerNorm(time), form == "image_hint"
+    norm, hinted = nn.LayerNorm(time), form == "image_hint"
 
-    def project(width: Dim) -> Module:
-        return Linear(width, time, component=Component.PROJECTOR)
+    def project(width: Dim) -> nn.Module:
+        return nn.Linear(width, time, component=Component.PROJECTOR)
 
-    parts: dict[str, Module | None]
+    parts: dict[str, nn.Module | None]
     if form == "text_image":
         width = c.dim("cross_attention_dim", default=1280)
         name = "TextImageTimeEmbedding"
@@ -93,66 +83,66 @@ def added_embedding(c: ModelConfig, first: Dim) -> Module | None:
         name = "ImageHintTimeEmbedding" if hinted else "ImageTimeEmbedding"
         parts = {"image_proj": project(c.dim("encoder_hid_dim")), "image_norm": norm}
         parts["input_hint_block"] = _hint_encoder() if hinted else None
-    return Module(name, parts, component=Component.EMBEDDING)
+    return nn.Module(name, parts, component=Component.EMBEDDING)
 
 
-def _text_embedding(width: Dim, time: Dim) -> Module:
-    projections = {f"{x}_proj": Linear(width, width) for x in "kqv"}
-    place = Weight(1, width, component=Component.EMBEDDING)
-    pool: dict[str, Module | Parameter] = {"positional_embedding": place, **projections}
-    return Module(
+def _text_embedding(width: Dim, time: Dim) -> nn.Module:
+    projections = {f"{x}_proj": nn.Linear(width, width) for x in "kqv"}
+    place = nn.Weight(1, width, component=Component.EMBEDDING)
+    pool: dict[str, nn.Module | nn.Parameter] = {"positional_embedding": place, **projections}
+    return nn.Module(
         "TextTimeEmbedding",
-        norm1=LayerNorm(width),
-        pool=Module("AttentionPooling", pool, component=Component.ATTENTION),
-        proj=Linear(width, time),
-        norm2=LayerNorm(time),
+        norm1=nn.LayerNorm(width),
+        pool=nn.Module("AttentionPooling", pool, component=Component.ATTENTION),
+        proj=nn.Linear(width, time),
+        norm2=nn.LayerNorm(time),
         component=Component.EMBEDDING,
     )
 
 
-def _hint_encoder() -> Module:
+def _hint_encoder() -> nn.Module:
     """Convolutions of a hint in pixels down to the latents' four channels, 8 times smaller."""
     steps = ((3, 16, 1), (16, 16, 1), (16, 32, 2), (32, 32, 1), (32, 96, 2), (96, 96, 1),
              (96, 256, 2), (256, 4, 1))  # fmt: skip
-    made: list[Module] = []
+    made: list[nn.Module] = []
     for inputs, outputs, stride in steps:
-        step = Conv(inputs, outputs, 3, stride=stride, component=Component.EMBEDDING)
-        made += [step, Activation("SiLU")]
-    return Sequential(*made[:-1])
+        step = nn.Conv(inputs, outputs, 3, stride=stride, component=Component.EMBEDDING)
+        made += [step, nn.Activation("SiLU")]
+    return nn.Sequential(*made[:-1])
 
 
-def position_net(c: ModelConfig, context: Dim) -> Module | None:
+def position_net(c: ModelConfig, context: Dim) -> nn.Module | None:
     """GLIGEN's objects: text (and image) next to sine and cosine of 8 frequencies of 4 corners."""
     form = c.text("attention_type", default="default")
     if form == "default":
         return None
     corners = 8 * 2 * 4
 
-    def perceptron() -> Module:
-        return Sequential(
-            Linear(context + corners, 512), Activation("SiLU"), Linear(512, 512),
-            Activation("SiLU"), Linear(512, context),
+    def perceptron() -> nn.Module:
+        return nn.Sequential(
+            nn.Linear(context + corners, 512), nn.Activation("SiLU"), nn.Linear(512, 512),
+            nn.Activation("SiLU"), nn.Linear(512, context),
         )  # fmt: skip
 
     kinds = ("text", "image") if form == "gated-text-image" else ("",)
-    children: dict[str, Module | Parameter | None] = {
+    children: dict[str, nn.Module | nn.Parameter | None] = {
         "linears" + (kind and f"_{kind}"): perceptron() for kind in kinds
     }
     for kind in kinds:
-        children[f"null_{kind or 'positive'}_feature"] = Weight(context)
-    children["null_position_feature"] = Weight(corners)
-    return Module("GLIGENTextBoundingboxProjection", children, component=Component.EMBEDDING)
+        children[f"null_{kind or 'positive'}_feature"] = nn.Weight(context)
+    children["null_position_feature"] = nn.Weight(corners)
+    return nn.Module("GLIGENTextBoundingboxProjection", children, component=Component.EMBEDDING)
 
 
-def stem(c: ModelConfig, first: Dim) -> dict[str, Module | None]:
+def stem(c: ModelConfig, first: Dim) -> dict[str, nn.Module | None]:
     """The input convolution and the embeddings of time and conditions."""
     time = time_width(c, first)
     # Frequencies drawn at random once and kept: a parameter that is not trained.
-    drawn, kernel = {"weight": Weight(time // 2)}, int(c.dim("conv_in_kernel", default=3))
-    frequencies = Module("GaussianFourierProjection", drawn, component=Component.EMBEDDING)
+    drawn, kernel = {"weight": nn.Weight(time // 2)}, int(c.dim("conv_in_kernel", default=3))
+    frequencies = nn.Module("GaussianFourierProjection", drawn, component=Component.EMBEDDING)
     return {
-        "conv_in": Conv(c.dim("in_channels", default=4), first, kernel),
-        "time_proj": frequencies if _fourier(c) else Activation("Timesteps"),
+        "conv_in": nn.Conv(c.dim("in_channels", default=4), first, kernel),
+        "time_proj": frequencies if _fourier(c) else nn.Activation("Timesteps"),
         "time_embedding": timestep_embedding(
             _sinusoids(c, first), time, condition=c.optional_dim("time_cond_proj_dim")
         ),
