@@ -13,10 +13,8 @@ from ..layers.vqgan import Codec
 from ..trees.catalog import register_part
 from ..trees.modules import BatchNorm, Conv, Embedding, Layers, Module, ModuleList
 
-#: Resolutions halve at each level; sixteen levels would be images of half a million pixels' width.
-_MAX_LEVELS = 16
-_NAME = "Emu3VQVAE"
-_base = size("base_channels", default=256)
+_MAX_LEVELS = 16  # each of them halves: these would be images of half a million pixels' width
+_NAME, _TIMES = "Emu3VQVAE", "channel_multiplier"
 _latent = size("latent_channels", default=4)
 _codes = size("embed_dim", default=4)
 
@@ -57,9 +55,9 @@ def _over_time(inputs: Dim, outputs: Dim, kernel: tuple[int, int, int]) -> Modul
 
 
 def _half(c: ModelConfig, *, up: bool) -> Module:
-    base, factors = _base(c), c.dims("channel_multiplier", default=(1, 2, 2, 4))
+    base, factors = c.dim("base_channels", default=256), c.dims(_TIMES, default=(1, 2, 2, 4))
     if not 1 <= len(factors) <= _MAX_LEVELS:
-        raise c.miscounted("channel_multiplier", len(factors), f"1 to {_MAX_LEVELS}")
+        raise c.miscounted(_TIMES, len(factors), f"1 to {_MAX_LEVELS}")
     attends = {int(a) for a in c.dims("attn_resolutions", default=(3,), minimum=0)}
     latent, count = _latent(c), int(c.count("num_res_blocks", default=2))
     out = 2 * latent if c.flag("double_latent", default=False) else latent

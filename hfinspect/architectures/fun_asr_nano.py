@@ -27,7 +27,7 @@ def layer(
     parts["o_proj"] = Linear(h, h, kind="output")
     if kernel is not None:
         memory = depthwise(h, kernel, component=Component.CONV)
-        parts["fsmn"] = Module("FunAsrNanoFSMN", conv=memory, component=Component.CONV)
+        parts["fsmn"] = Module("FunAsrNanoFSMN", conv=memory)
     return Module(
         "FunAsrNanoEncoderLayer",
         self_attn=Module("FunAsrNanoAttention", {**parts}, component=Component.ATTENTION),

@@ -18,10 +18,9 @@ def encoder(c: ModelConfig) -> Module:
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
     heard, joining = c.section("encoder_config"), c.section("projector_config")
     if heard.has("cat_hidden_layers"):  # the projector is as wide as what it is given
-        more = len(heard.dims("cat_hidden_layers", minimum=0))
-        width = heard.dim("hidden_dim", "hidden_size", default=1024) * (more + 1)
-        wide = joining.dim("encoder_hidden_size", default=1408)
-        if wide != width:
+        all_of = len(heard.dims("cat_hidden_layers", minimum=0)) + 1
+        width = heard.dim("hidden_dim", "hidden_size", default=1024) * all_of
+        if (wide := joining.dim("encoder_hidden_size", default=1408)) != width:
             raise joining.error("encoder_hidden_size", int(wide), f"{int(width)}, that of all")
     found = granite_speech.parts(c, head)
     return {at: renamed(part, "GraniteSpeech", _NAME) for at, part in found.items()}

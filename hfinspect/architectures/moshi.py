@@ -11,10 +11,8 @@ from ..trees.modules import Embedding, Linear, Module, ModuleList
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     """Llama's, each matrix in a module of its own."""
-    block = grouped(d, c)
-    for name, linear in block.children.items():
-        block.children[name] = Module(f"{d.name}Linear", linear=linear)
-    return block
+    block, name = grouped(d, c), f"{d.name}Linear"
+    return block.adding(**{at: Module(name, linear=x) for at, x in block.children.items()})
 
 
 def _mlp(d: Decoder, c: ModelConfig) -> Module:

@@ -22,11 +22,11 @@ def joined(c: ModelConfig, name: str) -> Module:
     )
 
 
-def conditional_generation(c: ModelConfig) -> Module:
+def generation(c: ModelConfig) -> Module:
     built = joined(c, "Musicgen")
     if c.section("decoder").has("cross_attention_hidden_size"):
         built.children.pop("enc_to_dec_proj", None)
     return built
 
 
-register_part("musicgen", "MusicgenForConditionalGeneration", conditional_generation, "audio")
+register_part("musicgen", "MusicgenForConditionalGeneration", generation, "audio")

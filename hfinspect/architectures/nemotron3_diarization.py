@@ -14,8 +14,8 @@ _heard, _width = size("hidden_size", default=512), size("hidden_size", default=1
 def model(c: ModelConfig) -> Module:
     head, audio = c.section("head_config"), c.section("audio_config")
     heard, width = _heard(audio), _width(head)
-    if head.dim("audio_hidden_size", default=512) != heard:
-        raise head.error("audio_hidden_size", head.raw("audio_hidden_size"), f"{int(heard)}")
+    if (said := head.dim("audio_hidden_size", default=512)) != heard:
+        raise head.error("audio_hidden_size", int(said), f"{int(heard)}")
     conv = Conv(width, head.dim("subsampling_factor", default=8) * width, 3, dims=1)
     return Module(
         f"{_NAME}Model",
@@ -27,10 +27,9 @@ def model(c: ModelConfig) -> Module:
 
 
 def frames(c: ModelConfig) -> Module:
-    head = c.section("head_config")
-    width, speakers = _width(head), head.dim("num_speakers", default=8)
-    dense, out, act = Linear(width, width), Linear(width, speakers), Activation("ReLU")
-    parts = {"dense": dense, "out_proj": out, "act_fn": act}
+    width, speakers = _width(head := c.section("head_config")), head.dim("num_speakers", default=8)
+    parts = {"dense": Linear(width, width), "out_proj": Linear(width, speakers)}
+    parts["act_fn"] = Activation("ReLU")
     return Module(
         f"{_NAME}{_ENDING}",
         model=model(c),

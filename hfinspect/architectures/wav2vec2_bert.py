@@ -14,10 +14,9 @@ from ..trees.modules import Activation, Conv, Dropout, Embedding, Layers, Module
 _NAME = "Wav2Vec2Bert"
 _attention = partial(conformers.speech_attention, dropout=0.0)
 _DEFAULTS = {
-    "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
-    "intermediate_size": 4096, "hidden_act": "swish", "layer_norm_eps": 1e-5,
-    "classifier_proj_size": 768, "tdnn_dim": (512, 512, 512, 512, 1500),
-    "tdnn_kernel": (5, 3, 3, 1, 1), "xvector_output_dim": 512,
+    **speech.DEFAULTS, "vocab_size": None, "hidden_size": 1024, "num_hidden_layers": 24,
+    "num_attention_heads": 16, "intermediate_size": 4096, "hidden_act": "swish",
+    "classifier_proj_size": 768,
 }  # fmt: skip
 
 
