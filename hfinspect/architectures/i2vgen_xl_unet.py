@@ -4,10 +4,10 @@ all frames, and as words of the context."""
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.diffusion import attention, feed_forward, timestep_embedding, widths
+from ..layers.diffusion import attention, feed_forward, timestep_embedding
+from ..layers.unet_over_time import channels_of, ladder, temporal_transformer
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, LayerNorm, Linear, Module, Sequential
-from .unet_3d_condition import ladder, temporal_transformer
 
 _ACT, _WORDS = Activation("SiLU"), Component.EMBEDDING
 
@@ -18,7 +18,7 @@ def model(config: ModelConfig) -> Module:
     if config.says("norm_num_groups") and not config.has("norm_num_groups"):
         raise config.error("norm_num_groups", None, "a number")
     c = ModelConfig(kept, config.path)
-    first, channels = widths(c, default=(320, 640, 1280, 1280))[0], c.dim("in_channels", default=4)
+    first, channels = channels_of(c)[0], c.dim("in_channels", default=4)
     context, time = c.dim("cross_attention_dim", default=1024), 4 * first
     inner, wide, to = 8 * c.dim("attention_head_dim", default=64), 4 * channels, Component.PROJECTOR
     looked = feed_forward(channels, gated=False)

@@ -7,72 +7,10 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
-from ..layers.diffusion import attention, per_block, widths
+from ..layers.cascade import ROW, bare_norm, ends, level, resized
+from ..layers.diffusion import per_block, widths
 from ..trees import modules as nn
 from ..trees.catalog import register
-
-ROW = RES, TIME, ATTENTION = [f"SDCascade{x}Block" for x in ("Res", "Timestep", "Attn")]
-_bare_norm = partial(nn.LayerNorm, eps=1e-6, weight=False, class_name="SDCascadeLayerNorm")
-
-
-def _res_block(width: int, skip: int, kernel: int) -> nn.Module:
-    """A depthwise convolution and an MLP, which takes ``skip`` further channels: 8·W² + 4·W·S."""
-    inner = 4 * width
-    response = {name: nn.Weight(1, 1, 1, inner) for name in ("gamma", "beta")}
-    mlp = nn.Sequential(
-        nn.Linear(width + skip if skip else width, inner, kind="up"),
-        nn.Activation("GELU"),
-        nn.Module("GlobalResponseNorm", response, component=Component.NORM),
-        nn.Dropout(0.1),
-        nn.Linear(inner, width, kind="down"),
-        component=Component.CONV,
-    )
-    depthwise = nn.Conv(width, width, kernel, groups=width)
-    return nn.Module(RES, depthwise=depthwise, norm=_bare_norm(width), channelwise=mlp)
-
-
-def level(
-    c: ModelConfig, names: Sequence[str], repeats: int, width: Dim, condition: Dim, *, heads: Dim,
-    embedded: Dim, times: Sequence[str] = (), skip: int = 0, wider: bool,
-) -> list[nn.Module]:  # fmt: skip
-    """The blocks with these ``names``, ``repeats`` times: residual ones; scale and shift from the
-    time's embedding and from each further condition of the ``times``; attention to the condition
-    and to the level itself. The very first, if that is a residual one, may be ``wider``."""
-    kernel, to = int(c.dim("kernel_size", default=3)), Component.PROJECTOR
-    mappers = ["mapper", *(f"mapper_{name}" for name in times)]
-    time = nn.Module(TIME, {key: nn.Linear(embedded, 2 * width) for key in mappers}, component=to)
-    made = {RES: _res_block(width, skip, kernel), TIME: time}
-    if ATTENTION in names:
-        if heads < 1:
-            raise c.error(str(heads.expr), int(heads), "at least 1 where a level has attention")
-        steps = nn.Activation("SiLU"), nn.Linear(condition, width)
-        parts = {"attention": attention(width, heads * (width // heads), bias=True)}
-        parts["kv_mapper"] = nn.Sequential(*steps, component=Component.ATTENTION)
-        made[ATTENTION] = nn.Module(ATTENTION, {"norm": _bare_norm(width), **parts})
-    blocks = [made[name] for name in names] * repeats
-    if wider and blocks and names[0] == RES:
-        blocks[0] = _res_block(width, width + skip, kernel)
-    return blocks
-
-
-def resized(above: int, width: int, *, up: bool, switched: bool = False) -> nn.Module:
-    """From the level above, or back to it with ``up``; ``switched``: by interpolation."""
-    sizes = (width, above) if up else (above, width)
-    steps = [nn.Conv(*sizes, 1), nn.Activation("Upsample")]
-    change = nn.Module("UpDownBlock2d", blocks=nn.ModuleList(steps[::-1] if up else steps))
-    change = change if switched else nn.Conv(*sizes, 2, stride=2, transposed=up)
-    return nn.Sequential(_bare_norm(sizes[0]), change, component=Component.CONV)
-
-
-def ends(inputs: int, width: int, outputs: int) -> dict[str, nn.Module]:
-    """What makes vectors of patches, and patches of vectors."""
-    norm, head = _bare_norm(width), Component.HEAD
-    into = nn.Conv(inputs, width, 1, component=Component.EMBEDDING)
-    out, shuffle = nn.Conv(width, outputs, 1, component=head), nn.Activation("PixelShuffle")
-    return {
-        "embedding": nn.Sequential(nn.Activation("PixelUnshuffle"), into, norm, kind="patch"),
-        "clf": nn.Sequential(norm, out, shuffle, component=head),
-    }
 
 
 def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, nn.Module]:
@@ -118,7 +56,7 @@ def model(c: ModelConfig) -> nn.Module:
         if seen is None:
             return None
         into, act, out = nn.Conv(seen, 4 * first, 1), nn.Activation("GELU"), (4 * first, first, 1)
-        return nn.Sequential(into, act, nn.Conv(*out), _bare_norm(first), component=to)
+        return nn.Sequential(into, act, nn.Conv(*out), bare_norm(first), component=to)
 
     def linear(seen: Dim | None, outputs: Dim) -> nn.Module | None:
         return None if seen is None else nn.Linear(seen, outputs, component=to)
@@ -130,7 +68,7 @@ def model(c: ModelConfig) -> nn.Module:
         "clip_txt_pooled_mapper": linear(pooled, width * tokens),
         "clip_txt_mapper": linear(c.optional_dim("clip_text_in_channels"), width),
         "clip_img_mapper": linear(c.optional_dim("clip_image_in_channels"), width * tokens),
-        "clip_norm": _bare_norm(width),
+        "clip_norm": bare_norm(width),
         "embedding": end["embedding"],
         **_way(c, channels, up=False),
         **_way(c, channels, up=True),

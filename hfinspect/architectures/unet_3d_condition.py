@@ -1,86 +1,24 @@
 """UNet3DConditionModel: text to video by ModelScope (Wang et al. 2023). Source of shapes:
 diffusers/models/unets/{unet_3d_condition,unet_3d_blocks}.py."""
 
-from functools import partial
-
-from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers import diffusion
-from ..layers.diffusion import Residual, Rung
-from ..trees import modules as nn
+from ..layers.diffusion import timestep_embedding
+from ..layers.unet_over_time import channels_of, ladder, temporal_transformer
 from ..trees.catalog import register
-
-_DOWN = ("CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "CrossAttnDownBlock3D", "DownBlock3D")
-_channels = partial(diffusion.widths, default=(320, 640, 1280, 1280))
+from ..trees.modules import Activation, Conv, Module
 
 
-def temporal_transformer(
-    c: ModelConfig, channels: int, width: int, *, layers: type[nn.ModuleList] = nn.Layers
-) -> nn.Module:
-    """One block that looks at the frames of its place, twice. ``layers`` as in transformer_2d."""
-    return nn.Module(
-        "TransformerTemporalModel",
-        norm=nn.GroupNorm(c.dim("norm_num_groups", default=32), channels, eps=1e-6),
-        proj_in=nn.Linear(channels, width, component=Component.ATTENTION),
-        transformer_blocks=layers([diffusion.transformer_block(width)]),
-        proj_out=nn.Linear(width, channels, component=Component.ATTENTION),
-    )
-
-
-def ladder(c: ModelConfig) -> dict[str, nn.Module | None]:
-    """Down, up, the middle and the end: residual blocks over the widths that come in, a convolution
-    over time next to each, and on most rungs as many transformers over the image and over time."""
-    channels, groups = _channels(c), c.dim("norm_num_groups", default=32)
-    residual = Residual(4 * channels[0], groups, c.number("norm_eps", default=1e-5))
-    across = partial(diffusion.transformer_2d, linear=True, groups=groups)
-    context, count = c.dim("cross_attention_dim", default=1024), len(channels)
-    # As in the two-dimensional one, called ``attention_head_dim``.
-    key = "num_attention_heads" if c.has("num_attention_heads") else "attention_head_dim"
-    heads = diffusion.per_block(c, key, count, 64, minimum=1)
-    layers, wide = [c.count("layers_per_block", default=2)] * count, channels[-1]
-
-    def made(rung: Rung, looks: int, kind: type[nn.ModuleList] = nn.ModuleList) -> nn.Module:
-        width, head = rung.width, heads[rung.i]
-        look = across(width, head, 1, context, layers=kind)
-        over_time = temporal_transformer(c, width, head * (width // head), layers=kind)
-        # Four convolutions over three frames: 4·(3·W² + W) and their norms.
-        first, last = (nn.GroupNorm(groups, width), nn.Activation("SiLU")), nn.Dropout(0.1)
-        conv = nn.Conv(width, width, (3, 1, 1), dims=3)
-        later = dict.fromkeys(("conv2", "conv3", "conv4"), nn.Sequential(*first, last, conv))
-        steps = {"conv1": nn.Sequential(*first, conv), **later}
-        timed = nn.Module("TemporalConvLayer", steps, component=Component.CONV)
-        parts = {
-            "resnets": nn.ModuleList(diffusion.resnet_row(rung.coming, width, residual)),
-            "temp_convs": nn.ModuleList([timed] * len(rung.coming)),
-            "attentions": nn.ModuleList([look] * looks) if looks else None,
-            "temp_attentions": nn.ModuleList([over_time] * looks) if looks else None,
-        }
-        return nn.Module(rung.kind, {**parts, **rung.sampler()})
-
-    def way(*, up: bool) -> nn.Layers:
-        found = diffusion.rungs(c, channels, layers, _DOWN, up=up)
-        return nn.Layers(made(r, len(r.coming) * r.kind.startswith("Cross")) for r in found)
-
-    middle = Rung("UNetMidBlock3DCrossAttn", count - 1, [wide] * 2, wide, last=True)
-    return {
-        "down_blocks": way(up=False),
-        "up_blocks": way(up=True),
-        "mid_block": made(middle, 1, nn.Layers),
-        **diffusion.unet_end(c, channels[0], residual),
-    }
-
-
-def model(c: ModelConfig) -> nn.Module:
-    first, inner = _channels(c)[0], 8 * c.dim("attention_head_dim", default=64)
+def model(c: ModelConfig) -> Module:
+    first, inner = channels_of(c)[0], 8 * c.dim("attention_head_dim", default=64)
     condition = c.optional_dim("time_cond_proj_dim")
-    parts: dict[str, nn.Module | None] = {
-        "conv_in": nn.Conv(c.dim("in_channels", default=4), first, 3),
-        "time_proj": nn.Activation("Timesteps"),
-        "time_embedding": diffusion.timestep_embedding(first, 4 * first, condition=condition),
+    parts: dict[str, Module | None] = {
+        "conv_in": Conv(c.dim("in_channels", default=4), first, 3),
+        "time_proj": Activation("Timesteps"),
+        "time_embedding": timestep_embedding(first, 4 * first, condition=condition),
         "transformer_in": temporal_transformer(c, first, inner),
         **ladder(c),
     }
-    return nn.Module("UNet3DConditionModel", parts, part="vision")
+    return Module("UNet3DConditionModel", parts, part="vision")
 
 
 register((), {"UNet3DConditionModel": model}, category="diffusion", source="diffusers")

@@ -7,10 +7,10 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
 from ..core.dims import Dim
+from ..layers.cascade import ATTENTION, RES, TIME, ends, level, resized
 from ..layers.composing import renamed
 from ..trees.catalog import register
 from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, ModuleList
-from .stable_cascade_unet import ATTENTION, RES, TIME, ends, level, resized
 
 _BLOCKS = {"C": RES, "T": TIME, "A": ATTENTION}
 #: How the classes of Stable Cascade are called here.
