@@ -6,6 +6,7 @@ from functools import partial
 
 from ..core.components import Component
 from ..core.config import ModelConfig
+from ..layers import conformers
 from ..layers.composing import defaulted, renamed
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module
@@ -28,9 +29,9 @@ def encoder(c: ModelConfig) -> Module:
     parts = {"conv_in": causal(1, channels, kernel), "layers": layers}
     parts |= {"act_fn": Activation("ReLU"), "linear": Linear(channels * bands, h)}
     subsampling = Module(f"{_NAME}EncoderSubsamplingConv2D", parts, component=Component.CONV)
-    block = parakeet.layer(c, LayerNorm(h))
+    block = conformers.fast_layer(c, LayerNorm(h))
     block.inside("conv", "depthwise_conv").class_name = f"{_NAME}EncoderCausalConv1d"
-    return renamed(parakeet.stack(c, subsampling, block), "Parakeet", _NAME)
+    return renamed(conformers.fast_encoder(c, subsampling, block), "Parakeet", _NAME)
 
 
 def rnnt(c: ModelConfig, name: str = _NAME, vocab: int = 1025) -> Module:

@@ -6,7 +6,7 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import conformers
-from ..layers.blocks import grouped_attention, grouped_heads, size, two_layer_mlp
+from ..layers.blocks import size
 from ..layers.composing import defaulted
 from ..layers.heads import to_words
 from ..trees import modules as nn
@@ -23,36 +23,6 @@ _ENCODER = "parakeet_encoder"
 _hidden = size("hidden_size", default=1024)
 
 
-def layer(c: ModelConfig, norm: nn.Module | None = None) -> nn.Module:
-    """``norm`` stands in the convolution, in place of a batch norm."""
-    h, act, name, kind = _hidden(c), c.text("hidden_act"), "ParakeetEncoder", "relative_position"
-    bias, heads = c.flag("attention_bias", default=True), grouped_heads(c, h)
-    if not c.has("head_dim"):
-        c.divided(h, heads.query, "hidden_size", "num_attention_heads")
-    sides = dict.fromkeys(("bias_u", "bias_v"), nn.Weight(heads.query, heads.dim, kind=kind))
-    attention = grouped_attention(f"{name}Attention", h, heads, bias=bias)
-    relative = nn.Linear(h, heads.query * heads.dim, bias=False, kind=kind)
-    attention.children = {**sides, **attention.children, "relative_k_proj": relative}
-    attention.keeps, inner = None, c.dim("intermediate_size")
-    feeds = two_layer_mlp(f"{name}FeedForward", h, inner, act=act, bias=bias, **conformers.MLP)
-    convolution = conformers.convolution(
-        f"{name}ConvolutionModule", h, c.dim("conv_kernel_size"), norm or nn.BatchNorm(h, dims=1),
-        act=act, bias=c.flag("convolution_bias", default=True),
-    )  # fmt: skip
-    parts = {"feed_forward1": feeds, "self_attn": attention, "conv": convolution}
-    places = ("feed_forward1", "self_att", "conv", "feed_forward2", "out")
-    norms = {f"norm_{place}": nn.LayerNorm(h) for place in places}
-    return nn.Module(f"{name}Block", {**parts, "feed_forward2": feeds, **norms})
-
-
-def stack(c: ModelConfig, steps: nn.Module, block: nn.Module) -> nn.Module:
-    """The encoder of ``steps`` that thin out the frames and layers like ``block``."""
-    places = nn.Activation("ParakeetEncoderRelPositionalEncoding")
-    layers = nn.Layers.of(c.count("num_hidden_layers"), block)
-    parts = {"subsampling": steps, "encode_positions": places, "layers": layers}
-    return nn.Module("ParakeetEncoder", parts, part="audio")
-
-
 def encoder(c: ModelConfig) -> nn.Module:
     """log2(factor) strided convolutions, all but the first depthwise and pointwise, and layers."""
     channels, kernel = c.dim("subsampling_conv_channels"), c.dim("subsampling_conv_kernel_size")
@@ -62,7 +32,7 @@ def encoder(c: ModelConfig) -> nn.Module:
     layers = conformers.subsampling(channels, kernel, times, stride)
     parts = {"layers": layers, "linear": nn.Linear(channels * bands, _hidden(c))}
     steps = nn.Module("ParakeetEncoderSubsamplingConv2D", parts, component=Component.CONV)
-    return stack(c, steps, layer(c))
+    return conformers.fast_encoder(c, steps, conformers.fast_layer(c))
 
 
 def ctc(c: ModelConfig) -> nn.Module:
