@@ -72,18 +72,16 @@ def _embedded(inputs: Dim, width: Dim) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    video, sound = streams = _streams(c)
+    streams = dict(zip(("video", "audio"), _streams(c), strict=True))
+    video, sound = streams.values()
     # Both look at each other behind a norm and three vectors of the time; or with gates of their
     # own for what comes from the other.
     gates, looks = c.flag("cross_gates", default=False), ("self_attention", "cross_attention")
-    fused = {
-        f"{name}_dec_block": stream.block("Decoder", "visual", *looks)
-        for name, stream in zip(("video", "audio"), streams, strict=True)
-    }
-    ways = {"va": streams, "av": streams[::-1]}
-    fused |= {
-        f"{at}_cross_attention": own.attention(seen.width) for at, (own, seen) in ways.items()
-    }
+    made = {name: own.block("Decoder", "visual", *looks) for name, own in streams.items()}
+    fused = {f"{name}_dec_block": block for name, block in made.items()}
+    ways = {"va": (video, sound), "av": (sound, video)}
+    for at, (own, seen) in ways.items():
+        fused[f"{at}_cross_attention"] = own.attention(seen.width)
     for at, (own, seen) in ways.items():
         width = 2 * own.width + seen.width if gates else 3 * own.width
         fused[f"{at}_modulation"] = own.modulation(width)
@@ -102,7 +100,7 @@ def model(c: ModelConfig) -> Module:
     }
     text, pooled = c.dim("in_text_dim", default=3584), c.dim("in_text_dim2", default=768)
     count = c.count("num_text_blocks", default=4)
-    for name, stream in zip(("video", "audio"), streams, strict=True):
+    for name, stream in streams.items():
         times = timestep_embedding(stream.width, stream.time)
         block = stream.block("Encoder", "text", "attn")
         children |= {

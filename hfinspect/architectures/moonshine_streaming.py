@@ -29,21 +29,17 @@ def encoder(c: ModelConfig) -> Module:
     mlp = plain_mlp(f"{name}MLP", h, inner, act=c.text("hidden_act", default="gelu"))
     parts = {"self_attn": grouped_attention(f"{name}Attention", h, heads, bias=bias), "mlp": mlp}
     parts |= dict.fromkeys(("input_layernorm", "post_attention_layernorm"), norm)
-    return Module(
-        name,
-        embedder=Module(
-            f"{name}Embedder",
-            cmvn=Activation(f"{_NAME}FrameCMVN"),
-            comp=Module(f"{_NAME}AsinhCompression", log_k=Weight()),
-            conv1=causal(h, h * 2),
-            conv2=causal(h * 2, h),
-            linear=Linear(frame, h, bias=False),
-            component=Component.EMBEDDING,
-        ),
-        layers=Layers.of(c.count("num_hidden_layers", default=6), Module(f"{name}Layer", parts)),
-        final_norm=norm,
-        part="audio",
+    layers = Layers.of(c.count("num_hidden_layers", default=6), Module(f"{name}Layer", parts))
+    embedder = Module(
+        f"{name}Embedder",
+        cmvn=Activation(f"{_NAME}FrameCMVN"),
+        comp=Module(f"{_NAME}AsinhCompression", log_k=Weight()),
+        conv1=causal(h, h * 2),
+        conv2=causal(h * 2, h),
+        linear=Linear(frame, h, bias=False),
+        component=Component.EMBEDDING,
     )
+    return Module(name, embedder=embedder, layers=layers, final_norm=norm, part="audio")
 
 
 register_part("moonshine_streaming_encoder", f"{_NAME}Encoder", encoder, "audio")

@@ -57,8 +57,7 @@ def model(c: ModelConfig, ending: str) -> Module:
 
     return Module(
         f"{_NAME}{ending}",
-        text_audio_logit_scale=number,
-        text_audio_logit_bias=number,
+        {f"text_audio_logit_{name}": number for name in ("scale", "bias")},
         text_model=auto_model(text, default_type="modernbert", part="text"),
         audio_encoder=encoder(sound),
         text_audio_head=contrastive(width),

@@ -41,7 +41,8 @@ def model(c: ModelConfig) -> Module:
     captions = c.dim("caption_projection_dim", default=1152)
     # null: positions are computed for the size at hand.
     computed = c.says("pos_embed_max_size") and not c.has("pos_embed_max_size")
-    positions = Buffer(1, side * side, width, kind="position")
+    positions = None if computed else Buffer(1, side * side, width, kind="position")
+    patches = {"pos_embed": positions, "proj": patch_conv(seen, width, (patch, patch))}
     pixels = patch * patch * diffusion.out_channels(c, default=16, in_default=16)
     dual = {int(i) for i in c.dims("dual_attention_layers", default=(), minimum=0)}
     kinds = [(i == count - 1, i in dual) for i in range(count)]
@@ -53,12 +54,7 @@ def model(c: ModelConfig) -> Module:
     }
     return Module(
         "SD3Transformer2DModel",
-        pos_embed=Module(
-            "PatchEmbed",
-            pos_embed=None if computed else positions,
-            proj=patch_conv(seen, width, (patch, patch)),
-            component=Component.EMBEDDING,
-        ),
+        pos_embed=Module("PatchEmbed", patches, component=Component.EMBEDDING),
         time_text_embed=Module("CombinedTimestepTextProjEmbeddings", embedders),
         context_embedder=Linear(texts, captions, component=Component.PROJECTOR),
         transformer_blocks=Layers(layers),

@@ -60,8 +60,8 @@ def model(c: ModelConfig) -> Module:
         outputs = c.dim("out_channels", default=channels)
         coming, leaving = Conv(channels, width, 1), Conv(width, outputs, 1)
         if c.flag("use_linear_projection", default=False):
-            coming = Linear(channels, width, component=Component.PROJECTOR)
-            leaving = Linear(width, outputs)
+            coming, leaving = Linear(channels, width), Linear(width, outputs)
+            coming.component = Component.PROJECTOR
         leaving.component = Component.HEAD
         first = {"norm": GroupNorm(groups, channels, eps=1e-6), "proj_in": coming}
         last = {"proj_out": leaving}

@@ -51,8 +51,7 @@ def model(c: ModelConfig) -> Module:
     connect = partial(two_linears, "VibeVoiceMultiModalProjector", c, inner=h, out=h, act=_norm(h))
     return Module(
         "VibeVoiceModel",
-        latent_scaling_factor=factor,
-        latent_bias_factor=factor,
+        {f"latent_{name}_factor": factor for name in ("scaling", "bias")},
         audio_tower=sound,
         language_model=text.base,
         multi_modal_projector=connect(frame),

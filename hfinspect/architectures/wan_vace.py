@@ -44,13 +44,13 @@ def vace(c: ModelConfig) -> Module:
     seen = c.dims("vace_layers", default=(0, 5, 10, 15, 20, 25, 30, 35), minimum=0)
     if 0 not in seen or max(seen) >= count:
         raise c.error("vace_layers", c.raw("vace_layers"), f"0 and others below {int(count)}")
-    channels, condition = c.dim("in_channels", default=16), c.dim("vace_in_channels", default=96)
-    into = _patches(c, condition)
-    root = _wan(c, "WanVACETransformer3DModel", channels, channels, vace_patch_embedding=into)
+    channels = c.dim("in_channels", default=16)
+    patches = _patches(c, c.dim("vace_in_channels", default=96))
+    root = _wan(c, "WanVACETransformer3DModel", channels, channels, vace_patch_embedding=patches)
     parts, name = root.inside("blocks", "0").children, "WanVACETransformerBlock"
     out, into = (Linear(width, width, component=to) for to in (Component.MLP, Component.PROJECTOR))
-    later = [Module(name, {**parts}, proj_out=out)] * (len(seen) - 1)
-    first = Module(name, {**parts}, proj_out=out, proj_in=into)
+    later = [Module(name, parts, proj_out=out)] * (len(seen) - 1)
+    first = Module(name, parts, proj_out=out, proj_in=into)
     return root.adding(vace_blocks=Layers([first, *later]))
 
 
