@@ -20,12 +20,9 @@ def _norm(width: int, *over: int) -> Module:
 
 
 def _attention(width: Dim) -> Module:
-    return Module(
-        "QwenImageAttentionBlock",
-        norm=_norm(width, 1, 1),
-        to_qkv=Conv(width, 3 * width, 1, component=Component.ATTENTION, kind="qkv"),
-        proj=Conv(width, width, 1, component=Component.ATTENTION, kind="output"),
-    )
+    qkv = Conv(width, 3 * width, 1, component=Component.ATTENTION, kind="qkv")
+    out = Conv(width, width, 1, component=Component.ATTENTION, kind="output")
+    return Module("QwenImageAttentionBlock", norm=_norm(width, 1, 1), to_qkv=qkv, proj=out)
 
 
 def _row(inputs: int, outputs: int, count: int, *between: Module) -> list[Module]:

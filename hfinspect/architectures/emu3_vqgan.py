@@ -76,8 +76,8 @@ def _half(c: ModelConfig, *, up: bool) -> Module:
     # What changes the number of frames, as often as it halves, and residual blocks over time.
     halvings = int(c.dim("temporal_downsample_factor", default=4)).bit_length() - 1
     norm, conv = BatchNorm(width, dims=3), _over_time(width, width, (3, 3, 3))
-    name = f"{_NAME}TemporalResnetBlock"
-    block = Module(name, norm1=norm, conv1=conv, norm2=norm, conv2=conv)
+    twice = {"norm1": norm, "conv1": conv, "norm2": norm, "conv2": conv}
+    block = Module(f"{_NAME}TemporalResnetBlock", twice)
     moved = Module(f"{_NAME}Temporal{moves}sample", conv=_over_time(width, width, (thick, 3, 3)))
     timed = {"time_conv": [moved] * halvings, "time_res_stack": [block] * count}
     over_time, rest = {at: ModuleList(row) for at, row in timed.items()}, half.children

@@ -26,8 +26,8 @@ _hidden = size("hidden_size", default=1024)
 def encoder(c: ModelConfig) -> nn.Module:
     """log2(factor) strided convolutions, all but the first depthwise and pointwise, and layers."""
     channels, kernel = c.dim("subsampling_conv_channels"), c.dim("subsampling_conv_kernel_size")
-    stride, factor = c.dim("subsampling_conv_stride"), int(c.dim("subsampling_factor"))
-    times = factor.bit_length() - 1
+    stride = c.dim("subsampling_conv_stride")
+    times = int(c.dim("subsampling_factor")).bit_length() - 1
     bands = c.dim("num_mel_bins") // int(stride) ** times
     layers = conformers.subsampling(channels, kernel, times, stride)
     parts = {"layers": layers, "linear": nn.Linear(channels * bands, _hidden(c))}

@@ -29,18 +29,15 @@ def speaker_encoder(c: ModelConfig) -> nn.Module:
         grouped = nn.Module("Res2NetBlock", blocks=groups)
         down, up = nn.Conv(outputs, squeezed, 1, dims=1), nn.Conv(squeezed, outputs, 1, dims=1)
         squeeze = nn.Module("SqueezeExcitationBlock", conv1=down, conv2=up)
-        parts = {"tdnn1": timed(inputs, outputs, 1), "res2net_block": grouped}
-        parts |= {"tdnn2": timed(outputs, outputs, 1), "se_block": squeeze}
-        layers.append(nn.Module("SqueezeExcitationRes2NetBlock", parts))
+        steps = {"tdnn1": timed(inputs, outputs, 1), "res2net_block": grouped}
+        steps |= {"tdnn2": timed(outputs, outputs, 1), "se_block": squeeze}
+        layers.append(nn.Module("SqueezeExcitationRes2NetBlock", steps))
     vector, embeds = c.dim("enc_dim", default=128), Component.EMBEDDING
     statistics = {"tdnn": timed(3 * last, seen, 1), "conv": nn.Conv(seen, last, 1, dims=1)}
-    return nn.Module(
-        "ECAPA_TimeDelayNet",
-        blocks=nn.Layers(layers),
-        mfa=timed(last, last, kernels[-1]),
-        asp=nn.Module("AttentiveStatisticsPooling", statistics),
-        fc=nn.Conv(2 * last, vector, 1, dims=1, component=embeds),
-    )
+    pooling = nn.Module("AttentiveStatisticsPooling", statistics)
+    parts = {"blocks": nn.Layers(layers), "mfa": timed(last, last, kernels[-1]), "asp": pooling}
+    fc = nn.Conv(2 * last, vector, 1, dims=1, component=embeds)
+    return nn.Module("ECAPA_TimeDelayNet", parts, fc=fc)
 
 
 def diffusion(c: ModelConfig) -> nn.Module:

@@ -3,7 +3,6 @@ Sources: diffusers/models/{unets/unet_motion_model,controlnets/controlnet_sparse
 ladder with a transformer over the frames next to each residual block."""
 
 from functools import partial
-from typing import Any
 
 from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
@@ -24,9 +23,9 @@ _DEPTH, _HEADS = "temporal_transformer_layers_per_block", "motion_num_attention_
 
 def _plain(c: ModelConfig, *, control: bool) -> Ladder:
     """The same ladder in two dimensions."""
-    worded = not control and c.text("addition_embed_type") == "text_time"
     dropped = _FOREIGN + ("time_cond_proj_dim" if control else _OF_CONTROL)
-    dropped += "" if worded else " addition_embed_type"
+    if control or c.text("addition_embed_type") != "text_time":
+        dropped += " addition_embed_type"
     kept = {key: value for key, value in c.given.items() if key not in dropped.split()}
     if heads := kept.pop("num_attention_heads", None):
         kept["attention_head_dim"] = heads
@@ -81,7 +80,7 @@ def _moving(c: ModelConfig, ladder: Ladder, *, up: bool = False, twice: bool = T
 
 def _middle(c: ModelConfig, ladder: Ladder, *, moving: bool) -> Module:
     width, count = ladder.channels[-1], int(c.count("mid_block_layers", default=1))
-    depth: Any = ladder.depths[-1] if not isinstance(ladder.depths[-1], tuple) else 1
+    depth = 1 if isinstance(ladder.depths[-1], tuple) else ladder.depths[-1]
     listed = partial(per_block, c, maximum=MAX_COUNT)
     deep = listed("transformer_layers_per_mid_block", count, depth)
     seen = ladder.attentions(len(ladder.channels) - 1, count, deep, middle=True)

@@ -18,12 +18,8 @@ STYLE = seq2seq.Seq2Seq(
 _encoder = partial(whisper_encoder.encoder, "Whisper")
 _decoder = partial(seq2seq.stack, s=STYLE, side=1)
 _words = partial(seq2seq.lm_head, s=STYLE, table="model.decoder.embed_tokens.weight")
-_PARTS = composed(
-    {
-        "WhisperModel": {"encoder": _encoder, "decoder": _decoder},
-        "WhisperDecoderWrapper": {"decoder": _decoder},
-    }
-)
+_SIDES = {"encoder": _encoder, "decoder": _decoder}
+_PARTS = composed({"WhisperModel": _SIDES, "WhisperDecoderWrapper": {"decoder": _decoder}})
 _MODEL, _WRAPPER = _PARTS.values()
 _CLASSES: dict[str, Builder | Mapping[str, Part]] = {
     "WhisperForConditionalGeneration": {"model": _MODEL, "proj_out": _words},
