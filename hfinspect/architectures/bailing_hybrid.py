@@ -7,7 +7,7 @@ attention. The class ties nothing, whatever tie_word_embeddings says.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import mixtures as m
-from ..layers.blocks import convolved_projections, size
+from ..layers.blocks import convolved_projections
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder, mixed
 from ..layers.latent_decoders import dense_first, latent
@@ -70,8 +70,7 @@ _LING = LLAMA.like(
     moe=m.sparse(
         "MoE", {**m.DEEPSEEK, "gate": _gate},
         count=m.counts("num_experts", "num_local_experts", default=512, minimum=1),
-        used=m.counts("num_experts_per_token", "num_experts_per_tok", default=8),
-        inner=size("moe_intermediate_size", default=768),
+        used=m.counts("num_experts_per_token", "num_experts_per_tok", default=8), inner=768,
         shared=m.several("num_shared_experts", "n_shared_experts", default=1),
     ),
 )  # fmt: skip

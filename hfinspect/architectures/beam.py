@@ -3,7 +3,6 @@ shapes: transformers/models/beam/modeling_beam.py.
 """
 
 from ..layers import mixtures as m
-from ..layers.blocks import size
 from ..layers.decoders import adding, gate, grouped, sandwich
 from ..layers.layer_kinds import words
 from ..layers.windows import every, windows
@@ -21,7 +20,6 @@ LLAMA.like(
     moe=m.sparse(
         "MoE", {"experts": m.each, "gate": m.corrected("TopKRouter")},
         count=m.counts("num_experts", default=256, minimum=1),
-        used=m.counts("num_experts_per_tok", default=8),
-        inner=size("moe_intermediate_size", default=2560),
+        used=m.counts("num_experts_per_tok", default=8), inner=2560,
     ),
 ).register("beam")  # fmt: skip

@@ -1,5 +1,4 @@
-"""Cohere Command R7B and Command A (2024; transformers/models/cohere2). Command R without norms in
-attention. Three of four layers use a sliding window, which changes no tensor."""
+"""Cohere's Command R7B and A (2024; transformers/models/cohere2): no norms in attention."""
 
 from ..layers.decoders import grouped
 from ..layers.windows import every, windows

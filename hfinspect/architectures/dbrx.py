@@ -5,12 +5,7 @@ recorded.)"""
 from ..layers import spelled as s
 from ..layers.blocks import activation, size
 from ..layers.spelled import Part, Spelled
-from ..trees import Component, Dim, LayerNorm, Linear, ModelConfig, Module, Weight
-
-
-def _joined(d: Spelled, c: ModelConfig) -> Dim:
-    h, heads = d.width(c), d.heads(c)
-    return h + 2 * c.section("attn_config").dim("kv_n_heads", default=1) * (h // heads)
+from ..trees import Component, LayerNorm, Linear, ModelConfig, Module, Weight
 
 
 def _ffn(d: Spelled, c: ModelConfig) -> Module:
@@ -43,7 +38,9 @@ _DBRX = Spelled(
     heads=size("n_heads", "num_attention_heads", default=16),
     depth=size("n_layers", "num_hidden_layers", default=24),
     vocab=size("vocab_size", default=32000), norms=lambda _c, width: LayerNorm(width, bias=False),
-    bias=s.never, joined=_joined, model={"wte": s.words, "blocks": s.layers, "norm_f": s.norm},
+    joined=lambda d, c: d.width(c)
+    + 2 * c.section("attn_config").dim("kv_n_heads", default=1) * (d.width(c) // d.heads(c)),
+    bias=s.never, model={"wte": s.words, "blocks": s.layers, "norm_f": s.norm},
     block={"norm_attn_norm": lambda d, c: d.of(c, "NormAttentionNorm", _NORMED), "ffn": _ffn},
     attention={"Wqkv": s.qkv, "out_proj": s.output}, tied=False,
 )  # fmt: skip

@@ -143,7 +143,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
             "shared_experts": lambda x: _expert(x, "shared_expert"),
         },
         count=m.counts("n_routed_experts", "num_local_experts", default=256),
-        used=size("num_experts_per_tok", default=6),
+        used=6,
         inner=size("moe_intermediate_size", "intermediate_size", default=2048),
     )
     block = Module("DeepseekV4DecoderLayer", attn=_attention(d, c, kind[0]), ffn=ffn(d, c))

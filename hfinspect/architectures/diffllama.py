@@ -1,5 +1,4 @@
-"""DiffLlama (differential transformer; Ye et al. 2024; transformers/models/diffllama). Llama whose
-attention is the difference of two maps, weighted by four learned vectors per layer."""
+"""DiffLlama (Ye et al. 2024; transformers/models/diffllama): attention is the difference of two."""
 
 from ..layers.decoders import Decoder, grouped
 from ..trees import Activation, ModelConfig, Module, Weight

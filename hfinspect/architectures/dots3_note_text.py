@@ -3,7 +3,7 @@ gate per head; layers with a sliding window have sizes of their own (``swa_...``
 ``per_layer_config`` in newer ones), the others a sparse indexer."""
 
 from ..layers import mixtures as m
-from ..layers.blocks import layer_overrides, layer_types, size
+from ..layers.blocks import layer_overrides, layer_types
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, mixed, norms_called
 from ..layers.heads import register_tower
@@ -98,8 +98,7 @@ _TEXT = Decoder(
         {**m.DEEPSEEK,
          "experts": lambda x: renamed(m.each(x), "Dots3NoteTextExperts", "Dots3NoteExperts")},
         count=m.counts("n_routed_experts", "num_local_experts", default=256, minimum=1),
-        used=m.counts("num_experts_per_tok", default=8), shared=_shared,
-        inner=size("moe_intermediate_size", default=1536),
+        used=m.counts("num_experts_per_tok", default=8), shared=_shared, inner=1536,
     ),
 )  # fmt: skip
 model = _TEXT.model

@@ -9,7 +9,7 @@ from ..layers.decoders import Decoder, gated_by, mixed, norms_called
 from ..trees import Component, ModelConfig, register, register_part
 from ..trees.modules import Activation, Buffer, Linear, Module
 from . import gemma4
-from .gemma3n_text import FOUR_NORMS, GELU, per_layer_gate
+from .gemma3n_text import FOUR_NORMS, per_layer_gate
 
 _NAME = "EmbeddingGemma2"
 
@@ -61,7 +61,7 @@ def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 _TEXT = Decoder(
     _NAME, vocab_size=262144, hidden_size=512, intermediate_size=2048, num_hidden_layers=24,
     norm=norms_called(f"{_NAME}RMSNorm"), layer=_layer, kinds=_kinds, further=_further,
-    embedding="TextScaledWordEmbedding", mlp=gated_by("hidden_activation", default=GELU),
+    embedding="TextScaledWordEmbedding", mlp=gated_by("hidden_activation"),
 )  # fmt: skip
 _text_model = partial(_TEXT.named, f"{_NAME}TextModel")
 

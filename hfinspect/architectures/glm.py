@@ -1,5 +1,4 @@
-"""GLM-4 9B (GLM Team 2024; transformers/models/glm). Two groups of keys and values, biases on
-queries, keys and values, gate and up in one matrix."""
+"""GLM-4 9B (GLM Team 2024; transformers/models/glm): gate and up in one matrix."""
 
 from ..layers.decoders import LABEL_HEADS, Decoder, fused_mlp
 

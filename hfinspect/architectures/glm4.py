@@ -1,5 +1,4 @@
-"""GLM-4-0414 (GLM Team 2025; transformers/models/glm4). GLM with a norm after attention and after
-the MLP as well."""
+"""GLM-4-0414 (GLM Team 2025; transformers/models/glm4): GLM with four norms a layer."""
 
 from ..layers.decoders import adding, normed, pre_norm
 from .glm import GLM

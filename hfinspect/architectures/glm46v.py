@@ -1,5 +1,4 @@
-"""GLM-4.6V as a composite of any tower and decoder (transformers/models/glm46v). By default those
-of GLM-4.1V (glm4v.py), under other class names."""
+"""GLM-4.6V (transformers/models/glm46v): any tower and decoder, else GLM-4.1V's (glm4v.py)."""
 
 from ..layers.multimodal import any_model, register_worded
 

@@ -7,7 +7,7 @@ File names are those of the first release (conversion_mapping.py).
 
 from ..core.config import ModelConfig
 from ..layers import mixtures as m
-from ..layers.blocks import hyper_connection, layer_types, size
+from ..layers.blocks import hyper_connection, layer_types
 from ..layers.decoders import Decoder, mixed
 from ..layers.latent_decoders import latent
 from ..layers.layer_kinds import side_by_side, words
@@ -78,9 +78,8 @@ _TEXT = LLAMA.like(
         _indexer_types,
     ),
     moe=m.sparse(
-        "MoE", m.DEEPSEEK, used=size("num_experts_per_tok", default=8),
-        count=m.counts("n_routed_experts", "num_local_experts", default=288, minimum=1),
-        inner=size("moe_intermediate_size", default=2048),
+        "MoE", m.DEEPSEEK, used=8,
+        count=m.counts("n_routed_experts", "num_local_experts", default=288, minimum=1), inner=2048,
         shared=m.several("n_shared_experts", default=1, minimum=1),
     ),
 )  # fmt: skip

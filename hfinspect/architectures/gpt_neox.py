@@ -47,14 +47,13 @@ _CLASSES["GPTNeoXForCausalLM"] = causal_lm(
     "GPTNeoXForCausalLM", _NEOX.base, prefix="gpt_neox", embedding="embed_in", head="embed_out"
 )
 _NEOX.register("gpt_neox", _CLASSES, aliases={"lm_head.": "embed_out."})
+_NAME = "GPTNeoXRewardModel"
 
 
 def _reward_model(c: ModelConfig) -> Module:
     score = Linear(_NEOX.width(c), 1, component=Component.HEAD, kind="classifier")
-    return Module("GPTNeoXRewardModel", gpt_neox=_NEOX.base(c), out_proj=score)
+    return Module(_NAME, gpt_neox=_NEOX.base(c), out_proj=score)
 
 
-register_part(
-    "gpt_neox_reward_model", "GPTNeoXRewardModel", _reward_model, "text decoder",
-    source="reward_model.py of github.com/LAION-AI/Open-Assistant", prefix="gpt_neox",
-)  # fmt: skip
+_SOURCE = "reward_model.py of github.com/LAION-AI/Open-Assistant"
+register_part("gpt_neox_reward_model", _NAME, _reward_model, "text decoder", _SOURCE, "gpt_neox")

@@ -1,5 +1,4 @@
-"""Helium (Kyutai 2025; transformers/models/helium). Llama's block; the output projection is square
-and without bias whatever the heads are."""
+"""Helium (Kyutai 2025; transformers/models/helium): Llama with a square output matrix."""
 
 from ..layers.decoders import LABEL_HEADS, Decoder, adding, grouped
 from ..trees import Linear

@@ -9,7 +9,7 @@ they also hold a head of their own (``shared_head``), which vLLM skips, is not k
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import mixtures as m
-from ..layers.blocks import gated_mlp, size
+from ..layers.blocks import gated_mlp
 from ..layers.decoders import Decoder, joined_layer, pre_norm
 from ..layers.latent_decoders import listed_kinds
 from ..trees.modules import Linear, Module
@@ -48,9 +48,7 @@ LLAMA.like(
     moe=m.sparse(
         "MoE",
         {"expert_bias": m.correction, "router": _router, "experts": m.each, "shared_mlp": _shared},
-        count=m.counts("num_experts", "num_local_experts", default=192),
-        used=size("num_experts_per_tok", default=8),
-        inner=size("moe_intermediate_size", default=1536),
+        count=m.counts("num_experts", "num_local_experts", default=192), used=8, inner=1536,
         shared=m.several("num_shared_experts", default=1),
     ),
 ).register("hy_v3")  # fmt: skip

@@ -9,7 +9,7 @@ hyper-connections, and experts that files hold stacked.  A fresh save calls ever
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import mixtures as m
-from ..layers.blocks import size, stream_weights
+from ..layers.blocks import stream_weights
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder, gated_of, mixed
 from ..layers.latent_decoders import latent
@@ -55,8 +55,7 @@ _HY = LLAMA.like(
     moe=m.sparse(
         "MoE", {"experts": m.stacked(), "gate": m.corrected(), "shared_experts": _shared},
         count=m.counts("n_routed_experts", "num_local_experts", default=256, minimum=1),
-        used=size("num_experts_per_tok", default=8), shared=m.deepseek_shared,
-        inner=size("moe_intermediate_size", default=768),
+        used=8, shared=m.deepseek_shared, inner=768,
     ),
     further=lambda d, c: {"hc_pre": Module("HyperConnections", hc_head=_joining(d, c))},
 )  # fmt: skip

@@ -45,7 +45,7 @@ def heads_of(
 
 
 def looking(
-    d: Decoder, c: ModelConfig, name: str, heads: Heads, extent: Dim, conv: Module
+    d: Decoder, c: ModelConfig, name: str, heads: Heads, extent: Dim, conv: Module, **norms: Module
 ) -> Module:
     """Attention whose queries have a part that says what each distance counts; keys and values go
     through a convolution."""
@@ -58,6 +58,7 @@ def looking(
         o_proj=block.children.pop("o_proj"),
         k_sconv=conv,
         v_sconv=conv,
+        **norms,
         rel_logits_proj=Module(f"{d.name.removesuffix('Text')}RelativeLogits", proj=proj),
     )
 
@@ -90,9 +91,7 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
     heads, extent = heads_of(c, kind[0], query=64, kv=(8, 16), window=512)
     norm, conv = d.norm(d, c, heads.dim), _wrapped(c, heads.kv * heads.dim)
-    attention = looking(d, c, "InklingAttention", heads, extent, conv)
-    relative = attention.children.pop("rel_logits_proj")
-    mixer = attention.adding(q_norm=norm, k_norm=norm, rel_logits_proj=relative)
+    mixer = looking(d, c, "InklingAttention", heads, extent, conv, q_norm=norm, k_norm=norm)
     wide = _wrapped(c, d.width(c))
     return mixed(d, c, mixer, kind).adding(attn_sconv=wide, mlp_sconv=wide)
 
@@ -104,14 +103,13 @@ def _slides(c: ModelConfig, i: int) -> str:
     return SLIDING if i in c.dims("local_layer_ids", minimum=0) else FULL
 
 
-def _sparse(c: ModelConfig, i: int) -> str:
-    return "dense" if i < c.count("dense_mlp_idx", default=0) else "sparse"
-
-
+_SPARSE = words(
+    lambda c, i: "dense" if i < c.count("dense_mlp_idx", default=0) else "sparse",
+    key="mlp_layer_types",
+)
 _TEXT = Decoder(
     "Inkling", vocab_size=201024, hidden_size=6144, num_hidden_layers=66, mlp=_mlp, moe=_moe,
-    layer=_layer, kinds=side_by_side(words(_slides), words(_sparse, key="mlp_layer_types")),
-    windows=lambda c: windows(
+    layer=_layer, kinds=side_by_side(words(_slides), _SPARSE), windows=lambda c: windows(
         c, 512, lambda i, _: _slides(c, i) == FULL, key="sliding_window_size"
     ),
     rotary=False, embedding="NormedEmbedding",

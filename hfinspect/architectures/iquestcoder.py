@@ -1,5 +1,4 @@
-"""IQuest-Coder (IQuest 2026): Llama's classes with defaults of its own
-(transformers/models/iquestcoder)."""
+"""IQuest-Coder (IQuest 2026; transformers/models/iquestcoder): Llama's own classes."""
 
 from ..layers.decoders import Decoder
 from ..layers.heads import decoder_classes

@@ -88,8 +88,7 @@ LLAMA.like(
     moe=m.sparse(
         "MoE", {**m.DEEPSEEK, "experts": _experts},
         count=m.counts("num_local_experts", "num_experts", default=256),
-        used=size("num_experts_per_tok", "num_experts_per_token", default=8),
-        inner=size("moe_intermediate_size", default=1024),
+        used=size("num_experts_per_tok", "num_experts_per_token", default=8), inner=1024,
         shared=lambda c, w: w * c.dim("n_shared_experts", "num_shared_experts", default=1),
     ),
 ).register("kimi_linear")  # fmt: skip

@@ -22,12 +22,6 @@ def _attention(d: Decoder, c: ModelConfig, query: Dim) -> Module:
     return block.adding(q_norm=norm, k_norm=norm, g_proj=gate)
 
 
-def _experts(x: m.Mixture) -> Module:
-    # Every token reads the whole bias, whatever experts serve it.
-    bias = Weight(x.count, component=Component.ROUTER, active=(1, 1))
-    return m.each(x).adding(e_score_correction_bias=bias)
-
-
 def _heads(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[Dim]:
     key, usual = "num_attention_heads_per_layer", c.dim("num_attention_heads", default=48)
     return c.dims(key, count=layers) if c.has(key) else [usual] * layers
@@ -37,7 +31,12 @@ Decoder(
     "Laguna", vocab_size=100352, hidden_size=2048, intermediate_size=8192, num_hidden_layers=40,
     rotary=False, endings=(), kinds=side_by_side(_heads, mlps()),
     layer=lambda d, c, kind: mixed(d, c, _attention(d, c, kind[0]), kind), moe=m.sparse(
-        "SparseMoeBlock", {"experts": _experts, "gate": m.scores(), "shared_expert": m.always},
+        "SparseMoeBlock",
+        # Every token reads the whole bias, whatever experts serve it.
+        {"experts": lambda x: m.each(x).adding(
+            e_score_correction_bias=Weight(x.count, component=Component.ROUTER, active=(1, 1))
+         ),
+         "gate": m.scores(), "shared_expert": m.always},
         count=m.counts("num_experts", default=256), used=8, inner=512,
         shared=m.as_wide("shared_expert_intermediate_size", default=512),
     ),

@@ -6,7 +6,6 @@ Mixtral's spelling with a bias for balance, a buffer in float32.
 
 from ..core.config import ModelConfig
 from ..layers import mixtures as m
-from ..layers.blocks import size
 from ..layers.decoders import Decoder, norms_called
 from ..layers.experts import experts
 from ..trees.modules import Module, Parameter
@@ -34,8 +33,7 @@ _MOE = LFM2.like(
     mlp=lambda d, c: three(d, c, d.inner(c), expert=True),
     moe=m.sparse(
         "SparseMoeBlock", {"experts": _experts, "gate": m.scores(), "expert_bias": _bias},
-        count=m.counts("num_experts", default=32), used=size("num_experts_per_tok", default=4),
-        inner=size("moe_intermediate_size", default=1792),
+        count=m.counts("num_experts", default=32), used=4, inner=1792,
     ),
 )  # fmt: skip
 _MOE.register("lfm2_moe", more=older_tie(_MOE))

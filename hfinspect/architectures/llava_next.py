@@ -1,5 +1,4 @@
-"""LLaVA-NeXT, 1.6 (Liu et al. 2024; transformers/models/llava_next). LLaVA with images cut into
-tiles; a learned vector marks the end of each row of patches."""
+"""LLaVA-NeXT, 1.6 (Liu et al. 2024; transformers/models/llava_next): images in tiles."""
 
 from .llava import LLAVA, newline
 

@@ -1,7 +1,4 @@
-"""LLaVA-OneVision (Li et al. 2024). Source: transformers/models/llava_onevision.
-
-LLaVA-NeXT with a SigLIP tower and Qwen2.
-"""
+"""LLaVA-OneVision (Li et al. 2024; transformers/models/llava_onevision): SigLIP and Qwen2."""
 
 from .llava import LLAVA, newline
 

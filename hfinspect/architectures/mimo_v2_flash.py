@@ -9,7 +9,6 @@ srt/models/mimo_v2_nextn.py, and sglang-jax's mimo_v2_flash_nextn.py.
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import mixtures as m
-from ..layers.blocks import size
 from ..layers.decoders import Decoder, joined_layer, mixed
 from ..layers.layer_kinds import mlps, side_by_side, words
 from ..layers.windows import windows
@@ -54,9 +53,8 @@ LLAMA.like(
     num_attention_heads=64, rms_norm_eps=1e-05, attention_bias=None, mlp_bias=None, rotary=False,
     endings=(), kinds=side_by_side(words(_slides), mlps()), further=_predictor,
     moe=m.sparse(
-        "MoE", m.DEEPSEEK, used=size("num_experts_per_tok", default=8),
-        count=m.counts("n_routed_experts", "num_local_experts", default=256),
-        inner=size("moe_intermediate_size", default=2048),
+        "MoE", m.DEEPSEEK, used=8,
+        count=m.counts("n_routed_experts", "num_local_experts", default=256), inner=2048,
     ),
     layer=lambda d, c, kind: mixed(d, c, _attention(d, c, kind[0]), kind[1]),
     windows=lambda c: windows(c, 129, lambda i, _: i == 0 or (i + 1) % 6 == 0),

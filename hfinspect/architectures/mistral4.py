@@ -5,7 +5,6 @@ router's scores. Files hold a layer's experts stacked, as they are in memory.
 """
 
 from ..layers import mixtures as m
-from ..layers.blocks import size
 from ..layers.decoders import LABEL_HEADS
 from ..layers.latent_decoders import dense_first, latent
 from .llama import LLAMA
@@ -19,7 +18,6 @@ LLAMA.like(
         {"experts": m.stacked(act=True), "gate": m.scores("TopkRouter"),
          "shared_experts": m.always},
         count=m.counts("n_routed_experts", "num_local_experts", default=128, minimum=1),
-        used=m.counts("num_experts_per_tok", default=4), shared=m.deepseek_shared,
-        inner=size("moe_intermediate_size", default=2048),
+        used=m.counts("num_experts_per_tok", default=4), shared=m.deepseek_shared, inner=2048,
     ),
 ).register("mistral4")  # fmt: skip

@@ -12,7 +12,6 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import mixtures as m
-from ..layers.blocks import size
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder, norms_called
 from ..layers.heads import lm_head
@@ -86,8 +85,7 @@ def _attention(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
 _EXPERTS = {"experts": m.lettered(act=False, of="Experts"), "gate": m.scores("TopkRouter")}
 _moe = m.sparse(
     "MoE", {**m.DEEPSEEK, **_EXPERTS}, count=lambda c: expert_count(c, 128, rerouted=True),
-    used=size("num_experts_per_tok", default=4), inner=size("moe_intermediate_size", default=6144),
-    shared=m.deepseek_shared,
+    used=4, inner=6144, shared=m.deepseek_shared,
 )  # fmt: skip
 
 

@@ -5,8 +5,16 @@ and the embedding; a ViT (a trace)."""
 from functools import partial
 
 from ..core.config import ModelConfig
-from ..layers.blocks import gated_mlp
-from ..layers.decoders import Decoder, adding, gate, grouped, last_norm_of, norms_called, sandwich
+from ..layers.decoders import (
+    Decoder,
+    adding,
+    gate,
+    gated_by,
+    grouped,
+    last_norm_of,
+    norms_called,
+    sandwich,
+)
 from ..layers.multimodal import linear_projector, register_worded, two_linears
 from ..layers.windows import windows
 from ..trees.catalog import builder
@@ -28,9 +36,7 @@ TEXT = Decoder(
     rotary=False, embedding="NormedEmbedding", further=last_norm_of("MuseGlimmerRMSNorm"),
     # The last layer sees everything, and every fourth before it.
     windows=lambda c: windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0),
-    mlp=lambda d, c: gated_mlp(
-        f"{d.name}MLP", d.width(c), d.inner(c), act=c.text("hidden_activation", default="silu")
-    ),
+    mlp=gated_by("hidden_activation", default="silu"),
 )  # fmt: skip
 
 

@@ -1,5 +1,4 @@
-"""nanochat (Karpathy 2025; transformers/models/nanochat). Norms without any weight, a two-matrix
-MLP with squared ReLU, no biases by default."""
+"""nanochat (Karpathy 2025; transformers/models/nanochat): norms without any weight."""
 
 from ..layers.decoders import Decoder, plain
 from ..trees.modules import Activation

@@ -1,5 +1,4 @@
-"""OLMo 3 (OLMo Team 2025; transformers/models/olmo3). OLMo 2's layers; three of four use a sliding
-window, which changes no tensor."""
+"""OLMo 3 (OLMo Team 2025; transformers/models/olmo3): OLMo 2 with windows."""
 
 from ..layers.windows import every, windows
 from .olmo2 import OLMO2

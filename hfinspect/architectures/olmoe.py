@@ -1,5 +1,4 @@
-"""OLMoE (Muennighoff et al. 2024): experts in every layer, and norms over the whole of q and of k
-(transformers/models/olmoe)."""
+"""OLMoE (Muennighoff et al. 2024; transformers/models/olmoe): experts in every layer."""
 
 from ..layers.decoders import Decoder, adding, grouped, normed
 from ..layers.mixtures import counts, qwen

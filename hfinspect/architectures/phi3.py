@@ -1,5 +1,4 @@
-"""Phi-3, Phi-3.5 and Phi-4 (Abdin et al. 2024; transformers/models/phi3). Llama's block with q, k
-and v in one matrix, and gate and up in another."""
+"""Phi-3, 3.5 and 4 (Abdin et al. 2024; transformers/models/phi3): Llama with joined matrices."""
 
 from ..layers.decoders import LABEL_HEADS, Decoder, adding, fused_mlp, pre_norm
 from ..layers.windows import windows

@@ -2,7 +2,6 @@
 of a layer stacked, out before in; the first release of the weights in before out, and loading takes
 both (conversion_mapping.py)."""
 
-from ..layers.blocks import size
 from ..layers.layer_kinds import stepped
 from ..layers.mixtures import Mixture, counts, scores, sparse, stacked
 from ..trees.modules import Activation, Module
@@ -19,9 +18,7 @@ _TEXT = TEXT.like(
     "Qwen3VLMoeText", hidden_size=2048, intermediate_size=5632, num_hidden_layers=24,
     num_attention_heads=16, num_key_value_heads=16, head_dim=None, kinds=stepped(_count),
     moe=sparse(
-        "SparseMoeBlock", {"experts": _experts, "gate": scores()}, count=_count,
-        used=size("num_experts_per_tok", default=4),
-        inner=size("moe_intermediate_size", default=1408),
+        "SparseMoeBlock", {"experts": _experts, "gate": scores()}, count=_count, used=4, inner=1408,
     ),
 )  # fmt: skip
 register_qwen3_vl("Qwen3VLMoe", "qwen3_vl_moe", _TEXT)

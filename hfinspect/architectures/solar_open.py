@@ -1,5 +1,4 @@
-"""Solar Open (Upstage 2025; transformers/models/solar_open). DeepSeek-V3's experts and corrected
-router in every layer, around grouped attention."""
+"""Solar Open (Upstage 2025; transformers/models/solar_open): DeepSeek-V3's experts."""
 
 from ..layers.decoders import Decoder
 from ..layers.latent_decoders import routed

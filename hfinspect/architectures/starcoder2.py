@@ -1,22 +1,16 @@
-"""StarCoder2 (Lozhkov et al. 2024; transformers/models/starcoder2). Grouped queries and rotary
-positions, a two-matrix MLP, LayerNorms, biases throughout."""
+"""StarCoder2 (Lozhkov et al. 2024; transformers/models/starcoder2): biases throughout."""
 
 from ..layers.blocks import activation, two_layer_mlp
 from ..layers.decoders import LABEL_HEADS, Decoder, layer_norms
 from ..layers.windows import windows
-from ..trees import ModelConfig, Module
-
-
-def _mlp(d: Decoder, c: ModelConfig) -> Module:
-    bias, names = c.flag("use_bias", default=True), ("c_fc", "c_proj")
-    block = two_layer_mlp("Starcoder2MLP", d.width(c), d.inner(c), bias=bias, names=names)
-    return block.adding(act=activation(d.act(c)))
-
 
 Decoder(
     "Starcoder2", vocab_size=49152, hidden_size=3072, intermediate_size=12288, num_hidden_layers=30,
     num_attention_heads=24, num_key_value_heads=2, hidden_act="gelu_pytorch_tanh",
     tie_word_embeddings=True, attention_bias=True, bias_key="use_bias",
     windows=lambda c: windows(c, None), endings=LABEL_HEADS, norm=layer_norms("norm_epsilon"),
-    mlp=_mlp,
+    mlp=lambda d, c: two_layer_mlp(
+        "Starcoder2MLP", d.width(c), d.inner(c), bias=c.flag("use_bias", default=True),
+        names=("c_fc", "c_proj"),
+    ).adding(act=activation(d.act(c))),
 ).register("starcoder2")  # fmt: skip

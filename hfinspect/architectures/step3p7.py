@@ -88,8 +88,7 @@ def moe(**parts: m.Part) -> Callable[[Decoder, ModelConfig], Module]:
     keys = ("moe_num_experts", "n_routed_experts", "num_experts")
     return m.sparse(
         "SparseMoeBlock", parts, count=m.counts(*keys, default=288, minimum=1),
-        used=size("moe_top_k", "num_experts_per_tok", default=8),
-        inner=size("moe_intermediate_size", default=1280),
+        used=size("moe_top_k", "num_experts_per_tok", default=8), inner=1280,
     )  # fmt: skip
 
 

@@ -1,5 +1,4 @@
-"""Video-LLaVA (Lin et al. 2023; transformers/models/video_llava). LLaVA with one tower for images
-and one for videos. File names: multimodal.py."""
+"""Video-LLaVA (Lin et al. 2023; transformers/models/video_llava): a tower for each medium."""
 
 from .llava import CLIP_L, LLAVA
 

@@ -1,5 +1,4 @@
-"""Youtu-LLM (Tencent 2025; transformers/models/youtu). DeepSeek-V3's latent attention in a dense
-decoder."""
+"""Youtu-LLM (Tencent 2025; transformers/models/youtu): latent attention, dense MLPs."""
 
 from ..layers.decoders import Decoder
 from ..layers.latent_decoders import latent

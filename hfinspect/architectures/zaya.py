@@ -8,7 +8,7 @@ one class more than there are experts.  Experts lie stacked in memory as in file
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers import mixtures as m
-from ..layers.blocks import depthwise, size
+from ..layers.blocks import depthwise
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.heads import causal_lm
 from ..trees.keeps import KeysValues, State
@@ -80,8 +80,8 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
         "SparseMoeBlock",
         {"gate": lambda x: _router(x, first=kind == "first"), "experts": m.stacked()},
         count=m.counts("num_experts", default=16, minimum=1),
-        used=size("num_experts_per_tok", default=1),
-        inner=size("moe_intermediate_size", default=2048),
+        used=1,
+        inner=2048,
     )
     block = pre_norm(d.like(d.name, mlp=moe), c, kind)
     scaling = _scales(d, c, *_IN, "residual_scale", "residual_bias")

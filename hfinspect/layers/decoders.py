@@ -104,7 +104,9 @@ def gated(d: Decoder, c: ModelConfig) -> Module:
     return gated_mlp(f"{d.name}MLP", d.width(c), d.inner(c), bias=bias, act=d.act(c))
 
 
-def gated_by(*keys: str, default: str) -> Callable[[Decoder, ModelConfig], Module]:
+def gated_by(
+    *keys: str, default: str = "gelu_pytorch_tanh"
+) -> Callable[[Decoder, ModelConfig], Module]:
     """The same without biases, whose activation stands under one of these keys."""
     return lambda d, c: gated_mlp(
         f"{d.name}MLP", d.width(c), d.inner(c), act=c.text(*keys, default=default)
