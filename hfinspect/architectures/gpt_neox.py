@@ -47,13 +47,9 @@ _CLASSES["GPTNeoXForCausalLM"] = causal_lm(
     "GPTNeoXForCausalLM", _NEOX.base, prefix="gpt_neox", embedding="embed_in", head="embed_out"
 )
 _NEOX.register("gpt_neox", _CLASSES, aliases={"lm_head.": "embed_out."})
-_NAME = "GPTNeoXRewardModel"
-
-
-def _reward_model(c: ModelConfig) -> Module:
-    score = Linear(_NEOX.width(c), 1, component=Component.HEAD, kind="classifier")
-    return Module(_NAME, gpt_neox=_NEOX.base(c), out_proj=score)
-
-
-_SOURCE = "reward_model.py of github.com/LAION-AI/Open-Assistant"
-register_part("gpt_neox_reward_model", _NAME, _reward_model, "text decoder", _SOURCE, "gpt_neox")
+_PARTS = {
+    "gpt_neox": _NEOX.base,
+    "out_proj": lambda c: Linear(_NEOX.width(c), 1, component=Component.HEAD, kind="classifier"),
+}
+_NAME, _SOURCE = "GPTNeoXRewardModel", "reward_model.py of github.com/LAION-AI/Open-Assistant"
+register_part("gpt_neox_reward_model", _NAME, _PARTS, "text decoder", _SOURCE, "gpt_neox")
