@@ -8,18 +8,14 @@ from functools import partial
 from typing import Any
 
 from ..core.nouns import Component, Dim, ModelConfig
-from ..layers.blocks import activation, size
+from ..layers.blocks import activation, rms_norms, size
 from ..layers.composing import Classes, Form, composed, renamed_classes, with_defaults
 from ..layers.heads import classifier, dense_classifier, to_words
 from ..trees.catalog import Builder, register
-from ..trees.modules import Dropout, Embedding, Layers, Linear, Module, ModuleList, RMSNorm
+from ..trees.modules import Dropout, Embedding, Layers, Linear, Module, ModuleList
 
 _width, vocab = size("d_model", default=512), size("vocab_size", default=32128)
-
-
-def _norm(c: ModelConfig) -> Module:
-    eps = c.number("layer_norm_epsilon", default=1e-6)
-    return RMSNorm(_width(c), eps=eps, class_name="T5LayerNorm")
+_norms = rms_norms("T5LayerNorm", 1e-6, "layer_norm_epsilon")
 
 
 def _dropout(c: ModelConfig, key: str = "dropout_rate", default: float = 0.1) -> Module:
@@ -62,9 +58,9 @@ def block(c: ModelConfig, *, decoder: bool, positions: bool, mlp: Module | None 
         act = "gelu_new" if form == "gated-gelu" else form.split("-")[-1]
         gated = c.flag("is_gated_act", default=form.split("-")[0] == "gated")
         at, mlp = "DenseReluDense", feed_forward(c, act, gated=gated)
-    parts["FF"] = (at, mlp)
+    parts["FF"], norm = (at, mlp), _norms(c, _width(c))
     layers = (
-        Module(f"T5Layer{kind}", {name: part, "layer_norm": _norm(c), "dropout": _dropout(c)})
+        Module(f"T5Layer{kind}", {name: part, "layer_norm": norm, "dropout": _dropout(c)})
         for kind, (name, part) in parts.items()
     )
     return Module("T5Block", layer=ModuleList(layers))
@@ -82,7 +78,7 @@ def stack(c: ModelConfig, *, decoder: bool = False, alone: bool = False) -> Modu
     # A StaticCache has as many layers as the encoder.
     blocks.static = not decoder or int(layers) <= int(own)
     words = table(c, tied_to="shared.weight")
-    parts = {"embed_tokens": words, "block": blocks, "final_layer_norm": _norm(c)}
+    parts = {"embed_tokens": words, "block": blocks, "final_layer_norm": _norms(c, _width(c))}
     return Module("T5Stack", parts, dropout=_dropout(c))
 
 
