@@ -10,7 +10,7 @@ from ..layers import sound
 from ..layers.composing import defaulted
 from ..layers.speech import weight_normed
 from ..trees.catalog import register_part
-from ..trees.modules import Conv, GroupNorm, Layers, Module, Parameter, Weight
+from ..trees.modules import Conv, GroupNorm, Layers, Module, Weight
 
 _DEFAULTS = {
     "audio_channels": 1, "hidden_size": 128, "num_filters": 32, "num_residual_layers": 1,
@@ -34,10 +34,9 @@ def conv(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim | int, *, up: bo
 
 def lstm(width: Dim, layers: int) -> Module:
     """``nn.LSTM``: per layer two matrices of 4·W·W and two biases of 4·W, for four gates."""
-    tensors: dict[str, Parameter] = {}
-    for i in range(int(layers)):
-        tensors[f"weight_ih_l{i}"] = tensors[f"weight_hh_l{i}"] = Weight(4 * width, width)
-        tensors[f"bias_ih_l{i}"] = tensors[f"bias_hh_l{i}"] = Weight(4 * width)
+    gates = {"weight": Weight(4 * width, width), "bias": Weight(4 * width)}
+    names = [(kind, f"{kind}_{way}_l") for kind in gates for way in ("ih", "hh")]
+    tensors = {f"{name}{i}": gates[kind] for i in range(int(layers)) for kind, name in names}
     return Module("LSTM", tensors, component=Component.OTHER)
 
 

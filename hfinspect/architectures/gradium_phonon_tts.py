@@ -46,19 +46,14 @@ def model(c: ModelConfig) -> Module:
     )
 
 
+_MLP, _ADA = {"fc1": "mlp.0", "act_fn": "mlp.1", "fc2": "mlp.2"}, "adaLN_modulation"
 #: How files of the whole, which have the original's names, spell the parts of a class.
 _SPELLED = {
     "Attention": {"o_proj": "out_proj"},
     "DecoderLayer": {"input_layernorm": "norm1", "post_attention_layernorm": "norm2"},
-    "TimestepEmbedding": {"fc1": "mlp.0", "act_fn": "mlp.1", "fc2": "mlp.2", "norm": "mlp.3"},
-    "TimestepNorm": {"weight": "alpha"},
-    "FlowResBlock": {
-        "norm": "in_ln", "fc1": "mlp.0", "act_fn": "mlp.1", "fc2": "mlp.2",
-        "adaln_proj": "adaLN_modulation.1",
-    },
-    "FlowFinalLayer": {
-        "proj": "linear", "act_fn": "adaLN_modulation.0", "adaln_proj": "adaLN_modulation.1",
-    },
+    "TimestepEmbedding": {**_MLP, "norm": "mlp.3"}, "TimestepNorm": {"weight": "alpha"},
+    "FlowResBlock": {**_MLP, "norm": "in_ln", "adaln_proj": f"{_ADA}.1"},
+    "FlowFinalLayer": {"proj": "linear", "act_fn": f"{_ADA}.0", "adaln_proj": f"{_ADA}.1"},
     "FlowHead": {
         "cond_proj": "cond_embed", "timestep_embeddings": "time_embed", "layers": "res_blocks",
     },

@@ -52,8 +52,7 @@ def text_encoder(c: ModelConfig) -> Module:
 
 
 def _around(c: ModelConfig, name: str, inputs: Dim, key: str, **last: Module) -> Module:
-    """A WaveNet and a convolution before it: gated convolutions; each but the last also feeds the
-    next."""
+    """A WaveNet, of whose gated convolutions each but the last feeds the next, and one before."""
     h, voice = hidden(c), c.dim("speaker_embedding_size", minimum=0)
     count = c.count(f"{key}_num_wavenet_layers")
 

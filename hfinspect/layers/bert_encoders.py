@@ -42,10 +42,6 @@ def without(*names: str) -> Make:
     return lambda e, c: tables(e, c).without(*names)
 
 
-#: That of the first layer takes the norm's place.
-unnormed = without("LayerNorm")
-
-
 def embedding_width(c: ModelConfig) -> Dim:
     """Of the embeddings: ``embedding_size``, the hidden size unless said."""
     return c.dim("embedding_size", default=hidden(c))
