@@ -14,7 +14,6 @@ from ..core.dims import Dim
 from ..layers import mixtures as m
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder, norms_called
-from ..layers.heads import lm_head
 from ..layers.latent import indexer, latent_sizes
 from ..layers.latent_decoders import dense_first, expert_count
 from ..layers.multimodal import as_projector, nested, tower_width, two_layer_projector
@@ -137,10 +136,7 @@ def _generation(c: ModelConfig) -> Module:
     )
     norm, merger = joined.inside("norm"), joined.inside("patch_merger")
     norm.part = "projector"
-    head = lm_head(
-        c, TEXT.width(text), TEXT.size(text, "vocab_size"), tied_to="tok_embeddings.weight",
-        tied_default=False,
-    )  # fmt: skip
+    head = TEXT.words(text, "tok_embeddings.weight" if c.tied(default=False) else None)
     names = {"embed_tokens": "tok_embeddings", "rotary_emb": "lerope"}
     decoder = respelled(whole.inside("language_model"), names)
     return Module(

@@ -31,18 +31,6 @@ def to_words(hidden: int, vocab: int, tied_to: str | None = None, *, bias: bool 
     )
 
 
-def lm_head(
-    c: ModelConfig,
-    hidden: int,
-    vocab: int,
-    *,
-    tied_to: str,
-    tied_default: bool = True,
-) -> Module:
-    """The projection to the vocabulary: V·H parameters, none of its own when tied."""
-    return to_words(hidden, vocab, tied_to if c.tied(default=tied_default) else None)
-
-
 def classifier(hidden: int, labels: int, *, bias: bool = True) -> Module:
     """A linear layer from the hidden size to the labels."""
     return Linear(hidden, labels, bias=bias, component=Component.HEAD, kind="classifier")
