@@ -83,7 +83,6 @@ def stack(c: ModelConfig, *, decoder: bool = False, alone: bool = False) -> Modu
 
 
 def table(c: ModelConfig, *, tied_to: str | None = None) -> Module:
-    """The words' embeddings, V·D."""
     return Embedding(vocab(c), _width(c), tied_to=tied_to)
 
 
@@ -117,7 +116,6 @@ CLASSES = composed(_FORMS)
 
 
 def register_kin(model_type: str, name: str, defaults: Mapping[str, Any], classes: Classes) -> None:
-    """Add T5's ``classes`` under another name, with ``defaults`` of their own."""
     kin = with_defaults(defaults, renamed_classes(classes, "T5", name))
     register(model_type, kin, category="encoder-decoder")
 
