@@ -69,10 +69,10 @@ def _width(c: ModelConfig, *, reads: bool = False) -> Dim:
     return hidden(_text(c) if reads else c.section("vision_config").with_defaults(**_VISION))
 
 
-def _to(key: str, size: int, *, bias: bool, reads: bool = False) -> Part:
+def _to(key: str, size: int, c: ModelConfig, *, bias: bool, reads: bool = False) -> Module:
     """Into the space that texts and images share."""
-    to = partial(Linear, bias=bias, component=Component.PROJECTOR)
-    return lambda c: to(_width(c, reads=reads), c.dim(key, default=size))
+    to, width = c.dim(key, default=size), _width(c, reads=reads)
+    return Linear(width, to, bias=bias, component=Component.PROJECTOR)
 
 
 _PARTS: dict[str, Part] = {
@@ -81,10 +81,10 @@ _PARTS: dict[str, Part] = {
     "text_model": lambda c: _reader(_text(c), _width(c), pooling=True),
     "text_encoder": lambda c: _reader(_text(c), _width(c)),
     "text_decoder": lambda c: _writer(_text(c), _width(c)),
-    "visual_projection": _to("projection_dim", 512, bias=False),
-    "text_projection": _to("projection_dim", 512, bias=False, reads=True),
-    "vision_proj": _to("image_text_hidden_size", 256, bias=True),
-    "text_proj": _to("image_text_hidden_size", 256, bias=True, reads=True),
+    "visual_projection": partial(_to, "projection_dim", 512, bias=False),
+    "text_projection": partial(_to, "projection_dim", 512, bias=False, reads=True),
+    "vision_proj": partial(_to, "image_text_hidden_size", 256, bias=True),
+    "text_proj": partial(_to, "image_text_hidden_size", 256, bias=True, reads=True),
     "itm_head": lambda c: classifier(_width(c, reads=True), 2),
 }
 _CLASSES = {

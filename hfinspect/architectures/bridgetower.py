@@ -1,6 +1,8 @@
 """BridgeTower (Xu et al. 2022): CLIP's tower and RoBERTa, both traces, and layers between the two,
 which have the sizes of the text's. Source of shapes: transformers/models/bridgetower."""
 
+from functools import partial
+
 from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.composing import Part, composed_of, with_defaults
@@ -62,15 +64,11 @@ def _words(c: ModelConfig) -> Module:
     return Module(f"{_NAME}MLMHead", parts, bias=Weight(words), component=Component.HEAD)
 
 
-def _fc(times: int, name: str = "Contrastive") -> Part:
+def _fc(c: ModelConfig, times: int = 1, name: str = "Contrastive") -> Module:
     """One linear layer, to whether two fit (ITM) or to the space that all share."""
-
-    def head(c: ModelConfig) -> Module:
-        out = 2 if name == "ITM" else c.dim("contrastive_hidden_size")
-        linear = Linear(hidden(c) * times if times > 1 else hidden(c), out)
-        return Module(f"{_NAME}{name}Head", fc=linear, component=Component.HEAD)
-
-    return head
+    out = 2 if name == "ITM" else c.dim("contrastive_hidden_size")
+    linear = Linear(hidden(c) * times if times > 1 else hidden(c), out)
+    return Module(f"{_NAME}{name}Head", fc=linear, component=Component.HEAD)
 
 
 def _scale(c: ModelConfig) -> Parameter:
@@ -81,10 +79,10 @@ def _scale(c: ModelConfig) -> Parameter:
 _PARTS: dict[str, Part] = {
     "bridgetower": _model,
     "mlm_score": _words,
-    "itm_score": _fc(2, "ITM"),
-    "itc_text_head": _fc(1),
-    "itc_image_head": _fc(1),
-    "itc_cross_modal_head": _fc(2),
+    "itm_score": partial(_fc, times=2, name="ITM"),
+    "itc_text_head": _fc,
+    "itc_image_head": _fc,
+    "itc_cross_modal_head": partial(_fc, times=2),
     "logit_scale": _scale,
 }
 _CLASSES = {

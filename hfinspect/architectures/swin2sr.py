@@ -23,10 +23,9 @@ def _layer(c: ModelConfig, width: Dim, heads: Dim) -> nn.Module:
         "Swin2SRSelfAttention",
         logit_scale=nn.Weight(heads, 1, 1, kind="scale"),
         continuous_position_bias_mlp=nn.Sequential(*mlp, kind="relative_position"),
-        query=nn.Linear(width, width, bias=bias, kind="query"),
-        key=nn.Linear(width, width, bias=False, kind="key"),
-        value=nn.Linear(width, width, bias=bias, kind="value"),
     )
+    for kind in ("query", "key", "value"):
+        own.adding(**{kind: nn.Linear(width, width, bias and kind != "key", kind=kind)})
     return vision.window_layer(c, "Swin2SR", width, own, ratio=2.0)
 
 
