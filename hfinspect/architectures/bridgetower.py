@@ -6,30 +6,29 @@ from functools import partial
 from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.composing import Part, composed_of, with_defaults
-from ..layers.encoders import BASE, hidden, norm
 from ..trees.catalog import builder, register
 from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, Parameter, Weight
 
 _NAME = "BridgeTower"
 #: Of the layers between the sides, and of either side.
-_DEFAULTS = {**BASE, "num_hidden_layers": 6, "layer_norm_eps": 1e-5}
+_DEFAULTS = {**encoders.BASE, "num_hidden_layers": 6, "layer_norm_eps": 1e-5}
 
 
 def _model(c: ModelConfig) -> Module:
-    h, text, vision = hidden(c), c.section("text_config"), c.section("vision_config")
+    h, text, vision = encoders.hidden(c), c.section("text_config"), c.section("vision_config")
     count = c.count("num_hidden_layers")
     kind = c.word("link_tower_type", "add", "scaled_add", "interpolate")
     link = Module(
         f"{_NAME}LinkTower",
         scaled_factor=Weight(kind="scale") if kind == "scaled_add" else None,
         beta=Weight(kind="scale") if kind == "interpolate" else None,
-        LayerNorm=norm(c),
+        LayerNorm=encoders.norm(c),
     )
     if not c.flag("share_link_tower_layers", default=False):
         link = ModuleList([link] * max(int(count) - 1, 0))
 
     def transform(section: ModelConfig) -> Module:
-        width = hidden(section.with_defaults(**_DEFAULTS))
+        width = encoders.hidden(section.with_defaults(**_DEFAULTS))
         linear = Linear(width, h, component=Component.PROJECTOR)
         shared = c.flag("share_cross_modal_transformer_layers", default=True)
         return linear if shared else ModuleList([linear] * int(count))
@@ -49,14 +48,14 @@ def _model(c: ModelConfig) -> Module:
             "cross_modal_image_layers": Layers.of(count, cross),
             "cross_modal_text_layers": Layers.of(count, cross),
             **{f"cross_modal_{side}_pooler": pool for side in ("image", "text")},
-            **{f"cross_modal_{side}_layernorm": norm(c) for side in sides},
+            **{f"cross_modal_{side}_layernorm": encoders.norm(c) for side in sides},
             **{f"cross_modal_{side}_link_tower": link for side in sides},
         },
     )
 
 
 def _words(c: ModelConfig) -> Module:
-    h, words = hidden(c), c.section("text_config").dim("vocab_size", default=50265)
+    h, words = encoders.hidden(c), c.section("text_config").dim("vocab_size", default=50265)
     table = "bridgetower.text_model.embeddings.word_embeddings.weight"
     tied = table if c.tied(default=False) else None
     decoder = Linear(h, words, bias=False, kind="lm_head", tied_to=tied)
@@ -67,7 +66,7 @@ def _words(c: ModelConfig) -> Module:
 def _fc(c: ModelConfig, times: int = 1, name: str = "Contrastive") -> Module:
     """One linear layer, to whether two fit (ITM) or to the space that all share."""
     out = 2 if name == "ITM" else c.dim("contrastive_hidden_size")
-    linear = Linear(hidden(c) * times if times > 1 else hidden(c), out)
+    linear = Linear(encoders.hidden(c) * times if times > 1 else encoders.hidden(c), out)
     return Module(f"{_NAME}{name}Head", fc=linear, component=Component.HEAD)
 
 

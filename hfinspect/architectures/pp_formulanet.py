@@ -7,13 +7,12 @@ from ..core.nouns import Component, ModelConfig
 from ..layers import seq2seq
 from ..layers.heads import to_words
 from ..layers.multimodal import projector, register_worded, within
-from ..layers.seq2seq import Seq2Seq
 from ..trees.catalog import register_part
 from ..trees.modules import Conv, Linear, Module
 from . import sam
 
 _NAME = "PPFormulaNet"
-_TEXT = Seq2Seq(
+_TEXT = seq2seq.Seq2Seq(
     _NAME, words="ScaledWordEmbedding", positions="LearnedPositionalEmbedding",
     embedding_norm=True, final_norm=True, vocab=50000, width=512, layers=(12, 8),
     inner=(2048, 2048), length=2560,

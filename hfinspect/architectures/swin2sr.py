@@ -4,7 +4,6 @@ and one of five kinds of upsampling. Source: transformers/models/swin2sr/modelin
 from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import vision
 from ..layers.blocks import size
-from ..layers.vision import pair, stage_depths
 from ..trees import modules as nn
 
 #: Channels of the convolutions that enlarge the image.
@@ -31,9 +30,9 @@ def _layer(c: ModelConfig, width: Dim, heads: Dim) -> nn.Module:
 
 def model(c: ModelConfig) -> nn.Module:
     width, unembed = _width(c), nn.Activation("Swin2SRPatchUnEmbeddings")
-    image, patch = pair(c, "image_size", default=64), pair(c, "patch_size", default=1)
+    image, patch = vision.pair(c, "image_size", default=64), vision.pair(c, "patch_size", default=1)
     absolute = c.flag("use_absolute_embeddings", default=False)
-    count, depths = vision.patch_count(image, patch) + 1, stage_depths(c, (6, 6, 6, 6, 6, 6))
+    count, depths = vision.patch_count(image, patch) + 1, vision.stage_depths(c, (6, 6, 6, 6, 6, 6))
     heads = c.dims("num_heads", default=(6, 6, 6, 6, 6, 6), least=len(depths))
     # A stage closes with one convolution, or with three through a quarter of the width.
     narrow, act, whole = width // 4, nn.Activation("LeakyReLU"), nn.Conv(width, width, 3)

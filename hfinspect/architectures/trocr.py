@@ -4,12 +4,11 @@ width. Source of shapes: transformers/models/trocr/modeling_trocr.py."""
 from ..core.config import ModelConfig
 from ..layers import seq2seq
 from ..layers.composing import respelled
-from ..layers.seq2seq import Seq2Seq
 from ..trees.catalog import register_part
 from ..trees.modules import Linear, Module
 
 
-def _attention(c: ModelConfig, s: Seq2Seq, side: int, cross: bool) -> Module:
+def _attention(c: ModelConfig, s: seq2seq.Seq2Seq, side: int, cross: bool) -> Module:
     attend, seen = seq2seq.attention(c, s, side), c.optional_dim("cross_attention_hidden_size")
     if cross and seen is not None:
         for name, kind in {"k_proj": "key", "v_proj": "value"}.items():
@@ -19,7 +18,7 @@ def _attention(c: ModelConfig, s: Seq2Seq, side: int, cross: bool) -> Module:
 
 def causal_lm(c: ModelConfig) -> Module:
     learned = c.flag("use_learned_position_embeddings", default=True)
-    style = Seq2Seq(
+    style = seq2seq.Seq2Seq(
         "TrOCR", words="ScaledWordEmbedding", length=512, attends=_attention,
         positions="LearnedPositionalEmbedding" if learned else None,
         embedding_norm=c.flag("layernorm_embedding", default=True),
