@@ -107,7 +107,5 @@ def _only_vision(c: ModelConfig) -> Module:
 
 register("blip", composed_of(_PARTS, _CLASSES), category="multimodal")
 register_part("blip_vision_model", "BlipVisionModel", _only_vision, "vision")
-register(
-    "blip_text_model", with_defaults(_TEXT, _TEXTS), base="BlipTextModel", base_prefix="bert",
-    category="encoder",
-)  # fmt: skip
+_BUILT = with_defaults(_TEXT, _TEXTS)
+register("blip_text_model", _BUILT, base="BlipTextModel", base_prefix="bert", category="encoder")

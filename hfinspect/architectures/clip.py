@@ -53,17 +53,13 @@ def safety_checker(c: ModelConfig) -> Module:
     Source: diffusers/pipelines/stable_diffusion/safety_checker.py; its files are all from before
     transformers 5, and the tower has its prefix twice."""
     tower = vision_model(c).called("CLIPVisionTransformer")
-    width, table = c.dim("projection_dim", default=512), Component.EMBEDDING
-    return Module(
-        "StableDiffusionSafetyChecker",
-        vision_model=Module("CLIPVisionModel", vision_model=tower),
-        visual_projection=_projection("vision", c),
-        concept_embeds=Weight(17, width, component=table),
-        special_care_embeds=Weight(3, width, component=table),
-        concept_embeds_weights=Weight(17, kind="scale"),
-        special_care_embeds_weights=Weight(3, kind="scale"),
-        part="vision",
-    )
+    width, to = c.dim("projection_dim", default=512), Component.EMBEDDING
+    concepts = {"concept_embeds": 17, "special_care_embeds": 3}
+    tables = {at: Weight(count, width, component=to) for at, count in concepts.items()}
+    weights = {f"{at}_weights": Weight(count, kind="scale") for at, count in concepts.items()}
+    seen = {"vision_model": Module("CLIPVisionModel", vision_model=tower)}
+    seen["visual_projection"] = _projection("vision", c)
+    return Module("StableDiffusionSafetyChecker", {**seen, **tables, **weights}, part="vision")
 
 
 _PARTS: dict[str, Part] = {

@@ -19,7 +19,7 @@ _TEXT = seq2seq.Seq2Seq(
 )  # fmt: skip
 
 
-def vision_model(c: ModelConfig) -> Module:
+def _vision(c: ModelConfig) -> Module:
     sizes = (("in", 256), ("mid", 512), ("out", 1024))
     first, inner, outer = (c.dim(f"post_conv_{at}_channels", default=size) for at, size in sizes)
     to = partial(Conv, kernel=3, bias=False, component=Component.PROJECTOR)
@@ -34,7 +34,7 @@ def vision_model(c: ModelConfig) -> Module:
     return root.adding(multi_modal_projector=project)
 
 
-def text_model(c: ModelConfig) -> Module:
+def _text(c: ModelConfig) -> Module:
     root = seq2seq.stack(c, _TEXT, 1).called(f"{_NAME}TextModel")
     root.part = "text"
     return root
@@ -45,9 +45,7 @@ def _head(c: ModelConfig) -> Module:
     return to_words(seq2seq.width(text, _TEXT), seq2seq.vocab(text, _TEXT))
 
 
-_MODEL = {
-    "decoder": within("text_config", text_model), "encoder": within("vision_config", vision_model),
-}  # fmt: skip
+_MODEL = {"decoder": within("text_config", _text), "encoder": within("vision_config", _vision)}
 register_worded("pp_formulanet", _NAME, _MODEL, head=_head)
-register_part("pp_formulanet_text", f"{_NAME}TextModel", text_model, "text decoder")
-register_part("pp_formulanet_vision", f"{_NAME}VisionModel", vision_model, "vision")
+register_part("pp_formulanet_text", f"{_NAME}TextModel", _text, "text decoder")
+register_part("pp_formulanet_vision", f"{_NAME}VisionModel", _vision, "vision")

@@ -35,10 +35,8 @@ BLOCKS: dict[str, list[_Blocks]] = {
 }
 TYPES = {"pp_lcnet": "PPLCNet", "pp_lcnet_v3": "PPLCNetV3", "pp_lcnet_v4": "PPLCNetV4"}
 #: What composites make of a section that is absent, next to its model_type.
-LAST_FOUR: dict[str, object] = {
-    "divisor": 16, "out_features": ["stage2", "stage3", "stage4", "stage5"],
-    "out_indices": [2, 3, 4, 5],
-}  # fmt: skip
+LAST_FOUR: dict[str, object] = {"divisor": 16, "out_indices": [2, 3, 4, 5]}
+LAST_FOUR["out_features"] = ["stage2", "stage3", "stage4", "stage5"]
 _stem = size("stem_channels", default=16)
 
 

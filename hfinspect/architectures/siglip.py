@@ -44,11 +44,10 @@ def register_towers(
                 kind="pooler",
             )
         layers = vision.clip_layers(name, c, h, inner=3072, act="gelu_pytorch_tanh")
-        parts = {"embeddings": seen, "encoder": layers}
-        parts["final_layer_norm" if reads else "post_layernorm"] = norm
-        if reads or c.flag("vision_use_head", default=True):
-            parts["head"] = head
-        return Module(f"{name}{side.capitalize()}Model", {**parts}, part=side)
+        last = "final_layer_norm" if reads else "post_layernorm"
+        kept = head if reads or c.flag("vision_use_head", default=True) else None
+        parts = {"embeddings": seen, "encoder": layers, last: norm}
+        return Module(f"{name}{side.capitalize()}Model", parts, head=kept, part=side)
 
     text, images = partial(tower, "text"), partial(tower, "vision")
     parts: dict[str, Part] = {
