@@ -10,13 +10,11 @@ from ..layers.multimodal import projector, register_worded, within
 from ..trees.catalog import register_part
 from ..trees.modules import Conv, Linear, Module
 from . import sam
+from .bart import BART
 
 _NAME = "PPFormulaNet"
-_TEXT = seq2seq.Seq2Seq(
-    _NAME, words="ScaledWordEmbedding", positions="LearnedPositionalEmbedding",
-    embedding_norm=True, final_norm=True, vocab=50000, width=512, layers=(12, 8),
-    inner=(2048, 2048), length=2560,
-)  # fmt: skip
+_SIZES = {"vocab": 50000, "width": 512, "layers": (12, 8), "inner": (2048, 2048), "length": 2560}
+_TEXT = BART.like(_NAME, final_norm=True, **_SIZES)
 
 
 def _vision(c: ModelConfig) -> Module:
@@ -46,6 +44,5 @@ def _head(c: ModelConfig) -> Module:
 
 
 _MODEL = {"decoder": within("text_config", _text), "encoder": within("vision_config", _vision)}
-register_worded("pp_formulanet", _NAME, _MODEL, head=_head)
-register_part("pp_formulanet_text", f"{_NAME}TextModel", _text, "text decoder")
+register_worded("pp_formulanet", _NAME, _MODEL, head=_head, alone=_text)
 register_part("pp_formulanet_vision", f"{_NAME}VisionModel", _vision, "vision")

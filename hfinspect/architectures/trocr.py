@@ -6,6 +6,7 @@ from ..layers import seq2seq
 from ..layers.composing import respelled
 from ..trees.catalog import register_part
 from ..trees.modules import Linear, Module
+from .bart import BART
 
 
 def _attention(c: ModelConfig, s: seq2seq.Seq2Seq, side: int, cross: bool) -> Module:
@@ -18,11 +19,9 @@ def _attention(c: ModelConfig, s: seq2seq.Seq2Seq, side: int, cross: bool) -> Mo
 
 def causal_lm(c: ModelConfig) -> Module:
     learned = c.flag("use_learned_position_embeddings", default=True)
-    style = seq2seq.Seq2Seq(
-        "TrOCR", words="ScaledWordEmbedding", length=512, attends=_attention,
-        positions="LearnedPositionalEmbedding" if learned else None,
-        embedding_norm=c.flag("layernorm_embedding", default=True),
-    )  # fmt: skip
+    normed = c.flag("layernorm_embedding", default=True)
+    style = BART.like("TrOCR", length=512, attends=_attention, embedding_norm=normed)
+    style = style if learned else style.like("TrOCR", positions=None)
     return respelled(seq2seq.causal_lm(c, style), {"lm_head": "output_projection"})
 
 
