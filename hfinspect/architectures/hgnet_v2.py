@@ -49,7 +49,7 @@ def stem(
     return {**{key: to(*sizes) for key, sizes in steps.items()}, "pool": Activation("MaxPool2d")}
 
 
-def _stage(c: ModelConfig, sizes: tuple[Dim, ...], *, smaller: bool, light: bool) -> Module:
+def _stage(c: ModelConfig, sizes: tuple[Dim, ...], smaller: bool, light: bool) -> Module:
     inputs, inner, outputs, depth, kernel, count = sizes
     learned, plain = c.flag(_LEARNED, default=False), Activation("Identity")
     to = partial(conv_layer, _NAME, act="relu", learned=learned)
@@ -76,9 +76,7 @@ def _model(c: ModelConfig, name: str = f"{_NAME}Backbone") -> Module:
     lists, made = list(zip(*per_stage(c).values(), strict=True)), stem(_NAME, c, (3, 32, 48))
     smaller = c.flags("stage_downsample", default=(False, True, True, True), count=len(lists))
     light = c.flags("stage_light_block", default=(False, False, True, True), count=len(lists))
-    stages = Layers(
-        _stage(c, sizes, smaller=smaller[i], light=light[i]) for i, sizes in enumerate(lists)
-    )
+    stages = Layers(_stage(c, *found) for found in zip(lists, smaller, light, strict=True))
     embedder = Module(f"{_NAME}Embeddings", made, component=Component.CONV)
     encoder = Module(f"{_NAME}Encoder", stages=stages)
     return Module(name, embedder=embedder, encoder=encoder, part="vision")

@@ -36,15 +36,14 @@ def _relative(c: ModelConfig, first: str | None) -> Module:
             buckets = buckets + 2
         table = Embedding(buckets, heads, tied_to=None if i else first, kind="relative_position")
         table.component = Component.ATTENTION
-        name = "1D" if kind == "1d" else kind.capitalize()
-        tables.append(Module(f"RelativePositionBias{name}", relative_attention_bias=table))
+        tables.append(Module(f"RelativePositionBias{kind.title()}", relative_attention_bias=table))
     return Module("RelativePositionBiasAggregated", biases=ModuleList(tables))
 
 
-def _stack(c: ModelConfig, *, decoder: bool, first: str | None = None) -> Module:
+def _stack(c: ModelConfig, *, decoder: bool = False, first: str | None = None) -> Module:
     parts, patches = dict(t5.stack(c, decoder=decoder).children), _patches(c)
-    places, width = c.dim("max_2d_position_embeddings", default=1024), c.dim("d_model")
-    table = Embedding(places, width, kind="position")
+    places = c.dim("max_2d_position_embeddings", default=1024)
+    table = Embedding(places, c.dim("d_model"), kind="position")
     cells = {f"{side}_position_embeddings": table for side in "xy"}
     words = parts.pop("embed_tokens")
     patches = patches if decoder else tied_to(patches, "patch_embed")
@@ -56,18 +55,17 @@ def _stack(c: ModelConfig, *, decoder: bool, first: str | None = None) -> Module
     )
 
 
-_ENCODER = partial(_stack, decoder=False)
 _INPUTS: dict[str, Part] = {"shared": t5.table, "patch_embed": _patches}
 _CLASSES = composed(
     {
         "T5ForConditionalGeneration": {
             **_INPUTS,
-            "encoder": partial(_ENCODER, first=_TABLE),
+            "encoder": partial(_stack, first=_TABLE),
             "decoder": partial(_stack, decoder=True, first=_TABLE),
             "lm_head": lambda c: to_words(c.dim("d_model"), c.dim("vocab_size"), "shared.weight"),
         },
-        "T5Model": {**_INPUTS, "encoder": _ENCODER, "decoder": partial(_stack, decoder=True)},
-        "T5EncoderModel": {**_INPUTS, "encoder": partial(_ENCODER, first=_TABLE)},
+        "T5Model": {**_INPUTS, "encoder": _stack, "decoder": partial(_stack, decoder=True)},
+        "T5EncoderModel": {**_INPUTS, "encoder": partial(_stack, first=_TABLE)},
     }
 )
 t5.register_kin("udop", "Udop", _SIZES, _CLASSES)
