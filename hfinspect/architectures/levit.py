@@ -74,7 +74,7 @@ def model(c: ModelConfig) -> nn.Module:
     if not widths or widths[0] < 8:
         raise c.error("hidden_sizes", c.raw("hidden_sizes"), "a first width of at least 8")
     width, seen = widths[0], nn.Module("LevitPatchEmbeddings", component=Component.EMBEDDING)
-    rungs = pairwise((c.dim("num_channels", default=3), *(width // n for n in (8, 4, 2)), width))
+    rungs = pairwise((c.dim("num_channels", default=3), *(width // by for by in (8, 4, 2)), width))
     for i, (inputs, outputs) in enumerate(rungs, 1):
         conv, norm = nn.Conv(inputs, outputs, kernel, bias=False), nn.BatchNorm(outputs)
         made = nn.Module("LevitConvEmbeddings", convolution=conv, batch_norm=norm)

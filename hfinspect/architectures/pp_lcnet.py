@@ -52,7 +52,7 @@ def features(c: ModelConfig) -> tuple[Dim, ...]:
     """The width that is reported of each stage: not rounded, as the convolutions' are."""
     scale, text = c.number("scale", default=1.0), ("int(scale * width)", "of the last block")
     widths = [blocks[-1][2] for blocks in stages(c, TYPES[str(c.kind)])]
-    return tuple(w if scale == 1 else named(int(int(w) * scale), *text) for w in widths)
+    return tuple(width if scale == 1 else named(int(int(width) * scale), *text) for width in widths)
 
 
 def act(c: ModelConfig) -> str:
