@@ -20,9 +20,10 @@ _BACKBONE = {
 
 
 def model(config: ModelConfig) -> Module:
-    c, kind = config.with_defaults(backbone_config=_BACKBONE), str(_BACKBONE["model_type"])
-    seen = auto_class(c.section("backbone_config"), "Backbone", default_type=kind, part="vision")
-    hidden = c.section("backbone_config").dim("hidden_size", default=384)
+    section = config.section("backbone_config", default=_BACKBONE)
+    c, kind = config.with_values(backbone_config=section.given), str(_BACKBONE["model_type"])
+    seen = auto_class(section, "Backbone", default_type=kind, part="vision")
+    hidden = section.dim("hidden_size", default=384)
     widths = c.dims("post_process_channels", default=(128, 256, 512, 1024))
     reassemble_factors(c, len(widths))
     fused, inner = fused_width(c), c.dim("head_hidden_size", default=128)

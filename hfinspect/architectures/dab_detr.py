@@ -46,7 +46,7 @@ _mlp = partial(deformable.predictor, _NAME, ending="MLP")
 
 def model(c: ModelConfig) -> Module:
     d, coordinates = _d(c), c.dim("query_dim", default=4, minimum=4, maximum=4)
-    network, sizes = detr.backbone(c)
+    network, sizes = detr.backbone(c, 3)
     network = renamed(network, "Detr", _NAME).called(f"{_NAME}ConvModel")
     seen = network.inside("conv_encoder")
     if seen.inside("model").class_name == "FeatureListNet":  # others take timm's out of its case

@@ -28,11 +28,8 @@ def layers(c: ModelConfig, side: str, *count: str) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    """Of timm's backbones, the first map is not looked at, of one level only the last."""
     d, two = width(c), c.flag("two_stage", default=False)
-    network, sizes = detr.backbone(c)
-    if not c.has("backbone_config"):
-        sizes = sizes[1:] if int(levels(c)) > 1 else sizes[-1:]
+    network, sizes = detr.backbone(c, 3, (2, 3, 4) if int(levels(c)) > 1 else (4,))
     queries = c.dim("num_queries", default=300)
     root = Module(
         f"{_NAME}Model",

@@ -2,6 +2,7 @@
 norms are frozen: all their tensors are buffers. Without ``backbone_config`` it is timm's, whose
 names are those of torchvision."""
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
@@ -31,19 +32,36 @@ def freeze(root: nn.Module, name: str = "Detr") -> None:
             module.class_name, module.detail = f"{name}FrozenBatchNorm2d", ""
 
 
-def backbone(c: ModelConfig) -> tuple[nn.Module, tuple[Dim, ...]]:
+def backbone_section(
+    c: ModelConfig, channels: int | None = None, maps: Sequence[int] = (1, 2, 3, 4)
+) -> ModelConfig:
+    """``backbone_config``, or what the config class makes of none: mostly a ResNet of timm with
+    ``maps`` of ``channels`` (by default ``num_channels``)."""
+    more, name = c.section("backbone_kwargs"), c.text("backbone")
+    usual = c.flag("use_timm_backbone", default=True) and not more.given
+    if c.has("backbone_config") or not (usual or name in RESNETS):
+        return c.section("backbone_config")
+    found = c.dim("num_channels", default=3) if channels is None else channels
+    # Older libraries make the first convolution of it, newer ones pass over it.
+    more.dim("in_chans", default=3, minimum=3, maximum=3)
+    made = {"num_channels": found, "out_indices": list(maps)} if usual else more.given
+    kind = {"model_type": "timm_backbone", "backbone": name or "resnet50"}
+    return ModelConfig({**made, **kind}, c.path)
+
+
+def backbone(
+    c: ModelConfig, channels: int | None = None, maps: Sequence[int] = (1, 2, 3, 4)
+) -> tuple[nn.Module, tuple[Dim, ...]]:
     """The ResNet and the widths of what it hands on, the last of which DETR reads."""
-    section = c.section("backbone_config")
-    timm = not c.has("backbone_config") and c.flag("use_timm_backbone", default=True)
-    if timm or section.model_type == "timm_backbone":
-        channels = (section if section.has("num_channels") else c).dim("num_channels", default=3)
-        named = section if section.has("backbone") else c
-        name = named.word("backbone", *RESNETS, default="resnet50")
+    section = backbone_section(c, channels, maps)
+    if section.kind == "timm_backbone":
+        if not section.has("backbone"):
+            raise section.missing("backbone")
+        name, inputs = section.word("backbone", *RESNETS), section.dim("num_channels", default=3)
         network = builder(name)(ModelConfig({"num_classes": 0})).called("FeatureListNet")
-        network.adding(conv1=nn.Conv(channels, 64, 7, stride=2, bias=False))
+        network.adding(conv1=nn.Conv(inputs, 64, 7, stride=2, bias=False))
         widths = [64, *(64 * 2**stage * RESNETS[name] for stage in range(4))]  # the stem's first
-        maps = (1, 2, 3, 4) if timm else (-1,)
-        handed = section.dims("out_indices", default=maps, minimum=-5, maximum=4)
+        handed = section.dims("out_indices", default=(-1,), minimum=-5, maximum=4)
         if not {4, -1} & set(map(int, handed)):  # what stands behind the last map is cut off
             raise section.error("out_indices", section.raw("out_indices"), "the last stage in it")
         sizes = tuple(Dim(widths[int(place)]) for place in handed)
@@ -101,8 +119,8 @@ def register_detr(model_type: str, name: str, build: Builder, none: int) -> None
         """Masks from the attention of each query, sharpened by the backbone's earlier stages."""
         d, heads, at = width(c), c.dim("encoder_attention_heads", default=8), Component.HEAD
         to, sizes = partial(nn.Conv, component=at), backbone(c)[1]
-        if len(sizes) < 4:
-            raise c.error("backbone_config", "fewer than 4 outputs", "4 outputs of the backbone")
+        if len(sizes) < 3:
+            raise c.error("backbone_config", "fewer than 3 outputs", "3 outputs of the backbone")
         inner = [d + heads, d + heads, d // 2, d // 4, d // 8, d // 16]
         drawn: dict[str, nn.Module] = {}
         for i, (inputs, outputs) in enumerate(pairwise(inner), 1):

@@ -26,7 +26,8 @@ _bare = partial(model, pooling=False)
 
 def neck(c: ModelConfig, name: str = "DPT") -> Module:
     widths = c.dims("neck_hidden_sizes", default=(96, 192, 384, 768))
-    section = c.section("backbone_config") if c.has("backbone_config") else c
+    backbone = c.section("backbone_config")
+    section = backbone if c.has("backbone_config") else c
     plain = section is not c and section.model_type == "swinv2"
     stage = None if plain else reassemble_stage(c, name, vit.hidden_size(section), widths)
     return reassembling.neck(name, stage, widths, fused_width(c), fusion_layer(c, name))

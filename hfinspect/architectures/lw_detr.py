@@ -8,7 +8,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..layers import deformable
-from ..layers.backbones import backbone, backbone_section
+from ..layers.backbones import backbone
 from ..layers.blocks import activation, size, two_layer_mlp
 from ..layers.composing import respelled
 from ..layers.deformable import conv_norm, label_scores, predictor, up_down
@@ -110,7 +110,7 @@ def projector(c: ModelConfig, sizes: tuple[Dim, ...]) -> nn.Module:
 def conv_encoder(name: str, c: ModelConfig) -> nn.Module:
     """The ViT as files of detectors have it: its projections where older ViTs have them."""
     default_type = str(BACKBONES[name]["model_type"])
-    section = backbone_section(c, BACKBONES[name]).of_type(default_type)
+    section = c.section("backbone_config", default=BACKBONES[name]).of_type(default_type)
     network, sizes = backbone(section, default_type=default_type)
     if not sizes:
         raise section.error("out_features", [], "at least one stage")

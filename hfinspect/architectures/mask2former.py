@@ -9,7 +9,14 @@ from ..core.config import ModelConfig
 from ..layers import deformable
 from ..layers.backbones import backbone
 from ..layers.blocks import activation, size
-from ..layers.deformable import GROUPS, detector_layer, eps, group_normed, heads, sampling_attention
+from ..layers.deformable import (
+    detector_layer,
+    eps,
+    group_normed,
+    heads,
+    in_groups,
+    sampling_attention,
+)
 from ..layers.heads import classifier, register_headed
 from ..layers.vision import clip_attention, multihead_attention
 from ..trees import modules as nn
@@ -29,7 +36,7 @@ def pixel_level(c: ModelConfig, name: str, *keys: str, **more: list[int]) -> nn.
     section = c.section("backbone_config", default=usual)
     network, sizes = backbone(section, default_type="swin", least=_LEVELS)
     d, at = c.dim(width, default=256), f"{name}PixelDecoderEncoder"
-    c.divided(d, GROUPS, width, width)
+    in_groups(c, d, width)
     to = partial(group_normed, d)
     projected = partial(to, bias=True, component=Component.PROJECTOR)
     inner = c.dim("encoder_feedforward_dim", default=1024)

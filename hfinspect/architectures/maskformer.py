@@ -7,7 +7,7 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.backbones import backbone
 from ..layers.composing import renamed
-from ..layers.deformable import GROUPS, group_normed, width
+from ..layers.deformable import group_normed, in_groups, width
 from ..layers.heads import classifier, register_headed
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Module
 from . import detr
@@ -34,7 +34,7 @@ def model(c: ModelConfig) -> Module:
         section = ModelConfig(given, section.path)
     network, sizes = backbone(section, default_type="swin", least=1)
     wide, mask = c.dim("fpn_feature_size", default=256), c.dim("mask_feature_size", default=256)
-    c.divided(wide, GROUPS, "fpn_feature_size", "fpn_feature_size")
+    in_groups(c, wide, "fpn_feature_size")
     to = partial(group_normed, wide)
     block = partial(to, kernel=3, act=True, class_name=f"{_NAME}FPNConvLayer")
     finer = [Module(f"{_NAME}FPNLayer", proj=to(size), block=block(wide)) for size in sizes[-2::-1]]

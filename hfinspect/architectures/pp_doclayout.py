@@ -10,7 +10,6 @@ from typing import Any
 
 from ..core.components import Component
 from ..core.config import ModelConfig
-from ..layers.backbones import backbone_section
 from ..layers.composing import respelled
 from ..layers.convolutions import conv_layer
 from ..layers.deformable import label_scores, layer_heads, norm, predictor
@@ -136,7 +135,8 @@ def fourth(c: ModelConfig, _whole: bool) -> Module:
 def made(name: str, build: Build, first: int, whole: bool, c: ModelConfig) -> Module:
     """Without a backbone_config, HGNetV2 from that stage on."""
     stages = [f"stage{i}" for i in range(first, 5)]
-    seen = backbone_section(c, {"model_type": "hgnet_v2", "out_features": stages})
+    usual = {"model_type": "hgnet_v2", "out_features": stages}
+    seen = c.section("backbone_config", default=usual)
     base = build(c.with_defaults(backbone_config=seen.given), whole)
     if build is second or not whole:
         return base

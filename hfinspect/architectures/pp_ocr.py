@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core.nouns import Component, Dim, ModelConfig
 from ..core.records import dataclass
-from ..layers.backbones import backbone, backbone_section
+from ..layers.backbones import backbone
 from ..layers.blocks import fused_attention, size, two_layer_mlp
 from ..layers.convolutions import conv_layer, divisible, rectifier, separable
 from ..layers.deformable import heads
@@ -43,7 +43,7 @@ class Ocr:
 
 
 def section(o: Ocr, c: ModelConfig) -> ModelConfig:
-    found = backbone_section(c, o.section)
+    found = c.section("backbone_config", default=o.section)
     return found.read_as(str(found.raw("model_type") or o.section["model_type"]))
 
 

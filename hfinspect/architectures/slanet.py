@@ -5,7 +5,6 @@ picture and writes one tag after the other. Source: transformers/models/slanet a
 from functools import partial
 
 from ..core.nouns import Component, Dim, ModelConfig
-from ..layers.backbones import backbone_section
 from ..layers.composing import composed_of
 from ..layers.convolutions import conv_layer, separable
 from ..layers.heads import to_words
@@ -23,7 +22,8 @@ def _seen(c: ModelConfig, default: int, least: int = 1) -> Dim:
 
 def pixels(c: ModelConfig) -> Module:
     """The backbone and the path down and up through its maps, the first two left out."""
-    section = backbone_section(c, {"model_type": "pp_lcnet", **LAST_FOUR}).of_type(*TYPES)
+    usual = {"model_type": "pp_lcnet", **LAST_FOUR}
+    section = c.section("backbone_config", default=usual).of_type(*TYPES)
     network = auto_class(section, "Backbone", default_type="pp_lcnet", part="vision")
     sizes = features(section.read_as(section.model_type or "pp_lcnet"))[1:]
     d, steps, to = _seen(c, 96, 2), len(sizes) - 1, partial(conv_layer, _NAME, act=act(c))

@@ -4,7 +4,6 @@ wider steps over them, a map of points. Source: transformers/models/uvdoc/modeli
 from functools import partial
 
 from ..core.nouns import Component, ModelConfig
-from ..layers.backbones import backbone_section
 from ..layers.convolutions import Entry, block_lists, conv_layer, entry_lists
 from ..trees.catalog import register_part
 from ..trees.modules import Activation, Conv, Layers, Module, ModuleList
@@ -47,7 +46,7 @@ def backbone(c: ModelConfig) -> Module:
 
 def model(c: ModelConfig) -> Module:
     """Two numbers for each place: where on the page it is."""
-    section = backbone_section(c, {}).of_type("uvdoc_backbone")
+    section = c.section("backbone_config").of_type("uvdoc_backbone")
     ends = c.dims("bridge_connector", default=(128, 128), least=2)
     wide = ends[0] * len(block_lists(section, "stage_configs", _BRIDGES, 2))
     found = entry_lists(c, "out_point_positions2D", ((128, 32), (32, 2)), 2)

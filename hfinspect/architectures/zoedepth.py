@@ -107,8 +107,9 @@ def metric_head(c: ModelConfig) -> nn.Module:
 
 
 def model(config: ModelConfig) -> nn.Module:
-    c = config.with_defaults(backbone_config=_BACKBONE)
-    section, added = c.section("backbone_config"), c.flag("add_projection", default=False)
+    section = config.section("backbone_config", default=_BACKBONE)
+    c = config.with_values(backbone_config=section.given)
+    added = c.flag("add_projection", default=False)
     more = {"projection": _conv(256, 256, 3)} if added else {}
     up = nn.Activation("Upsample")
     network = auto_class(section.of_type("beit"), "Backbone", default_type="beit", part="vision")

@@ -284,8 +284,14 @@ class ModelConfig:
         return tuple(bool(item) for item in items)
 
     def section(self, *keys: str, default: Mapping[str, Any] | None = None) -> ModelConfig:
-        """A nested config; an absent one is empty, so the family's defaults apply."""
+        """A nested config; an absent one is empty, so the family's defaults apply. Raises
+        ConfigError where ``backbone`` stands in place of it: a repo's config, or a model of
+        timm's."""
         key, value = self._find(keys)
+        if key == "backbone_config" and value is None and self.has("backbone"):
+            raise self.error(
+                "backbone", self.raw("backbone"), "null: a backbone_config in its place"
+            )
         if value is None:
             value = dict(default or {})
         if not isinstance(value, Mapping):

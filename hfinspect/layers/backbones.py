@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim
@@ -18,14 +17,6 @@ _HANDED: dict[str, Callable[[ModelConfig], tuple[Dim, ...]]] = {}
 def hands_on(model_type: str, widths: Callable[[ModelConfig], tuple[Dim, ...]]) -> None:
     """Say which widths a backbone hands on, where its tensors do not."""
     _HANDED[model_type] = widths
-
-
-def backbone_section(c: ModelConfig, default: Mapping[str, Any]) -> ModelConfig:
-    """``backbone_config``, or what the config class makes of none. Raises ConfigError where
-    ``backbone`` stands in its place: what a repo or timm holds is not known."""
-    if c.has("backbone") and not c.has("backbone_config"):
-        raise c.error("backbone", c.raw("backbone"), "null: a backbone_config in its place")
-    return c.section("backbone_config", default=default)
 
 
 def backbone(

@@ -59,6 +59,12 @@ def group_normed(
     return nn.Sequential(*made, *[nn.Activation("ReLU")] * act, class_name=class_name)
 
 
+def in_groups(c: ModelConfig, size: Dim, key: str) -> None:
+    """Raises ConfigError for a width that group norms cannot share."""
+    if int(size) % GROUPS:
+        raise c.error(key, int(size), f"a multiple of {GROUPS}")
+
+
 def projections(
     c: ModelConfig, sizes: Sequence[Dim], d: Dim, component: Component = Component.CONV,
     *, alone: bool = True,
@@ -67,7 +73,7 @@ def projections(
     One level is the last scale ``alone``, where the class has that."""
 
     projection = partial(group_normed, d, bias=True, component=component)
-    c.divided(d, GROUPS, "d_model", "d_model")
+    in_groups(c, d, "d_model")
     wanted = int(levels(c))
     if not sizes:
         raise c.error("backbone_config", "no stages", "a backbone that hands on at least one")

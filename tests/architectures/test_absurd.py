@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from hfinspect.core.config_keys import keys_of
 from hfinspect.errors import ConfigError, LimitError, UnknownArchitectureError
 from hfinspect.sizing.kv_cache import kept_layers
+from hfinspect.trees import catalog
 from hfinspect.trees.prediction import predict
 
 from . import recordings
@@ -42,6 +44,19 @@ def variants(config: dict[str, Any], turn: int) -> list[tuple[str, dict[str, Any
             inside = [*value[:-1], ABSURD[(turn + i) % len(ABSURD)]]
             found.append((key, {**config, key: inside}))
     return found
+
+
+def seeing_types() -> list[str]:
+    """Types whose class holds another model of their config's choice to see with."""
+    types = (t for family in catalog.families() for t in family.model_types)
+    return sorted(t for t in types if "backbone_config" in keys_of(t).sections)
+
+
+@pytest.mark.parametrize("model_type", seeing_types())
+def test_a_backbone_in_another_repo_is_not_guessed(model_type: str) -> None:
+    elsewhere = {"backbone": "microsoft/resnet-101", "use_timm_backbone": False}
+    with pytest.raises(ConfigError, match=r"backbone: is 'microsoft/resnet-101'"):
+        predict({"model_type": model_type, **elsewhere})
 
 
 CASES = [
