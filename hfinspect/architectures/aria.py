@@ -1,12 +1,10 @@
 """Aria (Rhymes AI 2024): a tower, a resampler of learned queries, a text model with experts.
 Source: transformers/models/aria. Files keep the language model as a causal LM of its own."""
 
-from ..core.nouns import Dim, ModelConfig, named
 from ..layers.blocks import activation
 from ..layers.multimodal import projecting, projector, register_headed, tower_width
 from ..layers.vision import multihead_attention, narrowed_attention
-from ..trees.catalog import auto_model
-from ..trees.modules import LayerNorm, Linear, Module, Weight
+from ..trees import Dim, LayerNorm, Linear, ModelConfig, Module, Weight, auto_model, named
 from .aria_text import ARIA
 from .idefics3 import vision_model
 

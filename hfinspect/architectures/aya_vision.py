@@ -1,18 +1,15 @@
 """Aya Vision (Dash et al. 2025): SigLIP, a projector over squares of patches whose first layer is
 split in two, one half gating the other, and Command R7B. Source: transformers/models/aya_vision."""
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import Joined, projector
-from ..trees.modules import Activation, LayerNorm, Linear, Module
+from ..trees import Activation, Dim, LayerNorm, Linear, ModelConfig, Module
 from .llava_onevision import SO400M
 
 #: What AyaVisionConfig makes of an absent vision_config.
 _VISION = {**SO400M, "num_attention_heads": 14}
 
 
-def gated_projector(
-    j: Joined, c: ModelConfig, width: Dim, text: Dim, *, usual: int | None = None
-) -> Module:
+def gated_projector(j: Joined, c: ModelConfig, width: Dim, text: Dim, usual: int = 0) -> Module:
     """``usual`` is the default of the width between the layers, of which half gates; without one it
     is the text's, and a norm stands before."""
     side = c.dim("downsample_factor", default=2)

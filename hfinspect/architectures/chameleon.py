@@ -1,12 +1,10 @@
 """Chameleon (Meta 2024): Llama with a norm of each head's queries and keys, over words and the
 codes of images, whose encoder is a part of the file. Source: transformers/models/chameleon."""
 
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, grouped, pre_norm
 from ..layers.multimodal import register_worded
 from ..layers.vqgan import codec, quantized
-from ..trees.catalog import register_part
-from ..trees.modules import LayerNorm, Module
+from ..trees import LayerNorm, ModelConfig, Module, register_part
 from .llama import LLAMA
 
 _VQ = "ChameleonVQVAEEncoder"
@@ -38,14 +36,12 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     return grouped(d, c).adding(q_norm=q_norm, k_norm=k_norm)
 
 
-def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    swin = "Swin" if c.flag("swin_norm", default=False) else ""
-    return pre_norm(d, c, kind).called(f"Chameleon{swin}DecoderLayer")
-
-
 TEXT = LLAMA.like(
     "Chameleon", vocab_size=65536, num_key_value_heads=32, rms_norm_eps=1e-5, attention=_attention,
-    layer=_layer, further=lambda _, c: {"vqmodel": _vq_model(c.section("vq_config"))},
+    layer=lambda d, c, kind: pre_norm(d, c, kind).called(
+        f"Chameleon{'Swin' if c.flag('swin_norm', default=False) else ''}DecoderLayer"
+    ),
+    further=lambda _, c: {"vqmodel": _vq_model(c.section("vq_config"))},
 )  # fmt: skip
 register_part("chameleon_vqgan", "ChameleonVQVAE", _vq_model, "vision")
 register_worded("chameleon", "Chameleon", TEXT.model, tied=False, text="")

@@ -1,12 +1,10 @@
-"""Cosmos 3 Edge (NVIDIA 2026). Source of shapes: transformers/models/cosmos3_edge. A SigLIP tower
-over linear patches, squares of patches through two layers, and a decoder with a plain MLP, whose
-layers lie at the top of files (conversion_mapping.py)."""
+"""Cosmos 3 Edge (NVIDIA 2026; transformers/models/cosmos3_edge): SigLIP over linear patches,
+squares of patches through two layers, and a decoder whose layers lie at the top of files."""
 
-from ..core.config import ModelConfig
 from ..layers.composing import respelled
 from ..layers.decoders import plain
 from ..layers.multimodal import two_linears
-from ..trees.catalog import builder, register_pair, register_part
+from ..trees import ModelConfig, builder, register_pair, register_part
 from ..trees.modules import Activation, LayerNorm, Module
 from .llama import LLAMA
 
@@ -27,14 +25,12 @@ def _model(c: ModelConfig) -> Module:
     vision, text = c.section("vision_config"), c.section("text_config")
     h, side = vision.dim("hidden_size", default=1152), vision.dim("spatial_merge_size", default=2)
     inner, out = c.dim("projector_hidden_size", default=11520), _TEXT.width(text)
-    wide, norm, act = h * side * side, LayerNorm(h, eps=1e-6), Activation("GELU")
-    names, merger = ("linear_fc1", "act_fn", "linear_fc2"), f"{_NAME}PatchMerger"
-    return Module(
-        f"{_NAME}Model",
-        visual=respelled(builder(f"{_NAME}VisionModel")(vision), _FILES),
-        language_model=respelled(_TEXT.model(text), _FILES),
-        projector=two_linears(merger, c, wide, inner, out, act=act, names=names, norm=norm),
-    )
+    merging = two_linears(
+        f"{_NAME}PatchMerger", c, h * side * side, inner, out, act=Activation("GELU"),
+        names=("linear_fc1", "act_fn", "linear_fc2"), norm=LayerNorm(h, eps=1e-6),
+    )  # fmt: skip
+    parts = {"visual": builder(f"{_NAME}VisionModel")(vision), "language_model": _TEXT.model(text)}
+    return respelled(Module(f"{_NAME}Model", dict(parts)), _FILES).adding(projector=merging)
 
 
 def _generation(c: ModelConfig) -> Module:

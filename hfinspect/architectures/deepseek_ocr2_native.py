@@ -1,17 +1,13 @@
-"""DeepSeek-OCR 2 as transformers has it: every size stands in the config. Source of shapes:
-transformers/models/deepseek_ocr2. Files of the whole keep the names of the first release
-(deepseek_ocr2.py); a part saved alone has those of transformers' attributes."""
+"""DeepSeek-OCR 2 as transformers has it, all sizes in the config (models/deepseek_ocr2). Whole
+files keep the first release's names (deepseek_ocr2.py), a part alone those of the attributes."""
 
 from collections.abc import Callable
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import mixtures as m
-from ..layers.blocks import layer_types
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, evenly
 from ..layers.multimodal import projector, register_worded
-from ..trees.catalog import register_part
-from ..trees.modules import Linear, Module, Weight
+from ..trees import Component, Linear, ModelConfig, Module, Weight, register_part
 from . import sam
 from .deepseek_ocr import sam_encoder
 from .deepseek_ocr2 import queries, reader
@@ -19,33 +15,27 @@ from .llama import LLAMA
 from .qwen2 import QWEN2
 
 _NAME = "DeepseekOcr2"
+_count = m.counts("n_routed_experts", "num_experts", default=64, minimum=1)
 
 
 def routed(
-    *, inner: int = 1407, chosen: int | None = None, stacked: bool = False
+    inner: int = 1407, chosen: int | None = None, experts: m.Part = m.each
 ) -> Callable[[Decoder, ModelConfig], Module]:
     """``inner`` and ``chosen`` are defaults: of an expert's width, of the experts of a token (None:
-    all of them). ``stacked``: as a part saved alone has them."""
-    count = m.counts("n_routed_experts", "num_experts", default=64, minimum=1)
-    experts = m.stacked() if stacked else m.each
+    all of them)."""
     return m.sparse(
         "Moe", {"experts": experts, "gate": m.scores("TopkRouter"), "shared_experts": m.biased},
-        count=count, used=lambda c: c.dim("num_experts_per_tok", default=chosen or count(c)),
+        count=_count, used=lambda c: c.dim("num_experts_per_tok", default=chosen or _count(c)),
         inner=inner, shared=m.several("n_shared_experts", default=2), empty=True,
     )  # fmt: skip
 
 
-def _kinds(_d: Decoder, c: ModelConfig, count: int) -> tuple[str, ...]:
-    """``mlp_layer_types``, for which the class has no default."""
-    if count and not c.has("mlp_layer_types"):
-        raise c.error("mlp_layer_types", None, "sparse or dense for each layer")
-    return layer_types(c, count, lambda _: "dense", key="mlp_layer_types")
-
-
+#: For ``mlp_layer_types`` the class has no default. A part saved alone has its experts stacked.
 _TEXT = LLAMA.like(
-    f"{_NAME}Text", vocab_size=102400, mlp_bias=False, attention=evenly, moe=routed(), kinds=_kinds
-)
-_ALONE = _TEXT.like(f"{_NAME}Text", moe=routed(stacked=True))
+    f"{_NAME}Text", vocab_size=102400, attention=evenly, moe=routed(),
+    kinds=lambda _d, c, n: c.strings("mlp_layer_types", default=None if n else (), count=n),
+)  # fmt: skip
+_ALONE = _TEXT.like(_TEXT.name, moe=routed(experts=m.stacked()))
 
 
 def _sam(c: ModelConfig) -> Module:

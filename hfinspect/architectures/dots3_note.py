@@ -1,25 +1,22 @@
-"""dots3.note as a whole (rednote 2026). Source: transformers/models/dots3_note. A ViT whose later
-layers have more and more experts, an audio encoder, each with an adapter, and the text model. File
-names are those of the first release (conversion_mapping.py)."""
+"""dots3.note (rednote 2026; transformers/models/dots3_note): a ViT with more and more experts, an
+audio encoder, each with an adapter, and text. File names are those of the first release."""
 
 from functools import partial
 
-from ..core.nouns import MAX_COUNT, Component, Dim, ModelConfig
+from ..core.config import MAX_COUNT
 from ..layers.blocks import fused_attention, layer_overrides, layer_types, size
 from ..layers.experts import experts
 from ..layers.heads import causal_lm
 from ..layers.multimodal import projector, text_section, within
 from ..layers.vision import clip_attention, patch_conv
+from ..trees import Component, Dim, Linear, ModelConfig, Module, register_pair, register_part
 from ..trees import modules as nn
-from ..trees.catalog import register_pair, register_part
-from ..trees.modules import Linear, Module
 from . import dots3_note_text
 from .dots_ocr import gated, merger
 
 _NAME = "Dots3Note"
 #: Experts of each vision layer where the config lists none; -1 is a dense layer.
 _PYRAMID = [-1] * 25 + [*range(4, 65, 4), 64]
-
 _width = size("embed_dim", "hidden_size", default=1536)
 
 
@@ -48,9 +45,8 @@ def _mlp(c: ModelConfig, sizes: tuple[Dim, Dim] | None) -> Module:
 def _block(c: ModelConfig, sizes: tuple[Dim, Dim] | None) -> Module:
     h, bias = _width(c), c.flag("use_bias", "attention_bias", default=False)
     head = _norm(h // c.dim("num_heads", "num_attention_heads", default=24), c)
-    attention = fused_attention(
-        f"{_NAME}VisionAttention", h, bias=bias, out_bias=bias, q_norm=head, k_norm=head
-    )
+    attention = fused_attention(f"{_NAME}VisionAttention", h, bias=bias, out_bias=bias)
+    attention.adding(q_norm=head, k_norm=head)
     norm, mlp = _norm(h, c), _mlp(c, sizes)
     return Module(f"{_NAME}VisionBlock", norm_1=norm, attn=attention, norm_2=norm, mlp=mlp)
 
@@ -112,11 +108,10 @@ def _audio_model(c: ModelConfig) -> Module:
     )
     bands = (c.dim("feature_size", default=128) + 7) // 8
     joined = c.dim("conv_output_size", default=narrow * bands)
+    halving = {f"conv2d{i}": nn.Conv(narrow, narrow, 3, stride=2) for i in (2, 3)}
     encoder = Module(
         f"{_NAME}AudioModel",
-        conv2d1=nn.Conv(1, narrow, 3, stride=2),
-        conv2d2=nn.Conv(narrow, narrow, 3, stride=2),
-        conv2d3=nn.Conv(narrow, narrow, 3, stride=2),
+        {"conv2d1": nn.Conv(1, narrow, 3, stride=2), **halving},
         conv_out=Linear(joined, h, bias=False, component=Component.CONV),
         layers=nn.Layers.of(c.count("num_hidden_layers", default=32), layer),
         layer_norm=_norm(h),

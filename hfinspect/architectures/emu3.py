@@ -3,9 +3,7 @@ Files keep the text model as a causal LM of its own, next to the image codec."""
 
 from functools import partial
 
-from ..core.config import ModelConfig
-from ..trees.catalog import register
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, register
 from .emu3_text_model import EMU3
 from .emu3_text_model import model as text_model
 from .emu3_vqgan import model as codec

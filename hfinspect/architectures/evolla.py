@@ -1,16 +1,14 @@
-"""Evolla (Zhou et al. 2025). Source of shapes: transformers/models/evolla/modeling_evolla.py.
-SaProt's encoder of proteins, a resampler that makes a few vectors of them, and Llama, some layers
-of which also look at these vectors."""
+"""Evolla (Zhou et al. 2025; transformers/models/evolla): SaProt's encoder of proteins, a resampler
+that makes a few vectors of them, and Llama, some layers of which look at these as well."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import encoders
 from ..layers.blocks import two_layer_mlp
 from ..layers.composing import without_static_cache
 from ..layers.decoders import Decoder, adding, of_kind, pre_norm
 from ..layers.heads import causal_lm
 from ..layers.multimodal import projecting, projector
+from ..trees import Component, Dim, ModelConfig, register
 from ..trees import modules as nn
-from ..trees.catalog import register
 from ..trees.modules import LayerNorm, Layers, Linear, Module, ModuleList, Weight
 from . import esm
 from .llama import LLAMA
@@ -43,9 +41,8 @@ def _saprot(c: ModelConfig) -> Module:
 
 
 def _feed_forward(width: Dim, mult: Dim) -> Module:
-    block = two_layer_mlp(
-        "EvollaFeedForward", width, width * mult, act="gelu", bias=False, act_name="activation"
-    )
+    name, inner, act = "EvollaFeedForward", width * mult, "activation"
+    block = two_layer_mlp(name, width, inner, act="gelu", bias=False, act_name=act)
     block.children = {"norm": LayerNorm(width), **block.children}
     return block
 
@@ -64,12 +61,11 @@ def _proteins(d: Decoder, c: ModelConfig) -> dict[str, Module]:
         to_out=Linear(inner, width, bias=False, kind="output"),
         component=Component.ATTENTION,
     )
-    feeds = _feed_forward(width, c.dim("resampler_ff_mult", default=4))
-    layer = projecting(ModuleList([attention, feeds]))
+    layer = [attention, _feed_forward(width, c.dim("resampler_ff_mult", default=4))]
     resampler = projector(
         "EvollaSequenceCompressorResampler",
         latents=Weight(c.dim("resampler_num_latents", default=64), width),
-        layers=Layers.of(c.count("resampler_depth", default=6), layer),
+        layers=Layers.of(c.count("resampler_depth", default=6), projecting(ModuleList(layer))),
         norm=LayerNorm(h),
         protein_projector=Linear(width, h),
     )

@@ -3,11 +3,9 @@ linear layer; old configs hold its keys at the top. Source: transformers/models/
 
 from typing import Any
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.heads import to_words
 from ..layers.multimodal import register_headed
-from ..trees.catalog import auto_model
-from ..trees.modules import Linear, Module
+from ..trees import Component, Linear, ModelConfig, Module, auto_model
 
 #: What the config class sets where the text section leaves a key out.
 _TEXT: dict[str, Any] = {

@@ -1,14 +1,12 @@
-"""Gemma 3 (Gemma Team 2025), text and vision. Source: transformers/models/gemma3. Gemma 2 with
-norms of the queries and keys, and SigLIP. Files keep the layout of the first release, in which the
-language model is a causal LM of its own."""
+"""Gemma 3 (Gemma Team 2025; transformers/models/gemma3): Gemma 2 with norms of queries and keys,
+and SigLIP. Files keep the first release's layout: the decoder is a causal LM of its own."""
 
 from functools import partial
 
-from ..core.config import ModelConfig
 from ..layers.heads import classifier, register_tower
 from ..layers.multimodal import projector, register_headed, tower
 from ..layers.windows import every, windows
-from ..trees.modules import Activation, Module, RMSNorm, Weight
+from ..trees import Activation, ModelConfig, Module, RMSNorm, Weight
 from .gemma2 import GEMMA2
 
 TEXT = GEMMA2.like(
@@ -38,10 +36,9 @@ def parts(c: ModelConfig, headed: bool) -> dict[str, Module]:
 
 def _classification(c: ModelConfig) -> Module:
     score = classifier(TEXT.width(c.section("text_config")), c.num_labels, bias=False)
-    return Module("Gemma3ForSequenceClassification", {**parts(c, False), "score": score})
+    return Module(_LABELLER, {**parts(c, False), "score": score})
 
 
+_LABELLER = "Gemma3ForSequenceClassification"
 register_tower("gemma3_text", "Gemma3", _model, tied=True, labels=TEXT.width)
-register_headed(
-    "gemma3", "Gemma3", parts, more={"Gemma3ForSequenceClassification": _classification}
-)
+register_headed("gemma3", "Gemma3", parts, more={_LABELLER: _classification})

@@ -3,10 +3,8 @@ Recording this class again needs timm and torchvision."""
 
 from functools import partial
 
-from ..core.config import ModelConfig
 from ..layers.multimodal import any_model, projector, register_worded, within
-from ..trees.catalog import Builder
-from ..trees.modules import Activation, Embedding, Linear, Module, RMSNorm
+from ..trees import Activation, Builder, Embedding, Linear, ModelConfig, Module, RMSNorm
 from .gemma3n_text import hidden, text_model
 from .gemma3n_vision import vision_model
 
@@ -16,10 +14,9 @@ def _embedder(key: str, usual: int, config: ModelConfig) -> Module:
     c, text = config.section(key), config.section("text_config")
     width, eps = c.dim("hidden_size", default=usual), c.number("rms_norm_eps", default=1e-6)
     norm = RMSNorm(width, eps=eps, class_name="Gemma3nRMSNorm")
-    words = c.dim("vocab_size", default=128)
     return projector(
         "Gemma3nMultimodalEmbedder",
-        embedding=Embedding(words, width, component=None, kind=None),
+        embedding=Embedding(c.dim("vocab_size", default=128), width, component=None, kind=None),
         hard_embedding_norm=norm,
         soft_embedding_norm=norm,
         embedding_projection=Linear(width, hidden(text), bias=False),

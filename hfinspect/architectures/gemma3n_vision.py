@@ -1,9 +1,7 @@
 """Gemma 3n's vision tower: the encoder of timm's MobileNetV5, 300M. Of the config only the name of
 the architecture counts."""
 
-from ..core.nouns import Component, ModelConfig
-from ..trees.catalog import builder, register
-from ..trees.modules import Module, each_module
+from ..trees import Component, ModelConfig, Module, builder, each_module, register
 from ..trees.timm import WRAPPER
 
 #: The one architecture that published models name.

@@ -2,10 +2,8 @@
 null section means that the model has none. Their linears may clip input and output to four recorded
 bounds (``use_clipped_linears``), which are buffers."""
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import projector, register_worded
-from ..trees.catalog import auto_model
-from ..trees.modules import Activation, Linear, Module
+from ..trees import Activation, Dim, Linear, ModelConfig, Module, auto_model
 from .gemma4_text import hidden, text_model
 
 

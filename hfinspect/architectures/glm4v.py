@@ -1,11 +1,10 @@
 """GLM-4.1V (Zhipu 2025): a ViT (a trace), and GLM-4's decoder with norms before and after attention
 and MLP. Source of shapes: transformers/models/glm4v/modeling_glm4v.py."""
 
-from ..core.config import ModelConfig
 from ..layers.blocks import Heads, grouped_attention
 from ..layers.decoders import Decoder, adding, fused_mlp, normed, norms_called, pre_norm
 from ..layers.multimodal import register_worded, seeing
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .llama import LLAMA
 
 

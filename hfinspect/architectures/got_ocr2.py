@@ -3,10 +3,8 @@ Qwen2. Source: transformers/models/got_ocr2/modeling_got_ocr2.py."""
 
 from functools import partial
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import Joined, projector
-from ..trees.catalog import register_part
-from ..trees.modules import Conv, Linear, Module
+from ..trees import Conv, Dim, Linear, ModelConfig, Module, register_part
 from .sam import encoder_of
 
 

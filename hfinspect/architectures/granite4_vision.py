@@ -1,12 +1,10 @@
-"""Granite 4 Vision (IBM 2026): any vision tower, Q-Formers (BLIP-2's) that read windows of its
-patches, one for each layer that is read and four for the corners of squares, and Granite's decoder.
-Source: transformers/models/granite4_vision."""
+"""Granite 4 Vision (IBM 2026; transformers/models/granite4_vision): any tower, Q-Formers over
+windows of its patches, one for each layer read and four for corners of squares, and Granite."""
 
 import re
 
-from ..core.nouns import Component, Dim, ModelConfig, exact
 from ..layers.multimodal import any_model, projecting, projector, register_worded, tower_width
-from ..trees.catalog import auto_model
+from ..trees import Component, Dim, ModelConfig, auto_model, exact
 from ..trees.modules import Dropout, LayerNorm, Linear, Module, ModuleList, Weight
 from .llama import LLAMA
 
@@ -27,11 +25,9 @@ def _downsampler(c: ModelConfig, width: Dim, text: Dim) -> Module:
     if found is None or not int(found[1]) or not int(found[2]):
         raise c.error("downsample_rate", rate, "two numbers with a stroke between them, as 1/4")
     queries, window = (exact(int(side) ** 2) for side in found.groups())
-    section = (
-        c.section("qformer_config", default=_QFORMER)
-        .of_type("blip_2_qformer")
-        .with_values(hidden_size=wide, encoder_hidden_size=wide, num_attention_heads=wide // 64)
-    )
+    own = c.section("qformer_config", default=_QFORMER).of_type("blip_2_qformer")
+    widths = dict.fromkeys(("hidden_size", "encoder_hidden_size"), wide)
+    section = own.with_values(**widths, num_attention_heads=wide // 64)
     return projector(
         f"{_NAME}WindowQFormerDownsampler",
         query=Weight(1, queries, width),

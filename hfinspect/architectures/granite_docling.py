@@ -1,10 +1,8 @@
-"""Granite Docling (IBM 2026). Source of shapes: transformers/models/granite_docling. A SigLIP
-tower, a connector that joins squares of patches by two factors and takes outputs of earlier layers
-too (DeepStack), and Granite's decoder."""
+"""Granite Docling (IBM 2026; transformers/models/granite_docling): SigLIP, a connector that joins
+squares of patches by two factors, outputs of earlier layers too (DeepStack), and Granite."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.multimodal import projector, register_worded, two_linears, within
-from ..trees.catalog import register_part
+from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module, ModuleList
 from . import idefics3
 from .llama import LLAMA

@@ -1,13 +1,10 @@
-"""Hunyuan-VL and HunyuanOCR (Tencent 2025). Source: transformers/models/hunyuan_vl. A ViT that ends
-in two convolutions and a linear layer (a trace), and Hunyuan's decoder. File names are those of the
-first release: ``vit`` and ``perceive``."""
+"""Hunyuan-VL and HunyuanOCR (Tencent 2025; transformers/models/hunyuan_vl): a ViT that ends in two
+convolutions (a trace), and Hunyuan. File names are those of the first release."""
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers.composing import renamed, respelled
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.multimodal import register_flat
-from ..trees.catalog import builder
-from ..trees.modules import Activation, Module, Sequential
+from ..trees import Activation, Dim, ModelConfig, Module, Sequential, builder
 
 _NAME = "HunYuanVL"
 
@@ -25,9 +22,8 @@ def _vision_model(config: ModelConfig, out: Dim) -> Module:
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    block = respelled(
-        pre_norm(d, c, kind), {"q_norm": "query_layernorm", "k_norm": "key_layernorm"}
-    )
+    norms = {"q_norm": "query_layernorm", "k_norm": "key_layernorm"}
+    block = respelled(pre_norm(d, c, kind), norms)
     for part in ("Attention", "DecoderLayer"):
         renamed(block, f"{d.name}{part}", f"{d.name}DenseV1{part}")
     return block

@@ -11,7 +11,7 @@ from ..core.config import ModelConfig
 from ..layers import mixtures as m
 from ..layers.blocks import gated_mlp
 from ..layers.decoders import Decoder, joined_layer, pre_norm
-from ..layers.latent_decoders import listed_kinds
+from ..layers.layer_kinds import mlps
 from ..trees.modules import Linear, Module
 from .llama import LLAMA
 
@@ -36,9 +36,9 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     return layer
 
 
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
+def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     more = int(c.count("num_nextn_predict_layers", default=0))
-    return [*listed_kinds(c, layers, lambda i: "sparse" if i else "dense"), *["mtp"] * more]
+    return [*mlps()(d, c, layers), *["mtp"] * more]
 
 
 LLAMA.like(

@@ -1,10 +1,8 @@
 """HyperCLOVA X SEED Think with vision (NAVER 2025): Qwen2.5-VL's tower and a linear layer before
 it. Source of shapes: transformers/models/hyperclovax_vision_v2."""
 
-from ..core.config import ModelConfig
 from ..layers.multimodal import decoder, linear_projector, lm_head, tower
-from ..trees.catalog import register_pair
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, register_pair
 
 _NAME = "HyperCLOVAXVisionV2"
 

@@ -2,36 +2,32 @@
 CLIP's tower, a resampler of its patches, and between a Llama's layers others that attend to the
 image, opened by gates. Words added to the vocabulary have a table and a head of their own."""
 
-from ..core.nouns import Component, Dim, ModelConfig
-from ..layers.blocks import activation, size, two_layer_mlp
+from ..layers.blocks import activation, two_layer_mlp
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.multimodal import projector
 from ..layers.vision import clip_embeddings, clip_layers, clip_tower, narrowed_attention
-from ..trees.catalog import register_pair
+from ..trees import Component, Dim, ModelConfig, register_pair
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, ModuleList, Weight
 
 _NAME = "Idefics"
-_seen = size("embed_dim", "hidden_size", default=768)
 
 
 def _resampler(c: ModelConfig, d: Dim) -> Module:
     """Learned vectors that look at the patches: what is left of the image."""
     head = c.dim("resampler_head_dim", default=96)
     inner = c.dim("resampler_n_heads", default=16) * head
-    attend = narrowed_attention(
-        f"{_NAME}PerceiverAttention", d, inner, bias=False, out="output_proj"
-    )
-    attend.children |= {f"{at}_layer_norm": LayerNorm(d) for at in ("context", "latents")}
+    name, widths = f"{_NAME}PerceiverAttention", {"context": d, "latents": d}
     if c.flag("qk_layer_norms_perceiver", default=False):
-        attend.children |= {f"{at}_layer_norm": LayerNorm(head) for at in "qk"}
+        widths |= {"q": head, "k": head}
+    attend = narrowed_attention(name, d, inner, bias=False, out="output_proj")
+    attend.children |= {f"{at}_layer_norm": LayerNorm(width) for at, width in widths.items()}
     forward = two_layer_mlp(f"{_NAME}MLP", d, d * 4, act="relu", bias=False, names=("fc", "c_proj"))
     forward.children["ln"] = LayerNorm(d)
     attend.component = forward.component = None  # all of it projects
-    block = ModuleList([attend, forward])
     return projector(
         f"{_NAME}PerceiverResampler",
         latents=Weight(c.dim("resampler_n_latents", default=64), d),
-        blocks=Layers.of(c.count("resampler_depth", default=6), block),
+        blocks=Layers.of(c.count("resampler_depth", default=6), ModuleList([attend, forward])),
         layer_norm=LayerNorm(d),
     )
 
@@ -46,8 +42,7 @@ def _looking(d: Decoder, c: ModelConfig, context: Dim, *, normed: bool = False) 
 
 
 def _gated_layer(d: Decoder, c: ModelConfig, context: Dim) -> Module:
-    vector = c.word("alpha_type", "float", "vector") == "vector"
-    shape = (1, 1, d.width(c)) if vector else (1,)
+    shape = (1, 1, d.width(c)) if c.word("alpha_type", "float", "vector") == "vector" else (1,)
     gate = Weight(*shape, component=Component.ATTENTION, kind="gate")
     normed = c.flag("qk_layer_norms", default=False)
     block, tanh = pre_norm(d, c, "dense").without("self_attn").children, activation("tanh")
@@ -63,8 +58,8 @@ def _gated_layer(d: Decoder, c: ModelConfig, context: Dim) -> Module:
 def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     """The tower, the layers that look at it, and a resampler."""
     vision, count = c.section("vision_config"), c.count("num_hidden_layers", default=32)
-    width, step = _seen(vision), c.dim("cross_layer_interval", default=1)
-    name = f"{_NAME}Vision"
+    width, name = vision.dim("embed_dim", "hidden_size", default=768), f"{_NAME}Vision"
+    step = c.dim("cross_layer_interval", default=1)
     seen = clip_embeddings(name, vision, width, 14, old=False)
     layers = clip_layers(name, vision, width, inner=5120, deep=32, act="gelu", heads=16)
     found = {
@@ -87,8 +82,9 @@ def _added(c: ModelConfig) -> Dim:
 
 
 def _model(c: ModelConfig) -> Module:
-    found, more = TEXT.model(c), Embedding(_added(c), TEXT.width(c))
-    found.inside("embed_tokens").children |= {"additional_embedding": more} if _added(c) else {}
+    found = TEXT.model(c)
+    more = Embedding(_added(c), TEXT.width(c)) if _added(c) else None
+    found.inside("embed_tokens").adding(additional_embedding=more)
     return found
 
 

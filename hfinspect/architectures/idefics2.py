@@ -1,12 +1,9 @@
-"""Idefics2 (Laurençon et al. 2024): a SigLIP tower, a gated projection to the text's width, a
-Perceiver that reads all patches into 64 latents, and Mistral. Source:
-transformers/models/idefics2."""
+"""Idefics2 (Laurençon et al. 2024; transformers/models/idefics2): a SigLIP tower, a gated
+projection to the text's width, a Perceiver that reads all patches into 64 latents, and Mistral."""
 
-from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
 from ..layers.multimodal import any_model, decoder, projecting, projector, register_worded
-from ..trees.catalog import auto_model
-from ..trees.modules import Linear, Module, Weight
+from ..trees import Linear, ModelConfig, Module, Weight, auto_model
 
 
 def _connector(c: ModelConfig) -> Module:

@@ -1,11 +1,9 @@
 """Idefics3 (Laurençon et al. 2024): a SigLIP tower without pooling (Idefics2's), one linear layer
 over squares of patches, and Llama. Source: transformers/models/idefics3."""
 
-from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.multimodal import decoder, projector, worded
-from ..trees.catalog import builder, register, register_part
-from ..trees.modules import Linear, Module
+from ..trees import Linear, ModelConfig, Module, builder, register, register_part
 
 
 def vision_model(name: str, c: ModelConfig, *, width: int = 1152) -> Module:

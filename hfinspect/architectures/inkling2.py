@@ -1,12 +1,9 @@
-"""Inkling 2 with its tower (2026). Source of shapes: transformers/models/inkling2. A ViT with
-scaled residuals, squares of patches through two layers, and the text tower (inkling2_text.py). File
-names are those of the first release (conversion_mapping.py)."""
+"""Inkling 2 with its tower (2026; transformers/models/inkling2): a ViT with scaled residuals,
+squares of patches through two layers, and text. File names are those of the first release."""
 
-from ..core.config import ModelConfig
 from ..layers.composing import composed, respelled, without_static_cache
 from ..layers.multimodal import within
-from ..trees.catalog import builder, register
-from ..trees.modules import Module, Weight
+from ..trees import ModelConfig, Module, Weight, builder, register
 from . import inkling2_text
 
 _NAME = "Inkling2"

@@ -1,6 +1,5 @@
-"""Inkling with its towers (2026). Source of shapes: transformers/models/inkling. A tower that folds
-a patch's pixels together step by step, a table of sounds, and the text tower (inkling_text.py).
-File names are those of the first release (conversion_mapping.py)."""
+"""Inkling with its towers (2026; transformers/models/inkling): pixels of a patch folded together
+step by step, a table of sounds, and text. File names are those of the first release."""
 
 import math
 from collections.abc import Iterator
@@ -8,10 +7,9 @@ from functools import partial
 from itertools import accumulate, combinations, pairwise
 from operator import mul
 
-from ..core.nouns import Component, Dim, ModelConfig, exact, named
 from ..layers.composing import respelled, respelled_classes
 from ..layers.heads import to_words
-from ..trees.catalog import register_pair, register_part
+from ..trees import Component, Dim, ModelConfig, exact, named, register_pair, register_part
 from ..trees.modules import Embedding, Layers, Linear, Module, Parameter, RMSNorm, each_module
 from . import inkling_text
 
@@ -20,7 +18,6 @@ _NAME = "Inkling"
 _MAX_SIDE, _MAX_STEPS = 4096, 256
 #: Costs that differ by less are the same to a solver in single precision.
 _EVEN = 1e-4
-
 #: Class of the text tower -> names of its parts in files, where they are others than in memory.
 _SPELLED = {
     "DecoderLayer": {
@@ -128,20 +125,16 @@ def _weight(module: Module | Parameter) -> Parameter:
     return module if isinstance(module, Parameter) else module.tensor()
 
 
-def _with_up(gate: Module | Parameter) -> Module | Parameter:
-    """Gate and up interleaved, row by row."""
-    *outer, rows, columns = _weight(gate).shape
-    both = Parameter((*outer, 2 * rows, columns))
-    return both if isinstance(gate, Parameter) else Module("Linear", weight=both)
-
-
 def _text_model(c: ModelConfig) -> Module:
     """Names of files below the layers, and short convolutions without the module in between."""
     tower = inkling_text.model(c)
     for module in each_module(tower):
         parts = module.children
-        if parts.pop("up_proj", None):
-            parts["gate_proj"] = _with_up(parts["gate_proj"])
+        if parts.pop("up_proj", None):  # gate and up interleaved, row by row
+            gate = parts["gate_proj"]
+            *outer, rows, columns = _weight(gate).shape
+            both = Parameter((*outer, 2 * rows, columns))
+            parts["gate_proj"] = both if gate is _weight(gate) else Module("Linear", weight=both)
         if "conv1d" in parts:
             parts["weight"] = _weight(parts.pop("conv1d"))
     return respelled_classes(tower, _SPELLED, _NAME)

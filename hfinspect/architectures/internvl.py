@@ -4,12 +4,10 @@ any decoder. Checkpoints of the authors' own code have the type internvl_chat.""
 
 from typing import Any
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers.composing import joined, respelled
 from ..layers.multimodal import Joined, two_linears
 from ..layers.vision import pair
-from ..trees.catalog import builder
-from ..trees.modules import LayerNorm, Module
+from ..trees import Dim, LayerNorm, ModelConfig, Module, builder
 
 #: What transformers calls a part of the tower -> its name in the authors' own code.
 _RELEASED = {

@@ -1,12 +1,10 @@
-"""Janus (Wu et al. 2024; Chen et al. 2025): a vision tower and a projector; a VQ-GAN with a
-projector, an embedding of its codes and a head over them; a decoder. Source:
-transformers/models/janus. As released: multi_modality.py."""
+"""Janus (Wu et al. 2024; Chen et al. 2025; transformers/models/janus): a tower, a VQ-GAN with a
+table of its codes and a head over them, a decoder. As released: multi_modality.py."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import activation
 from ..layers.multimodal import decoder, projector, register_worded, tower
 from ..layers.vqgan import codec, quantized
-from ..trees.catalog import register_part
+from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees.modules import Embedding, Linear, Module, ModuleList
 
 

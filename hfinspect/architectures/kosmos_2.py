@@ -3,12 +3,10 @@ norm inside attention and MLP (traces). Source: transformers/models/kosmos2/mode
 
 from functools import partial
 
-from ..core.config import ModelConfig
 from ..layers.composing import without_static_cache
 from ..layers.multimodal import projecting, projector, text_width, tied_section
 from ..layers.vision import clip_attention
-from ..trees.catalog import builder, register
-from ..trees.modules import Linear, Module, Weight
+from ..trees import Linear, ModelConfig, Module, Weight, builder, register
 
 
 def _build(name: str, text: str, c: ModelConfig) -> Module:

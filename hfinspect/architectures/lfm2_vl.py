@@ -1,9 +1,8 @@
 """LFM2-VL (Liquid AI 2025): SigLIP 2, a projector over squares of patches, and LFM2. Source:
 transformers/models/lfm2_vl/modeling_lfm2_vl.py. File names: multimodal.py."""
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import Joined, two_linears
-from ..trees.modules import LayerNorm, Module
+from ..trees import Dim, LayerNorm, ModelConfig, Module
 
 
 def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:

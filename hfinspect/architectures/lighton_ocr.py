@@ -1,9 +1,8 @@
 """LightOnOCR (LightOn 2025): Mistral 3's tower and projector, without what its config may say of
 the latter, and Qwen3. Source: transformers/models/lighton_ocr. File names: multimodal.py."""
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import Joined
-from ..trees.modules import Activation, Module
+from ..trees import Activation, Dim, ModelConfig, Module
 from .mistral3 import MISTRAL3
 
 

@@ -1,9 +1,8 @@
 """LLaVA-NeXT-Video (Zhang et al. 2024): LLaVA-NeXT whose patches of a frame are pooled, in one of
 three ways, of which one is learned. Source: transformers/models/llava_next_video."""
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import Decoder, projector
-from ..trees.modules import Activation, Conv, Module, Parameter
+from ..trees import Activation, Conv, Dim, ModelConfig, Module, Parameter
 from .llava import LLAVA, newline
 
 

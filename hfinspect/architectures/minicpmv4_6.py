@@ -1,10 +1,8 @@
-"""MiniCPM-V 4.6 (OpenBMB 2026): SigLIP with a merger of windows between its layers (a trace), a
-projector that halves the grid ``merger_times`` times, and any text tower. Source of shapes:
-transformers/models/minicpmv4_6."""
+"""MiniCPM-V 4.6 (OpenBMB 2026; transformers/models/minicpmv4_6): SigLIP with a merger between its
+layers (a trace), a projector that halves the grid ``merger_times`` times, any text tower."""
 
-from ..core.config import ModelConfig
 from ..layers.multimodal import any_model, projector, register_worded, two_linears, within
-from ..trees.modules import Activation, LayerNorm, Module, ModuleList
+from ..trees import Activation, LayerNorm, ModelConfig, Module, ModuleList
 
 
 def _merger(c: ModelConfig) -> Module:

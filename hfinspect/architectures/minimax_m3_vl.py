@@ -2,23 +2,22 @@
 layers pick key blocks by an indexer. The composite is saved in the Hub's spelling (``split``: gate
 and up apart, experts one by one), its text tower alone as it is in memory (all stacked)."""
 
+from collections.abc import Sequence
 from functools import partial
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import mixtures as m
-from ..layers.blocks import activation, gated_mlp, layer_types
+from ..layers.blocks import activation, gated_mlp, layer_types, size
 from ..layers.composing import joined
 from ..layers.decoders import Decoder, grouped, mixed
 from ..layers.experts import corrected_router, stacked_experts
 from ..layers.heads import register_tower
 from ..layers.multimodal import projector
-from ..trees.catalog import builder, register
-from ..trees.keeps import KeysValues
+from ..trees import Component, Dim, KeysValues, ModelConfig, builder, register
 from ..trees.modules import Buffer, Linear, Module
 from .llama import LLAMA
 
 _NAME = "MiniMaxM3VL"
-_SPARSE = "minimax_m3_sparse"
+_SPARSE, _INNER = "minimax_m3_sparse", size("dense_intermediate_size", default=12288)
 
 
 def _indexed(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
@@ -61,23 +60,18 @@ def _moe(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
     """Lists of words, else older ones of 0 and 1, else the same everywhere."""
 
-    def listed(
-        key: str, usual: str, older: ModelConfig, flags: str, words: tuple[str, str]
-    ) -> tuple[str, ...]:
+    def listed(key: str, usual: str, older: ModelConfig, flags: str, *words: str) -> Sequence[str]:
         if c.has(key) or not older.has(flags):
             return layer_types(c, layers, lambda _: usual, key=key)
         return tuple(words[flag] for flag in older.flags(flags, count=layers))
 
     full, section = "full_attention", c.section("sparse_attention_config")
-    attends = listed("layer_types", full, section, "sparse_attention_freq", (full, _SPARSE))
-    feeds = listed("mlp_layer_types", "sparse", c, "moe_layer_freq", ("dense", "sparse"))
+    attends = listed("layer_types", full, section, "sparse_attention_freq", full, _SPARSE)
+    feeds = listed("mlp_layer_types", "sparse", c, "moe_layer_freq", "dense", "sparse")
     return list(zip(attends, feeds, strict=True))
 
 
 def _decoder(*, split: bool) -> Decoder:
-    def mlp(d: Decoder, c: ModelConfig) -> Module:
-        return _dense(d.width(c), c.dim("dense_intermediate_size", default=12288), split=split)
-
     def layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str]) -> Module:
         mixer = _indexed(d, c, split=split) if kinds[0] == _SPARSE else grouped(d, c)
         apart = split and kinds[1] == "sparse"
@@ -86,8 +80,8 @@ def _decoder(*, split: bool) -> Decoder:
     return LLAMA.like(
         _NAME, vocab_size=200064, hidden_size=6144, intermediate_size=3072, num_hidden_layers=60,
         num_attention_heads=64, num_key_value_heads=4, head_dim=128, attention_bias=None,
-        qk_norm=True, mlp=mlp, moe=partial(_moe, split=split), layer=layer, kinds=_kinds,
-        rotary=False,
+        qk_norm=True, moe=partial(_moe, split=split), layer=layer, kinds=_kinds, rotary=False,
+        mlp=lambda d, c: _dense(d.width(c), _INNER(c), split=split),
     )  # fmt: skip
 
 

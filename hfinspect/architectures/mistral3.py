@@ -1,9 +1,8 @@
 """Mistral Small 3.1 and later with vision: Pixtral's tower, a merger of 2x2 patches, two linear
 layers, Mistral. Source: transformers/models/mistral3. File names: multimodal.py."""
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import Joined, two_layer_projector
-from ..trees.modules import Linear, Module, RMSNorm
+from ..trees import Dim, Linear, ModelConfig, Module, RMSNorm
 
 
 def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:

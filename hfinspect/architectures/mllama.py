@@ -1,13 +1,11 @@
-"""Llama 3.2 Vision (Meta 2024). Source: transformers/models/mllama/modeling_mllama.py. A ViT over
-tiles of an image, with a second stack of gated layers, and Llama's decoder in which some layers
-look at the image instead of the text. Heads are never tied."""
+"""Llama 3.2 Vision (Meta 2024; transformers/models/mllama): a ViT over tiles with a second stack of
+gated layers, and Llama, some of whose layers look at the image. Heads are never tied."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import Heads, grouped_attention, size
 from ..layers.decoders import Decoder, evenly, pre_norm
 from ..layers.multimodal import linear_projector, register_headed, text_section
 from ..layers.vision import clip_encoder, patch_conv, plain_mlp
-from ..trees.catalog import register, register_part
+from ..trees import Component, Dim, ModelConfig, register, register_part
 from ..trees.modules import Activation, Embedding, LayerNorm, Module, Weight
 
 #: config.json counts the aspect ratios that the tiles of an image can form; one id more is none.
@@ -35,11 +33,11 @@ def _vision_layers(c: ModelConfig, count: Dim, *, gated: bool = False) -> Module
 def _tile_positions(c: ModelConfig, per_tile: Dim | int) -> Module:
     """A table with one row per aspect ratio and one for none: a vector for each of its tiles."""
     listed, rows = c.raw("supported_aspect_ratios"), Dim(_RATIOS + 1)
-    if listed is not None:
-        if not isinstance(listed, list):
-            raise c.error("supported_aspect_ratios", listed, "a list of pairs")
+    if isinstance(listed, list):
         said = "supported aspect ratios of tiles"
         rows = Dim(len(listed), "aspect_ratios", definition=said) + 1
+    elif listed is not None:
+        raise c.error("supported_aspect_ratios", listed, "a list of pairs")
     tiles = c.dim("max_num_tiles", default=4)
     return Embedding(rows, tiles * per_tile * _width(c), kind="position")
 
@@ -90,16 +88,15 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     return ["Cross" if i in crossing else "Self" for i in range(layers)]
 
 
-def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
-    """Eight more words, for special tokens of images."""
-    words = Embedding(d.size(c, "vocab_size") + 8, d.width(c))
-    return {"embed_tokens": words, "rotary_emb": Activation("MllamaRotaryEmbedding")}
-
-
 TEXT = Decoder(
     "MllamaText", vocab_size=128256, hidden_size=4096, intermediate_size=14336,
     num_hidden_layers=40, num_key_value_heads=8, rms_norm_eps=1e-5, attention_bias=None,
-    attention=evenly, layer=_layer, kinds=_kinds, further=_further, rotary=False,
+    attention=evenly, layer=_layer, kinds=_kinds, rotary=False,
+    further=lambda d, c: {
+        # Eight more words, for special tokens of images.
+        "embed_tokens": Embedding(d.size(c, "vocab_size") + 8, d.width(c)),
+        "rotary_emb": Activation("MllamaRotaryEmbedding"),
+    },
 )  # fmt: skip
 
 

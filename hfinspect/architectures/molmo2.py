@@ -4,14 +4,11 @@ that nothing reads; their weights stop at the deepest that is read and hold the 
 parts, of ``vocab_size`` and ``additional_vocab_size`` rows, of which transformers 5 saves two
 halves: its header is no recording of this family."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.composing import joined, respelled
 from ..layers.decoders import Decoder, fused_mlp, grouped, norms_called
-from ..layers.heads import to_words
-from ..layers.multimodal import register_worded
+from ..layers.multimodal import register_worded, within
 from ..layers.vision import pair, patch_count
-from ..trees.catalog import builder
-from ..trees.modules import Linear, Module, Weight
+from ..trees import Component, Dim, Linear, ModelConfig, Module, Weight, builder
 
 _NAME = "Molmo2"
 #: transformers' names -> those in files: of the tower and what follows it, of the decoder's layers.
@@ -113,9 +110,4 @@ def _model(c: ModelConfig) -> Module:
     )
 
 
-def _head(c: ModelConfig) -> Module:
-    text = c.section("text_config")
-    return to_words(TEXT.width(text), TEXT.size(text, "vocab_size"))
-
-
-register_worded("molmo2", _NAME, _model, head=_head, alone=_text)
+register_worded("molmo2", _NAME, _model, head=within("text_config", TEXT.words), alone=_text)

@@ -1,24 +1,13 @@
-"""Muse Glimmer (Meta 2026), text and vision. Source: transformers/models/muse_glimmer. A decoder
-with four norms a layer, a gate as wide as the attention's output and a norm without weight on q, k
-and the embedding; a ViT (a trace)."""
+"""Muse Glimmer (Meta 2026; transformers/models/muse_glimmer): four norms a layer, a gate as wide as
+the attention's output, a norm without weight on q, k and the embedding; a ViT (a trace)."""
 
 from functools import partial
 
-from ..core.config import ModelConfig
-from ..layers.decoders import (
-    Decoder,
-    adding,
-    gate,
-    gated_by,
-    grouped,
-    last_norm_of,
-    norms_called,
-    sandwich,
-)
+from ..layers.decoders import Decoder, adding, gate, grouped, last_norm_of, norms_called, sandwich
 from ..layers.multimodal import linear_projector, register_worded, two_linears
 from ..layers.windows import windows
-from ..trees.catalog import builder
-from ..trees.modules import Module, RMSNorm
+from ..trees import ModelConfig, Module, RMSNorm, builder
+from .gemma2 import GEMMA2
 
 
 def _after(d: Decoder, c: ModelConfig, _kind: str) -> Module:
@@ -36,7 +25,7 @@ TEXT = Decoder(
     rotary=False, embedding="NormedEmbedding", further=last_norm_of("MuseGlimmerRMSNorm"),
     # The last layer sees everything, and every fourth before it.
     windows=lambda c: windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0),
-    mlp=gated_by("hidden_activation", default="silu"),
+    mlp=lambda d, c: GEMMA2.mlp(d, c.with_defaults(hidden_activation="silu")),
 )  # fmt: skip
 
 

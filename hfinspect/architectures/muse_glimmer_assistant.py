@@ -1,10 +1,7 @@
-"""Muse Glimmer's assistant (Meta 2026). Source: transformers/models/muse_glimmer_assistant. A few
-layers that draft a block of tokens from hidden states of several layers of the large model side by
-side. Embeddings and head are the large model's."""
+"""Muse Glimmer's assistant (Meta 2026; transformers/models/muse_glimmer_assistant) drafts tokens
+from hidden states of several layers of the large model, whose embeddings and head it takes."""
 
-from ..core.nouns import Component, ModelConfig
-from ..trees.catalog import register_part
-from ..trees.modules import Linear, Module
+from ..trees import Component, Linear, ModelConfig, Module, register_part
 from .llama import LLAMA
 
 _NAME = "MuseGlimmerAssistant"
@@ -16,13 +13,9 @@ TEXT = LLAMA.like(
 
 def _model(c: ModelConfig) -> Module:
     h, seen = TEXT.width(c), c.dims("target_layer_ids", default=(1, 13, 25, 37, 49), minimum=0)
-    norm = TEXT.norm(TEXT, c, h)
-    joining = Module(
-        f"{_NAME}ContextProjection",
-        fc=Linear(h * len(seen), h, bias=False),
-        output_norm_enc=norm,
-        component=Component.PROJECTOR,
-    )
+    norm, fc = TEXT.norm(TEXT, c, h), Linear(h * len(seen), h, bias=False)
+    parts = {"fc": fc, "output_norm_enc": norm}
+    joining = Module(f"{_NAME}ContextProjection", dict(parts), component=Component.PROJECTOR)
     return Module(f"{_NAME}Model", layers=TEXT.layers(c), norm=norm, encoder=joining)
 
 

@@ -2,14 +2,12 @@
 Glimmer's decoder with gates on the residual stream and routed experts that work at a width of their
 own; its tower, and a pyramid of causal convolutions over the waveform (two traces)."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.blocks import activation, rms_norms
 from ..layers.decoders import Decoder, adding, gated, last_norm_of, norms_called, sandwich
 from ..layers.experts import corrected_router
 from ..layers.layer_kinds import mlps
 from ..layers.multimodal import register_worded
-from ..trees.catalog import builder
-from ..trees.modules import Activation, Linear, Module, Weight
+from ..trees import Activation, Component, Linear, ModelConfig, Module, Weight, builder
 from . import muse_glimmer
 
 _scaled = rms_norms("MuseSparkTextInputScaledRMSNorm", 1e-8, "post_norm_eps")

@@ -1,19 +1,12 @@
-"""Ovis 2 (Lu et al. 2024): AIMv2's ViT (a trace), whose output is a probability of visual words.
-Their table and the head are as wide as the config says, whatever the text model is. Source of
-shapes: transformers/models/ovis2/modeling_ovis2.py."""
+"""Ovis 2 (Lu et al. 2024; transformers/models/ovis2): AIMv2's ViT (a trace) puts out a probability
+of visual words. Their table and the head are as wide as the config says, whatever the text is."""
 
-from ..core.config import ModelConfig
 from ..layers.blocks import size
 from ..layers.heads import to_words
 from ..layers.multimodal import decoder, register_worded, within
-from ..trees.modules import Embedding, Module
+from ..trees import Embedding, ModelConfig, Module
 
 _width = size("hidden_size", default=1536)
-
-
-def _visual_words(c: ModelConfig) -> Module:
-    count = c.section("vision_config").dim("vocab_size", default=16384)
-    return Embedding(count, _width(c), class_name="Ovis2VisualEmbeddingTable")
 
 
 def _head(c: ModelConfig) -> Module:
@@ -24,6 +17,10 @@ def _head(c: ModelConfig) -> Module:
 _PARTS = {
     "vision_tower": within("vision_config", "Ovis2VisionModel"),
     "language_model": lambda c: decoder(c, "qwen2").base,
-    "visual_embeddings_table": _visual_words,
+    "visual_embeddings_table": lambda c: Embedding(
+        c.section("vision_config").dim("vocab_size", default=16384),
+        _width(c),
+        class_name="Ovis2VisualEmbeddingTable",
+    ),
 }
 register_worded("ovis2", "Ovis2", _PARTS, head=_head)

@@ -1,9 +1,8 @@
 """PaddleOCR-VL (Baidu 2025): a SigLIP tower (a trace), a projector over 2x2 patches, and ERNIE
 4.5's decoder. Source: transformers/models/paddleocr_vl. File names are the first release's."""
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers.multimodal import register_flat, two_linears
-from ..trees.modules import Activation, LayerNorm, Module
+from ..trees import Activation, Dim, LayerNorm, ModelConfig, Module
 from .ernie4_5 import ERNIE
 
 

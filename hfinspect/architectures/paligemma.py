@@ -13,7 +13,6 @@ TEXT = {
     "hidden_size": 2048, "num_hidden_layers": 18, "intermediate_size": 16384,
     "num_attention_heads": 8, "num_key_value_heads": 1, "vocab_size": 257152,
 }  # fmt: skip
-
 Joined(
     "PaliGemma", "siglip_vision_model", "gemma", vision_defaults=VISION, text_defaults=TEXT,
     # The key at the top counts, also against a projection_dim in vision_config.

@@ -5,11 +5,10 @@ its projections, sound with a second pair for sound that comes with images."""
 import math
 from collections.abc import Callable
 
-from ..core.nouns import Component, Dim, ModelConfig, named
 from ..layers.conformers import subsampling
 from ..layers.decoders import Decoder
 from ..layers.vision import narrowed_attention
-from ..trees.catalog import builder, register_part
+from ..trees import Component, Dim, ModelConfig, builder, named, register_part
 from ..trees.modules import Buffer, Conv, Embedding, LayerNorm, Layers, Linear, Module, Weight
 from .phi3 import PHI3
 
@@ -61,9 +60,7 @@ def sound_layer(c: ModelConfig, h: Dim) -> Module:
     )
 
 
-def audio_model(
-    c: ModelConfig, layer: Callable[[ModelConfig, Dim], Module] = sound_layer
-) -> Module:
+def audio_model(c: ModelConfig, layer: Callable[..., Module] = sound_layer) -> Module:
     """Convolutions halve time and frequency log2(time_reduction) times before the layers."""
     h, bins = c.dim("hidden_size", default=1024), c.dim("input_size", default=80)
     channels = c.dim("nemo_conv_channels", default=1024)
@@ -75,6 +72,7 @@ def audio_model(
     heads, kind = c.dim("num_attention_heads", default=16), "relative_position"
     mean, norm = dict.fromkeys(("global_mean", "global_invstd"), Buffer(bins)), Component.NORM
     table = Embedding(far if both else far * 2, heads, component=Component.ATTENTION, kind=kind)
+    relative = Module(f"{_NAME}AudioRelativeAttentionBias", bias_values=table)
     return Module(
         f"{_NAME}AudioModel",
         encoder_embedding=Module(f"{_NAME}AudioMeanVarianceNormLayer", mean, component=norm),
@@ -84,9 +82,7 @@ def audio_model(
             out=Linear(channels * left, h, component=Component.EMBEDDING),
             component=Component.CONV,
         ),
-        relative_attention_bias_layer=Module(
-            f"{_NAME}AudioRelativeAttentionBias", bias_values=table
-        ),
+        relative_attention_bias_layer=relative,
         encoders=Layers.of(c.count("num_blocks", default=24), layer(c, h)),
     )
 

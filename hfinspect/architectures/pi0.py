@@ -1,13 +1,10 @@
-"""Pi-zero (Physical Intelligence 2024), in transformers' form: PaliGemma sees and reads, a smaller
-Gemma acts and looks at PaliGemma's keys and values. Source: transformers/models/pi0. Files of the
-whole model have the names of LeRobot."""
+"""Pi-zero (Physical Intelligence 2024; transformers/models/pi0): PaliGemma sees and reads, a
+smaller Gemma acts and looks at its keys and values. Whole files have LeRobot's names."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.composing import composed
 from ..layers.multimodal import nested
-from ..trees.catalog import auto_model, register
+from ..trees import Component, Linear, ModelConfig, Module, auto_model, each_module, register
 from ..trees.keeps import Unknown
-from ..trees.modules import Linear, Module, each_module
 from .paligemma import TEXT, VISION
 
 #: What PI0Config makes of absent sections.

@@ -1,11 +1,9 @@
 """Pixtral's vision tower (Agrawal et al. 2024), built like Llama. Source:
 transformers/models/pixtral. Whole models are of type llava (12B) or mistral3."""
 
-from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
 from ..layers.vision import clip_attention, pair, patch_conv
-from ..trees.catalog import register_part
-from ..trees.modules import Activation, Layers, Module, RMSNorm
+from ..trees import Activation, Layers, ModelConfig, Module, RMSNorm, register_part
 
 
 def _model(c: ModelConfig) -> Module:

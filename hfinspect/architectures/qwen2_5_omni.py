@@ -5,12 +5,11 @@ vocoder. File names are those of the first release: towers stand next to ``think
 from collections.abc import Mapping
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.blocks import size
 from ..layers.composing import Part, composed
 from ..layers.decoders import Decoder
 from ..layers.multimodal import within
-from ..trees.catalog import Builder, register, register_part
+from ..trees import Builder, Component, ModelConfig, register_pair, register_part
 from ..trees.modules import Embedding, Linear, Module
 from .qwen2 import QWEN2
 from .qwen2_5_omni_token2wav import token2wav
@@ -57,10 +56,9 @@ def register_thinker(
 
     bare = {**towers, "language_model": within("text_config", only_text)}
     classes = composed({f"{name}ThinkerModel": bare})
-    register(
-        f"{model_type}_thinker",
-        {f"{name}ThinkerForConditionalGeneration": generation, **classes},
-        aliases={**aliases, "thinker.": ""}, category="multimodal", base=None,
+    register_pair(
+        f"{model_type}_thinker", f"{name}Thinker", generation, classes[f"{name}ThinkerModel"],
+        "multimodal", prefix="", aliases={**aliases, "thinker.": ""}, base=None,
     )  # fmt: skip
     register_part(f"{model_type}_text", decoder, only_text, "text decoder")
     return whole
@@ -91,13 +89,12 @@ _WHOLE = register_thinker(
     "qwen2_5_omni", _NAME, TEXT, {**ALIASES, "model.audio_tower.": "audio_tower."},
     talker=_talker, token2wav=token2wav,
 )  # fmt: skip
-register(
-    "qwen2_5_omni",
-    # The name that the first release's config.json gives the class.
-    {f"{_NAME}ForConditionalGeneration": _WHOLE, f"{_NAME}Model": _WHOLE},
+# The first release's config.json calls the class Model.
+register_pair(
+    "qwen2_5_omni", _NAME, _WHOLE, _WHOLE, "multimodal", prefix="",
     base=f"{_NAME}ForConditionalGeneration",
     aliases={f"thinker.{theirs}": f"thinker.{ours}" for theirs, ours in ALIASES.items()},
-    category="multimodal",
+)  # fmt: skip
+register_pair(
+    "qwen2_5_omni_talker", f"{_NAME}Talker", _talker, _talker_model, "audio", prefix="", base=None
 )
-_TALKER = {f"{_NAME}TalkerForConditionalGeneration": _talker, f"{_NAME}TalkerModel": _talker_model}
-register("qwen2_5_omni_talker", _TALKER, category="audio", base=None)

@@ -2,13 +2,11 @@
 A ViT and Qwen2's decoder. Files keep the first release's names, ``visual`` next to ``model``
 (conversion_mapping.py); configs of that time have the text model's keys at the top."""
 
-from ..core.config import ModelConfig
 from ..layers.blocks import gated_mlp
 from ..layers.decoders import Decoder
 from ..layers.multimodal import register_flat, text_section
 from ..layers.windows import switched_windows
-from ..trees.catalog import register_part
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, register_part
 from .qwen2 import QWEN2
 
 #: Prefixes of files written with the names in memory.

@@ -5,11 +5,9 @@ mergers after some of its layers feed the first layers of the decoder (DeepStack
 import copy
 from functools import partial
 
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder
 from ..layers.multimodal import register_worded, seeing, text_section
-from ..trees.catalog import register_part
-from ..trees.modules import LayerNorm, Module, ModuleList
+from ..trees import LayerNorm, ModelConfig, Module, ModuleList, register_part
 from . import qwen3_5
 from .llama import LLAMA
 

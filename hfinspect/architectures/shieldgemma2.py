@@ -1,10 +1,8 @@
 """ShieldGemma 2 (Google 2025): whether an image breaks a policy, as Gemma 3 says yes or no.
 Source: transformers/models/shieldgemma2."""
 
-from ..core.config import ModelConfig
 from ..layers.composing import composed
-from ..trees.catalog import register
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, register
 from . import gemma3
 
 

@@ -1,19 +1,15 @@
-"""Unlimited-OCR (Baidu 2026). Source of shapes: transformers/models/unlimited_ocr. DeepSeek-OCR's
-towers and names; a decoder with grouped attention and shared experts, which looks at all of the
-prompt and at a window of what it generated."""
+"""Unlimited-OCR (Baidu 2026; transformers/models/unlimited_ocr): DeepSeek-OCR's towers and names; a
+decoder that looks at all of the prompt and at a window of what it generated."""
 
 from dataclasses import replace
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.composing import composed, renamed
 from ..layers.decoders import Decoder, evenly, pre_norm
 from ..layers.latent_decoders import dense_first
 from ..layers.layer_kinds import side_by_side, words
 from ..layers.multimodal import any_model, projector, register_worded, within
 from ..layers.windows import windows
-from ..trees.catalog import register_part
-from ..trees.keeps import KeysValues
-from ..trees.modules import Linear, Module, Weight
+from ..trees import Component, KeysValues, Linear, ModelConfig, Module, Weight, register_part
 from .deepseek_ocr import sam_encoder
 from .deepseek_ocr2_native import routed
 from .llama import LLAMA
@@ -46,7 +42,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
 TEXT = LLAMA.like(
     "UnlimitedOcrText", vocab_size=129280, hidden_size=1280, intermediate_size=6848,
     num_hidden_layers=12, num_attention_heads=10, num_key_value_heads=10, attention=evenly,
-    moe=routed(inner=896, chosen=6), layer=_layer, windows=lambda c: windows(c, 128),
+    moe=routed(896, 6), layer=_layer, windows=lambda c: windows(c, 128),
     kinds=side_by_side(dense_first(1, listed=True), words(lambda _c, _i: _PROMPT)),
 )  # fmt: skip
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..trees.modules import Module
-from .blocks import layer_types
 from .decoders import Decoder
 from .latent import indexer, latent_attention, latent_sizes
+from .layer_kinds import mlps
 from .mixtures import DEEPSEEK, corrected, deepseek_shared, sparse
 
 
@@ -59,19 +59,9 @@ def dense_first(
     """So many dense layers as ``key`` says and then sparse ones; ``listed``: the class reads
     mlp_layer_types before that. Raises ConfigError for another word in it."""
 
-    def kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
+    def kinds(d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
         dense = min(int(c.count(key, default=first)), layers)
         usual = ["dense"] * dense + ["sparse"] * (layers - dense)
-        return listed_kinds(c, layers, usual.__getitem__) if listed else usual
+        return mlps(lambda _, i: usual[i])(d, c, layers) if listed else usual
 
     return kinds
-
-
-def listed_kinds(c: ModelConfig, layers: int, usual: Callable[[int], str]) -> Sequence[str]:
-    """mlp_layer_types, else ``usual`` of each layer's number. Raises ConfigError for a word that is
-    neither ``dense`` nor ``sparse``."""
-    found = layer_types(c, layers, usual, key="mlp_layer_types")
-    for kind in found:
-        if kind not in ("dense", "sparse"):
-            raise c.error("mlp_layer_types", kind, "dense or sparse")
-    return found
