@@ -1,13 +1,11 @@
-"""Baichuan 7B and 13B, Baichuan2 (Yang et al. 2023): Llama's block with q, k and v in one matrix.
-The 13B models have ALiBi positions and no max_position_embeddings; Baichuan2's head is a normalised
-matrix of the same shape."""
+"""Baichuan 7B and 13B, Baichuan2 (Yang et al. 2023): Llama's block with q, k and v in one matrix;
+the 13B models have ALiBi and no max_position_embeddings, Baichuan2 normalises its head."""
 
-from ..core.config import ModelConfig
 from ..layers.blocks import fused_attention
 from ..layers.composing import changed
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, gated, norms_called, pre_norm
 from ..layers.heads import causal_lm
-from ..trees.modules import Buffer, Module
+from ..trees import Buffer, ModelConfig, Module
 
 
 def _rotary(c: ModelConfig) -> bool:

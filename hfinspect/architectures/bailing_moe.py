@@ -1,14 +1,13 @@
 """Ling and Ring, first and second generation (Ant Group 2025). vLLM's and SGLang's bailing_moe.py
 and bailing_moe_nextn.py read the same names."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import mixtures as m
 from ..layers.blocks import gated_mlp
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, joined_layer, mixed
 from ..layers.experts import router
 from ..layers.heads import register_decoder
 from ..layers.latent_decoders import dense_first
-from ..trees.modules import Buffer, Linear, Module
+from ..trees import Buffer, Component, Linear, ModelConfig, Module
 
 
 def _bias(c: ModelConfig) -> bool:

@@ -2,12 +2,11 @@
 of it: vLLM's glm4v.py), and the first ChatGLM-6B. Configs say ChatGLMModel, but their auto_map
 loads ChatGLMForConditionalGeneration under that name, and so files begin with ``transformer.``."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.composing import Part, composed
 from ..layers.heads import causal_lm, classifier, to_words
-from ..trees.catalog import Builder
+from ..trees import Builder, Component, Dim, ModelConfig
 from ..trees.modules import Activation, Buffer, Dropout, Embedding, Linear, Module, Sequential
 from .cogvlm import vision_model
 

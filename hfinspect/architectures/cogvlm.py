@@ -4,22 +4,17 @@ matrices for image tokens, which the video form lacks; the second version groups
 
 from functools import partial
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import fused_attention, gated_mlp
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder, norms_called
 from ..layers.heads import causal_lm
 from ..layers.multimodal import projector
 from ..layers.vision import pair, patch_conv, plain_mlp
-from ..trees.catalog import register
+from ..trees import Component, Dim, ModelConfig, register
 from ..trees.modules import Buffer, Conv, Embedding, LayerNorm, Layers, Linear, Module, Weight
 from .llama import LLAMA
 
 _GATED = {"up_proj": "dense_h_to_4h", "down_proj": "dense_4h_to_h", "act_fn": "act2"}
-
-
-def _is_second(c: ModelConfig) -> bool:
-    return c.has("num_multi_query_heads")
 
 
 def _vision_layer(c: ModelConfig, h: Dim) -> Module:
@@ -59,7 +54,7 @@ def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
 
 
 def _attention(d: Decoder, c: ModelConfig, *, seeing: bool = True) -> Module:
-    h, groups = d.width(c), _is_second(c)
+    h, groups = d.width(c), c.has("num_multi_query_heads")
     head = c.divided(h, d.size(c, key := "num_attention_heads"), "hidden_size", key)
     width = h + 2 * (c.dim("num_multi_query_heads") * head) if groups else 3 * h
     frequencies = Buffer(head // 2)  # saved, so files hold it
@@ -78,7 +73,7 @@ def _mlp(d: Decoder, c: ModelConfig, *, seeing: bool = True) -> Module:
 
 def _model(d: Decoder, c: ModelConfig) -> Module:
     width = c.section("vision_config").dim("hidden_size", default=1792)
-    merged = width if _is_second(c) else None
+    merged = width if c.has("num_multi_query_heads") else None
     return d.model(c).adding(vision=vision_model(c, d.inner(c), merged))
 
 

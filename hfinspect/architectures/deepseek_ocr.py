@@ -3,10 +3,9 @@ towers stand in the model's code. A module tree of it was printed by zyfjrx/deep
 
 from collections.abc import Callable, Mapping
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.composing import respelled
 from ..layers.vision import patch_conv
-from ..trees.catalog import builder, register_part
+from ..trees import Component, ModelConfig, builder, register_part
 from ..trees.modules import Conv, Module, Weight, each_module
 from . import sam
 from .deepseek_vl_v2 import TEXT, language_model, projector

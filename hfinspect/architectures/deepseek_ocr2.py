@@ -1,13 +1,13 @@
-"""DeepSeek-OCR 2 (DeepSeek-AI 2026): in the place of CLIP a Qwen2-0.5B without vocabulary reads
-SAM's output and then learned queries. Configs say model_type ``deepseek_vl_v2``; their names of the
-towers, and the total in the index, are what shapes were checked against."""
+"""DeepSeek-OCR 2 (DeepSeek-AI 2026; configs say ``deepseek_vl_v2``): in the place of CLIP a
+Qwen2-0.5B without vocabulary reads SAM's output and then learned queries."""
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers.decoders import Decoder
-from ..trees.modules import Embedding, Module
+from ..trees import Dim, Embedding, ModelConfig, Module
 from .deepseek_ocr import SAM, register_ocr, sam_model
 from .qwen2 import QWEN2
 
+#: The first's, its last convolution as wide as what follows.
+_SAM = SAM.with_values(downsample_channels=[512, 896])
 #: Qwen2-0.5B.
 _QWEN2 = ModelConfig(
     {"hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24,
@@ -26,11 +26,6 @@ def reader(d: Decoder, c: ModelConfig) -> Module:
     return d.model(c).without("embed_tokens")
 
 
-def _sam() -> Module:
-    """The first's, its last convolution as wide as what follows."""
-    return sam_model(SAM.with_values(downsample_channels=[512, 896]))
-
-
 def _qwen2() -> Module:
     inner = Module("CustomQwen2Decoder", model=reader(QWEN2, _QWEN2))
     tables = queries(QWEN2.width(_QWEN2))
@@ -38,6 +33,6 @@ def _qwen2() -> Module:
 
 
 register_ocr(
-    "DeepseekOCR2", {"sam_model": _sam, "qwen2_model": _qwen2}, 896, ("view_seperator",),
-    "index of deepseek-ai/DeepSeek-OCR-2",
+    "DeepseekOCR2", {"sam_model": lambda: sam_model(_SAM), "qwen2_model": _qwen2}, 896,
+    ("view_seperator",), "index of deepseek-ai/DeepSeek-OCR-2",
 )  # fmt: skip

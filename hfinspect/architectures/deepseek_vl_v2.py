@@ -1,14 +1,13 @@
 """DeepSeek-VL2 (Wu et al. 2024). Its SigLIP is timm's, whose AttentionPoolLatent the files hold
 although the model skips the pooling. The decoder may have latent attention or (tiny) none."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import fused_attention
 from ..layers.decoders import Decoder, grouped
 from ..layers.latent_decoders import latent
 from ..layers.multimodal import linear_row
 from ..layers.multimodal import projector as joining
 from ..layers.vision import pair, patch_conv, patch_count, plain_mlp, scaled
-from ..trees.catalog import register_part
+from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Parameter, Weight
 from .deepseek import DEEPSEEK, moe
 

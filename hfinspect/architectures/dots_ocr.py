@@ -2,16 +2,12 @@
 
 from typing import Any
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers.blocks import fused_attention, gated_mlp, rms_norms
 from ..layers.composing import respelled
 from ..layers.multimodal import linear_row, projector
 from ..layers.vision import pair, patch_conv
-from ..trees.catalog import register_part
-from ..trees.modules import LayerNorm, Layers, Module
+from ..trees import Dim, LayerNorm, Layers, ModelConfig, Module, register_part
 from .qwen2 import QWEN2
-
-_norm = rms_norms("RMSNorm", 1e-5)
 
 
 def gated(name: str, width: Dim, inner: Dim, **options: Any) -> Module:
@@ -26,23 +22,20 @@ def merger(name: str, width: Dim, side: Dim, out: Dim) -> Module:
     return projector(name, ln_q=LayerNorm(width, eps=1e-6), mlp=linear_row([wide, wide, out]))
 
 
-def _block(c: ModelConfig, width: Dim) -> Module:
-    inner, bias = c.dim("intermediate_size", default=4224), c.flag("use_bias", default=False)
-    attn = fused_attention("VisionAttention", width, bias=bias, out_bias=bias)
-    mlp, norm = gated("DotsSwiGLUFFN", width, inner, bias=bias), _norm(c, width)
-    return Module("DotsVisionBlock", attn=attn, norm1=norm, mlp=mlp, norm2=norm)
-
-
 def vision_model(c: ModelConfig) -> Module:
     width, out = c.dim("embed_dim", default=1536), c.dim("hidden_size", default=1536)
     patch, channels = pair(c, "patch_size", default=14), c.dim("num_channels", default=3)
-    proj, after = patch_conv(channels, width, patch), c.flag("post_norm", default=True)
-    patches = Module("DotsPatchEmbed", proj=proj, norm=_norm(c, width))
+    inner, bias = c.dim("intermediate_size", default=4224), c.flag("use_bias", default=False)
+    norm, after = rms_norms("RMSNorm", 1e-5)(c, width), c.flag("post_norm", default=True)
+    attn = fused_attention("VisionAttention", width, bias=bias, out_bias=bias)
+    mlp = gated("DotsSwiGLUFFN", width, inner, bias=bias)
+    block = Module("DotsVisionBlock", attn=attn, norm1=norm, mlp=mlp, norm2=norm)
+    patches = Module("DotsPatchEmbed", proj=patch_conv(channels, width, patch), norm=norm)
     return Module(
         "DotsVisionTransformer",
         patch_embed=Module("DotsViTPreprocessor", patchifier=patches),
-        blocks=Layers.of(c.count("num_hidden_layers", default=42), _block(c, width)),
-        post_trunk_norm=_norm(c, width) if after else None,
+        blocks=Layers.of(c.count("num_hidden_layers", default=42), block),
+        post_trunk_norm=norm if after else None,
         merger=merger("PatchMerger", width, c.dim("spatial_merge_size", default=2), out),
         part="vision",
     )

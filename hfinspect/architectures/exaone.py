@@ -1,9 +1,8 @@
 """EXAONE 3.0, 3.5 and Deep (LG AI Research 2024); vLLM's exaone.py reads the same names."""
 
-from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import grouped_attention, grouped_heads, rms_norms, size
-from ..trees.modules import Embedding, Module
+from ..trees import Embedding, ModelConfig, Module
 
 
 def _attention(d: s.Spelled, c: ModelConfig) -> Module:

@@ -4,12 +4,10 @@ the LM head although the class ties it to the embedding."""
 
 from functools import partial
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.composing import with_defaults
-from ..trees.keeps import KeysValues
-from ..trees.modules import Layers, Linear, Module
+from ..trees import Dim, KeysValues, Layers, Linear, ModelConfig, Module
 
 _grouped = s.flagged("new_decoder_architecture")
 

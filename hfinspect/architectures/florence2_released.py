@@ -1,9 +1,8 @@
 """Florence-2 as released (Xiao et al. 2023): modeling_florence2.py of microsoft/Florence-2-large.
 The form that transformers converts it to is another tree: florence2.py."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.composing import respelled
-from ..trees.catalog import auto_class, builder
+from ..trees import Component, Dim, ModelConfig, auto_class, builder
 from ..trees.modules import Buffer, Embedding, LayerNorm, Layers, Module, ModuleList, Weight
 
 #: DaViT's keys -> those of transformers' tower, and their values by default.

@@ -1,9 +1,8 @@
 """GOT-OCR 2.0 as released (Wei et al. 2024); transformers' ``got_ocr2`` is the converted form."""
 
-from ..core.config import ModelConfig
 from ..layers.heads import register_decoder
 from ..layers.multimodal import linear_projector
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .deepseek_ocr import sam_model
 from .qwen2 import QWEN2
 

@@ -1,9 +1,8 @@
 """Refact-1.6B (Refact.ai 2023)."""
 
-from ..core.nouns import Dim, ModelConfig, named
 from ..layers import spelled as s
 from ..layers.blocks import rms_norms, size
-from ..trees.modules import Linear, Module
+from ..trees import Dim, Linear, ModelConfig, Module, named
 
 
 def _inner(_c: ModelConfig, h: Dim) -> Dim:

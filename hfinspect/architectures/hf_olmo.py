@@ -1,13 +1,11 @@
 """OLMo 1B and 7B under their first class (Groeneveld et al. 2024); transformers' ``olmo`` is the
 converted form."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.composing import composed
 from ..layers.vision import scaled
-from ..trees.catalog import register
-from ..trees.modules import LayerNorm, Linear, Module
+from ..trees import Component, Dim, LayerNorm, Linear, ModelConfig, Module, register
 
 _BIASED = s.flagged("include_bias", default=True)
 

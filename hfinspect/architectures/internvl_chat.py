@@ -1,10 +1,9 @@
 """InternVL 1.5 to 3.5 (Chen et al. 2023-2025) as released; transformers' ``internvl`` is the
 converted form. H2OVL-Mississippi and Skywork-R1V are the same model under names of their own."""
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers.composing import renamed
 from ..layers.multimodal import any_causal, as_projector, within
-from ..trees.catalog import register_part
+from ..trees import Dim, ModelConfig, register_part
 from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential
 from .internvl import as_released, merged, tower
 
@@ -38,15 +37,13 @@ def projector(wide: Dim, text: ModelConfig) -> Module:
     )
 
 
-def _mlp(c: ModelConfig) -> Module:
-    width = c.section("vision_config").dim("hidden_size", default=3200)
-    return projector(width * merged(c), c.section("llm_config"))
-
-
 _PARTS = {
     "vision_model": within("vision_config", vision_model),
     "language_model": any_causal("llm_config", "llama"),
-    "mlp1": _mlp,
+    "mlp1": lambda c: projector(
+        c.section("vision_config").dim("hidden_size", default=3200) * merged(c),
+        c.section("llm_config"),
+    ),
 }
 _SOURCE = "modeling_internvl_chat.py and modeling_intern_vit.py of OpenGVLab/InternVL2-8B"
 _KIN = "vLLM's h2ovl.py and skyworkr1v.py; modeling_internvl_chat.py of InternVL2"

@@ -1,9 +1,8 @@
 """Jais (Sengupta et al. 2023); ``jais2`` is another model."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import spelled as s
 from ..layers.decoders import SEQUENCE_HEAD
-from ..trees.modules import Module, Weight
+from ..trees import Component, ModelConfig, Module, Weight
 
 
 def _alibi(c: ModelConfig) -> bool:

@@ -1,12 +1,10 @@
-"""jina-embeddings-v2 (Günther et al. 2023): BERT with ALiBi positions and gated MLPs; configs say
-model_type ``bert``. The second implementation (German, Spanish, Chinese, code) has two norms
-outside the MLP in the place of one inside."""
+"""jina-embeddings-v2 (Günther et al. 2023): BERT with ALiBi positions and gated MLPs. The second
+implementation (German, Spanish, Chinese, code) has two norms outside the MLP, not one inside."""
 
-from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, bert_layer, tables
 from ..layers.encoders import norm
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .bert import BERT
 from .mosaic_bert import gated, without_positions
 

@@ -1,13 +1,12 @@
 """jina-embeddings-v3 (Sturua et al. 2024): XLM-RoBERTa with rotary positions. Source:
 transformers/models/jina_embeddings_v3 and its renaming; files have query, key and value fused."""
 
-from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, roberta_forms, roberta_words, without
 from ..layers.blocks import fused_attention
 from ..layers.encoders import hidden, norm
 from ..layers.vision import plain_mlp
-from ..trees.modules import Activation, Layers, Module
+from ..trees import Activation, Layers, ModelConfig, Module
 
 DEFAULTS = {
     "vocab_size": 250002, "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,

@@ -3,11 +3,10 @@ transformers/conversion_mapping.py. One model, three spellings: that of the Hub 
 which the conversion reads (KimiK25); what transformers saves, whose renaming back also touches the
 text tower's ``layers`` and leaves one norm under ``model`` (Kimi_K25); and a saved base model."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.composing import composed, joined, renamed, respelled
 from ..layers.multimodal import decoder, language_model, projector, within
 from ..layers.vision import pair
-from ..trees.catalog import builder, register
+from ..trees import Component, Dim, ModelConfig, builder, register
 from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential, each_module
 
 _NAME = "Kimi_K25VisionModel"

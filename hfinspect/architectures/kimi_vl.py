@@ -1,11 +1,9 @@
 """Kimi-VL (Moonshot AI 2025) and its tower MoonViT, that of Kimi K2.5 in one frame. SGLang's
 kimi_vl.py reads the same names."""
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers.composing import renamed
 from ..layers.multimodal import any_causal, projector, within
-from ..trees.catalog import register_part
-from ..trees.modules import Activation, LayerNorm, Linear, Module
+from ..trees import Activation, Dim, LayerNorm, Linear, ModelConfig, Module, register_part
 from .kimi_k25 import hub_vision, merged_patches
 
 

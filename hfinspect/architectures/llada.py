@@ -1,10 +1,8 @@
 """LLaDA 8B (Nie et al. 2025), a diffusion language model: OLMo's first code with Llama's block."""
 
-from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
-from ..trees.catalog import register_part
-from ..trees.modules import Module, RMSNorm
+from ..trees import ModelConfig, Module, RMSNorm, register_part
 from .hf_olmo import OLMO, flat
 
 #: What published models are; the code takes other values, with other tensors.

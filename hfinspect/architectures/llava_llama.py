@@ -6,9 +6,8 @@ import re
 from functools import partial
 from typing import Any
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.multimodal import as_projector, linear_projector, linear_row
-from ..trees.catalog import auto_class, auto_model, register_part
+from ..trees import Component, Dim, ModelConfig, auto_class, auto_model, register_part
 from ..trees.modules import Module, Weight
 from .llava import CLIP_L
 from .llava_onevision import SO400M

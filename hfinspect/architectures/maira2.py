@@ -1,10 +1,8 @@
 """MAIRA-2 (Bannur et al. 2024)."""
 
-from ..core.config import ModelConfig
 from ..layers.blocks import activation
 from ..layers.multimodal import any_causal, linear_row, projector, tower_width
-from ..trees.catalog import auto_class, register_part
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, auto_class, register_part
 
 _NAME = "Maira2ForConditionalGeneration"
 #: Sixteen times the published depth.

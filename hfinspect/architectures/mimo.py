@@ -1,11 +1,12 @@
 """MiMo-7B (Xiaomi 2025): Qwen2 with layers that predict one token further, which its class builds
 and saves."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.decoders import Decoder
 from ..layers.heads import register_decoder
-from ..trees.modules import Layers, Linear, Module
+from ..trees import Component, Layers, Linear, ModelConfig, Module
 from .qwen2 import QWEN2
+
+_NORMS = "input", "post_attention", "token", "hidden"
 
 
 def _further(d: Decoder, c: ModelConfig) -> dict[str, Module | None]:
@@ -13,10 +14,7 @@ def _further(d: Decoder, c: ModelConfig) -> dict[str, Module | None]:
     h, block, norm = d.width(c), d.layer(d, c, "dense"), d.norm(d, c, d.width(c))
     layer = Module(
         "MiMoMTPLayers",
-        input_layernorm=norm,
-        post_attention_layernorm=norm,
-        token_layernorm=norm,
-        hidden_layernorm=norm,
+        dict.fromkeys((f"{at}_layernorm" for at in _NORMS), norm),
         input_proj=Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
         final_layernorm=norm,
         self_attn=block["self_attn"],

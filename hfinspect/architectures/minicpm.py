@@ -1,9 +1,8 @@
 """MiniCPM 1 to 4 (Hu et al. 2024). Names of MiniCPM-MoE-8x2B are those in vLLM's minicpm.py."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import mixtures as m
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, gated
-from ..trees.modules import Linear, Module
+from ..trees import Component, Linear, ModelConfig, Module
 
 _EXPERTS = m.counts("num_experts", default=0)
 

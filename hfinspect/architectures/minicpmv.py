@@ -1,10 +1,8 @@
-"""MiniCPM-V 1 to 4.5 (Yao et al. 2024); modeling_navit_siglip.py of the same repos has the tower of
-later versions. The keys of the causal model ``llm`` stand in the same config; ``version`` says
-which it is."""
+"""MiniCPM-V 1 to 4.5 (Yao et al. 2024), later ones with modeling_navit_siglip.py of the same repos.
+The keys of the causal model ``llm`` stand in the same config; ``version`` says which it is."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.vision import multihead_attention
-from ..trees.catalog import auto_class, auto_model, register_part
+from ..trees import Component, Dim, ModelConfig, auto_class, auto_model, register_part
 from ..trees.modules import LayerNorm, Linear, Module, Weight
 from .deepseek_vl_v2 import vision_model as siglip_of_timm
 from .llava_onevision import SO400M

@@ -1,10 +1,9 @@
 """MiniMax-Text-01 and MiniMax-M1 (MiniMax 2025) as released; transformers' ``minimax`` is the
 converted form of the first."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import mixtures as m
 from ..layers.decoders import Decoder, block_sparse
-from ..trees.modules import Linear, Module
+from ..trees import Component, Linear, ModelConfig, Module
 
 
 def _lightning(d: Decoder, c: ModelConfig) -> Module:

@@ -1,12 +1,11 @@
 """Molmo 7B-D, 7B-O and 72B (Deitke et al. 2024); ``molmo2`` is another model. OLMo's block, and a
 CLIP-L whose sizes stand in the model's code, of which two layers' outputs are pooled 2 by 2."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.composing import renamed
 from ..layers.multimodal import projector
-from ..trees.catalog import register_part
+from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees.modules import LayerNorm, Linear, Module, RMSNorm, Weight
 from .hf_olmo import OLMO, flat
 from .molmo2 import adapter, vision_model

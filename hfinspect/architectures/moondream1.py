@@ -1,16 +1,13 @@
 """Moondream 2, releases since 2025 (class HfMoondream; configs say ``moondream1``). Its modules are
-plain dictionaries of linears, and its config is empty (``"config": {}``): sizes are the code's
-own."""
+plain dictionaries of linears; its config is empty (``"config": {}``), sizes are the code's own."""
 
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.blocks import fused_attention, two_layer_mlp
 from ..layers.composing import composed
 from ..layers.heads import to_words
 from ..layers.multimodal import as_projector, within
-from ..trees.catalog import register_part
-from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
+from ..trees import Component, LayerNorm, Layers, Linear, ModelConfig, Module, Weight, register_part
 
 _dict = partial(Module, "ModuleDict")
 #: fc2(gelu(fc1(x))): an MLP, a projector or a decoder of regions.

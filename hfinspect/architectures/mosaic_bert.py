@@ -1,12 +1,11 @@
 """MosaicBERT and DNABERT-2 (Portes et al. 2023; Zhou et al. 2023): model_type ``bert`` with code of
 their own, known by ``bert_layers`` in auto_map."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, Forms, bert_forms, without
+from ..layers.bert_encoders import Encoder, without
 from ..layers.blocks import activation
 from ..layers.encoders import BASE, hidden, norm
-from ..trees.modules import Dropout, Linear, Module
+from ..trees import Component, Dropout, Linear, ModelConfig, Module
 
 
 def gated(c: ModelConfig, name: str, first: str, second: str, **more: Module) -> Module:
@@ -35,13 +34,8 @@ def _layer(_e: Encoder, c: ModelConfig) -> Module:
 
 
 without_positions = without("position_embeddings", "position_ids")
-
-
-def _forms(e: Encoder) -> Forms:
-    return {key: bert_forms(e)[key] for key in ("ForMaskedLM", "ForSequenceClassification")}
-
-
-Encoder("Bert", "bert", BASE, embeddings=without_positions, layer=_layer, forms=_forms).register(
+_LACKS = "ForMultipleChoice", "ForTokenClassification", "ForQuestionAnswering"
+Encoder("Bert", "bert", BASE, embeddings=without_positions, layer=_layer, lacks=_LACKS).register(
     "mosaic_bert",
     source="bert_layers.py of mosaicml/mosaic-bert-base and zhihan1996/DNABERT-2-117M",
 )

@@ -1,11 +1,9 @@
 """MosaicGPT, as MPT was called before its release (MosaicML 2023): mpt-1b-redpajama-200b, whose
 gpt_blocks.py and attention.py have the parts."""
 
-from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
-from ..trees.catalog import register_part
-from ..trees.modules import LayerNorm, Module
+from ..trees import LayerNorm, ModelConfig, Module, register_part
 
 _BIASED = s.unless("no_bias")
 

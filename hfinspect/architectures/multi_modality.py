@@ -1,12 +1,10 @@
-"""DeepSeek-VL (Lu et al. 2024) and Janus (Wu et al. 2024; Chen et al. 2025) as their own code saves
-them; transformers' ``deepseek_vl`` and ``janus`` are the converted forms. Janus makes images as
-well, with LlamaGen's VQ-GAN."""
+"""DeepSeek-VL (Lu et al. 2024) and Janus (Wu et al. 2024; Chen et al. 2025), which makes images as
+well with LlamaGen's VQ-GAN, as released; ``deepseek_vl`` and ``janus`` are the converted forms."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.composing import renamed, respelled
 from ..layers.multimodal import any_causal
 from ..layers.vqgan import Codec, quantized
-from ..trees.catalog import register_part
+from ..trees import Component, ModelConfig, register_part
 from ..trees.modules import Activation, Buffer, Embedding, Linear, Module, ModuleList, Parameter
 from .deepseek_vl_v2 import projector, vision_model
 

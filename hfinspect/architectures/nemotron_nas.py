@@ -1,19 +1,14 @@
 """Llama-Nemotron by architecture search (Bercovich et al. 2024) and DeciLM; NeMo-Automodel and
-llama.cpp read the same names and round alike. ``block_configs`` says for each layer how many query
-heads share a key head and how wide the MLP is, or that either is left out with its norm, or is one
-matrix."""
+llama.cpp read the same names. ``block_configs`` says for each layer how many query heads share a
+key head and how wide the MLP is, or that either is one matrix or left out with its norm."""
 
 from ..core.config import MAX_DIM
-from ..core.nouns import Component, Dim, ModelConfig, named
 from ..layers.blocks import Heads, gated_mlp, grouped_attention
 from ..layers.composing import changed, renamed
 from ..layers.decoders import Decoder
 from ..layers.vision import ratio_of
-from ..trees.modules import Linear, Module
+from ..trees import Component, Dim, Linear, ModelConfig, Module, named
 from .llama import LLAMA
-
-#: MLPs are rounded up to whole multiples of this (the model's own code).
-_MULTIPLE = 256
 
 
 def _attention(d: Decoder, c: ModelConfig, heads: Heads) -> Module:
@@ -42,8 +37,8 @@ def _left(d: Decoder, c: ModelConfig, block: ModelConfig, part: str) -> Module |
     if block.has("intermediate_size"):
         return _mlp(d, c, block.dim("intermediate_size"))
     ratio = ratio_of(block, "ffn_mult", default=0.0)
-    inner = -(-int(2 * ratio * int(h) / 3) // _MULTIPLE) * _MULTIPLE
-    definition = f"2/3 · {ratio:g} · hidden_size, rounded up to a multiple of {_MULTIPLE}"
+    inner = -(-int(2 * ratio * int(h) / 3) // 256) * 256  # as the model's own code rounds
+    definition = f"2/3 · {ratio:g} · hidden_size, rounded up to a multiple of 256"
     return _mlp(d, c, named(min(inner, MAX_DIM), f"intermediate_size({ratio:g})", definition))
 
 
@@ -72,9 +67,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: Dim | int | None) -> Module:
         mlp = _left(d, c, block.section("ffn"), "mlp")
     else:
         query = d.size(c, "num_attention_heads")
-        heads = d.heads(c)
-        if isinstance(kind, Dim):
-            heads = Heads(query, kind, d.width(c) // query)
+        heads = Heads(query, kind, d.width(c) // query) if isinstance(kind, Dim) else d.heads(c)
         attention, mlp = _attention(d, c, heads), _mlp(d, c, d.inner(c))
     return Module(
         "DeciLMDecoderLayer",

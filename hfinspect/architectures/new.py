@@ -3,12 +3,11 @@ the converted form."""
 
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.composing import Part, composed, renamed, with_defaults
 from ..layers.encoders import dropout, hidden, labels, vocab
 from ..layers.heads import to_words
-from ..trees.catalog import Builder, builder, register
+from ..trees import Builder, Component, ModelConfig, builder, register
 from ..trees.modules import Embedding, Linear, Module, each_module
 
 _DEFAULTS = {
@@ -18,22 +17,17 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def _apart(c: ModelConfig, root: Module) -> None:
-    """q, k and v as three matrices in every layer."""
-    h, kinds = hidden(c), {"q_proj": "query", "k_proj": "key", "v_proj": "value"}
-    for block in list(each_module(root)):
-        if "qkv_proj" in block.children:
-            apart = {name: Linear(h, h, kind=kind) for name, kind in kinds.items()}
-            block.children = {**apart, "o_proj": block["o_proj"]}
-
-
 def model(c: ModelConfig, *, pooling: bool = False) -> Module:
     root = renamed(builder("GteModel")(c), "Gte", "New")
     root.adding(pooler=encoders.pooler(c, "New") if pooling else None)
-    if not c.flag("pack_qkv", default=True):
-        _apart(c, root)
+    h, packed = hidden(c), c.flag("pack_qkv", default=True)
+    kinds = {"q_proj": "query", "k_proj": "key", "v_proj": "value"}
+    for block in list(each_module(root)):
+        if "qkv_proj" in block.children and not packed:
+            apart = {name: Linear(h, h, kind=kind) for name, kind in kinds.items()}
+            block.children = {**apart, "o_proj": block["o_proj"]}
     if c.text("position_embedding_type", default="rope") == "absolute":
-        positions = Embedding(c.dim("max_position_embeddings"), hidden(c), kind="position")
+        positions = Embedding(c.dim("max_position_embeddings"), h, kind="position")
         root.inside("embeddings").adding(position_embeddings=positions)
     return root
 

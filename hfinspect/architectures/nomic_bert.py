@@ -4,13 +4,11 @@ nomic-embed-text-v2-moe. The released configs spell sizes as GPT-2's."""
 
 from dataclasses import replace
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, bert_words
 from ..layers.blocks import activation
 from ..layers.composing import respelled, with_defaults
 from ..layers.encoders import BASE, hidden, norm, vocab
-from ..trees.catalog import register
-from ..trees.modules import Layers, Linear, Module, Weight
+from ..trees import Component, Dim, Layers, Linear, ModelConfig, Module, Weight, register
 from .jina_embeddings_v3 import JINA, attention
 
 _DEFAULTS = {

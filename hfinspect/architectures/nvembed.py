@@ -1,9 +1,8 @@
 """NV-Embed (Lee et al. 2024): Mistral that attends both ways, and a pooling whose keys and values
 are learned latents."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.multimodal import within
-from ..trees.catalog import register_part
+from ..trees import Component, ModelConfig, register_part
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Sequential, Weight
 from .mistral import MISTRAL
 

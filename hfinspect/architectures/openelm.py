@@ -11,11 +11,6 @@ from ..layers.vision import MAX_RATIO, multiple
 from ..trees.modules import Layers, Linear, Module, RMSNorm, once
 
 
-def _heads(c: ModelConfig, key: str, count: int) -> Sequence[Dim]:
-    found = c.dims(key)
-    return found * count if len(found) == 1 else c.dims(key, count=count)
-
-
 def _ratios(c: ModelConfig, count: int) -> Sequence[float]:
     key, found = "ffn_multipliers", c.raw("ffn_multipliers")
     values = found if isinstance(found, list) else [found] * count
@@ -57,8 +52,10 @@ def _layer(d: s.Spelled, c: ModelConfig, query: Dim, kv: Dim, ratio: float) -> M
 
 
 def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
-    count = int(c.count("num_transformer_layers", default=12))
-    heads = (_heads(c, key, count) for key in ("num_query_heads", "num_kv_heads"))
+    count, heads = int(c.count("num_transformer_layers", default=12)), []
+    for key in ("num_query_heads", "num_kv_heads"):
+        found = c.dims(key)
+        heads.append(found * count if len(found) == 1 else c.dims(key, count=count))
     rows = list(zip(*heads, _ratios(c, count), strict=True))
     return Layers(once(rows, lambda row: _layer(d, c, *row)))
 

@@ -1,11 +1,9 @@
 """Phi-3-vision and Phi-3.5-vision (Abdin et al. 2024); image_embedding_phi3_v.py of the same repo
 has what stands next to the decoder."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.heads import causal_lm
 from ..layers.multimodal import as_projector, linear_row
-from ..trees.catalog import register_part
-from ..trees.modules import Embedding, Linear, Module, Weight
+from ..trees import Component, Embedding, Linear, ModelConfig, Module, Weight, register_part
 from .clip import vision_model
 from .llava import CLIP_L
 from .phi3 import PHI3

@@ -1,12 +1,10 @@
-"""Phi-4-multimodal (Microsoft 2025) as released: Phi-3's decoder with two LoRA adapters on every
-linear layer, one for images and one for sound, which transformers' ``phi4_multimodal``, the
-converted form, keeps apart."""
+"""Phi-4-multimodal (Microsoft 2025) as released: Phi-3's decoder, every linear layer with a LoRA
+adapter for images and one for sound. transformers' ``phi4_multimodal`` is the converted form."""
 
-from ..core.nouns import Component, Dim, ModelConfig, exact
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder
 from ..layers.multimodal import as_projector, linear_row
-from ..trees.catalog import builder
+from ..trees import Component, Dim, ModelConfig, builder, exact
 from ..trees.modules import Activation, Dropout, Linear, Module, Parameter, Sequential, Weight
 from . import phi3, phi4_multimodal
 
@@ -61,9 +59,8 @@ def sound_layer(c: ModelConfig, h: Dim) -> Module:
         if not c.flag("bias_in_glu", default=True):
             gated.without("bias")
         linear = Module("GLULinear", linear=gated, glu_act=Activation("GLU"))
-        mlp.without("gate_up_proj", "down_proj").adding(
-            net=Sequential(linear, Dropout(), down, Dropout())
-        )
+        net = Sequential(linear, Dropout(), down, Dropout())
+        mlp.without("gate_up_proj", "down_proj").adding(net=net)
     return block
 
 

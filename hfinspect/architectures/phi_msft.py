@@ -1,13 +1,11 @@
 """Phi-1, Phi-1.5 and Phi-2 under their first classes (Microsoft 2023); transformers'
 models/phi/convert_phi_weights_to_hf.py reads the same names."""
 
-from ..core.nouns import Dim, ModelConfig, named
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.composing import composed
 from ..layers.heads import to_words
-from ..trees.catalog import register_part
-from ..trees.modules import Buffer, Embedding, Layers, Module
+from ..trees import Buffer, Dim, Embedding, Layers, ModelConfig, Module, named, register_part
 
 
 def _vocab(c: ModelConfig) -> Dim:

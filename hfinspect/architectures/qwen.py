@@ -3,11 +3,10 @@ counts gate and up together."""
 
 from math import isqrt
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import fused_attention, rms_norms, size, two_layer_mlp
 from ..layers.vision import multihead_attention, patch_conv, scaled
-from ..trees.modules import LayerNorm, Layers, Linear, Module, Weight
+from ..trees import Component, Dim, LayerNorm, Layers, Linear, ModelConfig, Module, Weight
 
 _BIASED = s.unless("no_bias", default=True)
 

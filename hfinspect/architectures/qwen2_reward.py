@@ -1,11 +1,9 @@
 """Reward models over Qwen2 (Qwen2.5-Math-RM-72B, Qwen2.5-Math-PRM-7B), whose configs say model_type
 ``qwen2``."""
 
-from ..core.config import ModelConfig
 from ..layers.composing import Part, composed
 from ..layers.heads import classifier, hidden_size
-from ..trees.catalog import register
-from ..trees.modules import Activation, Module, Sequential
+from ..trees import Activation, ModelConfig, Module, Sequential, register
 from .qwen2 import QWEN2
 
 

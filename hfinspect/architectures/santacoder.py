@@ -1,12 +1,9 @@
 """SantaCoder under its first class (Ben Allal et al. 2023); configs say model_type ``gpt2``, and
-transformers' ``gpt_bigcode`` is the converted form. text-generation-inference reads the same
-names."""
+transformers' ``gpt_bigcode`` is the converted form."""
 
-from ..core.config import ModelConfig
 from ..layers.heads import causal_lm
 from ..layers.spelled import Part
-from ..trees.catalog import register
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, register
 from .gpt2 import BEHIND, GPT2, projected
 
 _ATTENTION: dict[str, Part] = {

@@ -1,8 +1,7 @@
 """Spark X2.5 (XHToken 2026). A published index gives the total of its 4B model."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.decoders import Decoder
-from ..trees.modules import Linear, Module
+from ..trees import Component, Linear, ModelConfig, Module
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:

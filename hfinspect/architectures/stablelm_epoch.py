@@ -1,9 +1,8 @@
 """StableLM under its first class (Stability AI 2023), with the tensors of transformers' StableLM.
 The sources are those of stablelm-3b-4e1t and stablelm-2-1_6b."""
 
-from ..core.config import ModelConfig
 from ..layers.heads import register_decoder
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .stablelm import STABLELM
 
 _PLAIN = STABLELM.like("", rotary=False)

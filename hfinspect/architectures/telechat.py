@@ -1,11 +1,9 @@
-"""TeleChat (TeleAI 2024). Two layouts share the model_type: that of the 7B, 12B and TeleChat2, and
-that of the 52B, with GPT-2's names, whose files keep the masking value of each layer as a scalar
-and leave the causal mask out."""
+"""TeleChat (TeleAI 2024) has two layouts: that of the 7B, 12B and TeleChat2, and that of the 52B,
+with GPT-2's names, whose files keep the masking value of each layer but no causal mask."""
 
-from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import rms_norms, size
-from ..trees.modules import Buffer, Linear, Module
+from ..trees import Buffer, Linear, ModelConfig, Module
 
 
 def _key_value(d: s.Spelled, c: ModelConfig) -> Module:

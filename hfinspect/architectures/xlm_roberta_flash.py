@@ -1,13 +1,10 @@
-"""jina-embeddings-v3 and jina-reranker-v2 as released (Sturua et al. 2024): model_type
-``xlm-roberta`` with code of their own. transformers' ``jina_embeddings_v3`` is the converted
-form."""
+"""jina-embeddings-v3 and jina-reranker-v2 as released (Sturua et al. 2024): type ``xlm-roberta``
+and code of their own. transformers' ``jina_embeddings_v3`` is the converted form."""
 
-from ..core.config import ModelConfig
 from ..layers.bert_encoders import Encoder, roberta_forms
 from ..layers.composing import with_defaults
 from ..layers.encoders import hidden
-from ..trees.catalog import register
-from ..trees.modules import Embedding, Module, Parameter, Weight, each_module
+from ..trees import Embedding, ModelConfig, Module, Parameter, Weight, each_module, register
 from .jina_embeddings_v3 import DEFAULTS, JINA
 
 

@@ -1,8 +1,7 @@
 """XVERSE 7B, 13B and 65B (XVERSE 2023): Llama without grouped keys."""
 
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, with_frequencies
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:

@@ -1,9 +1,8 @@
 """Yuan 2.0 (Wu et al. 2023): queries and keys see the two tokens before, through two convolutions;
 or one matrix makes both. The same code stands in PaddleNLP and vLLM ports."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.decoders import SEQUENCE_HEAD, Decoder
-from ..trees.modules import Conv, Linear, Module, Parameter, Weight
+from ..trees import Component, Conv, Linear, ModelConfig, Module, Parameter, Weight
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
