@@ -60,7 +60,7 @@ OLMO = s.Spelled(
     model={
         "wte": s.words, "emb_drop": s.dropout("embedding_dropout", 0.1), "ln_f": s.norm,
         "blocks": s.layers, "wpe": _positions,
-        "ff_out": s.where(s.unless("weight_tying", default=True), s.head),
+        "ff_out": s.where(s.unless("weight_tying", default=True), s.lm_head),
     },
     block={
         "dropout": s.dropout("residual_dropout", 0.1),

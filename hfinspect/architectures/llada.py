@@ -29,7 +29,7 @@ _LLADA = OLMO.like(
     called={"Model": "ModuleDict", "Block": "LLaDALlamaBlock"},
     model={
         "wte": s.words, "emb_drop": s.dropout("embedding_dropout"), "ln_f": s.norm,
-        "blocks": s.layers, "ff_out": s.where(s.unless("weight_tying"), s.head),
+        "blocks": s.layers, "ff_out": s.where(s.unless("weight_tying"), s.lm_head),
     },
     block={
         "dropout": s.dropout("residual_dropout"), "act": s.act("activation_type", "silu"),

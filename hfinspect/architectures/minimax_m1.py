@@ -29,10 +29,6 @@ def _moe(d: Decoder, c: ModelConfig) -> Module:
     return parts
 
 
-def _layer(d: Decoder, c: ModelConfig, softmax: bool) -> Module:
-    return block_sparse(d, c, "sparse").adding(self_attn=None if softmax else _lightning(d, c))
-
-
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[bool]:
     softmax = list(c.flags("attn_type_list", default=[True] * layers))
     if len(softmax) < layers:
@@ -43,6 +39,9 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[bool]:
 _SOURCE = "modeling_minimax_m1.py and the index of MiniMaxAI/MiniMax-M1-80k"
 _M1 = Decoder(
     "MiniMaxM1", intermediate_size=14336, num_key_value_heads=8, rms_norm_eps=1e-5,
-    attention_bias=None, moe=_moe, layer=_layer, kinds=_kinds, rotary=False, endings=(),
+    attention_bias=None, moe=_moe, kinds=_kinds, rotary=False, endings=(),
+    layer=lambda d, c, softmax: block_sparse(d, c, "sparse").adding(
+        self_attn=None if softmax else _lightning(d, c)
+    ),
 ).register("minimax_m1", source=_SOURCE)  # fmt: skip
 _M1.like("MiniMaxText01").register("minimax_text_01", source=_SOURCE)

@@ -28,7 +28,7 @@ def _key_width(d: s.Spelled, c: ModelConfig) -> Dim:
 
 
 _wide = size("intermediate_size", default=22016)  # gate and up together
-_normed, _head = s.flagged("attention_layer_norm"), s.where(s.unless("weight_tying"), s.head)
+_normed, _head = s.flagged("attention_layer_norm"), s.where(s.unless("weight_tying"), s.lm_head)
 
 
 def _words(d: s.Spelled, c: ModelConfig) -> Module:

@@ -65,7 +65,7 @@ _OPENELM = s.Spelled(
     bias=s.never, norms=lambda _c, width: RMSNorm(width, class_name="OpenELMRMSNorm"),
     model={
         "token_embeddings": s.words, "layers": _layers, "norm": s.norm,
-        "classifier": s.where(s.unless("share_input_output_layers", default=True), s.head),
+        "classifier": s.where(s.unless("share_input_output_layers", default=True), s.lm_head),
     },
 )  # fmt: skip
 _OPENELM.register(

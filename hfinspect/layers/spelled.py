@@ -55,7 +55,7 @@ def layers(d: Spelled, c: ModelConfig) -> Layers:
     return Layers.of(c.count(*d.depth.keys, default=d.depth.default), d.of(c, "Block", d.block))
 
 
-def head(d: Spelled, c: ModelConfig) -> Module:
+def lm_head(d: Spelled, c: ModelConfig) -> Module:
     """The projection to the vocabulary, where it is a part of the model."""
     return to_words(d.width(c), d.vocab(c), bias=d.bias(c))
 
