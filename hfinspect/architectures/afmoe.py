@@ -1,6 +1,5 @@
-"""Trinity (Arcee AI 2025; transformers/models/afmoe). Attention with norms of queries and keys and
-a gate on its output; four norms in a layer; experts with shared ones after ``num_dense_layers``.
-The router's correction is a parameter."""
+"""Trinity (Arcee AI 2025; transformers/models/afmoe). Norms of queries and keys, a gate on
+attention, four norms a layer; experts, some shared, after ``num_dense_layers``."""
 
 from ..layers import mixtures as m
 from ..layers.decoders import Decoder, adding, arranged, attends, feeds, gate, grouped, normed

@@ -1,6 +1,5 @@
-"""DeepSeek-V3 and R1 (DeepSeek-AI 2024; transformers/models/deepseek_v3). Files on the Hub hold
-``num_nextn_predict_layers`` more layers that predict the token after next (multi-token prediction);
-transformers drops them. Their names: the Hub's own indexes."""
+"""DeepSeek-V3 and R1 (DeepSeek-AI 2024; transformers/models/deepseek_v3). The Hub's files hold
+``num_nextn_predict_layers`` more layers, for the token after next; transformers drops them."""
 
 from ..layers.decoders import LABEL_HEADS, Decoder
 from ..layers.latent_decoders import dense_first, latent, routed

@@ -1,6 +1,5 @@
-"""Doge (SmallDoge 2025; transformers/models/doge). Attention with a learned mask from the values
-(``A``, ``dt_proj``), learned residual scales, and, where ``is_moe``, a dense MLP plus very many
-experts of one row each, found by product keys."""
+"""Doge (SmallDoge 2025; transformers/models/doge). A mask learned from the values (``A``,
+``dt_proj``) and, where ``is_moe``, a dense MLP plus experts of one row, found by product keys."""
 
 import math
 

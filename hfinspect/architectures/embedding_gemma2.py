@@ -1,6 +1,5 @@
-"""EmbeddingGemma 2 (Google 2026; transformers/models/embedding_gemma2). Gemma 4's layers and towers
-without a causal mask; each layer is given a vector of its own for every token, made of the
-embeddings alone. A last matrix makes the sentence's vector."""
+"""EmbeddingGemma 2 (Google 2026; transformers/models/embedding_gemma2). Gemma 4 without a causal
+mask, a vector for each layer and token made of the embeddings, and a matrix to the sentence's."""
 
 from functools import partial
 

@@ -1,7 +1,6 @@
 """ERNIE 4.5 MoE (Baidu 2025; transformers/models/ernie4_5_moe). Files on the Hub hold
-``num_nextn_predict_layers`` layers that predict the token after next, in four lists next to the
-decoder's; transformers drops them. Their names and shapes: vLLM,
-model_executor/models/ernie_mtp.py."""
+``num_nextn_predict_layers`` layers that predict the token after next in four lists; transformers
+drops them (vLLM, model_executor/models/ernie_mtp.py)."""
 
 from ..layers import mixtures as m
 from ..layers.decoders import Decoder

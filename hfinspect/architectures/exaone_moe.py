@@ -1,6 +1,5 @@
-"""K-EXAONE (LG AI Research 2025; transformers/models/exaone_moe). Files hold the router's
-correction next to the router, and a block ``mtp`` of dense layers that predict the token after
-next, which transformers drops: vLLM, exaone_moe_mtp.py."""
+"""K-EXAONE (LG AI Research 2025; transformers/models/exaone_moe). Files hold a block ``mtp`` of
+dense layers for the token after next, which transformers drops (vLLM, exaone_moe_mtp.py)."""
 
 from ..layers import mixtures as m
 from ..layers.decoders import Decoder

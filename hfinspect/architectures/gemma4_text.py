@@ -1,7 +1,6 @@
 """Gemma 4's text model (Gemma Team 2026; transformers/models/gemma4). Full attention has wider
-heads and, where ``attention_k_eq_v``, fewer of them and no values. Small models have an embedding
-of their own for every layer and late layers that reuse earlier keys and values; the large one adds
-experts next to the dense MLP."""
+heads and, where ``attention_k_eq_v``, no values. Small models have an embedding for every layer and
+reuse keys and values in late ones; the large one has experts next to the dense MLP."""
 
 from ..layers.blocks import Heads, gated_mlp, layer_overrides, layer_types, rms_norms
 from ..layers.decoders import Decoder

@@ -1,6 +1,5 @@
-"""Inkling's text tower (2026; transformers/models/inkling). Sliding layers have heads of their own
-number and width; routed experts with a second kind that is always on. Experts lie stacked; a tower
-alone is saved under its names in memory."""
+"""Inkling's text tower (2026; transformers/models/inkling). Sliding layers have heads of their own;
+experts lie stacked, some always on. A tower alone is saved under its names in memory."""
 
 from ..layers.blocks import Heads, depthwise, grouped_attention, size
 from ..layers.decoders import Decoder, gated_of, mixed

@@ -1,5 +1,4 @@
-"""Llama (Touvron et al. 2023; transformers/models/llama). Pre-norm decoder: RMSNorm, grouped-query
-attention with rotary positions (no tensors), gated MLP. Many families are Llama with differences;
+"""Llama (Touvron et al. 2023; transformers/models/llama). Many families are Llama with differences;
 what the fields mean is said in ``layers/decoders.py``."""
 
 from ..layers.decoders import Decoder, with_frequencies

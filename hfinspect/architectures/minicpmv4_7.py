@@ -1,5 +1,4 @@
-"""MiniCPM-V 4.7 (OpenBMB 2026; transformers/models/minicpmv4_7). MiniCPM-V 4.6 (minicpmv4_6.py)
-with positions over the whole image, which are no tensors."""
+"""MiniCPM-V 4.7 (OpenBMB 2026; transformers/models/minicpmv4_7): MiniCPM-V 4.6 (minicpmv4_6.py)."""
 
 from ..layers.composing import renamed
 from ..layers.multimodal import register_worded

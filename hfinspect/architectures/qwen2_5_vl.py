@@ -1,6 +1,5 @@
 """Qwen2.5-VL (Bai et al. 2025; transformers/models/qwen2_5_vl). Qwen2-VL with RMS norms and a gated
-MLP with biases in the vision tower (a trace), most of whose layers look within windows only. File
-names and the two spellings of the config as in qwen2_vl.py."""
+MLP in the tower (a trace). File names and spellings of the config as in qwen2_vl.py."""
 
 from .qwen2_vl import register_qwen2_vl
 
