@@ -26,13 +26,10 @@ def decoder(name: str, c: ModelConfig, heads: Heads) -> Module:
     parts["mlp"] = plain_mlp(f"{name}DecoderMLP", h, inner, act=act)
     parts |= {f"{place}_layernorm": norm for place in norms}
     layer = Module(f"{name}DecoderLayer", parts)
-    return Module(
-        f"{name}Decoder",
-        embed_tokens=Embedding(c.dim("vocab_size"), h, padding_idx=c.padding_idx),
-        layers=Layers.of(c.count("num_hidden_layers"), layer),
-        norm=norm,
-        embedding_layernorm=norm,
-    )
+    table = Embedding(c.dim("vocab_size"), h, padding_idx=c.padding_idx)
+    layers = Layers.of(c.count("num_hidden_layers"), layer)
+    ends = {"norm": norm, "embedding_layernorm": norm}
+    return Module(f"{name}Decoder", {"embed_tokens": table, "layers": layers, **ends})
 
 
 def _decoder(c: ModelConfig) -> Module:

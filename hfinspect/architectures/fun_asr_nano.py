@@ -28,14 +28,12 @@ def layer(
     if kernel is not None:
         memory = depthwise(h, kernel, component=Component.CONV)
         parts["fsmn"] = Module("FunAsrNanoFSMN", conv=memory)
-    return Module(
-        "FunAsrNanoEncoderLayer",
-        self_attn=Module("FunAsrNanoAttention", {**parts}, component=Component.ATTENTION),
-        mlp=plain_mlp("FunAsrNanoMLP", h, inner, act=c.text("hidden_act", default="relu")),
-        input_layernorm=norm(wide),
-        post_attention_layernorm=norm(h),
-        final_layernorm=norm(h) if normed else Activation("Identity"),
-    )
+    mlp = plain_mlp("FunAsrNanoMLP", h, inner, act=c.text("hidden_act", default="relu"))
+    attention = Module("FunAsrNanoAttention", parts, component=Component.ATTENTION)
+    steps = {"self_attn": attention, "mlp": mlp, "input_layernorm": norm(wide)}
+    last = norm(h) if normed else Activation("Identity")
+    steps |= {"post_attention_layernorm": norm(h), "final_layernorm": last}
+    return Module("FunAsrNanoEncoderLayer", steps)
 
 
 def encoder(c: ModelConfig) -> Module:

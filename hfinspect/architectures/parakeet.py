@@ -51,18 +51,15 @@ def transducer(
     width, words = c.dim("decoder_hidden_size", default=640), c.dim("vocab_size", default=vocab)
     lengths = len(c.dims("durations", default=(0, 1, 2, 3, 4), minimum=0)) if timed else 0
     outputs, joint = words + lengths if lengths else words, f"{name.replace('For', '')}JointNetwork"
-    head = to_words(width, outputs, bias=True)
+    recurrent = lstm(width, c.count("num_decoder_layers", default=2))
+    parts = {"embedding": nn.Embedding(words, width), "lstm": recurrent}
+    parts["decoder_projector"] = nn.Linear(width, width, component=to)
     return nn.Module(
         name,
         encoder=auto_model(section, default_type=encoder),
         encoder_projector=nn.Linear(_hidden(section), width, component=to),
-        decoder=nn.Module(
-            "ParakeetRNNTDecoder",
-            embedding=nn.Embedding(words, width),
-            lstm=lstm(width, c.count("num_decoder_layers", default=2)),
-            decoder_projector=nn.Linear(width, width, component=to),
-        ),
-        joint=nn.Module(joint, head=head),
+        decoder=nn.Module("ParakeetRNNTDecoder", parts),
+        joint=nn.Module(joint, head=to_words(width, outputs, bias=True)),
     )
 
 

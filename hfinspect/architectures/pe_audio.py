@@ -31,13 +31,11 @@ def encoder(c: ModelConfig) -> Module:
     found = renamed(_ENCODER.model(c), f"{name}Decoder", name).without("embed_tokens")
     first, patches = Weight(1, 1, h, component=kind, kind="class_token"), f"{name}PatchEmbedder"
     residual = Module(f"{_NAME}ResnetBlock1d", block1=block, block2=block)
+    embeds = {"dac_encoder": dac.encoder(codec, name=f"{_NAME}Dac")}
+    embeds["bottleneck"] = Conv(dac.hidden(codec), narrow, 1, dims=1, component=kind)
+    embeds["data_proj"] = Linear(narrow, h, component=kind)
     parts = {
-        "embedder": Module(
-            f"{name}Embedder",
-            dac_encoder=dac.encoder(codec, name=f"{_NAME}Dac"),
-            bottleneck=Conv(dac.hidden(codec), narrow, 1, dims=1, component=kind),
-            data_proj=Linear(narrow, h, component=kind),
-        ),
+        "embedder": Module(f"{name}Embedder", embeds),
         "patch_embedder": Module(patches, class_embedding=first, resnet_block=residual),
         **found.children,
         "output": Linear(h, h, bias=False, component=Component.HEAD),

@@ -19,17 +19,14 @@ def block(c: ModelConfig, width: Dim, last: bool, dual: bool) -> Module:
     six = diffusion.modulation("AdaLayerNormZero", width, 6)
     bare, mlp = LayerNorm(width, eps=1e-6, weight=False), diffusion.feed_forward(width, gated=False)
     look = partial(diffusion.attention, width, width, bias=True, head_norm=norm)
-    return Module(
-        "JointTransformerBlock",
-        norm1=diffusion.modulation("SD35AdaLayerNormZeroX", width, 9) if dual else six,
-        norm1_context=diffusion.modulation("AdaLayerNormContinuous", width, 2) if last else six,
-        attn=look(added=width, added_out=not last),
-        attn2=look() if dual else None,
-        norm2=bare,
-        ff=mlp,
-        norm2_context=None if last else bare,
-        ff_context=None if last else mlp,
-    )
+    of_text = {} if last else {"norm2_context": bare, "ff_context": mlp}
+    parts = {
+        "norm1": diffusion.modulation("SD35AdaLayerNormZeroX", width, 9) if dual else six,
+        "norm1_context": diffusion.modulation("AdaLayerNormContinuous", width, 2) if last else six,
+        "attn": look(added=width, added_out=not last),
+        "attn2": look() if dual else None,
+    }
+    return Module("JointTransformerBlock", {**parts, "norm2": bare, "ff": mlp, **of_text})
 
 
 def model(c: ModelConfig) -> Module:

@@ -35,16 +35,11 @@ def model(c: ModelConfig) -> Module:
         norm = Module("AdaLayerNorm", emb=table, linear=linear, component=Component.NORM)
     alone = c.flag("only_cross_attention", default=False)
     twice = c.flag("double_self_attention", default=False)
-    looks = context is not None or twice
-    block = Module(
-        "BasicTransformerBlock",
-        norm1=norm,
-        attn1=look(context=context if alone else None),
-        norm2=norm if looks else None,
-        attn2=look(context=None if twice else context) if looks else None,
-        norm3=plain,
-        ff=feed_forward(width, gated=act == "geglu", act=_GATES[act]),
-    )
+    steps = {"norm1": norm, "attn1": look(context=context if alone else None)}
+    if context is not None or twice:
+        steps |= {"norm2": norm, "attn2": look(context=None if twice else context)}
+    mlp = feed_forward(width, gated=act == "geglu", act=_GATES[act])
+    block = Module("BasicTransformerBlock", {**steps, "norm3": plain, "ff": mlp})
     blocks = Layers.of(c.count("num_layers", default=1), block)
     if c.has("in_channels") == c.has("num_vector_embeds"):
         raise c.error("in_channels", c.raw("in_channels"), "either it or num_vector_embeds")
