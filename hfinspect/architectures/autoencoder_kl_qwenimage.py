@@ -30,14 +30,10 @@ def _row(inputs: int, outputs: int, count: int, *between: Module) -> list[Module
 
     def block(width: int) -> Module:
         shortcut, same = _conv3d(width, outputs, 1), int(width) == int(outputs)
-        return Module(
-            "QwenImageResidualBlock",
-            norm1=_norm(width),
-            conv1=_conv3d(width, outputs, 3),
-            norm2=_norm(outputs),
-            conv2=_conv3d(outputs, outputs, 3),
-            conv_shortcut=Activation("Identity") if same else shortcut,
-        )
+        steps = {"norm1": _norm(width), "conv1": _conv3d(width, outputs, 3)}
+        steps |= {"norm2": _norm(outputs), "conv2": _conv3d(outputs, outputs, 3)}
+        around = Activation("Identity") if same else shortcut
+        return Module("QwenImageResidualBlock", {**steps, "conv_shortcut": around})
 
     row = once([inputs, *[outputs] * (count - 1)][:count], block)
     return [step for made in row for step in (made, *between)]

@@ -45,12 +45,9 @@ def model(c: ModelConfig) -> Module:
     heard.inside("subsampling", "linear").component = to
     built = decoder(_NAME, c, grouped_heads(c, h))
     places = Weight(c.dim("max_position_embeddings"), h)
-    embedding = Module(
-        "Embeddings",
-        token_embedding=built["embed_tokens"],
-        position_embedding=Module("Embedding", pos_enc=places, component=to, kind="position"),
-        layer_norm=built["embedding_layernorm"],
-    )
+    position = Module("Embedding", pos_enc=places, component=to, kind="position")
+    tables = {"token_embedding": built["embed_tokens"], "position_embedding": position}
+    embedding = Module("Embeddings", tables, layer_norm=built["embedding_layernorm"])
     inner = Module(built.class_name, layers=built["layers"], final_layer_norm=built["norm"])
     whole = Module(built.class_name, _embedding=embedding, _decoder=inner)
     return Module(

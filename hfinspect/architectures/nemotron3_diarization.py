@@ -33,7 +33,7 @@ def frames(c: ModelConfig) -> Module:
     return Module(
         f"{_NAME}{_ENDING}",
         model=model(c),
-        classifier=Module(f"{_NAME}ClassificationHead", {**parts}, component=Component.HEAD),
+        classifier=Module(f"{_NAME}ClassificationHead", parts, component=Component.HEAD),
         silence_embeds=Weight(_heard(c.section("audio_config")), component=Component.EMBEDDING),
         part="audio",
     )

@@ -27,7 +27,7 @@ def encoder(c: ModelConfig) -> Module:
     h, narrow, kind = _ENCODER.width(c), codec.dim("codebook_dim"), Component.EMBEDDING
     norm, name = GroupNorm(1, h).called(f"{_NAME}MaskedGroupNorm"), f"{_NAME}Encoder"
     steps = {"groupnorm": norm, "activation": Activation("SiLU"), "project": Conv(h, h, 3, dims=1)}
-    block = Module(f"{_NAME}ConvBlock1d", {**steps}, component=Component.CONV)
+    block = Module(f"{_NAME}ConvBlock1d", steps)
     found = renamed(_ENCODER.model(c), f"{name}Decoder", name).without("embed_tokens")
     first, patches = Weight(1, 1, h, component=kind, kind="class_token"), f"{name}PatchEmbedder"
     residual = Module(f"{_NAME}ResnetBlock1d", block1=block, block2=block)

@@ -52,13 +52,11 @@ def diffusion(c: ModelConfig) -> nn.Module:
 
     up, down = nn.Linear(h, wide, kind="up"), nn.Linear(wide, h, kind="down")
     mlp = nn.ModuleList([up, nn.Activation("GELU"), nn.Dropout(0.1), down])
-    layer = nn.Module(
-        "DiTDecoderLayer",
-        attn_norm=time_norm(6),
-        attn=attention(h, inner, bias=True, class_name="DiTAttention"),
-        ff_norm=nn.LayerNorm(h, eps=1e-6, weight=False),
-        ff=nn.Module("DiTMLP", ff=mlp, component=Component.MLP),
-    )
+    attend = attention(h, inner, bias=True, class_name="DiTAttention")
+    norm = nn.LayerNorm(h, eps=1e-6, weight=False)
+    steps = {"attn_norm": time_norm(6), "attn": attend, "ff_norm": norm}
+    feeds = nn.Module("DiTMLP", ff=mlp, component=Component.MLP)
+    layer = nn.Module("DiTDecoderLayer", steps, ff=feeds)
     embedded, kind = c.dim("emb_dim", default=512), Component.EMBEDDING
     joined = mel + c.dim("enc_dim", default=128) + c.dim("enc_emb_dim", default=192) + embedded
     time = nn.ModuleList([nn.Linear(256, h), nn.Activation("SiLU"), nn.Linear(h, h)])

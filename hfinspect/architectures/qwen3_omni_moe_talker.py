@@ -86,15 +86,10 @@ def code2wav(c: ModelConfig) -> nn.Module:
     """Each block of the decoder halves the channels."""
     h, width = TRANSFORMER.width(c), c.dim("decoder_dim", default=1536)
     codes = c.dim("codebook_size", default=2048) * c.count("num_quantizers", default=16)
-    convnext = nn.Module(
-        f"{NAME}ConvNeXtBlock",
-        dwconv=_conv(h, h, 7, groups=h),
-        norm=nn.LayerNorm(h, eps=1e-6),
-        pwconv1=nn.Linear(h, 4 * h),
-        act=nn.Activation("GELU"),
-        pwconv2=nn.Linear(4 * h, h),
-        gamma=nn.Weight(h, kind="scale"),
-    )
+    steps = {"dwconv": _conv(h, h, 7, groups=h), "norm": nn.LayerNorm(h, eps=1e-6)}
+    steps |= {"pwconv1": nn.Linear(h, 4 * h), "act": nn.Activation("GELU")}
+    steps["pwconv2"], scale = nn.Linear(4 * h, h), nn.Weight(h, kind="scale")
+    convnext = nn.Module(f"{NAME}ConvNeXtBlock", steps, gamma=scale)
     ratios = c.dims("upsampling_ratios", default=(2, 2))
     upsample = [nn.ModuleList([_conv(h, h, ratio, stride=ratio), convnext]) for ratio in ratios]
     decoder = [_conv(h, width, 7)]

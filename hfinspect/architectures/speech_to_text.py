@@ -29,6 +29,6 @@ def model(c: ModelConfig) -> Module:
     return Module("Speech2TextModel", encoder=encoder, decoder=seq2seq.stack(c, STYLE, 1))
 
 
-_WHOLE, _WORDS = "Speech2TextForConditionalGeneration", "decoder.embed_tokens"
-generation = causal_lm(_WHOLE, model, embedding=_WORDS, tied_default=True)
+_WHOLE, _TABLE = "Speech2TextForConditionalGeneration", "decoder.embed_tokens"
+generation = causal_lm(_WHOLE, model, embedding=_TABLE, tied_default=True)
 register_pair("speech_to_text", "Speech2Text", generation, model, "audio")

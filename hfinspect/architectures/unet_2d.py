@@ -10,7 +10,7 @@ from ..layers import diffusion
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, Embedding, Layers, Module, Weight
 
-_DOWN = ("DownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D", "AttnDownBlock2D")
+_DOWN = ("DownBlock2D", *["AttnDownBlock2D"] * 3)
 
 
 def model(c: ModelConfig) -> Module:
