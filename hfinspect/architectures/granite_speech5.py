@@ -12,9 +12,9 @@ def ctc(c: ModelConfig) -> Module:
     inner, tied = c.section("encoder_config"), c.tied()
     words = (inner if tied else c).dim("vocab_size", default=16384)
     head = to_words(inner.dim("hidden_size", default=1024), words, bias=True)
-    head = tied_to(head, "encoder.out") if tied else head
     sound = auto_model(inner, default_type="granite_speech5_encoder")
-    return Module("GraniteSpeech5ForCTC", encoder=sound, ctc_head=head, part="audio")
+    parts = {"encoder": sound, "ctc_head": tied_to(head, "encoder.out") if tied else head}
+    return Module("GraniteSpeech5ForCTC", parts, part="audio")
 
 
 register_part("granite_speech5_ctc", "GraniteSpeech5ForCTC", ctc, "audio")

@@ -23,13 +23,13 @@ def _model(s: Speech, c: ModelConfig) -> Module:
     upsample = Module(f"{s.name}Upsampling", projection=Linear(h, wide), activation=act)
     upsample.component, pool = Component.CONV, Activation("AvgPool1d")
     encoder = speech.encoder(speech.unstable(c), s.name).adding(pool=pool, upsample=upsample)
-    projection = Linear(last, h, component=Component.EMBEDDING)
+    projection = None if last == h else Linear(last, h, component=Component.EMBEDDING)
     return Module(
         f"{s.name}Model",
         masked_spec_embed=speech.masked_spec_embed(c),
         feature_extractor=speech.feature_encoder(c, s.name),
         layer_norm=speech.norm(c, last),
-        feature_projection=projection if last != h else None,
+        feature_projection=projection,
         feature_dropout=Dropout(c.number("feat_proj_dropout", default=0.0)),
         encoder=encoder,
         part="audio",

@@ -10,8 +10,6 @@ from ..layers import diffusion
 from ..trees.catalog import register
 from ..trees.modules import Activation, Conv, Embedding, Layers, Module, Weight
 
-_DOWN = ("DownBlock2D", *["AttnDownBlock2D"] * 3)
-
 
 def model(c: ModelConfig) -> Module:
     channels, head_of = diffusion.widths(c, default=(224, 448, 672, 896)), "attention_head_dim"
@@ -30,16 +28,14 @@ def model(c: ModelConfig) -> Module:
         looks = [look(rung.width, residual.groups)] * len(rung.coming)
         return rung.block(residual, looks, residual=form == "resnet")
 
-    def middle() -> Module | None:
-        if c.says("mid_block_type") and not c.has("mid_block_type"):
-            return None
+    middle = None
+    if c.has("mid_block_type") or not c.says("mid_block_type"):
         usual = None if residual.scale_shift else residual.groups
         groups = c.optional_dim("attn_norm_num_groups") or usual
         looks = [look(last, groups)] if c.flag("add_attention", default=True) else []
-        return diffusion.middle_block(last, residual, looks)
-
+        middle = diffusion.middle_block(last, residual, looks)
     layers = [c.count("layers_per_block", default=2)] * len(channels)
-    rungs = partial(diffusion.rungs, c, channels, layers, _DOWN)
+    rungs = partial(diffusion.rungs, c, channels, layers, ("DownBlock2D", *["AttnDownBlock2D"] * 3))
     # What makes channels of the time, and how many.
     time_form, seen = c.word("time_embedding_type", "positional", "fourier", "learned"), first
     projection = Activation("Timesteps")
@@ -58,7 +54,7 @@ def model(c: ModelConfig) -> Module:
         "time_embedding": times,
         "class_embedding": classes.get(form or "", table),
         "down_blocks": Layers(map(made, rungs())),
-        "mid_block": middle(),
+        "mid_block": middle,
         "up_blocks": Layers(map(made, rungs(up=True))),
         **diffusion.unet_end(c, first, residual, outputs=3),
     }

@@ -28,14 +28,13 @@ def _model(_s: Speech, c: ModelConfig) -> Module:
     if positions == "relative_key":
         left = c.dim("left_max_position_embeddings", default=64, minimum=0)
         right = c.dim("right_max_position_embeddings", default=8, minimum=0)
-        distances, size = left + right + 1, h // c.dim("num_attention_heads")
-        table = Embedding(distances, size, component=None, kind="relative_position")
+        sizes = left + right + 1, h // c.dim("num_attention_heads")
+        table = Embedding(*sizes, component=None, kind="relative_position")
         attend.adding(distance_embedding=table)
     parts = {"self_attn_dropout": Dropout(drop), "self_attn": attend}
     block = conformers.speech_block(c, _NAME, convolution, **parts)
     features = c.dim("feature_projection_input_dim", default=160)
     between = c.flag("use_intermediate_ffn_before_adapter", default=False)
-    layers = Layers.of(c.count("num_hidden_layers"), block)
 
     def adapter(wide: Dim) -> Module:
         """Strided convolutions that shorten the sequence, before attention and in what it skips."""
@@ -57,7 +56,7 @@ def _model(_s: Speech, c: ModelConfig) -> Module:
         f"{_NAME}Model",
         masked_spec_embed=speech.masked_spec_embed(c),
         feature_projection=speech.feature_projection(c, _NAME, seen=features),
-        encoder=Module(f"{_NAME}Encoder", layers=layers),
+        encoder=Module(f"{_NAME}Encoder", layers=Layers.of(c.count("num_hidden_layers"), block)),
         adapter=speech.length_adapter(c, _NAME, adapter, count=1),
         intermediate_ffn=speech.feed_forward(c, _NAME, act="relu") if between else None,
         part="audio",
