@@ -64,8 +64,8 @@ def talker(c: ModelConfig) -> nn.Module:
 
 def _conv(inputs: Dim, outputs: int, kernel: int, *, stride: int = 0, groups: int = 1) -> nn.Module:
     """``stride``: of a transposed one, which every other is not."""
-    to = partial(nn.Conv, stride=stride, transposed=True) if stride else nn.Conv
-    conv = to(inputs, outputs, kernel, dims=1, groups=groups)
+    made = partial(nn.Conv, dims=1, groups=groups, stride=stride or 1, transposed=stride > 0)
+    conv = made(inputs, outputs, kernel)
     return nn.Module(f"{NAME}Causal{'Trans' if stride else ''}ConvNet", conv=conv)
 
 

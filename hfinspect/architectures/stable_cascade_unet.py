@@ -41,9 +41,8 @@ def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, nn.M
         change = resized(channels[i - 1], width, up=up, switched=switched)
         scalers.append(change if i else nn.Activation("Identity"))
         mappers.append(nn.ModuleList([nn.Conv(width, width, 1)] * max(int(repeated) - 1, 0)))
-    lists = {f"{side}_{side}scalers": scalers, f"{side}_repeat_mappers": mappers}
-    rest = {at: nn.ModuleList(row) for at, row in lists.items()}
-    return {f"{side}_blocks": nn.Layers(levels), **rest}
+    changes, again = nn.ModuleList(scalers), {f"{side}_repeat_mappers": nn.ModuleList(mappers)}
+    return {f"{side}_blocks": nn.Layers(levels), f"{side}_{side}scalers": changes, **again}
 
 
 def model(c: ModelConfig) -> nn.Module:

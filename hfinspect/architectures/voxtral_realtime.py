@@ -21,10 +21,10 @@ _DEFAULTS = {
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    h, narrow, act = d.width(c), 32, Activation("GELU")  # a width that is fixed in the class
-    down, up = Linear(h, narrow, bias=False), Linear(narrow, h, bias=False)
-    gate = Module(f"{d.name}AdaRmsNorm", linear1=down, act_fn=act, linear2=up)
-    gate.component = Component.MLP
+    h, narrow = d.width(c), 32  # a width that is fixed in the class
+    parts = {"linear1": Linear(h, narrow, bias=False), "act_fn": Activation("GELU")}
+    parts["linear2"] = Linear(narrow, h, bias=False)
+    gate = Module(f"{d.name}AdaRmsNorm", parts, component=Component.MLP)
     return pre_norm(d, c, kind).adding(ada_rms_norm=gate)
 
 

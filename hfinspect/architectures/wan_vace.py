@@ -31,8 +31,8 @@ def _wan(c: ModelConfig, name: str, channels: Dim, latents: Dim, **more: Module)
     root = builder("WanTransformer3DModel")(ModelConfig(kept, c.path))
     empty = c.says("out_channels") and not c.raw("out_channels")
     out = latents if empty else c.dim("out_channels", default=16)
-    patches = _patches(c, channels)
-    pixels = prod(patches.tensor().shape[3:], start=patches.tensor().shape[2])
+    shape = (patches := _patches(c, channels)).tensor().shape
+    pixels = prod(shape[3:], start=shape[2])
     proj = Linear(_inner(c), out * pixels, component=Component.HEAD)
     root.adding(patch_embedding=patches, proj_out=proj, **more).part = "vision"
     return root.called(name)

@@ -13,8 +13,6 @@ STYLE = seq2seq.Seq2Seq(
     layers=(4, 4), inner=(1536, 1536), heads=(6, 6), key_bias=False, lengths=(1500, 448),
     length_keys=("max_source_positions", "max_target_positions"),
 )  # fmt: skip
-
-
 _encoder = partial(whisper_encoder.encoder, "Whisper")
 _decoder = partial(seq2seq.stack, s=STYLE, side=1)
 _words = partial(seq2seq.lm_head, s=STYLE, table="model.decoder.embed_tokens.weight")
