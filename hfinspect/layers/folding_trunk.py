@@ -5,6 +5,7 @@ modeling_esmfold.py; the algorithms are those of AlphaFold's supplement.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from ..core.nouns import Component, Dim, ModelConfig
@@ -14,13 +15,14 @@ from ..trees import modules as nn
 RECYCLED_BINS: Final = 15
 
 _A, _MLP = Component.ATTENTION, Component.MLP
+_linear = partial(nn.Linear, class_name="EsmFoldLinear")
+_norm = partial(nn.LayerNorm, class_name="EsmFoldLayerNorm")
 
 
 def trunk(c: ModelConfig) -> nn.Module:
     """``EsmFoldingTrunk`` of a ``trunk`` section."""
     sequence, pair = trunk_widths(c)
-    structure = c.section("structure_module")
-    positions = 2 * c.dim("position_bins", default=32) + 2
+    structure, positions = c.section("structure_module"), 2 * c.dim("position_bins", default=32) + 2
     return nn.Module(
         "EsmFoldingTrunk",
         pairwise_positional_embedding=nn.Module(
@@ -32,7 +34,9 @@ def trunk(c: ModelConfig) -> nn.Module:
         recycle_disto=nn.Embedding(RECYCLED_BINS, pair, kind="position"),
         structure_module=_structure(structure),
         trunk2sm_s=nn.Linear(sequence, structure_width(structure), component=Component.PROJECTOR),
-        trunk2sm_z=nn.Linear(pair, _structure_pair(structure), component=Component.PROJECTOR),
+        trunk2sm_z=nn.Linear(
+            pair, structure.dim("pairwise_dim", default=128), component=Component.PROJECTOR
+        ),
     )
 
 
@@ -41,21 +45,16 @@ def structure_width(c: ModelConfig) -> int:
     return c.dim("sequence_dim", default=384)
 
 
-def _structure_pair(c: ModelConfig) -> int:
-    return c.dim("pairwise_dim", default=128)
-
-
 def trunk_widths(c: ModelConfig) -> tuple[Dim, Dim]:
     """The widths of the trunk's states: of a residue, and of a pair of residues."""
     return c.dim("sequence_state_dim", default=1024), c.dim("pairwise_state_dim", default=128)
 
 
 def _block(c: ModelConfig, sequence: Dim, pair: Dim) -> nn.Module:
-    width, pair_width = (
-        c.dim(f"{name}_head_width", default=32) for name in ("sequence", "pairwise")
-    )
-    heads = c.divided(sequence, width, "sequence_state_dim", "sequence_head_width")
-    pair_heads = c.divided(pair, pair_width, "pairwise_state_dim", "pairwise_head_width")
+    keys = ("sequence_head_width", "pairwise_head_width")
+    width, pair_width = (c.dim(key, default=32) for key in keys)
+    heads = c.divided(sequence, width, "sequence_state_dim", keys[0])
+    pair_heads = c.divided(pair, pair_width, "pairwise_state_dim", keys[1])
     if pair % 2:
         raise c.error("pairwise_state_dim", int(pair), "an even number")
     inner = pair // 2
@@ -137,12 +136,9 @@ def _mlp(c: ModelConfig, width: int) -> nn.Module:
 
 def _structure(c: ModelConfig) -> nn.Module:
     """Algorithm 20."""
-    width, pair = structure_width(c), _structure_pair(c)
-    steps = [f"linear_{number}" for number in (1, 2, 3)]
-    transition = nn.Module(
-        "EsmFoldStructureModuleTransitionLayer",
-        {step: _linear(width, width) for step in steps},
-    )
+    width, pair = structure_width(c), c.dim("pairwise_dim", default=128)
+    steps = {f"linear_{number}": _linear(width, width) for number in (1, 2, 3)}
+    transition = nn.Module("EsmFoldStructureModuleTransitionLayer", steps)
     return nn.Module(
         "EsmFoldStructureModule",
         layer_norm_s=_norm(width),
@@ -181,11 +177,8 @@ def _points(c: ModelConfig, width: int, pair: int) -> nn.Module:
 def _angles(c: ModelConfig, width: int) -> nn.Module:
     """Algorithm 20, lines 11 to 14: two numbers for each torsion angle."""
     inner = c.dim("resnet_dim", default=128)
-    block = nn.Module(
-        "EsmFoldAngleResnetBlock",
-        linear_1=_linear(inner, inner),
-        linear_2=_linear(inner, inner),
-    )
+    twice = {f"linear_{number}": _linear(inner, inner) for number in (1, 2)}
+    block = nn.Module("EsmFoldAngleResnetBlock", twice)
     return nn.Module(
         "EsmFoldAngleResnet",
         linear_in=_linear(width, inner),
@@ -194,11 +187,3 @@ def _angles(c: ModelConfig, width: int) -> nn.Module:
         linear_out=_linear(inner, 2 * c.dim("num_angles", default=7)),
         component=_MLP,
     )
-
-
-def _linear(inner: int, outer: int, *, bias: bool = True, kind: str | None = None) -> nn.Module:
-    return nn.Linear(inner, outer, bias, kind=kind, class_name="EsmFoldLinear")
-
-
-def _norm(width: int) -> nn.Module:
-    return nn.LayerNorm(width, class_name="EsmFoldLayerNorm")
