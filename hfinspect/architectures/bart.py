@@ -5,9 +5,5 @@ for both and the head. Source of shapes: transformers/models/bart/modeling_bart.
 from ..layers.seq2seq import ALL, Seq2Seq
 
 BART = Seq2Seq(
-    "Bart",
-    words="ScaledWordEmbedding",
-    positions="LearnedPositionalEmbedding",
-    embedding_norm=True,
-    labels=3,
+    "Bart", "ScaledWordEmbedding", "LearnedPositionalEmbedding", embedding_norm=True, labels=3
 ).register("bart", *ALL)

@@ -5,6 +5,5 @@ layer, computed positions. Source: transformers/models/m2m_100/modeling_m2m_100.
 from ..layers.seq2seq import GENERATION, Seq2Seq
 
 M2M100 = Seq2Seq(
-    "M2M100", words="ScaledWordEmbedding", final_norm=True, vocab=128112, act="relu",
-    logits_bias=False,
-).register("m2m_100", *GENERATION)  # fmt: skip
+    "M2M100", "ScaledWordEmbedding", final_norm=True, vocab=128112, act="relu", logits_bias=False
+).register("m2m_100", *GENERATION)

@@ -56,13 +56,10 @@ def register_sides(
         seen = alone(c) if alone and not both else model(c)
         return Module(name, model=seen, score=Module(f"{d.name}ClassificationHead", head))
 
-    labels = [f"{d.name}For{what}Classification" for what in ("Sequence", "Token")]
-    classes: dict[str, Builder] = {
-        f"{d.name}ForConditionalGeneration": generation,
-        f"{d.name}Model": model,
-        **({f"{d.name}EncoderModel": alone} if alone else {}),
-        **{name: partial(labelled, name) for name in labels},
-    }
+    classes: dict[str, Builder] = {f"{d.name}ForConditionalGeneration": generation}
+    classes |= {f"{d.name}Model": model} | ({f"{d.name}EncoderModel": alone} if alone else {})
+    for name in (f"{d.name}For{what}Classification" for what in ("Sequence", "Token")):
+        classes[name] = partial(labelled, name)
     register(model_type, classes, base_prefix="model", category="encoder-decoder")
 
 

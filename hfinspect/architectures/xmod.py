@@ -16,10 +16,9 @@ def _layer(e: Encoder, c: ModelConfig) -> Module:
         raise c.error("adapter_reduction_factor", int(factor), f"at most {int(h)}")
     adapter = Module("XmodAdapter", dense1=Linear(h, narrow), dense2=Linear(narrow, h))
     adapters = dict.fromkeys(c.strings("languages", default=("en_XX",)), adapter)
-    block.inside("output").adding(
-        adapter_layer_norm=norm(c) if c.flag("adapter_layer_norm", default=False) else None,
-        adapter_modules=Module("ModuleDict", adapters),
-    )
+    own = norm(c) if c.flag("adapter_layer_norm", default=False) else None
+    found = Module("ModuleDict", adapters)
+    block.inside("output").adding(adapter_layer_norm=own, adapter_modules=found)
     return block
 
 
