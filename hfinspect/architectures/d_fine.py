@@ -104,12 +104,6 @@ def _last(c: ModelConfig) -> tuple[int, int]:
     return count, index if index >= 0 else count + index
 
 
-def _projection(name: str, inputs: Dim, outputs: Dim, kernel: int = 1) -> nn.Module:
-    if name == _FINE:
-        return rt_detr.projection(inputs, outputs, kernel)
-    return conv_norm(name, inputs, outputs, kernel, None, component=Component.PROJECTOR)
-
-
 def seen(name: str, c: ModelConfig, lite: bool, wanted: int) -> dict[str, nn.Module]:
     """The backbone, and its maps at the encoder's width, which DEIMv2 keeps together. DINOv3 has
     one map of everything, next to which stand three of the picture itself."""
@@ -130,7 +124,8 @@ def seen(name: str, c: ModelConfig, lite: bool, wanted: int) -> dict[str, nn.Mod
         return {"conv_encoder": encoder}
     network, sizes = rt_detr.seen(name, c, "hgnet_v2")
     if name == _DEIM:
-        maps = nn.ModuleList(_NOTHING if lite else _projection(name, size, e) for size in sizes)
+        inward = partial(conv_norm, name, kernel=1, act=None, component=Component.PROJECTOR)
+        maps = nn.ModuleList(_NOTHING if lite else inward(size, e) for size in sizes)
         return {"conv_encoder": network.adding(encoder_input_proj=maps)}
     if len(sizes) < wanted:
         raise c.error("decoder_in_channels", wanted, f"at most {len(sizes)} widths")
@@ -153,7 +148,9 @@ def model(name: str, c: ModelConfig) -> nn.Module:
     decoder.adding(lqe_layers=nn.ModuleList([quality] * count))
     # The encoder's maps at the decoder's width, where that is another than that of the last.
     more = int(c.count("num_feature_levels", default=3, minimum=1)) - len(widths)
-    to = partial(_projection, name, widths[-1], d)
+    to = partial(rt_detr.projection, widths[-1], d)
+    if not fine:
+        to = partial(conv_norm, name, widths[-1], d, act=None, component=Component.PROJECTOR)
     same, kernels = int(d) == int(widths[-1]), [1] * len(widths) + [3] * more
     return nn.Module(
         f"{name}Model",

@@ -7,7 +7,7 @@ from functools import partial
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..layers.blocks import activation, fused_attention, two_layer_mlp
-from ..layers.composing import renamed
+from ..layers.composing import renamed, tied_to
 from ..layers.vision import narrowed_attention, patch_conv, scaled
 from ..trees import modules as nn
 from ..trees.catalog import register_part
@@ -130,11 +130,10 @@ def model(c: ModelConfig) -> nn.Module:
     said = c.section("prompt_encoder_config")
     point = nn.Embedding(1, said.dim("hidden_size", default=256))
     points = nn.ModuleList([point] * int(said.count("num_point_embeddings", default=4)))
-    tied = "shared_image_embedding.positional_embedding" if c.tied() else None
-    features = c.section("vision_config").dim("num_pos_feats", default=128)
-    tables = (nn.Weight(2, features, tied_to=to, kind="position") for to in (None, tied))
-    at = partial(nn.Module, "SamPositionalEmbedding", component=Component.EMBEDDING)
-    shared, own = (at(positional_embedding=table) for table in tables)
+    features, at = c.section("vision_config").dim("num_pos_feats", default=128), Component.EMBEDDING
+    table = nn.Weight(2, features, component=at, kind="position")
+    shared = nn.Module("SamPositionalEmbedding", positional_embedding=table)
+    own = tied_to(shared, "shared_image_embedding") if c.tied() else shared
     return nn.Module(
         "SamModel",
         shared_image_embedding=shared,

@@ -10,24 +10,18 @@ from ..trees.modules import Conv, Embedding, Module
 from . import sam
 
 
-def mask_decoder(c: ModelConfig) -> Module:
-    d, wide = c.dim("hidden_size", default=256), c.dim("vit_dim", default=768)
-    quarter, eighth, norm = d // 4, d // 8, partial(sam.norm, "Sam")
-    larger = partial(Conv, kernel=2, stride=2, transposed=True)
-    seen = {"conv1": larger(wide, d), "norm": norm(d), "conv2": larger(d, eighth)}
-    encoded = {"conv1": larger(d, quarter), "norm": norm(quarter), "conv2": larger(quarter, eighth)}
-    masked = {"conv1": Conv(eighth, quarter, 3), "norm": norm(quarter)}
-    masked["conv2"] = Conv(quarter, eighth, 3)
-    root = sam.mask_decoder(c).adding(hq_token=Embedding(1, d))
-    root.adding(hq_mask_mlp=sam.forward((d, d, eighth), 3))
-    for at, parts in (("compress_vit", seen), ("encoder", encoded), ("mask", masked)):
-        root.adding(**{f"{at}_{name}": part for name, part in parts.items()})
-    return root
-
-
 def model(c: ModelConfig) -> Module:
-    finer = mask_decoder(c.section("mask_decoder_config"))
-    return renamed(sam.model(c).adding(mask_decoder=finer), "Sam", "SamHQ")
+    section, root = c.section("mask_decoder_config"), sam.model(c)
+    d, wide = section.dim("hidden_size", default=256), section.dim("vit_dim", default=768)
+    quarter, eighth, finer = d // 4, d // 8, sam.forward((d, d, d // 8), 3)
+    masks = root.inside("mask_decoder").adding(hq_token=Embedding(1, d), hq_mask_mlp=finer)
+    rows = {"compress_vit": (wide, d), "encoder": (d, quarter), "mask": (eighth, quarter)}
+    for at, (inputs, middle) in rows.items():
+        larger = partial(Conv, kernel=2, stride=2, transposed=True)
+        to = partial(Conv, kernel=3) if at == "mask" else larger
+        masks.adding(**{f"{at}_conv1": to(inputs, middle), f"{at}_norm": sam.norm("Sam", middle)})
+        masks.adding(**{f"{at}_conv2": to(middle, eighth)})
+    return renamed(root, "Sam", "SamHQ")
 
 
 def vision_model(c: ModelConfig) -> Module:
