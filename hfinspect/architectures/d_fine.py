@@ -26,8 +26,8 @@ def mlp(name: str, *sizes: int, ending: str = "MLP") -> nn.Module:
 
 
 def fusion(name: str, c: ModelConfig, act: str | None) -> nn.Module:
-    """Two chains one after the other, and all that they give next to each other. A chain has two
-    ways, one of them through RepVGG blocks; DEIMv2 splits what one convolution gives."""
+    """Two chains, and all that they give. A chain has two ways, one of them through RepVGG blocks;
+    DEIMv2 splits what one convolution gives."""
     e, ratio = _e(c), ratio_of(c, "hidden_expansion", default=1.0)
     to, half, wide = partial(conv_norm, name, act=act), e // 2, e * 2
     if ratio != 1:
@@ -105,8 +105,8 @@ def _last(c: ModelConfig) -> tuple[int, int]:
 
 
 def seen(name: str, c: ModelConfig, lite: bool, wanted: int) -> dict[str, nn.Module]:
-    """The backbone, and its maps at the encoder's width, which DEIMv2 keeps together. DINOv3 has
-    one map of everything, next to which stand three of the picture itself."""
+    """The backbone and its maps at the encoder's width. DINOv3 has one map of everything, next to
+    which stand three of the picture itself."""
     e, section = _e(c), c.section("backbone_config")
     if name == _DEIM and section.model_type == "dinov3_vit":
         to, wide = partial(conv_norm, _DEIM, act=None), section.dim("hidden_size", default=384)

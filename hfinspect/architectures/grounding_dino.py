@@ -19,18 +19,10 @@ _NAME = "GroundingDino"
 _COMPARED = "GroundingDinoContrastiveEmbedding"
 
 
-def attention(c: ModelConfig) -> Module:
-    return deformable.named_attention(_NAME, width(c), c.number("attention_dropout", default=0.0))
-
-
-def _act(c: ModelConfig) -> Module:
-    return activation(c.text("activation_function", default="relu"))
-
-
-def encoder_layer(c: ModelConfig) -> Module:
+def encoder_layer(c: ModelConfig, own: Module, act: Module) -> Module:
     """Text and image attend to each other, at half the width of the MLP."""
-    d, inner, act = width(c), c.dim("encoder_ffn_dim", default=2048), _act(c)
-    half, sides = inner // 2, ("vision", "text")
+    d, inner, sides = width(c), c.dim("encoder_ffn_dim", default=2048), ("vision", "text")
+    half = inner // 2
     looks = {f"{side}_proj": Linear(d, half) for side in sides}
     looks |= {f"values_{side}_proj": Linear(d, half, kind="value") for side in sides}
     looks |= {f"out_{side}_proj": Linear(half, d, kind="output") for side in sides}
@@ -38,7 +30,7 @@ def encoder_layer(c: ModelConfig) -> Module:
     fused = {f"layer_norm_{side}": norm(c, d) for side in sides}
     mixed = Module(f"{_NAME}BiMultiHeadAttention", looks, component=Component.ATTENTION)
     norms = {f"layer_norm_{at}": norm(c, d) for at in ("before", "after")}
-    enhanced = {"self_attn": attention(c), **deformable.up_down(d, half), **norms}
+    enhanced = {"self_attn": own, **deformable.up_down(d, half), **norms}
     look, eps = deformable.deformable_attention(c, _NAME, 0), deformable.eps(c)
     name = f"{_NAME}DeformableLayer"
     return Module(
@@ -49,10 +41,10 @@ def encoder_layer(c: ModelConfig) -> Module:
     )
 
 
-def decoder(c: ModelConfig) -> Module:
-    d, look, own = width(c), deformable.deformable_attention(c, _NAME, 1), attention(c)
+def decoder(c: ModelConfig, own: Module, act: Module) -> Module:
+    d, look = width(c), deformable.deformable_attention(c, _NAME, 1)
     looks = {"self_attn": own, "encoder_attn_text": own, "encoder_attn": look}
-    layer = {"self_attn": own, "activation_fn": _act(c)}
+    layer = {"self_attn": own, "activation_fn": act}
     for at, seen in looks.items():
         layer |= {at: seen, f"{at}_layer_norm": norm(c, d)}
     inner = deformable.up_down(d, c.dim("decoder_ffn_dim", default=2048))
@@ -75,7 +67,9 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
     words = auto_model(text, default_type="bert", part="text")
     words.children.pop("pooler", None)
     asked = c.flag("embedding_init_target", default=True) or not first
-    layers = Layers.of(c.count("encoder_layers", default=6), encoder_layer(c))
+    own = deformable.named_attention(_NAME, d, c.number("attention_dropout", default=0.0))
+    act = activation(c.text("activation_function", default="relu"))
+    layers = Layers.of(c.count("encoder_layers", default=6), encoder_layer(c, own, act))
     root = Module(
         f"{_NAME}Model",
         backbone=Module(f"{_NAME}ConvModel", conv_encoder=seen, position_embedding=positions),
@@ -84,7 +78,7 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
         text_projection=Linear(wide, d, component=kind),
         query_position_embeddings=Embedding(queries, d, kind="position") if asked else None,
         encoder=Module(f"{_NAME}Encoder", layers=layers),
-        decoder=decoder(c),
+        decoder=decoder(c, own, act),
         level_embed=Weight(deformable.levels(c), d, component=Component.EMBEDDING, kind="position"),
         part="vision",
     )
@@ -99,8 +93,7 @@ def model(c: ModelConfig, *, inside: bool = False, proposes: bool = False) -> Mo
 def held(
     c: ModelConfig, model: Module, kind: str, key: str, head: Callable[[str | None], Module]
 ) -> ModuleList:
-    """A head after each layer of the decoder, all of them one where their weights are shared; the
-    decoder holds the same once more."""
+    """A head after each layer of the decoder, which holds them too; where shared they are one."""
     tied, name, every = c.tied(), f"{kind}_embed", range(c.count("decoder_layers", default=6))
     shared = tied and c.flag(f"decoder_{key}_embed_share", default=True)
     kept = [f"{name}.{0 if shared else i}" for i in every]

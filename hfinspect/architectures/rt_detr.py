@@ -43,8 +43,7 @@ def mixed(steps: int, flat: nn.Module, fused: nn.Module, less: nn.Module) -> dic
 
 
 def attended(name: str, c: ModelConfig, *, listed: bool = False) -> nn.Module:
-    """Attention within each map that ``encode_proj_layers`` lists. ``listed``: files have the
-    matrices of an MLP in a list, and say o_proj."""
+    """Attention within each map; ``listed``: files have an MLP's matrices in a list, and o_proj."""
     d, inner = width_inside(c), c.dim("encoder_ffn_dim", default=1024)
     found = c.dim("encoder_attention_heads", "num_attention_heads", default=8)
     c.divided(d, found, "encoder_hidden_dim", "encoder_attention_heads")
