@@ -12,8 +12,6 @@ from ..trees.modules import LayerNorm, Linear, Module
 from . import detr
 
 _NAME = "ConditionalDetr"
-#: Of self-attention and cross-attention: projection, its kind.
-_PARTS = {"qcontent": "query", "qpos": "query", "kcontent": "key", "kpos": "key", "v": "value"}
 
 
 def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
@@ -23,10 +21,11 @@ def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
         Module(f"{name}{kind}Attention", out_proj=to(d, d, kind="output"))
         for kind in ("Self", "Cross")
     )
+    kinds = {"qcontent": "query", "qpos": "query", "kcontent": "key", "kpos": "key", "v": "value"}
     parts = {
         f"{side}_{part}_proj": to(d, d, kind=kind)
         for side in ("sa", "ca")
-        for part, kind in _PARTS.items()
+        for part, kind in kinds.items()
         if first or (side, part) != ("ca", "qpos")
     }
     inner, sine = c.dim("decoder_ffn_dim", default=2048), to(d, d, kind="query")

@@ -8,16 +8,14 @@ from ..layers.reassembling import depth_head, fused_width, fusion_layer, neck, r
 from ..trees.catalog import auto_class, register
 from ..trees.modules import Module
 
-#: What DepthAnythingConfig makes of an absent backbone_config: DINOv2 small at 518 pixels.
-BACKBONE = {"image_size": 518, "hidden_size": 384, "num_attention_heads": 6}
-
 
 def estimator(config: ModelConfig, name: str, prompted: Module | None = None) -> Module:
     """``prompted`` is what each fusion layer has in addition."""
     # Its residual blocks know no norm, whatever the config says.
     plain = {"use_batch_norm_in_fusion_residual": False, "use_bias_in_fusion_residual": True}
     c = config.with_defaults(fusion_hidden_size=64).with_values(**plain)
-    section, fused = c.section("backbone_config", default=BACKBONE), fused_width(c)
+    usual = {"image_size": 518, "hidden_size": 384, "num_attention_heads": 6}  # DINOv2 small
+    section, fused = c.section("backbone_config", default=usual), fused_width(c)
     widths = c.dims("neck_hidden_sizes", default=(48, 96, 192, 384))
     layers = reassembled(name, c, c.dim("reassemble_hidden_size", default=384), widths)
     stage = Module(f"{name}ReassembleStage", layers=layers)

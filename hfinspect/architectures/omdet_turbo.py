@@ -15,7 +15,6 @@ from . import rt_detr
 
 _NAME = "OmDetTurbo"
 _e = size("encoder_hidden_dim", "d_model", default=256)
-_d = size("decoder_hidden_dim", default=256)
 _boxes = partial(deformable.predictor, _NAME, ending="MLP")
 
 
@@ -38,7 +37,7 @@ def encoder(c: ModelConfig, maps: tuple[int, ...]) -> Module:
 
 
 def decoder(c: ModelConfig) -> Module:
-    d, wide, two = _d(c), _e(c), ("linear1", "linear2")
+    d, wide, two = c.dim("decoder_hidden_dim", default=256), _e(c), ("linear1", "linear2")
     heads(c, "decoder_num_heads", d, "decoder_hidden_dim")
     levels = c.count("num_feature_levels", default=3)
     points = heads(c, "decoder_num_heads", wide) * levels * c.dim("decoder_num_points", default=4)

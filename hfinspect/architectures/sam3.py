@@ -11,8 +11,6 @@ from ..layers.vision import narrowed_attention, plain_mlp
 from ..trees import modules as nn
 from ..trees.catalog import auto_class, auto_model, builder, register_part
 
-#: Of an image of more pixels a side, the table of positions is none that can be made.
-_MAX_SIDE = 2**20
 _CLIP = "clip_text_model"
 #: What Sam3Config makes of an absent text_config.
 TEXT = {
@@ -54,7 +52,7 @@ def vision_model(c: ModelConfig) -> nn.Module:
     for key in (*sizes, "pretrain_image_size"):  # of which a trace would not say which it is
         if section.says(key) and not section.has(key):
             raise section.error(key, None, "a size")
-        section.dim(key, default=1, maximum=_MAX_SIDE)
+        section.dim(key, default=1, maximum=2**20)  # more is no size of a table that can be made
     network = auto_model(section, default_type="sam3_vit_model", part="vision")
     return nn.Module("Sam3VisionModel", backbone=network, neck=neck(c), part="vision")
 

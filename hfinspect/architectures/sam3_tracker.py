@@ -1,7 +1,6 @@
 """SAM 3's trackers (Carion et al. 2025): SAM 2's prompts and masks behind SAM 3's image encoder, on
 videos with a memory of earlier frames. Files hold the tracker under ``tracker_model`` and its image
-encoder as the detector's. Source: transformers/models/sam3_tracker, sam3_tracker_video,
-sam3_video."""
+encoder as the detector's. Source: transformers/models/sam3_tracker and its siblings."""
 
 import math
 from functools import partial

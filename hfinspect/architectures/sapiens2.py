@@ -144,10 +144,8 @@ def _head(c: ModelConfig, task: str) -> Module:
     return Module("Sapiens2Head", parts, component=to)
 
 
-_BUILT: dict[str, Builder | dict[str, Part]] = {
-    "Sapiens2Model": model,
-    "Sapiens2Backbone": partial(model, name="Sapiens2Backbone"),
-}
+_BUILT: dict[str, Builder | dict[str, Part]] = {"Sapiens2Model": model}
+_BUILT["Sapiens2Backbone"] = partial(model, name="Sapiens2Backbone")
 for task in _CLASSES:
     _BUILT[f"Sapiens2For{task}"] = {"backbone": model, "decode_head": partial(_head, task=task)}
 register("sapiens2", composed(_BUILT, part="vision"), category="vision")

@@ -68,8 +68,6 @@ def model(c: ModelConfig, *, name: str = "VitDetModel") -> Module:
     return Module(name, embeddings=embeddings(c), encoder=encoder, part="vision")
 
 
-_CLASSES: dict[str, Builder] = {
-    "VitDetModel": model,
-    "VitDetBackbone": partial(model, name="VitDetBackbone"),
-}
+_CLASSES: dict[str, Builder] = {"VitDetModel": model}
+_CLASSES["VitDetBackbone"] = partial(model, name="VitDetBackbone")
 register("vitdet", _CLASSES, base_prefix="vitdet", category="vision")
