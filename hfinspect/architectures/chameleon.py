@@ -29,10 +29,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     if heads.dim != usual:  # a head_dim is not read here
         expected = f"{int(usual)}, hidden_size / num_attention_heads"
         raise c.error("head_dim", int(heads.dim), expected)
-    q_norm, k_norm = (
-        LayerNorm((count, heads.dim), class_name="ChameleonLayerNorm")
-        for count in (heads.query, heads.kv)
-    )
+    shapes, name = ((count, heads.dim) for count in (heads.query, heads.kv)), "ChameleonLayerNorm"
+    q_norm, k_norm = (LayerNorm(shape, class_name=name) for shape in shapes)
     return grouped(d, c).adding(q_norm=q_norm, k_norm=k_norm)
 
 

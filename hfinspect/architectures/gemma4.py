@@ -1,6 +1,5 @@
-"""Gemma 4 with vision and audio. Source: transformers/models/gemma4. The towers are optional: a
-null section means that the model has none. Their linears may clip input and output to four recorded
-bounds (``use_clipped_linears``), which are buffers."""
+"""Gemma 4 with vision and audio (transformers/models/gemma4). A null section means no tower.
+Linears of towers may clip input and output to recorded bounds, which are buffers."""
 
 from ..layers.multimodal import projector, register_worded
 from ..trees import Activation, Dim, Linear, ModelConfig, Module, auto_model

@@ -4,6 +4,7 @@ its projections, sound with a second pair for sound that comes with images."""
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 from ..layers.conformers import subsampling
 from ..layers.decoders import Decoder
@@ -13,10 +14,7 @@ from ..trees.modules import Buffer, Conv, Embedding, LayerNorm, Layers, Linear, 
 from .phi3 import PHI3
 
 _NAME = "Phi4Multimodal"
-
-
-def _projection(inputs: int, outputs: int) -> Module:
-    return Linear(inputs, outputs, component=Component.PROJECTOR)
+_projection = partial(Linear, component=Component.PROJECTOR)
 
 
 def sound_layer(c: ModelConfig, h: Dim) -> Module:
