@@ -1,24 +1,22 @@
 """ColPali and those that follow it (Faysse et al. 2024): any model of images and text, and a short
 vector for each of its tokens. Source: transformers/models/colpali, colqwen2 and colmodernvbert."""
 
+from functools import partial
+
 from ..core.nouns import Component, ModelConfig
 from ..layers.multimodal import text_width
-from ..trees.catalog import auto_model, register
+from ..trees.catalog import auto_model, register_part
 from ..trees.modules import Linear, Module
 
 
-def _register(model_type: str, name: str, default_type: str) -> None:
-    """The class of that name; an absent ``vlm_config`` is one of ``default_type``."""
-
-    def model(c: ModelConfig) -> Module:
-        inner = auto_model(c.section("vlm_config"), default_type=default_type)
-        size = c.dim("embedding_dim", default=128)
-        short = Linear(text_width(inner), size, component=Component.HEAD)
-        return Module(name, vlm=inner, embedding_proj_layer=short)
-
-    register(model_type, {name: model}, base_prefix="vlm", category="multimodal")
+def _model(name: str, default_type: str, c: ModelConfig) -> Module:
+    inner = auto_model(c.section("vlm_config"), default_type=default_type)
+    width, size = text_width(inner), c.dim("embedding_dim", default=128)
+    short = Linear(width, size, component=Component.HEAD)
+    return Module(name, vlm=inner, embedding_proj_layer=short)
 
 
-_register("colpali", "ColPaliForRetrieval", "paligemma")
-_register("colqwen2", "ColQwen2ForRetrieval", "qwen2_vl")
-_register("colmodernvbert", "ColModernVBertForRetrieval", "modernvbert")
+_KINDS = ("ColPali", "paligemma"), ("ColQwen2", "qwen2_vl"), ("ColModernVBert", "modernvbert")
+for _kind, _default in _KINDS:
+    _build = partial(_model, _name := f"{_kind}ForRetrieval", _default)
+    register_part(_kind.lower(), _name, _build, prefix="vlm")

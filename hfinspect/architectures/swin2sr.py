@@ -8,7 +8,6 @@ from ..trees import modules as nn
 
 #: Channels of the convolutions that enlarge the image.
 _FEATURES = 64
-
 _width = size("embed_dim", default=180)
 _channels = size("num_channels", default=3)
 
