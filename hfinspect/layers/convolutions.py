@@ -45,17 +45,11 @@ def conv_layer(
     """Convolution, batch norm and activation; with ``learned`` (None: the family has none) a scale
     and an offset behind the activation."""
     made = Conv(inputs, outputs, kernel, groups=groups, bias=bias, component=component)
-    by = affine(name) if act and learned else Activation("Identity")
-    return Module(
-        f"{name}ConvLayer",
-        {
-            "convolution": made,
-            "normalization": BatchNorm(outputs),
-            "activation": rectifier(act) if act else Activation("Identity"),
-            "lab": None if learned is None else by,
-        },
-        component=component,
-    )
+    parts = {"convolution": made, "normalization": BatchNorm(outputs)}
+    parts["activation"] = rectifier(act) if act else Activation("Identity")
+    if learned is not None:
+        parts["lab"] = affine(name) if act and learned else Activation("Identity")
+    return Module(f"{name}ConvLayer", {**parts}, component=component)
 
 
 def rectifier(name: str | None) -> Module:

@@ -21,14 +21,9 @@ def normed(class_name: str, conv: str, norm: str) -> Convolution:
     """A convolution without a bias, its batch norm and an activation, under these names."""
 
     def made(inputs: int, outputs: int, kernel: int) -> Module:
-        return Module(
-            class_name,
-            {
-                conv: Conv(inputs, outputs, kernel, bias=False, component=Component.HEAD),
-                norm: BatchNorm(outputs),
-                "activation": Activation("ReLU"),
-            },
-        )
+        first = Conv(inputs, outputs, kernel, bias=False, component=Component.HEAD)
+        parts = {conv: first, norm: BatchNorm(outputs)}
+        return Module(class_name, parts, activation=Activation("ReLU"))
 
     return made
 
