@@ -46,13 +46,9 @@ def qformer(config: ModelConfig, context: Dim | None = None, *, instructed: bool
     count = int(c.count("num_hidden_layers"))
     layers = Layers(plain if i % every else crossing for i in range(count))
     table = respelled(encoders.unsegmented(c, _NAME), {"LayerNorm": "layernorm"})
-    return Module(
-        f"{_NAME}Model",
-        embeddings=table if instructed else None,
-        layernorm=None if instructed else encoders.norm(c),
-        encoder=Module(f"{_NAME}Encoder", layer=layers),
-        part="projector",
-    )
+    first = {"embeddings": table} if instructed else {"layernorm": encoders.norm(c)}
+    encoder = Module(f"{_NAME}Encoder", layer=layers)
+    return Module(f"{_NAME}Model", first, encoder=encoder, part="projector")
 
 
 def _section(c: ModelConfig) -> ModelConfig:

@@ -65,8 +65,8 @@ def _words(c: ModelConfig) -> Module:
 
 def _fc(c: ModelConfig, times: int = 1, name: str = "Contrastive") -> Module:
     """One linear layer, to whether two fit (ITM) or to the space that all share."""
-    out = 2 if name == "ITM" else c.dim("contrastive_hidden_size")
-    linear = Linear(encoders.hidden(c) * times if times > 1 else encoders.hidden(c), out)
+    h, out = encoders.hidden(c), 2 if name == "ITM" else c.dim("contrastive_hidden_size")
+    linear = Linear(h * times if times > 1 else h, out)
     return Module(f"{_NAME}{name}Head", fc=linear, component=Component.HEAD)
 
 

@@ -16,20 +16,18 @@ def _tables(e: Encoder, c: ModelConfig) -> Module:
 
 
 def _whole(e: Encoder, c: ModelConfig) -> Module:
-    waves = c.dim("dim_bbox_sinusoid_emb_2d", default=hidden(c) // 4)
-    single = hidden(c) // 4 // c.dim("dim_bbox", default=8)
-    single = c.dim("dim_bbox_sinusoid_emb_1d", default=single)
+    quarter, box = hidden(c) // 4, c.dim("dim_bbox", default=8)
+    waves = c.dim("dim_bbox_sinusoid_emb_2d", default=quarter)
+    single = c.dim("dim_bbox_sinusoid_emb_1d", default=quarter // box)
     # Every second frequency, those that a save keeps although they are computed.
     axis = Module("BrosPositionalEmbedding1D", inv_freq=Buffer((single + 1) // 2))
     projected = c.dim("dim_bbox_projection", default=hidden(c) // c.dim("num_attention_heads"))
-    boxes = Module(
-        "BrosBboxEmbeddings",
-        bbox_sinusoid_emb=Module("BrosPositionalEmbedding2D", x_pos_emb=axis, y_pos_emb=axis),
-        bbox_projection=Linear(waves, projected, bias=False, component=Component.PROJECTOR),
-        component=Component.EMBEDDING,
-    )
+    project = Linear(waves, projected, bias=False, component=Component.PROJECTOR)
+    waved = Module("BrosPositionalEmbedding2D", x_pos_emb=axis, y_pos_emb=axis)
+    boxes = {"bbox_sinusoid_emb": waved, "bbox_projection": project}
+    placed = Module("BrosBboxEmbeddings", boxes, component=Component.EMBEDDING)
     root = usual_model(e, c)
-    first = {"embeddings": root["embeddings"], "bbox_embeddings": boxes}
+    first = {"embeddings": root["embeddings"], "bbox_embeddings": placed}
     root.children = {**first, **root.children}
     return root
 

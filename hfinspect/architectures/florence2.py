@@ -2,6 +2,7 @@
 DaViT, which attends within windows of patches and then among channels, a projection with learned
 rows and columns, and BART. As released, with code of its own: florence2_released.py."""
 
+from functools import partial
 from itertools import pairwise
 
 from ..core.nouns import MAX_COUNT, MAX_DIM, Component, Dim, ModelConfig
@@ -60,10 +61,8 @@ def _backbone(c: ModelConfig) -> nn.Module:
 def _projector(c: ModelConfig) -> nn.Module:
     width, out = _widths(c)[-1], c.dim("projection_dim", default=1024)
     count, half = c.dim("max_position_embeddings", default=50), width // 2
-    grid = {
-        name: nn.Embedding(count, wide, component=Component.PROJECTOR, kind="position")
-        for name, wide in (("row_embeddings", half), ("column_embeddings", width - half))
-    }
+    table = partial(nn.Embedding, count, component=Component.PROJECTOR, kind="position")
+    grid = {"row_embeddings": table(half), "column_embeddings": table(width - half)}
     time = nn.Buffer(c.dim("max_temporal_embeddings", default=100), width)
     cosine = nn.Module(f"{_NAME}VisionPositionalEmbeddingCosine1D", pos_idx_to_embed=time)
     return projector(
