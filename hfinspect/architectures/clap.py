@@ -54,14 +54,10 @@ def audio_model(c: ModelConfig) -> nn.Module:
         down = nn.Module("ClapAudioPatchMerging", reduction=halved, norm=nn.LayerNorm(wide))
         stages.append(nn.Module("ClapAudioStage", blocks=blocks, downsample=None if last else down))
         width = width if last else 2 * width
-    encoder = nn.Module(
-        "ClapAudioEncoder",
-        patch_embed=_patches(c),
-        layers=nn.Layers(stages),
-        batch_norm=nn.BatchNorm(c.dim("num_mel_bins", default=64)),
-        norm=nn.LayerNorm(width),
-        avgpool=nn.Activation("AdaptiveAvgPool1d"),
-    )
+    parts = {"patch_embed": _patches(c), "layers": nn.Layers(stages)}
+    norms = {"batch_norm": nn.BatchNorm(c.dim("num_mel_bins", default=64))}
+    norms |= {"norm": nn.LayerNorm(width), "avgpool": nn.Activation("AdaptiveAvgPool1d")}
+    encoder = nn.Module("ClapAudioEncoder", {**parts, **norms})
     return nn.Module("ClapAudioModel", audio_encoder=encoder, part="audio")
 
 

@@ -47,19 +47,14 @@ def block(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim, ratio: Dim) ->
     deep = {"depthwise_conv_pad": pad, "depthwise_conv": each, "depthwise_norm": _norm(c, wide)}
     last = {"project_conv": Conv(wide, outputs, 1, bias=False), "project_bn": _norm(c, outputs)}
     drop = Dropout(c.number("drop_connect_rate", default=0.2))
-    weighed = Module(
-        f"{_NAME}SqueezeExciteLayer",
-        squeeze=Activation("AdaptiveAvgPool2d"),
-        reduce=Conv(wide, reduced, 1),
-        expand=Conv(reduced, wide, 1),
-        act_reduce=act,
-        act_expand=Activation("Sigmoid"),
-    )
+    sides = {"reduce": Conv(wide, reduced, 1), "expand": Conv(reduced, wide, 1)}
+    acts = {"act_reduce": act, "act_expand": Activation("Sigmoid")}
+    weigh = {"squeeze": Activation("AdaptiveAvgPool2d"), **sides, **acts}
     return Module(
         f"{_NAME}Block",
         expansion=Module(f"{_NAME}ExpansionLayer", wider, expand_act=act) if expands else None,
         depthwise_conv=Module(f"{_NAME}DepthwiseLayer", deep, depthwise_act=act),
-        squeeze_excite=weighed,
+        squeeze_excite=Module(f"{_NAME}SqueezeExciteLayer", weigh),
         projection=Module(f"{_NAME}FinalBlockLayer", last, dropout=drop),
         component=Component.CONV,
     )
@@ -83,13 +78,8 @@ def model(c: ModelConfig) -> Module:
     seen = {"padding": Activation("ZeroPad2d"), "convolution": stem, "batchnorm": _norm(c, first)}
     seen["activation"] = _act(c)
     embeddings = Module(f"{_NAME}Embeddings", seen, component=Component.EMBEDDING)
-    encoder = Module(
-        f"{_NAME}Encoder",
-        blocks=Layers(blocks),
-        top_conv=Conv(outputs, top, 1, bias=False),
-        top_bn=_norm(c, _last(c)),
-        top_activation=_act(c),
-    )
+    last = {"top_conv": Conv(outputs, top, 1, bias=False), "top_bn": _norm(c, _last(c))}
+    encoder = Module(f"{_NAME}Encoder", {"blocks": Layers(blocks), **last}, top_activation=_act(c))
     return Module(f"{_NAME}Model", embeddings=embeddings, encoder=encoder, part="vision")
 
 

@@ -144,12 +144,10 @@ def refined_head(o: Ocr, c: ModelConfig) -> nn.Module:
     wide, act = nn.Conv(quarter + 1, quarter, 3, bias=False), c.text("hidden_act", default="relu")
     again = {"convolution_backbone": _normed(o, wide, quarter, act)}
     again["convolution_final"] = nn.Conv(quarter, 1, 1)
-    return nn.Module(
-        f"{o.name}Head",
-        binarize_head=map_head(o, c).called(f"{o.name}SegmentationHead"),
-        upsample_convolution=nn.Activation("Upsample"),
-        local_refinement_module=nn.Module(f"{o.name}LocalModule", again),
-    )
+    parts = {"binarize_head": map_head(o, c).called(f"{o.name}SegmentationHead")}
+    parts["upsample_convolution"] = nn.Activation("Upsample")
+    refined = nn.Module(f"{o.name}LocalModule", again)
+    return nn.Module(f"{o.name}Head", parts, local_refinement_module=refined)
 
 
 _width = size("hidden_size", default=120)
@@ -178,15 +176,11 @@ def encoder(o: Ocr, c: ModelConfig) -> nn.Module:
     heads(c, "num_attention_heads", d, "hidden_size")
     mlp = two_layer_mlp(f"{o.name}MLP", d, inner, act=act, act_name="activation")
     look = fused_attention(f"{o.name}Attention", d, bias=bias, out="projection")
-    parts = {"self_attn": look, "layer_norm1": norm, "mlp": mlp.adding(drop=nn.Dropout(0.0))}
-    layer = nn.Module(f"{o.name}Block", parts, layer_norm2=norm)
-    return nn.Module(
-        f"{o.name}EncoderWithSVTR",
-        conv_block=nn.ModuleList(convolutions),
-        svtr_block=nn.Layers.of(c.count("depth", default=2), layer),
-        norm=norm,
-        part="vision",
-    )
+    inside = {"self_attn": look, "layer_norm1": norm, "mlp": mlp.adding(drop=nn.Dropout(0.0))}
+    layer = nn.Module(f"{o.name}Block", inside, layer_norm2=norm)
+    blocks = nn.Layers.of(c.count("depth", default=2), layer)
+    parts = {"conv_block": nn.ModuleList(convolutions), "svtr_block": blocks}
+    return nn.Module(f"{o.name}EncoderWithSVTR", parts, norm=norm, part="vision")
 
 
 def _characters(o: Ocr, c: ModelConfig) -> nn.Module:
