@@ -55,14 +55,10 @@ def model(c: ModelConfig) -> Module:
     stem = _conv(c.dim("num_channels", default=3), width, 7, stride=2)
     seen = {"convolution": stem, "pooler": Activation("BitMaxPool2d")}
     seen["norm"] = plain if before else _norm(c, width)
-    return Module(
-        "BitModel",
-        embedder=Module("BitEmbeddings", seen, component=Component.EMBEDDING),
-        encoder=Module("BitEncoder", stages=Layers(stages)),
-        norm=_norm(c, _sizes(c)[-1]) if before else plain,
-        pooler=Activation("AdaptiveAvgPool2d"),
-        part="vision",
-    )
+    embedder = Module("BitEmbeddings", seen, component=Component.EMBEDDING)
+    parts = {"embedder": embedder, "encoder": Module("BitEncoder", stages=Layers(stages))}
+    parts["norm"] = _norm(c, _sizes(c)[-1]) if before else plain
+    return Module("BitModel", parts, pooler=Activation("AdaptiveAvgPool2d"), part="vision")
 
 
 def _head(c: ModelConfig) -> Module:

@@ -54,14 +54,10 @@ def model(c: ModelConfig, *, pooling: bool = True) -> Module:
         inner = _scaled(c, inputs, "expand_ratio", 6.0, "expanded")
         parts = {"expand_1x1": _conv(c, inputs, inner), **_narrowed(c, inner, outputs)}
         blocks.append(Module(f"{_NAME}InvertedResidual", parts))
-    return Module(
-        f"{_NAME}Model",
-        conv_stem=Module(f"{_NAME}Stem", {**stem, **_narrowed(c, wide, widths[0])}),
-        layer=Layers(blocks),
-        conv_1x1=_conv(c, widths[-1], _last(c)),
-        pooler=Activation("AdaptiveAvgPool2d") if pooling else None,
-        part="vision",
-    )
+    first = Module(f"{_NAME}Stem", {**stem, **_narrowed(c, wide, widths[0])})
+    last = {"layer": Layers(blocks), "conv_1x1": _conv(c, widths[-1], _last(c))}
+    pool = Activation("AdaptiveAvgPool2d") if pooling else None
+    return Module(f"{_NAME}Model", {"conv_stem": first, **last}, pooler=pool, part="vision")
 
 
 def _segments(c: ModelConfig) -> Module:

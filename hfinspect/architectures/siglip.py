@@ -34,15 +34,10 @@ def register_towers(
         else:
             # One learned query attends to all patches: torch's MultiheadAttention.
             seen, inner = embeddings(c, h), c.dim("intermediate_size", default=3072)
-            head = Module(
-                f"{name}MultiheadAttentionPoolingHead",
-                probe=Weight(1, 1, h),
-                attention=vision.multihead_attention(h),
-                layernorm=norm,
-                mlp=vision.plain_mlp(f"{name}MLP", h, inner, act=act),
-                component=Component.HEAD,
-                kind="pooler",
-            )
+            pools, look = f"{name}MultiheadAttentionPoolingHead", vision.multihead_attention(h)
+            mlp = vision.plain_mlp(f"{name}MLP", h, inner, act=act)
+            head = Module(pools, probe=Weight(1, 1, h), attention=look, layernorm=norm, mlp=mlp)
+            head.component, head.kind = Component.HEAD, "pooler"
         layers = vision.clip_layers(name, c, h, inner=3072, act="gelu_pytorch_tanh")
         last = "final_layer_norm" if reads else "post_layernorm"
         kept = head if reads or c.flag("vision_use_head", default=True) else None

@@ -40,15 +40,10 @@ def pixels(c: ModelConfig) -> Module:
     bottlenecks = ModuleList([bottleneck] * int(c.count("csp_num_blocks", default=1)))
     mixing = ModuleList([Module(f"{_NAME}CSPLayer", convs, bottlenecks=bottlenecks)] * steps)
     projected = (to(size, d, 1, component=Component.PROJECTOR) for size in sizes)
-    mixed = Module(
-        f"{_NAME}CSPPAN",
-        channel_projector=ModuleList(projected),
-        upsample=Activation("Upsample"),
-        top_down_blocks=mixing,
-        downsamples=ModuleList([separated(d)] * steps),
-        bottom_up_blocks=mixing,
-        component=Component.CONV,
-    )
+    parts = {"channel_projector": ModuleList(projected), "upsample": Activation("Upsample")}
+    parts |= {"top_down_blocks": mixing, "downsamples": ModuleList([separated(d)] * steps)}
+    parts["bottom_up_blocks"] = mixing
+    mixed = Module(f"{_NAME}CSPPAN", parts, component=Component.CONV)
     return Module(f"{_NAME}Backbone", vision_backbone=network, post_csp_pan=mixed, part="vision")
 
 

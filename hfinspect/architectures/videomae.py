@@ -44,14 +44,11 @@ def pretraining(c: ModelConfig) -> Module:
     layers = _layers(c, h, "decoder_", deep=4, heads=6, inner=1536)
     head = Linear(h, pixels, component=Component.HEAD)
     narrowed = Linear(_hidden(c), h, bias=False, component=Component.PROJECTOR)
-    return Module(
-        f"{_NAME}ForPreTraining",
-        videomae=model(c),
-        encoder_to_decoder=narrowed,
-        mask_token=Weight(1, 1, h, component=_TABLE, kind="mask_token"),
-        decoder=Module(f"{_NAME}Decoder", decoder_layers=layers, norm=LayerNorm(h), head=head),
-        part="vision",
-    )
+    parts = {"videomae": model(c), "encoder_to_decoder": narrowed}
+    token = Weight(1, 1, h, component=_TABLE, kind="mask_token")
+    decoder = Module(f"{_NAME}Decoder", decoder_layers=layers, norm=LayerNorm(h), head=head)
+    name = f"{_NAME}ForPreTraining"
+    return Module(name, parts, mask_token=token, decoder=decoder, part="vision")
 
 
 def _mean_norm(c: ModelConfig) -> Module | None:
