@@ -17,13 +17,10 @@ _DEFAULTS = {**encoders.BASE, "num_hidden_layers": 6, "layer_norm_eps": 1e-5}
 def _model(c: ModelConfig) -> Module:
     h, text, vision = encoders.hidden(c), c.section("text_config"), c.section("vision_config")
     count = c.count("num_hidden_layers")
-    kind = c.word("link_tower_type", "add", "scaled_add", "interpolate")
-    link = Module(
-        f"{_NAME}LinkTower",
-        scaled_factor=Weight(kind="scale") if kind == "scaled_add" else None,
-        beta=Weight(kind="scale") if kind == "interpolate" else None,
-        LayerNorm=encoders.norm(c),
-    )
+    kinds = {"add": None, "scaled_add": "scaled_factor", "interpolate": "beta"}
+    factor = kinds[c.word("link_tower_type", *kinds)]
+    learned = {factor: Weight(kind="scale")} if factor else {}
+    link = Module(f"{_NAME}LinkTower", learned, LayerNorm=encoders.norm(c))
     if not c.flag("share_link_tower_layers", default=False):
         link = ModuleList([link] * max(int(count) - 1, 0))
 

@@ -42,13 +42,11 @@ def _attention(
         seen = {"keys_values": _normed(width, values + keys, "key_value")}
         seen["queries_subsample"] = nn.Activation("LevitSubsample")
         seen["queries"] = _normed(width, keys, "query")
+    seen["activation"] = nn.Activation("Hardswish")
+    seen["projection"] = _normed(values, width if after is None else after, "output")
     biases = {"attention_biases": nn.Weight(heads, side * side, kind="relative_position")}
-    made = nn.Module(
-        f"LevitAttention{'' if after is None else 'Subsample'}",
-        {**biases, **seen, "activation": nn.Activation("Hardswish")},
-        projection=_normed(values, width if after is None else after, "output"),
-        component=Component.ATTENTION,
-    )
+    name = f"LevitAttention{'' if after is None else 'Subsample'}"
+    made = nn.Module(name, {**biases, **seen}, component=Component.ATTENTION)
     return nn.Module("LevitResidualLayer", module=made) if after is None else made
 
 

@@ -127,13 +127,10 @@ def whole(name: str, ending: str, c: ModelConfig) -> Module:
     if ending == "Backbone":
         return root
     wide = c.dim("class_expand", default=1280)
-    return root.adding(
-        avg_pool=Activation("AdaptiveAvgPool2d"),
-        last_convolution=Conv(divisible(c, found[-1][-1][2]), wide, 1, bias=False),
-        act_fn=rectifier(act(c)),
-        flatten=Activation("Flatten"),
-        head=classifier(wide, c.num_labels),
-    )
+    last = Conv(divisible(c, found[-1][-1][2]), wide, 1, bias=False)
+    root.adding(avg_pool=Activation("AdaptiveAvgPool2d"), last_convolution=last)
+    root.adding(act_fn=rectifier(act(c)), flatten=Activation("Flatten"))
+    return root.adding(head=classifier(wide, c.num_labels))
 
 
 for model_type, prefix in TYPES.items():

@@ -63,14 +63,10 @@ def tags(name: str, seen: int, hidden: int, c: ModelConfig) -> Module:
     count = c.dim("out_channels", default=50)
     sizes = {"weight_ih": (inputs + count,), "weight_hh": (h,), "bias_ih": (), "bias_hh": ()}
     gates = {name: Weight(3 * h, *size) for name, size in sizes.items()}
-    cell = Module(
-        f"{name}AttentionGRUCell",
-        input_to_hidden=Linear(inputs, h, bias=False, kind="key"),
-        hidden_to_hidden=Linear(h, h, kind="query"),
-        score=Linear(h, 1, bias=False),
-        rnn=Module("GRUCell", gates, component=Component.OTHER),
-        component=Component.ATTENTION,
-    )
+    looks = {"input_to_hidden": Linear(inputs, h, bias=False, kind="key")}
+    looks |= {"hidden_to_hidden": Linear(h, h, kind="query"), "score": Linear(h, 1, bias=False)}
+    looks["rnn"] = Module("GRUCell", gates, component=Component.OTHER)
+    cell = Module(f"{name}AttentionGRUCell", looks, component=Component.ATTENTION)
     scores = {"fc1": Linear(h, h, component=Component.HEAD), "fc2": to_words(h, count, bias=True)}
     written = Module(f"{name}MLP", scores, act_fn=Activation("Identity"))
     parts = {"structure_attention_cell": cell, "structure_generator": written}
