@@ -9,14 +9,10 @@ _BLOOM = Spelled(
     "Bloom", width=size("n_embed", "hidden_size", default=64),
     heads=size("n_head", "num_attention_heads", default=8),
     depth=size("n_layer", "num_hidden_layers", default=2), vocab=size("vocab_size", default=250880),
-    inner=s.times(4),
+    inner=s.times(4), block=s.MEGATRON,
     model={
         "word_embeddings": s.words, "word_embeddings_layernorm": s.norm, "h": s.layers,
         "ln_f": s.norm,
-    },
-    block={
-        "input_layernorm": s.norm, "self_attention": s.attention,
-        "post_attention_layernorm": s.norm, "mlp": s.mlp,
     },
     attention={
         "query_key_value": s.qkv, "dense": s.output,

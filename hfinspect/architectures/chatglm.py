@@ -49,7 +49,7 @@ _GLM = s.Spelled(
     inner=s.inner_size("ffn_hidden_size", default=13696), bias=_BIASED, joined=_joined,
     norms=s.either_norms("rmsnorm", "layernorm_epsilon", default=True),
     attention_bias=lambda c: _BIASED(c) or c.flag("add_qkv_bias", default=False),
-    called={"Block": "GLMBlock", "Attention": "SelfAttention", "MLP": "MLP"},
+    called={"Block": "GLMBlock", "Attention": "SelfAttention", "MLP": "MLP"}, block=s.MEGATRON,
     model={
         "embedding": lambda d, c: Module("Embedding", word_embeddings=s.words(d, c)),
         # Half of a head is rotated; saved, so files hold its frequencies.
@@ -64,10 +64,6 @@ _GLM = s.Spelled(
             lambda c: c.has("vision_config"),
             lambda d, c: vision_model(c, d.inner(c, d.width(c)), d.width(c)),
         ),
-    },
-    block={
-        "input_layernorm": s.norm, "self_attention": s.attention,
-        "post_attention_layernorm": s.norm, "mlp": s.mlp,
     },
     attention={
         "query_key_value": s.qkv, "core_attention": s.shown("CoreAttention"),

@@ -23,15 +23,11 @@ _TELECHAT = s.Spelled(
     vocab=size("vocab_size", default=160256),
     inner=s.inner_size("ffn_hidden_size", default=12288),
     norms=rms_norms("MixedFusedRMSNorm", 1e-5, "layer_norm_epsilon"), bias=s.never,
-    out_bias=s.always,
+    out_bias=s.always, block=s.MEGATRON,
     model={
         "word_embeddings": s.words,
         "word_embeddings_layernorm": s.where(s.flagged("embed_layernorm"), s.norm),
         "h": s.layers, "ln_f": s.norm,
-    },
-    block={
-        "input_layernorm": s.norm, "self_attention": s.attention,
-        "post_attention_layernorm": s.norm, "mlp": s.mlp,
     },
     attention={"query": s.as_wide("query"), "key_value": _key_value, "dense": s.output},
     mlp={

@@ -155,6 +155,13 @@ def act(key: str, default: str) -> Part:
     return lambda _d, c: activation(c.text(key, default=default))
 
 
+#: A block under Megatron's names.
+MEGATRON: dict[str, Part] = {
+    "input_layernorm": norm, "self_attention": attention, "post_attention_layernorm": norm,
+    "mlp": mlp,
+}  # fmt: skip
+
+
 # ---- what its parts read
 
 
