@@ -38,11 +38,13 @@ def keys_read() -> Iterator[set[tuple[str, ...]]]:
     """The keys that getters read inside: each with the other spellings that the getter takes
     after it, all of them dotted."""
     found: set[tuple[str, ...]] = set()
-    token = _READ.set(found)
+    outer, token = _READ.get(), _READ.set(found)
     try:
         yield found
     finally:
         _READ.reset(token)
+        if outer is not None:
+            outer |= found
 
 
 #: Dotted key -> the spelling of it that was taken, and the number or list that was read.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 from typing import Any, TypeVar
 
 from ..core.components import Role
-from ..core.config import ModelConfig, Reads, reads_noted
+from ..core.config import ModelConfig, Reads, keys_read, reads_noted
 from ..core.config_keys import keys_of
 from ..core.display import Shown, counted
 from ..core.records import dataclass
@@ -123,6 +123,33 @@ def active_sum(sums: Mapping[tuple[int, int] | None, int]) -> int:
     )
 
 
+def _built(choice: Choice, config: ModelConfig) -> Module:
+    """Raises ConfigError where layers differ in a way that the class does not look at: such a
+    model has other sizes than its keys say."""
+    build, differing = choice.family.classes[choice.class_name], dict(_differing(config.given))
+    if not differing:
+        return build(config)
+    with keys_read() as found:
+        root = build(config)
+    read = {key for spellings in found for key in spellings}
+    for key, value in differing.items():
+        if config.path + key not in read:
+            raise config.error(key, value, "null: layers alike, for this class")
+    return root
+
+
+def _differing(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Where a config says that layers have sizes of their own, not windows alone: any class of
+    transformers takes the key (integrations/heterogeneity), few build such models."""
+    for key, value in values.items():
+        if key == "per_layer_config":
+            layers = value.values() if isinstance(value, Mapping) else [value]
+            if any(set(own) - {"sliding_window"} for own in layers if isinstance(own, Mapping)):
+                yield path + key, value
+        elif isinstance(value, Mapping):
+            yield from _differing(value, f"{path}{key}.")
+
+
 def predict(config: Mapping[str, Any] | ModelConfig) -> Prediction:
     """The tensors of a config.json given as a mapping.
 
@@ -140,7 +167,7 @@ def predict(config: Mapping[str, Any] | ModelConfig) -> Prediction:
         if described.kind is None:
             described = described.read_as(next(iter(choice.family.model_types), None))
         with reads_noted() as read:
-            root = choice.family.classes[choice.class_name](described)
+            root = _built(choice, described)
     except RecursionError:
         raise ConfigError("config.json", "is nested too deeply") from None
     return Prediction(

@@ -59,6 +59,16 @@ def test_a_backbone_in_another_repo_is_not_guessed(model_type: str) -> None:
         predict({"model_type": model_type, **elsewhere})
 
 
+@pytest.mark.parametrize("path", ["", "text_config."])
+def test_layers_of_their_own_sizes_are_not_taken_for_equal_ones(path: str) -> None:
+    own = {"per_layer_config": {"1": {"intermediate_size": 64}}}
+    config = {"model_type": "llava", "text_config": own} if path else {"model_type": "llama", **own}
+    with pytest.raises(ConfigError, match=f"{path}per_layer_config"):
+        predict(config)
+    own["per_layer_config"]["1"] = {"sliding_window": 64}  # which has no tensors
+    assert predict(config).parameters
+
+
 CASES = [
     pytest.param(record, i, id=name)
     for i, (name, record) in enumerate(first_of_each_type().items())
