@@ -1,34 +1,24 @@
-"""Ling 2.6 (Ant Group 2026). Source: transformers/models/bailing_hybrid/modeling_bailing_hybrid.py.
+"""Ling 2.6 (Ant Group 2026; transformers/models/bailing_hybrid). The class ties nothing, whatever
+tie_word_embeddings says."""
 
-One layer in ``layer_group_size`` has latent attention with a gate per head; the others Kimi delta
-attention. The class ties nothing, whatever tie_word_embeddings says.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import mixtures as m
 from ..layers.blocks import convolved_projections
 from ..layers.composing import respelled
-from ..layers.decoders import Decoder, mixed
+from ..layers.decoders import Decoder, attends, mixing, of_kind
 from ..layers.latent_decoders import dense_first, latent
 from ..layers.layer_kinds import every_nth, side_by_side, words
-from ..trees.keeps import State
-from ..trees.modules import Linear, Module, Weight
-from .llama import LLAMA
+from ..trees import Component, Linear, ModelConfig, Module, State, Weight
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     block, heads = latent(query_rank=None)(d, c), c.dim("num_attention_heads", default=32)
-    block.children["g_proj"] = Linear(d.width(c), heads, bias=False, kind="gate")
-    return respelled(block, {"o_proj": "dense"})
+    gate = Linear(d.width(c), heads, bias=False, kind="gate")
+    return respelled(block.adding(g_proj=gate), {"o_proj": "dense"})
 
 
-def _delta(d: Decoder, c: ModelConfig) -> Module:
-    """Kimi delta attention (Kimi Team 2025): q, k, v, gate, forget gate and output, H·(n·d) each.
-
-    A saved config keeps the width of these heads as linear_head_dim, since head_dim becomes that of
-    the rotary part.
-    """
+def _delta(d: Decoder, c: ModelConfig, _kind: object) -> Module:
+    """Kimi delta attention (Kimi Team 2025). A saved config keeps the width of these heads as
+    linear_head_dim, since head_dim becomes that of the rotary part."""
     h, heads = d.width(c), c.dim("linear_num_heads", default=d.size(c, "num_attention_heads"))
     dim = c.dim("linear_head_dim", "head_dim", default=128)
     kernel = c.dim("linear_conv_kernel_dim", "short_conv_kernel_size", default=4)
@@ -51,26 +41,18 @@ def _delta(d: Decoder, c: ModelConfig) -> Module:
     )
 
 
-def _gate(x: m.Mixture) -> Module:
-    return respelled(m.corrected()(x), {"e_score_correction_bias": "expert_bias"})
-
-
-def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
-    mixer = d.attention(d, c) if kind[0] == "full_attention" else _delta(d, c)
-    return mixed(d, c, mixer, kind[1], self_attn="attention")
-
-
-_LING = LLAMA.like(
+_BIAS = {"e_score_correction_bias": "expert_bias"}
+_LING = Decoder(
     "BailingHybrid", vocab_size=157184, hidden_size=2560, intermediate_size=6144,
-    num_hidden_layers=42, mlp_bias=None, tie_word_embeddings=None, table="word_embeddings",
-    attention=_attention, layer=_layer, endings=(),
+    num_hidden_layers=42, tie_word_embeddings=None, table="word_embeddings", attention=_attention,
+    endings=(), layer=mixing(of_kind("full_attention", attends, _delta), self_attn="attention"),
     kinds=side_by_side(
         words(every_nth("layer_group_size", 6, "full_attention")), dense_first(2, listed=True)
     ),
     moe=m.sparse(
-        "MoE", {**m.DEEPSEEK, "gate": _gate},
+        "MoE", {**m.DEEPSEEK, "gate": lambda x: respelled(m.corrected()(x), _BIAS)}, inner=768,
         count=m.counts("num_experts", "num_local_experts", default=512, minimum=1),
-        used=m.counts("num_experts_per_token", "num_experts_per_tok", default=8), inner=768,
+        used=m.counts("num_experts_per_token", "num_experts_per_tok", default=8),
         shared=m.several("num_shared_experts", "n_shared_experts", default=1),
     ),
 )  # fmt: skip

@@ -1,12 +1,9 @@
-"""Bamba (IBM, Princeton, CMU, UIUC 2024): Mamba 2 layers, and attention in those that
-``attn_layer_indices`` lists. Source: transformers/models/bamba/modeling_bamba.py.
-"""
+"""Bamba (IBM, Princeton, CMU, UIUC 2024; transformers/models/bamba): Mamba 2 layers, and attention
+in those that ``attn_layer_indices`` lists."""
 
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, arranged, attends, feeds, normed, of_kind
 from ..layers.mamba2_mixer import mixer
-from ..trees.modules import Module
-from .llama import LLAMA
+from ..trees import ModelConfig, Module
 
 
 def _mixer(d: Decoder, c: ModelConfig, kind: str) -> Module | None:
@@ -19,9 +16,9 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     return ["attention" if i in attending else "mamba" for i in range(layers)]
 
 
-LLAMA.like(
+Decoder(
     "Bamba", vocab_size=128000, intermediate_size=14336, num_key_value_heads=8, rms_norm_eps=1e-05,
-    endings=(), kinds=_kinds, last_norm="final_layernorm",
+    endings=(), mlp_bias=False, kinds=_kinds, last_norm="final_layernorm",
     layer=arranged(
         feed_forward=feeds, input_layernorm=normed, pre_ff_layernorm=normed, mamba=_mixer,
         self_attn=of_kind("attention", attends),

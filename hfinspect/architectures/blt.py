@@ -1,18 +1,12 @@
-"""Byte Latent Transformer (Pagnoni et al. 2024). Source: transformers/models/blt/modeling_blt.py.
-
-Bytes are read by a small encoder, grouped into patches where a small byte model (the patcher) is
-uncertain, modelled by a large transformer over patches and written by a small decoder.
-"""
+"""Byte Latent Transformer (Pagnoni et al. 2024; transformers/models/blt). Bytes are grouped into
+patches where a small byte model (the patcher) is uncertain, and modelled by patches."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
 from ..layers.composing import tied_to
 from ..layers.decoders import Decoder, evenly, gated_of, pre_norm
 from ..layers.heads import to_words
-from ..trees.catalog import register_pair, register_part
+from ..trees import Component, Dim, ModelConfig, named, register_pair, register_part
 from ..trees.keeps import Unknown
 from ..trees.modules import Activation, Embedding, Linear, Module, ModuleList
 
@@ -46,8 +40,7 @@ _projection = partial(Linear, bias=False, component=Component.PROJECTOR)
 
 
 def _local(d: Decoder, name: str, c: ModelConfig) -> Module:
-    """The encoder of bytes, or the decoder of patches: layers, and attention between bytes and
-    patches, after every layer or once."""
+    """The encoder of bytes, or the decoder of patches; attention between both after some layers."""
     h, encodes, layers = d.width(c), d is _ENCODER, d.layers(c)
     seen, wide = h, h * c.dim("cross_attn_k", default=2)
     if not encodes:
@@ -114,13 +107,13 @@ def _causal(c: ModelConfig) -> Module:
 
 
 register_pair("blt", "Blt", _causal, _model, "text decoder", ending="ForCausalLM")
-for _part, _name, _build in (
-    ("patcher", "Patcher", _patcher),
-    ("local_encoder", "LocalEncoder", _encoder),
-    ("local_decoder", "LocalDecoder", _decoder),
-    # A composite writes the width of its encoder's patches into the section; alone, there is no
-    # projection.
-    ("global_transformer", "GlobalTransformer",
-     lambda c: _global(c, c.optional_dim("encoder_cross_output_size"))),
-):  # fmt: skip
-    register_part(f"blt_{_part}", f"Blt{_name}", _build, "text decoder")
+register_part("blt_patcher", "BltPatcher", _patcher, "text decoder")
+register_part("blt_local_encoder", "BltLocalEncoder", _encoder, "text decoder")
+register_part("blt_local_decoder", "BltLocalDecoder", _decoder, "text decoder")
+register_part(
+    "blt_global_transformer",
+    "BltGlobalTransformer",
+    # A composite writes the width of its encoder's patches there; alone, there is no projection.
+    lambda c: _global(c, c.optional_dim("encoder_cross_output_size")),
+    "text decoder",
+)

@@ -1,25 +1,19 @@
-"""DeepSeek-V4 (DeepSeek-AI 2026). Source of shapes: transformers/models/deepseek_v4.
+"""DeepSeek-V4 (DeepSeek-AI 2026; transformers/models/deepseek_v4). Names are those of a fresh save,
+the Hub's but for the ends: ``embed.weight``, ``norm.weight``, ``hc_head_fn`` and no ``model.``
+there, and ``attn.kv_norm`` where a save writes ``attn.norm``. The Hub's multi-token-prediction
+blocks ``mtp.N``: SGLang, models/deepseek_v4_nextn.py."""
 
-Names are those of a fresh save, the Hub's but for the ends: ``embed.weight``, ``norm.weight``,
-``hc_head_fn`` and no ``model.`` there, and ``attn.kv_norm`` where a save writes ``attn.norm``.
-The Hub's multi-token-prediction blocks ``mtp.N``: SGLang, models/deepseek_v4_nextn.py.
-"""
+from collections.abc import Sequence
+from functools import partial
 
-from collections.abc import Iterator, Sequence
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import mixtures as m
-from ..layers.blocks import hyper_connection, size, stream_weights
+from ..layers.blocks import hyper_connections, size, stream_weights
 from ..layers.decoders import Decoder
 from ..layers.experts import experts, w_expert
 from ..layers.heads import causal_lm
 from ..layers.layer_kinds import side_by_side, words
-from ..trees.catalog import register
-from ..trees.keeps import KeysValues
-from ..trees.modules import Buffer, Layers, Linear, Module, Weight
-from .llama import LLAMA
+from ..trees import Buffer, Component, Dim, Layers, Linear, ModelConfig, Module, Weight, register
+from ..trees.keeps import Keeps, KeysValues
 from .qwen3_next import with_predictor
 
 _RATIOS = {
@@ -27,16 +21,11 @@ _RATIOS = {
 }  # fmt: skip
 # Old keys are left out, compressed lightly, with an indexer (CSA), or heavily (HCA).
 SLIDING, LIGHT, HEAVY = _RATIOS.values()
-_rank, _index = size("q_lora_rank", default=1024), size("index_head_dim", default=128)
 _USUAL = words(lambda _c, i: LIGHT if i >= 2 and i % 2 else HEAVY, *_RATIOS.values(), longer=True)
 
 
-# ---- attention
-
-
 def _attention_types(d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
-    """layer_types, else compress_ratios (0, 4 or 128 each; the entries after the last layer belong
-    to multi-token prediction), else two heavy layers and then light and heavy by turns."""
+    """layer_types, else compress_ratios, which go on with those of multi-token prediction."""
     if c.has("layer_types") or not c.has("compress_ratios"):
         return _USUAL(d, c, layers)
     ratios = [int(ratio) for ratio in c.dims("compress_ratios", minimum=0)][:layers]
@@ -45,27 +34,34 @@ def _attention_types(d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
     return [_RATIOS[ratio] for ratio in ratios]
 
 
-def _rate(c: ModelConfig, kind: str) -> Dim:
-    """How many tokens a compressor makes one of."""
+def _compressor(
+    d: Decoder, c: ModelConfig, kind: str, at: str, width: Dim, name: str = "Compressor"
+) -> Module:
+    """Keys of several tokens into one: a weighted mean with a bias by position. Of ``rate`` tokens
+    it keeps one row, all those in no full group with their gates, and where groups overlap the last
+    one. Source: DeepseekV4HCACache and DeepseekV4CSACache."""
     older, default = ("compress_rate_hca", 128) if kind == HEAVY else ("compress_rate_csa", 4)
-    rates = c.section("compress_rates")
-    return c.dim(older) if c.has(older) else rates.dim(kind, default=default)
-
-
-def _compressor(d: Decoder, c: ModelConfig, kind: str, name: str, width: Dim) -> Module:
-    """Keys of several tokens into one: a weighted mean with a bias by position."""
-    wide = width * 2 if kind == LIGHT else width
+    rates, wide = c.section("compress_rates"), width * 2 if kind == LIGHT else width
+    rate = c.dim(older) if c.has(older) else rates.dim(kind, default=default)
+    row = partial(KeysValues, heads=1, every=rate)
+    rows = [row(width, 0, name=f"{at}'s keys")]
+    rows.append(row(wide, wide, name=f"{at}'s remainder", of="rest"))
+    if kind == LIGHT:  # a group takes part of the one before it
+        rows.append(row(width, width, name=f"{at}'s last group", of="last"))
     return Module(
         name,
-        ape=Weight(_rate(c, kind), wide),
+        ape=Weight(rate, wide),
         wkv=Linear(d.width(c), wide, bias=False, kind="kv_down"),
         wgate=Linear(d.width(c), wide, bias=False, kind="gate"),
         norm=d.norm(d, c, width),
+        keeps=tuple(rows),
     )
 
 
 def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    h, rank, head = d.width(c), _rank(c), c.dim("head_dim", default=512)
+    """Keys are the values too, of one head; the plain windowed layer of transformers holds both."""
+    h, rank = d.width(c), c.dim("q_lora_rank", default=1024)
+    head = c.dim("head_dim", default=512)
     heads, groups = c.dim("num_attention_heads", default=64), c.dim("o_groups", default=8)
     out, older = groups * c.dim("o_lora_rank", default=1024), d.norm(d, c, head)
     older.saved = False
@@ -82,42 +78,23 @@ def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
         wo_b=Linear(out, h, bias=False, kind="output"),
         attn_sink=Weight(heads, kind="sink"),
         component=Component.ATTENTION,
-        keeps=tuple(_keeps(c, kind, head)),
     )
-    if kind == SLIDING:
-        return block
-    name = f"DeepseekV4{'HCA' if kind == HEAVY else 'CSA'}Compressor"
-    block.adding(compressor=_compressor(d, c, kind, name, head))
+    repeated = 2 if kind == SLIDING else 1
+    kept: tuple[Keeps, ...] = (KeysValues(head, 0, 1, latent=True, repeated=repeated),)
+    if kind != SLIDING:
+        name = f"DeepseekV4{'HCA' if kind == HEAVY else 'CSA'}Compressor"
+        block.adding(compressor=(keys := _compressor(d, c, kind, "compressor", head, name)))
+        kept += keys.keeps or ()
     if kind == LIGHT:
-        count, width = c.dim("index_n_heads", default=64), _index(c)
-        block.children["indexer"] = Module(
-            "DeepseekV4Indexer",
-            compressor=_compressor(d, c, kind, "Compressor", width),
-            wq_b=Linear(rank, count * width, bias=False),
-            weights_proj=Linear(h, count, bias=False),
-            kind="indexer",
-        )
+        count, width = c.dim("index_n_heads", default=64), c.dim("index_head_dim", default=128)
+        keys = _compressor(d, c, kind, "indexer", width)
+        scores = Linear(h, count, bias=False)
+        queries = Linear(rank, count * width, bias=False)
+        parts = {"compressor": keys, "wq_b": queries, "weights_proj": scores}
+        block.adding(indexer=Module("DeepseekV4Indexer", dict(parts), kind="indexer"))
+        kept += keys.keeps or ()
+    block.keeps = kept
     return block
-
-
-def _keeps(c: ModelConfig, kind: str, head: Dim) -> Iterator[KeysValues]:
-    """Keys that are the values too, of one head; and of the compressors one row for ``rate``
-    tokens, the tokens in no full group with their gates, and where groups overlap the last one.
-    Source: DeepseekV4HCACache and DeepseekV4CSACache, which hold keys and values as one tensor;
-    the plain windowed layer of transformers holds two."""
-    yield KeysValues(head, 0, heads=1, latent=True, repeated=2 if kind == SLIDING else 1)
-    kept = {} if kind == SLIDING else {"compressor": head}
-    if kind == LIGHT:
-        kept["indexer"] = _index(c)
-    for name, width in kept.items():
-        rate, wide = _rate(c, kind), width * 2 if kind == LIGHT else width
-        yield KeysValues(width, 0, 1, name=f"{name}'s keys", every=rate)
-        yield KeysValues(wide, wide, 1, name=f"{name}'s remainder", every=rate, of="rest")
-        if kind == LIGHT:  # a group takes part of the one before it
-            yield KeysValues(width, width, 1, name=f"{name}'s last group", every=rate, of="last")
-
-
-# ---- experts and layers
 
 
 def _expert(x: m.Mixture, kind: str | None = None) -> Module:
@@ -147,11 +124,11 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
         inner=size("moe_intermediate_size", "intermediate_size", default=2048),
     )
     block = Module("DeepseekV4DecoderLayer", attn=_attention(d, c, kind[0]), ffn=ffn(d, c))
-    joints = {at: hyper_connection(c, d.width(c), at) for at in ("attn", "ffn")}
-    return block.adding(**d.norms(c, "attn_norm", "ffn_norm"), **joints["attn"], **joints["ffn"])
+    norms = d.norms(c, "attn_norm", "ffn_norm")
+    return block.adding(**norms, **hyper_connections(c, d.width(c)))
 
 
-_DEEPSEEK = LLAMA.like(
+_DEEPSEEK = Decoder(
     "DeepseekV4", vocab_size=129280, num_hidden_layers=43, layer=_layer, rotary=False,
     # A window in every layer, whatever its compressor.
     windows=lambda c: (c.dim("sliding_window", default=128),).__mul__,
@@ -185,13 +162,11 @@ def _predictors(c: ModelConfig) -> Module | None:
     return Layers([block] * count, part="mtp", saved=False) if count else None
 
 
-_causal = causal_lm("DeepseekV4ForCausalLM", _DEEPSEEK.model, head="head")
+_NAME = "DeepseekV4ForCausalLM"
+_causal = with_predictor(causal_lm(_NAME, _DEEPSEEK.model, head="head"), _predictors)
 register(
     "deepseek_v4",
-    {
-        "DeepseekV4ForCausalLM": with_predictor(_causal, _predictors),
-        "DeepseekV4Model": _BARE.model,
-    },
+    {_NAME: _causal, "DeepseekV4Model": _BARE.model},
     base_prefix="model",
     aliases={"embed.": "model.embed_tokens.", "hc_head_": "model.hc_head.hc_", "lm_head.": "head."},
     category="text decoder",

@@ -1,22 +1,16 @@
-"""ERNIE 4.5 VL (Baidu 2025). Source: transformers/models/ernie4_5_vl_moe.
-
-A ViT, a resampler over space and then time, and ERNIE's decoder whose sparse layers have two sets
-of experts, for words and for patches. The released configs (``ernie4_5_moe_vl``) have the decoder's
-keys at the top, some once for each set (configuration_ernie4_5_vl.py in ERNIE-4.5-VL-28B-A3B-PT).
-"""
+"""ERNIE 4.5 VL (Baidu 2025; transformers/models/ernie4_5_vl_moe). The released configs
+(``ernie4_5_moe_vl``) have the decoder's keys at the top, some once for each set of experts
+(configuration_ernie4_5_vl.py in ERNIE-4.5-VL-28B-A3B-PT)."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig, exact
-from ..core.dims import Dim
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, gated_of, grouped
 from ..layers.experts import router, stacked_experts
 from ..layers.layer_kinds import words
 from ..layers.multimodal import projector
 from ..layers.vision import scaled
-from ..trees.catalog import builder, register
+from ..trees import Component, Dim, ModelConfig, builder, exact, register
 from ..trees.modules import LayerNorm, Linear, Module, ModuleList, RMSNorm, Weight
 from .ernie4_5 import mlp
 
@@ -33,9 +27,9 @@ def _moe(d: Decoder, c: ModelConfig, *, alone: bool = False) -> Module:
 
     def statics(sets: int) -> Module:
         bias = Weight(exact(sets), count)
-        return Module(
-            f"{_NAME}MoeStatics", e_score_correction_bias=bias, component=Component.ROUTER
-        )
+        found = Module(f"{_NAME}MoeStatics", e_score_correction_bias=bias)
+        found.component = Component.ROUTER
+        return found
 
     def stacked(inner: Dim, active: int) -> Module:
         gate = router(f"{_NAME}MoeTopKRouter", h, count).adding(moe_statics=statics(1))
@@ -48,14 +42,10 @@ def _moe(d: Decoder, c: ModelConfig, *, alone: bool = False) -> Module:
         # A token goes to either set. Those of words are counted as active, as usual for a decoder.
         sets = [gated_of(d, c, width, "expert") for width in (inner, inner_patches)]
         sets[0].active, sets[1].active = (used, int(count)), (0, int(count))
-        parts = {
-            "gate": router(f"{_NAME}MoeTopKRouter", count, h).adding(weight_1=Weight(h, count)),
-            "moe_statics": statics(2),
-            "experts": ModuleList(
-                [sets[0]] * int(count) + [sets[1]] * int(count), class_name=f"{_NAME}MoeExperts",
-                component=Component.MLP, kind="expert",
-            ),
-        }  # fmt: skip
+        each = ModuleList([sets[0]] * int(count) + [sets[1]] * int(count), kind="expert")
+        gate = router(f"{_NAME}MoeTopKRouter", count, h).adding(weight_1=Weight(h, count))
+        parts = {"gate": gate, "moe_statics": statics(2)}
+        parts["experts"] = each.called(f"{_NAME}MoeExperts")
     shared = mlp(d, c, inner * sharing, "shared_expert") if sharing else None
     return Module(f"{_NAME}MoeBlock", dict(parts), shared_experts=shared, component=Component.MLP)
 

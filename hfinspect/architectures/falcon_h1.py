@@ -1,18 +1,12 @@
-"""Falcon-H1 (TII 2025). Source of shapes: transformers/models/falcon_h1/modeling_falcon_h1.py.
+"""Falcon-H1 (TII 2025; transformers/models/falcon_h1): attention and a Mamba 2 mixer side by side
+in every layer."""
 
-Every layer has attention and a Mamba 2 mixer side by side.
-"""
-
-from typing import Any
-
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, arranged, attends, feeds, normed
 from ..layers.mamba2_mixer import expanded, mixer
-from ..trees.modules import Linear, Module
-from .llama import LLAMA
+from ..trees import Linear, ModelConfig, Module
 
 
-def _mixer(d: Decoder, c: ModelConfig, _kind: Any) -> Module:
+def _mixer(d: Decoder, c: ModelConfig, _kind: object) -> Module:
     """Its width: absent is 1024; null means expand · hidden_size."""
     h, null = d.width(c), "mamba_d_ssm" in c.values and not c.has("mamba_d_ssm")
     inner = expanded(c, "mamba_expand", h) if null else c.dim("mamba_d_ssm", default=1024)
@@ -23,9 +17,9 @@ def _mixer(d: Decoder, c: ModelConfig, _kind: Any) -> Module:
     return block.adding(out_proj=output)
 
 
-LLAMA.like(
+Decoder(
     "FalconH1", vocab_size=128000, intermediate_size=14336, num_key_value_heads=8,
-    rms_norm_eps=1e-05, endings=(), last_norm="final_layernorm",
+    rms_norm_eps=1e-05, endings=(), mlp_bias=False, last_norm="final_layernorm",
     layer=arranged(
         feed_forward=feeds, mamba=_mixer, self_attn=attends, input_layernorm=normed,
         pre_ff_layernorm=normed,

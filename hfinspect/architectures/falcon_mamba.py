@@ -1,7 +1,5 @@
-"""Falcon Mamba (TII 2024). Source: transformers/models/falcon_mamba/modeling_falcon_mamba.py.
-
-Mamba with norms of the time step and of B and C that have no weights.
-"""
+"""Falcon Mamba (TII 2024; transformers/models/falcon_mamba): its norms of the time step and of B
+and C have no weights."""
 
 from ..layers.blocks import rms_norms
 from .mamba import MAMBA

@@ -1,22 +1,14 @@
-"""GLM-5-Next (Zhipu 2026). Source of shapes: transformers/models/glm5_next.
+"""GLM-5-Next (Zhipu 2026; transformers/models/glm5_next). File names are those of the first release
+(conversion_mapping.py)."""
 
-GLM-OCR's tower (a trace) before a decoder of which three layers in four mix linearly and the others
-have latent attention read through an indexer; hyper-connections around every attention and MLP.
-File names are those of the first release (conversion_mapping.py).
-"""
-
-from ..core.config import ModelConfig
 from ..layers import mixtures as m
-from ..layers.blocks import hyper_connection, layer_types
+from ..layers.blocks import hyper_connections, layer_types
 from ..layers.decoders import Decoder, mixed
 from ..layers.latent_decoders import latent
 from ..layers.layer_kinds import side_by_side, words
 from ..layers.multimodal import register_worded, text_section
-from ..trees.catalog import builder
-from ..trees.keeps import KeysValues
-from ..trees.modules import Module, RMSNorm, Weight
+from ..trees import KeysValues, ModelConfig, Module, RMSNorm, Weight, builder
 from .kimi_linear import delta_attention
-from .llama import LLAMA
 
 
 def _linear_attention(d: Decoder, c: ModelConfig) -> Module:
@@ -61,25 +53,22 @@ def _indexer_types(_d: Decoder, c: ModelConfig, layers: int) -> tuple[str, ...]:
 
 def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str, str]) -> Module:
     mixes, mlp, choosing = kinds
-    if mixes == "linear_attention":
-        mixer = _linear_attention(d, c)
-    else:
-        mixer = _indexed_attention(d, c, own=choosing != "shared")
-    h, block = d.width(c), mixed(d, c, mixer, "dense" if mlp == "dense" else "sparse")
-    return block.adding(**hyper_connection(c, h, "attn"), **hyper_connection(c, h, "ffn"))
+    linear, own = mixes == "linear_attention", choosing != "shared"
+    mixer = _linear_attention(d, c) if linear else _indexed_attention(d, c, own=own)
+    block = mixed(d, c, mixer, "dense" if mlp == "dense" else "sparse")
+    return block.adding(**hyper_connections(c, d.width(c)))
 
 
-_TEXT = LLAMA.like(
+_TEXT = Decoder(
     "Glm5NextText", vocab_size=154880, intermediate_size=12288, num_hidden_layers=45,
-    num_attention_heads=64, rms_norm_eps=1e-5, mlp_bias=None, layer=_layer, rotary=False,
+    num_attention_heads=64, rms_norm_eps=1e-5, layer=_layer, rotary=False,
     kinds=side_by_side(
         words(lambda _c, i: "indexed_attention" if i % 4 == 3 else "linear_attention"),
-        words(lambda _c, i: "dense" if i < 3 else "sparse", key="mlp_layer_types"),
-        _indexer_types,
+        words(lambda _c, i: "dense" if i < 3 else "sparse", key="mlp_layer_types"), _indexer_types,
     ),
     moe=m.sparse(
-        "MoE", m.DEEPSEEK, used=8,
-        count=m.counts("n_routed_experts", "num_local_experts", default=288, minimum=1), inner=2048,
+        "MoE", m.DEEPSEEK, used=8, inner=2048,
+        count=m.counts("n_routed_experts", "num_local_experts", default=288, minimum=1),
         shared=m.several("n_shared_experts", default=1, minimum=1),
     ),
 )  # fmt: skip

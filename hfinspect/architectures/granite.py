@@ -1,8 +1,5 @@
-"""Granite 3 (IBM 2024). Source of shapes: transformers/models/granite/modeling_granite.py.
-
-A Llama-like decoder; its multipliers of embedding, attention, residuals and logits are numbers of
-the config, not tensors.
-"""
+"""Granite 3 (IBM 2024; transformers/models/granite): Llama, with multipliers that are numbers, not
+tensors."""
 
 from .llama import LLAMA
 

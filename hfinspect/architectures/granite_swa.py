@@ -1,8 +1,4 @@
-"""Granite with sliding windows (IBM 2026).
-
-Source of shapes: transformers/models/granite_swa/modeling_granite_swa.py.
-Granite with one learned attention sink per head.
-"""
+"""Granite with sliding windows (IBM 2026; transformers/models/granite_swa)."""
 
 from ..layers.decoders import sinks
 from ..layers.windows import every, windows

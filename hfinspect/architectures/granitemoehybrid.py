@@ -1,14 +1,10 @@
-"""Granite 4 (IBM 2025). Source of shapes: transformers/models/granitemoehybrid.
+"""Granite 4 (IBM 2025; transformers/models/granitemoehybrid). Most layers have a Mamba 2 mixer in
+place of attention."""
 
-Most layers have a Mamba 2 mixer in place of attention. Every layer has a dense (shared) MLP, and
-experts next to it where ``num_local_experts`` is not 0.
-"""
-
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder
 from ..layers.layer_kinds import words
 from ..layers.mamba2_mixer import mixer
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .granitemoe import GRANITE_MOE, moe
 from .granitemoeshared import shared_mlp
 
@@ -19,23 +15,18 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     shared = shared_mlp(d, c, c.dim("shared_intermediate_size", default=1024))
     shared.kind = shared.kind if count else None
     norm, name = f"{d.name}RMSNormGated", f"{d.name}MambaLayer"
-    mixes = mixer(name, c, d.width(c), norm=norm, act=d.act(c)) if mamba else None
-    return Module(
-        f"{d.name}DecoderLayer",
-        {
-            "self_attn": None if mamba else d.attention(d, c),
-            **d.norms(c, "input_layernorm", "post_attention_layernorm"),
-            "block_sparse_moe": moe(d, c) if count else None,
-            "shared_mlp": shared,
-            "mamba": mixes,
-        },
+    block = Module(f"{d.name}DecoderLayer", self_attn=None if mamba else d.attention(d, c))
+    return block.adding(
+        **d.norms(c, "input_layernorm", "post_attention_layernorm"),
+        block_sparse_moe=moe(d, c) if count else None,
+        shared_mlp=shared,
+        mamba=mixer(name, c, d.width(c), norm=norm, act=d.act(c)) if mamba else None,
     )
 
 
-GRANITE_MOE.like(
-    "GraniteMoeHybrid", layer=_layer,
-    kinds=lambda d, c, layers: words(
-        lambda *_: "linear_attention",
-        key="layer_types" if c.has("layer_types") else "layers_block_type",
-    )(d, c, layers),
-).register("granitemoehybrid")  # fmt: skip
+def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
+    key = "layer_types" if c.has("layer_types") else "layers_block_type"
+    return list(words(lambda *_: "linear_attention", key=key)(d, c, layers))
+
+
+GRANITE_MOE.like("GraniteMoeHybrid", layer=_layer, kinds=_kinds).register("granitemoehybrid")

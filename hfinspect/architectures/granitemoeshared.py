@@ -1,15 +1,9 @@
-"""Granite MoE, and next to the experts a dense MLP where ``shared_intermediate_size`` is not 0
-(IBM 2025). Source of shapes: transformers/models/granitemoeshared.
-"""
+"""Granite MoE, and next to the experts a dense MLP where ``shared_intermediate_size`` is not 0 (IBM
+2025; transformers/models/granitemoeshared)."""
 
-from typing import Any
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import activation
 from ..layers.decoders import Decoder, arranged
-from ..trees.modules import Linear, Module
+from ..trees import Component, Dim, Linear, ModelConfig, Module
 from .granitemoe import GRANITE_MOE, LAYER
 
 
@@ -24,7 +18,7 @@ def shared_mlp(d: Decoder, c: ModelConfig, inner: Dim) -> Module:
     )
 
 
-def _shared(d: Decoder, c: ModelConfig, _kind: Any) -> Module | None:
+def _shared(d: Decoder, c: ModelConfig, _kind: object) -> Module | None:
     inner = c.dim("shared_intermediate_size", default=0, minimum=0)
     return shared_mlp(d, c, inner) if inner else None
 

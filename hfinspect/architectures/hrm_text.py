@@ -1,19 +1,12 @@
-"""HRM-Text (Sapient 2026). Source of shapes: transformers/models/hrm_text; names of files:
-transformers/conversion_mapping.py.
-
-Two stacks of layers, a slow one and a fast one, run in turns: a layer's tensors are there once.
-Files hold gate, q, k and v in one, gate and up too (but their biases, if any, apart).
-"""
+"""HRM-Text (Sapient 2026; transformers/models/hrm_text); names of files: conversion_mapping.py.
+Files hold gate, q, k and v in one, gate and up too (but their biases, if any, apart)."""
 
 from collections.abc import Callable
 
-from ..core.components import Component
-from ..core.config import MAX_COUNT, ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import MAX_COUNT, Component, Dim, ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import activation, size
-from ..trees.keeps import KeysValues
-from ..trees.modules import Activation, Layers, Linear, Module, Weight
+from ..trees import Activation, KeysValues, Layers, Linear, Module, Weight
 
 
 def _biases(size: int, *names: str) -> dict[str, Module]:
@@ -25,6 +18,8 @@ def _layer(d: s.Spelled, c: ModelConfig) -> Module:
     h, inner = d.width(c), c.dim("intermediate_size", default=4096)
     width, norm = d.heads(c) * c.dim("head_dim", default=128), Activation("HrmTextRMSNorm")
     bias, biased = c.flag("attention_bias", default=False), c.flag("mlp_bias", default=False)
+    apart = Module("HrmTextAttention", _biases(width, "q", "k", "v", "gate"), keeps=())
+    apart.component = Component.ATTENTION
     return Module(
         "HrmTextDecoderLayer",
         attn=Module(
@@ -34,10 +29,7 @@ def _layer(d: s.Spelled, c: ModelConfig) -> Module:
             component=Component.ATTENTION,
             keeps=(KeysValues(width, width),),
         ),
-        self_attn=Module(
-            "HrmTextAttention", _biases(width, "q", "k", "v", "gate"),
-            component=Component.ATTENTION, keeps=(),
-        ) if bias else None,
+        self_attn=apart if bias else None,
         mlp=Module(
             "HrmTextMLP",
             gate_up_proj=Linear(h, inner * 2, bias=False, kind="gate_up"),
@@ -47,7 +39,7 @@ def _layer(d: s.Spelled, c: ModelConfig) -> Module:
         ).adding(**(_biases(inner, "gate", "up") if biased else {})),
         input_layernorm=norm,
         post_attention_layernorm=norm,
-    )  # fmt: skip
+    )
 
 
 def _stack(passes: Callable[[ModelConfig], Dim]) -> s.Part:

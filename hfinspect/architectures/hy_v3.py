@@ -1,19 +1,12 @@
-"""Hunyuan 3 (Tencent 2026). Source of shapes: transformers/models/hy_v3; names of files:
-transformers/conversion_mapping.py.
+"""Hunyuan 3 (Tencent 2026; transformers/models/hy_v3); names of files: conversion_mapping.py. The
+layers for further tokens: vLLM, model_executor/models/hy_v3_mtp.py. Whether files hold a head of
+their own (``shared_head``) for these, which vLLM skips, is not known: left out."""
 
-Files on the Hub hold ``num_nextn_predict_layers`` more layers that predict the token after next;
-transformers drops them. Their names and shapes: vLLM, model_executor/models/hy_v3_mtp.py. Whether
-they also hold a head of their own (``shared_head``), which vLLM skips, is not known: left out.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import mixtures as m
 from ..layers.blocks import gated_mlp
 from ..layers.decoders import Decoder, joined_layer, pre_norm
 from ..layers.layer_kinds import mlps
-from ..trees.modules import Linear, Module
-from .llama import LLAMA
+from ..trees import Component, Linear, ModelConfig, Module
 
 
 def _router(x: m.Mixture) -> Module:
@@ -29,11 +22,11 @@ def _shared(x: m.Mixture) -> Module:
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    if kind != "mtp":
-        return pre_norm(d, c, kind)
-    layer = joined_layer(d, c, pre_norm(d, c, "sparse"), "HYV3MTPDecoderLayer")
-    layer.saved = False
-    return layer
+    block = pre_norm(d, c, "sparse" if kind == "mtp" else kind)
+    if kind == "mtp":
+        block = joined_layer(d, c, block, "HYV3MTPDecoderLayer")
+        block.saved = False
+    return block
 
 
 def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
@@ -41,7 +34,7 @@ def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     return [*mlps()(d, c, layers), *["mtp"] * more]
 
 
-LLAMA.like(
+Decoder(
     "HYV3", vocab_size=120832, intermediate_size=13312, num_hidden_layers=80,
     num_attention_heads=64, num_key_value_heads=8, head_dim=128, rms_norm_eps=1e-5, mlp_bias=False,
     qk_norm=True, layer=_layer, kinds=_kinds, rotary=False, endings=(),

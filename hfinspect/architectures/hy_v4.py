@@ -1,29 +1,17 @@
-"""Hunyuan 4 (Tencent 2026). Source of shapes: transformers/models/hy_v4; names of files:
-transformers/conversion_mapping.py.
+"""Hunyuan 4 (Tencent 2026; transformers/models/hy_v4); names of files: conversion_mapping.py. A
+fresh save calls every ``gate_proj`` ``linear_gate``, those of MLPs too."""
 
-DeepSeek-V3.2's latent attention and indexer with a gate and sinks, several residual streams with
-hyper-connections, and experts that files hold stacked.  A fresh save calls every ``gate_proj``
-``linear_gate``, those of MLPs too.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import mixtures as m
 from ..layers.blocks import stream_weights
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder, gated_of, mixed
 from ..layers.latent_decoders import latent
 from ..layers.layer_kinds import mlps, side_by_side, words
-from ..trees.modules import Linear, Module, Weight
-from .llama import LLAMA
+from ..trees import Dim, Linear, ModelConfig, Module, Weight
 
 
 def _gated(d: Decoder, c: ModelConfig, inner: Dim, kind: str | None = None) -> Module:
     return respelled(gated_of(d, c, inner, kind), {"gate_proj": "linear_gate"})
-
-
-def _shared(x: m.Mixture) -> Module | None:
-    return _gated(x.d, x.c, x.shared, "shared_expert") if x.shared else None
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
@@ -35,27 +23,27 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
     block = mixed(d, c, mixer.adding(linear_gate=gate, learnable_sink_param=sink), kind)
     # How the streams join before a block (m rows) and receive its output (m rows).
     joint = Module("HYV4HyperConnection", dict(stream_weights(c, h, "hc_", streams * 2, 2)))
-    both = Module("HyperConnections", hc_attn_layer=joint, hc_mlp_layer=joint)
-    return block.adding(hc_pre=both)
-
-
-def _chooses(_c: ModelConfig, i: int) -> str:
-    return "shared" if i and (i - 1) % 4 else "full"
+    return block.adding(hc_pre=Module("HyperConnections", hc_attn_layer=joint, hc_mlp_layer=joint))
 
 
 def _joining(d: Decoder, c: ModelConfig) -> Module:
     return Module("HYV4HyperHead", dict(stream_weights(c, d.width(c), "hc_head_")))
 
 
-_HY = LLAMA.like(
+_HY = Decoder(
     "HYV4", vocab_size=120832, hidden_size=2816, intermediate_size=6912, num_hidden_layers=34,
     rms_norm_eps=1e-5, mlp=lambda d, c: _gated(d, c, d.inner(c)), layer=_layer,
     rotary=False, endings=(),
-    kinds=side_by_side(mlps(), words(_chooses, "full", "shared", key="indexer_types")),
+    kinds=side_by_side(
+        mlps(), words(lambda _c, i: "shared" if i and (i - 1) % 4 else "full",
+                      "full", "shared", key="indexer_types"),
+    ),
     moe=m.sparse(
-        "MoE", {"experts": m.stacked(), "gate": m.corrected(), "shared_experts": _shared},
+        "MoE",
+        {"experts": m.stacked(), "gate": m.corrected(), "shared_experts": lambda x:
+         _gated(x.d, x.c, x.shared, "shared_expert") if x.shared else None},
         count=m.counts("n_routed_experts", "num_local_experts", default=256, minimum=1),
-        used=8, shared=m.deepseek_shared, inner=768,
+        used=8, inner=768, shared=m.deepseek_shared,
     ),
     further=lambda d, c: {"hc_pre": Module("HyperConnections", hc_head=_joining(d, c))},
 )  # fmt: skip

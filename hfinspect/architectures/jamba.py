@@ -1,14 +1,9 @@
-"""Jamba (AI21 2024). Source of shapes: transformers/models/jamba/modeling_jamba.py.
+"""Jamba (AI21 2024; transformers/models/jamba): Mamba layers with norms of the time step and of B
+and C, a few with attention; experts in some."""
 
-One layer in ``attn_layer_period`` attends, the others have a Mamba mixer with norms of the time
-step and of B and C; one in ``expert_layer_period`` has experts in place of its MLP.
-"""
-
-from ..core.config import ModelConfig
 from ..layers import mixtures as m
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, mixed
-from ..trees.modules import Module
-from .llama import LLAMA
+from ..trees import ModelConfig, Module
 from .mamba import selective, time_step_rank
 
 _KEYS = ("mamba_dt_rank", "mamba_d_state", "mamba_d_conv", "mamba_proj_bias", "mamba_conv_bias")
@@ -36,17 +31,14 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
     every, each = c.dim("attn_layer_period", default=8), c.dim("expert_layer_period", default=2)
     at = c.dim("attn_layer_offset", default=4, minimum=0)
     first, routes = c.dim("expert_layer_offset", default=1, minimum=0), _EXPERTS(c) > 1
-    return [
-        ("attention" if i % every == at else "mamba",
-         "sparse" if routes and i % each == first else "dense")
-        for i in range(layers)
-    ]  # fmt: skip
+    mixers = ["attention" if i % every == at else "mamba" for i in range(layers)]
+    mlps = ["sparse" if routes and i % each == first else "dense" for i in range(layers)]
+    return list(zip(mixers, mlps, strict=True))
 
 
-LLAMA.like(
+Decoder(
     "Jamba", vocab_size=65536, intermediate_size=14336, num_key_value_heads=8, attention_bias=None,
-    mlp_bias=None, layer=_layer, kinds=_kinds, last_norm="final_layernorm", rotary=False,
-    endings=SEQUENCE_HEAD,
+    layer=_layer, kinds=_kinds, last_norm="final_layernorm", rotary=False, endings=SEQUENCE_HEAD,
     moe=m.sparse(
         "SparseMoeBlock", {"router": m.scores(), "experts": m.each},
         count=_EXPERTS, used=m.counts("num_experts_per_tok", default=2),

@@ -1,28 +1,17 @@
-"""Kimi Linear (Moonshot AI 2025). Source of shapes: transformers/models/kimi_linear; names of
-files: transformers/conversion_mapping.py.
+"""Kimi Linear (Moonshot AI 2025; transformers/models/kimi_linear; conversion_mapping.py). A fresh
+save also puts the dense first MLP under ``block_sparse_moe``; on the Hub it is ``mlp``."""
 
-Three layers in four mix with Kimi delta attention, the others as DeepSeek-V3.  A fresh save also
-puts the dense first MLP under ``block_sparse_moe``; on the Hub it is ``mlp``.
-"""
-
-from collections.abc import Sequence
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import mixtures as m
 from ..layers.blocks import convolved_projections, size
 from ..layers.decoders import Decoder, mixed
-from ..layers.experts import experts, w_expert
 from ..layers.latent_decoders import dense_first, latent
 from ..layers.layer_kinds import side_by_side, words
-from ..trees.keeps import State
-from ..trees.modules import Linear, Module, Parameter, RMSNorm, Weight
-from .llama import LLAMA
+from ..trees import Component, Linear, ModelConfig, Module, Parameter, RMSNorm, State, Weight
 
 
 def delta_attention(
     d: Decoder, c: ModelConfig, *, heads: int = 32, kind: str | None = None,
-    order: Sequence[str] = ("f_a", "f_b", "dt_bias", "A_log", "b", "g_a", "g_b"),
+    order: tuple[str, ...] = ("f_a", "f_b", "dt_bias", "A_log", "b", "g_a", "g_b"),
 ) -> Module:  # fmt: skip
     """The nested spelling of a size wins, as in the config class; ``kind`` is that of the gates,
     ``order`` the one of what stands between the convolutions and the output."""
@@ -50,27 +39,23 @@ def delta_attention(
     )
 
 
-def _experts(x: m.Mixture) -> Module:
-    expert = w_expert("KimiLinearMLP", x.width, x.inner, act=x.d.act(x.c) or "Identity")
-    return experts(x.count, x.used, expert)
-
-
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
     mixer = d.attention(d, c) if kind[0] == "full_attention" else delta_attention(d, c)
-    block = mixed(d, c, mixer, kind[1], mlp="block_sparse_moe")
+    block = mixed(d, c, mixer, kind, mlp="block_sparse_moe")
     if kind[1] == "dense":
         block.children["mlp"] = older = d.mlp(d, c)
         older.saved = False
     return block
 
 
-def attention_types(d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
-    """layer_types, else the lists of linear_attn_config (counted from 1), else full attention in
-    every fourth layer from the fifth on."""
+_USUAL = words(lambda _c, i: "full_attention" if i and i % 4 == 0 else "linear_attention")
+
+
+def _attention_types(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
+    """layer_types, else the lists of linear_attn_config (counted from 1), else by the pattern."""
     older = c.section("linear_attn_config")
     if c.has("layer_types") or not (older.has("full_attn_layers") and older.has("kda_layers")):
-        usual = words(lambda _c, i: "full_attention" if i and i % 4 == 0 else "linear_attention")
-        return usual(d, c, layers)
+        return list(_USUAL(d, c, layers))
     found: dict[int, str] = {}
     for key, kind in (("full_attn_layers", "full_attention"), ("kda_layers", "linear_attention")):
         found.update({int(i): kind for i in older.dims(key)})
@@ -80,15 +65,15 @@ def attention_types(d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
     return [found[i] for i in range(1, layers + 1)]
 
 
-LLAMA.like(
+Decoder(
     "KimiLinear", vocab_size=163840, hidden_size=2304, intermediate_size=9216, num_hidden_layers=27,
-    rms_norm_eps=1e-5, mlp_bias=None, attention=latent(query_rank=None), layer=_layer,
-    kinds=side_by_side(attention_types, dense_first(1, listed=True)), rotary=False,
+    rms_norm_eps=1e-5, attention=latent(query_rank=None), layer=_layer,
+    kinds=side_by_side(_attention_types, dense_first(1, listed=True)), rotary=False,
     tie_word_embeddings=None, endings=(),
     moe=m.sparse(
-        "MoE", {**m.DEEPSEEK, "experts": _experts},
-        count=m.counts("num_local_experts", "num_experts", default=256),
-        used=size("num_experts_per_tok", "num_experts_per_token", default=8), inner=1024,
+        "MoE", {**m.DEEPSEEK, "experts": m.lettered()},
+        count=m.counts("num_local_experts", "num_experts", default=256), inner=1024,
+        used=size("num_experts_per_tok", "num_experts_per_token", default=8),
         shared=lambda c, w: w * c.dim("n_shared_experts", "num_shared_experts", default=1),
     ),
 ).register("kimi_linear")  # fmt: skip

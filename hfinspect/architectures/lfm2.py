@@ -1,21 +1,9 @@
-"""LFM2 (Liquid AI 2025). Source of shapes: transformers/models/lfm2/modeling_lfm2.py.
+"""LFM2 (Liquid AI 2025; transformers/models/lfm2): attention or short gated convolutions."""
 
-Layers mix tokens by grouped attention or by a short gated convolution. The MLP's width is adjusted
-from the config's as in the first Llama: two thirds, times a factor, rounded up.
-"""
-
-from collections.abc import Sequence
-from typing import Any
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
 from ..layers.blocks import grouped_attention, layer_types, short_convolution
 from ..layers.composing import changed
 from ..layers.decoders import Decoder, mixed, norms_called, says
-from ..trees.catalog import Builder
-from ..trees.modules import Linear, Module
-from .llama import LLAMA
+from ..trees import Builder, Component, Dim, Linear, ModelConfig, Module, named
 
 
 def _adjusted(c: ModelConfig) -> Dim:
@@ -46,15 +34,13 @@ def three(d: Decoder, c: ModelConfig, inner: Dim, *, expert: bool = False) -> Mo
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
-    h, heads = d.width(c), d.heads(c)
+    heads = d.heads(c)
+    block = grouped_attention(f"{d.name}Attention", d.width(c), heads, out="out_proj")
     norm = d.norm(d, c, heads.dim)
-    return grouped_attention(
-        f"{d.name}Attention", h, heads, out="out_proj",
-        norms=lambda: {"q_layernorm": norm, "k_layernorm": norm},
-    )  # fmt: skip
+    return block.adding(q_layernorm=norm, k_layernorm=norm)
 
 
-def layer(d: Decoder, c: ModelConfig, kind: Any, *, kernel: int = 3) -> Module:
+def layer(d: Decoder, c: ModelConfig, kind: object, *, kernel: int = 3) -> Module:
     """A convolution or attention, and an MLP."""
     convolves = says(kind, "conv")
     convolution = short_convolution(f"{d.name}ShortConv", c, d.width(c), kernel)
@@ -65,37 +51,31 @@ def layer(d: Decoder, c: ModelConfig, kind: Any, *, kernel: int = 3) -> Module:
     )  # fmt: skip
 
 
-def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[str]:
+def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> tuple[str, ...]:
     """layer_types, or attention where full_attn_idxs says; without either, everywhere."""
     full = {int(i) for i in c.dims("full_attn_idxs", default=range(layers), minimum=0)}
     return layer_types(c, layers, lambda i: "full_attention" if i in full else "conv")
 
 
-LFM2 = LLAMA.like(
+LFM2 = Decoder(
     "Lfm2", vocab_size=65536, hidden_size=2560, num_key_value_heads=8, rms_norm_eps=1e-5,
-    norm=norms_called("Lfm2RMSNorm", "norm_eps"), layer=layer,
-    attention=_attention, mlp=lambda d, c: three(d, c, _adjusted(c)), kinds=_kinds,
+    norm=norms_called("Lfm2RMSNorm", "norm_eps"), layer=layer, kinds=_kinds,
+    attention=_attention, mlp=lambda d, c: three(d, c, _adjusted(c)),
     last_norm="embedding_norm", endings=(), tie_word_embeddings=True,
 )  # fmt: skip
 
 
 def older_tie(d: Decoder) -> dict[str, Builder]:
     """The class with a head: ``tie_embedding`` is the older key and wins."""
-    name = f"{d.name}ForCausalLM"
+    name, keys = f"{d.name}ForCausalLM", ("tie_embedding", "tie_word_embeddings")
     build = d.classes()[name]
-
-    def over(c: ModelConfig) -> Module:
-        tied = c.flag("tie_embedding", "tie_word_embeddings", default=True)
-        return build(ModelConfig({**c.values, "tie_word_embeddings": tied}, c.path, c.kind))
-
-    return {name: over}
+    return {name: lambda c: build(c.with_values(tie_word_embeddings=c.flag(*keys, default=True)))}
 
 
 def _norm_last(_c: ModelConfig, root: Module) -> None:
     """The model makes its positions before its last norm."""
     model = root.inside("model") if "model" in root.children else root
-    model.children["embedding_norm"] = model.children.pop("embedding_norm")
+    model.adding(embedding_norm=model.children.pop("embedding_norm"))
 
 
-_CLASSES = {**LFM2.classes(), **older_tie(LFM2)}
-LFM2.register("lfm2", more=changed(_CLASSES, _norm_last))
+LFM2.register("lfm2", more=changed({**LFM2.classes(), **older_tie(LFM2)}, _norm_last))

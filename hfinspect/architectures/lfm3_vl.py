@@ -1,13 +1,7 @@
-"""LFM3-VL (Liquid AI 2026). Source of shapes: transformers/models/lfm3_vl.
+"""LFM3-VL (Liquid AI 2026; transformers/models/lfm3_vl)."""
 
-A tower of short convolutions over the image and a few attentions (a trace), a projector over
-squares of patches, and any decoder.  File names are those of the first release.
-"""
-
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.multimodal import Joined, two_linears
-from ..trees.modules import LayerNorm, Module
+from ..trees import Dim, LayerNorm, ModelConfig, Module
 
 
 def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:

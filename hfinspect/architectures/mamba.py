@@ -1,16 +1,9 @@
-"""Mamba (Gu & Dao 2023). Source of shapes: transformers/models/mamba/modeling_mamba.py.
+"""Mamba (Gu & Dao 2023; transformers/models/mamba)."""
 
-No attention: a block is a norm and a selective state-space mixer of width E = expand·H.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
 from ..layers import spelled as s
 from ..layers.blocks import activation, depthwise, rms_norms, size
 from ..layers.mamba2_mixer import expanded
-from ..trees.keeps import State
-from ..trees.modules import Linear, Module, Weight
+from ..trees import Component, Dim, Linear, ModelConfig, Module, State, Weight, named
 
 
 def _inner(c: ModelConfig, h: Dim) -> Dim:

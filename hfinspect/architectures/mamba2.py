@@ -1,10 +1,8 @@
-"""Mamba 2 (Dao & Gu 2024). Source of shapes: transformers/models/mamba2/modeling_mamba2.py."""
+"""Mamba 2 (Dao & Gu 2024; transformers/models/mamba2)."""
 
-from ..core.config import ModelConfig
 from ..layers.blocks import rms_norms, size
 from ..layers.mamba2_mixer import Mixer
-from ..layers.spelled import Spelled, flagged
-from ..trees.modules import Module
+from ..layers.spelled import flagged
 from .mamba import MAMBA
 
 _MIXER = Mixer(
@@ -12,18 +10,17 @@ _MIXER = Mixer(
     state=size("state_size", default=128), kernel=size("conv_kernel", default=4), expand="expand",
     bias=flagged("use_bias"), conv_bias=flagged("use_conv_bias", default=True),
 )  # fmt: skip
-
-
-def _mixer(d: Spelled, c: ModelConfig) -> Module:
-    act = c.text("hidden_act", default="silu")
-    return _MIXER("Mamba2Mixer", c, d.width(c), norm="MambaRMSNormGated", act=act)
-
-
 _MAMBA2 = MAMBA.like(
     "Mamba2", width=size("hidden_size", default=4096), depth=size("num_hidden_layers", default=64),
     vocab=size("vocab_size", default=32768),
     norms=rms_norms("Mamba2RMSNorm", 1e-5, "layer_norm_epsilon"),
-    block={**MAMBA.block, "mixer": _mixer}, tied=False,
+    block={
+        **MAMBA.block, "mixer": lambda d, c: _MIXER(
+            "Mamba2Mixer", c, d.width(c), norm="MambaRMSNormGated",
+            act=c.text("hidden_act", default="silu"),
+        ),
+    },
+    tied=False,
 )  # fmt: skip
 # state-spaces/mamba2-*: the first release's spelling.
 _ALIASES = {"backbone.embedding.": "backbone.embeddings."}

@@ -1,24 +1,17 @@
-"""MiMo-V2-Flash (Xiaomi 2025). Source of shapes: transformers/models/mimo_v2_flash; names of files:
-transformers/conversion_mapping.py.
+"""MiMo-V2-Flash (Xiaomi 2025; transformers/models/mimo_v2_flash); names of files:
+conversion_mapping.py. Files on the Hub hold three more layers, ``model.mtp``, which transformers
+drops: SGLang, srt/models/mimo_v2_nextn.py, and sglang-jax's mimo_v2_flash_nextn.py."""
 
-Sliding layers have twice the key heads and a sink per head; values are narrower than queries and
-keys. Files on the Hub hold three more layers, ``model.mtp``, which transformers drops: SGLang,
-srt/models/mimo_v2_nextn.py, and sglang-jax's mimo_v2_flash_nextn.py.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import mixtures as m
-from ..layers.decoders import Decoder, joined_layer, mixed
+from ..layers.decoders import Decoder, joined_layer, mixed, mixing, says
 from ..layers.layer_kinds import mlps, side_by_side, words
 from ..layers.windows import windows
-from ..trees.modules import Layers, Linear, Module, Weight
-from .llama import LLAMA
+from ..trees import Component, Layers, Linear, ModelConfig, Module, Weight
 
 
-def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
+def _attention(d: Decoder, c: ModelConfig, kind: object) -> Module:
     h, bias = d.width(c), c.flag("attention_bias", default=False)
-    slides = kind == "sliding_attention"
+    slides = says(kind, "sliding_attention")
     heads, groups = d.size(c, "num_attention_heads"), c.dim("num_key_value_heads", default=4)
     kv = groups * 2 if slides else groups
     dim, value = c.dim("head_dim", default=192), c.dim("v_head_dim", default=128)
@@ -44,18 +37,15 @@ def _predictor(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     return {"mtp": Module("MiMoV2MTP", layers=rows, part="mtp", kind="mtp", saved=False)}
 
 
-def _slides(_c: ModelConfig, i: int) -> str:
-    return "sliding_attention" if i and (i + 1) % 6 else "full_attention"
-
-
-LLAMA.like(
+Decoder(
     "MiMoV2Flash", vocab_size=152576, intermediate_size=16384, num_hidden_layers=48,
-    num_attention_heads=64, rms_norm_eps=1e-05, attention_bias=None, mlp_bias=None, rotary=False,
-    endings=(), kinds=side_by_side(words(_slides), mlps()), further=_predictor,
-    moe=m.sparse(
-        "MoE", m.DEEPSEEK, used=8,
-        count=m.counts("n_routed_experts", "num_local_experts", default=256), inner=2048,
+    num_attention_heads=64, rms_norm_eps=1e-05, attention_bias=None, rotary=False,
+    endings=(), further=_predictor, kinds=side_by_side(
+        words(lambda _c, i: "sliding_attention" if i and (i + 1) % 6 else "full_attention"), mlps()
     ),
-    layer=lambda d, c, kind: mixed(d, c, _attention(d, c, kind[0]), kind[1]),
-    windows=lambda c: windows(c, 129, lambda i, _: i == 0 or (i + 1) % 6 == 0),
+    moe=m.sparse(
+        "MoE", m.DEEPSEEK, used=8, inner=2048,
+        count=m.counts("n_routed_experts", "num_local_experts", default=256),
+    ),
+    layer=mixing(_attention), windows=lambda c: windows(c, 129, lambda i, _: not i or i % 6 == 5),
 ).register("mimo_v2_flash")  # fmt: skip

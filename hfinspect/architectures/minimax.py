@@ -1,20 +1,12 @@
-"""MiniMax-01 (MiniMax 2025). Source of shapes: transformers/models/minimax.
+"""MiniMax-01 (MiniMax 2025; transformers/models/minimax). Softmax and lightning (linear) attention
+by turns; the decays of the latter are saved buffers."""
 
-Softmax and lightning (linear) attention by turns; the decays of the latter are buffers that are
-saved. Mixtral's expert layout.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import mixtures as m
 from ..layers.blocks import Heads, activation, grouped_attention
 from ..layers.composing import without_static_cache
 from ..layers.decoders import Decoder, attends, mixing, of_kind
 from ..layers.layer_kinds import words
-from ..trees.catalog import register
-from ..trees.keeps import State
-from ..trees.modules import Buffer, Linear, Module, RMSNorm
-from .llama import LLAMA
+from ..trees import Buffer, Component, Linear, ModelConfig, Module, RMSNorm, State, register
 
 
 def _heads(d: Decoder, c: ModelConfig) -> Heads:
@@ -41,9 +33,9 @@ def _lightning(d: Decoder, c: ModelConfig, _kind: str) -> Module:
     )
 
 
-_MINIMAX = LLAMA.like(
+_MINIMAX = Decoder(
     "MiniMax", num_key_value_heads=8, intermediate_size=14336, rms_norm_eps=1e-5, rotary=False,
-    qa_prefix=None, kinds=words(lambda _c, i: "linear_attention" if i % 2 else "full_attention"),
+    kinds=words(lambda _c, i: "linear_attention" if i % 2 else "full_attention"),
     attention=lambda d, c: grouped_attention("MiniMaxAttention", d.width(c), _heads(d, c)),
     mlp=m.mixtral(m.counts("num_local_experts", "num_experts", default=8), 2),
     layer=mixing(of_kind("linear_attention", _lightning, attends), mlp="block_sparse_moe"),

@@ -1,16 +1,11 @@
-"""Mistral Small 4 (Mistral AI 2026). Source of shapes: transformers/models/mistral4.
-
-Multi-head latent attention and routed experts as in DeepSeek-V3, without a correction of the
-router's scores. Files hold a layer's experts stacked, as they are in memory.
-"""
+"""Mistral Small 4 (Mistral AI 2026; transformers/models/mistral4)."""
 
 from ..layers import mixtures as m
-from ..layers.decoders import LABEL_HEADS
+from ..layers.decoders import LABEL_HEADS, Decoder
 from ..layers.latent_decoders import dense_first, latent
-from .llama import LLAMA
 
-LLAMA.like(
-    "Mistral4", vocab_size=131072, intermediate_size=12288, num_hidden_layers=36, mlp_bias=None,
+Decoder(
+    "Mistral4", vocab_size=131072, intermediate_size=12288, num_hidden_layers=36,
     endings=LABEL_HEADS, attention=latent(query_rank=1024, kv_rank=256, plain=64),
     kinds=dense_first(0),
     moe=m.sparse(
@@ -18,6 +13,6 @@ LLAMA.like(
         {"experts": m.stacked(act=True), "gate": m.scores("TopkRouter"),
          "shared_experts": m.always},
         count=m.counts("n_routed_experts", "num_local_experts", default=128, minimum=1),
-        used=m.counts("num_experts_per_tok", default=4), shared=m.deepseek_shared, inner=2048,
+        used=m.counts("num_experts_per_tok", default=4), inner=2048, shared=m.deepseek_shared,
     ),
 ).register("mistral4")  # fmt: skip

@@ -1,27 +1,18 @@
-"""Mistral Large 4 (Mistral AI 2026). Source of shapes: transformers/models/mistral_large4.
+"""Mistral Large 4 (Mistral AI 2026; transformers/models/mistral_large4). Latent, sparse attention
+whose queries have no latent. Files have the names of Mistral's own code; a text model alone has
+those of transformers in part."""
 
-Pixtral's tower and a decoder of latent, sparse attention whose queries have no latent; a layer may
-read the latent of an earlier one, and layers without rotary positions keep a narrower row. Files
-have the names of Mistral's own code; a text model alone has those of transformers in part.
-"""
-
-from collections.abc import Sequence
 from dataclasses import replace
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import mixtures as m
 from ..layers.composing import respelled
 from ..layers.decoders import Decoder, norms_called
 from ..layers.latent import indexer, latent_sizes
 from ..layers.latent_decoders import dense_first, expert_count
 from ..layers.multimodal import as_projector, nested, tower_width, two_layer_projector
-from ..trees.catalog import auto_model, register, register_part
-from ..trees.keeps import KeysValues
+from ..trees import Component, Dim, KeysValues, ModelConfig, auto_model, register, register_part
 from ..trees.modules import Buffer, LayerNorm, Linear, Module, RMSNorm, Weight
 from .glm_moe_dsa import indexer_types
-from .llama import LLAMA
 
 #: What MistralLarge4Config makes of an absent vision section.
 VISION = {
@@ -31,12 +22,11 @@ VISION = {
 #: A whole file's names of what a text model, or Pixtral, calls otherwise.
 _OWN = {"o_proj": "wo", "gate_proj": "w1", "down_proj": "w2", "up_proj": "w3"}
 _TOWER = {**_OWN, "q_proj": "wq", "k_proj": "wk", "v_proj": "wv"}
-
 #: Experts of the layer, whether it has an indexer, rotary positions, and a latent of its own.
 Kind = tuple[str, bool, bool, bool]
 
 
-def _kinds(d: Decoder, c: ModelConfig, layers: int) -> Sequence[Kind]:
+def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[Kind]:
     mlps = dense_first(1, listed=True)(d, c, layers)
     seeking = [kind == "full" for kind in indexer_types(d, c, layers)]
     every = int(c.dim("no_rope_layer_interval", default=4))
@@ -44,10 +34,8 @@ def _kinds(d: Decoder, c: ModelConfig, layers: int) -> Sequence[Kind]:
     turned = c.dims("no_rope_layers", default=rotary, minimum=0, least=layers)
     read = c.dims("kv_source_layers", default=range(layers), minimum=0, count=layers)
     if any(at > i or read[at] != at for i, at in enumerate(read)):
-        raise c.error(
-            "kv_source_layers", list(map(int, read)), f"for each of {layers} layers its own number"
-            " or that of an earlier one which has its own",
-        )  # fmt: skip
+        expected = "for each layer its own number or that of an earlier one which has its own"
+        raise c.error("kv_source_layers", list(map(int, read)), expected)
     return [(mlps[i], seeking[i], bool(turned[i]), read[i] == i) for i in range(layers)]
 
 
@@ -94,9 +82,9 @@ def _layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
     return Module(f"{d.name}DecoderLayer", {"attention": _attention(d, c, kind), **mlp, **norms})
 
 
-TEXT = LLAMA.like(
+TEXT = Decoder(
     "MistralLarge4Text", vocab_size=204800, hidden_size=6144, intermediate_size=24576,
-    num_hidden_layers=72, num_attention_heads=64, rms_norm_eps=1e-5, mlp_bias=None, kinds=_kinds,
+    num_hidden_layers=72, num_attention_heads=64, rms_norm_eps=1e-5, kinds=_kinds,
     norm=norms_called("MistralLarge4RMSNorm"), layer=_layer,
 )  # fmt: skip
 
@@ -120,28 +108,23 @@ def _model(c: ModelConfig) -> Module:
         norm=RMSNorm(width, class_name="MistralLarge4RMSNorm"),
         patch_merger=Module("MistralLarge4PatchMerger", merging_layer=merged),
     )  # fmt: skip
-    return Module(
-        "MistralLarge4Model",
-        vision_tower=respelled(tower, _TOWER),
-        multi_modal_projector=projector,
-        language_model=respelled(_text(text), _OWN),
-    )
+    parts = {"vision_tower": respelled(tower, _TOWER), "multi_modal_projector": projector}
+    return Module("MistralLarge4Model", {**parts, "language_model": respelled(_text(text), _OWN)})
 
 
 def _generation(c: ModelConfig) -> Module:
     """The same parts as Mistral's own code names them, the text model's at the root."""
     text, whole = c.section("text_config"), _model(c)
-    joined = respelled(
-        whole.inside("multi_modal_projector"), {"linear_1": "w_in", "linear_2": "w_out"}
-    )
+    linears = {"linear_1": "w_in", "linear_2": "w_out"}
+    joined = respelled(whole.inside("multi_modal_projector"), linears)
     norm, merger = joined.inside("norm"), joined.inside("patch_merger")
     norm.part = "projector"
-    head = TEXT.words(text, "tok_embeddings.weight" if c.tied(default=False) else None)
+    tied_to = "tok_embeddings.weight" if c.tied(default=False) else None
     names = {"embed_tokens": "tok_embeddings", "rotary_emb": "lerope"}
     decoder = respelled(whole.inside("language_model"), names)
     return Module(
         "MistralLarge4ForConditionalGeneration",
-        {"output": head, **decoder.children},
+        {"output": TEXT.words(text, tied_to), **decoder.children},
         vision_language_adapter=joined.without("norm", "patch_merger"),
         pre_mm_projector_norm=norm,
         patch_merger=as_projector(merger),
@@ -150,8 +133,5 @@ def _generation(c: ModelConfig) -> Module:
 
 
 register_part("mistral_large4_text", "MistralLarge4TextModel", _text, "text decoder")
-register(
-    "mistral_large4",
-    {"MistralLarge4ForConditionalGeneration": _generation, "MistralLarge4Model": _model},
-    category="multimodal",
-)
+_CLASSES = {"MistralLarge4ForConditionalGeneration": _generation, "MistralLarge4Model": _model}
+register("mistral_large4", _CLASSES, category="multimodal")

@@ -1,14 +1,10 @@
-"""Nemotron-H and Nemotron 3 (NVIDIA 2025). Source of shapes: transformers/models/nemotron_h.
-
-Files keep the first release's prefix ``backbone``, and on the Hub layers of multi-token prediction,
-which transformers drops; their shapes: vLLM, model_executor/models/nemotron_h_mtp.py.
-"""
+"""Nemotron-H and Nemotron 3 (NVIDIA 2025; transformers/models/nemotron_h). Files keep the first
+release's prefix ``backbone``, and on the Hub layers of multi-token prediction, which transformers
+drops; their shapes: vLLM, model_executor/models/nemotron_h_mtp.py."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig, exact
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig, exact
 from ..layers import spelled as s
 from ..layers.blocks import Heads, activation, grouped_attention, rms_norms, size
 from ..layers.experts import corrected_router, experts
@@ -94,7 +90,7 @@ def _block(d: s.Spelled, c: ModelConfig, name: str, kind: str) -> Module:
 
 
 def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
-    default = ("linear_attention", "moe", "full_attention", "mlp")
+    default = tuple(_LETTERS.values())
     kinds = _kinds(c, "hybrid_override_pattern", default, "layers_block_type", "layer_types")
     return Layers(once(kinds, partial(_block, d, c, "Block")))
 

@@ -1,19 +1,11 @@
-"""OLMo Hybrid (AI2 2026). Source of shapes: transformers/models/olmo_hybrid; names of files:
-transformers/conversion_mapping.py.
+"""OLMo Hybrid (AI2 2026; transformers/models/olmo_hybrid); names of files: conversion_mapping.py.
+The three short convolutions are one in memory; a fresh save cuts it in three of equal size,
+whatever the widths of q, k and v are."""
 
-In memory the three short convolutions are one; a fresh save cuts it in three of equal size,
-whatever the widths of q, k and v are.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import named
 from ..layers.blocks import depthwise
 from ..layers.decoders import Decoder
 from ..layers.layer_kinds import words
-from ..trees.keeps import State
-from ..trees.modules import Linear, Module, RMSNorm, Weight
-from .llama import LLAMA
+from ..trees import Component, Linear, ModelConfig, Module, RMSNorm, State, Weight, named
 
 
 def _delta_net(d: Decoder, c: ModelConfig) -> Module:
@@ -27,14 +19,12 @@ def _delta_net(d: Decoder, c: ModelConfig) -> Module:
     kernel, channels = c.dim("linear_conv_kernel_dim", default=4), int(key * 2 + value)
     third = -(-channels // 3)
     sizes = {"q": third, "k": third, "v": channels - 2 * third}
-    linears = {
-        "q_proj": (key, "query"), "k_proj": (key, "key"), "v_proj": (value, "value"),
-        "a_proj": (heads, None), "b_proj": (heads, None), "g_proj": (value, "gate"),
-    }  # fmt: skip
+    widths = {"q": key, "k": key, "v": value, "a": heads, "b": heads, "g": value}
+    kinds = {"q": "query", "k": "key", "v": "value", "g": "gate"}
     return Module(
         "OlmoHybridGatedDeltaNet",
         {
-            **{at: Linear(h, size, False, kind=kind) for at, (size, kind) in linears.items()},
+            **{f"{x}_proj": Linear(h, widths[x], False, kind=kinds.get(x)) for x in widths},
             "o_proj": Linear(value, h, bias=False, kind="output"),
             **{
                 f"{name}_conv1d": depthwise(named(size, "third", "a third of the channels"), kernel)
@@ -70,7 +60,7 @@ def _usual(c: ModelConfig, i: int) -> str:
     return "full_attention" if i % 4 == 3 or i == last else "linear_attention"
 
 
-LLAMA.like(
-    "OlmoHybrid", vocab_size=100352, hidden_size=3840, num_attention_heads=30, mlp_bias=None,
+Decoder(
+    "OlmoHybrid", vocab_size=100352, hidden_size=3840, num_attention_heads=30,
     qk_norm=True, whole_norm=True, rotary=False, endings=(), layer=_layer, kinds=words(_usual),
 ).register("olmo_hybrid")  # fmt: skip

@@ -1,15 +1,10 @@
-"""Qwen1.5-MoE and Qwen2-MoE (Qwen team 2024). Source: transformers/models/qwen2_moe.
+"""Qwen1.5-MoE and Qwen2-MoE (Qwen team 2024; transformers/models/qwen2_moe)."""
 
-A decoder with biased q, k, v; its MLP is routed experts next to one shared expert behind a gate,
-or a dense one in the layers of ``mlp_only_layers`` and off the ``decoder_sparse_step``.
-"""
-
-from ..core.config import ModelConfig
+from ..layers.decoders import Decoder
 from ..layers.layer_kinds import stepped
 from ..layers.mixtures import counts, qwen
 from ..layers.windows import nowhere, windows
-from ..trees.modules import Windows
-from .llama import LLAMA
+from ..trees import ModelConfig, Windows
 
 _EXPERTS = counts("num_experts", default=60)
 
@@ -22,9 +17,9 @@ def _windows(c: ModelConfig) -> Windows:
     return windows(c, 4096, lambda i, _: i % 2 == 1 or i >= first)
 
 
-LLAMA.like(
+Decoder(
     "Qwen2Moe", vocab_size=151936, hidden_size=2048, intermediate_size=5632, num_hidden_layers=24,
     num_attention_heads=16, num_key_value_heads=16, attention_bias=True, bias_key="qkv_bias",
-    out_bias=False, mlp_bias=None, rotary=False, qa_prefix=None, windows=_windows,
+    out_bias=False, rotary=False, windows=_windows,
     moe=qwen(_EXPERTS, 4, 1408, 5632), kinds=stepped(_EXPERTS),
 ).register("qwen2_moe")  # fmt: skip

@@ -1,8 +1,4 @@
-"""Qwen3 (Yang et al. 2025). Source of shapes: transformers/models/qwen3/modeling_qwen3.py.
-
-Qwen2 without its biases; heads are 128 wide whatever the hidden size, and queries and keys have a
-norm over one head.
-"""
+"""Qwen3 (Yang et al. 2025; transformers/models/qwen3)."""
 
 from ..layers.windows import switched_windows
 from .llama import LLAMA

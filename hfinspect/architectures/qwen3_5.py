@@ -1,40 +1,29 @@
-"""Qwen3.5 (Qwen team 2026), text and vision. Source: transformers/models/qwen3_5.
-
-The text tower is Qwen3-Next's hybrid with the delta net's inputs in four projections; the vision
-tower (a trace) a ViT on patches of space and time.
-"""
+"""Qwen3.5 (Qwen team 2026; transformers/models/qwen3_5), text and vision."""
 
 from collections.abc import Mapping
 from functools import partial
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.composing import composed, renamed
 from ..layers.decoders import Decoder
 from ..layers.heads import causal_lm, classifier, labelled
 from ..layers.layer_kinds import side_by_side
 from ..layers.multimodal import seeing, text_section, worded
-from ..trees.catalog import Builder, builder, register
-from ..trees.modules import Embedding, Module
-from .llama import LLAMA
+from ..trees import Builder, Dim, Embedding, ModelConfig, Module, builder, register
 from .qwen3_next import MIXERS, gated_attention, layer, token_predictor, with_predictor
 
-DENSE = LLAMA.like(
+DENSE = Decoder(
     "Qwen3_5", vocab_size=248320, intermediate_size=12288, num_attention_heads=16,
-    num_key_value_heads=4, head_dim=256, mlp_bias=None, qk_norm=True, attention=gated_attention,
-    layer=layer, kinds=side_by_side(MIXERS, lambda d, _c, layers: [_mlp(d)] * layers), rotary=False,
+    num_key_value_heads=4, head_dim=256, qk_norm=True, attention=gated_attention,
+    layer=layer, rotary=False,
+    kinds=side_by_side(MIXERS, lambda _d, _c, layers: ["sparse"] * layers),  # where it has experts
 )  # fmt: skip
-
-
-def _mlp(d: Decoder) -> str:
-    return "sparse" if d.moe else "dense"
 
 
 def _predictor(d: Decoder, c: ModelConfig) -> Module | None:
     """The Hub's multi-token-prediction block, see qwen3_next.py."""
     c = text_section(c)
     count = c.count("mtp_num_hidden_layers", default=0)
-    found = token_predictor(d, c, ("full_attention", _mlp(d)), count)
+    found = token_predictor(d, c, ("full_attention", "sparse"), count)
     if found and c.flag("mtp_use_dedicated_embeddings", default=False):
         found.adding(embed_tokens=Embedding(d.size(c, "vocab_size"), d.width(c)))
     return found

@@ -1,7 +1,4 @@
-"""Qwen3.5 with experts (Qwen team 2026). Source: transformers/models/qwen3_5_moe.
-
-Qwen3.5's towers; every layer has routed experts and a gated shared one.
-"""
+"""Qwen3.5 with experts (Qwen team 2026; transformers/models/qwen3_5_moe)."""
 
 from functools import partial
 

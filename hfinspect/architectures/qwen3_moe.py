@@ -1,8 +1,4 @@
-"""Qwen3-MoE (Qwen team 2025). Source of shapes: transformers/models/qwen3_moe.
-
-Qwen3's attention with per-head norms on q and k; routed experts without a shared one, dense in the
-layers of ``mlp_only_layers`` and off the ``decoder_sparse_step``.
-"""
+"""Qwen3-MoE (Qwen team 2025; transformers/models/qwen3_moe)."""
 
 from ..layers.layer_kinds import stepped
 from ..layers.mixtures import counts, qwen

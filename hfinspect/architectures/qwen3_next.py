@@ -1,22 +1,15 @@
-"""Qwen3-Next (Qwen team 2025). Source of shapes: transformers/models/qwen3_next.
-
-Three layers in four mix with a gated delta net (Yang et al. 2024), the fourth with gated attention.
-Files on the Hub hold a multi-token-prediction block ``mtp`` that transformers drops; its shapes are
-those of vLLM's model_executor/models/qwen3_next_mtp.py.
-"""
+"""Qwen3-Next (Qwen team 2025; transformers/models/qwen3_next): a gated delta net (Yang et al. 2024)
+in three layers of four. The Hub's multi-token-prediction block ``mtp``, which transformers drops:
+vLLM's model_executor/models/qwen3_next_mtp.py."""
 
 from collections.abc import Callable
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.blocks import depthwise
 from ..layers.decoders import Decoder, grouped, mixed
 from ..layers.layer_kinds import every_nth, side_by_side, stepped, words
 from ..layers.mixtures import counts, qwen
-from ..trees.catalog import Builder
-from ..trees.keeps import State
-from ..trees.modules import Layers, Linear, Module, RMSNorm, Weight
+from ..trees import Builder, Component, Layers, Linear, ModelConfig, Module, RMSNorm, State, Weight
 from .llama import LLAMA
 
 
@@ -28,10 +21,7 @@ def gated_attention(d: Decoder, c: ModelConfig) -> Module:
 
 def delta_net(d: Decoder, c: ModelConfig, *, fused: bool = False) -> Module:
     """The gated delta net: q, k, v through a short convolution, a decay and a step per value head.
-
-    ``fused``: one projection for q, k, v and the gate z, one for the steps b and decays a;
-    else four.
-    """
+    ``fused``: one projection for q, k, v and the gate z, one for the steps b and decays a."""
     h, heads = d.width(c), c.dim("linear_num_value_heads", default=32)
     key_dim, value_dim = (c.dim(f"linear_{x}_head_dim", default=128) for x in ("key", "value"))
     key, value = key_dim * c.dim("linear_num_key_heads", default=16), value_dim * heads

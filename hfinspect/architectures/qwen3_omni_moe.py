@@ -1,9 +1,5 @@
-"""Qwen3-Omni (Xu et al. 2025). Source: transformers/models/qwen3_omni_moe.
-
-A thinker that hears, sees and writes (Qwen3-MoE with Qwen3-VL's tower and a Whisper-like one), and
-what speaks (qwen3_omni_moe_talker.py). File names are those of the first release:
-``thinker.model`` is the decoder, towers stand next to it.
-"""
+"""Qwen3-Omni (Xu et al. 2025), the thinker; qwen3_omni_moe_talker.py speaks. Source of shapes:
+transformers/models/qwen3_omni_moe; file names are those of the first release."""
 
 from ..trees.catalog import register_part
 from .qwen2_5_omni import register_thinker

@@ -1,27 +1,18 @@
-"""Qwen4-Exp (Qwen team 2026), text and vision. Source of shapes: transformers/models/qwen4_exp;
-names of files: transformers/conversion_mapping.py.
-
-Qwen3.5's mixers and experts between several residual streams; attention with an indexer; some
-layers look n-grams up in hashed tables, one per head, of prime sizes, which files hold in shards.
-"""
+"""Qwen4-Exp (Qwen team 2026; transformers/models/qwen4_exp, conversion_mapping.py), text and image.
+Some layers look n-grams up in hashed tables of prime sizes, which files hold in shards."""
 
 from functools import partial
 from itertools import count as numbers
 from itertools import islice
 from typing import Final
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
 from ..layers.blocks import depthwise, size
 from ..layers.decoders import Decoder
 from ..layers.heads import register_tower
 from ..layers.layer_kinds import every_nth, side_by_side, words
 from ..layers.multimodal import register_worded, seeing
-from ..trees.catalog import register_part
-from ..trees.keeps import KeysValues
+from ..trees import Component, Dim, KeysValues, ModelConfig, named, register_part
 from ..trees.modules import Buffer, Embedding, Linear, Module
-from .llama import LLAMA
 from .qwen3_5 import vision_model
 from .qwen3_next import delta_net, gated_attention, routed
 
@@ -115,10 +106,8 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, tuple[int, ...]]) -> Mod
 
 
 def _table_sizes(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[int, ...]]:
-    """Sizes of each layer's n-gram tables: the primes from ngram_vocab_size_base on, in turn.
-
-    ``ple_layer_ids`` counts layers from 1. Raises ConfigError beyond MAX_NGRAM_HEADS.
-    """
+    """The primes from ngram_vocab_size_base on, in turn; ``ple_layer_ids`` counts layers from 1.
+    Raises ConfigError beyond MAX_NGRAM_HEADS."""
     chosen = {int(i) for i in c.dims("ple_layer_ids", default=())}
     if not chosen:
         return [()] * layers
@@ -135,11 +124,10 @@ def _table_sizes(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[int, ..
 _USUAL = every_nth("full_attention_interval", 4, "indexed_attention")
 # full_attention is another word for indexed.
 _MIXERS = words(_USUAL, "linear_attention", "indexed_attention", "full_attention")
-_TEXT = LLAMA.like(
+_TEXT = Decoder(
     "Qwen4ExpText", vocab_size=248320, hidden_size=2048, num_hidden_layers=40, rotary=False,
-    num_attention_heads=16, num_key_value_heads=2, head_dim=256, qk_norm=True,
-    attention=_attention, moe=routed(512, 10), layer=_layer,
-    kinds=side_by_side(_MIXERS, _table_sizes),
+    num_attention_heads=16, num_key_value_heads=2, head_dim=256, qk_norm=True, attention=_attention,
+    moe=routed(512, 10), layer=_layer, kinds=side_by_side(_MIXERS, _table_sizes),
 )  # fmt: skip
 
 

@@ -1,17 +1,10 @@
-"""RecurrentGemma (Griffin; De et al. 2024). Source of shapes: transformers/models/recurrent_gemma.
+"""RecurrentGemma (Griffin; De et al. 2024; transformers/models/recurrent_gemma). Layers follow the
+repeating list ``block_types``; ``intermediate_size`` counts gate and up together."""
 
-Layers follow the repeating list ``block_types``: a gated linear recurrent unit of width
-``lru_width`` or local attention. ``intermediate_size`` counts gate and up together.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.blocks import activation, gated_mlp
 from ..layers.decoders import Decoder, arranged, attends, feeds, normed, of_kind
 from ..layers.windows import windows
-from ..trees.keeps import State
-from ..trees.modules import Conv, Linear, Module, Weight
-from .llama import LLAMA
+from ..trees import Component, Conv, Linear, ModelConfig, Module, State, Weight
 
 
 def _act(c: ModelConfig) -> str | None:
@@ -40,19 +33,18 @@ def _recurrent(d: Decoder, c: ModelConfig, _kind: str) -> Module:
     )
 
 
-def _mlp(d: Decoder, c: ModelConfig) -> Module:
-    inner = c.dim("intermediate_size", default=3 * 2560) // 2
-    return gated_mlp("RecurrentGemmaMlp", d.width(c), inner, bias=True, act=_act(c))
-
-
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     pattern = c.strings("block_types", default=("recurrent", "recurrent", "attention"), least=1)
     return [pattern[i % len(pattern)] for i in range(layers)]
 
 
-LLAMA.like(
-    "RecurrentGemma", vocab_size=256000, hidden_size=2560, num_hidden_layers=26,
-    num_attention_heads=10, tie_word_embeddings=True, out_bias=True, kinds=_kinds, mlp=_mlp,
+Decoder(
+    "RecurrentGemma", vocab_size=256000, hidden_size=2560, intermediate_size=3 * 2560,
+    num_hidden_layers=26,
+    num_attention_heads=10, tie_word_embeddings=True, out_bias=True, kinds=_kinds,
+    mlp=lambda d, c: gated_mlp(
+        "RecurrentGemmaMlp", d.width(c), d.inner(c) // 2, bias=True, act=_act(c)
+    ),
     windows=lambda c: windows(c, 2048, key="attention_window_size"), last_norm="final_norm",
     endings=(),
     layer=arranged(

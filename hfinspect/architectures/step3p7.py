@@ -1,27 +1,16 @@
-"""Step 3.7 (StepFun 2026), text and vision. Source of shapes: transformers/models/step3p7; names of
-files: transformers/conversion_mapping.py.
-
-Files on the Hub hold more layers that predict further tokens, dense, with a head of their own;
-transformers drops them. Their names: vLLM's step3p5_mtp.py; the shapes were published for
-Step-3.5-Flash.
-"""
+"""Step 3.7 (StepFun 2026; transformers/models/step3p7), text and vision; names of files:
+conversion_mapping.py. Files on the Hub hold more layers, for further tokens, with a head of their
+own. Their names: vLLM's step3p5_mtp.py; the shapes were published for Step-3.5-Flash."""
 
 from collections.abc import Callable, Sequence
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import mixtures as m
 from ..layers.blocks import Heads, gated_mlp, grouped_attention, layer_overrides, size
 from ..layers.decoders import Decoder
 from ..layers.heads import to_words
 from ..layers.multimodal import linear_projector, text_section
 from ..layers.windows import windows
-from ..trees.catalog import builder, register
-from ..trees.modules import Linear, Module, Weight
-
-# ---- text
-
+from ..trees import Component, Dim, Linear, ModelConfig, Module, Weight, builder, register
 
 _predicted = m.counts("num_nextn_predict_layers", "num_mtp_layers", default=0)
 
@@ -34,27 +23,8 @@ def _per_layer(c: ModelConfig, key: str, usual: list[str]) -> Sequence[str]:
     return found[: len(usual)]
 
 
-def _usual_and_sliding(c: ModelConfig) -> tuple[Dim, Dim]:
-    """Heads of a layer, and of a sliding one: num_sliding_attention_heads (once
-    attention_other_setting)."""
-    usual = c.dim("num_attention_heads", default=64)
-    other = c.section("attention_other_setting").dim("num_attention_heads", default=usual)
-    return usual, c.dim("num_sliding_attention_heads", default=other)
-
-
-def _query_heads(c: ModelConfig, layers: int) -> list[Dim]:
-    """per_layer_config, else by the layer's type."""
-    if c.has("per_layer_config"):
-        usual, key = c.dim("num_attention_heads", default=64), "num_attention_heads"
-        return [layer_overrides(c, i).dim(key, default=usual) for i in range(layers)]
-    usual, sliding = _usual_and_sliding(c)
-    types = _per_layer(c, "layer_types", ["full_attention"] * layers)
-    return [sliding if kind == "sliding_attention" else usual for kind in types]
-
-
 def _mlp_types(c: ModelConfig, layers: int) -> Sequence[str]:
-    """mlp_layer_types, else the layers of moe_layers_enum ("3,4,5") are sparse, else all from the
-    fourth on."""
+    """mlp_layer_types, else sparse where moe_layers_enum ("3,4,5") says, else from the fourth."""
     listed = c.raw("moe_layers_enum")
     if isinstance(listed, str):
         numbers = [item.strip() for item in listed.split(",") if item.strip()]
@@ -71,9 +41,8 @@ def _attention(d: Decoder, c: ModelConfig, query: Dim) -> Module:
     kv = c.dim("num_attention_groups", "num_key_value_heads", default=8)
     heads, h = Heads(query, kv, c.dim("head_dim", default=128)), d.width(c)
     norm, gate = d.norm(d, c, heads.dim), Linear(h, query, bias=False, kind="gate")
-    block = grouped_attention(
-        f"{d.name}Attention", h, heads, bias=c.flag("attention_bias", default=False)
-    )
+    bias = c.flag("attention_bias", default=False)
+    block = grouped_attention(f"{d.name}Attention", h, heads, bias=bias)
     return block.adding(q_norm=norm, k_norm=norm, g_proj=gate)
 
 
@@ -86,18 +55,14 @@ def shared_mlp(x: m.Mixture) -> Module:
 def moe(**parts: m.Part) -> Callable[[Decoder, ModelConfig], Module]:
     """``num_local_experts`` has no effect: the default of ``n_routed_experts`` overwrites it."""
     keys = ("moe_num_experts", "n_routed_experts", "num_experts")
-    return m.sparse(
-        "SparseMoeBlock", parts, count=m.counts(*keys, default=288, minimum=1),
-        used=size("moe_top_k", "num_experts_per_tok", default=8), inner=1280,
-    )  # fmt: skip
+    count = m.counts(*keys, default=288, minimum=1)
+    used = size("moe_top_k", "num_experts_per_tok", default=8)
+    return m.sparse("SparseMoeBlock", parts, count=count, used=used, inner=1280)
 
 
-def _stacked(*, down: bool = False) -> m.Part:
-    def part(x: m.Mixture) -> Module:
-        weight = Weight(x.count, *((x.width, x.inner) if down else (x.inner, x.width)))
-        return Module("Step3p7MoELinear", weight=weight, kind="expert", active=x.active)
-
-    return part
+def _stacked(x: m.Mixture, rows: Dim, columns: Dim) -> Module:
+    weight = Weight(x.count, rows, columns)
+    return Module("Step3p7MoELinear", weight=weight, kind="expert", active=x.active)
 
 
 def layer(d: Decoder, c: ModelConfig, form: tuple[Dim, str]) -> Module:
@@ -127,14 +92,20 @@ def layer(d: Decoder, c: ModelConfig, form: tuple[Dim, str]) -> Module:
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Dim, str]]:
-    """Heads and MLP of each layer; those of further tokens are dense, with sliding attention where
-    ``layer_types`` does not go on to them."""
-    found = list(zip(_query_heads(c, layers), _mlp_types(c, layers), strict=True))
-    usual, sliding = _usual_and_sliding(c)
-    count = int(_predicted(c))
+    """Heads (per_layer_config, else by the layer's type) and MLP of each layer; those of further
+    tokens are dense, with sliding attention where ``layer_types`` does not go on to them."""
+    key, count = "num_attention_heads", int(_predicted(c))
+    usual = c.dim(key, default=64)
+    other = c.section("attention_other_setting").dim(key, default=usual)  # the older spelling
+    heads = {"sliding_attention": c.dim("num_sliding_attention_heads", default=other)}
+    if c.has("per_layer_config"):
+        own = [layer_overrides(c, i).dim(key, default=usual) for i in range(layers)]
+    else:
+        types = _per_layer(c, "layer_types", ["full_attention"] * layers)
+        own = [heads.get(kind, usual) for kind in types]
     listed = c.strings("layer_types", default=())[layers : layers + count] if count else ()
-    more = listed or ("sliding_attention",) * count
-    return found + [(sliding if kind == "sliding_attention" else usual, "mtp") for kind in more]
+    more = [heads.get(kind, usual) for kind in listed or ("sliding_attention",) * count]
+    return [*zip(own, _mlp_types(c, layers), strict=True), *((query, "mtp") for query in more)]
 
 
 TEXT = Decoder(
@@ -142,14 +113,12 @@ TEXT = Decoder(
     mlp_bias=False, kinds=_kinds, layer=layer, rotary=False,
     windows=lambda c: windows(c, None, lambda _i, _n: True),
     moe=moe(
-        gate=m.scores(), router_bias=m.correction, gate_proj=_stacked(), up_proj=_stacked(),
-        down_proj=_stacked(down=True), share_expert=shared_mlp,
+        gate=m.scores(), router_bias=m.correction,
+        gate_proj=lambda x: _stacked(x, x.inner, x.width),
+        up_proj=lambda x: _stacked(x, x.inner, x.width),
+        down_proj=lambda x: _stacked(x, x.width, x.inner), share_expert=shared_mlp,
     ),
 )  # fmt: skip
-
-
-# ---- vision and both
-
 #: Keys of the released configs -> those of the tower's config class.
 _RENAMED = {"width": "hidden_size", "layers": "num_hidden_layers"}
 
@@ -161,11 +130,8 @@ def _seen(c: ModelConfig, project: str, **words: Module) -> dict[str, Module]:
     width = vision.dim("width", "hidden_size", default=1536) * 4
     bias = c.flag("projector_bias", default=False)
     tower = builder("Step3p7VisionModel")(ModelConfig(values, vision.path))
-    return {
-        "vision_model": tower,
-        **words,
-        project: linear_projector(width, TEXT.width(text), bias=bias),
-    }
+    joining = linear_projector(width, TEXT.width(text), bias=bias)
+    return {"vision_model": tower, **words, project: joining}
 
 
 def flash(c: ModelConfig, *, tying: ModelConfig | None = None) -> Module:
@@ -186,12 +152,5 @@ def _model(c: ModelConfig) -> Module:
     return Module("Step3p7Model", {**_seen(c, "multi_modal_projector", language_model=words)})
 
 
-register(
-    "step3p7",
-    {
-        "Step3p7ForConditionalGeneration": _generation,
-        "Step3p7Model": _model,
-        "Step3p7FlashForCausalLM": flash,
-    },
-    category="multimodal",
-)
+_CLASSES = {"Step3p7ForConditionalGeneration": _generation, "Step3p7Model": _model}
+register("step3p7", {**_CLASSES, "Step3p7FlashForCausalLM": flash}, category="multimodal")

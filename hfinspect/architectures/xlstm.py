@@ -1,17 +1,10 @@
-"""xLSTM (Beck et al. 2024, 2025). Source of shapes: transformers/models/xlstm/modeling_xlstm.py.
+"""xLSTM (Beck et al. 2024, 2025; transformers/models/xlstm). transformers 5.23 cannot build the
+fused form of ``weight_mode``, so it is not recorded."""
 
-Blocks of a matrix memory (mLSTM) and a gated MLP, widths rounded up to multiples. transformers 5.23
-cannot build the fused form of ``weight_mode``, so it is not recorded.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
 from ..layers import spelled as s
 from ..layers.blocks import rms_norms, size
 from ..layers.heads import to_words
-from ..trees.keeps import State
-from ..trees.modules import Embedding, Linear, Module, Weight
+from ..trees import Component, Dim, Embedding, Linear, ModelConfig, Module, State, Weight, named
 
 
 def _scaled(
@@ -76,15 +69,15 @@ def _mlp(d: s.Spelled, c: ModelConfig) -> Module:
     return Module("xLSTMFeedForward", parts, proj_down=down, component=Component.MLP)
 
 
-def _words(d: s.Spelled, c: ModelConfig) -> Module:
-    return Embedding(d.vocab(c), c.dim("embedding_dim", default=d.width(c)))
-
-
 _XLSTM = s.Spelled(
     "xLSTM", width=size("hidden_size", default=4096), heads=size("num_heads", default=8),
     depth=size("num_blocks", "num_hidden_layers", default=32), bias=s.flagged("use_bias"),
     vocab=size("vocab_size", default=50304), norms=rms_norms("xLSTMRMSNorm", 1e-6, "norm_eps"),
-    model={"embeddings": _words, "blocks": s.layers, "out_norm": s.norm},
+    model={
+        "embeddings": lambda d, c:
+        Embedding(d.vocab(c), c.dim("embedding_dim", default=d.width(c))),
+        "blocks": s.layers, "out_norm": s.norm,
+    },
     block={"norm_mlstm": _norm, "mlstm_layer": _memory, "norm_ffn": _norm, "ffn": _mlp},
     prefix="backbone",
 )  # fmt: skip

@@ -1,21 +1,13 @@
-"""Zamba (Zyphra 2024). Source of shapes: transformers/models/zamba/modeling_zamba.py.
+"""Zamba (Zyphra 2024; transformers/models/zamba). Mamba layers with several heads; hybrid layers
+also run one shared transformer block."""
 
-Mamba layers with several heads; hybrid layers also run one shared transformer block on the hidden
-state next to the embedding (twice the width).
-"""
-
-from collections.abc import Sequence
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import activation, depthwise, gated_mlp, rms_norms, size
 from ..layers.decoders import SEQUENCE_HEAD
 from ..layers.layer_kinds import words
-from ..trees.keeps import State
-from ..trees.modules import Layers, Linear, Module, Weight
+from ..trees import Component, Layers, Linear, ModelConfig, Module, State, Weight
 from .mamba import time_step_rank
-from .zamba2 import shared_layers, wide_attention, wide_block
+from .zamba2 import shared_layers, wide_block
 
 
 def _mixer(d: s.Spelled, c: ModelConfig) -> Module:
@@ -40,9 +32,8 @@ def _mixer(d: s.Spelled, c: ModelConfig) -> Module:
     )
 
 
-def _kinds(d: s.Spelled, c: ModelConfig) -> Sequence[str]:
-    """layers_block_type (``mamba`` is the older word for linear_attention), else by period and
-    offset after a beginning of three."""
+def _kinds(d: s.Spelled, c: ModelConfig) -> list[str]:
+    """The list, else by period and offset after a beginning of three."""
     count = int(c.count("num_hidden_layers", default=76))
     period = int(c.dim("attn_layer_period", default=6))
     offset = int(c.dim("attn_layer_offset", default=4, minimum=0))
@@ -50,14 +41,15 @@ def _kinds(d: s.Spelled, c: ModelConfig) -> Sequence[str]:
     if not c.has(key):
         usual = ["hybrid" if i % period == offset else "mamba" for i in range(count - 3)]
         return ["mamba", "mamba", "hybrid", *usual]
-    return words(lambda *_: "", "mamba", "linear_attention", "hybrid", key=key)(d, c, count)
+    listed = words(lambda *_: "", "mamba", "linear_attention", "hybrid", key=key)
+    return list(listed(d, c, count))
 
 
 def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
     def shared(_use: int) -> Module:
         inner, act = c.dim("intermediate_size", default=14848), c.text("hidden_act", default="gelu")
         mlp = gated_mlp("ZambaMLP", d.width(c), inner, act=act)
-        return wide_block(d, c, wide_attention(d, c, 16), mlp)
+        return wide_block(d, c, mlp, 16)
 
     parts = {"mamba": _mixer(d, c), "input_layernorm": s.norm(d, c)}
     mamba, linear = Module("ZambaMambaDecoderLayer", parts), Linear(d.width(c), d.width(c), False)

@@ -1,15 +1,10 @@
-"""Zamba 2 (Glorioso et al. 2024). Source of shapes: transformers/models/zamba2/modeling_zamba2.py.
-
-Mamba 2 layers; some also apply one of ``num_mem_blocks`` shared transformer blocks, in turn, to the
-hidden state joined with the embedding (width 2·H). Uses of a block differ in low-rank adapters.
-"""
+"""Zamba 2 (Glorioso et al. 2024; transformers/models/zamba2). Mamba 2 layers; some also apply one
+of ``num_mem_blocks`` shared blocks, in turn. Uses of a block differ in low-rank adapters."""
 
 from collections.abc import Callable, Sequence
 from itertools import chain, cycle
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import Heads, activation, grouped_attention, rms_norms, size
 from ..layers.composing import tied_to
@@ -34,23 +29,22 @@ def wide(d: s.Spelled, c: ModelConfig) -> Dim:
     return c.dim("attention_hidden_size", default=2 * d.width(c))
 
 
-def wide_attention(d: s.Spelled, c: ModelConfig, kv: int) -> Module:
-    """Attention over both, put out at the hidden state's width; ``kv`` key heads by default."""
-    query = d.heads(c)
-    dim = c.dim("attention_head_dim", "head_dim", default=2 * d.width(c) // query)
+def wide_block(
+    d: s.Spelled, c: ModelConfig, feed_forward: Module, kv: int, **slots: Module
+) -> Module:
+    """The transformer block that layers share: attention over both, put out at the hidden state's
+    width, with ``kv`` key heads by default."""
+    h, query = d.width(c), d.heads(c)
+    dim = c.dim("attention_head_dim", "head_dim", default=2 * h // query)
     heads = Heads(query, c.dim("num_key_value_heads", default=kv), dim)
-    output = Linear(query * dim, d.width(c), bias=False, kind="output")
-    return grouped_attention(f"{d.name}Attention", wide(d, c), heads).adding(o_proj=output)
-
-
-def wide_block(d: s.Spelled, c: ModelConfig, attention: Module, feed_forward: Module) -> Module:
-    """The transformer block that layers share."""
+    output = Linear(query * dim, h, bias=False, kind="output")
+    attention = grouped_attention(f"{d.name}Attention", wide(d, c), heads)
     return Module(
         f"{d.name}AttentionDecoderLayer",
-        self_attn=attention,
+        self_attn=attention.adding(o_proj=output, **slots),
         feed_forward=feed_forward,
         input_layernorm=d.norms(c, wide(d, c)),
-        pre_ff_layernorm=d.norms(c, d.width(c)),
+        pre_ff_layernorm=d.norms(c, h),
     )
 
 
@@ -65,10 +59,8 @@ def _shared_block(d: s.Spelled, c: ModelConfig, block: int, uses: int) -> Module
         other = Activation("Identity")
         return ModuleList(own if use % blocks == block else other for use in range(uses))
 
-    attention = wide_attention(d, c, d.heads(c))
-    if c.flag("use_shared_attention_adapter", default=False):
-        slots = adapters(joined, joined)
-        attention.children |= {f"linear_{name}_adapter_list": slots for name in "qkv"}
+    adapted = "qkv" if c.flag("use_shared_attention_adapter", default=False) else ""
+    slots = {f"linear_{name}_adapter_list": adapters(joined, joined) for name in adapted}
     mlp = Module(
         "Zamba2MLP",
         gate_up_proj=Linear(h, 2 * inner, bias=_biased(c), kind="gate_up"),
@@ -77,7 +69,7 @@ def _shared_block(d: s.Spelled, c: ModelConfig, block: int, uses: int) -> Module
         gate_up_proj_adapter_list=adapters(h, 2 * inner),
         component=Component.MLP,
     )
-    return wide_block(d, c, attention, mlp)
+    return wide_block(d, c, mlp, d.heads(c), **slots)
 
 
 def shared_layers(

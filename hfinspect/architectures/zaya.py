@@ -1,19 +1,12 @@
-"""ZAYA1 (Zyphra 2025). Source of shapes: transformers/models/zaya/modeling_zaya.py.
+"""ZAYA1 (Zyphra 2025; transformers/models/zaya): compressed convolutional attention, its values
+half delayed by a token; the router has one class more than there are experts."""
 
-Attention after two convolutions over q and k (compressed convolutional attention), values half
-delayed by a token; scales and biases on both sides of every residual; a router that is an MLP with
-one class more than there are experts.  Experts lie stacked in memory as in files.
-"""
-
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import mixtures as m
 from ..layers.blocks import depthwise
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.heads import causal_lm
-from ..trees.keeps import KeysValues, State
+from ..trees import Component, KeysValues, ModelConfig, State
 from ..trees.modules import Buffer, Conv, Linear, Module, Parameter, Weight
-from .llama import LLAMA
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
@@ -21,10 +14,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     heads, kv = c.dim("num_attention_heads", default=8), c.dim("num_key_value_heads", default=2)
     dim = c.dim("head_dim", default=128)
     width, kv_width = heads * dim, kv * dim
-    channels = kv_width + width
-    # Two convolutions in a row: the inputs that both look back on, less the token itself.
+    channels, half = kv_width + width, Linear(h, kv_width // 2, bias=bias, kind="value")
     first, second = c.dim("cca_time0", default=2), c.dim("cca_time1", default=2)
-    times = first + second - 2
     return Module(
         "ZayaAttention",
         o_proj=Linear(width, h, bias=bias, kind="output"),
@@ -32,8 +23,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
             "ZayaCCAProjection",
             q_proj=Linear(h, width, bias=bias, kind="query"),
             k_proj=Linear(h, kv_width, bias=bias, kind="key"),
-            v_proj_current=Linear(h, kv_width // 2, bias=bias, kind="value"),
-            v_proj_delayed=Linear(h, kv_width // 2, bias=bias, kind="value"),
+            v_proj_current=half,
+            v_proj_delayed=half,
             conv_qk_depthwise=depthwise(channels, first, bias=True, component=Component.CONV),
             conv_qk_grouped=Conv(channels, channels, second, dims=1, groups=kv + heads),
         ),
@@ -41,7 +32,8 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
         component=Component.ATTENTION,
         keeps=(
             KeysValues(kv_width, kv_width, heads=kv),
-            State("conv", (channels, times)),
+            # The inputs that both convolutions look back on, less the token itself.
+            State("conv", (channels, first + second - 2)),
             # The value of the token before.
             State("recurrent", (kv_width // 2,)),
         ),
@@ -51,18 +43,17 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 def _router(x: m.Mixture, *, first: bool) -> Module:
     """All but the first layer's router also see the one before it."""
     width, classes = x.c.dim("router_hidden_size", default=256), x.count + 1
-    mlp = Module(
-        "ZayaRouterMLP",
-        norm=x.d.norm(x.d, x.c, width),
-        fc1=Linear(width, width),
-        fc2=Linear(width, width),
-        out_proj=Linear(width, classes, bias=False),
-    )
     return Module(
         "ZayaRouter",
         down_proj=Linear(x.width, width),
         router_states_scale=None if first else Weight(width),
-        router_mlp=mlp,
+        router_mlp=Module(
+            "ZayaRouterMLP",
+            norm=x.d.norm(x.d, x.c, width),
+            fc1=Linear(width, width),
+            fc2=Linear(width, width),
+            out_proj=Linear(width, classes, bias=False),
+        ),
         balancing_biases=Buffer(classes, dtype="F32"),
         component=Component.ROUTER,
     )
@@ -83,13 +74,13 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
         used=1,
         inner=2048,
     )
-    block = pre_norm(d.like(d.name, mlp=moe), c, kind)
-    scaling = _scales(d, c, *_IN, "residual_scale", "residual_bias")
-    scales = Module("ZayaResidualScaling", dict(scaling))
+    scaling = dict(_scales(d, c, *_IN, "residual_scale", "residual_bias"))
+    scales = Module("ZayaResidualScaling", {**scaling})
+    block = pre_norm(d.like("Zaya", mlp=moe), c, kind)
     return block.adding(post_attention_residual_scale=scales, post_mlp_residual_scale=scales)
 
 
-_ZAYA = LLAMA.like(
+_ZAYA = Decoder(
     "Zaya", vocab_size=262272, hidden_size=2048, num_hidden_layers=40, rms_norm_eps=1e-5,
     attention=_attention, layer=_layer, rotary=False, endings=(), tie_word_embeddings=True,
     kinds=lambda _d, _c, layers: ["first", *["later"] * (layers - 1)][:layers],

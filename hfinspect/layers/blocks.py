@@ -202,10 +202,13 @@ def short_convolution(class_name: str, c: ModelConfig, hidden: int, kernel: int)
     )
 
 
-def hyper_connection(c: ModelConfig, hidden: int, name: str) -> dict[str, Parameter]:
-    """How m streams join before a block and split after it (DeepSeek-V4): (2 + m)·m rows."""
+def hyper_connections(c: ModelConfig, hidden: int) -> dict[str, Parameter]:
+    """How m streams join before attention and MLP and split after them (DeepSeek-V4): (2 + m)·m
+    rows each."""
     streams = c.dim("hc_mult", default=4)
-    return stream_weights(c, hidden, f"hc_{name}_", (streams + 2) * streams, 3)
+    rows = (streams + 2) * streams
+    attention = stream_weights(c, hidden, "hc_attn_", rows, 3)
+    return {**attention, **stream_weights(c, hidden, "hc_ffn_", rows, 3)}
 
 
 def stream_weights(

@@ -6,13 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..trees.modules import Module
+from ..trees import Dim, ModelConfig, Module
 from .decoders import Decoder
 from .latent import indexer, latent_attention, latent_sizes
 from .layer_kinds import mlps
-from .mixtures import DEEPSEEK, corrected, deepseek_shared, sparse
+from .mixtures import DEEPSEEK, deepseek_shared, sparse
 
 
 def latent(
@@ -47,9 +45,8 @@ def routed(
 
     ``rerouted``: see ``expert_count``."""
     return sparse(
-        "MoE", {**DEEPSEEK, "gate": corrected("TopkRouter")},
-        count=lambda c: expert_count(c, count, rerouted=rerouted),
-        used=per_token, shared=deepseek_shared, inner=inner,
+        "MoE", DEEPSEEK, count=lambda c: expert_count(c, count, rerouted=rerouted),
+        used=per_token, inner=inner, shared=deepseek_shared,
     )  # fmt: skip
 
 

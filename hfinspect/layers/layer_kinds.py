@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..trees import Dim, ModelConfig
 from .decoders import Decoder
 
 #: What each of so many layers is: a word, or whatever its family makes of it.

@@ -9,12 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
 from ..core.records import dataclass
-from ..trees.keeps import State
-from ..trees.modules import Conv, Linear, Module, Weight
+from ..trees import Component, Conv, Dim, Linear, ModelConfig, Module, State, Weight, named
 from .blocks import Size, activation, size
 from .spelled import flagged
 

@@ -6,11 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..core.records import dataclass
-from ..trees.modules import Buffer, Linear, Module, Parameter, Weight
+from ..trees import Buffer, Component, Dim, Linear, ModelConfig, Module, Parameter, Weight
 from .blocks import gated_mlp, size
 from .decoders import Decoder, gated_of
 from .experts import (
@@ -177,10 +174,8 @@ def mixtral(
     count: Reads, used: int, expert: str = "BlockSparseTop2MLP", **before: Part
 ) -> Callable[[Decoder, ModelConfig], Module]:
     """Mixtral's experts and their router; ``used`` is a default."""
-    return sparse(
-        "SparseMoeBlock", {**before, "gate": scores(), "experts": lettered(expert)}, count=count,
-        used=size("num_experts_per_tok", default=used),
-    )  # fmt: skip
+    parts = {**before, "gate": scores(), "experts": lettered(expert)}
+    return sparse("SparseMoeBlock", parts, count=count, used=used)
 
 
 #: Experts as DeepSeek-V3's classes hold them.
@@ -199,7 +194,5 @@ def qwen(
     count: Reads, used: int, inner: int | None = None, shared: int | None = None
 ) -> Callable[[Decoder, ModelConfig], Module]:
     """Qwen's experts; without ``inner`` as wide as the MLP. The numbers are defaults."""
-    return sparse(
-        "SparseMoeBlock", QWEN, count=count, used=used, inner=inner,
-        shared=as_wide("shared_expert_intermediate_size", default=shared) if shared else None,
-    )  # fmt: skip
+    common = as_wide("shared_expert_intermediate_size", default=shared) if shared else None
+    return sparse("SparseMoeBlock", QWEN, count=count, used=used, inner=inner, shared=common)
