@@ -142,12 +142,8 @@ register_tower("qwen4_exp_text", "Qwen4Exp", _text)
 register_worded("qwen4_exp", "Qwen4Exp", seeing(_tower, _text), tied=False)
 register_part("qwen4_exp_vision", "Qwen4ExpVisionModel", _tower, "vision")
 
-# ---- primes in a row, for the tables of n-gram hashing
-#
-# Miller and Rabin's test with fixed bases, exact below 3.3 · 10^24 (Sorenson and Webster 2015) and
-# so for every number a config may hold; its cost does not grow with the square root of a hostile
-# one.
-
+#: Of Miller and Rabin's test, with these exact below 3.3 · 10^24 (Sorenson and Webster 2015) and so
+#: for every number a config may hold; its cost does not grow with the root of a hostile one.
 _BASES: Final = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41)
 
 
