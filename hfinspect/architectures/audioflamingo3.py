@@ -2,12 +2,9 @@
 
 from functools import partial
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.multimodal import register_listener, two_layer_projector
 from ..layers.whisper_encoder import encoder, width
-from ..trees.catalog import register_part
-from ..trees.modules import Module
+from ..trees import Dim, ModelConfig, Module, register_part
 
 _tower = partial(encoder, "AudioFlamingo3", pooled=True)
 

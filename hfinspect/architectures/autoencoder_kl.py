@@ -2,10 +2,8 @@
 diffusers/models/autoencoders/{autoencoder_kl,vae}.py. Before diffusers 0.15 attention's projections
 had other names."""
 
-from ..core.config import ModelConfig
 from ..layers.diffusion import Residual, Rung, attention, block_types, going_down, middle_block
-from ..trees.catalog import register
-from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module
+from ..trees import Activation, Conv, GroupNorm, Layers, ModelConfig, Module, register
 
 
 def _half(c: ModelConfig, inputs: int, outputs: int, *, up: bool) -> Module:

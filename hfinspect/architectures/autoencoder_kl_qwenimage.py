@@ -3,10 +3,7 @@ Source of shapes: diffusers/models/autoencoders/autoencoder_kl_qwenimage.py."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..trees.catalog import register
+from ..trees import Component, Dim, ModelConfig, register
 from ..trees.handed_on import MAX_STAGES
 from ..trees.modules import Activation, Conv, Layers, Module, ModuleList, Sequential, Weight, once
 

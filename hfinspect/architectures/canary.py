@@ -1,11 +1,10 @@
 """Canary (NVIDIA 2024). Source of shapes: transformers/models/canary. Parakeet's encoder of sound,
 and a decoder of text with attention to it."""
 
-from ..core.config import ModelConfig
 from ..layers.blocks import Heads, grouped_attention, grouped_heads
 from ..layers.heads import causal_lm
 from ..layers.vision import plain_mlp
-from ..trees.catalog import auto_model, register_pair, register_part
+from ..trees import ModelConfig, auto_model, register_pair, register_part
 from ..trees.keeps import KeysValues
 from ..trees.modules import Embedding, LayerNorm, Layers, Module
 

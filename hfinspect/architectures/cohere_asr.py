@@ -2,13 +2,10 @@
 what was heard, under NeMo's names. Sources: transformers/models/cohere_asr and
 transformers/conversion_mapping.py."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.blocks import grouped_heads
 from ..layers.composing import respelled_classes
 from ..layers.heads import to_words
-from ..trees.catalog import auto_model, register_pair
-from ..trees.modules import Linear, Module, Weight
+from ..trees import Component, Linear, ModelConfig, Module, Weight, auto_model, register_pair
 from .canary import DECODER, decoder
 
 _NAME = "CohereAsr"

@@ -1,11 +1,9 @@
 """ControlNetModel (Zhang et al. 2023). Source: diffusers/models/controlnets/controlnet.py. The way
 down and the middle of a UNet2DConditionModel, and convolutions for what the UNet will add."""
 
-from ..core.config import ModelConfig
 from ..layers.unet_conditions import stem
 from ..layers.unet_ladder import Ladder, condition_encoder, controls
-from ..trees.catalog import register
-from ..trees.modules import Layers, Module
+from ..trees import Layers, ModelConfig, Module, register
 
 #: Settings of the UNet that a ControlNet copies into its config but does not have.
 _NOT_HERE = """time_embedding_type time_embedding_dim time_cond_proj_dim conv_in_kernel

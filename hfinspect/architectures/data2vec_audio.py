@@ -1,12 +1,10 @@
 """data2vec for speech (Baevski et al. 2022). Source: transformers/models/data2vec. wav2vec 2.0
 whose positions come from a chain of small convolutions."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import speech
 from ..layers.encoders import hidden
 from ..layers.speech_encoders import Speech, model
-from ..trees.modules import Activation, Conv, Layers, Module
+from ..trees import Activation, Component, Conv, Layers, ModelConfig, Module
 from .wav2vec2 import WAV2VEC2
 
 _DEFAULTS = {**speech.DEFAULTS, "num_conv_pos_embeddings": 5, "conv_pos_kernel_size": 19}

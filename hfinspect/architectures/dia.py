@@ -1,12 +1,10 @@
 """Dia (Nari Labs 2025): speech from text, both sides traces. Source of shapes:
 transformers/models/dia."""
 
-from ..core.config import ModelConfig
 from ..layers.composing import composed
 from ..layers.heads import to_words
 from ..layers.multimodal import within
-from ..trees.catalog import register_pair
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, register_pair
 
 
 def _head(c: ModelConfig) -> Module:

@@ -2,15 +2,12 @@
 VQ-GAN with convolutions over time; what the latent says of each place shifts and scales the
 decoder's norms (spatial norm)."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..core.records import dataclass
 from ..layers.blocks import size
 from ..layers.composing import renamed, respelled
 from ..layers.vision import clip_attention
 from ..layers.vqgan import Codec
-from ..trees.catalog import register_part
+from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees.modules import BatchNorm, Conv, Embedding, Layers, Module, ModuleList
 
 _MAX_LEVELS = 16  # each of them halves: these would be images of half a million pixels' width

@@ -3,13 +3,10 @@ over stacked frames whose attention has a memory, a convolution a channel; Qwen3
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import activation, depthwise
 from ..layers.multimodal import decoder, projecting, register_worded, two_linears
 from ..layers.vision import plain_mlp
-from ..trees.catalog import register_part
+from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, once
 
 TEXT = {

@@ -1,10 +1,8 @@
 """GLM-ASR (Zhipu 2025). Source of shapes: transformers/models/glmasr/modeling_glmasr.py. Whisper's
 encoder with rotary positions (a trace), and a Llama decoder."""
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.multimodal import register_listener, two_linears
-from ..trees.modules import Module
+from ..trees import Dim, ModelConfig, Module
 
 _TEXT = {
     "vocab_size": 59264, "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 28,

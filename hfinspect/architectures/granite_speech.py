@@ -1,10 +1,8 @@
 """Granite Speech (IBM 2025). Source: transformers/models/granite_speech. The adapter that released
 models load for speech is in a file of its own."""
 
-from ..core.config import ModelConfig
 from ..layers.multimodal import decoder, language_model, projecting, projector, register_headed
-from ..trees.catalog import auto_model, builder
-from ..trees.modules import Linear, Module, Weight
+from ..trees import Linear, ModelConfig, Module, Weight, auto_model, builder
 
 _NAME = "GraniteSpeech"
 

@@ -1,11 +1,9 @@
 """Granite Speech 5 (IBM 2026). Source of shapes: transformers/models/granite_speech5. A Conformer
 (a trace) that is fed its own guess of the words halfway; the head for CTC makes that guess."""
 
-from ..core.config import ModelConfig
 from ..layers.composing import tied_to
 from ..layers.heads import to_words
-from ..trees.catalog import auto_model, register_part
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, auto_model, register_part
 
 
 def ctc(c: ModelConfig) -> Module:

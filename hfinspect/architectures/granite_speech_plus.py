@@ -1,11 +1,9 @@
 """Granite Speech Plus (IBM 2026). Source of shapes: transformers/models/granite_speech_plus. The
 projector may be given the outputs of several layers side by side."""
 
-from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.multimodal import register_headed
-from ..trees.catalog import builder, register_part
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, builder, register_part
 from . import granite_speech
 
 _NAME = "GraniteSpeechPlus"

@@ -2,13 +2,10 @@
 with a second MLP and second norms for the tokens of sound, whose codebooks share one table and
 head."""
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.composing import composed
 from ..layers.decoders import Decoder, pre_norm
 from ..layers.heads import to_words
-from ..trees.catalog import register
-from ..trees.modules import Embedding, Module
+from ..trees import Dim, Embedding, ModelConfig, Module, register
 from .llama import LLAMA
 
 

@@ -1,10 +1,9 @@
 """HuBERT (Hsu et al. 2021). Source of shapes: transformers/models/hubert/modeling_hubert.py. Some
 files norm positions by batch, some lack the norm before the projection."""
 
-from ..core.config import ModelConfig
 from ..layers import speech
 from ..layers.speech_encoders import SHORT, Speech
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .wav2vec2 import WAV2VEC2
 
 

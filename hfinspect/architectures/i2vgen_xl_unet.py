@@ -2,11 +2,9 @@
 diffusers/models/unets/unet_i2vgen_xl.py. The image comes in next to the noise, through a look at
 all frames, and as words of the context."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.diffusion import attention, feed_forward, timestep_embedding
 from ..layers.unet_over_time import channels_of, ladder, temporal_transformer
-from ..trees.catalog import register
+from ..trees import Component, ModelConfig, register
 from ..trees.modules import Activation, Conv, LayerNorm, Linear, Module, Sequential
 
 _ACT, _WORDS = Activation("SiLU"), Component.EMBEDDING

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from ..core.components import Component
-from ..core.config import ModelConfig, exact
-from ..core.dims import Dim
 from ..layers.diffusion import feed_forward, timestep_embedding
-from ..trees.catalog import register
+from ..trees import Component, Dim, ModelConfig, exact, register
 from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 
 

@@ -4,10 +4,8 @@ one's keys with ``bwe_`` before them: it widens the band; fixed transforms stand
 
 from functools import partial
 
-from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
-from ..core.dims import Dim
-from ..trees.catalog import Builder, register
+from ..trees import Builder, Component, Dim, register
 from ..trees.modules import Activation, Buffer, Conv, Module, ModuleList, Weight
 
 _SNAKES = ("snakebeta", "snake")

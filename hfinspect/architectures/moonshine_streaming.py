@@ -3,12 +3,9 @@ transformers/models/moonshine_streaming. Layers look at a window, without positi
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import named
 from ..layers.blocks import grouped_attention, grouped_heads
 from ..layers.vision import plain_mlp
-from ..trees.catalog import register_part
+from ..trees import Component, ModelConfig, named, register_part
 from ..trees.modules import Activation, Conv, Layers, Linear, Module, Weight
 
 _NAME = "MoonshineStreaming"

@@ -1,11 +1,10 @@
 """Moshi (Défossez et al. 2024). Source of shapes: transformers/models/moshi. The whole adds tables
 for what both speakers say, the Mimi codec, and a depth decoder (a trace)."""
 
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, grouped
 from ..layers.vision import plain_mlp
 from ..layers.windows import windows
-from ..trees.catalog import auto_model, builder, register
+from ..trees import ModelConfig, auto_model, builder, register
 from ..trees.modules import Embedding, Linear, Module, ModuleList
 
 

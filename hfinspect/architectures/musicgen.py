@@ -1,10 +1,8 @@
 """MusicGen (Copet et al. 2023). Source: transformers/models/musicgen. A text encoder, a decoder
 that speaks several codebooks at once (a trace), and the codec that turns them into sound."""
 
-from ..core.config import ModelConfig
 from ..layers.multimodal import linear_projector
-from ..trees.catalog import auto_class, auto_model, builder, register_part
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, auto_class, auto_model, builder, register_part
 from .encoder_decoder import width_of
 
 

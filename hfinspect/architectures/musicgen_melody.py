@@ -1,11 +1,9 @@
 """MusicGen Melody (Copet et al. 2023). Source: transformers/models/musicgen_melody. Texts and
 melody, of 12 notes, stand before the tokens instead of being attended to: no cross-attention."""
 
-from ..core.config import ModelConfig
 from ..layers.multimodal import linear_projector
-from ..trees.catalog import register_part
+from ..trees import ModelConfig, Module, each_module, register_part
 from ..trees.keeps import Unknown
-from ..trees.modules import Module, each_module
 from .musicgen import joined
 
 

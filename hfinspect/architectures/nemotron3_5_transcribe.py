@@ -2,12 +2,10 @@
 encoder of speech and a model of who speaks, heard by Nemotron-H; a further encoder says when each
 word was said. Files have the names of NeMo, the parts alone those of transformers."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.composing import joined, respelled
 from ..layers.heads import to_words
 from ..layers.multimodal import linear_projector, nested
-from ..trees.catalog import auto_model, builder, register, register_part
+from ..trees import Component, ModelConfig, auto_model, builder, register, register_part
 from ..trees.modules import Conv, LayerNorm, Module, Sequential
 from .nemotron3_diarization import frames
 

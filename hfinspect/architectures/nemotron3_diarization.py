@@ -1,10 +1,8 @@
 """Nemotron 3 Diarization (NVIDIA 2026). Source: transformers/models/nemotron3_diarization. An
 encoder of frames (a trace), and a head that is active or not for each speaker."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.blocks import size
-from ..trees.catalog import builder, register_pair
+from ..trees import Component, ModelConfig, builder, register_pair
 from ..trees.modules import Activation, Conv, Linear, Module, Weight
 
 _NAME, _ENDING = "Nemotron3Diarization", "ForAudioFrameClassification"

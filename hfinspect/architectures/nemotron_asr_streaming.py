@@ -4,11 +4,9 @@ what language is spoken to each frame."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import conformers
 from ..layers.composing import defaulted, renamed
-from ..trees.catalog import register_part
+from ..trees import Component, ModelConfig, register_part
 from ..trees.modules import Activation, Conv, LayerNorm, Layers, Linear, Module
 from . import parakeet
 

@@ -3,11 +3,8 @@ shapes: diffusers/pipelines/deprecated/wuerstchen/modeling_paella_vq_model.py.""
 
 from itertools import pairwise
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..trees import Component, Dim, ModelConfig, register
 from ..trees import modules as nn
-from ..trees.catalog import register
 
 
 def _mixing(width: Dim) -> nn.Module:

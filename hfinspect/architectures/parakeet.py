@@ -3,14 +3,12 @@ whose decoder is an LSTM over the words said so far. Source: transformers/models
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import conformers
 from ..layers.blocks import size
 from ..layers.composing import defaulted
 from ..layers.heads import to_words
+from ..trees import Component, ModelConfig, auto_model, register_part
 from ..trees import modules as nn
-from ..trees.catalog import auto_model, register_part
 from .encodec import lstm
 
 DEFAULTS = {

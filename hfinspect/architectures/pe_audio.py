@@ -3,11 +3,8 @@ Descript's encoder, a Llama-like one with norms of queries and keys, and ModernB
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.composing import renamed
-from ..trees.catalog import auto_model, register, register_part
+from ..trees import Component, Dim, ModelConfig, auto_model, register, register_part
 from ..trees.modules import Activation, Conv, GroupNorm, LayerNorm, Linear, Module, Weight
 from . import dac
 from .llama import LLAMA

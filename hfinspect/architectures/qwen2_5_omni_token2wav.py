@@ -3,12 +3,9 @@ and that a waveform by BigVGAN. Source: transformers/models/qwen2_5_omni."""
 
 from itertools import pairwise
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.diffusion import attention
+from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees import modules as nn
-from ..trees.catalog import register_part
 
 
 def speaker_encoder(c: ModelConfig) -> nn.Module:

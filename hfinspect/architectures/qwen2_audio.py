@@ -3,11 +3,9 @@ Whisper's encoder, one linear layer, and a Qwen2 decoder whose head is never tie
 
 from functools import partial
 
-from ..core.config import ModelConfig
 from ..layers.multimodal import decoder, language_model, projector, register_headed
 from ..layers.whisper_encoder import encoder, width
-from ..trees.catalog import register_part
-from ..trees.modules import Linear, Module
+from ..trees import Linear, ModelConfig, Module, register_part
 
 _tower = partial(encoder, "Qwen2Audio")
 

@@ -2,14 +2,12 @@
 repos (Qwen/Qwen3-ASR-0.6B) have a ``thinker_config`` and the names of Qwen3-Omni's thinker. Source:
 modeling_qwen3_asr.py of the package qwen-asr; vLLM's qwen3_asr.py reads the same names."""
 
-from ..core.config import ModelConfig
 from ..layers.blocks import activation
 from ..layers.composing import defaulted, renamed
 from ..layers.heads import labelled
 from ..layers.multimodal import decoder, lm_head, text_width, two_linears, worded
 from ..layers.whisper_encoder import width
-from ..trees.catalog import builder, register, register_part
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, builder, register, register_part
 
 _NAME = "Qwen3ASR"
 #: What Qwen3ASRConfig makes of an absent text_config.

@@ -3,12 +3,9 @@ by side. Source: diffusers/models/transformers/transformer_sd3.py."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import diffusion
 from ..layers.vision import patch_conv
-from ..trees.catalog import register
+from ..trees import Component, Dim, ModelConfig, register
 from ..trees.modules import Activation, Buffer, LayerNorm, Layers, Linear, Module, once
 
 

@@ -1,12 +1,10 @@
 """SEW (Wu et al. 2021). Source of shapes: transformers/models/sew. wav2vec 2.0 with a longer chain
 of narrow convolutions and layers at half the rate, undone by one linear layer at the end."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import speech
 from ..layers.encoders import hidden
 from ..layers.speech_encoders import SHORT, Speech
-from ..trees.modules import Activation, Dropout, Linear, Module
+from ..trees import Activation, Component, Dropout, Linear, ModelConfig, Module
 from .wav2vec2 import WAV2VEC2
 
 DEFAULTS = {

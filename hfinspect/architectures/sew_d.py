@@ -1,10 +1,9 @@
 """SEW-D (Wu et al. 2021): SEW whose layers are DeBERTa v2's. Source of shapes:
 transformers/models/sew_d."""
 
-from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.speech_encoders import Speech
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .deberta_v2 import DEBERTA_V2
 from .sew import DEFAULTS, SEW
 

@@ -1,12 +1,9 @@
 """Speech2Text (Wang et al. 2020). Source: transformers/models/speech_to_text. Strided convolutions
 over filter banks, then BART's kind of encoder and decoder with norms before."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import seq2seq
 from ..layers.heads import causal_lm
-from ..trees.catalog import register_pair
-from ..trees.modules import Conv, Module, ModuleList
+from ..trees import Component, Conv, ModelConfig, Module, ModuleList, register_pair
 
 STYLE = seq2seq.Seq2Seq(
     "Speech2Text", final_norm=True, vocab=10000, width=256, layers=(12, 6), inner=(2048, 2048),

@@ -4,13 +4,11 @@ shapes: diffusers/models/unets/unet_stable_cascade.py."""
 from collections.abc import Sequence
 from functools import partial
 
-from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
-from ..core.dims import Dim
 from ..layers.cascade import ROW, bare_norm, ends, level, resized
 from ..layers.diffusion import per_block, widths
+from ..trees import Component, Dim, register
 from ..trees import modules as nn
-from ..trees.catalog import register
 
 
 def _way(c: ModelConfig, channels: Sequence[Dim], *, up: bool) -> dict[str, nn.Module]:

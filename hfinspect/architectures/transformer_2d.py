@@ -4,10 +4,8 @@ words of a codebook, or patches, of which it makes the classes that DiT and PixA
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.diffusion import attention, feed_forward
-from ..trees.catalog import builder, register
+from ..trees import Component, ModelConfig, builder, register
 from ..trees.modules import Conv, Embedding, GroupNorm, LayerNorm, Layers, Linear, Module
 
 _NAMED = {"ada_norm_zero": "DiTTransformer2DModel", "ada_norm_single": "PixArtTransformer2DModel"}

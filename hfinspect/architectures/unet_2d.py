@@ -3,11 +3,8 @@ diffusers/models/unets/{unet_2d,unet_2d_blocks}.py. On some rungs the image look
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import diffusion
-from ..trees.catalog import register
+from ..trees import Component, Dim, ModelConfig, register
 from ..trees.modules import Activation, Conv, Embedding, Layers, Module, Weight
 
 

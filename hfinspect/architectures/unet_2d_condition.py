@@ -1,12 +1,10 @@
 """UNet2DConditionModel: Stable Diffusion 1, 2 and XL (Rombach et al. 2021, Podell et al. 2023).
 Source of shapes: diffusers/models/unets/unet_2d_condition.py."""
 
-from ..core.config import ModelConfig
 from ..layers.diffusion import unet_end
 from ..layers.unet_conditions import position_net, stem
 from ..layers.unet_ladder import Ladder
-from ..trees.catalog import register
-from ..trees.modules import Layers, Module
+from ..trees import Layers, ModelConfig, Module, register
 
 
 def model(c: ModelConfig) -> Module:

@@ -1,11 +1,9 @@
 """UNet3DConditionModel: text to video by ModelScope (Wang et al. 2023). Source of shapes:
 diffusers/models/unets/{unet_3d_condition,unet_3d_blocks}.py."""
 
-from ..core.config import ModelConfig
 from ..layers.diffusion import timestep_embedding
 from ..layers.unet_over_time import channels_of, ladder, temporal_transformer
-from ..trees.catalog import register
-from ..trees.modules import Activation, Conv, Module
+from ..trees import Activation, Conv, ModelConfig, Module, register
 
 
 def model(c: ModelConfig) -> Module:

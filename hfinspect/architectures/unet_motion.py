@@ -4,13 +4,11 @@ ladder with a transformer over the frames next to each residual block."""
 
 from functools import partial
 
-from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
-from ..core.dims import Dim
 from ..layers.diffusion import middle_block, per_block, transformer_block, unet_end
 from ..layers.unet_conditions import stem
 from ..layers.unet_ladder import Ladder, condition_encoder, controls, depths
-from ..trees.catalog import register
+from ..trees import Component, Dim, register
 from ..trees.modules import Buffer, Conv, GroupNorm, Layers, Linear, Module, ModuleList
 
 #: Keys of UNet2DConditionModel that neither class has, or only the other.

@@ -1,15 +1,13 @@
 """UniSpeech-SAT (Chen et al. 2021): wav2vec 2.0's model, trained to distinguish speakers. Source of
 shapes: transformers/models/unispeech_sat."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import speech
 from ..layers.blocks import size
 from ..layers.composing import Part
 from ..layers.encoders import hidden
 from ..layers.speech_encoders import Speech, model
 from ..layers.speech_heads import linear, quantizer
-from ..trees.modules import Module, Weight
+from ..trees import Component, ModelConfig, Module, Weight
 from .wav2vec2 import CODE, WAV2VEC2, project_hid, project_q
 
 

@@ -4,13 +4,10 @@ frame of the former."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import activation, gated_mlp
 from ..layers.composing import without_static_cache
 from ..layers.multimodal import decoder, two_linears, worded
-from ..trees.catalog import register
+from ..trees import Component, Dim, ModelConfig, register
 from ..trees.modules import Activation, Layers, Linear, Module, RMSNorm, Weight
 from .vibevoice_acoustic_tokenizer import ENCODER, TYPE, section
 

@@ -1,9 +1,8 @@
 """VibeVoice-ASR (Microsoft 2026). Source of shapes: transformers/models/vibevoice_asr. VibeVoice's
 two encoders of sound, one projector for both, and a decoder whose head is never tied."""
 
-from ..core.config import ModelConfig
 from ..layers.multimodal import decoder, language_model, projector, register_headed
-from ..trees.modules import Linear, Module, RMSNorm
+from ..trees import Linear, ModelConfig, Module, RMSNorm
 from .vibevoice_acoustic_tokenizer import ENCODER, section
 
 

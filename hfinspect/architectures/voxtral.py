@@ -3,12 +3,9 @@ Whisper's encoder, four frames side by side through two linear layers, and a dec
 
 from functools import partial
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.multimodal import register_listener, two_layer_projector
 from ..layers.whisper_encoder import encoder
-from ..trees.catalog import register_part
-from ..trees.modules import Module
+from ..trees import Dim, ModelConfig, Module, register_part
 
 
 def _project(c: ModelConfig, audio: ModelConfig, text: Dim) -> Module:

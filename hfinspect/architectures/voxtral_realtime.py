@@ -2,14 +2,11 @@
 causal audio encoder (a trace), and Mistral's decoder with a narrow gate per layer, which the delay
 sets."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.decoders import Decoder, norms_called, pre_norm
 from ..layers.heads import to_words
 from ..layers.multimodal import register_headed, two_layer_projector
 from ..layers.windows import windows
-from ..trees.catalog import builder, register_part
-from ..trees.modules import Activation, Linear, Module
+from ..trees import Activation, Component, Linear, ModelConfig, Module, builder, register_part
 from .llama import LLAMA
 
 _NAME = "VoxtralRealtime"

@@ -4,10 +4,7 @@ diffusers/models/transformers/transformer_wan_{vace,animate}.py. Wan's own tree 
 from itertools import pairwise
 from math import prod
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
-from ..trees.catalog import builder, register
+from ..trees import Component, Dim, ModelConfig, builder, named, register
 from ..trees.modules import Conv, Layers, Linear, Module, ModuleList, RMSNorm, Weight
 
 #: What both have of Wan's own keys, but for channels and patches.

@@ -4,12 +4,10 @@ biases) or rotary."""
 
 from functools import partial
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import conformers, speech
 from ..layers.encoders import hidden
 from ..layers.speech_encoders import Speech
-from ..trees.modules import Activation, Conv, Dropout, Embedding, Layers, Module
+from ..trees import Activation, Conv, Dim, Dropout, Embedding, Layers, ModelConfig, Module
 
 _NAME = "Wav2Vec2Bert"
 _attention = partial(conformers.speech_attention, dropout=0.0)

@@ -1,11 +1,10 @@
 """wav2vec 2.0 with Conformer layers (Wang et al. 2020). Source:
 transformers/models/wav2vec2_conformer."""
 
-from ..core.config import ModelConfig
 from ..layers import conformers, speech
 from ..layers.encoders import hidden
 from ..layers.speech_encoders import Speech
-from ..trees.modules import BatchNorm, Buffer, Module
+from ..trees import BatchNorm, Buffer, ModelConfig, Module
 from .wav2vec2 import WAV2VEC2, pre_training
 
 

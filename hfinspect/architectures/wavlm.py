@@ -1,12 +1,10 @@
 """WavLM (Chen et al. 2021). Source of shapes: transformers/models/wavlm. wav2vec 2.0 with gated
 relative positions: a gate in every layer, one table in the first."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import speech
 from ..layers.encoders import hidden
 from ..layers.speech_encoders import Speech
-from ..trees.modules import Embedding, Linear, Module, Weight
+from ..trees import Component, Embedding, Linear, ModelConfig, Module, Weight
 from .wav2vec2 import WAV2VEC2
 
 #: Outputs of the gate: two halves of four (modeling_wavlm.py, gru_rel_pos_linear).

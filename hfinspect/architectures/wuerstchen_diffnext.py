@@ -4,13 +4,10 @@ ConvNeXt-like blocks (C), time blocks (T), attention (A), as a word says."""
 
 from functools import partial
 
-from ..core.components import Component
 from ..core.config import MAX_COUNT, ModelConfig
-from ..core.dims import Dim
 from ..layers.cascade import ATTENTION, RES, TIME, ends, level, resized
 from ..layers.composing import renamed
-from ..trees.catalog import register
-from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, ModuleList
+from ..trees import Component, Conv, Dim, LayerNorm, Layers, Linear, Module, ModuleList, register
 
 _BLOCKS = {"C": RES, "T": TIME, "A": ATTENTION}
 #: How the classes of Stable Cascade are called here.
