@@ -21,13 +21,10 @@ def _vision(c: ModelConfig) -> Module:
     sizes = (("in", 256), ("mid", 512), ("out", 1024))
     first, inner, outer = (c.dim(f"post_conv_{at}_channels", default=size) for at, size in sizes)
     to = partial(Conv, kernel=3, bias=False, component=Component.PROJECTOR)
-    project = projector(
-        f"{_NAME}MultiModalProjector",
-        conv1=to(first, inner),
-        conv2=to(inner, outer),
-        linear_1=Linear(outer, outer),
-        linear_2=Linear(outer, c.dim("decoder_hidden_size", default=512)),
-    )
+    out = Linear(outer, c.dim("decoder_hidden_size", default=512))
+    convs = {"conv1": to(first, inner), "conv2": to(inner, outer)}
+    last = {"linear_1": Linear(outer, outer), "linear_2": out}
+    project = projector(f"{_NAME}MultiModalProjector", **convs, **last)
     root = sam.encoder_of(_NAME, c, image_size=512).called(f"{_NAME}VisionModel")
     return root.adding(multi_modal_projector=project)
 
