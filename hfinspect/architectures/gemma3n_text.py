@@ -91,7 +91,6 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[Dim, bool]) -> Module:
     )
     order = "q_proj q_norm k_proj v_proj k_norm v_norm o_proj"
     look = attention(d, c, d.heads(c), shared, order)
-    look.keeps = None
     return Module(
         "Gemma3nTextDecoderLayer",
         {

@@ -50,7 +50,6 @@ def looking(
     through a convolution."""
     h, relative = d.width(c), c.dim("d_rel", default=16)
     block, kind = grouped_attention(name, h, heads), "relative_position"
-    block.keeps = None
     proj = Weight(relative, extent, kind=kind)
     return block.adding(
         r_proj=Linear(h, heads.query * relative, bias=False, kind=kind),

@@ -31,8 +31,7 @@ def attention(
     """Four projections of D·D + D, the same to the encoder's states as to one's own."""
     d = width(c, s)
     key = f"{_SIDES[side]}_attention_heads"
-    heads = (key, "num_attention_heads", "num_key_value_heads") if side == 0 else (key,)
-    c.divided(d, c.dim(*heads, default=s.heads[side]), "d_model", key)
+    c.divided(d, c.dim(key, default=s.heads[side]), "d_model", key)
     return Module(
         class_name or f"{s.name}Attention",
         k_proj=Linear(d, d, bias=s.bias and s.key_bias, kind="key"),
