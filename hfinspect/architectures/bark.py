@@ -1,16 +1,13 @@
 """Bark (Suno 2023): three GPTs in a row, from text to semantic tokens to coarse to fine codes, and
-a codec. The first two are traces; the third has a table and a head for each codebook, tied in
-pairs. Source of shapes: transformers/models/bark/modeling_bark.py.
-"""
+a codec. The first two are traces; the third has a table and a head for each codebook, tied in pairs
+(transformers/models/bark)."""
 
 from functools import partial
 
-from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.heads import to_words
-from ..trees.catalog import auto_model, builder, register_part
-from ..trees.modules import LayerNorm, Module, ModuleList
+from ..trees import LayerNorm, ModelConfig, Module, ModuleList, auto_model, builder, register_part
 
 
 def _heads(d: s.Spelled, c: ModelConfig) -> Module:

@@ -1,6 +1,5 @@
 """BART (Lewis et al. 2019): post-norm encoder and decoder, learned positions, one table of words
-for both and the head. Source of shapes: transformers/models/bart/modeling_bart.py.
-"""
+for both and the head (transformers/models/bart)."""
 
 from ..layers.seq2seq import ALL, Seq2Seq
 

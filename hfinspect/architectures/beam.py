@@ -1,6 +1,5 @@
-"""Beam: three dense layers, then experts, and a biased gate on the output of attention. Source of
-shapes: transformers/models/beam/modeling_beam.py.
-"""
+"""Beam: three dense layers, then experts, and a biased gate on the output of attention
+(transformers/models/beam)."""
 
 from ..layers import mixtures as m
 from ..layers.decoders import adding, gate, grouped, sandwich

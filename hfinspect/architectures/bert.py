@@ -1,7 +1,5 @@
 """BERT (Devlin et al. 2018). The pooler belongs to the heads. Configs of this model_type that bring
-the code of ``mosaic_bert`` get that file's tensors. Source of shapes:
-transformers/models/bert/modeling_bert.py.
-"""
+the code of ``mosaic_bert`` get that file's tensors (transformers/models/bert)."""
 
 from ..layers.bert_encoders import Encoder, pre_training
 from ..layers.composing import either

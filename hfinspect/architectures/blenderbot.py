@@ -1,6 +1,5 @@
 """Blenderbot (Roller et al. 2020): BART with a shallow encoder and a deep decoder, a norm after the
-last layer of each. Source: transformers/models/blenderbot/modeling_blenderbot.py.
-"""
+last layer of each (transformers/models/blenderbot)."""
 
 from ..layers.seq2seq import GENERATION
 from .bart import BART

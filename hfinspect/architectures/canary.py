@@ -4,8 +4,7 @@ and a decoder of text with attention to it."""
 from ..layers.blocks import Heads, grouped_attention, grouped_heads
 from ..layers.heads import causal_lm
 from ..layers.vision import plain_mlp
-from ..trees import ModelConfig, auto_model, register_pair, register_part
-from ..trees.keeps import KeysValues
+from ..trees import KeysValues, ModelConfig, auto_model, register_pair, register_part
 from ..trees.modules import Embedding, LayerNorm, Layers, Module
 
 DECODER = {

@@ -1,8 +1,6 @@
 """CHMv2 (Meta 2026), heights of tree canopies: DPT's head over DINOv3, and a value for each bin of
 heights. Source: transformers/models/chmv2/modeling_chmv2.py."""
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.reassembling import (
     as_head,
     fused_width,
@@ -10,7 +8,7 @@ from ..layers.reassembling import (
     reassemble_factors,
     reassemble_stage,
 )
-from ..trees.catalog import auto_class, register
+from ..trees import Component, ModelConfig, auto_class, register
 from ..trees.modules import Activation, Conv, Module, ModuleList
 
 _BACKBONE = {

@@ -4,11 +4,9 @@ Source: transformers/models/conditional_detr."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.composing import renamed
 from ..layers.deformable import detector_layer, first_and_rest, predictor, width
-from ..trees.modules import LayerNorm, Linear, Module
+from ..trees import Component, LayerNorm, Linear, ModelConfig, Module
 from . import detr
 
 _NAME = "ConditionalDetr"

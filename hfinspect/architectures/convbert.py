@@ -1,11 +1,9 @@
 """ConvBERT (Jiang et al. 2020): half of the attention heads give way to convolutions whose kernels
-depend on the text. Source: transformers/models/convbert/modeling_convbert.py.
-"""
+depend on the text (transformers/models/convbert)."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import bert_encoders as bert
 from ..layers.encoders import BASE, attending, hidden
-from ..trees.modules import Activation, Conv, Dropout, Linear, Module, Weight
+from ..trees import Activation, Component, Conv, Dim, Dropout, Linear, ModelConfig, Module, Weight
 from .bert import BERT
 
 

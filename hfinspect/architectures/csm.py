@@ -1,10 +1,8 @@
 """Sesame's conversational speech model (2025): a Llama over the words of all codebooks, a small
-Llama that makes a frame's further codes one after the other, and the Mimi codec. Source of shapes:
-transformers/models/csm.
-"""
+Llama that makes a frame's further codes one after the other, and the Mimi codec
+(transformers/models/csm)."""
 
-from ..core.nouns import Component, Dim, ModelConfig
-from ..trees.catalog import auto_model, register
+from ..trees import Component, Dim, ModelConfig, auto_model, register
 from ..trees.modules import Embedding, Linear, Module, Weight
 from .llama import LLAMA
 

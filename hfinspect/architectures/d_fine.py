@@ -4,16 +4,13 @@ convolutions of the picture complete. Source of shapes: transformers/models/d_fi
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig, exact
-from ..core.dims import Dim, named
 from ..layers import deformable
 from ..layers.blocks import gated_mlp
 from ..layers.deformable import conv_norm, layer_heads
 from ..layers.deformable import width as _d
 from ..layers.vision import clip_attention, ratio_of
+from ..trees import Component, Dim, ModelConfig, auto_class, exact, named, register_pair
 from ..trees import modules as nn
-from ..trees.catalog import auto_class, register_pair
 from . import rt_detr
 from .rt_detr import width_inside as _e
 

@@ -3,14 +3,12 @@ The activation has a tensor: PReLU's slope. Source of shapes: transformers/model
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import deformable
 from ..layers.blocks import size
 from ..layers.composing import renamed
 from ..layers.convolutions import rectifier
 from ..layers.vision import clip_attention
-from ..trees.catalog import register_pair
+from ..trees import Component, ModelConfig, register_pair
 from ..trees.modules import Conv, Embedding, LayerNorm, Layers, Linear, Module
 from . import detr
 

@@ -1,12 +1,10 @@
 """Descript's audio codec (Kumar et al. 2023). Saved configs hold widths that are computed where
-they are absent. Source of shapes: transformers/models/dac.
-"""
+they are absent (transformers/models/dac)."""
 
 from collections.abc import Callable
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.composing import defaulted
-from ..trees.catalog import register_part
+from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees.modules import Activation, Conv, Embedding, Layers, Module, ModuleList, Weight
 
 _DEFAULTS = {

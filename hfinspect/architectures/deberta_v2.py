@@ -1,13 +1,11 @@
 """DeBERTa v2 and v3 (He et al. 2021): DeBERTa (a trace) with separate projections, which positions
-may share, bucketed positions, a norm of their table and a convolution next to the first layer.
-Source: transformers/models/deberta_v2.
-"""
+may share, bucketed positions, a norm of their table and a convolution next to the first layer
+(transformers/models/deberta_v2)."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, embedding_width, stack
 from ..layers.encoders import dropout, hidden, labels, norm, one_label, vocab
-from ..trees.modules import Buffer, Conv, Dropout, Embedding, Linear, Module, Weight
+from ..trees import Buffer, Component, Conv, Dropout, Embedding, Linear, ModelConfig, Module, Weight
 
 
 def _tables(e: Encoder, c: ModelConfig) -> Module:

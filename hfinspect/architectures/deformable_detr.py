@@ -3,13 +3,11 @@ few points of each. Source: transformers/models/deformable_detr."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import deformable
 from ..layers.composing import renamed
 from ..layers.deformable import deformable_attention, detector_layer, label_scores, levels, width
 from ..layers.vision import clip_attention
-from ..trees.catalog import register_pair
+from ..trees import Component, ModelConfig, register_pair
 from ..trees.modules import Embedding, LayerNorm, Layers, Linear, Module, ModuleList, Weight
 from . import detr
 

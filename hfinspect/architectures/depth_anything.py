@@ -3,10 +3,8 @@ transformers/models/depth_anything."""
 
 from functools import partial
 
-from ..core.config import ModelConfig
 from ..layers.reassembling import depth_head, fused_width, fusion_layer, neck, reassembled
-from ..trees.catalog import auto_class, register
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, auto_class, register
 
 
 def estimator(config: ModelConfig, name: str, prompted: Module | None = None) -> Module:

@@ -5,12 +5,9 @@ view. Source of shapes: transformers/models/depth_pro."""
 from functools import partial
 from itertools import chain, pairwise
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.reassembling import fused_width, fusion_layer
 from ..layers.vision import pair
-from ..trees.catalog import auto_model, register
+from ..trees import Component, Dim, ModelConfig, auto_model, register
 from ..trees.modules import Activation, Conv, Linear, Module, ModuleList
 
 _NAME = "DepthPro"

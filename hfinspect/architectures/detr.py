@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.backbones import backbone as staged_backbone
 from ..layers.blocks import activation
 from ..layers.composing import renamed
 from ..layers.deformable import detector_layer, positions, predictor, width
 from ..layers.heads import classifier
 from ..layers.vision import clip_attention
+from ..trees import Builder, Component, Dim, ModelConfig, builder, register
 from ..trees import modules as nn
-from ..trees.catalog import Builder, builder, register
 
 #: The plain ResNets of timm, and by how much a block's output is wider than its inside.
 RESNETS = {"resnet18": 1, "resnet34": 1, "resnet50": 4, "resnet101": 4, "resnet152": 4}

@@ -1,5 +1,4 @@
-"""Dia (Nari Labs 2025): speech from text, both sides traces. Source of shapes:
-transformers/models/dia."""
+"""Dia (Nari Labs 2025): speech from text, both sides traces (transformers/models/dia)."""
 
 from ..layers.composing import composed
 from ..layers.heads import to_words

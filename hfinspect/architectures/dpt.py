@@ -3,12 +3,11 @@ which begin with a BiT network, are not known here."""
 
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import reassembling
 from ..layers.composing import renamed
 from ..layers.reassembling import fused_width, fusion_layer, reassemble_stage
 from ..layers.vision import register_seeing
-from ..trees.catalog import auto_class
+from ..trees import Component, ModelConfig, auto_class
 from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Module, Sequential
 from . import vit
 

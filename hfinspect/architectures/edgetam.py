@@ -3,12 +3,10 @@ few latents before a frame attends to it. Source: transformers/models/edgetam an
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.blocks import two_layer_mlp
 from ..layers.vision import narrowed_attention
+from ..trees import Builder, Component, ModelConfig, register, register_part
 from ..trees import modules as nn
-from ..trees.catalog import Builder, register, register_part
 from . import sam2, sam3_tracker
 
 _IMAGE, _VIDEO = "EdgeTam", "EdgeTamVideo"

@@ -5,12 +5,10 @@ transformers/models/efficientloftr."""
 from functools import partial
 from itertools import pairwise
 
-from ..core.components import Component
-from ..core.config import MAX_COUNT, ModelConfig, exact
-from ..core.dims import Dim
+from ..core.config import MAX_COUNT
 from ..layers.blocks import activation, grouped_attention, grouped_heads, size, two_layer_mlp
 from ..layers.deformable import conv_norm
-from ..trees.catalog import register
+from ..trees import Component, Dim, ModelConfig, exact, register
 from ..trees.modules import Activation, BatchNorm, Conv, LayerNorm, Layers, Module, ModuleList
 
 _NAME = "EfficientLoFTR"

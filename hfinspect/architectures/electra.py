@@ -1,15 +1,12 @@
 """ELECTRA (Clark et al. 2020): a discriminator that finds replaced tokens (``ForPreTraining``) and
-a small generator that proposes them (``ForMaskedLM``). Source of shapes:
-transformers/models/electra/modeling_electra.py.
-"""
+a small generator that proposes them (``ForMaskedLM``; transformers/models/electra)."""
 
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, generating, narrow_tables, projected
 from ..layers.blocks import activation
 from ..layers.encoders import BASE, dropout, hidden, one_label, sequence_summary
-from ..trees.modules import Linear, Module
+from ..trees import Component, Linear, ModelConfig, Module
 from .bert import BERT
 
 

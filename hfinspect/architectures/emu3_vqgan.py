@@ -1,6 +1,5 @@
-"""Emu3's image codec (BAAI 2024). Source of shapes: transformers/models/emu3/modeling_emu3.py. A
-VQ-GAN with convolutions over time; what the latent says of each place shifts and scales the
-decoder's norms (spatial norm)."""
+"""Emu3's image codec (BAAI 2024; transformers/models/emu3). A VQ-GAN with convolutions over time;
+what the latent says of each place shifts and scales the decoder's norms (spatial norm)."""
 
 from ..core.records import dataclass
 from ..layers.blocks import size

@@ -1,15 +1,12 @@
 """EnCodec (Defossez et al. 2022): convolutions with an LSTM at the bottom of each side, and
-codebooks between them, which are buffers: learned by averaging. Source:
-transformers/models/encodec.
-"""
+codebooks between them, which are buffers: learned by averaging (transformers/models/encodec)."""
 
 from functools import partial
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import sound
 from ..layers.composing import defaulted
 from ..layers.speech import weight_normed
-from ..trees.catalog import register_part
+from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees.modules import Conv, GroupNorm, Layers, Module, Weight
 
 _DEFAULTS = {

@@ -1,11 +1,9 @@
-"""ERNIE 1 to 3 (Sun et al. 2019): BERT, with a table of task types where ``use_task_id`` is set.
-Source of shapes: transformers/models/ernie/modeling_ernie.py.
-"""
+"""ERNIE 1 to 3 (Sun et al. 2019): BERT, with a table of task types where ``use_task_id`` is set
+(transformers/models/ernie)."""
 
-from ..core.config import ModelConfig
 from ..layers.bert_encoders import Encoder, pre_training, tables
 from ..layers.encoders import hidden
-from ..trees.modules import Embedding, Module
+from ..trees import Embedding, ModelConfig, Module
 from .bert import BERT
 
 

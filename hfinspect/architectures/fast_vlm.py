@@ -1,10 +1,8 @@
 """FastVLM (Vasu et al. 2025): timm's FastViT with merged branches, LLaVA's projector and Qwen2.
 Source of shapes: transformers/models/fast_vlm."""
 
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.multimodal import Joined, nested, two_layers
-from ..trees.modules import Module
+from ..trees import Dim, ModelConfig, Module
 
 VISION = {
     "architecture": "fastvit_mci3", "hidden_size": 3072, "model_args": {"inference_mode": True},

@@ -1,7 +1,6 @@
 """FastSpeech 2 with Conformer layers (Guo et al. 2020): from letters to mel frames without a loop;
-the vocoder is a model of its own or stands next to it. Source of shapes:
-transformers/models/fastspeech2_conformer.
-"""
+the vocoder is a model of its own or stands next to it
+(transformers/models/fastspeech2_conformer)."""
 
 from functools import partial
 

@@ -1,6 +1,5 @@
 """FlauBERT (Le et al. 2019): XLM (a trace) under other class names; norms before or after are the
-same tensors. Source of shapes: transformers/models/flaubert/modeling_flaubert.py.
-"""
+same tensors (transformers/models/flaubert)."""
 
 from ..layers.composing import renamed
 from ..trees.catalog import Builder, builder, register

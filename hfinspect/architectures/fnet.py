@@ -1,11 +1,9 @@
 """FNet (Lee-Thorp et al. 2021): BERT with Fourier transforms in place of attention, which have no
-tensors unless a config for TPUs keeps their matrices. Source: transformers/models/fnet.
-"""
+tensors unless a config for TPUs keeps their matrices (transformers/models/fnet)."""
 
-from ..core.config import ModelConfig
 from ..layers.bert_encoders import Encoder, pre_training, tables
 from ..layers.encoders import BASE, hidden, intermediate, norm, output
-from ..trees.modules import Buffer, Linear, Module
+from ..trees import Buffer, Linear, ModelConfig, Module
 from .bert import BERT
 
 #: Longer texts are transformed without matrices (FNetBasicFourierTransform).

@@ -1,12 +1,9 @@
 """GPT-2 (Radford et al. 2019), whose linears are Conv1D, weights (in, out). Older files also hold
-each layer's causal mask (1, 1, n, n) and the value that masks. Source of shapes:
-transformers/models/gpt2/modeling_gpt2.py.
-"""
+each layer's causal mask (1, 1, n, n) and the value that masks (transformers/models/gpt2)."""
 
-from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.heads import sequence_summary
-from ..trees.modules import Buffer, Module
+from ..trees import Buffer, ModelConfig, Module
 
 _crosses = s.flagged("add_cross_attention")
 

@@ -1,14 +1,10 @@
 """GPT-Neo (Black et al. 2021): GPT-2 with ordinary linears, q, k and v apart. A config of this type
 that says ``rotary: true`` is GPT-J in the spelling of its first release (EleutherAI/gpt-j-6B of
-June 2021), and the files next to it hold GPT-J's tensors. Source of shapes:
-transformers/models/gpt_neo/modeling_gpt_neo.py.
-"""
+June 2021), and the files next to it hold GPT-J's tensors (transformers/models/gpt_neo)."""
 
-from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
-from ..trees.catalog import builder
-from ..trees.modules import Buffer, Linear, Module
+from ..trees import Buffer, Linear, ModelConfig, Module, builder
 from .gpt2 import GPT2
 
 _NEO = GPT2.like(

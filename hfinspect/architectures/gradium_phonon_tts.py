@@ -1,13 +1,10 @@
 """Gradium's Phonon (2026): Pocket TTS with a voice of its own width, a number of speakers and a
 duration. Files of the whole keep the names of the original. Source of shapes:
-transformers/models/gradium_phonon_tts, of names: transformers/conversion_mapping.py.
-"""
+transformers/models/gradium_phonon_tts, of names: transformers/conversion_mapping.py."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.composing import respelled_classes
 from ..layers.decoders import Decoder
-from ..trees.catalog import register
-from ..trees.keeps import KeysValues
+from ..trees import Component, KeysValues, ModelConfig, register
 from ..trees.modules import Buffer, Embedding, Linear, Module, ModuleList, Weight, each_module
 from .pocket_tts import POCKET, flow_head, latent, loss_weighting, speech_model
 

@@ -5,13 +5,11 @@ code says. Source: transformers/models/grounding_dino."""
 from collections.abc import Callable
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import deformable
 from ..layers.backbones import backbone
 from ..layers.blocks import activation
 from ..layers.deformable import norm, predictor, projections, width
-from ..trees.catalog import auto_model, register_pair
+from ..trees import Component, ModelConfig, auto_model, register_pair
 from ..trees.modules import Activation, Embedding, Layers, Linear, Module, ModuleList, Weight
 from .detr import freeze
 

@@ -1,6 +1,5 @@
-"""Higgs Audio v2 (Boson AI 2025). Source of shapes: transformers/models/higgs_audio_v2. A Llama
-with a second MLP and second norms for the tokens of sound, whose codebooks share one table and
-head."""
+"""Higgs Audio v2 (Boson AI 2025; transformers/models/higgs_audio_v2). A Llama with a second MLP and
+second norms for the tokens of sound, whose codebooks share one table and head."""
 
 from ..layers.composing import composed
 from ..layers.decoders import Decoder, pre_norm

@@ -1,12 +1,9 @@
 """Kyutai's speech to text (2025): Moshi's decoder over one table of words and of all codebooks, and
-the Mimi codec. Source of shapes: transformers/models/kyutai_speech_to_text.
-"""
+the Mimi codec (transformers/models/kyutai_speech_to_text)."""
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers.heads import to_words
 from ..layers.windows import windows
-from ..trees.catalog import auto_model, register_pair
-from ..trees.modules import Embedding, Module
+from ..trees import Dim, Embedding, ModelConfig, Module, auto_model, register_pair
 from .moshi import MOSHI
 
 _NAME = "KyutaiSpeechToText"

@@ -1,10 +1,8 @@
 """LED (Beltagy et al. 2020): BART whose encoder attends as Longformer does, with a second set of
-projections for the tokens that see all. Source: transformers/models/led/modeling_led.py.
-"""
+projections for the tokens that see all (transformers/models/led)."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import seq2seq
-from ..trees.modules import Linear, Module
+from ..trees import Component, Linear, ModelConfig, Module
 from .bart import BART
 
 

@@ -10,8 +10,7 @@ from ..layers.decoders import Decoder, gated_of, pre_norm
 from ..layers.heads import register_tower
 from ..layers.multimodal import projector
 from ..layers.windows import every, windows
-from ..trees import Component, ModelConfig, auto_class, auto_model, register_part
-from ..trees.modules import Linear, Module
+from ..trees import Component, Linear, ModelConfig, Module, auto_class, auto_model, register_part
 
 _SPELLED = {"DecoderLayer": {"mlp": "feed_forward"}, "MLP": {"act_fn": "activation_fn"}}
 

@@ -3,10 +3,8 @@ llama-nemotron-rerank-1b-v2, llama-embed-nemotron-8b): Llama to the letter. No c
 transformers. Source of shapes: llama_bidirectional_model.py in nvidia/llama-3.2-nv-embedqa-1b-v2.
 """
 
-from ..core.config import ModelConfig
 from ..layers.heads import labelled
-from ..trees.catalog import register
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, register
 from .llama import ORIGINAL
 
 _NAME = "LlamaBidirectional"

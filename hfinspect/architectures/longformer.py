@@ -1,11 +1,9 @@
 """Longformer (Beltagy et al. 2020): RoBERTa with a second set of projections for the tokens that
-attend globally. Source: transformers/models/longformer/modeling_longformer.py.
-"""
+attend globally (transformers/models/longformer)."""
 
-from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder
-from ..trees.modules import Linear, Module
+from ..trees import Linear, ModelConfig, Module
 from .roberta import ROBERTA
 
 

@@ -4,17 +4,14 @@ a trace; its files keep the names of its first release. Source: transformers/mod
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import deformable
 from ..layers.backbones import backbone
 from ..layers.blocks import activation, size, two_layer_mlp
 from ..layers.composing import respelled
 from ..layers.deformable import conv_norm, label_scores, predictor, up_down
 from ..layers.vision import narrowed_attention, scaled, uneven_width
+from ..trees import Builder, Component, Dim, ModelConfig, register, register_part
 from ..trees import modules as nn
-from ..trees.catalog import Builder, register, register_part
 from . import vitdet
 
 _LW, _RF = "LwDetr", "RfDetr"

@@ -1,6 +1,5 @@
 """M2M-100 and NLLB (Fan et al. 2020): BART with norms before attention and MLP and after the last
-layer, computed positions. Source: transformers/models/m2m_100/modeling_m2m_100.py.
-"""
+layer, computed positions (transformers/models/m2m_100)."""
 
 from ..layers.seq2seq import GENERATION, Seq2Seq
 

@@ -1,13 +1,11 @@
 """Marian (Junczys-Dowmunt et al. 2018), the opus-mt models. Positions are sines, in parameters that
 are not trained: a save of the translation class leaves them out, but the model counts them and the
-released files hold them. Source: transformers/models/marian.
-"""
+released files hold them (transformers/models/marian)."""
 
 from functools import partial
 
-from ..core.nouns import Dim, ModelConfig
 from ..layers import seq2seq
-from ..trees.modules import Buffer, Module
+from ..trees import Buffer, Dim, ModelConfig, Module
 
 
 def _own_table(c: ModelConfig, s: seq2seq.Seq2Seq) -> tuple[bool, Dim]:

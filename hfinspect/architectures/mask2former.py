@@ -4,8 +4,6 @@ queries that attend to masked parts of the picture. Source: transformers/models/
 import math
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import deformable
 from ..layers.backbones import backbone
 from ..layers.blocks import activation, size
@@ -19,6 +17,7 @@ from ..layers.deformable import (
 )
 from ..layers.heads import classifier, register_headed
 from ..layers.vision import clip_attention, multihead_attention
+from ..trees import Component, ModelConfig
 from ..trees import modules as nn
 
 _NAME = "Mask2Former"

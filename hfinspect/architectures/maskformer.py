@@ -3,13 +3,11 @@ a Swin of its own or of any backbone, and DETR's decoder. Source: transformers/m
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.backbones import backbone
 from ..layers.composing import renamed
 from ..layers.deformable import group_normed, in_groups, width
 from ..layers.heads import classifier, register_headed
-from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Module
+from ..trees import Activation, Component, Conv, Embedding, LayerNorm, Layers, ModelConfig, Module
 from . import detr
 from .mask2former import criterion, mask_head
 

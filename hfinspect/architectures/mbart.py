@@ -1,6 +1,5 @@
-"""mBART (Liu et al. 2020): BART with a norm after the last layer of each side. Source of shapes:
-transformers/models/mbart/modeling_mbart.py.
-"""
+"""mBART (Liu et al. 2020): BART with a norm after the last layer of each side
+(transformers/models/mbart)."""
 
 from ..layers.seq2seq import ALL
 from .bart import BART

@@ -1,17 +1,14 @@
 """Mimi (Défossez et al. 2024), Moshi's codec: a small transformer on each side of the codebooks, of
-which the first carries meaning and the others sound. Source: transformers/models/mimi.
-"""
+which the first carries meaning and the others sound (transformers/models/mimi)."""
 
 import math
 from functools import partial
 from typing import Any
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import sound
 from ..layers.composing import defaulted
 from ..layers.decoders import Decoder, layer_norms, plain, scaled
-from ..trees.catalog import register_part
-from ..trees.modules import Buffer, Conv, Layers, Module
+from ..trees import Buffer, Component, Conv, Layers, ModelConfig, Module, register_part
 
 DEFAULTS = {
     "audio_channels": 1, "hidden_size": 512, "num_filters": 64, "num_residual_layers": 1,

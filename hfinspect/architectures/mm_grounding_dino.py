@@ -3,11 +3,8 @@ Source: transformers/models/mm_grounding_dino/modeling_mm_grounding_dino.py."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.composing import changed, renamed_classes
-from ..trees.catalog import register
-from ..trees.modules import Module, Weight
+from ..trees import Component, ModelConfig, Module, Weight, register
 from . import grounding_dino
 
 _NAME = "MMGroundingDino"

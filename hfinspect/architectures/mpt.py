@@ -1,15 +1,13 @@
 """MPT (MosaicML 2023). transformers' class ignores expansion_ratio, no_bias and attn_type; the
 Hub's MPTForCausalLM honours them, has learned positions where ALiBi is off, and no LM head of its
 own. Source of shapes: modeling_mpt.py in transformers/models/mpt and, for the Hub's class, of
-llm-foundry.
-"""
+llm-foundry."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.heads import to_words
 from ..layers.vision import scaled
-from ..trees.modules import LayerNorm, Linear, Module, RMSNorm
+from ..trees import Component, LayerNorm, Linear, ModelConfig, Module, RMSNorm
 
 _MPT = s.Spelled(
     "Mpt", width=size("d_model", default=2048), heads=size("n_heads", default=16),

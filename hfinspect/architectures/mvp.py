@@ -1,10 +1,8 @@
 """MVP (Tang et al. 2022): BART, with learned prompts before the keys and values of every layer
-where ``use_prompt`` asks. Source of shapes: transformers/models/mvp/modeling_mvp.py.
-"""
+where ``use_prompt`` asks (transformers/models/mvp)."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import seq2seq
-from ..trees.modules import Activation, Embedding, Linear, Module, Sequential
+from ..trees import Activation, Component, Embedding, Linear, ModelConfig, Module, Sequential
 from .bart import BART
 
 

@@ -1,6 +1,5 @@
 """NLLB-MoE (NLLB Team 2022): M2M-100 in which every n-th layer has experts, of which the router
-picks two for a token. Source of shapes: transformers/models/nllb_moe/modeling_nllb_moe.py.
-"""
+picks two for a token (transformers/models/nllb_moe)."""
 
 from functools import partial
 

@@ -4,12 +4,10 @@ Source of shapes: transformers/models/omdet_turbo/modeling_omdet_turbo.py."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers import deformable
 from ..layers.blocks import activation, size, two_layer_mlp
 from ..layers.deformable import eps, heads, norm
-from ..trees.catalog import auto_class, auto_model, register_part
+from ..trees import Component, ModelConfig, auto_class, auto_model, register_part
 from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, Sequential, Weight
 from . import rt_detr
 

@@ -1,15 +1,13 @@
 """OneFormer (Jain et al. 2023): Mask2Former's pixel decoder; queries that first read the task's
-text; for training also an encoder of texts about the picture. Source:
-transformers/models/oneformer."""
+text; for training also an encoder of texts about the picture (transformers/models/oneformer)."""
 
 from itertools import pairwise
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.blocks import size
 from ..layers.deformable import heads, norm, up_down
 from ..layers.heads import classifier, register_headed
 from ..layers.vision import clip_attention, multihead_attention
+from ..trees import Component, ModelConfig
 from ..trees import modules as nn
 from .mask2former import criterion, pixel_level
 

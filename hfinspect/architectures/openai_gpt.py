@@ -1,13 +1,11 @@
-"""GPT (Radford et al. 2018): GPT-2's linears in post-norm layers, without a last norm. Source of
-shapes: transformers/models/openai/modeling_openai.py.
-"""
+"""GPT (Radford et al. 2018): GPT-2's linears in post-norm layers, without a last norm
+(transformers/models/openai)."""
 
-from ..core.config import ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import activation, size
 from ..layers.decoders import SEQUENCE_HEAD
 from ..layers.heads import sequence_summary, to_words
-from ..trees.modules import Buffer, Embedding, Module
+from ..trees import Buffer, Embedding, ModelConfig, Module
 from .gpt2 import GPT2
 
 _GPT = GPT2.like(

@@ -1,6 +1,5 @@
 """PEGASUS (Zhang et al. 2019): a norm after the last layer, and sines in a table that is saved with
-the rest. Source of shapes: transformers/models/pegasus/modeling_pegasus.py.
-"""
+the rest (transformers/models/pegasus)."""
 
 from ..layers.seq2seq import GENERATION, Seq2Seq
 

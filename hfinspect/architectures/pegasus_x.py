@@ -1,10 +1,8 @@
 """PEGASUS-X (Phang et al. 2022): Pegasus over long texts, with a few global tokens that have an
-embedding, and a norm in each layer of the encoder. Source of shapes: transformers/models/pegasus_x.
-"""
+embedding, and a norm in each layer of the encoder (transformers/models/pegasus_x)."""
 
-from ..core.config import ModelConfig
 from ..layers import seq2seq
-from ..trees.modules import Embedding, Module, each_module
+from ..trees import Embedding, ModelConfig, Module, each_module
 
 
 def _attention(c: ModelConfig, s: seq2seq.Seq2Seq, side: int, _cross: bool) -> Module:

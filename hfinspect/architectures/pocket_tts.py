@@ -1,13 +1,10 @@
 """Pocket TTS (Kyutai 2026): a small decoder over words and frames of sound, and a head that makes
-the next frame of numbers by a flow in one or two steps. Source of shapes:
-transformers/models/pocket_tts.
-"""
+the next frame of numbers by a flow in one or two steps (transformers/models/pocket_tts)."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import activation, size
 from ..layers.decoders import Decoder, layer_norms, plain
+from ..trees import Component, Dim, ModelConfig, register_pair
 from ..trees import modules as nn
-from ..trees.catalog import register_pair
 from .llama import LLAMA
 
 POCKET = LLAMA.like(

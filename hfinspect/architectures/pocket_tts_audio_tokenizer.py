@@ -1,15 +1,12 @@
 """Pocket TTS's codec (Kyutai 2026): Mimi's sides, of which a model may lack one, with numbers
-between them in place of codebooks. Source: transformers/models/pocket_tts_audio_tokenizer.
-"""
+between them in place of codebooks (transformers/models/pocket_tts_audio_tokenizer)."""
 
 import math
 from functools import partial
 
-from ..core.config import ModelConfig
 from ..layers import sound
 from ..layers.composing import renamed
-from ..trees.catalog import Builder, register_part
-from ..trees.modules import Conv, Module
+from ..trees import Builder, Conv, ModelConfig, Module, register_part
 from . import mimi
 
 _NAME = "PocketTTSAudioTokenizer"

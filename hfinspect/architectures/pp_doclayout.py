@@ -8,14 +8,12 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.composing import respelled
 from ..layers.convolutions import conv_layer
 from ..layers.deformable import label_scores, layer_heads, norm, predictor
 from ..layers.deformable import width as _d
 from ..layers.encoders import add_page_biases, embeddings, encoder, hidden, page_tables
-from ..trees.catalog import register_pair
+from ..trees import Component, ModelConfig, register_pair
 from ..trees.modules import Activation, Conv, Embedding, Layers, Linear, Module, ModuleList, Weight
 from . import rt_detr
 

@@ -1,9 +1,7 @@
 """Prompt Depth Anything (Lin et al. 2024): each fusion layer of Depth Anything also reads a coarse
 depth map. Source: transformers/models/prompt_depth_anything."""
 
-from ..core.config import ModelConfig
-from ..trees.catalog import register
-from ..trees.modules import Activation, Conv, Module
+from ..trees import Activation, Conv, ModelConfig, Module, register
 from .depth_anything import estimator
 
 

@@ -4,13 +4,12 @@ causal transformer with convolutions (Code2Wav) turns all into a waveform."""
 
 from functools import partial
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import mixtures as m
 from ..layers.composing import renamed
 from ..layers.decoders import Decoder, last_norm_of, scaled
 from ..layers.multimodal import within
+from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees import modules as nn
-from ..trees.catalog import register_part
 
 NAME = "Qwen3OmniMoe"
 #: The norm behind the layers is of another class than those in them.

@@ -1,13 +1,9 @@
 """RAG (Lewis et al. 2020): an encoder of questions and a model that generates, DPR and BART where
-they name no type. What is searched is no part of the file. Source of shapes:
-transformers/models/rag/modeling_rag.py.
-"""
+they name no type. What is searched is no part of the file (transformers/models/rag)."""
 
-from ..core.config import ModelConfig
 from ..layers.composing import composed
 from ..layers.multimodal import nested
-from ..trees.catalog import auto_class, auto_model, register
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, auto_class, auto_model, register
 
 
 def model(c: ModelConfig) -> Module:

@@ -1,16 +1,13 @@
 """Reformer (Kitaev et al. 2020): reversible layers of local attention or of attention by hashing;
-their two streams make everything after them twice as wide. Source of shapes:
-transformers/models/reformer.
-"""
+their two streams make everything after them twice as wide (transformers/models/reformer)."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.blocks import activation, size
 from ..layers.composing import Form, composed
 from ..layers.heads import classifier, dense_classifier
 from ..layers.spelled import layer_norms
-from ..trees.catalog import register
+from ..trees import Component, Embedding, Layers, Linear, ModelConfig, Module, Weight, register
 from ..trees.keeps import Unknown
-from ..trees.modules import Embedding, Layers, Linear, Module, Weight, once
+from ..trees.modules import once
 
 _KINDS = {"local": "Local", "lsh": "LSH"}
 _hidden, _vocab = size("hidden_size", default=256), size("vocab_size", default=320)

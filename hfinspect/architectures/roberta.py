@@ -1,7 +1,5 @@
 """RoBERTa (Liu et al. 2019): BERT's layers; positions begin after the padding index, so the table
-holds two more rows than the longest text. Source of shapes:
-transformers/models/roberta/modeling_roberta.py.
-"""
+holds two more rows than the longest text (transformers/models/roberta)."""
 
 from ..layers.bert_encoders import Encoder, roberta_forms, roberta_words
 from ..layers.encoders import BASE

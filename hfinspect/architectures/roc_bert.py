@@ -1,11 +1,9 @@
-"""RoCBert (Su et al. 2022): BERT for Chinese that also embeds each character's sound and shape.
-Source of shapes: transformers/models/roc_bert/modeling_roc_bert.py.
-"""
+"""RoCBert (Su et al. 2022): BERT for Chinese that also embeds each character's sound and shape
+(transformers/models/roc_bert)."""
 
-from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, tables
-from ..trees.modules import Embedding, Linear, Module
+from ..trees import Embedding, Linear, ModelConfig, Module
 from .bert import BERT
 
 

@@ -1,12 +1,10 @@
 """RoFormer (Su et al. 2021), the first with rotary positions: the table of sines that rotates is a
-fixed parameter, saved with the rest. Source: transformers/models/roformer.
-"""
+fixed parameter, saved with the rest (transformers/models/roformer)."""
 
-from ..core.config import ModelConfig
 from ..layers import bert_encoders as bert
 from ..layers.encoders import BASE, attention, bert_mlm_head, hidden
 from ..layers.heads import classifier
-from ..trees.modules import Embedding, Module
+from ..trees import Embedding, ModelConfig, Module
 from .bert import BERT
 
 

@@ -4,16 +4,13 @@ the encoder's best places. Source of shapes: transformers/models/rt_detr and rt_
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers import deformable
 from ..layers.backbones import backbone
 from ..layers.blocks import activation, size
 from ..layers.deformable import conv_norm, eps, layer_heads, predictor, width
 from ..layers.vision import clip_attention, scaled
+from ..trees import Component, Dim, ModelConfig, register_pair
 from ..trees import modules as nn
-from ..trees.catalog import register_pair
 from .detr import freeze
 
 _SECOND = "RTDetrV2"

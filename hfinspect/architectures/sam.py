@@ -4,13 +4,11 @@ random frequencies that stand for positions are shared by both encoders."""
 from collections.abc import Sequence
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.blocks import activation, fused_attention, two_layer_mlp
 from ..layers.composing import renamed, tied_to
 from ..layers.vision import narrowed_attention, patch_conv, scaled
+from ..trees import Component, ModelConfig, register_part
 from ..trees import modules as nn
-from ..trees.catalog import register_part
 
 
 def norm(name: str, size: int) -> nn.Module:

@@ -4,14 +4,12 @@ transformers/models/sam2/modeling_sam2.py."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import MAX_COUNT, ModelConfig
-from ..core.dims import Dim
+from ..core.config import MAX_COUNT
 from ..layers.blocks import fused_attention
 from ..layers.composing import renamed
 from ..layers.vision import pair, patch_conv, scaled
+from ..trees import Component, Dim, ModelConfig, auto_model, register_part
 from ..trees import modules as nn
-from ..trees.catalog import auto_model, register_part
 from . import sam
 
 forward = partial(sam.forward, act="relu")

@@ -1,9 +1,7 @@
 """SAM 2 (Ravi et al. 2024) on videos, with the memory that SAM 3's tracker has.
 Source of shapes: transformers/models/sam2_video/modeling_sam2_video.py."""
 
-from ..core.config import ModelConfig
-from ..trees.catalog import register
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, register
 from . import sam2, sam3_tracker
 
 

@@ -4,12 +4,10 @@ sam3_lite_text."""
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.blocks import size
 from ..layers.vision import narrowed_attention, plain_mlp
+from ..trees import Component, ModelConfig, auto_class, auto_model, builder, register_part
 from ..trees import modules as nn
-from ..trees.catalog import auto_class, auto_model, builder, register_part
 
 _CLIP = "clip_text_model"
 #: What Sam3Config makes of an absent text_config.

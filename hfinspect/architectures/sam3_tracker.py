@@ -6,14 +6,11 @@ import math
 from functools import partial
 from itertools import pairwise
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import activation, size
 from ..layers.deformable import up_down
 from ..layers.vision import narrowed_attention
+from ..trees import Component, Dim, ModelConfig, auto_model, register
 from ..trees import modules as nn
-from ..trees.catalog import auto_model, register
 from . import sam, sam2, sam3
 
 _IMAGE, _VIDEO = "Sam3Tracker", "Sam3TrackerVideo"

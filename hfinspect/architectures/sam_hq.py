@@ -3,10 +3,8 @@ of the image. Source of shapes: transformers/models/sam_hq/modeling_sam_hq.py.""
 
 from functools import partial
 
-from ..core.config import ModelConfig
 from ..layers.composing import renamed
-from ..trees.catalog import register_part
-from ..trees.modules import Conv, Embedding, Module
+from ..trees import Conv, Embedding, ModelConfig, Module, register_part
 from . import sam
 
 

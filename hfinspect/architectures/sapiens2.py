@@ -5,14 +5,11 @@ far as the released models go; more of them are refused."""
 import math
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import activation, rms_norms, size
 from ..layers.composing import Part, composed
 from ..layers.multimodal import linear_row
 from ..layers.vision import pair, patch_conv
-from ..trees.catalog import Builder, register
+from ..trees import Builder, Component, Dim, ModelConfig, register
 from ..trees.handed_on import MAX_STAGES
 from ..trees.modules import Activation, Conv, Layers, Linear, Module, ModuleList, Sequential, Weight
 

@@ -1,5 +1,4 @@
-"""SEW-D (Wu et al. 2021): SEW whose layers are DeBERTa v2's. Source of shapes:
-transformers/models/sew_d."""
+"""SEW-D (Wu et al. 2021): SEW whose layers are DeBERTa v2's (transformers/models/sew_d)."""
 
 from ..layers.composing import renamed
 from ..layers.speech_encoders import Speech

@@ -1,20 +1,18 @@
 """SpeechT5 (Ao et al. 2021): one encoder-decoder between nets for speech or text on either side;
-the vocoder is a model apart. Source of shapes: transformers/models/speecht5.
-"""
+the vocoder is a model apart (transformers/models/speecht5)."""
 
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import speech
 from ..layers.blocks import size, two_layer_mlp
 from ..layers.composing import Form, composed, with_defaults
 from ..layers.encoders import hidden
 from ..layers.sound import HIFIGAN, hifigan
 from ..layers.vision import clip_attention
+from ..trees import Builder, Component, Dim, ModelConfig, register, register_part
 from ..trees import modules as nn
-from ..trees.catalog import Builder, register, register_part
 
 _NAME = "SpeechT5"
 _mels = size("num_mel_bins", default=80)

@@ -1,15 +1,13 @@
 """SqueezeBERT (Iandola et al. 2020): BERT whose linear layers are grouped convolutions of one
-position, weight (out, in / groups, 1). Source: transformers/models/squeezebert.
-"""
+position, weight (out, in / groups, 1; transformers/models/squeezebert)."""
 
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, stack, tables
 from ..layers.blocks import activation
 from ..layers.composing import respelled
-from ..trees.modules import Activation, Conv, LayerNorm, Module
+from ..trees import Activation, Component, Conv, LayerNorm, ModelConfig, Module
 from .bert import BERT
 
 

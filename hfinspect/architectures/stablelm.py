@@ -1,11 +1,9 @@
 """StableLM (Bellagente et al. 2024): Llama's block with LayerNorms, no second norm where attention
-and MLP stand side by side. Source: transformers/models/stablelm.
-"""
+and MLP stand side by side (transformers/models/stablelm)."""
 
-from ..core.config import ModelConfig
 from ..layers.blocks import Heads, grouped_attention
 from ..layers.decoders import LABEL_HEADS, Decoder, layer_norms, pre_norm
-from ..trees.modules import Dropout, LayerNorm, Module, ModuleList
+from ..trees import Dropout, LayerNorm, ModelConfig, Module, ModuleList
 from .llama import LLAMA
 
 

@@ -1,6 +1,5 @@
 """Switch Transformers (Fedus et al. 2021): T5 in which every n-th layer has experts, of which the
-router picks one for a token. Source: transformers/models/switch_transformers.
-"""
+router picks one for a token (transformers/models/switch_transformers)."""
 
 from ..core.config import ModelConfig
 from ..layers.composing import changed

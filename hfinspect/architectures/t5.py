@@ -1,17 +1,14 @@
 """T5 and T5 v1.1 (Raffel et al. 2019), which has two input matrices in the MLP. Positions are
-relative: a small table in the first layer of each stack. Source of shapes:
-transformers/models/t5/modeling_t5.py.
-"""
+relative: a small table in the first layer of each stack (transformers/models/t5)."""
 
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import activation, rms_norms, size
 from ..layers.composing import Classes, Form, composed, renamed_classes, with_defaults
 from ..layers.heads import classifier, dense_classifier, to_words
-from ..trees.catalog import Builder, register
+from ..trees import Builder, Component, Dim, ModelConfig, register
 from ..trees.modules import Dropout, Embedding, Layers, Linear, Module, ModuleList
 
 _width, vocab = size("d_model", default=512), size("vocab_size", default=32128)

@@ -1,14 +1,12 @@
 """T5Gemma (Zhang et al. 2025): Gemma 2 as encoder and as decoder, each with its own table of words
-and a width of its own. Source of shapes: transformers/models/t5gemma/modeling_t5gemma.py.
-"""
+and a width of its own (transformers/models/t5gemma)."""
 
 from functools import partial
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import layer_types
 from ..layers.decoders import Decoder, grouped
 from ..layers.heads import classifier, to_words
-from ..trees.catalog import Builder, register
+from ..trees import Builder, Component, Dim, ModelConfig, register
 from ..trees.modules import Dropout, Linear, Module, Parameter
 from .gemma2 import GEMMA2
 

@@ -1,15 +1,12 @@
 """T5Gemma 2 (Zhang et al. 2025): Gemma 3 on both sides, the encoder with SigLIP before it; the
 decoder's self-attention reads the encoder's states too. Files keep the text encoder's parts in
-``encoder`` itself. Source of shapes: transformers/models/t5gemma2.
-"""
+``encoder`` itself (transformers/models/t5gemma2)."""
 
 from dataclasses import replace
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.decoders import Decoder
 from ..layers.windows import every, windows
-from ..trees.catalog import auto_model, register_part
-from ..trees.keeps import KeysValues
+from ..trees import Component, KeysValues, ModelConfig, auto_model, register_part
 from ..trees.modules import Activation, Embedding, Module, Parameter, RMSNorm, Weight
 from . import t5gemma
 

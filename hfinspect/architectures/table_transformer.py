@@ -1,11 +1,9 @@
 """Table Transformer (Smock et al. 2021): DETR with norms before attention and MLP, and so one more
 after the encoder. Source: transformers/models/table_transformer."""
 
-from ..core.config import ModelConfig
 from ..layers.composing import changed, renamed
 from ..layers.deformable import width
-from ..trees.catalog import register
-from ..trees.modules import LayerNorm, Module
+from ..trees import LayerNorm, ModelConfig, Module, register
 from . import detr
 
 _NAME = "TableTransformer"

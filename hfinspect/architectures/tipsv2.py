@@ -1,10 +1,8 @@
 """TIPSv2 (Google 2026): towers of text and images, which are traces, and a temperature. Files keep
 the names of Google's code (conversion_mapping.py). Source: transformers/models/tipsv2."""
 
-from ..core.config import ModelConfig
 from ..layers.blocks import size
-from ..trees.catalog import builder, register
-from ..trees.modules import Module, Weight
+from ..trees import ModelConfig, Module, Weight, builder, register
 
 _hidden = size("hidden_size", default=768)
 

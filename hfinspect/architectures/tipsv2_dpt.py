@@ -3,12 +3,9 @@ names of Google's code (conversion_mapping.py). Source: transformers/models/tips
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.composing import Part, composed
 from ..layers.reassembling import as_head, fused_width, reassemble_factors, resized
-from ..trees.catalog import auto_class, register
-from ..trees.modules import Conv, Linear, Module, ModuleList
+from ..trees import Component, Conv, Linear, ModelConfig, Module, ModuleList, auto_class, register
 
 
 def _head(c: ModelConfig, task: str) -> Module:

@@ -1,14 +1,10 @@
 """UltraBERT (DMIS 2026): Llama's layers without a causal mask. Files of the heads' classes keep the
-model under ``ultrabert``, the projection to words as ``cls``. Source of shapes:
-transformers/models/ultrabert.
-"""
+model under ``ultrabert``, the projection to words as ``cls`` (transformers/models/ultrabert)."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.blocks import activation
 from ..layers.composing import Form, composed
 from ..layers.heads import classifier
-from ..trees.catalog import register
-from ..trees.modules import Activation, Dropout, Linear, Module
+from ..trees import Activation, Component, Dropout, Linear, ModelConfig, Module, register
 from .llama import LLAMA
 
 TEXT = LLAMA.like("Ultrabert")

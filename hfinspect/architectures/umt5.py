@@ -1,10 +1,8 @@
 """UMT5 (Chung et al. 2023): mT5 in which every layer has its own table of relative positions, not
-the first alone. Source of shapes: transformers/models/umt5/modeling_umt5.py.
-"""
+the first alone (transformers/models/umt5)."""
 
-from ..core.config import ModelConfig
 from ..layers.composing import changed
-from ..trees.modules import Layers, Module, each_module
+from ..trees import Layers, ModelConfig, Module, each_module
 from .mt5 import DEFAULTS
 from .t5 import CLASSES, register_kin
 

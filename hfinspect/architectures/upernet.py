@@ -1,11 +1,9 @@
 """UPerNet (Xiao et al. 2018): a head for segmentation over any backbone, and a second, plain one
 for training. Source: transformers/models/upernet/modeling_upernet.py."""
 
-from ..core.config import ModelConfig
 from ..layers.backbones import backbone
 from ..layers.pyramids import normed, plain_head, uper_head
-from ..trees.catalog import register
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, register
 
 _NAME, _CLASS = "UperNet", "UperNetForSemanticSegmentation"
 _CONV = normed(f"{_NAME}ConvModule", "conv", "batch_norm")

@@ -1,15 +1,13 @@
 """VibeVoice's tokenizer of sound (Microsoft 2025): stages of one-dimensional ConvNeXt layers, down
-to a few frames a second and back up. Source: transformers/models/vibevoice_acoustic_tokenizer.
-"""
+to a few frames a second and back up (transformers/models/vibevoice_acoustic_tokenizer)."""
 
 from functools import partial
 from itertools import accumulate, pairwise
 from typing import Any
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import conformers
 from ..layers.blocks import two_layer_mlp
-from ..trees.catalog import auto_model, register_part
+from ..trees import Component, Dim, ModelConfig, auto_model, register_part
 from ..trees.modules import Conv, Module, ModuleList, RMSNorm, Weight
 
 NAME = "VibeVoiceAcousticTokenizer"

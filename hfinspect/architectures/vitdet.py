@@ -3,11 +3,9 @@ block of convolutions. Source of shapes: transformers/models/vitdet/modeling_vit
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
 from ..layers.blocks import activation, fused_attention, size, two_layer_mlp
 from ..layers.vision import pair, patch_conv, patch_count, scaled
-from ..trees.catalog import Builder, register
+from ..trees import Builder, Component, ModelConfig, register
 from ..trees.modules import Conv, Dropout, LayerNorm, Layers, Module, Weight, once
 
 _hidden = size("hidden_size", default=768)

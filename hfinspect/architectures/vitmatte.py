@@ -3,9 +3,7 @@ of a few convolutions over the image and its trimap. Source: transformers/models
 
 from itertools import pairwise
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..trees.catalog import auto_class, register
+from ..trees import Component, ModelConfig, auto_class, register
 from ..trees.modules import Activation, BatchNorm, Conv, Module, ModuleList, Sequential
 
 

@@ -1,16 +1,13 @@
 """VITS (Kim et al. 2021), MMS text-to-speech: a flow of WaveNets between text and sound. The
-posterior encoder serves training only, but the file holds it. Source:
-transformers/models/vits/modeling_vits.py.
-"""
+posterior encoder serves training only, but the file holds it (transformers/models/vits)."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import depthwise
 from ..layers.composing import defaulted
 from ..layers.encoders import hidden
 from ..layers.sound import HIFIGAN, hifigan
 from ..layers.speech import norm, weight_normed
 from ..layers.vision import clip_attention
-from ..trees.catalog import register_part
+from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees.modules import Conv, Dropout, Embedding, LayerNorm, Layers, Module, ModuleList, Weight
 
 _DEFAULTS = {

@@ -1,6 +1,5 @@
-"""Voxtral Realtime (Mistral AI 2026). Source of shapes: transformers/models/voxtral_realtime. A
-causal audio encoder (a trace), and Mistral's decoder with a narrow gate per layer, which the delay
-sets."""
+"""Voxtral Realtime (Mistral AI 2026; transformers/models/voxtral_realtime). A causal audio encoder
+(a trace), and Mistral's decoder with a narrow gate per layer, which the delay sets."""
 
 from ..layers.decoders import Decoder, norms_called, pre_norm
 from ..layers.heads import to_words

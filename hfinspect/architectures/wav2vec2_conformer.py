@@ -1,5 +1,4 @@
-"""wav2vec 2.0 with Conformer layers (Wang et al. 2020). Source:
-transformers/models/wav2vec2_conformer."""
+"""wav2vec 2.0 with Conformer layers (Wang et al. 2020; transformers/models/wav2vec2_conformer)."""
 
 from ..layers import conformers, speech
 from ..layers.encoders import hidden

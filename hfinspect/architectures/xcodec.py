@@ -1,14 +1,12 @@
 """X-Codec (Ye et al. 2024) and the tokenizer of Higgs Audio v2 (Boson AI 2025): Descript's codec
 (dac.py) for the sound, HuBERT and small convolutions for what it means, codebooks over both. Source
-of shapes: transformers/models/{xcodec,higgs_audio_v2_tokenizer}.
-"""
+of shapes: transformers/models/{xcodec,higgs_audio_v2_tokenizer}."""
 
 from functools import partial
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import sound
 from ..layers.composing import defaulted, renamed
-from ..trees.catalog import auto_model, register_part
+from ..trees import Component, Dim, ModelConfig, auto_model, register_part
 from ..trees.modules import Activation, Conv, Linear, Module, ModuleList
 from . import dac
 

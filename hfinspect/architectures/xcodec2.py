@@ -1,14 +1,12 @@
 """X-Codec 2 (Ye et al. 2025) and NeuCodec (Neuphonic 2025): Descript's encoder (dac.py) for the
 sound, Wav2Vec2-BERT for what it means, numbers rounded to a few levels in place of codebooks.
-Source of shapes: transformers/models/{xcodec2,neucodec}.
-"""
+Source of shapes: transformers/models/{xcodec2,neucodec}."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.composing import defaulted, renamed
 from ..layers.decoders import Decoder, plain
 from ..layers.sound import hop
+from ..trees import Component, Dim, ModelConfig, auto_model, register_part
 from ..trees import modules as nn
-from ..trees.catalog import auto_model, register_part
 from . import dac
 
 _LAYERS = Decoder(

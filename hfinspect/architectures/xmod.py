@@ -1,11 +1,9 @@
 """X-MOD (Pfeiffer et al. 2022): RoBERTa with one adapter per language after each MLP, of which one
-serves a text. Source of shapes: transformers/models/xmod/modeling_xmod.py.
-"""
+serves a text (transformers/models/xmod)."""
 
-from ..core.config import ModelConfig
 from ..layers.bert_encoders import Encoder, bert_layer, stack
 from ..layers.encoders import BASE, hidden, norm
-from ..trees.modules import Linear, Module
+from ..trees import Linear, ModelConfig, Module
 from .roberta import ROBERTA
 
 

@@ -5,14 +5,11 @@ them. Source of shapes: transformers/models/zoedepth/modeling_zoedepth.py."""
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..layers.blocks import activation, size
 from ..layers.deformable import named_attention, up_down
 from ..layers.reassembling import depth_head, fused_width
+from ..trees import Component, Dim, ModelConfig, auto_class, register
 from ..trees import modules as nn
-from ..trees.catalog import auto_class, register
 from .dpt import neck
 
 _BACKBONE = {
