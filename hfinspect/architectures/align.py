@@ -3,11 +3,9 @@ Source of shapes: transformers/models/align/modeling_align.py."""
 
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.composing import renamed
-from ..trees.catalog import register_part
-from ..trees.modules import Linear, Module, Weight
+from ..trees import Component, Linear, ModelConfig, Module, Weight, register_part
 from . import efficientnet
 
 text_model = partial(encoders.tower, name="AlignText")

@@ -4,11 +4,11 @@ Source of shapes: transformers/models/beit/modeling_beit.py."""
 
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import vision
 from ..layers.blocks import size
 from ..layers.heads import to_words
 from ..layers.pyramids import normed, plain_head, uper_head
+from ..trees import Component, ModelConfig
 from ..trees import modules as nn
 
 _hidden = size("hidden_size", default=768)

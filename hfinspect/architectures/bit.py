@@ -3,9 +3,9 @@ A ResNet with group norms, before the convolutions or after them, whose weights 
 
 from functools import partial
 
-from ..core.nouns import Component, Dim, ModelConfig, named
 from ..layers.blocks import activation
 from ..layers.vision import labels_classifier, multiple, register_seeing, stage_depths
+from ..trees import Component, Dim, ModelConfig, named
 from ..trees.modules import Activation, Conv, GroupNorm, Layers, Module, ModuleList, Sequential
 
 _conv = partial(Conv, bias=False, class_name="WeightStandardizedConv2d")

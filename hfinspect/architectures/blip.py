@@ -4,14 +4,13 @@ encoder (retrieval), as both (question answering)."""
 
 from functools import partial
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import encoders, vision
 from ..layers.blocks import fused_attention, size
 from ..layers.composing import Part, composed_of, with_defaults
 from ..layers.encoders import BASE, hidden
 from ..layers.heads import classifier
 from ..layers.multimodal import tied_section, within
-from ..trees.catalog import register, register_part
+from ..trees import Component, Dim, ModelConfig, register, register_part
 from ..trees.modules import LayerNorm, Linear, Module, Weight
 
 #: Sizes of BLIP's; BLIP-2 has others.

@@ -3,13 +3,12 @@ the image) and any language model. Source: transformers/models/blip_2/modeling_b
 
 from functools import partial
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import encoders
 from ..layers.composing import Part, composed_of, respelled
 from ..layers.encoders import BASE, hidden
 from ..layers.heads import classifier
 from ..layers.multimodal import within
-from ..trees.catalog import Builder, auto_class, register, register_part
+from ..trees import Builder, Component, Dim, ModelConfig, auto_class, register, register_part
 from ..trees.modules import Layers, Linear, Module, Weight
 from . import blip
 from .encoder_decoder import width_of

@@ -3,10 +3,9 @@ which have the sizes of the text's. Source of shapes: transformers/models/bridge
 
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.composing import Part, composed_of, with_defaults
-from ..trees.catalog import builder, register
+from ..trees import Component, ModelConfig, builder, register
 from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, Parameter, Weight
 
 _NAME = "BridgeTower"

@@ -1,12 +1,11 @@
 """BROS (Hong et al. 2022): BERT that reads how far apart boxes are, as waves, by one projection of
 all layers. Source of shapes: transformers/models/bros/modeling_bros.py."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, usual_model
 from ..layers.encoders import hidden
 from ..layers.heads import classifier
-from ..trees.modules import Buffer, Dropout, Linear, Module, Sequential, Weight
+from ..trees import Buffer, Component, Dropout, Linear, ModelConfig, Module, Sequential, Weight
 from .bert import BERT
 
 

@@ -2,12 +2,11 @@
 Swin over spectrograms, followed by two matrices into the space that texts share. Files hold window
 indices that are computed elsewhere. The model of both, and the tower of texts, are traces."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.blocks import activation, size
 from ..layers.multimodal import two_linears
 from ..layers.vision import pair, stage_depths, window_layer
+from ..trees import Component, ModelConfig, register
 from ..trees import modules as nn
-from ..trees.catalog import register
 
 _width = size("patch_embeds_hidden_size", default=96)
 

@@ -5,11 +5,9 @@ before, text encoders of diffusion pipelines among them, have it."""
 
 from functools import partial
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import vision
 from ..layers.composing import Part, composed, composed_of
-from ..trees.catalog import register
-from ..trees.modules import LayerNorm, Linear, Module, Weight
+from ..trees import Component, Dim, LayerNorm, Linear, ModelConfig, Module, Weight, register
 
 
 def _section(c: ModelConfig, side: str) -> ModelConfig:

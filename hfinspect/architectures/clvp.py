@@ -1,11 +1,10 @@
 """The encoders of CLVP (Betker 2022), which judge whether speech and text belong together. Source:
 transformers/models/clvp. The model of all parts of Tortoise, and its decoder, are traces."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.blocks import activation
 from ..layers.heads import sequence_summary
 from ..layers.vision import clip_attention
-from ..trees.catalog import register_part
+from ..trees import Component, ModelConfig, register_part
 from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module, RMSNorm
 
 

@@ -1,11 +1,9 @@
 """ColBERT and ColBERTv2 (Santhanam et al. 2021): BERT and a short vector for every token. Configs
 say model_type ``bert`` and class HF_ColBERT; vLLM's colbert.py reads the same names."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.composing import defaulted
 from ..layers.encoders import BASE, hidden
-from ..trees.catalog import register_part
-from ..trees.modules import Linear, Module
+from ..trees import Component, Linear, ModelConfig, Module, register_part
 from .bert import BERT
 
 _SOURCE = "colbert/modeling/hf_colbert.py of github.com/stanford-futuredata/ColBERT"

@@ -3,10 +3,8 @@ vector for each of its tokens. Source: transformers/models/colpali, colqwen2 and
 
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.multimodal import text_width
-from ..trees.catalog import auto_model, register_part
-from ..trees.modules import Linear, Module
+from ..trees import Component, Linear, ModelConfig, Module, auto_model, register_part
 
 
 def _model(name: str, default_type: str, c: ModelConfig) -> Module:

@@ -3,11 +3,9 @@ Source: transformers/models/data2vec."""
 
 from functools import partial
 
-from ..core.config import ModelConfig
 from ..layers.composing import changed, renamed, renamed_classes, respelled
 from ..layers.pyramids import normed
-from ..trees.catalog import builder, register
-from ..trees.modules import Module, ModuleList
+from ..trees import ModelConfig, Module, ModuleList, builder, register
 from . import beit
 
 _NAME = "Data2VecVision"

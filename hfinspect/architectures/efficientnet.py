@@ -3,9 +3,10 @@ Source of shapes: transformers/models/efficientnet/modeling_efficientnet.py."""
 
 import math
 
-from ..core.nouns import MAX_COUNT, Component, Dim, ModelConfig, named
+from ..core.config import MAX_COUNT
 from ..layers.blocks import activation, size
 from ..layers.vision import labels_classifier, multiple, ratio_of, register_seeing
+from ..trees import Component, Dim, ModelConfig, named
 from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
 
 _LISTS = {

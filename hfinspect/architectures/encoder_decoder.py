@@ -3,10 +3,9 @@ cross-attention, each under its own names. Source: transformers/models/encoder_d
 
 from collections.abc import Iterator
 
-from ..core.config import ModelConfig
 from ..layers.multimodal import linear_projector
-from ..trees.catalog import auto_class, auto_model, register_part
-from ..trees.modules import Module, Parameter, Shape
+from ..trees import ModelConfig, Module, Parameter, auto_class, auto_model, register_part
+from ..trees.modules import Shape
 
 #: The keys under which model types keep the width of their states, in the order of frequency.
 _WIDTHS = ("hidden_size", "d_model", "n_embd", "dim", "emb_dim", "n_embed")

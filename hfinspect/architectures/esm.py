@@ -5,12 +5,12 @@ weight and a bias: transformers 5.23 saves gamma and beta, as no file on the Hub
 
 from dataclasses import replace
 
-from ..core.nouns import Component, ModelConfig
 from ..errors import UnknownArchitectureError
 from ..layers import encoders, folding_trunk
 from ..layers.bert_encoders import Encoder, roberta_forms, roberta_words, stack, usual_model
 from ..layers.encoders import BASE, dropout, hidden, norm, vocab
 from ..layers.heads import to_words
+from ..trees import Component, ModelConfig
 from ..trees import modules as nn
 
 

@@ -4,9 +4,10 @@ the vocoder is a model of its own or stands next to it
 
 from functools import partial
 
-from ..core.nouns import MAX_COUNT, Component, ModelConfig
+from ..core.config import MAX_COUNT
 from ..layers import conformers
 from ..layers.composing import defaulted
+from ..trees import Component, ModelConfig
 from ..trees import modules as nn
 from ..trees.catalog import register_part
 from .speecht5 import polishing, vocoder

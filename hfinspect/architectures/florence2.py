@@ -5,12 +5,13 @@ rows and columns, and BART. As released, with code of its own: florence2_release
 from functools import partial
 from itertools import pairwise
 
-from ..core.nouns import MAX_COUNT, MAX_DIM, Component, Dim, ModelConfig
+from ..core.config import MAX_COUNT, MAX_DIM
 from ..layers.blocks import fused_attention
 from ..layers.composing import composed
 from ..layers.heads import causal_lm
 from ..layers.multimodal import any_model, projector, within
 from ..layers.vision import plain_mlp, scaled
+from ..trees import Component, Dim, ModelConfig
 from ..trees import modules as nn
 from ..trees.catalog import register_pair, register_part
 from ..trees.handed_on import MAX_STAGES

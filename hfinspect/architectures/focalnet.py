@@ -3,10 +3,11 @@ with its surroundings, which gates weigh. Source of shapes: transformers/models/
 
 from functools import partial
 
-from ..core.nouns import MAX_COUNT, Component, Dim, ModelConfig
+from ..core.config import MAX_COUNT
 from ..layers import vision
 from ..layers.blocks import two_layer_mlp
 from ..layers.vision import Pair, pair, scaled, stage_depths
+from ..trees import Component, Dim, ModelConfig
 from ..trees import modules as nn
 
 

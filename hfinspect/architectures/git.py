@@ -1,12 +1,11 @@
 """GIT (Wang et al. 2022): a CLIP tower (a trace), and BERT's layers without segments as decoder;
 videos add a vector per frame. Source of shapes: transformers/models/git/modeling_git.py."""
 
-from ..core.nouns import Component, ModelConfig, exact
 from ..layers.composing import with_defaults
 from ..layers.encoders import BASE, encoder, hidden, unsegmented
 from ..layers.heads import causal_lm
 from ..layers.multimodal import projector
-from ..trees.catalog import builder, register
+from ..trees import Component, ModelConfig, builder, exact, register
 from ..trees.modules import LayerNorm, Linear, Module, Sequential, Weight
 
 _DEFAULTS = {**BASE, "num_hidden_layers": 6, "max_position_embeddings": 1024}

@@ -5,11 +5,12 @@ channel on its own. ``depths`` and ``hidden_sizes`` name stages and say nothing 
 from functools import partial
 from itertools import pairwise
 
-from ..core.nouns import MAX_COUNT, MAX_DIM, Component, Dim, ModelConfig
+from ..core.config import MAX_COUNT, MAX_DIM
 from ..layers.backbones import hands_on, staged
 from ..layers.blocks import activation
 from ..layers.convolutions import conv_layer
 from ..layers.heads import classifier
+from ..trees import Component, Dim, ModelConfig
 from ..trees.catalog import register
 from ..trees.modules import Activation, Layers, Module, ModuleList, Sequential
 

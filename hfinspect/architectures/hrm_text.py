@@ -3,10 +3,20 @@ Files hold gate, q, k and v in one, gate and up too (but their biases, if any, a
 
 from collections.abc import Callable
 
-from ..core.nouns import MAX_COUNT, Component, Dim, ModelConfig
+from ..core.config import MAX_COUNT
 from ..layers import spelled as s
 from ..layers.blocks import activation, size
-from ..trees import Activation, KeysValues, Layers, Linear, Module, Weight
+from ..trees import (
+    Activation,
+    Component,
+    Dim,
+    KeysValues,
+    Layers,
+    Linear,
+    ModelConfig,
+    Module,
+    Weight,
+)
 
 
 def _biases(size: int, *names: str) -> dict[str, Module]:

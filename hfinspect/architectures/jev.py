@@ -1,9 +1,7 @@
 """Jev (2026), a judge: a decoder of another family without its words, and a linear layer for the
 options of a question. Source of shapes: transformers/models/jev/modeling_jev.py."""
 
-from ..core.nouns import Component, ModelConfig
-from ..trees.catalog import auto_model, register_part
-from ..trees.modules import Module, Weight
+from ..trees import Component, ModelConfig, Module, Weight, auto_model, register_part
 
 
 def model(c: ModelConfig) -> Module:

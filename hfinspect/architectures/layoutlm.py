@@ -1,11 +1,10 @@
 """LayoutLM (Xu et al. 2019). Source of shapes: transformers/models/layoutlm/modeling_layoutlm.py.
 BERT whose embeddings also place each word on the page: its edges, height and width."""
 
-from ..core.config import ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder
 from ..layers.encoders import hidden
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module
 from .bert import BERT
 
 

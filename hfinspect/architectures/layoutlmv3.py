@@ -1,12 +1,11 @@
 """LayoutLMv3 (Huang et al. 2022): RoBERTa's layers over words, their place on the page, and patches
 of its image. Source of shapes: transformers/models/layoutlmv3/modeling_layoutlmv3.py."""
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, first_token
 from ..layers.encoders import BASE, dropout, hidden, labels, norm
 from ..layers.vision import pair
-from ..trees.modules import Conv, Dropout, LayerNorm, Module, Weight
+from ..trees import Component, Conv, Dropout, LayerNorm, ModelConfig, Module, Weight
 
 #: With this many labels and more, tokens get a head of two layers (modeling_layoutlmv3.py).
 _MANY_LABELS = 10

@@ -4,8 +4,9 @@ between stages an attention with a quarter of the queries. Each attention has a 
 
 from itertools import pairwise
 
-from ..core.nouns import MAX_COUNT, Component, Dim, ModelConfig
+from ..core.config import MAX_COUNT
 from ..layers.vision import labels_classifier, register_seeing
+from ..trees import Component, Dim, ModelConfig
 from ..trees import modules as nn
 
 _STAGES = 3

@@ -4,11 +4,11 @@ rounded to a multiple. Source of shapes: transformers/models/mobilenet_v2."""
 from functools import partial
 from itertools import pairwise
 
-from ..core.nouns import Component, Dim, ModelConfig, named
 from ..layers.blocks import activation
 from ..layers.composing import Part
 from ..layers.reassembling import as_head
 from ..layers.vision import labels_classifier, multiple, ratio_of, register_seeing
+from ..trees import Component, Dim, ModelConfig, named
 from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Layers, Module
 
 _NAME = "MobileNetV2"

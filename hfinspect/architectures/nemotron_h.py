@@ -4,11 +4,11 @@ drops; their shapes: vLLM, model_executor/models/nemotron_h_mtp.py."""
 
 from functools import partial
 
-from ..core.nouns import Component, Dim, ModelConfig, exact
 from ..layers import spelled as s
 from ..layers.blocks import Heads, activation, grouped_attention, rms_norms, size
 from ..layers.experts import corrected_router, experts
 from ..layers.mamba2_mixer import Mixer
+from ..trees import Component, Dim, ModelConfig, exact
 from ..trees.modules import Activation, Layers, Linear, Module, once
 from .qwen3_next import with_predictor
 

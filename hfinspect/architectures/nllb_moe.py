@@ -3,10 +3,10 @@ picks two for a token (transformers/models/nllb_moe)."""
 
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import seq2seq
 from ..layers.blocks import activation
 from ..layers.experts import numbered_experts
+from ..trees import Component, ModelConfig
 from ..trees.modules import Dropout, Layers, Linear, Module, once
 from .m2m_100 import M2M100
 

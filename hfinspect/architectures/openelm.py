@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from ..core.config import MAX_DIM
-from ..core.nouns import Component, Dim, ModelConfig, named
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.composing import composed
 from ..layers.vision import MAX_RATIO, multiple
+from ..trees import Component, Dim, ModelConfig, named
 from ..trees.modules import Layers, Linear, Module, RMSNorm, once
 
 

@@ -1,10 +1,10 @@
 """Phi-3-small (Abdin et al. 2024); vLLM's phi3_small.py reads the same names."""
 
-from ..core.nouns import Dim, ModelConfig, named
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.decoders import SEQUENCE_HEAD
 from ..layers.vision import ratio_of
+from ..trees import Dim, ModelConfig, named
 
 
 def _inner(c: ModelConfig, h: Dim) -> Dim:

@@ -3,12 +3,10 @@ decoder. Source of shapes: transformers/models/pp_formulanet/modeling_pp_formula
 
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import seq2seq
 from ..layers.heads import to_words
 from ..layers.multimodal import projector, register_worded, within
-from ..trees.catalog import register_part
-from ..trees.modules import Conv, Linear, Module
+from ..trees import Component, Conv, Linear, ModelConfig, Module, register_part
 from . import sam
 from .bart import BART
 

@@ -5,13 +5,12 @@ widens between two convolutions of points. Source: transformers/models/pp_lcnet,
 from collections.abc import Sequence
 from functools import partial
 
-from ..core.nouns import Component, Dim, ModelConfig, named
 from ..layers import convolutions
 from ..layers.backbones import hands_on, staged
 from ..layers.blocks import activation, size
 from ..layers.convolutions import Entry, affine, conv_layer, divisible, rectifier
 from ..layers.heads import classifier
-from ..trees.catalog import register
+from ..trees import Component, Dim, ModelConfig, named, register
 from ..trees.modules import Activation, BatchNorm, Conv, Layers, Module, ModuleList
 from .hgnet_v2 import stem
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..core.records import dataclass
 from ..layers.backbones import backbone
 from ..layers.blocks import fused_attention, size, two_layer_mlp
@@ -16,8 +15,8 @@ from ..layers.convolutions import conv_layer, divisible, rectifier, separable
 from ..layers.deformable import heads
 from ..layers.reassembling import as_head
 from ..layers.vision import pair, scaled
+from ..trees import Component, Dim, ModelConfig, auto_class, register
 from ..trees import modules as nn
-from ..trees.catalog import auto_class, register
 from .hgnet_v2 import per_stage
 from .pp_lcnet import LAST_FOUR, TYPES, stages
 

@@ -5,12 +5,10 @@ one learned query. A tower saved alone lost its prefix (``vision_model.``) in tr
 from collections.abc import Callable
 from functools import partial
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import vision
 from ..layers.blocks import size
 from ..layers.composing import Part, composed_of
-from ..trees.catalog import register
-from ..trees.modules import LayerNorm, Linear, Module, Weight
+from ..trees import Component, Dim, LayerNorm, Linear, ModelConfig, Module, Weight, register
 
 _hidden = size("hidden_size", default=768)
 

@@ -1,8 +1,7 @@
 """SigLIP 2 (Tschannen et al. 2025): patches arrive flattened, and the square table of positions is
 resized to the image. Source: transformers/models/siglip2/modeling_siglip2.py."""
 
-from ..core.nouns import Component, Dim, ModelConfig
-from ..trees.modules import Embedding, Linear, Module
+from ..trees import Component, Dim, Embedding, Linear, ModelConfig, Module
 from .siglip import register_towers
 
 

@@ -4,11 +4,10 @@ picture and writes one tag after the other. Source: transformers/models/slanet a
 
 from functools import partial
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.composing import composed_of
 from ..layers.convolutions import conv_layer, separable
 from ..layers.heads import to_words
-from ..trees.catalog import Builder, auto_class, register, register_part
+from ..trees import Builder, Component, Dim, ModelConfig, auto_class, register, register_part
 from ..trees.modules import Activation, Conv, Linear, Module, ModuleList, Weight
 from . import sam
 from .pp_lcnet import LAST_FOUR, TYPES, act, features

@@ -1,5 +1,4 @@
-"""A speech encoder and a language model. Source:
-transformers/models/speech_encoder_decoder/modeling_speech_encoder_decoder.py."""
+"""A speech encoder and a language model (transformers/models/speech_encoder_decoder)."""
 
 from .encoder_decoder import register_composite
 

@@ -1,9 +1,9 @@
 """Swin2SR (Conde et al. 2022): Swin v2's layers, of one width and at the full size of the image,
 and one of five kinds of upsampling. Source: transformers/models/swin2sr/modeling_swin2sr.py."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import vision
 from ..layers.blocks import size
+from ..trees import Component, Dim, ModelConfig
 from ..trees import modules as nn
 
 #: Channels of the convolutions that enlarge the image.

@@ -4,12 +4,10 @@ trees/timm.py); the classifier has ``num_classes`` outputs, the base model has n
 
 from functools import partial
 
-from ..core.config import ModelConfig
 from ..layers import fastvit
 from ..layers.composing import Part, composed
-from ..trees import timm
-from ..trees.catalog import find_class, register
-from ..trees.modules import Module
+from ..trees import ModelConfig, Module, register, timm
+from ..trees.catalog import find_class
 
 
 def _model(c: ModelConfig, *, labelled: bool = False) -> Module:

@@ -1,11 +1,9 @@
 """TrOCR's decoder (Li et al. 2021), BART's, which reads the states of an image encoder of another
 width. Source of shapes: transformers/models/trocr/modeling_trocr.py."""
 
-from ..core.config import ModelConfig
 from ..layers import seq2seq
 from ..layers.composing import respelled
-from ..trees.catalog import register_part
-from ..trees.modules import Linear, Module
+from ..trees import Linear, ModelConfig, Module, register_part
 from .bart import BART
 
 

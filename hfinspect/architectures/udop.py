@@ -3,11 +3,10 @@ ones by column and row. Source of shapes: transformers/models/udop/modeling_udop
 
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.composing import Part, composed, tied_to
 from ..layers.heads import to_words
 from ..layers.vision import pair, patch_conv
-from ..trees.modules import Embedding, Module, ModuleList
+from ..trees import Component, Embedding, ModelConfig, Module, ModuleList
 from . import t5
 
 _SIZES = {"vocab_size": 33201, "d_model": 1024, "d_ff": 4096, "num_layers": 24, "num_heads": 16}

@@ -3,9 +3,8 @@ wider steps over them, a map of points. Source: transformers/models/uvdoc/modeli
 
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.convolutions import Entry, block_lists, conv_layer, entry_lists
-from ..trees.catalog import register_part
+from ..trees import Component, ModelConfig, register_part
 from ..trees.modules import Activation, Conv, Layers, Module, ModuleList
 
 _NAME = "UVDoc"

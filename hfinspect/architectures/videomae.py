@@ -2,10 +2,9 @@
 A ViT over tubes of patches, with biases on queries and values only, apart from their matrices; for
 pretraining a narrower one that paints the masked tubes. Positions are fixed waves and not saved."""
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers.blocks import size
 from ..layers.vision import google_attention, google_layer, labels_classifier, pair, register_seeing
-from ..trees.modules import Conv, LayerNorm, Layers, Linear, Module, Weight
+from ..trees import Component, Conv, Dim, LayerNorm, Layers, Linear, ModelConfig, Module, Weight
 
 _NAME, _TABLE = "VideoMAE", Component.EMBEDDING
 _hidden = size("hidden_size", default=768)

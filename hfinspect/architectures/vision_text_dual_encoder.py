@@ -3,10 +3,8 @@ transformers/models/vision_text_dual_encoder/modeling_vision_text_dual_encoder.p
 
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers.multimodal import text_width, tower_width
-from ..trees.catalog import auto_model, register_part
-from ..trees.modules import Linear, Module, Weight
+from ..trees import Component, Linear, ModelConfig, Module, Weight, auto_model, register_part
 
 _NAME = "VisionTextDualEncoderModel"
 

@@ -4,10 +4,9 @@ transformers 5 renames the layers in memory; files keep ``attention.attention.qu
 
 from functools import partial
 
-from ..core.nouns import Component, ModelConfig
 from ..layers import vision
 from ..layers.blocks import activation, size
-from ..trees.modules import LayerNorm, Layers, Linear, Module
+from ..trees import Component, LayerNorm, Layers, Linear, ModelConfig, Module
 
 hidden_size = size("hidden_size", default=768)
 

@@ -4,13 +4,13 @@ of ``num_mem_blocks`` shared blocks, in turn. Uses of a block differ in low-rank
 from collections.abc import Callable, Sequence
 from itertools import chain, cycle
 
-from ..core.nouns import Component, Dim, ModelConfig
 from ..layers import spelled as s
 from ..layers.blocks import Heads, activation, grouped_attention, rms_norms, size
 from ..layers.composing import tied_to
 from ..layers.decoders import SEQUENCE_HEAD
 from ..layers.layer_kinds import words
 from ..layers.mamba2_mixer import Mixer
+from ..trees import Component, Dim, ModelConfig
 from ..trees.modules import Activation, Layers, Linear, Module, ModuleList, Sequential
 
 #: 54 layers, of which nine are hybrid (configuration_zamba2.py).

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from ..core.nouns import Component, Dim, ModelConfig
+from ..trees import Component, Dim, ModelConfig
 from ..trees import modules as nn
 
 #: Bins of distances between residues as they are fed back.
