@@ -1,13 +1,8 @@
 """CHMv2 (Meta 2026), heights of tree canopies: DPT's head over DINOv3, and a value for each bin of
 heights. Source: transformers/models/chmv2/modeling_chmv2.py."""
 
-from ..layers.reassembling import (
-    as_head,
-    fused_width,
-    fusion_layer,
-    reassemble_factors,
-    reassemble_stage,
-)
+from ..layers import reassembling
+from ..layers.reassembling import as_head, fused_width, fusion_layer
 from ..trees import Component, ModelConfig, auto_class, register
 from ..trees.modules import Activation, Conv, Module, ModuleList
 
@@ -23,7 +18,7 @@ def model(config: ModelConfig) -> Module:
     seen = auto_class(section, "Backbone", default_type=kind, part="vision")
     hidden = section.dim("hidden_size", default=384)
     widths = c.dims("post_process_channels", default=(128, 256, 512, 1024))
-    reassemble_factors(c, len(widths))
+    reassembling.reassemble_factors(c, len(widths))
     fused, inner = fused_width(c), c.dim("head_hidden_size", default=128)
     first, later = fusion_layer(c, "CHMv2").without("residual_layer1"), fusion_layer(c, "CHMv2")
     larger = (Conv(fused, fused // 2, 3), Activation("Upsample"), Conv(fused // 2, inner, 3))
@@ -31,7 +26,7 @@ def model(config: ModelConfig) -> Module:
     convolutions = [*larger, Activation("ReLU"), last]
     root = Module(
         "CHMv2Head",
-        reassemble_stage=reassemble_stage(c, "CHMv2", hidden, widths),
+        reassemble_stage=reassembling.reassemble_stage(c, "CHMv2", hidden, widths),
         convs=ModuleList(Conv(width, fused, 3, bias=False) for width in widths),
         fusion_layers=ModuleList([first, *[later] * (len(widths) - 1)]),
         conv_depth=Module("CHMv2UpsampleConvHead", head=ModuleList(convolutions)),

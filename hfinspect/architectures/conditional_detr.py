@@ -15,10 +15,8 @@ _NAME = "ConditionalDetr"
 def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
     """DETR's; the positions of the queries are added to the picture's in the first layer alone."""
     d, name, to = width(c), f"{_NAME}Decoder", partial(Linear, component=Component.ATTENTION)
-    own, cross = (
-        Module(f"{name}{kind}Attention", out_proj=to(d, d, kind="output"))
-        for kind in ("Self", "Cross")
-    )
+    out = to(d, d, kind="output")
+    looks = (Module(f"{name}{kind}Attention", out_proj=out) for kind in ("Self", "Cross"))
     kinds = {"qcontent": "query", "qpos": "query", "kcontent": "key", "kpos": "key", "v": "value"}
     parts = {
         f"{side}_{part}_proj": to(d, d, kind=kind)
@@ -27,7 +25,7 @@ def decoder_layer(c: ModelConfig, *, first: bool) -> Module:
         if first or (side, part) != ("ca", "qpos")
     }
     inner, sine = c.dim("decoder_ffn_dim", default=2048), to(d, d, kind="query")
-    layer = detector_layer(f"{name}Layer", d, inner, own, cross)
+    layer = detector_layer(f"{name}Layer", d, inner, *looks)
     return layer.adding(**parts, ca_qpos_sine_proj=sine)
 
 

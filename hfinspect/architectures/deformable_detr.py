@@ -17,7 +17,7 @@ _NAME = "DeformableDetr"
 def layers(c: ModelConfig, side: str, *count: str) -> Module:
     """The encoder or the decoder, in which queries also look at themselves."""
     d, inner = width(c), c.dim(f"{side}_ffn_dim", default=1024)
-    looks = [deformable_attention(c, _NAME, int(side == "decoder"))]
+    looks = [deformable_attention(c, _NAME, side)]
     if side == "decoder":
         looks.insert(0, clip_attention(f"{_NAME}SelfAttention", d))
     name = f"{_NAME}{side.capitalize()}"

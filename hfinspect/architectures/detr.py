@@ -29,28 +29,22 @@ def freeze(root: nn.Module, name: str = "Detr") -> None:
             module.class_name, module.detail = f"{name}FrozenBatchNorm2d", ""
 
 
-def backbone_section(
-    c: ModelConfig, channels: int | None = None, maps: Sequence[int] = (1, 2, 3, 4)
-) -> ModelConfig:
-    """``backbone_config``, or what the config class makes of none: mostly a ResNet of timm with
-    ``maps`` of ``channels`` (by default ``num_channels``)."""
-    more, name = c.section("backbone_kwargs"), c.text("backbone")
-    usual = c.flag("use_timm_backbone", default=True) and not more.given
-    if c.has("backbone_config") or not (usual or name in RESNETS):
-        return c.section("backbone_config")
-    found = c.dim("num_channels", default=3) if channels is None else channels
-    # Older libraries make the first convolution of it, newer ones pass over it.
-    more.dim("in_chans", default=3, minimum=3, maximum=3)
-    made = {"num_channels": found, "out_indices": list(maps)} if usual else more.given
-    kind = {"model_type": "timm_backbone", "backbone": name or "resnet50"}
-    return ModelConfig({**made, **kind}, c.path)
-
-
 def backbone(
     c: ModelConfig, channels: int | None = None, maps: Sequence[int] = (1, 2, 3, 4)
 ) -> tuple[nn.Module, tuple[Dim, ...]]:
-    """The ResNet and the widths of what it hands on, the last of which DETR reads."""
-    section = backbone_section(c, channels, maps)
+    """The ResNet and the widths of what it hands on, the last of which DETR reads. What the config
+    class makes of no ``backbone_config`` is mostly one of timm, with ``maps`` of ``channels`` (by
+    default ``num_channels``)."""
+    more, name = c.section("backbone_kwargs"), c.text("backbone")
+    section = c.section(key := "backbone_config")
+    usual = c.flag("use_timm_backbone", default=True) and not more.given
+    if not c.has(key) and (usual or name in RESNETS):
+        found = c.dim("num_channels", default=3) if channels is None else channels
+        # Older libraries make the first convolution of it, newer ones pass over it.
+        more.dim("in_chans", default=3, minimum=3, maximum=3)
+        made = {"num_channels": found, "out_indices": list(maps)} if usual else more.given
+        kind = {"model_type": "timm_backbone", "backbone": name or "resnet50"}
+        section = ModelConfig({**made, **kind}, c.path)
     if section.kind == "timm_backbone":
         if not section.has("backbone"):
             raise section.missing("backbone")

@@ -4,10 +4,10 @@ which begin with a BiT network, are not known here."""
 from functools import partial
 
 from ..layers import reassembling
-from ..layers.composing import renamed
+from ..layers.composing import Form, renamed
 from ..layers.reassembling import fused_width, fusion_layer, reassemble_stage
 from ..layers.vision import register_seeing
-from ..trees import Component, ModelConfig, auto_class
+from ..trees import Builder, Component, ModelConfig, auto_class
 from ..trees.modules import Activation, BatchNorm, Conv, Dropout, Module, Sequential
 from . import vit
 
@@ -35,11 +35,12 @@ def neck(c: ModelConfig, name: str = "DPT") -> Module:
 _to, _RELU = partial(Conv, component=Component.HEAD), Activation("ReLU")
 
 
-def _segments(c: ModelConfig, name: str) -> Module:
+def _segments(c: ModelConfig, kind: str) -> Module | None:
     fused = fused_width(c)
     normed = (_to(fused, fused, 3, bias=False), BatchNorm(fused), _RELU, Dropout(0.1))
     head = Sequential(*normed, _to(fused, c.num_labels, 1))
-    return Module(name, head=head, component=Component.HEAD)
+    made = kind != "Auxiliary" or c.flag("use_auxiliary_head", default=True)
+    return Module(f"DPT{kind}Head", head=head, component=Component.HEAD) if made else None
 
 
 def depth_estimation(c: ModelConfig) -> Module:
@@ -55,17 +56,11 @@ def depth_estimation(c: ModelConfig) -> Module:
     return Module("DPTForDepthEstimation", parts, part="vision")
 
 
-register_seeing(
-    "dpt",
-    "DPT",
-    model,
-    ForDepthEstimation=depth_estimation,
-    ForSemanticSegmentation={
-        "dpt": _bare,
-        "neck": neck,
-        "head": lambda c: _segments(c, "DPTSemanticSegmentationHead"),
-        "auxiliary_head": lambda c: (
-            _segments(c, "DPTAuxiliaryHead") if c.flag("use_auxiliary_head", default=True) else None
-        ),
-    },
-)
+_FORM: Form = {
+    "dpt": _bare,
+    "neck": neck,
+    "head": partial(_segments, kind="SemanticSegmentation"),
+    "auxiliary_head": partial(_segments, kind="Auxiliary"),
+}
+_FORMS: dict[str, Builder | Form] = {"ForSemanticSegmentation": _FORM}
+register_seeing("dpt", "DPT", model, ForDepthEstimation=depth_estimation, **_FORMS)

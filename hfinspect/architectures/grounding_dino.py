@@ -29,7 +29,7 @@ def encoder_layer(c: ModelConfig, own: Module, act: Module) -> Module:
     mixed = Module(f"{_NAME}BiMultiHeadAttention", looks, component=Component.ATTENTION)
     norms = {f"layer_norm_{at}": norm(c, d) for at in ("before", "after")}
     enhanced = {"self_attn": own, **deformable.up_down(d, half), **norms}
-    look, eps = deformable.deformable_attention(c, _NAME, 0), deformable.eps(c)
+    look, eps = deformable.deformable_attention(c, _NAME, "encoder"), deformable.eps(c)
     name = f"{_NAME}DeformableLayer"
     return Module(
         f"{_NAME}EncoderLayer",
@@ -40,7 +40,7 @@ def encoder_layer(c: ModelConfig, own: Module, act: Module) -> Module:
 
 
 def decoder(c: ModelConfig, own: Module, act: Module) -> Module:
-    d, look = width(c), deformable.deformable_attention(c, _NAME, 1)
+    d, look = width(c), deformable.deformable_attention(c, _NAME, "decoder")
     looks = {"self_attn": own, "encoder_attn_text": own, "encoder_attn": look}
     layer = {"self_attn": own, "activation_fn": act}
     for at, seen in looks.items():

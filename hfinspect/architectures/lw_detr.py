@@ -134,12 +134,11 @@ def decoder_layer(name: str, c: ModelConfig) -> nn.Module:
         norms = ["self_attn_layer_norm", "cross_attn_layer_norm", "layer_norm"]
         forward = {"mlp": nn.Module(f"{name}MLP", up_down(d, inner), component=Component.MLP)}
     else:
-        own = nn.Module(
-            f"{name}Attention",
+        biases = nn.Weight(3 * wide, kind="qkv") if bias else None
+        own = nn.Module(f"{name}Attention", component=Component.ATTENTION).adding(
             in_proj_weight=nn.Weight(3 * wide, d, kind="qkv"),
-            in_proj_bias=nn.Weight(3 * wide, kind="qkv") if bias else None,
+            in_proj_bias=biases,
             out_proj=nn.Linear(wide, d, bias, kind="output"),
-            component=Component.ATTENTION,
         )
         norms, forward = ["norm1", "norm2", "norm3"], up_down(d, inner, "linear1", "linear2")
     parts = {"self_attn": own, "cross_attn": deformable.sampling_attention(name, d, points)}
@@ -154,12 +153,9 @@ def model(name: str, c: ModelConfig) -> nn.Module:
     normed, table = ("norm", "refpoint_embed") if rf else ("layernorm", "reference_point_embed")
     parts = {"layers": nn.Layers.of(deep, decoder_layer(name, c)), normed: nn.LayerNorm(d)}
     points = predictor(name, (2 * d, d, d))
-    proposed = {
-        "enc_output": nn.Linear(d, d),
-        "enc_output_norm": nn.LayerNorm(d),
-        "enc_out_bbox_embed": predictor(name, (d, d, d, 4)),
-        "enc_out_class_embed": label_scores(c, d),
-    }
+    proposed = {"enc_output": nn.Linear(d, d), "enc_output_norm": nn.LayerNorm(d)}
+    proposed["enc_out_bbox_embed"] = predictor(name, (d, d, d, 4))
+    proposed["enc_out_class_embed"] = label_scores(c, d)
     guesses = {key: nn.ModuleList([made] * int(groups)) for key, made in proposed.items()}
     decoder = nn.Module(f"{name}Decoder", parts, ref_point_head=points)
     inner: dict[str, nn.Module] = {"decoder": decoder, **guesses}

@@ -4,17 +4,9 @@ queries that attend to masked parts of the picture. Source: transformers/models/
 import math
 from functools import partial
 
-from ..layers import deformable
 from ..layers.backbones import backbone
 from ..layers.blocks import activation, size
-from ..layers.deformable import (
-    detector_layer,
-    eps,
-    group_normed,
-    heads,
-    in_groups,
-    sampling_attention,
-)
+from ..layers.deformable import detector_layer, eps, heads, in_groups, sampling_attention, up_down
 from ..layers.heads import classifier, register_headed
 from ..layers.vision import clip_attention, multihead_attention
 from ..trees import Component, ModelConfig
@@ -23,7 +15,7 @@ from ..trees import modules as nn
 _NAME = "Mask2Former"
 #: How many of the backbone's maps attention looks at, and points of each.
 _LEVELS, _POINTS = 3, 4
-_hidden = size("hidden_dim", "hidden_size", default=256)
+hidden = size("hidden_dim", "hidden_size", default=256)
 
 
 def pixel_level(c: ModelConfig, name: str, *keys: str, **more: list[int]) -> nn.Module:
@@ -35,8 +27,7 @@ def pixel_level(c: ModelConfig, name: str, *keys: str, **more: list[int]) -> nn.
     section = c.section("backbone_config", default=usual)
     network, sizes = backbone(section, default_type="swin", least=_LEVELS)
     d, at = c.dim(width, default=256), f"{name}PixelDecoderEncoder"
-    in_groups(c, d, width)
-    to = partial(group_normed, d)
+    to = in_groups(c, d, width)
     projected = partial(to, bias=True, component=Component.PROJECTOR)
     inner = c.dim("encoder_feedforward_dim", default=1024)
     points = heads(c, "num_attention_heads", d, width) * _LEVELS * _POINTS
@@ -71,7 +62,7 @@ def mask_head(c: ModelConfig, d: int, name: str, block: str) -> nn.Module:
 
 def model(c: ModelConfig) -> nn.Module:
     keys = "feature_size", "mask_feature_size", "feature_strides"
-    d, seen = _hidden(c), c.dim("feature_size", default=256)
+    d, seen = hidden(c), c.dim("feature_size", default=256)
     other = int(seen) != int(d) or c.flag("enforce_input_projection", default=False)
     projection = nn.Conv(seen, d, 1, component=Component.PROJECTOR) if other else nn.Sequential()
     embedder = mask_head(c, d, _NAME, f"{_NAME}PredictionBlock")
@@ -82,20 +73,18 @@ def model(c: ModelConfig) -> nn.Module:
     act = activation(c.text("activation_function", default="relu"))
     layer = {"self_attn": own, "activation_fn": act, "self_attn_layer_norm": normed}
     layer |= {"cross_attn": multihead_attention(d), "cross_attn_layer_norm": normed}
-    layer |= {**deformable.up_down(d, inner), "final_layer_norm": normed}
+    layer |= {**up_down(d, inner), "final_layer_norm": normed}
+    block = nn.Module(f"{_NAME}MaskedAttentionDecoderLayer", layer)
+    # One less than the config says: the queries themselves predict first.
+    decoder = nn.Module(f"{_NAME}MaskedAttentionDecoder", layers=nn.Layers.of(deep - 1, block))
+    predicting = nn.Module(f"{_NAME}MaskPredictor", mask_embedder=embedder)
     transformer = nn.Module(
         f"{_NAME}TransformerModule",
         position_embedder=nn.Activation(f"{_NAME}SinePositionEmbedding"),
         queries_embedder=nn.Embedding(queries, d, kind="position"),
         queries_features=nn.Embedding(queries, d, kind="detection_token"),
         input_projections=nn.ModuleList([projection] * _LEVELS),
-        decoder=nn.Module(
-            f"{_NAME}MaskedAttentionDecoder",
-            # One less than the config says: the queries themselves predict first.
-            layers=nn.Layers.of(deep - 1, nn.Module(f"{_NAME}MaskedAttentionDecoderLayer", layer)),
-            layernorm=normed,
-            mask_predictor=nn.Module(f"{_NAME}MaskPredictor", mask_embedder=embedder),
-        ),
+        decoder=decoder.adding(layernorm=normed, mask_predictor=predicting),
         level_embed=nn.Embedding(_LEVELS, d, kind="position"),
     )
     pixels = pixel_level(c, _NAME, *keys, depths=[2, 2, 18, 2])
@@ -113,6 +102,6 @@ register_headed(
     _NAME,
     "ForUniversalSegmentation",
     model,
-    class_predictor=lambda c: classifier(_hidden(c), c.num_labels + 1),
+    class_predictor=lambda c: classifier(hidden(c), c.num_labels + 1),
     criterion=partial(criterion, name=_NAME),
 )

@@ -5,7 +5,7 @@ from functools import partial
 
 from ..layers.backbones import backbone
 from ..layers.composing import renamed
-from ..layers.deformable import group_normed, in_groups, width
+from ..layers.deformable import in_groups, width
 from ..layers.heads import classifier, register_headed
 from ..trees import Activation, Component, Conv, Embedding, LayerNorm, Layers, ModelConfig, Module
 from . import detr
@@ -32,8 +32,7 @@ def model(c: ModelConfig) -> Module:
         section = ModelConfig(given, section.path)
     network, sizes = backbone(section, default_type="swin", least=1)
     wide, mask = c.dim("fpn_feature_size", default=256), c.dim("mask_feature_size", default=256)
-    in_groups(c, wide, "fpn_feature_size")
-    to = partial(group_normed, wide)
+    to = in_groups(c, wide, "fpn_feature_size")
     block = partial(to, kernel=3, act=True, class_name=f"{_NAME}FPNConvLayer")
     finer = [Module(f"{_NAME}FPNLayer", proj=to(size), block=block(wide)) for size in sizes[-2::-1]]
     stages = Layers(finer, class_name="Sequential")

@@ -3,16 +3,15 @@ text; for training also an encoder of texts about the picture (transformers/mode
 
 from itertools import pairwise
 
-from ..layers.blocks import size
 from ..layers.deformable import heads, norm, up_down
 from ..layers.heads import classifier, register_headed
 from ..layers.vision import clip_attention, multihead_attention
 from ..trees import Component, ModelConfig
 from ..trees import modules as nn
 from .mask2former import criterion, pixel_level
+from .mask2former import hidden as _hidden
 
 _NAME = "OneFormer"
-_hidden = size("hidden_dim", "hidden_size", default=256)
 
 
 def _mlp(sizes: list[int], component: Component) -> nn.Module:
@@ -29,12 +28,10 @@ def decoder(c: ModelConfig) -> nn.Module:
     heads(c, "num_attention_heads", d, "hidden_dim")
     own, look, normed = clip_attention(f"{_NAME}Attention", d), multihead_attention(d), norm(c, d)
     feed = up_down(d, c.dim("dim_feedforward", default=2048), "linear1", "linear2")
-    query = nn.Module(
-        f"{part}Layer",
-        cross_attn=nn.Module(f"{part}CrossAttentionLayer", multihead_attn=look, norm=normed),
-        self_attn=nn.Module(f"{part}SelfAttentionLayer", self_attn=own, norm=normed),
-        ffn=nn.Module(f"{part}FFNLayer", {**feed, "norm": normed}),
-    )
+    cross = nn.Module(f"{part}CrossAttentionLayer", multihead_attn=look, norm=normed)
+    selves = nn.Module(f"{part}SelfAttentionLayer", self_attn=own, norm=normed)
+    forward = nn.Module(f"{part}FFNLayer", {**feed, "norm": normed})
+    query = nn.Module(f"{part}Layer", cross_attn=cross, self_attn=selves, ffn=forward)
     task = {"self_attn": look, "multihead_attn": look, **feed}
     task |= {f"norm{i}": normed for i in (1, 2, 3)}
     block = nn.Module(f"{part}QueryTransformerDecoderLayer", task)

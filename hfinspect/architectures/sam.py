@@ -110,18 +110,14 @@ def mask_decoder(c: ModelConfig, name: str = "Sam") -> nn.Module:
     block = {**first, **norms, "cross_attn_image_to_token": cross}
     layers = nn.Layers.of(depth, nn.Module(f"{name}TwoWayAttentionBlock", block))
     final = {"final_attn_token_to_image": last, "layer_norm_final_attn": nn.LayerNorm(d)}
-    return nn.Module(
-        f"{name}MaskDecoder",
-        iou_token=nn.Embedding(1, d),
-        mask_tokens=nn.Embedding(masks, d),
-        transformer=nn.Module(f"{name}TwoWayTransformer", {"layers": layers, **final}),
-        upscale_conv1=nn.Conv(d, d // 4, 2, stride=2, transposed=True),
-        upscale_conv2=nn.Conv(d // 4, d // 8, 2, stride=2, transposed=True),
-        upscale_layer_norm=norm(name, d // 4),
-        output_hypernetworks_mlps=nn.ModuleList([made((d, d, d // 8), 3)] * int(masks)),
-        iou_prediction_head=made(scored, c.count("iou_head_depth", default=3), at=Component.HEAD),
-        part="vision",
-    )
+    larger = partial(nn.Conv, kernel=2, stride=2, transposed=True)
+    parts = {"iou_token": nn.Embedding(1, d), "mask_tokens": nn.Embedding(masks, d)}
+    parts["transformer"] = nn.Module(f"{name}TwoWayTransformer", {"layers": layers, **final})
+    parts |= {"upscale_conv1": larger(d, d // 4), "upscale_conv2": larger(d // 4, d // 8)}
+    parts["upscale_layer_norm"] = norm(name, d // 4)
+    parts["output_hypernetworks_mlps"] = nn.ModuleList([made((d, d, d // 8), 3)] * int(masks))
+    scores = made(scored, c.count("iou_head_depth", default=3), at=Component.HEAD)
+    return nn.Module(f"{name}MaskDecoder", parts, iou_prediction_head=scores, part="vision")
 
 
 def model(c: ModelConfig) -> nn.Module:

@@ -37,26 +37,18 @@ def memory_encoder(c: ModelConfig, kept: Dim) -> nn.Module:
         conv, norm = nn.Conv(inputs, outputs, kernel), sam.norm("Sam2", outputs)
         return nn.Module("Sam2MaskDownSamplerLayer", conv=conv, layer_norm=norm, activation=act)
 
-    smaller = nn.Module(
-        "Sam2MaskDownSampler",
-        layers=nn.Layers(layer(*both) for both in pairwise(widths)),
-        activation=act,
-        final_conv=nn.Conv(widths[-1], c.dim(f"{at}_embed_dim", default=256), 1),
-        component=Component.CONV,
-    )
+    last = nn.Conv(widths[-1], c.dim(f"{at}_embed_dim", default=256), 1)
+    parts = {"layers": nn.Layers(layer(*both) for both in pairwise(widths)), "activation": act}
+    smaller = nn.Module("Sam2MaskDownSampler", parts, final_conv=last, component=Component.CONV)
     d, e = (c.dim(f"memory_{of}", default=256) for of in ("encoder_hidden_size", "fuser_embed_dim"))
     mixing = partial(nn.Linear, component=Component.CONV)
     inner = c.dim("memory_fuser_intermediate_dim", default=1024)
-    block = nn.Module(
-        "Sam2MemoryFuserCXBlock",
-        depthwise_conv=nn.Conv(e, e, c.dim("memory_fuser_kernel_size", default=7), groups=e),
-        layer_norm=sam.norm("Sam2", e),
-        activation=activation(c.text("memory_fuser_hidden_act", default="gelu")),
-        pointwise_conv1=mixing(e, inner),
-        pointwise_conv2=mixing(inner, e),
-        scale=nn.Weight(e, kind="scale", component=Component.OTHER),
-        component=Component.CONV,
-    )
+    wide = nn.Conv(e, e, c.dim("memory_fuser_kernel_size", default=7), groups=e)
+    convs = {"depthwise_conv": wide, "layer_norm": sam.norm("Sam2", e)}
+    convs["activation"] = activation(c.text("memory_fuser_hidden_act", default="gelu"))
+    convs |= {"pointwise_conv1": mixing(e, inner), "pointwise_conv2": mixing(inner, e)}
+    scale = nn.Weight(e, kind="scale", component=Component.OTHER)
+    block = nn.Module("Sam2MemoryFuserCXBlock", convs, scale=scale, component=Component.CONV)
     blocks = nn.Layers.of(c.count("memory_fuser_num_layers", default=2), block)
     return nn.Module(
         "Sam2MemoryEncoder",

@@ -30,19 +30,13 @@ def _layer(c: ModelConfig, groups: Dim) -> Module:
         biased = c.flag("proj_bias" if name == "proj" else f"{kind}_bias", default=True)
         outputs = h if name in ("wq", "proj") else groups * head
         linears[name] = Linear(h, outputs, biased, kind=kind)
-    attention = Module(
-        "Sapiens2Attention",
-        {**linears, "q_norm": normed, "k_norm": normed},
-        gamma=Module("Sapiens2LayerScale", weight=Weight(h, kind="scale")),
-        component=Component.ATTENTION,
-    )
-    mlp = Module(
-        "Sapiens2GatedMLP" if gated else "Sapiens2MLP",
-        w12=Linear(h, 2 * inner if gated else inner, bias, kind="gate_up"),
-        w3=Linear(inner, h, bias, kind="down"),
-        act_fn=activation(c.text("hidden_act", default="silu")),
-        component=Component.MLP,
-    )
+    linears |= {"q_norm": normed, "k_norm": normed} if normed else {}
+    linears["gamma"] = Module("Sapiens2LayerScale", weight=Weight(h, kind="scale"))
+    attention = Module("Sapiens2Attention", linears, component=Component.ATTENTION)
+    act, wide = activation(c.text("hidden_act", default="silu")), 2 * inner if gated else inner
+    both = Linear(h, wide, bias, kind="gate_up"), Linear(inner, h, bias, kind="down")
+    parts = {"w12": both[0], "w3": both[1], "act_fn": act}
+    mlp = Module("Sapiens2GatedMLP" if gated else "Sapiens2MLP", parts, component=Component.MLP)
     return Module("Sapiens2Layer", ln1=_norm(c, h), attn=attention, ln2=_norm(c, h), ffn=mlp)
 
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from ..layers.blocks import activation, fused_attention, size, two_layer_mlp
 from ..layers.vision import pair, patch_conv, patch_count, scaled
-from ..trees import Builder, Component, ModelConfig, register
+from ..trees import Component, ModelConfig, register
 from ..trees.modules import Conv, Dropout, LayerNorm, Layers, Module, Weight, once
 
 _hidden = size("hidden_size", default=768)
@@ -66,6 +66,5 @@ def model(c: ModelConfig, *, name: str = "VitDetModel") -> Module:
     return Module(name, embeddings=embeddings(c), encoder=encoder, part="vision")
 
 
-_CLASSES: dict[str, Builder] = {"VitDetModel": model}
-_CLASSES["VitDetBackbone"] = partial(model, name="VitDetBackbone")
-register("vitdet", _CLASSES, base_prefix="vitdet", category="vision")
+_SEEN = {"VitDetBackbone": partial(model, name="VitDetBackbone")}
+register("vitdet", {"VitDetModel": model, **_SEEN}, base_prefix="vitdet", category="vision")

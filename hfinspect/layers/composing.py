@@ -136,9 +136,11 @@ def renamed(root: Module, old: str, new: str) -> Module:
     return root
 
 
-def tied_to(module: Module, at: str, only: Collection[str] | None = None) -> Module:
-    """The same module with every tensor tied to the one of that name below ``at``; ``only`` lists
-    the last names of those that are, where not all."""
+def tied_to(module: Module, at: str | None, only: Collection[str] | None = None) -> Module:
+    """The same module with every tensor tied to the one of that name below ``at``, or none without;
+    ``only`` lists the last names of those that are, where not all."""
+    if not at:
+        return module
     twin = copy.copy(module)
     twin.children = {}
     for name, child in module.children.items():

@@ -16,10 +16,10 @@ from ..core.dims import Dim
 from ..trees import modules as nn
 from . import composing
 from .blocks import activation
+from .heads import classifier
 
 #: GroupNorm of what the backbone hands on.
 GROUPS = 32
-SIDES = ("encoder", "decoder")
 
 
 def width(c: ModelConfig) -> Dim:
@@ -59,10 +59,12 @@ def group_normed(
     return nn.Sequential(*made, *[nn.Activation("ReLU")] * act, class_name=class_name)
 
 
-def in_groups(c: ModelConfig, size: Dim, key: str) -> None:
-    """Raises ConfigError for a width that group norms cannot share."""
+def in_groups(c: ModelConfig, size: Dim, key: str) -> Callable[..., nn.Module]:
+    """What makes such convolutions to the width under ``key``. Raises ConfigError for one that
+    group norms cannot share."""
     if int(size) % GROUPS:
         raise c.error(key, int(size), f"a multiple of {GROUPS}")
+    return partial(group_normed, size)
 
 
 def projections(
@@ -71,9 +73,7 @@ def projections(
 ) -> nn.ModuleList:  # fmt: skip
     """Each scale at the model's width; scales that the backbone has not are made from its last.
     One level is the last scale ``alone``, where the class has that."""
-
-    projection = partial(group_normed, d, bias=True, component=component)
-    in_groups(c, d, "d_model")
+    projection = partial(in_groups(c, d, "d_model"), bias=True, component=component)
     wanted = int(levels(c))
     if not sizes:
         raise c.error("backbone_config", "no stages", "a backbone that hands on at least one")
@@ -90,19 +90,16 @@ def positions(c: ModelConfig, name: str) -> nn.Module:
     """Learned positions of rows and columns, or sines, which have no tensors."""
     if c.word("position_embedding_type", "sine", "learned") == "sine":
         return nn.Activation(f"{name}SinePositionEmbedding")
-    half = width(c) // 2
-    return nn.Module(
-        f"{name}LearnedPositionEmbedding",
-        row_embeddings=nn.Embedding(50, half, kind="position"),
-        column_embeddings=nn.Embedding(50, half, kind="position"),
-    )
+    table = nn.Embedding(50, width(c) // 2, kind="position")
+    parts = {"row_embeddings": table, "column_embeddings": table}
+    return nn.Module(f"{name}LearnedPositionEmbedding", parts)
 
 
-def deformable_attention(c: ModelConfig, name: str, side: int) -> nn.Module:
+def deformable_attention(c: ModelConfig, name: str, side: str) -> nn.Module:
     """Per head, scale and point two offsets and a weight."""
-    d, at = width(c), SIDES[side]
-    shared = heads(c, f"{at}_attention_heads", d)
-    points = shared * levels(c) * c.dim(f"{at}_n_points", default=4)
+    d = width(c)
+    shared = heads(c, f"{side}_attention_heads", d)
+    points = shared * levels(c) * c.dim(f"{side}_n_points", default=4)
     return sampling_attention(name, d, points, attn=nn.Activation("MultiScaleDeformableAttention"))
 
 
@@ -110,26 +107,16 @@ def sampling_attention(
     name: str, d: Dim, points: Dim, **before: nn.Module | nn.Parameter | None
 ) -> nn.Module:
     """Two offsets and a weight for each of the ``points`` that all heads look at together."""
-    return nn.Module(
-        f"{name}MultiscaleDeformableAttention",
-        {
-            **before,
-            "sampling_offsets": nn.Linear(d, points * 2),
-            "attention_weights": nn.Linear(d, points),
-            "value_proj": nn.Linear(d, d, kind="value"),
-            "output_proj": nn.Linear(d, d, kind="output"),
-        },
-        component=Component.ATTENTION,
-    )
+    offsets, weights = nn.Linear(d, points * 2), nn.Linear(d, points)
+    parts = {"sampling_offsets": offsets, "attention_weights": weights}
+    parts |= {f"{kind}_proj": nn.Linear(d, d, kind=kind) for kind in ("value", "output")}
+    called = f"{name}MultiscaleDeformableAttention"
+    return nn.Module(called, {**before, **parts}, component=Component.ATTENTION)
 
 
 def label_scores(c: ModelConfig, d: Dim, tied_to: str | None = None) -> nn.Module:
     """A score for each label; ``tied_to`` is another of the same sizes."""
-    return _as(tied_to, nn.Linear(d, c.num_labels, component=Component.HEAD, kind="classifier"))
-
-
-def _as(tied_to: str | None, module: nn.Module) -> nn.Module:
-    return composing.tied_to(module, tied_to) if tied_to else module
+    return composing.tied_to(classifier(d, c.num_labels), tied_to)
 
 
 def predictor(
@@ -141,7 +128,8 @@ def predictor(
 ) -> nn.Module:
     """Linear layers from size to size; ``tied_to`` is another of the same sizes."""
     layers = nn.ModuleList(nn.Linear(*both) for both in pairwise(sizes))
-    return _as(tied_to, nn.Module(f"{name}{ending}", layers=layers, component=Component.HEAD))
+    head = nn.Module(f"{name}{ending}", layers=layers, component=Component.HEAD)
+    return composing.tied_to(head, tied_to)
 
 
 def layer_heads(
@@ -162,11 +150,8 @@ def layer_heads(
 def up_down(d: int, inner: int, *names: str) -> dict[str, nn.Module]:
     """The two matrices of an MLP that a layer holds itself, 2·D·I weights: ``fc1`` and ``fc2``, or
     under the ``names`` given."""
-    up, down = names or ("fc1", "fc2")
-    return {
-        up: nn.Linear(d, inner, component=Component.MLP, kind="up"),
-        down: nn.Linear(inner, d, component=Component.MLP, kind="down"),
-    }
+    (up, down), to = names or ("fc1", "fc2"), partial(nn.Linear, component=Component.MLP)
+    return {up: to(d, inner, kind="up"), down: to(inner, d, kind="down")}
 
 
 def conv_norm(
@@ -195,18 +180,11 @@ def detector_layer(
 ) -> nn.Module:
     """A layer of DETR: attention, in decoders ``cross`` attention to the picture, and an MLP, 2·D·I
     weights, each with a norm after it. Source: transformers/models/detr/modeling_detr.py."""
-    return nn.Module(
-        class_name,
-        {
-            "self_attn": attention,
-            "self_attn_layer_norm": nn.LayerNorm(d, eps=eps),
-            "encoder_attn": cross,
-            "encoder_attn_layer_norm": nn.LayerNorm(d, eps=eps) if cross else None,
-            "activation_fn": act,
-            **up_down(d, inner),
-            "final_layer_norm": nn.LayerNorm(d, eps=eps),
-        },
-    )
+    norm = nn.LayerNorm(d, eps=eps)
+    layer = nn.Module(class_name, self_attn=attention, self_attn_layer_norm=norm)
+    if cross:
+        layer.adding(encoder_attn=cross, encoder_attn_layer_norm=norm)
+    return layer.adding(activation_fn=act, **up_down(d, inner), final_layer_norm=norm)
 
 
 def first_and_rest(c: ModelConfig, layer: Callable[..., nn.Module]) -> nn.Layers:
@@ -218,12 +196,7 @@ def first_and_rest(c: ModelConfig, layer: Callable[..., nn.Module]) -> nn.Layers
 
 def named_attention(name: str, d: int, dropout: float | None = None) -> nn.Module:
     """Query, key, value and output by their whole names: 4·D² weights and 4·D biases."""
-    return nn.Module(
-        f"{name}MultiheadAttention",
-        query=nn.Linear(d, d, kind="query"),
-        key=nn.Linear(d, d, kind="key"),
-        value=nn.Linear(d, d, kind="value"),
-        out_proj=nn.Linear(d, d, kind="output"),
-        dropout=None if dropout is None else nn.Dropout(dropout),
-        component=Component.ATTENTION,
-    )
+    kinds = {"query": "query", "key": "key", "value": "value", "out_proj": "output"}
+    looks = {at: nn.Linear(d, d, kind=kind) for at, kind in kinds.items()}
+    root = nn.Module(f"{name}MultiheadAttention", looks, component=Component.ATTENTION)
+    return root.adding(dropout=None if dropout is None else nn.Dropout(dropout))
