@@ -38,9 +38,8 @@ def _layer(e: bert.Encoder, c: ModelConfig) -> Module:
 
     def grouped(inputs: Dim, outputs: Dim, kind: str) -> Module:
         inside = c.divided(inputs, groups, "the layer's input", "num_groups")
-        weight = Weight(
-            groups, inside, c.divided(outputs, groups, "the layer's output", "num_groups")
-        )
+        outside = c.divided(outputs, groups, "the layer's output", "num_groups")
+        weight = Weight(groups, inside, outside)
         return Module("GroupedLinearLayer", weight=weight, bias=Weight(outputs), kind=kind)
 
     block = bert.bert_layer(e, c)

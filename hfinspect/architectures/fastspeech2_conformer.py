@@ -7,6 +7,7 @@ from functools import partial
 from ..core.config import MAX_COUNT
 from ..layers import conformers
 from ..layers.composing import defaulted
+from ..layers.multimodal import within
 from ..trees import Component, ModelConfig
 from ..trees import modules as nn
 from ..trees.catalog import register_part
@@ -94,20 +95,13 @@ def model(c: ModelConfig) -> nn.Module:
         "duration_predictor": _predictor(c, "duration"),
         **variances,
         "decoder": _stack(c, "decoder"),
-        "speech_decoder_postnet": polishing(_NAME, c, h),
+        "speech_decoder_postnet": polishing(c, _NAME),
     }
     return nn.Module(f"{_NAME}Model", parts, part="audio")
 
 
-hifigan = partial(vocoder, name=_NAME)
-
-
-def both(c: ModelConfig) -> nn.Module:
-    spectrum = model(c.section("model_config").with_defaults(**_DEFAULTS))
-    vocoding = hifigan(c.section("vocoder_config"))
-    return nn.Module(f"{_NAME}WithHifiGan", model=spectrum, vocoder=vocoding)
-
-
-register_part("fastspeech2_conformer", f"{_NAME}Model", defaulted(_DEFAULTS, model), "audio")
-register_part("fastspeech2_conformer_hifigan", f"{_NAME}HifiGan", hifigan, "audio")
-register_part("fastspeech2_conformer_with_hifigan", f"{_NAME}WithHifiGan", both, "audio")
+_WHOLE, _VOCODER = defaulted(_DEFAULTS, model), partial(vocoder, name=_NAME)
+_BOTH = {"model": within("model_config", _WHOLE), "vocoder": within("vocoder_config", _VOCODER)}
+register_part("fastspeech2_conformer", f"{_NAME}Model", _WHOLE, "audio")
+register_part("fastspeech2_conformer_hifigan", f"{_NAME}HifiGan", _VOCODER, "audio")
+register_part("fastspeech2_conformer_with_hifigan", f"{_NAME}WithHifiGan", _BOTH, "audio")

@@ -6,14 +6,12 @@ from ..layers.encoders import BASE, hidden, intermediate, norm, output
 from ..trees import Buffer, Linear, ModelConfig, Module
 from .bert import BERT
 
-#: Longer texts are transformed without matrices (FNetBasicFourierTransform).
-_LONGEST = 4096
-
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
     fourier, h = Module("FNetBasicFourierTransform"), hidden(c)
     optimized = c.flag("use_tpu_fourier_optimizations", default=False)
-    if optimized and c.dim("max_position_embeddings") <= _LONGEST:
+    # Longer texts are transformed without matrices (FNetBasicFourierTransform).
+    if optimized and c.dim("max_position_embeddings") <= 4096:
         n = c.dim("tpu_short_seq_length", default=512)
         both = Buffer(h, h, dtype="C64"), Buffer(n, n, dtype="C64")
         fourier.adding(dft_mat_hidden=both[0], dft_mat_seq=both[1])

@@ -59,9 +59,8 @@ def alone(c: ModelConfig) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    count, first = c.count("num_quantizers"), c.count("num_semantic_quantizers")
-    if first > count:
-        raise c.error("num_semantic_quantizers", int(first), f"at most num_quantizers = {count}")
+    first = c.count("num_semantic_quantizers")
+    count = c.count("num_quantizers", minimum=int(first))
     size, width, h = c.dim("codebook_size"), c.dim("codebook_dim"), c.dim("hidden_size")
     inner, to = c.dim("vector_quantization_hidden_dimension"), Component.EMBEDDING
     sums = {"cluster_usage": Buffer(size), "embed_sum": Buffer(size, width)}

@@ -10,9 +10,6 @@ from ..trees import Component, ModelConfig
 from ..trees.modules import Dropout, Layers, Linear, Module, once
 from .m2m_100 import M2M100
 
-#: Experts that serve a token (NllbMoeTop2Router).
-_PER_TOKEN = 2
-
 
 def _layer(sparse: bool, c: ModelConfig, s: seq2seq.Seq2Seq, side: str) -> Module:
     d, inner = seq2seq.width(c, s), c.dim(f"{side}_ffn_dim", default=4096)
@@ -29,7 +26,7 @@ def _layer(sparse: bool, c: ModelConfig, s: seq2seq.Seq2Seq, side: str) -> Modul
     )
     if sparse:
         count = c.count("num_experts", default=128, minimum=1)
-        mlp = numbered_experts(c, "NllbMoe", mlp, d, count, _PER_TOKEN)
+        mlp = numbered_experts(c, "NllbMoe", mlp, d, count, 2)  # NllbMoeTop2Router
     return Module(
         f"NllbMoe{side.title()}Layer",
         self_attn=attend,

@@ -37,22 +37,20 @@ def layer(c: ModelConfig, kind: str) -> Module:
     named = {"query_key": "query"} if kind == "lsh" else {"query": "query", "key": "key"}
     named["value"] = "value"
     projections = {at: Linear(h, width, bias=False, kind=what) for at, what in named.items()}
-    output = Linear(width, h, bias=False, kind="output")
     act = activation(c.text("hidden_act", default="relu"))
-    up, down = Linear(h, inner, kind="up"), Linear(inner, h, kind="down")
     attention = Module(
         "ReformerAttention",
         layer_norm=_norm(c, h),
         self_attention=Module(f"{_KINDS[kind]}SelfAttention", projections),
-        output=Module("ReformerSelfOutput", dense=output),
+        output=Module("ReformerSelfOutput", dense=Linear(width, h, bias=False, kind="output")),
         component=Component.ATTENTION,
         keeps=(Unknown("its attention keeps hidden states and buckets"),),
     )
     forward = Module(
         "ChunkReformerFeedForward",
         layer_norm=_norm(c, h),
-        dense=Module("ReformerFeedForwardDense", act_fn=act, dense=up),
-        output=Module("ReformerFeedForwardOutput", dense=down),
+        dense=Module("ReformerFeedForwardDense", act_fn=act, dense=Linear(h, inner, kind="up")),
+        output=Module("ReformerFeedForwardOutput", dense=Linear(inner, h, kind="down")),
         component=Component.MLP,
     )
     return Module("ReformerLayer", attention=attention, feed_forward=forward)
@@ -92,5 +90,6 @@ _FORMS: dict[str, Form] = {
     "ForQuestionAnswering": {"qa_outputs": lambda c: classifier(2 * _hidden(c), c.num_labels)},
 }
 _HEADS = composed({f"Reformer{end}": {"reformer": model, **form} for end, form in _FORMS.items()})
-_CLASSES = {**_HEADS, "ReformerModel": model}
-register("reformer", _CLASSES, base_prefix="reformer", category="text decoder")
+register(
+    "reformer", {**_HEADS, "ReformerModel": model}, base_prefix="reformer", category="text decoder"
+)

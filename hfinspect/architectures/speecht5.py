@@ -11,7 +11,7 @@ from ..layers.composing import Form, composed, with_defaults
 from ..layers.encoders import hidden
 from ..layers.sound import HIFIGAN, hifigan
 from ..layers.vision import clip_attention
-from ..trees import Builder, Component, Dim, ModelConfig, register, register_part
+from ..trees import Builder, Component, ModelConfig, register, register_part
 from ..trees import modules as nn
 
 _NAME = "SpeechT5"
@@ -79,8 +79,9 @@ def _prenet(c: ModelConfig, side: str, kind: str) -> nn.Module | None:
     )
 
 
-def polishing(name: str, c: ModelConfig, h: Dim, **more: nn.Module) -> nn.Module:
-    """Mel frames of states H wide, and convolutions; ``more`` stands between."""
+def polishing(c: ModelConfig, name: str, *, stops: bool = False) -> nn.Module:
+    """Mel frames, several a step, where it ``stops`` by itself whether to, and convolutions that
+    polish the frames."""
     mels, units = _mels(c), c.dim("speech_decoder_postnet_units", default=256)
     kernel = c.dim("speech_decoder_postnet_kernel", default=5)
     count = int(c.count("speech_decoder_postnet_layers", default=5))
@@ -93,15 +94,15 @@ def polishing(name: str, c: ModelConfig, h: Dim, **more: nn.Module) -> nn.Module
         )
         for inputs, out in pairwise([mels, *[units] * (count - 1), mels][: count + 1])
     ]
-    parts = {"feat_out": nn.Linear(h, mels * c.dim("reduction_factor")), **more}
-    parts["layers"] = nn.Layers(steps)
-    return nn.Module(f"{name}SpeechDecoderPostnet", parts, component=Component.HEAD, part="audio")
-
-
-def _frames(c: ModelConfig) -> nn.Module:
-    """Mel frames, several a step, whether to stop, and convolutions that polish the frames."""
-    h = hidden(c)
-    return polishing(_NAME, c, h, prob_out=nn.Linear(h, c.dim("reduction_factor")))
+    h, each = hidden(c), c.dim("reduction_factor")
+    return nn.Module(
+        f"{name}SpeechDecoderPostnet",
+        feat_out=nn.Linear(h, mels * each),
+        prob_out=nn.Linear(h, each) if stops else None,
+        layers=nn.Layers(steps),
+        component=Component.HEAD,
+        part="audio",
+    )
 
 
 def _words(c: ModelConfig) -> nn.Module:
@@ -119,14 +120,14 @@ def _model(c: ModelConfig, source: str = "out", target: str = "out") -> nn.Modul
 
 
 _LAST: dict[str, Form] = {
-    "Speech": {"speech_decoder_postnet": _frames}, "Text": {"text_decoder_postnet": _words},
-}  # fmt: skip
-_WAYS = ("Text", "Speech"), ("Speech", "Text"), ("Speech", "Speech")
+    "Speech": {"speech_decoder_postnet": partial(polishing, name=_NAME, stops=True)},
+    "Text": {"text_decoder_postnet": _words},
+}
 _FORMS: dict[str, Builder | Form] = {
     f"SpeechT5For{first}To{last}": {
         "speecht5": partial(_model, source=first, target=last), **_LAST[last],
     }
-    for first, last in _WAYS
+    for first, last in (("Text", "Speech"), ("Speech", "Text"), ("Speech", "Speech"))
 }  # fmt: skip
 _CLASSES = with_defaults(_DEFAULTS, composed({**_FORMS, "SpeechT5Model": _model}))
 register("speecht5", _CLASSES, base_prefix="speecht5", category="audio")

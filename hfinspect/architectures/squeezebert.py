@@ -4,7 +4,7 @@ position, weight (out, in / groups, 1; transformers/models/squeezebert)."""
 from functools import partial
 
 from ..layers import encoders
-from ..layers.bert_encoders import Encoder, stack, tables
+from ..layers.bert_encoders import Encoder, embedding_width, stack, tables
 from ..layers.blocks import activation
 from ..layers.composing import respelled
 from ..trees import Activation, Component, Conv, LayerNorm, ModelConfig, Module
@@ -45,10 +45,8 @@ def _layer(_e: Encoder, c: ModelConfig) -> Module:
 
 
 def _embeddings(e: Encoder, c: ModelConfig) -> Module:
-    if c.has("embedding_size") and c.dim("embedding_size") != encoders.hidden(c):
-        raise c.error(
-            "embedding_size", int(c.dim("embedding_size")), f"{int(encoders.hidden(c))}, as wide"
-        )
+    if (wide := embedding_width(c)) != encoders.hidden(c):
+        raise c.error("embedding_size", int(wide), f"{int(encoders.hidden(c))}, as wide")
     return tables(e, c)
 
 

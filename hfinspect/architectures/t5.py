@@ -87,11 +87,6 @@ def _labels(c: ModelConfig) -> Module:
     return classifier(_width(c), c.num_labels)
 
 
-def _words(c: ModelConfig) -> Module:
-    # The class ties the head whatever tie_word_embeddings says (configuration_t5.py).
-    return to_words(_width(c), vocab(c), "shared.weight")
-
-
 def _head(c: ModelConfig) -> Module:
     d = _width(c)
     return dense_classifier("T5ClassificationHead", d, d, c.num_labels, _drop(c))
@@ -103,7 +98,10 @@ _ENCODER: Form = {"shared": table, "encoder": partial(stack, alone=True)}
 _BASES = composed({"T5Model": _MODEL, "T5EncoderModel": _ENCODER}, scope=True)
 _whole, _encoder = _BASES.values()
 _FORMS: dict[str, Builder | Form] = {
-    "T5ForConditionalGeneration": {**_MODEL, "lm_head": _words},
+    # The class ties the head whatever tie_word_embeddings says (configuration_t5.py).
+    "T5ForConditionalGeneration": {
+        **_MODEL, "lm_head": lambda c: to_words(_width(c), vocab(c), "shared.weight"),
+    },
     **_BASES,
     "T5ForSequenceClassification": {"transformer": _whole, "classification_head": _head},
     "T5ForTokenClassification": {"transformer": _encoder, "dropout": _drop, "classifier": _labels},

@@ -6,9 +6,9 @@ from ..layers.composing import defaulted
 from ..layers.encoders import hidden
 from ..layers.sound import HIFIGAN, hifigan
 from ..layers.speech import norm, weight_normed
-from ..layers.vision import clip_attention
+from ..layers.vision import clip_attention, clip_encoder
 from ..trees import Component, Dim, ModelConfig, register_part
-from ..trees.modules import Conv, Dropout, Embedding, LayerNorm, Layers, Module, ModuleList, Weight
+from ..trees.modules import Conv, Dropout, Embedding, LayerNorm, Module, ModuleList, Weight
 
 _DEFAULTS = {
     **HIFIGAN, "hidden_size": 192, "num_attention_heads": 2, "flow_size": 192,
@@ -39,11 +39,10 @@ def text_encoder(c: ModelConfig) -> Module:
         feed_forward=Module("VitsFeedForward", conv_1=up, conv_2=down, component=to),
         final_layer_norm=norm(c),
     )
-    layers = Layers.of(c.count("num_hidden_layers", default=6), block)
     return Module(
         "VitsTextEncoder",
         embed_tokens=Embedding(c.dim("vocab_size", default=38), h),
-        encoder=Module("VitsEncoder", layers=layers),
+        encoder=clip_encoder("Vits", c.count("num_hidden_layers", default=6), block),
         project=_conv(h, c.dim("flow_size") * 2),
     )
 
@@ -65,7 +64,8 @@ def _around(c: ModelConfig, name: str, inputs: Dim, key: str, **last: Module) ->
         cond_layer=normed(voice, 2 * h * count) if voice else None,
         component=Component.CONV,
     )
-    return Module(name, {"conv_pre": _conv(inputs, h), "wavenet": wavenet, **last})
+    parts = {"conv_pre": _conv(inputs, h), "wavenet": wavenet, **last}
+    return Module(name, parts, part="audio")
 
 
 def _flowing(c: ModelConfig) -> dict[str, Module]:
@@ -89,27 +89,19 @@ def _flowing(c: ModelConfig) -> dict[str, Module]:
 
 def _durations(c: ModelConfig) -> Module:
     """A flow as well, or two plain convolutions."""
-    h, at, voice = hidden(c), Component.CONV, c.dim("speaker_embedding_size", minimum=0)
-    voiced = _conv(voice, h) if voice else None
+    h, voice = hidden(c), c.dim("speaker_embedding_size", minimum=0)
+    voiced = {"cond": _conv(voice, h) if voice else None}
     if c.flag("use_stochastic_duration_prediction", default=True):
         either, name = _flowing(c), "VitsStochasticDurationPredictor"
         behind = {f"post_{name}": part for name, part in either.items()}
-        parts = {**either, "cond": voiced, **behind, "post_conv_pre": _conv(1, h)}
-        return Module(name, parts, component=at, part="audio")
-    inner = c.dim("duration_predictor_filter_channels", default=256)
-    kernel = c.dim("duration_predictor_kernel_size")
-    return Module(
-        "VitsDurationPredictor",
-        dropout=Dropout(0.5),
-        conv_1=_conv(h, inner, kernel),
-        norm_1=norm(c, inner),
-        conv_2=_conv(inner, inner, kernel),
-        norm_2=norm(c, inner),
-        proj=_conv(inner, 1),
-        cond=voiced,
-        component=at,
-        part="audio",
-    )
+        parts = {**either, **voiced, **behind, "post_conv_pre": _conv(1, h)}
+    else:
+        inner = c.dim("duration_predictor_filter_channels", default=256)
+        kernel, name = c.dim("duration_predictor_kernel_size"), "VitsDurationPredictor"
+        first = {"conv_1": _conv(h, inner, kernel), "norm_1": norm(c, inner)}
+        second = {"conv_2": _conv(inner, inner, kernel), "norm_2": norm(c, inner)}
+        parts = {"dropout": Dropout(0.5), **first, **second, "proj": _conv(inner, 1), **voiced}
+    return Module(name, parts, component=Component.CONV, part="audio")
 
 
 def model(c: ModelConfig) -> Module:
@@ -118,9 +110,8 @@ def model(c: ModelConfig) -> Module:
     last, half = _conv(h, size // 2), size // 2
     layer = _around(c, "VitsResidualCouplingLayer", half, "prior_encoder", conv_post=last)
     flows = ModuleList([layer] * int(c.count("prior_encoder_num_flows", default=4)))
-    bins, name = c.dim("spectrogram_bins", default=513), "posterior_encoder"
-    posterior = _around(c, "VitsPosteriorEncoder", bins, name, conv_proj=_conv(h, size * 2))
-    posterior.part = "audio"
+    sound, name = c.dim("spectrogram_bins", default=513), "posterior_encoder"
+    posterior = _around(c, "VitsPosteriorEncoder", sound, name, conv_proj=_conv(h, size * 2))
     return Module(
         "VitsModel",
         text_encoder=text_encoder(c),

@@ -51,21 +51,16 @@ def model(c: ModelConfig, samples: int | None = None) -> nn.Module:
     )
     width = c.dim("quantization_dim", default=2048)
     levels = len(c.dims("quantization_levels", default=(4,) * 8))
+    adapter = nn.Module("Xcodec2SemanticAdapter", convs, act1=relu, act2=relu, component=to)
+    rounds, at = nn.Activation("Xcodec2FiniteScalarQuantization"), Component.EMBEDDING
+    ends = {"project_in": nn.Linear(width, levels), "project_out": nn.Linear(levels, width)}
     return nn.Module(
         "Xcodec2Model",
         semantic_encoder=auto_model(meant, default_type=kind),
-        semantic_adapter=nn.Module(
-            "Xcodec2SemanticAdapter", convs, act1=relu, act2=relu, component=to
-        ),
+        semantic_adapter=adapter,
         acoustic_encoder=dac.encoder(c, name="Xcodec2", snake=_snake),
         fc_encoder=nn.Linear(h + seen, h + seen, component=Component.PROJECTOR),
-        quantizer=nn.Module(
-            "Xcodec2Quantizer",
-            quantizer=nn.Activation("Xcodec2FiniteScalarQuantization"),
-            project_in=nn.Linear(width, levels),
-            project_out=nn.Linear(levels, width),
-            component=Component.EMBEDDING,
-        ),
+        quantizer=nn.Module("Xcodec2Quantizer", {"quantizer": rounds, **ends}, component=at),
         acoustic_decoder=decoder,
         part="audio",
     )
