@@ -1,6 +1,8 @@
 """GPT-2 (Radford et al. 2019), whose linears are Conv1D, weights (in, out). Older files also hold
 each layer's causal mask (1, 1, n, n) and the value that masks (transformers/models/gpt2)."""
 
+from functools import partial
+
 from ..layers import spelled as s
 from ..layers.heads import sequence_summary
 from ..trees import Buffer, ModelConfig, Module
@@ -41,11 +43,11 @@ GPT2 = s.Spelled(
 _CLASSES = GPT2.classes(causal="LMHeadModel", labeller="classifier")
 
 
-def double_heads(c: ModelConfig) -> Module:
+def double_heads(d: s.Spelled, c: ModelConfig) -> Module:
     """A language model and a choice among endings: one logit, whatever num_labels says."""
-    choice = sequence_summary(c, "GPT2SequenceSummary", GPT2.width(c), 1)
-    root = _CLASSES["GPT2LMHeadModel"](c).called("GPT2DoubleHeadsModel")
-    return root.adding(multiple_choice_head=choice)
+    choice = sequence_summary(c, f"{d.name}SequenceSummary", d.width(c), 1)
+    root = d.classes(causal="LMHeadModel")[f"{d.name}LMHeadModel"](c)
+    return root.called(f"{d.name}DoubleHeadsModel").adding(multiple_choice_head=choice)
 
 
-GPT2.register("gpt2", {**_CLASSES, "GPT2DoubleHeadsModel": double_heads})
+GPT2.register("gpt2", {**_CLASSES, "GPT2DoubleHeadsModel": partial(double_heads, GPT2)})

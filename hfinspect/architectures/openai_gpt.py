@@ -4,9 +4,9 @@
 from ..layers import spelled as s
 from ..layers.blocks import activation, size
 from ..layers.decoders import SEQUENCE_HEAD
-from ..layers.heads import sequence_summary, to_words
+from ..layers.heads import to_words
 from ..trees import Buffer, Embedding, ModelConfig, Module
-from .gpt2 import GPT2
+from .gpt2 import GPT2, double_heads
 
 _GPT = GPT2.like(
     "OpenAIGPT", vocab=size("vocab_size", default=40478), length=size("n_positions", default=512),
@@ -24,18 +24,13 @@ _GPT = GPT2.like(
 )  # fmt: skip
 
 
-def double_heads(c: ModelConfig) -> Module:
-    """A language model and a choice among endings. Here the head's name is kept where both are
-    tied, and the embedding's is left out."""
-    h, vocab = _GPT.width(c), _GPT.vocab(c)
+def _double_heads(c: ModelConfig) -> Module:
+    """Here the head's name is kept where both are tied, and the embedding's is left out."""
+    h, vocab, root = _GPT.width(c), _GPT.vocab(c), double_heads(_GPT, c)
     table = Embedding(vocab, h, tied_to="lm_head.weight" if c.tied() else None)
-    return Module(
-        "OpenAIGPTDoubleHeadsModel",
-        transformer=_GPT.base(c).adding(tokens_embed=table),
-        lm_head=to_words(h, vocab),
-        multiple_choice_head=sequence_summary(c, "OpenAIGPTSequenceSummary", h, 1),
-    )
+    root.inside("transformer").adding(tokens_embed=table)
+    return root.adding(lm_head=to_words(h, vocab))
 
 
 _CLASSES = _GPT.classes(causal="LMHeadModel", heads=SEQUENCE_HEAD)
-_GPT.register("openai-gpt", {**_CLASSES, "OpenAIGPTDoubleHeadsModel": double_heads})
+_GPT.register("openai-gpt", {**_CLASSES, "OpenAIGPTDoubleHeadsModel": _double_heads})

@@ -113,16 +113,6 @@ def add_page_biases(c: ModelConfig, encoder: Module, *, along: bool) -> Module:
     return encoder
 
 
-def self_output(c: ModelConfig, name: str) -> Module:
-    """H·H + H weights and biases, and the norm after the residual."""
-    return Module(
-        f"{name}SelfOutput",
-        dense=Linear(hidden(c), hidden(c), kind="output"),
-        LayerNorm=norm(c),
-        dropout=dropout(c),
-    )
-
-
 def attention(c: ModelConfig, name: str, *, cross: bool = False) -> Module:
     """Query, key, value and output, each H·H + H, and the norm after the residual."""
     kind = "CrossAttention" if cross else "SelfAttention"
@@ -145,8 +135,9 @@ def projections(c: ModelConfig, class_name: str, context: Dim | None = None) -> 
 
 def attending(c: ModelConfig, name: str, own: Module, *, at: str = "self") -> Module:
     """Projections of one's ``own`` under ``at``, BERT's output behind them."""
-    parts = {at: own, "output": self_output(c, name)}
-    return Module(f"{name}Attention", parts, component=Component.ATTENTION)
+    behind = {"dense": Linear(hidden(c), hidden(c), kind="output"), "LayerNorm": norm(c)}
+    last = Module(f"{name}SelfOutput", behind, dropout=dropout(c))
+    return Module(f"{name}Attention", {at: own, "output": last}, component=Component.ATTENTION)
 
 
 def attention_after_norm(c: ModelConfig, name: str, at: str) -> Module:

@@ -19,6 +19,7 @@ from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linea
 from .blocks import activation
 from .composing import Form, composed
 from .heads import classifier, dense_classifier, to_words
+from .vision import clip_attention
 
 #: Learned tables begin with two rows that no position uses (BartLearnedPositionalEmbedding).
 OFFSET = 2
@@ -32,14 +33,8 @@ def attention(
     d = width(c, s)
     key = f"{_SIDES[side]}_attention_heads"
     c.divided(d, c.dim(key, default=s.heads[side]), "d_model", key)
-    return Module(
-        class_name or f"{s.name}Attention",
-        k_proj=Linear(d, d, bias=s.bias and s.key_bias, kind="key"),
-        v_proj=Linear(d, d, bias=s.bias, kind="value"),
-        q_proj=Linear(d, d, bias=s.bias, kind="query"),
-        out_proj=Linear(d, d, bias=s.bias, kind="output"),
-        component=Component.ATTENTION,
-    )
+    key_bias = s.bias and s.key_bias
+    return clip_attention(class_name or f"{s.name}Attention", d, bias=s.bias, key_bias=key_bias)
 
 
 def model(c: ModelConfig, s: Seq2Seq) -> Module:

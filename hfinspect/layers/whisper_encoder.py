@@ -18,11 +18,9 @@ def width(c: ModelConfig) -> Dim:
 def encoder_layer(name: str, c: ModelConfig) -> Module:
     """Attention without a bias on the keys, and a plain MLP: 4·D² + 2·D·I weights."""
     d, inner = width(c), c.dim("encoder_ffn_dim", "intermediate_size", default=5120)
-    attention = clip_attention(f"{name}Attention", d)
-    attention.children["k_proj"] = Linear(d, d, bias=False, kind="key")
     return Module(
         f"{name}EncoderLayer",
-        self_attn=attention,
+        self_attn=clip_attention(f"{name}Attention", d, key_bias=False),
         self_attn_layer_norm=LayerNorm(d),
         activation_fn=activation(c.text("activation_function", default="gelu")),
         fc1=Linear(d, inner, component=Component.MLP, kind="up"),
