@@ -36,8 +36,7 @@ def _attention(e: Encoder, c: ModelConfig) -> Module:
     width = heads * c.dim("attention_head_size") if c.has("attention_head_size") else h
     named = {"query_proj": "query", "key_proj": "key", "value_proj": "value"}
     if c.flag("relative_attention", default=False) and not c.flag("share_att_key", default=False):
-        one = isinstance(said, str)
-        kinds = _words_of(said) if one else c.strings("pos_att_type", default=())
+        kinds = _words_of(said) if isinstance(said, str) else c.strings("pos_att_type", default=())
         places = {"c2p": "pos_key_proj", "p2c": "pos_query_proj"}
         named |= {at: "relative_position" for kind, at in places.items() if kind in kinds}
     projections = {name: Linear(h, width, kind=kind) for name, kind in named.items()}

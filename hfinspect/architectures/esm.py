@@ -38,8 +38,7 @@ def _embeddings(_e: Encoder, c: ModelConfig) -> nn.Module:
 def _rotary(c: ModelConfig, *, saved: bool) -> dict[str, nn.Module]:
     """Frequencies for half of a head's size, rounded up; ``head_dim`` is read for them alone.
     Files written before they moved to the model hold them in each layer."""
-    heads = c.dim("num_attention_heads")
-    head = c.divided(hidden(c), heads, "hidden_size", "num_attention_heads")
+    head = c.divided(hidden(c), c.dim("num_attention_heads"), "hidden_size", "num_attention_heads")
     numbers = nn.Buffer((c.dim("head_dim", default=head) + 1) // 2, saved=saved)
     table = nn.Module("EsmRotaryEmbedding", inv_freq=numbers, saved=saved)
     return {"rotary_embeddings": table} if _positions(c) == "rotary" else {}

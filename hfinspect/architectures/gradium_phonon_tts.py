@@ -36,7 +36,7 @@ def model(c: ModelConfig) -> Module:
     h, voices = _GRADIUM.width(c), c.dim("num_speakers_embedding_dim", default=16)
     count, at = c.dim("num_speakers_vocab_size", default=32), Component.PROJECTOR
     lasting = c.dim("duration_delta_embedding_dim", default=128)
-    return speech_model(_GRADIUM, c, c.dim("audio_prompt_dim", default=512)).adding(
+    return speech_model(c, _GRADIUM, c.dim("audio_prompt_dim", default=512)).adding(
         num_speakers_embed=Embedding(count, voices, kind="segment"),
         num_speakers_proj=Linear(voices, h, bias=False, component=at),
         duration_delta_proj=Linear(lasting, h, bias=False, component=at),

@@ -1,7 +1,5 @@
 """NVIDIA's embedders and rerankers over Llama that attends both ways (llama-nemotron-embed-1b-v2,
-llama-nemotron-rerank-1b-v2, llama-embed-nemotron-8b): Llama to the letter. No classes in
-transformers. Source of shapes: llama_bidirectional_model.py in nvidia/llama-3.2-nv-embedqa-1b-v2.
-"""
+llama-nemotron-rerank-1b-v2, llama-embed-nemotron-8b): Llama to the letter."""
 
 from ..layers.heads import labelled
 from ..trees import ModelConfig, Module, register

@@ -70,26 +70,23 @@ def loss_weighting(d: Decoder, c: ModelConfig) -> nn.Module:
     )
 
 
-def speech_model(d: Decoder, c: ModelConfig, prompt: Dim) -> nn.Module:
-    """The decoder, with matrices for a voice of ``prompt`` numbers and for frames."""
+def speech_model(c: ModelConfig, d: Decoder = POCKET, prompt: Dim | None = None) -> nn.Module:
+    """The decoder, with matrices for a voice of ``prompt`` numbers (as many as a frame has, unless
+    said) and for frames."""
     found, h, kind = d.model(c), d.width(c), Component.PROJECTOR
     first = nn.Weight(latent(c), component=Component.EMBEDDING)
     found.children = {"bos_latent": first, **found.children}
     return found.adding(
-        audio_prompt_proj=nn.Linear(prompt, h, bias=False, component=kind),
+        audio_prompt_proj=nn.Linear(prompt or latent(c), h, bias=False, component=kind),
         audio_latent_proj=nn.Linear(latent(c), h, bias=False, component=kind),
     )
-
-
-def model(c: ModelConfig) -> nn.Module:
-    return speech_model(POCKET, c, latent(c))
 
 
 def generation(c: ModelConfig) -> nn.Module:
     section, frames = c.section("flow_head_config"), nn.Buffer(latent(c))
     return nn.Module(
         "PocketTTSForConditionalGeneration",
-        model=model(c),
+        model=speech_model(c),
         flow_head=flow_head(POCKET, section, 1024),
         eos_head=nn.Linear(POCKET.width(c), 1, component=Component.HEAD),
         loss_weighting=loss_weighting(POCKET, section),
@@ -99,4 +96,4 @@ def generation(c: ModelConfig) -> nn.Module:
     )
 
 
-register_pair("pocket_tts", "PocketTTS", generation, model, "audio")
+register_pair("pocket_tts", "PocketTTS", generation, speech_model, "audio")
