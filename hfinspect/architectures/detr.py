@@ -48,7 +48,9 @@ def backbone(
     if section.kind == "timm_backbone":
         if not section.has("backbone"):
             raise section.missing("backbone")
-        name, inputs = section.word("backbone", *RESNETS), section.dim("num_channels", default=3)
+        name, inputs = str(section.raw("backbone")), section.dim("num_channels", default=3)
+        if name not in RESNETS:
+            raise section.unknown("backbone", name, " or ".join(RESNETS))
         network = builder(name)(ModelConfig({"num_classes": 0})).called("FeatureListNet")
         network.adding(conv1=nn.Conv(inputs, 64, 7, stride=2, bias=False))
         widths = [64, *(64 * 2**stage * RESNETS[name] for stage in range(4))]  # the stem's first
@@ -60,7 +62,7 @@ def backbone(
         network, handed = staged_backbone(section, default_type="resnet")
         sizes = handed or section.dims("hidden_sizes", default=(256, 512, 1024, 2048))[-1:]
     else:
-        raise c.error("backbone_config.model_type", section.model_type, "resnet or timm_backbone")
+        raise section.unknown("model_type", section.model_type, "resnet or timm_backbone")
     freeze(network)
     encoder = nn.Module("DetrConvEncoder", model=network)
     return nn.Module("DetrConvEncoder", conv_encoder=encoder, component=Component.CONV), sizes

@@ -77,7 +77,7 @@ def model(c: ModelConfig) -> Module:
     maps = c.dims("encoder_in_channels", default=(192, 384, 768))
     timm = not c.has("backbone_config") and c.flag("use_timm_backbone", default=True)
     if timm or section.model_type == "timm_backbone":
-        raise c.error("backbone_config", "a model of timm", "a backbone of transformers")
+        raise c.unknown("backbone_config", "a model of timm", "a backbone of transformers")
     network = auto_class(section, "Backbone", default_type="swin", part="vision")
     norms = ModuleList(norm(c, size) for size in maps)
     vision = Module(f"{_NAME}VisionBackbone", vision_backbone=network, layer_norms=norms)

@@ -287,13 +287,12 @@ class ModelConfig:
 
     def section(self, *keys: str, default: Mapping[str, Any] | None = None) -> ModelConfig:
         """A nested config; an absent one is empty, so the family's defaults apply. Raises
-        ConfigError where ``backbone`` stands in place of it: a repo's config, or a model of
-        timm's."""
+        UnknownArchitectureError where ``backbone`` stands in place of it: a repo's config, or a
+        model of timm's."""
         key, value = self._find(keys)
         if key == "backbone_config" and value is None and self.has("backbone"):
-            raise self.error(
-                "backbone", self.raw("backbone"), "null: a backbone_config in its place"
-            )
+            found = self.raw("backbone")
+            raise self.unknown("backbone", found, "its own config under backbone_config")
         if value is None:
             value = dict(default or {})
         if not isinstance(value, Mapping):
@@ -325,9 +324,10 @@ class ModelConfig:
         return ModelConfig(self.given, self.path, kind)
 
     def of_type(self, *types: str) -> ModelConfig:
-        """The same config. Raises ConfigError where it names a model_type that is none of these."""
+        """The same config. Raises UnknownArchitectureError where it names a model_type that is none
+        of these."""
         if self.model_type not in (None, *types):
-            raise self.error("model_type", self.model_type, " or ".join(types))
+            raise self.unknown("model_type", self.model_type, " or ".join(types))
         return self
 
     def brings(self, code: str) -> bool:
@@ -398,6 +398,15 @@ class ModelConfig:
             "is not in the catalog",
             where=self.path.rstrip(".") or None,
             nearest=nearest,
+            hint="a checkpoint's headers are read without the catalog",
+        )
+
+    def unknown(self, key: str, value: object, expected: str) -> UnknownArchitectureError:
+        """The same where one key says it: the config may well be sound."""
+        return UnknownArchitectureError(
+            f"config key {self.path}{key}",
+            f"is {_shown(value)}",
+            expected=expected,
             hint="a checkpoint's headers are read without the catalog",
         )
 

@@ -58,7 +58,7 @@ def _widths(c: ModelConfig, network: Module) -> tuple[Dim, ...]:
         return _HANDED[c.model_type](c)
     if c.model_type not in ("resnet", "rt_detr_resnet"):
         known = ", ".join(sorted({"swin", "convnext", "beit", "resnet", *_HANDED}))
-        raise c.error("model_type", c.model_type, f"a backbone of known widths: {known} ...")
+        raise c.unknown("model_type", c.model_type, f"a backbone of known widths: {known} ...")
     sizes = (
         c.dim("embedding_size", default=64),
         *c.dims("hidden_sizes", default=(256, 512, 1024, 2048)),

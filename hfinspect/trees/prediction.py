@@ -124,8 +124,8 @@ def active_sum(sums: Mapping[tuple[int, int] | None, int]) -> int:
 
 
 def _built(choice: Choice, config: ModelConfig) -> Module:
-    """Raises ConfigError where layers differ in a way that the class does not look at: such a
-    model has other sizes than its keys say."""
+    """Raises UnknownArchitectureError where layers differ in a way that the class does not look at:
+    such a model has other sizes than its keys say."""
     build, differing = choice.family.classes[choice.class_name], dict(_differing(config.given))
     if not differing:
         return build(config)
@@ -134,15 +134,18 @@ def _built(choice: Choice, config: ModelConfig) -> Module:
     read = {key for spellings in found for key in spellings}
     for key, value in differing.items():
         if config.path + key not in read:
-            raise config.error(key, value, "null: layers alike, for this class")
+            raise config.unknown(key, value, "none: this class has layers alike")
     return root
 
 
 def _differing(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
     """Where a config says that layers have sizes of their own, not windows alone: any class of
-    transformers takes the key (integrations/heterogeneity), few build such models."""
+    transformers takes the key (integrations/heterogeneity), few build such models. Heads were taken
+    out of layers by transformers before 5."""
     for key, value in values.items():
-        if key == "per_layer_config":
+        if key == "pruned_heads" and isinstance(value, Mapping) and any(value.values()):
+            yield path + key, value
+        elif key == "per_layer_config":
             layers = value.values() if isinstance(value, Mapping) else [value]
             if any(set(own) - {"sliding_window"} for own in layers if isinstance(own, Mapping)):
                 yield path + key, value

@@ -55,7 +55,7 @@ def seeing_types() -> list[str]:
 @pytest.mark.parametrize("model_type", seeing_types())
 def test_a_backbone_in_another_repo_is_not_guessed(model_type: str) -> None:
     elsewhere = {"backbone": "microsoft/resnet-101", "use_timm_backbone": False}
-    with pytest.raises(ConfigError, match=r"backbone: is 'microsoft/resnet-101'"):
+    with pytest.raises(UnknownArchitectureError, match=r"backbone: is 'microsoft/resnet-101'"):
         predict({"model_type": model_type, **elsewhere})
 
 
@@ -63,10 +63,17 @@ def test_a_backbone_in_another_repo_is_not_guessed(model_type: str) -> None:
 def test_layers_of_their_own_sizes_are_not_taken_for_equal_ones(path: str) -> None:
     own = {"per_layer_config": {"1": {"intermediate_size": 64}}}
     config = {"model_type": "llava", "text_config": own} if path else {"model_type": "llama", **own}
-    with pytest.raises(ConfigError, match=f"{path}per_layer_config"):
+    with pytest.raises(UnknownArchitectureError, match=f"{path}per_layer_config"):
         predict(config)
     own["per_layer_config"]["1"] = {"sliding_window": 64}  # which has no tensors
     assert predict(config).parameters
+
+
+def test_heads_taken_out_of_layers_are_not_counted() -> None:
+    config = {"model_type": "bert", "pruned_heads": {"0": []}}
+    assert predict(config).parameters
+    with pytest.raises(UnknownArchitectureError, match="pruned_heads"):
+        predict({**config, "pruned_heads": {"0": [1, 2]}})
 
 
 CASES = [
