@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hfinspect.errors import ConfigError
+from hfinspect.errors import UnknownArchitectureError
 from hfinspect.trees.prediction import predict
 
 TEXT: dict[str, Any] = {
@@ -46,5 +46,5 @@ def test_layers_have_no_keys_of_their_own(
 def test_a_text_model_of_another_kind_is_refused() -> None:
     """The class would be built around it, with other names."""
     text = {**TEXT, "model_type": "phi3"}
-    with pytest.raises(ConfigError, match="model_type"):
+    with pytest.raises(UnknownArchitectureError, match="model_type"):
         predict({"model_type": "gemma4_unified_assistant", "text_config": text})
