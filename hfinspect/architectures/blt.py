@@ -42,11 +42,9 @@ _projection = partial(Linear, bias=False, component=Component.PROJECTOR)
 def _local(d: Decoder, name: str, c: ModelConfig) -> Module:
     """The encoder of bytes, or the decoder of patches; attention between both after some layers."""
     h, encodes, layers = d.width(c), d is _ENCODER, d.layers(c)
-    seen, wide = h, h * c.dim("cross_attn_k", default=2)
-    if not encodes:
-        seen = c.dim("hidden_size_global", default=2048)
-    norms = {"q_norm": d.norm(d, c, h), "k_norm": d.norm(d, c, h)}
-    across = evenly(d, c).called("BltCrossAttention").adding(**norms)
+    wide = h * c.dim("cross_attn_k", default=2)
+    seen = h if encodes else c.dim("hidden_size_global", default=2048)
+    across = evenly(d, c).called("BltCrossAttention").adding(**d.norms(c, "q_norm", "k_norm"))
     everywhere = c.flag("cross_attn_all_layers", default=not encodes)
     return Module(
         name,

@@ -88,8 +88,7 @@ def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
     if kind == LIGHT:
         count, width = c.dim("index_n_heads", default=64), c.dim("index_head_dim", default=128)
         keys = _compressor(d, c, kind, "indexer", width)
-        scores = Linear(h, count, bias=False)
-        queries = Linear(rank, count * width, bias=False)
+        queries, scores = Linear(rank, count * width, bias=False), Linear(h, count, bias=False)
         parts = {"compressor": keys, "wq_b": queries, "weights_proj": scores}
         block.adding(indexer=Module("DeepseekV4Indexer", dict(parts), kind="indexer"))
         kept += keys.keeps or ()
@@ -162,11 +161,11 @@ def _predictors(c: ModelConfig) -> Module | None:
     return Layers([block] * count, part="mtp", saved=False) if count else None
 
 
-_NAME = "DeepseekV4ForCausalLM"
-_causal = with_predictor(causal_lm(_NAME, _DEEPSEEK.model, head="head"), _predictors)
+_causal = causal_lm("DeepseekV4ForCausalLM", _DEEPSEEK.model, head="head")
+_CLASSES = {"DeepseekV4ForCausalLM": _causal, "DeepseekV4Model": _BARE.model}
 register(
     "deepseek_v4",
-    {_NAME: _causal, "DeepseekV4Model": _BARE.model},
+    with_predictor(_CLASSES, _predictors),
     base_prefix="model",
     aliases={"embed.": "model.embed_tokens.", "hc_head_": "model.hc_head.hc_", "lm_head.": "head."},
     category="text decoder",

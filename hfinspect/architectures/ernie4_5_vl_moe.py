@@ -27,9 +27,8 @@ def _moe(d: Decoder, c: ModelConfig, *, alone: bool = False) -> Module:
 
     def statics(sets: int) -> Module:
         bias = Weight(exact(sets), count)
-        found = Module(f"{_NAME}MoeStatics", e_score_correction_bias=bias)
-        found.component = Component.ROUTER
-        return found
+        parts = {"e_score_correction_bias": bias}
+        return Module(f"{_NAME}MoeStatics", parts, component=Component.ROUTER)
 
     def stacked(inner: Dim, active: int) -> Module:
         gate = router(f"{_NAME}MoeTopKRouter", h, count).adding(moe_statics=statics(1))

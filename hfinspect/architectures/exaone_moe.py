@@ -21,8 +21,8 @@ _EXAONE = Decoder(
     ),
     kinds=dense_first(1, listed=True),
 )  # fmt: skip
-_causal = with_predictor(
-    _EXAONE.classes()["ExaoneMoeForCausalLM"],
+_CLASSES = with_predictor(
+    _EXAONE.classes(),
     lambda c: token_predictor(_EXAONE, c, "dense", c.count("num_nextn_predict_layers", default=0)),
 )
-_EXAONE.register("exaone_moe", more={"ExaoneMoeForCausalLM": _causal})
+_EXAONE.register("exaone_moe", more=_CLASSES)

@@ -24,9 +24,5 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     )
 
 
-def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
-    key = "layer_types" if c.has("layer_types") else "layers_block_type"
-    return list(words(lambda *_: "linear_attention", key=key)(d, c, layers))
-
-
+_kinds = words(lambda *_: "linear_attention", other="layers_block_type")
 GRANITE_MOE.like("GraniteMoeHybrid", layer=_layer, kinds=_kinds).register("granitemoehybrid")

@@ -6,17 +6,8 @@ from collections.abc import Callable
 from ..core.config import MAX_COUNT
 from ..layers import spelled as s
 from ..layers.blocks import activation, size
-from ..trees import (
-    Activation,
-    Component,
-    Dim,
-    KeysValues,
-    Layers,
-    Linear,
-    ModelConfig,
-    Module,
-    Weight,
-)
+from ..trees import Activation, Component, Dim, KeysValues, Layers, ModelConfig
+from ..trees.modules import Linear, Module, Weight
 
 
 def _biases(size: int, *names: str) -> dict[str, Module]:

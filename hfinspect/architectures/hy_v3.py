@@ -3,10 +3,9 @@ layers for further tokens: vLLM, model_executor/models/hy_v3_mtp.py. Whether fil
 their own (``shared_head``) for these, which vLLM skips, is not known: left out."""
 
 from ..layers import mixtures as m
-from ..layers.blocks import gated_mlp
 from ..layers.decoders import Decoder, joined_layer, pre_norm
 from ..layers.layer_kinds import mlps
-from ..trees import Component, Linear, ModelConfig, Module
+from ..trees import Component, Dim, Linear, ModelConfig, Module
 
 
 def _router(x: m.Mixture) -> Module:
@@ -14,11 +13,9 @@ def _router(x: m.Mixture) -> Module:
     return Module("HYV3TopKRouter", gate=scores, component=Component.ROUTER)
 
 
-def _shared(x: m.Mixture) -> Module:
+def _shared(c: ModelConfig, inner: Dim) -> Dim:
     """No shared experts leave one of the usual width (HYV3MLP)."""
-    act, bias = x.d.act(x.c), x.c.flag("mlp_bias", default=False)
-    inner = x.shared or x.d.inner(x.c)
-    return gated_mlp("HYV3MLP", x.width, inner, bias=bias, act=act, kind="shared_expert")
+    return inner * c.count("num_shared_experts", default=1) or _HY.inner(c)
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
@@ -34,14 +31,14 @@ def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     return [*mlps()(d, c, layers), *["mtp"] * more]
 
 
-Decoder(
+_HY = Decoder(
     "HYV3", vocab_size=120832, intermediate_size=13312, num_hidden_layers=80,
     num_attention_heads=64, num_key_value_heads=8, head_dim=128, rms_norm_eps=1e-5, mlp_bias=False,
     qk_norm=True, layer=_layer, kinds=_kinds, rotary=False, endings=(),
     moe=m.sparse(
         "MoE",
-        {"expert_bias": m.correction, "router": _router, "experts": m.each, "shared_mlp": _shared},
+        {"expert_bias": m.correction, "router": _router, "experts": m.each, "shared_mlp": m.biased},
         count=m.counts("num_experts", "num_local_experts", default=192), used=8, inner=1536,
-        shared=m.several("num_shared_experts", default=1),
+        shared=_shared,
     ),
 ).register("hy_v3")  # fmt: skip

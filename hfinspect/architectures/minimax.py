@@ -6,7 +6,7 @@ from ..layers.blocks import Heads, activation, grouped_attention
 from ..layers.composing import without_static_cache
 from ..layers.decoders import Decoder, attends, mixing, of_kind
 from ..layers.layer_kinds import words
-from ..trees import Buffer, Component, Linear, ModelConfig, Module, RMSNorm, State, register
+from ..trees import Buffer, Component, Linear, ModelConfig, Module, RMSNorm, State
 
 
 def _heads(d: Decoder, c: ModelConfig) -> Heads:
@@ -40,5 +40,4 @@ _MINIMAX = Decoder(
     mlp=m.mixtral(m.counts("num_local_experts", "num_experts", default=8), 2),
     layer=mixing(of_kind("linear_attention", _lightning, attends), mlp="block_sparse_moe"),
 )  # fmt: skip
-_CLASSES = without_static_cache(_MINIMAX.classes())
-register("minimax", _CLASSES, base_prefix="model", category="text decoder")
+_MINIMAX.register("minimax", more=without_static_cache(_MINIMAX.classes()))

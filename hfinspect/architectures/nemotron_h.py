@@ -115,8 +115,5 @@ _NEMOTRON = s.Spelled(
     norms=rms_norms("NemotronHRMSNorm", 1e-5, "layer_norm_epsilon"), prefix="backbone", tied=None,
     model={"embeddings": s.words, "layers": _layers, "norm_f": s.norm},
 )  # fmt: skip
-_CLASSES = _NEMOTRON.classes(heads=())
-_causal = with_predictor(_CLASSES["NemotronHForCausalLM"], partial(_predictor, _NEMOTRON))
-_NEMOTRON.register(
-    "nemotron_h", {**_CLASSES, "NemotronHForCausalLM": _causal}, aliases={"model.": "backbone."}
-)
+_CLASSES = with_predictor(_NEMOTRON.classes(heads=()), partial(_predictor, _NEMOTRON))
+_NEMOTRON.register("nemotron_h", _CLASSES, aliases={"model.": "backbone."})

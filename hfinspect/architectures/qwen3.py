@@ -1,15 +1,6 @@
 """Qwen3 (Yang et al. 2025; transformers/models/qwen3)."""
 
-from ..layers.windows import switched_windows
-from .llama import LLAMA
+from ..layers.decoders import grouped
+from .qwen2 import QWEN2
 
-LLAMA.like(
-    "Qwen3",
-    vocab_size=151936,
-    intermediate_size=22016,
-    num_key_value_heads=32,
-    head_dim=128,
-    mlp_bias=None,
-    qk_norm=True,
-    windows=lambda c: switched_windows(c, 4096, 28),
-).register("qwen3")
+QWEN2.like("Qwen3", head_dim=128, qk_norm=True, attention=grouped, out_bias=None).register("qwen3")

@@ -47,14 +47,14 @@ def register_both(
     """Add the text model and the composite of a family, each with further classes."""
     (text_name, text), (name, whole) = bases(d).items()
     causal, generation = f"{d.name}ForCausalLM", f"{d.name}ForConditionalGeneration"
-    predictor, worded_text = partial(_predictor, d), causal_lm(causal, text)
-    headed = with_predictor(lambda c: worded_text(text_section(c)), predictor)
+    predictor, headed = partial(_predictor, d), causal_lm(causal, text)
+    classes = {causal: lambda c: headed(text_section(c)), text_name: text, **texts}
     register(
-        f"{model_type}_text", {causal: headed, text_name: text, **texts}, base_prefix="model",
+        f"{model_type}_text", with_predictor(classes, predictor), base_prefix="model",
         aliases={"model.language_model.": "model."}, category="text decoder",
     )  # fmt: skip
-    headed = with_predictor(worded(generation, whole, tied=False), predictor)
-    classes = {generation: headed, name: whole, **wholes}
+    classes = {generation: worded(generation, whole, tied=False), name: whole, **wholes}
+    classes = with_predictor(classes, predictor)
     register(model_type, classes, base_prefix="model", category="multimodal")
 
 

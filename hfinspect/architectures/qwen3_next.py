@@ -2,7 +2,7 @@
 in three layers of four. The Hub's multi-token-prediction block ``mtp``, which transformers drops:
 vLLM's model_executor/models/qwen3_next_mtp.py."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from ..layers.blocks import depthwise
@@ -69,9 +69,12 @@ def token_predictor(d: Decoder, c: ModelConfig, kind: object, count: int) -> Mod
     )
 
 
-def with_predictor(build: Builder, predictor: Callable[[ModelConfig], Module | None]) -> Builder:
-    """The same class with the Hub's ``mtp`` block at its root."""
-    return lambda c: build(c).adding(mtp=predictor(c))
+def with_predictor(
+    classes: Mapping[str, Builder], predictor: Callable[[ModelConfig], Module | None]
+) -> dict[str, Builder]:
+    """These classes, the first with the Hub's ``mtp`` block at its root."""
+    name, build = next(iter(classes.items()))
+    return {**classes, name: lambda c: build(c).adding(mtp=predictor(c))}
 
 
 def routed(count: int, per_token: int) -> Callable[[Decoder, ModelConfig], Module]:
@@ -102,5 +105,4 @@ def _predictor(c: ModelConfig) -> Module | None:
     return token_predictor(_NEXT, c, kind, count)
 
 
-_causal = with_predictor(_NEXT.classes()["Qwen3NextForCausalLM"], _predictor)
-_NEXT.register("qwen3_next", more={"Qwen3NextForCausalLM": _causal})
+_NEXT.register("qwen3_next", more=with_predictor(_NEXT.classes(), _predictor))

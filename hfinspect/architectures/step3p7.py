@@ -69,19 +69,10 @@ def layer(d: Decoder, c: ModelConfig, form: tuple[Dim, str]) -> Module:
     """A layer of so many heads, sparse or dense, or one for further tokens (``mtp``)."""
     (query, kind), h = form, d.width(c)
     norm, mlp = d.norm(d, c, h), d.feed_forward(c, kind)
-    shared = None
-    if kind == "sparse" and "share_expert" in mlp.children:  # files keep it next to the others
-        shared = mlp.children.pop("share_expert")
-    block = Module(
-        f"{d.name}DecoderLayer",
-        {
-            "self_attn": _attention(d, c, query),
-            "mlp" if shared is None else "moe": mlp,
-            "share_expert": shared,
-            "input_layernorm": norm,
-            "post_attention_layernorm": norm,
-        },
-    )
+    shared = mlp.children.pop("share_expert", None)  # files keep it next to the others
+    first = {"self_attn": _attention(d, c, query), "mlp" if shared is None else "moe": mlp}
+    block = Module(f"{d.name}DecoderLayer", first, share_expert=shared)
+    block.adding(input_layernorm=norm, post_attention_layernorm=norm)
     if kind != "mtp":
         return block
     head = Module("SharedHead", norm=norm, output=to_words(h, d.size(c, "vocab_size")))

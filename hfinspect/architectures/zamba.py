@@ -37,11 +37,11 @@ def _kinds(d: s.Spelled, c: ModelConfig) -> list[str]:
     count = int(c.count("num_hidden_layers", default=76))
     period = int(c.dim("attn_layer_period", default=6))
     offset = int(c.dim("attn_layer_offset", default=4, minimum=0))
-    key = "layers_block_type" if c.has("layers_block_type") else "layer_types"
-    if not c.has(key):
-        usual = ["hybrid" if i % period == offset else "mamba" for i in range(count - 3)]
+    usual = ["hybrid" if i % period == offset else "mamba" for i in range(count - 3)]
+    keys = ("layers_block_type", "layer_types")
+    if not c.has(*keys):
         return ["mamba", "mamba", "hybrid", *usual]
-    listed = words(lambda *_: "", "mamba", "linear_attention", "hybrid", key=key)
+    listed = words(lambda *_: "", "mamba", "linear_attention", "hybrid", key=keys[0], other=keys[1])
     return list(listed(d, c, count))
 
 

@@ -13,8 +13,10 @@ from ..layers.mamba2_mixer import Mixer
 from ..trees import Component, Dim, ModelConfig
 from ..trees.modules import Activation, Layers, Linear, Module, ModuleList, Sequential
 
-#: 54 layers, of which nine are hybrid (configuration_zamba2.py).
-_HYBRID_BY_DEFAULT = frozenset({6, 12, 18, 24, 30, 36, 42, 47, 51})
+_KINDS = words(  # configuration_zamba2.py
+    lambda _c, i: "hybrid" if i in {6, 12, 18, 24, 30, 36, 42, 47, 51} else "mamba",
+    key="layers_block_type", other="layer_types",
+)  # fmt: skip
 #: Published models share one or two blocks; every block lists a slot for each hybrid layer.
 _MAX_BLOCKS = 16
 _biased = s.flagged("add_bias_linear")
@@ -87,9 +89,7 @@ def shared_layers(
 
 
 def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
-    key = "layers_block_type" if c.has("layers_block_type") else "layer_types"
-    usual = words(lambda _c, i: "hybrid" if i in _HYBRID_BY_DEFAULT else "mamba", key=key)
-    kinds = usual(d, c, int(c.count("num_hidden_layers", default=54)))
+    kinds = _KINDS(d, c, int(c.count("num_hidden_layers", default=54)))
     both = [c.given.get(name) for name in ("layers_block_type", "layer_types")]
     if None not in both and both[0] != both[1]:  # the slots are counted by the one that goes unused
         raise c.error("layer_types", both[1], "what layers_block_type says")

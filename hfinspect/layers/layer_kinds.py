@@ -14,14 +14,15 @@ Kinds = Callable[[Any, ModelConfig, int], Sequence[Any]]
 
 def words(
     usual: Callable[[ModelConfig, int], str], *allowed: str, key: str = "layer_types",
-    longer: bool = False,
+    other: str = "", longer: bool = False,
 ) -> Kinds:  # fmt: skip
-    """A word for each layer under ``key``, else ``usual`` of its number. Raises ConfigError for one
-    that is not among the ``allowed``, where there are any. ``longer``: the list may go on."""
+    """A word for each layer under ``key`` or ``other``, else ``usual`` of its number. Raises
+    ConfigError for one that is not among the ``allowed``, where there are any. ``longer``: the list
+    may go on."""
 
     def kinds(_d: object, c: ModelConfig, layers: int) -> Sequence[str]:
         default, count = [usual(c, i) for i in range(layers)], None if longer else layers
-        found = c.strings(key, default=default, count=count, least=layers)[:layers]
+        found = c.strings(key, *other.split(), default=default, count=count, least=layers)[:layers]
         for word in found:
             if allowed and word not in allowed:
                 raise c.error(key, word, " or ".join(allowed))
