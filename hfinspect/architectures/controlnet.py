@@ -1,8 +1,7 @@
 """ControlNetModel (Zhang et al. 2023). Source: diffusers/models/controlnets/controlnet.py. The way
 down and the middle of a UNet2DConditionModel, and convolutions for what the UNet will add."""
 
-from ..layers.unet_conditions import stem
-from ..layers.unet_ladder import Ladder, condition_encoder, controls
+from ..layers.unet_ladder import Ladder, condition_encoder, control_net
 from ..trees import Layers, ModelConfig, Module, register
 
 #: Settings of the UNet that a ControlNet copies into its config but does not have.
@@ -19,14 +18,8 @@ def model(config: ModelConfig) -> Module:
     c = ModelConfig(kept, config.path)
     c.count("layers_per_block", default=2)  # one number here, not a list
     ladder = Ladder(c)
-    parts: dict[str, Module | None] = {
-        **stem(c, ladder.channels[0]),
-        "controlnet_cond_embedding": condition_encoder(c, ladder.channels[0]),
-        "down_blocks": Layers(ladder.way()),
-        **controls(ladder),
-        "mid_block": ladder.middle(),
-    }
-    return Module("ControlNetModel", parts, part="vision")
+    seen = condition_encoder(c, ladder.channels[0])
+    return control_net("ControlNetModel", ladder, seen, Layers(ladder.way()), ladder.middle())
 
 
 register((), {"ControlNetModel": model}, category="diffusion", source="diffusers")

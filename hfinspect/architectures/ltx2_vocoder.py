@@ -28,10 +28,8 @@ def vocoder(
     c: ModelConfig, key: str, width: int, kernels: tuple[int, ...], *, wide: bool = True
 ) -> Module:
     """Each upsampling halves the channels; behind it stands a residual block for each kernel."""
-    usual, bias = (
-        "snakebeta" if wide else "leaky_relu",
-        c.flag(f"{key}final_bias", default=not wide),
-    )
+    usual = "snakebeta" if wide else "leaky_relu"
+    bias = c.flag(f"{key}final_bias", default=not wide)
     name = c.word(f"{key}act_fn", *_SNAKES, "leaky_relu", default=usual)
     smooth = c.flag(f"{key}antialias", default=wide)
     if smooth and name == "leaky_relu":

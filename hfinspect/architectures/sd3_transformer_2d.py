@@ -9,17 +9,24 @@ from ..trees import Component, Dim, ModelConfig, register
 from ..trees.modules import Activation, Buffer, LayerNorm, Layers, Linear, Module, once
 
 
+def _modulation(class_name: str, width: int, parts: int) -> Module:
+    """Adaptive norm: ``parts`` vectors (scale, shift, gate) from the time."""
+    bare, linear = LayerNorm(width, eps=1e-6, weight=False), Linear(width, parts * width)
+    made = {"silu": Activation("SiLU"), "linear": linear, "norm": bare}
+    return Module(class_name, made, component=Component.NORM)
+
+
 def block(c: ModelConfig, width: Dim, last: bool, dual: bool) -> Module:
     """``dual``: it looks at the image twice; the ``last`` makes nothing of the text."""
     normed = c.has("qk_norm") and bool(c.word("qk_norm", "rms_norm"))
     norm = c.dim("attention_head_dim", default=64) if normed else None
-    six = diffusion.modulation("AdaLayerNormZero", width, 6)
+    six = _modulation("AdaLayerNormZero", width, 6)
     bare, mlp = LayerNorm(width, eps=1e-6, weight=False), diffusion.feed_forward(width, gated=False)
     look = partial(diffusion.attention, width, width, bias=True, head_norm=norm)
     of_text = {} if last else {"norm2_context": bare, "ff_context": mlp}
     parts = {
-        "norm1": diffusion.modulation("SD35AdaLayerNormZeroX", width, 9) if dual else six,
-        "norm1_context": diffusion.modulation("AdaLayerNormContinuous", width, 2) if last else six,
+        "norm1": _modulation("SD35AdaLayerNormZeroX", width, 9) if dual else six,
+        "norm1_context": _modulation("AdaLayerNormContinuous", width, 2) if last else six,
         "attn": look(added=width, added_out=not last),
         "attn2": look() if dual else None,
     }
@@ -37,22 +44,25 @@ def model(c: ModelConfig) -> Module:
     computed = c.says("pos_embed_max_size") and not c.has("pos_embed_max_size")
     positions = None if computed else Buffer(1, side * side, width, kind="position")
     patches = {"pos_embed": positions, "proj": patch_conv(seen, width, (patch, patch))}
-    pixels = patch * patch * diffusion.out_channels(c, default=16, in_default=16)
+    usual = seen if c.says("out_channels") else 16  # null: as many as come in
+    pixels = patch * patch * c.dim("out_channels", default=usual)
     dual = {int(i) for i in c.dims("dual_attention_layers", default=(), minimum=0)}
     kinds = [(i == count - 1, i in dual) for i in range(count)]
     layers = once(kinds, lambda kind: block(c, width, *kind))
+    linears = {"linear_1": Linear(pooled, width), "act_1": Activation("SiLU")}
+    linears["linear_2"], to = Linear(width, width), Component.EMBEDDING
     embedders = {
         "time_proj": Activation("Timesteps"),
         "timestep_embedder": diffusion.timestep_embedding(256, width),
-        "text_embedder": diffusion.text_projection(pooled, width),
+        "text_embedder": Module("PixArtAlphaTextProjection", linears, component=to),
     }
     return Module(
         "SD3Transformer2DModel",
-        pos_embed=Module("PatchEmbed", patches, component=Component.EMBEDDING),
+        pos_embed=Module("PatchEmbed", patches, component=to),
         time_text_embed=Module("CombinedTimestepTextProjEmbeddings", embedders),
         context_embedder=Linear(texts, captions, component=Component.PROJECTOR),
         transformer_blocks=Layers(layers),
-        norm_out=diffusion.modulation("AdaLayerNormContinuous", width, 2),
+        norm_out=_modulation("AdaLayerNormContinuous", width, 2),
         proj_out=Linear(width, pixels, component=Component.HEAD),
         part="vision",
     )

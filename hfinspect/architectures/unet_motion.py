@@ -7,7 +7,7 @@ from functools import partial
 from ..core.config import MAX_COUNT, ModelConfig
 from ..layers.diffusion import middle_block, per_block, transformer_block, unet_end
 from ..layers.unet_conditions import stem
-from ..layers.unet_ladder import Ladder, condition_encoder, controls, depths
+from ..layers.unet_ladder import Ladder, condition_encoder, control_net, depths
 from ..trees import Component, Dim, register
 from ..trees.modules import Buffer, Conv, GroupNorm, Layers, Linear, Module, ModuleList
 
@@ -111,14 +111,8 @@ def sparse_control(c: ModelConfig) -> Module:
     seen = seen + 1 if c.flag("concat_conditioning_mask", default=True) else seen
     simple = c.flag("use_simplified_condition_embedding", default=True)
     given = Conv(seen, first, 3) if simple else condition_encoder(c, first, seen).called(name)
-    parts: dict[str, Module | None] = {
-        **stem(ladder.c, first),
-        "controlnet_cond_embedding": given,
-        "down_blocks": _moving(c, ladder, twice=False),
-        **controls(ladder),
-        "mid_block": _middle(c, ladder, moving=False),
-    }
-    return Module("SparseControlNetModel", parts, part="vision")
+    down, middle = _moving(c, ladder, twice=False), _middle(c, ladder, moving=False)
+    return control_net("SparseControlNetModel", ladder, given, down, middle)
 
 
 _CLASSES = {"UNetMotionModel": model, "SparseControlNetModel": sparse_control}

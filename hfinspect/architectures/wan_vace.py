@@ -51,10 +51,6 @@ def vace(c: ModelConfig) -> Module:
     return root.adding(vace_blocks=Layers([first, *later]))
 
 
-#: Channels of the motion encoder at each size of its maps.
-_MOTION = {4: 512, 8: 512, 16: 512, 32: 512, 64: 256, 128: 128, 256: 64, 512: 32, 1024: 16}
-
-
 def _motion_encoder(c: ModelConfig) -> Module:
     size = int(c.dim("motion_encoder_size", default=512, maximum=1 << 16))
     if size & (size - 1):
@@ -73,9 +69,9 @@ def _motion_encoder(c: ModelConfig) -> Module:
     sizes = [size, *(1 << power for power in range(size.bit_length() - 2, 1, -1))]
     if c.has(key := "motion_encoder_channel_sizes"):
         widths = [c.section(key).dim(str(x)) for x in sizes]
-    elif size in _MOTION:
+    elif 4 <= size <= 1024:
         meant = "a number of the model's code"
-        widths = [named(_MOTION[x], f"channels at {x}", meant) for x in sizes]
+        widths = [named(min(512, 16384 // x), f"channels at {x}", meant) for x in sizes]
     else:
         raise c.error("motion_encoder_size", size, "a power of 2 from 4 to 1024")
     biased = [{"weight": Weight(size, style), "bias": Weight(size)} for size in (style, motion)]

@@ -37,13 +37,6 @@ def timestep_embedding(width: int, embedded: int, *, condition: int | None = Non
     )
 
 
-def flags_per_block(c: ModelConfig, key: str, count: int) -> tuple[bool, ...]:
-    """A switch for each of ``count`` blocks, off by default."""
-    if not isinstance(c.raw(key), (list, tuple)):
-        return (c.flag(key, default=False),) * count
-    return c.flags(key, count=count)
-
-
 def widths(c: ModelConfig, *, default: tuple[int, ...]) -> tuple[Dim, ...]:
     """``block_out_channels``: at least one."""
     return c.dims("block_out_channels", default=default, least=1)
@@ -337,35 +330,3 @@ def _fuser(width: int, context: int) -> nn.Module:
         alpha_attn=nn.Weight(component=Component.ATTENTION),
         alpha_dense=nn.Weight(component=Component.ATTENTION),
     )
-
-
-# ---- what the diffusion transformers share
-
-
-def modulation(class_name: str, width: int, parts: int) -> nn.Module:
-    """Adaptive norm: ``parts`` vectors (scale, shift, gate) from the time, W·parts·W weights."""
-    return nn.Module(
-        class_name,
-        silu=nn.Activation("SiLU"),
-        linear=nn.Linear(width, parts * width),
-        norm=nn.LayerNorm(width, eps=1e-6, weight=False),
-        component=Component.NORM,
-    )
-
-
-def text_projection(pooled: int, width: int) -> nn.Module:
-    """From the pooled text to the width of the time embedding."""
-    return nn.Module(
-        "PixArtAlphaTextProjection",
-        linear_1=nn.Linear(pooled, width),
-        act_1=nn.Activation("SiLU"),
-        linear_2=nn.Linear(width, width),
-        component=Component.EMBEDDING,
-    )
-
-
-def out_channels(c: ModelConfig, *, default: int | None, in_default: int) -> Dim:
-    """``out_channels``; null, and the default None, mean as many as come in."""
-    if default is None or "out_channels" in c.values:
-        return c.dim("out_channels", default=c.dim("in_channels", default=in_default))
-    return c.dim("out_channels", default=default)

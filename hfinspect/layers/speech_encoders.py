@@ -81,19 +81,14 @@ class Speech:
         """``{name}Model``."""
         return self.whole(self, c)
 
-    def classes(self, more: Forms | None = None) -> dict[str, Builder]:
-        """The model and its heads; of ``more`` classes the model stands in front."""
+    def register(self, model_type: str, *, more: Forms | None = None) -> Speech:
+        """Add the model and its heads to the catalog, and ``more`` classes; returns the family."""
         usual = {ending: {self.prefix: self.model, **_HEADS[ending]} for ending in self.endings}
         forms: dict[str, Builder | Form] = {
             f"{self.name}{ending}": form for ending, form in {**usual, **(more or {})}.items()
         }
         forms[f"{self.name}Model"] = self.model
-        return with_defaults(self.defaults, composed(forms, part="audio"))
-
-    def register(self, model_type: str, *, more: Forms | None = None) -> Speech:
-        """Add the family to the catalog, with ``more`` classes; returns it."""
-        register(
-            model_type, self.classes(more), base=f"{self.name}Model", base_prefix=self.prefix,
-            category="audio",
-        )  # fmt: skip
+        made = with_defaults(self.defaults, composed(forms, part="audio"))
+        base, prefix = f"{self.name}Model", self.prefix
+        register(model_type, made, base=base, base_prefix=prefix, category="audio")
         return self

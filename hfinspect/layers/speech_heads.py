@@ -11,23 +11,19 @@ from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
 from ..trees.modules import Activation, Dropout, Linear, Module, ModuleList, Parameter, Weight
+from .blocks import size
 from .composing import Part
 from .encoders import hidden
-from .heads import classifier
+from .heads import classifier, to_words
 from .speech import conv_sizes, output_width
 
 #: What reads a size of a config.
 Sized = Callable[[ModelConfig], Dim]
 
 
-def _under(key: str) -> Sized:
-    return lambda c: c.dim(key)
-
-
 def ctc_head(c: ModelConfig) -> Module:
     """Logits of the characters for each frame: (vocab_size, width behind the adapter)."""
-    size = c.dim("vocab_size")
-    return Linear(output_width(c), size, component=Component.HEAD, kind="lm_head")
+    return to_words(output_width(c), c.dim("vocab_size"), bias=True)
 
 
 def layer_weights(c: ModelConfig) -> Parameter | None:
@@ -57,8 +53,7 @@ def tdnn(c: ModelConfig) -> Module:
 
 def speaker_objective(c: ModelConfig) -> Module:
     """The weight of the training's loss, which is saved too: (xvector_output_dim, labels)."""
-    size = c.dim("xvector_output_dim")
-    weight = Weight(size, c.num_labels)
+    weight = Weight(_SPEAKERS(c), c.num_labels)
     return Module("AMSoftmaxLoss", weight=weight, component=Component.HEAD, kind="classifier")
 
 
@@ -70,7 +65,8 @@ def linear(
 
 
 #: Widths of the classifiers of texts and of speakers.
-_TEXTS, _SPEAKERS = _under("classifier_proj_size"), _under("xvector_output_dim")
+_TEXTS = size("classifier_proj_size", default=256)
+_SPEAKERS = size("xvector_output_dim", default=512)
 #: What stands next to the base model in each class.
 SEQUENCE: dict[str, Part] = {
     "layer_weights": layer_weights, "projector": linear(hidden, _TEXTS, kind="classifier"),
@@ -97,13 +93,9 @@ LETTERS: dict[str, Part] = {"dropout": dropout, "lm_head": ctc_head}
 
 def quantizer(c: ModelConfig, name: str, *, seen: Dim | None = None) -> Module:
     """Codebooks that distinguish the masked frames; ``seen`` where it isn't the features."""
-    groups, entries = (
-        c.dim("num_codevector_groups", default=2),
-        c.dim("num_codevectors_per_group", default=320),
-    )
-    width = c.divided(
-        c.dim("codevector_dim", default=256), groups, "codevector_dim", "num_codevector_groups"
-    )
+    groups, code = c.dim(key := "num_codevector_groups", default=2), "codevector_dim"
+    entries = c.dim("num_codevectors_per_group", default=320)
+    width = c.divided(c.dim(code, default=256), groups, code, key)
     return Module(
         f"{name}GumbelVectorQuantizer",
         codevectors=Weight(1, groups * entries, width),

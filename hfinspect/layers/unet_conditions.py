@@ -5,6 +5,8 @@ Source: diffusers/models/unets/unet_2d_condition.py (the _set_... methods) and m
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from ..core.components import Component
 from ..core.config import ModelConfig
 from ..core.dims import Dim
@@ -69,20 +71,15 @@ def added_embedding(c: ModelConfig, first: Dim) -> nn.Module | None:
         return timestep_embedding(c.dim("projection_class_embeddings_input_dim"), time)
     if form == "text":
         return _text_embedding(c.dim("encoder_hid_dim", "cross_attention_dim", default=1280), time)
-    norm, hinted = nn.LayerNorm(time), form == "image_hint"
-
-    def project(width: Dim) -> nn.Module:
-        return nn.Linear(width, time, component=Component.PROJECTOR)
-
-    parts: dict[str, nn.Module | None]
-    if form == "text_image":
-        width = c.dim("cross_attention_dim", default=1280)
-        name = "TextImageTimeEmbedding"
-        parts = {"text_proj": project(width), "text_norm": norm, "image_proj": project(width)}
-    else:
-        name = "ImageHintTimeEmbedding" if hinted else "ImageTimeEmbedding"
-        parts = {"image_proj": project(c.dim("encoder_hid_dim")), "image_norm": norm}
-        parts["input_hint_block"] = _hint_encoder() if hinted else None
+    words, norm = form == "text_image", nn.LayerNorm(time)
+    width = c.dim("cross_attention_dim", default=1280) if words else c.dim("encoder_hid_dim")
+    look = nn.Linear(width, time, component=Component.PROJECTOR)
+    parts = {"image_proj": look, "image_norm": norm}
+    if words:
+        parts = {"text_proj": look, "text_norm": norm, "image_proj": look}
+    elif form == "image_hint":
+        parts["input_hint_block"] = _hint_encoder()
+    name = f"{form.title().replace('_', '')}TimeEmbedding"
     return nn.Module(name, parts, component=Component.EMBEDDING)
 
 
@@ -102,11 +99,9 @@ def _text_embedding(width: Dim, time: Dim) -> nn.Module:
 
 def _hint_encoder() -> nn.Module:
     """Convolutions of a hint in pixels down to the latents' four channels, 8 times smaller."""
-    steps = ((3, 16, 1), (16, 16, 1), (16, 32, 2), (32, 32, 1), (32, 96, 2), (96, 96, 1),
-             (96, 256, 2), (256, 4, 1))  # fmt: skip
-    made: list[nn.Module] = []
-    for inputs, outputs, stride in steps:
-        step = nn.Conv(inputs, outputs, 3, stride=stride, component=Component.EMBEDDING)
+    sizes, made = pairwise((3, 16, 16, 32, 32, 96, 96, 256, 4)), list[nn.Module]()
+    for size, stride in zip(sizes, (1, 1, 2, 1, 2, 1, 2, 1), strict=True):
+        step = nn.Conv(*size, 3, stride=stride, component=Component.EMBEDDING)
         made += [step, nn.Activation("SiLU")]
     return nn.Sequential(*made[:-1])
 
@@ -116,22 +111,14 @@ def position_net(c: ModelConfig, context: Dim) -> nn.Module | None:
     form = c.text("attention_type", default="default")
     if form == "default":
         return None
-    corners = 8 * 2 * 4
-
-    def perceptron() -> nn.Module:
-        return nn.Sequential(
-            nn.Linear(context + corners, 512), nn.Activation("SiLU"), nn.Linear(512, 512),
-            nn.Activation("SiLU"), nn.Linear(512, context),
-        )  # fmt: skip
-
-    kinds = ("text", "image") if form == "gated-text-image" else ("",)
-    children: dict[str, nn.Module | nn.Parameter | None] = {
-        "linears" + (kind and f"_{kind}"): perceptron() for kind in kinds
-    }
-    for kind in kinds:
-        children[f"null_{kind or 'positive'}_feature"] = nn.Weight(context)
-    children["null_position_feature"] = nn.Weight(corners)
-    return nn.Module("GLIGENTextBoundingboxProjection", children, component=Component.EMBEDDING)
+    corners, act = 8 * 2 * 4, nn.Activation("SiLU")
+    into, out = nn.Linear(context + corners, 512), nn.Linear(512, context)
+    steps, both = (into, act, nn.Linear(512, 512), act, out), form == "gated-text-image"
+    kinds = {"text": "_text", "image": "_image"} if both else {"positive": ""}
+    linears = {f"linears{end}": nn.Sequential(*steps) for end in kinds.values()}
+    nulls = {f"null_{kind}_feature": nn.Weight(context) for kind in kinds}
+    nulls["null_position_feature"], to = nn.Weight(corners), Component.EMBEDDING
+    return nn.Module("GLIGENTextBoundingboxProjection", {**linears, **nulls}, component=to)
 
 
 def stem(c: ModelConfig, first: Dim) -> dict[str, nn.Module | None]:

@@ -16,7 +16,7 @@ from ..core.dims import Dim
 from ..trees.modules import Conv, Layers, Module, ModuleList, once
 from . import diffusion
 from .unet_blocks import added_attention, k_block
-from .unet_conditions import time_width
+from .unet_conditions import stem, time_width
 
 _DOWN = ("CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "DownBlock2D")
 _MIDDLE, _SIMPLE, _BARE = (f"UNetMidBlock2D{end}" for end in ("CrossAttn", "SimpleCrossAttn", ""))
@@ -62,7 +62,9 @@ class Ladder:
         self.heads = diffusion.per_block(c, "attention_head_dim", count, 8)
         self.context = diffusion.per_block(c, "cross_attention_dim", count, 1280)
         self.depths = depths(c, _DEPTH, count)
-        self.only_cross = diffusion.flags_per_block(c, "only_cross_attention", count)
+        listed = isinstance(c.raw(cross := "only_cross_attention"), (list, tuple))
+        alone = c.flags(cross, count=count) if listed else (c.flag(cross, default=False),) * count
+        self.only_cross = alone
         self.residual = diffusion.timed(c, self.time)
         linear, look = c.flag("use_linear_projection", default=False), diffusion.transformer_2d
         self.transformer = partial(look, linear=linear, groups=groups, gated=gated)
@@ -136,12 +138,21 @@ def condition_encoder(c: ModelConfig, width: Dim, inputs: Dim | None = None) -> 
     return Module("ControlNetConditioningEmbedding", parts)
 
 
-def controls(ladder: Ladder) -> dict[str, Module]:
-    """A 1x1 convolution for each output of the way down and one for the middle's."""
+def control_net(
+    name: str, ladder: Ladder, condition: Module, down: Layers, middle: Module | None
+) -> Module:
+    """The stem, the way ``down`` and the ``middle`` of a UNet that is given the ``condition``, and
+    for the output of each of them a 1x1 convolution."""
     widths, to = [ladder.channels[0]], Component.PROJECTOR
     for width, layers in zip(ladder.channels, ladder.layers, strict=True):
         widths += [width] * (int(layers) + 1)
     convs = [Conv(width, width, 1) for width in widths[:-1]]  # the last keeps the resolution
-    middle = Conv(widths[-1], widths[-1], 1, component=to)
-    down = ModuleList(convs, component=to)
-    return {"controlnet_down_blocks": down, "controlnet_mid_block": middle}
+    parts: dict[str, Module | None] = {
+        **stem(ladder.c, ladder.channels[0]),
+        "controlnet_cond_embedding": condition,
+        "down_blocks": down,
+        "controlnet_down_blocks": ModuleList(convs, component=to),
+        "controlnet_mid_block": Conv(widths[-1], widths[-1], 1, component=to),
+        "mid_block": middle,
+    }
+    return Module(name, parts, part="vision")
