@@ -23,9 +23,8 @@ def decoder(name: str, c: ModelConfig, heads: Heads) -> Module:
     parts["encoder_attn"].keeps = (KeysValues(kv, kv, heads.kv, cross=True),)
     parts["mlp"] = plain_mlp(f"{name}DecoderMLP", h, inner, act=act)
     parts |= {f"{place}_layernorm": norm for place in norms}
-    layer = Module(f"{name}DecoderLayer", parts)
     table = Embedding(c.dim("vocab_size"), h, padding_idx=c.padding_idx)
-    layers = Layers.of(c.count("num_hidden_layers"), layer)
+    layers = Layers.of(c.count("num_hidden_layers"), Module(f"{name}DecoderLayer", parts))
     ends = {"norm": norm, "embedding_layernorm": norm}
     return Module(f"{name}Decoder", {"embed_tokens": table, "layers": layers, **ends})
 

@@ -9,10 +9,6 @@ from . import granite_speech
 _NAME = "GraniteSpeechPlus"
 
 
-def encoder(c: ModelConfig) -> Module:
-    return renamed(builder("GraniteSpeechCTCEncoder")(c), "GraniteSpeech", _NAME)
-
-
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
     heard, joining = c.section("encoder_config"), c.section("projector_config")
     if heard.has("cat_hidden_layers"):  # the projector is as wide as what it is given
@@ -24,5 +20,8 @@ def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
     return {at: renamed(part, "GraniteSpeech", _NAME) for at, part in found.items()}
 
 
-register_part("granite_speech_plus_encoder", f"{_NAME}CTCEncoder", encoder, "audio")
+register_part(
+    "granite_speech_plus_encoder", f"{_NAME}CTCEncoder",
+    lambda c: renamed(builder("GraniteSpeechCTCEncoder")(c), "GraniteSpeech", _NAME), "audio",
+)  # fmt: skip
 register_headed("granite_speech_plus", _NAME, _parts, "encoder", "projector")

@@ -58,8 +58,7 @@ def _streams(c: ModelConfig) -> Sequence[_Stream]:
         width, time, inner = (size or c.dim(key, default=usual) for size, (key, usual) in both)
         found.append(_Stream(width, time, inner, sum(dims, exact(0))))
         c.divided(width, found[-1].head, f"model_dim{end}", f"axes_dims{end}")
-        if width % 2:
-            raise c.error(f"model_dim{end}", int(width), "an even number")
+        c.divided(width, 2, f"model_dim{end}", f"model_dim{end}")
     return found
 
 

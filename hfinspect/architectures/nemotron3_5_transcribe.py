@@ -84,12 +84,11 @@ def generation(c: ModelConfig) -> Module:
     text = respelled(whole.inside("language_model"), names)
     timing = {"transformer": when.without("upsampler"), "upsample": upsample}
     upsample.component, timing["decoder_layers"] = head, Sequential(classes)
-    decoder = Module("Decoder", timing, part="audio")
     return Module(
         f"{_NAME}ForConditionalGeneration",
         llm=Module("NemotronHForCausalLM", model=text, lm_head=to_words(h, vocab), part="text"),
         perception=Module("Perception", encoder=hearing, proj=whole["multi_modal_projector"]),
-        ctc_timestamp=Module("Timestamps", decoder=decoder),
+        ctc_timestamp=Module("Timestamps", decoder=Module("Decoder", timing, part="audio")),
     )
 
 

@@ -25,7 +25,6 @@ def encoder(c: ModelConfig) -> Module:
     norm, name = GroupNorm(1, h).called(f"{_NAME}MaskedGroupNorm"), f"{_NAME}Encoder"
     steps = {"groupnorm": norm, "activation": Activation("SiLU"), "project": Conv(h, h, 3, dims=1)}
     block = Module(f"{_NAME}ConvBlock1d", steps)
-    found = renamed(_ENCODER.model(c), f"{name}Decoder", name).without("embed_tokens")
     first, patches = Weight(1, 1, h, component=kind, kind="class_token"), f"{name}PatchEmbedder"
     residual = Module(f"{_NAME}ResnetBlock1d", block1=block, block2=block)
     embeds = {"dac_encoder": dac.encoder(codec, name=f"{_NAME}Dac")}
@@ -34,7 +33,7 @@ def encoder(c: ModelConfig) -> Module:
     parts = {
         "embedder": Module(f"{name}Embedder", embeds),
         "patch_embedder": Module(patches, class_embedding=first, resnet_block=residual),
-        **found.children,
+        **renamed(_ENCODER.model(c), f"{name}Decoder", name).without("embed_tokens").children,
         "output": Linear(h, h, bias=False, component=Component.HEAD),
     }
     return Module(name, parts, part="audio")

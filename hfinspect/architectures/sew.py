@@ -20,16 +20,14 @@ def _model(s: Speech, c: ModelConfig) -> Module:
     wide, act = h * c.dim("squeeze_factor", default=2), Activation("GELUActivation")
     upsample = Module(f"{s.name}Upsampling", projection=Linear(h, wide), activation=act)
     upsample.component, pool = Component.CONV, Activation("AvgPool1d")
-    encoder = speech.encoder(speech.unstable(c), s.name).adding(pool=pool, upsample=upsample)
-    projection = None if last == h else Linear(last, h, component=Component.EMBEDDING)
     return Module(
         f"{s.name}Model",
         masked_spec_embed=speech.masked_spec_embed(c),
         feature_extractor=speech.feature_encoder(c, s.name),
         layer_norm=speech.norm(c, last),
-        feature_projection=projection,
+        feature_projection=None if last == h else Linear(last, h, component=Component.EMBEDDING),
         feature_dropout=Dropout(c.number("feat_proj_dropout", default=0.0)),
-        encoder=encoder,
+        encoder=speech.encoder(speech.unstable(c), s.name).adding(pool=pool, upsample=upsample),
         part="audio",
     )
 

@@ -14,11 +14,10 @@ STYLE = seq2seq.Seq2Seq(
 def model(c: ModelConfig) -> Module:
     """Each convolution but the last makes ``conv_channels``, of which gating leaves half."""
     layers = c.count("num_conv_layers", default=2)
-    kernels = c.dims("conv_kernel_sizes", default=(5, 5), count=layers)
     bands, inner = c.dim("input_feat_per_channel", default=80), c.dim("conv_channels", default=1024)
     first, out = bands * c.dim("input_channels", default=1), seq2seq.width(c, STYLE) * 2
     ends = [first, *[inner // 2] * layers], [*[inner] * (layers - 1), out]
-    sizes = zip(*ends, kernels, strict=False)
+    sizes = zip(*ends, c.dims("conv_kernel_sizes", default=(5, 5), count=layers), strict=False)
     built = ModuleList(Conv(a, b, kernel, dims=1, stride=2) for a, b, kernel in sizes)
     conv = Module("Conv1dSubsampler", conv_layers=built, component=Component.CONV)
     encoder = seq2seq.stack(c, STYLE, 0).without("embed_tokens")

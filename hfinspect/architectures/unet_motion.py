@@ -51,13 +51,12 @@ def _motion_module(
     pe = Buffer(1, frames, inner, kind="position")
     places = Module("SinusoidalPositionalEmbedding", pe=pe, component=Component.EMBEDDING)
     blocks = [transformer_block(inner, second=twice, before=places)] * int(depth)
-    end = Component.HEAD if middle else Component.MLP
     return Module(
         "AnimateDiffTransformer3D",
         norm=GroupNorm(int(c.dim("norm_num_groups", default=32)), width, eps=1e-6),
         proj_in=Linear(width, inner, component=Component.PROJECTOR),
         transformer_blocks=Layers(blocks) if middle else ModuleList(blocks),
-        proj_out=Linear(inner, width, component=end),
+        proj_out=Linear(inner, width, component=Component.HEAD if middle else Component.MLP),
     )
 
 

@@ -29,8 +29,7 @@ def _wan(c: ModelConfig, name: str, channels: Dim, latents: Dim, **more: Module)
     empty = c.says("out_channels") and not c.raw("out_channels")
     out = latents if empty else c.dim("out_channels", default=16)
     shape = (patches := _patches(c, channels)).tensor().shape
-    pixels = prod(shape[3:], start=shape[2])
-    proj = Linear(_inner(c), out * pixels, component=Component.HEAD)
+    proj = Linear(_inner(c), out * prod(shape[3:], start=shape[2]), component=Component.HEAD)
     root.adding(patch_embedding=patches, proj_out=proj, **more).part = "vision"
     return root.called(name)
 

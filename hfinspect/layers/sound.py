@@ -55,8 +55,7 @@ def encoder(
         built.append(conv(width, width * 2, ratio * 2, stride=ratio))
         width = width * 2
     built += [bottom(width)] if bottom else []
-    last = conv(width, c.dim("hidden_size"), c.dim("last_kernel_size"))
-    layers = Layers([*built, elu(), last])
+    layers = Layers([*built, elu(), conv(width, c.dim("hidden_size"), c.dim("last_kernel_size"))])
     return Module(f"{name}Encoder{ending}", layers=layers, component=Component.CONV)
 
 

@@ -63,24 +63,17 @@ def conv_sizes(c: ModelConfig) -> list[tuple[Dim | int, Dim, Dim]]:
 def feature_encoder(c: ModelConfig, name: str, *, form: str | None = None) -> nn.Module:
     """Convolutions: the first with a norm over time (``group``), or all with one over the
     channels (``layer``), as the config says unless ``form`` does."""
-    one_form, form = form is not None, form or c.text("feat_extract_norm", default="group")
-    if form not in ("group", "layer"):
-        raise c.error("feat_extract_norm", form, "group or layer")
+    one_form, form = form is not None, form or c.word("feat_extract_norm", "group", "layer")
     bias = c.flag("conv_bias", default=False)
     act = c.text("feat_extract_activation", default="gelu")
     built = []
     for i, (inputs, outputs, kernel) in enumerate(conv_sizes(c)):
         normed = {"layer": nn.LayerNorm(outputs), "group": nn.GroupNorm(outputs, outputs)}[form]
-        kinds = {"layer": "LayerNorm", "group": "GroupNorm"}
         has_norm = form == "layer" or i == 0
-        kind = "" if one_form else kinds[form] if has_norm else "NoLayerNorm"
-        layer = nn.Module(
-            f"{name}{kind}ConvLayer",
-            conv=nn.Conv(inputs, outputs, kernel, dims=1, bias=bias),
-            layer_norm=normed if has_norm else None,
-            activation=activation(act),
-        )
-        built.append(layer)
+        kind = "" if one_form else normed.class_name if has_norm else "NoLayerNorm"
+        conv, last = nn.Conv(inputs, outputs, kernel, dims=1, bias=bias), activation(act)
+        parts = {"conv": conv, "layer_norm": normed if has_norm else None, "activation": last}
+        built.append(nn.Module(f"{name}{kind}ConvLayer", parts))
     return nn.Module(
         f"{name}FeatureEncoder", conv_layers=nn.ModuleList(built), component=Component.CONV
     )

@@ -43,13 +43,11 @@ def model(s: Speech, c: ModelConfig) -> Module:
     """Convolutions over the waveform, then layers."""
     return Module(
         f"{s.name}Model",
-        {
-            "masked_spec_embed": speech.masked_spec_embed(c),
-            "feature_extractor": speech.feature_encoder(c, s.name),
-            "feature_projection": s.projected(s, c),
-            "encoder": s.encoder(s, c),
-            "adapter": speech.length_adapter(c, s.name) if s.adapted else None,
-        },
+        masked_spec_embed=speech.masked_spec_embed(c),
+        feature_extractor=speech.feature_encoder(c, s.name),
+        feature_projection=s.projected(s, c),
+        encoder=s.encoder(s, c),
+        adapter=speech.length_adapter(c, s.name) if s.adapted else None,
         part="audio",
     )
 

@@ -21,16 +21,10 @@ from .speech import conv_sizes, output_width
 Sized = Callable[[ModelConfig], Dim]
 
 
-def ctc_head(c: ModelConfig) -> Module:
-    """Logits of the characters for each frame: (vocab_size, width behind the adapter)."""
-    return to_words(output_width(c), c.dim("vocab_size"), bias=True)
-
-
 def layer_weights(c: ModelConfig) -> Parameter | None:
     """One weight per layer (and the input) where a classifier reads all of them."""
-    used = c.flag("use_weighted_layer_sum", default=False)
     weight = Weight(c.count("num_hidden_layers") + 1, component=Component.HEAD)
-    return weight if used else None
+    return weight if c.flag("use_weighted_layer_sum", default=False) else None
 
 
 def _tdnn(c: ModelConfig) -> tuple[tuple[Dim, ...], tuple[Dim, ...]]:
@@ -82,13 +76,11 @@ SPEAKER: dict[str, Part] = {
 }  # fmt: skip
 
 
-def dropout(c: ModelConfig) -> Module:
-    """Dropout before a head, of the config's rate."""
-    return Dropout(c.number("final_dropout", default=0.1))
-
-
-#: What ``ForCTC`` has after the model.
-LETTERS: dict[str, Part] = {"dropout": dropout, "lm_head": ctc_head}
+#: Logits of the characters for each frame, from the width behind the adapter.
+LETTERS: dict[str, Part] = {
+    "dropout": lambda c: Dropout(c.number("final_dropout", default=0.1)),
+    "lm_head": lambda c: to_words(output_width(c), c.dim("vocab_size"), bias=True),
+}
 
 
 def quantizer(c: ModelConfig, name: str, *, seen: Dim | None = None) -> Module:

@@ -24,16 +24,14 @@ def added_attention(
     key, value = nn.Linear(channels, inner, kind="key"), nn.Linear(channels, inner, kind="value")
     return nn.Module(
         "Attention",
-        {
-            "group_norm": nn.GroupNorm(groups, channels),
-            "norm_cross": norms.get(norm or ""),
-            "to_q": nn.Linear(channels, inner, kind="query"),
-            "to_k": None if alone else key,
-            "to_v": None if alone else value,
-            "add_k_proj": nn.Linear(context, inner, kind="key"),
-            "add_v_proj": nn.Linear(context, inner, kind="value"),
-            "to_out": nn.ModuleList([nn.Linear(inner, channels, kind="output"), nn.Dropout(0.0)]),
-        },
+        group_norm=nn.GroupNorm(groups, channels),
+        norm_cross=norms.get(norm or ""),
+        to_q=nn.Linear(channels, inner, kind="query"),
+        to_k=None if alone else key,
+        to_v=None if alone else value,
+        add_k_proj=nn.Linear(context, inner, kind="key"),
+        add_v_proj=nn.Linear(context, inner, kind="value"),
+        to_out=nn.ModuleList([nn.Linear(inner, channels, kind="output"), nn.Dropout(0.0)]),
         component=Component.ATTENTION,
     )
 

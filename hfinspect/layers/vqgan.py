@@ -120,8 +120,7 @@ def codec(
     Raises ConfigError for more resolutions or blocks than can be listed.
     """
     base, latent = c.dim("base_channels", default=128), c.dim("latent_channels", default=256)
-    usual = (1, 1, 2, 2, 4)
-    multiples = c.dims("channel_multiplier", default=usual, least=1, most=MAX_STAGES)
+    multiples = c.dims("channel_multiplier", default=(1, 1, 2, 2, 4), least=1, most=MAX_STAGES)
     blocks = int(c.count("num_res_blocks", default=2, minimum=1))
     doubled = c.flag("double_latent", default=False)
     return Codec(
