@@ -1,7 +1,5 @@
 """wav2vec 2.0 (Baevski et al. 2020). Source: transformers/models/wav2vec2."""
 
-from collections.abc import Mapping
-
 from ..layers import speech
 from ..layers.blocks import size
 from ..layers.composing import Part
@@ -21,8 +19,6 @@ def pre_training(s: Speech, **heads: Part) -> Forms:
     return {"ForPreTraining": form}
 
 
-_LETTERS: Mapping[str, Part] = {"wav2vec2": WAV2VEC2.model, **LETTERS}
-WAV2VEC2.register(
-    "wav2vec2",
-    more={**pre_training(WAV2VEC2), "ForMaskedLM": _LETTERS},  # the latter until transformers 5
-)
+# The latter of these classes until transformers 5.
+_MORE = {**pre_training(WAV2VEC2), "ForMaskedLM": {"wav2vec2": WAV2VEC2.model, **LETTERS}}
+WAV2VEC2.register("wav2vec2", more=_MORE)

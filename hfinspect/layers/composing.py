@@ -25,10 +25,7 @@ Form = Mapping[str, Part]
 
 
 def composed(
-    classes: Mapping[str, Builder | Form],
-    *,
-    part: str | None = None,
-    scope: bool = False,
+    classes: Mapping[str, Builder | Form], *, part: str | None = None, scope: bool = False
 ) -> dict[str, Builder]:
     """Class name -> builder, where a class may be written as what its ``__init__`` makes, in
     order: attribute name -> part.  ``part`` is the report's: text unless said; ``scope``: ties

@@ -238,12 +238,7 @@ def attention(
 
 
 def feed_forward(
-    width: int,
-    *,
-    gated: bool,
-    inner: int | None = None,
-    bias: bool = True,
-    act: str | None = None,
+    width: int, *, gated: bool, inner: int | None = None, bias: bool = True, act: str | None = None
 ) -> nn.Module:
     """Four times as wide inside, unless ``inner`` says otherwise: GEGLU (8·W² + 4·W²) or GELU
     (4·W² + 4·W²); ``act`` is the class of another activation."""

@@ -135,7 +135,7 @@ def labelled(
     bias; of each token, under ``labeller``; or where an answer starts and ends."""
     forms: dict[str, dict[str, Part]] = {
         "ForSequenceClassification": {
-            "score": lambda c: classifier(hidden(c), c.num_labels, bias=False),
+            "score": lambda c: classifier(hidden(c), c.num_labels, bias=False)
         },
         "ForTokenClassification": {
             "dropout": lambda _: Dropout(0.1),

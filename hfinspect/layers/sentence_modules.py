@@ -145,10 +145,7 @@ _BUILDERS: Final[Mapping[str, Callable[[ModelConfig], Module]]] = {
 
 #: These modules as a family: none of them is found by a model_type or by a class's bare name.
 FAMILY: Final = Family(
-    (),
-    _BUILDERS,
-    category="sentence-transformers",
-    source="sentence_transformers",
+    (), _BUILDERS, category="sentence-transformers", source="sentence_transformers"
 )
 
 

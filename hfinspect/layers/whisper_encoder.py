@@ -15,10 +15,12 @@ def width(c: ModelConfig) -> Dim:
     return c.dim("d_model", "hidden_size", default=1280)
 
 
-def encoder_layer(name: str, c: ModelConfig) -> Module:
-    """Attention without a bias on the keys, and a plain MLP: 4·D² + 2·D·I weights."""
-    d, inner = width(c), c.dim("encoder_ffn_dim", "intermediate_size", default=5120)
-    return Module(
+def encoder(name: str, c: ModelConfig, *, pooled: bool = False) -> Module:
+    """Two convolutions over mel features, learned positions and the layers; ``pooled``: frames
+    are averaged in pairs. A layer has 4·D² + 2·D·I weights, and no bias on the keys."""
+    d, positions = width(c), c.dim("max_source_positions", default=1500)
+    inner = c.dim("encoder_ffn_dim", "intermediate_size", default=5120)
+    layer = Module(
         f"{name}EncoderLayer",
         self_attn=clip_attention(f"{name}Attention", d, key_bias=False),
         self_attn_layer_norm=LayerNorm(d),
@@ -27,12 +29,6 @@ def encoder_layer(name: str, c: ModelConfig) -> Module:
         fc2=Linear(inner, d, component=Component.MLP, kind="down"),
         final_layer_norm=LayerNorm(d),
     )
-
-
-def encoder(name: str, c: ModelConfig, *, pooled: bool = False) -> Module:
-    """Two convolutions over mel features, learned positions and the layers; ``pooled``: frames
-    are averaged in pairs."""
-    d, positions = width(c), c.dim("max_source_positions", default=1500)
     heads = "encoder_attention_heads", "num_attention_heads"
     c.divided(d, c.dim(*heads, default=20), "d_model", heads[0])
     layers = c.count("encoder_layers", "num_hidden_layers", default=32)
@@ -41,7 +37,7 @@ def encoder(name: str, c: ModelConfig, *, pooled: bool = False) -> Module:
         conv1=Conv(c.dim("num_mel_bins", default=128), d, 3, dims=1),
         conv2=Conv(d, d, 3, dims=1, stride=2),
         embed_positions=Embedding(positions, d, kind="position"),
-        layers=Layers.of(layers, encoder_layer(name, c)),
+        layers=Layers.of(layers, layer),
         layer_norm=LayerNorm(d),
         avg_pooler=Activation("AvgPool1d") if pooled else None,
         part="audio",
