@@ -1,6 +1,5 @@
 """AutoencoderKL: the image codec of latent diffusion (Rombach et al. 2021). Source of shapes:
-diffusers/models/autoencoders/{autoencoder_kl,vae}.py. Before diffusers 0.15 attention's projections
-had other names."""
+diffusers/models/autoencoders/{autoencoder_kl,vae}.py."""
 
 from ..layers.diffusion import Residual, Rung, attention, block_types, going_down, middle_block
 from ..trees import Activation, Conv, GroupNorm, Layers, ModelConfig, Module, register
@@ -45,6 +44,7 @@ def model(c: ModelConfig) -> Module:
 
 
 _SIDES = [f"{side}.mid_block.attentions.0." for side in ("encoder", "decoder")]
+# Names before diffusers 0.15.
 _EARLIER = {"query": "to_q", "key": "to_k", "value": "to_v", "proj_attn": "to_out.0"}
 _ALIASES = {f"{at}{old}.": f"{at}{new}." for at in _SIDES for old, new in _EARLIER.items()}
 _CLASSES = {"AutoencoderKL": model}

@@ -1,6 +1,5 @@
-"""Cohere's transcription model (2026): Canary's form with learned positions and a projection of
-what was heard, under NeMo's names. Sources: transformers/models/cohere_asr and
-transformers/conversion_mapping.py."""
+"""Cohere's transcription model (2026): Canary's form under NeMo's names. Sources:
+transformers/models/cohere_asr and transformers/conversion_mapping.py."""
 
 from ..layers.blocks import grouped_heads
 from ..layers.composing import respelled_classes

@@ -1,6 +1,5 @@
-"""I2VGenXLUNet: a video from an image (Zhang et al. 2023). Source:
-diffusers/models/unets/unet_i2vgen_xl.py. The image comes in next to the noise, through a look at
-all frames, and as words of the context."""
+"""I2VGenXLUNet: a video from an image and words (Zhang et al. 2023). Source of shapes:
+diffusers/models/unets/unet_i2vgen_xl.py."""
 
 from ..layers.diffusion import attention, feed_forward, timestep_embedding
 from ..layers.unet_over_time import channels_of, ladder, temporal_transformer

@@ -1,6 +1,5 @@
-"""Kandinsky6Transformer3DModel: video and its sound from text (Kandinsky 6). Source of shapes:
-diffusers/models/transformers/transformer_kandinsky6.py. Two streams with widths of their own, which
-look at each other in every block."""
+"""Kandinsky6Transformer3DModel: video and its sound from text, two streams with widths of their own
+(Kandinsky 6). Source of shapes: diffusers/models/transformers/transformer_kandinsky6.py."""
 
 from collections.abc import Sequence
 from math import prod

@@ -1,6 +1,5 @@
 """Nemotron's streaming transcription (NVIDIA 2026): Parakeet with convolutions that see no future.
-Sources of shapes: transformers/models/{nemotron_asr_streaming,nemotron3_5_asr}. Nemotron 3.5 adds
-what language is spoken to each frame."""
+Sources of shapes: transformers/models/{nemotron_asr_streaming,nemotron3_5_asr}."""
 
 from functools import partial
 

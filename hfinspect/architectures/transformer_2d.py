@@ -1,6 +1,5 @@
-"""Transformer2DModel: VQ-Diffusion (Gu et al. 2021), and DiT and PixArt under their old name.
-Source of shapes: diffusers/models/transformers/transformer_2d.py. Over an image's channels, the
-words of a codebook, or patches, of which it makes the classes that DiT and PixArt have by now."""
+"""Transformer2DModel: VQ-Diffusion (Gu et al. 2021), and DiT and PixArt, which have classes of
+their own by now. Source: diffusers/models/transformers/transformer_2d.py."""
 
 from functools import partial
 

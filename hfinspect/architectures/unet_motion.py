@@ -1,6 +1,5 @@
 """UNetMotionModel and SparseControlNetModel: AnimateDiff and SparseCtrl (Guo et al. 2023).
-Sources: diffusers/models/{unets/unet_motion_model,controlnets/controlnet_sparsectrl}.py. A UNet's
-ladder with a transformer over the frames next to each residual block."""
+Sources: diffusers/models/{unets/unet_motion_model,controlnets/controlnet_sparsectrl}.py."""
 
 from functools import partial
 

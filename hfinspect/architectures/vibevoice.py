@@ -1,6 +1,5 @@
-"""VibeVoice (Microsoft 2025). Source of shapes: transformers/models/vibevoice. A decoder of text,
-two encoders of sound (how it sounds and what it says) and a diffusion head that makes the next
-frame of the former."""
+"""VibeVoice (Microsoft 2025): encoders of how it sounds and what it says, a decoder of text, and a
+diffusion head for the next frame. Source of shapes: transformers/models/vibevoice."""
 
 from functools import partial
 

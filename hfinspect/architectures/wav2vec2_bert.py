@@ -1,6 +1,5 @@
-"""w2v-BERT 2.0 (Seamless Communication 2023). Source: transformers/models/wav2vec2_bert. Conformer
-layers over mel features; positions relative (a table of distances in each layer, or sines and their
-biases) or rotary."""
+"""w2v-BERT 2.0 (Seamless Communication 2023): Conformer layers over mel features. Source:
+transformers/models/wav2vec2_bert. Positions are distances or sines in each layer, or rotary."""
 
 from functools import partial
 

@@ -1,6 +1,5 @@
-"""WuerstchenDiffNeXt: the decoder of Würstchen (Pernias et al. 2023). Source of shapes:
-diffusers/pipelines/deprecated/wuerstchen/modeling_wuerstchen_diffnext.py. Stable Cascade's levels:
-ConvNeXt-like blocks (C), time blocks (T), attention (A), as a word says."""
+"""WuerstchenDiffNeXt: the decoder of Würstchen (Pernias et al. 2023), of Stable Cascade's levels.
+Source: diffusers/pipelines/deprecated/wuerstchen/modeling_wuerstchen_diffnext.py."""
 
 from functools import partial
 

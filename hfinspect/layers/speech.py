@@ -71,9 +71,13 @@ def feature_encoder(c: ModelConfig, name: str, *, form: str | None = None) -> nn
         normed = {"layer": nn.LayerNorm(outputs), "group": nn.GroupNorm(outputs, outputs)}[form]
         has_norm = form == "layer" or i == 0
         kind = "" if one_form else normed.class_name if has_norm else "NoLayerNorm"
-        conv, last = nn.Conv(inputs, outputs, kernel, dims=1, bias=bias), activation(act)
-        parts = {"conv": conv, "layer_norm": normed if has_norm else None, "activation": last}
-        built.append(nn.Module(f"{name}{kind}ConvLayer", parts))
+        layer = nn.Module(
+            f"{name}{kind}ConvLayer",
+            conv=nn.Conv(inputs, outputs, kernel, dims=1, bias=bias),
+            layer_norm=normed if has_norm else None,
+            activation=activation(act),
+        )
+        built.append(layer)
     return nn.Module(
         f"{name}FeatureEncoder", conv_layers=nn.ModuleList(built), component=Component.CONV
     )

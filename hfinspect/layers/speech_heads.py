@@ -47,7 +47,7 @@ def tdnn(c: ModelConfig) -> Module:
 
 def speaker_objective(c: ModelConfig) -> Module:
     """The weight of the training's loss, which is saved too: (xvector_output_dim, labels)."""
-    weight = Weight(_SPEAKERS(c), c.num_labels)
+    weight = Weight(c.dim("xvector_output_dim"), c.num_labels)
     return Module("AMSoftmaxLoss", weight=weight, component=Component.HEAD, kind="classifier")
 
 
@@ -85,9 +85,10 @@ LETTERS: dict[str, Part] = {
 
 def quantizer(c: ModelConfig, name: str, *, seen: Dim | None = None) -> Module:
     """Codebooks that distinguish the masked frames; ``seen`` where it isn't the features."""
-    groups, code = c.dim(key := "num_codevector_groups", default=2), "codevector_dim"
+    groups = c.dim("num_codevector_groups", default=2)
     entries = c.dim("num_codevectors_per_group", default=320)
-    width = c.divided(c.dim(code, default=256), groups, code, key)
+    size = c.dim("codevector_dim", default=256)
+    width = c.divided(size, groups, "codevector_dim", "num_codevector_groups")
     return Module(
         f"{name}GumbelVectorQuantizer",
         codevectors=Weight(1, groups * entries, width),
