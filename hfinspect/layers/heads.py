@@ -159,11 +159,10 @@ def sequence_summary(
     """
     to_labels = c.flag("summary_proj_to_labels", default=to_labels)
     projected = c.flag("summary_use_proj", default=True)
+    width = labels if to_labels and labels > 0 else hidden
     return Module(
         class_name,
-        summary=classifier(hidden, labels if to_labels and labels > 0 else hidden)
-        if projected
-        else Activation("Identity"),
+        summary=classifier(hidden, width) if projected else Activation("Identity"),
         component=Component.HEAD,
         kind="classifier",
     )

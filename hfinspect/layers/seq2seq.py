@@ -130,13 +130,9 @@ def positions(c: ModelConfig, s: Seq2Seq, side: int) -> Module | None:
     if s.positions is None:
         return None
     default = s.lengths[side] if s.lengths else s.length
-    length = c.dim(s.length_keys[side], default=default)
-    return Embedding(
-        length + s.offset if s.offset else length,
-        width(c, s),
-        kind="position",
-        class_name=f"{s.name}{s.positions}",
-    )
+    length, name = c.dim(s.length_keys[side], default=default), f"{s.name}{s.positions}"
+    rows = length + s.offset if s.offset else length
+    return Embedding(rows, width(c, s), kind="position", class_name=name)
 
 
 def layer(c: ModelConfig, s: Seq2Seq, side: int) -> Module:
@@ -213,22 +209,20 @@ def labels(c: ModelConfig, s: Seq2Seq) -> Dim:
     return c.dim("num_labels", default=s.labels)
 
 
-def sequence_classification(c: ModelConfig, s: Seq2Seq) -> Module:
-    """Two linear layers: D·D + D, then labels·D + labels."""
-    d, between = width(c, s), Dropout(c.number("classifier_dropout", default=0.0))
-    return dense_classifier(f"{s.name}ClassificationHead", d, d, labels(c, s), between)
-
-
 def classes(s: Seq2Seq, *suffixes: str) -> dict[str, Builder]:
     """``{name}{suffix}`` -> builder for the suffixes given."""
 
     def of(build: Callable[[ModelConfig, Seq2Seq], Module]) -> Builder:
         return lambda c: build(c, s)
 
+    def texts(c: ModelConfig) -> Module:
+        d, between = width(c, s), Dropout(c.number("classifier_dropout", default=0.0))
+        return dense_classifier(f"{s.name}ClassificationHead", d, d, labels(c, s), between)
+
     def span(c: ModelConfig) -> Module:
         return classifier(width(c, s), 2)  # start and end, whatever num_labels says
 
-    texts, model = of(sequence_classification), of(s.whole)
+    model = of(s.whole)
     forms: dict[str, Builder | Form] = {
         "ForConditionalGeneration": of(conditional_generation),
         "Model": model,

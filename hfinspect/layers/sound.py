@@ -131,22 +131,6 @@ HIFIGAN: dict[str, Any] = {
     "upsample_kernel_sizes": (16, 16, 4, 4), "resblock_kernel_sizes": (3, 7, 11),
     "resblock_dilation_sizes": ((1, 3, 5),) * 3,
 }  # fmt: skip
-#: Kernel of the first and the last convolution.
-_EDGE_KERNEL = 7
-
-
-def _residual_blocks(c: ModelConfig, channels: Dim) -> list[Module]:
-    """One block per kernel size, with two convolutions for each of its dilations."""
-    kernels, dilations = c.dims("resblock_kernel_sizes"), c.raw("resblock_dilation_sizes")
-    if not isinstance(dilations, (list, tuple)) or not all(
-        isinstance(group, (list, tuple)) for group in dilations
-    ):
-        raise c.error("resblock_dilation_sizes", dilations, "a list of lists")
-    built = []
-    for kernel, group in zip(kernels, dilations, strict=False):
-        convs = ModuleList([Conv(channels, channels, kernel, dims=1)] * len(group))
-        built.append(Module("HifiGanResidualBlock", convs1=convs, convs2=convs))
-    return built
 
 
 def hifigan(
@@ -158,15 +142,23 @@ def hifigan(
     voice: Dim | None = None,
     **before: Parameter,
 ) -> Module:
-    """A waveform of ``inputs`` channels: transposed convolutions that halve the channels, residual
-    blocks behind each. ``voice`` is the width of a speaker's vector, ``bias`` that of the last."""
+    """A waveform of ``inputs`` channels: transposed convolutions that halve the channels; behind
+    each a residual block per kernel size, with two convolutions for each of its dilations.
+    ``voice`` is the width of a speaker's vector, ``bias`` that of the last."""
     rates, kernels = c.dims("upsample_rates"), c.dims("upsample_kernel_sizes")
+    sizes, dilations = c.dims("resblock_kernel_sizes"), c.raw("resblock_dilation_sizes")
+    if not isinstance(dilations, (list, tuple)) or not all(
+        isinstance(group, (list, tuple)) for group in dilations
+    ):
+        raise c.error("resblock_dilation_sizes", dilations, "a list of lists")
     channels = first = c.dim("upsample_initial_channel")
     up, blocks = list[Module](), list[Module]()
     for rate, kernel in zip(rates, kernels, strict=False):
         half = channels // 2
         up.append(Conv(channels, half, kernel, dims=1, stride=rate, transposed=True))
-        blocks += _residual_blocks(c, half)
+        for size, group in zip(sizes, dilations, strict=False):
+            convs = ModuleList([Conv(half, half, size, dims=1)] * len(group))
+            blocks.append(Module("HifiGanResidualBlock", convs1=convs, convs2=convs))
         channels = half
     if not up:
         raise c.error("upsample_rates", "empty", "one rate per transposed convolution")
@@ -174,10 +166,10 @@ def hifigan(
         class_name,
         {
             **before,
-            "conv_pre": Conv(inputs, first, _EDGE_KERNEL, dims=1),
+            "conv_pre": Conv(inputs, first, 7, dims=1),
             "upsampler": ModuleList(up),
             "resblocks": Layers(blocks),
-            "conv_post": Conv(channels, 1, _EDGE_KERNEL, dims=1, bias=bias),
+            "conv_post": Conv(channels, 1, 7, dims=1, bias=bias),
             "cond": Conv(voice, first, 1, dims=1) if voice else None,
         },
         component=Component.CONV,
