@@ -1,6 +1,5 @@
-"""Bark (Suno 2023): three GPTs in a row, from text to semantic tokens to coarse to fine codes, and
-a codec. The first two are traces; the third has a table and a head for each codebook, tied in pairs
-(transformers/models/bark)."""
+"""Bark (Suno 2023; transformers/models/bark): GPTs from text to semantic tokens, coarse and fine
+codes, and a codec. Two are traces; the third has a table and a head per codebook, tied in pairs."""
 
 from functools import partial
 

@@ -1,6 +1,5 @@
-"""DeBERTa v2 and v3 (He et al. 2021): DeBERTa (a trace) with separate projections, which positions
-may share, bucketed positions, a norm of their table and a convolution next to the first layer
-(transformers/models/deberta_v2)."""
+"""DeBERTa v2 and v3 (He et al. 2021): DeBERTa (a trace) with projections apart, which positions may
+share, in buckets, a norm of their table, a convolution (transformers/models/deberta_v2)."""
 
 from ..layers import encoders
 from ..layers.bert_encoders import Encoder, Forms, bert_forms, embedding_width, stack

@@ -1,6 +1,5 @@
-"""FastSpeech 2 with Conformer layers (Guo et al. 2020): from letters to mel frames without a loop;
-the vocoder is a model of its own or stands next to it
-(transformers/models/fastspeech2_conformer)."""
+"""FastSpeech 2 with Conformer layers (Guo et al. 2020): letters to mel frames without a loop; the
+vocoder is a model apart or next to it (transformers/models/fastspeech2_conformer)."""
 
 from functools import partial
 

@@ -1,7 +1,6 @@
 """MPT (MosaicML 2023). transformers' class ignores expansion_ratio, no_bias and attn_type; the
-Hub's MPTForCausalLM honours them, has learned positions where ALiBi is off, and no LM head of its
-own. Source of shapes: modeling_mpt.py in transformers/models/mpt and, for the Hub's class, of
-llm-foundry."""
+Hub's MPTForCausalLM honours them, has learned positions where ALiBi is off, and no LM head.
+Source of shapes: modeling_mpt.py of transformers and, for the Hub's class, of llm-foundry."""
 
 from ..layers import spelled as s
 from ..layers.blocks import size

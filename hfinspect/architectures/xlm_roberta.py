@@ -1,6 +1,5 @@
-"""XLM-RoBERTa (Conneau et al. 2019): RoBERTa for a hundred languages. Configs of this model_type
-that bring the code of ``xlm_roberta_flash`` get that file's tensors
-(transformers/models/xlm_roberta)."""
+"""XLM-RoBERTa (Conneau et al. 2019): RoBERTa for a hundred languages. Configs that bring the code
+of ``xlm_roberta_flash`` get that file's tensors (transformers/models/xlm_roberta)."""
 
 from ..layers.composing import either
 from ..layers.encoders import BASE
