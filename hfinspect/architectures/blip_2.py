@@ -17,8 +17,6 @@ _VISION = {
     "hidden_size": 1408, "num_attention_heads": 16, "intermediate_size": 6144,
     "num_hidden_layers": 39, "image_size": 224, "patch_size": 14, "layer_norm_eps": 1e-6,
 }  # fmt: skip
-#: The widths of models that a language model may be, where its section says none.
-_WIDTHS = {"opt": 768, "t5": 512, "llama": 4096}
 _NAME = "Blip2QFormer"
 
 
@@ -40,10 +38,9 @@ def qformer(config: ModelConfig, context: Dim | None = None, *, instructed: bool
     if instructed or c.flag("use_qformer_text_input", default=False):
         feeds = {**mlp, **feeds}
     every = int(c.dim("cross_attention_frequency", default=2))
-    kinds = ({"attention": own, "crossattention": seen}, {"attention": own})
+    kinds = ({"attention": own, "crossattention": look} for look in (seen, None))
     crossing, plain = (Module(f"{_NAME}Layer", {**looks, **feeds}) for looks in kinds)
-    count = int(c.count("num_hidden_layers"))
-    layers = Layers(plain if i % every else crossing for i in range(count))
+    layers = Layers(plain if i % every else crossing for i in range(c.count("num_hidden_layers")))
     table = respelled(encoders.unsegmented(c, _NAME), {"LayerNorm": "layernorm"})
     first = {"embeddings": table} if instructed else {"layernorm": encoders.norm(c)}
     encoder = Module(f"{_NAME}Encoder", layer=layers)
@@ -81,7 +78,7 @@ def joined(name: str, language: Builder, c: ModelConfig, *, instructed: bool = F
     """The Q-Former's answers, made as wide as the words of a language model."""
     text, speaks = c.section("text_config"), language(c)
     said = text.has("hidden_size", "d_model", "n_embd")
-    known = _WIDTHS.get(text.model_type or "opt")
+    known = {"opt": 768, "t5": 512, "llama": 4096}.get(text.model_type or "opt")
     width = width_of(text, speaks, last=False) if said or known is None else known
     return Module(
         name,

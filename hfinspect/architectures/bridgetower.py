@@ -5,6 +5,7 @@ from functools import partial
 
 from ..layers import encoders
 from ..layers.composing import Part, composed_of, with_defaults
+from ..layers.heads import to_words
 from ..trees import Component, ModelConfig, builder, register
 from ..trees.modules import Embedding, Layers, Linear, Module, ModuleList, Parameter, Weight
 
@@ -54,9 +55,8 @@ def _words(c: ModelConfig) -> Module:
     h, words = encoders.hidden(c), c.section("text_config").dim("vocab_size", default=50265)
     table = "bridgetower.text_model.embeddings.word_embeddings.weight"
     tied = table if c.tied(default=False) else None
-    decoder = Linear(h, words, bias=False, kind="lm_head", tied_to=tied)
-    parts = {"transform": encoders.transform(c, _NAME, h), "decoder": decoder}
-    return Module(f"{_NAME}MLMHead", parts, bias=Weight(words), component=Component.HEAD)
+    made = {"transform": encoders.transform(c, _NAME, h), "decoder": to_words(h, words, tied)}
+    return Module(f"{_NAME}MLMHead", made, bias=Weight(words), component=Component.HEAD)
 
 
 def _fc(c: ModelConfig, times: int = 1, name: str = "Contrastive") -> Module:

@@ -50,13 +50,12 @@ def safety_checker(c: ModelConfig) -> Module:
 
     Source: diffusers/pipelines/stable_diffusion/safety_checker.py; its files are all from before
     transformers 5, and the tower has its prefix twice."""
-    tower = vision_model(c).called("CLIPVisionTransformer")
+    tower = Module("CLIPVisionModel", vision_model=vision_model(c).called("CLIPVisionTransformer"))
     width, to = c.dim("projection_dim", default=512), Component.EMBEDDING
     concepts = {"concept_embeds": 17, "special_care_embeds": 3}
     tables = {at: Weight(count, width, component=to) for at, count in concepts.items()}
     weights = {f"{at}_weights": Weight(count, kind="scale") for at, count in concepts.items()}
-    seen = {"vision_model": Module("CLIPVisionModel", vision_model=tower)}
-    seen["visual_projection"] = _projection("vision", c)
+    seen = {"vision_model": tower, "visual_projection": _projection("vision", c)}
     return Module("StableDiffusionSafetyChecker", {**seen, **tables, **weights}, part="vision")
 
 

@@ -16,16 +16,13 @@ def encoder(c: ModelConfig) -> Module:
     norm = RMSNorm(h, eps=eps, class_name="ClvpRMSNorm")
     if c.text("summary_type") == "attn":
         raise c.error("summary_type", "attn", "another word: the library has no such summary")
-    bias = c.flag("use_attention_bias", default=False)
-    attention = clip_attention("ClvpSelfAttention", h, bias=bias)
-    attention.adding(out_proj=Linear(h, h, kind="output"))
+    out_proj, bias = Linear(h, h, kind="output"), c.flag("use_attention_bias", default=False)
+    attention = clip_attention("ClvpSelfAttention", h, bias=bias).adding(out_proj=out_proj)
     attention.keeps = ()  # it judges what was written, all at once
-    act = activation(c.text("hidden_act", default="gelu"))
-    gated = Linear(h, inner * 2, kind="gate_up")
-    up = Module("ClvpGatedLinearUnit", activation_fn=act, proj=gated)
+    gated, act = Linear(h, inner * 2, kind="gate_up"), c.text("hidden_act", default="gelu")
+    up = Module("ClvpGatedLinearUnit", activation_fn=activation(act), proj=gated)
     down, drop = Linear(inner, h, kind="down"), Dropout(c.number("dropout", default=0.1))
-    feeds = {"fc1": up, "fc2": down, "dropout_layer": drop}
-    mlp = Module("ClvpEncoderMLP", feeds, component=Component.MLP)
+    mlp = Module("ClvpEncoderMLP", fc1=up, fc2=down, dropout_layer=drop, component=Component.MLP)
     parts = {"self_attn": attention, "mlp": mlp, "input_rmsnorm": norm}
     layer = Module("ClvpEncoderLayer", parts, post_attention_rmsnorm=norm)
     frequencies = Buffer((max(int(out) // (int(heads) * 2), 32) + 1) // 2)

@@ -10,8 +10,7 @@ _SOURCE = "colbert/modeling/hf_colbert.py of github.com/stanford-futuredata/ColB
 
 
 def model(c: ModelConfig) -> Module:
-    to = Component.HEAD
-    short = Linear(hidden(c), c.dim("dim", default=128), bias=False, component=to)
+    short = Linear(hidden(c), c.dim("dim", default=128), bias=False, component=Component.HEAD)
     return Module("HF_ColBERT", bert=BERT.model(c), linear=short)
 
 

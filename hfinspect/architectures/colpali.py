@@ -9,9 +9,10 @@ from ..trees import Component, Linear, ModelConfig, Module, auto_model, register
 
 def _model(name: str, default_type: str, c: ModelConfig) -> Module:
     inner = auto_model(c.section("vlm_config"), default_type=default_type)
-    width, size = text_width(inner), c.dim("embedding_dim", default=128)
-    short = Linear(width, size, component=Component.HEAD)
-    return Module(name, vlm=inner, embedding_proj_layer=short)
+    size, to = c.dim("embedding_dim", default=128), Component.HEAD
+    return Module(
+        name, vlm=inner, embedding_proj_layer=Linear(text_width(inner), size, component=to)
+    )
 
 
 _KINDS = ("ColPali", "paligemma"), ("ColQwen2", "qwen2_vl"), ("ColModernVBert", "modernvbert")

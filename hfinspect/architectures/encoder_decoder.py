@@ -9,8 +9,6 @@ from ..trees.modules import Shape
 
 #: The keys under which model types keep the width of their states, in the order of frequency.
 _WIDTHS = ("hidden_size", "d_model", "n_embd", "dim", "emb_dim", "n_embed")
-#: What decodes where the config does not say.
-_DECODER = {"model_type": "bert", "is_decoder": True, "add_cross_attention": True}
 
 
 def register_composite(
@@ -22,7 +20,8 @@ def register_composite(
     is not its hidden size."""
 
     def build(c: ModelConfig) -> Module:
-        source, target = c.section("encoder"), c.section("decoder", default=_DECODER)
+        usual = {"model_type": "bert", "is_decoder": True, "add_cross_attention": True}
+        source, target = c.section("encoder"), c.section("decoder", default=usual)
         encoder = auto_model(source, default_type=encoder_type, part=part)
         # The older language models' class names end otherwise.
         endings = ("ForCausalLM", "LMHeadModel", "GenerationDecoder")

@@ -11,9 +11,8 @@ from ..layers.composing import composed
 from ..layers.heads import causal_lm
 from ..layers.multimodal import any_model, projector, within
 from ..layers.vision import plain_mlp, scaled
-from ..trees import Component, Dim, ModelConfig
+from ..trees import Component, Dim, ModelConfig, register_pair, register_part
 from ..trees import modules as nn
-from ..trees.catalog import register_pair, register_part
 from ..trees.handed_on import MAX_STAGES
 from . import florence2_released
 
@@ -53,10 +52,10 @@ def _backbone(c: ModelConfig) -> nn.Module:
         norm = nn.LayerNorm(before if first[i] else h)
         rungs.append(nn.Module(f"{_NAME}VisionConvEmbed", conv=patches, norm=norm))
         spatial, channel = _half(c, h, "Spatial", "Window"), _half(c, h, "Channel", "Channel")
-        halves = {"spatial_block": spatial, "channel_block": channel}
-        stages.append(nn.ModuleList([nn.Module(f"{_NAME}VisionBlock", halves)] * int(depths[i])))
-    lists = {"convs": nn.ModuleList(rungs), "blocks": nn.Layers(stages)}
-    return nn.Module(f"{_NAME}VisionBackbone", lists, part="vision")
+        both = nn.Module(f"{_NAME}VisionBlock", spatial_block=spatial, channel_block=channel)
+        stages.append(nn.ModuleList([both] * int(depths[i])))
+    name, convs = f"{_NAME}VisionBackbone", nn.ModuleList(rungs)
+    return nn.Module(name, convs=convs, blocks=nn.Layers(stages), part="vision")
 
 
 def _projector(c: ModelConfig) -> nn.Module:

@@ -10,8 +10,7 @@ from ..layers.backbones import hands_on, staged
 from ..layers.blocks import activation
 from ..layers.convolutions import conv_layer
 from ..layers.heads import classifier
-from ..trees import Component, Dim, ModelConfig
-from ..trees.catalog import register
+from ..trees import Component, Dim, ModelConfig, register
 from ..trees.modules import Activation, Layers, Module, ModuleList, Sequential
 
 _NAME, _LEARNED = "HGNetV2", "use_learnable_affine_block"
@@ -35,8 +34,7 @@ def stem(
 ) -> dict[str, Module]:
     """Two ways through the second convolution, put next to each other; a ``small`` one has two
     convolutions in all."""
-    widths = c.dims("stem_channels", default=default, least=3)[:3]
-    channels, inner, outer = widths
+    widths = channels, inner, outer = c.dims("stem_channels", default=default, least=3)[:3]
     if small:
         first, last = (conv_layer(name, *both, 3, learned=False) for both in pairwise(widths))
         return {"conv1": first, "act_fn": activation("gelu"), "conv2": last}
@@ -58,9 +56,8 @@ def _stage(c: ModelConfig, sizes: tuple[Dim, ...], smaller: bool, light: bool) -
     def layer(before: Dim) -> Module:
         if not light:
             return to(before, inner, kernel)
-        first = conv_layer(_NAME, before, inner, 1, learned=learned)
         each = to(inner, inner, kernel, groups=inner)
-        return Module(f"{_NAME}ConvLayerLight", conv1=first, conv2=each)
+        return Module(f"{_NAME}ConvLayerLight", conv1=to(before, inner, 1, act=None), conv2=each)
 
     def block(seen: Dim) -> Module:
         layers = ModuleList([layer(seen), *[layer(inner)] * (int(count) - 1)])

@@ -7,9 +7,6 @@ from ..layers.encoders import BASE, dropout, hidden, labels, norm
 from ..layers.vision import pair
 from ..trees import Component, Conv, Dropout, LayerNorm, ModelConfig, Module, Weight
 
-#: With this many labels and more, tokens get a head of two layers (modeling_layoutlmv3.py).
-_MANY_LABELS = 10
-
 
 def _tables(_e: Encoder, c: ModelConfig) -> Module:
     corner, size = (c.dim(f"{what}_size", default=128) for what in ("coordinate", "shape"))
@@ -40,8 +37,8 @@ def _whole(e: Encoder, c: ModelConfig) -> Module:
 
 def _forms(e: Encoder) -> Forms:
     def tokens(c: ModelConfig) -> Module:
-        few = c.num_labels < _MANY_LABELS
-        return labels(c) if few else encoders.roberta_classifier(c, e.name)
+        # With ten labels and more a head of two layers (modeling_layoutlmv3.py).
+        return labels(c) if c.num_labels < 10 else encoders.roberta_classifier(c, e.name)
 
     text = first_token(e)
     return {

@@ -9,7 +9,7 @@ from ..layers.vision import labels_classifier, register_seeing
 from ..trees import Component, Dim, ModelConfig
 from ..trees import modules as nn
 
-_STAGES = 3
+_ACT = nn.Activation("Hardswish")
 _PER_STAGE = {
     "hidden_sizes": (128, 256, 384), "num_attention_heads": (4, 8, 12), "key_dim": (16, 16, 16),
     "attention_ratio": (2, 2, 2), "mlp_ratio": (2, 2, 2),
@@ -27,7 +27,7 @@ def _normed(inputs: int, outputs: int, kind: str) -> nn.Module:
 
 def _mlp(width: Dim, ratio: int) -> nn.Module:
     up, down = _normed(width, width * ratio, "up"), _normed(width * ratio, width, "down")
-    parts = {"linear_up": up, "activation": nn.Activation("Hardswish"), "linear_down": down}
+    parts = {"linear_up": up, "activation": _ACT, "linear_down": down}
     made = nn.Module("LevitMLPLayer", parts, component=Component.MLP)
     return nn.Module("LevitResidualLayer", module=made)
 
@@ -43,12 +43,11 @@ def _attention(
         seen = {"keys_values": _normed(width, values + keys, "key_value")}
         seen["queries_subsample"] = nn.Activation("LevitSubsample")
         seen["queries"] = _normed(width, keys, "query")
-    seen["activation"] = nn.Activation("Hardswish")
-    seen["projection"] = _normed(values, width if after is None else after, "output")
+    last = {"activation": _ACT, "projection": _normed(values, after or width, "output")}
     biases = {"attention_biases": nn.Weight(heads, side * side, kind="relative_position")}
-    name = f"LevitAttention{'' if after is None else 'Subsample'}"
-    made = nn.Module(name, {**biases, **seen}, component=Component.ATTENTION)
-    return nn.Module("LevitResidualLayer", module=made) if after is None else made
+    made = nn.Module("LevitAttention", {**biases, **seen, **last}, component=Component.ATTENTION)
+    residual = nn.Module("LevitResidualLayer", module=made)
+    return made.called("LevitAttentionSubsample") if after else residual
 
 
 def _downs(c: ModelConfig, sizes: tuple[Dim, ...], first: Dim) -> list[tuple[Dim, ...]]:
@@ -77,15 +76,15 @@ def model(c: ModelConfig) -> nn.Module:
     for i, (inputs, outputs) in enumerate(rungs, 1):
         conv, norm = nn.Conv(inputs, outputs, kernel, bias=False), nn.BatchNorm(outputs)
         made = nn.Module("LevitConvEmbeddings", convolution=conv, batch_norm=norm)
-        act = None if i == 4 else nn.Activation("Hardswish")
+        act = None if i == 4 else _ACT
         seen.adding(**{f"embedding_layer_{i}": made, f"activation_layer_{i}": act})
     usual = (4, 4, 4)
-    depths = c.dims("depths", default=usual, minimum=0, maximum=MAX_COUNT, least=1, most=_STAGES)
+    depths = c.dims("depths", default=usual, minimum=0, maximum=MAX_COUNT, least=1, most=3)
     per_stage = [
         c.dims(key, default=usual, least=len(depths), minimum=0 if key == "mlp_ratio" else 1)
         for key, usual in _PER_STAGE.items()
     ]
-    downs = [*_downs(c, widths, per_stage[2][0]), *[()] * _STAGES]
+    downs = [*_downs(c, widths, per_stage[2][0]), (), (), ()]
     side, stages = c.dim("image_size", default=224) // c.dim("patch_size", default=16), []
     for i, depth in enumerate(depths):
         width, heads, key, ratio, wider = (found[i] for found in per_stage)

@@ -5,7 +5,7 @@ from functools import partial
 from itertools import pairwise
 
 from ..layers.blocks import activation
-from ..layers.composing import Part
+from ..layers.composing import Form
 from ..layers.reassembling import as_head
 from ..layers.vision import labels_classifier, multiple, ratio_of, register_seeing
 from ..trees import Component, Dim, ModelConfig, named
@@ -73,8 +73,7 @@ _LABELS = {
     "dropout": lambda c: Dropout(c.number("classifier_dropout_prob", default=0.8)),
     "classifier": lambda c: labels_classifier(c, _last(c)),
 }
-_BARE: Part = partial(model, pooling=False)
-_SEGMENTS = {"mobilenet_v2": _BARE, "segmentation_head": _segments}
+_SEGMENTS: Form = {"mobilenet_v2": partial(model, pooling=False), "segmentation_head": _segments}
 register_seeing(
     "mobilenet_v2", _NAME, model, ForImageClassification=_LABELS, ForSemanticSegmentation=_SEGMENTS
 )

@@ -125,11 +125,10 @@ def whole(name: str, ending: str, c: ModelConfig) -> Module:
     root = Module(f"{name}{ending}", encoder=encoder, part="vision")
     if ending == "Backbone":
         return root
-    wide = c.dim("class_expand", default=1280)
+    wide, flat = c.dim("class_expand", default=1280), Activation("Flatten")
     last = Conv(divisible(c, found[-1][-1][2]), wide, 1, bias=False)
     root.adding(avg_pool=Activation("AdaptiveAvgPool2d"), last_convolution=last)
-    root.adding(act_fn=rectifier(act(c)), flatten=Activation("Flatten"))
-    return root.adding(head=classifier(wide, c.num_labels))
+    return root.adding(act_fn=rectifier(act(c)), flatten=flat, head=classifier(wide, c.num_labels))
 
 
 for model_type, prefix in TYPES.items():

@@ -55,14 +55,14 @@ def _stage_widths(found: ModelConfig) -> tuple[Dim, ...]:
 def small_neck(o: Ocr, c: ModelConfig, *, mobile: bool = False) -> dict[str, nn.Module]:
     """Every map at one width, then at a quarter of it; ``mobile``: widths of their own first."""
     d = c.dim("neck_out_channels", default=o.width)
-    sizes = c.dims("layer_list_out_channels", default=(12, 18, 42, 360))
+    seen = backbone(section(o, c), default_type="pp_lcnet_v3")[1] if mobile else ()
+    sizes = c.dims("layer_list_out_channels", default=(12, 18, 42, 360), least=len(seen))
 
     def weighed(width: Dim) -> nn.Module:
         narrow = width // c.dim("reduction", default=4)
-        convs = {"conv1": nn.Conv(width, narrow, 1), "conv2": nn.Conv(narrow, width, 1)}
-        parts = {"avg_pool": nn.Activation("AdaptiveAvgPool2d"), **convs}
-        act = nn.Activation("ReLU")
-        return nn.Module(f"{o.name}SqueezeExcitationModule", parts, act_fn=act)
+        parts = {"avg_pool": nn.Activation("AdaptiveAvgPool2d"), "conv1": nn.Conv(width, narrow, 1)}
+        parts |= {"conv2": nn.Conv(narrow, width, 1), "act_fn": nn.Activation("ReLU")}
+        return nn.Module(f"{o.name}SqueezeExcitationModule", parts)
 
     def residual(inputs: Dim, outputs: Dim, kernel: int) -> nn.Module:
         made = nn.Conv(inputs, outputs, kernel, bias=False)
@@ -75,12 +75,8 @@ def small_neck(o: Ocr, c: ModelConfig, *, mobile: bool = False) -> dict[str, nn.
         last = separable(o.name, each, weighed(d // 4), nn.Conv(d, d // 4, 1, bias=False))
     lists = {"insert_conv": nn.ModuleList(first), "input_conv": nn.ModuleList([last] * len(sizes))}
     neck = {"neck": nn.Module(f"{o.name}Neck", lists, component=Component.CONV)}
-    if not mobile:
-        return neck
-    reported = backbone(section(o, c), default_type="pp_lcnet_v3")[1]
-    wide = c.dims("layer_list_out_channels", default=sizes, least=len(reported))
-    pairs = zip(reported, wide, strict=False)
-    return {"layer": nn.ModuleList(nn.Conv(seen, size, 1) for seen, size in pairs), **neck}
+    widened = nn.ModuleList(nn.Conv(*both, 1) for both in zip(seen, sizes, strict=False))
+    return {"layer": widened, **neck} if mobile else neck
 
 
 def large_neck(o: Ocr, c: ModelConfig) -> dict[str, nn.Module]:
@@ -92,10 +88,10 @@ def large_neck(o: Ocr, c: ModelConfig) -> dict[str, nn.Module]:
     seen = _stage_widths(found)
     if found.kind == "pp_lcnet_v4":  # computed by the config class, unless config.json has them
         seen = found.dims("stage_out_channels", default=seen)
-    quarter, count = d // 4, c.count("intraclass_block_number", default=4)
+    quarter, said = d // 4, c.section("intraclass_block_config")
+    count = c.count("intraclass_block_number", default=4)
     wide, side = (nn.Conv(inputs, quarter, 9, bias=bias) for inputs in (d, quarter))
     smaller = nn.Conv(quarter, quarter, 3, stride=2, bias=False)
-    said = c.section("intraclass_block_config")
 
     def conv(name: str, inputs: Dim, outputs: Dim) -> nn.Module:
         found = said.raw(name)
@@ -106,10 +102,10 @@ def large_neck(o: Ocr, c: ModelConfig) -> dict[str, nn.Module]:
 
     def block() -> nn.Module:
         narrow = quarter // c.dim("reduce_factor", default=2)
+        parts = {"conv_reduce_channel": conv("reduce_channel", quarter, narrow)}
+        parts |= {name: conv(name, narrow, narrow) for name in _CROSSED}
         back = _normed(o, conv("return_channel", narrow, quarter), quarter)
-        first = {"conv_reduce_channel": conv("reduce_channel", quarter, narrow)}
-        crossed = {name: conv(name, narrow, narrow) for name in _CROSSED}
-        return nn.Module(f"{o.name}IntraclassBlock", {**first, **crossed, "conv_final": back})
+        return nn.Module(f"{o.name}IntraclassBlock", parts, conv_final=back)
 
     parts = {
         "input_channel_adjustment_convolution": [nn.Conv(w, d, 1, bias=False) for w in seen],
@@ -142,10 +138,9 @@ def refined_head(o: Ocr, c: ModelConfig) -> nn.Module:
     quarter = c.dim("neck_out_channels", default=o.width) // 4
     wide, act = nn.Conv(quarter + 1, quarter, 3, bias=False), c.text("hidden_act", default="relu")
     again = {"convolution_backbone": _normed(o, wide, quarter, act)}
-    again["convolution_final"] = nn.Conv(quarter, 1, 1)
-    parts = {"binarize_head": map_head(o, c).called(f"{o.name}SegmentationHead")}
-    parts["upsample_convolution"] = nn.Activation("Upsample")
-    refined = nn.Module(f"{o.name}LocalModule", again)
+    refined = nn.Module(f"{o.name}LocalModule", again, convolution_final=nn.Conv(quarter, 1, 1))
+    first = map_head(o, c).called(f"{o.name}SegmentationHead")
+    parts = {"binarize_head": first, "upsample_convolution": nn.Activation("Upsample")}
     return nn.Module(f"{o.name}Head", parts, local_refinement_module=refined)
 
 
@@ -153,10 +148,9 @@ _width = size("hidden_size", default=120)
 
 
 def _last_width(o: Ocr, c: ModelConfig) -> Dim:
-    kind = str(o.section["model_type"])
-    found = section(o, c).of_type(kind)
+    found = section(o, c).of_type(str(o.section["model_type"]))
     last = _stage_widths(found)[-1]
-    return divisible(found, last) if kind == "pp_lcnet_v3" else last
+    return divisible(found, last) if found.kind == "pp_lcnet_v3" else last
 
 
 def encoder(o: Ocr, c: ModelConfig) -> nn.Module:

@@ -41,8 +41,7 @@ def pixels(c: ModelConfig) -> Module:
     projected = (to(size, d, 1, component=Component.PROJECTOR) for size in sizes)
     parts = {"channel_projector": ModuleList(projected), "upsample": Activation("Upsample")}
     parts |= {"top_down_blocks": mixing, "downsamples": ModuleList([separated(d)] * steps)}
-    parts["bottom_up_blocks"] = mixing
-    mixed = Module(f"{_NAME}CSPPAN", parts, component=Component.CONV)
+    mixed = Module(f"{_NAME}CSPPAN", parts, bottom_up_blocks=mixing, component=Component.CONV)
     return Module(f"{_NAME}Backbone", vision_backbone=network, post_csp_pan=mixed, part="vision")
 
 
@@ -64,8 +63,8 @@ def tags(name: str, seen: int, hidden: int, c: ModelConfig) -> Module:
     gates = {name: Weight(3 * h, *size) for name, size in sizes.items()}
     looks = {"input_to_hidden": Linear(inputs, h, bias=False, kind="key")}
     looks |= {"hidden_to_hidden": Linear(h, h, kind="query"), "score": Linear(h, 1, bias=False)}
-    looks["rnn"] = Module("GRUCell", gates, component=Component.OTHER)
-    cell = Module(f"{name}AttentionGRUCell", looks, component=Component.ATTENTION)
+    gru = Module("GRUCell", gates, component=Component.OTHER)
+    cell = Module(f"{name}AttentionGRUCell", looks, rnn=gru, component=Component.ATTENTION)
     scores = {"fc1": Linear(h, h, component=Component.HEAD), "fc2": to_words(h, count, bias=True)}
     written = Module(f"{name}MLP", scores, act_fn=Activation("Identity"))
     parts = {"structure_attention_cell": cell, "structure_generator": written}

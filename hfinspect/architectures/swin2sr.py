@@ -6,8 +6,7 @@ from ..layers.blocks import size
 from ..trees import Component, Dim, ModelConfig
 from ..trees import modules as nn
 
-#: Channels of the convolutions that enlarge the image.
-_FEATURES = 64
+_FEATURES = 64  # channels of the convolutions that enlarge the image
 _width = size("embed_dim", default=180)
 _channels = size("num_channels", default=3)
 
@@ -30,9 +29,9 @@ def _layer(c: ModelConfig, width: Dim, heads: Dim) -> nn.Module:
 def model(c: ModelConfig) -> nn.Module:
     width, unembed = _width(c), nn.Activation("Swin2SRPatchUnEmbeddings")
     image, patch = vision.pair(c, "image_size", default=64), vision.pair(c, "patch_size", default=1)
-    absolute = c.flag("use_absolute_embeddings", default=False)
-    count, depths = vision.patch_count(image, patch) + 1, vision.stage_depths(c, (6, 6, 6, 6, 6, 6))
-    heads = c.dims("num_heads", default=(6, 6, 6, 6, 6, 6), least=len(depths))
+    absolute, usual = c.flag("use_absolute_embeddings", default=False), (6,) * 6
+    count, depths = vision.patch_count(image, patch) + 1, vision.stage_depths(c, usual)
+    heads = c.dims("num_heads", default=usual, least=len(depths))
     # A stage closes with one convolution, or with three through a quarter of the width.
     narrow, act, whole = width // 4, nn.Activation("LeakyReLU"), nn.Conv(width, width, 3)
     three = nn.Conv(width, narrow, 3), act, nn.Conv(narrow, narrow, 1), act

@@ -21,10 +21,8 @@ def _model(c: ModelConfig, *, labelled: bool = False) -> Module:
     family = find_class(name)
     if family is None or family.source != "timm":
         raise timm.unknown(name)
-    found: dict[str, object] = {"model_type": timm.WRAPPER, "num_classes": classes}
-    if c.has("model_args"):
-        found["model_args"] = c.raw("model_args")
-    return family.classes[name](ModelConfig(found))
+    found = {"num_classes": classes, "model_args": c.raw("model_args")}
+    return family.classes[name](ModelConfig({"model_type": timm.WRAPPER, **found}))
 
 
 _LABELLED: Part = partial(_model, labelled=True)

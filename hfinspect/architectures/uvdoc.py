@@ -54,10 +54,9 @@ def model(c: ModelConfig) -> Module:
     (inputs, inner), (before, outputs) = found[:2]
     act, kernel = c.text("hidden_act", default="prelu"), c.dim("kernel_size", default=5)
     to = partial(conv_layer, _NAME, component=Component.HEAD)
-    up = Conv(before, outputs, kernel, component=Component.HEAD)
-    points = {"conv_down": to(inputs, inner, kernel, act=act), "conv_up": up}
-    parts = {"bridge_connector": to(wide, ends[1], 1, act="relu")}
-    parts["out_point_positions2D"] = Module(f"{_NAME}PointPositions2D", points)
+    points = Module(f"{_NAME}PointPositions2D", conv_down=to(inputs, inner, kernel, act=act))
+    points.adding(conv_up=Conv(before, outputs, kernel, component=Component.HEAD))
+    parts = {"bridge_connector": to(wide, ends[1], 1, act="relu"), "out_point_positions2D": points}
     head = Module(f"{_NAME}Head", parts, component=Component.HEAD)
     return Module(f"{_NAME}Model", backbone=backbone(section), head=head, part="vision")
 

@@ -44,10 +44,9 @@ def pretraining(c: ModelConfig) -> Module:
     head = Linear(h, pixels, component=Component.HEAD)
     narrowed = Linear(_hidden(c), h, bias=False, component=Component.PROJECTOR)
     parts = {"videomae": model(c), "encoder_to_decoder": narrowed}
-    token = Weight(1, 1, h, component=_TABLE, kind="mask_token")
+    mask = Weight(1, 1, h, component=_TABLE, kind="mask_token")
     decoder = Module(f"{_NAME}Decoder", decoder_layers=layers, norm=LayerNorm(h), head=head)
-    name = f"{_NAME}ForPreTraining"
-    return Module(name, parts, mask_token=token, decoder=decoder, part="vision")
+    return Module(f"{_NAME}ForPreTraining", parts, mask_token=mask, decoder=decoder, part="vision")
 
 
 def _mean_norm(c: ModelConfig) -> Module | None:
