@@ -46,14 +46,12 @@ def model(c: ModelConfig, *, pooling: bool = True) -> nn.Module:
     masked, placed = off("use_mask_token"), off("use_absolute_position_embeddings")
     shared = _positions(c) if off("use_shared_relative_position_bias") else None
     layers = nn.Layers.of(c.count("num_hidden_layers", default=12), layer)
-    return nn.Module(
-        "BeitModel",
-        embeddings=vision.google_embeddings(c, "Beit", h, masked=masked, placed=placed),
-        encoder=nn.Module("BeitEncoder", relative_position_bias=shared, layer=layers),
-        layernorm=nn.Activation("Identity") if mean else _norm(c),
-        pooler=nn.Module("BeitPooler", layernorm=_norm(c) if mean else None) if pooling else None,
-        part="vision",
-    )
+    seen = vision.google_embeddings(c, "Beit", h, masked=masked, placed=placed)
+    encoder = nn.Module("BeitEncoder", relative_position_bias=shared, layer=layers)
+    last = nn.Activation("Identity") if mean else _norm(c)
+    parts = {"embeddings": seen, "encoder": encoder, "layernorm": last}
+    pooler = nn.Module("BeitPooler", layernorm=_norm(c) if mean else None) if pooling else None
+    return nn.Module("BeitModel", parts, pooler=pooler, part="vision")
 
 
 conv_layer = normed("BeitConvLayer", "conv", "bn")

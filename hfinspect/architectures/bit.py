@@ -37,8 +37,8 @@ def _layer(c: ModelConfig, inputs: Dim, outputs: Dim, *, before: bool, first: bo
         parts.update(pair if before else dict(reversed(pair.items())))
     if not before:
         parts["activation"] = activation(c.text("hidden_act", default="relu"))
-    kind = "PreActivationBottleneck" if before else "Bottleneck"
-    return Module(f"Bit{kind}Layer", parts, component=Component.CONV)
+    kind = "PreActivation" if before else ""
+    return Module(f"Bit{kind}BottleneckLayer", parts, component=Component.CONV)
 
 
 def model(c: ModelConfig) -> Module:

@@ -24,20 +24,14 @@ def vision_model(c: ModelConfig, name: str = "Blip", *, bias: bool = True) -> Mo
     image, patch = (vision.pair(c, f"{of}_size", default=16) for of in ("image", "patch"))
     h, places = hidden(c), vision.patch_count(image, patch) + 1
     look = fused_attention(f"{name}Attention", h, bias=bias, out="projection")
-    embeddings = Module(
-        f"{name}VisionEmbeddings",
-        class_embedding=Weight(1, 1, h, kind="class_token"),
-        position_embedding=Weight(1, places, h, kind="position"),
-        patch_embedding=vision.patch_conv(3, h, patch),
-        component=Component.EMBEDDING,
-    )
-    return Module(
-        f"{name}VisionModel",
-        embeddings=embeddings,
-        encoder=vision.clip_layers(name, c, h, inner=3072, act="gelu", attention=look),
-        post_layernorm=LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-5)),
-        part="vision",
-    )
+    tables = {"class_embedding": Weight(1, 1, h, kind="class_token")}
+    tables["position_embedding"] = Weight(1, places, h, kind="position")
+    seen = Module(f"{name}VisionEmbeddings", tables, patch_embedding=vision.patch_conv(3, h, patch))
+    seen.component = Component.EMBEDDING
+    layers = vision.clip_layers(name, c, h, inner=3072, act="gelu", attention=look)
+    norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-5))
+    parts = {"embeddings": seen, "encoder": layers, "post_layernorm": norm}
+    return Module(f"{name}VisionModel", parts, part="vision")
 
 
 def _reader(c: ModelConfig, context: Dim, *, pooling: bool = False) -> Module:
@@ -45,12 +39,10 @@ def _reader(c: ModelConfig, context: Dim, *, pooling: bool = False) -> Module:
     seen = encoders.projections(c, f"{_NAME}SelfAttention", context)
     crossing = encoders.attending(c, _NAME, seen) if c.flag("is_decoder", default=True) else None
     layer = encoders.layer(c, _NAME, crossing=crossing)
-    return Module(
-        f"{_NAME}Model",
-        embeddings=encoders.unsegmented(c, _NAME),
-        encoder=encoders.encoder(c, _NAME, layer),
-        pooler=encoders.pooler(c, _NAME) if pooling else None,
-    )
+    pooler = encoders.pooler(c, _NAME) if pooling else None
+    parts = {"embeddings": encoders.unsegmented(c, _NAME)}
+    parts["encoder"] = encoders.encoder(c, _NAME, layer)
+    return Module(f"{_NAME}Model", parts, pooler=pooler)
 
 
 def _writer(c: ModelConfig, context: Dim, at: str = "text_decoder.") -> Module:

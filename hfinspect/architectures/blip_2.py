@@ -80,13 +80,10 @@ def joined(name: str, language: Builder, c: ModelConfig, *, instructed: bool = F
     said = text.has("hidden_size", "d_model", "n_embd")
     known = {"opt": 768, "t5": 512, "llama": 4096}.get(text.model_type or "opt")
     width = width_of(text, speaks, last=False) if said or known is None else known
-    return Module(
-        name,
-        {at: _PARTS[at](c) for at in ("query_tokens", "vision_model")},
-        qformer=_reading(c, instructed=instructed),
-        language_projection=Linear(hidden(_section(c)), width, component=Component.PROJECTOR),
-        language_model=speaks,
-    )
+    parts = {at: _PARTS[at](c) for at in ("query_tokens", "vision_model")}
+    parts["qformer"] = _reading(c, instructed=instructed)
+    to = Linear(hidden(_section(c)), width, component=Component.PROJECTOR)
+    return Module(name, parts, language_projection=to, language_model=speaks)
 
 
 def language_model(c: ModelConfig) -> Module:

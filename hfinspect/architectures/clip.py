@@ -23,13 +23,10 @@ def _hidden(c: ModelConfig, side: str) -> Dim:
 
 def text_model(config: ModelConfig) -> Module:
     c, h = _section(config, "text"), _hidden(config, "text")
-    return Module(
-        "CLIPTextModel",
-        embeddings=vision.text_embeddings("CLIP", c, h),
-        encoder=vision.clip_layers("CLIP", c, h, inner=2048, act="quick_gelu", heads=8),
-        final_layer_norm=LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-5)),
-        part="text",
-    )
+    layers = vision.clip_layers("CLIP", c, h, inner=2048, act="quick_gelu", heads=8)
+    norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-5))
+    parts = {"embeddings": vision.text_embeddings("CLIP", c, h), "encoder": layers}
+    return Module("CLIPTextModel", parts, final_layer_norm=norm, part="text")
 
 
 def vision_model(config: ModelConfig) -> Module:

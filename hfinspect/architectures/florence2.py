@@ -27,12 +27,10 @@ def _half(c: ModelConfig, h: Dim, kind: str, looks: str) -> nn.Module:
     inner, bias = scaled(c, h, "mlp_ratio", default=4.0), c.flag("qkv_bias", default=True)
     act, norm = c.text("activation_function", default="gelu"), nn.LayerNorm(h)
     look = fused_attention(f"{_NAME}Vision{looks}Attention", h, bias=bias)
-    first = {"conv1": nn.Conv(h, h, 3, groups=h), "norm1": norm, f"{looks.lower()}_attn": look}
-    return nn.Module(
-        f"{_NAME}Vision{kind}Block",
-        {**first, "conv2": nn.Conv(h, h, 3, groups=h), "norm2": norm},
-        ffn=plain_mlp(f"{_NAME}VisionMLP", h, inner, act=act),
-    )
+    conv, mlp = nn.Conv(h, h, 3, groups=h), plain_mlp(f"{_NAME}VisionMLP", h, inner, act=act)
+    parts = {"conv1": conv, "norm1": norm, f"{looks.lower()}_attn": look}
+    parts |= {"conv2": conv, "norm2": norm, "ffn": mlp}
+    return nn.Module(f"{_NAME}Vision{kind}Block", parts)
 
 
 def _backbone(c: ModelConfig) -> nn.Module:

@@ -19,14 +19,10 @@ def _model(c: ModelConfig) -> Module:
     frame = Weight(exact(1), exact(1), width, kind="position")
     frames = dict.fromkeys(map(str, range(c.count("num_image_with_embedding", default=0))), frame)
     times = Module("ParameterList", {**frames}, component=Component.EMBEDDING, part="vision")
-    return Module(
-        "GitModel",
-        embeddings=unsegmented(c, "Git"),
-        image_encoder=builder("GitVisionModel")(vision),
-        encoder=encoder(c, "Git"),
-        visual_projection=project,
-        img_temporal_embedding=times,
-    )
+    seen = builder("GitVisionModel")(vision)
+    parts = {"embeddings": unsegmented(c, "Git"), "image_encoder": seen}
+    parts |= {"encoder": encoder(c, "Git"), "visual_projection": project}
+    return Module("GitModel", parts, img_temporal_embedding=times)
 
 
 _WORDS, _NAME = "embeddings.word_embeddings", "GitForCausalLM"

@@ -16,11 +16,8 @@ def _layer(c: ModelConfig, width: Dim, heads: Dim) -> nn.Module:
     bias = c.flag("qkv_bias", default=True)
     c.divided(width, heads, "width of the stage", "num_heads")
     mlp = nn.Linear(2, 512), nn.Activation("ReLU"), nn.Linear(512, heads, bias=False)
-    own = nn.Module(
-        "Swin2SRSelfAttention",
-        logit_scale=nn.Weight(heads, 1, 1, kind="scale"),
-        continuous_position_bias_mlp=nn.Sequential(*mlp, kind="relative_position"),
-    )
+    own = nn.Module("Swin2SRSelfAttention", logit_scale=nn.Weight(heads, 1, 1, kind="scale"))
+    own.adding(continuous_position_bias_mlp=nn.Sequential(*mlp, kind="relative_position"))
     for kind in ("query", "key", "value"):
         own.adding(**{kind: nn.Linear(width, width, bias and kind != "key", kind=kind)})
     return vision.window_layer(c, "Swin2SR", width, own, ratio=2.0)

@@ -40,17 +40,14 @@ def _relative(c: ModelConfig, first: str | None) -> Module:
 
 
 def _stack(c: ModelConfig, *, decoder: bool = False, first: str | None = None) -> Module:
-    parts, patches = t5.stack(c, decoder=decoder).children, _patches(c)
+    own, patches = t5.stack(c, decoder=decoder).children, _patches(c)
     places = c.dim("max_2d_position_embeddings", default=1024)
     table = Embedding(places, c.dim("d_model"), kind="position")
     cells = {f"{side}_position_embeddings": table for side in "xy"}
     patches = patches if decoder else tied_to(patches, "patch_embed")
-    return Module(
-        "T5Stack",
-        {"embed_tokens": parts["embed_tokens"], "embed_patches": patches, **parts},
-        cell_2d_embedding=None if decoder else Module("T5CellEmbeddings", cells),
-        relative_bias=_relative(c, first),
-    )
+    root = Module("T5Stack", {"embed_tokens": own["embed_tokens"], "embed_patches": patches, **own})
+    placed = None if decoder else Module("T5CellEmbeddings", cells)
+    return root.adding(cell_2d_embedding=placed, relative_bias=_relative(c, first))
 
 
 _INPUTS: dict[str, Part] = {"shared": t5.table, "patch_embed": _patches}

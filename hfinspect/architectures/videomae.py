@@ -28,13 +28,10 @@ def model(c: ModelConfig) -> Module:
     patches = Module(f"{_NAME}PatchEmbeddings", projection=patches)
     mean, eps = c.flag("use_mean_pooling", default=True), c.number("layer_norm_eps", default=1e-12)
     layers = _layers(c, h, "", deep=12, heads=12, inner=3072)
-    return Module(
-        f"{_NAME}Model",
-        embeddings=Module(f"{_NAME}Embeddings", patch_embeddings=patches, component=_TABLE),
-        encoder=Module(f"{_NAME}Encoder", layer=layers),
-        layernorm=None if mean else LayerNorm(h, eps=eps),
-        part="vision",
-    )
+    embeddings = Module(f"{_NAME}Embeddings", patch_embeddings=patches, component=_TABLE)
+    parts = {"embeddings": embeddings, "encoder": Module(f"{_NAME}Encoder", layer=layers)}
+    norm = None if mean else LayerNorm(h, eps=eps)
+    return Module(f"{_NAME}Model", parts, layernorm=norm, part="vision")
 
 
 def pretraining(c: ModelConfig) -> Module:

@@ -17,18 +17,15 @@ def model(c: ModelConfig, *, pooling: bool = True, masked: bool = False) -> Modu
     attention = vision.google_attention("ViT", h, qkv_bias=bias, width=width)
     layer = vision.google_layer(c, "ViT", h, attention)
     layers = Layers.of(c.count("num_hidden_layers", default=12), layer)
-    root = Module(
-        "ViTModel",
-        embeddings=vision.google_embeddings(c, "ViT", h, masked=masked),
-        encoder=Module("ViTEncoder", layer=layers),
-        layernorm=LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-12)),
-        part="vision",
-    )
+    seen = vision.google_embeddings(c, "ViT", h, masked=masked)
+    norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-12))
+    parts = {"embeddings": seen, "encoder": Module("ViTEncoder", layer=layers), "layernorm": norm}
+    root = Module("ViTModel", parts, part="vision")
     if not pooling:
         return root
     act = activation(c.text("pooler_act", default="tanh"))
-    parts = {"dense": Linear(h, c.dim("pooler_output_size", default=h)), "activation": act}
-    return root.adding(pooler=Module("ViTPooler", parts, component=Component.HEAD, kind="pooler"))
+    pool = {"dense": Linear(h, c.dim("pooler_output_size", default=h)), "activation": act}
+    return root.adding(pooler=Module("ViTPooler", pool, component=Component.HEAD, kind="pooler"))
 
 
 vision.register_seeing(

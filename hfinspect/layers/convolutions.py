@@ -22,12 +22,8 @@ Entry = tuple[Dim, ...]
 
 def affine(name: str) -> Module:
     """One scale and one offset for all channels."""
-    return Module(
-        f"{name}LearnableAffineBlock",
-        scale=Weight(1, kind="scale"),
-        bias=Weight(1, kind="scale"),
-        component=Component.NORM,
-    )
+    one = Weight(1, kind="scale")
+    return Module(f"{name}LearnableAffineBlock", scale=one, bias=one, component=Component.NORM)
 
 
 def conv_layer(
@@ -61,12 +57,8 @@ def rectifier(name: str | None) -> Module:
 def separable(name: str, each: Module, weighed: Module, points: Module) -> Module:
     """A convolution of each channel on its own, a weight for each, and one of all channels at a
     point."""
-    return Module(
-        f"{name}DepthwiseSeparableConvLayer",
-        depthwise_convolution=each,
-        squeeze_excitation_module=weighed,
-        pointwise_convolution=points,
-    )
+    parts = {"depthwise_convolution": each, "squeeze_excitation_module": weighed}
+    return Module(f"{name}DepthwiseSeparableConvLayer", parts, pointwise_convolution=points)
 
 
 def entry_lists(

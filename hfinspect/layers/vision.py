@@ -90,15 +90,8 @@ def patch_count(image: Pair, patch: Pair) -> Dim:
 
 def patch_conv(channels: int, hidden: int, patch: Pair, *, bias: bool = True) -> Module:
     """The convolution that turns a patch into a vector: C·h·w·H weights."""
-    return Conv(
-        channels,
-        hidden,
-        patch,
-        stride=patch,
-        bias=bias,
-        component=Component.EMBEDDING,
-        kind="patch",
-    )
+    to = Component.EMBEDDING
+    return Conv(channels, hidden, patch, stride=patch, bias=bias, component=to, kind="patch")
 
 
 def image_patches(
