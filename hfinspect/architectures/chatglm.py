@@ -5,8 +5,8 @@ loads ChatGLMForConditionalGeneration under that name, and so files begin with `
 from ..layers import spelled as s
 from ..layers.blocks import size
 from ..layers.composing import Part, composed
-from ..layers.heads import causal_lm, classifier, to_words
-from ..trees import Builder, Component, Dim, ModelConfig
+from ..layers.heads import classifier, to_words
+from ..trees import Component, Dim, ModelConfig
 from ..trees.modules import Activation, Buffer, Dropout, Embedding, Linear, Module, Sequential
 from .cogvlm import vision_model
 
@@ -102,9 +102,7 @@ _FIRST = _GLM.like(
     attention={"rotary_emb": _rotary, "query_key_value": s.qkv, "dense": s.output},
     mlp={"dense_h_to_4h": s.up, "dense_4h_to_h": s.down},
 )  # fmt: skip
-_first = causal_lm(
-    _GENERATES, _FIRST.base, prefix="transformer", embedding="word_embeddings", tied_default=True
-)
+_first = _FIRST.classes(heads=(), causal="ForConditionalGeneration")[_GENERATES]
 
 
 def conditional_generation(c: ModelConfig) -> Module:
@@ -116,14 +114,10 @@ _LABELS: dict[str, Part] = {
     "transformer": lambda c: (_FIRST if _is_first(c) else _GLM).base(c),
     "classifier_head": lambda c: classifier(_GLM.width(c), c.num_labels),
 }
-_CLASSES: dict[str, Builder | dict[str, Part]] = {
-    _GENERATES: conditional_generation,
-    "ChatGLMModel": conditional_generation,
-    "ChatGLMForSequenceClassification": _LABELS,
-}
+_CLASSES = dict.fromkeys((_GENERATES, "ChatGLMModel"), conditional_generation)
 _GLM.register(
     "chatglm",
-    composed(_CLASSES),
+    {**_CLASSES, **composed({"ChatGLMForSequenceClassification": _LABELS})},
     # Some conversions put the output layer where others have it.
     aliases={"lm_head.": "transformer.output_layer."},
     source="modeling_chatglm.py of THUDM/chatglm-6b, chatglm2-6b, glm-4-9b; index of chatglm2-6b",

@@ -4,12 +4,12 @@ behind a router of the greedy kind."""
 from ..core.config import ModelConfig
 from ..layers import mixtures as m
 from ..layers.decoders import SEQUENCE_HEAD, Decoder
-from ..layers.experts import router, shared_width
+from ..layers.experts import router
 
 moe = m.sparse(
     "MoE", {**m.DEEPSEEK, "gate": lambda x: router("MoEGate", x.width, x.count)},
     count=m.counts("n_routed_experts"), used=lambda c: c.dim("num_experts_per_tok"),
-    inner=1407, shared=lambda c, inner: shared_width(c, inner, default=0),
+    inner=1407, shared=lambda c, inner: m.deepseek_shared(c, inner, 0),
 )  # fmt: skip
 
 

@@ -10,25 +10,22 @@ _KEYS = {"dim_embed": "embed_dim", "in_chans": "in_channels"}
 _STAGES = {"dim_embed": (256, 512, 1024, 2048), "depths": (1, 1, 9, 1)}
 
 
-def _half(block: Module, kind: str, attention: str) -> Module:
-    """Convolution, attention, convolution, MLP; each with what stands before it."""
-    half = block.inside(f"{kind}_block")
-    first, second = (Module("DepthWiseConv2d", dw=half[at]) for at in ("conv1", "conv2"))
-    net = Module("Sequential", half.inside("ffn").children)
-    mlp = Module("Mlp", net=net, component=Component.MLP)
-    parts = {
-        "conv1": Module("PreNorm", fn=first),
-        attention: Module("PreNorm", norm=half["norm1"], fn=half[attention]),
-        "conv2": Module("PreNorm", fn=second),
-        "ffn": Module("PreNorm", norm=half["norm2"], fn=mlp),
-    }
-    return Module(f"{kind.capitalize()}Block", dict(parts))
-
-
 def _block(block: Module) -> Module:
-    spatial = _half(block, "spatial", "window_attn")
-    channel = _half(block, "channel", "channel_attn")
-    return Module("MySequential", spatial_block=spatial, channel_block=channel)
+    """Halves of convolution, attention, convolution, MLP; each with what stands before it."""
+    whole = Module("MySequential")
+    for kind, attention in {"spatial": "window_attn", "channel": "channel_attn"}.items():
+        half = block.inside(f"{kind}_block")
+        first, second = (Module("DepthWiseConv2d", dw=half[at]) for at in ("conv1", "conv2"))
+        net = Module("Sequential", half.inside("ffn").children)
+        mlp = Module("Mlp", net=net, component=Component.MLP)
+        parts = {
+            "conv1": Module("PreNorm", fn=first),
+            attention: Module("PreNorm", norm=half["norm1"], fn=half[attention]),
+            "conv2": Module("PreNorm", fn=second),
+            "ffn": Module("PreNorm", norm=half["norm2"], fn=mlp),
+        }
+        whole.children[f"{kind}_block"] = Module(f"{kind.capitalize()}Block", dict(parts))
+    return whole
 
 
 def _modules(of: Module) -> list[Module]:

@@ -4,7 +4,7 @@ which the conversion reads (KimiK25); what transformers saves, whose renaming ba
 text tower's ``layers`` and leaves one norm under ``model`` (Kimi_K25); and a saved base model."""
 
 from ..layers.composing import composed, joined, renamed, respelled
-from ..layers.multimodal import decoder, language_model, projector, within
+from ..layers.multimodal import any_causal, decoder, language_model, projector, within
 from ..layers.vision import pair
 from ..trees import Component, Dim, ModelConfig, builder, register
 from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential, each_module
@@ -55,16 +55,16 @@ def _fresh_vision(c: ModelConfig) -> Module:
     return Module(_NAME, encoder=encoder, patch_embed=grid, part="vision")
 
 
-def merged_patches(vision: ModelConfig) -> Dim:
-    """How many patches become one: those of a rectangle."""
+def merged_width(vision: ModelConfig, *keys: str) -> Dim:
+    """A rectangle of patches as one; ``keys`` are older ones of the width."""
     height, across = pair(vision, "merge_kernel_size", default=2)
-    return height * across
+    return vision.dim("hidden_size", *keys, default=1152) * (height * across)
 
 
 def _projector(c: ModelConfig, *names: str) -> Module:
     """What has these ``names`` of a norm per patch and two linears over merged patches."""
     vision, text = c.section("vision_config"), c.section("text_config")
-    wide = vision.dim("hidden_size", "vt_hidden_size", default=1152) * merged_patches(vision)
+    wide = merged_width(vision, "vt_hidden_size")
     narrow = c.dim("projection_hidden_size", default=vision.dim("mm_hidden_size", default=1152))
     first, second = Linear(wide, wide), Linear(wide, text.dim("hidden_size", default=7168))
     parts = {
@@ -74,35 +74,30 @@ def _projector(c: ModelConfig, *names: str) -> Module:
     return projector("Kimi_K25MultimodalProjection", **{name: parts[name] for name in names})
 
 
-def _language(c: ModelConfig, *, blocks: bool, tied: bool) -> Module:
-    """The text model with its head; ``blocks`` is a name that its list of layers may have."""
+def _language(c: ModelConfig) -> Module:
+    """The text model with its head, which the outer key ties; its layers are called ``blocks``."""
     text = decoder(c, "deepseek_v3")
-    if blocks:
-        parts = text.base.children.items()
-        text.base.children = {_HUB.get(name, name): part for name, part in parts}
-    return language_model(text, head=True, tied=tied)
+    parts = text.base.children.items()
+    text.base.children = {_HUB.get(name, name): part for name, part in parts}
+    return language_model(text, head=True, tied=c.tied())
 
 
 _CLASSES = composed(
     {
-        # Its text tower decides about tying.
         "KimiK25ForConditionalGeneration": {
             "vision_tower": within("vision_config", hub_vision),
             "mm_projector": lambda c: _projector(c, "pre_norm", "proj"),
-            "language_model": lambda c: _language(
-                c, blocks=False, tied=c.section("text_config").tied(default=False)
-            ),
+            "language_model": any_causal("text_config", "deepseek_v3"),
         },
-        # The outer key decides, true if absent.
         "Kimi_K25ForConditionalGeneration": {
             "vision_tower": within("vision_config", _fresh_vision),
             "mm_projector": lambda c: _projector(c, "proj"),
             "model": lambda c: Module("Kimi_K25Model", mm_projector=_projector(c, "pre_norm")),
-            "language_model": lambda c: _language(c, blocks=True, tied=c.tied()),
+            "language_model": _language,
         },
         "Kimi_K25Model": {
             "vision_tower": within("vision_config", bare_vision),
-            "language_model": lambda c: _language(c, blocks=True, tied=False)["model"],
+            "language_model": lambda c: _language(c)["model"],
             "mm_projector": lambda c: _projector(c, "pre_norm", "in_proj", "out_proj"),
         },
     }

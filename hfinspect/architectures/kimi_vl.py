@@ -3,17 +3,12 @@ kimi_vl.py reads the same names."""
 
 from ..layers.composing import renamed
 from ..layers.multimodal import any_causal, projector, within
-from ..trees import Activation, Dim, LayerNorm, Linear, ModelConfig, Module, register_part
-from .kimi_k25 import hub_vision, merged_patches
+from ..trees import Activation, LayerNorm, Linear, ModelConfig, Module, register_part
+from .kimi_k25 import hub_vision, merged_width
 
 
 def vision_model(c: ModelConfig) -> Module:
     return renamed(renamed(hub_vision(c), "MoonViT3d", "MoonVit"), "Kimi_K25Vision", "MoonVision")
-
-
-def merged_width(vision: ModelConfig) -> Dim:
-    """A rectangle of patches side by side."""
-    return vision.dim("hidden_size", default=1152) * merged_patches(vision)
 
 
 def _projector(c: ModelConfig) -> Module:

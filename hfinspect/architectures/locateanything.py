@@ -3,7 +3,8 @@
 from ..layers.multimodal import any_causal, within
 from ..trees.catalog import register_part
 from .internvl_chat import projector
-from .kimi_vl import merged_width, vision_model
+from .kimi_k25 import merged_width
+from .kimi_vl import vision_model
 
 register_part(
     "locateanything",

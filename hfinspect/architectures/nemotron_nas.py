@@ -16,11 +16,6 @@ def _attention(d: Decoder, c: ModelConfig, heads: Heads) -> Module:
     return grouped_attention("DeciLMAttention", d.width(c), heads, bias=bias)
 
 
-def _mlp(d: Decoder, c: ModelConfig, inner: Dim) -> Module:
-    bias = c.flag("mlp_bias", default=False)
-    return gated_mlp("DeciLMMLP", d.width(c), inner, bias=bias, act=d.act(c))
-
-
 def _left(d: Decoder, c: ModelConfig, block: ModelConfig, part: str) -> Module | None:
     """What the search left of ``attention`` or ``mlp``: nothing, one matrix, or all of it."""
     if block.flag("no_op", default=False):
@@ -34,12 +29,13 @@ def _left(d: Decoder, c: ModelConfig, block: ModelConfig, part: str) -> Module |
         query, group = d.size(c, "num_attention_heads"), block.dim("n_heads_in_group")
         kv = block.divided(query, group, "num_attention_heads", "n_heads_in_group")
         return _attention(d, c, Heads(query, kv, c.dim("head_dim", default=h // query)))
-    if block.has("intermediate_size"):
-        return _mlp(d, c, block.dim("intermediate_size"))
-    ratio = ratio_of(block, "ffn_mult", default=0.0)
-    inner = -(-int(2 * ratio * int(h) / 3) // 256) * 256  # as the model's own code rounds
-    definition = f"2/3 · {ratio:g} · hidden_size, rounded up to a multiple of 256"
-    return _mlp(d, c, named(min(inner, MAX_DIM), f"intermediate_size({ratio:g})", definition))
+    inner = block.optional_dim("intermediate_size")
+    if inner is None:
+        ratio = ratio_of(block, "ffn_mult", default=0.0)
+        wide = -(-int(2 * ratio * int(h) / 3) // 256) * 256  # as the model's own code rounds
+        definition = f"2/3 · {ratio:g} · hidden_size, rounded up to a multiple of 256"
+        inner = named(min(wide, MAX_DIM), f"intermediate_size({ratio:g})", definition)
+    return gated_mlp("DeciLMMLP", h, inner, bias=c.flag("mlp_bias", default=False), act=d.act(c))
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Dim | int | None]:
@@ -68,7 +64,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: Dim | int | None) -> Module:
     else:
         query = d.size(c, "num_attention_heads")
         heads = Heads(query, kind, d.width(c) // query) if isinstance(kind, Dim) else d.heads(c)
-        attention, mlp = _attention(d, c, heads), _mlp(d, c, d.inner(c))
+        attention, mlp = _attention(d, c, heads), d.mlp(d, c)
     return Module(
         "DeciLMDecoderLayer",
         input_layernorm=d.norm(d, c, d.width(c)) if attention else None,

@@ -96,11 +96,3 @@ def corrected_router(class_name: str, hidden: int, count: int) -> Module:
         e_score_correction_bias=Buffer(count, dtype="F32"),
         component=Component.ROUTER,
     )
-
-
-def shared_width(c: ModelConfig, inner: Dim, *, default: int) -> Dim | None:
-    """n_shared_experts times the width of one; none where the key is null or 0."""
-    if "n_shared_experts" in c.values and c.values["n_shared_experts"] is None:
-        return None
-    count = c.count("n_shared_experts", default=default)
-    return inner * count if count else None

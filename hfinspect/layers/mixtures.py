@@ -10,14 +10,7 @@ from ..core.records import dataclass
 from ..trees import Buffer, Component, Dim, Linear, ModelConfig, Module, Parameter, Weight
 from .blocks import gated_mlp, size
 from .decoders import Decoder, gated_of
-from .experts import (
-    corrected_router,
-    experts,
-    router,
-    shared_width,
-    stacked_experts,
-    w_expert,
-)  # fmt: skip
+from .experts import corrected_router, experts, router, stacked_experts, w_expert
 
 #: What reads a number of a config.
 Reads = Callable[[ModelConfig], Dim]
@@ -87,9 +80,10 @@ def several(*keys: str, default: int, minimum: int = 0) -> Shares:
     return lambda c, inner: inner * c.count(*keys, default=default, minimum=minimum)
 
 
-def deepseek_shared(c: ModelConfig, inner: Dim) -> Dim | None:
-    """n_shared_experts times that, by default once; nothing where the key is null."""
-    return shared_width(c, inner, default=1)
+def deepseek_shared(c: ModelConfig, inner: Dim, default: int = 1) -> Dim | None:
+    """n_shared_experts times that; nothing where the key is null or 0."""
+    null = "n_shared_experts" in c.values and c.values["n_shared_experts"] is None
+    return None if null else inner * c.count("n_shared_experts", default=default) or None
 
 
 def as_wide(*keys: str, default: int) -> Shares:
