@@ -23,11 +23,6 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     )  # fmt: skip
 
 
-def _second(c: ModelConfig, root: Module) -> None:
-    if c.has("z_loss_weight"):
-        root.inside("lm_head").called("NormHead")
-
-
 # 64,000 words in the first version and 125,696 in the second: nothing else shows an absent number.
 _BAICHUAN = Decoder(
     "Baichuan", vocab_size=None, rotary=False, endings=SEQUENCE_HEAD, attention=_attention,
@@ -39,6 +34,9 @@ _BAICHUAN = Decoder(
 _NAMES = "BaichuanForCausalLM", "BaiChuanForCausalLM"
 _BAICHUAN.register(
     "baichuan",
-    more=changed({name: causal_lm(name, _BAICHUAN.model) for name in _NAMES}, _second),
+    more=changed(
+        {name: causal_lm(name, _BAICHUAN.model) for name in _NAMES},
+        lambda c, root: c.has("z_loss_weight") and root.inside("lm_head").called("NormHead"),
+    ),
     source="modeling_baichuan.py of baichuan-inc/Baichuan-7B, Baichuan-13B-Base, Baichuan2-7B-Base",
 )

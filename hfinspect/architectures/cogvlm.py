@@ -17,15 +17,6 @@ from .llama import LLAMA
 _GATED = {"up_proj": "dense_h_to_4h", "down_proj": "dense_4h_to_h", "act_fn": "act2"}
 
 
-def _vision_layer(c: ModelConfig, h: Dim) -> Module:
-    inner, act = c.dim("intermediate_size", default=15360), c.text("hidden_act", default="gelu")
-    norm = LayerNorm(h, eps=c.number("layer_norm_eps", default=1e-6))
-    attends = fused_attention("Attention", h, qkv="query_key_value", out="dense")
-    parts = {"attention": attends, "mlp": plain_mlp("MLP", h, inner, act=act)}
-    last = {"post_attention_layernorm": norm}
-    return Module("TransformerLayer", {"input_layernorm": norm, **parts, **last})
-
-
 def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
     """``inner`` is the width inside the projector, ``merged`` what the convolution puts out."""
     v, h = c.section("vision_config"), _TEXT.width(c)
@@ -37,7 +28,16 @@ def vision_model(c: ModelConfig, inner: Dim, merged: Dim | None) -> Module:
         position_embedding=Embedding(v.dim("num_positions", default=1226), width, kind="position"),
         component=Component.EMBEDDING,
     )
-    layers = Layers.of(v.count("num_hidden_layers", default=63), _vision_layer(v, width))
+    deep, act = v.dim("intermediate_size", default=15360), v.text("hidden_act", default="gelu")
+    norm = LayerNorm(width, eps=v.number("layer_norm_eps", default=1e-6))
+    layer = Module(
+        "TransformerLayer",
+        input_layernorm=norm,
+        attention=fused_attention("Attention", width, qkv="query_key_value", out="dense"),
+        mlp=plain_mlp("MLP", width, deep, act=act),
+        post_attention_layernorm=norm,
+    )
+    layers = Layers.of(v.count("num_hidden_layers", default=63), layer)
     mark = Weight(1, 1, h, component=Component.EMBEDDING)
     first = Linear(width if merged is None else merged, h, bias=False)
     gated = respelled(gated_mlp("GLU", h, inner), _GATED).children

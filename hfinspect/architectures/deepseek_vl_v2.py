@@ -8,7 +8,7 @@ from ..layers.multimodal import linear_row
 from ..layers.multimodal import projector as joining
 from ..layers.vision import pair, patch_conv, patch_count, plain_mlp, scaled
 from ..trees import Component, Dim, ModelConfig, register_part
-from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Parameter, Weight
+from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, Weight
 from .deepseek import DEEPSEEK, moe
 
 
@@ -80,23 +80,20 @@ def language_model(c: ModelConfig, at: str = "") -> Module:
     return Module("DeepseekV2ForCausalLM", model=TEXT.model(c), lm_head=TEXT.words(c, tied))
 
 
-def _marks(c: ModelConfig, width: Dim) -> dict[str, Parameter]:
-    """What separates rows of patches and views of the image: two vectors, or one per resolution."""
-    place = Component.EMBEDDING
-    if c.word("tile_tag", "2D", "1D") == "2D":
-        return dict.fromkeys(("image_newline", "view_seperator"), Weight(width, component=place))
-    listed = c.raw("candidate_resolutions")
-    if not isinstance(listed, list) or not listed:
-        raise c.error("candidate_resolutions", listed, "a list of sizes")
-    rows = Dim(len(listed), "resolutions", definition="number of candidate_resolutions") + 1
-    return {"tile_indicators": Weight(rows, width, component=place)}
-
-
 def model(c: ModelConfig) -> Module:
-    made = c.section("projector_config")
+    """Two vectors separate rows of patches and views of the image, or one per resolution."""
+    made, place = c.section("projector_config"), Component.EMBEDDING
+    width, names = made.dim("n_embed", default=2048), ("image_newline", "view_seperator")
+    marks = dict.fromkeys(names, Weight(width, component=place))
+    if c.word("tile_tag", "2D", "1D") == "1D":
+        listed = c.raw("candidate_resolutions")
+        if not isinstance(listed, list) or not listed:
+            raise c.error("candidate_resolutions", listed, "a list of sizes")
+        rows = Dim(len(listed), "resolutions", definition="number of candidate_resolutions") + 1
+        marks = {"tile_indicators": Weight(rows, width, component=place)}
     return Module(
         "DeepseekVLV2ForCausalLM",
-        _marks(c, made.dim("n_embed", default=2048)),
+        marks,
         vision=vision_model(c.section("vision_config")),
         projector=projector(made),
         language=language_model(c.section("language_config"), "language."),

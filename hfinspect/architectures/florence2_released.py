@@ -2,7 +2,7 @@
 The form that transformers converts it to is another tree: florence2.py."""
 
 from ..layers.composing import respelled
-from ..trees import Component, Dim, ModelConfig, auto_class, builder
+from ..trees import Component, ModelConfig, auto_class, builder
 from ..trees.modules import Buffer, Embedding, LayerNorm, Layers, Module, ModuleList, Weight
 
 #: DaViT's keys -> those of transformers' tower, and their values by default.
@@ -47,18 +47,6 @@ def davit(c: ModelConfig) -> Module:
     return Module("DaViT", convs=convs, blocks=ModuleList(stages), part="vision")
 
 
-def _positions(c: ModelConfig, width: Dim) -> dict[str, Module]:
-    """Half of the width for rows, the rest for columns; images of a video by a fixed cosine."""
-    count = c.section("image_pos_embed").dim("max_pos_embeddings", default=50)
-    frames = c.section("visual_temporal_embedding").dim("max_temporal_embeddings", default=100)
-    rows, half = Embedding(count, width // 2, kind="position"), width - width // 2
-    grid = {"row_embeddings": rows, "column_embeddings": Embedding(count, half, kind="position")}
-    cosine = Module("PositionalEmbeddingCosine1D", component=Component.EMBEDDING, part="vision")
-    cosine.adding(pos_idx_to_embed=Buffer(frames, width, kind="position"))
-    learned = Module("LearnedAbsolutePositionEmbedding2D", grid, part="vision")
-    return {"image_pos_embed": learned, "visual_temporal_embed": cosine}
-
-
 def is_released(c: ModelConfig) -> bool:
     """Its own names for the widths of DaViT and for the parts."""
     vision, text = c.section("vision_config"), c.section("text_config")
@@ -70,14 +58,20 @@ def conditional_generation(c: ModelConfig) -> Module:
     vision, text = c.section("vision_config"), c.section("text_config")
     width = vision.dims("dim_embed", default=_STAGES["dim_embed"])[-1]
     out = vision.dim("projection_dim", default=1024)
-    language = auto_class(text.with_values(model_type="bart"), "ForConditionalGeneration")
+    count = vision.section("image_pos_embed").dim("max_pos_embeddings", default=50)
+    video = vision.section("visual_temporal_embedding")
+    frames = video.dim("max_temporal_embeddings", default=100)
+    # Half of the width for rows, the rest for columns; images of a video by a fixed cosine.
+    rows, half = Embedding(count, width // 2, kind="position"), width - width // 2
+    grid = {"row_embeddings": rows, "column_embeddings": Embedding(count, half, kind="position")}
+    cosine = Module("PositionalEmbeddingCosine1D", component=Component.EMBEDDING, part="vision")
+    cosine.adding(pos_idx_to_embed=Buffer(frames, width, kind="position"))
     return Module(
         "Florence2ForConditionalGeneration",
-        {
-            "image_projection": Weight(width, out, component=Component.PROJECTOR),
-            "vision_tower": davit(vision),
-            **_positions(vision, width),
-            "image_proj_norm": LayerNorm(out),
-            "language_model": language,
-        },
+        image_projection=Weight(width, out, component=Component.PROJECTOR),
+        vision_tower=davit(vision),
+        image_pos_embed=Module("LearnedAbsolutePositionEmbedding2D", grid, part="vision"),
+        visual_temporal_embed=cosine,
+        image_proj_norm=LayerNorm(out),
+        language_model=auto_class(text.with_values(model_type="bart"), "ForConditionalGeneration"),
     )

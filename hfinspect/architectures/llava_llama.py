@@ -20,8 +20,6 @@ _TOWERS: dict[str, tuple[str, dict[str, Any]]] = {
     "clip-vit-large-patch14-336": ("CLIP", _CLIP),
     "siglip-so400m-patch14-384": ("SigLip", {**SO400M, "model_type": "siglip_vision_model"}),
 }
-#: Projectors are far shallower; a name may say any number.
-_MAX_DEPTH = 64
 
 
 def _tower(c: ModelConfig) -> Module | None:
@@ -48,7 +46,7 @@ def projector(c: ModelConfig, hidden: Dim) -> Module | None:
     if form in ("identity", "linear"):
         return linear_projector(width, hidden) if form == "linear" else None
     depth = re.fullmatch(r"mlp(\d{1,3})x_gelu", form)
-    if depth is None or not 1 <= int(depth[1]) <= _MAX_DEPTH:
+    if depth is None or not 1 <= int(depth[1]) <= 64:  # a name may say any number
         raise c.error("mm_projector_type", form, "linear, identity or mlpNx_gelu")
     return as_projector(linear_row([width, *[hidden] * int(depth[1])]))
 
@@ -65,12 +63,9 @@ def causal_lm(name: str, text: str, c: ModelConfig) -> Module:
     return causal.called(f"{name}ForCausalLM")
 
 
-#: model_type, class, and the text model inside.
-_KINDS = {
-    "llava_llama": ("LlavaLlama", "llama"), "llava_mistral": ("LlavaMistral", "mistral"),
-    "llava_qwen": ("LlavaQwen", "qwen2"), "llava_gemma": ("LlavaGemma", "gemma"),
-    "llava_mixtral": ("LlavaMixtral", "mixtral"),
-}  # fmt: skip
+#: The text model inside, by what the class is called after.
+_KINDS = {name: name.lower() for name in ("Llama", "Mistral", "Gemma", "Mixtral")}
 _SOURCE = "github.com/haotian-liu/LLaVA and github.com/LLaVA-VL/LLaVA-NeXT"
-for _type, (_name, _text) in _KINDS.items():
+for _of, _text in {**_KINDS, "Qwen": "qwen2"}.items():
+    _type, _name = f"llava_{_of.lower()}", f"Llava{_of}"
     register_part(_type, f"{_name}ForCausalLM", partial(causal_lm, _name, _text), source=_SOURCE)

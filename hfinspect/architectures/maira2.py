@@ -5,16 +5,13 @@ from ..layers.multimodal import any_causal, linear_row, projector, tower_width
 from ..trees import ModelConfig, Module, auto_class, register_part
 
 _NAME = "Maira2ForConditionalGeneration"
-#: Sixteen times the published depth.
-_MAX_LAYERS = 64
 
 
 def conditional_generation(c: ModelConfig) -> Module:
     width = c.section("text_config").dim("hidden_size", default=4096)
-    vision = auto_class(
-        c.section("vision_config"), "Backbone", default_type="dinov2", part="vision"
-    )
-    depth = c.dim("projector_n_layers", default=4, maximum=_MAX_LAYERS)
+    seen = c.section("vision_config")
+    vision = auto_class(seen, "Backbone", default_type="dinov2", part="vision")
+    depth = c.dim("projector_n_layers", default=4, maximum=64)  # sixteen times the published
     act = activation(c.text("projector_hidden_act", default="gelu")).class_name
     row = linear_row([tower_width(vision), *[width] * int(depth)], act)
     return Module(

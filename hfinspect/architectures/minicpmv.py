@@ -10,7 +10,6 @@ from .llava_onevision import SO400M
 #: The language model of each version; without one, the first two.
 _TEXT = {"2.5": "llama", "2.6": "qwen2", "4": "llama", "4.0": "llama", "4.5": "qwen3"}
 #: timm's SigLIP, the only ``vision_encoder`` of a published config, and that of later versions.
-_TIMM = "vit_so400m_patch14_siglip_384.webli"
 _TIMM_SIZES = {
     "width": 1152, "mlp_ratio": 4304 / 1152, "patch_size": 14, "image_size": 384, "global_pool": "",
 }  # fmt: skip
@@ -24,7 +23,7 @@ def vision_model(c: ModelConfig, *, first: bool) -> Module:
     count = 27 if first else int(v.count("num_hidden_layers"))
     kept = max(count - 1, 0) if c.flag("drop_vision_last_layer", default=True) else count
     if first:
-        c.word("vision_encoder", _TIMM)
+        c.word("vision_encoder", "vit_so400m_patch14_siglip_384.webli")
         return siglip_of_timm(ModelConfig({**_TIMM_SIZES, "layers": kept}, "vision_encoder."))
     section = v.with_values(num_hidden_layers=kept, model_type="siglip_vision_model")
     tower = auto_model(section, part="vision")

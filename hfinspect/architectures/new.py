@@ -5,16 +5,12 @@ from functools import partial
 
 from ..layers import encoders
 from ..layers.composing import Part, composed, renamed, with_defaults
-from ..layers.encoders import dropout, hidden, labels, vocab
+from ..layers.encoders import BASE, dropout, hidden, labels, vocab
 from ..layers.heads import to_words
 from ..trees import Builder, Component, ModelConfig, builder, register
 from ..trees.modules import Embedding, Linear, Module, each_module
 
-_DEFAULTS = {
-    "vocab_size": 30528, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
-    "intermediate_size": 3072, "hidden_act": "gelu", "type_vocab_size": 1,
-    "max_position_embeddings": 2048,
-}  # fmt: skip
+_SIZES = {"vocab_size": 30528, "type_vocab_size": 1, "max_position_embeddings": 2048}
 
 
 def model(c: ModelConfig, *, pooling: bool = False) -> Module:
@@ -52,7 +48,7 @@ _CLASSES: dict[str, Builder | dict[str, Part]] = {
 }
 register(
     "new",
-    with_defaults(_DEFAULTS, composed(_CLASSES)),
+    with_defaults({**BASE, **_SIZES}, composed(_CLASSES)),
     base_prefix="new",
     category="encoder",
     source="modeling.py of Alibaba-NLP/new-impl; checked against transformers' gte",

@@ -83,15 +83,13 @@ def _forms(e: Encoder) -> Forms:
     usual = bert_forms(e)
     texts = {**usual["ForSequenceClassification"], e.prefix: pooled}
     words = {"bert": released, "cls": _released_words}
-    endings = ("ForMaskedLM", "ForSequenceClassification", "ForTokenClassification")
-    found = {ending: usual[ending] for ending in endings}
-    return {**found, "ForSequenceClassification": texts, "ForPreTraining": words}
+    return {**usual, "ForSequenceClassification": texts, "ForPreTraining": words}
 
 
 _NOMIC = JINA.like(
     "NomicBert", "nomic_bert", defaults=_DEFAULTS, pooling="never", encoder=_stack,
     words=lambda e, c: respelled(bert_words(e, c), {"LayerNorm": "layer_norm"}), forms=_forms,
-    lacks=(),
+    lacks=("ForMultipleChoice", "ForQuestionAnswering"),
 )  # fmt: skip
 register(
     "nomic_bert",

@@ -1,7 +1,5 @@
 """OpenELM (Mehta et al. 2024): every layer has its own number of heads and width of the MLP."""
 
-from collections.abc import Sequence
-
 from ..core.config import MAX_DIM
 from ..layers import spelled as s
 from ..layers.blocks import size
@@ -9,18 +7,6 @@ from ..layers.composing import composed
 from ..layers.vision import MAX_RATIO, multiple
 from ..trees import Component, Dim, ModelConfig, named
 from ..trees.modules import Layers, Linear, Module, RMSNorm, once
-
-
-def _ratios(c: ModelConfig, count: int) -> Sequence[float]:
-    key, found = "ffn_multipliers", c.raw("ffn_multipliers")
-    values = found if isinstance(found, list) else [found] * count
-    if len(values) != count:
-        raise c.miscounted(key, len(values), f"one for each of {count} layers")
-    for value in values:
-        good = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not good or not 0 < value <= MAX_RATIO:
-            raise c.error(key, value, f"numbers above 0, at most {MAX_RATIO}")
-    return [float(value) for value in values]
 
 
 def _layer(d: s.Spelled, c: ModelConfig, query: Dim, kv: Dim, ratio: float) -> Module:
@@ -56,7 +42,15 @@ def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
     for key in ("num_query_heads", "num_kv_heads"):
         found = c.dims(key)
         heads.append(found * count if len(found) == 1 else c.dims(key, count=count))
-    rows = list(zip(*heads, _ratios(c, count), strict=True))
+    said = c.raw(key := "ffn_multipliers")
+    ratios = said if isinstance(said, list) else [said] * count
+    if len(ratios) != count:
+        raise c.miscounted(key, len(ratios), f"one for each of {count} layers")
+    for ratio in ratios:
+        good = isinstance(ratio, (int, float)) and not isinstance(ratio, bool)
+        if not good or not 0 < ratio <= MAX_RATIO:
+            raise c.error(key, ratio, f"numbers above 0, at most {MAX_RATIO}")
+    rows = list(zip(*heads, map(float, ratios), strict=True))
     return Layers(once(rows, lambda row: _layer(d, c, *row)))
 
 

@@ -30,25 +30,10 @@ def _adapted(c: ModelConfig, linear: Module | Parameter) -> Module | Parameter:
 
 
 def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    """Phi-3's, every linear layer adapted."""
     block = phi3.layer(d, c, kind)
     for part in (block.inside("self_attn"), block.inside("mlp")):
         part.children = {name: _adapted(c, child) for name, child in part.children.items()}
     return block
-
-
-def image_embedding(h: Dim) -> Module:
-    """The tower's sizes stand in the model's code."""
-    tower = ModelConfig({"hidden_size": 1152})
-    width = tower.dim("hidden_size")
-    return Module(
-        f"{_NAME}ImageEmbedding",
-        img_processor=builder("Phi4MultimodalVisionModel")(tower),
-        glb_GN=Weight(1, 1, width, component=Component.EMBEDDING),
-        sub_GN=Weight(1, 1, 1, width, component=Component.EMBEDDING),
-        img_projection=as_projector(linear_row([width, h, h])),
-        part="vision",
-    )
 
 
 def sound_layer(c: ModelConfig, h: Dim) -> Module:
@@ -82,7 +67,16 @@ def audio_embedding(c: ModelConfig, h: Dim) -> Module:
 
 
 def _towers(d: Decoder, c: ModelConfig) -> dict[str, Module]:
-    image, audio = image_embedding(d.width(c)), audio_embedding(c, d.width(c))
+    tower, h = ModelConfig({"hidden_size": 1152}), d.width(c)  # as in the model's code
+    width, audio = tower.dim("hidden_size"), audio_embedding(c, h)
+    image = Module(
+        f"{_NAME}ImageEmbedding",
+        img_processor=builder("Phi4MultimodalVisionModel")(tower),
+        glb_GN=Weight(1, 1, width, component=Component.EMBEDDING),
+        sub_GN=Weight(1, 1, 1, width, component=Component.EMBEDDING),
+        img_projection=as_projector(linear_row([width, h, h])),
+        part="vision",
+    )
     both = Module(f"{_NAME}ImageAudioEmbedding", image_embed=image, audio_embed=audio)
     return {"embed_tokens_extend": both}
 

@@ -11,11 +11,6 @@ def _key_value(d: s.Spelled, c: ModelConfig) -> Module:
     return Linear(d.width(c), d.head(c) * kv * 2, bias=False, kind="key")
 
 
-def _inputs(d: s.Spelled, c: ModelConfig) -> Module:
-    gated = c.text("activation_function", default="gelu_new") == "silu"
-    return (s.gate_up if gated else s.up)(d, c)
-
-
 _TELECHAT = s.Spelled(
     "Telechat", width=size("hidden_size", "n_embed", "n_embd", default=4096),
     heads=size("n_head", "num_attention_heads", default=32),
@@ -45,7 +40,10 @@ _WIDE = s.Spelled(
         "bias": s.mask("BOOL"), "masked_bias": lambda _d, _c: Buffer(), "c_attn": s.qkv,
         "c_proj": s.output, "attn_dropout": s.dropout("attn_pdrop", 0.1),
     },
-    mlp={"c_fc": _inputs, "c_proj": s.down},
+    mlp={
+        "c_fc": lambda d, c: (s.gate_up if c.text("activation_function") == "silu" else s.up)(d, c),
+        "c_proj": s.down,
+    },
 )  # fmt: skip
 # The 7B ties its head, the library's default; the 12B says tie_word_embeddings: false.
 _narrow = _TELECHAT.classes(heads=())["TelechatForCausalLM"]
