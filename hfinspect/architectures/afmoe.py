@@ -5,6 +5,7 @@ from ..layers import mixtures as m
 from ..layers.decoders import Decoder, adding, arranged, attends, feeds, gate, grouped, normed
 from ..layers.latent_decoders import dense_first
 from ..layers.windows import every, windows
+from ..trees import Component, Weight
 
 Decoder(
     "Afmoe", vocab_size=200192, hidden_size=2048, intermediate_size=6144, num_attention_heads=16,
@@ -18,7 +19,7 @@ Decoder(
     moe=m.sparse(
         "SparseMoeBlock",
         {"router": m.scored_by("TokenChoiceRouter", "gate"), "shared_experts": m.always,
-         "experts": m.each, "expert_bias": m.learned_correction},
+         "experts": m.each, "expert_bias": lambda x: Weight(x.count, component=Component.ROUTER)},
         count=m.counts("num_experts", default=64, minimum=1), empty=True,
         used=m.counts("num_experts_per_tok", default=6), inner=1408,
         shared=m.several("num_shared_experts", default=2),

@@ -7,11 +7,10 @@ from ..layers.decoders import SEQUENCE_HEAD, Decoder, joined_layer, mixed
 from ..layers.experts import router
 from ..layers.heads import register_decoder
 from ..layers.latent_decoders import dense_first
+from ..layers.spelled import flagged
 from ..trees import Buffer, Component, Linear, ModelConfig, Module
 
-
-def _bias(c: ModelConfig) -> bool:
-    return c.flag("use_bias", default=False)
+_bias = flagged("use_bias")
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:

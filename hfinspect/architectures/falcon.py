@@ -19,10 +19,9 @@ def _key_heads(d: s.Spelled, c: ModelConfig) -> Dim:
 
 
 def _joined(d: s.Spelled, c: ModelConfig) -> Dim:
-    head = d.head(c)
     if _grouped(c):
-        return (_key_heads(d, c) * 2 + d.heads(c)) * head
-    return d.width(c) + 2 * head if c.flag("multi_query", default=True) else 3 * d.width(c)
+        return (_key_heads(d, c) * 2 + d.heads(c)) * d.head(c)
+    return d.width(c) + 2 * d.head(c) if c.flag("multi_query", default=True) else s.thrice(d, c)
 
 
 def _attention(d: s.Spelled, c: ModelConfig) -> Module:

@@ -56,8 +56,7 @@ def model(c: ModelConfig) -> Module:
     version, first = str(c.raw("version")), not c.has("version", "vision_config")
     if not first and version not in _TEXT:
         raise c.uncatalogued(f"a minicpmv config of version {version[:20]}")
-    seen = c.section("vision_config")
-    width = Dim(1152) if first else seen.dim("hidden_size", default=1152)
+    width = Dim(1152) if first else c.section("vision_config").dim("hidden_size", default=1152)
     text = c.with_values(model_type="minicpm" if first else _TEXT[version])
     return Module(
         "MiniCPMV",

@@ -55,10 +55,7 @@ def _rows(c: ModelConfig) -> Layers:
     return Layers(rows, class_name="Sequential")
 
 
-_CAUSAL = {
-    "transformer": _PHI.base,
-    "lm_head": lambda c: _head(c, "transformer.embd.wte.weight"),
-}
+_CAUSAL = {"transformer": _PHI.base, "lm_head": lambda c: _head(c, "transformer.embd.wte.weight")}
 _SOURCE = "modeling_mixformer_sequential.py of microsoft/phi-1_5 (2023); checked against Phi"
 _SEQUENTIAL = "MixFormerSequentialForCausalLM"
 register_part("mixformer-sequential", _SEQUENTIAL, {"layers": _rows}, "text decoder", _SOURCE)

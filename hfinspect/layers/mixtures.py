@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..core.records import dataclass
-from ..trees import Buffer, Component, Dim, Linear, ModelConfig, Module, Parameter, Weight
+from ..trees import Buffer, Component, Dim, Linear, ModelConfig, Module, Parameter
 from .blocks import gated_mlp, size
 from .decoders import Decoder, gated_of
 from .experts import corrected_router, experts, router, stacked_experts, w_expert
@@ -142,11 +142,6 @@ def corrected(ending: str = "TopkRouter") -> Callable[[Mixture], Module]:
 def correction(m: Mixture) -> Parameter:
     """Such a bias by itself: a buffer in float32."""
     return Buffer(m.count, dtype="F32", component=Component.ROUTER)
-
-
-def learned_correction(m: Mixture) -> Parameter:
-    """The same as a parameter."""
-    return Weight(m.count, component=Component.ROUTER)
 
 
 def always(m: Mixture) -> Module | None:

@@ -197,10 +197,7 @@ def language_model(text: Decoder, *, head: bool, tied: bool) -> Module:
     """``language_model`` of files of the LLaVA kind: the decoder and, with ``head``, its head."""
     to = "language_model.model.embed_tokens.weight" if tied else None
     return Module(
-        text.class_name,
-        model=text.base,
-        lm_head=lm_head(text, to) if head else None,
-        part="text",
+        text.class_name, model=text.base, lm_head=lm_head(text, to) if head else None, part="text"
     )
 
 
