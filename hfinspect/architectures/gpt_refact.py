@@ -16,7 +16,6 @@ _REFACT = s.Spelled(
     depth=size("n_layer", "num_hidden_layers", default=32), vocab=size("vocab_size", default=49216),
     inner=_inner, norms=rms_norms("LayerNormNoBias", 1e-5, "layer_norm_epsilon"), bias=s.never,
     called={"Attention": "Attention", "MLP": "MLP"}, model={"wte": s.words, "h": s.layers},
-    block={"ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp},
     attention={
         "q": s.as_wide("query"), "kv": lambda d, c: Linear(d.width(c), 2 * d.head(c), bias=False),
         "c_proj": s.output,

@@ -21,7 +21,6 @@ JAIS = s.Spelled(
         "relative_pe": s.where(_alibi, _slopes),
         "drop": s.dropout("embd_pdrop", 0.1), "h": s.layers, "ln_f": s.norm,
     },
-    block={"ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp},
     attention={"c_attn": s.qkv, "c_proj": s.output},
     mlp={
         "c_fc": s.up,

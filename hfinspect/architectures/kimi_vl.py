@@ -2,8 +2,8 @@
 kimi_vl.py reads the same names."""
 
 from ..layers.composing import renamed
-from ..layers.multimodal import any_causal, projector, within
-from ..trees import Activation, LayerNorm, Linear, ModelConfig, Module, register_part
+from ..layers.multimodal import any_causal, two_linears, within
+from ..trees import Activation, LayerNorm, ModelConfig, Module, register_part
 from .kimi_k25 import hub_vision, merged_width
 
 
@@ -13,14 +13,10 @@ def vision_model(c: ModelConfig) -> Module:
 
 def _projector(c: ModelConfig) -> Module:
     vision, text = c.section("vision_config"), c.section("text_config")
-    merged = merged_width(vision)
-    return projector(
-        "KimiVLMultiModalProjector",
-        pre_norm=LayerNorm(vision.dim("hidden_size", default=1152), eps=1e-5),
-        linear_1=Linear(merged, merged),
-        act=Activation("GELU"),
-        linear_2=Linear(merged, text.dim("hidden_size", default=7168)),
-    )
+    merged, out = merged_width(vision), text.dim("hidden_size", default=7168)
+    norm = LayerNorm(vision.dim("hidden_size", default=1152), eps=1e-5)
+    name, act = "KimiVLMultiModalProjector", Activation("GELU")
+    return two_linears(name, c, merged, merged, out, act=act, pre_norm=norm)
 
 
 _PARTS = {

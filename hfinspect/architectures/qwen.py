@@ -33,7 +33,6 @@ s.Spelled(
         "wte": s.words, "drop": s.dropout("emb_dropout_prob"),
         "rotary_emb": s.shown("RotaryEmbedding"), "h": s.layers, "ln_f": s.norm, "visual": _visual,
     },
-    block={"ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp},
     attention={
         "c_attn": s.qkv,
         "c_proj": lambda d, c: Linear(d.width(c), _channels(d, c), _BIASED(c), kind="output"),

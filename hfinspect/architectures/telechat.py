@@ -35,7 +35,6 @@ _WIDE = s.Spelled(
     linear=s.transposed, bias=s.flagged("add_bias_linear", default=True),
     called={"Model": "TELECHATTransformer"},
     model={"wte": s.words, "drop": s.dropout("embd_pdrop", 0.1), "h": s.layers, "ln_f": s.norm},
-    block={"ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp},
     attention={
         "bias": s.mask("BOOL"), "masked_bias": lambda _d, _c: Buffer(), "c_attn": s.qkv,
         "c_proj": s.output, "attn_dropout": s.dropout("attn_pdrop", 0.1),

@@ -155,7 +155,9 @@ def act(key: str, default: str) -> Part:
     return lambda _d, c: activation(c.text(key, default=default))
 
 
-#: A block under Megatron's names.
+#: A block under GPT-2's names.
+GPT: dict[str, Part] = {"ln_1": norm, "attn": attention, "ln_2": norm, "mlp": mlp}
+#: And under Megatron's.
 MEGATRON: dict[str, Part] = {
     "input_layernorm": norm, "self_attention": attention, "post_attention_layernorm": norm,
     "mlp": mlp,
@@ -234,7 +236,7 @@ class Spelled:
     out_bias: Callable[[ModelConfig], bool] | None = None
     joined: Callable[[Spelled, ModelConfig], Dim] = thrice
     model: Mapping[str, Part] = field(default_factory=dict)
-    block: Mapping[str, Part] = field(default_factory=dict)
+    block: Mapping[str, Part] = field(default_factory=lambda: GPT)
     attention: Mapping[str, Part] = field(default_factory=dict)
     mlp: Mapping[str, Part] = field(default_factory=dict)
     called: Mapping[str, str] = field(default_factory=dict)
