@@ -8,8 +8,7 @@ from .wav2vec2 import WAV2VEC2
 
 
 def _projected(s: Speech, c: ModelConfig) -> Module:
-    normed = c.flag("feat_proj_layer_norm", default=True)
-    return speech.feature_projection(c, s.name, normed=normed)
+    return speech.feature_projection(c, s.name, normed=c.flag("feat_proj_layer_norm", default=True))
 
 
 _HUBERT = WAV2VEC2.like("Hubert", "hubert", projected=_projected, adapted=False, endings=SHORT)

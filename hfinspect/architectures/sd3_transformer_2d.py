@@ -48,7 +48,6 @@ def model(c: ModelConfig) -> Module:
     pixels = patch * patch * c.dim("out_channels", default=usual)
     dual = {int(i) for i in c.dims("dual_attention_layers", default=(), minimum=0)}
     kinds = [(i == count - 1, i in dual) for i in range(count)]
-    layers = once(kinds, lambda kind: block(c, width, *kind))
     linears = {"linear_1": Linear(pooled, width), "act_1": Activation("SiLU")}
     linears["linear_2"], to = Linear(width, width), Component.EMBEDDING
     embedders = {
@@ -61,7 +60,7 @@ def model(c: ModelConfig) -> Module:
         pos_embed=Module("PatchEmbed", patches, component=to),
         time_text_embed=Module("CombinedTimestepTextProjEmbeddings", embedders),
         context_embedder=Linear(texts, captions, component=Component.PROJECTOR),
-        transformer_blocks=Layers(layers),
+        transformer_blocks=Layers(once(kinds, lambda kind: block(c, width, *kind))),
         norm_out=_modulation("AdaLayerNormContinuous", width, 2),
         proj_out=Linear(width, pixels, component=Component.HEAD),
         part="vision",

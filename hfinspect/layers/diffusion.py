@@ -246,9 +246,8 @@ def feed_forward(
     up = nn.Linear(
         width, 2 * inner if gated else inner, bias=bias, kind="gate_up" if gated else "up"
     )
-    down = nn.Linear(inner, width, bias=bias, kind="down")
     project = nn.Module(act or ("GEGLU" if gated else "GELU"), proj=up)
-    net = nn.ModuleList([project, nn.Dropout(0.0), down])
+    net = nn.ModuleList([project, nn.Dropout(0.0), nn.Linear(inner, width, bias=bias, kind="down")])
     return nn.Module("FeedForward", net=net, component=Component.MLP)
 
 

@@ -42,10 +42,9 @@ def weight_normed(conv: nn.Module, scale: Sequence[int]) -> nn.Module:
     weight = conv.children.pop("weight")
     assert not isinstance(weight, nn.Module)
     pair = {"original0": nn.Weight(*scale), "original1": nn.Weight(*weight.shape)}
-    parametrized = nn.Module("ModuleDict", weight=nn.Module("ParametrizationList", pair))
     conv.class_name = f"Parametrized{conv.class_name}"
     conv.children |= {
-        "parametrizations": parametrized,
+        "parametrizations": nn.Module("ModuleDict", weight=nn.Module("ParametrizationList", pair)),
         "weight_g": nn.Weight(*scale, saved=False),
         "weight_v": nn.Weight(*weight.shape, saved=False),
     }

@@ -31,13 +31,12 @@ def encoder(name: str, c: ModelConfig, *, pooled: bool = False) -> Module:
     )
     heads = "encoder_attention_heads", "num_attention_heads"
     c.divided(d, c.dim(*heads, default=20), "d_model", heads[0])
-    layers = c.count("encoder_layers", "num_hidden_layers", default=32)
     return Module(
         f"{name}Encoder",
         conv1=Conv(c.dim("num_mel_bins", default=128), d, 3, dims=1),
         conv2=Conv(d, d, 3, dims=1, stride=2),
         embed_positions=Embedding(positions, d, kind="position"),
-        layers=Layers.of(layers, layer),
+        layers=Layers.of(c.count("encoder_layers", "num_hidden_layers", default=32), layer),
         layer_norm=LayerNorm(d),
         avg_pooler=Activation("AvgPool1d") if pooled else None,
         part="audio",
