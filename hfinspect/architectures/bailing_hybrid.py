@@ -26,16 +26,14 @@ def _delta(d: Decoder, c: ModelConfig, _kind: object) -> Module:
     norm = Module("BailingHybridRMSNormGated", weight=Weight(dim), component=Component.NORM)
     return Module(
         "BailingHybridDeltaAttention",
-        {
-            **convolved_projections(h, width, kernel),
-            "A_log": Weight(heads),
-            "dt_bias": Weight(width),
-            "f_proj": Linear(h, width, bias=False),
-            "b_proj": Linear(h, heads, bias=False),
-            "o_norm": norm,
-            "dense": Linear(width, h, bias=False, kind="output"),
-            "g_proj": Linear(h, width, bias=False, kind="gate"),
-        },
+        convolved_projections(h, width, kernel),
+        A_log=Weight(heads),
+        dt_bias=Weight(width),
+        f_proj=Linear(h, width, bias=False),
+        b_proj=Linear(h, heads, bias=False),
+        o_norm=norm,
+        dense=Linear(width, h, bias=False, kind="output"),
+        g_proj=Linear(h, width, bias=False, kind="gate"),
         keeps=(State("recurrent", (width, dim), "F32"),),
         component=Component.SSM,
     )

@@ -79,8 +79,7 @@ def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
         attn_sink=Weight(heads, kind="sink"),
         component=Component.ATTENTION,
     )
-    repeated = 2 if kind == SLIDING else 1
-    kept: tuple[Keeps, ...] = (KeysValues(head, 0, 1, latent=True, repeated=repeated),)
+    kept: list[Keeps] = [KeysValues(head, 0, 1, latent=True, repeated=1 + (kind == SLIDING))]
     if kind != SLIDING:
         name = f"DeepseekV4{'HCA' if kind == HEAVY else 'CSA'}Compressor"
         block.adding(compressor=(keys := _compressor(d, c, kind, "compressor", head, name)))
@@ -90,9 +89,9 @@ def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
         keys = _compressor(d, c, kind, "indexer", width)
         queries, scores = Linear(rank, count * width, bias=False), Linear(h, count, bias=False)
         parts = {"compressor": keys, "wq_b": queries, "weights_proj": scores}
-        block.adding(indexer=Module("DeepseekV4Indexer", dict(parts), kind="indexer"))
+        block.adding(indexer=Module("DeepseekV4Indexer", parts, kind="indexer"))
         kept += keys.keeps or ()
-    block.keeps = kept
+    block.keeps = tuple(kept)
     return block
 
 
@@ -111,17 +110,14 @@ def _gate(x: m.Mixture, kind: str) -> Module:
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
-    ffn = m.sparse(
-        "SparseMoeBlock",
-        {
-            "gate": lambda x: _gate(x, kind[1]),
-            "experts": lambda x: experts(x.count, x.used, _expert(x)),
-            "shared_experts": lambda x: _expert(x, "shared_expert"),
-        },
-        count=m.counts("n_routed_experts", "num_local_experts", default=256),
-        used=6,
-        inner=size("moe_intermediate_size", "intermediate_size", default=2048),
-    )
+    parts: dict[str, m.Part] = {
+        "gate": lambda x: _gate(x, kind[1]),
+        "experts": lambda x: experts(x.count, x.used, _expert(x)),
+        "shared_experts": lambda x: _expert(x, "shared_expert"),
+    }
+    count = m.counts("n_routed_experts", "num_local_experts", default=256)
+    inner = size("moe_intermediate_size", "intermediate_size", default=2048)
+    ffn = m.sparse("SparseMoeBlock", parts, count=count, used=6, inner=inner)
     block = Module("DeepseekV4DecoderLayer", attn=_attention(d, c, kind[0]), ffn=ffn(d, c))
     norms = d.norms(c, "attn_norm", "ffn_norm")
     return block.adding(**norms, **hyper_connections(c, d.width(c)))
@@ -162,11 +158,8 @@ def _predictors(c: ModelConfig) -> Module | None:
 
 
 _causal = causal_lm("DeepseekV4ForCausalLM", _DEEPSEEK.model, head="head")
-_CLASSES = {"DeepseekV4ForCausalLM": _causal, "DeepseekV4Model": _BARE.model}
-register(
-    "deepseek_v4",
-    with_predictor(_CLASSES, _predictors),
-    base_prefix="model",
-    aliases={"embed.": "model.embed_tokens.", "hc_head_": "model.hc_head.hc_", "lm_head.": "head."},
-    category="text decoder",
+_CLASSES = with_predictor(
+    {"DeepseekV4ForCausalLM": _causal, "DeepseekV4Model": _BARE.model}, _predictors
 )
+_ALIASES = {"embed.": "model.embed_tokens.", "hc_head_": "model.hc_head.hc_", "lm_head.": "head."}
+register("deepseek_v4", _CLASSES, base_prefix="model", aliases=_ALIASES, category="text decoder")

@@ -4,7 +4,6 @@ drops them (vLLM, model_executor/models/ernie_mtp.py)."""
 
 from ..layers import mixtures as m
 from ..layers.decoders import Decoder
-from ..layers.heads import causal_lm
 from ..trees import Component, Layers, Linear, ModelConfig, Module, ModuleList, Weight, exact
 from .ernie4_5 import mlp
 
@@ -41,7 +40,7 @@ def _predictors(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     }
 
 
-_MODEL = Decoder(
+Decoder(
     "Ernie4_5_Moe", vocab_size=103424, hidden_size=2560, intermediate_size=12288,
     num_hidden_layers=28, num_attention_heads=20, num_key_value_heads=4, rms_norm_eps=1e-5,
     tie_word_embeddings=True, bias_key="use_bias", endings=(), mlp=mlp, kinds=_kinds,
@@ -55,6 +54,4 @@ _MODEL = Decoder(
         used=m.counts("moe_k", "num_experts_per_tok", default=6), inner=1536,
         shared=m.several("moe_num_shared_experts", default=2),
     ),
-)  # fmt: skip
-_causal = causal_lm("Ernie4_5_MoeForCausalLM", _MODEL.model, tied_default=True, bias="use_bias")
-_MODEL.register("ernie4_5_moe", more={"Ernie4_5_MoeForCausalLM": _causal})
+).register("ernie4_5_moe", bias="use_bias")  # fmt: skip

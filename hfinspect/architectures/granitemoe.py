@@ -27,6 +27,5 @@ moe = m.sparse(
 )  # fmt: skip
 LAYER = {"self_attn": attends, "input_layernorm": normed, "post_attention_layernorm": normed}
 LAYER["block_sparse_moe"] = feeds
-GRANITE_MOE = Decoder("GraniteMoe", endings=(), moe=moe, layer=arranged(**LAYER)).register(
-    "granitemoe"
-)
+GRANITE_MOE = Decoder("GraniteMoe", endings=(), moe=moe, layer=arranged(**LAYER))
+GRANITE_MOE.register("granitemoe")

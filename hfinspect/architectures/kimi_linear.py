@@ -26,14 +26,12 @@ def delta_attention(
         "b": Linear(h, count, bias=False, kind=kind),
         "dt_bias": Weight(width), "A_log": Weight(1, 1, count, 1),
     }  # fmt: skip
+    ordered = {f"{at}_proj" if len(at) < 4 else at: gates[at] for at in order}
     return Module(
         f"{d.name}DeltaAttention",
-        {
-            **convolved_projections(h, width, kernel),
-            **{f"{at}_proj" if len(at) < 4 else at: gates[at] for at in order},
-            "o_norm": RMSNorm(dim, class_name=f"{d.name}RMSNormGated"),
-            "o_proj": Linear(width, h, bias=False, kind="output"),
-        },
+        {**convolved_projections(h, width, kernel), **ordered},
+        o_norm=RMSNorm(dim, class_name=f"{d.name}RMSNormGated"),
+        o_proj=Linear(width, h, bias=False, kind="output"),
         component=Component.SSM,
         keeps=(State("recurrent", (width, dim), "F32"),),
     )
@@ -56,9 +54,8 @@ def _attention_types(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
     older = c.section("linear_attn_config")
     if c.has("layer_types") or not (older.has("full_attn_layers") and older.has("kda_layers")):
         return list(_USUAL(d, c, layers))
-    found: dict[int, str] = {}
-    for key, kind in (("full_attn_layers", "full_attention"), ("kda_layers", "linear_attention")):
-        found.update({int(i): kind for i in older.dims(key)})
+    kinds = {"full_attn_layers": "full_attention", "kda_layers": "linear_attention"}
+    found = {int(i): kind for key, kind in kinds.items() for i in older.dims(key)}
     if sorted(found) != list(range(1, layers + 1)):
         expected = f"with full_attn_layers all of 1 to {layers}"
         raise older.error("kda_layers", sorted(found), expected)

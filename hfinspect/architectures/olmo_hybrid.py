@@ -43,15 +43,10 @@ def _delta_net(d: Decoder, c: ModelConfig) -> Module:
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
     linear = kind == "linear_attention"
     own = "attention_layer_norm" if linear else "post_feedforward_layernorm"
-    return Module(
-        f"OlmoHybrid{'Linear' if linear else ''}AttentionDecoderLayer",
-        {
-            "self_attn": None if linear else d.attention(d, c),
-            "mlp": d.mlp(d, c),
-            **d.norms(c, *sorted(("feedforward_layer_norm", own))),
-            "linear_attn": _delta_net(d, c) if linear else None,
-        },
-    )
+    attention, name = None if linear else d.attention(d, c), "Linear" if linear else ""
+    block = Module(f"OlmoHybrid{name}AttentionDecoderLayer", self_attn=attention, mlp=d.mlp(d, c))
+    block.adding(**d.norms(c, *sorted(("feedforward_layer_norm", own))))
+    return block.adding(linear_attn=_delta_net(d, c) if linear else None)
 
 
 def _usual(c: ModelConfig, i: int) -> str:

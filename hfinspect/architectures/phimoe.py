@@ -3,7 +3,6 @@ that have biases, and optional biases in attention and head."""
 
 from ..layers import mixtures as m
 from ..layers.decoders import SEQUENCE_HEAD, Decoder, block_sparse, layer_norms
-from ..layers.heads import causal_lm
 from ..layers.windows import windows
 
 _PHI = Decoder(
@@ -12,6 +11,6 @@ _PHI = Decoder(
     norm=layer_norms("rms_norm_eps"), layer=block_sparse,
     moe=m.mixtral(m.counts("num_local_experts", default=16), 2),
 )  # fmt: skip
-_causal = causal_lm("PhimoeForCausalLM", _PHI.model, bias="lm_head_bias")
+_CLASSES = _PHI.classes(bias="lm_head_bias")
 # The repo's own code spells the class with a capital E.
-_PHI.register("phimoe", more={"PhimoeForCausalLM": _causal, "PhiMoEForCausalLM": _causal})
+_PHI.register("phimoe", more={**_CLASSES, "PhiMoEForCausalLM": _CLASSES["PhimoeForCausalLM"]})

@@ -55,18 +55,11 @@ def token_predictor(d: Decoder, c: ModelConfig, kind: object, count: int) -> Mod
     ``count`` layers of that kind, none of it without any; embedding and head are the model's."""
     if not count:
         return None
-    h = d.width(c)
-    return Module(
-        f"{d.name}MultiTokenPredictor",
-        {
-            "fc": Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
-            "layers": Layers([d.layer(d, c, kind)] * int(count)),
-            **d.norms(c, "norm", "pre_fc_norm_hidden", "pre_fc_norm_embedding"),
-        },
-        part="mtp",
-        kind="mtp",
-        saved=False,
-    )
+    joint = Linear(d.width(c) * 2, d.width(c), bias=False, component=Component.PROJECTOR)
+    parts = {"fc": joint, "layers": Layers([d.layer(d, c, kind)] * int(count))}
+    norms = d.norms(c, "norm", "pre_fc_norm_hidden", "pre_fc_norm_embedding")
+    whole = Module(f"{d.name}MultiTokenPredictor", parts, part="mtp", kind="mtp", saved=False)
+    return whole.adding(**norms)
 
 
 def with_predictor(

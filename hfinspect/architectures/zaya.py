@@ -1,10 +1,11 @@
 """ZAYA1 (Zyphra 2025; transformers/models/zaya): compressed convolutional attention, its values
 half delayed by a token; the router has one class more than there are experts."""
 
+from functools import partial
+
 from ..layers import mixtures as m
 from ..layers.blocks import depthwise
 from ..layers.decoders import Decoder, pre_norm
-from ..layers.heads import causal_lm
 from ..trees import Component, KeysValues, ModelConfig, State
 from ..trees.modules import Buffer, Conv, Linear, Module, Parameter, Weight
 
@@ -67,24 +68,21 @@ _IN = ("hidden_states_scale", "hidden_states_bias")
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
-    moe = m.sparse(
-        "SparseMoeBlock",
-        {"gate": lambda x: _router(x, first=kind == "first"), "experts": m.stacked()},
-        count=m.counts("num_experts", default=16, minimum=1),
-        used=1,
-        inner=2048,
-    )
-    scaling = dict(_scales(d, c, *_IN, "residual_scale", "residual_bias"))
-    scales = Module("ZayaResidualScaling", {**scaling})
+    count = m.counts("num_experts", default=16, minimum=1)
+    parts: dict[str, m.Part] = {
+        "gate": partial(_router, first=kind == "first"),
+        "experts": m.stacked(),
+    }
+    moe = m.sparse("SparseMoeBlock", parts, count=count, used=1, inner=2048)
+    scaling = _scales(d, c, *_IN, "residual_scale", "residual_bias")
+    scales = Module("ZayaResidualScaling", scaling)
     block = pre_norm(d.like("Zaya", mlp=moe), c, kind)
     return block.adding(post_attention_residual_scale=scales, post_mlp_residual_scale=scales)
 
 
-_ZAYA = Decoder(
+Decoder(
     "Zaya", vocab_size=262272, hidden_size=2048, num_hidden_layers=40, rms_norm_eps=1e-5,
     attention=_attention, layer=_layer, rotary=False, endings=(), tie_word_embeddings=True,
     kinds=lambda _d, _c, layers: ["first", *["later"] * (layers - 1)][:layers],
     further=lambda d, c: _scales(d, c, *(f"input_{name}" for name in _IN)),
-)  # fmt: skip
-_causal = causal_lm("ZayaForCausalLM", _ZAYA.model, tied_default=True, bias="lm_head_bias")
-_ZAYA.register("zaya", more={"ZayaForCausalLM": _causal})
+).register("zaya", bias="lm_head_bias")  # fmt: skip

@@ -287,47 +287,25 @@ def sandwich(d: Decoder, c: ModelConfig, kind: Any) -> Module:
 def next_token_layer(name: str, layer: Module, hidden: int, vocab: int) -> Module:
     """A multi-token-prediction layer as files hold it: a decoder layer, the projection that joins
     the embedding with the hidden state, and copies of embedding and head."""
-
-    def norm() -> Module:
-        return RMSNorm(hidden, class_name=f"{name}RMSNorm")
-
-    shared_head = Module(
-        "SharedHead",
-        norm=norm(),
-        head=Linear(hidden, vocab, bias=False, component=Component.HEAD, kind="lm_head"),
-    )
-    return Module(
-        f"{name}MultiTokenPredictorLayer",
-        {
-            "embed_tokens": Embedding(vocab, hidden),
-            "enorm": norm(),
-            "hnorm": norm(),
-            "eh_proj": Linear(hidden * 2, hidden, bias=False, component=Component.PROJECTOR),
-            **layer.children,
-            "shared_head": shared_head,
-        },
-        part="mtp",
-        kind="mtp",
-        saved=False,
-    )
+    norm = RMSNorm(hidden, class_name=f"{name}RMSNorm")
+    parts = {
+        "embed_tokens": Embedding(vocab, hidden),
+        "enorm": norm,
+        "hnorm": norm,
+        "eh_proj": Linear(hidden * 2, hidden, bias=False, component=Component.PROJECTOR),
+    }
+    last = {"shared_head": Module("SharedHead", norm=norm, head=to_words(hidden, vocab))}
+    whole = Module(f"{name}MultiTokenPredictorLayer", part="mtp", kind="mtp", saved=False)
+    return whole.adding(**parts, **layer.children, **last)
 
 
 def joined_layer(d: Decoder, c: ModelConfig, layer: Module, name: str) -> Module:
     """A multi-token-prediction layer that keeps no copy of embedding and head: the projection that
     joins them, a decoder layer and a norm."""
-    h = d.width(c)
-    return Module(
-        name,
-        {
-            "enorm": d.norm(d, c, h),
-            "hnorm": d.norm(d, c, h),
-            "eh_proj": Linear(h * 2, h, bias=False, component=Component.PROJECTOR),
-            **layer.children,
-            "final_layernorm": d.norm(d, c, h),
-        },
-        part="mtp",
-        kind="mtp",
-    )
+    h, norms = d.width(c), d.norms(c, "enorm", "hnorm")
+    joint = Linear(h * 2, h, bias=False, component=Component.PROJECTOR)
+    whole = Module(name, norms, eh_proj=joint, part="mtp", kind="mtp")
+    return whole.adding(**layer.children, **d.norms(c, "final_layernorm"))
 
 
 # ---- the family
@@ -471,11 +449,13 @@ class Decoder:
         """The projection to the vocabulary, where its tie is known."""
         return to_words(self.width(c), self.size(c, "vocab_size"), tied_to)
 
-    def classes(self) -> dict[str, Builder]:
-        """``{name}ForCausalLM``, ``{name}Model`` and those of ``endings``."""
+    def classes(self, **options: Any) -> dict[str, Builder]:
+        """``{name}ForCausalLM``, ``{name}Model`` and those of ``endings``; for ``options`` see
+        ``decoder_classes``."""
         return decoder_classes(
             self.name, self.model, embedding=self.table, hidden=self.width,
             tied_default=self.tie_word_embeddings, heads=self.endings, qa_prefix=self.qa_prefix,
+            **options,
         )  # fmt: skip
 
     def register(
@@ -485,10 +465,12 @@ class Decoder:
         more: Mapping[str, Builder] | None = None,
         source: str = "transformers",
         category: str = "text decoder",
+        **options: Any,
     ) -> Decoder:
-        """Add the family to the catalog, ``more`` after its usual classes; returns it."""
+        """Add the family to the catalog, ``more`` after its usual classes (see there for
+        ``options``); returns it."""
         register(
-            model_type, {**self.classes(), **(more or {})}, base=f"{self.name}Model",
+            model_type, {**self.classes(**options), **(more or {})}, base=f"{self.name}Model",
             base_prefix="model", category=category, source=source,
         )  # fmt: skip
         return self
