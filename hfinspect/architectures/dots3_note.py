@@ -108,10 +108,10 @@ def _audio_model(c: ModelConfig) -> Module:
     )
     bands = (c.dim("feature_size", default=128) + 7) // 8
     joined = c.dim("conv_output_size", default=narrow * bands)
-    halving = {f"conv2d{i}": nn.Conv(narrow, narrow, 3, stride=2) for i in (2, 3)}
+    widths = {"conv2d1": 1, "conv2d2": narrow, "conv2d3": narrow}
     encoder = Module(
         f"{_NAME}AudioModel",
-        {"conv2d1": nn.Conv(1, narrow, 3, stride=2), **halving},
+        {at: nn.Conv(width, narrow, 3, stride=2) for at, width in widths.items()},
         conv_out=Linear(joined, h, bias=False, component=Component.CONV),
         layers=nn.Layers.of(c.count("num_hidden_layers", default=32), layer),
         layer_norm=_norm(h),

@@ -4,13 +4,10 @@ gated layers, and Llama, some of whose layers look at the image. Heads are never
 from ..layers.blocks import Heads, grouped_attention, size
 from ..layers.decoders import Decoder, evenly, pre_norm
 from ..layers.multimodal import linear_projector, register_headed, text_section
-from ..layers.vision import clip_encoder, patch_conv, plain_mlp
+from ..layers.vision import patch_conv, plain_mlp
 from ..trees import Component, Dim, ModelConfig, register, register_part
-from ..trees.modules import Activation, Embedding, LayerNorm, Module, Weight
+from ..trees.modules import Activation, Embedding, LayerNorm, Layers, Module, Weight
 
-#: config.json counts the aspect ratios that the tiles of an image can form; one id more is none.
-_RATIOS = 8
-_CROSS = (3, 8, 13, 18, 23, 28, 33, 38)
 _width = size("hidden_size", default=1280)
 
 
@@ -27,12 +24,13 @@ def _vision_layers(c: ModelConfig, count: Dim, *, gated: bool = False) -> Module
         input_layernorm=norm,
         post_attention_layernorm=norm,
     )
-    return clip_encoder("MllamaVision", count, layer)
+    return Module("MllamaVisionEncoder", layers=Layers.of(count, layer))
 
 
 def _tile_positions(c: ModelConfig, per_tile: Dim | int) -> Module:
-    """A table with one row per aspect ratio and one for none: a vector for each of its tiles."""
-    listed, rows = c.raw("supported_aspect_ratios"), Dim(_RATIOS + 1)
+    """A table with one row per aspect ratio that the tiles of an image can form, eight unless
+    listed, and one for none: a vector for each of its tiles."""
+    listed, rows = c.raw("supported_aspect_ratios"), Dim(8 + 1)
     if isinstance(listed, list):
         said = "supported aspect ratios of tiles"
         rows = Dim(len(listed), "aspect_ratios", definition=said) + 1
@@ -84,7 +82,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
-    crossing = set(c.dims("cross_attention_layers", default=_CROSS, minimum=0))
+    crossing = set(c.dims("cross_attention_layers", default=range(3, 39, 5), minimum=0))
     return ["Cross" if i in crossing else "Self" for i in range(layers)]
 
 

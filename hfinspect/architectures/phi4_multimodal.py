@@ -21,15 +21,12 @@ def sound_layer(c: ModelConfig, h: Dim) -> Module:
     heads, norm = c.dim("num_attention_heads", default=16), LayerNorm(h)
     width = heads * c.dim("head_dim", default=h // heads)
     inner = c.dim("intermediate_size", default=1536)
-    first, last = (
-        Module(
-            f"{_NAME}AudioMLP",
-            layer_norm=norm,
-            gate_up_proj=Linear(h, inner * 2, kind="gate_up"),
-            down_proj=Linear(inner, h, kind="down"),
-            component=Component.MLP,
-        )
-        for _ in range(2)
+    forward = Module(
+        f"{_NAME}AudioMLP",
+        layer_norm=norm,
+        gate_up_proj=Linear(h, inner * 2, kind="gate_up"),
+        down_proj=Linear(inner, h, kind="down"),
+        component=Component.MLP,
     )
     outer, kernel = c.dim("ext_pw_out_channel", default=1024), c.dim("kernel_size", default=3)
     middle = h * c.dim("depthwise_multiplier", default=1)
@@ -49,10 +46,10 @@ def sound_layer(c: ModelConfig, h: Dim) -> Module:
     )
     return Module(
         f"{_NAME}AudioConformerEncoderLayer",
-        feed_forward_in=first,
+        feed_forward_in=forward,
         self_attn=narrowed_attention(f"{_NAME}AudioAttention", h, width),
         conv=convolution,
-        feed_forward_out=last,
+        feed_forward_out=forward,
         layer_norm_att=norm,
         layer_norm=norm,
     )

@@ -37,15 +37,16 @@ def layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 def sound_layer(c: ModelConfig, h: Dim) -> Module:
-    """The converted form's, its MLPs in a row of modules."""
+    """The converted form's, its MLPs (one and the same module) in a row of modules."""
     block = respelled(phi4_multimodal.sound_layer(c, h), _ATTENTION)
-    for mlp in (block.inside("feed_forward_in"), block.inside("feed_forward_out")):
-        gated, down = mlp.inside("gate_up_proj"), mlp.inside("down_proj")
-        if not c.flag("bias_in_glu", default=True):
-            gated.without("bias")
-        linear = Module("GLULinear", linear=gated, glu_act=Activation("GLU"))
-        net = Sequential(linear, Dropout(), down, Dropout())
-        mlp.without("gate_up_proj", "down_proj").adding(net=net)
+    mlp = block.inside("feed_forward_in")
+    gated, down = mlp.inside("gate_up_proj"), mlp.inside("down_proj")
+    if not c.flag("bias_in_glu", default=True):
+        gated.without("bias")
+    linear = Module("GLULinear", linear=gated, glu_act=Activation("GLU"))
+    mlp.without("gate_up_proj", "down_proj").adding(
+        net=Sequential(linear, Dropout(), down, Dropout())
+    )
     return block
 
 

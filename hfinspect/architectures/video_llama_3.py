@@ -1,13 +1,12 @@
 """VideoLLaMA 3 (Zhang et al. 2025; transformers/models/video_llama_3). A SigLIP tower (a trace)
 with rotary positions, for images of any size, two layers, and Qwen2."""
 
-from ..layers.multimodal import Joined, projector
-from ..trees import Activation, Dim, Linear, ModelConfig, Module, Sequential
+from ..layers.multimodal import Joined, linear_row, projector
+from ..trees import Dim, ModelConfig, Module
 
 
 def _projector(j: Joined, _c: ModelConfig, width: Dim, text: Dim) -> Module:
-    readout = Sequential(Linear(width, text), Activation("GELU"), Linear(text, text))
-    return projector(f"{j.name}Projector", readout=readout)
+    return projector(f"{j.name}Projector", readout=linear_row((width, text, text)))
 
 
 Joined(

@@ -203,7 +203,7 @@ def language_model(text: Decoder, *, head: bool, tied: bool) -> Module:
 
 def two_layer_projector(
     class_name: str, c: ModelConfig, vision_width: Dim, hidden: Dim, *, bias: bool = True,
-    **before: Module,
+    **before: Any,
 ) -> Module:  # fmt: skip
     """linear_2(act(linear_1(x))) from the vision tower's width to the text's: V·H + H² weights.
 
@@ -212,9 +212,7 @@ def two_layer_projector(
     layers = c.raw("vision_feature_layer")
     count = len(layers) if isinstance(layers, list) else 1
     seen = vision_width * count if count != 1 else vision_width
-    block = two_linears(class_name, c, seen, hidden, hidden, bias=bias)
-    block.children = {**before, **block.children}
-    return block
+    return two_linears(class_name, c, seen, hidden, hidden, bias=bias, **before)
 
 
 def two_linears(

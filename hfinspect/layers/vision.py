@@ -248,11 +248,6 @@ def plain_mlp(name: str, hidden: int, inner: int, *, act: str | None, bias: bool
     )
 
 
-def clip_encoder(name: str, count: int, layer: Module) -> Module:
-    """A stack of layers under CLIP's names."""
-    return Module(f"{name}Encoder", layers=Layers.of(count, layer))
-
-
 def clip_layers(
     name: str, c: ModelConfig, width: Dim, *, inner: int, act: str, deep: int = 12, heads: int = 12,
     attention: Module | None = None,
@@ -269,7 +264,8 @@ def clip_layers(
         mlp=plain_mlp(f"{name}MLP", width, wide, act=chosen),
         layer_norm2=norm,
     )
-    return clip_encoder(name, c.count("num_hidden_layers", default=deep), layer)
+    layers = Layers.of(c.count("num_hidden_layers", default=deep), layer)
+    return Module(f"{name}Encoder", layers=layers)
 
 
 def clip_embeddings(
