@@ -1,7 +1,7 @@
 """FastVLM (Vasu et al. 2025): timm's FastViT with merged branches, LLaVA's projector and Qwen2.
 Source of shapes: transformers/models/fast_vlm."""
 
-from ..layers.multimodal import Joined, nested, two_layers
+from ..layers.multimodal import Joined, two_layers
 from ..trees import Dim, ModelConfig, Module
 
 VISION = {
@@ -15,7 +15,7 @@ TEXT = {
 
 def _projector(j: Joined, c: ModelConfig, _width: Dim, text: Dim) -> Module:
     """The section says the width, which timm's network does not have under that name."""
-    return two_layers(j, c, nested(c, "vision_config", **VISION).dim("hidden_size"), text)
+    return two_layers(j, c, c.section("vision_config", default=VISION).dim("hidden_size"), text)
 
 
 Joined(

@@ -4,7 +4,7 @@ and SigLIP. Files keep the first release's layout: the decoder is a causal LM of
 from functools import partial
 
 from ..layers.heads import classifier, register_tower
-from ..layers.multimodal import projector, register_headed, tower
+from ..layers.multimodal import any_model, projector, register_headed
 from ..layers.windows import every, windows
 from ..trees import Activation, ModelConfig, Module, RMSNorm, Weight
 from .gemma2 import GEMMA2
@@ -23,7 +23,7 @@ def parts(c: ModelConfig, headed: bool) -> dict[str, Module]:
     width = vision.dim("hidden_size", default=768)
     eps = vision.number("layer_norm_eps", default=1e-6)
     return {
-        "vision_tower": tower(c, "vision_config", "siglip_vision_model", "vision"),
+        "vision_tower": any_model("vision_config", "siglip_vision_model", "vision")(c),
         "multi_modal_projector": projector(
             "Gemma3MultiModalProjector",
             mm_input_projection_weight=Weight(width, TEXT.width(text)),

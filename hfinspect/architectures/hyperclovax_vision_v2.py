@@ -1,7 +1,8 @@
 """HyperCLOVA X SEED Think with vision (NAVER 2025): Qwen2.5-VL's tower and a linear layer before
 it. Source of shapes: transformers/models/hyperclovax_vision_v2."""
 
-from ..layers.multimodal import decoder, linear_projector, lm_head, tower
+from ..layers.heads import to_words
+from ..layers.multimodal import any_model, decoder, linear_projector
 from ..trees import ModelConfig, Module, register_pair
 
 _NAME = "HyperCLOVAXVisionV2"
@@ -12,10 +13,11 @@ def _model(c: ModelConfig, *, whole: bool = False) -> Module:
     text, vision = decoder(c, "hyperclovax"), c.section("vision_config")
     to = "embed_tokens.weight" if c.tied() else None  # within the decoder's own names
     seen = linear_projector(vision.dim("out_hidden_size", default=3584), text.hidden)
+    head = to_words(text.hidden, text.vocab, to) if whole else None
     parts = {
-        "vision_model": tower(c, "vision_config", "qwen2_5_vl_vision", "vision"),
+        "vision_model": any_model("vision_config", "qwen2_5_vl_vision", "vision")(c),
         "vision_projector" if whole else "projector": seen,
-        "language_model": text.base.adding(lm_head=lm_head(text, to) if whole else None),
+        "language_model": text.base.adding(lm_head=head),
     }
     return Module(f"{_NAME}Model", dict(parts))
 

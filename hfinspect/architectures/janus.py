@@ -2,7 +2,7 @@
 table of its codes and a head over them, a decoder. As released: multi_modality.py."""
 
 from ..layers.blocks import activation
-from ..layers.multimodal import decoder, projector, register_worded, tower
+from ..layers.multimodal import any_model, decoder, projector, register_worded
 from ..layers.vqgan import codec, quantized
 from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees.modules import Embedding, Linear, Module, ModuleList
@@ -35,7 +35,7 @@ def _model(c: ModelConfig) -> Module:
     made, out = vq.count("num_hidden_layers", default=2), vq.dim("projection_dim", default=2048)
     return Module(
         "JanusModel",
-        vision_model=tower(c, "vision_config", "janus_vision_model", "vision"),
+        vision_model=any_model("vision_config", "janus_vision_model", "vision")(c),
         aligner=_aligner("JanusVision", vision, width, depth),
         vqmodel=_vq_model(vq),
         generation_embeddings=Embedding(codes, code, kind="codebook"),

@@ -9,10 +9,11 @@ from ..layers.composing import respelled
 from ..layers.decoders import Decoder, norms_called
 from ..layers.latent import indexer, latent_sizes
 from ..layers.latent_decoders import dense_first, expert_count
-from ..layers.multimodal import as_projector, nested, tower_width, two_layer_projector
+from ..layers.multimodal import as_projector, tower_width
 from ..trees import Component, Dim, KeysValues, ModelConfig, auto_model, register, register_part
-from ..trees.modules import Buffer, LayerNorm, Linear, Module, RMSNorm, Weight
+from ..trees.modules import Buffer, LayerNorm, Linear, Module, Weight
 from .glm_moe_dsa import indexer_types
+from .mistral3 import MISTRAL3
 
 #: What MistralLarge4Config makes of an absent vision section.
 VISION = {
@@ -98,16 +99,10 @@ def _text(c: ModelConfig) -> Module:
 
 
 def _model(c: ModelConfig) -> Module:
-    vision, text = nested(c, "vision_config", **VISION).of_type("pixtral"), c.section("text_config")
-    tower = auto_model(vision, default_type="pixtral", part="vision")
-    width, side = tower_width(tower), c.dim("spatial_merge_size", default=2)
-    merged = Linear(width * side * side, width, bias=False)
-    projector = two_layer_projector(
-        "MistralLarge4MultiModalProjector", c, width, TEXT.width(text),
-        bias=c.flag("multimodal_projector_bias", default=False),
-        norm=RMSNorm(width, class_name="MistralLarge4RMSNorm"),
-        patch_merger=Module("MistralLarge4PatchMerger", merging_layer=merged),
-    )  # fmt: skip
+    vision, text = c.section("vision_config", default=VISION), c.section("text_config")
+    tower = auto_model(vision.of_type("pixtral"), default_type="pixtral", part="vision")
+    own, width = MISTRAL3.like("MistralLarge4"), tower_width(tower)
+    projector = MISTRAL3.projector(own, c, width, TEXT.width(text))
     parts = {"vision_tower": respelled(tower, _TOWER), "multi_modal_projector": projector}
     return Module("MistralLarge4Model", {**parts, "language_model": respelled(_text(text), _OWN)})
 

@@ -4,7 +4,7 @@ word was said. Files have the names of NeMo, the parts alone those of transforme
 
 from ..layers.composing import joined, respelled
 from ..layers.heads import to_words
-from ..layers.multimodal import linear_projector, nested
+from ..layers.multimodal import linear_projector
 from ..trees import Component, ModelConfig, auto_model, builder, register, register_part
 from ..trees.modules import Conv, LayerNorm, Module, Sequential
 from .nemotron3_diarization import frames
@@ -45,7 +45,7 @@ def _nemo(root: Module) -> Module:
 
 
 def model(c: ModelConfig) -> Module:
-    audio, section = c.section("audio_config"), nested(c, "text_config", **TEXT)
+    audio, section = c.section("audio_config"), c.section("text_config", default=TEXT)
     heard, tower = audio.section("asr_config").dim("hidden_size", default=1280), audio_model(audio)
     _nemo(tower.inside("asr_encoder"))
     _nemo(tower.inside("diarization_model", "model", "audio_tower"))
@@ -63,7 +63,7 @@ def model(c: ModelConfig) -> Module:
 def generation(c: ModelConfig) -> Module:
     whole, words = model(c), c.section("word_timestamp_config")
     tower, when = whole.inside("audio_tower"), whole.inside("word_timestamp_encoder")
-    who, section = tower.inside("diarization_model"), nested(c, "text_config", **TEXT)
+    who, section = tower.inside("diarization_model"), c.section("text_config", default=TEXT)
     h, vocab = section.dim("hidden_size", default=4096), section.dim("vocab_size", default=131072)
     upsample, head = when.inside("upsampler"), Component.HEAD
     width, pieces = words.dim("hidden_size", default=1280), words.dim("vocab_size", default=23863)

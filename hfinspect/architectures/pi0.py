@@ -2,7 +2,6 @@
 smaller Gemma acts and looks at its keys and values. Whole files have LeRobot's names."""
 
 from ..layers.composing import composed
-from ..layers.multimodal import nested
 from ..trees import Component, Linear, ModelConfig, Module, auto_model, each_module, register
 from ..trees.keeps import Unknown
 from .paligemma import TEXT, VISION
@@ -20,14 +19,14 @@ _EXPERT = {
 
 
 def _sees(c: ModelConfig) -> Module:
-    return auto_model(nested(c, "vlm_config", **_VLM), default_type="paligemma")
+    return auto_model(c.section("vlm_config", default=_VLM), default_type="paligemma")
 
 
 def _acts(c: ModelConfig) -> Module:
     """Its table has as many words as PaliGemma's."""
-    seen = nested(c, "vlm_config", **_VLM).section("text_config")
+    seen = c.section("vlm_config", default=_VLM).section("text_config")
     words = int(seen.dim("vocab_size", default=256000))
-    section = nested(c, "dit_config", **_EXPERT).with_values(vocab_size=words)
+    section = c.section("dit_config", default=_EXPERT).with_values(vocab_size=words)
     expert = auto_model(section, default_type="gemma")
     for module in each_module(expert):
         if module.keeps:

@@ -4,8 +4,8 @@ modeling_qwen3_asr.py of the package qwen-asr; vLLM's qwen3_asr.py reads the sam
 
 from ..layers.blocks import activation
 from ..layers.composing import defaulted, renamed
-from ..layers.heads import labelled
-from ..layers.multimodal import decoder, lm_head, text_width, two_linears, worded
+from ..layers.heads import labelled, to_words
+from ..layers.multimodal import decoder, text_width, two_linears, worded
 from ..layers.whisper_encoder import width
 from ..trees import ModelConfig, Module, builder, register, register_part
 
@@ -51,7 +51,8 @@ def generation(c: ModelConfig) -> Module:
     said = {"text_config": {**section, "model_type": "qwen3"}}
     text = decoder(ModelConfig(said, thinker.path), "qwen3")
     tied = thinker.flag("tie_word_embeddings", default=text.tied)
-    head = lm_head(text, "thinker.model.embed_tokens.weight" if tied else None)
+    to = "thinker.model.embed_tokens.weight"
+    head = to_words(text.hidden, text.vocab, to if tied else None)
     tower, name = _tower(thinker.section("audio_config")), f"{_NAME}ThinkerForConditionalGeneration"
     return Module(_WHOLE, thinker=Module(name, audio_tower=tower, model=text.base, lm_head=head))
 

@@ -2,14 +2,13 @@
 they name no type. What is searched is no part of the file (transformers/models/rag)."""
 
 from ..layers.composing import composed
-from ..layers.multimodal import nested
 from ..trees import ModelConfig, Module, auto_class, auto_model, register
 
 
 def model(c: ModelConfig) -> Module:
     # Each is a scope: names that are tied are counted from the generator.
-    generator = auto_class(nested(c, "generator"), "ForConditionalGeneration", default_type="bart")
-    question = auto_model(nested(c, "question_encoder"), default_type="dpr")
+    generator = auto_class(c.section("generator"), "ForConditionalGeneration", default_type="bart")
+    question = auto_model(c.section("question_encoder"), default_type="dpr")
     return Module("RagModel", question_encoder=question, generator=generator)
 
 

@@ -7,7 +7,7 @@ way. Source: transformers/conversion_mapping.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
 from itertools import pairwise
@@ -55,11 +55,6 @@ INSIDE_ALIASES = {
 }
 
 
-def nested(c: ModelConfig, key: str, **defaults: Any) -> ModelConfig:
-    """A section; an absent one is what the composite's config class would make of nothing."""
-    return c.section(key, default=defaults)
-
-
 def tied_section(c: ModelConfig) -> ModelConfig:
     """A section that ties its words where its own key or that of the whole says so: either
     suffices, as the decoder inside ties as well."""
@@ -72,25 +67,19 @@ def text_section(c: ModelConfig) -> ModelConfig:
     return c.section("text_config") if c.has("text_config") else c
 
 
-def tower(
-    c: ModelConfig,
-    key: str,
-    default_type: str,
-    part: str,
-    defaults: Mapping[str, Any] | None = None,
-) -> Module:
-    """The base model of a nested config."""
-    return auto_model(nested(c, key, **(defaults or {})), default_type=default_type, part=part)
-
-
 def within(key: str, build: Builder | str) -> Builder:
     """A part that the section under ``key`` describes: what builds it, or the name of its class."""
     return lambda c: (builder(build) if isinstance(build, str) else build)(c.section(key))
 
 
-def any_model(key: str, default_type: str, part: str | None = None) -> Builder:
-    """The base model of a section, of whatever type it names."""
-    return lambda c: auto_model(c.section(key), default_type=default_type, part=part)
+def any_model(
+    key: str, default_type: str, part: str | None = None, defaults: Mapping[str, Any] | None = None
+) -> Builder:
+    """The base model of a section, of whatever type it names; an absent one has the ``defaults``
+    that the composite's config class makes of nothing."""
+    return lambda c: auto_model(
+        c.section(key, default=defaults), default_type=default_type, part=part
+    )
 
 
 def any_causal(key: str, default_type: str) -> Builder:
@@ -108,23 +97,29 @@ def seeing(visual: Builder | str, text: Builder) -> dict[str, Builder]:
 
 def tower_width(vision: Module) -> Dim:
     """The width of a vision tower: what its patch embedding puts out."""
-    found = _patches(vision)
-    if found is None:
-        raise without_part(vision, "patch embedding")
-    return _dim(found.shape[0])
+    return _width(vision, "patch", 0)
 
 
-def _patches(module: Module, kind: str | None = None) -> Parameter | None:
+def text_width(model: Module) -> Dim:
+    """The width of a text model: that of the first table of tokens, at whatever depth."""
+    return _width(model, "token", 1)
+
+
+def _width(root: Module, kind: str, axis: int) -> Dim:
+    for said, weight in _weights(root):
+        if said == kind:
+            return _dim(weight.shape[axis])
+    raise without_part(root, f"{kind} embedding")
+
+
+def _weights(module: Module, kind: str | None = None) -> Iterator[tuple[str | None, Parameter]]:
+    """All weights below, each after its kind: that of the modules around it, unless it has one."""
     for child in module.children.values():
         if isinstance(child, Module):
-            said = child.kind or kind  # a module's kind is that of the modules below it
-            weight = child.children.get("weight")
-            if said == "patch" and isinstance(weight, Parameter):
-                return weight
-            inner = _patches(child, said)
-            if inner is not None:
-                return inner
-    return None
+            said, weight = child.kind or kind, child.children.get("weight")
+            if isinstance(weight, Parameter):
+                yield said, weight
+            yield from _weights(child, said)
 
 
 @dataclass(frozen=True)
@@ -147,7 +142,7 @@ def decoder(
     defaults: Mapping[str, Any] | None = None,
 ) -> Decoder:
     """The causal model of a nested config, taken apart. Raises UnknownArchitectureError."""
-    section = nested(c, key, **(defaults or {}))
+    section = c.section(key, default=defaults)
     causal = auto_class(section, "ForCausalLM", default_type=default_type)
     base = next(
         child for child in causal.children.values() if isinstance(child, Module) and child.children
@@ -175,30 +170,11 @@ def _of_kind(module: Module, kind: str) -> Parameter | None:
     return None
 
 
-def text_width(model: Module) -> Dim:
-    """The width of a text model: that of the first table of tokens, at whatever depth."""
-    found = _any_table(model)
-    if found is None:
-        raise without_part(model, "token embedding")
-    return _dim(found.shape[1])
-
-
-def _any_table(model: Module) -> Parameter | None:
-    inner = (_any_table(child) for child in model.children.values() if isinstance(child, Module))
-    return _of_kind(model, "token") or next((table for table in inner if table is not None), None)
-
-
-def lm_head(text: Decoder, tied_to: str | None, vocab: Dim | None = None) -> Module:
-    """The projection to the vocabulary: V·H weights, none of its own where tied."""
-    return to_words(text.hidden, text.vocab if vocab is None else vocab, tied_to)
-
-
 def language_model(text: Decoder, *, head: bool, tied: bool) -> Module:
     """``language_model`` of files of the LLaVA kind: the decoder and, with ``head``, its head."""
     to = "language_model.model.embed_tokens.weight" if tied else None
-    return Module(
-        text.class_name, model=text.base, lm_head=lm_head(text, to) if head else None, part="text"
-    )
+    words = to_words(text.hidden, text.vocab, to) if head else None
+    return Module(text.class_name, model=text.base, lm_head=words, part="text")
 
 
 def two_layer_projector(
@@ -294,7 +270,8 @@ class Joined:
 def _joined_parts(j: Joined, c: ModelConfig) -> tuple[dict[str, Module | Parameter | None], bool]:
     """All parts, the decoder last, and whether its head is tied."""
     text = decoder(c, j.text, defaults=j.text_defaults)
-    towers = [tower(c, "vision_config", j.vision, "vision", j.vision_defaults) for _ in j.towers]
+    tower = any_model("vision_config", j.vision, "vision", j.vision_defaults)
+    towers = [tower(c) for _ in j.towers]
     width = tower_width(towers[0])
     tied = c.flag(*j.tying, default=j.tied) or (j.text_ties and text.tied)
     return {
@@ -328,7 +305,7 @@ def _generation(j: Joined, c: ModelConfig) -> Module:
         return Module(name, parts)
     text = decoder(c, j.text, defaults=j.text_defaults)
     to = "model.language_model.embed_tokens.weight" if tied else None
-    return Module(name, model=_joined(j, c), lm_head=lm_head(text, to))
+    return Module(name, model=_joined(j, c), lm_head=to_words(text.hidden, text.vocab, to))
 
 
 def register_worded(
@@ -395,11 +372,9 @@ def register_flat(
         section = text_section(c)
         ties = c.tied(default=tied) or section.tied(default=tied)
         found = respelled(Module(f"{name}ForConditionalGeneration", dict(seen(c))), spelled)
-        found.children["model"] = text.named(f"{name}Model", section)  # what it is in memory
-        found.children["lm_head"] = text.words(
-            section, "model.embed_tokens.weight" if ties else None
-        )
-        return found
+        to = "model.embed_tokens.weight" if ties else None
+        words = text.named(f"{name}Model", section)  # what it is in memory
+        return found.adding(model=words, lm_head=text.words(section, to))
 
     def model(c: ModelConfig) -> Module:
         words = text.named(f"{text.name}TextModel", text_section(c))
