@@ -5,9 +5,6 @@ from ..layers.multimodal import Joined, projector
 from ..trees import Activation, Dim, LayerNorm, Linear, ModelConfig, Module
 from .llava_onevision import SO400M
 
-#: What AyaVisionConfig makes of an absent vision_config.
-_VISION = {**SO400M, "num_attention_heads": 14}
-
 
 def gated_projector(j: Joined, c: ModelConfig, width: Dim, text: Dim, usual: int = 0) -> Module:
     """``usual`` is the default of the width between the layers, of which half gates; without one it
@@ -27,5 +24,5 @@ def gated_projector(j: Joined, c: ModelConfig, width: Dim, text: Dim, usual: int
 
 AYA = Joined(
     "AyaVision", "siglip_vision_model", "cohere2", projector=gated_projector,
-    vision_defaults=_VISION,
+    vision_defaults={**SO400M, "num_attention_heads": 14},
 ).register("aya_vision")  # fmt: skip

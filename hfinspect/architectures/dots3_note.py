@@ -15,8 +15,6 @@ from . import dots3_note_text
 from .dots_ocr import gated, merger
 
 _NAME = "Dots3Note"
-#: Experts of each vision layer where the config lists none; -1 is a dense layer.
-_PYRAMID = [-1] * 25 + [*range(4, 65, 4), 64]
 _width = size("embed_dim", "hidden_size", default=1536)
 
 
@@ -53,8 +51,8 @@ def _block(c: ModelConfig, sizes: tuple[Dim, Dim] | None) -> Module:
 
 def _routed(c: ModelConfig, layers: int) -> list[tuple[Dim, Dim] | None]:
     """Experts and how many serve a token, for each layer; None where it is dense."""
-    if not c.has("mlp_layer_types"):
-        c = c.with_defaults(pyramid_num_routed=_PYRAMID)
+    if not c.has("mlp_layer_types"):  # more and more of them; -1 is a dense layer
+        c = c.with_defaults(pyramid_num_routed=[-1] * 25 + [*range(4, 65, 4), 64])
     per_token = c.dim("num_experts_per_tok", "capacity_factor", default=2)
     usual, key = c.count("num_local_experts", default=64), "pyramid_num_routed"
     if c.has(key):

@@ -16,8 +16,6 @@ from . import inkling_text
 _NAME = "Inkling"
 #: Sides and depths of a patch, and steps, beyond any real tower: the planning is quadratic in them.
 _MAX_SIDE, _MAX_STEPS = 4096, 256
-#: Costs that differ by less are the same to a solver in single precision.
-_EVEN = 1e-4
 #: Class of the text tower -> names of its parts in files, where they are others than in memory.
 _SPELLED = {
     "DecoderLayer": {
@@ -64,7 +62,7 @@ def _scales(c: ModelConfig) -> list[Scale]:
     else:
         chosen = _assigned(costs)[1]
         others = [*_others(costs, chosen)]
-    if any(more < _EVEN for more in others):
+    if any(more < 1e-4 for more in others):  # the same to a solver in single precision
         raise c.error("num_hidden_layers", steps, "a number of steps that one plan fits best")
     chosen[0], chosen[-1] = 0, len(known) - 1
     return [known[i] for i in chosen]

@@ -3,7 +3,7 @@ decoder that looks at all of the prompt and at a window of what it generated."""
 
 from dataclasses import replace
 
-from ..layers.composing import composed, renamed
+from ..layers.composing import renamed
 from ..layers.decoders import Decoder, evenly, pre_norm
 from ..layers.latent_decoders import dense_first
 from ..layers.layer_kinds import side_by_side, words
@@ -67,8 +67,7 @@ def _model(c: ModelConfig) -> Module:
     )
 
 
-_VISION = composed({"UnlimitedOcrVisionModel": _TOWERS}, part="vision")["UnlimitedOcrVisionModel"]
-register_part("unlimited_ocr_vision", "UnlimitedOcrVisionModel", _VISION, "vision")
+register_part("unlimited_ocr_vision", "UnlimitedOcrVisionModel", _TOWERS, "vision")
 _SAM = "UnlimitedOcrSamVisionEncoder"
 register_part("unlimited_ocr_sam_vision_model", _SAM, _sam_model, "vision")
 register_worded("unlimited_ocr", "UnlimitedOcr", _model, tied=False, text="", alone=TEXT.model)
