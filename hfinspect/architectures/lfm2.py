@@ -1,6 +1,6 @@
 """LFM2 (Liquid AI 2025; transformers/models/lfm2): attention or short gated convolutions."""
 
-from ..layers.blocks import grouped_attention, layer_types, short_convolution
+from ..layers.blocks import depthwise, grouped_attention, layer_types
 from ..layers.composing import changed
 from ..layers.decoders import Decoder, mixed, norms_called, says
 from ..trees import Builder, Component, Dim, Linear, ModelConfig, Module, named
@@ -41,9 +41,16 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 def layer(d: Decoder, c: ModelConfig, kind: object, *, kernel: int = 3) -> Module:
-    """A convolution or attention, and an MLP."""
-    convolves = says(kind, "conv")
-    convolution = short_convolution(f"{d.name}ShortConv", c, d.width(c), kernel)
+    """Two gates around a depthwise convolution, 4·H² + H·k weights, or attention, and an MLP."""
+    convolves, h, bias = says(kind, "conv"), d.width(c), c.flag("conv_bias", default=False)
+    size, component = c.dim("conv_L_cache", default=kernel), Component.CONV
+    convolution = Module(
+        f"{d.name}ShortConv",
+        conv=depthwise(h, size, bias=bias, component=component),
+        in_proj=Linear(h, 3 * h, bias=bias),
+        out_proj=Linear(h, h, bias=bias),
+        component=component,
+    )
     return mixed(
         d, c, convolution if convolves else d.attention(d, c), kind, mlp="feed_forward",
         self_attn="conv" if convolves else "self_attn", input_layernorm="operator_norm",

@@ -6,9 +6,9 @@ from ..layers.composing import defaulted
 from ..layers.encoders import hidden
 from ..layers.sound import HIFIGAN, hifigan
 from ..layers.speech import norm, weight_normed
-from ..layers.vision import clip_attention, clip_encoder
+from ..layers.vision import clip_attention
 from ..trees import Component, Dim, ModelConfig, register_part
-from ..trees.modules import Conv, Dropout, Embedding, LayerNorm, Module, ModuleList, Weight
+from ..trees.modules import Conv, Dropout, Embedding, LayerNorm, Layers, Module, ModuleList, Weight
 
 _DEFAULTS = {
     **HIFIGAN, "hidden_size": 192, "num_attention_heads": 2, "flow_size": 192,
@@ -39,10 +39,11 @@ def text_encoder(c: ModelConfig) -> Module:
         feed_forward=Module("VitsFeedForward", conv_1=up, conv_2=down, component=to),
         final_layer_norm=norm(c),
     )
+    layers = Layers.of(c.count("num_hidden_layers", default=6), block)
     return Module(
         "VitsTextEncoder",
         embed_tokens=Embedding(c.dim("vocab_size", default=38), h),
-        encoder=clip_encoder("Vits", c.count("num_hidden_layers", default=6), block),
+        encoder=Module("VitsEncoder", layers=layers),
         project=_conv(h, c.dim("flow_size") * 2),
     )
 

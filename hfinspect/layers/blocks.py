@@ -188,20 +188,6 @@ def convolved_projections(hidden: int, width: int, kernel: int) -> dict[str, Mod
     }
 
 
-def short_convolution(class_name: str, c: ModelConfig, hidden: int, kernel: int) -> Module:
-    """Two gates around a depthwise convolution (Liquid AI's LFM2): 4·H² + H·k weights."""
-    bias = c.flag("conv_bias", default=False)
-    return Module(
-        class_name,
-        conv=depthwise(
-            hidden, c.dim("conv_L_cache", default=kernel), bias=bias, component=Component.CONV
-        ),
-        in_proj=Linear(hidden, 3 * hidden, bias=bias),
-        out_proj=Linear(hidden, hidden, bias=bias),
-        component=Component.CONV,
-    )
-
-
 def hyper_connections(c: ModelConfig, hidden: int) -> dict[str, Parameter]:
     """How m streams join before attention and MLP and split after them (DeepSeek-V4): (2 + m)·m
     rows each."""
