@@ -97,12 +97,9 @@ def object_detection(
 ) -> nn.Module:
     """One class more than the labels: no object; ``none`` is 0 where each is decided on its own."""
     d = width(c)
-    parts = {
-        "model": build(c),
-        "class_labels_classifier": classifier(d, c.num_labels + none if none else c.num_labels),
-        "bbox_predictor": predictor(name, (d, d, d, 4)),
-    }
-    return nn.Module(f"{name}ForObjectDetection", parts, part="vision")
+    labels = classifier(d, c.num_labels + none if none else c.num_labels)
+    heads = {"class_labels_classifier": labels, "bbox_predictor": predictor(name, (d, d, d, 4))}
+    return nn.Module(f"{name}ForObjectDetection", {"model": build(c), **heads}, part="vision")
 
 
 def register_detr(model_type: str, name: str, build: Builder, none: int) -> None:

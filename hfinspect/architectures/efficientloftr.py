@@ -56,12 +56,10 @@ def model(c: ModelConfig) -> Module:
     made = partial(two_layer_mlp, f"{_NAME}MLP", act=act, act_name="activation")
     queries = Conv(h, h, kernel, groups=h, bias=False, component=Component.ATTENTION)
     fewer = {"q_aggregation": queries, "kv_aggregation": Activation("MaxPool2d")}
-    look = Module(
-        f"{_NAME}AggregatedAttention",
-        aggregation=Module(f"{_NAME}AggregationLayer", fewer, norm=LayerNorm(h)),
-        attention=grouped_attention(f"{_NAME}Attention", h, heads, bias=bias),
-        mlp=made(2 * h, inner, out=h, bias=False).adding(layer_norm=LayerNorm(h)),
-    )
+    parts = {"aggregation": Module(f"{_NAME}AggregationLayer", fewer, norm=LayerNorm(h))}
+    parts["attention"] = grouped_attention(f"{_NAME}Attention", h, heads, bias=bias)
+    parts["mlp"] = made(2 * h, inner, out=h, bias=False).adding(layer_norm=LayerNorm(h))
+    look = Module(f"{_NAME}AggregatedAttention", parts)
     name = f"{_NAME}LocalFeatureTransformer"
     layer = Module(f"{name}Layer", self_attention=look, cross_attention=look)
     layers = Layers.of(c.count("num_attention_layers", default=4), layer)

@@ -39,22 +39,17 @@ def _stages(c: ModelConfig) -> nn.Layers:
     windows = for_each("focal_windows", default=(3, 3, 3, 3))
     act, weighted = c.text("hidden_act", default="gelu"), c.flag("use_layerscale", default=False)
     normed = c.flag("use_post_layernorm_in_modulation", default=False)
+    drop = nn.Dropout(c.number("hidden_dropout_prob", default=0.0))
 
     def layer(width: Dim, level: Dim, window: Dim) -> nn.Module:
         inner, norm = scaled(c, width, "mlp_ratio", default=4.0), _norm(c, width)
         to = partial(nn.Conv, width, width, groups=width, bias=False)
         focal = (nn.Sequential(to(kernel=window + 2 * k), gelu) for k in range(level))
-        modulation = nn.Module(
-            "FocalNetModulation",
-            projection_in=nn.Linear(width, 2 * width + (level + 1)),
-            projection_context=nn.Conv(width, width, 1),
-            activation=gelu,
-            projection_out=nn.Linear(width, width),
-            projection_dropout=nn.Dropout(c.number("hidden_dropout_prob", default=0.0)),
-            focal_layers=nn.ModuleList(focal),
-            layernorm=norm if normed else None,
-            component=Component.CONV,
-        )
+        inward, context = nn.Linear(width, 2 * width + (level + 1)), nn.Conv(width, width, 1)
+        parts = {"projection_in": inward, "projection_context": context, "activation": gelu}
+        parts |= {"projection_out": nn.Linear(width, width), "projection_dropout": drop}
+        parts |= {"focal_layers": nn.ModuleList(focal), **({"layernorm": norm} if normed else {})}
+        modulation = nn.Module("FocalNetModulation", parts, component=Component.CONV)
         scales = {f"gamma_{i}": nn.Weight(width, kind="scale") for i in (1, 2) if weighted}
         mlp = two_layer_mlp("FocalNetMlp", width, inner, act=act, act_name="activation")
         parts = {"norm1": norm, "modulation": modulation, "norm2": norm, "mlp": mlp}

@@ -93,12 +93,9 @@ def projector(c: ModelConfig, sizes: tuple[Dim, ...]) -> nn.Module:
     def at(scale: float) -> nn.Module:
         rows, widths = zip(*(sampled(scale, size) for size in sizes), strict=True)
         layers = (nn.Module(f"{_LW}SamplingLayer", layers=nn.ModuleList(row)) for row in rows)
-        return nn.Module(
-            f"{_LW}ScaleProjector",
-            sampling_layers=nn.ModuleList(layers),
-            projector_layer=squeezed(_LW, c, widths[-1] * len(sizes)),
-            layer_norm=_norm(_LW, _d(c)),
-        )
+        mixed = squeezed(_LW, c, widths[-1] * len(sizes))
+        parts = {"sampling_layers": nn.ModuleList(layers), "projector_layer": mixed}
+        return nn.Module(f"{_LW}ScaleProjector", parts, layer_norm=_norm(_LW, _d(c)))
 
     scales = nn.ModuleList(map(at, _scales(c)))
     return nn.Module(f"{_LW}MultiScaleProjector", scale_layers=scales, component=_P)
@@ -194,10 +191,8 @@ def segmentation(c: ModelConfig) -> nn.Module:
 
 
 for model_type, prefix in (("lw_detr", _LW), ("rf_detr", _RF)):
-    classes: dict[str, Builder] = {
-        f"{prefix}ForObjectDetection": partial(object_detection, prefix),
-        f"{prefix}Model": partial(model, prefix),
-    }
+    whole, base = partial(object_detection, prefix), partial(model, prefix)
+    classes: dict[str, Builder] = {f"{prefix}ForObjectDetection": whole, f"{prefix}Model": base}
     classes |= {f"{_RF}ForInstanceSegmentation": segmentation} if prefix == _RF else {}
     register(model_type, classes, base_prefix="model" if prefix == _LW else "", category="vision")
 register_part("lw_detr_vit", f"{_LW}ViTBackbone", vit, "vision")

@@ -106,12 +106,9 @@ def guesses(c: ModelConfig, boxes: nn.Module) -> dict[str, nn.Module]:
         "denoising_class_embed": c.count("num_denoising", default=100) and c.num_labels + 1,
         "weight_embedding": c.dim("num_queries", default=300) if learned else 0,
     }
-    return {
-        **{k: nn.Embedding(n, d, kind="detection_token") for k, n in tables.items() if n},
-        "enc_output": nn.Sequential(nn.Linear(d, d), deformable.norm(c, d)),
-        "enc_score_head": deformable.label_scores(c, d),
-        "enc_bbox_head": boxes,
-    }
+    made = {k: nn.Embedding(n, d, kind="detection_token") for k, n in tables.items() if n}
+    made["enc_output"] = nn.Sequential(nn.Linear(d, d), deformable.norm(c, d))
+    return {**made, "enc_score_head": deformable.label_scores(c, d), "enc_bbox_head": boxes}
 
 
 def object_detection(name: str, c: ModelConfig) -> nn.Module:

@@ -21,17 +21,15 @@ def hiera(c: ModelConfig) -> nn.Module:
 
     def block(inputs: Dim, outputs: Dim) -> nn.Module:
         """Wider after the attention where a stage begins."""
-        inner, look = scaled(c, outputs, "mlp_ratio", default=4.0), "Sam2MultiScaleAttention"
+        inner = scaled(c, outputs, "mlp_ratio", default=4.0)
         shortcut = nn.Linear(inputs, outputs, component=Component.PROJECTOR)
         qkv = nn.Linear(inputs, outputs * 3, kind="qkv")
-        return nn.Module(
-            "Sam2MultiScaleBlock",
-            layer_norm1=nn.LayerNorm(inputs, eps=eps),
-            attn=fused_attention(look, outputs).adding(qkv=qkv),
-            layer_norm2=nn.LayerNorm(outputs, eps=eps),
-            mlp=forward((outputs, inner, outputs), act=act),
-            proj=shortcut if int(inputs) != int(outputs) else None,
-        )
+        look = fused_attention("Sam2MultiScaleAttention", outputs).adding(qkv=qkv)
+        parts = {"layer_norm1": nn.LayerNorm(inputs, eps=eps), "attn": look}
+        parts["layer_norm2"] = nn.LayerNorm(outputs, eps=eps)
+        parts["mlp"] = forward((outputs, inner, outputs), act=act)
+        parts |= {"proj": shortcut} if int(inputs) != int(outputs) else {}
+        return nn.Module("Sam2MultiScaleBlock", parts)
 
     depths = c.dims("blocks_per_stage", default=(1, 2, 7, 2), minimum=0, maximum=MAX_COUNT)
     stages = partial(c.dims, least=max(len(depths), 1))

@@ -101,10 +101,8 @@ def _scale(c: ModelConfig, s: ModelConfig) -> dict[str, Module]:
     flat = s.dim("scale_final_input_size", default=math.prod(side) * int(sizes[-1][0]))
     row = linear_row((flat, *s.dims("scale_final_hidden_sizes", least=2)[:2], 1), "SiLU").children
     final = {"0": Activation("Flatten"), **{str(int(i) + 1): part for i, part in row.items()}}
-    return {
-        "scale_conv_layers": Module("Sequential", _convolutions(_hidden(c), sizes)),
-        "scale_final_layer": Module("Sequential", final),
-    }
+    convs = Module("Sequential", _convolutions(_hidden(c), sizes))
+    return {"scale_conv_layers": convs, "scale_final_layer": Module("Sequential", final)}
 
 
 #: Of each class: what the last convolution is called, and how many of the others have names:

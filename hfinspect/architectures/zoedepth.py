@@ -51,10 +51,8 @@ def _chooser(c: ModelConfig) -> dict[str, nn.Module]:
     layer |= {f"norm{i}": nn.LayerNorm(h) for i in (1, 2)}
     layer |= {"dropout1": drop, "dropout2": drop, "activation": activation("relu")}
     block = nn.Module(f"{_NAME}TransformerEncoderLayer", layer)
-    looking = {
-        "transformer_encoder": nn.Layers.of(count, block),
-        "embedding_convPxP": nn.Conv(_narrow(c), h, 1, component=Component.EMBEDDING),
-    }
+    patches = nn.Conv(_narrow(c), h, 1, component=Component.EMBEDDING)
+    looking = {"transformer_encoder": nn.Layers.of(count, block), "embedding_convPxP": patches}
     scoring = {"linear1": nn.Linear(128, 128), "activation": nn.Activation("ReLU")}
     return {
         at: nn.Module(f"{_NAME}PatchTransformerEncoder", looking),

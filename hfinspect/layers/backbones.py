@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..core.config import ModelConfig, exact
-from ..core.dims import Dim
-from ..trees.catalog import auto_class
+from ..trees import Dim, ModelConfig, Module, Parameter, auto_class, exact
 from ..trees.handed_on import chosen_stages, stage_names
-from ..trees.modules import Module, Parameter
 
 #: model_type -> the widths that its config hands on; the families' files fill it.
 _HANDED: dict[str, Callable[[ModelConfig], tuple[Dim, ...]]] = {}

@@ -10,9 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..trees import Component, Dim, ModelConfig
 from ..trees import modules as nn
 from . import composing
 from .blocks import activation

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..trees import Component, Dim, ModelConfig
 from ..trees.modules import Activation, BatchNorm, Conv, Module, ModuleList, Sequential
 
 #: Makes a family's convolution from inputs, outputs and the size of its kernel.

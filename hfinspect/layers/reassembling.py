@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..trees import Component, Dim, ModelConfig
 from ..trees import modules as nn
 from .blocks import activation, size
 

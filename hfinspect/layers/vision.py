@@ -9,25 +9,12 @@ transformers/conversion_mapping.py, transformers/models/clip/modeling_clip.py.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
-from ..core.components import Component
-from ..core.config import MAX_COUNT, ModelConfig
-from ..core.dims import Dim, named
-from ..trees.catalog import Builder, register
+from ..core.config import MAX_COUNT
+from ..trees import Builder, Component, Dim, ModelConfig, named, register
+from ..trees import modules as nn
 from ..trees.handed_on import MAX_STAGES
-from ..trees.modules import (
-    Activation,
-    Buffer,
-    Conv,
-    Dropout,
-    Embedding,
-    LayerNorm,
-    Layers,
-    Linear,
-    Module,
-    Sequential,
-    Weight,
-)
 from .blocks import activation
 from .composing import Form, composed
 from .heads import classifier
@@ -88,25 +75,25 @@ def patch_count(image: Pair, patch: Pair) -> Dim:
     return (image[0] // patch[0]) * (image[1] // patch[1])
 
 
-def patch_conv(channels: int, hidden: int, patch: Pair, *, bias: bool = True) -> Module:
+def patch_conv(channels: int, hidden: int, patch: Pair, *, bias: bool = True) -> nn.Module:
     """The convolution that turns a patch into a vector: C·h·w·H weights."""
-    to = Component.EMBEDDING
-    return Conv(channels, hidden, patch, stride=patch, bias=bias, component=to, kind="patch")
+    at = Component.EMBEDDING
+    return nn.Conv(channels, hidden, patch, stride=patch, bias=bias, component=at, kind="patch")
 
 
 def image_patches(
     c: ModelConfig, hidden: int, patch: int = 16, *, bias: bool = True
-) -> tuple[Module, Dim]:
+) -> tuple[nn.Module, Dim]:
     """What turns patches into vectors, and how many an image has; ``patch`` is a default."""
     size = pair(c, "patch_size", default=patch)
     made = patch_conv(c.dim("num_channels", default=3), hidden, size, bias=bias)
     return made, patch_count(pair(c, "image_size", default=224), size)
 
 
-def labels_classifier(c: ModelConfig, hidden: int) -> Module:
+def labels_classifier(c: ModelConfig, hidden: int) -> nn.Module:
     """``nn.Linear`` to the labels, ``nn.Identity`` where there are none."""
     labels = c.num_labels if c.has("id2label") else c.dim("num_labels", default=2, minimum=0)
-    return classifier(hidden, labels) if labels else Activation("Identity")
+    return classifier(hidden, labels) if labels else nn.Activation("Identity")
 
 
 def uneven_width(c: ModelConfig, hidden: Dim, heads: Dim) -> Dim:
@@ -123,65 +110,65 @@ def google_attention(
     qkv_bias: bool,
     key_bias: bool | None = None,
     width: int | None = None,
-) -> Module:
+) -> nn.Module:
     """attention.{query,key,value} and output.dense, as BERT nests them."""
     inner = hidden if width is None else width
     key = qkv_bias if key_bias is None else key_bias
     biases = {"query": qkv_bias, "key": key, "value": qkv_bias}
-    looks = {at: Linear(hidden, inner, bias=bias, kind=at) for at, bias in biases.items()}
-    out = Module(f"{name}SelfOutput", dense=Linear(inner, hidden, kind="output"))
-    parts = {"attention": Module(f"{name}SelfAttention", looks), "output": out}
-    return Module(f"{name}Attention", parts, component=Component.ATTENTION)
+    looks = {at: nn.Linear(hidden, inner, bias=bias, kind=at) for at, bias in biases.items()}
+    out = nn.Module(f"{name}SelfOutput", dense=nn.Linear(inner, hidden, kind="output"))
+    parts = {"attention": nn.Module(f"{name}SelfAttention", looks), "output": out}
+    return nn.Module(f"{name}Attention", parts, component=Component.ATTENTION)
 
 
 def google_layer(
-    c: ModelConfig, name: str, hidden: int, attention: Module, *, inner: int | None = None
-) -> Module:
+    c: ModelConfig, name: str, hidden: int, attention: nn.Module, *, inner: int | None = None
+) -> nn.Module:
     """Pre-norm ``attention`` and MLP: 2·H·I weights in the latter."""
     wide = c.dim("intermediate_size", default=3072) if inner is None else inner
-    norm = LayerNorm(hidden, eps=c.number("layer_norm_eps", default=1e-12))
-    up, act = Linear(hidden, wide, kind="up"), activation(c.text("hidden_act", default="gelu"))
-    first = Module(f"{name}Intermediate", dense=up, intermediate_act_fn=act)
-    last = Module(f"{name}Output", dense=Linear(wide, hidden, kind="down"))
+    norm = nn.LayerNorm(hidden, eps=c.number("layer_norm_eps", default=1e-12))
+    up, act = nn.Linear(hidden, wide, kind="up"), activation(c.text("hidden_act", default="gelu"))
+    first = nn.Module(f"{name}Intermediate", dense=up, intermediate_act_fn=act)
+    last = nn.Module(f"{name}Output", dense=nn.Linear(wide, hidden, kind="down"))
     first.component = last.component = Component.MLP
     parts = {"attention": attention, "intermediate": first, "output": last}
-    return Module(f"{name}Layer", parts, layernorm_before=norm, layernorm_after=norm)
+    return nn.Module(f"{name}Layer", parts, layernorm_before=norm, layernorm_after=norm)
 
 
 def google_embeddings(
     c: ModelConfig, name: str, hidden: Dim, *, masked: bool = False, placed: bool = True
-) -> Module:
+) -> nn.Module:
     """A class token, a vector in place of hidden patches where ``masked``, positions where
     ``placed``, and patches."""
     patches, count = image_patches(c, hidden)
-    return Module(
+    return nn.Module(
         f"{name}Embeddings",
-        cls_token=Weight(1, 1, hidden, kind="class_token"),
-        mask_token=Weight(1, 1, hidden, kind="mask_token") if masked else None,
-        position_embeddings=Weight(1, count + 1, hidden, kind="position") if placed else None,
-        patch_embeddings=Module(f"{name}PatchEmbeddings", projection=patches),
-        dropout=Dropout(c.number("hidden_dropout_prob", default=0.0)),
+        cls_token=nn.Weight(1, 1, hidden, kind="class_token"),
+        mask_token=nn.Weight(1, 1, hidden, kind="mask_token") if masked else None,
+        position_embeddings=nn.Weight(1, count + 1, hidden, kind="position") if placed else None,
+        patch_embeddings=nn.Module(f"{name}PatchEmbeddings", projection=patches),
+        dropout=nn.Dropout(c.number("hidden_dropout_prob", default=0.0)),
         component=Component.EMBEDDING,
     )
 
 
-def pixel_decoder(c: ModelConfig, hidden: Dim, default: int = 16) -> Module:
+def pixel_decoder(c: ModelConfig, hidden: Dim, default: int = 16) -> nn.Module:
     """Every pixel of a patch from its vector: a 1x1 convolution of H·s²·C weights, and a shuffle;
     ``default`` is the config class's encoder_stride."""
     stride = c.dim("encoder_stride", default=default)
     pixels = stride * stride * c.dim("num_channels", default=3)
-    conv = Conv(hidden, pixels, 1, component=Component.HEAD)
-    return Sequential(conv, Activation("PixelShuffle"), component=Component.HEAD)
+    conv = nn.Conv(hidden, pixels, 1, component=Component.HEAD)
+    return nn.Sequential(conv, nn.Activation("PixelShuffle"), component=Component.HEAD)
 
 
 def window_layer(
-    c: ModelConfig, name: str, width: Dim, attention: Module, *, ratio: float = 4.0
-) -> Module:
+    c: ModelConfig, name: str, width: Dim, attention: nn.Module, *, ratio: float = 4.0
+) -> nn.Module:
     """Swin's layer around the ``attention`` within its windows, each part in the order of its
     class; ``ratio`` is the default of mlp_ratio. W² of the output and 2·r·W² of the MLP."""
-    output = Module(f"{name}SelfOutput", dense=Linear(width, width, kind="output"))
+    output = nn.Module(f"{name}SelfOutput", dense=nn.Linear(width, width, kind="output"))
     parts = {"self": attention, "output": output}
-    looking = Module(f"{name}Attention", parts, component=Component.ATTENTION)
+    looking = nn.Module(f"{name}Attention", parts, component=Component.ATTENTION)
     inner = scaled(c, width, "mlp_ratio", default=ratio)
     made = google_layer(c.with_defaults(layer_norm_eps=1e-5), name, width, looking, inner=inner)
     order = "layernorm_before", "attention", "layernorm_after", "intermediate", "output"
@@ -192,25 +179,21 @@ def window_layer(
 def clip_attention(
     name: str, hidden: int, *, bias: bool = True, key_bias: bool | None = None,
     out: str = "out_proj",
-) -> Module:  # fmt: skip
+) -> nn.Module:  # fmt: skip
     """k, v, q and output projections, H² each; Whisper's kin have no ``key_bias``."""
     kinds = {"k_proj": "key", "v_proj": "value", "q_proj": "query", out: "output"}
-    made = {at: Linear(hidden, hidden, bias=bias, kind=kind) for at, kind in kinds.items()}
+    made = {at: nn.Linear(hidden, hidden, bias=bias, kind=kind) for at, kind in kinds.items()}
     if key_bias is not None:
-        made["k_proj"] = Linear(hidden, hidden, bias=key_bias, kind="key")
-    return Module(name, made, component=Component.ATTENTION)
+        made["k_proj"] = nn.Linear(hidden, hidden, bias=key_bias, kind="key")
+    return nn.Module(name, made, component=Component.ATTENTION)
 
 
-def multihead_attention(hidden: int) -> Module:
+def multihead_attention(hidden: int) -> nn.Module:
     """torch.nn.MultiheadAttention: in_proj_weight (3·H, H) and out_proj."""
-    out = "NonDynamicallyQuantizableLinear"
-    return Module(
-        "MultiheadAttention",
-        in_proj_weight=Weight(3 * hidden, hidden, kind="qkv"),
-        in_proj_bias=Weight(3 * hidden, kind="qkv"),
-        out_proj=Linear(hidden, hidden, kind="output", class_name=out),
-        component=Component.ATTENTION,
-    )
+    out = nn.Linear(hidden, hidden, kind="output", class_name="NonDynamicallyQuantizableLinear")
+    looks = {"in_proj_weight": nn.Weight(3 * hidden, hidden, kind="qkv")}
+    looks["in_proj_bias"] = nn.Weight(3 * hidden, kind="qkv")
+    return nn.Module("MultiheadAttention", looks, out_proj=out, component=Component.ATTENTION)
 
 
 def narrowed_attention(
@@ -221,89 +204,84 @@ def narrowed_attention(
     seen: int | None = None,
     bias: bool = True,
     out: str = "o_proj",
-) -> Module:
+) -> nn.Module:
     """Query, key, value and output, ``inner`` wide between them (None: as wide as the hidden size);
     keys and values of what is ``seen`` where that has another width: 2·H·I + 2·S·I weights."""
     width, looked = hidden if inner is None else inner, hidden if seen is None else seen
-    return Module(
-        name,
-        {
-            "q_proj": Linear(hidden, width, bias=bias, kind="query"),
-            "k_proj": Linear(looked, width, bias=bias, kind="key"),
-            "v_proj": Linear(looked, width, bias=bias, kind="value"),
-            out: Linear(width, hidden, bias=bias, kind="output"),
-        },
-        component=Component.ATTENTION,
-    )
+    to = partial(nn.Linear, bias=bias)
+    looks = {"q_proj": to(hidden, width, kind="query"), "k_proj": to(looked, width, kind="key")}
+    looks |= {"v_proj": to(looked, width, kind="value"), out: to(width, hidden, kind="output")}
+    return nn.Module(name, looks, component=Component.ATTENTION)
 
 
-def plain_mlp(name: str, hidden: int, inner: int, *, act: str | None, bias: bool = True) -> Module:
+def plain_mlp(
+    name: str, hidden: int, inner: int, *, act: str | None, bias: bool = True
+) -> nn.Module:
     """fc2(act(fc1(x))): 2·H·I weights."""
-    return Module(
-        name,
-        activation_fn=activation(act),
-        fc1=Linear(hidden, inner, bias=bias, kind="up"),
-        fc2=Linear(inner, hidden, bias=bias, kind="down"),
-        component=Component.MLP,
-    )
+    to = partial(nn.Linear, bias=bias)
+    both = {"fc1": to(hidden, inner, kind="up"), "fc2": to(inner, hidden, kind="down")}
+    parts = {"activation_fn": activation(act), **both}
+    return nn.Module(name, parts, component=Component.MLP)
 
 
 def clip_layers(
     name: str, c: ModelConfig, width: Dim, *, inner: int, act: str, deep: int = 12, heads: int = 12,
-    attention: Module | None = None,
-) -> Module:  # fmt: skip
+    attention: nn.Module | None = None,
+) -> nn.Module:  # fmt: skip
     """Pre-norm attention and MLP of the CLIP family, with the sizes of the config; the numbers and
     ``act`` are defaults; ``name`` as in CLIPEncoderLayer -> CLIP."""
     c.divided(width, c.dim(key := "num_attention_heads", default=heads), "hidden_size", key)
     wide, chosen = c.dim("intermediate_size", default=inner), c.text("hidden_act", default=act)
-    norm = LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5))
-    layer = Module(
+    norm = nn.LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5))
+    layer = nn.Module(
         f"{name}EncoderLayer",
         self_attn=attention or clip_attention(f"{name}Attention", width),
         layer_norm1=norm,
         mlp=plain_mlp(f"{name}MLP", width, wide, act=chosen),
         layer_norm2=norm,
     )
-    layers = Layers.of(c.count("num_hidden_layers", default=deep), layer)
-    return Module(f"{name}Encoder", layers=layers)
+    layers = nn.Layers.of(c.count("num_hidden_layers", default=deep), layer)
+    return nn.Module(f"{name}Encoder", layers=layers)
 
 
 def clip_embeddings(
     name: str, c: ModelConfig, width: Dim, patch: int, *, classed: bool = True, old: bool = True
-) -> Module:
+) -> nn.Module:
     """Patches of an image, learned positions and, where ``classed``, a class token, the patches
     then without a bias. ``old``: files may hold the positions 0..n-1 as a tensor."""
     patches, count = image_patches(c, width, patch=patch, bias=not classed)
     positions = count + 1 if classed else count
-    return Module(
+    return nn.Module(
         f"{name}Embeddings",
-        class_embedding=Weight(width, kind="class_token") if classed else None,
+        class_embedding=nn.Weight(width, kind="class_token") if classed else None,
         patch_embedding=patches,
-        position_embedding=Embedding(positions, width, kind="position"),
-        position_ids=Buffer(1, positions, dtype="I64", saved=False) if old else None,
+        position_embedding=nn.Embedding(positions, width, kind="position"),
+        position_ids=nn.Buffer(1, positions, dtype="I64", saved=False) if old else None,
         component=Component.EMBEDDING,
     )
 
 
-def clip_tower(class_name: str, c: ModelConfig, embeddings: Module, encoder: Module) -> Module:
+def clip_tower(
+    class_name: str, c: ModelConfig, embeddings: nn.Module, encoder: nn.Module
+) -> nn.Module:
     """A norm before and after the layers."""
     width = embeddings.tensor("class_embedding").shape[0]
-    norm = LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5))
+    norm = nn.LayerNorm(width, eps=c.number("layer_norm_eps", default=1e-5))
     parts = {"embeddings": embeddings, "pre_layrnorm": norm, "encoder": encoder}
-    return Module(class_name, parts, post_layernorm=norm, part="vision")
+    return nn.Module(class_name, parts, post_layernorm=norm, part="vision")
 
 
 def text_embeddings(
     name: str, c: ModelConfig, hidden: Dim, *, vocab_size: int = 49408, positions: int = 77
-) -> Module:
+) -> nn.Module:
     """Words and learned positions of a text tower of CLIP's kind; the defaults are CLIP's."""
     count = c.dim("max_position_embeddings", default=positions)
-    return Module(
+    return nn.Module(
         f"{name}TextEmbeddings",
-        token_embedding=Embedding(c.dim("vocab_size", default=vocab_size), hidden),
-        position_embedding=Embedding(count, hidden, kind="position"),
+        token_embedding=nn.Embedding(c.dim("vocab_size", default=vocab_size), hidden),
+        position_embedding=nn.Embedding(count, hidden, kind="position"),
         # Older files hold the positions 0..n-1 as a tensor.
-        position_ids=Buffer(1, count, dtype="I64", saved=False),
+        position_ids=nn.Buffer(1, count, dtype="I64", saved=False),
         component=Component.EMBEDDING,
     )
 
