@@ -131,12 +131,10 @@ def decoder_layer(name: str, c: ModelConfig) -> nn.Module:
         norms = ["self_attn_layer_norm", "cross_attn_layer_norm", "layer_norm"]
         forward = {"mlp": nn.Module(f"{name}MLP", up_down(d, inner), component=Component.MLP)}
     else:
-        biases = nn.Weight(3 * wide, kind="qkv") if bias else None
-        own = nn.Module(f"{name}Attention", component=Component.ATTENTION).adding(
-            in_proj_weight=nn.Weight(3 * wide, d, kind="qkv"),
-            in_proj_bias=biases,
-            out_proj=nn.Linear(wide, d, bias, kind="output"),
-        )
+        looks = {"in_proj_weight": nn.Weight(3 * wide, d, kind="qkv")}
+        looks |= {"in_proj_bias": nn.Weight(3 * wide, kind="qkv")} if bias else {}
+        own = nn.Module(f"{name}Attention", looks, component=Component.ATTENTION)
+        own.adding(out_proj=nn.Linear(wide, d, bias, kind="output"))
         norms, forward = ["norm1", "norm2", "norm3"], up_down(d, inner, "linear1", "linear2")
     parts = {"self_attn": own, "cross_attn": deformable.sampling_attention(name, d, points)}
     parts |= {norm: nn.LayerNorm(d) for norm in norms}

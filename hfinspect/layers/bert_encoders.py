@@ -12,12 +12,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..core.records import dataclass
-from ..trees.catalog import Builder, register
-from ..trees.modules import Linear, Module
+from ..trees import Builder, Component, Dim, Linear, ModelConfig, Module, register
 from . import encoders
 from .blocks import activation
 from .composing import Form, Part, composed, with_defaults

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..core.components import Component
-from ..core.config import MAX_COUNT, ModelConfig
-from ..core.dims import Dim
+from ..core.config import MAX_COUNT
 from ..core.records import dataclass
-from ..trees.keeps import KeysValues
+from ..trees import Component, Dim, KeysValues, ModelConfig
 from ..trees.modules import Activation, Conv, Linear, Module, Parameter, RMSNorm, Weight
 
 #: Class names that print(model) shows for an activation (transformers/activations.py, ACT2CLS).

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..trees import Component, Dim, ModelConfig
 from ..trees import modules as nn
 from .diffusion import attention
 

@@ -14,9 +14,8 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from ..core.config import ModelConfig
-from ..trees.catalog import Builder, find_type
-from ..trees.modules import Layers, Linear, Module, Parameter, each_module
+from ..trees import Builder, Layers, Linear, ModelConfig, Module, Parameter, each_module
+from ..trees.catalog import find_type
 
 #: A part of a class: what stands on one line of its ``__init__``.
 Part = Callable[[ModelConfig], "Module | Parameter | None"]

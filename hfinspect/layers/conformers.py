@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..trees import Component, Dim, ModelConfig
 from ..trees import modules as nn
 from . import speech
 from .blocks import activation, grouped_attention, grouped_heads, two_layer_mlp

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.components import Component
-from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig, exact
-from ..core.dims import Dim, named
+from ..core.config import MAX_COUNT, MAX_DIM
+from ..trees import Component, Dim, ModelConfig, exact, named
 from ..trees.modules import Activation, BatchNorm, Conv, Module, Weight
 from .blocks import activation
 from .vision import multiple, ratio_of

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.components import Component
-from ..core.config import MAX_DIM, ModelConfig
-from ..core.dims import Dim
+from ..core.config import MAX_DIM
 from ..core.records import dataclass
+from ..trees import Component, Dim, ModelConfig
 from ..trees import modules as nn
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..trees.modules import Buffer, Linear, Module, ModuleList, Weight
+from ..trees import Buffer, Component, Dim, Linear, ModelConfig, Module, ModuleList, Weight
 from .blocks import activation
 
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
-from ..trees.catalog import Builder, Family, register
+from ..trees import Builder, Component, Dim, ModelConfig, register
+from ..trees.catalog import Family
 from ..trees.modules import Activation, Dropout, Linear, Module
 from .composing import Part, composed
 

@@ -4,12 +4,8 @@ narrow projections, and only a part of each head carries positions.
 
 from __future__ import annotations
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..core.records import dataclass
-from ..trees.keeps import KeysValues
-from ..trees.modules import LayerNorm, Linear, Module, RMSNorm
+from ..trees import Component, Dim, KeysValues, LayerNorm, Linear, ModelConfig, Module, RMSNorm
 
 
 @dataclass(frozen=True)

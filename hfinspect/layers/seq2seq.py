@@ -10,11 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..core.records import dataclass
-from ..trees.catalog import Builder, register
+from ..trees import Builder, Component, Dim, ModelConfig, register
 from ..trees.modules import Buffer, Dropout, Embedding, LayerNorm, Layers, Linear, Module
 from .blocks import activation
 from .composing import Form, composed

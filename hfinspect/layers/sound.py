@@ -10,9 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim, named
+from ..trees import Component, Dim, ModelConfig, named
 from ..trees.modules import Activation, Buffer, Conv, Layers, Module, ModuleList, Parameter
 
 #: A codec's own convolution: inputs, outputs, kernel; ``stride``; ``up`` where it is transposed.

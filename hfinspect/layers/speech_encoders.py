@@ -8,10 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..core.config import ModelConfig
 from ..core.records import dataclass
-from ..trees.catalog import Builder, register
-from ..trees.modules import Module
+from ..trees import Builder, ModelConfig, Module, register
 from . import speech, speech_heads
 from .composing import Form, composed, with_defaults
 

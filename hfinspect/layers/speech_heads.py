@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..trees import Component, Dim, ModelConfig
 from ..trees.modules import Activation, Dropout, Linear, Module, ModuleList, Parameter, Weight
 from .blocks import size
 from .composing import Part

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..trees import Component, Dim, ModelConfig
 from ..trees import modules as nn
 from .diffusion import timestep_embedding
 

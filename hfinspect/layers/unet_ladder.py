@@ -10,10 +10,9 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from ..core.components import Component
-from ..core.config import MAX_COUNT, ModelConfig
-from ..core.dims import Dim
-from ..trees.modules import Conv, Layers, Module, ModuleList, once
+from ..core.config import MAX_COUNT
+from ..trees import Component, Conv, Dim, Layers, ModelConfig, Module, ModuleList
+from ..trees.modules import once
 from . import diffusion
 from .unet_blocks import added_attention, k_block
 from .unet_conditions import stem, time_width

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..core.components import Component
-from ..core.config import ModelConfig
+from ..trees import Component, ModelConfig
 from ..trees import modules as nn
 from . import diffusion
 from .diffusion import Residual, Rung

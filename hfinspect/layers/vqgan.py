@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..core.records import dataclass
+from ..trees import Component, Dim, ModelConfig
 from ..trees.handed_on import MAX_STAGES
 from ..trees.modules import Activation, Conv, Embedding, GroupNorm, Layers, Module, ModuleList
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
+from ..trees import Component, Dim, ModelConfig
 from ..trees.modules import Activation, Conv, Embedding, LayerNorm, Layers, Linear, Module
 from .blocks import activation
 from .vision import clip_attention

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..core.config import ModelConfig
-from ..trees.modules import Windows
+from ..trees import ModelConfig, Windows
 
 #: The words of ``layer_types`` that stand for a window.
 WINDOWED = frozenset(
