@@ -5,6 +5,7 @@ Source of shapes: transformers/models/omdet_turbo/modeling_omdet_turbo.py."""
 from functools import partial
 
 from ..layers import deformable
+from ..layers.backbones import maps_of_timm
 from ..layers.blocks import activation, size, two_layer_mlp
 from ..layers.deformable import eps, heads, norm
 from ..trees import Component, ModelConfig, auto_class, auto_model, register_part
@@ -70,15 +71,27 @@ def decoder(c: ModelConfig) -> Module:
     )
 
 
+def backbone_section(c: ModelConfig) -> ModelConfig:
+    """``backbone_config``, or what the config class makes of none: mostly timm's Swin."""
+    more, name = c.section("backbone_kwargs"), c.text("backbone")
+    timm = c.flag("use_timm_backbone", default=True) and not more.given
+    if c.has("backbone_config") or not (timm or (name or "").startswith("swin_")):
+        usual = {"model_type": "swin", "image_size": 640, "out_indices": [2, 3, 4]}
+        return c.section("backbone_config", default=usual)
+    kind = {"model_type": "timm_backbone", "backbone": name or "swin_tiny_patch4_window7_224"}
+    return ModelConfig({**kind, **(more.given or {"out_indices": [1, 2, 3]})}, c.path)
+
+
 def model(c: ModelConfig) -> Module:
-    """Timm's Swin, which stands for no backbone, is not known here."""
-    usual = {"model_type": "swin", "image_size": 640, "out_indices": [2, 3, 4]}
-    section = c.section("backbone_config", default=usual)
     maps = c.dims("encoder_in_channels", default=(192, 384, 768))
-    timm = not c.has("backbone_config") and c.flag("use_timm_backbone", default=True)
-    if timm or section.model_type == "timm_backbone":
-        raise c.unknown("backbone_config", "a model of timm", "a backbone of transformers")
-    network = auto_class(section, "Backbone", default_type="swin", part="vision")
+    section = backbone_section(c)
+    if section.kind == "timm_backbone":
+        name = section.text("backbone")
+        if name is None:
+            raise section.missing("backbone")
+        network = Module("TimmBackbone", _backbone=maps_of_timm(section, name))
+    else:
+        network = auto_class(section, "Backbone", default_type="swin", part="vision")
     norms = ModuleList(norm(c, size) for size in maps)
     vision = Module(f"{_NAME}VisionBackbone", vision_backbone=network, layer_norms=norms)
     sizes = (c.dim(f"text_projection_{at}_dim", default=512) for at in ("in", "out"))

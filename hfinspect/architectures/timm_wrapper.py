@@ -5,6 +5,7 @@ trees/timm.py); the classifier has ``num_classes`` outputs, the base model has n
 from functools import partial
 
 from ..layers import fastvit
+from ..layers.backbones import maps_of_timm
 from ..layers.composing import Part, composed
 from ..trees import ModelConfig, Module, register, timm
 from ..trees.catalog import find_class
@@ -15,6 +16,11 @@ def _model(c: ModelConfig, *, labelled: bool = False) -> Module:
     classes = int(c.dim("num_classes", "num_labels")) if labelled else 0
     name = c.text("architecture", default="resnet50") or ""
     args = c.section("model_args")
+    if args.flag("features_only", default=False) and classes == 0:
+        known = {"in_chans", "features_only", "out_indices"}
+        if more := sorted(set(args.values) - known):
+            raise args.unknown(more[0], args.raw(more[0]), "none next to features_only")
+        return maps_of_timm(args, name)
     merged = set(args.values) == {"inference_mode"} and args.flag("inference_mode", default=False)
     if merged and name.partition(".")[0] == fastvit.NAME and classes == 0:
         return fastvit.merged_model()

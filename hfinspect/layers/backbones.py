@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..trees import Dim, ModelConfig, Module, Parameter, auto_class, exact
+from ..trees import Dim, ModelConfig, Module, Parameter, auto_class, exact, timm
+from ..trees.catalog import find_class
 from ..trees.handed_on import chosen_stages, stage_names
 
 #: model_type -> the widths that its config hands on; the families' files fill it.
@@ -14,6 +15,44 @@ _HANDED: dict[str, Callable[[ModelConfig], tuple[Dim, ...]]] = {}
 def hands_on(model_type: str, widths: Callable[[ModelConfig], tuple[Dim, ...]]) -> None:
     """Say which widths a backbone hands on, where its tensors do not."""
     _HANDED[model_type] = widths
+
+
+#: timm's classes whose maps are known: the list of their stages, and whether each stands alone.
+_STAGES = {
+    "ResNet": ("layer", False),
+    "SwinTransformer": ("layers", True),
+    "RepVit": ("stages", True),
+}
+
+
+def maps_of_timm(c: ModelConfig, name: str) -> Module:
+    """A model of timm for its maps (``features_only``): nothing behind the last that the config's
+    ``out_indices`` name, stages by themselves (timm/models/_features.py, FeatureListNet).
+
+    Raises UnknownArchitectureError for names that no trace has or whose maps are not known.
+    """
+    family = find_class(name)
+    if family is None or family.source != "timm":
+        raise timm.unknown(name)
+    args = {"in_chans": int(c.dim("in_chans", "num_channels", default=3))}
+    whole = family.classes[name](
+        ModelConfig({"model_type": timm.WRAPPER, "num_classes": 0, "model_args": args})
+    )
+    if whole.class_name not in _STAGES:
+        raise c.unknown("features_only", True, f"false for {name}")
+    stages, alone = _STAGES[whole.class_name]
+    parts: dict[str, Module | Parameter] = {}
+    for key, part in whole.children.items():
+        if alone and key == stages and isinstance(part, Module):
+            parts |= {f"{key}_{at}": each for at, each in part.children.items()}
+        else:
+            parts[key] = part
+    found = [key for key in parts if key.startswith(stages)]
+    found = found if alone else ["bn1", *found]  # the stem's map is the first
+    count, usual = len(found), range(len(found))
+    handed = c.dims("out_indices", default=usual, least=1, minimum=-count, maximum=count - 1)
+    last = list(parts).index(found[max(int(at) % count for at in handed)])
+    return Module("FeatureListNet", dict(list(parts.items())[: last + 1]), part="vision")
 
 
 def backbone(

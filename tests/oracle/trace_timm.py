@@ -55,6 +55,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
         "regnetx_002", "regnetx_008", "regnetx_032", "regnety_002", "regnety_004", "regnety_008",
         "regnety_016", "regnety_032", "regnety_080", "regnety_120", "regnety_160", "regnety_320",
     ),
+    "repvit": ("*",),
     "resnet": ("*",),
     "resnetv2": ("*",),
     "swin_transformer": ("*",),
