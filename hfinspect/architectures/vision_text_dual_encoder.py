@@ -10,11 +10,8 @@ _NAME = "VisionTextDualEncoderModel"
 
 
 def model(c: ModelConfig) -> Module:
-    for key in ("vision_config", "text_config"):
-        if not c.section(key).model_type:
-            raise c.error(f"{key}.model_type", None, "the type of the encoder; it has no default")
-    seen = auto_model(c.section("vision_config"), part="vision")
-    read = auto_model(c.section("text_config"), part="text")
+    seen = auto_model(c.section("vision_config"), default_type="vit", part="vision")
+    read = auto_model(c.section("text_config"), default_type="bert", part="text")
     shared = c.dim("projection_dim", default=512)
     to = partial(Linear, out_features=shared, bias=False, component=Component.PROJECTOR)
     both = {"visual_projection": to(tower_width(seen)), "text_projection": to(text_width(read))}
