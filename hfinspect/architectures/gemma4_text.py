@@ -19,16 +19,17 @@ def _per_layer(c: ModelConfig) -> Dim:
     return c.dim("hidden_size_per_layer_input", default=256, minimum=0)
 
 
-def _overrides(c: ModelConfig, i: int, kind: str) -> ModelConfig:
-    """What layer ``i`` has of its own: head_dim and num_key_value_heads."""
+def _heads(c: ModelConfig, i: int, kind: str) -> Heads:
+    """Of layer ``i``: ``per_layer_config``, or the keys of full attention, may say others."""
+    kv, width = c.dim("num_key_value_heads", default=4), c.dim("head_dim", default=256)
     if c.has("per_layer_config"):
-        return layer_overrides(c, i)
-    if kind != "full_attention":
-        return ModelConfig({}, c.path)
-    own = {"head_dim": int(c.dim("global_head_dim", default=512))}
-    if c.flag("attention_k_eq_v", default=False) and c.has("num_global_key_value_heads"):
-        own["num_key_value_heads"] = int(c.dim("num_global_key_value_heads"))
-    return ModelConfig(own, f"{c.path}global_")
+        own = layer_overrides(c, i)
+        kv, width = own.dim("num_key_value_heads", default=kv), own.dim("head_dim", default=width)
+    elif kind == "full_attention":
+        width = c.dim("global_head_dim", default=512)
+        if c.flag("attention_k_eq_v", default=False):
+            kv = c.dim("num_global_key_value_heads", default=kv)
+    return Heads(c.dim("num_attention_heads", default=8), kv, width)
 
 
 def _experts(d: Decoder, c: ModelConfig) -> dict[str, Module]:
@@ -79,13 +80,7 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Kind]:
         raise c.error("num_kv_shared_layers", reused, f"at most num_hidden_layers = {layers}")
     found, usual = [], [*["sliding_attention"] * 5, "full_attention"] * layers
     for i, kind in enumerate([*layer_types(c, layers, usual.__getitem__)[:-1], "full_attention"]):
-        own = _overrides(c, i, kind)
-        heads = Heads(
-            c.dim("num_attention_heads", default=8),
-            own.dim("num_key_value_heads", default=c.dim("num_key_value_heads", default=4)),
-            own.dim("head_dim", default=c.dim("head_dim", default=256)),
-        )
-        found.append((heads, i >= layers - reused, kind != "sliding_attention"))
+        found.append((_heads(c, i, kind), i >= layers - reused, kind != "sliding_attention"))
     return found[:layers]
 
 
