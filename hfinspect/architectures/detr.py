@@ -36,9 +36,10 @@ def backbone(
     class makes of no ``backbone_config`` is mostly one of timm, with ``maps`` of ``channels`` (by
     default ``num_channels``)."""
     more, name = c.section("backbone_kwargs"), c.text("backbone")
-    section = c.section(key := "backbone_config")
     usual = c.flag("use_timm_backbone", default=True) and not more.given
-    if not c.has(key) and (usual or name in RESNETS):
+    if c.has("backbone_config") or not (usual or name in RESNETS):
+        section = c.section("backbone_config")
+    else:
         found = c.dim("num_channels", default=3) if channels is None else channels
         # Older libraries make the first convolution of it, newer ones pass over it.
         more.dim("in_chans", default=3, minimum=3, maximum=3)
