@@ -7,6 +7,7 @@ from functools import partial
 from itertools import pairwise
 
 from ..layers.backbones import backbone as staged_backbone
+from ..layers.backbones import older_backbone
 from ..layers.blocks import activation
 from ..layers.composing import renamed
 from ..layers.deformable import detector_layer, positions, predictor, width
@@ -35,17 +36,9 @@ def backbone(
     """The ResNet and the widths of what it hands on, the last of which DETR reads. What the config
     class makes of no ``backbone_config`` is mostly one of timm, with ``maps`` of ``channels`` (by
     default ``num_channels``)."""
-    more, name = c.section("backbone_kwargs"), c.text("backbone")
-    usual = c.flag("use_timm_backbone", default=True) and not more.given
-    if c.has("backbone_config") or not (usual or name in RESNETS):
-        section = c.section("backbone_config")
-    else:
-        found = c.dim("num_channels", default=3) if channels is None else channels
-        # Older libraries make the first convolution of it, newer ones pass over it.
-        more.dim("in_chans", default=3, minimum=3, maximum=3)
-        made = {"num_channels": found, "out_indices": list(maps)} if usual else more.given
-        kind = {"model_type": "timm_backbone", "backbone": name or "resnet50"}
-        section = ModelConfig({**made, **kind}, c.path)
+    found = c.raw("num_channels") if channels is None else channels
+    usual = {"num_channels": found, "out_indices": list(maps)}
+    section = older_backbone(c, RESNETS.__contains__, "resnet50", **usual)
     if section.kind == "timm_backbone":
         if not section.has("backbone"):
             raise section.missing("backbone")

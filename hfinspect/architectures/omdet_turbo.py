@@ -5,7 +5,7 @@ Source of shapes: transformers/models/omdet_turbo/modeling_omdet_turbo.py."""
 from functools import partial
 
 from ..layers import deformable
-from ..layers.backbones import maps_of_timm
+from ..layers.backbones import maps_of_timm, older_backbone
 from ..layers.blocks import activation, size, two_layer_mlp
 from ..layers.deformable import eps, heads, norm
 from ..trees import Component, ModelConfig, auto_class, auto_model, register_part
@@ -71,26 +71,18 @@ def decoder(c: ModelConfig) -> Module:
     )
 
 
-def backbone_section(c: ModelConfig) -> ModelConfig:
-    """``backbone_config``, or what the config class makes of none: mostly timm's Swin."""
-    more, name = c.section("backbone_kwargs"), c.text("backbone")
-    timm = c.flag("use_timm_backbone", default=True) and not more.given
-    if c.has("backbone_config") or not (timm or (name or "").startswith("swin_")):
-        usual = {"model_type": "swin", "image_size": 640, "out_indices": [2, 3, 4]}
-        return c.section("backbone_config", default=usual)
-    kind = {"model_type": "timm_backbone", "backbone": name or "swin_tiny_patch4_window7_224"}
-    return ModelConfig({**kind, **(more.given or {"out_indices": [1, 2, 3]})}, c.path)
-
-
 def model(c: ModelConfig) -> Module:
     maps = c.dims("encoder_in_channels", default=(192, 384, 768))
-    section = backbone_section(c)
+    name = "swin_tiny_patch4_window7_224"
+    section = older_backbone(c, lambda name: name.startswith("swin_"), name, out_indices=[1, 2, 3])
     if section.kind == "timm_backbone":
-        name = section.text("backbone")
-        if name is None:
+        if not section.has("backbone"):
             raise section.missing("backbone")
-        network = Module("TimmBackbone", _backbone=maps_of_timm(section, name))
+        name, channels = str(section.raw("backbone")), section.dim("num_channels", default=3)
+        network = Module("TimmBackbone", _backbone=maps_of_timm(section, name, int(channels)))
     else:
+        usual = {"model_type": "swin", "image_size": 640, "out_indices": [2, 3, 4]}
+        section = c.section("backbone_config", default=usual)
         network = auto_class(section, "Backbone", default_type="swin", part="vision")
     norms = ModuleList(norm(c, size) for size in maps)
     vision = Module(f"{_NAME}VisionBackbone", vision_backbone=network, layer_norms=norms)

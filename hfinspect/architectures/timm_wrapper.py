@@ -20,7 +20,7 @@ def _model(c: ModelConfig, *, labelled: bool = False) -> Module:
         known = {"in_chans", "features_only", "out_indices"}
         if more := sorted(set(args.values) - known):
             raise args.unknown(more[0], args.raw(more[0]), "none next to features_only")
-        return maps_of_timm(args, name)
+        return maps_of_timm(args, name, int(args.dim("in_chans", default=3)))
     merged = set(args.values) == {"inference_mode"} and args.flag("inference_mode", default=False)
     if merged and name.partition(".")[0] == fastvit.NAME and classes == 0:
         return fastvit.merged_model()

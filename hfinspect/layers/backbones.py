@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..trees import Dim, ModelConfig, Module, Parameter, auto_class, exact, timm
 from ..trees.catalog import find_class
@@ -25,7 +26,22 @@ _STAGES = {
 }
 
 
-def maps_of_timm(c: ModelConfig, name: str) -> Module:
+def older_backbone(
+    c: ModelConfig, known: Callable[[str], bool], name: str, **usual: Any
+) -> ModelConfig:
+    """``backbone_config``, or the model of timm that stands for none: ``backbone``, else ``name``,
+    with ``backbone_kwargs``, else the ``usual``. A name that is not ``known`` may be a repo's."""
+    more, said = c.section("backbone_kwargs"), c.text("backbone")
+    plain = c.flag("use_timm_backbone", default=True) and not more.given
+    if c.has("backbone_config") or not (plain or known(said or "")):
+        return c.section("backbone_config")
+    # Older libraries make the first convolution of it, newer ones pass over it.
+    more.dim("in_chans", default=3, minimum=3, maximum=3)
+    kind = {"model_type": "timm_backbone", "backbone": said or name}
+    return ModelConfig({**(usual if plain else more.given), **kind}, c.path)
+
+
+def maps_of_timm(c: ModelConfig, name: str, channels: int) -> Module:
     """A model of timm for its maps (``features_only``): nothing behind the last that the config's
     ``out_indices`` name, stages by themselves (timm/models/_features.py, FeatureListNet).
 
@@ -34,7 +50,7 @@ def maps_of_timm(c: ModelConfig, name: str) -> Module:
     family = find_class(name)
     if family is None or family.source != "timm":
         raise timm.unknown(name)
-    args = {"in_chans": int(c.dim("in_chans", "num_channels", default=3))}
+    args = {"in_chans": channels}
     whole = family.classes[name](
         ModelConfig({"model_type": timm.WRAPPER, "num_classes": 0, "model_args": args})
     )

@@ -13,21 +13,10 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from ..core.components import Component
-from ..core.config import ModelConfig
-from ..core.dims import Dim
 from ..core.records import dataclass
-from ..trees.catalog import (
-    Builder,
-    Family,
-    auto_class,
-    auto_model,
-    builder,
-    register,
-    register_pair,
-    register_part,
-)
-from ..trees.modules import Activation, Linear, Module, Parameter, Sequential, without_part
+from ..trees import Builder, Component, Dim, Linear, ModelConfig, Module, auto_class, auto_model
+from ..trees.catalog import Family, builder, register, register_pair, register_part
+from ..trees.modules import Activation, Parameter, Sequential, without_part
 from .blocks import activation
 from .composing import Part, composed, respelled
 from .decoders import Decoder as TextDecoder
