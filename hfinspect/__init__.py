@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .core.expectation import Assumed, Beyond, Expectation
     from .core.explanation import Attention, Explanation, Projection
     from .core.extents import Extent
+    from .core.fitting import Verdict
     from .core.flop_count import Flops
     from .core.footprint import AtContext, Memory, Stage, WeightBytes, Workspace
     from .core.formula import Formula, Tree
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     )
     from .core.overrides import Override
     from .core.progress import Progress
+    from .core.recipe_bytes import RecipeSize
+    from .core.recipe_fits import HeldAt, OnCard, RecipeFits
     from .core.refs import Origin
     from .core.results import (
         Adapter,
@@ -110,6 +113,7 @@ _HOMES = {
     "TensorDifference": "core.other_counts",
     "Term": "core.other_counts",
     "Extent": "core.extents",
+    "Verdict": "core.fitting",
     "Flops": "core.flop_count",
     "AdaptedGroup": "core.training_bytes",
     "Training": "core.training_bytes",
@@ -133,6 +137,10 @@ _HOMES = {
     "ModelFacts": "core.model_facts",
     "Override": "core.overrides",
     "Progress": "core.progress",
+    "RecipeSize": "core.recipe_bytes",
+    "HeldAt": "core.recipe_fits",
+    "OnCard": "core.recipe_fits",
+    "RecipeFits": "core.recipe_fits",
     "Origin": "core.refs",
     "Adapter": "core.results",
     "Failure": "core.results",
@@ -194,6 +202,7 @@ __all__ = [
     "Formula",
     "HasConfig",
     "HeaderCache",
+    "HeldAt",
     "HfinspectError",
     "HubClient",
     "HubInfo",
@@ -209,6 +218,7 @@ __all__ = [
     "NameSize",
     "Offload",
     "OffloadPlan",
+    "OnCard",
     "Origin",
     "Override",
     "Packed",
@@ -218,6 +228,8 @@ __all__ = [
     "Quantization",
     "Reading",
     "Reads",
+    "RecipeFits",
+    "RecipeSize",
     "Role",
     "Row",
     "Section",
@@ -237,6 +249,7 @@ __all__ = [
     "Tree",
     "Unchecked",
     "VariantFile",
+    "Verdict",
     "WeightBytes",
     "WeightFile",
     "Workspace",

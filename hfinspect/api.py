@@ -309,7 +309,7 @@ def memory(
     ``inspect`` raises. A cache whose layout is not known is refused in ``Memory.cache_unknown``.
     """
     token, endpoint = login(session, token, endpoint)
-    from .sizing.plan import plan
+    from .sizing.planned import planned
     from .sizing.wish import memory_wished
 
     wish = memory_wished(
@@ -325,7 +325,7 @@ def memory(
     whole = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     )
-    return plan(whole.inspection, whole.prediction, wish)
+    return planned(whole.inspection, whole.prediction, wish)
 
 
 def audit(

@@ -152,7 +152,7 @@ def memory_drawn(
     """What ``memory`` returns for the same arguments and, from the same trip, the curves of the
     model on one device; None where its cache is not known."""
     from .sizing.curves import curves
-    from .sizing.plan import plan
+    from .sizing.planned import planned
     from .sizing.wish import memory_wished
 
     wish = memory_wished(**wishes)
@@ -161,7 +161,7 @@ def memory_drawn(
     whole = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     )
-    found = plan(whole.inspection, whole.prediction, wish)
+    found = planned(whole.inspection, whole.prediction, wish)
     return found, None if whole.prediction is None else curves(
         whole.inspection, whole.prediction, found
     )

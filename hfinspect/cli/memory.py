@@ -10,6 +10,9 @@ from ..core.choices import ENGINES, OPTIMIZERS
 from . import options
 from .kept_headers import kept_headers
 
+#: Exit code where the verdict depends on what is not known.
+UNDECIDED = 6
+
 
 def register(app: typer.Typer) -> None:
     app.command(
@@ -96,6 +99,10 @@ def memory(
         str | None,
         typer.Option(metavar="KERNEL", help="sdpa or eager: whose activations training keeps."),
     ] = None,
+    details: Annotated[
+        bool,
+        typer.Option("--details", help="Every sum, every layer, and how each number is computed."),
+    ] = False,
     revision: options.Revision = None,
     source: options.Source = "auto",
     set_: options.Set = None,
@@ -114,7 +121,7 @@ def memory(
     """
     from .. import api, pictures
     from ..core.overrides import parse_overrides
-    from ..reports.footprint_lines import lay_out
+    from ..reports.memory_screen import lay_out
     from .output import checked_format, emit
     from .reading_line import reading_line
 
@@ -156,7 +163,7 @@ def memory(
             progress=progress,
         )
     found, curves = found if format_ == "html" else (found, None)
-    emit(format_, lambda: lay_out(found, curves, drawn=format_ == "html"), found.to_dict, output)
-    fits = found.fits if train is None else found.training and found.training.fits
-    if fits is False:
-        raise typer.Exit(1)
+    drawn = format_ == "html"
+    emit(format_, lambda: lay_out(found, curves, drawn=drawn, full=details), found.to_dict, output)
+    if found.verdict is not None and not found.fits:
+        raise typer.Exit(UNDECIDED if found.fits is None else 1)

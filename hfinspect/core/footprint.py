@@ -9,8 +9,10 @@ from typing import Any
 from .bytes_read import Reading
 from .cache_size import CacheSize
 from .display import Shown
+from .fitting import Verdict
 from .flop_count import Flops
 from .offload_plan import Offload
+from .recipe_fits import RecipeFits
 from .records import dataclass
 from .refs import Origin
 from .results import SCHEMA_VERSION
@@ -160,7 +162,8 @@ class Memory(Shown):
         own_context [tokens]: the longest that the config allows
         cache_unknown: why no cache can be given; empty where it can
         device [name, bytes, count]: what was named; None without one
-        max_context [tokens]: that still fits at this batch; None without a device
+        max_context [tokens]: that still fits at this batch, up to the model's own or the one that
+            was named; None without a device, and where any length fits
         max_batch [sequences]: that still fits at this context; None without a device
         smallest_card: the smallest known card that holds the main entry
         flops: of a forward pass over the main context
@@ -174,6 +177,10 @@ class Memory(Shown):
         offload: the model by layer, and what goes to the GPU, with llama.cpp; else None
         offload_unknown: why it cannot be given; empty where it can
         reading: what the next token reads, and the speed that a bandwidth allows at most
+        verdict: whether the device holds it, or the training; None without a device
+        holds_more: whether the device holds a longer context than ``max_context``
+        precision: the dtype or packing of the weights in a few words
+        recipes: what else the weights may be packed as, and which cards hold that
     """
 
     target: str
@@ -203,6 +210,10 @@ class Memory(Shown):
     offload: Offload | None = None
     offload_unknown: str = ""
     reading: Reading | None = None
+    verdict: Verdict | None = None
+    holds_more: bool = False
+    precision: str = ""
+    recipes: tuple[RecipeFits, ...] = ()
 
     @property
     def main(self) -> AtContext | None:
@@ -224,16 +235,9 @@ class Memory(Shown):
 
     @property
     def fits(self) -> bool | None:
-        """Whether the device holds the main entry; None without a device. Where the cache is not
-        known, weights that are too large by themselves do not fit."""
-        if self.main is not None:
-            return self.main.fits
-        held = self.weights.per_device
-        if self.device is None or held is None:
-            return None
-        _, nbytes, count = self.device
-        ranks = max(self.tensor_parallel, self.expert_parallel) * self.pipeline_parallel
-        return False if held > nbytes * (count if ranks == 1 else 1) else None
+        """The verdict as a bool: of training where a way of training was named. None without a
+        device, and where it depends."""
+        return None if self.verdict is None else self.verdict.fits
 
     def _in_a_line(self) -> str:
         total = "bytes unknown" if self.total is None else f"{self.total:,} bytes"
@@ -257,12 +261,16 @@ class Memory(Shown):
             "pipeline_parallel": self.pipeline_parallel,
             "expert_parallel": self.expert_parallel,
             "own_context": self.own_context,
+            "precision": self.precision,
             "weights": self.weights.to_dict(),
             "at": [entry.to_dict() for entry in self.at],
             "cache_unknown": self.cache_unknown,
             "device": device,
             "fits": self.fits,
+            "verdict": None if self.verdict is None else self.verdict.to_dict(),
             "max_context": self.max_context,
+            "holds_more": self.holds_more,
+            "recipes": [row.to_dict() for row in self.recipes],
             "max_batch": self.max_batch,
             "smallest_card": self.smallest_card,
             "flops": None if self.flops is None else self.flops.to_dict(),

@@ -63,9 +63,7 @@ class Training:
     optimizer takes in addition while it steps, when activations and logits have gone. ``total`` is
     the larger of states with activations and logits, and of states with ``step``; None where one
     is not known. Gradients of activations and the device's runtime are in no line. ``estimates``
-    are named formulas of others, never part of a sum. ``fits`` is False where states and
-    activations are more than the named device holds, else None: that a step fits follows from no
-    sum here.
+    are named formulas of others, never part of a sum.
 
     Fields:
         method: full, lora or qlora
@@ -88,7 +86,6 @@ class Training:
         adapters: what they attach to
         saved [parameters]: copies of modules that are trained whole, by path
         estimates [bytes]: named formulas of others
-        fits: False where it does not fit; else None
         notes: remarks
     """
 
@@ -112,13 +109,19 @@ class Training:
     adapters: tuple[AdaptedGroup, ...] = ()
     saved: Mapping[str, int] = field(default_factory=dict, hash=False)
     estimates: Mapping[str, int] = field(default_factory=dict, hash=False)
-    fits: bool | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def states_nbytes(self) -> int:
         """Weights, gradients, masters and optimizer state."""
         return sum(line.nbytes for line in self.states)
+
+    @property
+    def least(self) -> int:
+        """States and the larger of what waits for the backward pass and of the optimizer's step,
+        without what is only limited or not known."""
+        activations = 0 if self.activations is None else self.activations.nbytes
+        return self.states_nbytes + max(activations, 0 if self.step is None else self.step.nbytes)
 
     @property
     def total(self) -> int | None:
@@ -143,6 +146,6 @@ class Training:
             "logits": None if self.logits is None else self.logits.to_dict(),
             "step": None if self.step is None else self.step.to_dict(),
             "saved": dict(self.saved),
-            "total": self.total, "estimates": dict(self.estimates), "fits": self.fits,
+            "least": self.least, "total": self.total, "estimates": dict(self.estimates),
             "notes": list(self.notes),
         }  # fmt: skip

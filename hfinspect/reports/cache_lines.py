@@ -24,7 +24,15 @@ def cost(cache: CacheSize) -> str:
     about = f"({cache.dtype}, batch {cache.batch}{why})"
     if not cache.per_token_first and not cache.encoder_tokens:
         whole = f"; {byte_size(cache.nbytes)} in all" if cache.batch > 1 else ""
-        return f"{byte_size(cache.fixed)} per sequence of any length{whole} {about}"
+        return f"{per_token(cache)}{whole} {about}"
+    held = f"{byte_size(cache.nbytes)} at {cache.tokens:,} tokens"
+    return f"{per_token(cache)}; {held} {about}"
+
+
+def per_token(cache: CacheSize) -> str:
+    """``73.7 kB per token, 36.9 kB past 127 tokens``; what does not grow per sequence."""
+    if not cache.per_token_first and not cache.encoder_tokens:
+        return f"{byte_size(cache.fixed)} per sequence of any length"
     parts = []
     if cache.per_token_first:
         parts.append(f"{byte_size(cache.per_token_first)} per token")
@@ -32,8 +40,7 @@ def cost(cache: CacheSize) -> str:
         parts.append(f"{byte_size(cache.per_token)} past {cache.knee:,} tokens")
     if cache.fixed:
         parts.append(f"{byte_size(cache.fixed)} per sequence{_encoded(cache)}")
-    held = f"{byte_size(cache.nbytes)} at {cache.tokens:,} tokens"
-    return f"{', '.join(parts)}; {held} {about}"
+    return ", ".join(parts)
 
 
 def _encoded(cache: CacheSize) -> str:

@@ -1,53 +1,41 @@
-"""The layout of ``memory``: weights, what each token costs, and the sum at some contexts."""
+"""The details of ``memory``: weights, what each token costs, the sum at each context, and the
+derivation of each number."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ..core.cache_size import CacheGroup
 from ..core.footprint import AtContext, Memory
 from ..core.text import byte_size
 from ..sizing.devices import NOMINAL
 from .cache_lines import cost
-from .document import Block, Column, Document, Facts, Paragraph, Table
+from .document import Block, Column, Facts, Paragraph, Table
 from .offload_lines import lay_out_offload
-from .training_lines import lay_out_flops, lay_out_reading, lay_out_training
-
-if TYPE_CHECKING:
-    from ..sizing.curves import Curves
+from .training_lines import lay_out_flops, lay_out_reading
 
 
-def lay_out(found: Memory, curves: Curves | None = None, *, drawn: bool = False) -> Document:
-    """First the answer, then the sums, then where each number comes from. ``drawn``: with a bar of
-    the sum, and with ``curves`` and sliders in the formats that have them."""
-    table = _sums(found)
-    blocks: list[Block] = [_facts(found), *(_bar(found) if drawn else ())]
+def details(found: Memory) -> Iterator[Block]:
+    """The sums, then where each number comes from."""
+    yield _facts(found)
     if found.at:
-        if curves is not None and found.cache is not None:
-            from .drawings import MemoryCurves
-
-            blocks.append(MemoryCurves(curves, found.cache.tokens))
-        blocks.append(table)
+        yield _sums(found)
         if found.cache is not None and found.cache.layers:
-            blocks.append(_layers(found))
-        blocks.append(_formulas(found))
+            yield _layers(found)
+        yield _formulas(found)
     if found.stages:
-        blocks.append(_stages(found))
+        yield _stages(found)
     if found.offload is not None:
-        blocks += lay_out_offload(found.offload, found.device is not None)
+        yield from lay_out_offload(found.offload, found.device is not None)
     if found.flops is not None:
-        blocks.append(lay_out_flops(found.flops))
+        yield lay_out_flops(found.flops)
     if found.reading is not None:
-        blocks.append(lay_out_reading(found.reading))
-    if found.training is not None:
-        blocks += lay_out_training(found.training)
-    remarks = (*found.notes, *(() if found.cache is None else found.cache.notes))
-    blocks += [Paragraph(note, "note") for note in remarks]
-    return Document(found.origin.name, tuple(blocks), _plain(found), _summary(found))
+        yield lay_out_reading(found.reading)
+    remarks = () if found.cache is None else found.cache.notes
+    yield from (Paragraph(note, "note") for note in remarks)
 
 
-def _bar(found: Memory) -> Iterator[Block]:
+def bar(found: Memory) -> Iterator[Block]:
     from .drawings import StackedBar
 
     main, weights = found.main, found.weights.per_device
@@ -57,19 +45,6 @@ def _bar(found: Memory) -> Iterator[Block]:
              "cache": main.cache.nbytes, "workspace": main.workspace.nbytes}  # fmt: skip
     pieces = ((name, size / main.total, byte_size(size)) for name, size in sizes.items() if size)
     yield StackedBar(f"total at {main.context:,} tokens", tuple(pieces))
-
-
-def _summary(found: Memory) -> str:
-    main = found.main
-    if main is None or main.total is None:
-        alone = "" if found.weights.nbytes is None else byte_size(found.weights.nbytes)
-        return (
-            f"{alone} of weights: does not fit {_device(found)}" if found.fits is False else alone
-        )
-    where = f"{byte_size(main.total)} at {main.context:,} tokens"
-    if main.fits is None or found.device is None:
-        return where
-    return f"{where}: {'fits' if main.fits else 'does not fit'} {_device(found)}"
 
 
 def _device(found: Memory) -> str:
@@ -95,13 +70,12 @@ def _facts(found: Memory) -> Facts:
         items.append(("cache", cost(found.cache)))
     if found.offload_unknown:
         items.append(("by layer", f"unknown: {found.offload_unknown}"))
-    if found.training_unknown:
-        items.append(("training", f"unknown: {found.training_unknown}"))
     if found.device is not None:
         items.append(("on", _device(found)))
-    if found.max_context is not None:
-        items.append(("longest", f"{found.max_context:,} tokens at batch {found.batch}"))
-    if found.max_batch is not None and found.main is not None:
+    if found.max_context:
+        more = " (the model's own; the device would hold more)" if found.holds_more else ""
+        items.append(("longest", f"{found.max_context:,} tokens at batch {found.batch}{more}"))
+    if found.max_batch and found.main is not None:
         items.append(("largest", f"batch {found.max_batch:,} at {found.main.context:,} tokens"))
     if found.device is None and found.main is not None and found.main.total is not None:
         card = found.smallest_card or "none of the known cards"
@@ -158,7 +132,7 @@ def _row(entry: AtContext) -> tuple[int | str | None, ...]:
     )
 
 
-def _plain(found: Memory) -> Table:
+def plain_sums(found: Memory) -> Table:
     """The sums as plain numbers, one row a context; without a cache one row of weights."""
     names = ("context", "batch", "weights_nbytes", "kv_bytes", "state_bytes", "cache_nbytes",
              "workspace_nbytes", "total_nbytes", "fits")  # fmt: skip
@@ -183,7 +157,7 @@ def _layers(found: Memory) -> Table:
     )
     assert found.cache is not None
     rows = tuple(_group(group) for group in found.cache.layers)
-    title = f"What layers keep at {found.cache.tokens:,} tokens"
+    title = f"KV cache by layer type at {found.cache.tokens:,} tokens"
     return Table(columns, rows, title=title, optional=("window", "formula"))
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..core.model_facts import ModelFacts
+from ..core.precision import precision
 from ..core.results import Inspection
 from ..core.text import byte_size, spelled
-
-#: A dtype of a smaller share of the bytes is not named in the first line.
-_NAMED_SHARE = 0.05
 
 
 def summary(inspection: Inspection) -> str:
@@ -28,26 +26,6 @@ def summary(inspection: Inspection) -> str:
 def _active(inspection: Inspection) -> str:
     active = inspection.active_parameters
     return "" if active is None else f"{spelled(active)} active"
-
-
-def precision(inspection: Inspection) -> str:
-    """The quantisation, else the dtypes of most bytes."""
-    found, mixture = inspection.quantization, inspection.contents.get("file_type")
-    if isinstance(mixture, str):
-        return mixture
-    if found is not None:
-        name = found.scheme or found.method
-        bits = "" if found.bits is None else f"{found.bits}-bit"
-        digits = str(found.bits) in name or bits in ("", name)
-        return name if digits else f"{name} {bits}"
-    unsaid = [totals for totals in inspection.dtypes.values() if totals.nbytes is None]
-    if 2 * sum(totals.parameters or 0 for totals in unsaid) > (inspection.parameters or 0):
-        return "dtype unknown"  # a counter's I64 says nothing of the rest
-    known = {name: totals.nbytes or 0 for name, totals in inspection.dtypes.items()}
-    whole = sum(known.values())
-    ordered = sorted(known, key=lambda name: -known[name])
-    named = [name for name in ordered if known[name] >= _NAMED_SHARE * whole and known[name]]
-    return " + ".join(named) or ("dtype unknown" if inspection.parameters else "")
 
 
 def build(facts: ModelFacts) -> str:

@@ -20,8 +20,8 @@ from . import (
     cache_derived,
     comparison,
     explained,
-    footprint_lines,
     fragment,
+    memory_screen,
     overview,
     verdict,
 )
@@ -43,7 +43,7 @@ def document_of(result: Result, *, short: bool = False) -> Document:
     if isinstance(result, CacheDerivation):
         return cache_derived.lay_out(result)
     if isinstance(result, Memory):
-        return footprint_lines.lay_out(result, drawn=short)
+        return memory_screen.lay_out(result, drawn=short)
     if isinstance(result, AuditResult):
         return verdict.lay_out([result])
     if isinstance(result, Comparison):

@@ -9,12 +9,17 @@ from .document import Block, Column, Paragraph, Table
 
 def lay_out_offload(found: Offload, has_device: bool) -> list[Block]:
     """The plans that fit, then the weights by layer."""
+    return [*lay_out_plans(found, has_device), _layers(found)]
+
+
+def lay_out_plans(found: Offload, has_device: bool) -> list[Block]:
+    """The plans that fit, or that none does."""
     blocks: list[Block] = []
     if found.plans:
         blocks.append(_plans(found))
     elif has_device:
         blocks.append(Paragraph("Not even the output layer fits on the GPU.", "note"))
-    return [*blocks, _layers(found)]
+    return blocks
 
 
 def _plans(found: Offload) -> Table:

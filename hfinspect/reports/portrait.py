@@ -18,7 +18,7 @@ from ..core.results import Inspection, Totals
 from ..core.text import byte_size, spelled
 from ..core.verdicts import AuditResult
 from ..sizing.curves import Curves, Held
-from . import explained, footprint_lines, overview, verdict
+from . import explained, memory_screen, overview, verdict
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Preformatted, Table
 from .drawings import (
     Chapter,
@@ -223,7 +223,7 @@ def _why(portrait: Portrait) -> list[Block]:
 def _memory(portrait: Portrait) -> list[Block]:
     if portrait.memory is None:
         return [Paragraph("What it needs to run cannot be said.")]
-    return list(footprint_lines.lay_out(portrait.memory, portrait.curves, drawn=True).blocks)
+    return list(memory_screen.lay_out(portrait.memory, portrait.curves, drawn=True).blocks)
 
 
 def _audit(portrait: Portrait) -> list[Block]:

@@ -9,12 +9,12 @@ from ..core.training_bytes import Training
 from .document import Block, Column, Facts, Paragraph, Table
 
 
-def lay_out_training(found: Training) -> list[Block]:
-    """The way of training, the sum line by line, and named estimates after it."""
+def lay_out_training(found: Training, *, full: bool = True) -> list[Block]:
+    """The way of training, the sum line by line, and where all is shown the named estimates."""
     blocks: list[Block] = [_facts(found), _sum(found)]
     if found.adapters:
         blocks.append(_adapters(found))
-    if found.estimates:
+    if found.estimates and full:
         items = tuple((name, byte_size(size)) for name, size in found.estimates.items())
         blocks += [Paragraph("Estimates of others, in no sum"), Facts(items)]
     return [*blocks, *(Paragraph(note, "note") for note in found.notes)]
@@ -26,14 +26,16 @@ def lay_out_flops(found: Flops) -> Facts:
     causal = f"{_flops(found.forward_causal)} with a causal kernel's half"
     prefill = f"{_flops(found.forward)} for {places}, attention as the full square; {causal}"
     step = f"{_flops(found.step)} (three passes, full square)"
-    rule = f"{_flops(found.six_nd)} for a step of training, {found.six_nd_error:+.1%} of {step}"
+    error = found.six_nd_error
+    side = "low" if error < 0 else "high"
+    rule = f"the 6ND rule of thumb gives {_flops(found.six_nd)}, {abs(error):.0%} {side}"
     return Facts(
         (
             ("FLOPs", f"{_flops(found.next_token)} for the next token at {found.tokens:,}"),
             ("prefill", prefill),
             ("matrices", f"{found.formula} = {found.matrices:,}"),
             ("attention", f"{found.attention_formula} = {found.attention_full:,}"),
-            ("6ND", rule),
+            ("training step", f"{step}; {rule}"),
         )
     )
 
@@ -70,8 +72,6 @@ def _facts(found: Training) -> Facts:
         items.append(("saved whole", ", ".join(found.saved)))
     whole = f" next to {found.frozen:,} frozen" if found.frozen else ""
     items.append(("trainable", f"{found.trainable:,} parameters{whole}"))
-    if found.fits is False:
-        items.append(("training fits", "no"))
     return Facts(tuple(items))
 
 

@@ -28,6 +28,8 @@ def memory_row(found: Memory) -> Row:
     unknown = found.cache_unknown
     if not unknown and found.weights.nbytes is None:
         unknown = found.weights.unknown
+    if found.verdict is not None and found.fits is None:
+        unknown = f"{found.verdict.text}; {unknown}"
     values: Row = {
         "fits": found.fits,
         "max_context": found.max_context,

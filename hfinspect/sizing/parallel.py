@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -29,7 +30,8 @@ from ..core.tensor_copies import Copies
 from ..errors import UsageError
 from ..trees.keeps import Keeps, KeysValues, State
 from ..trees.prediction import Prediction
-from .kv_cache import KeptLayer
+from .devices import Device
+from .kv_cache import KeptLayer, decoder_blocks
 from .tensor_places import APART, INPUT, OUTPUT, HeldTensor, placed_tensors, tied_head_bytes
 
 #: More devices in one direction than any model is cut for.
@@ -82,6 +84,38 @@ def parallel_wished(tensor: int, pipeline: int, expert: int, engine: str) -> Par
             hint="name the GPUs, such as 2x24GB",
         )  # fmt: skip
     return found
+
+
+def assumed_split(devices: int, engine: str, found: Inspection, prediction: Prediction) -> Parallel:
+    """How several devices share a model where nobody says it: each layer over all of them, as
+    vLLM and SGLang are started; under transformers whole layers, as ``device_map="auto"`` places
+    them. Of heads that do not divide, whole layers; of fewer layers too, as many devices as divide.
+    """
+    layers, heads = len(decoder_blocks(prediction.root)), found.facts.heads
+    family = prediction.family
+    is_stack = layers >= devices and not (family and family.category == "encoder-decoder")
+    whole = Parallel(pipeline=devices)
+    if is_stack and (engine.startswith("transformers") or (heads and heads % devices)):
+        return whole
+    if heads and heads % devices:
+        return Parallel(tensor=math.gcd(heads, devices))
+    return Parallel(tensor=devices)
+
+
+def split_notes(named: Parallel, taken: Parallel, device: Device | None) -> list[str]:
+    """What is assumed of several devices where no split was named."""
+    if device is None or device.count == 1 or not named.alone:
+        return []
+    if taken.tensor > 1:
+        every = "all" if taken.tensor == device.count else f"{taken.tensor} of the {device.count}"
+        how = f"each layer is cut over {every} cards, as with --tp {taken.tensor}"
+        other = f"--pp {device.count} gives each card whole layers"
+    elif taken.pipeline > 1:
+        how = f"each card has some of the layers, as with --pp {device.count}"
+        other = f"--tp {device.count} cuts each layer over all cards"
+    else:
+        return []
+    return [f"no split was named: {how}; {other}"]
 
 
 def parallel_notes(parallel: Parallel, engine: str, found: Inspection) -> list[str]:

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from ..core.cache_size import ENCODES, NO_KEY_VALUES, SEVERAL, CacheSize
 from ..core.expectation import ASSUMED
 from ..core.footprint import AtContext, Memory, Stage, WeightBytes
 from ..core.offload_plan import Offload
+from ..core.precision import precision
 from ..core.records import dataclass
 from ..core.results import Inspection
 from ..core.training_bytes import Training
 from ..errors import UsageError
 from ..trees.prediction import Prediction
+from .deciding import decided
 from .devices import smallest_card
 from .engine_classes import gguf_refused, runs
 from .engines import Engine, bytes_an_element
 from .expanded_latents import layers_held
+from .flat_widths import BITS, at_bits
 from .flops import count_flops
 from .kv_cache import (
     Held,
@@ -29,6 +33,7 @@ from .kv_cache import (
     kept_layers,
     unknown_layouts,
 )
+from .largest import largest
 from .offload import Parts, Splitter, plan_offload, weights_by_layer
 from .own_cache import (
     NOTHING_READ,
@@ -39,7 +44,14 @@ from .own_cache import (
     recurrent_dtype,
     state_dtype,
 )
-from .parallel import divided, parallel_notes, stage_weights, stages
+from .parallel import (
+    assumed_split,
+    divided,
+    parallel_notes,
+    split_notes,
+    stage_weights,
+    stages,
+)
 from .reading import count_reading
 from .wish import MAX_BATCH, MAX_CONTEXT, Wish, step_tokens
 from .workspace import WorkspaceLimit
@@ -57,7 +69,8 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
         from .width import at_width
 
         found = at_width(found, wish.width)
-    weights = _weights(found)
+    weights = weights_of(found)
+    named, wish = wish, shared_by(wish, found, prediction)
     training, training_unknown = _training(found, prediction, weights, wish)
     memory = partial(
         Memory, target=found.target, origin=found.origin, architecture=found.architecture,
@@ -67,7 +80,7 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
         own_context=found.facts.context,
         device=None if wish.device is None
         else (wish.device.name, wish.device.nbytes, wish.device.count),
-        training=training, training_unknown=training_unknown,
+        training=training, training_unknown=training_unknown, precision=precision(found),
     )  # fmt: skip
     is_gguf = found.format == "gguf"
     reason = SEVERAL if found.members else no_cache(prediction, found.config, is_gguf=is_gguf)
@@ -78,11 +91,44 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
         layers = layers_held(found, prediction.root, wish.engine)
         reason = refused(prediction, layers, wish.engine)
     if reason or prediction is None:
-        return memory(
+        sized = memory(
             weights=_weights_alone(weights, found, wish), cache_unknown=reason,
             notes=_once_held(found, prediction, wish) if reason == ENCODES else (),
         )  # fmt: skip
-    return _with_cache(memory, found, prediction, layers, weights, wish)
+    else:
+        sized = _with_cache(memory, found, prediction, layers, weights, wish)
+    split = split_notes(named.parallel, wish.parallel, wish.device)
+    return _judged(replace(sized, notes=(*split, *sized.notes)), found, prediction, wish)
+
+
+def _judged(memory: Memory, found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory:
+    """With the verdict, where a device was named. ``found`` has its own weights."""
+    if wish.device is None:
+        return memory
+
+    def at_width(width: str) -> int | None:
+        flat = at_bits(found, BITS[width])
+        if flat is None:
+            return None
+        # Who writes no dtype computes in that of the weights: so is the cache.
+        wide = width == "float32" and wish.dtype is None and wish.engine.name != "llama.cpp"
+        dtype = "F32" if wide else wish.dtype
+        return plan(flat, prediction, replace(wish, width=None, dtype=dtype, device=None)).total
+
+    return replace(memory, verdict=decided(memory, found, wish, at_width))
+
+
+def shared_by(wish: Wish, found: Inspection, prediction: Prediction | None) -> Wish:
+    """The wish with the split that is assumed where several devices are named and no split."""
+    device = wish.device
+    if device is None or device.count == 1 or not wish.parallel.alone or prediction is None:
+        return wish
+    if wish.engine.name == "llama.cpp" or wish.train is not None:
+        return wish  # splits by layer itself; training divides by gpus and zero
+    reason = no_cache(prediction, found.config, is_gguf=found.format == "gguf")
+    if found.members or reason:
+        return wish
+    return replace(wish, parallel=assumed_split(device.count, wish.engine.name, found, prediction))
 
 
 def _once_held(
@@ -152,10 +198,20 @@ def _with_cache(
         ),
         smallest_card=None if main.total is None else smallest_card(main.total),
         stages=sized.shown_stages(main.context, batch) if known else (),
-        max_context=_largest(lambda n: sized.at(n, batch).fits, MAX_CONTEXT) if limited else None,
-        max_batch=_largest(lambda n: sized.at(main.context, n).fits, MAX_BATCH)
+        **(_longest(sized, own, main) if limited else {}),
+        max_batch=largest(lambda n: sized.at(main.context, n).fits, MAX_BATCH)
         if limited else None,
     )  # fmt: skip
+
+
+def _longest(sized: Sizer, own: int | None, main: AtContext) -> dict[str, Any]:
+    """The longest context that fits, up to the model's own or to the one that was named, and
+    whether the device holds more; without such an end None where any length fits."""
+    end = max(own, main.context) if own else MAX_CONTEXT
+    batch = sized.wish.batch
+    longest = largest(lambda n: sized.at(n, batch).fits, end)
+    more = longest == end and (not own or bool(sized.at(end + 1, batch).fits))
+    return {"max_context": longest if own or not more else None, "holds_more": more}
 
 
 def _offload(sized: Sizer, parts: Parts, main: AtContext) -> Offload:
@@ -205,7 +261,7 @@ def _training(
         return None, SEVERAL
     from .training import size_training  # most questions are not about training
 
-    sized = size_training(found, prediction, weights, wish.train, wish.device)
+    sized = size_training(found, prediction, weights, wish.train)
     return (None, sized) if isinstance(sized, str) else (sized, "")
 
 
@@ -219,7 +275,7 @@ def _contexts(own: int | None, named: int | None) -> tuple[int, ...]:
 # ---- weights
 
 
-def _weights(found: Inspection) -> WeightBytes:
+def weights_of(found: Inspection) -> WeightBytes:
     beyond = [group.nbytes for group in found.beyond]
     more = sum(size for size in beyond if size is not None)
     nbytes = None if found.nbytes is None else found.nbytes - more
@@ -352,9 +408,7 @@ class Sizer:
             kept = self.cache_by_layer(context, batch)
             whole = Splitter(self.by_layer, kept, workspace.nbytes, device).whole()
             return replace(fullest, total=whole.fullest, fits=whole.fullest <= device.nbytes)
-        # Without parallelism several devices hold the sum together.
-        held = device.total if self.wish.parallel.alone else device.nbytes
-        return replace(fullest, fits=fullest.total <= held)
+        return replace(fullest, fits=fullest.total <= device.nbytes)
 
     def cache_by_layer(self, context: int, batch: int) -> list[int]:
         """Bytes that each layer keeps; equal ones are computed once."""
@@ -383,18 +437,3 @@ class Sizer:
             )
             for i, stage in enumerate(self.stages)
         )  # fmt: skip
-
-
-# ---- what fits
-
-
-def _largest(fits: Callable[[int], bool | None], most: int) -> int:
-    """The largest number for which it fits, 0 for none: sizes only grow."""
-    low, high = 0, 1
-    while high <= most and fits(high):
-        low, high = high, high * 2
-    high = min(high, most + 1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low

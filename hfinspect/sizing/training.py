@@ -30,7 +30,7 @@ from .activations import (
     korthikanti,
     usual_attention,
 )
-from .devices import MAX_DEVICES, Device, parse_tokens
+from .devices import MAX_DEVICES, parse_tokens
 from .lora import MAX_RANK, Adapters, find_adapters, parse_targets, saved_whole
 from .matrices import Matrix, matrices
 from .optimizers import Optimizer, Trained, find_optimizer, state_bytes
@@ -113,7 +113,6 @@ def size_training(
     prediction: Prediction | None,
     weights: WeightBytes,
     wish: TrainWish,
-    device: Device | None,
 ) -> Training | str:
     """The sum on one device, or the reason why it is not known.
 
@@ -127,7 +126,7 @@ def size_training(
     if isinstance(sized, str):
         return sized
     activations, unknown = _activations(found, prediction, wish, sized.chosen)
-    result = Training(
+    return Training(
         method=wish.method, optimizer=wish.optimizer.name,
         precision=_precision(wish), tokens=wish.tokens,
         batch=wish.batch, gpus=wish.gpus, zero=wish.zero, checkpointing=wish.checkpointing,
@@ -136,16 +135,9 @@ def size_training(
         step=_step_line(sized, wish),
         rank=None if wish.method == "full" else wish.rank,
         targets=() if sized.chosen is None else sized.chosen.names, adapters=sized.adapters,
-        saved=sized.saved, estimates=_estimates(prediction, wish, found.config or {}), fits=None,
+        saved=sized.saved, estimates=_estimates(prediction, wish, found.config or {}),
         notes=(*_notes(wish), *_unnamed(prediction, wish)),
     )  # fmt: skip
-    return result if device is None else _on(result, device)
-
-
-def _on(result: Training, device: Device) -> Training:
-    """What is held together already shows that it does not fit; that it does, no sum here shows."""
-    held = result.states_nbytes + (0 if result.activations is None else result.activations.nbytes)
-    return replace(result, fits=False if held > device.nbytes else None)
 
 
 def _precision(wish: TrainWish) -> str:

@@ -55,7 +55,9 @@ def test_what_is_usable_is_no_more_than_the_datasheet_says() -> None:
 
 def test_both_sizes_of_a_card_are_shown() -> None:
     target = ROOT / "fixtures" / "models" / "gpt2"
-    shown = program("memory", target, "--on", "2x RTX 4090", env={"COLUMNS": "200"}).out
+    shown = program(
+        "memory", target, "--on", "2x RTX 4090", "--details", env={"COLUMNS": "200"}
+    ).out
     assert "2 × RTX 4090 (24,564 MiB usable; 24 GB by the datasheet)" in shown
 
 

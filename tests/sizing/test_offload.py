@@ -181,4 +181,5 @@ def test_the_program_shows_the_plan(tmp_path: Path) -> None:
     assert done.code == 1
     shown = program(*arguments, env={"COLUMNS": "200"}).out
     assert "-ngl 5 --cpu-moe" in shown
-    assert "Bytes by layer" in shown
+    assert "Bytes by layer" not in shown
+    assert "Bytes by layer" in program(*arguments, "--details").out

@@ -145,6 +145,6 @@ def test_what_an_engine_does_not_do_is_noted() -> None:
 
 
 def test_the_program() -> None:
-    shown = program("memory", LLAMA, "--tp", "4", "--pp", "2", "--context", "8k").out
+    shown = program("memory", LLAMA, "--tp", "4", "--pp", "2", "--context", "8k", "--details").out
     assert "Bytes on one device of each stage" in shown
     assert "2,007,769,088" in shown

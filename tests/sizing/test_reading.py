@@ -73,6 +73,8 @@ def test_bandwidths() -> None:
 def test_the_program() -> None:
     arguments = ("memory", LLAMA, "--context", "8k")
     shown = program(*arguments, "--bandwidth", "3.35TB/s", env={"COLUMNS": "200"}).out
+    assert "at most 208 tokens/s" in shown
+    shown = program(*arguments, "--bandwidth", "3.35TB/s", "--details", env={"COLUMNS": "200"}).out
     assert "at most 208.3 tokens/s by 3.35 TB/s" in shown
     assert "tokens/s" not in program(*arguments).out
     assert program(*arguments, "--bandwidth", "quick").code == 2

@@ -369,8 +369,8 @@ def test_the_program() -> None:
     conforms(answer, "memory")
     assert done.code == 1
     assert answer["training"]["trainable"] == 3_407_872
-    assert answer["training"]["fits"] is False
-    arguments = ("--train", "full", "--gpus", "8", "--zero", "3")
+    assert answer["fits"] is False
+    arguments = ("--train", "full", "--gpus", "8", "--zero", "3", "--details")
     shown = program("memory", LLAMA, *arguments, env={"COLUMNS": "250"}).out
     assert "8,030,261,248 × 2) / 8" in shown
     assert "Korthikanti" in shown

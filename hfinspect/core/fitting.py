@@ -1,0 +1,44 @@
+"""Whether a device holds a model: yes, no, or what it depends on."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from .records import dataclass
+
+FITS: Final = "fits"
+DOES_NOT_FIT: Final = "does not fit"
+DEPENDS: Final = "depends"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether ``capacity`` bytes hold what is needed, which is between ``least`` and ``most``.
+
+    Where both are known and equal, the answer compares one number. Else it is ``fits`` only where
+    ``most`` fits, ``does not fit`` only where ``least`` does not, and ``depends`` in between.
+
+    Fields:
+        answer: ``fits``, ``does not fit`` or ``depends``
+        text: the answer as a reader sees it, with what it depends on
+        least [bytes]: that one device holds at least
+        most [bytes]: that one device holds at most; None where no limit is known
+        capacity [bytes]: of one device
+    """
+
+    answer: str
+    text: str
+    least: int
+    most: int | None
+    capacity: int
+
+    @property
+    def fits(self) -> bool | None:
+        """True, False, or None where it depends."""
+        return {FITS: True, DOES_NOT_FIT: False}.get(self.answer)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "answer": self.answer, "text": self.text, "least": self.least, "most": self.most,
+            "capacity": self.capacity,
+        }  # fmt: skip

@@ -1,0 +1,276 @@
+"""The layout of ``memory``: the answer, the recipes by context, and what it is made of in a line.
+
+Everything else (each sum, each layer, each formula) is in ``footprint_lines``, under ``--details``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from ..core.fitting import DEPENDS, DOES_NOT_FIT, FITS
+from ..core.footprint import Memory
+from ..core.recipe_fits import OnCard, RecipeFits
+from ..core.text import byte_size, spelled
+from ..core.training_bytes import Training
+from ..sizing.devices import NOMINAL
+from .cache_lines import per_token
+from .document import Block, Cell, Column, Document, Paragraph, Table
+from .footprint_lines import bar, details, plain_sums
+from .offload_lines import lay_out_plans
+from .training_lines import lay_out_training
+
+if TYPE_CHECKING:
+    from ..sizing.curves import Curves
+
+_METHODS: Final = {
+    "full": "Full fine-tuning", "lora": "LoRA fine-tuning", "qlora": "QLoRA fine-tuning",
+}  # fmt: skip
+_ANSWERS: Final = {True: "yes", False: "no", None: "?"}
+#: Of a row that stands out.
+_LARGEST: Final = "<- largest that fits"
+
+
+def lay_out(
+    found: Memory, curves: Curves | None = None, *, drawn: bool = False, full: bool = False
+) -> Document:
+    """``full``: with every sum and where each number comes from. ``drawn``: with a bar of the sum,
+    and with ``curves`` and sliders in the formats that have them."""
+    blocks: list[Block] = [Paragraph(answer(found))]
+    if _is_training(found):
+        blocks += _training(found, full=full)
+        if full:
+            blocks += details(found)
+    else:
+        blocks += _inference(found, full=full or drawn)
+        blocks += bar(found) if drawn else ()
+        if curves is not None and found.cache is not None:
+            from .drawings import MemoryCurves
+
+            blocks.append(MemoryCurves(curves, found.cache.tokens))
+        if full or drawn:
+            blocks += details(found)
+    return Document(_title(found), tuple(blocks), plain_sums(found), _model(found))
+
+
+def _is_training(found: Memory) -> bool:
+    return found.training is not None or bool(found.training_unknown)
+
+
+# ---- the first lines
+
+
+def _title(found: Memory) -> str:
+    return f"{found.origin.name} on {device_in_full(found)}" if found.device else found.origin.name
+
+
+def device_in_full(found: Memory) -> str:
+    """``RTX 4090 (24 GB = 25.8·10^9 bytes)``: what it is sold as, and what it holds."""
+    name, nbytes, count = found.device or ("", 0, 1)
+    nominal = NOMINAL.get(name)
+    holds = f"{nbytes / 10**9:.1f}·10^9 bytes" if nbytes >= 10**8 else f"{nbytes:,} bytes"
+    each = " each" if count > 1 else ""
+    shown = f"{count} × {name}" if count > 1 else name
+    return f"{shown} ({nominal} GB = {holds}{each})" if nominal else f"{shown} ({holds}{each})"
+
+
+def device_name(found: Memory) -> str:
+    """``RTX 4090``, ``8 × H100``."""
+    name, _, count = found.device or ("", 0, 1)
+    return f"{count} × {name}" if count > 1 else name
+
+
+def _model(found: Memory) -> str:
+    """``32.8 B, BF16, context 131,072``."""
+    count = found.weights.parameters
+    texts = [
+        "parameters unknown" if count is None else spelled(count),
+        found.precision,
+        f"context {found.own_context:,}" if found.own_context else "",
+    ]
+    return ", ".join(text for text in texts if text)
+
+
+def answer(found: Memory) -> str:
+    """The verdict in a sentence, or without a device what the model takes."""
+    if _is_training(found):
+        return _training_answer(found)
+    main, verdict = found.main, found.verdict
+    if main is None or main.total is None:
+        return _limited_answer(found)
+    needs = f"{byte_size(main.total)} at {_tokens(found)}"
+    if verdict is None:
+        card = found.smallest_card
+        where = f"; the smallest known card that holds it is {card}" if card else ""
+        return f"{needs}{where or '; no known card holds it alone'}"
+    where = f" with {_split(found)}, on each card" if _split(found) else ""
+    text = f"{verdict.text}: {needs}{where}"
+    longest = found.max_context
+    if verdict.fits is False and longest:
+        return f"{text}; up to {longest:,} tokens fit"
+    return text
+
+
+def _limited_answer(found: Memory) -> str:
+    """Where the sum is not known exactly: the verdict and the limit that decided it."""
+    held, verdict = found.weights.per_device, found.verdict
+    if verdict is None:
+        return f"weights unknown: {found.weights.unknown}" if held is None else (
+            f"{byte_size(held)} of weights"
+        )  # fmt: skip
+    if verdict.answer == FITS and verdict.most is not None:
+        return f"{verdict.text}: at most {byte_size(verdict.most)}"
+    if verdict.answer == DOES_NOT_FIT:
+        return f"{verdict.text}: at least {byte_size(verdict.least)}"
+    return verdict.text
+
+
+def _tokens(found: Memory) -> str:
+    assert found.main is not None
+    many = f", batch {found.batch:,}" if found.batch > 1 else ""
+    return f"{found.main.context:,} tokens{many}"
+
+
+def _split(found: Memory) -> str:
+    ways = (("--tp", found.tensor_parallel), ("--pp", found.pipeline_parallel),
+            ("--ep", found.expert_parallel))  # fmt: skip
+    return " ".join(f"{option} {count}" for option, count in ways if count > 1)
+
+
+# ---- inference
+
+
+def _inference(found: Memory, *, full: bool) -> Iterator[Block]:
+    if found.recipes:
+        table = _on_one(found) if found.device else _on_many(found)
+        yield table
+        if any(card.holds_more for row in found.recipes for card in row.on):
+            yield Paragraph(_more(found))
+    yield Paragraph(_costs(found))
+    if found.offload is not None and not full:
+        yield from lay_out_plans(found.offload, found.device is not None)
+    yield from (Paragraph(note, "note") for note in found.notes)
+    yield Paragraph(_hints(found))
+
+
+def _more(found: Memory) -> str:
+    own = found.own_context
+    return f"+ the card would hold more than the model's own {own:,} tokens" if own else (
+        "any: the model names no longest context, and the card holds all that were tried"
+    )  # fmt: skip
+
+
+def _first_cells(row: RecipeFits) -> tuple[Cell, ...]:
+    size = row.size
+    weights = "unknown" if size.nbytes is None else byte_size(size.nbytes)
+    return (size.name, size.dtype, weights)
+
+
+_FIRST: Final = (Column("recipe", ""), Column("dtype", ""), Column("weights", "weights"))
+
+
+def _on_one(found: Memory) -> Table:
+    """Contexts of one card as columns."""
+    contexts = [held.context for held in found.recipes[0].on[0].at]
+    keeps = contexts != [None]
+    columns = [*_FIRST]
+    columns += [Column(f"at_{n}", _short(n)) for n in contexts if n is not None]
+    columns += [Column("longest", "longest")] if keeps else [Column("fits", "fits")]
+    columns.append(Column("largest", ""))
+    rows = []
+    for row in found.recipes:
+        card = row.on[0]
+        answers: list[Cell] = [_ANSWERS[held.fits] for held in card.at]
+        last = [_longest(card)] if keeps else []
+        mark = _LARGEST if row.largest else ""
+        rows.append((*_first_cells(row), *answers, *last, mark))
+    return Table(tuple(columns), tuple(rows), optional=("largest",))
+
+
+def _on_many(found: Memory) -> Table:
+    """Cards of the usual sizes as columns: the longest context that each holds."""
+    cards = found.recipes[0].on
+    columns = (*_FIRST, *(Column(f"on_{card.nbytes}", card.card) for card in cards))
+    rows = tuple(
+        (*_first_cells(row), *(_longest(card) for card in row.on)) for row in found.recipes
+    )
+    keeps = cards[0].at[0].context is not None
+    title = f"Longest context by card{_many(found)}" if keeps else "By card"
+    return Table(columns, rows, title=title)
+
+
+def _many(found: Memory) -> str:
+    return f" at batch {found.batch:,}" if found.batch > 1 else ""
+
+
+def _longest(card: OnCard) -> str:
+    """``18,000``; ``131,072+`` where the card holds more; ``-`` where nothing fits."""
+    first = card.at[0]
+    if first.context is None:
+        return _ANSWERS[first.fits]
+    if card.longest is None:
+        return "any" if card.holds_more else "?"
+    return f"{card.longest:,}{'+' * card.holds_more}" if card.longest else "-"
+
+
+def _short(tokens: int) -> str:
+    """8k, 128k, 1M; else the number."""
+    for size, unit in ((2**20, "M"), (2**10, "k")):
+        if tokens >= size and tokens % size == 0:
+            return f"{tokens // size}{unit}"
+    return f"{tokens:,}"
+
+
+def _costs(found: Memory) -> str:
+    """What the cache costs, what else is needed, and how fast it can be."""
+    texts = []
+    if found.cache is not None:
+        texts.append(f"cache {per_token(found.cache)}")
+    elif found.cache_unknown:
+        texts.append(f"cache: {found.cache_unknown}")
+    if found.workspace is not None:
+        texts.append(f"runtime and workspace at most {byte_size(found.workspace.nbytes)}")
+    if found.reading is not None and found.reading.tokens_per_second is not None:
+        rate = found.reading.tokens_per_second
+        digits = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
+        texts.append(f"at most {digits} tokens/s")
+    return "; ".join(texts)
+
+
+def _hints(found: Memory) -> str:
+    hints = ["why: --details"]
+    if found.main is not None and found.engine != "llama.cpp":
+        hints.append("offload: --engine llama.cpp")
+    hints.append("training: --train qlora")
+    if found.device is None:
+        hints.insert(0, "your card: --on 'RTX 4090'")
+    return "     ".join(hints)
+
+
+# ---- training
+
+
+def _training_answer(found: Memory) -> str:
+    training = found.training
+    if training is None:
+        verdict = "" if found.verdict is None else f"{found.verdict.text}; "
+        return f"{verdict}training: unknown: {found.training_unknown}"
+    method = _METHODS[training.method]
+    needs = f"{method} needs at least {byte_size(training.least)}{_each(training)}"
+    if found.verdict is None:
+        return needs
+    if found.verdict.answer == DEPENDS:
+        return f"{needs}, {found.verdict.text}"
+    return f"{needs}: {found.verdict.text} {found.device[0] if found.device else ''}"
+
+
+def _each(training: Training) -> str:
+    return f" on each of {training.gpus:,} devices" if training.gpus > 1 else ""
+
+
+def _training(found: Memory, *, full: bool) -> Iterator[Block]:
+    if found.training is not None:
+        yield from lay_out_training(found.training, full=full)
+    yield from (Paragraph(note, "note") for note in found.notes)
+    if not full:
+        yield Paragraph("why: --details     fewer bytes: --train qlora --checkpointing")

@@ -1,0 +1,161 @@
+"""The verdict on a planned model: which sums and limits are compared with the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from ..core.cache_size import (
+    AT_ONCE,
+    ENCODES,
+    NO_CONFIG,
+    NO_KEY_VALUES,
+    SEVERAL,
+    UNCATALOGUED,
+)
+from ..core.fitting import Verdict
+from ..core.footprint import Memory
+from ..core.results import Inspection
+from ..core.text import byte_size
+from ..core.training_bytes import Training
+from .bounds import Case, decide
+from .one_pass import cache_limit, pass_limit
+from .wish import Wish
+from .workspace import RUNTIME_BYTES
+
+#: Widths that weights of an unknown dtype may have, the narrowest first: as verdicts spell them,
+#: as ``--width`` does, and the next one, which holds scales and matrices that stay wider.
+_WIDTHS: Final = (
+    ("4-bit", "int4", "int8"), ("8-bit", "int8", "16-bit"), ("16-bit", "16-bit", "16-bit"),
+    ("float32", "float32", "float32"),
+)  # fmt: skip
+#: Why nothing is kept between passes: reasons after which a pass is all there is.
+_PASSES: Final = frozenset({ENCODES, AT_ONCE, SEVERAL})
+#: Nothing says what is kept: reasons after which keys and values of all heads are the limit. All
+#: other reasons are those of an engine that does not run the model, or of a layout without a rule.
+_UNKNOWN: Final = frozenset({UNCATALOGUED, NO_CONFIG, NO_KEY_VALUES})
+#: What a sum at a width of ``_WIDTHS`` is on one device; None where it cannot be given.
+AtWidth = Callable[[str], int | None]
+
+
+def decided(memory: Memory, found: Inspection, wish: Wish, at_width: AtWidth) -> Verdict | None:
+    """Whether the device holds it; None without a device. ``at_width`` gives the whole sum of a
+    model whose cache is known with its weights at a width."""
+    device = wish.device
+    if device is None:
+        return None
+    if wish.train is not None:
+        return _training(memory, wish)
+    main = memory.main
+    if main is not None and main.total is not None:
+        capacity = device.nbytes
+        return decide(capacity, [Case("", main.total, main.total)])
+    if main is not None:
+        cases = list(_summed(memory, at_width))
+        return decide(device.nbytes, cases, "the bytes of the weights are not known")
+    return decide(device.nbytes, list(_passes(memory, found, wish)), _why(memory, found, wish))
+
+
+def _summed(memory: Memory, at_width: AtWidth) -> Iterator[Case]:
+    """The cache is known, the weights are at one of these widths."""
+    main = memory.main
+    assert main is not None
+    sums = {name: at_width(name) for name in ("int4", "int8", "16-bit", "float32")}
+    if any(total is None for total in sums.values()):
+        yield Case("", main.cache.nbytes, None)
+        return
+    for name, width, wider in _WIDTHS:
+        yield Case(name, sums[width] or 0, sums[wider])
+
+
+def _passes(memory: Memory, found: Inspection, wish: Wish) -> Iterator[Case]:
+    """No cache is known: the weights, and at most a pass and what may be kept."""
+    more = more_at_most(memory, found, wish)
+    device = wish.device
+    cards = 1 if device is None or not wish.parallel.alone else device.count
+    held = memory.weights.per_device
+    if held is not None:
+        yield _pass("", held, held, cards, more)
+    elif not memory.weights.widths:
+        yield Case("", 0, None)
+    else:
+        widths = memory.weights.widths
+        for name, width, wider in _WIDTHS:
+            yield _pass(name, widths[width], widths[wider], cards, more)
+
+
+def _pass(name: str, least: int, most: int, cards: int, more: int | None) -> Case:
+    """On several cards one has a share of the weights at least and all of them at most."""
+    return Case(name, -(-least // cards), None if more is None else most + more)
+
+
+def more_at_most(memory: Memory, found: Inspection, wish: Wish) -> int | None:
+    """What a pass and a cache take next to the weights at most, where no cache is known; None where
+    nothing limits it."""
+    if found.adapter is not None:
+        return None  # its base is not there
+    reason = memory.cache_unknown
+    if reason not in _PASSES | _UNKNOWN:
+        return None
+    limit = pass_limit(found, wish.context, wish.batch)
+    if limit is None or reason in _PASSES:
+        return limit
+    kept = cache_limit(found, wish.context, wish.batch)
+    return None if kept is None else limit + kept
+
+
+def _why(memory: Memory, found: Inspection, wish: Wish) -> str:
+    """What a verdict of one case depends on."""
+    held = memory.weights.per_device
+    if held is None:
+        return f"the bytes of the weights are not known ({memory.weights.unknown})"
+    more = more_at_most(memory, found, wish)
+    if found.adapter is not None:
+        base = found.adapter.base or "not named"
+        return f"the base model ({base}) was not read; the adapter alone takes {byte_size(held)}"
+    if more is None and memory.cache_unknown not in _PASSES | _UNKNOWN:
+        return memory.cache_unknown
+    if more is None:
+        return f"{byte_size(held)} of weights fit, cache and activations are not known"
+    kept = "activations" if memory.cache_unknown in _PASSES else "cache and activations"
+    return f"{byte_size(held)} of weights fit, {kept} of up to {byte_size(more)} may not"
+
+
+def _training(memory: Memory, wish: Wish) -> Verdict:
+    """A step of training. At least: states and what waits for the backward pass. At most: in
+    addition as many bytes of gradients as there are activations and logits, and the runtime."""
+    assert wish.device is not None
+    capacity, training = wish.device.nbytes, memory.training
+    if training is None:
+        least = _frozen_at_least(memory, wish)
+        return decide(capacity, [Case("", least, None)], memory.training_unknown)
+    return decide(capacity, [Case("", *training_bounds(training))], _open(training))
+
+
+def training_bounds(training: Training) -> tuple[int, int | None]:
+    """Bytes that a step holds at least, and at most; None where activations or logits are not
+    known."""
+    least = training.least
+    if training.activations is None or training.logits is None:
+        return least, None
+    step = 0 if training.step is None else training.step.nbytes
+    waiting = 2 * (training.activations.nbytes + training.logits.nbytes)
+    return least, training.states_nbytes + max(waiting, step) + RUNTIME_BYTES
+
+
+def _open(training: Training) -> str:
+    least, most = training_bounds(training)
+    if most is None:
+        return f"{byte_size(least)} fit, activations are not known"
+    return f"between {byte_size(least)} and {byte_size(most)} with gradients of activations"
+
+
+def _frozen_at_least(memory: Memory, wish: Wish) -> int:
+    """Weights that any training holds: at four bits under QLoRA, shared between devices under
+    ZeRO's third stage."""
+    assert wish.train is not None
+    weights = memory.weights
+    held = weights.nbytes or 0
+    if wish.train.method == "qlora" or weights.nbytes is None:
+        held = min(held or weights.widths.get("int4", 0), weights.widths.get("int4", 0))
+    return held // (wish.train.gpus if wish.train.zero == 3 else 1)

@@ -1,0 +1,46 @@
+"""A model with every parameter at so many bits: limits for weights whose dtypes are not known.
+
+No packing is so small (scales come on top), and no float is wider than 32 bits. Buffers stay as
+they are, scales and zero points are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from ..core.components import Role
+from ..core.results import Inspection
+from ..core.tensor import TensorInfo
+from ..core.tensor_copies import Copies
+
+#: Bits by the names of ``Inspection.memory``.
+BITS: Final = {"float32": 32, "16-bit": 16, "int8": 8, "int4": 4}
+
+
+def at_bits(found: Inspection, bits: int) -> Inspection | None:
+    """None where the parameters of a tensor are not known."""
+    if found.parameters is None:
+        return None
+
+    def changed(tensors: Iterable[TensorInfo]) -> list[TensorInfo]:
+        return [_at_bits(tensor, bits) for tensor in tensors]
+
+    held = found.tensors
+    tensors: Sequence[TensorInfo] = (
+        held.each(changed) if isinstance(held, Copies) else tuple(changed(held))
+    )
+    counted = (
+        tensors.counted() if isinstance(tensors, Copies) else ((tensor, 1) for tensor in tensors)
+    )
+    nbytes = sum((tensor.nbytes or 0) * count for tensor, count in counted)
+    return replace(found, tensors=tensors, nbytes=nbytes, beyond=())
+
+
+def _at_bits(tensor: TensorInfo, bits: int) -> TensorInfo:
+    if tensor.beyond is not None or tensor.tied_to is not None:
+        return tensor._replace(nbytes=0, beyond=None)
+    if tensor.role is not Role.PARAMETER:
+        return tensor._replace(nbytes=tensor.nbytes if tensor.role is Role.BUFFER else 0)
+    return tensor._replace(nbytes=-(-(tensor.parameters or 0) * bits // 8))

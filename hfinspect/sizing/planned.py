@@ -1,0 +1,44 @@
+"""A plan with its table of recipes: what ``memory`` shows of one model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from ..core.footprint import Memory
+from ..core.recipe_bytes import RecipeSize
+from ..core.results import Inspection
+from ..trees.prediction import Prediction
+from .plan import plan
+from .wish import Wish
+
+
+def planned(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory:
+    """``plan`` and, but for training, each recipe of the usual table. Raises what ``plan`` does."""
+    memory = plan(found, prediction, wish)
+    if wish.train is not None or found.adapter is not None:
+        return memory
+    from .recipe_table import recipe_table  # a scan has no table
+    from .recipes import DEFAULT_RECIPES, recipe_sizes
+
+    names: tuple[str, ...] = DEFAULT_RECIPES
+    if found.nbytes is None:  # what it may be stored as
+        names = (names[0], "F32", "BF16", *names[1:])
+    sizes = [
+        replace(size, dtype=memory.precision) if size.name == names[0] else size
+        for size in recipe_sizes(found, prediction, names)
+        if size.name == names[0] or (size.nbytes is not None and _runs(size, wish))
+    ]
+    sizes.sort(key=lambda size: -(size.nbytes or 0) if size.name != names[0] else -math.inf)
+    return replace(memory, recipes=recipe_table(found, prediction, wish, memory, sizes))
+
+
+def _runs(size: RecipeSize, wish: Wish) -> bool:
+    """Whether the engine that was named runs a recipe: llama.cpp GGUF alone, the others all else;
+    nothing but llama.cpp and what is built on it runs a GGUF file on several cards."""
+    engine = wish.engine.name
+    is_gguf = size.engine == "llama.cpp"
+    if engine == "logical":
+        several = wish.device is not None and wish.device.count > 1
+        return not (is_gguf and (several or not wish.parallel.alone))
+    return is_gguf == (engine == "llama.cpp")

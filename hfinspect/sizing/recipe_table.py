@@ -1,0 +1,150 @@
+"""The table of recipes by context: each recipe's bytes, with the cache and the workspace of the
+wish, against the named card or against cards of the usual sizes.
+
+Where several cards share a model under tensor or expert parallelism, a card holds of a recipe
+``bytes / cards`` at least, and at most twice what its share of the stored weights has above that:
+of what is copied to every card (norms, latents, routers) no recipe holds more than two bytes for
+one.
+Where whole layers are dealt out, only the row of the weights as they are stored is summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Final
+
+from ..core.footprint import Memory
+from ..core.recipe_bytes import RecipeSize
+from ..core.recipe_fits import HeldAt, OnCard, RecipeFits
+from ..core.results import Inspection
+from ..trees.prediction import Prediction
+from .deciding import more_at_most
+from .devices import Device
+from .expanded_latents import layers_held
+from .largest import largest
+from .plan import shared_by, sizer, weights_of
+from .wish import MAX_CONTEXT, Wish
+
+#: Gigabytes of the cards that most people have, where none is named.
+USUAL_CARDS: Final = (8, 12, 16, 24, 48, 80)
+#: The recipe that is no recipe.
+STORED: Final = "as stored"
+#: Contexts of the columns where none is named.
+USUAL_COLUMNS: Final = (8192, 32768)
+
+
+def recipe_table(
+    found: Inspection,
+    prediction: Prediction | None,
+    wish: Wish,
+    memory: Memory,
+    sizes: Sequence[RecipeSize],
+) -> tuple[RecipeFits, ...]:
+    """A row for each of ``sizes``; ``memory`` is what ``plan`` gave for the same model and wish."""
+    wish = shared_by(wish, found, prediction)
+    make = _of_cache(found, prediction, wish, memory) or _of_pass(found, wish, memory)
+    cards = [wish.device] if wish.device else [Device(f"{n} GB", n * 10**9) for n in USUAL_CARDS]
+    rows = [RecipeFits(size, tuple(make(size, card) for card in cards)) for size in sizes]
+    return tuple(_marked(rows) if wish.device else rows)
+
+
+#: A recipe on one card.
+_Make = Callable[[RecipeSize, Device], OnCard]
+
+
+def _on_each(size: RecipeSize, memory: Memory, wish: Wish, card: Device) -> tuple[int, int] | None:
+    """Bytes of a recipe on one card, at least and at most; None where that is not known."""
+    if size.nbytes is None:
+        return None
+    if wish.parallel.alone and card.count == 1:
+        return size.nbytes, size.nbytes
+    held, whole, cards = memory.weights.per_device, memory.weights.nbytes, wish.parallel.devices
+    if held is None or whole is None or wish.parallel.pipeline > 1 or cards == 1:
+        return None
+    least = -(-size.nbytes // cards)
+    return least, least + 2 * (held - whole // cards)
+
+
+def _of_cache(
+    found: Inspection, prediction: Prediction | None, wish: Wish, memory: Memory
+) -> _Make | None:
+    """Rows of a model whose cache is known."""
+    if prediction is None or not memory.at:
+        return None
+    layers = layers_held(found, prediction.root, wish.engine)
+    sized = sizer(found, prediction, layers, weights_of(found), replace(wish, device=None))
+    own = found.facts.context
+    columns = _columns(own, wish.context)
+    end = max(own, wish.context or 0) if own else MAX_CONTEXT
+
+    # Who writes no dtype computes in that of the weights: so is the cache.
+    float32 = bool(sized.assumed) and wish.dtype is None and wish.engine.name != "llama.cpp"
+
+    @cache
+    def more(context: int, dtype: str) -> int:
+        at_dtype = replace(sized, held=replace(sized.held, dtype=dtype))
+        sums = at_dtype.at(context, wish.batch)
+        return sums.cache.nbytes + sums.workspace.nbytes
+
+    def make(size: RecipeSize, card: Device) -> OnCard:
+        on_card = replace(sized, wish=replace(sized.wish, device=card))
+        each = _on_each(size, memory, wish, card)
+
+        def held(context: int) -> HeldAt:
+            if size.name == STORED:
+                sums = on_card.at(context, wish.batch)
+                return HeldAt(context, sums.total, sums.fits)
+            if each is None:
+                return HeldAt(context, None, None)
+            wide = float32 and size.dtype == "F32"
+            needed = more(context, "F32" if wide else sized.held.dtype)
+            fits = each[1] + needed <= card.nbytes
+            return HeldAt(
+                context,
+                each[1] + needed,
+                None if not fits and each[0] + needed <= card.nbytes else fits,
+            )
+
+        at = tuple(map(held, columns))
+        if held(1).fits is None:
+            return OnCard(card.name, card.nbytes, at)
+        longest = largest(lambda tokens: held(tokens).fits, end)
+        beyond = longest == end and (not own or bool(held(end + 1).fits))
+        return OnCard(card.name, card.nbytes, at, longest if own or not beyond else None, beyond)
+
+    return make
+
+
+def _of_pass(found: Inspection, wish: Wish, memory: Memory) -> _Make:
+    """Rows of a model that keeps nothing, or of which nothing is known: the weights and a pass."""
+    limit, weights = more_at_most(memory, found, wish), weights_of(found)
+
+    def make(size: RecipeSize, card: Device) -> OnCard:
+        nbytes = weights.nbytes if size.name == STORED else size.nbytes
+        if nbytes is None:
+            return OnCard(card.name, card.nbytes, (HeldAt(None, None, None),))
+        total = None if limit is None else nbytes + limit
+        least = -(-nbytes // card.count) if wish.parallel.alone else nbytes
+        fits = False if least > card.nbytes else None
+        if total is not None and total <= card.nbytes:
+            fits = True
+        return OnCard(card.name, card.nbytes, (HeldAt(None, total, fits),))
+
+    return make
+
+
+def _columns(own: int | None, named: int | None) -> tuple[int, ...]:
+    if named is not None:
+        return (named,)
+    return tuple(tokens for tokens in USUAL_COLUMNS if own is None or tokens < own) or (
+        (own,) if own else ()
+    )
+
+
+def _marked(rows: list[RecipeFits]) -> list[RecipeFits]:
+    """With a mark at the largest that fits at the first context."""
+    fitting = [row for row in rows if row.on[0].at[0].fits and row.size.nbytes is not None]
+    best = max(fitting, key=lambda row: row.size.nbytes or 0, default=None)
+    return [replace(row, largest=row is best) for row in rows]

@@ -1,0 +1,211 @@
+"""A verdict always: fits, does not fit, or what it depends on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hfinspect
+from hfinspect.core.fitting import DEPENDS, DOES_NOT_FIT, FITS
+from hfinspect.errors import HfinspectError
+from hfinspect.sizing.bounds import Case, decide
+
+from ..builders import write_safetensors
+from ..cli.program import ROOT
+from ..cli.program import hfinspect as program
+from ..schemas import conforms
+
+MODELS = ROOT / "fixtures" / "models"
+LLAMA = str(MODELS / "llama-3-8b")
+GPT2 = str(MODELS / "gpt2")
+#: Real configs that are not part of the project; next to a checkout of it.
+CORPUS = ROOT.parent.parent / "shared" / "corpus"
+GPTJ: dict[str, Any] = {
+    "model_type": "gptj", "architectures": ["GPTJForCausalLM"], "n_embd": 4096, "n_layer": 28,
+    "n_head": 16, "n_positions": 2048, "vocab_size": 50400, "rotary_dim": 64,
+}  # fmt: skip
+FLUX_VAE: dict[str, Any] = {
+    "_class_name": "AutoencoderKL", "block_out_channels": [128, 256, 512, 512],
+    "in_channels": 3, "out_channels": 3, "latent_channels": 16, "layers_per_block": 2,
+    "down_block_types": ["DownEncoderBlock2D"] * 4, "up_block_types": ["UpDecoderBlock2D"] * 4,
+    "norm_num_groups": 32, "sample_size": 1024, "use_quant_conv": False,
+    "use_post_quant_conv": False,
+}  # fmt: skip
+
+
+# ---- limits
+
+
+@given(
+    st.integers(1, 1000),
+    st.lists(st.tuples(st.integers(0, 1000), st.none() | st.integers(0, 1000)), min_size=1),
+)
+def test_the_answer_follows_from_the_limits(
+    capacity: int, sizes: list[tuple[int, int | None]]
+) -> None:
+    """No verdict says more than its limits do."""
+    cases = [Case(f"case {i}", least, None if more is None else least + more)
+             for i, (least, more) in enumerate(sizes)]  # fmt: skip
+    found = decide(capacity, cases)
+    every_fits = all(c.most is not None and c.most <= capacity for c in cases)
+    none_fits = all(c.least > capacity for c in cases)
+    assert (found.answer == FITS) == every_fits
+    assert (found.answer == DOES_NOT_FIT) == none_fits
+    assert found.fits == {FITS: True, DOES_NOT_FIT: False, DEPENDS: None}[found.answer]
+    assert found.text.startswith(found.answer)
+
+
+# ---- weights of no dtype
+
+
+def test_a_width_decides() -> None:
+    """GPT-J has 6.05 billion parameters: 12.1 GB at 16 bits and 24.2 GB at float32."""
+    found = hfinspect.memory(GPTJ, on="RTX 4090")
+    assert found.verdict is not None
+    assert (found.verdict.text, found.fits) == ("depends: 16-bit yes, float32 no", None)
+
+
+@pytest.mark.parametrize(("on", "fits"), [("1MB", False), ("24GB", True), ("600MB", False)])
+def test_limits_decide_without_a_dtype(on: str, fits: bool) -> None:
+    """GPT-2 has 62 MB at four bits, 498 MB at float32; and a runtime of 537 MB."""
+    assert hfinspect.memory(GPT2, on=on).fits is fits
+
+
+def test_the_cache_alone_may_be_too_large() -> None:
+    """1,024 sequences of 1,024 tokens: 38.7 GB of cache."""
+    assert hfinspect.memory(GPT2, on="RTX 4090", batch=1024).fits is False
+
+
+@pytest.mark.parametrize(
+    ("config", "on", "fits"),
+    [
+        (str(MODELS / "bert-base-uncased"), "RTX 4090", True),
+        (str(MODELS / "bert-base-uncased"), "20MB", False),
+        (FLUX_VAE, "RTX 4090", True),
+        (FLUX_VAE, "20MB", False),
+        ({**FLUX_VAE, "torch_dtype": "float32"}, "1GB", None),
+    ],
+)
+def test_what_keeps_nothing(config: Any, on: str, fits: bool | None) -> None:
+    """Weights, and the widest activation at most."""
+    assert hfinspect.memory(config, on=on).fits is fits
+
+
+def test_an_unknown_architecture_with_headers(tmp_path: Path) -> None:
+    tensors = {"a.weight": ("F32", (64, 64)), "b.weight": ("F32", (64, 256))}
+    write_safetensors(tmp_path / "model.safetensors", tensors)
+    keys = {"model_type": "of_nobody", "num_hidden_layers": 2, "hidden_size": 64}
+    assert hfinspect.memory(str(tmp_path), on="1kB").fits is False
+    found = hfinspect.memory(str(tmp_path), on="24GB")
+    assert found.verdict is not None
+    assert "not known" in found.verdict.text
+    (tmp_path / "config.json").write_text(json.dumps(keys))
+    assert hfinspect.memory(str(tmp_path), on="24GB").fits is True
+
+
+def test_an_engine_that_does_not_run_it_is_no_yes() -> None:
+    config = {"model_type": "xglm", "architectures": ["XGLMForCausalLM"], "dtype": "float16"}
+    found = hfinspect.memory(config, on="80GB", engine="vllm")
+    assert found.verdict is not None
+    assert (found.fits, "no class XGLM" in found.verdict.text) == (None, True)
+    assert hfinspect.memory(config, on="100MB", engine="vllm").fits is False
+
+
+# ---- several cards
+
+
+def test_several_cards_are_no_large_one() -> None:
+    """Sixteen heads over eight cards: each holds its part, all of it the cards do not."""
+    found = hfinspect.memory(LLAMA, on="8xRTX 3060", context="8k")
+    named = hfinspect.memory(LLAMA, on="8xRTX 3060", context="8k", tensor_parallel=8)
+    assert (found.tensor_parallel, found.total, found.fits) == (8, named.total, True)
+    assert any("--tp 8" in note for note in found.notes)
+    assert not any("no split" in note for note in named.notes)
+    # One and a half times all parts is more than the weights, not more than all that is needed.
+    assert hfinspect.memory(LLAMA, on="8x2.1GB", context="8k").fits is False
+
+
+def test_layers_are_dealt_out_where_heads_do_not_divide() -> None:
+    found = hfinspect.memory(GPTJ, on="7x8GB")
+    assert (found.tensor_parallel, found.pipeline_parallel) == (1, 7)
+    found = hfinspect.memory(LLAMA, on="2x12GB", engine="transformers", context="8k")
+    assert (found.pipeline_parallel, found.fits) == (2, True)
+
+
+def test_an_encoder_on_several_cards() -> None:
+    config = {"model_type": "bert", "architectures": ["BertModel"], "dtype": "float32",
+              "num_hidden_layers": 100, "hidden_size": 4096, "intermediate_size": 16384,
+              "num_attention_heads": 32}  # fmt: skip
+    # 81 GB: no half fits 24 GB, all fits 192 GB; half fits 80 GB, and all does not.
+    answers = [hfinspect.memory(config, on=f"2x{size}").fits for size in ("24GB", "192GB", "80GB")]
+    assert answers == [False, True, None]
+
+
+# ---- training
+
+
+@pytest.mark.parametrize(("on", "fits"), [("RTX 4090", False), ("8TB", True), ("162GB", None)])
+def test_training_has_a_verdict(on: str, fits: bool | None) -> None:
+    """At least 160.6 GB; at most with the gradients of activations too."""
+    found = hfinspect.memory(LLAMA, on=on, train="full")
+    assert found.training is not None
+    assert (found.fits, found.training.least) == (fits, 160_605_224_960)
+
+
+def test_training_that_cannot_be_sized() -> None:
+    config = {**GPTJ, "quantization_config": {"quant_method": "gptq", "bits": 4}}
+    assert hfinspect.memory(config, on="1GB", train="full").fits is False
+    found = hfinspect.memory(config, on="80GB", train="full")
+    assert found.verdict is not None
+    assert "packed" in found.verdict.text
+
+
+# ---- the program
+
+
+def test_exit_codes() -> None:
+    codes = [program("memory", GPT2, "--on", on).code for on in ("24GB", "1MB", "1.1GB")]
+    assert codes == [0, 1, 6]
+    assert program("memory", GPT2).code == 0
+
+
+def test_the_first_lines() -> None:
+    out = program("memory", LLAMA, "--on", "RTX 4090", "--train", "full").out
+    assert "Full fine-tuning needs at least 161 GB: does not fit RTX 4090" in out.splitlines()[2]
+    assert "tokens/s" not in out
+    assert "longest" not in out
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in MODELS.iterdir()))
+@pytest.mark.parametrize("more", [(), ("--train", "full")])
+def test_every_fixture_has_a_verdict(name: str, more: tuple[str, ...]) -> None:
+    done = program("memory", MODELS / name, "--on", "RTX 4090", *more, "-f", "json")
+    answer = json.loads(done.out)
+    conforms(answer, "memory")
+    assert answer["verdict"]["answer"] in (FITS, DOES_NOT_FIT, DEPENDS)
+    assert answer["fits"] == {FITS: True, DOES_NOT_FIT: False}.get(answer["verdict"]["answer"])
+    assert done.code == {True: 0, False: 1, None: 6}[answer["fits"]]
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="the configs are not there")
+def test_every_real_config_has_a_verdict() -> None:
+    """All that predict anything; the few that do not name no class, or are pipelines of which only
+    the list of parts is there."""
+    folders = [path for path in sorted(CORPUS.iterdir()) if path.is_dir()]
+    refused, open_ = [], []
+    for folder in folders:
+        try:
+            found = hfinspect.memory(str(folder), on="RTX 4090")
+        except HfinspectError as error:
+            refused.append((folder.name, str(error)))
+            continue
+        assert found.verdict is not None, folder.name
+        if found.fits is None:
+            open_.append(folder.name)
+    assert all("no component" in text or "neither" in text for _, text in refused), refused
+    assert len(open_) <= 5, open_
