@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from .core.footprint import Memory
     from .core.tensor import TensorInfo
     from .core.verdicts import AuditResult
+    from .inspecting.build import Inspected
     from .inspecting.pipelines import DeclaredPart
+    from .sizing.wish import Wish
     from .sources.header_cache import HeaderCache
     from .sources.hub.client import HubClient
     from .sources.hub.model_info import Listing
@@ -325,7 +327,27 @@ def memory(
     whole = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     )
+    whole, wish = with_base(whole, wish, access)
     return planned(whole.inspection, whole.prediction, wish)
+
+
+def with_base(whole: Inspected, wish: Wish, access: Access) -> tuple[Inspected, Wish]:
+    """An adapter's base model in its place, and the adapter's bytes in the wish; unchanged what is
+    no adapter, or whose base was not reached."""
+    found = whole.inspection
+    adapter = found.adapter
+    if adapter is None or adapter.base is None or adapter.base_parameters is None:
+        return whole, wish
+    from .inspecting.adapter import base_target
+    from .sizing.wish import AdapterBytes
+
+    is_local = found.origin.kind in ("directory", "file")
+    base = inspect_target(base_target(adapter.base, is_local=is_local), access)
+    below = base.inspection
+    both = replace(below.origin, name=f"{below.origin.name} + {found.origin.name}")
+    named = replace(below, target=found.target, origin=both)
+    own = AdapterBytes(found.origin.name, found.nbytes or 0, found.parameters or 0)
+    return base._replace(inspection=named), replace(wish, adapter=own)
 
 
 def audit(

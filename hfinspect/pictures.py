@@ -151,6 +151,7 @@ def memory_drawn(
 ) -> tuple[Memory, Curves | None]:
     """What ``memory`` returns for the same arguments and, from the same trip, the curves of the
     model on one device; None where its cache is not known."""
+    from .api import with_base
     from .sizing.curves import curves
     from .sizing.planned import planned
     from .sizing.wish import memory_wished
@@ -161,6 +162,7 @@ def memory_drawn(
     whole = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     )
+    whole, wish = with_base(whole, wish, access)
     found = planned(whole.inspection, whole.prediction, wish)
     return found, None if whole.prediction is None else curves(
         whole.inspection, whole.prediction, found

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..core.choices import ENGINES, OPTIMIZERS
+from ..core.progress import joined
 from . import options
 from .kept_headers import kept_headers
+
+if TYPE_CHECKING:
+    from ..core.footprint import Memory
 
 #: Exit code where the verdict depends on what is not known.
 UNDECIDED = 6
@@ -21,7 +27,15 @@ def register(app: typer.Typer) -> None:
 
 
 def memory(
-    model: options.Model,
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL...",
+            help="org/name, org/name@revision, hf:// or Hub URL, directory, weight file, "
+            "config.json; several are compared.",
+            show_default=False,
+        ),
+    ],
     context: Annotated[
         str | None,
         typer.Option(
@@ -114,10 +128,11 @@ def memory(
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
 ) -> None:  # fmt: skip
-    """Memory of weights, cache and workspace: does it fit, and up to which context?
+    """Does it fit, and up to which context? The memory of weights, cache and workspace.
 
-    --train says what a step of training holds. Exit code 1 if the device named by --on does not
-    hold it (with --train: the training). GB is 10^9 bytes, GiB 2^30.
+    Shows usual quantisations by context, on the card that --on names or on usual ones. --train
+    sizes a step of training instead. Exit code 1: the card does not hold it (with --train: the
+    training); 6: that depends on what is not known. GB is 10^9 bytes, GiB 2^30.
     """
     from .. import api, pictures
     from ..core.overrides import parse_overrides
@@ -126,44 +141,47 @@ def memory(
     from .reading_line import reading_line
 
     checked_format(format_)
-    with reading_line(model, revision=revision) as progress:
-        ask: Any = pictures.memory_drawn if format_ == "html" else api.memory
-        found = ask(
-            model,
-            context=context,
-            batch=batch,
-            engine=engine,
-            cache_dtype=kv_dtype,
-            encoder_tokens=encoder_tokens,
-            step_tokens=step_tokens,
-            on=on,
-            tensor_parallel=tp,
-            pipeline_parallel=pp,
-            expert_parallel=ep,
-            bandwidth=bandwidth,
-            width=width,
-            train=train,
-            rank=rank,
-            targets=targets,
-            modules_to_save=modules_to_save,
-            seq=seq,
-            optimizer=optimizer,
-            precision=precision,
-            gpus=gpus,
-            zero=zero,
-            checkpointing=checkpointing,
-            attention=attention,
-            revision=revision,
-            source=source,
-            overrides=parse_overrides(set_ or ()),
-            file=file,
-            token=token,
-            timeout=timeout,
-            cache=kept_headers(no_cache=no_cache, refresh=refresh),
-            progress=progress,
-        )
-    found, curves = found if format_ == "html" else (found, None)
+    asked: dict[str, Any] = {
+        "context": context, "batch": batch, "engine": engine, "cache_dtype": kv_dtype,
+        "encoder_tokens": encoder_tokens, "step_tokens": step_tokens, "on": on,
+        "tensor_parallel": tp, "pipeline_parallel": pp, "expert_parallel": ep,
+        "bandwidth": bandwidth, "width": width, "train": train, "rank": rank, "targets": targets,
+        "modules_to_save": modules_to_save, "seq": seq, "optimizer": optimizer,
+        "precision": precision, "gpus": gpus, "zero": zero, "checkpointing": checkpointing,
+        "attention": attention, "revision": revision, "source": source,
+        "overrides": parse_overrides(set_ or ()), "file": file, "token": token,
+        "timeout": timeout, "cache": kept_headers(no_cache=no_cache, refresh=refresh),
+    }  # fmt: skip
+    if len(models) > 1:
+        _compared(models, asked, format_, output)
+        return
     drawn = format_ == "html"
+    with reading_line(models[0], revision=revision) as progress:
+        ask: Any = pictures.memory_drawn if drawn else api.memory
+        found = ask(models[0], **asked, progress=progress)
+    found, curves = found if drawn else (found, None)
     emit(format_, lambda: lay_out(found, curves, drawn=drawn, full=details), found.to_dict, output)
-    if found.verdict is not None and not found.fits:
-        raise typer.Exit(UNDECIDED if found.fits is None else 1)
+    _end_with([found])
+
+
+def _compared(models: list[str], asked: dict[str, Any], format_: str, output: Path | None) -> None:
+    from .. import api
+    from ..reports.memory_side_by_side import lay_out, to_dict
+    from .output import emit
+    from .reading_line import reading_line
+
+    with reading_line(*models) as progress:
+        shares = joined(progress, len(models)) if progress else [None] * len(models)
+        found = [
+            api.memory(model, **asked, progress=share)
+            for model, share in zip(models, shares, strict=True)
+        ]
+    emit(format_, lambda: lay_out(found), lambda: to_dict(found), output)
+    _end_with(found)
+
+
+def _end_with(found: Sequence[Memory]) -> None:
+    """1 if the device does not hold one of them, 6 if that depends."""
+    answers = [one.fits for one in found if one.verdict is not None]
+    if not all(answers):
+        raise typer.Exit(1 if False in answers else UNDECIDED)

@@ -31,7 +31,7 @@ def adapter_of(
     findings: list[Finding] = []
     if isinstance(base, str) and base.strip():
         try:
-            found = reach(_target(base, is_local=origin.kind in ("directory", "file")))
+            found = reach(base_target(base, is_local=origin.kind in ("directory", "file")))
             parameters = found.parameters if found.adapter is None else None
         except HfinspectError as error:
             text = f"the base model {base!r:.200} was not reached: {clean(str(error))}"
@@ -51,7 +51,7 @@ def adapter_of(
     return adapter, findings
 
 
-def _target(base: str, *, is_local: bool) -> str:
+def base_target(base: str, *, is_local: bool) -> str:
     """A directory next to a local adapter, else always a repo: a repo names no paths of ours."""
     if is_local and _is_directory(base):
         return base

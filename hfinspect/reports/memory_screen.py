@@ -184,7 +184,7 @@ def _on_one(found: Memory) -> Table:
         last = [_longest(card)] if keeps else []
         mark = _LARGEST if row.largest else ""
         rows.append((*_first_cells(row), *answers, *last, mark))
-    return Table(tuple(columns), tuple(rows), optional=("largest",))
+    return Table(tuple(columns), tuple(rows), optional=("largest", "dtype"))
 
 
 def _on_many(found: Memory) -> Table:
@@ -196,7 +196,7 @@ def _on_many(found: Memory) -> Table:
     )
     keeps = cards[0].at[0].context is not None
     title = f"Longest context by card{_many(found)}" if keeps else "By card"
-    return Table(columns, rows, title=title)
+    return Table(columns, rows, title=title, optional=("dtype",))
 
 
 def _many(found: Memory) -> str:

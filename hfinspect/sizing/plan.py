@@ -14,6 +14,7 @@ from ..core.offload_plan import Offload
 from ..core.precision import precision
 from ..core.records import dataclass
 from ..core.results import Inspection
+from ..core.text import byte_size
 from ..core.training_bytes import Training
 from ..errors import UsageError
 from ..trees.prediction import Prediction
@@ -69,7 +70,7 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
         from .width import at_width
 
         found = at_width(found, wish.width)
-    weights = weights_of(found)
+    weights = with_adapter(weights_of(found), wish)
     named, wish = wish, shared_by(wish, found, prediction)
     training, training_unknown = _training(found, prediction, weights, wish)
     memory = partial(
@@ -238,12 +239,15 @@ def _weights_alone(weights: WeightBytes, found: Inspection, wish: Wish) -> Weigh
     if wish.parallel.alone or weights.nbytes is None:
         return weights
     (held,) = stage_weights(found, None, wish.parallel, [range(0)])
-    return replace(weights, per_device=held)
+    more = 0 if wish.adapter is None else wish.adapter.nbytes
+    return replace(weights, per_device=held + more)
 
 
 def _notes(found: Inspection, layers: Sequence[KeptLayer], wish: Wish) -> list[str]:
     notes = [finding.text for finding in found.findings if finding.rule == ASSUMED]
     notes += parallel_notes(wish.parallel, wish.engine.name, found)
+    if wish.adapter is not None:
+        notes.append(f"with the adapter {wish.adapter.name}: {byte_size(wish.adapter.nbytes)}")
     if wish.width is not None:
         notes.append(f"weights are sized at {wish.width}, not as they are stored")
     if not any(layer.keeps for layer in layers):
@@ -293,6 +297,17 @@ def weights_of(found: Inspection) -> WeightBytes:
     )  # fmt: skip
 
 
+def with_adapter(weights: WeightBytes, wish: Wish) -> WeightBytes:
+    """With an adapter's own bytes."""
+    adapter = wish.adapter
+    if adapter is None:
+        return weights
+    nbytes = None if weights.nbytes is None else weights.nbytes + adapter.nbytes
+    count = None if weights.parameters is None else weights.parameters + adapter.parameters
+    widths = {name: size + adapter.nbytes for name, size in weights.widths.items()}
+    return replace(weights, nbytes=nbytes, per_device=nbytes, parameters=count, widths=widths)
+
+
 # ---- one context
 
 
@@ -313,10 +328,13 @@ def sizer(
     if not parallel.alone:
         held = [None] * len(parts)
         if weights.nbytes is not None:
-            held = [*stage_weights(found, prediction, parallel, parts)]
+            more = 0 if wish.adapter is None else wish.adapter.nbytes
+            held = [size + more for size in stage_weights(found, prediction, parallel, parts)]
     by_layer: Parts | str | None = None
     if wish.engine.name == "llama.cpp":
         by_layer = weights_by_layer(found, prediction, len(layers))
+        if isinstance(by_layer, Parts) and wish.adapter is not None:
+            by_layer = replace(by_layer, everywhere=by_layer.everywhere + wish.adapter.nbytes)
         if isinstance(by_layer, Parts):
             held = [by_layer.whole]
     kept = [divided(layer, parallel.tensor, found) for layer in layers]

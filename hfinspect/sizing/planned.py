@@ -29,6 +29,9 @@ def planned(found: Inspection, prediction: Prediction | None, wish: Wish) -> Mem
         for size in recipe_sizes(found, prediction, names)
         if size.name == names[0] or (size.nbytes is not None and _runs(size, wish))
     ]
+    if wish.adapter is not None:
+        more = wish.adapter.nbytes
+        sizes = [replace(s, nbytes=None if s.nbytes is None else s.nbytes + more) for s in sizes]
     sizes.sort(key=lambda size: -(size.nbytes or 0) if size.name != names[0] else -math.inf)
     return replace(memory, recipes=recipe_table(found, prediction, wish, memory, sizes))
 

@@ -24,7 +24,7 @@ from .deciding import more_at_most
 from .devices import Device
 from .expanded_latents import layers_held
 from .largest import largest
-from .plan import shared_by, sizer, weights_of
+from .plan import shared_by, sizer, weights_of, with_adapter
 from .wish import MAX_CONTEXT, Wish
 
 #: Gigabytes of the cards that most people have, where none is named.
@@ -74,7 +74,8 @@ def _of_cache(
     if prediction is None or not memory.at:
         return None
     layers = layers_held(found, prediction.root, wish.engine)
-    sized = sizer(found, prediction, layers, weights_of(found), replace(wish, device=None))
+    weights = with_adapter(weights_of(found), wish)
+    sized = sizer(found, prediction, layers, weights, replace(wish, device=None))
     own = found.facts.context
     columns = _columns(own, wish.context)
     end = max(own, wish.context or 0) if own else MAX_CONTEXT
@@ -119,7 +120,7 @@ def _of_cache(
 
 def _of_pass(found: Inspection, wish: Wish, memory: Memory) -> _Make:
     """Rows of a model that keeps nothing, or of which nothing is known: the weights and a pass."""
-    limit, weights = more_at_most(memory, found, wish), weights_of(found)
+    limit, weights = more_at_most(memory, found, wish), with_adapter(weights_of(found), wish)
 
     def make(size: RecipeSize, card: Device) -> OnCard:
         nbytes = weights.nbytes if size.name == STORED else size.nbytes

@@ -37,6 +37,16 @@ class Wish:
     width: str | None = None
     settings: Settings = field(default_factory=Settings)
     train: TrainWish | None = None
+    adapter: AdapterBytes | None = None
+
+
+@dataclass(frozen=True)
+class AdapterBytes:
+    """An adapter that is loaded next to its base model, whole on each device."""
+
+    name: str
+    nbytes: int
+    parameters: int
 
 
 def wished(

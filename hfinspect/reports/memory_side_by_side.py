@@ -1,0 +1,81 @@
+"""The layout of ``memory A B``: one row a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core.fitting import DEPENDS
+from ..core.footprint import Memory
+from ..core.results import SCHEMA_VERSION
+from ..core.text import byte_size, spelled
+from .document import Block, Cell, Column, Document, Paragraph, Table
+from .memory_screen import device_in_full
+
+_PLAIN = ("target", "parameters", "precision", "weights_nbytes", "cache_per_token", "context",
+          "total_nbytes", "answer", "max_context")  # fmt: skip
+#: Left out where there is no room, the last first.
+_OPTIONAL = ("parameters", "context", "precision", "per_token")
+
+
+def lay_out(found: Sequence[Memory]) -> Document:
+    """All were sized under one wish."""
+    first = found[0]
+    columns = [Column("target", "model"), Column("parameters", "parameters"),
+               Column("precision", "dtype"), Column("weights", "weights")]  # fmt: skip
+    if first.training is None and not first.training_unknown:
+        columns += [Column("per_token", "cache per token"), Column("context", "context", "int")]
+    columns.append(Column("total", "total"))
+    on = []
+    if first.device is not None:
+        columns += [Column("fits", "fits"), Column("longest", "longest")]
+        on = [Paragraph(f"on {device_in_full(first)}")]
+    rows = tuple(_row(one, {column.name for column in columns}) for one in found)
+    blocks: list[Block] = [*on, Table(tuple(columns), rows, optional=_OPTIONAL)]
+    blocks += [
+        Paragraph(f"{one.origin.name}: {one.verdict.text}")
+        for one in found
+        if one.verdict is not None and one.verdict.answer == DEPENDS
+    ]
+    return Document(f"{len(found)} models", tuple(blocks), _plain(found))
+
+
+def _row(found: Memory, kept: set[str]) -> tuple[Cell, ...]:
+    count, held = found.weights.parameters, found.weights.nbytes
+    cache, main, training = found.cache, found.main, found.training
+    total = found.total if training is None else training.least
+    cells: dict[str, Cell] = {
+        "target": found.origin.name,
+        "parameters": "unknown" if count is None else spelled(count),
+        "precision": found.precision,
+        "weights": "unknown" if held is None else byte_size(held),
+        "per_token": "" if cache is None else byte_size(cache.per_token_first),
+        "context": None if main is None else main.context,
+        "total": "unknown" if total is None else byte_size(total),
+        "fits": "" if found.verdict is None else found.verdict.answer,
+        "longest": _longest(found),
+    }
+    return tuple(cell for name, cell in cells.items() if name in kept)
+
+
+def _longest(found: Memory) -> str:
+    if found.max_context is None:
+        return "any" if found.holds_more else "-"
+    return f"{found.max_context:,}{'+' * found.holds_more}" if found.max_context else "-"
+
+
+def _plain(found: Sequence[Memory]) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (one.target, one.weights.parameters, one.precision, one.weights.nbytes,
+         None if one.cache is None else one.cache.per_token_first,
+         None if one.main is None else one.main.context,
+         one.total if one.training is None else one.training.least,
+         None if one.verdict is None else one.verdict.answer, one.max_context)
+        for one in found
+    ]  # fmt: skip
+    return Table(tuple(Column(name, name) for name in _PLAIN), tuple(rows))
+
+
+def to_dict(found: Sequence[Memory]) -> dict[str, Any]:
+    """The JSON form (schemas/memories.schema.json)."""
+    return {"schema_version": SCHEMA_VERSION, "models": [one.to_dict() for one in found]}
