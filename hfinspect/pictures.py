@@ -154,6 +154,7 @@ def memory_drawn(
     from .api import with_base
     from .sizing.curves import curves
     from .sizing.planned import planned
+    from .sizing.width import at_width
     from .sizing.wish import memory_wished
 
     wish = memory_wished(**wishes)
@@ -164,6 +165,7 @@ def memory_drawn(
     )
     whole, wish = with_base(whole, wish, access)
     found = planned(whole.inspection, whole.prediction, wish)
-    return found, None if whole.prediction is None else curves(
-        whole.inspection, whole.prediction, found
-    )
+    if whole.prediction is None or wish.train is not None:
+        return found, None
+    held = whole.inspection if wish.width is None else at_width(whole.inspection, wish.width)
+    return found, curves(held, whole.prediction, found, wish)

@@ -186,15 +186,22 @@ def _whole(stretch: Stretch) -> int:
 @dataclass(frozen=True)
 class MemoryCurves(Picture):
     """Weights, cache and workspace by context, under every engine, dtype of the cache and batch,
-    with the lines of cards. ``context`` is where a page begins, of the first curve."""
+    with the lines of cards. A page begins with what was sized: ``context``, ``engine``, ``dtype``,
+    ``batch`` and the device ``card``, where one was named."""
 
     curves: Curves
     context: int
+    engine: str
+    dtype: str
+    batch: int
+    card: str = ""
 
     def in_text(self) -> tuple[Block, ...]:
         from ..sizing.curves import value_at
 
-        first = self.curves.curves[0]
+        curves, batch = self.curves.curves, self.curves.batches.index(self.batch)
+        own = [c for c in curves if (c.engine, c.dtype) == (self.engine, self.dtype)]
+        first = (own or curves)[0]
         weights = first.weights
         columns = (
             Column("context", "context", "int"),
@@ -205,12 +212,12 @@ class MemoryCurves(Picture):
         )
         rows: list[tuple[Cell, ...]] = []
         for tokens in self.shown:
-            cache = value_at(first.cache[0], tokens)
-            workspace = value_at(first.workspace[0], tokens)
+            cache = value_at(first.cache[batch], tokens)
+            workspace = value_at(first.workspace[batch], tokens)
             total = None if weights is None else weights + cache + workspace
             sizes = (weights, cache, workspace, total)
             rows.append((tokens, *("unknown" if n is None else byte_size(n) for n in sizes)))
-        title = f"Engine {first.engine}, {first.dtype}, batch 1"
+        title = f"Engine {first.engine}, {first.dtype}, batch {self.batch}"
         return (Table(columns, tuple(rows), title),)
 
     @property

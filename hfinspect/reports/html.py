@@ -455,6 +455,7 @@ def _curves(block: MemoryCurves) -> dict[str, Any]:
     return {
         "contexts": found.contexts, "batches": found.batches,
         "curves": curves, "lines": flat, "cards": found.cards, "context": block.context,
+        "engine": block.engine, "dtype": block.dtype, "batch": block.batch, "card": block.card,
     }  # fmt: skip
 
 

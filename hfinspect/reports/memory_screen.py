@@ -47,7 +47,11 @@ def lay_out(
         if curves is not None and found.cache is not None:
             from .drawings import MemoryCurves
 
-            blocks.append(MemoryCurves(curves, found.cache.tokens))
+            card = found.device[0] if found.device else ""
+            cache = found.cache
+            blocks.append(MemoryCurves(
+                curves, cache.tokens, cache.engine, cache.dtype, found.batch, card
+            ))  # fmt: skip
         if full or drawn:
             blocks += details(found)
     return Document(_title(found), tuple(blocks), plain_sums(found), _model(found))
@@ -150,7 +154,8 @@ def _inference(found: Memory, *, full: bool) -> Iterator[Block]:
     if found.offload is not None and not full:
         yield from lay_out_plans(found.offload, found.device is not None)
     yield from (Paragraph(note, "note") for note in found.notes)
-    yield Paragraph(_hints(found))
+    if not full:
+        yield Paragraph(_hints(found))
 
 
 def _more(found: Memory) -> str:

@@ -22,8 +22,8 @@ from ..core.results import Inspection
 from ..errors import UsageError
 from ..trees.keeps import Keeps
 from ..trees.prediction import Prediction
-from .devices import CARDS
-from .engines import ENGINES, Engine, as_cache_dtype, not_held
+from .devices import CARDS, Device
+from .engines import ENGINES, Engine, Settings, as_cache_dtype, not_held
 from .expanded_latents import layers_held
 from .kv_cache import (
     Held as HeldCache,
@@ -37,7 +37,8 @@ from .kv_cache import (
     kept_layers,
     kept_where,
 )
-from .plan import held_of, refused, sizer
+from .parallel import divided
+from .plan import refused, shared_by, sizer
 from .wish import Wish, step_tokens
 
 #: Contexts go from here, in halves of an octave, to the model's own.
@@ -95,14 +96,24 @@ class Curves:
     cards: tuple[tuple[str, int], ...]
 
 
-def curves(found: Inspection, prediction: Prediction, memory: Memory) -> Curves | None:
-    """None where the cache is not known; ``memory`` says why."""
-    if memory.cache_unknown or not memory.at:
+def curves(
+    found: Inspection, prediction: Prediction, memory: Memory, wish: Wish | None = None
+) -> Curves | None:
+    """None where the cache is not known (``memory`` says why), and where the devices hold unequal
+    parts: stages, or the layers of llama.cpp on several GPUs. ``wish`` is what ``memory`` was made
+    for: its context, batch, dtype and device are among the points."""
+    if memory.cache_unknown or memory.main is None:
         return None
-    contexts = tuple(_contexts(found.facts.context))
+    wish = Wish(ENGINES["logical"]) if wish is None else shared_by(wish, found, prediction)
+    device = wish.device
+    if wish.parallel.pipeline > 1 or (device and device.count > 1 and wish.parallel.alone):
+        return None
+    wish = replace(wish, device=None)
+    contexts = tuple(sorted({*_contexts(found.facts.context), memory.main.context}))
+    batches = tuple(sorted({*BATCHES, wish.batch}))
     layers = kept_layers(prediction.root)
     # The tree is walked once, for all engines.
-    limit = sizer(found, prediction, layers, memory.weights, Wish(ENGINES["logical"])).workspace
+    limit = sizer(found, prediction, layers, memory.weights, wish).workspace
 
     @cache
     def workspace(tokens: int, batch: int) -> int:  # engines take steps of the same lengths
@@ -112,28 +123,54 @@ def curves(found: Inspection, prediction: Prediction, memory: Memory) -> Curves 
         curve
         for engine in ENGINES.values()
         if not refused(prediction, layers, engine)
+        and not (engine.name == "llama.cpp" and not wish.parallel.alone)
         for held in [layers_held(found, prediction.root, engine)]
-        for curve in _of_engine(found, prediction, memory, held, engine, contexts, workspace)
+        for points in [_Points(contexts, batches, workspace)]
+        for curve in _of_engine(found, prediction, memory, held, _under(wish, engine), points)
     ]
-    cards = tuple(
-        (name if count == 1 else f"{count} × {name}", count * CARDS[name] * 1024**2)
+    return Curves(contexts, batches, tuple(made), _cards(device, wish))
+
+
+def _cards(device: Device | None, wish: Wish) -> tuple[tuple[str, int], ...]:
+    """The named device first; several cards only next to a model that one of them may hold whole."""
+    shared = not wish.parallel.alone
+    lines = {
+        name if count == 1 else f"{count} × {name}": count * CARDS[name] * 1024**2
         for count, name in LINES
-    )
-    return Curves(contexts, BATCHES, tuple(made), cards)
+        if count == 1 or not shared
+    }
+    named = {} if device is None else {device.name: device.nbytes}
+    return tuple({**named, **lines}.items())
+
+
+def _under(wish: Wish, engine: Engine) -> Wish:
+    """The wish under another engine, whose own steps are its usual ones."""
+    return wish if engine.name == wish.engine.name else replace(
+        wish, engine=engine, settings=Settings(), dtype=None
+    )  # fmt: skip
+
+
+class _Points(NamedTuple):
+    """Where curves are computed, and the workspace there."""
+
+    contexts: Sequence[int]
+    batches: Sequence[int]
+    workspace: Callable[[int, int], int]
 
 
 def _of_engine(
     found: Inspection, prediction: Prediction, memory: Memory, layers: Sequence[KeptLayer],
-    engine: Engine, contexts: Sequence[int], work: Callable[[int, int], int],
+    wish: Wish, points: _Points,
 ) -> Iterator[Curve]:  # fmt: skip
-    """The curves of the dtypes that an engine has, the one that it takes by itself first."""
-    wish = Wish(engine)
-    weights, (own, _) = memory.weights.nbytes, held_of(found, prediction, wish)
-    if engine.name == "llama.cpp":  # its table of tokens is not on the device
-        weights = sizer(found, prediction, layers, memory.weights, wish).fullest_weights
+    """The curves of the dtypes that an engine has, the one that is taken without a choice first."""
+    engine, (contexts, batches, work) = wish.engine, points
+    # What one device holds: a part of each layer, and of llama.cpp's not the table of tokens.
+    sized = sizer(found, prediction, layers, memory.weights, wish)
+    weights, own = sized.fullest_weights, sized.held
+    layers = [divided(layer, wish.parallel.tensor, found) for layer in layers]
     steps = [(tokens, min(tokens, step_tokens(wish))) for tokens in contexts]
     workspace = tuple(
-        corners([(tokens, work(step, batch)) for tokens, step in steps]) for batch in BATCHES
+        corners([(tokens, work(step, batch)) for tokens, step in steps]) for batch in batches
     )
     rows = [item for layer in layers for item in layer.keys_values]
     for dtype in dict.fromkeys((own.dtype, *DTYPES)):
@@ -150,7 +187,7 @@ def _of_engine(
                 for (item, window), layers_there in counted_keeps(paged).items()
             }
             kept = tuple(
-                corners(_cache(counted, blocks, replace(held, batch=b), contexts)) for b in BATCHES
+                corners(_cache(counted, blocks, replace(held, batch=b), contexts)) for b in batches
             )
             yield Curve(engine.name, dtype, weights, kept, workspace)
 

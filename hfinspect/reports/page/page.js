@@ -248,18 +248,33 @@ const memory = (found) => {
   const select = (id, values) => make('select', {id}, ...values.map((v) => make('option', {value: v, textContent: v})));
   const engines = [...new Set(curves.map((c) => c[0]))];
   const engine = select('engine', engines);
+  if (engines.includes(found.engine)) engine.value = found.engine;
   const dtype = select('dtype', []);
   const slider = (id, values, value) => make('input', {type: 'range', id, min: 0, max: values.length - 1, value: Math.max(values.indexOf(value), 0)});
-  const context = slider('context', contexts, found.context), batch = slider('batch', batches, 1);
+  const context = slider('context', contexts, found.context), batch = slider('batch', batches, found.batch);
   const shownContext = make('output', {htmlFor: 'context'}), shownBatch = make('output', {htmlFor: 'batch'});
   const dtypes = () => {
     const was = dtype.value, own = curves.filter((c) => c[0] === engine.value).map((c) => c[1]);
     dtype.replaceChildren(...own.map((d) => make('option', {value: d, textContent: d})));
-    dtype.value = own.includes(was) ? was : own[0];
+    dtype.value = [was, found.dtype].find((d) => own.includes(d)) || own[0];
   };
   const sums = make('dl', {id: 'sums'}), fits = make('dl', {id: 'fits'});
-  const W = 1000, H = 330, L = 66, R = 200, T = 16, B = 34;
-  const svg = draw('svg', {class: 'curve', viewBox: `0 0 ${W} ${H}`, role: 'img'});
+  // As many units as pixels, so that text has its size on a phone too.
+  let W = 1000;
+  const H = 330, L = 66, T = 16, B = 34, narrow = () => W < 560, right = () => (narrow() ? 12 : 200);
+  const svg = draw('svg', {class: 'curve', role: 'img'});
+  // The step of 1, 2 or 5 times a power of ten (of bytes), or of a power of two (of tokens), that
+  // gives the most ticks, up to as many.
+  const decimal = (most, n) => {
+    const power = 10 ** Math.floor(Math.log10(most / n));
+    return power * ([1, 2, 5, 10].find((k) => power * k * n >= most) || 10);
+  };
+  const binary = (most, n) => 2 ** Math.ceil(Math.log2(most / n));
+  const ticks = (from, to, step) => {
+    const all = [];
+    for (let i = Math.ceil(from / step); i * step <= to; i++) all.push(i * step);
+    return all;
+  };
   const parts = (curve, b, x) => [curve[4] === null ? null : BigInt(curve[4]), at(curve[2][b], x), at(curve[3][b], x)];
   const total = (p) => (p[0] === null ? null : p[0] + p[1] + p[2]);
   const row = (label, n) => make('div', {}, make('dt', {textContent: label}),
@@ -275,8 +290,8 @@ const memory = (found) => {
     sums.replaceChildren(row('weights', here[0]), row('cache', here[1]), row('workspace, at most', here[2]), row('total', sum));
     fits.replaceChildren(...(sum === null ? [] : cards.map(([name, size]) => {
       const yes = sum <= BigInt(size);
-      return make('div', {}, make('dt', {textContent: `${name}, ${bytes(size)}`}),
-        make('dd', {className: yes ? 'yes' : 'no', textContent: yes ? 'fits' : 'does not fit'}));
+      return make('div', {className: name === found.card ? 'asked' : ''}, make('dt', {textContent: `${name}, ${bytes(size)}`}),
+        make('dd', {className: yes ? 'yes' : 'no', textContent: !yes ? 'does not fit' : / \u00d7 /.test(name) ? 'fits if split evenly' : 'fits'}));
     })));
     plot(curve, b, tokens, here);
   };
@@ -284,18 +299,20 @@ const memory = (found) => {
     const points = contexts.map((x) => [x, ...parts(curve, b, x).map((n) => Number(n ?? 0))]);
     const last = points[points.length - 1], sum = (p) => p[1] + p[2] + p[3];
     const above = cards.map((c) => c[1]).filter((size) => size >= sum(last)).sort((p, q) => p - q)[0];
-    const top = Math.min(above || Infinity, sum(last) * 1.9) * 1.04 || 1;
+    const named = (cards.find((c) => c[0] === found.card) || [0, 0])[1];
+    const top = Math.max(Math.min(above || Infinity, sum(last) * 1.9), named) * 1.04 || 1, R = right();
+    svg.setAttribute('viewBox', `0 0 ${W} ${H}`);
     const X = (x) => L + (x - contexts[0]) / (last[0] - contexts[0] || 1) * (W - L - R);
     const Y = (y) => H - B - y / top * (H - T - B);
     svg.replaceChildren();
     svg.setAttribute('aria-label', `Bytes by context: ${bytes(BigInt(Math.round(sum(points[0]))))} at ${grouped(contexts[0])} tokens, ${bytes(BigInt(Math.round(sum(last))))} at ${grouped(last[0])}`);
     const text = (x, y, s, anchor) => svg.append(draw('text', {x, y, 'text-anchor': anchor}, s));
-    for (let i = 0; i <= 4; i++) {
-      const y = top / 1.04 * i / 4;
+    for (const y of ticks(0, top, decimal(top, 5))) {
       svg.append(draw('line', {class: 'grid', x1: L, x2: W - R, y1: Y(y), y2: Y(y)}));
-      text(L - 8, Y(y) + 4, bytes(BigInt(Math.round(y))), 'end');
-      const x = Math.round(contexts[0] + (last[0] - contexts[0]) * i / 4);
-      text(X(x), H - 12, grouped(x), i === 0 ? 'start' : 'middle');
+      text(L - 8, Y(y) + 4, y ? bytes(y) : '0', 'end');
+    }
+    for (const x of ticks(contexts[0], last[0], binary(last[0], narrow() ? 3 : 6))) {
+      text(X(x), H - 12, grouped(x), X(x) > W - R - 30 ? 'end' : 'middle');
     }
     let low = points.map((p) => [p[0], 0]);
     for (const [i, ink] of [[1, 'mlp'], [2, 'attention'], [3, 'norm']]) {
@@ -308,7 +325,10 @@ const memory = (found) => {
     for (const [name, size] of [...cards].sort((p, q) => p[1] - q[1])) {
       if (size > top) continue;
       svg.append(draw('line', {class: 'card', x1: L, x2: W - R, y1: Y(size), y2: Y(size)}));
-      if (Math.abs(free - Y(size)) >= 14) { text(W - R + 8, Y(size) + 4, `${name}, ${bytes(size)}`, 'start'); free = Y(size); }
+      if (Math.abs(free - Y(size)) >= 14) {
+        if (narrow()) text(W - R - 4, Y(size) - 3, name, 'end'); else text(W - R + 8, Y(size) + 4, `${name}, ${bytes(size)}`, 'start');
+        free = Y(size);
+      }
     }
     svg.append(draw('line', {class: 'here', x1: X(tokens), x2: X(tokens), y1: T - 8, y2: H - B}));
   };
@@ -321,7 +341,10 @@ const memory = (found) => {
   host.hidden = false;
   engine.onchange = () => { dtypes(); paint(); };
   dtype.onchange = context.oninput = batch.oninput = paint;
-  dtypes(); paint();
+  const sized = () => { W = Math.max(svg.clientWidth, 280) || W; };
+  let width = 0;
+  new ResizeObserver(() => { if (svg.clientWidth !== width) { width = svg.clientWidth; sized(); paint(); } }).observe(svg);
+  dtypes(); sized(); paint();
 };
 
 // ---- letters of formulas: pointing at one, or its button, marks its key and every place of it
