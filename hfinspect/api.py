@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .checkpoints.one_file import read_config
 from .core.choices import SourceChoice, check_source
 from .core.config import HasConfig, config_given
+from .core.other_names import OF_MEMORY, suggesting
 from .core.progress import Progress, joined
 from .core.refs import Origin
 from .core.results import Inspection, Member
@@ -244,6 +245,7 @@ def explain_cache(
     return cache_explained(whole.inspection, whole.prediction, wish)
 
 
+@suggesting(OF_MEMORY)
 def memory(
     target: Target,
     *,

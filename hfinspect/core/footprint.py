@@ -240,8 +240,17 @@ class Memory(Shown):
         return None if self.verdict is None else self.verdict.fits
 
     def _in_a_line(self) -> str:
-        total = "bytes unknown" if self.total is None else f"{self.total:,} bytes"
-        return f"{self.target}: {total}, engine {self.engine}, batch {self.batch}"
+        count = self.total if self.training is None else self.training.least
+        total = "bytes unknown" if count is None else f"{count:,} bytes"
+        tokens = None if self.main is None or self.training else self.main.context
+        where = "" if tokens is None else f" at {tokens:,} tokens"
+        answer = ""
+        if self.verdict is not None and self.device is not None:
+            name, _, count = self.device
+            answer = f", {self.verdict.text} on {f'{count} x ' if count > 1 else ''}{name}"
+        way = "" if self.training is None else f", training {self.training.method}"
+        how = f"engine {self.engine}, batch {self.batch}"
+        return f"{self.target}: {total}{where}, {how}{way}{answer}"
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form (schemas/memory.schema.json)."""

@@ -112,7 +112,16 @@ def answer(found: Memory) -> str:
     longest = found.max_context
     if verdict.fits is False and longest:
         return f"{text}; up to {longest:,} tokens fit"
+    smaller = next((row.size.name for row in found.recipes if row.largest), "")
+    if verdict.fits is False and smaller:
+        return f"{text}; {smaller} fits{_at_first(found)}"
     return text
+
+
+def _at_first(found: Memory) -> str:
+    """At the context of the table's first column."""
+    tokens = found.recipes[0].on[0].at[0].context
+    return "" if tokens is None else f" at {tokens:,} tokens"
 
 
 def _limited_answer(found: Memory) -> str:

@@ -209,3 +209,18 @@ def test_every_real_config_has_a_verdict() -> None:
             open_.append(folder.name)
     assert all("no component" in text or "neither" in text for _, text in refused), refused
     assert len(open_) <= 5, open_
+
+
+# ---- what a call shows
+
+
+def test_a_memory_in_a_line() -> None:
+    found = repr(hfinspect.memory(LLAMA, on="RTX 4090"))
+    assert "at 8,192 tokens" in found
+    assert found.endswith("fits on RTX 4090>")
+
+
+@pytest.mark.parametrize(("word", "ours"), [("gpu", "on"), ("kv_dtype", "cache_dtype")])
+def test_other_words_for_arguments(word: str, ours: str) -> None:
+    with pytest.raises(TypeError, match=f"did you mean '{ours}'"):
+        hfinspect.memory(LLAMA, **{word: "24GB"})  # type: ignore[arg-type]
