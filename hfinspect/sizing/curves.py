@@ -10,9 +10,8 @@ gives its number exactly.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -22,23 +21,17 @@ from ..core.results import Inspection
 from ..errors import UsageError
 from ..trees.keeps import Keeps
 from ..trees.prediction import Prediction
+from .cache_request import Held as HeldCache
+from .cache_request import KeptLayer
 from .devices import CARDS
-from .engines import ENGINES, Engine, as_cache_dtype, not_held
+from .engines.interface import Engine
+from .engines.registry import ENGINES, LOGICAL
+from .engines.vllm import not_held
 from .expanded_latents import layers_held
-from .kv_cache import (
-    Held as HeldCache,
-)
-from .kv_cache import (
-    KeptLayer,
-    bytes_held,
-    cache_size,
-    counted_keeps,
-    in_pages,
-    kept_layers,
-    kept_where,
-)
+from .kv_cache import bytes_held, cache_size, counted_keeps, kept_layers, kept_where
 from .plan import held_of, refused, sizer
-from .wish import Wish, step_tokens
+from .wish import Wish
+from .workspace import WorkspaceLimit
 
 #: Contexts go from here, in halves of an octave, to the model's own.
 _FIRST: Final = 128
@@ -102,18 +95,14 @@ def curves(found: Inspection, prediction: Prediction, memory: Memory) -> Curves 
     contexts = tuple(_contexts(found.facts.context))
     layers = kept_layers(prediction.root)
     # The tree is walked once, for all engines.
-    limit = sizer(found, prediction, layers, memory.weights, Wish(ENGINES["logical"])).workspace
-
-    @cache
-    def workspace(tokens: int, batch: int) -> int:  # engines take steps of the same lengths
-        return limit.at(tokens, batch).nbytes
+    limit = sizer(found, prediction, layers, memory.weights, Wish(LOGICAL)).limit
 
     made = [
         curve
         for engine in ENGINES.values()
         if not refused(prediction, layers, engine)
         for held in [layers_held(found, prediction.root, engine)]
-        for curve in _of_engine(found, prediction, memory, held, engine, contexts, workspace)
+        for curve in _of_engine(found, prediction, memory, held, engine, contexts, limit)
     ]
     cards = tuple(
         (name if count == 1 else f"{count} × {name}", count * CARDS[name] * 1024**2)
@@ -124,26 +113,26 @@ def curves(found: Inspection, prediction: Prediction, memory: Memory) -> Curves 
 
 def _of_engine(
     found: Inspection, prediction: Prediction, memory: Memory, layers: Sequence[KeptLayer],
-    engine: Engine, contexts: Sequence[int], work: Callable[[int, int], int],
+    engine: Engine, contexts: Sequence[int], limit: WorkspaceLimit,
 ) -> Iterator[Curve]:  # fmt: skip
     """The curves of the dtypes that an engine has, the one that it takes by itself first."""
     wish = Wish(engine)
     weights, (own, _) = memory.weights.nbytes, held_of(found, prediction, wish)
-    if engine.name == "llama.cpp":  # its table of tokens is not on the device
+    if engine.places_layers:  # its table of tokens is not on the device
         weights = sizer(found, prediction, layers, memory.weights, wish).fullest_weights
-    steps = [(tokens, min(tokens, step_tokens(wish))) for tokens in contexts]
     workspace = tuple(
-        corners([(tokens, work(step, batch)) for tokens, step in steps]) for batch in BATCHES
+        corners([(tokens, engine.workspace(limit, tokens, batch).nbytes) for tokens in contexts])
+        for batch in BATCHES
     )
     rows = [item for layer in layers for item in layer.keys_values]
     for dtype in dict.fromkeys((own.dtype, *DTYPES)):
         with contextlib.suppress(UsageError):  # no dtype of this engine
             if dtype != own.dtype:
-                as_cache_dtype(dtype, engine)
+                engine.cache_dtype(dtype)
             if any(not_held(item, dtype) for item in rows):
                 continue
             held = replace(own, dtype=dtype)
-            paged, blocks = in_pages(layers, engine, held)
+            paged, blocks = engine.in_pages(layers, held)
             # Plain numbers: sums over many contexts need no formula.
             counted = {
                 (item, None if window is None else int(window)): layers_there
@@ -189,7 +178,7 @@ def held_by_layers(found: Inspection, prediction: Prediction, memory: Memory) ->
     engine = ENGINES[cache.engine]
     every = kept_layers(prediction.root)
     sized = sizer(found, prediction, every, memory.weights, Wish(engine))
-    paged, engine = in_pages(every, engine, sized.held)
+    paged, engine = engine.in_pages(every, sized.held)
     made = dict(zip(every, paged, strict=True))
     layers: dict[tuple[str, KeptLayer], list[int]] = {}
     for stack, number, kept in kept_where(prediction.root):
