@@ -116,7 +116,7 @@ def _portrait(whole: Inspected, audit: AuditResult | str) -> Portrait:
     from .explaining.derive import explained
     from .reports.portrait import Portrait
     from .sizing.curves import curves, held_by_layers
-    from .sizing.engines import find_engine
+    from .sizing.engines.registry import LOGICAL
     from .sizing.plan import plan
     from .sizing.wish import Wish
 
@@ -130,7 +130,7 @@ def _portrait(whole: Inspected, audit: AuditResult | str) -> Portrait:
         explanation = several if found.members else no_class
     else:
         explanation = explained(found.target, found, Derivation(prediction, found.config))
-    memory = plan(found, prediction, Wish(find_engine("logical")))
+    memory = plan(found, prediction, Wish(LOGICAL))
     drawn = None if prediction is None else curves(found, prediction, memory)
     held = () if prediction is None or drawn is None else held_by_layers(found, prediction, memory)
     return Portrait(found, explanation, memory, drawn, held, audit)

@@ -1,7 +1,7 @@
 """The words that a flag or a keyword may take, each list written once.
 
 The library checks them, the command line shows and completes them. Formats are those of
-``reports/registry.py``; engines those of ``sizing/engines.py``.
+``reports/registry.py``; engines those of ``sizing/engines/registry.py``.
 """
 
 from __future__ import annotations

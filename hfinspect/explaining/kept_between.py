@@ -15,9 +15,11 @@ from ..core.cache_size import CacheSize
 from ..core.ledger_lines import Letter
 from ..core.results import Inspection
 from ..errors import NothingToInspectError
-from ..sizing.engines import ENGINES, Engine, Settings, packed
+from ..sizing.cache_request import Held, KeptLayer
+from ..sizing.engines.cache_dtypes import packed
+from ..sizing.engines.interface import Engine
 from ..sizing.expanded_latents import layers_held
-from ..sizing.kv_cache import Held, KeptLayer, counted_keeps, in_pages, layer_count
+from ..sizing.kv_cache import counted_keeps, layer_count
 from ..sizing.plan import held_of, plan
 from ..sizing.wish import Wish
 from ..trees.keeps import Keeps, KeysValues, State
@@ -46,15 +48,15 @@ def cache_explained(
     held, _ = held_of(found, prediction, wish)
     held = replace(held, tokens=kept.tokens, batch=kept.batch)
     layers = layers_held(found, prediction.root, wish.engine)
-    return _derived(found, prediction, layers, kept, held)
+    return _derived(found, prediction, layers, kept, held, wish.engine)
 
 
 def _derived(
     found: Inspection, prediction: Prediction, layers: Sequence[KeptLayer], cache: CacheSize,
-    held: Held,
+    held: Held, engine: Engine,
 ) -> CacheDerivation:  # fmt: skip
     """The derivation of ``cache``, which is that of these layers as ``held`` says."""
-    layers, engine = in_pages(layers, ENGINES[cache.engine], held)
+    layers, engine = engine.in_pages(layers, held)
     kinds = list(counted_keeps(layers).items())
     every = layer_count(prediction.root)
     counts = [every if count == every == len(layers) else count for _, count in kinds]
@@ -77,7 +79,7 @@ def _derived(
                 layers=f"{count:,} of {len(layers):,}" if count < len(layers) else f"all {count:,}",
                 elements=writer.formula(sums[i]),
                 rows=group.rows if is_rows else cache.batch,
-                rows_formula=_rows(item, shown, engine, held.settings),
+                rows_formula=_rows(item, shown, engine),
                 width=_width(group.nbytes, sums[i].value, group.rows or cache.batch, group.dtype),
                 dtype=group.dtype,
                 nbytes=group.nbytes,
@@ -96,13 +98,9 @@ def _derived(
 def _one(item: Keeps, engine: Engine) -> Polynomial:
     """Elements of one layer: a token's row, or a sequence's state."""
     if isinstance(item, KeysValues):
-        times = item.repeated if engine.name.startswith("transformers") else 1
-        return (of_size(item.key) + of_size(item.value)) * number(times)
+        return (of_size(item.key) + of_size(item.value)) * number(engine.row_copies(item))
     if isinstance(item, State):
-        shape = list(item.shape)
-        if item.name == "conv":
-            shape[-1] = shape[-1] - engine.kernel_less
-        return of_shape(shape)
+        return of_shape(engine.state_shape(item))
     return number(0)  # an unknown layout is refused before
 
 
@@ -111,8 +109,8 @@ def _window(writer: Writer, window: Polynomial, value: int) -> str:
     return f"{value:,}" if text.isdecimal() else text
 
 
-def _rows(item: Keeps, window: str, engine: Engine, settings: Settings) -> str:
-    """How many rows the engine holds of N tokens of b sequences: engines.rows_held in symbols."""
+def _rows(item: Keeps, window: str, engine: Engine) -> str:
+    """How many rows the engine holds of N tokens of b sequences: ``Engine.rows`` in symbols."""
     if not isinstance(item, KeysValues):
         return "b"
     if item.cross:
@@ -123,17 +121,7 @@ def _rows(item: Keeps, window: str, engine: Engine, settings: Settings) -> str:
         return texts[item.of]
     if item.before and not window and engine.cells == 1:
         return f"b·(N + {int(item.before):,})"
-    step = engine.cells
-    if engine.name == "vllm":
-        longest = f"min({window} − 1 + {settings.batched_tokens:,}, N)" if window else "N"
-        return f"b·{step}·(⌈{longest}/{step}⌉ + 1)" if window else f"b·{step}·⌈N/{step}⌉"
-    if engine.name == "llama.cpp":
-        cells = f"{step}·⌈b·N/{step}⌉"
-        inner = f"{step}·⌈(b·{window} + {settings.ubatch})/{step}⌉"
-        return f"min({cells}, {inner})" if window else cells
-    if not window:
-        return "b·N"
-    return f"b·min(N, {window})" if engine.static else f"b·min(N, {window} − 1)"
+    return engine.rows_formula(window)
 
 
 def _width(nbytes: int, elements: int, rows: int, dtype: str) -> str:

@@ -253,7 +253,7 @@ def _costs(found: Memory) -> str:
 
 def _hints(found: Memory) -> str:
     hints = ["why: --details"]
-    if found.main is not None and found.engine != "llama.cpp":
+    if found.main is not None and found.offload is None:
         hints.append("offload: --engine llama.cpp")
     hints.append("training: --train qlora")
     if found.device is None:

@@ -10,9 +10,8 @@ gives its number exactly.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -22,24 +21,18 @@ from ..core.results import Inspection
 from ..errors import UsageError
 from ..trees.keeps import Keeps
 from ..trees.prediction import Prediction
+from .cache_request import Held as HeldCache
+from .cache_request import KeptLayer
 from .devices import CARDS, Device
-from .engines import ENGINES, Engine, Settings, as_cache_dtype, not_held
+from .engines.interface import Engine
+from .engines.registry import ENGINES, LOGICAL
+from .engines.vllm import not_held
 from .expanded_latents import layers_held
-from .kv_cache import (
-    Held as HeldCache,
-)
-from .kv_cache import (
-    KeptLayer,
-    bytes_held,
-    cache_size,
-    counted_keeps,
-    in_pages,
-    kept_layers,
-    kept_where,
-)
+from .kv_cache import bytes_held, cache_size, counted_keeps, kept_layers, kept_where
 from .parallel import divided
-from .plan import refused, shared_by, sizer
-from .wish import Wish, step_tokens
+from .plan import held_of, refused, shared_by, sizer
+from .wish import Wish
+from .workspace import WorkspaceLimit
 
 #: Contexts go from here, in halves of an octave, to the model's own.
 _FIRST: Final = 128
@@ -104,7 +97,7 @@ def curves(
     for: its context, batch, dtype and device are among the points."""
     if memory.cache_unknown or memory.main is None:
         return None
-    wish = Wish(ENGINES["logical"]) if wish is None else shared_by(wish, found, prediction)
+    wish = Wish(LOGICAL) if wish is None else shared_by(wish, found, prediction)
     device = wish.device
     if wish.parallel.pipeline > 1 or (device and device.count > 1 and wish.parallel.alone):
         return None
@@ -113,26 +106,22 @@ def curves(
     batches = tuple(sorted({*BATCHES, wish.batch}))
     layers = kept_layers(prediction.root)
     # The tree is walked once, for all engines.
-    limit = sizer(found, prediction, layers, memory.weights, wish).workspace
-
-    @cache
-    def workspace(tokens: int, batch: int) -> int:  # engines take steps of the same lengths
-        return limit.at(tokens, batch).nbytes
+    limit = sizer(found, prediction, layers, memory.weights, wish).limit
 
     made = [
         curve
         for engine in ENGINES.values()
         if not refused(prediction, layers, engine)
-        and not (engine.name == "llama.cpp" and not wish.parallel.alone)
+        and (wish.parallel.alone or not engine.places_layers)
         for held in [layers_held(found, prediction.root, engine)]
-        for points in [_Points(contexts, batches, workspace)]
+        for points in [_Points(contexts, batches, limit)]
         for curve in _of_engine(found, prediction, memory, held, _under(wish, engine), points)
     ]
     return Curves(contexts, batches, tuple(made), _cards(device, wish))
 
 
 def _cards(device: Device | None, wish: Wish) -> tuple[tuple[str, int], ...]:
-    """The named device first; several cards only next to a model that one of them may hold whole."""
+    """The named device first; several cards only where no part of a model is drawn."""
     shared = not wish.parallel.alone
     lines = {
         name if count == 1 else f"{count} × {name}": count * CARDS[name] * 1024**2
@@ -146,41 +135,43 @@ def _cards(device: Device | None, wish: Wish) -> tuple[tuple[str, int], ...]:
 def _under(wish: Wish, engine: Engine) -> Wish:
     """The wish under another engine, whose own steps are its usual ones."""
     return wish if engine.name == wish.engine.name else replace(
-        wish, engine=engine, settings=Settings(), dtype=None
+        wish, engine=engine, dtype=None
     )  # fmt: skip
 
 
 class _Points(NamedTuple):
-    """Where curves are computed, and the workspace there."""
+    """Where curves are computed, and the limit of the workspace."""
 
     contexts: Sequence[int]
     batches: Sequence[int]
-    workspace: Callable[[int, int], int]
+    limit: WorkspaceLimit
 
 
 def _of_engine(
     found: Inspection, prediction: Prediction, memory: Memory, layers: Sequence[KeptLayer],
     wish: Wish, points: _Points,
 ) -> Iterator[Curve]:  # fmt: skip
-    """The curves of the dtypes that an engine has, the one that is taken without a choice first."""
-    engine, (contexts, batches, work) = wish.engine, points
+    """The curves of the dtypes that an engine has: the named one first, else the one that is taken
+    without a choice."""
+    engine, (contexts, batches, limit) = wish.engine, points
     # What one device holds: a part of each layer, and of llama.cpp's not the table of tokens.
     sized = sizer(found, prediction, layers, memory.weights, wish)
     weights, own = sized.fullest_weights, sized.held
     layers = [divided(layer, wish.parallel.tensor, found) for layer in layers]
-    steps = [(tokens, min(tokens, step_tokens(wish))) for tokens in contexts]
     workspace = tuple(
-        corners([(tokens, work(step, batch)) for tokens, step in steps]) for batch in batches
+        corners([(tokens, engine.workspace(limit, tokens, batch).nbytes) for tokens in contexts])
+        for batch in batches
     )
     rows = [item for layer in layers for item in layer.keys_values]
-    for dtype in dict.fromkeys((own.dtype, *DTYPES)):
+    usual, _ = held_of(found, prediction, replace(wish, dtype=None))
+    for dtype in dict.fromkeys((own.dtype, usual.dtype, *DTYPES)):
         with contextlib.suppress(UsageError):  # no dtype of this engine
             if dtype != own.dtype:
-                as_cache_dtype(dtype, engine)
+                engine.cache_dtype(dtype)
             if any(not_held(item, dtype) for item in rows):
                 continue
             held = replace(own, dtype=dtype)
-            paged, blocks = in_pages(layers, engine, held)
+            paged, blocks = engine.in_pages(layers, held)
             # Plain numbers: sums over many contexts need no formula.
             counted = {
                 (item, None if window is None else int(window)): layers_there
@@ -226,7 +217,7 @@ def held_by_layers(found: Inspection, prediction: Prediction, memory: Memory) ->
     engine = ENGINES[cache.engine]
     every = kept_layers(prediction.root)
     sized = sizer(found, prediction, every, memory.weights, Wish(engine))
-    paged, engine = in_pages(every, engine, sized.held)
+    paged, engine = engine.in_pages(every, sized.held)
     made = dict(zip(every, paged, strict=True))
     layers: dict[tuple[str, KeptLayer], list[int]] = {}
     for stack, number, kept in kept_where(prediction.root):

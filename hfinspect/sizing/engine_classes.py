@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 from ..analysis.gguf.own_facts import HEADLESS
 from ..core.cache_size import ENCODES
 from ..trees.keeps import KeysValues
-from .engines import Engine
-from .kv_cache import KeptLayer
+from .cache_request import KeptLayer
+from .engines.interface import Engine
+from .engines.llama_cpp import LlamaCpp
 from .own_cache import GENERATES
 
 
@@ -41,17 +42,17 @@ def runs(engine: Engine, architecture: str, layers: Sequence[KeptLayer]) -> Runs
     """Whether an engine runs a class whose layers keep this. A bare base class says nothing of
     what is run."""
     base = architecture.endswith("Model") and not architecture.endswith(GENERATES)
-    if engine.name not in _NAMES or base:
+    if engine.support is None or base:
         return Runs()
     lists = _lists()
-    own = lists[engine.name]
+    own = lists[engine.support.key]
     if architecture in own["classes"]:
         return Runs()
-    name = f"{_NAMES[engine.name]} {own['version']}"
+    name = f"{engine.support.label} {own['version']}"
     lacks = f"{name} has no class {architecture}"
     if architecture in own["dropped"]:
         lacks += f"; {own['dropped'][architecture]} was the last version that had it"
-    if engine.name == "llama.cpp":
+    if not engine.support.through_transformers:
         return Runs(f"{lacks}: its converter does not take it")
     if architecture not in lists["through"]["classes"]:
         return Runs(lacks)
@@ -69,16 +70,13 @@ def gguf_refused(architecture: str | None) -> str:
         return "the file names no architecture"
     if architecture in HEADLESS:
         return ENCODES
-    own = _lists()["llama.cpp"]
+    own = _lists()[LlamaCpp.name]
     if architecture not in own["architectures"]:
         return f"{architecture} is no architecture of llama.cpp {own['version']}"
     return (
         f"what llama.cpp keeps for {architecture} is not read from key-values: put the model's "
         "config.json next to the file"
     )
-
-
-_NAMES = {"vllm": "vLLM", "sglang": "SGLang", "llama.cpp": "llama.cpp"}
 
 
 def _is_plain(layer: KeptLayer) -> bool:

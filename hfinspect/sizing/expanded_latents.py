@@ -15,15 +15,16 @@ from ..core.results import Inspection
 from ..core.tensor import TensorInfo
 from ..trees.keeps import KeysValues
 from ..trees.modules import Module
-from .engines import Engine
+from .cache_request import KeptLayer
+from .engines.interface import Engine
 from .flops import attentions
-from .kv_cache import KeptLayer, decoder_blocks, kept_layers
+from .kv_cache import decoder_blocks, kept_layers
 
 
 def layers_held(found: Inspection, root: Module, engine: Engine) -> tuple[KeptLayer, ...]:
     """What the layers keep as an engine holds them of what was read."""
     layers = kept_layers(root)
-    if found.format == "gguf" and engine.name == "llama.cpp":
+    if found.format == "gguf" and engine.expands_latents:
         return expanded(found.tensors, root, layers)
     return layers
 

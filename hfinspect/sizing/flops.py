@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from ..core.flop_count import Flops
 from ..trees.modules import Module, Parameter
 from ..trees.prediction import Prediction
-from .kv_cache import KeptLayer, decoder_blocks
+from .cache_request import KeptLayer
+from .kv_cache import decoder_blocks
 from .matrices import Matrix, matrices
 
 

@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from types import MappingProxyType
 
 from ..core.cache_size import CacheGroup, CacheSize
 from ..core.dims import expr_of
-from ..core.records import dataclass
 from ..errors import UsageError
 from ..trees.keeps import Keeps, KeysValues, State, Unknown
 from ..trees.modules import Layers, Module
-from .engines import (
-    Engine,
-    Settings,
-    bytes_of_rows,
-    nbytes_of,
-    not_held,
-    row_elements,
-    rows_held,
-    window_full,
-)
+from .cache_request import Held, KeptLayer
+from .engines.interface import Engine
+from .engines.registry import LOGICAL
+from .engines.vllm import not_held
 from .kept import kept
-
-
-@dataclass(frozen=True)
-class KeptLayer:
-    """One layer of the decoder: what it keeps, and how many tokens back it looks (None: all).
-    ``static``: transformers takes a StaticCache for it."""
-
-    keeps: tuple[Keeps, ...]
-    window: int | None = None
-    static: bool = True
-
-    @property
-    def keys_values(self) -> tuple[KeysValues, ...]:
-        return tuple(item for item in self.keeps if isinstance(item, KeysValues))
-
-    @property
-    def states(self) -> tuple[State, ...]:
-        return tuple(item for item in self.keeps if isinstance(item, State))
 
 
 def kept_layers(root: Module) -> tuple[KeptLayer, ...]:
@@ -179,56 +152,14 @@ def _stacks(module: Module, path: str, part: str) -> Iterator[tuple[str, str, La
             yield from _stacks(child, f"{path}{name}.", inner)
 
 
-def unknown_layouts(layers: Sequence[KeptLayer], engine: str = "logical") -> tuple[str, ...]:
+def unknown_layouts(layers: Sequence[KeptLayer], engine: Engine = LOGICAL) -> tuple[str, ...]:
     """Why the bytes of some layers are not known, each reason once; empty where all are."""
     reasons = [item.reason for layer in layers for item in layer.keeps if isinstance(item, Unknown)]
-    shared = any(item.every > 1 for layer in layers for item in layer.keys_values)
-    if shared and engine not in ("logical", "transformers"):
-        reasons.append(
-            "transformers 5.23 has no StaticCache of compressed keys"
-            if engine == "transformers-static"
-            else f"how {engine} holds compressed keys is not known here"
-        )
-    if engine not in ("logical", "transformers") and any(
-        item.prompt for layer in layers for item in layer.keys_values
-    ):
-        reasons.append(f"how {engine} holds a prompt apart from what follows is not known here")
-    if engine == "transformers-static" and not all(layer.static for layer in layers):
-        reasons.append(
-            "transformers 5.23 fills no StaticCache for it: it keeps a cache of its own, or fails"
-        )
-    return tuple(dict.fromkeys(reasons))
+    return tuple(dict.fromkeys([*reasons, *engine.unknown_layouts(layers)]))
 
 
 #: Names of states where they are not their own.
 _STATES = MappingProxyType({"conv": "convolution state", "padding": "padding to pages"})
-#: Tokens that a block of latents is a multiple of next to states in vLLM.
-_LATENT_STEP = 128
-
-
-@dataclass(frozen=True)
-class Held:
-    """How much of what layers keep is to be sized, and in which dtypes.
-
-    ``dtype`` is that of keys and values, ``state_dtype`` that of states which the model does not
-    fix (None: ``dtype``), ``recurrent_dtype`` that of recurrent states that the model keeps in
-    float32 and the engine does not (None: it does too). ``encoder_tokens`` (None: as many as
-    ``tokens``) are those of cross-attention. ``heads`` are the key/value heads where a layer does
-    not say its own.
-    """
-
-    tokens: int
-    batch: int
-    dtype: str
-    state_dtype: str | None = None
-    recurrent_dtype: str | None = None
-    encoder_tokens: int | None = None
-    settings: Settings = field(default_factory=Settings)
-    heads: int | None = None
-
-    @property
-    def seen(self) -> int:
-        return self.tokens if self.encoder_tokens is None else self.encoder_tokens
 
 
 def cache_size(
@@ -242,28 +173,26 @@ def cache_size(
         reason = not_held(item, held.dtype)
         if reason:
             raise UsageError(f"cache dtype {held.dtype}", "does not fit the model", hint=reason)
-    layers, engine = in_pages(layers, engine, held)
+    layers, engine = engine.in_pages(layers, held)
     groups = _groups(layers, engine, held)
     kv = sum(group.nbytes for group in groups if group.rows)
     state = sum(group.nbytes for group in groups if not group.rows)
     cross = sum(group.nbytes for group in groups if group.rows and not group.grows)
     rows = [item for layer in layers for item in layer.keys_values]
     prompts = sum(
-        bytes_of_rows(item, int(item.before), held.dtype, engine, held.heads)
+        engine.bytes_of_rows(item, int(item.before), held.dtype, held.heads)
         for item in rows
         if item.before
     )
     apart = sum(
-        bytes_of_rows(item, _rows(item, None, engine, held), held.dtype, engine, held.heads)
+        engine.bytes_of_rows(item, _rows(item, None, engine, held), held.dtype, held.heads)
         for item in rows
         if item.prompt
     )
     has_cross = any(item.cross for item in rows)
     growing = [item for item in layers if any(not one.cross for one in item.keys_values)]
     full = {
-        window_full(engine, item.window, held.batch, held.settings)
-        for item in growing
-        if item.window is not None
+        engine.window_full(item.window, held.batch) for item in growing if item.window is not None
     }
     first = _growth(growing, engine, held, 0)
     return CacheSize(
@@ -282,7 +211,7 @@ def cache_size(
         layers=tuple(groups),
         encoder_tokens=held.seen if has_cross else None,
         assumed=assumed,
-        notes=tuple(_notes(layers, engine, held, first)),
+        notes=tuple(engine.notes(layers, held, first)),
     )
 
 
@@ -290,7 +219,7 @@ def _growth(layers: Sequence[KeptLayer], engine: Engine, held: Held, tokens: int
     """Bytes that one more token adds to a sequence of ``tokens``: windows that are full do not
     grow. Where an engine holds blocks, or tokens share a row, it is the mean over them."""
     return sum(
-        bytes_of_rows(item, 1, held.dtype, engine, held.heads) // item.every
+        engine.bytes_of_rows(item, 1, held.dtype, held.heads) // item.every
         for layer in layers
         for item in layer.keys_values
         if not item.cross
@@ -298,32 +227,9 @@ def _growth(layers: Sequence[KeptLayer], engine: Engine, held: Held, tokens: int
         and (
             layer.window is None
             or item.every > 1
-            or tokens < window_full(engine, layer.window, held.batch, held.settings)
+            or tokens < engine.window_full(layer.window, held.batch)
         )
     )
-
-
-def _notes(
-    layers: Sequence[KeptLayer], engine: Engine, held: Held, first: int
-) -> Iterator[str]:  # fmt: skip
-    """What is easily misread in the engine's own words."""
-    windows = sorted({layer.window for layer in layers if layer.window and layer.keys_values})
-    if windows and engine.name == "vllm":
-        yield (
-            f"vLLM's line 'GPU KV cache size' counts every layer in full, {first:,} bytes a token; "
-            f"a windowed layer reserves blocks for its window and one step of "
-            f"{held.settings.batched_tokens:,} tokens"
-        )
-    if windows and engine.name == "llama.cpp":
-        yield (
-            f"windowed layers hold {held.batch} × {windows[-1]:,} + {held.settings.ubatch:,} cells "
-            "in steps of 256, for all sequences together, and at most the context"
-        )
-    if engine.static:
-        yield "a StaticCache is this large from the first token on"
-    repeats = any(item.repeated > 1 for layer in layers for item in layer.keys_values)
-    if repeats and engine.name.startswith("transformers"):
-        yield "transformers broadcasts keys and values to all query heads before keeping them"
 
 
 def _groups(layers: Sequence[KeptLayer], engine: Engine, held: Held) -> list[CacheGroup]:
@@ -354,9 +260,9 @@ def bytes_held(counted: Mapping[tuple[Keeps, int | None], int], engine: Engine, 
     for (item, window), count in counted.items():
         if isinstance(item, KeysValues):
             rows = _rows(item, window, engine, held)
-            total += bytes_of_rows(item, rows * count, held.dtype, engine, held.heads)
+            total += engine.bytes_of_rows(item, rows * count, held.dtype, held.heads)
         elif isinstance(item, State):
-            total += _of_state(item, count, engine, held).nbytes
+            total += engine.state_bytes(item, held, count)
     return total
 
 
@@ -365,44 +271,7 @@ def _rows(item: KeysValues, window: int | None, engine: Engine, held: Held) -> i
         return held.batch * held.seen
     if item.every > 1:
         return held.batch * item.rows_of_groups(held.tokens)
-    return rows_held(engine, window, held.tokens + int(item.before), held.batch, held.settings)
-
-
-def in_pages(
-    layers: Sequence[KeptLayer], engine: Engine, held: Held
-) -> tuple[Sequence[KeptLayer], Engine]:
-    """vLLM gives states pages as large as those of attention: the block grows until a page holds a
-    layer's states, and what is left of the page is padding, which the layers returned keep too.
-    Layers that are in pages stay as they are, and so do those of other engines.
-
-    Source: ``Platform`` in platforms/interface.py, with mamba_cache_mode ``none``."""
-    rows = (
-        item
-        for layer in layers
-        if layer.window is None
-        for item in layer.keys_values
-        if not item.cross
-    )
-    row = next(rows, None)
-    if engine.name != "vllm" or row is None or not any(layer.states for layer in layers):
-        return layers, engine
-    alone = replace(held, batch=1)
-    sizes = {
-        layer: sum(_of_state(item, 1, engine, alone).nbytes for item in layer.states)
-        for layer in set(layers)
-    }
-    per_token = bytes_of_rows(row, 1, held.dtype, engine, held.heads)
-    step = max(engine.cells, _LATENT_STEP) if row.latent else engine.cells
-    block = step * -(-max(sizes.values()) // (step * per_token))
-    made = {
-        layer: replace(
-            layer, keeps=(*layer.keeps, State("padding", (block * per_token - size,), "U8"))
-        )
-        if size and size < block * per_token
-        else layer
-        for layer, size in sizes.items()
-    }
-    return tuple(made[layer] for layer in layers), replace(engine, cells=block)
+    return engine.rows(window, held.tokens + int(item.before), held.batch)
 
 
 def _of_rows(
@@ -412,32 +281,26 @@ def _of_rows(
     return CacheGroup(
         _label(item),
         count,
-        row_elements(item, engine) * count,
+        engine.row_elements(item) * count,
         item.dtype or held.dtype,
         grows=not item.cross,
         window=window,
         rows=rows,
-        nbytes=bytes_of_rows(item, rows * count, held.dtype, engine, held.heads),
+        nbytes=engine.bytes_of_rows(item, rows * count, held.dtype, held.heads),
         formula=_formula(item, count),
     )
 
 
 def _of_state(item: State, count: int, engine: Engine, held: Held) -> CacheGroup:
-    shape = list(item.shape)
-    if item.name == "conv":
-        shape[-1] -= engine.kernel_less
-    elements = math.prod(int(size) for size in shape) * count
-    kept_in = engine.state_dtype or item.dtype or held.state_dtype or held.dtype
-    if item.name == "recurrent" and item.dtype and held.recurrent_dtype:
-        kept_in = held.recurrent_dtype
+    shape = engine.state_shape(item)
     return CacheGroup(
         _STATES.get(item.name, f"{item.name} state"),
         count,
-        elements,
-        kept_in,
+        engine.state_elements(item) * count,
+        engine.state_dtype_of(item, held),
         grows=False,
         rows=0,
-        nbytes=nbytes_of(held.batch * elements, kept_in),
+        nbytes=engine.state_bytes(item, held, count),
         formula=" × ".join([str(count), *(str(expr_of(size)) for size in shape)]),
     )
 

@@ -19,11 +19,13 @@ from ..core.cache_size import (
 )
 from ..core.config import ModelConfig
 from ..core.results import Totals
-from ..core.tensor import TORCH_DTYPES
 from ..trees.modules import Module, Parameter
 from ..trees.prediction import Prediction
-from .engines import ENGINES, Engine
-from .kv_cache import Held, cache_size, encodes_alone, kept_layers, unknown_layouts
+from .cache_request import Held
+from .engines.interface import Engine
+from .engines.llama_cpp import LlamaCpp
+from .engines.registry import LOGICAL
+from .kv_cache import cache_size, encodes_alone, kept_layers, unknown_layouts
 
 #: Contexts that are shown where none is named, next to the model's own.
 USUAL_CONTEXTS: Final = (4096, 32768)
@@ -86,7 +88,7 @@ def _own_cache(
         return "; ".join(unknown)
     if not any(layer.keeps for layer in layers):
         return AT_ONCE
-    engine = ENGINES["logical"]
+    engine = LOGICAL
     dtype, assumed = cache_dtype(prediction, engine, stored, is_gguf=is_gguf)
     held = Held(
         tokens=context or USUAL_CONTEXTS[-1], batch=1, dtype=dtype, heads=heads,
@@ -141,8 +143,9 @@ def cache_dtype(
 ) -> tuple[str, str]:
     """The dtype of keys and values where nobody chose one, and why it is taken where the config
     does not say it."""
-    if is_gguf or engine.name == "llama.cpp":
-        return "F16", "llama.cpp's default"
+    usual = LlamaCpp.default_cache_dtype if is_gguf else engine.default_cache_dtype
+    if usual is not None:
+        return usual, "llama.cpp's default"
     if prediction.dtype in FLOATS:
         return prediction.dtype, ""
     most = max(stored, key=lambda name: stored[name].nbytes or 0, default="")
@@ -155,34 +158,6 @@ def state_dtype(prediction: Prediction, dtype: str) -> str:
     """The dtype of states that the model does not fix, next to a cache in ``dtype``."""
     named = prediction.dtype
     return next((one for one in (named, dtype) if one in FLOATS), "BF16")
-
-
-#: Types whose states vLLM keeps in float32 as transformers does (Kimi delta attention).
-_FLOAT32_IN_VLLM: Final = frozenset({"kimi_linear", "glm5_next", "bailing_hybrid"})
-
-
-def recurrent_dtype(
-    prediction: Prediction, config: Mapping[str, Any] | None, engine: Engine, dtype: str
-) -> str | None:
-    """What vLLM and SGLang make of the recurrent states that transformers keeps in float32; None
-    where they keep float32. ``dtype`` is that of the other states.
-
-    Source: ``--mamba-ssm-cache-dtype auto`` of vLLM (the model's own dtype, but for NemotronH's and
-    Qwen3.5's key) and ``mamba2_state_dtype`` of SGLang (the key mamba_ssm_dtype, else float32).
-    """
-    if engine.name not in ("vllm", "sglang"):
-        return None
-    kind, whole = prediction.model_type or "", config or {}
-    text = whole.get("text_config")
-    section = text if isinstance(text, Mapping) else whole
-    named = TORCH_DTYPES.get(str(section.get("mamba_ssm_dtype")))
-    if engine.name == "sglang" or kind in _FLOAT32_IN_VLLM:
-        return named if engine.name == "sglang" else None
-    if kind == "nemotron_h":
-        return TORCH_DTYPES.get(str(whole.get("mamba_ssm_cache_dtype")))
-    if kind.startswith("qwen3_5") and named is not None:
-        return named
-    return dtype
 
 
 def encoder_positions(root: Module) -> int | None:

@@ -30,8 +30,9 @@ from ..core.tensor_copies import Copies
 from ..errors import UsageError
 from ..trees.keeps import Keeps, KeysValues, State
 from ..trees.prediction import Prediction
+from .cache_request import KeptLayer
 from .devices import Device
-from .kv_cache import KeptLayer, decoder_blocks
+from .engines.interface import Engine
 from .tensor_places import APART, INPUT, OUTPUT, HeldTensor, placed_tensors, tied_head_bytes
 
 #: More devices in one direction than any model is cut for.
@@ -66,7 +67,7 @@ class Parallel:
         return self.devices == 1
 
 
-def parallel_wished(tensor: int, pipeline: int, expert: int, engine: str) -> Parallel:
+def parallel_wished(tensor: int, pipeline: int, expert: int, engine: Engine) -> Parallel:
     """What a user wrote, checked. Raises UsageError."""
     names = ("tensor_parallel", "pipeline_parallel", "expert_parallel")
     for name, value in zip(names, (tensor, pipeline, expert), strict=True):
@@ -77,27 +78,21 @@ def parallel_wished(tensor: int, pipeline: int, expert: int, engine: str) -> Par
             f"tensor_parallel {tensor} and expert_parallel {expert}", "do not go together",
             expected="one that divides the other",
         )  # fmt: skip
-    found = Parallel(tensor, pipeline, expert)
-    if engine == "llama.cpp" and not found.alone:
-        raise UsageError(
-            "engine llama.cpp", "has no such parallelism: it gives each GPU some of the layers",
-            hint="name the GPUs, such as 2x24GB",
-        )  # fmt: skip
-    return found
+    parallel = Parallel(tensor, pipeline, expert)
+    engine.check_parallel(parallel.devices)
+    return parallel
 
 
-def assumed_split(devices: int, engine: str, found: Inspection, prediction: Prediction) -> Parallel:
+def assumed_split(devices: int, engine: Engine, heads: int | None, layers: int) -> Parallel:
     """How several devices share a model where nobody says it: each layer over all of them, as
     vLLM and SGLang are started; under transformers whole layers, as ``device_map="auto"`` places
     them. Of heads that do not divide, whole layers; of fewer layers too, as many devices as divide.
+    ``layers``: of a decoder; 0 where they are no single stack.
     """
-    layers, heads = len(decoder_blocks(prediction.root)), found.facts.heads
-    family = prediction.family
-    is_stack = layers >= devices and not (family and family.category == "encoder-decoder")
-    whole = Parallel(pipeline=devices)
-    if is_stack and (engine.startswith("transformers") or (heads and heads % devices)):
-        return whole
-    if heads and heads % devices:
+    divides = not heads or heads % devices == 0
+    if layers >= devices and (engine.deals_layers or not divides):
+        return Parallel(pipeline=devices)
+    if heads and not divides:
         return Parallel(tensor=math.gcd(heads, devices))
     return Parallel(tensor=devices)
 
@@ -118,7 +113,7 @@ def split_notes(named: Parallel, taken: Parallel, device: Device | None) -> list
     return [f"no split was named: {how}; {other}"]
 
 
-def parallel_notes(parallel: Parallel, engine: str, found: Inspection) -> list[str]:
+def parallel_notes(parallel: Parallel, engine: Engine, found: Inspection) -> list[str]:
     """What the engine does not do this way, and what the numbers assume."""
     notes = []
     heads, ranks = found.facts.heads, parallel.tensor
@@ -131,16 +126,13 @@ def parallel_notes(parallel: Parallel, engine: str, found: Inspection) -> list[s
         notes.append(
             f"attention is copied {groups} times (data parallel); the batch is that of one copy"
         )
-    if engine == "vllm" and 1 < parallel.expert < ranks:
-        notes.append("vLLM's expert parallelism takes all devices of a stage: as many as --tp")
-    if engine.startswith("transformers") and parallel.pipeline > 1:
-        notes.append("transformers has no pipeline stages of its own; device_map places layers")
+    notes += engine.parallel_notes(ranks, parallel.pipeline, parallel.expert)
     if parallel.expert > 1 and found.facts.experts is None:
         notes.append("it has no experts that the config counts; expert parallelism divides none")
     return notes
 
 
-def stages(layers: int, count: int, engine: str) -> list[range]:
+def stages(layers: int, count: int, engine: Engine) -> list[range]:
     """Layers of each stage. Raises UsageError where there are more stages than layers."""
     if count > layers:
         raise UsageError(
@@ -149,7 +141,7 @@ def stages(layers: int, count: int, engine: str) -> list[range]:
         )  # fmt: skip
     each, rest = divmod(layers, count)
     sizes = [each] * count
-    last = count if engine == "sglang" else count - 1
+    last = count if engine.last_stage_is_full else count - 1
     for i in range(rest):
         sizes[last - 1 - i] += 1
     starts = [sum(sizes[:i]) for i in range(count)]

@@ -18,22 +18,16 @@ from ..core.text import byte_size
 from ..core.training_bytes import Training
 from ..errors import UsageError
 from ..trees.prediction import Prediction
+from .cache_request import Held, KeptLayer
 from .deciding import decided
 from .devices import smallest_card
 from .engine_classes import gguf_refused, runs
-from .engines import Engine, bytes_an_element
+from .engines.cache_dtypes import bytes_an_element
+from .engines.interface import Engine
 from .expanded_latents import layers_held
 from .flat_widths import BITS, at_bits
 from .flops import count_flops
-from .kv_cache import (
-    Held,
-    KeptLayer,
-    cache_size,
-    decoder_blocks,
-    in_pages,
-    kept_layers,
-    unknown_layouts,
-)
+from .kv_cache import cache_size, decoder_blocks, kept_layers, unknown_layouts
 from .largest import largest
 from .offload import Parts, Splitter, plan_offload, weights_by_layer
 from .own_cache import (
@@ -42,7 +36,6 @@ from .own_cache import (
     cache_dtype,
     encoder_positions,
     no_cache,
-    recurrent_dtype,
     state_dtype,
 )
 from .parallel import (
@@ -54,7 +47,7 @@ from .parallel import (
     stages,
 )
 from .reading import count_reading
-from .wish import MAX_BATCH, MAX_CONTEXT, Wish, step_tokens
+from .wish import MAX_BATCH, MAX_CONTEXT, Wish
 from .workspace import WorkspaceLimit
 
 
@@ -112,7 +105,7 @@ def _judged(memory: Memory, found: Inspection, prediction: Prediction | None, wi
         if flat is None:
             return None
         # Who writes no dtype computes in that of the weights: so is the cache.
-        wide = width == "float32" and wish.dtype is None and wish.engine.name != "llama.cpp"
+        wide = width == "float32" and wish.dtype is None and wish.engine.default_cache_dtype is None
         dtype = "F32" if wide else wish.dtype
         return plan(flat, prediction, replace(wish, width=None, dtype=dtype, device=None)).total
 
@@ -124,43 +117,42 @@ def shared_by(wish: Wish, found: Inspection, prediction: Prediction | None) -> W
     device = wish.device
     if device is None or device.count == 1 or not wish.parallel.alone or prediction is None:
         return wish
-    if wish.engine.name == "llama.cpp" or wish.train is not None:
-        return wish  # splits by layer itself; training divides by gpus and zero
+    if wish.engine.places_layers or wish.train is not None:
+        return wish  # it deals them out itself; training divides by gpus and zero
     reason = no_cache(prediction, found.config, is_gguf=found.format == "gguf")
     if found.members or reason:
         return wish
-    return replace(wish, parallel=assumed_split(device.count, wish.engine.name, found, prediction))
+    family = prediction.family
+    is_stack = family is None or family.category != "encoder-decoder"
+    layers = len(decoder_blocks(prediction.root)) if is_stack else 0
+    split = assumed_split(device.count, wish.engine, found.facts.heads, layers)
+    return replace(wish, parallel=split)
 
 
 def _once_held(
     found: Inspection, prediction: Prediction | None, wish: Wish
 ) -> tuple[str, ...]:  # fmt: skip
-    """What older versions of llama.cpp made for encoders, as their logs say."""
-    if wish.engine.name != "llama.cpp" or prediction is None:
+    """What the engine remarks on encoders."""
+    if prediction is None:
         return ()
     layers = kept_layers(prediction.root)
-    if unknown_layouts(layers, wish.engine.name):
+    if unknown_layouts(layers, wish.engine):
         return ()
     tokens = wish.context or found.facts.context or USUAL_CONTEXTS[0]
-    held = Held(tokens=tokens, batch=wish.batch, dtype=wish.dtype or "F16")
-    size = cache_size(layers, wish.engine, held).nbytes
-    made = f"made a cache of {size:,} bytes for {tokens:,} tokens of an encoder"
-    return (f"llama.cpp before May 2025 {made} all the same, and never read it",)
 
+    def made() -> tuple[int, int]:
+        dtype = wish.dtype or wish.engine.default_cache_dtype or "F16"
+        held = Held(tokens=tokens, batch=wish.batch, dtype=dtype)
+        return cache_size(layers, wish.engine, held).nbytes, tokens
 
-#: Types of which transformers has no cache.
-_WITHOUT_CACHE = frozenset({"flaubert", "openai-gpt", "xlm"})
+    return wish.engine.encoder_notes(made)
 
 
 def refused(prediction: Prediction, layers: Sequence[KeptLayer], engine: Engine) -> str:
     """Why no cache is sized under an engine; empty where it is."""
-    if engine.name.startswith("transformers") and prediction.model_type in _WITHOUT_CACHE:
-        return (
-            f"transformers {engine.version} keeps nothing of it: each token is computed from all "
-            "before it"
-        )
-    cannot = runs(engine, prediction.architecture, layers).refused
-    return cannot or "; ".join(unknown_layouts(layers, engine.name))
+    cannot = engine.refused_type(prediction.model_type)
+    cannot = cannot or runs(engine, prediction.architecture, layers).refused
+    return cannot or "; ".join(unknown_layouts(layers, engine))
 
 
 def _with_cache(
@@ -245,7 +237,7 @@ def _weights_alone(weights: WeightBytes, found: Inspection, wish: Wish) -> Weigh
 
 def _notes(found: Inspection, layers: Sequence[KeptLayer], wish: Wish) -> list[str]:
     notes = [finding.text for finding in found.findings if finding.rule == ASSUMED]
-    notes += parallel_notes(wish.parallel, wish.engine.name, found)
+    notes += parallel_notes(wish.parallel, wish.engine, found)
     if wish.adapter is not None:
         notes.append(f"with the adapter {wish.adapter.name}: {byte_size(wish.adapter.nbytes)}")
     if wish.width is not None:
@@ -323,7 +315,7 @@ def sizer(
     parts = [range(len(layers))]
     if parallel.pipeline > 1:
         _check_stages(prediction, layers)
-        parts = stages(len(layers), parallel.pipeline, wish.engine.name)
+        parts = stages(len(layers), parallel.pipeline, wish.engine)
     held: list[int | None] = [weights.nbytes]
     if not parallel.alone:
         held = [None] * len(parts)
@@ -331,7 +323,7 @@ def sizer(
             more = 0 if wish.adapter is None else wish.adapter.nbytes
             held = [size + more for size in stage_weights(found, prediction, parallel, parts)]
     by_layer: Parts | str | None = None
-    if wish.engine.name == "llama.cpp":
+    if wish.engine.places_layers:
         by_layer = weights_by_layer(found, prediction, len(layers))
         if isinstance(by_layer, Parts) and wish.adapter is not None:
             by_layer = replace(by_layer, everywhere=by_layer.everywhere + wish.adapter.nbytes)
@@ -339,7 +331,7 @@ def sizer(
             held = [by_layer.whole]
     kept = [divided(layer, parallel.tensor, found) for layer in layers]
     held_in, assumed = held_of(found, prediction, wish)
-    paged, engine = in_pages(kept, wish.engine, held_in)
+    paged, engine = wish.engine.in_pages(kept, held_in)
     wish = replace(wish, engine=engine)
     size = bytes_an_element("F32" if prediction.dtype == "F32" else "BF16")
     return Sizer(
@@ -364,8 +356,8 @@ def held_of(found: Inspection, prediction: Prediction, wish: Wish) -> tuple[Held
     of_states = state_dtype(prediction, dtype)
     return Held(
         tokens=0, batch=1, dtype=dtype, state_dtype=of_states,
-        recurrent_dtype=recurrent_dtype(prediction, found.config, wish.engine, of_states),
-        encoder_tokens=seen, settings=wish.settings,
+        recurrent_dtype=wish.engine.recurrent_dtype(prediction, found.config, of_states),
+        encoder_tokens=seen,
         heads=found.facts.kv_heads or found.facts.heads,
     ), assumed  # fmt: skip
 
@@ -393,7 +385,7 @@ class Sizer:
     """Sums at any context and batch under one wish."""
 
     stages: tuple[_StageLayers, ...]
-    workspace: WorkspaceLimit
+    limit: WorkspaceLimit
     held: Held
     assumed: str
     wish: Wish
@@ -408,7 +400,7 @@ class Sizer:
 
     def at(self, context: int, batch: int) -> AtContext:
         """The sum on the fullest device."""
-        workspace = self.workspace.at(min(context, step_tokens(self.wish)), batch)
+        workspace = self.wish.engine.workspace(self.limit, context, batch)
         entries = [
             AtContext(
                 cache, workspace,

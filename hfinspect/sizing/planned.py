@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Final
 
 from ..core.footprint import Memory
 from ..core.recipe_bytes import RecipeSize
 from ..core.results import Inspection
 from ..trees.prediction import Prediction
+from .engines.llama_cpp import LlamaCpp
 from .plan import plan
 from .wish import Wish
+
+#: What ``RecipeSize.engine`` says of GGUF files.
+GGUF_ENGINE: Final = LlamaCpp.name
 
 
 def planned(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory:
@@ -37,11 +42,10 @@ def planned(found: Inspection, prediction: Prediction | None, wish: Wish) -> Mem
 
 
 def _runs(size: RecipeSize, wish: Wish) -> bool:
-    """Whether the engine that was named runs a recipe: llama.cpp GGUF alone, the others all else;
-    nothing but llama.cpp and what is built on it runs a GGUF file on several cards."""
-    engine = wish.engine.name
-    is_gguf = size.engine == "llama.cpp"
-    if engine == "logical":
-        several = wish.device is not None and wish.device.count > 1
-        return not (is_gguf and (several or not wish.parallel.alone))
-    return is_gguf == (engine == "llama.cpp")
+    """Whether the engine that was named runs a recipe. On several cards a GGUF file runs where the
+    engine places its layers."""
+    engine = wish.engine
+    if size.engine != GGUF_ENGINE:
+        return engine.runs_others
+    several = not wish.parallel.alone or (wish.device is not None and wish.device.count > 1)
+    return engine.runs_gguf and (engine.places_layers or not several)

@@ -12,9 +12,10 @@ from ..core.results import Inspection
 from ..core.tensor import TensorInfo
 from ..core.tensor_copies import Copies
 from ..errors import UsageError
+from .cache_request import Held, KeptLayer
 from .devices import parse_size
-from .engines import ENGINES
-from .kv_cache import Held, KeptLayer, cache_size
+from .engines.registry import LOGICAL
+from .kv_cache import cache_size
 
 
 def parse_bandwidth(text: str) -> int:
@@ -40,7 +41,7 @@ def count_reading(
     weights = _weights_read(found)
     if weights is None or found.nbytes is None:
         return None
-    cache = cache_size(layers, ENGINES["logical"], held).nbytes
+    cache = cache_size(layers, LOGICAL, held).nbytes
     read = weights + cache
     formula = f"{weights:,} + {cache:,}"
     speed = None

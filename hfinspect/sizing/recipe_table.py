@@ -81,7 +81,7 @@ def _of_cache(
     end = max(own, wish.context or 0) if own else MAX_CONTEXT
 
     # Who writes no dtype computes in that of the weights: so is the cache.
-    float32 = bool(sized.assumed) and wish.dtype is None and wish.engine.name != "llama.cpp"
+    float32 = bool(sized.assumed) and wish.dtype is None and wish.engine.default_cache_dtype is None
 
     @cache
     def more(context: int, dtype: str) -> int:

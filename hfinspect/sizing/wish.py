@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from ..core.records import dataclass
 from ..errors import UsageError
 from .devices import Device, parse_device, parse_tokens
-from .engines import Engine, Settings, as_cache_dtype, find_engine, settings_of
+from .engines.interface import Engine
+from .engines.registry import find_engine
 from .parallel import Parallel, parallel_wished
 from .reading import parse_bandwidth
 
 if TYPE_CHECKING:
     from .training import TrainWish
 
-#: Tokens of a prompt that are worked on at once where no engine says it: engines cut longer ones.
-PREFILL_TOKENS: Final = 2048
 #: Where the search for the longest context ends.
 MAX_CONTEXT: Final = 2**31
 MAX_BATCH: Final = 2**20
@@ -35,7 +34,6 @@ class Wish:
     parallel: Parallel = field(default_factory=Parallel)
     bandwidth: int | None = None
     width: str | None = None
-    settings: Settings = field(default_factory=Settings)
     train: TrainWish | None = None
     adapter: AdapterBytes | None = None
 
@@ -69,17 +67,16 @@ def wished(
         raise UsageError(f"batch {batch!r}", "is not possible", expected=f"1 to {MAX_BATCH:,}")
     if encoder_tokens is not None and not 0 <= encoder_tokens <= MAX_CONTEXT:
         raise UsageError(f"encoder tokens {encoder_tokens!r}", "are not possible", expected="0 up")
-    rules = find_engine(engine)
+    rules = find_engine(engine, step_tokens)
     return Wish(
         engine=rules,
         context=None if context is None else parse_tokens(context),
         batch=batch,
-        dtype=None if cache_dtype is None else as_cache_dtype(cache_dtype, rules),
+        dtype=None if cache_dtype is None else rules.cache_dtype(cache_dtype),
         encoder_tokens=encoder_tokens,
         device=None if on is None else parse_device(on),
-        parallel=parallel_wished(tensor_parallel, pipeline_parallel, expert_parallel, rules.name),
+        parallel=parallel_wished(tensor_parallel, pipeline_parallel, expert_parallel, rules),
         bandwidth=None if bandwidth is None else parse_bandwidth(bandwidth),
-        settings=settings_of(rules, step_tokens),
         width=None if width is None else _checked_width(width),
     )
 
@@ -117,12 +114,3 @@ def memory_wished(*, train: str | None, **wishes: Any) -> Wish:
             **training,
         ),
     )
-
-
-def step_tokens(wish: Wish) -> int:
-    """Tokens of each sequence that one step works on at most."""
-    steps = {
-        "logical": PREFILL_TOKENS, "sglang": wish.settings.batched_tokens,
-        "vllm": wish.settings.batched_tokens, "llama.cpp": wish.settings.ubatch,
-    }  # fmt: skip
-    return steps.get(wish.engine.name, MAX_CONTEXT)

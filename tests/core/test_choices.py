@@ -7,7 +7,7 @@ import pytest
 from hfinspect.analysis.count import GROUPINGS
 from hfinspect.core import choices
 from hfinspect.errors import UsageError
-from hfinspect.sizing.engines import ENGINES
+from hfinspect.sizing.engines.registry import ENGINES
 from hfinspect.sizing.optimizers import OPTIMIZERS
 
 from ..cli.program import hfinspect

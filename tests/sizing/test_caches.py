@@ -13,14 +13,9 @@ import pytest
 
 import hfinspect
 from hfinspect.core.config import ModelConfig
-from hfinspect.sizing.engines import ENGINES
-from hfinspect.sizing.kv_cache import (
-    Held,
-    KeptLayer,
-    cache_size,
-    kept_layers,
-    unknown_layouts,
-)
+from hfinspect.sizing.cache_request import Held, KeptLayer
+from hfinspect.sizing.engines.registry import ENGINES
+from hfinspect.sizing.kv_cache import cache_size, kept_layers, unknown_layouts
 from hfinspect.trees.catalog import traced_family
 from hfinspect.trees.prediction import predict
 
@@ -71,7 +66,7 @@ def compared(
             continue
         want = recorded(record[title])
         rules = ENGINES["transformers-static" if "static" in title else "transformers"]
-        if unknown_layouts(layers, rules.name):
+        if unknown_layouts(layers, rules):
             continue
         tokens = int(title.split()[-1])
         dtype = DTYPES[record["dtype"]]

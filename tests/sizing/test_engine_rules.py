@@ -11,7 +11,7 @@ from hfinspect.core.components import Component
 from hfinspect.core.tensor import TensorInfo
 from hfinspect.errors import NothingToInspectError
 from hfinspect.sizing.curves import curves
-from hfinspect.sizing.engines import ENGINES
+from hfinspect.sizing.engines.registry import LOGICAL
 from hfinspect.sizing.expanded_latents import expanded
 from hfinspect.sizing.kv_cache import kept_layers
 from hfinspect.sizing.plan import plan
@@ -148,7 +148,7 @@ def test_transformers_code_under_an_engine_is_noted() -> None:
 
 def test_a_page_has_no_curves_of_engines_that_cannot() -> None:
     found, prediction = hfinspect.inspect(BAMBA), hfinspect.predict(BAMBA)
-    memory = plan(found, prediction, Wish(ENGINES["logical"]))
+    memory = plan(found, prediction, Wish(LOGICAL))
     made = curves(found, prediction, memory)
     assert made is not None
     assert {curve.engine for curve in made.curves} == {

@@ -11,7 +11,8 @@ import hfinspect
 from hfinspect.core.cache_size import ENCODES
 from hfinspect.core.choices import ENGINES as SHOWN
 from hfinspect.errors import UsageError
-from hfinspect.sizing.engines import ENGINES, Settings, as_cache_dtype, bytes_an_element, rows_held
+from hfinspect.sizing.engines.cache_dtypes import bytes_an_element, spelled_dtype
+from hfinspect.sizing.engines.registry import ENGINES, find_engine
 
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
@@ -87,7 +88,7 @@ def test_a_state_does_not_grow() -> None:
 def test_a_window_by_engine(engine: str, rows: int) -> None:
     """Rows of one windowed layer at 131,072 tokens. vLLM: 521 blocks. llama.cpp: 128 + 512 cells,
     in steps of 256."""
-    assert rows_held(ENGINES[engine], 128, 131_072, 1, Settings()) == rows
+    assert ENGINES[engine].rows(128, 131_072, 1) == rows
 
 
 @pytest.mark.parametrize(
@@ -96,15 +97,14 @@ def test_a_window_by_engine(engine: str, rows: int) -> None:
 )
 def test_llama_cpp_cells(window: int, cells: int, batch: int, ubatch: int) -> None:
     """What its logs say: gpt-oss 20B, Muse-Glimmer 30B, Gemma 4 12B."""
-    found = rows_held(ENGINES["llama.cpp"], window, 40_000, batch, Settings(ubatch=ubatch))
-    assert found == cells
+    assert find_engine("llama.cpp", ubatch).rows(window, 40_000, batch) == cells
 
 
 @pytest.mark.parametrize(
     ("dtype", "size"), [("q8_0", 1.0625), ("q4_0", 0.5625), ("q5_1", 0.75), ("fp8", 1), ("f16", 2)]
 )
 def test_cache_dtypes(dtype: str, size: float) -> None:
-    assert float(bytes_an_element(as_cache_dtype(dtype))) == size
+    assert float(bytes_an_element(spelled_dtype(dtype))) == size
 
 
 def test_an_encoder_keeps_nothing() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 import hfinspect
 from hfinspect.errors import UsageError
+from hfinspect.sizing.engines.registry import ENGINES
 from hfinspect.sizing.parallel import stages
 
 from ..cli.program import ROOT
@@ -112,12 +113,12 @@ def test_a_tied_table_is_on_both_ends() -> None:
     ("engine", "sizes"), [("vllm", [15, 15, 16, 15]), ("sglang", [15, 15, 15, 16])]
 )
 def test_61_layers_on_four_stages(engine: str, sizes: list[int]) -> None:
-    assert [len(part) for part in stages(61, 4, engine)] == sizes
+    assert [len(part) for part in stages(61, 4, ENGINES[engine])] == sizes
 
 
 def test_uneven_stages_of_vllm() -> None:
-    assert [len(part) for part in stages(62, 4, "vllm")] == [15, 16, 16, 15]
-    assert [len(part) for part in stages(63, 4, "vllm")] == [16, 16, 16, 15]
+    assert [len(part) for part in stages(62, 4, ENGINES["vllm"])] == [15, 16, 16, 15]
+    assert [len(part) for part in stages(63, 4, ENGINES["vllm"])] == [16, 16, 16, 15]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ import pytest
 import hfinspect
 from hfinspect.core.cache_size import AT_ONCE
 from hfinspect.core.config import ModelConfig
-from hfinspect.sizing.kv_cache import KeptLayer, kept_layers, unknown_layouts
+from hfinspect.sizing.cache_request import KeptLayer
+from hfinspect.sizing.engines.registry import ENGINES
+from hfinspect.sizing.kv_cache import kept_layers, unknown_layouts
 from hfinspect.sizing.own_cache import GENERATES
 from hfinspect.trees.catalog import Family, find_type, index
 from hfinspect.trees.prediction import predict
@@ -118,7 +120,7 @@ def test_a_model_that_fills_no_static_cache_is_refused_there() -> None:
     for row in (row for row in recordings() if "not static" in row):
         names = {"model_type": row["model_type"], "architectures": [row["architecture"]]}
         layers = kept_layers(predict({**row["given"], **names}).root)
-        unknown = unknown_layouts(layers, "transformers-static")
+        unknown = unknown_layouts(layers, ENGINES["transformers-static"])
         if any(layer.keeps for layer in layers) and not unknown:
             answered.append((row["architecture"], row["not static"]))
     assert answered == []

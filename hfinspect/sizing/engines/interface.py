@@ -1,0 +1,266 @@
+"""What an engine is: the rules by which it holds a model and what the model keeps.
+
+Each engine is one file in this folder, which says all of them; ``registry.py`` lists the engines.
+Members without a rule here are abstract, so that an engine which leaves one out does not start.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+
+from ...core.records import dataclass
+from ...errors import UsageError
+from ...trees.keeps import KeysValues, State
+from ...trees.prediction import Prediction
+from ..cache_request import Held, KeptLayer
+from .cache_dtypes import nbytes_of, short_names, spelled_dtype
+
+if TYPE_CHECKING:
+    from ...core.footprint import Workspace
+    from ..workspace import WorkspaceLimit
+
+#: The most tokens of one step that a user may name.
+MAX_STEP: Final = 2**24
+#: More tokens than any step has: no engine cuts the prompt.
+WHOLE_PROMPT: Final = 2**31
+
+
+class Support(NamedTuple):
+    """Which list of ``engine_classes.json`` says what an engine runs: its ``key`` and the engine's
+    ``label``. ``through_transformers``: it runs other classes by transformers' own code."""
+
+    key: str
+    label: str
+    through_transformers: bool
+
+
+@dataclass(frozen=True)
+class Engine(ABC):
+    """The rules of one engine.
+
+    Fields:
+        step_tokens [tokens]: that one step works on at most (vLLM's max_num_batched_tokens,
+            llama.cpp's ubatch); None: the engine's default
+        cells [tokens]: a cache is held in blocks of so many
+    """
+
+    step_tokens: int | None = None
+    cells: int = 1
+
+    #: As ``--engine`` names it, and the version or commit whose source was read.
+    name: ClassVar[str]
+    version: ClassVar[str]
+    #: Dtypes of keys and values that it has; None where it is no engine and any will do.
+    cache_dtypes: ClassVar[tuple[str, ...] | None]
+    #: The dtype of a cache where nobody chose one; None: the model's.
+    default_cache_dtype: ClassVar[str | None]
+    #: The dtype of all states where the engine fixes it; None: the model's.
+    state_dtype: ClassVar[str | None]
+    #: Columns of a convolution's kernel that it does not keep.
+    kernel_less: ClassVar[int]
+    #: Which list of classes it has; None where no list says what it runs.
+    support: ClassVar[Support | None]
+    #: Tokens of one step where a user names none; None where steps are no setting of it.
+    default_step: ClassVar[int | None]
+    #: Whether each device gets some of the layers, and the rest may stay on the CPU.
+    places_layers: ClassVar[bool]
+    #: Whether several devices get whole layers where nobody says how they share a model.
+    deals_layers: ClassVar[bool] = False
+    #: Whether it runs GGUF files, and whether it runs anything else.
+    runs_gguf: ClassVar[bool] = False
+    runs_others: ClassVar[bool] = True
+    #: Whether it expands latents of files that hold their projection whole.
+    expands_latents: ClassVar[bool] = False
+    #: Whether the last stage of a pipeline is the first that gets a layer more.
+    last_stage_is_full: ClassVar[bool] = False
+
+    _REQUIRED: ClassVar[tuple[str, ...]] = (
+        "name", "version", "cache_dtypes", "default_cache_dtype", "state_dtype", "kernel_less",
+        "support", "default_step", "places_layers",
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        missing = [name for name in self._REQUIRED if not hasattr(self, name)]
+        if missing:
+            raise TypeError(f"{type(self).__name__} does not say {', '.join(missing)}")
+
+    # ---- rows of keys and values
+
+    @abstractmethod
+    def rows(self, window: int | None, tokens: int, batch: int) -> int:
+        """Rows of keys and values that one layer holds for all ``batch`` sequences of ``tokens``;
+        ``window`` None: it looks at all of them."""
+
+    @abstractmethod
+    def rows_formula(self, window: str) -> str:
+        """``rows`` in symbols: b sequences of N tokens. ``window`` is empty where there is none."""
+
+    @abstractmethod
+    def window_full(self, window: int, batch: int) -> int:
+        """At how many tokens of a sequence the rows of a windowed layer grow no more."""
+
+    def row_copies(self, item: KeysValues) -> int:
+        """How often each row is held."""
+        return 1
+
+    def row_elements(self, item: KeysValues) -> int:
+        """Elements of one token's row as the engine holds it."""
+        return (int(item.key) + int(item.value)) * self.row_copies(item)
+
+    def bytes_of_rows(
+        self, item: KeysValues, rows: int, dtype: str, heads: int | None = None
+    ) -> int:
+        """Bytes of ``rows`` rows. ``heads`` are the key/value heads where the item does not say."""
+        return nbytes_of(self.row_elements(item) * rows, item.dtype or dtype)
+
+    # ---- states
+
+    def state_shape(self, item: State) -> tuple[int, ...]:
+        """Of one sequence in one layer."""
+        *outer, last = item.shape
+        return (*outer, last - self.kernel_less if item.name == "conv" else last)
+
+    def state_elements(self, item: State) -> int:
+        """Elements of the state of one sequence in one layer."""
+        return math.prod(int(size) for size in self.state_shape(item))
+
+    def state_dtype_of(self, item: State, held: Held) -> str:
+        """The dtype that a state is held in."""
+        if item.name == "recurrent" and item.dtype and held.recurrent_dtype:
+            return held.recurrent_dtype
+        return self.state_dtype or item.dtype or held.state_dtype or held.dtype
+
+    def state_bytes(self, item: State, held: Held, layers: int = 1) -> int:
+        """Bytes of the states of all sequences in so many layers."""
+        elements = self.state_elements(item) * layers
+        return nbytes_of(held.batch * elements, self.state_dtype_of(item, held))
+
+    def recurrent_dtype(
+        self, prediction: Prediction, config: Mapping[str, Any] | None, dtype: str
+    ) -> str | None:
+        """What the engine makes of recurrent states that transformers keeps in float32; None where
+        it keeps float32. ``dtype`` is that of the other states."""
+        return None
+
+    def in_pages(
+        self, layers: Sequence[KeptLayer], held: Held
+    ) -> tuple[Sequence[KeptLayer], Engine]:
+        """Layers and engine where keys, values and states share pages of one size; layers that are
+        in pages stay as they are."""
+        return layers, self
+
+    # ---- dtypes
+
+    def cache_dtype(self, name: str) -> str:
+        """The dtype that a user wrote, as we spell it. Raises UsageError for one that is none, or
+        that this engine does not have."""
+        dtype = spelled_dtype(name)
+        if self.cache_dtypes is not None and dtype not in self.cache_dtypes:
+            raise UsageError(
+                f"cache dtype {name!r}", f"is none that {self.name} keeps a cache in",
+                expected=short_names(self.cache_dtypes),
+            )  # fmt: skip
+        return dtype
+
+    # ---- steps and workspace
+
+    def with_step(self, step_tokens: int | None, stepping: Sequence[str]) -> Engine:
+        """The engine with steps of so many tokens. ``stepping`` names the engines that have such a
+        setting. Raises UsageError."""
+        if step_tokens is None:
+            return self
+        if self.default_step is None:
+            raise UsageError(
+                f"step tokens {step_tokens}", f"are no setting of engine {self.name}",
+                expected=" or ".join(stepping),
+            )  # fmt: skip
+        if isinstance(step_tokens, bool) or not 1 <= step_tokens <= MAX_STEP:
+            raise UsageError(
+                f"step tokens {step_tokens!r}", "are not possible", expected=f"1 to {MAX_STEP:,}"
+            )
+        return replace(self, step_tokens=step_tokens)
+
+    @property
+    def step(self) -> int:
+        """Tokens of each sequence that one step works on at most."""
+        return self.step_tokens or self.default_step or WHOLE_PROMPT
+
+    @abstractmethod
+    def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
+        """The limit of what a step needs next to weights and cache, at this context."""
+
+    # ---- what it refuses and remarks
+
+    @abstractmethod
+    def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
+        """Why the bytes of some layers are not known under this engine."""
+
+    def refused_type(self, model_type: str | None) -> str:
+        """Why it keeps no cache of this type of model; empty where it does."""
+        return ""
+
+    def notes(self, layers: Sequence[KeptLayer], held: Held, first: int) -> Iterator[str]:
+        """What is easily misread in the engine's own words. ``first`` are the bytes that the first
+        token adds."""
+        return iter(())
+
+    def encoder_notes(self, nbytes: Callable[[], tuple[int, int]]) -> tuple[str, ...]:
+        """Remarks on a model that only encodes; ``nbytes`` gives the bytes of a cache that was made
+        all the same, and its tokens."""
+        return ()
+
+    # ---- several devices
+
+    def check_parallel(self, devices: int) -> None:
+        """Raises UsageError where the engine does not divide a model over so many devices."""
+        return
+
+    def parallel_notes(self, tensor: int, pipeline: int, expert: int) -> Iterator[str]:
+        """What the engine does otherwise than was named."""
+        return iter(())
+
+
+@dataclass(frozen=True)
+class RowPerToken(Engine):
+    """An engine that holds one row for each token that a later one looks at."""
+
+    def rows(self, window: int | None, tokens: int, batch: int) -> int:
+        return batch * (tokens if window is None else min(tokens, self.window_full(window, batch)))
+
+    def rows_formula(self, window: str) -> str:
+        return f"b·min(N, {window} − 1)" if window else "b·N"
+
+    def window_full(self, window: int, batch: int) -> int:
+        return window - 1
+
+
+def padded(cells: int, step: int) -> int:
+    """``cells`` rounded up to a multiple of ``step``."""
+    return -(-cells // step) * step
+
+
+def shares_rows(layers: Sequence[KeptLayer]) -> bool:
+    """Whether tokens share rows in some layer."""
+    return any(item.every > 1 for layer in layers for item in layer.keys_values)
+
+
+def keeps_prompts_apart(layers: Sequence[KeptLayer]) -> bool:
+    """Whether some layer keeps a prompt apart from what follows."""
+    return any(item.prompt for layer in layers for item in layer.keys_values)
+
+
+def not_known_here(name: str, layers: Sequence[KeptLayer]) -> Iterator[str]:
+    """Why an engine whose source was not read for them cannot say what these layers take."""
+    if shares_rows(layers):
+        yield f"how {name} holds compressed keys is not known here"
+    if keeps_prompts_apart(layers):
+        yield f"how {name} holds a prompt apart from what follows is not known here"
+
+
+def windows_of(layers: Sequence[KeptLayer]) -> list[int]:
+    """The windows of layers that keep rows, each once."""
+    return sorted({layer.window for layer in layers if layer.window and layer.keys_values})

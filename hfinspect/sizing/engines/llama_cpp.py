@@ -1,0 +1,81 @@
+"""How llama.cpp holds a model, read at commit 02c28f53 (``llama-kv-cache-iswa.cpp``).
+
+Cells in steps of 256; a windowed layer holds ``n_seq_max · n_swa + n_ubatch`` cells, at most the
+context; states are float32. Each GPU gets some of the layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from ...core.records import dataclass
+from ...errors import UsageError
+from ..cache_request import Held, KeptLayer
+from .cache_dtypes import GGML_BLOCKS, PLAIN
+from .interface import Engine, Support, not_known_here, padded, windows_of
+
+if TYPE_CHECKING:
+    from ...core.footprint import Workspace
+    from ..workspace import WorkspaceLimit
+
+
+@dataclass(frozen=True)
+class LlamaCpp(Engine):
+    """One cache of cells for all sequences."""
+
+    cells: int = 256
+
+    name: ClassVar[str] = "llama.cpp"
+    version: ClassVar[str] = "02c28f53"
+    cache_dtypes: ClassVar[tuple[str, ...] | None] = (*PLAIN, *GGML_BLOCKS)
+    default_cache_dtype: ClassVar[str | None] = "F16"
+    state_dtype: ClassVar[str | None] = "F32"
+    kernel_less: ClassVar[int] = 1
+    support: ClassVar[Support | None] = Support("llama.cpp", "llama.cpp", False)
+    default_step: ClassVar[int | None] = 512
+    places_layers: ClassVar[bool] = True
+    runs_gguf: ClassVar[bool] = True
+    runs_others: ClassVar[bool] = False
+    expands_latents: ClassVar[bool] = True
+
+    def rows(self, window: int | None, tokens: int, batch: int) -> int:
+        cells = padded(tokens * batch, self.cells)
+        if window is None:
+            return cells
+        return min(cells, padded(batch * window + self.step, self.cells))
+
+    def rows_formula(self, window: str) -> str:
+        cells = f"{self.cells}·⌈b·N/{self.cells}⌉"
+        inner = f"{self.cells}·⌈(b·{window} + {self.step})/{self.cells}⌉"
+        return f"min({cells}, {inner})" if window else cells
+
+    def window_full(self, window: int, batch: int) -> int:
+        return padded(batch * window + self.step, self.cells) // batch
+
+    def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
+        return limit.at(min(context, self.step), batch)
+
+    def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
+        return not_known_here(self.name, layers)
+
+    def notes(self, layers: Sequence[KeptLayer], held: Held, first: int) -> Iterator[str]:
+        windows = windows_of(layers)
+        if windows:
+            yield (
+                f"windowed layers hold {held.batch} × {windows[-1]:,} + {self.step:,} cells "
+                "in steps of 256, for all sequences together, and at most the context"
+            )
+
+    def encoder_notes(self, nbytes: Callable[[], tuple[int, int]]) -> tuple[str, ...]:
+        size, tokens = nbytes()
+        made = f"made a cache of {size:,} bytes for {tokens:,} tokens of an encoder"
+        return (f"llama.cpp before May 2025 {made} all the same, and never read it",)
+
+    def check_parallel(self, devices: int) -> None:
+        if devices > 1:
+            raise UsageError(
+                "engine llama.cpp",
+                "has no such parallelism: it gives each GPU some of the layers",
+                hint="name the GPUs, such as 2x24GB",
+            )

@@ -1,0 +1,43 @@
+"""The least that any engine must hold between two tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from ...core.records import dataclass
+from ..cache_request import KeptLayer
+from .interface import RowPerToken, Support
+
+if TYPE_CHECKING:
+    from ...core.footprint import Workspace
+    from ..workspace import WorkspaceLimit
+
+#: Tokens of a prompt that are worked on at once where no engine says it: engines cut longer ones.
+PREFILL_TOKENS: Final = 2048
+
+
+@dataclass(frozen=True)
+class Logical(RowPerToken):
+    """Every row that a later token looks at, once, in the cache's dtype."""
+
+    name: ClassVar[str] = "logical"
+    version: ClassVar[str] = ""
+    cache_dtypes: ClassVar[tuple[str, ...] | None] = None
+    default_cache_dtype: ClassVar[str | None] = None
+    state_dtype: ClassVar[str | None] = None
+    kernel_less: ClassVar[int] = 1
+    support: ClassVar[Support | None] = None
+    default_step: ClassVar[int | None] = None
+    places_layers: ClassVar[bool] = False
+    runs_gguf: ClassVar[bool] = True
+
+    @property
+    def step(self) -> int:
+        return PREFILL_TOKENS
+
+    def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
+        return limit.at(min(context, self.step), batch)
+
+    def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
+        return iter(())

@@ -1,0 +1,58 @@
+"""How SGLang 0.5.23 holds a model, ``mem_cache/memory_pool.py``.
+
+A row a token; convolutions hold ``kernel - 1`` columns; an indexer (``DSATokenToKVPool``) is as in
+vLLM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ...core.records import dataclass
+from ...core.tensor import TORCH_DTYPES
+from ...trees.keeps import KeysValues
+from ...trees.prediction import Prediction
+from ..cache_request import KeptLayer
+from .cache_dtypes import FLOAT8, PLAIN
+from .float8_indexer import indexer_bytes, own_section
+from .interface import RowPerToken, Support, not_known_here
+
+if TYPE_CHECKING:
+    from ...core.footprint import Workspace
+    from ..workspace import WorkspaceLimit
+
+
+@dataclass(frozen=True)
+class Sglang(RowPerToken):
+    """A pool of rows."""
+
+    name: ClassVar[str] = "sglang"
+    version: ClassVar[str] = "0.5.23"
+    cache_dtypes: ClassVar[tuple[str, ...] | None] = (*PLAIN, *FLOAT8)
+    default_cache_dtype: ClassVar[str | None] = None
+    state_dtype: ClassVar[str | None] = None
+    kernel_less: ClassVar[int] = 1
+    support: ClassVar[Support | None] = Support("sglang", "SGLang", True)
+    default_step: ClassVar[int | None] = 8192
+    places_layers: ClassVar[bool] = False
+    last_stage_is_full: ClassVar[bool] = True
+
+    def bytes_of_rows(
+        self, item: KeysValues, rows: int, dtype: str, heads: int | None = None
+    ) -> int:
+        if item.name == "indexer":
+            return indexer_bytes(self.row_elements(item), rows)
+        return super().bytes_of_rows(item, rows, dtype, heads)
+
+    def recurrent_dtype(
+        self, prediction: Prediction, config: Mapping[str, Any] | None, dtype: str
+    ) -> str | None:
+        """``mamba2_state_dtype``: the key mamba_ssm_dtype, else float32."""
+        return TORCH_DTYPES.get(str(own_section(config).get("mamba_ssm_dtype")))
+
+    def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
+        return limit.at(min(context, self.step), batch)
+
+    def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
+        return not_known_here(self.name, layers)

@@ -1,0 +1,92 @@
+"""The caches of transformers 5.23.0, ``cache_utils.py``.
+
+A windowed layer holds ``window - 1`` tokens in a DynamicCache and ``window`` in a StaticCache;
+convolutions hold ``kernel`` columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from ...core.records import dataclass
+from ...trees.keeps import KeysValues
+from ..cache_request import Held, KeptLayer
+from .cache_dtypes import PLAIN
+from .interface import RowPerToken, Support, keeps_prompts_apart, shares_rows
+
+if TYPE_CHECKING:
+    from ...core.footprint import Workspace
+    from ..workspace import WorkspaceLimit
+
+#: Types of which transformers has no cache.
+_WITHOUT_CACHE: Final = frozenset({"flaubert", "openai-gpt", "xlm"})
+
+
+@dataclass(frozen=True)
+class Transformers(RowPerToken):
+    """A DynamicCache: rows are added as tokens come."""
+
+    name: ClassVar[str] = "transformers"
+    version: ClassVar[str] = "5.23.0"
+    cache_dtypes: ClassVar[tuple[str, ...] | None] = PLAIN
+    default_cache_dtype: ClassVar[str | None] = None
+    state_dtype: ClassVar[str | None] = None
+    kernel_less: ClassVar[int] = 0
+    support: ClassVar[Support | None] = None
+    default_step: ClassVar[int | None] = None
+    places_layers: ClassVar[bool] = False
+    deals_layers: ClassVar[bool] = True
+
+    def row_copies(self, item: KeysValues) -> int:
+        return item.repeated
+
+    def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
+        return limit.at(min(context, self.step), batch)
+
+    def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
+        return iter(())
+
+    def refused_type(self, model_type: str | None) -> str:
+        if model_type not in _WITHOUT_CACHE:
+            return ""
+        return (
+            f"transformers {self.version} keeps nothing of it: each token is computed from all "
+            "before it"
+        )
+
+    def notes(self, layers: Sequence[KeptLayer], held: Held, first: int) -> Iterator[str]:
+        if any(item.repeated > 1 for layer in layers for item in layer.keys_values):
+            yield "transformers broadcasts keys and values to all query heads before keeping them"
+
+    def parallel_notes(self, tensor: int, pipeline: int, expert: int) -> Iterator[str]:
+        if pipeline > 1:
+            yield "transformers has no pipeline stages of its own; device_map places layers"
+
+
+@dataclass(frozen=True)
+class TransformersStatic(Transformers):
+    """A StaticCache: all rows are there from the first token on."""
+
+    name: ClassVar[str] = "transformers-static"
+
+    def rows_formula(self, window: str) -> str:
+        return f"b·min(N, {window})" if window else "b·N"
+
+    def window_full(self, window: int, batch: int) -> int:
+        return window
+
+    def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
+        if shares_rows(layers):
+            yield "transformers 5.23 has no StaticCache of compressed keys"
+        if keeps_prompts_apart(layers):
+            yield f"how {self.name} holds a prompt apart from what follows is not known here"
+        if not all(layer.static for layer in layers):
+            yield (
+                "transformers 5.23 fills no StaticCache for it: it keeps a cache of its own, or "
+                "fails"
+            )
+
+    def notes(self, layers: Sequence[KeptLayer], held: Held, first: int) -> Iterator[str]:
+        yield "a StaticCache is this large from the first token on"
+        yield from super().notes(layers, held, first)
