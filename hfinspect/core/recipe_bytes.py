@@ -1,0 +1,43 @@
+"""What a model weighs under a recipe: in the dtype it is stored in, or quantised by some tool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .records import dataclass
+
+
+@dataclass(frozen=True)
+class RecipeSize:
+    """The bytes of a model's tensors under one recipe.
+
+    Fields:
+        name: as people write it: ``Q4_K_M``, ``AWQ 4-bit``, ``as stored``
+        dtype: of most bytes, as it is called there: ``BF16``, ``Q4_K``, ``INT4``
+        nbytes [bytes]: of all tensors, without headers and padding; None where unknown
+        bits_per_weight [bits]: of those bytes, for each parameter; None where unknown
+        why_unknown: why there are no bytes; empty where there are
+        engine: that runs it: ``llama.cpp``, ``vllm``, ``transformers``, ``mlx``; empty: several
+        padded_nbytes [bytes]: the same in a file whose tensors are aligned to 32 bytes (GGUF); None
+            for other files
+    """
+
+    name: str
+    dtype: str
+    nbytes: int | None
+    bits_per_weight: float | None = None
+    why_unknown: str = ""
+    engine: str = ""
+    padded_nbytes: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "name": self.name,
+            "dtype": self.dtype,
+            "nbytes": self.nbytes,
+            "padded_nbytes": self.padded_nbytes,
+            "bits_per_weight": self.bits_per_weight,
+            "why_unknown": self.why_unknown,
+            "engine": self.engine,
+        }

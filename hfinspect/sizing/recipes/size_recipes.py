@@ -1,0 +1,128 @@
+"""The bytes of a model under each recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from ...core.cache_size import SEVERAL
+from ...core.components import Role
+from ...core.recipe_bytes import RecipeSize
+from ...core.results import Inspection
+from ...core.tensor import nbytes_of
+from ...trees.prediction import Prediction
+from .as_gguf import gguf_model
+from .ggml_mixes import GgufModel, mixed, padded, stored_bytes
+from .packed_recipes import packed_as
+from .recipe_names import DEFAULT_RECIPES, Recipe, find_recipe
+
+
+def recipe_sizes(
+    inspection: Inspection, prediction: Prediction | None, names: Sequence[str] | None = None
+) -> tuple[RecipeSize, ...]:
+    """The model under these recipes, DEFAULT_RECIPES without any; one that does not follow from
+    what is known has ``nbytes`` None and says why. Raises UsageError for a name that is none."""
+    sized = _Sized(inspection, prediction)
+    return tuple(sized.at(find_recipe(name)) for name in names or DEFAULT_RECIPES)
+
+
+class _Sized:
+    """One model under several recipes; what they share is made once."""
+
+    def __init__(self, inspection: Inspection, prediction: Prediction | None) -> None:
+        self._found = inspection
+        self._prediction = prediction
+        self._gguf: GgufModel | str | None = None
+
+    def at(self, recipe: Recipe) -> RecipeSize:
+        if recipe.kind == "stored":
+            return self._stored(recipe)
+        if self._found.members:
+            return _unknown(recipe, SEVERAL)
+        if recipe.kind == "gguf":
+            return self._as_gguf(recipe)
+        if self._found.format == "gguf":
+            return _unknown(recipe, "the file is for llama.cpp")
+        why = unpredicted(self._found, self._prediction)
+        if why or self._prediction is None:
+            return _unknown(recipe, why)
+        if recipe.kind == "plain":
+            return self._plain(recipe, self._prediction)
+        return self._packed(recipe, self._prediction)
+
+    def _stored(self, recipe: Recipe) -> RecipeSize:
+        found = self._found
+        more = sum(group.nbytes or 0 for group in found.beyond)
+        nbytes = None if found.nbytes is None else found.nbytes - more
+        sizes = {name: totals.nbytes or 0 for name, totals in found.dtypes.items()}
+        dtype = max(sizes, key=lambda name: sizes[name]) if sizes else ""
+        engine = "llama.cpp" if found.format == "gguf" else "transformers"
+        recipe = recipe._replace(dtype=dtype, engine=engine)
+        if nbytes is None:
+            return _unknown(recipe, "the dtype of some tensors is not known")
+        return _known(recipe, nbytes, found.parameters)
+
+    def _plain(self, recipe: Recipe, prediction: Prediction) -> RecipeSize:
+        """Every parameter in one dtype; buffers as they are."""
+        nbytes = 0
+        for spec, count in prediction.tensors.counted():
+            own = recipe.dtype if spec.role is Role.PARAMETER else spec.dtype
+            nbytes += (nbytes_of(own or recipe.dtype, spec.elements) or 0) * count
+        return _known(recipe, nbytes, prediction.parameters)
+
+    def _packed(self, recipe: Recipe, prediction: Prediction) -> RecipeSize:
+        found = packed_as(prediction, self._found.config, recipe)
+        if found is None or found.specs is None:
+            return _unknown(recipe, _reason(found.findings[0].text if found else ""))
+        nbytes = 0
+        for spec, count in found.tensors.counted():
+            size = nbytes_of(spec.dtype or found.dtype, prod(spec.shape))
+            if size is None or (spec.packed is not None and spec.packed.varies):
+                return _unknown(recipe, _reason(found.findings[0].text if found.findings else ""))
+            nbytes += size * count
+        return _known(recipe, nbytes, prediction.parameters)
+
+    def _as_gguf(self, recipe: Recipe) -> RecipeSize:
+        if self._gguf is None:
+            self._gguf = gguf_model(self._found, self._prediction)
+        model = self._gguf
+        if isinstance(model, str):
+            return _unknown(recipe, model)
+        plain = recipe.name.removesuffix(" imatrix")
+        kinds = mixed(model, plain, recipe.dtype, recipe.imatrix)
+        pairs = zip(model.tensors, kinds, strict=True)
+        sizes = [stored_bytes(tensor, kind) for tensor, kind in pairs]
+        elements = sum(prod(tensor.shape) for tensor in model.tensors)
+        return _known(recipe, sum(sizes), elements, padded(sizes))
+
+
+def unpredicted(found: Inspection, prediction: Prediction | None) -> str:
+    """Why the tensors of the config are not those of the model; empty where they are."""
+    if prediction is None or prediction.family is None:
+        return "the catalog does not know the class"
+    compared = found.expectation
+    if found.source == "checkpoint" and compared is not None and compared.reshaped:
+        return "the files hold other shapes than config.json says"
+    return ""
+
+
+_UNTIL = ": dtypes and bytes are unknown"
+
+
+def _reason(finding: str) -> str:
+    """Of a finding about a config the part that is about the model."""
+    _, but, rest = finding.partition(", but ")
+    return (rest if but else finding).partition(_UNTIL)[0] or "its layout is not known"
+
+
+def _known(
+    recipe: Recipe, nbytes: int, parameters: int | None, padded_nbytes: int | None = None
+) -> RecipeSize:
+    bits = 8 * nbytes / parameters if parameters else None
+    return RecipeSize(
+        recipe.name, recipe.dtype, nbytes, bits, "", recipe.engine, padded_nbytes
+    )  # fmt: skip
+
+
+def _unknown(recipe: Recipe, why: str) -> RecipeSize:
+    return RecipeSize(recipe.name, recipe.dtype, None, None, why, recipe.engine)
