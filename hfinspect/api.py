@@ -286,7 +286,7 @@ def memory(
 ) -> Memory:
     """What a model needs to run: bytes of weights, cache and workspace, and what fits.
 
-    ``context`` is in tokens (``4096``, ``"32k"``); without it the sum is given at 4,096, 32,768
+    ``context`` is in tokens (``4096``, ``"32k"``); without it the sum is given at 8,192, 32,768
     and the model's own. ``engine`` names whose rules the cache follows: ``logical`` (the least that
     any must hold), ``transformers``, ``transformers-static``, ``vllm``, ``sglang``, ``llama.cpp``.
     ``cache_dtype`` is that of keys and values (default: the model's). ``encoder_tokens`` are the
@@ -308,6 +308,11 @@ def memory(
     adapters where it is not ``mixed``; ``gpus`` and ``zero`` are the devices and the ZeRO stage,
     ``checkpointing`` whether activations are computed again, ``attention`` the kernel whose
     activations wait (``sdpa``, ``eager``; default: the library's).
+
+    ``Memory.verdict`` says whether the device holds it (with ``train``: the training), always;
+    ``Memory.recipes`` are usual quantisations by context, on the device or on cards of the usual
+    sizes. Several devices share the model by ``tensor_parallel`` or ``pipeline_parallel``, or by a
+    split that a note names. An adapter is sized with its base model, where that is reached.
 
     Raises UsageError for a context, an engine, a dtype or a device that is none, and what
     ``inspect`` raises. A cache whose layout is not known is refused in ``Memory.cache_unknown``.

@@ -39,83 +39,122 @@ def memory(
     context: Annotated[
         str | None,
         typer.Option(
-            metavar="TOKENS", help="4096, 32k, 1M.", show_default="4k, 32k and the model's own"
+            metavar="TOKENS", help="Context length: 4096, 32k, 1M.",
+            show_default="8k, 32k and the model's own",
         ),
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Sequences at once.")] = 1,
+    batch: Annotated[int, typer.Option(min=1, help="Sequences at a time.")] = 1,
     engine: Annotated[
-        str, typer.Option(help=f"{', '.join(ENGINES)}.", autocompletion=lambda: list(ENGINES))
+        str,
+        typer.Option(
+            help=f"Inference engine: {', '.join(ENGINES)}.", autocompletion=lambda: list(ENGINES)
+        ),
     ] = "logical",
     kv_dtype: Annotated[
         str | None,
-        typer.Option(metavar="DTYPE", help="Of the cache: bf16, fp8, q8_0; default: the model's."),
+        typer.Option(
+            metavar="DTYPE",
+            help="Dtype of the KV cache: bf16, fp8, q8_0; default: the model's.",
+        ),
     ] = None,
     encoder_tokens: Annotated[
         int | None,
         typer.Option(
-            min=0, metavar="N", help="Positions that the encoder gives out, for cross-attention."
+            min=0, metavar="N", help="Encoder positions that cross-attention reads."
         ),
     ] = None,
     step_tokens: Annotated[
         int | None,
         typer.Option(
             min=1, metavar="N",
-            help="Of one step: vLLM's max_num_batched_tokens, llama.cpp's ubatch.",
+            help="Tokens per step: vLLM's max_num_batched_tokens, llama.cpp's ubatch.",
             show_default="8,192 and 512",
         ),
     ] = None,
     on: Annotated[
         str | None,
-        typer.Option(metavar="DEVICE", help="24GB, 24GiB, 2x80GB, 'RTX 4090', 8xH100."),
+        typer.Option(
+            metavar="DEVICE",
+            help="The card, or several: 'RTX 4090', 24GB, 2x80GB, 8xH100.",
+        ),
     ] = None,
-    tp: Annotated[int, typer.Option("--tp", min=1, help="Devices of tensor parallelism.")] = 1,
-    pp: Annotated[int, typer.Option("--pp", min=1, help="Stages of a pipeline.")] = 1,
-    ep: Annotated[int, typer.Option("--ep", min=1, help="Devices that share the experts.")] = 1,
+    tp: Annotated[
+        int, typer.Option("--tp", min=1, help="Tensor parallelism: devices that share each layer.")
+    ] = 1,
+    pp: Annotated[
+        int, typer.Option("--pp", min=1, help="Pipeline parallelism: stages of whole layers.")
+    ] = 1,
+    ep: Annotated[
+        int, typer.Option("--ep", min=1, help="Expert parallelism: devices that share the experts.")
+    ] = 1,
     bandwidth: Annotated[
         str | None,
-        typer.Option(metavar="RATE", help="Of a device's memory, 3.35TB/s: limits the speed."),
+        typer.Option(
+            metavar="RATE",
+            help="Memory bandwidth of a device (3.35TB/s), which limits tokens/s.",
+        ),
     ] = None,
     width: Annotated[
         str | None,
         typer.Option(metavar="DTYPE", help="Of the weights, not as stored: int4, fp8, q4_k."),
     ] = None,
     train: Annotated[
-        str | None, typer.Option(metavar="HOW", help="What training needs: full, lora, qlora.")
+        str | None,
+        typer.Option(metavar="HOW", help="Size a training step instead: full, lora or qlora."),
     ] = None,
-    rank: Annotated[int, typer.Option(min=1, help="Of adapters.")] = 16,
+    rank: Annotated[int, typer.Option(min=1, help="Rank of the LoRA adapters.")] = 16,
     targets: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="q_proj,v_proj or all-linear; default: peft's."),
+        typer.Option(
+            metavar="NAMES",
+            help="Modules that get adapters: q_proj,v_proj or all-linear; default: peft's.",
+        ),
     ] = None,
     modules_to_save: Annotated[
         str | None,
-        typer.Option(metavar="NAMES", help="Trained whole next to adapters: lm_head,embed_tokens."),
+        typer.Option(
+            metavar="NAMES",
+            help="Modules trained in full next to adapters: lm_head,embed_tokens.",
+        ),
     ] = None,
     seq: Annotated[
         str | None,
-        typer.Option(metavar="TOKENS", help="Of a training sequence.", show_default="2048"),
+        typer.Option(metavar="TOKENS", help="Length of a training sequence.", show_default="2048"),
     ] = None,
     optimizer: Annotated[
         str,
         typer.Option(
-            help=f"{', '.join(OPTIMIZERS)}.", autocompletion=lambda: list(OPTIMIZERS)
+            help=f"Optimizer: {', '.join(OPTIMIZERS)}.", autocompletion=lambda: list(OPTIMIZERS)
         ),
     ] = "adamw",
     precision: Annotated[
-        str, typer.Option(help="Of training: mixed (float32 masters), bf16, fp32, amp (autocast).")
+        str,
+        typer.Option(
+            help="Training precision: mixed (float32 masters), bf16, fp32, amp (autocast)."
+        ),
     ] = "mixed",
-    gpus: Annotated[int, typer.Option(min=1, help="Devices that train together.")] = 1,
-    zero: Annotated[int, typer.Option(min=0, max=3, help="ZeRO stage over the devices.")] = 0,
+    gpus: Annotated[
+        int, typer.Option(min=1, help="Devices that train together, data parallel.")
+    ] = 1,
+    zero: Annotated[
+        int, typer.Option(min=0, max=3, help="ZeRO stage, which shares states between the devices.")
+    ] = 0,
     checkpointing: Annotated[
-        bool, typer.Option("--checkpointing", help="Compute activations again, layer by layer.")
+        bool,
+        typer.Option(
+            "--checkpointing", help="Gradient checkpointing: recompute activations layer by layer."
+        ),
     ] = False,
     attention: Annotated[
         str | None,
-        typer.Option(metavar="KERNEL", help="sdpa or eager: whose activations training keeps."),
+        typer.Option(metavar="KERNEL", help="Attention kernel in training: sdpa or eager."),
     ] = None,
     details: Annotated[
         bool,
-        typer.Option("--details", help="Every sum, every layer, and how each number is computed."),
+        typer.Option(
+            "--details",
+            help="Also show every sum, every layer, and how each number was computed.",
+        ),
     ] = False,
     revision: options.Revision = None,
     source: options.Source = "auto",
@@ -128,11 +167,12 @@ def memory(
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
 ) -> None:  # fmt: skip
-    """Does it fit, and up to which context? The memory of weights, cache and workspace.
+    """Does the model fit, and up to which context?
 
-    Shows usual quantisations by context, on the card that --on names or on usual ones. --train
-    sizes a step of training instead. Exit code 1: the card does not hold it (with --train: the
-    training); 6: that depends on what is not known. GB is 10^9 bytes, GiB 2^30.
+    Estimates weights, KV cache (per inference engine) and an upper bound for everything else, and
+    shows how each number was computed. Lists usual quantisations by context, on the card that --on
+    names or on cards of 8 to 80 GB. Exit code with --on: 0 if it fits, 1 if it does not, 6 if that
+    depends on what is not known; with --train, of the training. GB is 10^9 bytes, GiB 2^30.
     """
     from .. import api, pictures
     from ..core.overrides import parse_overrides

@@ -164,7 +164,7 @@ def _inference(found: Memory, *, full: bool) -> Iterator[Block]:
         yield from lay_out_plans(found.offload, found.device is not None)
     yield from (Paragraph(note, "note") for note in found.notes)
     if not full:
-        yield Paragraph(_hints(found))
+        yield Paragraph(_next(found))
 
 
 def _more(found: Memory) -> str:
@@ -251,14 +251,15 @@ def _costs(found: Memory) -> str:
     return "; ".join(texts)
 
 
-def _hints(found: Memory) -> str:
-    hints = ["why: --details"]
+def _next(found: Memory) -> str:
+    """What to type next."""
+    typed = ["why: --details"]
     if found.main is not None and found.offload is None:
-        hints.append("offload: --engine llama.cpp")
-    hints.append("training: --train qlora")
+        typed.append("offload: --engine llama.cpp")
+    typed.append("training: --train qlora")
     if found.device is None:
-        hints.insert(0, "your card: --on 'RTX 4090'")
-    return "     ".join(hints)
+        typed.insert(0, "your card: --on 'RTX 4090'")
+    return "     ".join(typed)
 
 
 # ---- training

@@ -28,7 +28,7 @@ from .engines.registry import LOGICAL
 from .kv_cache import cache_size, encodes_alone, kept_layers, unknown_layouts
 
 #: Contexts that are shown where none is named, next to the model's own.
-USUAL_CONTEXTS: Final = (4096, 32768)
+USUAL_CONTEXTS: Final = (8192, 32768)
 #: Endings of classes that write one token after the other.
 GENERATES: Final = (
     "ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "DoubleHeadsModel", "ForSpeechToText",

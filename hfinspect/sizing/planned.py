@@ -30,7 +30,9 @@ def planned(found: Inspection, prediction: Prediction | None, wish: Wish) -> Mem
     if found.nbytes is None:  # what it may be stored as
         names = (names[0], "F32", "BF16", *names[1:])
     sizes = [
-        replace(size, dtype=memory.precision) if size.name == names[0] else size
+        replace(size, dtype=memory.precision.replace("dtype unknown", "unknown"))
+        if size.name == names[0]
+        else size
         for size in recipe_sizes(found, prediction, names)
         if size.name == names[0] or (size.nbytes is not None and _runs(size, wish))
     ]

@@ -24,6 +24,7 @@ from .deciding import more_at_most
 from .devices import Device
 from .expanded_latents import layers_held
 from .largest import largest
+from .own_cache import USUAL_CONTEXTS
 from .plan import shared_by, sizer, weights_of, with_adapter
 from .wish import MAX_CONTEXT, Wish
 
@@ -31,8 +32,6 @@ from .wish import MAX_CONTEXT, Wish
 USUAL_CARDS: Final = (8, 12, 16, 24, 48, 80)
 #: The recipe that is no recipe.
 STORED: Final = "as stored"
-#: Contexts of the columns where none is named.
-USUAL_COLUMNS: Final = (8192, 32768)
 
 
 def recipe_table(
@@ -54,16 +53,19 @@ def recipe_table(
 _Make = Callable[[RecipeSize, Device], OnCard]
 
 
-def _on_each(size: RecipeSize, memory: Memory, wish: Wish, card: Device) -> tuple[int, int] | None:
-    """Bytes of a recipe on one card, at least and at most; None where that is not known."""
+def _on_each(
+    size: RecipeSize, memory: Memory, wish: Wish, card: Device
+) -> tuple[int, int | None] | None:
+    """Bytes of a recipe on the fullest card, at least and at most; None where there are none."""
     if size.nbytes is None:
         return None
-    if wish.parallel.alone and card.count == 1:
-        return size.nbytes, size.nbytes
-    held, whole, cards = memory.weights.per_device, memory.weights.nbytes, wish.parallel.devices
-    if held is None or whole is None or wish.parallel.pipeline > 1 or cards == 1:
-        return None
+    cards = card.count if wish.parallel.alone else wish.parallel.devices
     least = -(-size.nbytes // cards)
+    held, whole = memory.weights.per_device, memory.weights.nbytes
+    if cards == 1:
+        return least, least
+    if held is None or whole is None or wish.parallel.alone or wish.parallel.pipeline > 1:
+        return least, None
     return least, least + 2 * (held - whole // cards)
 
 
@@ -84,10 +86,10 @@ def _of_cache(
     float32 = bool(sized.assumed) and wish.dtype is None and wish.engine.default_cache_dtype is None
 
     @cache
-    def more(context: int, dtype: str) -> int:
+    def more(context: int, dtype: str) -> tuple[int, int]:
         at_dtype = replace(sized, held=replace(sized.held, dtype=dtype))
         sums = at_dtype.at(context, wish.batch)
-        return sums.cache.nbytes + sums.workspace.nbytes
+        return sums.cache.nbytes, sums.workspace.nbytes
 
     def make(size: RecipeSize, card: Device) -> OnCard:
         on_card = replace(sized, wish=replace(sized.wish, device=card))
@@ -100,16 +102,17 @@ def _of_cache(
             if each is None:
                 return HeldAt(context, None, None)
             wide = float32 and size.dtype == "F32"
-            needed = more(context, "F32" if wide else sized.held.dtype)
-            fits = each[1] + needed <= card.nbytes
-            return HeldAt(
-                context,
-                each[1] + needed,
-                None if not fits and each[0] + needed <= card.nbytes else fits,
-            )
+            cache_bytes, workspace = more(context, "F32" if wide else sized.held.dtype)
+            least, most = each
+            total = None if most is None else most + cache_bytes + workspace
+            # Who deals out whole layers deals out their cache too.
+            kept = -(-cache_bytes // card.count) if wish.parallel.alone else cache_bytes
+            if least + kept + workspace > card.nbytes:
+                return HeldAt(context, total, False)
+            return HeldAt(context, total, True if total and total <= card.nbytes else None)
 
         at = tuple(map(held, columns))
-        if held(1).fits is None:
+        if None in [held(1).fits, *(one.fits for one in at)]:
             return OnCard(card.name, card.nbytes, at)
         longest = largest(lambda tokens: held(tokens).fits, end)
         beyond = longest == end and (not own or bool(held(end + 1).fits))
@@ -139,7 +142,7 @@ def _of_pass(found: Inspection, wish: Wish, memory: Memory) -> _Make:
 def _columns(own: int | None, named: int | None) -> tuple[int, ...]:
     if named is not None:
         return (named,)
-    return tuple(tokens for tokens in USUAL_COLUMNS if own is None or tokens < own) or (
+    return tuple(tokens for tokens in USUAL_CONTEXTS if own is None or tokens < own) or (
         (own,) if own else ()
     )
 

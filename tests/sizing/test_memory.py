@@ -244,5 +244,5 @@ def test_the_program() -> None:
     assert "more than the 8,192 that the config allows" in done.out
     csv = program("memory", LLAMA, "-f", "csv").out.splitlines()
     assert csv[0].startswith("context,batch,weights_nbytes")
-    assert csv[1].startswith("4096,1,16060522496,536870912,0,")
+    assert csv[1].startswith("8192,1,16060522496,1073741824,0,")
     assert program("memory", LLAMA, "--context", "nonsense").code == 2

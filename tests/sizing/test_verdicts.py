@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ MODELS = ROOT / "fixtures" / "models"
 LLAMA = str(MODELS / "llama-3-8b")
 GPT2 = str(MODELS / "gpt2")
 #: Real configs that are not part of the project; next to a checkout of it.
-CORPUS = ROOT.parent.parent / "shared" / "corpus"
+CORPUS = Path(os.environ.get("HFINSPECT_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
 GPTJ: dict[str, Any] = {
     "model_type": "gptj", "architectures": ["GPTJForCausalLM"], "n_embd": 4096, "n_layer": 28,
     "n_head": 16, "n_positions": 2048, "vocab_size": 50400, "rotary_dim": 64,
