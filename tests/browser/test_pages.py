@@ -147,6 +147,49 @@ def test_sliders_show_what_memory_says(browser: Chromium, pages: dict[str, Path]
         assert browser.value("document.querySelectorAll('#sliders .curve path').length") == 3
 
 
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        {"on": "RTX 4090", "engine": "vllm", "kv-dtype": "fp8", "batch": 3, "context": 5000},
+        {"on": "8xH100", "tp": 4}, {"on": "24GB", "engine": "llama.cpp", "context": 20000},
+        {"on": "8xRTX 3060", "step-tokens": 512, "engine": "sglang"}, {"width": "q4_k_m"},
+    ],
+)  # fmt: skip
+def test_sliders_begin_with_what_was_sized(
+    browser: Chromium, tmp_path: Path, wishes: dict[str, Any]
+) -> None:
+    """Head, bar and sliders are about the same sum, over round ticks, on a phone too."""
+    page = tmp_path / "memory.html"
+    options = [text for name, value in wishes.items() for text in (f"--{name}", str(value))]
+    done = program("memory", MODELS / "llama-3-8b", *options, "--output", page)
+    assert done.code in (0, 1), done.err
+    answer = json.loads(program("memory", MODELS / "llama-3-8b", *options, "-f", "json").out)
+    browser.open(page)
+    main = answer["at"][-1]
+    texts = browser.value(
+        "[...document.querySelectorAll('#sums dd')].map(d => d.textContent.split(' ').at(-2))"
+    )
+    sums = [main["weights"], main["cache"]["nbytes"], main["workspace"]["nbytes"], main["total"]]
+    assert [int(text.replace(",", "")) for text in texts] == sums
+    chosen = browser.value("['engine', 'dtype'].map(id => document.getElementById(id).value)")
+    assert chosen == [answer["engine"], main["cache"]["dtype"]]
+    for width in (1100, 375):
+        browser.resize(width, 800)
+        assert browser.value("document.documentElement.scrollWidth") <= width
+        ticks = browser.value(
+            "[...document.querySelectorAll('.curve text')].map(t => t.textContent)"
+        )
+        plain = [tick.replace(",", "") for tick in ticks]
+        tokens = [int(tick) for tick in plain if tick.isdigit()]
+        assert len(tokens) > 2
+        assert all(number % 128 == 0 for number in tokens[:-1] if number), ticks
+    fits = browser.value(
+        "[...document.querySelectorAll('#fits .asked dd')].map(d => d.textContent)"
+    )
+    if answer["device"] is not None:
+        assert fits == [answer["verdict"]["answer"]]
+
+
 def test_the_treemap_by_keyboard(browser: Chromium, pages: dict[str, Path]) -> None:
     """In with Enter, on with arrows, out with Escape; one place in the order of Tab."""
     browser.open(pages["deepseek-v3"])
