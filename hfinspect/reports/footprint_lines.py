@@ -164,7 +164,7 @@ def _layers(found: Memory) -> Table:
 def _group(group: CacheGroup) -> tuple[int | str | None, ...]:
     per = "per token" if group.grows else "in all"
     label = f"{group.label} ({group.dtype}, {per})"
-    return (group.layers, label, group.window, group.elements, group.nbytes, group.formula)
+    return (group.layers, label, group.window or "", group.elements, group.nbytes, group.formula)
 
 
 def _stages(found: Memory) -> Table:

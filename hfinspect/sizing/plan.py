@@ -74,7 +74,7 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
         own_context=found.facts.context,
         device=None if wish.device is None
         else (wish.device.name, wish.device.nbytes, wish.device.count),
-        training=training, training_unknown=training_unknown, precision=precision(found),
+        training=training, training_unknown=training_unknown, precision=wish.width or precision(found),
     )  # fmt: skip
     is_gguf = found.format == "gguf"
     reason = SEVERAL if found.members else no_cache(prediction, found.config, is_gguf=is_gguf)

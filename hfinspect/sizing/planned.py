@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Final
 
 from ..core.footprint import Memory
+from ..core.precision import precision
 from ..core.recipe_bytes import RecipeSize
 from ..core.results import Inspection
 from ..trees.prediction import Prediction
 from .engines.llama_cpp import LlamaCpp
-from .plan import plan
+from .plan import plan, weights_of
 from .wish import Wish
 
 #: What ``RecipeSize.engine`` says of GGUF files.
@@ -27,19 +27,26 @@ def planned(found: Inspection, prediction: Prediction | None, wish: Wish) -> Mem
     from .recipes import DEFAULT_RECIPES, recipe_sizes
 
     names: tuple[str, ...] = DEFAULT_RECIPES
-    if found.nbytes is None:  # what it may be stored as
+    stored = weights_of(found).nbytes
+    if stored is None:  # what it may be stored as
         names = (names[0], "F32", "BF16", *names[1:])
-    sizes = [
-        replace(size, dtype=memory.precision.replace("dtype unknown", "unknown"))
-        if size.name == names[0]
-        else size
-        for size in recipe_sizes(found, prediction, names)
-        if size.name == names[0] or (size.nbytes is not None and _runs(size, wish))
+    if wish.width is not None and wish.width not in names:
+        names = (*names, wish.width)
+    first, *others = recipe_sizes(found, prediction, names)
+    # Nobody packs what is packed already into more bytes.
+    smaller = [
+        size
+        for size in others
+        if size.nbytes is not None
+        and (stored is None or size.nbytes < stored or size.name == wish.width)
+        and (_runs(size, wish) or size.name == wish.width)
     ]
+    smaller.sort(key=lambda size: -(size.nbytes or 0))
+    dtype = precision(found).replace("dtype unknown", "unknown")
+    sizes = [replace(first, dtype=dtype, nbytes=stored), *smaller]
     if wish.adapter is not None:
         more = wish.adapter.nbytes
         sizes = [replace(s, nbytes=None if s.nbytes is None else s.nbytes + more) for s in sizes]
-    sizes.sort(key=lambda size: -(size.nbytes or 0) if size.name != names[0] else -math.inf)
     return replace(memory, recipes=recipe_table(found, prediction, wish, memory, sizes))
 
 
