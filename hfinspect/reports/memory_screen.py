@@ -275,8 +275,12 @@ def _training_answer(found: Memory) -> str:
     if found.verdict is None:
         return needs
     if found.verdict.answer == DEPENDS:
-        return f"{needs}, {found.verdict.text}"
-    return f"{needs}: {found.verdict.text} {found.device[0] if found.device else ''}"
+        return f"{needs}: {found.verdict.text}"
+    card = found.device[0] if found.device else ""
+    most = found.verdict.most
+    if found.verdict.answer == FITS and most is not None:
+        needs = f"{method} needs {byte_size(training.least)} to {byte_size(most)}{_each(training)}"
+    return f"{needs}: {found.verdict.text} {card}"
 
 
 def _each(training: Training) -> str:

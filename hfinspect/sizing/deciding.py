@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Final
 
 from ..core.cache_size import (
@@ -45,7 +47,7 @@ def decided(memory: Memory, found: Inspection, wish: Wish, at_width: AtWidth) ->
     if device is None:
         return None
     if wish.train is not None:
-        return _training(memory, wish)
+        return _training(memory, found, wish)
     main = memory.main
     if main is not None and main.total is not None:
         capacity = device.nbytes
@@ -121,33 +123,42 @@ def _why(memory: Memory, found: Inspection, wish: Wish) -> str:
     return f"{byte_size(held)} of weights fit, {kept} of up to {byte_size(more)} may not"
 
 
-def _training(memory: Memory, wish: Wish) -> Verdict:
-    """A step of training. At least: states and what waits for the backward pass. At most: in
-    addition as many bytes of gradients as there are activations and logits, and the runtime."""
+def _training(memory: Memory, found: Inspection, wish: Wish) -> Verdict:
+    """A step of training, between ``training_limits``."""
     assert wish.device is not None
     capacity, training = wish.device.nbytes, memory.training
     if training is None:
         least = _frozen_at_least(memory, wish)
         return decide(capacity, [Case("", least, None)], memory.training_unknown)
-    return decide(capacity, [Case("", *training_bounds(training))], _open(training))
+    least, most = training_limits(training, found.facts.layers)
+    return decide(capacity, [Case("", least, most)], _open(least, most))
 
 
-def training_bounds(training: Training) -> tuple[int, int | None]:
+def training_limits(training: Training, layers: int | None) -> tuple[int, int | None]:
     """Bytes that a step holds at least, and at most; None where activations or logits are not
-    known."""
+    known.
+
+    At least: states, and activations or the optimizer's step. At most, in addition: the logits with
+    one more float32 copy (the loss shifts them; four bytes to the fourteen of ``Training.logits``),
+    the gradients of the activations of two layers (those of a layer go as soon as the layer before
+    it has its own; of all layers where their number is not known, or activations are computed
+    again), and the runtime. Thirteen runs that were measured on a GPU lie between the two.
+    """
     least = training.least
     if training.activations is None or training.logits is None:
         return least, None
     step = 0 if training.step is None else training.step.nbytes
-    waiting = 2 * (training.activations.nbytes + training.logits.nbytes)
+    activations = training.activations.nbytes
+    alive = 1 if training.checkpointing or not layers else min(1, Fraction(2, layers))
+    logits = math.ceil(training.logits.nbytes * Fraction(18, 14))
+    waiting = activations + math.ceil(activations * alive) + logits
     return least, training.states_nbytes + max(waiting, step) + RUNTIME_BYTES
 
 
-def _open(training: Training) -> str:
-    least, most = training_bounds(training)
+def _open(least: int, most: int | None) -> str:
     if most is None:
         return f"{byte_size(least)} fit, activations are not known"
-    return f"between {byte_size(least)} and {byte_size(most)} with gradients of activations"
+    return f"{byte_size(least)} fit, {byte_size(most)} do not, and it is in between"
 
 
 def _frozen_at_least(memory: Memory, wish: Wish) -> int:

@@ -74,7 +74,8 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
         own_context=found.facts.context,
         device=None if wish.device is None
         else (wish.device.name, wish.device.nbytes, wish.device.count),
-        training=training, training_unknown=training_unknown, precision=wish.width or precision(found),
+        training=training, training_unknown=training_unknown,
+        precision=wish.width or precision(found),
     )  # fmt: skip
     is_gguf = found.format == "gguf"
     reason = SEVERAL if found.members else no_cache(prediction, found.config, is_gguf=is_gguf)
@@ -104,10 +105,13 @@ def _judged(memory: Memory, found: Inspection, prediction: Prediction | None, wi
         flat = at_bits(found, BITS[width])
         if flat is None:
             return None
-        # Who writes no dtype computes in that of the weights: so is the cache.
+        # Who writes no dtype computes in that of the weights: so are cache and activations.
         wide = width == "float32" and wish.dtype is None and wish.engine.default_cache_dtype is None
         dtype = "F32" if wide else wish.dtype
-        return plan(flat, prediction, replace(wish, width=None, dtype=dtype, device=None)).total
+        sized = plan(flat, prediction, replace(wish, width=None, dtype=dtype, device=None))
+        if sized.total is None or sized.workspace is None:
+            return None
+        return sized.total + (sized.workspace.activation if width == "float32" else 0)
 
     return replace(memory, verdict=decided(memory, found, wish, at_width))
 

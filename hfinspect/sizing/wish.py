@@ -68,14 +68,21 @@ def wished(
     if encoder_tokens is not None and not 0 <= encoder_tokens <= MAX_CONTEXT:
         raise UsageError(f"encoder tokens {encoder_tokens!r}", "are not possible", expected="0 up")
     rules = find_engine(engine, step_tokens)
+    device = None if on is None else parse_device(on)
+    parallel = parallel_wished(tensor_parallel, pipeline_parallel, expert_parallel, rules)
+    if device is not None and 1 < device.count < parallel.devices:
+        raise UsageError(
+            f"{parallel.devices} devices", f"share the model, and device {on!r} names "
+            f"{device.count}", hint=f"name {parallel.devices}x or one",
+        )  # fmt: skip
     return Wish(
         engine=rules,
         context=None if context is None else parse_tokens(context),
         batch=batch,
         dtype=None if cache_dtype is None else rules.cache_dtype(cache_dtype),
         encoder_tokens=encoder_tokens,
-        device=None if on is None else parse_device(on),
-        parallel=parallel_wished(tensor_parallel, pipeline_parallel, expert_parallel, rules),
+        device=device,
+        parallel=parallel,
         bandwidth=None if bandwidth is None else parse_bandwidth(bandwidth),
         width=None if width is None else _checked_width(width),
     )

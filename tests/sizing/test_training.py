@@ -13,6 +13,7 @@ from hfinspect.core.choices import OPTIMIZERS as SHOWN
 from hfinspect.core.training_bytes import Training
 from hfinspect.errors import UsageError
 from hfinspect.sizing.activations import Kept, Step, framework_kept, korthikanti
+from hfinspect.sizing.deciding import training_limits
 from hfinspect.sizing.optimizers import OPTIMIZERS, Trained, find_optimizer, state_bytes
 from hfinspect.sizing.training import nf4_bytes
 from hfinspect.sizing.zero import deepspeed_estimate, divides, share
@@ -323,6 +324,10 @@ def test_totals_are_near_what_a_gpu_was_seen_to_take(
     """vramcalc 0.1.2, README: RTX A6000, transformers 4.57.6, one sequence of 2,048 tokens."""
     found = _training(measured_config(model), **measured_wish(setting))
     assert found.total == pytest.approx(gigabytes * 10**9, rel=0.05)
+    layers = hfinspect.inspect(measured_config(model)).facts.layers
+    least, most = training_limits(found, layers)
+    assert most is not None
+    assert least <= gigabytes * 10**9 <= most
 
 
 def test_korthikanti() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import hfinspect
 from hfinspect.core.fitting import DEPENDS, DOES_NOT_FIT, FITS
-from hfinspect.errors import HfinspectError
+from hfinspect.errors import HfinspectError, UsageError
 from hfinspect.sizing.bounds import Case, decide
 
 from ..builders import write_safetensors
@@ -131,6 +131,13 @@ def test_several_cards_are_no_large_one() -> None:
     assert hfinspect.memory(LLAMA, on="8x2.1GB", context="8k").fits is False
 
 
+def test_no_more_devices_share_it_than_there_are() -> None:
+    with pytest.raises(UsageError, match="8 devices"):
+        hfinspect.memory(LLAMA, on="2x80GB", tensor_parallel=8)
+    assert hfinspect.memory(LLAMA, on="80GB", tensor_parallel=8).fits
+    assert hfinspect.memory(LLAMA, on="8x80GB", tensor_parallel=4).fits
+
+
 def test_layers_are_dealt_out_where_heads_do_not_divide() -> None:
     found = hfinspect.memory(GPTJ, on="7x8GB")
     assert (found.tensor_parallel, found.pipeline_parallel) == (1, 7)
@@ -150,7 +157,7 @@ def test_an_encoder_on_several_cards() -> None:
 # ---- training
 
 
-@pytest.mark.parametrize(("on", "fits"), [("RTX 4090", False), ("8TB", True), ("162GB", None)])
+@pytest.mark.parametrize(("on", "fits"), [("RTX 4090", False), ("8TB", True), ("160.9GB", None)])
 def test_training_has_a_verdict(on: str, fits: bool | None) -> None:
     """At least 160.6 GB; at most with the gradients of activations too."""
     found = hfinspect.memory(LLAMA, on=on, train="full")
