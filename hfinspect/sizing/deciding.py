@@ -149,7 +149,9 @@ def training_limits(training: Training, layers: int | None) -> tuple[int, int | 
         return least, None
     step = 0 if training.step is None else training.step.nbytes
     activations = training.activations.nbytes
-    alive = 1 if training.checkpointing or not layers else min(1, Fraction(2, layers))
+    alive = Fraction(1)
+    if layers and layers > 1 and not training.checkpointing:
+        alive = Fraction(2, layers)
     logits = math.ceil(training.logits.nbytes * Fraction(18, 14))
     waiting = activations + math.ceil(activations * alive) + logits
     return least, training.states_nbytes + max(waiting, step) + RUNTIME_BYTES
