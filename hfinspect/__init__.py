@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .core.footprint import AtContext, Memory, Stage, WeightBytes, Workspace
     from .core.formula import Formula, Tree
     from .core.hub_info import HubInfo
+    from .core.inventory import Inventory, InventoryFile
     from .core.ledger_lines import Letter, Row, Section, Share
     from .core.model_facts import ModelFacts
     from .core.offload_plan import LayerBytes, Offload, OffloadPlan
@@ -145,6 +146,8 @@ _HOMES = {
     "Adapter": "core.results",
     "Failure": "core.results",
     "Inspection": "core.results",
+    "Inventory": "core.inventory",
+    "InventoryFile": "core.inventory",
     "Member": "core.results",
     "Quantization": "core.results",
     "Totals": "core.results",
@@ -207,6 +210,8 @@ __all__ = [
     "HubClient",
     "HubInfo",
     "Inspection",
+    "Inventory",
+    "InventoryFile",
     "LayerBytes",
     "Letter",
     "Listing",

@@ -63,7 +63,9 @@ def main(types: list[str]) -> None:
     _forget_types()
     INDEX.write_text(index_text(), encoding="utf-8")
     catalog.index.cache_clear()  # the tables are those of the new one
-    from . import readme_outputs, readme_tables
+    from . import readme_outputs, readme_tables, rule_pages
+
+    rule_pages.main()
 
     for document in readme_tables.DOCUMENTS:
         document.write_text(readme_outputs.filled(readme_tables.filled(document.read_text())))

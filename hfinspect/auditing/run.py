@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from ..core.checkpoint import Checkpoint
+from ..core.inventory import Inventory, InventoryFile
 from ..core.progress import Progress
 from ..core.verdicts import SEVERITIES, AuditFinding, AuditResult, Unchecked
 from ..errors import NothingToInspectError
@@ -74,7 +75,30 @@ def judge_facts(
         sum(len(weight.tensors) for weight in facts.weights.values()),
         deep,
         facts.reference_name,
+        inventory=_inventory(facts),
     )
+
+
+def _inventory(facts: Facts) -> Inventory:
+    """What a bill of materials lists."""
+    root = facts.root
+    config = (root.config if root is not None else None) or {}
+    classes = config.get("architectures")
+    first = classes[0] if isinstance(classes, list) and classes else None
+    kind = config.get("model_type")
+    return Inventory(
+        tuple(
+            InventoryFile(
+                path, entry.size,
+                entry.sha256 or (facts.deep[path].sha256 if path in facts.deep else None),
+            )
+            for path, entry in sorted(facts.files.items())
+        ),
+        facts.card.licence or None,
+        facts.card.base_models,
+        first if isinstance(first, str) else None,
+        kind if isinstance(kind, str) else None,
+    )  # fmt: skip
 
 
 def _findings(rule: Rule, facts: Facts) -> Iterator[AuditFinding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,12 +13,13 @@ from . import options
 from .kept_headers import kept_headers
 
 if TYPE_CHECKING:
+    from ..auditing.baseline import Key
     from ..auditing.registry import Rule
     from ..core.results import Failure
     from ..core.verdicts import AuditResult
 
-FORMATS = ("table", "json", "csv", "markdown", "sarif", "junit", "html")
-_THRESHOLDS = ("error", "warning", "note")
+FORMATS = ("table", "json", "csv", "markdown", "sarif", "junit", "cyclonedx", "html")
+_THRESHOLDS = ("error", "warning", "note", "never")
 
 
 def register(app: typer.Typer) -> None:
@@ -43,13 +45,24 @@ def audit(
         typer.Option("--ignore", metavar="CODES", help="Without these; repeatable."),
     ] = None,
     fail_on: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--fail-on",
-            help="Exit with 1 from this severity on: error, warning or note.",
+            help="Exit with 1 from this severity on: error, warning, note; or never.",
+            show_default="error",
             autocompletion=lambda: list(_THRESHOLDS),
         ),
-    ] = "error",
+    ] = None,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="An earlier audit's JSON, whose findings are not listed again."
+        ),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="pyproject.toml whose [tool.hfinspect] counts."),
+    ] = None,
     reference: Annotated[
         str | None,
         typer.Option(metavar="MODEL", help="Should have the same tensors and shapes; or the base."),
@@ -96,32 +109,43 @@ def audit(
     Exit code 1 if anything is as bad as --fail-on.
     """
     from .. import api
+    from ..auditing.baseline import without_known
     from ..auditing.registry import chosen
     from ..core.results import Failure
     from ..core.text import clean
     from ..core.verdicts import AuditResult
     from ..errors import HfinspectError, UsageError
+    from .audit_config import find_config
     from .output import checked_format
     from .reading_line import reading_line
 
     checked_format(format_, FORMATS)
     if explain is not None:
         return _explain(explain, format_, output)
+    project, remark = find_config(targets or (), config)
+    if remark:
+        typer.echo(f"note: {clean(remark, 1000)}", err=True)
+    selected, ignored = tuple(select or project.select), tuple(ignore or project.ignore)
+    fail_on = fail_on or project.fail_on or "error"
     if list_:
-        return _list(chosen(select or (), ignore or (), deep=True), format_, output)
+        return _list(chosen(selected, ignored, deep=True), format_, output)
     if fail_on not in _THRESHOLDS:
         raise UsageError(f"--fail-on {fail_on}", "is unknown", expected=", ".join(_THRESHOLDS))
-    chosen(select or (), ignore or (), deep=deep)  # an unknown code is said before anything is read
+    # Unknown codes and a baseline that is none are reported before anything is read.
+    chosen(selected, (*ignored, *(c for _, codes in project.per_path for c in codes)), deep=deep)
+    known = _baseline(baseline)
 
     def one(target: str) -> AuditResult | Failure:
         try:
             with reading_line(target, revision=revision) as progress:
-                return api.audit(
-                    target, select=select or (), ignore=ignore or (), reference=reference,
+                result = api.audit(
+                    target, select=selected, ignore=(*ignored, *project.ignored_at(target)),
+                    reference=reference,
                     deep=deep, pointers=pointers, revision=revision, token=token, file=file,
                     timeout=timeout, progress=progress,
                     cache=kept_headers(no_cache=no_cache, refresh=refresh),
                 )  # fmt: skip
+                return without_known(result, known)
         except UsageError:
             raise
         except HfinspectError as error:
@@ -139,6 +163,30 @@ def audit(
     if any(r.failing(fail_on) for r in results if isinstance(r, AuditResult)):
         raise typer.Exit(1)
     return None
+
+
+def _baseline(path: Path | None) -> Counter[Key]:
+    """The findings of an earlier audit. Raises UsageError where the file is none."""
+    import json
+
+    from ..auditing.baseline import MAX_BASELINE, known_findings
+    from ..errors import UsageError
+
+    if path is None:
+        return Counter()
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BASELINE + 1)
+        if len(data) > MAX_BASELINE:
+            raise UsageError(f"--baseline {path}", f"has more than {MAX_BASELINE:,} bytes")
+        return known_findings(str(path), json.loads(data))
+    except OSError as error:
+        raise UsageError(
+            f"--baseline {path}", f"cannot be read: {error.strerror or error}",
+            hint=f"hfinspect audit TARGET -f json -o {path} makes it",
+        ) from None  # fmt: skip
+    except (ValueError, RecursionError):
+        raise UsageError(f"--baseline {path}", "is no JSON") from None
 
 
 def _named(targets: Sequence[str] | None, recursive: bool) -> list[str]:
@@ -171,12 +219,14 @@ def _show(
     results: Sequence[AuditResult | Failure], format_: str, fail_on: str, output: Path | None
 ) -> None:
     from ..auditing.registry import rules
-    from ..reports import junit, sarif
+    from ..reports import cyclonedx, junit, sarif
     from ..reports.verdict import lay_out, to_dict
     from .output import emit, write
 
     if format_ == "sarif":
         write(sarif.render(results, rules()), output)
+    elif format_ == "cyclonedx":
+        write(cyclonedx.render(results), output)
     elif format_ == "junit":
         write(junit.render(results, rules(), fail_on), output)
     else:
@@ -204,7 +254,7 @@ def _list(found: Sequence[Rule], format_: str, output: Path | None) -> None:
 def _not_of_rules(option: str, format_: str) -> None:
     from ..errors import UsageError
 
-    if format_ in ("sarif", "junit", "html"):
+    if format_ in ("sarif", "junit", "cyclonedx", "html"):
         raise UsageError(
             f"{option} as {format_}",
             "is not possible",

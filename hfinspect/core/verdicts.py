@@ -10,6 +10,7 @@ from dataclasses import field
 from typing import Any, Final, NamedTuple
 
 from .display import Shown
+from .inventory import Inventory
 from .records import dataclass
 from .refs import Origin
 from .results import SCHEMA_VERSION
@@ -19,8 +20,8 @@ SEVERITIES: Final = ("note", "warning", "error")
 
 
 def at_least(severity: str, threshold: str) -> bool:
-    """Whether ``severity`` is ``threshold`` or worse."""
-    return SEVERITIES.index(severity) >= SEVERITIES.index(threshold)
+    """Whether ``severity`` is ``threshold`` or worse; nothing is as bad as ``never``."""
+    return threshold != "never" and SEVERITIES.index(severity) >= SEVERITIES.index(threshold)
 
 
 class AuditFinding(NamedTuple):
@@ -82,6 +83,8 @@ class AuditResult(Shown):
         tensors [tensors]: how many those headers describe
         deep: whether values were read
         reference: the model to compare with; None without one
+        known [findings]: findings of a baseline, which are not listed
+        inventory: files, licence and base models, for a bill of materials; no part of the JSON
     """
 
     target: str
@@ -93,6 +96,8 @@ class AuditResult(Shown):
     tensors: int = 0
     deep: bool = False
     reference: str | None = field(default=None)
+    known: int = 0
+    inventory: Inventory = field(default_factory=Inventory)
 
     def _in_a_line(self) -> str:
         found = ", ".join(f"{count} {severity}s" for severity, count in self.counts.items())
@@ -134,6 +139,7 @@ class AuditResult(Shown):
             "files": self.files,
             "tensors": self.tensors,
             "counts": dict(self.counts),
+            "known": self.known,
             "findings": [finding.to_dict() for finding in self.findings],
             "unchecked": [item.to_dict() for item in self.unchecked],
             "rules": list(self.rules),

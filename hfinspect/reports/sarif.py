@@ -20,6 +20,15 @@ from ..core.verdicts import AuditFinding, AuditResult
 if TYPE_CHECKING:
     from ..auditing.registry import Rule
 
+#: Where each rule has a page.
+RULE_PAGES = "https://github.com/hfinspect/hfinspect/blob/main/docs/rules"
+
+
+def rule_page(code: str) -> str:
+    """The page of a rule."""
+    return f"{RULE_PAGES}/{code}.md"
+
+
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
@@ -52,6 +61,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "name": rule.name,
         "shortDescription": {"text": rule.what},
         "fullDescription": {"text": f"{rule.what} {rule.why}"},
+        "helpUri": rule_page(rule.code),
         "help": {"text": f"{rule.why} To fix it: {rule.fix}"},
         "defaultConfiguration": {"level": rule.severity},
         "properties": {"tags": [rule.code[:3]]},

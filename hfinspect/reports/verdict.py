@@ -96,6 +96,8 @@ def _audit(result: AuditResult, lines: bool) -> list[Block]:
         kept = ("code", "severity", "file", "tensor", "found", "expected")
         blocks.append(Table(tuple(c for c in _COLUMNS if c.name in kept), rows))
     items = [("audited", _audited(result)), ("found", summary(result))]
+    if result.known:
+        items.append(("known", f"{result.known:,} of the baseline, not listed"))
     items += [("not checked", f"{item.what}: {item.why}") for item in result.unchecked]
     blocks.append(Facts(tuple(items)))
     return blocks

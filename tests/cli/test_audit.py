@@ -156,7 +156,7 @@ def test_exit_codes(sound: Path, broken: Path, tmp_path: Path) -> None:
     assert hfinspect("audit", broken, "--ignore", "HI1,HI2", "--ignore", "HI3", "--ignore",
                      "HI4").code == 0  # fmt: skip
     assert hfinspect("audit").code == 2
-    assert hfinspect("audit", sound, "--fail-on", "never").code == 2
+    assert hfinspect("audit", sound, "--fail-on", "always").code == 2
     assert hfinspect("audit", sound, "--select", "HI9").code == 2
     assert hfinspect("audit", sound, "--format", "xml").code == 2
     assert hfinspect("audit", tmp_path / "absent").code == 3

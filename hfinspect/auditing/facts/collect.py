@@ -27,6 +27,7 @@ from ...sources.hidden import MAX_HIDDEN_FILES, Hidden, hidden_files
 from ...sources.local import HIDDEN
 from ...sources.pointers import MAX_POINTER
 from ...sources.source import FileEntry, Source
+from .card import Card, read_card
 from .companions_read import (
     CONFIGS,
     MAX_OTHER_FILES,
@@ -147,7 +148,7 @@ class Collector:
             reference_name=self.reference_name,
             deep=self._deep(facts),
             single=single,
-            card_has_licence=self._card_has_licence(files),
+            card=self._card(files),
             listing_complete=getattr(self.source, "listing_complete", True),
             unchecked=tuple(self.unchecked),
             left_out=tuple(self.left_out),
@@ -333,14 +334,12 @@ class Collector:
             elif result:
                 found[path] = result
 
-    def _card_has_licence(self, files: Mapping[str, FileEntry]) -> bool:
-        card = next((path for path in files if path.lower() == "readme.md"), None)
-        if card is None:
-            return False
-        head = self._ask([partial(self.source.read, card, 0, MAX_CARD_HEAD)])[0]
-        if not isinstance(head, bytes) or not head.startswith(b"---"):
-            return False
-        return b"\nlicense:" in head.split(b"\n---", 1)[0]
+    def _card(self, files: Mapping[str, FileEntry]) -> Card:
+        path = next((path for path in files if path.lower() == "readme.md"), None)
+        if path is None:
+            return Card()
+        head = self._ask([partial(self.source.read, path, 0, MAX_CARD_HEAD)])[0]
+        return read_card(head) if isinstance(head, bytes) else Card()
 
     def _stand_ins(
         self, files: Mapping[str, FileEntry], names: Mapping[str, WeightName]

@@ -24,6 +24,7 @@ from ...inspecting.declared_class import is_model
 from ...sources.disk import DiskFact
 from ...sources.source import FileEntry
 from ...trees.prediction import Prediction
+from .card import Card
 
 if TYPE_CHECKING:
     from ...analysis.quantization.packing import Packing
@@ -285,7 +286,7 @@ class Facts:
     reference_name: str | None = None
     deep: Mapping[str, DeepFact] = field(default_factory=dict)
     single: bool = False
-    card_has_licence: bool = False
+    card: Card = field(default_factory=Card)
     listing_complete: bool = True
     unchecked: tuple[Unchecked, ...] = ()
     left_out: tuple[LeftOut, ...] = ()

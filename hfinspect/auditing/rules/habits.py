@@ -53,7 +53,7 @@ def no_licence(facts: Facts) -> Iterator[Found]:
 
     Fix: add a LICENSE file, and `license:` to the card's header.
     """
-    if not _has_model(facts) or facts.card_has_licence:
+    if not _has_model(facts) or facts.card.licence:
         return
     if not any(name.startswith(_LICENCES) for name in _names(facts)):
         yield Found("no licence")
