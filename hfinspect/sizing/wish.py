@@ -67,14 +67,18 @@ def wished(
         raise UsageError(f"batch {batch!r}", "is not possible", expected=f"1 to {MAX_BATCH:,}")
     if encoder_tokens is not None and not 0 <= encoder_tokens <= MAX_CONTEXT:
         raise UsageError(f"encoder tokens {encoder_tokens!r}", "are not possible", expected="0 up")
-    rules = find_engine(engine, step_tokens)
+    rules = find_engine(engine, step_tokens).in_stages(pipeline_parallel)
+    device = None if on is None else parse_device(on)
+    if device is not None:
+        rules = rules.on_device(device.nbytes, device.name)
+        device = replace(device, nbytes=rules.usable(device.nbytes), whole=device.nbytes)
     return Wish(
         engine=rules,
         context=None if context is None else parse_tokens(context),
         batch=batch,
         dtype=None if cache_dtype is None else rules.cache_dtype(cache_dtype),
         encoder_tokens=encoder_tokens,
-        device=None if on is None else parse_device(on),
+        device=device,
         parallel=parallel_wished(tensor_parallel, pipeline_parallel, expert_parallel, rules),
         bandwidth=None if bandwidth is None else parse_bandwidth(bandwidth),
         width=None if width is None else _checked_width(width),
