@@ -154,7 +154,7 @@ def memory_drawn(
     from .api import with_base
     from .sizing.curves import curves
     from .sizing.planned import planned
-    from .sizing.width import at_width
+    from .sizing.recipes.at_recipe import at_recipe
     from .sizing.wish import memory_wished
 
     wish = memory_wished(**wishes)
@@ -167,5 +167,7 @@ def memory_drawn(
     found = planned(whole.inspection, whole.prediction, wish)
     if whole.prediction is None or wish.train is not None:
         return found, None
-    held = whole.inspection if wish.width is None else at_width(whole.inspection, wish.width)
+    held = whole.inspection
+    if wish.width is not None:
+        held = at_recipe(held, whole.prediction, wish.width)
     return found, curves(held, whole.prediction, found, wish)

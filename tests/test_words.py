@@ -32,7 +32,7 @@ OLD = re.compile(
     | \bthe[ ]file[ ]says\b         # metadata
     | \bnothing[ ]that[ ]is[ ]known\b  # not recognised by name
     | \bone[ ]expert[ ]counted\b    # if each layer had one expert
-    | \b(lower[ ]|upper[ ])?bounds?\b  # limit
+    | \b(lower[ ]|upper[ ])?bounds?\b(?![ ]for[ ]everything)  # limit
     | \bin[ ]words\b                # rounded
     | \b(one|row|line|value|request)[ ]an?[ ](model|finding|page|target|layer|line|file|family)\b
     """,

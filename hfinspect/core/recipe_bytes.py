@@ -20,6 +20,7 @@ class RecipeSize:
         engine: that runs it: ``llama.cpp``, ``vllm``, ``transformers``, ``mlx``; empty: several
         padded_nbytes [bytes]: the same in a file whose tensors are aligned to 32 bytes (GGUF); None
             for other files
+        note: what the bytes leave out; empty where nothing
     """
 
     name: str
@@ -29,6 +30,7 @@ class RecipeSize:
     why_unknown: str = ""
     engine: str = ""
     padded_nbytes: int | None = None
+    note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -40,4 +42,5 @@ class RecipeSize:
             "bits_per_weight": self.bits_per_weight,
             "why_unknown": self.why_unknown,
             "engine": self.engine,
+            "note": self.note,
         }

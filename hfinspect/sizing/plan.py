@@ -60,9 +60,9 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
     if prediction is not None and prediction.family is None:
         prediction = None
     if wish.width is not None:
-        from .width import at_width
+        from .recipes.at_recipe import at_recipe
 
-        found = at_width(found, wish.width)
+        found = at_recipe(found, prediction, wish.width)
     weights = with_adapter(weights_of(found), wish)
     named, wish = wish, shared_by(wish, found, prediction)
     training, training_unknown = _training(found, prediction, weights, wish)

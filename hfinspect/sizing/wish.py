@@ -86,9 +86,9 @@ def wished(
 
 
 def _checked_width(width: str) -> str:
-    from .width import checked_width  # reads the tensor types of GGUF
+    from .recipes.recipe_names import find_recipe
 
-    return checked_width(width)
+    return find_recipe(width).name
 
 
 def memory_wished(*, train: str | None, **wishes: Any) -> Wish:

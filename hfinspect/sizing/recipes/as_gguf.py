@@ -1,16 +1,16 @@
 """The GGUF file that llama.cpp's converter makes of a model: names, shapes, what stays in float32.
 
 Source: conversion/ of llama.cpp (``prepare_tensors`` in base.py, ``modify_tensors`` of the
-families), commit 0c1e57098, read in November 2026. Only the classes in ``_CLASSES`` are known, and
-only where every tensor of the text model has a known name: each class was compared, tensor by
-tensor, with what the converter wrote (fixtures/oracle/gguf_types.json).
+families), commit 0c1e57098, read in November 2026. Only the classes in ``GGUF_CLASSES`` are known,
+and only where every tensor of the text model has a known name. Layers for multi-token prediction
+are left out (``--no-mtp``), and so are the parts for images and sound, which are files of their
+own (``--mmproj``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from ...analysis.gguf.llama_cpp_names import gguf_name, is_left_out
 from ...core.components import Role
@@ -18,35 +18,48 @@ from ...core.results import Inspection
 from ...core.tensor import TensorInfo, TensorSpec
 from ...trees.prediction import Prediction
 from .ggml_mixes import GgufModel, GgufTensor
-
-#: Class -> ``general.architecture`` of the file.
-_CLASSES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "ArceeForCausalLM": "arcee", "BertModel": "bert", "BloomForCausalLM": "bloom",
-        "Cohere2MoeForCausalLM": "cohere2moe", "CohereForCausalLM": "command-r",
-        "Ernie4_5ForCausalLM": "ernie4_5", "Exaone4ForCausalLM": "exaone4",
-        "FalconForCausalLM": "falcon", "Gemma2ForCausalLM": "gemma2", "GemmaForCausalLM": "gemma",
-        "Glm4ForCausalLM": "glm4", "GlmForCausalLM": "chatglm", "GraniteForCausalLM": "granite",
-        "HunYuanDenseV1ForCausalLM": "hunyuan-dense", "Jais2ForCausalLM": "jais2",
-        "LlamaForCausalLM": "llama", "MellumForCausalLM": "mellum",
-        "MiniCPM3ForCausalLM": "minicpm3", "MistralForCausalLM": "llama",
-        "MixtralForCausalLM": "llama", "NemotronForCausalLM": "nemotron",
-        "Olmo2ForCausalLM": "olmo2", "Olmo3ForCausalLM": "olmo2", "OlmoForCausalLM": "olmo",
-        "OlmoeForCausalLM": "olmoe", "Phi3ForCausalLM": "phi3", "Qwen2ForCausalLM": "qwen2",
-        "Qwen2MoeForCausalLM": "qwen2moe", "Qwen2VLForConditionalGeneration": "qwen2vl",
-        "Qwen2_5_VLForConditionalGeneration": "qwen2vl", "Qwen3ForCausalLM": "qwen3",
-        "Qwen3MoeForCausalLM": "qwen3moe", "Qwen3VLForConditionalGeneration": "qwen3vl",
-        "SeedOssForCausalLM": "seed_oss", "SmolLM3ForCausalLM": "smollm3",
-        "StableLmForCausalLM": "stablelm", "Starcoder2ForCausalLM": "starcoder2",
-    }
-)  # fmt: skip
+from .gguf_classes import GGUF_CLASSES
 
 #: Modules whose matrices the converter keeps in float32.
 _FLOAT32: Final = frozenset(
-    "ffn_gate_inp ffn_gate_inp_shexp position_embd token_types ssm_conv1d conv".split()
+    """ffn_gate_inp ffn_gate_inp_shexp position_embd token_types ssm_conv1d shortconv.conv
+    indexer.proj altup_correct_coef altup_predict_coef""".split()
 )
 #: (architecture, layers) of what llama.cpp calls a 70B model: ``load_hparams`` of src/models/.
 _70B: Final = frozenset({("llama", 80), ("qwen2", 80), ("deci", 80), ("olmo", 80), ("jais2", 68)})
+#: Whose converters write the factors of Llama 3's positions, and of long ones.
+_ROPE_FREQS: Final = frozenset(
+    """llama llama4 apertus arcee smollm3 granite granitemoe granitehybrid afmoe exaone exaone4
+    """.split()
+)
+_LONG_FACTORS: Final = frozenset({"phi3", "minicpm", "minicpm3"})
+#: Whose attention is written as one with a single key head.
+_LATENT: Final = frozenset({"deepseek2", "deepseek32", "glm-dsa"})
+#: Whose key heads are counted layer by layer: none where a layer has no attention.
+_BY_LAYER: Final = frozenset("jamba lfm2 lfm2moe granitehybrid nemotron_h mamba2".split())
+#: Buffers that are tensors of the file; other ones are not.
+_BUFFERS: Final = ("e_score_correction_bias", "expert_bias", "layer_scalar")
+#: Parts of the names of what is written as key-values.
+_AS_KEYS: Final = (".act_fn.",)
+#: Ends of names that the shared table does not have -> the end of the name in the file, or one of
+#: this room's own, for what is written in pieces.
+_ENDS: Final = {
+    "router.scale": "ffn_gate_inp.scale",
+    "router.per_expert_scale": "ffn_down_exps.scale",
+    "pre_feedforward_layernorm_2.weight": "pre_ffw_norm_2.weight",
+    "post_feedforward_layernorm_1.weight": "post_ffw_norm_1.weight",
+    "post_feedforward_layernorm_2.weight": "post_ffw_norm_2.weight",
+    "shared_mlp.input_linear.weight": "shared_in.weight",
+    "shared_mlp.output_linear.weight": "shared_down.weight",
+    "linear_attn.in_proj_qkvz.weight": "qkvz.weight",
+}
+#: Matrices that GPT-2 has transposed.
+_CONV1D: Final = frozenset({"attn_qkv", "attn_output", "ffn_up", "ffn_down"})
+#: Model types whose first positions are those of padding, and left out.
+_PADDED: Final = frozenset({"roberta", "xlm-roberta", "camembert"})
+
+_Shape = tuple[int, ...]
+_Written = list[tuple[str, _Shape]]
 
 
 def gguf_model(found: Inspection, prediction: Prediction | None) -> GgufModel | str:
@@ -58,54 +71,199 @@ def gguf_model(found: Inspection, prediction: Prediction | None) -> GgufModel | 
     compared = found.expectation
     if found.source == "checkpoint" and compared is not None and compared.reshaped:
         return "the files hold other shapes than config.json says"
-    return prediction.made("gguf", found.facts, lambda: _converted(found, prediction))
+    return prediction.made("gguf", found.facts, lambda: _Converter(found, prediction).model())
 
 
-def _converted(found: Inspection, prediction: Prediction) -> GgufModel | str:
-    architecture = _CLASSES.get(prediction.architecture)
-    if architecture is None:
-        return f"what llama.cpp's converter makes of {prediction.architecture} is not known here"
-    groups: dict[str, list[TensorSpec]] = {}
-    for spec in prediction.tensors:
-        if spec.role is not Role.PARAMETER or spec.part != "text":
-            continue
-        if is_left_out(spec, architecture):
-            continue
-        name = gguf_name(spec, architecture)
-        if name is None:
-            return f"llama.cpp's name of {spec.name} is not known"
-        groups.setdefault(name, []).append(spec)
-    facts = found.facts
-    tensors = [_joined(name, specs) for name, specs in groups.items()]
-    rope = (found.config or {}).get("rope_parameters") or (found.config or {}).get("rope_scaling")
-    if isinstance(rope, Mapping) and "llama3" in (rope.get("rope_type"), rope.get("type")):
-        if architecture != "llama" or not facts.heads or not facts.width:
-            return "its factors of positions are not known"
-        width = facts.head_dim or facts.width // facts.heads
-        tensors.append(GgufTensor("rope_freqs.weight", (width // 2,), "F32"))
-    heads, kv_heads = facts.heads or 0, facts.kv_heads or facts.heads or 0
-    return _model(
-        architecture, facts.layers or 0, facts.experts or 0, heads, kv_heads, tensors
-    )  # fmt: skip
+class _Converter:
+    """One conversion."""
+
+    def __init__(self, found: Inspection, prediction: Prediction) -> None:
+        self._prediction = prediction
+        self._facts = found.facts
+        config: Mapping[str, Any] = found.config or {}
+        text = config.get("text_config")
+        self._config = {**config, **text} if isinstance(text, Mapping) else config
+        self._architecture = GGUF_CLASSES.get(prediction.architecture, "")
+
+    def model(self) -> GgufModel | str:
+        """The file, or why it is not known."""
+        if not self._architecture:
+            name = self._prediction.architecture
+            return f"what llama.cpp's converter makes of {name} is not known here"
+        groups = self._groups()
+        if isinstance(groups, str):
+            return groups
+        tensors: list[GgufTensor] = []
+        for name, specs in groups.items():
+            written = self._written(name, specs, groups)
+            if written is None:
+                return f"how the converter writes {specs[0].name} is not known"
+            made_of = tuple(spec.name for spec in specs)
+            tensors += (_typed(own, shape, made_of) for own, shape in written)
+        tensors += [_typed(own, shape) for own, shape in self._positions(tensors)]
+        return self._with_numbers(tensors)
+
+    def _groups(self) -> dict[str, list[TensorSpec]] | str:
+        """What the file holds under one name: experts are many."""
+        groups: dict[str, list[TensorSpec]] = {}
+        for spec in self._prediction.tensors:
+            if spec.part != "text" or is_left_out(spec, self._architecture):
+                continue
+            if spec.role is not Role.PARAMETER and not spec.name.endswith(_BUFFERS):
+                continue
+            if any(part in spec.name for part in _AS_KEYS):
+                continue
+            name = self._name(spec)
+            if name is None:
+                return f"llama.cpp's name of {spec.name} is not known"
+            groups.setdefault(name, []).append(spec)
+        return groups
+
+    def _name(self, spec: TensorSpec) -> str | None:
+        for end, own in _ENDS.items():
+            if spec.name.endswith("." + end):
+                return f"blk.{spec.layer}.{own}"
+        return gguf_name(spec, self._architecture)
+
+    def _written(
+        self, name: str, specs: list[TensorSpec], groups: Mapping[str, list[TensorSpec]]
+    ) -> _Written | None:
+        """Names and shapes in the file of what has one name; None where that is not known."""
+        shape = specs[0].shape if len(specs) == 1 else (len(specs), *specs[0].shape)
+        block, _, last = name.rpartition(".")
+        path, dot, stem = block.rpartition(".")
+        start = path + dot
+        width = self._facts.width
+        if stem in ("ssm_conv1d", "conv") and len(shape) == 3:
+            return [(name, (shape[0], shape[2]))]
+        if stem == "attn_kv_b" and self._architecture in _LATENT:
+            return self._latent(start, shape, groups)
+        if stem == "ffn_gate_up_exps":
+            return self._halves(start, shape, last)
+        if stem == "ffn_down_exps" and len(shape) == 3 and shape[1] != width:
+            return [(name, (shape[0], shape[2], shape[1]))]
+        if stem in ("shared_in", "shared_down"):
+            return self._shared(start, stem, shape)
+        if stem == "qkvz":
+            gate = groups.get(f"{start}ssm_out.weight")
+            rows = gate[0].shape[1] if gate else 0
+            return [
+                (f"{start}attn_qkv.weight", (shape[0] - rows, shape[1])),
+                (f"{start}attn_gate.weight", (rows, shape[1])),
+            ]
+        if self._architecture == "gpt2" and stem in _CONV1D:
+            return [(name, shape[::-1])]
+        if stem == "position_embd" and self._prediction.model_type in _PADDED:
+            padding = self._config.get("pad_token_id", 1)
+            first = padding + 1 if type(padding) is int else 0
+            return [(name, (shape[0] - first, *shape[1:]))]
+        return [(name, shape)]
+
+    def _latent(
+        self, start: str, shape: _Shape, groups: Mapping[str, list[TensorSpec]]
+    ) -> _Written | None:
+        """Keys and values from the latent, head by head, the keys transposed."""
+        output, heads = groups.get(f"{start}attn_output.weight"), self._facts.heads
+        if not output or not heads or shape[0] % heads or output[0].shape[1] % heads:
+            return None
+        values = output[0].shape[1] // heads
+        keys, rank = shape[0] // heads - values, shape[1]
+        return [
+            (f"{start}attn_k_b.weight", (heads, rank, keys)),
+            (f"{start}attn_v_b.weight", (heads, values, rank)),
+        ]
+
+    def _halves(self, start: str, shape: _Shape, last: str) -> _Written | None:
+        """Gates and ups of all experts, in one tensor of (experts, 2 · inner, width) or turned."""
+        width = self._facts.width
+        if self._architecture in _FUSED:
+            return [(f"{start}ffn_gate_up_exps.{last}", shape)]
+        half: _Shape
+        if len(shape) == 2:
+            half = (shape[0], shape[1] // 2)
+        elif shape[1] == width:
+            half = (shape[0], shape[2] // 2, shape[1])
+        elif shape[2] == width:
+            half = (shape[0], shape[1] // 2, shape[2])
+        else:
+            return None
+        return [(f"{start}ffn_{kind}_exps.{last}", half) for kind in ("gate", "up")]
+
+    def _shared(self, start: str, stem: str, shape: _Shape) -> _Written:
+        """Granite's shared expert, which is the MLP where there are no other experts."""
+        ending = "_shexp" if self._facts.experts else ""
+        if stem == "shared_down":
+            return [(f"{start}ffn_down{ending}.weight", shape)]
+        half = (shape[0] // 2, *shape[1:])
+        return [(f"{start}ffn_{kind}{ending}.weight", half) for kind in ("gate", "up")]
+
+    def _positions(self, tensors: list[GgufTensor]) -> Iterator[tuple[str, _Shape]]:
+        """Factors of positions, which no checkpoint holds."""
+        rope: Any = self._config.get("rope_parameters") or self._config.get("rope_scaling")
+        rope = rope if isinstance(rope, Mapping) else {}
+        if self._architecture == "gemma4":
+            widths = [t.shape[0] for t in tensors if t.name.endswith(".attn_q_norm.weight")]
+            yield "rope_freqs.weight", (max(widths, default=0) // 2,)  # of the full layers
+        kind = rope.get("full_attention") if "full_attention" in rope else rope
+        names = (kind.get("rope_type"), kind.get("type")) if isinstance(kind, Mapping) else ()
+        if "llama3" in names and self._architecture in _ROPE_FREQS:
+            heads, width = self._facts.heads or 1, self._facts.width or 0
+            yield "rope_freqs.weight", ((self._facts.head_dim or width // heads) // 2,)
+        if self._architecture in _LONG_FACTORS:
+            for length in ("long", "short"):
+                factors = rope.get(f"{length}_factor")
+                if isinstance(factors, list) and factors:
+                    yield f"rope_factors_{length}.weight", (len(factors),)
+
+    def _with_numbers(self, tensors: list[GgufTensor]) -> GgufModel | str:
+        facts, architecture = self._facts, self._architecture
+        heads = facts.heads or facts.decoder_heads or 0
+        kv_heads = facts.kv_heads or heads
+        if architecture in _LATENT or architecture == "starcoder":
+            kv_heads = 1
+        elif architecture == "phi2":
+            kv_heads = heads
+        elif architecture == "falcon":
+            found = self._config.get("num_kv_heads", self._config.get("n_head_kv", 1))
+            kv_heads = found if type(found) is int and found > 0 else 1
+            if not _fits_heads(tensors, heads, kv_heads):
+                return "the converter refuses a Falcon whose num_kv_heads are not its key heads"
+        elif architecture in _BY_LAYER and not any(t.name.startswith(_FIRST_K) for t in tensors):
+            kv_heads = 0  # mamba2 has none in any layer
+        layers = facts.layers
+        if layers is None:
+            return "how many layers it has is not known"
+        return _model(architecture, layers, facts.experts or 0, heads, kv_heads, tensors)
 
 
-def _joined(name: str, specs: list[TensorSpec]) -> GgufTensor:
-    """One tensor of the file: experts one by one are stacked."""
-    shape = specs[0].shape
-    if len(specs) > 1:
-        shape = (len(specs), *shape)
-    return GgufTensor(name, shape, "F32" if len(shape) < 2 or _stays_wide(name) else "BF16")
+#: Architectures that keep gates and ups of all experts in one tensor.
+_FUSED: Final = frozenset({"gemma4"})
+_FIRST_K: Final = "blk.0.attn_k."
 
 
-def _stays_wide(name: str) -> bool:
+def _fits_heads(tensors: list[GgufTensor], heads: int, kv_heads: int) -> bool:
+    """Whether the rows of query, key and value are so many heads."""
+    shape = next((t.shape for t in tensors if t.name == "blk.0.attn_qkv.weight"), None)
+    if shape is None or not heads or shape[1] % heads:
+        return False
+    return shape[0] == (heads + 2 * kv_heads) * (shape[1] // heads)
+
+
+def _typed(name: str, shape: _Shape, made_of: tuple[str, ...] = ()) -> GgufTensor:
     module, _, last = name.rpartition(".")
-    return last != "weight" or module.endswith("_norm") or module.split(".")[-1] in _FLOAT32
+    plain = module.split(".", 2)[-1] if module.startswith("blk.") else module
+    wide = len(shape) < 2 or last != "weight" or module.endswith("_norm") or plain in _FLOAT32
+    return GgufTensor(name, shape, "F32" if wide else "BF16", made_of)
 
 
 def _model(
-    architecture: str, layers: int, experts: int, heads: int, kv_heads: int,
+    architecture: str,
+    layers: int,
+    experts: int,
+    heads: int,
+    kv_heads: int,
     tensors: list[GgufTensor],
-) -> GgufModel:  # fmt: skip
+) -> GgufModel:
     is_70b = (architecture, layers) in _70B and (architecture != "llama" or heads != kv_heads)
     groups = heads // kv_heads if kv_heads else 0
     return GgufModel(architecture, layers, experts, groups, is_70b, tuple(tensors))
@@ -128,7 +286,8 @@ def _as_read(found: Inspection) -> GgufModel | str:
 
 
 def _before(tensor: TensorInfo) -> GgufTensor:
-    return GgufTensor(tensor.name, tensor.shape, "F32" if tensor.dtype == "F32" else "BF16")
+    dtype = "F32" if tensor.dtype == "F32" else "BF16"
+    return GgufTensor(tensor.name, tensor.shape, dtype, (tensor.name,))
 
 
 def _first(value: object, absent: int | None = None) -> int | None:

@@ -25,11 +25,13 @@ from ...formats.gguf.ggml_types import GGML_TYPES_BY_NAME
 
 class GgufTensor(NamedTuple):
     """A tensor of the file that the converter writes; ``shape`` is row-major, ``dtype`` is F32 for
-    what the converter keeps in float32 and BF16 or F16 for the rest."""
+    what the converter keeps in float32 and BF16 for the rest. ``made_of`` are the tensors of the
+    checkpoint that are in it, none for what the converter adds."""
 
     name: str
     shape: tuple[int, ...]
     dtype: str
+    made_of: tuple[str, ...] = ()
 
 
 class GgufModel(NamedTuple):

@@ -129,7 +129,7 @@ def _stays(prediction: Prediction) -> list[str]:
             and (spec.part != "text" or spec.component in (Component.ROUTER, Component.HEAD))
         )
 
-    return sorted(set(_starred(prediction.specs.where(keep).names())))
+    return sorted(set(_starred(prediction.tensors.where(keep).names())))
 
 
 _NUMBER: Final = re.compile(r"(?<=\.)\d+(?=\.|$)")

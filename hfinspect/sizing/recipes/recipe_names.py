@@ -50,7 +50,7 @@ _MAY_HAVE_IMATRIX: Final = ("IQ4_NL", "IQ4_XS", "Q4_0", "Q5_0")
 _PACKED: Final = (
     ("FP8", "F8_E4M3", "vllm", "llm-compressor FP8_DYNAMIC: a scale for each row"),
     ("FP8 block", "F8_E4M3", "vllm", "a scale for 128 x 128 weights, as DeepSeek-V3"),
-    ("FP8 per tensor", "F8_E4M3", "vllm", "llm-compressor FP8: a scale for each matrix and its inputs"),
+    ("FP8 per tensor", "F8_E4M3", "vllm", "llm-compressor FP8: a scale a matrix, and its inputs"),
     ("INT8 W8A8", "I8", "vllm", "llm-compressor W8A8: a scale for each row"),
     ("LLM.int8()", "I8", "transformers", "bitsandbytes, load_in_8bit"),
     ("AWQ 4-bit", "INT4", "vllm", "AutoAWQ: groups of 128 with zero points"),

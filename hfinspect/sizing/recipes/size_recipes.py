@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 from ...core.cache_size import SEVERAL
@@ -22,11 +23,11 @@ def recipe_sizes(
 ) -> tuple[RecipeSize, ...]:
     """The model under these recipes, DEFAULT_RECIPES without any; one that does not follow from
     what is known has ``nbytes`` None and says why. Raises UsageError for a name that is none."""
-    sized = _Sized(inspection, prediction)
+    sized = SizedRecipes(inspection, prediction)
     return tuple(sized.at(find_recipe(name)) for name in names or DEFAULT_RECIPES)
 
 
-class _Sized:
+class SizedRecipes:
     """One model under several recipes; what they share is made once."""
 
     def __init__(self, inspection: Inspection, prediction: Prediction | None) -> None:
@@ -82,18 +83,31 @@ class _Sized:
             nbytes += size * count
         return _known(recipe, nbytes, prediction.parameters)
 
-    def _as_gguf(self, recipe: Recipe) -> RecipeSize:
+    def gguf(self) -> GgufModel | str:
+        """The file that llama.cpp's converter makes of it, or why that is not known."""
         if self._gguf is None:
             self._gguf = gguf_model(self._found, self._prediction)
-        model = self._gguf
+        return self._gguf
+
+    def kinds(self, recipe: Recipe) -> tuple[str, ...]:
+        """The types of the tensors of ``gguf`` under one of llama-quantize's recipes."""
+        model = self.gguf()
+        if isinstance(model, str):
+            return ()
+        return mixed(model, recipe.name.removesuffix(" imatrix"), recipe.dtype, recipe.imatrix)
+
+    def _as_gguf(self, recipe: Recipe) -> RecipeSize:
+        model = self.gguf()
         if isinstance(model, str):
             return _unknown(recipe, model)
-        plain = recipe.name.removesuffix(" imatrix")
-        kinds = mixed(model, plain, recipe.dtype, recipe.imatrix)
-        pairs = zip(model.tensors, kinds, strict=True)
+        pairs = zip(model.tensors, self.kinds(recipe), strict=True)
         sizes = [stored_bytes(tensor, kind) for tensor, kind in pairs]
         elements = sum(prod(tensor.shape) for tensor in model.tensors)
-        return _known(recipe, sum(sizes), elements, padded(sizes))
+        known = _known(recipe, sum(sizes), elements, padded(sizes))
+        apart = sorted({t.part for t in self._found.tensors if t.part != "text"})
+        if self._found.format == "gguf" or not apart:
+            return known
+        return replace(known, note=f"without the parts {', '.join(apart)}: a file of their own")
 
 
 def unpredicted(found: Inspection, prediction: Prediction | None) -> str:

@@ -1,0 +1,410 @@
+"""Record which type llama.cpp gives to each tensor: ``python -m tests.sizing.record_gguf_types``.
+
+Tiny models of transformers are saved, converted by llama.cpp's own converter (to 16 bits) and
+quantised by the real ``llama-quantize`` (``--dry-run``, which goes through the same choice and
+writes nothing). Needs torch, transformers, ``LLAMA_CPP`` (a source tree of llama.cpp) and
+``LLAMA_CPP_BUILD`` (its build, with ``bin/llama-quantize``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import logging
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .gguf_types_record import RECORD, Recorded, packed, write
+
+SOURCE = Path(os.environ.get("LLAMA_CPP", "llama.cpp"))
+BUILD = Path(os.environ.get("LLAMA_CPP_BUILD", SOURCE / "build"))
+
+#: Names that need an importance matrix: the record gives one.
+WITH_IMATRIX = ("IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ2_M", "IQ3_XXS", "Q2_K_S")
+TYPES = (
+    "Q2_K", "Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_0", "Q4_1", "Q4_K_S", "Q4_K_M", "Q5_0", "Q5_1",
+    "Q5_K_S", "Q5_K_M", "Q6_K", "Q8_0", "IQ3_XS", "IQ3_S", "IQ3_M", "IQ4_NL", "IQ4_XS",
+    "MXFP4_MOE", "TQ1_0", "TQ2_0", *WITH_IMATRIX, "Q4_0 imatrix", "IQ4_XS imatrix",
+    "IQ4_NL imatrix", "Q5_0 imatrix",
+)  # fmt: skip
+
+#: Cases and recipes of which the files are written too, and their bytes kept.
+WRITTEN = ("llama", "llama-odd", "llama-odder", "mixtral-8", "gpt2", "deepseek_v3")
+WRITTEN_TYPES = ("Q8_0", "Q5_K_M", "Q4_K_M", "Q3_K_M", "Q2_K", "IQ4_XS", "MXFP4_MOE")
+
+#: Sizes that any config may have; those that a type does not know are left out.
+USUAL: dict[str, Any] = {
+    "hidden_size": 256, "n_embd": 256, "d_model": 256, "intermediate_size": 512, "n_inner": 512,
+    "num_hidden_layers": 9, "n_layer": 9, "n_layers": 9, "num_layers": 9,
+    "num_attention_heads": 8, "n_head": 8, "n_heads": 8, "num_key_value_heads": 2, "head_dim": 32,
+    "vocab_size": 320, "max_position_embeddings": 64, "n_positions": 64, "n_ctx": 64,
+    "num_experts": 4, "num_local_experts": 4, "n_routed_experts": 4, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 256, "shared_expert_intermediate_size": 256,
+    "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
+}  # fmt: skip
+_EIGHT = {"num_local_experts": 8, "num_experts": 8, "n_routed_experts": 8}
+_ODD = {"hidden_size": 96, "intermediate_size": 160, "head_dim": 24, "num_attention_heads": 4}
+_LATENT = {
+    "q_lora_rank": 64, "kv_lora_rank": 64, "qk_rope_head_dim": 16, "qk_nope_head_dim": 32,
+    "v_head_dim": 32, "n_group": 1, "topk_group": 1, "first_k_dense_replace": 2, "head_dim": 16,
+    "num_key_value_heads": 8,
+}  # fmt: skip
+_HYBRID = {
+    "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 32,
+    "linear_value_head_dim": 32, "layer_types": None,
+}  # fmt: skip
+_MAMBA2 = {"mamba_n_heads": 16, "mamba_d_head": 32, "mamba_d_state": 32, "mamba_n_groups": 1}
+_VISION = {
+    "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "depth": 2,
+    "num_attention_heads": 4, "num_heads": 4, "out_hidden_size": 256,
+}  # fmt: skip
+
+#: Case -> (model type, class, settings). ``text_config`` and ``vision_config`` are sections.
+CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "llama": ("llama", "LlamaForCausalLM", {}),
+    "llama-mha": ("llama", "LlamaForCausalLM", {"num_key_value_heads": 8}),
+    "llama-tied": ("llama", "LlamaForCausalLM", {"tie_word_embeddings": True}),
+    "llama-odd": ("llama", "LlamaForCausalLM", _ODD),
+    "llama-odder": ("llama", "LlamaForCausalLM", {**_ODD, "hidden_size": 72, "head_dim": 18}),
+    "llama-long": ("llama", "LlamaForCausalLM", {"num_hidden_layers": 33}),
+    "llama-70b": ("llama", "LlamaForCausalLM", {
+        "num_hidden_layers": 80, "hidden_size": 256, "intermediate_size": 256}),
+    "llama-31": ("llama", "LlamaForCausalLM", {"rope_parameters": {
+        "rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0, "original_max_position_embeddings": 32}}),
+    "llama-bias": ("llama", "LlamaForCausalLM", {"attention_bias": True, "mlp_bias": True}),
+    "mistral": ("mistral", "MistralForCausalLM", {}),
+    "mixtral": ("mixtral", "MixtralForCausalLM", {}),
+    "mixtral-8": ("mixtral", "MixtralForCausalLM", _EIGHT),
+    "qwen2": ("qwen2", "Qwen2ForCausalLM", {}),
+    "qwen2-80": ("qwen2", "Qwen2ForCausalLM", {
+        "num_hidden_layers": 80, "intermediate_size": 256}),
+    "qwen2_moe": ("qwen2_moe", "Qwen2MoeForCausalLM", {}),
+    "qwen3": ("qwen3", "Qwen3ForCausalLM", {}),
+    "qwen3-tied": ("qwen3", "Qwen3ForCausalLM", {"tie_word_embeddings": True}),
+    "qwen3_moe": ("qwen3_moe", "Qwen3MoeForCausalLM", {}),
+    "qwen3_moe-8": ("qwen3_moe", "Qwen3MoeForCausalLM", _EIGHT),
+    "qwen3_next": ("qwen3_next", "Qwen3NextForCausalLM", _HYBRID),
+    "qwen3_5": ("qwen3_5", "Qwen3_5ForConditionalGeneration", {
+        "text_config": _HYBRID, "vision_config": _VISION}),
+    "qwen3_5_moe": ("qwen3_5_moe", "Qwen3_5MoeForConditionalGeneration", {
+        "text_config": _HYBRID, "vision_config": _VISION}),
+    "qwen2_vl": ("qwen2_vl", "Qwen2VLForConditionalGeneration", {
+        "text_config": {}, "vision_config": {**_VISION, "embed_dim": 64, "hidden_size": 256}}),
+    "qwen2_5_vl": ("qwen2_5_vl", "Qwen2_5_VLForConditionalGeneration", {
+        "text_config": {}, "vision_config": _VISION}),
+    "qwen3_vl": ("qwen3_vl", "Qwen3VLForConditionalGeneration", {
+        "text_config": {}, "vision_config": {**_VISION, "deepstack_visual_indexes": [0, 1]}}),
+    "qwen3_vl_moe": ("qwen3_vl_moe", "Qwen3VLMoeForConditionalGeneration", {
+        "text_config": {}, "vision_config": {**_VISION, "deepstack_visual_indexes": [0, 1]}}),
+    "gemma": ("gemma", "GemmaForCausalLM", {}),
+    "gemma2": ("gemma2", "Gemma2ForCausalLM", {}),
+    "gemma3": ("gemma3_text", "Gemma3ForCausalLM", {}),
+    "gemma3-vision": ("gemma3", "Gemma3ForConditionalGeneration", {
+        "text_config": {}, "vision_config": _VISION}),
+    "gemma3n": ("gemma3n_text", "Gemma3nForCausalLM", {
+        "intermediate_size": 512, "hidden_size_per_layer_input": 64,
+        "vocab_size_per_layer_input": 320, "laurel_rank": 16, "num_kv_shared_layers": 2,
+        "layer_types": None, "activation_sparsity_pattern": None}),
+    "gemma4": ("gemma4_text", "Gemma4ForCausalLM", {
+        "hidden_size_per_layer_input": 64, "vocab_size_per_layer_input": 320,
+        "num_kv_shared_layers": 2, "layer_types": None, "global_head_dim": 64}),
+    "phi": ("phi", "PhiForCausalLM", {}),
+    "phi3": ("phi3", "Phi3ForCausalLM", {}),
+    "falcon-7b": ("falcon", "FalconForCausalLM", {"multi_query": True,
+        "new_decoder_architecture": False, "said": {"num_kv_heads": 1}}),
+    "falcon-40b": ("falcon", "FalconForCausalLM", {"new_decoder_architecture": True,
+        "num_kv_heads": 2}),
+    "bloom": ("bloom", "BloomForCausalLM", {}),
+    "gpt2": ("gpt2", "GPT2LMHeadModel", {"said": {"n_ctx": 64}}),
+    "gpt_bigcode": ("gpt_bigcode", "GPTBigCodeForCausalLM", {}),
+    "gpt_neox": ("gpt_neox", "GPTNeoXForCausalLM", {"said": {"rotary_pct": 0.25}}),
+    "gpt_oss": ("gpt_oss", "GptOssForCausalLM", {}),
+    "starcoder2": ("starcoder2", "Starcoder2ForCausalLM", {}),
+    "stablelm": ("stablelm", "StableLmForCausalLM", {}),
+    "olmo": ("olmo", "OlmoForCausalLM", {}),
+    "olmo2": ("olmo2", "Olmo2ForCausalLM", {}),
+    "olmo3": ("olmo3", "Olmo3ForCausalLM", {}),
+    "olmoe": ("olmoe", "OlmoeForCausalLM", {}),
+    "cohere": ("cohere", "CohereForCausalLM", {}),
+    "cohere2": ("cohere2", "Cohere2ForCausalLM", {"said": {"rotary_pct": 1.0}}),
+    "cohere2_moe": ("cohere2_moe", "Cohere2MoeForCausalLM", {}),
+    "deepseek_v2": ("deepseek_v2", "DeepseekV2ForCausalLM", _LATENT),
+    "deepseek_v2-lite": ("deepseek_v2", "DeepseekV2ForCausalLM", {**_LATENT, "q_lora_rank": None}),
+    "deepseek_v3": ("deepseek_v3", "DeepseekV3ForCausalLM", _LATENT),
+    "deepseek_v32": ("deepseek_v32", "DeepseekV32ForCausalLM", _LATENT),
+    "dots1": ("dots1", "Dots1ForCausalLM", {
+        "first_k_dense_replace": 2, "n_group": 1, "n_shared_experts": 1}),
+    "glm": ("glm", "GlmForCausalLM", {}),
+    "glm4": ("glm4", "Glm4ForCausalLM", {}),
+    "glm4_moe": ("glm4_moe", "Glm4MoeForCausalLM", {"first_k_dense_replace": 2}),
+    "glm4_moe_lite": ("glm4_moe_lite", "Glm4MoeLiteForCausalLM", _LATENT),
+    "glm_moe_dsa": ("glm_moe_dsa", "GlmMoeDsaForCausalLM", _LATENT),
+    "granite": ("granite", "GraniteForCausalLM", {}),
+    "granitemoe": ("granitemoe", "GraniteMoeForCausalLM", {}),
+    "granitemoeshared": ("granitemoeshared", "GraniteMoeSharedForCausalLM", {
+        "shared_intermediate_size": 256}),
+    "granitemoehybrid": ("granitemoehybrid", "GraniteMoeHybridForCausalLM", {
+        **_MAMBA2, "shared_intermediate_size": 256,
+        "layer_types": ["mamba", "mamba", "attention"] * 3}),
+    "bamba": ("bamba", "BambaForCausalLM", {**_MAMBA2, "attn_layer_indices": [2, 5]}),
+    "exaone4": ("exaone4", "Exaone4ForCausalLM", {}),
+    "exaone_moe": ("exaone_moe", "ExaoneMoeForCausalLM", {"said": {"scoring_func": "sigmoid"}}),
+    "ernie4_5": ("ernie4_5", "Ernie4_5ForCausalLM", {}),
+    "ernie4_5_moe": ("ernie4_5_moe", "Ernie4_5_MoeForCausalLM", {}),
+    "smollm3": ("smollm3", "SmolLM3ForCausalLM", {}),
+    "seed_oss": ("seed_oss", "SeedOssForCausalLM", {}),
+    "arcee": ("arcee", "ArceeForCausalLM", {}),
+    "apertus": ("apertus", "ApertusForCausalLM", {}),
+    "afmoe": ("afmoe", "AfmoeForCausalLM", {}),
+    "nemotron": ("nemotron", "NemotronForCausalLM", {}),
+    "nemotron_h": ("nemotron_h", "NemotronHForCausalLM", {
+        "mamba_num_heads": 16, "mamba_head_dim": 32, "ssm_state_size": 32, "n_groups": 1,
+        "hybrid_override_pattern": "M-M*M-M*-"}),
+    "hunyuan_v1_dense": ("hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", {}),
+    "jais2": ("jais2", "Jais2ForCausalLM", {}),
+    "jamba": ("jamba", "JambaForCausalLM", {"mamba_dt_rank": 16}),
+    "lfm2": ("lfm2", "Lfm2ForCausalLM", {"layer_types": None, "full_attn_idxs": [2, 5]}),
+    "lfm2_moe": ("lfm2_moe", "Lfm2MoeForCausalLM", {"layer_types":
+        ["conv", "conv", "full_attention"] * 3, "num_dense_layers": 2}),
+    "mamba": ("mamba", "MambaForCausalLM", {}),
+    "mamba2": ("mamba2", "Mamba2ForCausalLM", {"num_heads": 16, "head_dim": 32, "n_groups": 1}),
+    "falcon_mamba": ("falcon_mamba", "FalconMambaForCausalLM", {}),
+    "falcon_h1": ("falcon_h1", "FalconH1ForCausalLM", {
+        **_MAMBA2, "mamba_d_ssm": 512, "said": {"head_dim": 32}}),
+    "minicpm3": ("minicpm3", "MiniCPM3ForCausalLM", _LATENT),
+    "minimax_m2": ("minimax_m2", "MiniMaxM2ForCausalLM", {"said": {"rotary_dim": 16}}),
+    "llama4": ("llama4_text", "Llama4ForCausalLM", {"intermediate_size_mlp": 512,
+        "interleave_moe_layer_step": 1, "moe_layers": None}),
+    "solar_open": ("solar_open", "SolarOpenForCausalLM", {}),
+    "laguna": ("laguna", "LagunaForCausalLM", {}),
+    "mellum": ("mellum", "MellumForCausalLM", {}),
+    "youtu": ("youtu", "YoutuForCausalLM", _LATENT),
+    "gemma4-moe": ("gemma4_text", "Gemma4ForCausalLM", {
+        "hidden_size_per_layer_input": 0, "num_kv_shared_layers": 0, "layer_types": None,
+        "global_head_dim": 64, "enable_moe_block": True, "top_k_experts": 2}),
+    "phi3-long": ("phi3", "Phi3ForCausalLM", {"original_max_position_embeddings": 32,
+        "rope_parameters": {"rope_type": "longrope", "rope_theta": 10000.0,
+            "original_max_position_embeddings": 32, "partial_rotary_factor": 1.0,
+            "long_factor": [1.0] * 16, "short_factor": [1.0] * 16}}),
+    "nemotron_h-moe": ("nemotron_h", "NemotronHForCausalLM", {
+        "mamba_num_heads": 16, "mamba_head_dim": 32, "ssm_state_size": 32, "n_groups": 1,
+        "hybrid_override_pattern": "MEM*EMEM*", "moe_shared_expert_intermediate_size": 256}),
+    "llama4-scout": ("llama4", "Llama4ForConditionalGeneration", {"text_config": {
+        "intermediate_size_mlp": 512, "interleave_moe_layer_step": 1, "moe_layers": None},
+        "vision_config": {"hidden_size": 64, "intermediate_size": 256, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "vision_output_dim": 64, "projector_input_dim": 64,
+        "projector_output_dim": 64}}),
+    "bert": ("bert", "BertModel", {}),
+    "distilbert": ("distilbert", "DistilBertModel", {"dim": 256, "hidden_dim": 512}),
+    "roberta": ("roberta", "RobertaModel", {}),
+    "xlm-roberta": ("xlm-roberta", "XLMRobertaModel", {}),
+    "modernbert": ("modernbert", "ModernBertModel", {}),
+}  # fmt: skip
+
+
+def config_of(model_type: str, given: dict[str, Any], library: Any) -> Any:
+    """A config of the type: the usual sizes that it knows, then what is given."""
+    made = library.AutoConfig.for_model(model_type)
+
+    def merged(config: Any, own: dict[str, Any]) -> dict[str, Any]:
+        default = config.to_dict()
+        usual = {k: v for k, v in USUAL.items() if k in default or k in config.attribute_map}
+        found = {**usual, **own}
+        for key, value in own.items():
+            section = getattr(config, key, None)
+            if isinstance(value, dict) and hasattr(section, "to_dict"):
+                usual_section = merged(section, value) if key == "text_config" else value
+                found[key] = dict(usual_section)
+        return found
+
+    return type(made)(**merged(made, given))
+
+
+def save(case: str, folder: Path) -> None:
+    """A tiny random model, in bfloat16."""
+    import torch
+    import transformers
+
+    model_type, name, given = CASES[case]
+    said = given.get("said", {})
+    config = config_of(model_type, {k: v for k, v in given.items() if k != "said"}, transformers)
+    torch.manual_seed(0)
+    model = getattr(transformers, name)(config).to(torch.bfloat16)
+    model.save_pretrained(folder)
+    if model_type == "qwen3_vl_moe":
+        turn_experts(folder / "model.safetensors")
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **said}))
+    words = {f"w{i}": i for i in range(320)}
+    (folder / "tokenizer.json").write_text(
+        json.dumps({"model": {"type": "WordPiece", "vocab": words}, "added_tokens": []})
+    )
+
+
+def turn_experts(path: Path) -> None:
+    """Experts as the released files have them: (experts, in, out)."""
+    from safetensors.torch import load_file, save_file
+
+    tensors = load_file(path)
+    for name in [name for name in tensors if ".experts." in name]:
+        tensors[name] = tensors[name].transpose(1, 2).contiguous()
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
+def convert(folder: Path, out: Path) -> None:
+    """By llama.cpp's converter, without a tokenizer."""
+    sys.path.insert(0, str(SOURCE))
+    sys.path.insert(0, str(SOURCE / "gguf-py"))
+    import gguf  # type: ignore[import-not-found, unused-ignore]
+    from conversion import (  # type: ignore[import-not-found]
+        ModelBase,
+        ModelType,
+        get_model_architecture,
+        get_model_class,
+    )
+
+    hparams = ModelBase.load_hparams(folder, False)
+    model_class = get_model_class(get_model_architecture(hparams, ModelType.TEXT))
+
+    class Wordless(model_class):  # type: ignore[misc, valid-type]
+        model_arch = model_class.model_arch
+
+        def set_vocab(self) -> None:
+            self.gguf_writer.add_tokenizer_model("none")
+            found = self.hparams.get("vocab_size", 320)
+            self.gguf_writer.add_vocab_size(found)
+
+    Wordless.__name__ = model_class.__name__
+    Wordless.no_mtp = model_class.supports_mtp_export
+    given = json.loads((folder / "config.json").read_text())
+    hparams = {**given, **hparams, **{k: v for k, v in given.items() if k not in hparams}}
+    made = Wordless(folder, gguf.LlamaFileType.MOSTLY_BF16, out, hparams=hparams)
+    made.write()
+
+
+def read(path: Path) -> tuple[dict[str, Any], list[tuple[str, str, tuple[int, ...]]]]:
+    """The key-values that matter and the tensors of a GGUF file, by the ``gguf`` package."""
+    import gguf
+
+    reader = gguf.GGUFReader(path)
+    wanted = (".head_count", ".head_count_kv", ".expert_count", ".block_count")
+    keys = {
+        key: field.contents()
+        for key, field in reader.fields.items()
+        if key == "general.architecture" or key.endswith(wanted)
+    }
+    tensors = [
+        (t.name, t.tensor_type.name, tuple(int(size) for size in reversed(t.shape)))
+        for t in reader.tensors
+    ]
+    return keys, tensors
+
+
+_LINE = re.compile(
+    r"^\[ *\d+/ *\d+\] +(\S+) +- \[[^\]]*\], type = +(\S+), size = +[\d.]+ MiB"
+    r"(?: -> +[\d.]+ MiB \((\S+)\))?"
+)
+
+
+def quantized(path: Path, name: str, imatrix: Path | None) -> dict[str, str] | str:
+    """Tensor -> type, as ``llama-quantize --dry-run`` says, or its error."""
+    extra = [] if imatrix is None else ["--imatrix", str(imatrix)]
+    command = [str(BUILD / "bin" / "llama-quantize"), "--dry-run", *extra, str(path), name]
+    env = {**os.environ, "LD_LIBRARY_PATH": str(BUILD / "bin")}
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=env)
+    types = {}
+    text = re.sub(r"warning: (?:[^\n]*?)falling back to +\S+\n", "", done.stdout + done.stderr)
+    for line in text.splitlines():
+        match = _LINE.match(line.strip())
+        if match:
+            types[match[1]] = (match[3] or match[2]).upper()
+    if done.returncode or not types:
+        lines = (done.stderr + done.stdout).splitlines()
+        lines = [line for line in lines if "error" in line.lower() or "failed" in line.lower()]
+        return (lines or ["no tensors"])[0].replace(str(path), "")[:200]
+    return types
+
+
+def imatrix_file(path: Path) -> Path:
+    """An importance matrix of one tensor that no model has: enough for the choice of types."""
+    import gguf
+    import numpy as np
+
+    writer = gguf.GGUFWriter(path, arch="")
+    writer.kv_data[0].pop("general.architecture", None)
+    writer.add_string("general.type", "imatrix")
+    writer.add_array("imatrix.datasets", ["none"])
+    writer.add_uint32("imatrix.chunk_count", 1)
+    writer.add_uint32("imatrix.chunk_size", 512)
+    writer.add_tensor("none.weight.in_sum2", np.ones((1, 32), dtype=np.float32))
+    writer.add_tensor("none.weight.counts", np.ones((1, 1), dtype=np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def written(path: Path, name: str) -> list[int]:
+    """Bytes of all tensors, and of the part of the file after its header, as llama-quantize wrote
+    it."""
+    import gguf
+
+    out = path.with_suffix(".out")
+    command = [str(BUILD / "bin" / "llama-quantize"), str(path), str(out), name]
+    env = {**os.environ, "LD_LIBRARY_PATH": str(BUILD / "bin")}
+    subprocess.run(command, capture_output=True, check=True, env=env)
+    reader = gguf.GGUFReader(out)
+    found = [sum(int(t.n_bytes) for t in reader.tensors), out.stat().st_size - reader.data_offset]
+    out.unlink()
+    return found
+
+
+def record(case: str, work: Path) -> tuple[Recorded, dict[str, list[int]]]:
+    """A case, and the bytes of the files of it that were really written."""
+    folder, out = work / case, work / f"{case}.gguf"
+    folder.mkdir()
+    with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
+        save(case, folder)
+        convert(folder, out)
+    keys, tensors = read(out)
+    config = json.loads((folder / "config.json").read_text())
+    imatrix = imatrix_file(work / "imatrix.gguf")
+    types: dict[str, list[str] | str] = {}
+    for name in TYPES:
+        plain = name.removesuffix(" imatrix")
+        given = imatrix if plain != name or name in WITH_IMATRIX else None
+        got = quantized(out, plain, given)
+        types[name] = got if isinstance(got, str) else [got.get(t[0], "?") for t in tensors]
+    really = {name: written(out, name) for name in WRITTEN_TYPES} if case in WRITTEN else {}
+    return Recorded(config, keys, tensors, types), really
+
+
+def main(names: list[str]) -> None:
+    """Record the cases of these names, or all, into the record as it is."""
+    logging.disable(logging.CRITICAL)
+    cases: dict[str, Any] = {}
+    if RECORD.exists():
+        cases = json.loads(RECORD.read_text(encoding="utf-8"))["cases"]
+    for case in names or CASES:
+        with tempfile.TemporaryDirectory() as work:
+            try:
+                found, really = record(case, Path(work))
+            except Exception as error:  # one case does not stop the others
+                print(case, "FAILED", type(error).__name__, str(error)[:200])  # noqa: T201
+                continue
+        errors = {v for v in found.types.values() if isinstance(v, str)}
+        print(case, found.keys.get("general.architecture"), *errors)  # noqa: T201
+        cases[case] = packed(found) | ({"written": really} if really else {})
+        write(cases)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
