@@ -57,7 +57,7 @@ def _derived(
 ) -> CacheDerivation:  # fmt: skip
     """The derivation of ``cache``, which is that of these layers as ``held`` says."""
     layers, engine = engine.in_pages(layers, held)
-    kinds = list(counted_keeps(layers).items())
+    kinds = list(counted_keeps(engine.in_groups(layers)).items())
     every = layer_count(prediction.root)
     counts = [every if count == every == len(layers) else count for _, count in kinds]
     sums = [

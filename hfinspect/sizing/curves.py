@@ -175,7 +175,7 @@ def _of_engine(
             # Plain numbers: sums over many contexts need no formula.
             counted = {
                 (item, None if window is None else int(window)): layers_there
-                for (item, window), layers_there in counted_keeps(paged).items()
+                for (item, window), layers_there in counted_keeps(blocks.in_groups(paged)).items()
             }
             kept = tuple(
                 corners(_cache(counted, blocks, replace(held, batch=b), contexts)) for b in batches

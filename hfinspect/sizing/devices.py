@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -49,11 +49,13 @@ MAX_DEVICES: Final = 100_000
 
 @dataclass(frozen=True)
 class Device:
-    """``count`` devices of ``nbytes`` bytes each. ``name`` is the card's, or what was written."""
+    """``count`` devices of ``nbytes`` bytes each. ``name`` is the card's, or what was written.
+    ``whole`` are a device's bytes where an engine takes only ``nbytes`` of them."""
 
     name: str
     nbytes: int
     count: int = 1
+    whole: int | None = None
 
     @property
     def total(self) -> int:
@@ -109,9 +111,10 @@ def parse_device(text: str) -> Device:
     return Device(name, CARDS[name] * _MIB, count)
 
 
-def smallest_card(nbytes: int) -> str | None:
-    """The known card with the least memory that holds so many bytes; None if none does."""
-    fitting = [(size, name) for name, size in CARDS.items() if size * _MIB >= nbytes]
+def smallest_card(nbytes: int, usable: Callable[[int], int] = int) -> str | None:
+    """The known card with the least memory that holds so many bytes; None if none does. ``usable``
+    says how many of a card's bytes are taken."""
+    fitting = [(size, name) for name, size in CARDS.items() if usable(size * _MIB) >= nbytes]
     return min(fitting)[1] if fitting else None
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from ..core.cache_size import CacheGroup, CacheSize
 from ..core.dims import expr_of
 from ..errors import UsageError
-from ..trees.keeps import Keeps, KeysValues, State, Unknown
+from ..trees.keeps import PADDING, Keeps, KeysValues, State, Unknown
 from ..trees.modules import Layers, Module
 from .cache_request import Held, KeptLayer
 from .engines.interface import Engine
@@ -174,6 +174,7 @@ def cache_size(
         if reason:
             raise UsageError(f"cache dtype {held.dtype}", "does not fit the model", hint=reason)
     layers, engine = engine.in_pages(layers, held)
+    own, layers = layers, engine.in_groups(layers)
     groups = _groups(layers, engine, held)
     kv = sum(group.nbytes for group in groups if group.rows)
     state = sum(group.nbytes for group in groups if not group.rows)
@@ -211,7 +212,7 @@ def cache_size(
         layers=tuple(groups),
         encoder_tokens=held.seen if has_cross else None,
         assumed=assumed,
-        notes=tuple(engine.notes(layers, held, first)),
+        notes=tuple(engine.notes(own, held, first)),
     )
 
 
@@ -308,6 +309,8 @@ def _of_state(item: State, count: int, engine: Engine, held: Held) -> CacheGroup
 def _label(item: KeysValues) -> str:
     if item.every > 1:
         return item.name
+    if item.name == PADDING:
+        return "padding to equal groups"
     if item.name:
         return f"{item.name} keys"
     if item.latent:

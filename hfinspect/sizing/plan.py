@@ -193,7 +193,7 @@ def _with_cache(
         reading=count_reading(
             found, layers, held, counted, wish.bandwidth, wish.parallel.devices
         ),
-        smallest_card=None if main.total is None else smallest_card(main.total),
+        smallest_card=None if main.total is None else smallest_card(main.total, wish.engine.usable),
         stages=sized.shown_stages(main.context, batch) if known else (),
         **(_longest(sized, own, main) if limited else {}),
         max_batch=largest(lambda n: sized.at(main.context, n).fits, MAX_BATCH)
@@ -242,6 +242,11 @@ def _weights_alone(weights: WeightBytes, found: Inspection, wish: Wish) -> Weigh
 def _notes(found: Inspection, layers: Sequence[KeptLayer], wish: Wish) -> list[str]:
     notes = [finding.text for finding in found.findings if finding.rule == ASSUMED]
     notes += parallel_notes(wish.parallel, wish.engine, found)
+    if wish.device is not None and wish.device.whole not in (None, wish.device.nbytes):
+        notes.append(
+            f"{wish.engine.name} takes {byte_size(wish.device.nbytes)} of the "
+            f"{byte_size(wish.device.whole or 0)} of a device"
+        )
     if wish.adapter is not None:
         notes.append(f"with the adapter {wish.adapter.name}: {byte_size(wish.adapter.nbytes)}")
     if wish.width is not None:

@@ -44,7 +44,11 @@ def recipe_table(
     """A row for each of ``sizes``; ``memory`` is what ``plan`` gave for the same model and wish."""
     wish = shared_by(wish, found, prediction)
     make = _of_cache(found, prediction, wish, memory) or _of_pass(found, wish, memory)
-    cards = [wish.device] if wish.device else [Device(f"{n} GB", n * 10**9) for n in USUAL_CARDS]
+    cards = (
+        [wish.device]
+        if wish.device
+        else [Device(f"{n} GB", wish.engine.usable(n * 10**9)) for n in USUAL_CARDS]
+    )
     rows = [RecipeFits(size, tuple(make(size, card) for card in cards)) for size in sizes]
     return tuple(_marked(rows) if wish.device else rows)
 

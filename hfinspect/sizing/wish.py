@@ -67,14 +67,17 @@ def wished(
         raise UsageError(f"batch {batch!r}", "is not possible", expected=f"1 to {MAX_BATCH:,}")
     if encoder_tokens is not None and not 0 <= encoder_tokens <= MAX_CONTEXT:
         raise UsageError(f"encoder tokens {encoder_tokens!r}", "are not possible", expected="0 up")
-    rules = find_engine(engine, step_tokens)
+    rules = find_engine(engine, step_tokens).in_stages(pipeline_parallel)
     device = None if on is None else parse_device(on)
     parallel = parallel_wished(tensor_parallel, pipeline_parallel, expert_parallel, rules)
-    if device is not None and 1 < device.count < parallel.devices:
-        raise UsageError(
-            f"{parallel.devices} devices", f"share the model, and device {on!r} names "
-            f"{device.count}", hint=f"name {parallel.devices}x or one",
-        )  # fmt: skip
+    if device is not None:
+        if 1 < device.count < parallel.devices:
+            raise UsageError(
+                f"{parallel.devices} devices", f"share the model, and device {on!r} names "
+                f"{device.count}", hint=f"name {parallel.devices}x or one",
+            )  # fmt: skip
+        rules = rules.on_device(device.nbytes, device.name)
+        device = replace(device, nbytes=rules.usable(device.nbytes), whole=device.nbytes)
     return Wish(
         engine=rules,
         context=None if context is None else parse_tokens(context),

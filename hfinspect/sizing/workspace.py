@@ -48,6 +48,20 @@ class WorkspaceLimit:
             f"{hidden:,}) × {self.size} + {RUNTIME_BYTES:,}",
         )
 
+    def of_steps(self, tokens: int, sequences: int) -> Workspace:
+        """For a step of so many tokens of all sequences together, of which so many are sampled:
+        logits as the head gives them, and three copies in float32."""
+        vocabulary, hidden = self._token_table
+        widest = -(-self._widest_block // self.ranks)
+        each = self.size + 3 * 4
+        return Workspace(
+            logits=math.ceil(sequences * vocabulary * each),
+            activation=math.ceil(tokens * (widest + 2 * hidden) * self.size),
+            runtime=RUNTIME_BYTES,
+            formula=f"{sequences:,} × {vocabulary:,} × {each} + {tokens:,} × ({widest:,} + 2 × "
+            f"{hidden:,}) × {self.size} + {RUNTIME_BYTES:,}",
+        )
+
     @cached_property
     def _token_table(self) -> tuple[int, int]:
         """Rows and width of the largest token table."""

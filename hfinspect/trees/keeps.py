@@ -72,6 +72,9 @@ class Unknown:
 
 Keeps = KeysValues | State | Unknown
 
+#: The name of rows that an engine reserves for layers that a group lacks.
+PADDING: Final = "padding"
+
 #: Fields of ``KeysValues`` that are numbers; the others are words and flags.
 NUMBERS: Final = ("key", "value", "heads", "repeated", "every", "before")
 _WORDS: Final = ("cross", "latent", "name", "dtype", "of", "prompt")

@@ -87,7 +87,7 @@ def test_llama() -> None:
 @pytest.mark.parametrize(
     ("engine", "rows"),
     [("logical", "b·min(N, W − 1)"), ("transformers-static", "b·min(N, W)"),
-     ("vllm", "b·16·(⌈min(W − 1 + 8,192, N)/16⌉ + 1)"),
+     ("vllm", "b·16·(⌈min(W − 1 + 2·8,192, N)/16⌉ + 1)"),
      ("llama.cpp", "min(256·⌈b·N/256⌉, 256·⌈(b·W + 512)/256⌉)")],
 )  # fmt: skip
 def test_windows_are_rows_of_their_own(engine: str, rows: str) -> None:

@@ -398,10 +398,10 @@ def main(names: list[str]) -> None:
             try:
                 found, really = record(case, Path(work))
             except Exception as error:  # one case does not stop the others
-                print(case, "FAILED", type(error).__name__, str(error)[:200])  # noqa: T201
+                print(case, "FAILED", type(error).__name__, str(error)[:200])
                 continue
         errors = {v for v in found.types.values() if isinstance(v, str)}
-        print(case, found.keys.get("general.architecture"), *errors)  # noqa: T201
+        print(case, found.keys.get("general.architecture"), *errors)
         cases[case] = packed(found) | ({"written": really} if really else {})
         write(cases)
 

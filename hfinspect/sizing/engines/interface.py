@@ -193,6 +193,22 @@ class Engine(ABC):
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
         """The limit of what a step needs next to weights and cache, at this context."""
 
+    def on_device(self, nbytes: int, name: str) -> Engine:
+        """The engine with the defaults that it takes on a device of so many bytes."""
+        return self
+
+    def in_stages(self, count: int) -> Engine:
+        """The engine where the layers are cut into so many stages."""
+        return self
+
+    def usable(self, nbytes: int) -> int:
+        """Bytes of a device that the engine takes for weights, cache and workspace."""
+        return nbytes
+
+    def in_groups(self, layers: Sequence[KeptLayer]) -> Sequence[KeptLayer]:
+        """The layers, and after them those for which the engine reserves rows that no layer has."""
+        return layers
+
     # ---- what it refuses and remarks
 
     @abstractmethod

@@ -1,11 +1,22 @@
-"""How vLLM holds a model, read at commit 001cabc1 (``v1/kv_cache_interface.py``).
+"""How vLLM 0.33.0 holds a model (``v1/kv_cache_interface.py``, ``v1/core/kv_cache_planning.py``).
 
-Blocks of 16 tokens; a windowed layer reserves ``cdiv(min(window - 1 + max_num_batched_tokens, len),
-block) + 1`` blocks; one state a sequence. fp8_ds_mla is 656 bytes a token and layer, nvfp4 9 bytes
-for 16 values, a dtype per token and head adds a float32 scale for each; an indexer
-(``models/deepseek_v2.py``) keeps one byte a value and a float32 scale for 128 of them. Checked
-against 0.33.0: there a step may be two (asynchronous scheduling), states are in the model's dtype,
-and next to attention they get pages of its size.
+- Blocks of 16 tokens; a windowed layer reserves ``cdiv(min(window - 1 + in flight, len), block) +
+  1`` blocks. In flight are the tokens of as many steps as the scheduler starts before one is
+  settled (``max_in_flight_tokens``): two, as it is asynchronous, and one more with each further
+  stage of a pipeline. A step takes ``max_num_batched_tokens``: 8,192 in the server on cards from
+  70 GiB on, 16,384 from 160 GiB on, 2,048 on smaller ones and on the A100 (``get_batch_defaults``
+  in engine/arg_utils.py).
+- Layers of different kinds are cut into groups of equal length; what a group lacks is reserved all
+  the same (``_get_kv_cache_groups_uniform_page_size``).
+- One state a sequence, in the model's dtype, in a page of attention's size. fp8_ds_mla is 656 bytes
+  a token and layer, nvfp4 9 bytes for 16 values, a dtype per token and head adds a float32 scale
+  for each; an indexer (``models/deepseek_v2.py``) keeps one byte a value and a float32 scale for
+  128 of them.
+- Of a device 92 of 100 bytes are taken (``gpu_memory_utilization``, config/cache.py).
+- A profiling run at start samples for ``max_num_seqs`` sequences at once (1,024 from 70 GiB on, 256
+  below), at most as many as a step has tokens: logits in the model's dtype, and in float32 once
+  more, their probabilities and the noise to sample by (``sample/ops/topk_topp_sampler.py``). CUDA
+  graphs come on top; their size is not in any config.
 """
 
 from __future__ import annotations
@@ -16,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...core.records import dataclass
 from ...core.tensor import TORCH_DTYPES
-from ...trees.keeps import KeysValues, State
+from ...trees.keeps import PADDING, Keeps, KeysValues, State
 from ...trees.prediction import Prediction
 from ..cache_request import Held, KeptLayer
 from .cache_dtypes import FLOAT8, PLAIN, VLLM_DTYPES
@@ -33,6 +44,9 @@ _SCALES: Final[Mapping[str, int]] = {"int8_per_token_head": 4, "fp8_per_token_he
 _LATENT_ROW: Final = (512, 64, 656)
 #: Tokens that a block of latents is a multiple of next to states.
 _LATENT_STEP: Final = 128
+#: Cards from these sizes on get larger steps.
+_LARGE: Final = 70 * 1024**3
+_LARGEST: Final = 160 * 1024**3
 #: Types whose states stay in float32 as in transformers (Kimi delta attention).
 _FLOAT32: Final = frozenset({"kimi_linear", "glm5_next", "bailing_hybrid"})
 
@@ -42,9 +56,14 @@ class Vllm(Engine):
     """Pages of blocks, of which each sequence takes whole ones."""
 
     cells: int = 16
+    #: Steps that are started before one is settled.
+    steps_in_flight: int = 2
+    #: Tokens of a step, and sequences at once, that the server takes on the device.
+    device_step: int = 8192
+    sequences: int = 1024
 
     name: ClassVar[str] = "vllm"
-    version: ClassVar[str] = "001cabc1"
+    version: ClassVar[str] = "0.33.0"
     cache_dtypes: ClassVar[tuple[str, ...] | None] = (*PLAIN, *FLOAT8, *VLLM_DTYPES)
     default_cache_dtype: ClassVar[str | None] = None
     state_dtype: ClassVar[str | None] = None
@@ -53,18 +72,52 @@ class Vllm(Engine):
     default_step: ClassVar[int | None] = 8192
     places_layers: ClassVar[bool] = False
 
+    @property
+    def step(self) -> int:
+        return self.step_tokens or self.device_step
+
+    @property
+    def in_flight(self) -> int:
+        """Tokens that are scheduled and not settled."""
+        return self.steps_in_flight * self.step
+
+    def on_device(self, nbytes: int, name: str) -> Engine:
+        small = nbytes < _LARGE or "A100" in name
+        step = 16384 if nbytes >= _LARGEST else 2048 if small else 8192
+        return replace(self, device_step=step, sequences=256 if small else 1024)
+
+    def in_stages(self, count: int) -> Engine:
+        return replace(self, steps_in_flight=count + 1)
+
+    def usable(self, nbytes: int) -> int:
+        return nbytes * 92 // 100
+
+    def in_groups(self, layers: Sequence[KeptLayer]) -> Sequence[KeptLayer]:
+        kinds: dict[tuple[Keeps | int | None, ...], list[KeptLayer]] = {}
+        for layer in layers:
+            if layer.keeps and not any(item.cross for item in layer.keys_values):
+                kinds.setdefault((*layer.keeps, layer.window), []).append(layer)
+        windows = {layer.window if layer.keys_values else 0 for layer in layers if layer.keeps}
+        if len(windows) < 2:
+            return layers  # layers that need as many tokens each are one group
+        counts = [len(alike) for alike in kinds.values()]
+        group = min(counts) if max(counts) >= 1.5 * min(counts) else max(counts)
+        return (*layers, *(_padding(alike[0]) for alike in kinds.values()
+                           for _ in range(-len(alike) % group)))  # fmt: skip
+
     def rows(self, window: int | None, tokens: int, batch: int) -> int:
-        longest = tokens if window is None else min(window - 1 + self.step, tokens)
+        longest = tokens if window is None else min(window - 1 + self.in_flight, tokens)
         extra = 0 if window is None else 1
         return batch * (-(-longest // self.cells) + extra) * self.cells
 
     def rows_formula(self, window: str) -> str:
         step = self.cells
-        longest = f"min({window} − 1 + {self.step:,}, N)" if window else "N"
+        flying = f"{self.steps_in_flight}·{self.step:,}"
+        longest = f"min({window} − 1 + {flying}, N)" if window else "N"
         return f"b·{step}·(⌈{longest}/{step}⌉ + 1)" if window else f"b·{step}·⌈N/{step}⌉"
 
     def window_full(self, window: int, batch: int) -> int:
-        return window - 1 + self.step
+        return window - 1 + self.in_flight
 
     def bytes_of_rows(
         self, item: KeysValues, rows: int, dtype: str, heads: int | None = None
@@ -128,7 +181,8 @@ class Vllm(Engine):
         return tuple(made[layer] for layer in layers), replace(self, cells=block)
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
-        return limit.at(min(context, self.step), batch)
+        # The profiling run takes a whole step, whatever comes later.
+        return limit.of_steps(self.step, min(self.sequences, self.step))
 
     def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
         return not_known_here(self.name, layers)
@@ -137,13 +191,22 @@ class Vllm(Engine):
         if windows_of(layers):
             yield (
                 f"vLLM's line 'GPU KV cache size' counts every layer in full, {first:,} bytes a "
-                f"token; a windowed layer reserves blocks for its window and one step of "
-                f"{self.step:,} tokens"
+                f"token; a windowed layer reserves blocks for its window and "
+                f"{self.steps_in_flight} steps of {self.step:,} tokens"
             )
 
     def parallel_notes(self, tensor: int, pipeline: int, expert: int) -> Iterator[str]:
         if 1 < expert < tensor:
             yield "vLLM's expert parallelism takes all devices of a stage: as many as --tp"
+
+
+def _padding(layer: KeptLayer) -> KeptLayer:
+    """What is reserved for a layer that a group lacks."""
+    keeps = (
+        replace(item, name=PADDING) if isinstance(item, KeysValues) else item
+        for item in layer.keeps
+    )
+    return replace(layer, keeps=tuple(keeps))
 
 
 def not_held(item: KeysValues, dtype: str) -> str:
