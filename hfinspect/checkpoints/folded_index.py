@@ -67,9 +67,18 @@ class FoldedMap(Mapping[str, str]):
         return len(self._which)
 
 
+#: The largest models come in a few hundred shards.
+MAX_SHARDS: Final = 10_000
+
+
+class TooManyShardsError(Exception):
+    """An index names more shards than any model has; nothing further of it is read."""
+
+
 def folded_map(data: bytes, piece: int = PIECE_BYTES) -> tuple[bytes, FoldedMap] | None:
     """The index without the entries of its weight_map, and these; None where it is not of the usual
-    form, be it that it is broken. ``piece`` bytes are decoded at once."""
+    form, be it that it is broken. ``piece`` bytes are decoded at once.
+    Raises TooManyShardsError."""
     try:
         check_density(data)
         found = _entries(data)
@@ -119,7 +128,9 @@ def _pieces(
 
 
 def _folded(pieces: Iterable[Sequence[tuple[str, object]]]) -> FoldedMap | None:
-    """None where something else than strings is there, or a name twice."""
+    """None where something else than strings is there, or a name twice. Raises
+    TooManyShardsError."""
+    seen: set[object] = set()
     numbers: defaultdict[tuple[str, object], int] = defaultdict(count().__next__)
     which = array("I")
     grouped: list[array[int]] = []
@@ -129,6 +140,9 @@ def _folded(pieces: Iterable[Sequence[tuple[str, object]]]) -> FoldedMap | None:
         names, shards = zip(*pairs, strict=True)
         if set(map(type, shards)) != {str} or max(map(len, names)) > MAX_NAME_LENGTH:
             return None
+        seen.update(shards)
+        if len(seen) > MAX_SHARDS:
+            raise TooManyShardsError
         patterns, keys = fold_names(names)
         groups = list(map(numbers.__getitem__, zip(patterns, shards, strict=True)))
         which.extend(groups)

@@ -111,6 +111,7 @@ def read_config(source: Source, path: str = "config.json") -> Mapping[str, objec
 
 def read_index(source: Source, path: str) -> IndexRead:
     """An index. Errors: ShardIndexError, LimitError, AccessErrors."""
+    from .folded_index import TooManyShardsError
     from .weight_map import MAX_INDEX_BYTES, parse_index
 
     try:
@@ -121,6 +122,8 @@ def read_index(source: Source, path: str) -> IndexRead:
         with turn():
             return IndexRead(path, len(data), parse_index(path, data))
     except HfinspectError as error:
+        if isinstance(error.__cause__, TooManyShardsError):
+            return IndexRead(path, len(data), None, error)  # its names are not looked at
         unsafe = _unsafe_shards(data)
         rest = None
         if unsafe:

@@ -9,14 +9,16 @@ from ..core.checkpoint import Finding, ShardIndex
 from ..core.paths import why_unsafe
 from ..errors import ShardIndexError
 from ..formats.strict_json import StrictJsonError, check_values, decode_pairs, plain
-from .folded_index import MAX_NAME_LENGTH, FoldedMap, folded_map
+from .folded_index import (
+    MAX_NAME_LENGTH,
+    MAX_SHARDS,
+    FoldedMap,
+    TooManyShardsError,
+    folded_map,
+)
 
 #: The largest indexes of 2026 name 500,000 tensors in 60 MB.
 MAX_INDEX_BYTES = 256 * 1024 * 1024
-
-#: The largest models come in a few hundred shards.
-MAX_SHARDS = 10_000
-
 
 #: An index of more bytes, of some 200,000 names, is folded, so that it takes no more memory than
 #: what it is of. A smaller one is read in a third of the time as it is.
@@ -28,7 +30,11 @@ def parse_index(path: str, data: bytes, *, folded_from: int = FOLDED_FROM) -> Sh
 
     The names of shards are relative to the directory of the index and do not leave it.
     """
-    folded = folded_map(data) if len(data) >= folded_from else None
+    try:
+        folded = folded_map(data) if len(data) >= folded_from else None
+    except TooManyShardsError as error:
+        found = f"names more than {MAX_SHARDS:,} shards"
+        raise ShardIndexError(path, found, expected=f"at most {MAX_SHARDS:,}") from error
     if folded is not None:
         data = folded[0]
     try:

@@ -130,7 +130,7 @@ def shared_by(wish: Wish, found: Inspection, prediction: Prediction | None) -> W
     is_stack = family is None or family.category != "encoder-decoder"
     layers = len(decoder_blocks(prediction.root)) if is_stack else 0
     split = assumed_split(device.count, wish.engine, found.facts.heads, layers)
-    return replace(wish, parallel=split)
+    return replace(wish, parallel=split, engine=wish.engine.in_stages(split.pipeline))
 
 
 def _once_held(

@@ -96,7 +96,7 @@ def reserved(kinds: list[tuple[int, int | None, int, int]], at: tuple[int, int, 
     block = max(len(group.layer_names) * group.kv_cache_spec.page_size_bytes for group in groups)
     specs_of = [group.kv_cache_spec for group in groups]
     blocks = [-(-one.max_memory_usage_bytes(config) // one.page_size_bytes) for one in specs_of]
-    return sum(blocks) * block
+    return int(sum(blocks) * block)
 
 
 def _import_planner(names: list[str]) -> None:

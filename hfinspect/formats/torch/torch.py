@@ -71,7 +71,8 @@ FORMAT = TorchFormat()
 
 
 def _head(reader: Reader, first_guess: int | None) -> tuple[Windows, bytes]:
-    file = Windows(reader)
+    # Who gives windows has read with them: windows on windows keep each range twice.
+    file = reader if isinstance(reader, Windows) else Windows(reader)
     size = reader.size
     if size is not None and size <= SMALL_FILE_BYTES:
         head = file.read(0, size)
