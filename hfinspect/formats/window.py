@@ -42,6 +42,10 @@ class Windows:
         """Whether a read costs no round trip."""
         return bool(getattr(self._reader, "is_near", False))
 
+    def fresh(self) -> Windows:
+        """The same file with nothing remembered."""
+        return Windows(self._reader)
+
     def peek(self, start: int, stop: int) -> bytes | None:
         """Bytes ``start`` to ``stop`` if they were read before; None otherwise."""
         for begin, data in self._ranges:

@@ -19,6 +19,7 @@ from ..formats.gguf_files import GgufWriter
 from ..formats.torch_files import torch_zip
 from .evil import EVIL_PICKLE, OPEN, Sample
 from .odd_spellings import odd
+from .third_round import third_round
 
 SAVED_MODELS = Path(__file__).parents[2] / "fixtures" / "trust" / "saved_models.json"
 LAMBDA = SAVED_MODELS.with_name("keras_lambda.json")
@@ -40,6 +41,7 @@ def gadgets() -> list[Sample]:
 def later() -> Iterator[Sample]:
     """Errors too, which the published comparison of scanners was made without."""
     yield from _onnx("/tmp/hfinspect-outside")
+    yield from third_round()
     packed = json.loads(LAMBDA.read_text(encoding="utf-8"))["files"]["lambda.h5"]
     data = lzma.decompress(base64.b64decode(packed))
     yield Sample("Keras", "a Lambda layer in HDF5", "m.h5", "keras", data)

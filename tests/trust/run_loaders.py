@@ -56,6 +56,12 @@ def load_torch(file: str) -> None:
     torch.load(file, map_location="cpu", weights_only=False)
 
 
+def load_exported(file: str) -> None:
+    import torch
+
+    torch.export.load(file)
+
+
 def load_archive(file: str) -> None:
     """As TorchServe does: unpack, then load what is inside."""
     with zipfile.ZipFile(file) as archive:
@@ -247,7 +253,7 @@ LOADERS: dict[str, Callable[[str], None]] = {
     "tensorflow": load_saved_model, "gguf template": load_gguf_template,
     "config template": load_config_template, "peft": load_peft, "auto class": load_auto_class,
     "tar on and on": load_tar_on_and_on, "keras json": load_keras_json, "kernel": load_kernel,
-    "custom generate": load_custom_generate,
+    "custom generate": load_custom_generate, "exported": load_exported,
     "sentence": load_sentence, "pipeline": load_pipeline,
 }  # fmt: skip
 

@@ -60,7 +60,36 @@ def _is_reviewed(dotted: str, use: str) -> bool:
     if dotted in listed:
         return use in _USES[listed[dotted][0]]
     owner, _, member = dotted.rpartition(".")
-    return listed.get(owner, ("",))[0] == "enum" and _MEMBER.fullmatch(member) is not None
+    if listed.get(owner, ("",))[0] == "enum" and _MEMBER.fullmatch(member) is not None:
+        return True
+    # Libraries move their classes between modules; the class is the same under its new path.
+    known = _moved().get((dotted.partition(".")[0], member))
+    if known is not None and _PLAIN_PATH.fullmatch(owner) and not _runs_code(dotted):
+        return use in _USES[known]
+    root, _, rest = owner.rpartition(".")
+    kind = _moved().get((dotted.partition(".")[0], rest))
+    is_member = kind == "enum" and _MEMBER.fullmatch(member) is not None
+    return bool(is_member and _PLAIN_PATH.fullmatch(root) and not _runs_code(dotted))
+
+
+#: Packages whose classes are known wherever in the package they lie: importing one of their modules
+#: runs nothing but the library's own code.
+_PACKAGES = frozenset(
+    {"transformers", "accelerate", "peft", "trl", "sentence_transformers", "diffusers", "sklearn"}
+)
+#: Modules below a package, none of them private.
+_PLAIN_PATH = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+", re.ASCII)
+
+
+@cache
+def _moved() -> dict[tuple[str, str], str]:
+    """(package, class) -> use; classes are spelled with a capital, and functions are left out."""
+    return {
+        (dotted.partition(".")[0], name): use
+        for dotted, (use, _) in read_list("libraries").items()
+        for name in [dotted.rpartition(".")[2]]
+        if dotted.partition(".")[0] in _PACKAGES and name[:1].isupper()
+    }
 
 
 def _runs_code(dotted: str) -> bool:

@@ -25,7 +25,7 @@ MAX_BYTES = 2**62
 MAX_FIELDS = 256
 
 #: Numbers, times, text, bytes: kind and size in bytes (or characters of four bytes).
-_DTYPE = re.compile(r"[|<>=]?(?P<kind>[biufcmMSUVO])(?P<size>\d{1,9})", re.ASCII)
+DTYPE_NAME = re.compile(r"[|<>=]?(?P<kind>[biufcmMSUVO])(?P<size>\d{1,9})", re.ASCII)
 _NUMBERS = "biufcmM"
 #: A state that says nothing about the size: numbers have that of their name.
 _FIELDS, _ITEM_SIZE = 4, 5
@@ -39,7 +39,7 @@ class ArrayLayout(NamedTuple):
     padded: bool
 
 
-class _ItemType(NamedTuple):
+class ItemType(NamedTuple):
     size: int
     has_objects: bool
 
@@ -48,7 +48,7 @@ def array_layout(state: object) -> ArrayLayout | None:
     """How an array lies in the file; None where its header is not one that joblib writes."""
     if not isinstance(state, dict):
         return None
-    shape, item = state.get("shape"), _item_type(state.get("dtype"))
+    shape, item = state.get("shape"), item_type(state.get("dtype"))
     if item is None or not isinstance(shape, tuple) or len(shape) > MAX_DIMENSIONS:
         return None
     count = 1
@@ -62,12 +62,12 @@ def array_layout(state: object) -> ArrayLayout | None:
     return ArrayLayout(count * item.size, item.has_objects, padded)
 
 
-def _item_type(dtype: object) -> _ItemType | None:
+def item_type(dtype: object) -> ItemType | None:
     """The item size of a dtype, and whether it or a field of it is of objects."""
     pending, size, has_objects = [dtype], None, False
     for _ in range(MAX_FIELDS):
         if not pending:
-            return None if size is None else _ItemType(size, has_objects)
+            return None if size is None else ItemType(size, has_objects)
         found = _one_type(pending.pop())
         if found is None:
             return None
@@ -78,25 +78,25 @@ def _item_type(dtype: object) -> _ItemType | None:
     return None
 
 
-def _one_type(dtype: object) -> tuple[_ItemType, list[object]] | None:
+def _one_type(dtype: object) -> tuple[ItemType, list[object]] | None:
     """``numpy.dtype("f8", False, True)`` with the state that BUILD gave it, and what it holds."""
     if not isinstance(dtype, Inert) or not isinstance(dtype.target, GlobalRef):
         return None
     if (dtype.target.module, dtype.target.name) != ("numpy", "dtype") or not dtype.args:
         return None
-    match = _DTYPE.fullmatch(dtype.args[0]) if isinstance(dtype.args[0], str) else None
+    match = DTYPE_NAME.fullmatch(dtype.args[0]) if isinstance(dtype.args[0], str) else None
     if match is None or len(dtype.parts) > 1:
         return None
     kind, size = match["kind"], int(match["size"]) * (4 if match["kind"] == "U" else 1)
     if kind in _NUMBERS:
-        return _ItemType(size, False), []
+        return ItemType(size, False), []
     if kind == "O":
-        return _ItemType(8, True), []
+        return ItemType(8, True), []
     state = dtype.parts[0] if dtype.parts else None
     if not isinstance(state, tuple) or len(state) <= _ITEM_SIZE or state[_ITEM_SIZE] != size:
         return None
     inner = _inside(state)
-    return None if inner is None else (_ItemType(size, False), inner)
+    return None if inner is None else (ItemType(size, False), inner)
 
 
 def _inside(state: tuple[object, ...]) -> list[object] | None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ...errors import FormatError, HfinspectError, LimitError
 from .arrays import ARRAY_WRAPPERS, ArrayLayout, array_layout
+from .dtype_states import odd_dtype_state
 from .machine import PickleMachine
 from .nodes import GlobalRef, Inert, PickleGlobal
 from .state import More
@@ -149,6 +150,8 @@ class ScanMachine(PickleMachine):
     # -- raw arrays between opcodes -------------------------------------------------------------
 
     def built(self, target: Inert, state: object) -> None:
+        if doubt := odd_dtype_state(target, state):
+            raise self.unfollowed(f"a dtype is not as NumPy writes it: {doubt}")
         cls = target.target
         if self._is_fork or not isinstance(cls, GlobalRef):
             return

@@ -12,12 +12,13 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ...core.checkpoint import Shard
-from ...errors import FormatError, LimitError, UnsupportedFormatError
+from ...errors import FormatError, HfinspectError, LimitError, UnsupportedFormatError
 from ..finding_list import FindingList
 from ..pickles.globals import PickleScan, reads_as_pickle, scan_pickle
 from ..pickles.machine import PickleMachine
 from ..sniff import SNIFF_BYTES, magic_of
 from ..window import Windows
+from .exported import MAX_JSON, MAX_JSON_MEMBERS, is_exported, odd_texts
 from .local_headers import local_doubts
 from .rebuild import StorageTable
 from .storages import Storage
@@ -176,7 +177,29 @@ def scan_zip(file: Windows, scan_member: ScanMember) -> list[tuple[str, PickleSc
             scans.append((f"{where}archive", PickleScan((), error, 0)))
         for entry in members[:MAX_PICKLES]:
             scans += _scan_member(file, entry, where, scan_member)
+        scans += _scan_exported(file, directory, where)
     return scans
+
+
+def _scan_exported(
+    file: Windows, directory: ZipDirectory, where: str
+) -> list[tuple[str, PickleScan]]:
+    """What in the JSON of an exported program runs as Python."""
+    if not is_exported([entry.name for entry in directory.entries]):
+        return []
+    texts = [entry for entry in directory.entries if entry.name.lower().endswith(".json")]
+    errors: list[tuple[str, HfinspectError]] = []
+    if len(texts) > MAX_JSON_MEMBERS:
+        found = f"{len(texts) - MAX_JSON_MEMBERS:,} members of JSON are not checked"
+        errors.append(("archive", LimitError(file.path, found, expected=f"{MAX_JSON_MEMBERS:,}")))
+    for entry in texts[:MAX_JSON_MEMBERS]:
+        try:
+            data = read_member(file, entry, MAX_JSON)
+        except (FormatError, LimitError, UnsupportedFormatError) as error:
+            errors.append((entry.name, error))
+            continue
+        errors += [(entry.name, error) for error in odd_texts(f"{file.path}/{entry.name}", data)]
+    return [(f"{where}{name}", PickleScan((), error, 0)) for name, error in errors]
 
 
 def _doubtful(path: str, where: str, doubts: Sequence[str]) -> list[tuple[str, PickleScan]]:

@@ -15,6 +15,7 @@ from .legacy import old_pickle, read_legacy, scan_pickles
 from .others import scan_array, scan_tar
 from .unpacking import UNPACKED, UNREAD, scan_compressed
 from .zip_directory import TAIL_BYTES, read_directories
+from .zip_rows import archives_in_row
 
 #: Read from the beginning at first: data.pkl is the archive's first member and takes about 150
 #: bytes a tensor, a legacy file's pickles about 200; so this is room for more than 1,000 tensors.
@@ -87,6 +88,16 @@ def _head(reader: Reader, first_guess: int | None) -> tuple[Windows, bytes]:
     return file, head
 
 
+def _scan_row(file: Windows, depth: int) -> list[tuple[str, PickleScan]]:
+    """Names in archives that lie one behind the other."""
+    scans: list[tuple[str, PickleScan]] = []
+    for number, (begin, length) in enumerate(archives_in_row(file), 1):
+        part = Windows(Part(file.fresh(), file.path, begin, length))
+        found = scan_zip(part, lambda path, data: _scan_bytes(path, data, depth))
+        scans += [(f"archive {number}, {name}", scan) for name, scan in found]
+    return scans
+
+
 def scan_file(reader: Reader, depth: int = 0) -> list[tuple[str, PickleScan]]:
     """Every name that the pickles of a file load, by member or number of the pickle.
 
@@ -97,7 +108,9 @@ def scan_file(reader: Reader, depth: int = 0) -> list[tuple[str, PickleScan]]:
     """
     file, head = _head(reader, None)
     kind = magic_of(head)
-    if kind == "zip":
+    if kind == "zip" and reader.path.endswith(".distcp"):
+        scans = _scan_row(file, depth)
+    elif kind == "zip":
         scans = scan_zip(file, lambda path, data: _scan_bytes(path, data, depth))
     elif kind == "tar":
         scans = scan_tar(file, lambda member: _scan_inside(member, depth))
