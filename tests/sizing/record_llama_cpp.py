@@ -1,0 +1,174 @@
+"""Records what a real llama.cpp reserves, for every architecture that it loads.
+
+    python -m tests.sizing.record_llama_cpp --source LLAMA.CPP --build BUILD --work FOLDER
+        [--models FOLDER] [--only NAME ...]
+
+LLAMA.CPP is its source with tests/test-llama-archs.cpp, BUILD what cmake made of it (bin/ with
+libllama.so and libllama-common.so). The key-values of a tiny model of each architecture are those
+of llama.cpp's own test. ``--models`` adds GGUF files: tiny models of transformers as llama.cpp's
+converter writes them (convert_tiny_models.py makes them). The record has each file's header without
+the vocabulary, and for each setting the bytes of weights, keys and values, recurrent states and
+compute buffer, or the words with which llama.cpp refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from hfinspect.formats.gguf.gguf import FORMAT
+from tests.formats.readers import metered
+from tests.sizing.llama_cpp_record import RECORD, pack, unpack
+
+PROGRAM = Path(__file__).with_name("llama_cpp_buffers.cpp")
+
+#: n_ctx, n_seq_max, n_ubatch, kv_unified, swa_full, type_k, type_v, flash_attn
+SETTINGS = (
+    "4096,1,512,0,0,f16,f16,1",
+    "4096,1,512,0,0,f16,f16,0",
+    "8192,4,512,1,0,f16,f16,1",
+    "8192,4,128,0,0,q8_0,q8_0,1",
+    "5000,2,2048,0,1,f16,f16,0",
+    "5000,3,256,1,0,q8_0,f16,0",
+    "32768,1,512,0,0,f16,f16,0",
+    "32768,1,2048,0,0,f16,f16,1",
+    "512,8,64,0,0,bf16,bf16,1",
+)
+
+
+def _ranks(name: str) -> tuple[str, ...]:
+    parts = ("decay", "iclr", "value_residual_mix", "gate")
+    return tuple(f"{name}.attention.{part}_lora_rank=32" for part in parts)
+
+
+#: What the test's key-values lack for some architectures: name -> other key-values.
+OTHER_KEYS: dict[str, tuple[str, ...]] = {
+    **{name: ("tokenizer.ggml.token_type_count=2",) for name in
+       ("bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v3")},
+    "gemma4": ("gemma4.attention.sliding_window_pattern=[1:1:1:1:0]",),
+    "rwkv6qwen2": ("rwkv6qwen2.token_shift_count=1",),
+    "rwkv7": _ranks("rwkv7"),
+    "arwkv7": (*_ranks("arwkv7"), "arwkv7.token_shift_count=1"),
+}  # fmt: skip
+#: Kinds with experts although the test has them without, and those it skips.
+ALSO_EXPERTS = frozenset({"deepseek2-ocr"})
+
+_SECONDS = 300
+
+
+def main() -> None:
+    options = _options()
+    program = compiled(options.source, options.build, options.work)
+    files = [] if options.no_tiny else tiny_files(program, options.work, options.only)
+    if options.models:
+        files += sorted(options.models.glob("*.gguf"))
+    record = {} if options.fresh or not RECORD.exists() else unpack(json.loads(RECORD.read_text()))
+    for path in files:
+        found = one(program, path)
+        if found is not None:
+            record[path.stem] = found
+    RECORD.write_text(pack(record, {"llama.cpp": version(options.source)}))
+    sys.stdout.write(
+        f"{len({e['keys']['general.architecture'] for e in record.values()})} architectures\n"
+    )
+
+
+def version(source: Path) -> str:
+    """The version in CMakeLists.txt, and the package it came in."""
+    text = (source / "CMakeLists.txt").read_text()
+    numbers = [
+        re.search(rf"LLAMA_VERSION_{part} (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")
+    ]
+    package = next((part for part in source.parts if part.startswith("llama_cpp_python")), "")
+    return ".".join(found[1] for found in numbers if found) + (f" in {package}" if package else "")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--models", type=Path)
+    parser.add_argument("--only", nargs="*", default=())
+    parser.add_argument("--no-tiny", action="store_true")
+    parser.add_argument("--fresh", action="store_true", help="forget what was recorded before")
+    return parser.parse_args()
+
+
+def compiled(source: Path, build: Path, work: Path) -> Path:
+    work.mkdir(parents=True, exist_ok=True)
+    out = work / "llama_cpp_buffers"
+    if out.exists() and out.stat().st_mtime > PROGRAM.stat().st_mtime:
+        return out
+    folders = [source / part for part in ("", "include", "src", "common", "ggml/include", "vendor")]
+    libraries = ("llama", "llama-common", "ggml", "ggml-base", "ggml-cpu")
+    subprocess.run(
+        ["g++", "-w", "-O0", "-std=c++17", *(f"-I{folder}" for folder in folders), str(PROGRAM),
+         "-o", str(out), f"-L{build / 'bin'}", *(f"-l{name}" for name in libraries),
+         f"-Wl,-rpath,{build / 'bin'}"],
+        check=True,
+    )  # fmt: skip
+    return out
+
+
+def _run(command: list[str]) -> list[dict[str, Any]]:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode < 0 or (done.returncode and not lines):
+        words = [line for line in done.stderr.splitlines() if "GGML_ASSERT" in line]
+        lines.append(json.dumps({"refused": " ".join(words)[-200:] or "it ended by itself"}))
+    return [json.loads(line) for line in lines]
+
+
+def tiny_files(program: Path, work: Path, only: tuple[str, ...]) -> list[Path]:
+    names = subprocess.run([str(program), "names"], capture_output=True, text=True, check=True)
+    files = []
+    for line in names.stdout.splitlines():
+        name, needed, possible = line.rsplit(" ", 2)
+        if only and name not in only:
+            continue
+        if name in ALSO_EXPERTS:
+            needed = possible = "1"
+        for experts in ("0", "1"):
+            if (experts, needed) == ("0", "1") or (experts, possible) == ("1", "0"):
+                continue
+            path = work / f"{name}{'-moe' if experts == '1' != needed else ''}.gguf"
+            said = _run([str(program), "tiny", name, experts, str(path), *OTHER_KEYS.get(name, ())])
+            if said:
+                sys.stdout.write(f"{path.stem}: not made: {said[0]['refused'].strip()}\n")
+                path.unlink(missing_ok=True)
+            else:
+                files.append(path)
+    return files
+
+
+def one(program: Path, path: Path) -> dict[str, Any] | None:
+    said = _run([str(program), "run", str(path), *SETTINGS])
+    results: dict[str, Any] = {}
+    for line in said:
+        setting = line.pop("setting", None)
+        if setting is None:
+            sys.stdout.write(f"{path.stem}: {line['refused']}\n")
+            if not results:
+                return None
+            continue
+        results[setting] = line["refused"].strip() if "refused" in line else [
+            line[key] for key in ("model", "kv", "rs", "compute")
+        ]  # fmt: skip
+    shard = FORMAT.read_header(metered(path))
+    keys = {
+        key: value
+        for key, value in shard.metadata.items()
+        if not key.startswith(("tokenizer.", "general.")) or key == "general.architecture"
+    }
+    tensors = [[tensor.name, list(tensor.shape), tensor.dtype] for tensor in shard.tensors]
+    return {"keys": keys, "tensors": tensors, "settings": results}
+
+
+if __name__ == "__main__":
+    main()
