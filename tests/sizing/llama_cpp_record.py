@@ -75,11 +75,7 @@ class Recorded(NamedTuple):
         for name, shape, dtype in self.tensors:
             kind = _KINDS[dtype]
             writer.tensor(name, shape, kind, offset)
-            elements = 1
-            for size in shape:
-                elements *= size
-            form = GGML_TYPES[kind]
-            offset += -(-elements * form.nbytes // form.elements // 32) * 32
+            offset += -(-GGML_TYPES[kind].stored_bytes(shape) // 32) * 32
         return writer.bytes(0)
 
 

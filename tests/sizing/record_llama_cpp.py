@@ -48,8 +48,10 @@ def _ranks(name: str) -> tuple[str, ...]:
 
 #: What the test's key-values lack for some architectures: name -> other key-values.
 OTHER_KEYS: dict[str, tuple[str, ...]] = {
-    **{name: ("tokenizer.ggml.token_type_count=2",) for name in
-       ("bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v3")},
+    **dict.fromkeys(
+        ("bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v3"),
+        ("tokenizer.ggml.token_type_count=2",),
+    ),
     "gemma4": ("gemma4.attention.sliding_window_pattern=[1:1:1:1:0]",),
     "rwkv6qwen2": ("rwkv6qwen2.token_shift_count=1",),
     "rwkv7": _ranks("rwkv7"),

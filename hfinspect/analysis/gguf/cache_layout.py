@@ -7,7 +7,7 @@ November 2026). No config of transformers is involved: this is the rule for ever
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ...core.records import dataclass
@@ -91,9 +91,8 @@ class CacheLayout:
         window: tokens that windowed layers look back; 0 where there are none
         widest_value: without flash attention every row of values is as wide as the widest
         head_sizes: of keys and of values in each layer, which blocks of a dtype must divide
-        latent: one type for keys and values
+        latent: keys and values are one latent row, of one type
         streams: each sequence has cells of its own, even in a unified cache
-        quirk: something that is easily misread
     """
 
     architecture: str
@@ -147,7 +146,8 @@ class _Reader:
         self.mtp = self._predicting()
         self.trunk = self.layers - self.mtp
         self.inner = keys.per_layer("feed_forward_length", self.layers, [0] * self.layers)
-        self.heads = keys.per_layer("attention.head_count", self.layers, [0] * self.layers)
+        none = [0] * self.layers if architecture in _RECURRENT else None
+        self.heads = keys.per_layer("attention.head_count", self.layers, none)
         self.kv_heads = keys.per_layer("attention.head_count_kv", self.layers, self.heads)
         self._repeat()
         self.key, self.value = self._head_sizes(
@@ -312,11 +312,10 @@ class _Reader:
 
     def _rows(self, il: int) -> KeysValues:
         (key, value), heads = self.head_sizes[il], self.kv_heads[il]
-        row = KeysValues(
+        return KeysValues(
             self._small(key * heads), 0 if self.latent else self._small(value * heads),
             heads=heads or None, latent=self.latent,
         )  # fmt: skip
-        return row
 
     def _has_indexer(self, il: int) -> bool:
         name = self.architecture
@@ -441,7 +440,7 @@ class _Reader:
     def _small(self, number: int) -> int:
         if number >= _U32:
             raise UnreadableKeyError(
-                f"{self.keys.full('attention.head_count_kv')} and the sizes next to it are too large"
+                f"{self.keys.full('attention.head_count_kv')} and the sizes of heads are too large"
             )
         return number
 
@@ -451,16 +450,21 @@ class _Reader:
             return
         for il, keeps in enumerate(kept):
             for item in keeps:
-                if not isinstance(item, KeysValues) or item.name:
-                    continue
-                for part, rows in (("attn_k", int(item.key)), ("attn_v", int(item.value))):
-                    shape = self.shapes.get(f"blk.{il}.{part}.weight")
-                    if shape is not None and len(shape) == 2 and shape[0] != rows:
-                        raise UnreadableKeyError(
-                            f"blk.{il}.{part}.weight has {shape[0]:,} rows, and "
-                            f"{self.keys.full('attention.head_count_kv')} and the sizes of heads "
-                            f"say {rows:,}"
-                        )
+                if isinstance(item, KeysValues) and not item.name:
+                    self._check_rows(il, int(item.key), int(item.value))
+
+    def _check_rows(self, il: int, key: int, value: int) -> None:
+        promised = {"attn_k": key, "attn_v": value}
+        if self.architecture in _ATTENTION:
+            promised["attn_qkv"] = self.heads[il] * self.head_sizes[il][0] + key + value
+        for part, rows in promised.items():
+            shape = self.shapes.get(f"blk.{il}.{part}.weight")
+            if shape is not None and len(shape) == 2 and shape[0] != rows:
+                raise UnreadableKeyError(
+                    f"blk.{il}.{part}.weight has {shape[0]:,} rows, and "
+                    f"{self.keys.full('attention.head_count_kv')} and the sizes of heads say "
+                    f"{rows:,}"
+                )
 
 
 def _block(name: str) -> int | None:

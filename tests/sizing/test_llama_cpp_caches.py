@@ -1,0 +1,138 @@
+"""The cache of a GGUF file, from its header alone, next to what a real llama.cpp reserved."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from hfinspect.analysis.gguf.cache_layout import (
+    ARCHITECTURES,
+    WITHOUT_MEMORY,
+    CacheLayout,
+    cache_layout,
+)
+from hfinspect.formats.gguf.gguf import FORMAT
+from hfinspect.sizing.llama_cpp_cells import CellSettings, refused, reserved
+from tests.formats.readers import MeteredReader
+from tests.sizing.llama_cpp_record import Recorded, Setting, recorded
+
+_DTYPES = {"f16": "F16", "bf16": "BF16", "f32": "F32"}
+_NOT_RECORDED = {"gptj", "clip", "gemma4-assistant", "eagle3", "dflash"}
+
+
+def settings_of(setting: Setting) -> CellSettings:
+    return CellSettings(
+        setting.n_ctx, setting.n_seq_max, setting.n_ubatch, setting.kv_unified, setting.swa_full,
+        _DTYPES.get(setting.type_k, setting.type_k), _DTYPES.get(setting.type_v, setting.type_v),
+        setting.flash_attn,
+    )  # fmt: skip
+
+
+def read(one: Recorded) -> tuple[Mapping[str, Any], dict[str, Sequence[int]]]:
+    """The header by way of a GGUF file made from the record."""
+    shard = FORMAT.read_header(MeteredReader("model.gguf", one.gguf()))
+    return shard.metadata, {tensor.name: tensor.shape for tensor in shard.tensors}
+
+
+def test_the_record_covers_llama_cpp() -> None:
+    architectures = {one.architecture for one in recorded()}
+    assert len(architectures) >= 140
+    missing = ARCHITECTURES - architectures
+    assert missing <= _NOT_RECORDED | {"jina-bert-v2", "graniteswitch", "plm", "t5", "rwkv6qwen2"}
+    assert all(len(one.settings) >= 5 for one in recorded())
+
+
+@pytest.mark.parametrize("one", recorded(), ids=lambda one: one.name)
+def test_the_bytes_are_those_that_were_reserved(one: Recorded) -> None:
+    layout = cache_layout(*read(one))
+    assert isinstance(layout, CacheLayout)
+    for setting, real in one.settings.items():
+        wish = settings_of(setting)
+        if isinstance(real, str):
+            assert refused(layout, wish), real
+        else:
+            assert not refused(layout, wish)
+            said = reserved(layout, wish)
+            # Each tensor starts at a multiple of 32 bytes.
+            room = 32 * 4 * len(layout.layers)
+            assert said.kv == real.kv, setting
+            assert said.states <= real.rs <= said.states + room, setting
+
+
+def test_encoders_keep_nothing() -> None:
+    kept = [one for one in recorded() if one.architecture in WITHOUT_MEMORY]
+    assert len(kept) >= 10
+    for one in kept:
+        layout = cache_layout(*read(one))
+        assert isinstance(layout, CacheLayout)
+        assert not any(layer.keeps for layer in layout.layers)
+
+
+def test_reasons_name_the_key() -> None:
+    keys = {"general.architecture": "llama", "llama.block_count": 2}
+    assert cache_layout(keys, {}) == "the file has no llama.embedding_length"
+    assert "no architecture 'nosuch'" in str(cache_layout({"general.architecture": "nosuch"}, {}))
+    assert cache_layout({}, {}) == "the file has no general.architecture"
+    of = {"general.architecture": "eagle3"}
+    assert "drafts for another model" in str(cache_layout(of, {}))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("block_count", 0),
+        ("block_count", 513),
+        ("block_count", 2**64 - 1),
+        ("block_count", "32"),
+        ("block_count", True),
+        ("block_count", 3.0),
+        ("embedding_length", -1),
+        ("embedding_length", [4096]),
+        ("attention.head_count", [8, 8, 8]),
+        ("attention.head_count_kv", 2**32),
+        ("attention.head_count_kv", {"array": "uint32", "length": 5000, "first": [1]}),
+        ("attention.key_length", 2**31),
+        ("attention.value_length", "128"),
+        ("attention.head_count_kv", 1),
+        ("nextn_predict_layers", 3),
+    ],
+)
+def test_a_file_that_contradicts_itself_gives_a_reason(key: str, value: object) -> None:
+    """llama.cpp refuses it, or would reserve another number than the tensors can use."""
+    metadata, shapes = read(next(one for one in recorded() if one.name == "llama"))
+    found = cache_layout({**metadata, f"llama.{key}": value}, shapes)
+    assert isinstance(found, str), found
+    assert "llama." in found or "blk." in found
+
+
+_HOSTILE: tuple[object, ...] = (
+    None, True, False, -1, 0, 1, 2, 3, 7, 255, 2**31, 2**32 - 1, 2**32, 2**63, 2**200, 0.5,
+    float("nan"), float("inf"), "", "4", "x" * 300, [], [0], [1, 2], [True, False], ["a"], [None],
+    [2**40] * 2, [1] * 513, [[1]], {}, {"array": "uint32", "length": 2**40, "first": [1, 2]},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hostile_key_values_give_a_layout_or_a_reason(seed: int) -> None:
+    """Never an error of another kind, never a negative or absurd number."""
+    dice = random.Random(seed)
+    for one in recorded():
+        keys, shapes = dict(one.keys), {name: shape for name, shape, _ in one.tensors}
+        own = [key for key in keys if key.startswith(one.architecture + ".")]
+        for key in dice.sample(own, k=min(len(own), dice.choice((1, 1, 2, 5, 40)))):
+            if dice.random() < 0.2:
+                del keys[key]
+            else:
+                keys[key] = dice.choice(_HOSTILE)
+        found = cache_layout(keys, shapes if dice.random() < 0.8 else {})
+        if isinstance(found, str):
+            assert found
+            assert len(found) < 400
+            continue
+        assert 0 < len(found.layers) <= 512
+        said = reserved(found, CellSettings(4096))
+        assert 0 <= said.kv < 2**60
+        assert 0 <= said.states < 2**75
