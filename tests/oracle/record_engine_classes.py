@@ -89,7 +89,40 @@ def of_llama_cpp(folder: Path) -> dict[str, Any]:
         "source": "conversion/__init__.py, TEXT_MODEL_MAP; src/llama-arch.cpp, LLM_ARCH_NAMES",
         "classes": sorted(lists["TEXT_MODEL_MAP"]), "dropped": {},
         "architectures": architectures(folder / "vendor/llama.cpp/src/llama-arch.cpp"),
+        "converts": converts(folder / "vendor/llama.cpp", set(lists["TEXT_MODEL_MAP"])),
     }  # fmt: skip
+
+
+def converts(source: Path, classes: set[str]) -> dict[str, str]:
+    """The architecture of llama.cpp that the converter makes of a class: ``model_arch`` of what
+    registers it, or of its nearest base. Where a converter changes it by what the config says, it
+    is the one that it starts from."""
+    constants = (source / "gguf-py/gguf/constants.py").read_text()
+    names = dict(re.findall(r'MODEL_ARCH\.(\w+):\s*"([^"]+)"', constants))
+    made: dict[str, ast.ClassDef] = {}
+    for path in sorted((source / "conversion").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                made[node.name] = node
+    found: dict[str, str] = {}
+    for node in made.values():
+        arch = names.get(_model_arch(node, made), "")
+        for call in node.decorator_list:
+            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("register"):
+                given = {ast.literal_eval(argument) for argument in call.args}
+                known = given & classes if arch not in ("", "clip") else set()
+                found |= dict.fromkeys(known, arch)
+    return dict(sorted(found.items()))
+
+
+def _model_arch(node: ast.ClassDef, made: dict[str, ast.ClassDef]) -> str:
+    for item in node.body:
+        targets = item.targets if isinstance(item, ast.Assign) else [getattr(item, "target", None)]
+        value = getattr(item, "value", None)
+        if value is not None and any(ast.unparse(t) == "model_arch" for t in targets if t):
+            return ast.unparse(value).rpartition(".")[2]
+    bases = [made.get(ast.unparse(base).rpartition(".")[2]) for base in node.bases]
+    return next((arch for base in bases if base and (arch := _model_arch(base, made))), "")
 
 
 def architectures(source: Path) -> list[str]:

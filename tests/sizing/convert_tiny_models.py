@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import resource
 import sys
 import tempfile
 import warnings
@@ -24,6 +26,8 @@ from tests.oracle.record import FIXTURES, _build
 #: Of one class so many models: the first ones, and those that name what llama.cpp reads.
 _EACH = 2
 _TELLING = ("window", "layer_types", "rope_head_dim", "shared_kv", "nextn", "mtp", "interval")
+#: Some converters look into it although no vocabulary is written.
+_TOKENIZER = '{"model": {"type": "BPE", "vocab": {}, "merges": []}, "added_tokens": []}'
 _MAX_PARAMETERS = 60_000_000
 
 
@@ -62,6 +66,7 @@ def convert(row: dict[str, Any], out: Path) -> None:
         model.config.decoder_start_token_id = 0  # the converter asks for it
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
         model.save_pretrained(folder)
+        (Path(folder) / "tokenizer.json").write_text(_TOKENIZER)
         hparams = ModelBase.load_hparams(Path(folder), False)
         name = get_model_architecture(hparams, ModelType.TEXT)
         cls: Any = get_model_class(name, mmproj=False)
@@ -89,12 +94,26 @@ def main(source: str, folder: str, *families: str) -> None:
         out = target / f"{name}.gguf"
         if out.exists():
             continue
-        try:
-            convert(row, out)
-        except (Exception, SystemExit) as error:
-            words = " ".join(str(error).split())[:160]
-            sys.stdout.write(f"{name}: {type(error).__name__}: {words}\n")
+        child = os.fork()  # one that runs out of memory takes no other with it
+        if not child:
+            resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+            _try(name, row, out)
+        _, status = os.waitpid(child, 0)
+        if status:
+            sys.stdout.write(f"{name}: it ended with status {status}\n")
             out.unlink(missing_ok=True)
+        sys.stdout.flush()
+
+
+def _try(name: str, row: dict[str, Any], out: Path) -> None:
+    try:
+        convert(row, out)
+    except (Exception, SystemExit) as error:
+        words = " ".join(str(error).split())[:160]
+        sys.stdout.write(f"{name}: {type(error).__name__}: {words}\n")
+        out.unlink(missing_ok=True)
+    sys.stdout.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":
