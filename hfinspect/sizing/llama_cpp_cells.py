@@ -81,6 +81,11 @@ def refused(layout: CacheLayout, settings: CellSettings) -> str:
         for name, size, dtype in zip(("keys", "values"), sizes, (type_k, type_v), strict=True):
             if size % _block(dtype):
                 return f"{dtype} has blocks of {_block(dtype)}, and heads of {name} have {size}"
+    for item in (item for layer in layout.layers for item in layer.keeps):
+        if isinstance(item, KeysValues):
+            for size, dtype in ((int(item.key), type_k), (int(item.value), type_v)):
+                if size % _block(dtype):
+                    return f"{dtype} has blocks of {_block(dtype)}, and a row has {size} elements"
     return ""
 
 

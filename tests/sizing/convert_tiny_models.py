@@ -38,11 +38,12 @@ def cases(classes: Any, families: list[str]) -> Iterator[tuple[str, dict[str, An
             continue
         for name, row in json.loads(path.read_text()).items():
             kind = row.get("architecture")
-            if kind not in classes or "given" not in row:
+            if kind not in classes or "given" not in row or "-library-" in name:
                 continue
             told = any(word in json.dumps(row["given"]) for word in _TELLING)
-            counts[kind] = counts.get(kind, 0) + (not told)
-            if told or counts[kind] <= _EACH:
+            group = f"{kind} {told}"
+            counts[group] = counts.get(group, 0) + 1
+            if counts[group] <= _EACH:
                 yield f"{path.stem}+{name}", row
 
 

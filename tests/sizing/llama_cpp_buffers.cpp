@@ -3,7 +3,7 @@
 //   names                      architectures: name, experts needed, experts possible
 //   tiny NAME MOE OUT.gguf [KEY=VALUES ...]
 //                              writes the tiny model of llama.cpp's own test of architectures, with
-//                              other key-values: KEY=7, KEY=0.5, KEY=yes, KEY=[1:0:1]
+//                              other key-values: KEY=7, KEY=0.5, KEY=yes, KEY=[1:0:1], KEY=-
 //   header KEYS.gguf OUT.gguf  adds the tensors that llama.cpp asks for to a file of key-values
 //   run FILE.gguf SETTING ...  loads a file and makes a context for each setting
 //   plan FILE.gguf SETTING ... the same without allocating weights or caches: for full-size headers
@@ -124,7 +124,9 @@ static int write_with_tensors(gguf_context * keys, bool weights, const char * ou
 static void set_key(gguf_context * keys, const std::string & text) {
     const size_t at = text.find('=');
     const std::string key = text.substr(0, at), value = text.substr(at + 1);
-    if (value[0] == '[') {
+    if (value == "-") {
+        gguf_remove_key(keys, key.c_str());
+    } else if (value[0] == '[') {
         std::vector<uint32_t> numbers;
         std::stringstream stream(value.substr(1, value.size() - 2));
         for (std::string part; std::getline(stream, part, ':');) numbers.push_back(std::stoul(part));
@@ -173,6 +175,8 @@ int main(int argc, char ** argv) {
                 printf("{\"refused\": %s}\n", as_json(g_last_error).c_str());
                 return 1;
             }
+            printf("{\"loaded\": true}\n");
+            fflush(stdout);
             for (int i = 3; i < argc; i++) run_setting(model, argv[i]);
             return 0;
         }

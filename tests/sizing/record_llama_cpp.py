@@ -57,6 +57,37 @@ OTHER_KEYS: dict[str, tuple[str, ...]] = {
     "rwkv7": _ranks("rwkv7"),
     "arwkv7": (*_ranks("arwkv7"), "arwkv7.token_shift_count=1"),
 }  # fmt: skip
+_DEFAULT_PATTERN = """afmoe cohere2 cohere2moe exaone-moe gemma2 gemma3 laguna llama4 mellum
+    muse-glimmer olmo2 gpt-oss plamo3 smallthinker""".split()
+_OPTIONAL_WINDOW = "afmoe gemma2 gemma3 laguna llama4 mellum olmo2 plamo3 smallthinker".split()
+_PREDICTING = """llama gemma3 llama4 gpt-oss falcon-h1 minimax-m3 hy_v4 minimax-01 deepseek4 mamba
+    qwen3moe""".split()
+_WINDOW, _PATTERN = "attention.sliding_window", "attention.sliding_window_pattern"
+#: More tiny files: (architecture, what differs, other key-values without their prefix).
+VARIANTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    *((n, "pattern", ("block_count=7", f"{_PATTERN}=-", f"{_WINDOW}=100"))
+      for n in _DEFAULT_PATTERN),
+    *((n, "no-window", (f"{_WINDOW}=-",)) for n in _OPTIONAL_WINDOW),
+    *((n, "zero-window", (f"{_WINDOW}=0",)) for n in _OPTIONAL_WINDOW),
+    *((n, "mtp", ("block_count=3", "nextn_predict_layers=1")) for n in _PREDICTING),
+    ("exaone4", "large", ("block_count=64", f"{_PATTERN}=-", f"{_WINDOW}=-")),
+    ("gemma4", "shared", (f"{_PATTERN}=[1:0:1:1:0]", "attention.shared_kv_layers=2",
+                          "attention.key_length_swa=32", "attention.value_length_swa=32")),
+    ("gemma4", "wide", (f"{_PATTERN}=[1:0:1:1:0]", "attention.head_count_kv=[1:2:1:1:2]")),
+    ("nanbeige", "loops", ("num_loops=3",)),
+    ("glm-dsa", "types", ("attention.indexer.types=[1:0]",)),
+    ("hy_v4", "no-indexer", ("attention.indexer.top_k=0",)),
+    ("lfm2", "window", (f"{_WINDOW}=40",)),
+    ("lfm2", "no-window", (f"{_WINDOW}=-",)),
+    ("qwen35", "listed", ("attention.recurrent_layers=[1:1]",)),
+    ("qwen3next", "interval", ("full_attention_interval=-", "block_count=5")),
+    ("qwen4exp", "no-ngrams", ("ple.layers=-",)),
+    ("mimo2", "wide", ("attention.key_length_swa=64", "attention.value_length_swa=32",
+                       "attention.value_length=96")),
+    ("step35", "values", ("attention.value_length=64", "attention.key_length=96")),
+    ("rwkv6", "heads", ("wkv.head_size=64",)),
+    ("openelm", "by-layer", ("attention.head_count=[2:4]", "attention.head_count_kv=[1:2]")),
+)  # fmt: skip
 #: Kinds with experts although the test has them without, and those it skips.
 ALSO_EXPERTS = frozenset({"deepseek2-ocr"})
 
@@ -66,10 +97,11 @@ _SECONDS = 300
 def main() -> None:
     options = _options()
     program = compiled(options.source, options.build, options.work)
+    record = {} if options.fresh or not RECORD.exists() else unpack(json.loads(RECORD.read_text()))
     files = [] if options.no_tiny else tiny_files(program, options.work, options.only)
+    files += [] if options.no_variants else variant_files(program, options.work, options.only)
     if options.models:
         files += sorted(options.models.glob("*.gguf"))
-    record = {} if options.fresh or not RECORD.exists() else unpack(json.loads(RECORD.read_text()))
     for path in files:
         found = one(program, path)
         if found is not None:
@@ -81,13 +113,14 @@ def main() -> None:
 
 
 def version(source: Path) -> str:
-    """The version in CMakeLists.txt, and the package it came in."""
+    """The version in CMakeLists.txt, the package it came in and the commit that this names."""
     text = (source / "CMakeLists.txt").read_text()
-    numbers = [
-        re.search(rf"LLAMA_VERSION_{part} (\d+)", text) for part in ("MAJOR", "MINOR", "PATCH")
-    ]
-    package = next((part for part in source.parts if part.startswith("llama_cpp_python")), "")
-    return ".".join(found[1] for found in numbers if found) + (f" in {package}" if package else "")
+    found = re.findall(r"LLAMA_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text)[:3]
+    folder = next((one for one in source.parents if one.name.startswith("llama_cpp_python")), None)
+    if folder is None:
+        return ".".join(found)
+    commit = (folder / "CHANGELOG.md").read_text().partition("llama.cpp@")[2].split()[0]
+    return f"{'.'.join(found)}, commit {commit} in {folder.name}"
 
 
 def _options() -> argparse.Namespace:
@@ -98,6 +131,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--models", type=Path)
     parser.add_argument("--only", nargs="*", default=())
     parser.add_argument("--no-tiny", action="store_true")
+    parser.add_argument("--no-variants", action="store_true")
     parser.add_argument("--fresh", action="store_true", help="forget what was recorded before")
     return parser.parse_args()
 
@@ -120,11 +154,13 @@ def compiled(source: Path, build: Path, work: Path) -> Path:
 
 def _run(command: list[str]) -> list[dict[str, Any]]:
     done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode < 0 or (done.returncode and not lines):
         words = [line for line in done.stderr.splitlines() if "GGML_ASSERT" in line]
-        lines.append(json.dumps({"refused": " ".join(words)[-200:] or "it ended by itself"}))
-    return [json.loads(line) for line in lines]
+        why = " ".join(words).rpartition("/")[2][-120:] or "it ended by itself"
+        loaded = [line for line in lines if "loaded" in line]
+        lines.append({"refused": f"aborted: {why}", "loaded": bool(loaded)})
+    return [line for line in lines if len(line) > 1 or "refused" in line]
 
 
 def tiny_files(program: Path, work: Path, only: tuple[str, ...]) -> list[Path]:
@@ -149,19 +185,44 @@ def tiny_files(program: Path, work: Path, only: tuple[str, ...]) -> list[Path]:
     return files
 
 
-def one(program: Path, path: Path) -> dict[str, Any] | None:
-    said = _run([str(program), "run", str(path), *SETTINGS])
-    results: dict[str, Any] = {}
-    for line in said:
-        setting = line.pop("setting", None)
-        if setting is None:
-            sys.stdout.write(f"{path.stem}: {line['refused']}\n")
-            if not results:
-                return None
+def variant_files(program: Path, work: Path, only: tuple[str, ...]) -> list[Path]:
+    names = subprocess.run([str(program), "names"], capture_output=True, text=True, check=True)
+    needed = {line.rsplit(" ", 2)[0]: line.rsplit(" ", 2)[1] for line in names.stdout.splitlines()}
+    files = []
+    for name, label, keys in VARIANTS:
+        if only and name not in only:
             continue
-        results[setting] = line["refused"].strip() if "refused" in line else [
-            line[key] for key in ("model", "kv", "rs", "compute")
-        ]  # fmt: skip
+        path = work / f"{name}+{label}.gguf"
+        others = [*OTHER_KEYS.get(name, ()), *(f"{name}.{key}" for key in keys)]
+        said = _run([str(program), "tiny", name, needed[name], str(path), *others])
+        if said:
+            sys.stdout.write(f"{path.stem}: not made: {said[0]['refused'].strip()}\n")
+            path.unlink(missing_ok=True)
+        else:
+            files.append(path)
+    return files
+
+
+def one(program: Path, path: Path) -> dict[str, Any] | None:
+    """None where llama.cpp does not load the file, or aborts at every setting: then it is none that
+    it can run. Settings at which it aborts are left out."""
+    results: dict[str, Any] = {}
+    aborted: set[str] = set()
+    while left := [one for one in SETTINGS if one not in results and one not in aborted]:
+        for line in _run([str(program), "run", str(path), *left]):
+            setting = line.pop("setting", None)
+            if setting is not None and "refused" not in line:
+                results[setting] = [line[key] for key in ("model", "kv", "rs", "compute")]
+            elif setting is not None:
+                results[setting] = line["refused"].strip()
+            elif line.get("loaded"):  # and then it aborted
+                aborted.add(next(one for one in left if one not in results))
+            else:
+                sys.stdout.write(f"{path.stem}: {line['refused']}\n")
+                return None
+    if not any(isinstance(found, list) for found in results.values()):
+        sys.stdout.write(f"{path.stem}: aborted at every setting\n")
+        return None
     shard = FORMAT.read_header(metered(path))
     keys = {
         key: value

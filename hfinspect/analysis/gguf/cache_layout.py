@@ -142,7 +142,6 @@ class _Reader:
         self.layers = keys.number("block_count")
         if not 0 < self.layers <= MAX_LAYERS:
             raise UnreadableKeyError(f"{keys.full('block_count')} is not 1 to {MAX_LAYERS}")
-        self._check_blocks()
         self.mtp = self._predicting()
         self.trunk = self.layers - self.mtp
         self.inner = keys.per_layer("feed_forward_length", self.layers, [0] * self.layers)
@@ -150,6 +149,7 @@ class _Reader:
         self.heads = keys.per_layer("attention.head_count", self.layers, none)
         self.kv_heads = keys.per_layer("attention.head_count_kv", self.layers, self.heads)
         self._repeat()
+        self._check_blocks()
         self.key, self.value = self._head_sizes(
             "", self.width // self.heads[0] if self.heads[0] else 0
         )

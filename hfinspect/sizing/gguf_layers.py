@@ -1,0 +1,86 @@
+"""The layers of a GGUF file as llama.cpp keeps them, and a tree of the file's own tensors.
+
+Every cache of a GGUF file comes from here, whether or not its config is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ..analysis.gguf.cache_layout import WITHOUT_MEMORY, CacheLayout, cache_layout
+from ..core.cache_size import AT_ONCE, ENCODES
+from ..core.components import Role
+from ..core.results import Inspection
+from ..core.tensor import TensorInfo
+from ..trees.catalog import Family
+from ..trees.modules import Layers, Module, Parameter
+from ..trees.prediction import Prediction
+from .kv_cache import KeptLayer
+
+#: Models that fill in blanks: no encoder, and yet nothing is kept.
+_FILL_IN = frozenset({"dream", "llada", "llada-moe", "rnd1"})
+#: Kinds of ``general.type`` that are not a model of their own.
+_MODEL = "model"
+
+
+def gguf_layers(
+    metadata: Mapping[str, object], tensors: Iterable[TensorInfo]
+) -> tuple[KeptLayer, ...] | str:
+    """What each layer keeps, or why that is not known or nothing; the reason names the key."""
+    kind = metadata.get("general.type", _MODEL)
+    if kind != _MODEL:
+        return f"general.type of the file is {str(kind)[:40]}: it is no model of its own"
+    layout = cache_layout(metadata, {tensor.name: tensor.shape for tensor in tensors})
+    if isinstance(layout, str):
+        return layout
+    if layout.architecture in WITHOUT_MEMORY:
+        return AT_ONCE if layout.architecture in _FILL_IN else ENCODES
+    return kept_of(layout)
+
+
+def kept_of(layout: CacheLayout) -> tuple[KeptLayer, ...]:
+    """The layers of a layout; those that predict further tokens keep nothing and are left out."""
+    layers = [
+        KeptLayer(layer.keeps, layout.window if layer.windowed else None) for layer in layout.layers
+    ]
+    while layers and not layers[-1].keeps:
+        layers.pop()
+    return tuple(layers)
+
+
+def tree_of_file(found: Inspection) -> Prediction:
+    """A tree of the tensors of a file whose architecture the catalog does not have.
+
+    It serves sums over the tensors (work, the widest layer); it predicts nothing.
+    """
+    outside: dict[str, Module | Parameter | None] = {}
+    blocks: dict[int, dict[str, Module | Parameter | None]] = {}
+    for tensor in found.tensors:
+        if tensor.role is not Role.PARAMETER or tensor.part != "text":
+            continue
+        path, _, leaf = tensor.name.rpartition(".")
+        if tensor.layer is None:
+            _module(outside, path.replace(".", "_"), leaf, tensor)
+        else:
+            inner = path.split(".", 2)[-1].replace(".", "_")
+            _module(blocks.setdefault(tensor.layer, {}), inner, leaf, tensor)
+    layers = Layers([Module("Block", children) for _, children in sorted(blocks.items())])
+    name = found.model_type or ""
+    family = Family((name,), {}, category="text decoder", source="the file's own tensors")
+    root = Module("GgufFile", {**outside, "blk": layers}, part="text")
+    return Prediction(name, "", root, family)
+
+
+def _module(
+    into: dict[str, Module | Parameter | None], name: str, leaf: str, tensor: TensorInfo
+) -> None:
+    weight = Parameter(tensor.shape, component=tensor.component, active=tensor.active)
+    module = into.get(name)
+    if isinstance(module, Module):
+        module.children[leaf or "weight"] = weight
+        return
+    kind = "Linear" if len(tensor.shape) == 2 and tensor.kind != "token" else "Tensor"
+    into[name] = Module(
+        kind, {leaf or "weight": weight}, component=tensor.component, kind=tensor.kind or None,
+        active=tensor.active,
+    )  # fmt: skip
