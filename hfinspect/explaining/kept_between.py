@@ -18,7 +18,7 @@ from ..errors import NothingToInspectError
 from ..sizing.cache_request import Held, KeptLayer
 from ..sizing.engines.cache_dtypes import packed
 from ..sizing.engines.interface import Engine
-from ..sizing.expanded_latents import layers_held
+from ..sizing.gguf_layers import layers_held
 from ..sizing.kv_cache import counted_keeps, layer_count
 from ..sizing.plan import held_of, plan
 from ..sizing.wish import Wish

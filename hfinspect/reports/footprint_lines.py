@@ -57,7 +57,7 @@ def _device(found: Memory) -> str:
 
 
 def _facts(found: Memory) -> Facts:
-    items = [(found.architecture or "unknown architecture", _engine(found))]
+    items = [(found.architecture or found.model_type or "unknown architecture", _engine(found))]
     weights = found.weights
     if weights.nbytes is None:
         widths = ", ".join(f"{name} {byte_size(size)}" for name, size in weights.widths.items())

@@ -27,8 +27,8 @@ from .devices import CARDS, Device
 from .engines.interface import Engine
 from .engines.registry import ENGINES, LOGICAL
 from .engines.vllm import not_held
-from .expanded_latents import layers_held
-from .kv_cache import bytes_held, cache_size, counted_keeps, kept_layers, kept_where
+from .gguf_layers import layers_held
+from .kv_cache import bytes_held, cache_size, counted_keeps, kept_where
 from .parallel import divided
 from .plan import held_of, refused, shared_by, sizer
 from .wish import Wish
@@ -104,7 +104,7 @@ def curves(
     wish = replace(wish, device=None)
     contexts = tuple(sorted({*_contexts(found.facts.context), memory.main.context}))
     batches = tuple(sorted({*BATCHES, wish.batch}))
-    layers = kept_layers(prediction.root)
+    layers = layers_held(found, prediction.root, LOGICAL)
     # The tree is walked once, for all engines.
     limit = sizer(found, prediction, layers, memory.weights, wish).limit
 
@@ -215,13 +215,15 @@ def held_by_layers(found: Inspection, prediction: Prediction, memory: Memory) ->
     if cache is None:
         return ()
     engine = ENGINES[cache.engine]
-    every = kept_layers(prediction.root)
+    every = layers_held(found, prediction.root, engine)
     sized = sizer(found, prediction, every, memory.weights, Wish(engine))
     paged, engine = engine.in_pages(every, sized.held)
-    made = dict(zip(every, paged, strict=True))
+    places = [(stack, number) for stack, number, _ in kept_where(prediction.root)]
+    if len(places) != len(every):  # a file's layers next to those of its config
+        places = [("blk", number) for number in range(len(every))]
     layers: dict[tuple[str, KeptLayer], list[int]] = {}
-    for stack, number, kept in kept_where(prediction.root):
-        layers.setdefault((stack, made[kept]), []).append(number)
+    for (stack, number), kept in zip(places, paged, strict=True):
+        layers.setdefault((stack, kept), []).append(number)
     parts = []
     for (stack, kept), numbers in layers.items():
         held = replace(sized.held, tokens=cache.tokens, batch=cache.batch)

@@ -14,8 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..analysis.gguf.own_facts import HEADLESS
-from ..core.cache_size import ENCODES
 from ..trees.keeps import KeysValues
 from .cache_request import KeptLayer
 from .engines.interface import Engine
@@ -64,19 +62,12 @@ def runs(engine: Engine, architecture: str, layers: Sequence[KeptLayer]) -> Runs
     return Runs(note=f"{lacks} of its own; it runs transformers' code where that allows it")
 
 
-def gguf_refused(architecture: str | None) -> str:
-    """Why a GGUF file of this architecture, of which no tree is made, has no cache here."""
-    if architecture is None:
-        return "the file names no architecture"
-    if architecture in HEADLESS:
-        return ENCODES
-    own = _lists()[LlamaCpp.name]
-    if architecture not in own["architectures"]:
-        return f"{architecture} is no architecture of llama.cpp {own['version']}"
-    return (
-        f"what llama.cpp keeps for {architecture} is not read from key-values: put the model's "
-        "config.json next to the file"
-    )
+def converted_to(architecture: str | None) -> str | None:
+    """The architecture of llama.cpp that its converter makes of a class, or of the class that
+    generates with this base; None where it takes neither."""
+    made: dict[str, str] = _lists()[LlamaCpp.name]["converts"]
+    name = architecture or ""
+    return made.get(name) or made.get(f"{name.removesuffix('Model')}ForCausalLM")
 
 
 def _is_plain(layer: KeptLayer) -> bool:

@@ -1,13 +1,17 @@
-"""The layers of a GGUF file as llama.cpp keeps them, and a tree of the file's own tensors.
+"""What layers keep, as an engine holds it of what was read: a GGUF file, or a config.
 
-Every cache of a GGUF file comes from here, whether or not its config is known.
+Every cache of a GGUF file comes from its key-values, by llama.cpp's rules, whether or not the
+config is known. Of a config, llama.cpp keeps what its converter would make of it: only some of its
+architectures have windows, and an encoder-decoder keeps nothing of the encoder's tokens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from ..analysis.gguf.cache_layout import WITHOUT_MEMORY, CacheLayout, cache_layout
+from ..analysis.gguf.llama_cpp_windows import WINDOWS
 from ..core.cache_size import AT_ONCE, ENCODES
 from ..core.components import Role
 from ..core.results import Inspection
@@ -15,12 +19,40 @@ from ..core.tensor import TensorInfo
 from ..trees.catalog import Family
 from ..trees.modules import Layers, Module, Parameter
 from ..trees.prediction import Prediction
-from .kv_cache import KeptLayer
+from .cache_request import KeptLayer
+from .engine_classes import converted_to
+from .engines.interface import Engine
+from .kv_cache import kept_layers
 
 #: Models that fill in blanks: no encoder, and yet nothing is kept.
 _FILL_IN = frozenset({"dream", "llada", "llada-moe", "rnd1"})
 #: Kinds of ``general.type`` that are not a model of their own.
 _MODEL = "model"
+
+
+def layers_held(found: Inspection, root: Module, engine: Engine) -> tuple[KeptLayer, ...]:
+    """What each layer keeps under ``engine``; ``root`` is the tree of the config."""
+    if found.format == "gguf":
+        read = gguf_layers(found.metadata, found.tensors)
+        if not isinstance(read, str):
+            return read
+    layers = kept_layers(root)
+    return converted(found.architecture, layers) if engine.converts else layers
+
+
+def converted(architecture: str | None, layers: Sequence[KeptLayer]) -> tuple[KeptLayer, ...]:
+    """The layers of a class as llama.cpp keeps them once it is converted."""
+    name = converted_to(architecture)
+    rule = None if name is None else WINDOWS.get(name)
+    none = rule is None or (rule.only_with is not None and rule.only_with != len(layers))
+    made = []
+    for layer in layers:
+        window = None if none or rule is None or layer.window is None else layer.window
+        if window is not None and rule is not None and rule.fixed is not None:
+            window = rule.fixed
+        keeps = tuple(item for item in layer.keeps if not getattr(item, "cross", False))
+        made.append(replace(layer, keeps=keeps, window=window))
+    return tuple(made)
 
 
 def gguf_layers(

@@ -271,7 +271,9 @@ def _rows(item: KeysValues, window: int | None, engine: Engine, held: Held) -> i
     if item.cross:
         return held.batch * held.seen
     if item.every > 1:
-        return held.batch * item.rows_of_groups(held.tokens)
+        return engine.rows_of_groups(item, held.tokens, held.batch)
+    if item.by_sequence:
+        return held.batch * engine.rows(window, held.tokens, 1)
     return engine.rows(window, held.tokens + int(item.before), held.batch)
 
 

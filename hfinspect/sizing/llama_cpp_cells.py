@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from ..analysis.gguf.cache_layout import CacheLayer, CacheLayout
 from ..core.records import dataclass
 from ..trees.keeps import KeysValues, State
-from .engines import bytes_an_element, packed
+from .engines.cache_dtypes import bytes_an_element, packed
 
 #: ``n_ctx`` and windows are rounded up to so many cells.
 STEP: Final = 256
@@ -113,7 +113,7 @@ def reserved(layout: CacheLayout, settings: CellSettings) -> Reserved:
 def _bytes_of_rows(
     layout: CacheLayout, layer: CacheLayer, item: KeysValues, settings: CellSettings
 ) -> int:
-    shared = settings.kv_unified and not layout.streams
+    shared = settings.kv_unified and not (item.by_sequence or item.every > 1)
     streams = 1 if shared else settings.n_seq_max
     cells = settings.cells
     if item.every > 1:

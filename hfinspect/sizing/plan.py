@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..core.cache_size import ENCODES, NO_KEY_VALUES, SEVERAL, CacheSize
+from ..core.cache_size import ENCODES, SEVERAL, CacheSize
 from ..core.expectation import ASSUMED
 from ..core.footprint import AtContext, Memory, Stage, WeightBytes
 from ..core.offload_plan import Offload
@@ -21,12 +21,12 @@ from ..trees.prediction import Prediction
 from .cache_request import Held, KeptLayer
 from .deciding import decided
 from .devices import smallest_card
-from .engine_classes import gguf_refused, runs
+from .engine_classes import runs
 from .engines.cache_dtypes import bytes_an_element
 from .engines.interface import Engine
-from .expanded_latents import layers_held
 from .flat_widths import BITS, at_bits
 from .flops import count_flops
+from .gguf_layers import gguf_layers, layers_held, tree_of_file
 from .kv_cache import cache_size, decoder_blocks, kept_layers, unknown_layouts
 from .largest import largest
 from .offload import Parts, Splitter, plan_offload, weights_by_layer
@@ -77,14 +77,9 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
         training=training, training_unknown=training_unknown,
         precision=wish.width or precision(found),
     )  # fmt: skip
-    is_gguf = found.format == "gguf"
-    reason = SEVERAL if found.members else no_cache(prediction, found.config, is_gguf=is_gguf)
-    if reason == NO_KEY_VALUES:
-        reason = gguf_refused(found.model_type)
-    layers: tuple[KeptLayer, ...] = ()
-    if not reason and prediction is not None:
-        layers = layers_held(found, prediction.root, wish.engine)
-        reason = refused(prediction, layers, wish.engine)
+    layers, reason = _layers(found, prediction, wish.engine)
+    if prediction is None and not reason:
+        prediction = tree_of_file(found)
     if reason or prediction is None:
         sized = memory(
             weights=_weights_alone(weights, found, wish), cache_unknown=reason,
@@ -131,6 +126,28 @@ def shared_by(wish: Wish, found: Inspection, prediction: Prediction | None) -> W
     layers = len(decoder_blocks(prediction.root)) if is_stack else 0
     split = assumed_split(device.count, wish.engine, found.facts.heads, layers)
     return replace(wish, parallel=split, engine=wish.engine.in_stages(split.pipeline))
+
+
+def _layers(
+    found: Inspection, prediction: Prediction | None, engine: Engine
+) -> tuple[tuple[KeptLayer, ...], str]:
+    """What each layer keeps, or why that is not known."""
+    if found.members:
+        return (), SEVERAL
+    if found.format == "gguf":
+        read = gguf_layers(found.metadata, found.tensors)
+        if isinstance(read, str):
+            return (), read
+        if engine.reads_key_values:
+            return read, ""
+        if prediction is None:
+            return (), f"what {engine.name} makes of this GGUF file is not known here"
+        return read, refused(prediction, read, engine)
+    reason = no_cache(prediction, found.config)
+    if reason or prediction is None:
+        return (), reason
+    layers = layers_held(found, prediction.root, engine)
+    return layers, refused(prediction, layers, engine)
 
 
 def _once_held(

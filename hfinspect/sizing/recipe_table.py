@@ -22,7 +22,7 @@ from ..core.results import Inspection
 from ..trees.prediction import Prediction
 from .deciding import more_at_most
 from .devices import Device
-from .expanded_latents import layers_held
+from .gguf_layers import layers_held
 from .largest import largest
 from .own_cache import USUAL_CONTEXTS
 from .plan import shared_by, sizer, weights_of, with_adapter

@@ -24,7 +24,8 @@ class KeysValues:
     full one yet, or the tokens of the ``last`` full one, which the next still needs. ``before``:
     rows of a prompt of the model's own, in front of the tokens. ``prompt``: rows of the tokens that
     were read before any was generated, which no window of generated ones ends; transformers keeps
-    them apart, and they count as a state.
+    them apart, and they count as a state. ``by_sequence``: each sequence has cells of its own even
+    where the engine's sequences share theirs.
     """
 
     key: int
@@ -39,6 +40,7 @@ class KeysValues:
     of: Literal["groups", "rest", "last"] = "groups"
     before: int = 0
     prompt: bool = False
+    by_sequence: bool = False
 
     def rows_of_groups(self, tokens: int) -> int:
         """Rows of one sequence of so many tokens, where ``every`` share one."""
@@ -77,7 +79,7 @@ PADDING: Final = "padding"
 
 #: Fields of ``KeysValues`` that are numbers; the others are words and flags.
 NUMBERS: Final = ("key", "value", "heads", "repeated", "every", "before")
-_WORDS: Final = ("cross", "latent", "name", "dtype", "of", "prompt")
+_WORDS: Final = ("cross", "latent", "name", "dtype", "of", "prompt", "by_sequence")
 
 
 def kept(written: Mapping[str, Any], number: Callable[[Any], int]) -> Keeps:

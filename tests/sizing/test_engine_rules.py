@@ -7,13 +7,9 @@ from typing import Any
 import pytest
 
 import hfinspect
-from hfinspect.core.components import Component
-from hfinspect.core.tensor import TensorInfo
 from hfinspect.errors import NothingToInspectError
 from hfinspect.sizing.curves import curves
 from hfinspect.sizing.engines.registry import LOGICAL
-from hfinspect.sizing.expanded_latents import expanded
-from hfinspect.sizing.kv_cache import kept_layers
 from hfinspect.sizing.plan import plan
 from hfinspect.sizing.wish import Wish
 
@@ -159,18 +155,3 @@ def test_a_page_has_no_curves_of_engines_that_cannot() -> None:
 def test_explain_names_the_engines_reason() -> None:
     with pytest.raises(NothingToInspectError, match="has no class BambaForCausalLM"):
         hfinspect.explain_cache(BAMBA, engine="sglang")
-
-
-def test_latents_of_an_old_gguf_are_expanded() -> None:
-    """llama.cpp's log of DeepSeek-R1 without tensors of latent attention: n_embd_k_gqa = 24576,
-    n_embd_v_gqa = 16384, where later files keep 512 + 64."""
-    config = {"model_type": "deepseek_v3", "architectures": ["DeepseekV3ForCausalLM"]}
-    root = hfinspect.predict({**config, "num_hidden_layers": 2, "n_routed_experts": 8}).root
-    sizes = []
-    for name in ("attn_kv_b", "attn_k_b"):
-        tensor = TensorInfo(f"blk.0.{name}.weight", (1, 1), "F16", 1, Component.ATTENTION)
-        layers = expanded([tensor], root, kept_layers(root))
-        sizes.append(
-            {(int(item.key), int(item.value)) for one in layers for item in one.keys_values}
-        )
-    assert sizes == [{(24_576, 16_384)}, {(512, 64)}]

@@ -92,7 +92,6 @@ class CacheLayout:
         widest_value: without flash attention every row of values is as wide as the widest
         head_sizes: of keys and of values in each layer, which blocks of a dtype must divide
         latent: keys and values are one latent row, of one type
-        streams: each sequence has cells of its own, even in a unified cache
     """
 
     architecture: str
@@ -101,7 +100,6 @@ class CacheLayout:
     widest_value: int = 0
     head_sizes: tuple[tuple[int, int], ...] = ()
     latent: bool = False
-    streams: bool = False
 
 
 def cache_layout(
@@ -255,7 +253,7 @@ class _Reader:
         if name in WITHOUT_MEMORY:
             return CacheLayout(name, tuple(CacheLayer() for _ in range(self.layers)))
         if name == "deepseek4":
-            return self._made(self._compressed(), latent=True, streams=True)
+            return self._made(self._compressed(), latent=True)
         kept: list[tuple[Keeps, ...]] = []
         for il in range(self.layers):
             keeps: tuple[Keeps, ...] = ()
@@ -268,9 +266,7 @@ class _Reader:
             kept.append(keeps)
         return self._made(kept, latent=self.latent)
 
-    def _made(
-        self, kept: Sequence[tuple[Keeps, ...]], *, latent: bool, streams: bool = False
-    ) -> CacheLayout:
+    def _made(self, kept: Sequence[tuple[Keeps, ...]], *, latent: bool) -> CacheLayout:
         self._check_shapes(kept)
         layers = tuple(
             CacheLayer(keeps, windowed) for keeps, windowed in zip(kept, self.windowed, strict=True)
@@ -282,7 +278,7 @@ class _Reader:
             self.architecture, layers, self.window,
             widest_value=0 if latent or len(set(values)) == 1 else max(values),
             head_sizes=tuple(dict.fromkeys(self.head_sizes[: self.trunk])),
-            latent=latent, streams=streams,
+            latent=latent,
         )  # fmt: skip
 
     def _attends(self, il: int) -> bool:
@@ -412,7 +408,7 @@ class _Reader:
         for il in range(self.layers):
             size = self.head_sizes[il][0]
             row = self._small(size * self.kv_heads[il])
-            keeps: tuple[Keeps, ...] = (KeysValues(row, 0, latent=True),)
+            keeps: tuple[Keeps, ...] = (KeysValues(row, 0, latent=True, by_sequence=True),)
             ratio = ratios[il]
             if ratio == _CSA:
                 keeps += (

@@ -73,8 +73,10 @@ class Engine(ABC):
     #: Whether it runs GGUF files, and whether it runs anything else.
     runs_gguf: ClassVar[bool] = False
     runs_others: ClassVar[bool] = True
-    #: Whether it expands latents of files that hold their projection whole.
-    expands_latents: ClassVar[bool] = False
+    #: Whether it holds what the key-values of a GGUF file say; others go by a config.
+    reads_key_values: ClassVar[bool] = False
+    #: Whether it holds what its converter makes of a class, with windows of its own.
+    converts: ClassVar[bool] = False
     #: Whether the last stage of a pipeline is the first that gets a layer more.
     last_stage_is_full: ClassVar[bool] = False
 
@@ -94,6 +96,10 @@ class Engine(ABC):
     def rows(self, window: int | None, tokens: int, batch: int) -> int:
         """Rows of keys and values that one layer holds for all ``batch`` sequences of ``tokens``;
         ``window`` None: it looks at all of them."""
+
+    def rows_of_groups(self, item: KeysValues, tokens: int, batch: int) -> int:
+        """Rows where ``item.every`` tokens share one."""
+        return batch * item.rows_of_groups(tokens)
 
     @abstractmethod
     def rows_formula(self, window: str) -> str:

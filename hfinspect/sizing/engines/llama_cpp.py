@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ...core.records import dataclass
 from ...errors import UsageError
+from ...trees.keeps import KeysValues
 from ..cache_request import Held, KeptLayer
 from .cache_dtypes import GGML_BLOCKS, PLAIN
 from .interface import Engine, Support, not_known_here, padded, windows_of
@@ -37,13 +38,17 @@ class LlamaCpp(Engine):
     places_layers: ClassVar[bool] = True
     runs_gguf: ClassVar[bool] = True
     runs_others: ClassVar[bool] = False
-    expands_latents: ClassVar[bool] = True
+    reads_key_values: ClassVar[bool] = True
+    converts: ClassVar[bool] = True
 
     def rows(self, window: int | None, tokens: int, batch: int) -> int:
         cells = padded(tokens * batch, self.cells)
         if window is None:
             return cells
         return min(cells, padded(batch * window + self.step, self.cells))
+
+    def rows_of_groups(self, item: KeysValues, tokens: int, batch: int) -> int:
+        return batch * padded(-(-tokens // item.every) or 1, self.cells)
 
     def rows_formula(self, window: str) -> str:
         cells = f"{self.cells}·⌈b·N/{self.cells}⌉"

@@ -30,6 +30,7 @@ class Logical(RowPerToken):
     support: ClassVar[Support | None] = None
     default_step: ClassVar[int | None] = None
     places_layers: ClassVar[bool] = False
+    reads_key_values: ClassVar[bool] = True
     runs_gguf: ClassVar[bool] = True
 
     @property
