@@ -19,7 +19,7 @@ from ..core.cache_size import ENCODES
 from ..trees.keeps import KeysValues
 from .cache_request import KeptLayer
 from .engines.interface import Engine
-from .engines.llama_cpp import LlamaCpp
+from .engines.registry import OF_GGUF
 from .own_cache import GENERATES
 
 
@@ -70,12 +70,12 @@ def gguf_refused(architecture: str | None) -> str:
         return "the file names no architecture"
     if architecture in HEADLESS:
         return ENCODES
-    own = _lists()[LlamaCpp.name]
+    own = _lists()[OF_GGUF.name]
     if architecture not in own["architectures"]:
-        return f"{architecture} is no architecture of llama.cpp {own['version']}"
+        return f"{architecture} is no architecture of {OF_GGUF.name} {own['version']}"
     return (
-        f"what llama.cpp keeps for {architecture} is not read from key-values: put the model's "
-        "config.json next to the file"
+        f"what {OF_GGUF.name} keeps for {architecture} is not read from key-values: "
+        "put the model's config.json next to the file"
     )
 
 

@@ -76,11 +76,11 @@ class Engine(ABC):
     #: Whether it expands latents of files that hold their projection whole.
     expands_latents: ClassVar[bool] = False
     #: Whether the last stage of a pipeline is the first that gets a layer more.
-    last_stage_is_full: ClassVar[bool] = False
+    last_stage_is_full: ClassVar[bool]
 
     _REQUIRED: ClassVar[tuple[str, ...]] = (
         "name", "version", "cache_dtypes", "default_cache_dtype", "state_dtype", "kernel_less",
-        "support", "default_step", "places_layers",
+        "support", "default_step", "places_layers", "last_stage_is_full",
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -139,19 +139,19 @@ class Engine(ABC):
         elements = self.state_elements(item) * layers
         return nbytes_of(held.batch * elements, self.state_dtype_of(item, held))
 
+    @abstractmethod
     def recurrent_dtype(
         self, prediction: Prediction, config: Mapping[str, Any] | None, dtype: str
     ) -> str | None:
         """What the engine makes of recurrent states that transformers keeps in float32; None where
         it keeps float32. ``dtype`` is that of the other states."""
-        return None
 
+    @abstractmethod
     def in_pages(
         self, layers: Sequence[KeptLayer], held: Held
     ) -> tuple[Sequence[KeptLayer], Engine]:
         """Layers and engine where keys, values and states share pages of one size; layers that are
-        in pages stay as they are."""
-        return layers, self
+        in pages stay as they are. An engine without such pages returns both as they came."""
 
     # ---- dtypes
 
@@ -165,6 +165,11 @@ class Engine(ABC):
                 expected=short_names(self.cache_dtypes),
             )  # fmt: skip
         return dtype
+
+    def not_held(self, item: KeysValues, dtype: str) -> str:
+        """Why a cache of this dtype, which the engine has, cannot hold these rows; empty where it
+        can."""
+        return ""
 
     # ---- steps and workspace
 
@@ -231,9 +236,9 @@ class Engine(ABC):
 
     # ---- several devices
 
+    @abstractmethod
     def check_parallel(self, devices: int) -> None:
         """Raises UsageError where the engine does not divide a model over so many devices."""
-        return
 
     def parallel_notes(self, tensor: int, pipeline: int, expert: int) -> Iterator[str]:
         """What the engine does otherwise than was named."""
@@ -242,7 +247,7 @@ class Engine(ABC):
 
 @dataclass(frozen=True)
 class RowPerToken(Engine):
-    """An engine that holds one row for each token that a later one looks at."""
+    """An engine that holds one row for each token that a later one looks at, apart from states."""
 
     def rows(self, window: int | None, tokens: int, batch: int) -> int:
         return batch * (tokens if window is None else min(tokens, self.window_full(window, batch)))
@@ -252,6 +257,11 @@ class RowPerToken(Engine):
 
     def window_full(self, window: int, batch: int) -> int:
         return window - 1
+
+    def in_pages(
+        self, layers: Sequence[KeptLayer], held: Held
+    ) -> tuple[Sequence[KeptLayer], Engine]:
+        return layers, self
 
 
 def padded(cells: int, step: int) -> int:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...core.records import dataclass
+from ...trees.keeps import KeysValues
+from ...trees.prediction import Prediction
 from ..cache_request import KeptLayer
 from .interface import RowPerToken, Support
+from .vllm import not_held
 
 if TYPE_CHECKING:
     from ...core.footprint import Workspace
@@ -27,6 +30,7 @@ class Logical(RowPerToken):
     default_cache_dtype: ClassVar[str | None] = None
     state_dtype: ClassVar[str | None] = None
     kernel_less: ClassVar[int] = 1
+    last_stage_is_full: ClassVar[bool] = False
     support: ClassVar[Support | None] = None
     default_step: ClassVar[int | None] = None
     places_layers: ClassVar[bool] = False
@@ -36,8 +40,20 @@ class Logical(RowPerToken):
     def step(self) -> int:
         return PREFILL_TOKENS
 
+    def recurrent_dtype(
+        self, prediction: Prediction, config: Mapping[str, Any] | None, dtype: str
+    ) -> str | None:
+        return None
+
+    def not_held(self, item: KeysValues, dtype: str) -> str:
+        # It takes the dtypes of every engine, and so the one layout among them that is not general.
+        return not_held(item, dtype)
+
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
         return limit.at(min(context, self.step), batch)
 
     def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
         return iter(())
+
+    def check_parallel(self, devices: int) -> None:
+        return

@@ -68,6 +68,7 @@ class Vllm(Engine):
     default_cache_dtype: ClassVar[str | None] = None
     state_dtype: ClassVar[str | None] = None
     kernel_less: ClassVar[int] = 1
+    last_stage_is_full: ClassVar[bool] = False
     support: ClassVar[Support | None] = Support("vllm", "vLLM", True)
     default_step: ClassVar[int | None] = 8192
     places_layers: ClassVar[bool] = False
@@ -129,6 +130,9 @@ class Vllm(Engine):
         both = bool(item.key) + bool(item.value)
         scales = _SCALES.get(dtype, 0) * rows * both * int(item.heads or heads or 1)
         return super().bytes_of_rows(item, rows, dtype, heads) + scales
+
+    def not_held(self, item: KeysValues, dtype: str) -> str:
+        return not_held(item, dtype)
 
     def recurrent_dtype(
         self, prediction: Prediction, config: Mapping[str, Any] | None, dtype: str
@@ -194,6 +198,9 @@ class Vllm(Engine):
                 f"token; a windowed layer reserves blocks for its window and "
                 f"{self.steps_in_flight} steps of {self.step:,} tokens"
             )
+
+    def check_parallel(self, devices: int) -> None:
+        return
 
     def parallel_notes(self, tensor: int, pipeline: int, expert: int) -> Iterator[str]:
         if 1 < expert < tensor:
