@@ -107,6 +107,7 @@ def test_no_other_file_tests_which_engine_it_is() -> None:
         "_STEPS.get(wish.engine.name)",
         "engine.name.startswith(prefix)",
         "match engine.name:\n    case _:\n        pass",
+        'match name:\n    case "vllm":\n        pass',
         "from .engines.vllm import Vllm",
         "from ..sizing.engines import llama_cpp",
         "import hfinspect.sizing.engines.sglang",
@@ -124,6 +125,7 @@ def test_each_way_to_test_for_an_engine_is_seen(code: str) -> None:
         "ENGINES[cache.engine]",
         'library == "transformers"',
         '"""vllm"""',
+        '_RUNS_IN = {"AWQ": "vllm"}',
         "from .engines.registry import ENGINES",
     ],
 )
@@ -132,15 +134,14 @@ def test_what_asks_no_engine_for_its_name_is_free(code: str) -> None:
 
 
 def _tests_of_an_engine(code: str) -> Iterator[tuple[int, str]]:
-    """Lines that name an engine, decide by its name, or import one alone."""
-    tree = ast.parse(code)
-    texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and node.value in ONLY_ENGINES and id(node) not in texts:
-            yield node.lineno, f"names {node.value}"
+    """Lines that decide by an engine's name, have a table by it, or import an engine alone. That a
+    table says which engine runs something decides nothing."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Dict) and any(map(_only_an_engine, node.keys)):
+            yield node.lineno, "has a table by engine"
         elif isinstance(node, (ast.Import, ast.ImportFrom)) and (alone := _imported(node)):
             yield node.lineno, f"imports {', '.join(sorted(alone))}"
-        elif isinstance(node, (ast.expr, ast.Match)) and _decides(node):
+        elif isinstance(node, (ast.expr, ast.Match, ast.MatchValue)) and _decides(node):
             yield node.lineno, "decides by an engine's name"
 
 
@@ -150,15 +151,22 @@ def _decides(node: ast.AST) -> bool:
             both = [left, *others]
             if all(map(_is_name, both)):  # whether two are the same one
                 return False
-            of_words = any(isinstance(o, ast.Constant) and o.value in NAMES for o in ast.walk(node))
-            return any(map(_is_name, both)) or (of_words and "engine" in ast.unparse(node))
+            inner = [one for one in ast.walk(node) if isinstance(one, ast.Constant)]
+            of_words = any(one.value in NAMES for one in inner) and "engine" in ast.unparse(node)
+            return of_words or any(map(_is_name, both)) or any(map(_only_an_engine, inner))
         case ast.Subscript(slice=asked) | ast.Match(subject=asked):
             return _is_name(asked)
         case ast.Attribute(value=asked):
             return _is_name(asked)
+        case ast.MatchValue(value=word):
+            return _only_an_engine(word)
         case ast.Call(func=ast.Attribute(attr="get"), args=[asked, *_]):
             return _is_name(asked)
     return False
+
+
+def _only_an_engine(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value in ONLY_ENGINES
 
 
 def _is_name(node: ast.AST) -> bool:
