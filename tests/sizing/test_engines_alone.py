@@ -57,7 +57,7 @@ def test_an_engine_that_leaves_a_rule_out_does_not_start() -> None:
     assert Logical().name == "logical"
 
 
-@pytest.mark.parametrize("engine", ENGINES.values(), ids=NAMES)
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
 def test_each_rule_is_needed(engine: Engine) -> None:
     """Of each engine, one rule after the other is made abstract again."""
     for rule in sorted(Engine.__abstractmethods__):
