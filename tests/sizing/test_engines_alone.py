@@ -42,6 +42,9 @@ class _Unsaid(_Half):
     def check_parallel(self, devices: int) -> None:
         return
 
+    def usable(self, nbytes: int) -> int:
+        return nbytes
+
     def workspace(self, limit: object, context: int, batch: int) -> Workspace:
         raise NotImplementedError
 
@@ -70,7 +73,7 @@ def test_each_rule_is_needed(engine: Engine) -> None:
 def test_rules_of_windows_steps_states_pages_splits_and_refusals_are_abstract() -> None:
     assert Engine.__abstractmethods__ == {
         "rows", "rows_formula", "window_full", "recurrent_dtype", "in_pages", "workspace",
-        "unknown_layouts", "check_parallel",
+        "unknown_layouts", "check_parallel", "usable",
     }  # fmt: skip
 
 

@@ -69,10 +69,10 @@ class Engine(ABC):
     #: Whether each device gets some of the layers, and the rest may stay on the CPU.
     places_layers: ClassVar[bool]
     #: Whether several devices get whole layers where nobody says how they share a model.
-    deals_layers: ClassVar[bool] = False
+    deals_layers: ClassVar[bool]
     #: Whether it runs GGUF files, and whether it runs anything else.
-    runs_gguf: ClassVar[bool] = False
-    runs_others: ClassVar[bool] = True
+    runs_gguf: ClassVar[bool]
+    runs_others: ClassVar[bool]
     #: Whether it expands latents of files that hold their projection whole.
     expands_latents: ClassVar[bool] = False
     #: Whether the last stage of a pipeline is the first that gets a layer more.
@@ -80,7 +80,8 @@ class Engine(ABC):
 
     _REQUIRED: ClassVar[tuple[str, ...]] = (
         "name", "version", "cache_dtypes", "default_cache_dtype", "state_dtype", "kernel_less",
-        "support", "default_step", "places_layers", "last_stage_is_full",
+        "support", "default_step", "places_layers", "deals_layers", "runs_gguf",
+        "runs_others", "last_stage_is_full",
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -206,9 +207,9 @@ class Engine(ABC):
         """The engine where the layers are cut into so many stages."""
         return self
 
+    @abstractmethod
     def usable(self, nbytes: int) -> int:
         """Bytes of a device that the engine takes for weights, cache and workspace."""
-        return nbytes
 
     def in_groups(self, layers: Sequence[KeptLayer]) -> Sequence[KeptLayer]:
         """The layers, and after them those for which the engine reserves rows that no layer has."""

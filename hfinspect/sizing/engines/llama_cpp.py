@@ -37,6 +37,7 @@ class LlamaCpp(Engine):
     support: ClassVar[Support | None] = Support("llama.cpp", "llama.cpp", False)
     default_step: ClassVar[int | None] = 512
     places_layers: ClassVar[bool] = True
+    deals_layers: ClassVar[bool] = False
     runs_gguf: ClassVar[bool] = True
     runs_others: ClassVar[bool] = False
     expands_latents: ClassVar[bool] = True
@@ -67,6 +68,9 @@ class LlamaCpp(Engine):
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
         return limit.at(min(context, self.step), batch)
+
+    def usable(self, nbytes: int) -> int:
+        return nbytes
 
     def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
         return not_known_here(self.name, layers)

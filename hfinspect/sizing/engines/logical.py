@@ -34,6 +34,8 @@ class Logical(RowPerToken):
     support: ClassVar[Support | None] = None
     default_step: ClassVar[int | None] = None
     places_layers: ClassVar[bool] = False
+    deals_layers: ClassVar[bool] = False
+    runs_others: ClassVar[bool] = True
     runs_gguf: ClassVar[bool] = True
 
     @property
@@ -51,6 +53,9 @@ class Logical(RowPerToken):
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
         return limit.at(min(context, self.step), batch)
+
+    def usable(self, nbytes: int) -> int:
+        return nbytes
 
     def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
         return iter(())

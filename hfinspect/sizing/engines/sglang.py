@@ -37,6 +37,9 @@ class Sglang(RowPerToken):
     support: ClassVar[Support | None] = Support("sglang", "SGLang", True)
     default_step: ClassVar[int | None] = 8192
     places_layers: ClassVar[bool] = False
+    deals_layers: ClassVar[bool] = False
+    runs_gguf: ClassVar[bool] = False
+    runs_others: ClassVar[bool] = True
 
     def bytes_of_rows(
         self, item: KeysValues, rows: int, dtype: str, heads: int | None = None
@@ -53,6 +56,9 @@ class Sglang(RowPerToken):
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
         return limit.at(min(context, self.step), batch)
+
+    def usable(self, nbytes: int) -> int:
+        return nbytes
 
     def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
         return not_known_here(self.name, layers)

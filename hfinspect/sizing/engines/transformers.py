@@ -38,6 +38,8 @@ class Transformers(RowPerToken):
     support: ClassVar[Support | None] = None
     default_step: ClassVar[int | None] = None
     places_layers: ClassVar[bool] = False
+    runs_gguf: ClassVar[bool] = False
+    runs_others: ClassVar[bool] = True
     deals_layers: ClassVar[bool] = True
 
     def row_copies(self, item: KeysValues) -> int:
@@ -50,6 +52,9 @@ class Transformers(RowPerToken):
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
         return limit.at(min(context, self.step), batch)
+
+    def usable(self, nbytes: int) -> int:
+        return nbytes
 
     def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
         return iter(())

@@ -72,6 +72,9 @@ class Vllm(Engine):
     support: ClassVar[Support | None] = Support("vllm", "vLLM", True)
     default_step: ClassVar[int | None] = 8192
     places_layers: ClassVar[bool] = False
+    deals_layers: ClassVar[bool] = False
+    runs_gguf: ClassVar[bool] = False
+    runs_others: ClassVar[bool] = True
 
     @property
     def step(self) -> int:
