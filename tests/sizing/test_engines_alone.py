@@ -16,6 +16,7 @@ from hfinspect.core.footprint import Workspace
 from hfinspect.sizing.engines.interface import Engine, RowPerToken
 from hfinspect.sizing.engines.logical import Logical
 from hfinspect.sizing.engines.registry import ENGINES
+from hfinspect.trees.keeps import KeysValues
 
 PACKAGE = Path(hfinspect.__file__).parent
 #: Where names stand: the engines themselves, and the choices that users have.
@@ -75,6 +76,23 @@ def test_rules_of_windows_steps_states_pages_splits_and_refusals_are_abstract() 
         "rows", "rows_formula", "window_full", "recurrent_dtype", "in_pages", "workspace",
         "unknown_layouts", "check_parallel", "usable",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dtype", "item", "bytes_a_row"),
+    [
+        ("fp8_ds_mla", KeysValues(512, 64, latent=True), 656),
+        ("int8_per_token_head", KeysValues(1024, 1024, heads=8), 2048 + 2 * 8 * 4),
+        ("fp8_per_token_head", KeysValues(1024, 1024, heads=8), 2048 + 2 * 8 * 4),
+        ("nvfp4", KeysValues(1024, 1024, heads=8), 2048 * 9 // 16),
+    ],
+)
+def test_a_dtype_takes_the_same_bytes_where_no_engine_is_named(
+    dtype: str, item: KeysValues, bytes_a_row: int
+) -> None:
+    """That 656 bytes hold 512 + 64 values, and each head a scale, is so under either."""
+    for name in ("logical", "vllm"):
+        assert ENGINES[name].bytes_of_rows(item, 10, dtype) == 10 * bytes_a_row, name
 
 
 def test_each_engine_is_listed_once() -> None:

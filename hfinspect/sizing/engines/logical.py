@@ -10,7 +10,7 @@ from ...trees.keeps import KeysValues
 from ...trees.prediction import Prediction
 from ..cache_request import KeptLayer
 from .interface import RowPerToken, Support
-from .vllm import not_held
+from .vllm import bytes_in_layout, not_held
 
 if TYPE_CHECKING:
     from ...core.footprint import Workspace
@@ -47,8 +47,13 @@ class Logical(RowPerToken):
     ) -> str | None:
         return None
 
+    def bytes_of_rows(
+        self, item: KeysValues, rows: int, dtype: str, heads: int | None = None
+    ) -> int:
+        # It takes the dtypes of every engine; those of vLLM have bytes next to the values.
+        return bytes_in_layout(item, rows, dtype, heads)
+
     def not_held(self, item: KeysValues, dtype: str) -> str:
-        # It takes the dtypes of every engine, and so the one layout among them that is not general.
         return not_held(item, dtype)
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:

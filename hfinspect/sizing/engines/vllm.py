@@ -30,7 +30,7 @@ from ...core.tensor import TORCH_DTYPES
 from ...trees.keeps import PADDING, Keeps, KeysValues, State
 from ...trees.prediction import Prediction
 from ..cache_request import Held, KeptLayer
-from .cache_dtypes import FLOAT8, PLAIN, VLLM_DTYPES
+from .cache_dtypes import FLOAT8, PLAIN, VLLM_DTYPES, nbytes_of
 from .float8_indexer import indexer_bytes, own_section
 from .interface import Engine, Support, not_known_here, windows_of
 
@@ -128,11 +128,7 @@ class Vllm(Engine):
     ) -> int:
         if item.name == "indexer":
             return indexer_bytes(self.row_elements(item), rows)
-        if dtype == "fp8_ds_mla":
-            return rows * _LATENT_ROW[2]
-        both = bool(item.key) + bool(item.value)
-        scales = _SCALES.get(dtype, 0) * rows * both * int(item.heads or heads or 1)
-        return super().bytes_of_rows(item, rows, dtype, heads) + scales
+        return bytes_in_layout(item, rows, dtype, heads)
 
     def not_held(self, item: KeysValues, dtype: str) -> str:
         return not_held(item, dtype)
@@ -217,6 +213,16 @@ def _padding(layer: KeptLayer) -> KeptLayer:
         for item in layer.keeps
     )
     return replace(layer, keeps=tuple(keeps))
+
+
+def bytes_in_layout(item: KeysValues, rows: int, dtype: str, heads: int | None) -> int:
+    """Bytes of rows with what its own dtypes have next to the values; of other dtypes, the values.
+    ``heads`` are the key/value heads where the item does not say."""
+    if dtype == "fp8_ds_mla":
+        return rows * _LATENT_ROW[2]
+    both = bool(item.key) + bool(item.value)
+    scales = _SCALES.get(dtype, 0) * rows * both * int(item.heads or heads or 1)
+    return nbytes_of((int(item.key) + int(item.value)) * rows, item.dtype or dtype) + scales
 
 
 def not_held(item: KeysValues, dtype: str) -> str:
