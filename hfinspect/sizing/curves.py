@@ -26,7 +26,6 @@ from .cache_request import KeptLayer
 from .devices import CARDS, Device
 from .engines.interface import Engine
 from .engines.registry import ENGINES, LOGICAL
-from .engines.vllm import not_held
 from .gguf_layers import layers_held
 from .kv_cache import bytes_held, cache_size, counted_keeps, kept_where
 from .parallel import divided
@@ -168,7 +167,7 @@ def _of_engine(
         with contextlib.suppress(UsageError):  # no dtype of this engine
             if dtype != own.dtype:
                 engine.cache_dtype(dtype)
-            if any(not_held(item, dtype) for item in rows):
+            if any(engine.not_held(item, dtype) for item in rows):
                 continue
             held = replace(own, dtype=dtype)
             paged, blocks = engine.in_pages(layers, held)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ..trees.keeps import KeysValues
 from .cache_request import KeptLayer
 from .engines.interface import Engine
-from .engines.llama_cpp import LlamaCpp
+from .engines.registry import OF_GGUF
 from .own_cache import GENERATES
 
 
@@ -65,7 +65,7 @@ def runs(engine: Engine, architecture: str, layers: Sequence[KeptLayer]) -> Runs
 def converted_to(architecture: str | None) -> str | None:
     """The architecture of llama.cpp that its converter makes of a class, or of the class that
     generates with this base; None where it takes neither."""
-    made: dict[str, str] = _lists()[LlamaCpp.name]["converts"]
+    made: dict[str, str] = _lists()[OF_GGUF.name]["converts"]
     name = architecture or ""
     return made.get(name) or made.get(f"{name.removesuffix('Model')}ForCausalLM")
 

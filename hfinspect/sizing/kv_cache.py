@@ -13,7 +13,6 @@ from ..trees.modules import Layers, Module
 from .cache_request import Held, KeptLayer
 from .engines.interface import Engine
 from .engines.registry import LOGICAL
-from .engines.vllm import not_held
 from .kept import kept
 
 
@@ -170,7 +169,7 @@ def cache_size(
     Raises UsageError for a dtype that cannot hold what the layers keep.
     """
     for item in (item for layer in layers for item in layer.keys_values):
-        reason = not_held(item, held.dtype)
+        reason = engine.not_held(item, held.dtype)
         if reason:
             raise UsageError(f"cache dtype {held.dtype}", "does not fit the model", hint=reason)
     layers, engine = engine.in_pages(layers, held)

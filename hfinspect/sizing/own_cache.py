@@ -23,8 +23,7 @@ from ..trees.modules import Module, Parameter
 from ..trees.prediction import Prediction
 from .cache_request import Held
 from .engines.interface import Engine
-from .engines.llama_cpp import LlamaCpp
-from .engines.registry import LOGICAL
+from .engines.registry import LOGICAL, OF_GGUF
 from .kv_cache import cache_size, encodes_alone, kept_layers, unknown_layouts
 
 #: Contexts that are shown where none is named, next to the model's own.
@@ -143,9 +142,9 @@ def cache_dtype(
 ) -> tuple[str, str]:
     """The dtype of keys and values where nobody chose one, and why it is taken where the config
     does not say it."""
-    usual = LlamaCpp.default_cache_dtype if is_gguf else engine.default_cache_dtype
-    if usual is not None:
-        return usual, "llama.cpp's default"
+    chooses = OF_GGUF if is_gguf else engine
+    if chooses.default_cache_dtype is not None:
+        return chooses.default_cache_dtype, f"{chooses.name}'s default"
     if prediction.dtype in FLOATS:
         return prediction.dtype, ""
     most = max(stored, key=lambda name: stored[name].nbytes or 0, default="")

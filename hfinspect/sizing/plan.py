@@ -196,7 +196,7 @@ def _with_cache(
         offload_unknown = sized.by_layer
     elif sized.by_layer is not None:
         offload = _offload(sized, sized.by_layer, main)
-        notes += _offload_notes(sized.by_layer, found)
+        notes += _offload_notes(sized.by_layer, found, wish.engine)
     flops = count_flops(prediction, layers, main.context, batch)
     counted = None if isinstance(flops, str) else flops
     held = replace(sized.held, tokens=main.context, batch=batch)
@@ -233,10 +233,10 @@ def _offload(sized: Sizer, parts: Parts, main: AtContext) -> Offload:
     return plan_offload(parts, cache, main.context, main.workspace.nbytes, sized.wish.device)
 
 
-def _offload_notes(parts: Parts, found: Inspection) -> list[str]:
+def _offload_notes(parts: Parts, found: Inspection, engine: Engine) -> list[str]:
     notes = []
     if found.format != "gguf":
-        notes.append("llama.cpp reads GGUF: bytes are those of the weights as they are now")
+        notes.append(f"{engine.name} reads GGUF: bytes are those of the weights as they are now")
     if parts.apart:
         notes.append("the parts for images and sound are a file of their own (--mmproj)")
     return notes

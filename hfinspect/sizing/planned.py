@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 from ..core.footprint import Memory
 from ..core.precision import precision
 from ..core.recipe_bytes import RecipeSize
 from ..core.results import Inspection
 from ..trees.prediction import Prediction
-from .engines.llama_cpp import LlamaCpp
+from .engines.registry import OF_GGUF
 from .plan import plan, weights_of
 from .wish import Wish
-
-#: What ``RecipeSize.engine`` says of GGUF files.
-GGUF_ENGINE: Final = LlamaCpp.name
 
 
 def planned(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory:
@@ -54,7 +50,7 @@ def _runs(size: RecipeSize, wish: Wish) -> bool:
     """Whether the engine that was named runs a recipe. On several cards a GGUF file runs where the
     engine places its layers."""
     engine = wish.engine
-    if size.engine != GGUF_ENGINE:
+    if size.engine != OF_GGUF.name:
         return engine.runs_others
     several = not wish.parallel.alone or (wish.device is not None and wish.device.count > 1)
     return engine.runs_gguf and (engine.places_layers or not several)

@@ -263,7 +263,7 @@ def convert(folder: Path, out: Path) -> None:
     sys.path.insert(0, str(SOURCE))
     sys.path.insert(0, str(SOURCE / "gguf-py"))
     import gguf  # type: ignore[import-not-found, unused-ignore]
-    from conversion import (  # type: ignore[import-not-found]
+    from conversion import (
         ModelBase,
         ModelType,
         get_model_architecture,

@@ -11,8 +11,8 @@ from hfinspect.analysis.gguf.cache_layout import ARCHITECTURES
 
 from ..formats.gguf_files import GgufWriter
 
-#: Written by the converter's list, and read by no part of llama.cpp that keeps a cache.
-NOT_RUN: frozenset[str] = frozenset()
+#: In the converter's list: a projector next to a model, and one that llama.cpp does not load.
+NOT_RUN = frozenset({"clip", "gptj"})
 
 
 def _file(folder: Path, architecture: str) -> str:

@@ -69,20 +69,21 @@ class Engine(ABC):
     #: Whether each device gets some of the layers, and the rest may stay on the CPU.
     places_layers: ClassVar[bool]
     #: Whether several devices get whole layers where nobody says how they share a model.
-    deals_layers: ClassVar[bool] = False
+    deals_layers: ClassVar[bool]
     #: Whether it runs GGUF files, and whether it runs anything else.
-    runs_gguf: ClassVar[bool] = False
-    runs_others: ClassVar[bool] = True
+    runs_gguf: ClassVar[bool]
+    runs_others: ClassVar[bool]
     #: Whether it holds what the key-values of a GGUF file say; others go by a config.
-    reads_key_values: ClassVar[bool] = False
+    reads_key_values: ClassVar[bool]
     #: Whether it holds what its converter makes of a class, with windows of its own.
-    converts: ClassVar[bool] = False
+    converts: ClassVar[bool]
     #: Whether the last stage of a pipeline is the first that gets a layer more.
-    last_stage_is_full: ClassVar[bool] = False
+    last_stage_is_full: ClassVar[bool]
 
     _REQUIRED: ClassVar[tuple[str, ...]] = (
         "name", "version", "cache_dtypes", "default_cache_dtype", "state_dtype", "kernel_less",
-        "support", "default_step", "places_layers",
+        "support", "default_step", "places_layers", "deals_layers", "runs_gguf",
+        "runs_others", "reads_key_values", "converts", "last_stage_is_full",
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -145,19 +146,19 @@ class Engine(ABC):
         elements = self.state_elements(item) * layers
         return nbytes_of(held.batch * elements, self.state_dtype_of(item, held))
 
+    @abstractmethod
     def recurrent_dtype(
         self, prediction: Prediction, config: Mapping[str, Any] | None, dtype: str
     ) -> str | None:
         """What the engine makes of recurrent states that transformers keeps in float32; None where
         it keeps float32. ``dtype`` is that of the other states."""
-        return None
 
+    @abstractmethod
     def in_pages(
         self, layers: Sequence[KeptLayer], held: Held
     ) -> tuple[Sequence[KeptLayer], Engine]:
         """Layers and engine where keys, values and states share pages of one size; layers that are
-        in pages stay as they are."""
-        return layers, self
+        in pages stay as they are. An engine without such pages returns both as they came."""
 
     # ---- dtypes
 
@@ -171,6 +172,11 @@ class Engine(ABC):
                 expected=short_names(self.cache_dtypes),
             )  # fmt: skip
         return dtype
+
+    def not_held(self, item: KeysValues, dtype: str) -> str:
+        """Why a cache of this dtype, which the engine has, cannot hold these rows; empty where it
+        can."""
+        return ""
 
     # ---- steps and workspace
 
@@ -207,9 +213,9 @@ class Engine(ABC):
         """The engine where the layers are cut into so many stages."""
         return self
 
+    @abstractmethod
     def usable(self, nbytes: int) -> int:
         """Bytes of a device that the engine takes for weights, cache and workspace."""
-        return nbytes
 
     def in_groups(self, layers: Sequence[KeptLayer]) -> Sequence[KeptLayer]:
         """The layers, and after them those for which the engine reserves rows that no layer has."""
@@ -237,9 +243,9 @@ class Engine(ABC):
 
     # ---- several devices
 
+    @abstractmethod
     def check_parallel(self, devices: int) -> None:
         """Raises UsageError where the engine does not divide a model over so many devices."""
-        return
 
     def parallel_notes(self, tensor: int, pipeline: int, expert: int) -> Iterator[str]:
         """What the engine does otherwise than was named."""
@@ -248,7 +254,7 @@ class Engine(ABC):
 
 @dataclass(frozen=True)
 class RowPerToken(Engine):
-    """An engine that holds one row for each token that a later one looks at."""
+    """An engine that holds one row for each token that a later one looks at, apart from states."""
 
     def rows(self, window: int | None, tokens: int, batch: int) -> int:
         return batch * (tokens if window is None else min(tokens, self.window_full(window, batch)))
@@ -258,6 +264,11 @@ class RowPerToken(Engine):
 
     def window_full(self, window: int, batch: int) -> int:
         return window - 1
+
+    def in_pages(
+        self, layers: Sequence[KeptLayer], held: Held
+    ) -> tuple[Sequence[KeptLayer], Engine]:
+        return layers, self
 
 
 def padded(cells: int, step: int) -> int:

@@ -6,12 +6,13 @@ context; states are float32. Each GPU gets some of the layers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core.records import dataclass
 from ...errors import UsageError
 from ...trees.keeps import KeysValues
+from ...trees.prediction import Prediction
 from ..cache_request import Held, KeptLayer
 from .cache_dtypes import GGML_BLOCKS, PLAIN
 from .interface import Engine, Support, not_known_here, padded, windows_of
@@ -33,9 +34,11 @@ class LlamaCpp(Engine):
     default_cache_dtype: ClassVar[str | None] = "F16"
     state_dtype: ClassVar[str | None] = "F32"
     kernel_less: ClassVar[int] = 1
+    last_stage_is_full: ClassVar[bool] = False
     support: ClassVar[Support | None] = Support("llama.cpp", "llama.cpp", False)
     default_step: ClassVar[int | None] = 512
     places_layers: ClassVar[bool] = True
+    deals_layers: ClassVar[bool] = False
     runs_gguf: ClassVar[bool] = True
     runs_others: ClassVar[bool] = False
     reads_key_values: ClassVar[bool] = True
@@ -58,8 +61,21 @@ class LlamaCpp(Engine):
     def window_full(self, window: int, batch: int) -> int:
         return padded(batch * window + self.step, self.cells) // batch
 
+    def recurrent_dtype(
+        self, prediction: Prediction, config: Mapping[str, Any] | None, dtype: str
+    ) -> str | None:
+        return None
+
+    def in_pages(
+        self, layers: Sequence[KeptLayer], held: Held
+    ) -> tuple[Sequence[KeptLayer], Engine]:
+        return layers, self
+
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
         return limit.at(min(context, self.step), batch)
+
+    def usable(self, nbytes: int) -> int:
+        return nbytes
 
     def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
         return not_known_here(self.name, layers)

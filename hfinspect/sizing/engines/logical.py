@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...core.records import dataclass
+from ...trees.keeps import KeysValues
+from ...trees.prediction import Prediction
 from ..cache_request import KeptLayer
 from .interface import RowPerToken, Support
+from .vllm import bytes_in_layout, not_held
 
 if TYPE_CHECKING:
     from ...core.footprint import Workspace
@@ -27,18 +30,42 @@ class Logical(RowPerToken):
     default_cache_dtype: ClassVar[str | None] = None
     state_dtype: ClassVar[str | None] = None
     kernel_less: ClassVar[int] = 1
+    last_stage_is_full: ClassVar[bool] = False
     support: ClassVar[Support | None] = None
     default_step: ClassVar[int | None] = None
     places_layers: ClassVar[bool] = False
+    deals_layers: ClassVar[bool] = False
+    runs_others: ClassVar[bool] = True
     reads_key_values: ClassVar[bool] = True
+    converts: ClassVar[bool] = False
     runs_gguf: ClassVar[bool] = True
 
     @property
     def step(self) -> int:
         return PREFILL_TOKENS
 
+    def recurrent_dtype(
+        self, prediction: Prediction, config: Mapping[str, Any] | None, dtype: str
+    ) -> str | None:
+        return None
+
+    def bytes_of_rows(
+        self, item: KeysValues, rows: int, dtype: str, heads: int | None = None
+    ) -> int:
+        # It takes the dtypes of every engine; those of vLLM have bytes next to the values.
+        return bytes_in_layout(item, rows, dtype, heads)
+
+    def not_held(self, item: KeysValues, dtype: str) -> str:
+        return not_held(item, dtype)
+
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
         return limit.at(min(context, self.step), batch)
 
+    def usable(self, nbytes: int) -> int:
+        return nbytes
+
     def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
         return iter(())
+
+    def check_parallel(self, devices: int) -> None:
+        return

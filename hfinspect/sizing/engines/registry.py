@@ -27,6 +27,9 @@ ENGINES: Final[Mapping[str, Engine]] = MappingProxyType(
     }
 )  # fmt: skip
 
+#: The engine whose own files GGUF files are, whichever engine is asked for.
+OF_GGUF: Final[Engine] = ENGINES[LlamaCpp.name]
+
 
 def find_engine(name: str, step_tokens: int | None = None) -> Engine:
     """The engine of this name, with steps of so many tokens where they are named.

@@ -33,10 +33,15 @@ class Sglang(RowPerToken):
     default_cache_dtype: ClassVar[str | None] = None
     state_dtype: ClassVar[str | None] = None
     kernel_less: ClassVar[int] = 1
+    last_stage_is_full: ClassVar[bool] = True
     support: ClassVar[Support | None] = Support("sglang", "SGLang", True)
     default_step: ClassVar[int | None] = 8192
     places_layers: ClassVar[bool] = False
-    last_stage_is_full: ClassVar[bool] = True
+    deals_layers: ClassVar[bool] = False
+    runs_gguf: ClassVar[bool] = False
+    runs_others: ClassVar[bool] = True
+    reads_key_values: ClassVar[bool] = False
+    converts: ClassVar[bool] = False
 
     def bytes_of_rows(
         self, item: KeysValues, rows: int, dtype: str, heads: int | None = None
@@ -54,5 +59,11 @@ class Sglang(RowPerToken):
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
         return limit.at(min(context, self.step), batch)
 
+    def usable(self, nbytes: int) -> int:
+        return nbytes
+
     def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
         return not_known_here(self.name, layers)
+
+    def check_parallel(self, devices: int) -> None:
+        return

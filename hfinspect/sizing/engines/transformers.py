@@ -6,11 +6,12 @@ convolutions hold ``kernel`` columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...core.records import dataclass
 from ...trees.keeps import KeysValues
+from ...trees.prediction import Prediction
 from ..cache_request import Held, KeptLayer
 from .cache_dtypes import PLAIN
 from .interface import RowPerToken, Support, keeps_prompts_apart, shares_rows
@@ -33,16 +34,29 @@ class Transformers(RowPerToken):
     default_cache_dtype: ClassVar[str | None] = None
     state_dtype: ClassVar[str | None] = None
     kernel_less: ClassVar[int] = 0
+    last_stage_is_full: ClassVar[bool] = False
     support: ClassVar[Support | None] = None
     default_step: ClassVar[int | None] = None
     places_layers: ClassVar[bool] = False
+    runs_gguf: ClassVar[bool] = False
+    runs_others: ClassVar[bool] = True
+    reads_key_values: ClassVar[bool] = False
+    converts: ClassVar[bool] = False
     deals_layers: ClassVar[bool] = True
 
     def row_copies(self, item: KeysValues) -> int:
         return item.repeated
 
+    def recurrent_dtype(
+        self, prediction: Prediction, config: Mapping[str, Any] | None, dtype: str
+    ) -> str | None:
+        return None
+
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
         return limit.at(min(context, self.step), batch)
+
+    def usable(self, nbytes: int) -> int:
+        return nbytes
 
     def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
         return iter(())
@@ -58,6 +72,9 @@ class Transformers(RowPerToken):
     def notes(self, layers: Sequence[KeptLayer], held: Held, first: int) -> Iterator[str]:
         if any(item.repeated > 1 for layer in layers for item in layer.keys_values):
             yield "transformers broadcasts keys and values to all query heads before keeping them"
+
+    def check_parallel(self, devices: int) -> None:
+        return
 
     def parallel_notes(self, tensor: int, pipeline: int, expert: int) -> Iterator[str]:
         if pipeline > 1:

@@ -30,7 +30,7 @@ from ...core.tensor import TORCH_DTYPES
 from ...trees.keeps import PADDING, Keeps, KeysValues, State
 from ...trees.prediction import Prediction
 from ..cache_request import Held, KeptLayer
-from .cache_dtypes import FLOAT8, PLAIN, VLLM_DTYPES
+from .cache_dtypes import FLOAT8, PLAIN, VLLM_DTYPES, nbytes_of
 from .float8_indexer import indexer_bytes, own_section
 from .interface import Engine, Support, not_known_here, windows_of
 
@@ -68,9 +68,15 @@ class Vllm(Engine):
     default_cache_dtype: ClassVar[str | None] = None
     state_dtype: ClassVar[str | None] = None
     kernel_less: ClassVar[int] = 1
+    last_stage_is_full: ClassVar[bool] = False
     support: ClassVar[Support | None] = Support("vllm", "vLLM", True)
     default_step: ClassVar[int | None] = 8192
     places_layers: ClassVar[bool] = False
+    deals_layers: ClassVar[bool] = False
+    runs_gguf: ClassVar[bool] = False
+    runs_others: ClassVar[bool] = True
+    reads_key_values: ClassVar[bool] = False
+    converts: ClassVar[bool] = False
 
     @property
     def step(self) -> int:
@@ -124,11 +130,10 @@ class Vllm(Engine):
     ) -> int:
         if item.name == "indexer":
             return indexer_bytes(self.row_elements(item), rows)
-        if dtype == "fp8_ds_mla":
-            return rows * _LATENT_ROW[2]
-        both = bool(item.key) + bool(item.value)
-        scales = _SCALES.get(dtype, 0) * rows * both * int(item.heads or heads or 1)
-        return super().bytes_of_rows(item, rows, dtype, heads) + scales
+        return bytes_in_layout(item, rows, dtype, heads)
+
+    def not_held(self, item: KeysValues, dtype: str) -> str:
+        return not_held(item, dtype)
 
     def recurrent_dtype(
         self, prediction: Prediction, config: Mapping[str, Any] | None, dtype: str
@@ -195,6 +200,9 @@ class Vllm(Engine):
                 f"{self.steps_in_flight} steps of {self.step:,} tokens"
             )
 
+    def check_parallel(self, devices: int) -> None:
+        return
+
     def parallel_notes(self, tensor: int, pipeline: int, expert: int) -> Iterator[str]:
         if 1 < expert < tensor:
             yield "vLLM's expert parallelism takes all devices of a stage: as many as --tp"
@@ -207,6 +215,16 @@ def _padding(layer: KeptLayer) -> KeptLayer:
         for item in layer.keeps
     )
     return replace(layer, keeps=tuple(keeps))
+
+
+def bytes_in_layout(item: KeysValues, rows: int, dtype: str, heads: int | None) -> int:
+    """Bytes of rows with what its own dtypes have next to the values; of other dtypes, the values.
+    ``heads`` are the key/value heads where the item does not say."""
+    if dtype == "fp8_ds_mla":
+        return rows * _LATENT_ROW[2]
+    both = bool(item.key) + bool(item.value)
+    scales = _SCALES.get(dtype, 0) * rows * both * int(item.heads or heads or 1)
+    return nbytes_of((int(item.key) + int(item.value)) * rows, item.dtype or dtype) + scales
 
 
 def not_held(item: KeysValues, dtype: str) -> str:
