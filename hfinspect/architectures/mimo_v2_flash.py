@@ -6,7 +6,7 @@ from ..layers import mixtures as m
 from ..layers.decoders import Decoder, joined_layer, mixed, mixing, says
 from ..layers.layer_kinds import mlps, side_by_side, words
 from ..layers.windows import windows
-from ..trees import Component, Layers, Linear, ModelConfig, Module, Weight
+from ..trees import Component, Layers, Linear, ModelConfig, Module, Weight, Windows
 
 
 def _attention(d: Decoder, c: ModelConfig, kind: object) -> Module:
@@ -37,6 +37,17 @@ def _predictor(d: Decoder, c: ModelConfig) -> dict[str, Module]:
     return {"mtp": Module("MiMoV2MTP", layers=rows, part="mtp", kind="mtp", saved=False)}
 
 
+def _windows(c: ModelConfig) -> Windows:
+    """``sliding_window_size`` counts the tokens before the query's own, and goes before
+    ``sliding_window``, which counts that one too (configuration_mimo_v2_flash.py)."""
+    before = c.has("sliding_window_size")
+    key = "sliding_window_size" if before else "sliding_window"
+    of = windows(c, 129, lambda i, _: not i or i % 6 == 5, key=key)
+    if not before:
+        return of
+    return lambda layers: tuple(size and size + 1 for size in of(layers))
+
+
 Decoder(
     "MiMoV2Flash", vocab_size=152576, intermediate_size=16384, num_hidden_layers=48,
     num_attention_heads=64, rms_norm_eps=1e-05, attention_bias=None, rotary=False,
@@ -47,5 +58,5 @@ Decoder(
         "MoE", m.DEEPSEEK, used=8, inner=2048,
         count=m.counts("n_routed_experts", "num_local_experts", default=256),
     ),
-    layer=mixing(_attention), windows=lambda c: windows(c, 129, lambda i, _: not i or i % 6 == 5),
+    layer=mixing(_attention), windows=_windows,
 ).register("mimo_v2_flash")  # fmt: skip

@@ -96,15 +96,20 @@ def config_given(target: object) -> Mapping[str, Any] | None:
 class ModelConfig:
     """Read-only view of a config mapping; ``path`` is the dotted prefix of a nested section.
 
-    ``kind`` is the model_type of the class that reads it, where the mapping does not name one.
+    ``kind`` is the model_type of the class that reads it, where the mapping does not name one; with
+    ``fixed`` whatever it names, as of a composite's section whose class is always the same one.
     ``given`` is the mapping as it was; ``values`` holds every key under the class's own name.
     """
 
-    def __init__(self, values: Mapping[str, Any], path: str = "", kind: str | None = None) -> None:
-        named = values.get("model_type")
+    def __init__(
+        self, values: Mapping[str, Any], path: str = "", kind: str | None = None, *,
+        fixed: bool = False,
+    ) -> None:  # fmt: skip
+        named = None if fixed else values.get("model_type")
         self.given = values
         self.path = path
         self.kind: str | None = named if isinstance(named, str) else kind
+        self._fixed = fixed
         self._keys: ConfigKeys = keys_of(self.kind)
         #: key -> the alias under which its value stands in the file
         self._aliased = self._keys.aliased(values)
@@ -297,7 +302,8 @@ class ModelConfig:
             value = dict(default or {})
         if not isinstance(value, Mapping):
             raise self.error(key, value, "an object")
-        return ModelConfig(value, f"{self.path}{key}.", self._keys.sections.get(key))
+        kind, fixed = self._keys.sections.get(key), key in self._keys.fixed
+        return ModelConfig(value, f"{self.path}{key}.", kind, fixed=fixed)
 
     def sections(self) -> tuple[ModelConfig, ...]:
         """Nested configs: those that are written down, and those that the class has without."""
@@ -313,11 +319,11 @@ class ModelConfig:
             key = own.get(key, key)
             if given.get(key) is None and not (key in given and isinstance(default, bool)):
                 given[key] = default  # an alias that the file has still comes first
-        return ModelConfig(given, self.path, self.kind)
+        return ModelConfig(given, self.path, self.kind, fixed=self._fixed)
 
     def with_values(self, **values: Any) -> ModelConfig:
         """The same config with these in place of what the file says."""
-        return ModelConfig({**self.given, **values}, self.path, self.kind)
+        return ModelConfig({**self.given, **values}, self.path, self.kind, fixed=self._fixed)
 
     def read_as(self, kind: str | None) -> ModelConfig:
         """The same config read by the class of ``kind``, where it does not name a model_type."""
@@ -340,7 +346,7 @@ class ModelConfig:
         """The config before aliases are set: what ``__post_init__`` of its class computes from."""
         own = self._keys.own
         plain = {key: value for key, value in self.given.items() if key not in own}
-        return ModelConfig(plain, self.path, self.kind)
+        return ModelConfig(plain, self.path, self.kind, fixed=self._fixed)
 
     # ---- keys that every family shares
 

@@ -20,13 +20,15 @@ from .records import dataclass
 
 @dataclass(frozen=True)
 class ConfigKeys:
-    """``own`` maps alias -> key; ``sections`` maps key -> model_type of the nested config.
+    """``own`` maps alias -> key; ``sections`` maps key -> model_type of the nested config, of which
+    the ``fixed`` are read by that type's class whatever model_type they name.
     ``in_order``: aliases that replace only a key which stands before them in the file.
     ``divides`` maps a number of heads to the width that it must divide, and that one's default."""
 
     own: Mapping[str, str] = field(default_factory=dict, hash=False)
     in_order: Collection[str] = ()
     sections: Mapping[str, str] = field(default_factory=dict, hash=False)
+    fixed: Collection[str] = ()
     divides: Mapping[str, tuple[str, int]] = field(default_factory=dict, hash=False)
 
     def aliased(self, values: Mapping[str, Any]) -> dict[str, str]:
@@ -71,14 +73,13 @@ def _recorded() -> Mapping[str, Any]:
 @cache
 def _of_type(model_type: str) -> ConfigKeys:
     tables = _recorded()
-    sections = {
-        **tables["auto_sections"].get(model_type, {}),
-        **tables["sections"].get(model_type, {}),
-    }
+    fixed = tables["sections"].get(model_type, {})
+    sections = {**tables["auto_sections"].get(model_type, {}), **fixed}
     return ConfigKeys(
         tables["aliases"].get(model_type, {}),
         tables["in_order"].get(model_type, ()),
         sections,
+        frozenset(fixed),
         {
             heads: (width, size)
             for heads, (width, size) in tables["divides"].get(model_type, {}).items()
@@ -121,7 +122,9 @@ def has_field(config: Mapping[str, Any], dotted: str) -> bool:
     for key in path:
         place = place.get(key) if isinstance(place, Mapping) else None
         named = place.get("model_type") if isinstance(place, Mapping) else None
-        section = _text(named) or keys_of(kind).sections.get(key)
+        keys = keys_of(kind)
+        own = keys.sections.get(key)
+        section = own if key in keys.fixed else _text(named) or own
         if section is None:
             return key in fields_of(kind)
         kind = section

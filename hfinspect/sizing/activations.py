@@ -18,7 +18,7 @@ from ..core.records import dataclass
 from ..trees.modules import Module, Parameter
 from ..trees.prediction import Prediction
 from .kept_products import products
-from .kv_cache import decoder_blocks, encoder_blocks
+from .kv_cache import decoder_blocks, encoder_blocks, kept_layers
 from .matrices import matrices
 from .recorded_as import rule_name
 
@@ -27,6 +27,9 @@ from .recorded_as import rule_name
 ATTENTIONS: Final = ("sdpa", "eager")
 #: Copies that torch 2.13 keeps of a fused projection at batch 1, and later versions do not.
 _AT_ONE: Final = frozenset({"th, b = 1", "qkv, b = 1"})
+#: Names of what makes queries, keys and values: with no adapter there, the first layer's attention
+#: has no gradient.
+_BEFORE_ATTENTION: Final = frozenset({"q_proj", "k_proj", "v_proj", "qkv_proj"})
 
 
 def korthikanti(tokens: int, batch: int, width: int, heads: int, *, selective: bool = False) -> int:
@@ -48,20 +51,23 @@ class KeptLayers:
 @dataclass(frozen=True)
 class Kept:
     """Bytes that autograd keeps for the layers (of an encoder-decoder those of both sides), and
-    outside them (less than nothing where the first layer keeps less than others)."""
+    outside them (less than nothing where the first layer keeps less than others). ``windowed`` are
+    the decoder's layers that get a mask, as their window is no longer than the sequence."""
 
     decoder: KeptLayers
     outside: int
     encoder: KeptLayers | None = None
+    windowed: KeptLayers | None = None
 
     @property
     def layer(self) -> int:
-        """Of one layer of the decoder."""
+        """Of one layer of the decoder without a mask."""
         return self.decoder.layer
 
     @property
     def sides(self) -> tuple[KeptLayers, ...]:
-        return (self.decoder,) if self.encoder is None else (self.encoder, self.decoder)
+        found = (self.encoder, self.decoder, self.windowed)
+        return tuple(side for side in found if side is not None and side.layers)
 
     def nbytes(self, *, checkpointing: bool) -> int:
         """With checkpointing each layer's input waits, and one layer at a time is whole."""
@@ -103,7 +109,10 @@ class Step:
 def framework_kept(
     prediction: Prediction, config: Mapping[str, Any], step: Step
 ) -> Kept | str:  # fmt: skip
-    """What autograd keeps, or why no rule gives it."""
+    """What autograd keeps, or why no rule gives it.
+
+    Without a cache, as transformers' Trainer trains (``use_cache`` of TrainingArguments).
+    """
     rules = _rules()
     name, reason = rule_name(prediction, config, step.attention, step.precision, rules)
     if reason:
@@ -118,12 +127,31 @@ def framework_kept(
         return "its number of attention heads is not known"
     terms = _terms(sizes, step)
     wide = 2 if step.precision == "bf16" else 4  # the residual stream, under autocast too
-    decoder = _layers(parts["layer"], terms, wide * step.places * sizes.width, sizes.layers)
+    inputs = wide * step.places * sizes.width
+    windows = [layer.window for layer in kept_layers(prediction.root)]
+    masked = [window is not None and step.tokens >= window for window in windows]
+    outside = _sum(parts["outside"], terms)
+    if None in windows and set(windows) != {None}:
+        outside += _sum(rules[name].get("both", {}), terms)
+    windowed = None
+    if step.attention == "sdpa" and any(masked):
+        more = rules[name].get("windowed")
+        if more is None:
+            return "what autograd keeps of layers with a window has no recorded rule"
+        windowed = _layers(_added(parts["layer"], more), terms, inputs, sum(masked))
+        if masked[0] and step.targets and step.targets.isdisjoint(_BEFORE_ATTENTION):
+            outside -= _sum(more, terms)  # its attention has no gradient: it keeps no mask
+    whole = sizes.layers - (windowed.layers if windowed else 0)
+    decoder = _layers(parts["layer"], terms, inputs, whole)
     encoder = None
     if "encoder" in parts:
         inputs = wide * step.batch * _seen(step) * sizes.width
         encoder = _layers(parts["encoder"], terms, inputs, sizes.encoder_layers)
-    return Kept(decoder, _sum(parts["outside"], terms), encoder)
+    return Kept(decoder, outside, encoder, windowed)
+
+
+def _added(rule: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
+    return {name: rule.get(name, 0) + more.get(name, 0) for name in (*rule, *more)}
 
 
 def _layers(
@@ -211,6 +239,7 @@ def _terms(of: _Sizes, step: Step) -> dict[str, int]:
         alone = terms[name] * (step.batch == 1)
         terms[f"{name}, b = 1"] = alone
         terms[f"{name}, b = g = 1"] = alone * (of.kv_heads == 1 < of.heads)
+        terms[f"{name}, g < a"] = terms[name] * (of.kv_heads < of.heads)
     return terms
 
 

@@ -45,7 +45,9 @@ PRECISIONS: Final = {
 #: peft makes adapters float32, whatever the model's dtype.
 _ADAPTER: Final = PRECISIONS["fp32"]
 #: Classes whose loss is over the words of each position.
-_WRITES: Final = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MarianMTModel")
+_WRITES: Final = (
+    "ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MarianMTModel", "ForMaskedLM",
+)  # fmt: skip
 #: Tokens of a training sequence where none are named.
 USUAL_TOKENS: Final = 2048
 #: Values of NF4 that share a scale, and scales that share a second one (QLoRA, arXiv 2305.14314).
@@ -354,6 +356,7 @@ def _logits(prediction: Prediction, wish: TrainWish) -> TrainingLine | None:
     if not prediction.architecture.endswith(_WRITES):
         return None
     heads = [item for item in matrices(prediction.root) if item.component is Component.HEAD]
+    heads = [item for item in heads if item.kind == "lm_head"] or heads  # less a transform
     if len(heads) != 1:
         return None
     rows = heads[0].rows

@@ -4,7 +4,9 @@ On a machine without a GPU these stand in for it, so that autograd keeps what it
 
 - dropout keeps its mask as one byte an element;
 - a fused kernel of attention keeps queries, keys, values, the bias, its output and one float32 a
-  token and head; of its own dropout the state of random numbers, which is nothing here;
+  token and head; of its own dropout the state of random numbers, which is nothing here; a mask of
+  booleans becomes a bias in the queries' dtype, anew in each call (``convert_boolean_attn_mask``
+  in ATen's transformers/attention.cpp);
 - autocast casts inputs by the lists of torch's ``autocast_mode.h`` (2.13), and keeps the 16-bit
   copies of weights that are trained until the step is over.
 """
@@ -55,7 +57,9 @@ def fused_attention() -> Callable[..., Any]:
         q: Any, k: Any, v: Any, attn_mask: Any = None, dropout_p: float = 0.0,
         is_causal: bool = False, scale: Any = None, enable_gqa: bool = False,
     ) -> Any:  # fmt: skip
-        return Fused.apply(q, k, v, attn_mask)
+        masked = attn_mask is not None and attn_mask.dtype == torch.bool
+        bias = torch.zeros(attn_mask.shape, dtype=q.dtype) if masked else attn_mask
+        return Fused.apply(q, k, v, bias)
 
     return attend
 

@@ -53,17 +53,20 @@ def _bart(z: Sizes, drop: float, **more: Any) -> dict[str, Any]:
 class Kind:
     """How a model type's config is made. ``square``: as wide as all its heads together; ``own``:
     as many key/value heads as heads; ``quarter``: a quarter of a head turns; ``drops``: it has
-    rates of dropout; ``layers``: the keys of the numbers of layers, the decoder's first."""
+    rates of dropout; ``layers``: the keys of the numbers of layers, the decoder's first;
+    ``windowed``: the keys that give its layers a window, and ``chooses`` whether the config says of
+    each layer whether it has one."""
 
     def __init__(
         self, name: str, make: Callable[[Sizes, float], dict[str, Any]], *, square: bool = True,
         own: bool = False, drops: bool = False, layers: str = "num_hidden_layers",
         inner: Callable[[Sizes], int] | None = None, mixture: bool = False,
         quarter: bool = False, kind: str = "", dtypes: tuple[str, ...] = ("bf16", "f32", "amp"),
+        windowed: Mapping[str, Any] | None = None, chooses: bool = False,
     ) -> None:  # fmt: skip
         self.name, self.make, self.layers, self.inner = name, make, layers.split(), inner
         self.square, self.own, self.drops, self.mixture = square, own, drops, mixture
-        self.quarter = quarter
+        self.quarter, self.windowed, self.chooses = quarter, windowed or {}, chooses
         # Which products of experts autocast takes is not known here.
         self.kind, self.dtypes = kind, tuple(d for d in dtypes if not mixture or d != "amp")
 
@@ -81,9 +84,18 @@ _BARTS = {
     "m2m_100": "M2M100ForConditionalGeneration", "plbart": "PLBartForConditionalGeneration",
 }  # fmt: skip
 
+#: Of a kind whose layers have windows where the config has the key ``sliding_window`` alone.
+_WINDOWED: Mapping[str, Any] = {"sliding_window": None}
+_SWITCHED: Mapping[str, Any] = {**_WINDOWED, "use_sliding_window": True}
+#: Kinds whose configs say of each layer whether it has a window.
+_CHOOSE = {"gemma3_text": _WINDOWED, **dict.fromkeys(("qwen2", "qwen3", "smollm3"), _SWITCHED)}
+
 KINDS: Mapping[str, Kind] = {
     **{
-        kind: Kind(name, lambda z, _: _usual(z), square=square, quarter=kind == "stablelm")
+        kind: Kind(
+            name, lambda z, _: _usual(z), square=square, quarter=kind == "stablelm",
+            windowed=_CHOOSE.get(kind), chooses=kind in _CHOOSE,
+        )
         for kind, name, square in (
             ("llama", "LlamaForCausalLM", False), ("qwen2", "Qwen2ForCausalLM", True),
             ("qwen3", "Qwen3ForCausalLM", False), ("gemma", "GemmaForCausalLM", False),
@@ -95,16 +107,21 @@ KINDS: Mapping[str, Kind] = {
         )
     },
     "mistral": Kind(
-        "MistralForCausalLM", lambda z, _: _usual(z, sliding_window=None), square=False
+        "MistralForCausalLM", lambda z, _: _usual(z, sliding_window=None), square=False,
+        windowed=_WINDOWED,
     ),
-    "mixtral": Kind("MixtralForCausalLM", lambda z, _: _mixture(z), square=False, mixture=True),
+    "mixtral": Kind(
+        "MixtralForCausalLM", lambda z, _: _mixture(z), square=False, mixture=True,
+        windowed=_WINDOWED,
+    ),
     "qwen3_moe": Kind(
         "Qwen3MoeForCausalLM", lambda z, _: _mixture(z, moe_intermediate_size=z["I"]),
-        square=False, mixture=True,
+        square=False, mixture=True, windowed=_SWITCHED,
     ),
     "olmoe": Kind("OlmoeForCausalLM", lambda z, _: _mixture(z), mixture=True),
     "phi3": Kind(
-        "Phi3ForCausalLM", lambda z, drop: _usual(z, resid_pdrop=drop, embd_pdrop=drop), drops=True
+        "Phi3ForCausalLM", lambda z, drop: _usual(z, resid_pdrop=drop, embd_pdrop=drop), drops=True,
+        windowed=_WINDOWED,
     ),
     "phi": Kind(
         "PhiForCausalLM", lambda z, drop: _usual(z, resid_pdrop=drop, embd_pdrop=drop), drops=True
@@ -112,6 +129,7 @@ KINDS: Mapping[str, Kind] = {
     "starcoder2": Kind(
         "Starcoder2ForCausalLM",
         lambda z, drop: _usual(z, residual_dropout=drop, embedding_dropout=drop), drops=True,
+        windowed=_WINDOWED,
     ),
     "gpt_neox": Kind(
         "GPTNeoXForCausalLM", lambda z, drop: _usual(z, hidden_dropout=drop), own=True, drops=True,

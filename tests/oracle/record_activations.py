@@ -21,12 +21,13 @@ the byte, to fixtures/oracle/activations.json.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,25 +47,47 @@ RECORDED_TWICE = "bloom"
 #: Bytes of a number, and several projections in one tensor.
 MULTIPLES = (1, 2, 4, 8, 3, 6, 12, 16, 24)
 
+#: A window that is shorter than each of the sequences, and one that is longer.
+WINDOW, WIDE = 5, 1000
+SLIDES, FULL = "sliding_attention", "full_attention"
+#: Where keys and values are made as many as the queries: in no layer that has them so.
+REPEATED = ", g < a"
+
 #: (bytes of a number, product) -> tensors.
 Tensors = Counter[tuple[int, str]]
 Parts = dict[str, Counter[int]]
 
 
 class Run:
-    """One way of running a kind: its attention, dtype and rate of dropout."""
+    """One way of running a kind: its attention, dtype and rate of dropout. ``windows``: keys that
+    give its layers windows, and ``kinds``: the kinds of its layers, over and over."""
 
-    def __init__(self, name: str, attention: str, dtype: str, drop: float) -> None:
+    def __init__(
+        self, name: str, attention: str, dtype: str, drop: float, *,
+        windows: Mapping[str, Any] | None = None, kinds: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
         self.name, self.kind = name, KINDS[name]
+        self.windows, self.kinds = windows or {}, kinds
         self.attention, self.dtype, self.drop = attention, dtype, drop
 
     @property
     def key(self) -> str:
         return f"{self.name} {self.attention} {self.dtype}{' dropout' if self.drop else ''}"
 
+    def windowed(self, *kinds: str, window: int = WINDOW) -> Run:
+        """The same with windows in its layers, or in those of the kinds that slide."""
+        given = {**self.kind.windowed, "sliding_window": window}
+        return Run(
+            self.name, self.attention, self.dtype, self.drop, windows=given,
+            kinds=(kinds or (SLIDES,)) if self.kind.chooses else (),
+        )  # fmt: skip
+
     def config(self, z: Sizes, layers: Sequence[int]) -> dict[str, Any]:
         counts = dict(zip(self.kind.layers, layers, strict=True))
         values = {**self.kind.make(z, self.drop), "vocab_size": z["V"], **counts}
+        values |= self.windows
+        if self.kinds:
+            values["layer_types"] = [self.kinds[i % len(self.kinds)] for i in range(layers[0])]
         if self.attention == "sdpa":
             values |= {key: 0.0 for key in ATTENTION_DROPS if key in values}
         return values
@@ -81,6 +104,7 @@ def build(run: Run, z: Sizes, layers: Sequence[int]) -> Any:
     import transformers
 
     config = transformers.CONFIG_MAPPING[run.kind.kind or run.name](**run.config(z, layers))
+    config.use_cache = False  # as TrainingArguments have it: a cache copies keys and values
     cls = getattr(transformers, run.kind.name)
     model = cls._from_config(config, attn_implementation=run.attention)
     return model.to(getattr(torch, DTYPES[run.dtype])).train()
@@ -261,6 +285,8 @@ def rule_of(run: Run) -> dict[str, Any]:
     full = {part: read(run, z, found) for part, found in recorder.full().items()}
     rule: dict[str, Any] = {"full": {part: summed(one) for part, one in full.items()}}
     single(run, rule["full"], full, lambda other: other.full())
+    if run.kind.windowed and run.attention == "sdpa":
+        rule |= windowed(run, z)
     try:
         recorder.targets(frozenset({"none"}))
     except ValueError as error:
@@ -283,6 +309,30 @@ def rule_of(run: Run) -> dict[str, Any]:
             made[part].setdefault("", {}).update(more)
     rule["adapters"] = made
     return rule
+
+
+def windowed(run: Run, z: Sizes) -> dict[str, dict[str, int]]:
+    """What a layer keeps more where the sequence reaches its window, and what is kept more outside
+    the layers where they are of both kinds."""
+    found = []
+    for one in (z, {**z, "g": z["a"]}):
+        whole, cut = (Recorder(way, one).full() for way in (run, run.windowed()))
+        if whole["outside"] != cut["outside"]:
+            raise ValueError("a window shows outside the layers")
+        more = Counter(cut["layer"])
+        more.subtract(whole["layer"])
+        found.append(summed(read(run, one, Counter({k: n for k, n in more.items() if n}))))
+    alone, repeated = found[1], Counter(found[0])
+    repeated.subtract(alone)
+    where = {f"{name}{REPEATED}": number for name, number in repeated.items() if number}
+    rules = {"windowed": {**alone, **where}}
+    if run.kind.chooses:
+        kinds = [run.windowed(*given, window=WIDE) for given in ((SLIDES,), (SLIDES, FULL))]
+        sliding, both = (saved(way, z, build(way, z, (2,))) for way in kinds)
+        both.subtract(sliding)
+        mixed = summed(read(run, z, Counter({size: n for size, n in both.items() if n})))
+        rules |= {"both": mixed} if mixed else {}
+    return rules
 
 
 def single(run: Run, rule: dict[str, dict[str, int]], usual: dict[str, Tensors], go: Any) -> None:
@@ -347,6 +397,29 @@ def cases_of(run: Run, rule: dict[str, Any], count: int) -> Iterator[dict[str, A
                 part: sum(size * n for size, n in found.items()) for part, found in parts.items()
             }
             yield {**case, **sums}
+    if "windowed" in rule:
+        yield from windowed_cases(run, rule, draw)
+
+
+def windowed_cases(
+    run: Run, rule: dict[str, Any], draw: random.Random
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """All bytes of four layers with windows, or of which some have one: with all weights trained,
+    and with adapters at random names, of which the first layer may keep nothing."""
+    orders = [(SLIDES, FULL), (FULL, SLIDES, SLIDES)] if run.kind.chooses else [()]
+    names = rule["adapters"]["names"] if "adapters" in rule else []
+    for order, count in itertools.product(orders, (0, *([1, len(names)] if names else []))):
+        way, z = run.windowed(*order), sizes(run.kind, draw)
+        z |= {"b": draw.choice([2, 3]), "g": draw.choice([z["g"], z["a"]])}
+        targets = frozenset(draw.sample(names, count))
+        model = build(way, z, (4,))
+        model = Adapted(model, z["r"]).only(targets) if targets else model
+        yield {
+            "rule": run.key, "model_type": run.kind.kind or run.name,
+            "architecture": run.kind.name, "config": way.config(z, (4,)),
+            "tokens": z["s"], "batch": z["b"], "rank": z["r"], "targets": sorted(targets),
+            "total": sum(size * n for size, n in saved(way, z, model).items()),
+        }  # fmt: skip
 
 
 def ways_of(name: str) -> Iterator[Run]:

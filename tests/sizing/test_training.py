@@ -28,6 +28,7 @@ from .truths import measured_config, measured_wish
 MODELS = ROOT / "fixtures" / "models"
 LLAMA = str(MODELS / "llama-3-8b")
 KEPT = json.loads((ORACLE / "activations.json").read_text())
+WINDOWED = [case for case in KEPT if "total" in case]
 
 
 def _training(target: Any, how: str = "full", **more: Any) -> Training:
@@ -183,7 +184,7 @@ def test_kept_activations_equal_the_recordings(kind: str) -> None:
     wrong = []
     for case in KEPT:
         name, attention, precision, *_ = case["rule"].split()
-        if name == kind:
+        if name == kind and "total" not in case:
             found = _kept(case, attention, precision)
             sizes = found if isinstance(found, str) else {
                 "layer": found.layer, "outside": found.outside,
@@ -193,6 +194,36 @@ def test_kept_activations_equal_the_recordings(kind: str) -> None:
                          if part in case}:  # fmt: skip
                 wrong.append((case["rule"], case["targets"], sizes))
     assert wrong == []
+
+
+@pytest.mark.parametrize("kind", sorted({case["rule"].split()[0] for case in WINDOWED}))
+def test_layers_with_windows_keep_masks(kind: str) -> None:
+    """All bytes of four layers with a window shorter than the sequence, or of which some have one:
+    keys and values are repeated for all heads, and each has a mask of its own."""
+    wrong = []
+    for case in WINDOWED:
+        name, attention, precision, *_ = case["rule"].split()
+        if name == kind:
+            found = _kept(case, attention, precision)
+            total = found if isinstance(found, str) else found.nbytes(checkpointing=False)
+            if total != case["total"]:
+                wrong.append((case["rule"], case["targets"], total, case["total"]))
+    assert wrong == []
+
+
+def test_a_window_as_long_as_the_sequence_has_a_mask() -> None:
+    """Mistral 7B at 8,192 tokens and a window of 4,096: b·s·(Q - K)·4 + b·s²·2 a layer more."""
+    at = {
+        window: _training(
+            str(MODELS / "llama-3-8b"), seq=8192, overrides={"model_type": "mistral",
+            "architectures": ["MistralForCausalLM"], "sliding_window": window},
+        ).activations for window in (None, 8193, 8192, 4096)
+    }  # fmt: skip
+    bytes_of = {window: line.nbytes for window, line in at.items() if line is not None}
+    assert bytes_of[None] == bytes_of[8193]
+    assert bytes_of[4096] == bytes_of[8192]
+    more = 8192 * (4096 - 1024) * 4 + 8192**2 * 2
+    assert bytes_of[4096] - bytes_of[None] == 32 * more == 7_516_192_768
 
 
 def _kept(case: dict[str, Any], attention: str, precision: str) -> Kept | str:
@@ -253,6 +284,14 @@ def test_checkpointing_keeps_inputs_and_one_layer() -> None:
     outside = 512 * (8 * 4096 + 12 + 4 * 128)
     assert whole.activations.nbytes == 32 * layer + outside
     assert again.activations.nbytes == 32 * 2 * 512 * 4096 + layer + outside
+
+
+def test_masked_language_models_have_a_total() -> None:
+    """BERT's head has a transform before the words, which are the logits."""
+    found = _training(str(MODELS / "bert-base-uncased"), seq=512, batch=2)
+    assert found.logits is not None
+    assert found.logits.nbytes == 512 * 2 * 30_522 * 14
+    assert found.total is not None
 
 
 def test_dropout_and_other_activations_have_no_rule() -> None:
