@@ -92,7 +92,7 @@ def test_templates_wherever_they_lie(tmp_path: Path) -> None:
     assert severities(gguf, "HI419") == ["error"]
     long = GgufWriter().text("tokenizer.chat_template", "x" * 100_000 + evil)
     (gguf / "m.gguf").write_bytes(long.bytes(0))
-    assert severities(gguf, "HI419") == ["warning"]
+    assert severities(gguf, "HI419") == ["error"]
     extra = tmp_path / "extra" / "additional_chat_templates"
     write(made("single"), extra.parent)
     extra.mkdir()
@@ -193,7 +193,7 @@ def test_a_gguf_template_that_goes_on_behind_what_is_kept(tmp_path: Path) -> Non
         writer = writer.text(f"key.{number}", "x" * 20)
     long = "{{ x }}" + " " * 70_000 + "{{ x.__class__ }}"
     (tmp_path / "m.gguf").write_bytes(writer.text("tokenizer.chat_template", long).bytes(0))
-    assert severities(tmp_path, "HI419") == ["warning"]
+    assert severities(tmp_path, "HI419") == ["error"]
 
 
 @pytest.mark.parametrize(

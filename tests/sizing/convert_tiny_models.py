@@ -64,7 +64,7 @@ def convert(row: dict[str, Any], out: Path) -> None:
     if sum(parameter.numel() for parameter in model.parameters()) > _MAX_PARAMETERS:
         raise ValueError("too large for a tiny model")
     if getattr(model.config, "is_encoder_decoder", False):
-        model.config.decoder_start_token_id = 0  # the converter asks for it
+        model.config.decoder_start_token_id = 0  # the converter needs it
     with tempfile.TemporaryDirectory() as folder, torch.inference_mode():
         model.save_pretrained(folder)
         (Path(folder) / "tokenizer.json").write_text(_TOKENIZER)

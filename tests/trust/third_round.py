@@ -26,6 +26,52 @@ EXPRESSIONS = {
 }
 
 
+#: Without a sandbox each opens a file; none spells an attribute of Python's in one piece.
+TEMPLATES = {
+    "a loop variable": "{% for k in ['__in' ~ 'it__'] %}{% for g in ['__glo' ~ 'bals__'] %}"
+    "{{ cycler('a')[k][g]['os'].system('touch canary') }}{% endfor %}{% endfor %}",
+    "a macro's argument": "{% macro m(x, k, g) %}{{ x[k][g]['os'].system('touch canary') }}"
+    "{% endmacro %}{{ m(cycler('a'), '__in' + 'it__', '__glo' + 'bals__') }}",
+    "map by attribute": "{{ ([cycler('a')]|map(attribute='_' ~ '_init_' ~ '_')|map(attribute="
+    "'_' ~ '_globals_' ~ '_')|first)['os'].system('touch canary') }}",
+    "map('attr')": "{{ ([cycler('a')]|map('attr', '_' ~ '_init_' ~ '_')|map('attr',"
+    "'_' ~ '_globals_' ~ '_')|first)['os'].system('touch canary') }}",
+    "per cent": "{{ cycler('a')['%sinit%s' % ('_' * 2, '_' * 2)]"
+    "['%sglobals%s' % ('_' * 2, '_' * 2)]['os'].system('touch canary') }}",
+    "the key of a dict": "{{ cycler('a')[dict(_a=1)|list|first|replace('a', '_init_') ~ '_']"
+    "['_' ~ (dict(_globals_=1)|list|first) ~ '_']['os'].system('touch canary') }}",
+    "a number": "{% set u = '%c' % 95 %}{{ cycler('a')[u ~ u ~ 'init' ~ u ~ u]"
+    "[u ~ u ~ 'globals' ~ u ~ u]['os'].system('touch canary') }}",
+    "an entity": "{% set u = ('&#95;'|safe).unescape() %}{{ cycler('a')[u ~ u ~ 'init' ~ u ~ u]"
+    "[u ~ u ~ 'globals' ~ u ~ u]['os'].system('touch canary') }}",
+    "a namespace's attribute": "{% set ns = namespace(k='_') %}"
+    "{% set ns.k = ns.k ~ '_init_' ~ '_' %}{{ cycler('a')[ns.k]['_' ~ '_globals_' ~ '_']['os']"
+    ".system('touch canary') }}",
+    "a block": "{% set k %}_{{ '_init_' }}_{% endset %}{% set g %}_{{ '_globals_' }}_{% endset %}"
+    "{{ cycler('a')[k][g]['os'].system('touch canary') }}",
+    "a bare name": "{% set x = [lipsum]|first %}{{ x['_' ~ '_globals_' ~ '_']['os']"
+    ".system('touch canary') }}",
+    "a bare name in a dict": "{{ {'a': lipsum}.a['_' ~ '_globals_' ~ '_']['os']"
+    ".system('touch canary') }}",
+    "groupby": "{{ ([cycler('a')]|groupby('_' ~ '_init_' ~ '_')|first|first)"
+    "['_' ~ '_globals_' ~ '_']['os'].system('touch canary') }}",
+    "a caller": "{% macro m() %}{{ caller('_' ~ '_init_' ~ '_', '_' ~ '_globals_' ~ '_') }}"
+    "{% endmacro %}{% call(k, g) m() %}{{ cycler('a')[k][g]['os'].system('touch canary') }}"
+    "{% endcall %}",
+    "a default": "{% set k = nothing|default('_' ~ '_init_' ~ '_') %}{{ cycler('a')[k]"
+    "[nothing|default('_' ~ '_globals_' ~ '_')]['os'].system('touch canary') }}",
+    "with": "{% with k='_' ~ '_init_' ~ '_', g='_' ~ '_globals_' ~ '_' %}{{ cycler('a')[k][g]['os']"
+    ".system('touch canary') }}{% endwith %}",
+    "a condition": "{{ cycler('a')['_' ~ '_init_' ~ '_' if 1 else 'x']"
+    "['x' if 0 else '_' ~ '_globals_' ~ '_']['os'].system('touch canary') }}",
+    "undefined in front": "{{ cycler('a')[nothing ~ '_' ~ '_init_' ~ '_']"
+    "[nothing ~ '_' ~ '_globals_' ~ '_']['os'].system('touch canary') }}",
+    "letters of a text": "{% set t = 'x_initglobals' %}{{ cycler('a')"
+    "[t[1] ~ t[1] ~ t[2:6] ~ t[1] ~ t[1]][t[1] ~ t[1] ~ t[6:] ~ t[1] ~ t[1]]['os']"
+    ".system('touch canary') }}",
+}
+
+
 def third_round() -> Iterator[Sample]:
     """Each an error, each run by its loader."""
     for flags in FORGED:
@@ -34,6 +80,8 @@ def third_round() -> Iterator[Sample]:
             yield Sample("forged dtypes", title, "f.joblib", "joblib", _forged(kind, flags))
     for title, text in EXPRESSIONS.items():
         yield Sample("exported programs", title, "m.pt2", "exported", exported(text))
+    for title, text in TEMPLATES.items():
+        yield Sample("template flow", title, "chat_template.jinja", "jinja", text.encode())
     escaped = exported(EXPRESSIONS["a call by name"], escaped=True)
     yield Sample("exported programs", "escaped in JSON", "m.pt2", "exported", escaped)
 

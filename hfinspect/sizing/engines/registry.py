@@ -27,7 +27,7 @@ ENGINES: Final[Mapping[str, Engine]] = MappingProxyType(
     }
 )  # fmt: skip
 
-#: The engine whose own files GGUF files are, whichever engine is asked for.
+#: The engine whose own files GGUF files are, whichever engine was named.
 OF_GGUF: Final[Engine] = ENGINES[LlamaCpp.name]
 
 

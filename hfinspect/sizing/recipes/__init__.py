@@ -1,5 +1,8 @@
 """Recipes: what a model's weights take in each of the forms that people run.
 
+Imports the catalog, quantisation and GGUF's types. A new recipe is a name in recipe_names.py and
+its rule in one of the files below.
+
 recipe_names.py    the names, and what else people call them
 packed_recipes.py  GPTQ, AWQ, FP8, bitsandbytes, MLX ...: a quantization_config for each
 as_gguf.py         the tensors of the GGUF file that llama.cpp's converter makes of a model
