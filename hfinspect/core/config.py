@@ -109,7 +109,7 @@ class ModelConfig:
         self.given = values
         self.path = path
         self.kind: str | None = named if isinstance(named, str) else kind
-        self._fixed = fixed
+        self.fixed = fixed
         self._keys: ConfigKeys = keys_of(self.kind)
         #: key -> the alias under which its value stands in the file
         self._aliased = self._keys.aliased(values)
@@ -319,11 +319,11 @@ class ModelConfig:
             key = own.get(key, key)
             if given.get(key) is None and not (key in given and isinstance(default, bool)):
                 given[key] = default  # an alias that the file has still comes first
-        return ModelConfig(given, self.path, self.kind, fixed=self._fixed)
+        return ModelConfig(given, self.path, self.kind, fixed=self.fixed)
 
     def with_values(self, **values: Any) -> ModelConfig:
         """The same config with these in place of what the file says."""
-        return ModelConfig({**self.given, **values}, self.path, self.kind, fixed=self._fixed)
+        return ModelConfig({**self.given, **values}, self.path, self.kind, fixed=self.fixed)
 
     def read_as(self, kind: str | None) -> ModelConfig:
         """The same config read by the class of ``kind``, where it does not name a model_type."""
@@ -346,7 +346,7 @@ class ModelConfig:
         """The config before aliases are set: what ``__post_init__`` of its class computes from."""
         own = self._keys.own
         plain = {key: value for key, value in self.given.items() if key not in own}
-        return ModelConfig(plain, self.path, self.kind, fixed=self._fixed)
+        return ModelConfig(plain, self.path, self.kind, fixed=self.fixed)
 
     # ---- keys that every family shares
 

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hfinspect.core import config_keys
 from hfinspect.core.config import MAX_COUNT, MAX_DIM, ModelConfig, exact
 from hfinspect.core.dims import Constant, Dim
-from hfinspect.errors import ConfigError
+from hfinspect.errors import ConfigError, HfinspectError
 from hfinspect.trees.prediction import predict
 
 JSON = st.recursive(
@@ -249,3 +250,29 @@ def test_any_value_is_taken_or_refused(value: object) -> None:
     for get in getters:
         with contextlib.suppress(ConfigError):
             get()
+
+
+def _aliased_sections() -> list[tuple[str, str, str]]:
+    """(model_type, section, alias) of sections whose class is always the same one."""
+    tables = config_keys._recorded()
+    return [
+        (kind, section, alias)
+        for kind, sections in tables["sections"].items()
+        for section, own in sections.items()
+        for alias in tables["aliases"].get(own, {})
+    ]
+
+
+@pytest.mark.parametrize("kind", sorted({kind for kind, *_ in _aliased_sections()}))
+def test_a_section_may_name_its_composites_type(kind: str) -> None:
+    """Qwen2-VL's files say "qwen2_vl" in ``vision_config`` too: its class and aliases stay the
+    section's own."""
+
+    def counted(section: str, **values: Any) -> int | str:
+        try:
+            return predict({"model_type": kind, section: values}).parameters
+        except HfinspectError as error:
+            return str(error)
+
+    for _, section, alias in (row for row in _aliased_sections() if row[0] == kind):
+        assert counted(section, **{alias: 2, "model_type": kind}) == counted(section, **{alias: 2})
