@@ -13,7 +13,7 @@ from ..trust.third_round import TEMPLATES
 #: In the manner of templates that models are released with.
 USUAL = [
     (
-        "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message.content }}"
+        "{% for message in messages %}{{ '<|im_start|>' + message['role'] + message.content }}"
         "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
     ),
     (
