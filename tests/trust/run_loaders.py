@@ -62,6 +62,27 @@ def load_exported(file: str) -> None:
     torch.export.load(file)
 
 
+def load_yaml(file: str) -> None:
+    import yaml
+
+    with Path(file).open("rb") as stream:
+        yaml.load(stream, Loader=yaml.UnsafeLoader)
+
+
+def load_hyperpyyaml(file: str) -> None:
+    from hyperpyyaml import load_hyperpyyaml as load
+
+    with Path(file).open() as stream:
+        load(stream)
+
+
+def load_hydra(file: str) -> None:
+    from hydra.utils import instantiate
+    from omegaconf import OmegaConf
+
+    instantiate(OmegaConf.load(file))
+
+
 def load_archive(file: str) -> None:
     """As TorchServe does: unpack, then load what is inside."""
     with zipfile.ZipFile(file) as archive:
@@ -254,6 +275,7 @@ LOADERS: dict[str, Callable[[str], None]] = {
     "config template": load_config_template, "peft": load_peft, "auto class": load_auto_class,
     "tar on and on": load_tar_on_and_on, "keras json": load_keras_json, "kernel": load_kernel,
     "custom generate": load_custom_generate, "exported": load_exported,
+    "yaml": load_yaml, "hyperpyyaml": load_hyperpyyaml, "hydra": load_hydra,
     "sentence": load_sentence, "pipeline": load_pipeline,
 }  # fmt: skip
 

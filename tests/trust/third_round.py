@@ -72,6 +72,30 @@ TEMPLATES = {
 }
 
 
+#: Settings, each with the loader that calls what they name.
+YAML = {
+    "apply of PyYAML": ("m.yaml", "yaml", "a: !!python/object/apply:os.system ['touch canary']\n"),
+    "new of PyYAML": ("m.yml", "yaml", "a: !!python/object/new:os.system ['touch canary']\n"),
+    "a tag in full": (
+        "m.yaml", "yaml", "a: !<tag:yaml.org,2002:python/object/apply:os.system> ['touch canary']\n"
+    ),
+    "a tag in escapes": (
+        "m.yaml", "yaml", "a: !!python/object/apply:%6fs.system ['touch canary']\n"
+    ),
+    "a handle of its own": (
+        "m.yaml", "yaml",
+        "%TAG !p! tag:yaml.org,2002:python/\n---\na: !p!object/apply:os.system ['touch canary']\n",
+    ),
+    "UTF-16": ("m.yaml", "yaml", "a: !!python/object/apply:os.system ['touch canary']\n"),
+    "apply of hyperpyyaml": ("hyperparams.yaml", "hyperpyyaml",
+                             "a: !apply:os.system ['touch canary']\n"),
+    "new of hyperpyyaml": ("hyperparams.yaml", "hyperpyyaml",
+                           "a: !new:subprocess.Popen\n    args: ['touch', 'canary']\n"),
+    "hydra": ("config.yaml", "hydra", "_target_: os.system\ncommand: touch canary\n"),
+    "hydra, quoted": ("config.yaml", "hydra", "{'_target_': 'os.system', command: touch canary}\n"),
+}  # fmt: skip
+
+
 def third_round() -> Iterator[Sample]:
     """Each an error, each run by its loader."""
     for flags in FORGED:
@@ -82,6 +106,9 @@ def third_round() -> Iterator[Sample]:
         yield Sample("exported programs", title, "m.pt2", "exported", exported(text))
     for title, text in TEMPLATES.items():
         yield Sample("template flow", title, "chat_template.jinja", "jinja", text.encode())
+    for title, (file, loader, text) in YAML.items():
+        data = text.encode("utf-16" if title == "UTF-16" else "utf-8")
+        yield Sample("YAML", title, file, loader, data)
     escaped = exported(EXPRESSIONS["a call by name"], escaped=True)
     yield Sample("exported programs", "escaped in JSON", "m.pt2", "exported", escaped)
 

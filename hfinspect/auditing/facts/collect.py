@@ -57,6 +57,7 @@ from .other_files import (
 from .target import DeepFact, Facts, Gadget, LeftOut, TokenizerFact, WeightFact
 from .templates import MAX_TEMPLATE_FILES
 from .weights_read import NETWORK, WeightRead, read_weight
+from .yaml_names import ENDINGS, MAX_YAML_BYTES, MAX_YAML_FILES, decoded
 
 T = TypeVar("T")
 AnyRead = TypeVar("AnyRead", Read[object], IndexRead)
@@ -144,6 +145,7 @@ class Collector:
             refused=disk.refused if disk else {},
             gadgets=self._gadgets(files),
             templates=self._templates(files),
+            yaml=self._yaml(files),
             reference=self.reference,
             reference_name=self.reference_name,
             deep=self._deep(facts),
@@ -398,6 +400,23 @@ class Collector:
                 self._leave(path, result.found, path)
         found = zip(paths, results, strict=True)
         return {path: text for path, text in found if isinstance(text, str)}
+
+    def _yaml(self, files: Mapping[str, FileEntry]) -> dict[str, str]:
+        paths = [path for path in files if path.lower().endswith(ENDINGS)]
+        if len(paths) > MAX_YAML_FILES:
+            what = f"{len(paths) - MAX_YAML_FILES:,} files of YAML"
+            self._leave(what, f"only {MAX_YAML_FILES} are looked at")
+        paths = paths[:MAX_YAML_FILES]
+        reads = [partial(self.source.read, path, 0, MAX_YAML_BYTES + 1) for path in paths]
+        found: dict[str, str] = {}
+        for path, data in zip(paths, self._ask(reads), strict=True):
+            if isinstance(data, HfinspectError):
+                self._leave(path, data.found, path)
+                continue
+            if len(data) > MAX_YAML_BYTES:
+                self._leave(f"{path} behind {MAX_YAML_BYTES:,} bytes", "settings are short", path)
+            found[path] = decoded(data)
+        return found
 
     def _note_archives(self, weights: Mapping[str, WeightFact]) -> None:
         """On the Hub a member that is not read keeps its local header, too."""

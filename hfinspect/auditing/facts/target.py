@@ -264,7 +264,7 @@ class Facts:
     ``listing_complete`` is False where only a part of a repo is in the cache and the Hub is out
     of reach. ``single`` says that one file was named: what is not next to it is not missed.
     ``left_out`` are those of ``unchecked`` that may hide anything.
-    ``templates`` are chat templates in files of their own, by path.
+    ``templates`` are chat templates in files of their own, by path, ``yaml`` files of settings.
     ``refused`` are directories that may not be read. ``disk`` is empty for the Hub.
     """
 
@@ -282,6 +282,7 @@ class Facts:
     refused: Mapping[str, HfinspectError] = field(default_factory=dict)
     gadgets: tuple[Gadget, ...] = ()
     templates: Mapping[str, str] = field(default_factory=dict)
+    yaml: Mapping[str, str] = field(default_factory=dict)
     reference: Checkpoint | None = None
     reference_name: str | None = None
     deep: Mapping[str, DeepFact] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""HI416 to HI421: what runs code, or leaves the folder, without any pickle."""
+"""HI416 to HI423: what runs code, or leaves the folder, without any pickle."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ...formats.gguf.key_values import MAX_TEXT_BYTES
 from ...layers.sentence_modules import LIBRARIES
 from ..facts.target import Facts
 from ..facts.templates import MAX_TEMPLATE_CHARS, danger_in, templates
+from ..facts.yaml_names import names_in
 from ..registry import Found, rule
 
 #: What diffusers looks a component's class up in, without any code of the repo: the libraries of
@@ -179,3 +180,19 @@ def graph_files(facts: Facts) -> Iterator[Found]:
     for gadget in facts.gadgets:
         if gadget.rule == "graph-files":
             yield Found(gadget.text, gadget.path, severity=gadget.severity)
+
+
+@rule("HI423", "yaml-code", "error")
+def yaml_code(facts: Facts) -> Iterator[Found]:
+    """A file of YAML names what its loader imports or calls: a tag of Python, hyperpyyaml or hydra.
+
+    Why: PyYAML's unsafe loaders, SpeechBrain, NeMo and hydra call what such a tag or `_target_`
+    names, with the arguments below it, before anything of the model is looked at. A class of an
+    unknown package is a warning.
+
+    Fix: read the file; load it with yaml.safe_load, or take the settings from a source you trust.
+    """
+    for path, text in facts.yaml.items():
+        for found in names_in(text):
+            severity = "error" if found.runs else "warning"
+            yield Found(clean(found.text, 200), path, severity=severity)
