@@ -50,9 +50,9 @@ _DELTA: Final = frozenset({"ssm_ba", "ssm_beta", "ssm_alpha", "ssm_beta_alpha"})
 #: Where a mask was is a hole in which the allocator does not always find room for what comes after:
 #: it costs its own size, at most such a part of that.
 _LOGITS_HOLE: Final = (2, 5)
-_LAYER_HOLE: Final = (1, 6)
+_LAYER_HOLE: Final = (1, 7)
 #: Tensors begin at multiples of 32 bytes, and holes between them stay: one part of so many.
-_ROOM: Final = 32
+_ROOM: Final = 128
 #: Architectures that never have flash attention, and one that masks its logits in a second copy.
 WITHOUT_FLASH: Final = frozenset({"grok"})
 _LOGITS_TWICE: Final = frozenset({"chameleon"})
@@ -167,13 +167,13 @@ class Graph:
         logits = step.outputs * self.vocabulary * _FLOAT * self.logits_copies
         windows = self.layers[0][1] if self.layers else frozenset()
         masks = sum(_mask(window, step) for window in windows)
-        streams = 8 if any(layer.experts for layer, _, _ in self.layers) else 5
+        eighths = 64 if any(layer.experts for layer, _, _ in self.layers) else 39
         hole = min(masks, logits * _LOGITS_HOLE[0] // _LOGITS_HOLE[1])
         ids = tokens * _IDS
         yield Moment(
-            "logits", ids + streams * tokens * row + logits + hole, logits,
-            f"{step.outputs:,} × {self.vocabulary:,} × 4 + {hole:,} + {tokens:,} × {streams} × "
-            f"{self.hidden:,} × 4 + {ids:,}",
+            "logits", ids + tokens * row * eighths // 8 + logits + hole, logits,
+            f"{step.outputs:,} × {self.vocabulary:,} × 4 + {hole:,} + {tokens:,} × {eighths} × "
+            f"{self.hidden:,} / 2 + {ids:,}",
         )  # fmt: skip
         if self.by_layer:
             yield self._moment(
@@ -207,7 +207,8 @@ class Graph:
         if layer.mlp:
             yield self._moment("MLP", step, after, 5 * hidden + layer.mlp, gone + 2 * states)
         if layer.experts:
-            yield self._moment("experts", step, after, 7 * hidden + layer.experts, gone)
+            streams = 6 if layer.window is None else 7  # holes of the other kind's mask
+            yield self._moment("experts", step, after, streams * hidden + layer.experts, gone)
         if layer.scan:
             pairs = 9 * tokens * tokens * layer.pairs
             width = 4 * hidden + layer.scan
@@ -314,7 +315,7 @@ def _blocks(root: Module) -> list[list[Matrix]]:
         for matrix in every:
             if matrix.path.startswith(start):
                 blocks[matrix.path[len(start) :].partition(".")[0]].append(matrix)
-        numbers = sorted((int(name) for name in blocks if name.isdigit()))
+        numbers = sorted(int(name) for name in blocks if name.isdigit())
         found += [blocks[str(number)] for number in numbers][:count]
     return found
 
@@ -343,7 +344,9 @@ def _widths(
         attention=_attention(sums, inner, rows, heads),
         mlp=sums["mlp"] + (inner["mlp"] if gated or sums["mlp"] > inner["mlp"] else 0),
         experts=_experts(sums, inner, served or 1, hidden),
-        scan=_scan(block, sums, inner, hidden, runs=bool(conv and running)) if conv or running else 0,
+        scan=_scan(block, sums, inner, hidden, runs=bool(conv and running))
+        if conv or running
+        else 0,
         heads=_heads(inner, rows, heads),
         latent=int(rows.key) + int(rows.value) if rows and rows.latent else 0,
         value=int(rows.value) if rows else 0,
@@ -437,7 +440,7 @@ def _states(layer: KeptLayer) -> tuple[int, int]:
 def _held_states(block: Sequence[Matrix], kept: int) -> int:
     """Elements of states that the graph holds: the scan gives out all of them, and what is no
     scan of Mamba gathers them before."""
-    return kept * 5 // 4 if _is_mamba(block) else kept * 17 // 8
+    return kept * 5 // 4 if _is_mamba(block) else kept * 15 // 8
 
 
 def _is_mamba(block: Sequence[Matrix]) -> bool:
