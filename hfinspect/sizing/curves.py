@@ -113,7 +113,7 @@ def curves(
         if not refused(prediction, layers, engine)
         and (wish.parallel.alone or not engine.places_layers)
         for held in [layers_held(found, prediction.root, engine)]
-        for points in [_Points(contexts, batches, limit)]
+        for points in [_Points(contexts, batches, replace(limit, layers=held))]
         for curve in _of_engine(found, prediction, memory, held, _under(wish, engine), points)
     ]
     return Curves(contexts, batches, tuple(made), _cards(device, wish))

@@ -365,7 +365,10 @@ def sizer(
             _StageLayers(part, tuple(paged[i] for i in part), weights_of)
             for part, weights_of in zip(parts, held, strict=True)
         ),
-        WorkspaceLimit(prediction.root, size, parallel.tensor), held_in, assumed, wish, by_layer,
+        WorkspaceLimit(
+            prediction.root, size, parallel.tensor, tuple(layers), found.facts,
+            found.model_type or "",
+        ), held_in, assumed, wish, by_layer,
     )  # fmt: skip
 
 

@@ -13,12 +13,17 @@ import math
 from collections import Counter
 from fractions import Fraction
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..core.footprint import Workspace
+from ..core.model_facts import ModelFacts
 from ..core.records import dataclass
 from ..trees.modules import Module, Parameter, each_module
+from .cache_request import KeptLayer
 from .matrices import Matrix, matrices
+
+if TYPE_CHECKING:
+    from .engines.llama_cpp_graph import Graph
 
 #: A device's context and libraries: about half a gigabyte with CUDA 12 (torch, cuBLAS, kernels).
 RUNTIME_BYTES: Final = 512 * 1024**2
@@ -30,11 +35,15 @@ _EXPERT_BACK: Final = frozenset({"down_proj", "w2", "output_linear", "fc2", "wo"
 @dataclass(frozen=True)
 class WorkspaceLimit:
     """The limit for one model. ``size`` are the bytes of one activation, ``ranks`` the devices that
-    share each layer. The tree is walked once, however many contexts and batches are tried."""
+    share each layer, ``layers`` what each layer keeps, ``facts`` what the config says, ``name`` the
+    model type. The tree is walked once, however many contexts and batches are tried."""
 
     root: Module
     size: Fraction
     ranks: int = 1
+    layers: tuple[KeptLayer, ...] = ()
+    facts: ModelFacts = ModelFacts()
+    name: str = ""
 
     def at(self, tokens: int, batch: int) -> Workspace:
         """For a step of so many tokens of each sequence."""
@@ -61,6 +70,17 @@ class WorkspaceLimit:
             formula=f"{sequences:,} × {vocabulary:,} × {each} + {tokens:,} × ({widest:,} + 2 × "
             f"{hidden:,}) × {self.size} + {RUNTIME_BYTES:,}",
         )
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What llama.cpp's graph is made of."""
+        from .engines.llama_cpp_graph import graph_of  # other engines have no such graph
+
+        facts = self.facts
+        return graph_of(
+            self.root, self.layers, width=facts.width, heads=facts.heads,
+            served=facts.experts_per_token, name=self.name,
+        )  # fmt: skip
 
     @cached_property
     def _token_table(self) -> tuple[int, int]:

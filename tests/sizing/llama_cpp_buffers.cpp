@@ -8,8 +8,8 @@
 //   run FILE.gguf SETTING ...  loads a file and makes a context for each setting
 //   plan FILE.gguf SETTING ... the same without allocating weights or caches: for full-size headers
 //
-// A setting is n_ctx,n_seq_max,n_ubatch,kv_unified,swa_full,type_k,type_v,flash_attn. Needs
-// llama.cpp's source and its build; tests/sizing/record_llama_cpp.py compiles it and calls it.
+// A setting is n_ctx,n_seq_max,n_ubatch,kv_unified,swa_full,type_k,type_v,flash_attn and, where it is
+// not n_batch, n_outputs_max (llama-server: its slots). Needs llama.cpp's source and its build; tests/sizing/record_llama_cpp.py compiles it and calls it.
 #define main llama_cpp_test_main
 #include "tests/test-llama-archs.cpp"
 #undef main
@@ -69,7 +69,7 @@ static void run_setting(llama_model * model, const std::string & text) {
     std::vector<std::string> parts;
     std::stringstream stream(text);
     for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
-    if (parts.size() != 8) throw std::runtime_error("a setting has eight parts: " + text);
+    if (parts.size() != 8 && parts.size() != 9) throw std::runtime_error("a setting has eight or nine parts: " + text);
     llama_context_params params = llama_context_default_params();
     params.n_ctx = std::stoul(parts[0]);
     params.n_seq_max = std::stoul(parts[1]);
@@ -80,6 +80,7 @@ static void run_setting(llama_model * model, const std::string & text) {
     params.type_k = type_named(parts[5]);
     params.type_v = type_named(parts[6]);
     params.flash_attn_type = parts[7] == "1" ? LLAMA_FLASH_ATTN_TYPE_ENABLED : LLAMA_FLASH_ATTN_TYPE_DISABLED;
+    if (parts.size() == 9) params.n_outputs_max = std::stoul(parts[8]);
     params.n_threads = params.n_threads_batch = 1;
     g_last_error.clear();
     llama_context * ctx = llama_init_from_model(model, params);

@@ -19,6 +19,7 @@ from hfinspect.formats.gguf.ggml_types import GGML_TYPES
 from tests.formats.gguf_files import ARRAY, BOOL, F32, STRING, U32, U64, GgufWriter
 
 RECORD = Path(__file__).parents[2] / "fixtures" / "oracle" / "llama_cpp.json"
+FULL_SIZE = RECORD.with_name("llama_cpp_full_size.json")
 
 Keys = dict[str, Any]
 Tensor = tuple[str, tuple[int, ...], str]
@@ -44,13 +45,14 @@ class Setting(NamedTuple):
     type_k: str
     type_v: str
     flash_attn: bool
+    n_outputs: int = 0
 
     @classmethod
     def of(cls, text: str) -> Setting:
-        n_ctx, n_seq, n_ubatch, unified, full, type_k, type_v, flash = text.split(",")
+        n_ctx, n_seq, n_ubatch, unified, full, type_k, type_v, flash, *outputs = text.split(",")
         return cls(
             int(n_ctx), int(n_seq), int(n_ubatch), unified == "1", full == "1", type_k, type_v,
-            flash == "1",
+            flash == "1", int(outputs[0]) if outputs else 0,
         )  # fmt: skip
 
 
@@ -70,7 +72,7 @@ class Recorded(NamedTuple):
         """The header as a file's first bytes, without any weights."""
         writer = GgufWriter()
         for key, value in self.keys.items():
-            _write(writer, key, value)
+            write_key(writer, key, value)
         offset = 0
         for name, shape, dtype in self.tensors:
             kind = _KINDS[dtype]
@@ -82,7 +84,7 @@ class Recorded(NamedTuple):
 _KINDS = {form.name: number for number, form in GGML_TYPES.items()}
 
 
-def _write(writer: GgufWriter, key: str, value: Any) -> None:
+def write_key(writer: GgufWriter, key: str, value: Any) -> None:
     if isinstance(value, list):
         kind = STRING if isinstance(value[0], str) else _kind(value[0])
         body = b"".join(_packed(writer, kind, item) for item in value)
@@ -189,7 +191,7 @@ def unpack(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 @cache
-def recorded() -> tuple[Recorded, ...]:
+def recorded(path: Path = RECORD) -> tuple[Recorded, ...]:
     """Every file of the record."""
     return tuple(
         Recorded(
@@ -201,5 +203,5 @@ def recorded() -> tuple[Recorded, ...]:
                 for text, found in entry["settings"].items()
             },
         )
-        for name, entry in unpack(json.loads(RECORD.read_text())).items()
+        for name, entry in unpack(json.loads(path.read_text())).items()
     )

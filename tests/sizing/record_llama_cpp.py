@@ -95,18 +95,18 @@ _SECONDS = 300
 
 
 def main() -> None:
-    options = _options()
-    program = compiled(options.source, options.build, options.work)
-    record = {} if options.fresh or not RECORD.exists() else unpack(json.loads(RECORD.read_text()))
-    files = [] if options.no_tiny else tiny_files(program, options.work, options.only)
-    files += [] if options.no_variants else variant_files(program, options.work, options.only)
-    if options.models:
-        files += sorted(options.models.glob("*.gguf"))
+    asked = options()
+    program = compiled(asked.source, asked.build, asked.work)
+    record = {} if asked.fresh or not RECORD.exists() else unpack(json.loads(RECORD.read_text()))
+    files = [] if asked.no_tiny else tiny_files(program, asked.work, asked.only)
+    files += [] if asked.no_variants else variant_files(program, asked.work, asked.only)
+    if asked.models:
+        files += sorted(asked.models.glob("*.gguf"))
     for path in files:
         found = one(program, path)
         if found is not None:
             record[path.stem] = found
-    RECORD.write_text(pack(record, {"llama.cpp": version(options.source)}))
+    RECORD.write_text(pack(record, {"llama.cpp": version(asked.source)}))
     sys.stdout.write(
         f"{len({e['keys']['general.architecture'] for e in record.values()})} architectures\n"
     )
@@ -123,7 +123,7 @@ def version(source: Path) -> str:
     return f"{'.'.join(found)}, commit {commit} in {folder.name}"
 
 
-def _options() -> argparse.Namespace:
+def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--build", type=Path, required=True)
@@ -152,7 +152,7 @@ def compiled(source: Path, build: Path, work: Path) -> Path:
     return out
 
 
-def _run(command: list[str]) -> list[dict[str, Any]]:
+def run(command: list[str]) -> list[dict[str, Any]]:
     done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode < 0 or (done.returncode and not lines):
@@ -176,7 +176,7 @@ def tiny_files(program: Path, work: Path, only: tuple[str, ...]) -> list[Path]:
             if (experts, needed) == ("0", "1") or (experts, possible) == ("1", "0"):
                 continue
             path = work / f"{name}{'-moe' if experts == '1' != needed else ''}.gguf"
-            said = _run([str(program), "tiny", name, experts, str(path), *OTHER_KEYS.get(name, ())])
+            said = run([str(program), "tiny", name, experts, str(path), *OTHER_KEYS.get(name, ())])
             if said:
                 sys.stdout.write(f"{path.stem}: not made: {said[0]['refused'].strip()}\n")
                 path.unlink(missing_ok=True)
@@ -194,7 +194,7 @@ def variant_files(program: Path, work: Path, only: tuple[str, ...]) -> list[Path
             continue
         path = work / f"{name}+{label}.gguf"
         others = [*OTHER_KEYS.get(name, ()), *(f"{name}.{key}" for key in keys)]
-        said = _run([str(program), "tiny", name, needed[name], str(path), *others])
+        said = run([str(program), "tiny", name, needed[name], str(path), *others])
         if said:
             sys.stdout.write(f"{path.stem}: not made: {said[0]['refused'].strip()}\n")
             path.unlink(missing_ok=True)
@@ -209,7 +209,7 @@ def one(program: Path, path: Path) -> dict[str, Any] | None:
     results: dict[str, Any] = {}
     aborted: set[str] = set()
     while left := [one for one in SETTINGS if one not in results and one not in aborted]:
-        for line in _run([str(program), "run", str(path), *left]):
+        for line in run([str(program), "run", str(path), *left]):
             setting = line.pop("setting", None)
             if setting is not None and "refused" not in line:
                 results[setting] = [line[key] for key in ("model", "kv", "rs", "compute")]

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...core.footprint import Workspace
 from ...core.records import dataclass
 from ...errors import UsageError
 from ...trees.keeps import KeysValues
 from ...trees.prediction import Prediction
 from ..cache_request import Held, KeptLayer
+from ..workspace import RUNTIME_BYTES
 from .cache_dtypes import GGML_BLOCKS, PLAIN
 from .interface import Engine, Support, not_known_here, padded, windows_of
+from .llama_cpp_graph import WITHOUT_FLASH, Step
 
 if TYPE_CHECKING:
-    from ...core.footprint import Workspace
     from ..workspace import WorkspaceLimit
 
 
@@ -72,7 +74,17 @@ class LlamaCpp(Engine):
         return layers, self
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
-        return limit.at(min(context, self.step), batch)
+        """The compute buffer (``llama_cpp_graph.py``), and the device's own runtime."""
+        name = limit.name
+        step = Step(
+            context * batch, n_seq_max=batch, n_ubatch=self.step, quantized=True,
+            flash=name not in WITHOUT_FLASH, n_outputs=max(self.step, 2048),
+        )  # fmt: skip
+        moment = limit.graph.largest(step)
+        return Workspace(
+            logits=moment.logits, activation=moment.nbytes - moment.logits, runtime=RUNTIME_BYTES,
+            formula=f"{moment.name}: {moment.formula} + {RUNTIME_BYTES:,}",
+        )  # fmt: skip
 
     def usable(self, nbytes: int) -> int:
         return nbytes
@@ -88,6 +100,12 @@ class LlamaCpp(Engine):
                 "in steps of 256, for all sequences together, and at most the context"
             )
 
+        if any(_chooses_blocks(layer) for layer in layers):
+            yield (
+                "llama.cpp's compute buffer is not derived for attention over chosen blocks of "
+                "tokens: it may need more than the workspace given here"
+            )
+
     def encoder_notes(self, nbytes: Callable[[], tuple[int, int]]) -> tuple[str, ...]:
         size, tokens = nbytes()
         made = f"made a cache of {size:,} bytes for {tokens:,} tokens of an encoder"
@@ -100,3 +118,13 @@ class LlamaCpp(Engine):
                 "has no such parallelism: it gives each GPU some of the layers",
                 hint="name the GPUs, such as 2x24GB",
             )
+
+
+def _chooses_blocks(layer: KeptLayer) -> bool:
+    """Whether attention is over blocks that an indexer chooses, or over rows of many tokens. Over
+    single latents it is known (DeepSeek-V3.2)."""
+    rows = layer.keys_values
+    chooses = any(item.name == "indexer" for item in rows)
+    return any(item.every > 1 for item in rows) or (
+        chooses and not any(item.latent and not item.name for item in rows)
+    )

@@ -1,0 +1,448 @@
+"""llama.cpp's compute buffer: the limit of what the graph of one step holds at a time.
+
+llama.cpp builds the graph of its longest step, one ubatch with the cache full, and reserves what
+the tensors take that are alive together. Everything is in float32 but the mask of flash attention.
+The buffer is largest at one of these moments; this file says what is alive at each:
+
+- attention of a layer: inputs, masks of this and all later layers, the residual stream twice and a
+  norm, queries, keys, values and the heads' outputs; without flash attention also the scores, heads
+  x tokens x cells, and with latents a copy of all values
+- MLP of a layer: inputs, masks of later layers, the stream, gate and up and their product
+- experts: the same of all experts that serve a token, or their outputs, twice, next to the product
+- state space or linear attention: its projections, what the convolution gives, the scan's output,
+  and the states of all sequences
+- logits: one row of the vocabulary for each token that may be an output
+
+Source: src/llama-graph.cpp, src/llama-context.cpp (``sched_reserve``, ``graph_reserve``),
+src/models/*.cpp and ggml/src/ggml-alloc.c of llama.cpp 0.5.0 (in llama_cpp_python 0.3.36), read in
+November 2026 with the allocator's own list of what is alive at its largest moment. Compared with
+what it reserved in fixtures/oracle/llama_cpp.json and llama_cpp_full_size.json.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from ...core.components import Component
+from ...core.records import dataclass
+from ...trees.keeps import KeysValues, State
+from ...trees.modules import Layers, Module, Parameter, each_module
+from ..cache_request import KeptLayer
+from ..matrices import Matrix, matrices
+from .interface import padded
+
+_FLOAT: Final = 4
+#: ``n_ctx`` and windows are rounded up to so many cells.
+CELLS: Final = 256
+#: Positions, rows of the cache to write, ids of outputs: bytes a token, with room for each.
+_IDS: Final = 64
+#: Projections back to the residual stream, by kind and by the names of GGUF.
+_BACK_KINDS: Final = frozenset({"output", "down", "lm_head", "classifier"})
+_BACK_NAMES: Final = ("attn_output", "ffn_down", "ssm_out", "time_mix_output", "down_proj")
+#: Projections up from a latent, which llama.cpp takes into queries and outputs instead.
+_ABSORBED: Final = ("kv_up", "attn_kv_b", "attn_k_b", "attn_v_b")
+#: Scans of Mamba read the states in place; the others gather them first.
+_IN_PLACE: Final = frozenset({"in_proj", "ssm_in"})
+_DELTA: Final = frozenset({"ssm_ba", "ssm_beta", "ssm_alpha", "ssm_beta_alpha"})
+#: Where a mask was is a hole in which the allocator does not always find room for what comes after:
+#: it costs its own size, at most such a part of that.
+_LOGITS_HOLE: Final = (2, 5)
+_LAYER_HOLE: Final = (1, 7)
+#: Tensors begin at multiples of 32 bytes, and holes between them stay: one part of so many.
+_ROOM: Final = 128
+#: Architectures that never have flash attention, and one that masks its logits in a second copy.
+WITHOUT_FLASH: Final = frozenset({"grok"})
+_LOGITS_TWICE: Final = frozenset({"chameleon"})
+
+
+class Step(NamedTuple):
+    """How a context is made; the names are llama.cpp's.
+
+    Fields:
+        n_ctx [tokens]: of all sequences together
+        n_seq_max [sequences]: that the cache may hold
+        n_ubatch [tokens]: of one step
+        kv_unified: all sequences share the cells
+        swa_full: windowed layers hold the whole context
+        flash: flash attention
+        n_outputs [tokens]: of a step that may have logits
+        quantized: keys or values are in blocks
+    """
+
+    n_ctx: int
+    n_seq_max: int = 1
+    n_ubatch: int = 512
+    kv_unified: bool = True
+    swa_full: bool = False
+    flash: bool = True
+    n_outputs: int = 2048
+    quantized: bool = False
+
+    @property
+    def tokens(self) -> int:
+        """Of the graph: no more than fit the context, as many for each sequence."""
+        return padded(min(self.n_ctx, self.n_ubatch), self.n_seq_max)
+
+    @property
+    def outputs(self) -> int:
+        return min(self.tokens, self.n_outputs)
+
+    def cells(self, window: int | None) -> int:
+        """Cells of one stream that a layer holds."""
+        streams = 1 if self.kv_unified else self.n_seq_max
+        whole = padded(padded(self.n_ctx, CELLS) // streams, CELLS)
+        if window is None or self.swa_full:
+            return whole
+        held = window * (self.n_seq_max if self.kv_unified else 1) + min(self.n_ubatch, self.n_ctx)
+        return padded(min(whole, held), CELLS)
+
+
+class Moment(NamedTuple):
+    """The largest moment: what it is, its bytes, and those of logits among them."""
+
+    name: str
+    nbytes: int
+    logits: int
+    formula: str
+
+
+class LayerWidths(NamedTuple):
+    """Elements of one token that are alive together in one layer.
+
+    Fields:
+        attention: queries, keys, values and what the heads give
+        mlp: gate, up and their product
+        experts: the same of those that serve a token, or their outputs
+        scan: of a state space or linear attention
+        heads: of attention
+        latent: elements of a latent row; 0 where there is none
+        value: elements of a row of values
+        indexer: queries of the indexer; 0 where there is none
+        states: of one sequence, float32, as often as they are held
+        pairs: heads of a linear attention that looks at pairs of the tokens of a step
+        head_size: of keys
+        window: of its rows; None: it looks at all
+        rows: whether it keeps rows
+    """
+
+    attention: int = 0
+    mlp: int = 0
+    experts: int = 0
+    scan: int = 0
+    heads: int = 0
+    latent: int = 0
+    value: int = 0
+    indexer: int = 0
+    states: int = 0
+    pairs: int = 0
+    head_size: int = 0
+    window: int | None = None
+    rows: bool = False
+
+
+@dataclass(frozen=True)
+class Graph:
+    """What the limit is made of: ``hidden`` elements of the stream (``streams`` of them side by
+    side), ``vocabulary``, ``by_layer`` elements of embeddings that each layer adds, and the
+    distinct layers, each with the windows of those after it.
+    """
+
+    hidden: int
+    vocabulary: int
+    by_layer: int
+    logits_copies: int
+    layers: tuple[tuple[LayerWidths, frozenset[int | None], frozenset[int | None]], ...]
+
+    def largest(self, step: Step) -> Moment:
+        """The moment with the most bytes."""
+        found = max(self._moments(step), key=lambda moment: moment.nbytes)
+        room = found.nbytes // _ROOM
+        return found._replace(nbytes=found.nbytes + room, formula=f"{found.formula} + {room:,}")
+
+    def _moments(self, step: Step) -> Iterator[Moment]:
+        tokens, row = step.tokens, self.hidden * _FLOAT
+        logits = step.outputs * self.vocabulary * _FLOAT * self.logits_copies
+        windows = self.layers[0][1] if self.layers else frozenset()
+        masks = sum(_mask(window, step) for window in windows)
+        eighths = 64 if any(layer.experts for layer, _, _ in self.layers) else 39
+        hole = min(masks, logits * _LOGITS_HOLE[0] // _LOGITS_HOLE[1])
+        ids = tokens * _IDS
+        yield Moment(
+            "logits", ids + tokens * row * eighths // 8 + logits + hole, logits,
+            f"{step.outputs:,} × {self.vocabulary:,} × 4 + {hole:,} + {tokens:,} × {eighths} × "
+            f"{self.hidden:,} / 2 + {ids:,}",
+        )  # fmt: skip
+        if self.by_layer:
+            yield self._moment(
+                "embeddings of each layer", step, ids + masks, 8 * self.hidden + 4 * self.by_layer
+            )
+        for layer, here, later in self.layers:
+            yield from self._of_layer(layer, here, later, step)
+
+    def _of_layer(
+        self, layer: LayerWidths, here: frozenset[int | None], later: frozenset[int | None],
+        step: Step,
+    ) -> Iterator[Moment]:  # fmt: skip
+        tokens, hidden = step.tokens, self.hidden
+        ids = self._inputs(step)
+        every = ids + sum(_mask(window, step) for window in self.layers[0][1])
+        before = ids + sum(_mask(window, step) for window in here)
+        after = ids + sum(_mask(window, step) for window in later)
+        gone = before - after
+        width = 4 * hidden + layer.attention
+        if layer.rows:
+            scores = _scores(layer, step)
+            hole = min(every - before, scores // 8)
+            yield self._moment("attention", step, before + scores + hole, width, every - before)
+        if layer.indexer:
+            cells = step.cells(None) * tokens
+            choice = before + _scores(layer, step) + 20 * cells
+            yield self._moment("indexer's choice", step, choice, width)
+            fixed = before + (13 if step.flash else 19) * cells
+            yield self._moment("indexer", step, fixed, width + layer.indexer * 21 // 10)
+        states = step.n_seq_max * layer.states * _FLOAT
+        if layer.mlp:
+            yield self._moment("MLP", step, after, 5 * hidden + layer.mlp, gone + 2 * states)
+        if layer.experts:
+            streams = 6 if layer.window is None else 7  # holes of the other kind's mask
+            yield self._moment("experts", step, after, streams * hidden + layer.experts, gone)
+        if layer.scan:
+            pairs = 9 * tokens * tokens * layer.pairs
+            width = 4 * hidden + layer.scan
+            yield self._moment("state", step, after + states + pairs, width, gone)
+
+    def _moment(self, name: str, step: Step, fixed: int, width: int, gone: int = 0) -> Moment:
+        alive = step.tokens * width * _FLOAT
+        fixed += min(gone, alive * _LAYER_HOLE[0] // _LAYER_HOLE[1]) + self._rotations(step)
+        return Moment(name, fixed + alive, 0, f"{step.tokens:,} × {width:,} × 4 + {fixed:,}")
+
+    def _inputs(self, step: Step) -> int:
+        """What is alive through all layers; without flash attention, which holds values transposed,
+        the place of each value too."""
+        windows = {layer.window for layer, _, _ in self.layers if layer.rows}
+        values = max((layer.value for layer, _, _ in self.layers), default=0)
+        places = 0 if step.flash else 8 * values * len(windows)
+        return step.tokens * (_IDS + self.by_layer * _FLOAT + places)
+
+    def _rotations(self, step: Step) -> int:
+        """Next to quantized caches: the matrices that rotate keys and values of each head."""
+        windows = {layer.window for layer, _, _ in self.layers if layer.rows}
+        size = max((layer.head_size for layer, _, _ in self.layers), default=0)
+        side = size & -size  # the largest power of two that divides it
+        return len(windows) * (side**2 + 64**2) * _FLOAT if step.quantized else 0
+
+
+def _mask(window: int | None, step: Step) -> int:
+    """Bytes of what a layer of this window may look at: float16 with flash attention."""
+    return step.cells(window) * step.tokens * (2 if step.flash else _FLOAT)
+
+
+def _scores(layer: LayerWidths, step: Step) -> int:
+    """Without flash attention: every score, and a copy of latents, from which it takes values."""
+    if step.flash or not layer.rows:
+        return 0
+    cells = step.cells(layer.window)
+    streams = 1 if step.kv_unified else step.n_seq_max
+    latents = cells * streams * layer.latent * 2
+    return step.tokens * layer.heads * cells * _FLOAT + latents
+
+
+# ---- read off the tree
+
+
+def graph_of(
+    root: Module, layers: Sequence[KeptLayer], *, width: int | None = None,
+    heads: int | None = None, served: int | None = None, name: str = "",
+) -> Graph:  # fmt: skip
+    """The graph of the text model of ``root``, whose layers keep ``layers``.
+
+    ``width`` and ``heads`` are those that the config names, ``served`` the experts of a token,
+    ``name`` llama.cpp's architecture or the model type.
+    """
+    tables = list(_tables(root))
+    hidden = width or min((size for _, size in tables), default=0)
+    vocabulary = max((rows for rows, size in tables if size == hidden), default=0)
+    blocks = _blocks(root)
+    widths = [
+        _widths(blocks[i % len(blocks)] if blocks else [], layer, hidden, heads, served)
+        for i, layer in enumerate(layers)
+    ]
+    return Graph(
+        hidden, vocabulary, max((size for _, size in tables if size > hidden), default=0),
+        2 if name in _LOGITS_TWICE else 1, tuple(dict.fromkeys(_with_later(widths))),
+    )  # fmt: skip
+
+
+def _with_later(
+    widths: Sequence[LayerWidths],
+) -> Iterator[tuple[LayerWidths, frozenset[int | None], frozenset[int | None]]]:
+    """Each layer, the windows that it and later ones need masks of, and those of later ones."""
+    found = []
+    later: frozenset[int | None] = frozenset()
+    for layer in reversed(widths):
+        here = later | {layer.window} if layer.rows else later
+        found.append((layer, here, later))
+        later = here
+    return reversed(found)
+
+
+def _tables(root: Module) -> Iterator[tuple[int, int]]:
+    """Rows and width of the tables of tokens and of heads."""
+    for module in each_module(root):
+        weight = module.children.get("weight")
+        if module.kind in ("token", "lm_head") and isinstance(weight, Parameter):
+            yield int(weight.shape[0]), int(weight.shape[1])
+    for child in root.children.values():  # a file whose architecture the catalog does not have
+        if isinstance(child, Module) and not isinstance(child, Layers):
+            weight = child.children.get("weight")
+            head = child.component in (Component.EMBEDDING, Component.HEAD)
+            if head and isinstance(weight, Parameter) and len(weight.shape) == 2:
+                yield int(weight.shape[0]), int(weight.shape[1])
+
+
+def _blocks(root: Module) -> list[list[Matrix]]:
+    """The matrices of each block of the decoder."""
+    from ..kv_cache import decoder_stacks  # which imports the engines
+
+    found: list[list[Matrix]] = []
+    every = list(matrices(root))
+    for path, count in decoder_stacks(root):
+        blocks: dict[str, list[Matrix]] = defaultdict(list)
+        start = f"{path}." if path else ""
+        for matrix in every:
+            if matrix.path.startswith(start):
+                blocks[matrix.path[len(start) :].partition(".")[0]].append(matrix)
+        numbers = sorted(int(name) for name in blocks if name.isdigit())
+        found += [blocks[str(number)] for number in numbers][:count]
+    return found
+
+
+def _widths(
+    block: Sequence[Matrix], layer: KeptLayer, hidden: int, heads: int | None, served: int | None
+) -> LayerWidths:
+    """What the matrices of one block give out."""
+    sums: dict[str, int] = defaultdict(int)
+    inner: dict[str, int] = defaultdict(int)
+    gated = False
+    for matrix in block:
+        role = _role(matrix)
+        if matrix.name.startswith("vis_"):  # of images: not in the graph of text
+            continue
+        if _goes_back(matrix, hidden):
+            inner[role] = max(inner[role], matrix.columns)
+        else:
+            split = role == "attention" and (matrix.kind == "qkv" or "qkv" in matrix.path)
+            sums[role] += matrix.rows * 4 // 3 if split else matrix.rows
+            gated = gated or "gate" in matrix.path or matrix.kind in ("gate", "gate_up")
+    rows = next((item for item in layer.keys_values if not item.name and item.every == 1), None)
+    heads = heads or max((m.times for m in block if _role(m) == "absorbed"), default=0)
+    conv, running = _states(layer)
+    return LayerWidths(
+        attention=_attention(sums, inner, rows, heads),
+        mlp=sums["mlp"] + (inner["mlp"] if gated or sums["mlp"] > inner["mlp"] else 0),
+        experts=_experts(sums, inner, served or 1, hidden),
+        scan=_scan(block, sums, inner, hidden, runs=bool(conv and running))
+        if conv or running
+        else 0,
+        heads=_heads(inner, rows, heads),
+        latent=int(rows.key) + int(rows.value) if rows and rows.latent else 0,
+        value=int(rows.value) if rows else 0,
+        indexer=sums["indexer"] if any(i.name == "indexer" for i in layer.keys_values) else 0,
+        states=_held_states(block, conv + running),
+        pairs=heads if running and not conv else 0,
+        head_size=int(rows.key) // int(rows.heads or 1) if rows and not rows.latent else 0,
+        window=layer.window if rows else None,
+        rows=rows is not None,
+    )
+
+
+def _role(matrix: Matrix) -> str:
+    name = matrix.path
+    if matrix.kind == "indexer" or "indexer" in name:
+        return "indexer"
+    if matrix.kind in _ABSORBED or any(part in name for part in _ABSORBED):
+        return "absorbed"
+    if matrix.component in (Component.SSM, Component.CONV):
+        small = min(matrix.rows, matrix.columns) < 16 or not matrix.linear
+        return "kernel" if small or name.endswith(("conv1d", "ssm_a", "ssm_d")) else "scan"
+    if matrix.component is Component.MLP:
+        routed = matrix.kind == "expert" or matrix.active or "_exps" in name
+        return "expert" if routed else "mlp"
+    return str(matrix.component)
+
+
+def _goes_back(matrix: Matrix, hidden: int) -> bool:
+    if matrix.kind in _BACK_KINDS or any(name in matrix.path for name in _BACK_NAMES):
+        return True
+    return matrix.rows == hidden != matrix.columns
+
+
+def _attention(
+    sums: dict[str, int], inner: dict[str, int], rows: KeysValues | None, heads: int
+) -> int:
+    width = sums["attention"] + inner["attention"]
+    if rows is not None and rows.latent:
+        row = int(rows.key) + int(rows.value)
+        width = sums["attention"] + heads * (2 * row + row // 8) + row // 2
+    return width
+
+
+def _experts(sums: dict[str, int], inner: dict[str, int], served: int, hidden: int) -> int:
+    if not sums["expert"]:
+        return 0
+    width, out = sums["expert"], inner["expert"]
+    product = out if width > out else 0
+    choice = 4 * sums["router"]
+    return choice + max(served * (width + product), served * (out + 2 * hidden))
+
+
+def _heads(inner: dict[str, int], rows: KeysValues | None, heads: int | None) -> int:
+    """Of the layer: from the width of what its heads give, where that says it."""
+    if rows is not None and rows.heads and rows.value and not rows.latent:
+        size = int(rows.value) // int(rows.heads)
+        if size and inner["attention"] and inner["attention"] % size == 0:
+            found = inner["attention"] // size
+            return min(found, heads) if heads else found
+    return heads or 0
+
+
+def _scan(
+    block: Sequence[Matrix], sums: dict[str, int], inner: dict[str, int], hidden: int,
+    *, runs: bool,
+) -> int:  # fmt: skip
+    """Of what runs over the tokens: Mamba's projections, what the convolution and the scan give,
+    or the projections of a linear attention before and after its convolution."""
+    names = {matrix.name for matrix in block}
+    width, out = sums["scan"], max(inner["scan"], inner["attention"])
+    if any("time_mix" in name for name in names):  # RWKV: mixes of two tokens, one a projection
+        return 16 * hidden
+    if names & {"x_proj", "ssm_x"}:
+        return width + 3 * out
+    if _is_mamba(block):
+        return 2 * width + 2 * out
+    # Projections of a linear attention count as attention in a file.
+    return (2 if runs else 1) * max(width, sums["attention"]) + out
+
+
+def _states(layer: KeptLayer) -> tuple[int, int]:
+    """Elements of one sequence: columns of convolutions, and what runs on."""
+    sizes = {"conv": 0, "recurrent": 0}
+    for item in layer.keeps:
+        if isinstance(item, State):
+            kind = "recurrent" if item.name == "recurrent" else "conv"
+            sizes[kind] += math.prod(int(size) for size in item.shape)
+    return sizes["conv"], sizes["recurrent"]
+
+
+def _held_states(block: Sequence[Matrix], kept: int) -> int:
+    """Elements of states that the graph holds: the scan gives out all of them, and what is no
+    scan of Mamba gathers them before."""
+    return kept * 5 // 4 if _is_mamba(block) else kept * 15 // 8
+
+
+def _is_mamba(block: Sequence[Matrix]) -> bool:
+    names = {matrix.name for matrix in block}
+    return bool(names & _IN_PLACE) and not names & _DELTA

@@ -1,0 +1,101 @@
+"""The limit of llama.cpp's compute buffer next to what a real one reserved.
+
+Never below, and at most 1.5 times of it. What is left out is named with its reason.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from hfinspect import api
+from hfinspect.analysis.gguf.cache_layout import CacheLayout, cache_layout
+from hfinspect.sizing.engines.llama_cpp_graph import WITHOUT_FLASH, Graph, Step, graph_of
+from hfinspect.sizing.gguf_layers import kept_of, tree_of_file
+from tests.sizing.llama_cpp_record import FULL_SIZE, Recorded, Reserved, Setting, recorded
+
+#: Attention over chosen blocks of tokens: not derived, and so remarked on.
+_SPARSE = frozenset({"qwen4exp", "minimax-m3", "glm5-next", "deepseek4"})
+#: Nothing is generated with these, so that no limit is shown.
+_ENCODERS = frozenset({"t5", "t5encoder", "llama-embed"})
+#: Files that have experts of which llama.cpp's graph makes no use.
+_UNUSED = frozenset({"refact-moe"})
+_LIMIT = 1.5
+
+
+def step_of(setting: Setting, architecture: str) -> Step:
+    return Step(
+        setting.n_ctx, setting.n_seq_max, setting.n_ubatch, setting.kv_unified, setting.swa_full,
+        setting.flash_attn and architecture not in WITHOUT_FLASH,
+        setting.n_outputs or max(2048, setting.n_ubatch),
+        setting.type_k.startswith("q") or setting.type_v.startswith("q"),
+    )  # fmt: skip
+
+
+@cache
+def graph(one: str, folder: Path) -> Graph | None:
+    """Of a recorded file, by way of its header; None where nothing is kept."""
+    found = next(entry for entry in _all() if entry.name == one)
+    layout = cache_layout(found.keys, {name: shape for name, shape, _ in found.tensors})
+    assert isinstance(layout, CacheLayout)
+    layers = kept_of(layout)
+    if not any(layer.keeps for layer in layers):
+        return None
+    path = folder / f"{found.name}.gguf"
+    path.write_bytes(found.gguf())
+    with path.open("r+b") as file:
+        file.truncate(2**42)  # sparse: no weight is there
+    inspection = api.inspect(str(path))
+    path.unlink()
+    facts = inspection.facts
+    return graph_of(
+        tree_of_file(inspection).root, layers, width=facts.width, heads=facts.heads,
+        served=facts.experts_per_token, name=found.architecture,
+    )  # fmt: skip
+
+
+def _all() -> tuple[Recorded, ...]:
+    return (*recorded(), *recorded(FULL_SIZE))
+
+
+def _judged() -> list[Recorded]:
+    left_out = _SPARSE | _ENCODERS
+    return [one for one in _all() if one.architecture not in left_out and one.name not in _UNUSED]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("headers")
+
+
+@pytest.mark.parametrize("one", _judged(), ids=lambda one: one.name)
+def test_the_limit_is_never_below_and_at_most_half_above(one: Recorded, folder: Path) -> None:
+    made = graph(one.name, folder)
+    if made is None:
+        for real in one.settings.values():
+            assert isinstance(real, str) or real.kv + real.rs == 0
+        return
+    for setting, real in one.settings.items():
+        if isinstance(real, Reserved):
+            moment = made.largest(step_of(setting, one.architecture))
+            assert real.compute <= moment.nbytes <= _LIMIT * real.compute, (setting, moment)
+
+
+def test_models_of_full_size_are_recorded() -> None:
+    full = recorded(FULL_SIZE)
+    assert len(full) >= 25
+    assert sum(isinstance(real, Reserved) for one in full for real in one.settings.values()) > 300
+
+
+def test_the_limit_grows_with_what_is_asked(folder: Path) -> None:
+    """More tokens or outputs never need less, nor does attention without its kernel."""
+    made = graph("llama-3-8b", folder)
+    assert made is not None
+    contexts = [made.largest(Step(n)).nbytes for n in (512, 4096, 8192, 2**15, 2**17, 2**20)]
+    assert contexts == sorted(contexts)
+    steps = [made.largest(Step(8192, n_ubatch=n)).nbytes for n in (64, 128, 512, 2048)]
+    assert steps == sorted(steps)
+    assert made.largest(Step(8192, n_outputs=4)).nbytes < made.largest(Step(8192)).nbytes
+    assert made.largest(Step(8192, flash=False)).nbytes > made.largest(Step(8192)).nbytes
