@@ -13,7 +13,17 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .analysis.differences import Change, Comparison, Difference
-    from .api import Target, audit, compare, explain, explain_cache, inspect, memory, predict
+    from .api import (
+        Target,
+        audit,
+        compare,
+        explain,
+        explain_cache,
+        inspect,
+        memory,
+        predict,
+        recipes,
+    )
     from .core.bytes_read import Reading
     from .core.cache_derivation import CacheDerivation, CacheLine
     from .core.cache_size import CacheGroup, CacheSize
@@ -82,6 +92,7 @@ _HOMES = {
     "inspect": "api",
     "iter_tensors": "api",
     "memory": "api",
+    "recipes": "api",
     "explain_cache": "api",
     "predict": "api",
     "scan": "scanning",
@@ -138,6 +149,7 @@ _HOMES = {
     "ModelFacts": "core.model_facts",
     "Override": "core.overrides",
     "Progress": "core.progress",
+    "RecipeList": "core.recipe_list",
     "RecipeSize": "core.recipe_bytes",
     "HeldAt": "core.recipe_fits",
     "OnCard": "core.recipe_fits",
@@ -234,6 +246,7 @@ __all__ = [
     "Reading",
     "Reads",
     "RecipeFits",
+    "RecipeList",
     "RecipeSize",
     "Role",
     "Row",
@@ -268,6 +281,7 @@ __all__ = [
     "iter_tensors",
     "memory",
     "predict",
+    "recipes",
     "scan",
 ]
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .core.cache_derivation import CacheDerivation
     from .core.explanation import Explanation
     from .core.footprint import Memory
+    from .core.recipe_list import RecipeList
     from .core.tensor import TensorInfo
     from .core.verdicts import AuditResult
     from .inspecting.build import Inspected
@@ -52,7 +53,7 @@ _AT_ONCE = 8
 
 __all__ = [
     "SourceChoice", "audit", "compare", "explain", "explain_cache", "inspect", "memory", "predict",
-    "predict_parts",
+    "predict_parts", "recipes",
 ]  # fmt: skip
 
 
@@ -298,7 +299,7 @@ def memory(
     experts; bytes are then those of the fullest. With engine ``llama.cpp``, ``Memory.offload`` has
     the weights by layer and what goes to the GPU. ``bandwidth`` of a device's memory
     (``"3.35TB/s"``) limits tokens a second. ``width`` sizes the weights at another dtype than they
-    are stored in (``"int4"``, ``"q4_k"``). The other arguments are those of ``inspect``.
+    are stored in: a recipe (``"Q4_K_M"``, ``"awq"``). The other arguments are those of ``inspect``.
 
     ``train`` (``full``, ``lora``, ``qlora``) adds ``Memory.training``: what one device holds in a
     step over ``batch`` sequences of ``seq`` tokens (default 2,048). ``rank`` and ``targets`` are
@@ -336,6 +337,43 @@ def memory(
     )
     whole, wish = with_base(whole, wish, access)
     return planned(whole.inspection, whole.prediction, wish)
+
+
+def recipes(
+    target: Target,
+    names: Sequence[str] | None = None,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    revision: str | None = None,
+    source: SourceChoice = "auto",
+    token: str | bool | None = None,
+    session: Session | None = None,
+    file: str | None = None,
+    endpoint: str | None = None,
+    timeout: Timeout = None,
+    client: HubClient | None = None,
+    cache: HeaderCache | None = None,
+    progress: Progress | None = None,
+) -> RecipeList:
+    """What a model weighs under recipes: as it is stored, in llama.cpp's mixes (``"Q4_K_M"``), as
+    ``"AWQ 4-bit"``, ``"GPTQ 4-bit"``, ``"FP8"``, ``"NF4"``, ``"MLX 4-bit"`` ...; all that are known
+    without ``names``. Bytes are exact; where they do not follow from what was read,
+    ``RecipeSize.why_unknown`` says why. The other arguments are those of ``inspect``.
+
+    Raises UsageError for a name that is no recipe, and what ``inspect`` raises.
+    """
+    token, endpoint = login(session, token, endpoint)
+    from .core.recipe_list import RecipeList
+    from .sizing.recipes import RECIPES, find_recipe, recipe_sizes
+
+    chosen = list(RECIPES) if names is None else [find_recipe(name).name for name in names]
+    check_source(source, overrides)
+    access = Access(token, endpoint, timeout, client, cache, progress=progress)
+    found, prediction, _ = inspect_target(
+        target, access, revision=revision, source=source, file=file, overrides=overrides
+    )
+    sizes = recipe_sizes(found, prediction, chosen)
+    return RecipeList(found.target, found.origin, found.parameters, sizes)
 
 
 def with_base(whole: Inspected, wish: Wish, access: Access) -> tuple[Inspected, Wish]:

@@ -29,7 +29,7 @@ _ARGUMENTS: Final = {
 _OF_MEMORY: Final = {
     "--on 'RTX 4090'": "gpu device vram card gpu-memory max-memory",
     "--context 32k": "ctx ctx-size n-ctx context-length context-size max-model-len max-length",
-    "--width int4": "dtype dtypes quant quantize quantization bits",
+    "--width int4": "dtype dtypes quant quantization bits",
     "--kv-dtype fp8": "kv-cache-dtype cache-type-k cache-type-v",
     "--batch 8": "bs batch-size max-num-seqs parallel",
     "--tp 2": "tensor-parallel tensor-parallel-size",

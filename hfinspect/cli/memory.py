@@ -28,14 +28,14 @@ def register(app: typer.Typer) -> None:
 
 def memory(
     models: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="MODEL...",
             help="org/name, org/name@revision, hf:// or Hub URL, directory, weight file, "
             "config.json; several are compared.",
             show_default=False,
         ),
-    ],
+    ] = None,
     context: Annotated[
         str | None,
         typer.Option(
@@ -75,7 +75,7 @@ def memory(
         str | None,
         typer.Option(
             metavar="DEVICE",
-            help="The card, or several: 'RTX 4090', 24GB, 2x80GB, 8xH100.",
+            help="The card, or several: 4090, 24GB, 2x80GB, 8xH100; list prints all.",
         ),
     ] = None,
     tp: Annotated[
@@ -96,7 +96,11 @@ def memory(
     ] = None,
     width: Annotated[
         str | None,
-        typer.Option(metavar="DTYPE", help="Of the weights, not as stored: int4, fp8, q4_k."),
+        typer.Option(metavar="RECIPE", help="Of the weights, not as stored: awq, fp8, q4_k_m."),
+    ] = None,
+    quantize: Annotated[
+        str | None,
+        typer.Option(metavar="RECIPES", help="List bytes under recipes: all, or q8_0,awq,nf4."),
     ] = None,
     train: Annotated[
         str | None,
@@ -176,11 +180,17 @@ def memory(
     """
     from .. import api, pictures
     from ..core.overrides import parse_overrides
+    from ..errors import UsageError
     from ..reports.memory_screen import lay_out
     from .output import checked_format, emit
     from .reading_line import reading_line
 
     checked_format(format_)
+    if on is not None and on.strip().lower() == "list":
+        _listed(format_, output)
+        return
+    if not models:
+        raise UsageError("memory", "needs a model", expected="hfinspect memory MODEL")
     asked: dict[str, Any] = {
         "context": context, "batch": batch, "engine": engine, "cache_dtype": kv_dtype,
         "encoder_tokens": encoder_tokens, "step_tokens": step_tokens, "on": on,
@@ -192,6 +202,9 @@ def memory(
         "overrides": parse_overrides(set_ or ()), "file": file, "token": token,
         "timeout": timeout, "cache": kept_headers(no_cache=no_cache, refresh=refresh),
     }  # fmt: skip
+    if quantize is not None:
+        _quantized(models, quantize, asked, format_, output)
+        return
     if len(models) > 1:
         _compared(models, asked, format_, output)
         return
@@ -202,6 +215,38 @@ def memory(
     found, curves = found if drawn else (found, None)
     emit(format_, lambda: lay_out(found, curves, drawn=drawn, full=details), found.to_dict, output)
     _end_with([found])
+
+
+#: What reads a model, of all that was asked.
+_READS = ("revision", "source", "overrides", "file", "token", "timeout", "cache")
+
+
+def _quantized(
+    models: list[str], names: str, asked: dict[str, Any], format_: str, output: Path | None
+) -> None:
+    from .. import api
+    from ..errors import UsageError
+    from ..reports.recipe_lines import lay_out
+    from .output import emit
+    from .reading_line import reading_line
+
+    if len(models) > 1:
+        raise UsageError("quantize", "is of one model at a time")
+    chosen = None if names.strip().lower() == "all" else names.split(",")
+    reads = {name: asked[name] for name in _READS}
+    with reading_line(models[0], revision=asked["revision"]) as progress:
+        found = api.recipes(models[0], chosen, **reads, progress=progress)
+    emit(format_, lambda: lay_out(found), found.to_dict, output)
+
+
+def _listed(format_: str, output: Path | None) -> None:
+    """The devices that are known by name."""
+    from ..reports.recipe_lines import cards_to_dict, lay_out_cards
+    from ..sizing.cards import cards
+    from .output import emit
+
+    found = list(cards().values())
+    emit(format_, lambda: lay_out_cards(found), lambda: cards_to_dict(found), output)
 
 
 def _compared(models: list[str], asked: dict[str, Any], format_: str, output: Path | None) -> None:

@@ -14,7 +14,7 @@ R = TypeVar("R")
 OF_MEMORY: Final[Mapping[str, str]] = {
     "on": "gpu device vram card gpu_memory max_memory",
     "context": "ctx ctx_size n_ctx context_length context_size max_model_len max_length",
-    "width": "dtype quant quantize quantization bits",
+    "width": "dtype quant quantize quantization bits recipe",
     "cache_dtype": "kv_dtype kv_cache_dtype cache_type_k cache_type_v",
     "batch": "bs batch_size max_num_seqs parallel",
     "tensor_parallel": "tp tensor_parallel_size",

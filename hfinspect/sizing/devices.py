@@ -4,42 +4,22 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
 from ..core.records import dataclass
 from ..errors import UsageError
+from .cards import Card, Column, cards
 
 _MIB: Final = 1024**2
 
-#: Name -> MiB in all, as the driver reports it (``nvidia-smi`` memory.total, ``rocm-smi``): in
-#: binary units, and a little less than the number on the box.
-CARDS: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        "T4": 15360, "V100": 16384, "V100 32GB": 32768, "A10": 23028, "A10G": 23028, "L4": 23034,
-        "A30": 24576, "A40": 46068, "L40": 46068, "L40S": 46068, "A100": 40960,
-        "A100 80GB": 81920, "H100": 81559, "H200": 143771, "B200": 183359,
-        "RTX 3060": 12288, "RTX 3080": 10240, "RTX 3090": 24576, "RTX 4060": 8188,
-        "RTX 4060 Ti 16GB": 16380, "RTX 4070": 12282, "RTX 4080": 16376, "RTX 4090": 24564,
-        "RTX 5080": 16303, "RTX 5090": 32607, "RTX A4000": 16376, "RTX A5000": 24564,
-        "RTX A6000": 49140, "RTX 6000 Ada": 49140, "MI250X": 65520, "MI300X": 196592,
-    }
-)  # fmt: skip
+#: Name -> MiB that a model may use, and GB by the datasheet (for most cards GiB).
+CARDS: Final[Mapping[str, int]] = Column(lambda card: card.nbytes // _MIB)
+NOMINAL: Final[Mapping[str, int]] = Column(lambda card: card.gb)
 
-#: Name -> GB on the vendor's datasheet (for most cards GiB): what is nominal. The driver and error
-#: correction take the difference. Sources: the vendors' datasheets of these products, such as
-#: "NVIDIA H100 Tensor Core GPU", "GeForce RTX 4090", "AMD Instinct MI300X Accelerator".
-NOMINAL: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        "T4": 16, "V100": 16, "V100 32GB": 32, "A10": 24, "A10G": 24, "L4": 24, "A30": 24,
-        "A40": 48, "L40": 48, "L40S": 48, "A100": 40, "A100 80GB": 80, "H100": 80, "H200": 141,
-        "B200": 192, "RTX 3060": 12, "RTX 3080": 10, "RTX 3090": 24, "RTX 4060": 8,
-        "RTX 4060 Ti 16GB": 16, "RTX 4070": 12, "RTX 4080": 16, "RTX 4090": 24, "RTX 5080": 16,
-        "RTX 5090": 32, "RTX A4000": 16, "RTX A5000": 24, "RTX A6000": 48, "RTX 6000 Ada": 48,
-        "MI250X": 64, "MI300X": 192,
-    }
-)  # fmt: skip
+#: What ``--on`` takes to print the table.
+LIST: Final = "list"
 
 _UNITS: Final = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 _SIZE: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
@@ -50,12 +30,14 @@ MAX_DEVICES: Final = 100_000
 @dataclass(frozen=True)
 class Device:
     """``count`` devices of ``nbytes`` bytes each. ``name`` is the card's, or what was written.
-    ``whole`` are a device's bytes where an engine takes only ``nbytes`` of them."""
+    ``whole`` are a device's bytes where an engine takes only ``nbytes`` of them; ``bandwidth`` is
+    that of a known card's memory, in bytes a second."""
 
     name: str
     nbytes: int
     count: int = 1
     whole: int | None = None
+    bandwidth: int | None = None
 
     @property
     def total(self) -> int:
@@ -83,9 +65,12 @@ def parse_size(text: str) -> int | None:
 
 
 def parse_device(text: str) -> Device:
-    """``24GB``, ``24GiB``, ``2x80GB``, ``RTX 4090``, ``8xH100``. Raises UsageError, which names the
-    nearest known card."""
+    """``24GB``, ``24GiB``, ``2x80GB``, ``RTX 4090``, ``4090``, ``m3max-64gb``, ``8xH100``. Raises
+    UsageError, which names the nearest known card."""
     count, rest = 1, text.strip()
+    card = _known().get(_plain(rest))  # before the x: 7900xtx is one card
+    if card is not None:
+        return Device(card.name, card.nbytes, bandwidth=card.bandwidth)
     many = re.fullmatch(r"(\d{1,6})\s*[x×*]\s*(.+)", rest, re.IGNORECASE)
     if many is not None:
         count, rest = int(many[1]), many[2].strip()
@@ -94,27 +79,80 @@ def parse_device(text: str) -> Device:
     nbytes = parse_size(rest)
     if nbytes is not None and not rest.isdigit():
         return Device(rest, nbytes, count)
-    known = {_plain(name): name for name in CARDS}
-    name = known.get(_plain(rest))
-    if name is None and nbytes is not None:
-        raise UsageError(
-            f"device {text!r}", "is a number without a unit", expected=f"{text}GB or {text}GiB",
-            hint="GB is 10^9 bytes, GiB 2^30",
+    card = _known().get(_plain(rest))
+    if card is None:
+        raise _unknown(text, rest, is_number=nbytes is not None)
+    return Device(card.name, card.nbytes, count, bandwidth=card.bandwidth)
+
+
+@cache
+def _known() -> Mapping[str, Card]:
+    """Cards by every name that people write; a name in the table wins over an abbreviation."""
+    found: dict[str, Card] = {}
+    for card in cards().values():
+        for short in _abbreviations(card):
+            found.setdefault(short, card)
+    return {**found, **{_plain(name): card for name, card in cards().items()}}
+
+
+def _abbreviations(card: Card) -> Iterator[str]:
+    plain = _plain(card.name)
+    yield from card.aliases
+    for series in ("rtx", "gtx", "rx", "quadrortx", "arc", "jetson", "tpu"):
+        if plain.startswith(series):
+            yield plain.removeprefix(series)
+    yield f"{plain}{card.gb}gb"
+    yield f"{plain.removeprefix('rtx').removeprefix('rx')}{card.gb}gb"
+
+
+def _unknown(text: str, rest: str, *, is_number: bool) -> UsageError:
+    plain = _plain(rest)
+    sizes = [
+        name for name in cards() if name.endswith("GB") and _plain(name.rpartition(" ")[0]) == plain
+    ]
+    if sizes:
+        return UsageError(
+            f"device {text!r}", "comes with several sizes of memory", expected=", ".join(sizes)
+        )
+    nearest = difflib.get_close_matches(plain, _known(), n=1, cutoff=0.5)
+    hint = "list in its place prints the known ones"
+    if nearest:
+        hint = f"the nearest known card is {_known()[nearest[0]].name}; {hint}"
+    if is_number:
+        return UsageError(
+            f"device {text!r}", "is a number without a unit, and no card",
+            expected=f"{text}GB or {text}GiB", hint=f"GB is 10^9 bytes, GiB 2^30; {hint}",
         )  # fmt: skip
-    if name is None:
-        nearest = difflib.get_close_matches(_plain(rest), known, n=1, cutoff=0.5)
-        hint = f"the nearest known card is {known[nearest[0]]}" if nearest else None
-        raise UsageError(
-            f"device {text!r}", "is neither a size nor a known card",
-            expected="24GB, 24GiB, 2x80GB or a name such as 'RTX 4090', H100", hint=hint,
-        )  # fmt: skip
-    return Device(name, CARDS[name] * _MIB, count)
+    return UsageError(
+        f"device {text!r}", "is neither a size nor a known card",
+        expected="24GB, 24GiB, 2x80GB or a name such as 'RTX 4090', H100", hint=hint,
+    )  # fmt: skip
+
+
+#: Numbers on boxes that are GiB.
+_SOLD: Final = re.compile(r"(4|6|8|10|11|12|16|20|24|32|40|48|80|96) ?gb", re.IGNORECASE)
+
+
+def sold_hint(device: Device) -> str:
+    """Of a size in GB that cards are sold with: what those hold. Empty for others."""
+    found = _SOLD.fullmatch(device.name.strip())
+    if found is None:
+        return ""
+    gib = int(found[1]) * 2**30 / 10**9
+    return (
+        f"{device.name} is {int(found[1])}.0·10^9 bytes; cards that are sold as {found[1]} GB hold "
+        f"{gib:.1f}·10^9: name the card, or write {found[1]}GiB"
+    )
 
 
 def smallest_card(nbytes: int, usable: Callable[[int], int] = int) -> str | None:
-    """The known card with the least memory that holds so many bytes; None if none does. ``usable``
+    """The usual card with the least memory that holds so many bytes; None if none does. ``usable``
     says how many of a card's bytes are taken."""
-    fitting = [(size, name) for name, size in CARDS.items() if usable(size * _MIB) >= nbytes]
+    fitting = [
+        (card.nbytes, card.name)
+        for card in cards().values()
+        if card.proposed and usable(card.nbytes) >= nbytes
+    ]
     return min(fitting)[1] if fitting else None
 
 
@@ -133,9 +171,18 @@ def parse_tokens(text: str | int) -> int:
     return value
 
 
+#: Makers, series and memories that names may have or leave out.
+_LEFT_OUT: Final = re.compile(
+    r"\b(nvidia|geforce|amd|instinct|radeon|intel|google|apple|tesla|gpu|graphics|hbm[23]e?|sxm\d?"
+    r"|oam)\b"
+)
+_MAKERS: Final = ("nvidia", "geforce", "amd", "instinct", "radeon", "tesla", "apple")
+
+
 def _plain(name: str) -> str:
-    """RTX4090, rtx-4090 and NVIDIA RTX 4090 are the same card."""
-    plain = re.sub(r"[^a-z0-9]", "", name.lower())
-    for maker in ("nvidia", "geforce", "amd", "instinct"):
+    """RTX4090, rtx-4090 and NVIDIA GeForce RTX 4090 are the same card."""
+    words = re.sub(r"[^a-z0-9]+", " ", name[:200].lower()).replace("mobile", "laptop")
+    plain = _LEFT_OUT.sub("", words).replace(" ", "")
+    for maker in _MAKERS:
         plain = plain.removeprefix(maker)
     return plain

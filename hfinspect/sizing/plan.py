@@ -20,7 +20,7 @@ from ..errors import UsageError
 from ..trees.prediction import Prediction
 from .cache_request import Held, KeptLayer
 from .deciding import decided
-from .devices import smallest_card
+from .devices import smallest_card, sold_hint
 from .engine_classes import runs
 from .engines.cache_dtypes import bytes_an_element
 from .engines.interface import Engine
@@ -268,6 +268,9 @@ def _notes(found: Inspection, layers: Sequence[KeptLayer], wish: Wish) -> list[s
         notes.append(f"with the adapter {wish.adapter.name}: {byte_size(wish.adapter.nbytes)}")
     if wish.width is not None:
         notes.append(f"weights are sized at {wish.width}, not as they are stored")
+    hint = "" if wish.device is None else sold_hint(wish.device)
+    if hint:
+        notes.append(hint)
     if not any(layer.keeps for layer in layers):
         notes.append("it keeps nothing between tokens")
     return notes

@@ -86,9 +86,16 @@ def wished(
         encoder_tokens=encoder_tokens,
         device=device,
         parallel=parallel,
-        bandwidth=None if bandwidth is None else parse_bandwidth(bandwidth),
+        bandwidth=_bandwidth(bandwidth, device),
         width=None if width is None else _checked_width(width),
     )
+
+
+def _bandwidth(named: str | None, device: Device | None) -> int | None:
+    """What was named, or else that of a card whose name is known."""
+    if named is not None:
+        return parse_bandwidth(named)
+    return None if device is None else device.bandwidth
 
 
 def _checked_width(width: str) -> str:

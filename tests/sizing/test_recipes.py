@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,7 @@ from hfinspect.trees.prediction import Prediction, predict
 
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
+from ..schemas import conforms
 from .gguf_types_record import Recorded, read, unpacked
 from .test_offload import LAYER, OUTPUT, TABLE, _file
 
@@ -254,3 +256,29 @@ def test_the_program() -> None:
     assert done.code == 0
     assert "sized at AWQ 4-bit" in done.out
     assert program("memory", LLAMA, "--width", "wide").code == 2
+
+
+def test_the_list_of_recipes() -> None:
+    done = program("memory", LLAMA, "--quantize", "all", "--format", "json")
+    found = json.loads(done.out)
+    conforms(found, "recipes")
+    assert [size["name"] for size in found["recipes"]] == list(RECIPES)
+    shown = program("memory", LLAMA, "--quantize", "all").out
+    assert "4,912,898,048" in shown and "MXFP4: its layout is known for gpt-oss alone" in shown
+    rows = program("memory", LLAMA, "--quantize", "q4_k_m,awq", "--format", "csv").out.splitlines()
+    assert [row.split(",")[0] for row in rows] == ["name", "Q4_K_M", "AWQ 4-bit"]
+    assert program("memory", LLAMA, "--quantize", "q9").code == 2
+    assert program("memory", LLAMA, LLAMA, "--quantize", "all").code == 2
+
+
+@pytest.mark.oracle
+@pytest.mark.skipif("LLAMA_CPP_BUILD" not in os.environ, reason="needs a build of llama.cpp")
+@pytest.mark.parametrize("name", ["llama-odd", "qwen3_moe-8", "gpt_oss"])
+def test_the_record_is_what_llama_quantize_says_today(name: str, tmp_path: Path) -> None:
+    from . import record_gguf_types
+
+    found, _ = record_gguf_types.record(name, tmp_path)
+    kept = _case(name)
+    assert dict(zip((t[0] for t in found.tensors), found.types["Q4_K_M"], strict=True)) == dict(
+        zip((t[0] for t in kept.tensors), kept.types["Q4_K_M"], strict=True)
+    )

@@ -1,0 +1,42 @@
+"""A model under every recipe: ``memory MODEL --quantize all``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .display import Shown
+from .recipe_bytes import RecipeSize
+from .records import dataclass
+from .refs import Origin
+from .results import SCHEMA_VERSION
+
+
+@dataclass(frozen=True)
+class RecipeList(Shown):
+    """What a model weighs under recipes, in the order of the table.
+
+    Fields:
+        target: the model as it was named
+        origin: what was read, and at which commit
+        parameters [parameters]: unique ones of the class; None where a packing is unknown
+        recipes: each with its bytes, or why these are not known
+    """
+
+    target: str
+    origin: Origin
+    parameters: int | None
+    recipes: tuple[RecipeSize, ...]
+
+    def _in_a_line(self) -> str:
+        known = sum(size.nbytes is not None for size in self.recipes)
+        return f"{self.target}: {known} of {len(self.recipes)} recipes are known"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form (schemas/recipes.schema.json)."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "target": self.target,
+            "commit": self.origin.commit,
+            "parameters": self.parameters,
+            "recipes": [size.to_dict() for size in self.recipes],
+        }

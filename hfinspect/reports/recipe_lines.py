@@ -1,0 +1,84 @@
+"""The layouts of ``memory --quantize`` and ``memory --on list``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..core.recipe_list import RecipeList
+from ..core.results import SCHEMA_VERSION
+from ..core.text import byte_size, spelled
+from ..sizing.cards import Card
+from .document import Block, Cell, Column, Document, Paragraph, Table
+
+_PLAIN = ("name", "dtype", "nbytes", "padded_nbytes", "bits_per_weight", "engine", "why_unknown",
+          "note")  # fmt: skip
+
+
+def lay_out(found: RecipeList) -> Document:
+    """Recipes whose bytes are known as rows, then why the others are not."""
+    known = [size for size in found.recipes if size.nbytes is not None]
+    columns = (
+        Column("name", "recipe"), Column("bits_per_weight", "bits per weight"),
+        Column("weights", "weights"), Column("nbytes", "bytes", "int"), Column("engine", "engine"),
+    )  # fmt: skip
+    rows: list[tuple[Cell, ...]] = [
+        (size.name, "" if size.bits_per_weight is None else f"{size.bits_per_weight:.2f}",
+         byte_size(size.nbytes or 0), size.nbytes, size.engine)
+        for size in known
+    ]  # fmt: skip
+    count = "unknown" if found.parameters is None else spelled(found.parameters)
+    blocks: list[Block] = [
+        Paragraph(f"{count} parameters; bytes of all tensors, without headers and padding")
+    ]
+    if rows:
+        blocks.append(Table(columns, tuple(rows), optional=("engine", "weights")))
+    reasons: dict[str, list[str]] = {}
+    for size in found.recipes:
+        for text in (size.why_unknown, size.note):
+            if text:
+                reasons.setdefault(text, []).append(size.name)
+    blocks += [Paragraph(f"{_several(names)}: {text}") for text, names in reasons.items()]
+    plain = tuple(
+        tuple(size.to_dict()[name] for name in _PLAIN) for size in found.recipes
+    )  # fmt: skip
+    main = Table(tuple(Column(name, name) for name in _PLAIN), plain)
+    return Document(found.origin.name, tuple(blocks), main)
+
+
+def _several(names: list[str]) -> str:
+    if len(names) <= 3:
+        return ", ".join(names)
+    return f"{names[0]}, {names[1]} and {len(names) - 2} more"
+
+
+# ---- cards
+
+_OF_CARD = ("name", "kind", "gb", "nbytes", "bandwidth", "family", "usable", "source")
+
+
+def lay_out_cards(found: Iterable[Card]) -> Document:
+    """The cards that ``--on`` knows by name."""
+    found = list(found)
+    columns = (
+        Column("name", "device"), Column("gb", "GB", "int"), Column("usable_gb", "usable, 10^9"),
+        Column("bandwidth", "GB/s", "int"), Column("family", "family"),
+        Column("usable", "usable by"),
+    )  # fmt: skip
+    rows = tuple(
+        (card.name, card.gb, f"{card.nbytes / 10**9:.1f}", card.bandwidth // 10**9, card.family,
+         card.usable)
+        for card in found
+    )  # fmt: skip
+    main = Table(
+        tuple(Column(name, name) for name in _OF_CARD),
+        tuple(tuple(card.to_dict()[name] for name in _OF_CARD) for card in found),
+    )
+    table = Table(columns, rows, optional=("usable", "family"))
+    title = f"{len(found)} devices that --on knows by name"
+    return Document(title, (table,), main)
+
+
+def cards_to_dict(found: Iterable[Card]) -> dict[str, Any]:
+    """The JSON form (schemas/cards.schema.json)."""
+    return {"schema_version": SCHEMA_VERSION, "cards": [card.to_dict() for card in found]}

@@ -1,0 +1,109 @@
+"""The table of accelerators, ``cards.csv``: one row each, read when it is first asked.
+
+``driver_mib`` is what the driver reports in all (``nvidia-smi`` memory.total, ``rocm-smi``), in
+MiB: a little less than the number on the box. Where no figure of a driver is known, the number on
+the box is taken as 10^9 bytes a GB, which is less than any card has. ``gb`` and
+``gb_per_second`` are the datasheet's; ``family`` is the CUDA compute capability, AMD's target or
+the maker's name.
+
+Memory that the processor shares (``apple``, ``shared``) is not all for the model:
+
+- Apple: Metal's ``recommendedMaxWorkingSetSize`` is about two thirds up to 36 GB and three quarters
+  above (its documentation; llama.cpp prints it when it starts), of GiB.
+- others: three quarters; drivers let more be taken, and the system needs the rest.
+
+Read in November 2026.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+_MIB: Final = 1024**2
+#: Of unified memory up to so many GB Metal recommends two thirds.
+_APPLE_SMALL: Final = 36
+_NOT_SHARED: Final = frozenset({"card", "laptop", "tpu"})
+
+
+class Card(NamedTuple):
+    """An accelerator. ``nbytes`` is what a model may use, ``gb`` the number on the box,
+    ``bandwidth`` bytes a second, ``family`` the compute capability or target; ``usable`` says
+    where ``nbytes`` comes from, ``source`` where the other numbers do. ``proposed``: it is one of
+    the usual cards, which are named where a model does not fit."""
+
+    name: str
+    kind: str
+    nbytes: int
+    gb: int
+    bandwidth: int
+    family: str
+    aliases: tuple[str, ...]
+    usable: str
+    source: str
+    proposed: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "nbytes": self.nbytes,
+            "gb": self.gb,
+            "bandwidth": self.bandwidth,
+            "family": self.family,
+            "usable": self.usable,
+            "source": self.source,
+        }
+
+
+@cache
+def cards() -> Mapping[str, Card]:
+    """All by name, in the order of the table."""
+    with Path(__file__).with_name("cards.csv").open(encoding="utf-8", newline="") as file:
+        return {row["name"]: _card(row) for row in csv.DictReader(file)}
+
+
+def _card(row: Mapping[str, str]) -> Card:
+    gb = int(row["gb"])
+    nbytes, usable = _usable(row["kind"], row["driver_mib"], gb)
+    return Card(
+        row["name"],
+        row["kind"],
+        nbytes,
+        gb,
+        int(row["gb_per_second"]) * 10**9,
+        row["family"],
+        tuple(row["aliases"].split()),
+        usable,
+        row["source"],
+        row["proposed"] == "yes",
+    )
+
+
+def _usable(kind: str, driver_mib: str, gb: int) -> tuple[int, str]:
+    if driver_mib:
+        return int(driver_mib) * _MIB, "driver"
+    if kind in _NOT_SHARED:
+        return gb * 10**9, "datasheet"
+    share = (2, 3) if kind == "apple" and gb <= _APPLE_SMALL else (3, 4)
+    return gb * 2**30 * share[0] // share[1], f"{share[0]}/{share[1]} of the memory"
+
+
+class Column(Mapping[str, int]):
+    """One number of each card by name; the table is read when one is asked."""
+
+    def __init__(self, number: Callable[[Card], int]) -> None:
+        self._number = number
+
+    def __getitem__(self, name: str) -> int:
+        return self._number(cards()[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(cards())
+
+    def __len__(self) -> int:
+        return len(cards())
