@@ -46,6 +46,7 @@ def build(config: Mapping[str, Any], unknown: UnknownArchitectureError) -> Predi
             warnings.simplefilter("ignore")
             built = cls.config_class.from_dict(plain)
             model = cls._from_config(built)
+            root = _tree(cls.__name__, model, _saved(model))
     except Exception as error:  # transformers raises whatever its classes raise
         said = f"{type(error).__name__}: {error}"[:300]
         version = transformers.__version__
@@ -55,7 +56,7 @@ def build(config: Mapping[str, Any], unknown: UnknownArchitectureError) -> Predi
     return Prediction(
         model_type=str(getattr(built, "model_type", "")) or None,
         architecture=cls.__name__,
-        root=_tree(cls.__name__, model, _saved(model)),
+        root=root,
         dtype=config_dtype(ModelConfig(config)),
         because=f"built by transformers {transformers.__version__}: the catalog does not know it",
     )
@@ -94,7 +95,10 @@ def _saved(model: Any) -> dict[str, tuple[tuple[int, ...], bool]]:
         state.pop(name, None)
     buffers = {name for name in state if name not in parameters}
     written = revert_weight_conversion(model, state)
-    return {name: (tuple(t.shape), name not in buffers) for name, t in written.items()}
+    return {  # an index keeps no name of its own where names are converted, but its dtype
+        name: (tuple(t.shape), name not in buffers and t.is_floating_point())
+        for name, t in written.items()
+    }
 
 
 def _tree(
@@ -107,8 +111,11 @@ def _tree(
     for name, (shape, is_parameter) in tensors.items():
         role = Role.PARAMETER if is_parameter else Role.BUFFER
         _put(root, name, Parameter(shape, role=role, component=labels_in(name).component))
-    for name, kept in dict(model.all_tied_weights_keys).items():
-        shape = tuple(model.get_parameter(kept).shape)
+    tied = dict(model.all_tied_weights_keys)
+    # A name may stand for a buffer too: that of Fourier features in PE's audio model.
+    held = model.state_dict() if tied else {}
+    for name, kept in tied.items():
+        shape = tuple(held[kept].shape)
         _put(root, name, Parameter(shape, tied_to=kept, component=labels_in(name).component))
     return _module(class_name, "", root, classes, stacks)
 

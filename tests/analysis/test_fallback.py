@@ -63,3 +63,26 @@ def test_without_a_class_the_base_model_is_built() -> None:
 def test_a_config_that_transformers_refuses_is_an_error_of_ours() -> None:
     with pytest.raises(ConfigError, match="refused by transformers"):
         fallback.build({"model_type": "gpt2", "n_embd": "wide"}, UNKNOWN)
+
+
+class _Shape:
+    shape = (4, 2)
+
+
+class _TiesABuffer:
+    """As PE's audio model does: the kept name is a buffer, which ``get_parameter`` refuses."""
+
+    def __init__(self) -> None:
+        self.all_tied_weights_keys = {"left.bands": "right.bands"}
+
+    def named_modules(self) -> list[tuple[str, object]]:
+        return []
+
+    def state_dict(self) -> dict[str, _Shape]:
+        return {"right.bands": _Shape()}
+
+
+def test_a_tied_buffer_has_the_shape_of_the_one_that_is_kept() -> None:
+    root = fallback._tree("Model", _TiesABuffer(), {"right.bands": ((4, 2), False)})
+    assert root.inside("left").tensor("bands").tied_to == "right.bands"
+    assert tuple(root.inside("left").tensor("bands").shape) == (4, 2)
