@@ -30,7 +30,12 @@ def _backbone(c: ModelConfig) -> Module:
     outputs = [[int(width)] * int(count) for width, count in zip(widths, counts, strict=True)]
     inward = [[int(one), *sizes[:-1]] for one, sizes in zip(inputs, outputs, strict=True)]
     # What the config class computes stands in saved files, and there comes first.
-    for key, said in (("stage_block_out_channels", outputs), ("stage_block_in_channels", inward)):
+    steps = [[int(one), *[1] * (int(n) - 1)] for one, n in zip(strides, counts, strict=True)]
+    computed = {
+        "stage_block_out_channels": outputs, "stage_block_in_channels": inward,
+        "stage_block_stride": steps,
+    }  # fmt: skip
+    for key, said in computed.items():
         if c.has(key) and c.raw(key) != said:
             raise c.error(key, c.raw(key), f"{said}, as the other keys say")
     act, made = activation(c.text("activation_function", default="relu")), []

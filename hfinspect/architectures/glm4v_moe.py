@@ -2,8 +2,10 @@
 Source of shapes: transformers/models/glm4v_moe."""
 
 from ..layers.decoders import last_norm_of
-from ..layers.latent_decoders import dense_first, routed
+from ..layers.latent_decoders import dense_first, expert_count, routed
+from ..layers.mixtures import DEEPSEEK, deepseek_shared, sparse, stacked
 from ..layers.multimodal import register_worded, seeing
+from ..trees import register_part
 from .llama import LLAMA
 
 _TEXT = LLAMA.like(
@@ -14,3 +16,9 @@ _TEXT = LLAMA.like(
 )  # fmt: skip
 _PARTS = seeing("Glm4vMoeVisionModel", _TEXT.model)
 register_worded("glm4v_moe", "Glm4vMoe", _PARTS, tied=False, text_ties=True)
+#: The text model by itself is saved as it is in memory: a layer's experts in two tensors.
+_ALONE = _TEXT.like("Glm4vMoeText", moe=sparse(
+    "MoE", {**DEEPSEEK, "experts": stacked(act=True)}, used=8, inner=1408,
+    count=lambda c: expert_count(c, 128), shared=deepseek_shared,
+))  # fmt: skip
+register_part("glm4v_moe_text", "Glm4vMoeTextModel", _ALONE.model, "text decoder")

@@ -26,7 +26,7 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 _TEXT = LLAMA.like(
     f"{_NAME}Text", intermediate_size=14336, num_key_value_heads=8, null_head_dim=True,
-    attention_bias=None, norm=norms_called(f"{_NAME}RMSNorm"), layer=_layer,
+    attention_bias=None, mlp_bias=None, norm=norms_called(f"{_NAME}RMSNorm"), layer=_layer,
     windows=lambda c: windows(c, 4096),
 )  # fmt: skip
 

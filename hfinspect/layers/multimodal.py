@@ -84,9 +84,17 @@ def seeing(visual: Builder | str, text: Builder) -> dict[str, Builder]:
     }
 
 
+#: Towers that double their width from stage to stage: their ``hidden_size`` is that of the last.
+_DOUBLING = ("SwinModel", "Swinv2Model", "DonutSwinModel", "MaskFormerSwinModel", "DinatModel")
+
+
 def tower_width(vision: Module) -> Dim:
-    """The width of a vision tower: what its patch embedding puts out."""
-    return _width(vision, "patch", 0)
+    """The width of a vision tower: what its patch embedding puts out, or its last stage."""
+    width = _width(vision, "patch", 0)
+    if vision.class_name not in _DOUBLING:
+        return width
+    stages = len(vision.inside("encoder", "layers").children)
+    return width * (1 << stages - 1)
 
 
 def text_width(model: Module) -> Dim:

@@ -126,7 +126,15 @@ def active_sum(sums: Mapping[tuple[int, int] | None, int]) -> int:
 def _built(choice: Choice, config: ModelConfig) -> Module:
     """Raises UnknownArchitectureError where layers differ in a way that the class does not look at:
     such a model has other sizes than its keys say."""
-    build, differing = choice.family.classes[choice.class_name], dict(_differing(config.given))
+    make, differing = choice.family.classes[choice.class_name], dict(_differing(config.given))
+
+    def build(c: ModelConfig) -> Module:
+        root = make(c)
+        for key, value in _with_slopes(c.given):
+            if choice.class_name != _FIXED and not _has(root, _SLOPES[_last(value)]):
+                raise c.unknown(key, value, "an activation without parameters")
+        return root
+
     if not differing:
         return build(config)
     with keys_read() as found:
@@ -136,6 +144,35 @@ def _built(choice: Choice, config: ModelConfig) -> Module:
         if config.path + key not in read:
             raise config.unknown(key, value, "none: this class has layers alike")
     return root
+
+
+#: Activations of transformers (activations.py, ``ACT2CLS``) that have parameters of their own, as
+#: many as a model has places for them, and their classes.
+_SLOPES = {"prelu": "PReLU", "xielu": "XIELUActivation"}
+#: A class whose activations are fixed, though its config has the key (fixtures/oracle/recorded).
+_FIXED = "PPOCRV6MediumDetForObjectDetection"
+
+
+def _with_slopes(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
+    """Where a config or a section names such an activation, and which."""
+    for key, value in values.items():
+        if isinstance(value, str) and _last(value) in _SLOPES:
+            yield path + key, value
+        elif isinstance(value, Mapping):
+            yield from _with_slopes(value, f"{path}{key}.")
+
+
+def _last(value: str) -> str:
+    """T5 says ``gated-prelu``."""
+    return value.rpartition("-")[2]
+
+
+def _has(module: Module, class_name: str) -> bool:
+    """Whether a module of the class is in the tree."""
+    children = {id(child): child for child in module.children.values()}.values()
+    return module.class_name == class_name or any(
+        isinstance(child, Module) and _has(child, class_name) for child in children
+    )
 
 
 def _differing(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
