@@ -27,7 +27,7 @@ from .engines.interface import Engine
 from .flat_widths import BITS, at_bits
 from .flops import count_flops
 from .gguf_layers import gguf_layers, layers_held, tree_of_file
-from .kv_cache import cache_size, decoder_blocks, kept_layers, unknown_layouts
+from .kv_cache import cache_size, decoder_blocks, decoder_stacks, kept_layers, unknown_layouts
 from .largest import largest
 from .offload import Parts, Splitter, plan_offload, weights_by_layer
 from .own_cache import (
@@ -369,8 +369,8 @@ def sizer(
             for part, weights_of in zip(parts, held, strict=True)
         ),
         WorkspaceLimit(
-            prediction.root, size, parallel.tensor, tuple(layers), found.facts,
-            found.model_type or "",
+            prediction.root, size, parallel.tensor, tuple(layers),
+            tuple(decoder_stacks(prediction.root)), found.facts, found.model_type or "",
         ), held_in, assumed, wish, by_layer,
     )  # fmt: skip
 

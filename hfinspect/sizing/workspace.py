@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..core.footprint import Workspace
 from ..core.model_facts import ModelFacts
@@ -21,9 +21,6 @@ from ..core.records import dataclass
 from ..trees.modules import Module, Parameter, each_module
 from .cache_request import KeptLayer
 from .matrices import Matrix, matrices
-
-if TYPE_CHECKING:
-    from .engines.llama_cpp_graph import Graph
 
 #: A device's context and libraries: about half a gigabyte with CUDA 12 (torch, cuBLAS, kernels).
 RUNTIME_BYTES: Final = 512 * 1024**2
@@ -35,13 +32,17 @@ _EXPERT_BACK: Final = frozenset({"down_proj", "w2", "output_linear", "fc2", "wo"
 @dataclass(frozen=True)
 class WorkspaceLimit:
     """The limit for one model. ``size`` are the bytes of one activation, ``ranks`` the devices that
-    share each layer, ``layers`` what each layer keeps, ``facts`` what the config says, ``name`` the
-    model type. The tree is walked once, however many contexts and batches are tried."""
+    share each layer. The tree is walked once, however many contexts and batches are tried.
+
+    ``layers`` is what each layer keeps, ``stacks`` where the decoder has them, ``facts`` what the
+    config says, ``name`` the model type: for an engine that looks at each layer.
+    """
 
     root: Module
     size: Fraction
     ranks: int = 1
     layers: tuple[KeptLayer, ...] = ()
+    stacks: tuple[tuple[str, int], ...] = ()
     facts: ModelFacts = ModelFacts()
     name: str = ""
 
@@ -70,17 +71,6 @@ class WorkspaceLimit:
             formula=f"{sequences:,} × {vocabulary:,} × {each} + {tokens:,} × ({widest:,} + 2 × "
             f"{hidden:,}) × {self.size} + {RUNTIME_BYTES:,}",
         )
-
-    @cached_property
-    def graph(self) -> Graph:
-        """What llama.cpp's graph is made of."""
-        from .engines.llama_cpp_graph import graph_of  # other engines have no such graph
-
-        facts = self.facts
-        return graph_of(
-            self.root, self.layers, width=facts.width, heads=facts.heads,
-            served=facts.experts_per_token, name=self.name,
-        )  # fmt: skip
 
     @cached_property
     def _token_table(self) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from hfinspect import api
 from hfinspect.analysis.gguf.cache_layout import CacheLayout, cache_layout
 from hfinspect.sizing.engines.llama_cpp_graph import WITHOUT_FLASH, Graph, Step, graph_of
 from hfinspect.sizing.gguf_layers import kept_of, tree_of_file
+from hfinspect.sizing.kv_cache import decoder_stacks
 from tests.sizing.llama_cpp_record import FULL_SIZE, Recorded, Reserved, Setting, recorded
 
 #: Attention over chosen blocks of tokens: not derived, and so remarked on.
@@ -50,9 +51,11 @@ def graph(one: str, folder: Path) -> Graph | None:
     inspection = api.inspect(str(path))
     path.unlink()
     facts = inspection.facts
+    root = tree_of_file(inspection).root
     return graph_of(
-        tree_of_file(inspection).root, layers, width=facts.width, heads=facts.heads,
+        root, layers, width=facts.width, heads=facts.heads,
         served=facts.experts_per_token, name=found.architecture,
+        stacks=tuple(decoder_stacks(root)),
     )  # fmt: skip
 
 

@@ -25,8 +25,6 @@ TABLE = 128 * 68
 OUTPUT = TABLE + 256
 #: Keys and values of a layer: 256 cells of 32 + 32 numbers in F16.
 KEPT = 256 * 64 * 2
-#: Logits, 256 tokens of (gate and up + 2 · 64) in 16 bits, the runtime.
-WORKSPACE = 128 * 4 + 256 * (2 * 96 + 2 * 64) * 2 + 512 * 1024**2
 #: Four experts of inner width 96 in place of the feed-forward layer, and their router.
 EXPERTS = 4 * (2 * 96 * 68 + 64 * 102)
 ROUTER = 4 * 64 * 4
@@ -78,6 +76,13 @@ def _offload(path: Path, on: str | None = None) -> Offload:
     return found.offload
 
 
+def _workspace(path: Path) -> int:
+    """What test_llama_cpp_graph.py compares with a real llama.cpp."""
+    workspace = _sized(path).workspace
+    assert workspace is not None
+    return workspace.nbytes
+
+
 def test_weights_by_layer(tmp_path: Path) -> None:
     found = _offload(_file(tmp_path))
     assert (found.input, found.output, found.everywhere) == (TABLE, OUTPUT, 0)
@@ -91,7 +96,7 @@ def test_weights_by_layer(tmp_path: Path) -> None:
 def test_the_most_layers_that_fit(layers: int, tmp_path: Path) -> None:
     """The output layer is the first of ``-ngl``; one byte less holds a layer less."""
     path = _file(tmp_path)
-    needed = WORKSPACE + OUTPUT + layers * (LAYER + KEPT)
+    needed = _workspace(path) + OUTPUT + layers * (LAYER + KEPT)
     (plan,) = _offload(path, f"{needed}B").plans
     assert (plan.flags, plan.fullest) == (f"-ngl {layers + 1}", needed)
     assert (plan.gpu_weights, plan.gpu_cache) == (OUTPUT + layers * LAYER, layers * KEPT)
@@ -104,7 +109,7 @@ def test_the_most_layers_that_fit(layers: int, tmp_path: Path) -> None:
 def test_the_sum_is_that_of_all_layers_on_the_gpu(tmp_path: Path) -> None:
     """The table of tokens stays on the CPU, so that it is in no device's sum."""
     path = _file(tmp_path)
-    whole = WORKSPACE + OUTPUT + 4 * (LAYER + KEPT)
+    whole = _workspace(path) + OUTPUT + 4 * (LAYER + KEPT)
     found = _sized(path, f"{whole}B")
     assert (found.total, found.fits) == (whole, True)
     assert found.weights.per_device == OUTPUT + 4 * LAYER
@@ -126,7 +131,7 @@ def test_experts_on_the_cpu(tmp_path: Path) -> None:
     assert [(group.weights, group.experts) for group in found.layers] == [
         (dense + EXPERTS, EXPERTS)
     ]
-    work = WORKSPACE + 256 * (2 * 96) * 2  # two experts serve a token
+    work = _workspace(path)
     needed = work + OUTPUT + 4 * (dense + KEPT) + 2 * EXPERTS
     plain, split = _offload(path, f"{needed}B").plans
     assert plain.flags == "-ngl 3"
@@ -143,7 +148,7 @@ def test_experts_on_the_cpu(tmp_path: Path) -> None:
 def test_two_gpus_share_the_layers(tmp_path: Path) -> None:
     """Of four layers and the output the first GPU has ⌈5 / 2⌉ = 3: the fullest decides."""
     path = _file(tmp_path)
-    needed = WORKSPACE + 3 * (LAYER + KEPT)
+    needed = _workspace(path) + 3 * (LAYER + KEPT)
     found = _sized(path, f"2x{needed}B")
     assert found.offload is not None
     (plan,) = found.offload.plans
@@ -175,7 +180,7 @@ def test_what_is_not_planned_says_why() -> None:
 
 def test_the_program_shows_the_plan(tmp_path: Path) -> None:
     path = _file(tmp_path, experts=4)
-    arguments = ("memory", path, "--engine", "llama.cpp", "--on", f"{WORKSPACE + 300_000}B")
+    arguments = ("memory", path, "--engine", "llama.cpp", "--on", f"{_workspace(path) + 201_000}B")
     done = program(*arguments, "-f", "json")
     conforms(json.loads(done.out), "memory")
     assert done.code == 1

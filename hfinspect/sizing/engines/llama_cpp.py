@@ -18,7 +18,7 @@ from ..cache_request import Held, KeptLayer
 from ..workspace import RUNTIME_BYTES
 from .cache_dtypes import GGML_BLOCKS, PLAIN
 from .interface import Engine, Support, not_known_here, padded, windows_of
-from .llama_cpp_graph import WITHOUT_FLASH, Step
+from .llama_cpp_graph import WITHOUT_FLASH, Step, graph_of
 
 if TYPE_CHECKING:
     from ..workspace import WorkspaceLimit
@@ -80,7 +80,12 @@ class LlamaCpp(Engine):
             context * batch, n_seq_max=batch, n_ubatch=self.step, quantized=True,
             flash=name not in WITHOUT_FLASH, n_outputs=max(self.step, 2048),
         )  # fmt: skip
-        moment = limit.graph.largest(step)
+        facts = limit.facts
+        graph = graph_of(
+            limit.root, limit.layers, width=facts.width, heads=facts.heads,
+            served=facts.experts_per_token, name=name, stacks=limit.stacks,
+        )  # fmt: skip
+        moment = graph.largest(step)
         return Workspace(
             logits=moment.logits, activation=moment.nbytes - moment.logits, runtime=RUNTIME_BYTES,
             formula=f"{moment.name}: {moment.formula} + {RUNTIME_BYTES:,}",

@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from ...core.components import Component
@@ -253,19 +254,22 @@ def _scores(layer: LayerWidths, step: Step) -> int:
 # ---- read off the tree
 
 
+@lru_cache(maxsize=4)
 def graph_of(
-    root: Module, layers: Sequence[KeptLayer], *, width: int | None = None,
+    root: Module, layers: tuple[KeptLayer, ...], *, width: int | None = None,
     heads: int | None = None, served: int | None = None, name: str = "",
+    stacks: tuple[tuple[str, int], ...] = (),
 ) -> Graph:  # fmt: skip
     """The graph of the text model of ``root``, whose layers keep ``layers``.
 
     ``width`` and ``heads`` are those that the config names, ``served`` the experts of a token,
-    ``name`` llama.cpp's architecture or the model type.
+    ``name`` llama.cpp's architecture or the model type, ``stacks`` the paths of the decoder's lists
+    of layers and how many each has.
     """
     tables = list(_tables(root))
     hidden = width or min((size for _, size in tables), default=0)
     vocabulary = max((rows for rows, size in tables if size == hidden), default=0)
-    blocks = _blocks(root)
+    blocks = _blocks(root, stacks)
     widths = [
         _widths(blocks[i % len(blocks)] if blocks else [], layer, hidden, heads, served)
         for i, layer in enumerate(layers)
@@ -303,13 +307,11 @@ def _tables(root: Module) -> Iterator[tuple[int, int]]:
                 yield int(weight.shape[0]), int(weight.shape[1])
 
 
-def _blocks(root: Module) -> list[list[Matrix]]:
+def _blocks(root: Module, stacks: Sequence[tuple[str, int]]) -> list[list[Matrix]]:
     """The matrices of each block of the decoder."""
-    from ..kv_cache import decoder_stacks  # which imports the engines
-
     found: list[list[Matrix]] = []
     every = list(matrices(root))
-    for path, count in decoder_stacks(root):
+    for path, count in stacks:
         blocks: dict[str, list[Matrix]] = defaultdict(list)
         start = f"{path}." if path else ""
         for matrix in every:
