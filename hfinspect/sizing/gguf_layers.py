@@ -23,8 +23,7 @@ from ..trees.prediction import Prediction
 from .cache_request import Held, KeptLayer
 from .engine_classes import converted_to
 from .engines.interface import Engine
-from .engines.llama_cpp import LlamaCpp
-from .engines.registry import LOGICAL
+from .engines.registry import LOGICAL, OF_GGUF
 from .flops import attentions
 from .kv_cache import cache_size, decoder_blocks, kept_layers
 from .own_cache import USUAL_CONTEXTS
@@ -113,9 +112,9 @@ def cache_of_file(
         return layers
     if not any(layer.keeps for layer in layers):
         return AT_ONCE
-    dtype = LlamaCpp.default_cache_dtype or "F16"
+    dtype = OF_GGUF.default_cache_dtype or "F16"
     held = Held(tokens=context or USUAL_CONTEXTS[-1], batch=1, dtype=dtype, heads=heads)
-    return cache_size(layers, LOGICAL, held, assumed="llama.cpp's default")
+    return cache_size(layers, LOGICAL, held, assumed=f"{OF_GGUF.name}'s default")
 
 
 def kept_of(layout: CacheLayout) -> tuple[KeptLayer, ...]:
