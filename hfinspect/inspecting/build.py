@@ -235,7 +235,11 @@ def from_checkpoint(
         quantization=decoding.summary,
         metadata=metadata,
         facts=facts,
-        **_cache(carried, config, facts, dtypes, is_gguf=is_gguf),
+        **(
+            _cache_of_file(metadata, tensors, facts)
+            if is_gguf
+            else _cache(carried, config, facts, dtypes)
+        ),
         config=config,
         layout=known.layout,
         contents=known.contents,
@@ -304,12 +308,21 @@ def _cache(
     config: Mapping[str, Any] | None,
     facts: ModelFacts,
     stored: Mapping[str, Totals] = NOTHING_READ,
-    *,
-    is_gguf: bool = False,
 ) -> dict[str, CacheSize | str]:
     """The fields of a result that say what the model keeps between tokens."""
     heads = facts.kv_heads or facts.heads
-    found = own_cache(prediction, config, facts.context, heads, stored, is_gguf=is_gguf)
+    found = own_cache(prediction, config, facts.context, heads, stored)
+    return {"cache_unknown" if isinstance(found, str) else "cache": found}
+
+
+def _cache_of_file(
+    metadata: Mapping[str, object], tensors: Sequence[TensorInfo], facts: ModelFacts
+) -> dict[str, CacheSize | str]:
+    """The same of a GGUF file, whose key-values say it."""
+    from ..sizing.gguf_layers import cache_of_file
+
+    heads = facts.kv_heads or facts.heads
+    found = cache_of_file(metadata, tensors, facts.context, heads)
     return {"cache_unknown" if isinstance(found, str) else "cache": found}
 
 

@@ -10,19 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ..analysis.gguf.cache_layout import WITHOUT_MEMORY, CacheLayout, cache_layout
+from ..analysis.gguf.cache_layout import LATENT, WITHOUT_MEMORY, CacheLayout, cache_layout
 from ..analysis.gguf.llama_cpp_windows import WINDOWS
-from ..core.cache_size import AT_ONCE, ENCODES
+from ..core.cache_size import AT_ONCE, ENCODES, CacheSize
 from ..core.components import Role
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
 from ..trees.catalog import Family
+from ..trees.keeps import KeysValues, Unknown
 from ..trees.modules import Layers, Module, Parameter
 from ..trees.prediction import Prediction
-from .cache_request import KeptLayer
+from .cache_request import Held, KeptLayer
 from .engine_classes import converted_to
 from .engines.interface import Engine
-from .kv_cache import kept_layers
+from .engines.registry import LOGICAL, OF_GGUF
+from .flops import attentions
+from .kv_cache import cache_size, decoder_blocks, kept_layers
+from .own_cache import USUAL_CONTEXTS
 
 #: Models that fill in blanks: no encoder, and yet nothing is kept.
 _FILL_IN = frozenset({"dream", "llada", "llada-moe", "rnd1"})
@@ -37,12 +41,16 @@ def layers_held(found: Inspection, root: Module, engine: Engine) -> tuple[KeptLa
         if not isinstance(read, str):
             return read
     layers = kept_layers(root)
-    return converted(found.architecture, layers) if engine.converts else layers
+    return converted(found.architecture, root, layers) if engine.converts else layers
 
 
-def converted(architecture: str | None, layers: Sequence[KeptLayer]) -> tuple[KeptLayer, ...]:
+def converted(
+    architecture: str | None, root: Module, layers: Sequence[KeptLayer]
+) -> tuple[KeptLayer, ...]:
     """The layers of a class as llama.cpp keeps them once it is converted."""
     name = converted_to(architecture)
+    if name is not None and name not in LATENT:
+        layers = _expanded(root, layers)
     rule = None if name is None else WINDOWS.get(name)
     none = rule is None or (rule.only_with is not None and rule.only_with != len(layers))
     made = []
@@ -53,6 +61,30 @@ def converted(architecture: str | None, layers: Sequence[KeptLayer]) -> tuple[Ke
         keeps = tuple(item for item in layer.keeps if not getattr(item, "cross", False))
         made.append(replace(layer, keeps=keeps, window=window))
     return tuple(made)
+
+
+def _expanded(root: Module, layers: Sequence[KeptLayer]) -> Sequence[KeptLayer]:
+    """Each head's keys and values where llama.cpp keeps no latents (MiniCPM 3)."""
+    blocks = decoder_blocks(root)
+    is_latent = any(item.latent and not item.name for one in layers for item in one.keys_values)
+    if not is_latent or len(blocks) != len(layers):
+        return layers
+    return [_whole(block, layer) for block, layer in zip(blocks, layers, strict=True)]
+
+
+def _whole(block: Module, layer: KeptLayer) -> KeptLayer:
+    found = attentions(block)
+    shapes = found[0] if len(found) == 1 else {}
+    queries = shapes.get("query_up") or shapes.get("query")
+    if queries is None or "output" not in shapes:
+        reason = "llama.cpp keeps no latents of it, and the width of its heads is not known"
+        return replace(layer, keeps=(Unknown(reason),))
+    rows = KeysValues(queries[0], shapes["output"][1])
+    keeps = (
+        rows if isinstance(item, KeysValues) and item.latent and not item.name else item
+        for item in layer.keeps
+    )
+    return replace(layer, keeps=tuple(keeps))
 
 
 def gguf_layers(
@@ -68,6 +100,21 @@ def gguf_layers(
     if layout.architecture in WITHOUT_MEMORY:
         return AT_ONCE if layout.architecture in _FILL_IN else ENCODES
     return kept_of(layout)
+
+
+def cache_of_file(
+    metadata: Mapping[str, object], tensors: Iterable[TensorInfo], context: int | None,
+    heads: int | None,
+) -> CacheSize | str:  # fmt: skip
+    """What one sequence of ``context`` tokens needs at least, or why that is not known."""
+    layers = gguf_layers(metadata, tensors)
+    if isinstance(layers, str):
+        return layers
+    if not any(layer.keeps for layer in layers):
+        return AT_ONCE
+    dtype = OF_GGUF.default_cache_dtype or "F16"
+    held = Held(tokens=context or USUAL_CONTEXTS[-1], batch=1, dtype=dtype, heads=heads)
+    return cache_size(layers, LOGICAL, held, assumed=f"{OF_GGUF.name}'s default")
 
 
 def kept_of(layout: CacheLayout) -> tuple[KeptLayer, ...]:
@@ -111,8 +158,9 @@ def _module(
     if isinstance(module, Module):
         module.children[leaf or "weight"] = weight
         return
-    kind = "Linear" if len(tensor.shape) == 2 and tensor.kind != "token" else "Tensor"
+    does = "token" if tensor.name == "token_embd.weight" else tensor.kind
+    is_linear = len(tensor.shape) == 2 and does != "token"
     into[name] = Module(
-        kind, {leaf or "weight": weight}, component=tensor.component, kind=tensor.kind or None,
-        active=tensor.active,
+        "Linear" if is_linear else "Tensor", {leaf or "weight": weight},
+        component=tensor.component, kind=does or None, active=tensor.active,
     )  # fmt: skip

@@ -57,8 +57,6 @@ def own_cache(
     context: int | None,
     heads: int | None,
     stored: Mapping[str, Totals] = NOTHING_READ,
-    *,
-    is_gguf: bool = False,
 ) -> CacheSize | str:
     """What one sequence as long as the config allows needs at least, or why that is not known.
 
@@ -66,19 +64,18 @@ def own_cache(
     ones), ``heads`` the key/value heads, ``stored`` the dtypes of weights that were read.
     """
     if prediction is None:
-        return no_cache(prediction, config, is_gguf=is_gguf)
-    given = (config, context, heads, stored, is_gguf)
+        return no_cache(prediction, config)
+    given = (config, context, heads, stored)
     return prediction.made(
-        "cache", given,
-        lambda: _own_cache(prediction, config, context, heads, stored, is_gguf=is_gguf),
-    )  # fmt: skip
+        "cache", given, lambda: _own_cache(prediction, config, context, heads, stored)
+    )
 
 
 def _own_cache(
     prediction: Prediction, config: Mapping[str, Any] | None, context: int | None,
-    heads: int | None, stored: Mapping[str, Totals], *, is_gguf: bool,
+    heads: int | None, stored: Mapping[str, Totals],
 ) -> CacheSize | str:  # fmt: skip
-    reason = no_cache(prediction, config, is_gguf=is_gguf)
+    reason = no_cache(prediction, config)
     if reason:
         return reason
     layers = kept_layers(prediction.root)
@@ -88,7 +85,7 @@ def _own_cache(
     if not any(layer.keeps for layer in layers):
         return AT_ONCE
     engine = LOGICAL
-    dtype, assumed = cache_dtype(prediction, engine, stored, is_gguf=is_gguf)
+    dtype, assumed = cache_dtype(prediction, engine, stored)
     held = Held(
         tokens=context or USUAL_CONTEXTS[-1], batch=1, dtype=dtype, heads=heads,
         state_dtype=state_dtype(prediction, dtype),

@@ -22,7 +22,7 @@ from ..core.results import Inspection
 from ..trees.prediction import Prediction
 from .deciding import more_at_most
 from .devices import Device
-from .gguf_layers import layers_held
+from .gguf_layers import layers_held, tree_of_file
 from .largest import largest
 from .own_cache import USUAL_CONTEXTS
 from .plan import shared_by, sizer, weights_of, with_adapter
@@ -77,6 +77,8 @@ def _of_cache(
     found: Inspection, prediction: Prediction | None, wish: Wish, memory: Memory
 ) -> _Make | None:
     """Rows of a model whose cache is known."""
+    if prediction is None and memory.at and found.format == "gguf":
+        prediction = tree_of_file(found)
     if prediction is None or not memory.at:
         return None
     layers = layers_held(found, prediction.root, wish.engine)

@@ -27,7 +27,7 @@ def _file(folder: Path, architecture: str) -> str:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("deepseek2", "the file has no deepseek2.embedding_length"),
+        ("deepseek2", "the key-values have no deepseek2.embedding_length"),
         ("deepsick2", "llama.cpp 0.5.0 has no architecture 'deepsick2'"),
     ],
 )  # fmt: skip

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import hfinspect
 from hfinspect.analysis.gguf.cache_layout import (
     ARCHITECTURES,
     WITHOUT_MEMORY,
     CacheLayout,
     cache_layout,
 )
+from hfinspect.core.cache_size import AT_ONCE, ENCODES
 from hfinspect.formats.gguf.gguf import FORMAT
 from hfinspect.sizing.llama_cpp_cells import CellSettings, refused, reserved
 from tests.formats.readers import MeteredReader
-from tests.sizing.llama_cpp_record import Recorded, Setting, recorded
+from tests.sizing.llama_cpp_record import Recorded, Reserved, Setting, recorded
 
+CACHES = Path(__file__).parents[2] / "fixtures" / "oracle" / "caches"
 _DTYPES = {"f16": "F16", "bf16": "BF16", "f32": "F32"}
 _NOT_RECORDED = {"gptj", "clip", "gemma4-assistant", "eagle3", "dflash"}
 
@@ -41,7 +46,7 @@ def test_the_record_covers_llama_cpp() -> None:
     architectures = {one.architecture for one in recorded()}
     assert len(architectures) >= 140
     missing = ARCHITECTURES - architectures
-    assert missing <= _NOT_RECORDED | {"jina-bert-v2", "graniteswitch", "plm", "t5", "rwkv6qwen2"}
+    assert missing <= _NOT_RECORDED | {"jina-bert-v2", "graniteswitch", "plm", "rwkv6qwen2"}
     assert all(len(one.settings) >= 5 for one in recorded())
 
 
@@ -73,9 +78,9 @@ def test_encoders_keep_nothing() -> None:
 
 def test_reasons_name_the_key() -> None:
     keys = {"general.architecture": "llama", "llama.block_count": 2}
-    assert cache_layout(keys, {}) == "the file has no llama.embedding_length"
+    assert cache_layout(keys, {}) == "the key-values have no llama.embedding_length"
     assert "no architecture 'nosuch'" in str(cache_layout({"general.architecture": "nosuch"}, {}))
-    assert cache_layout({}, {}) == "the file has no general.architecture"
+    assert cache_layout({}, {}) == "the key-values have no general.architecture"
     of = {"general.architecture": "eagle3"}
     assert "drafts for another model" in str(cache_layout(of, {}))
 
@@ -136,3 +141,71 @@ def test_hostile_key_values_give_a_layout_or_a_reason(seed: int) -> None:
         said = reserved(found, CellSettings(4096))
         assert 0 <= said.kv < 2**60
         assert 0 <= said.states < 2**75
+
+
+def of_each_architecture() -> list[Recorded]:
+    """The first file of each."""
+    return list({one.architecture: one for one in reversed(recorded())}.values())
+
+
+#: A setting that ``memory`` can name: one sequence, steps of 512, flash attention.
+_PLAIN = Setting(4096, 1, 512, False, False, "f16", "f16", True)
+
+
+@pytest.mark.parametrize("one", of_each_architecture(), ids=lambda one: one.architecture)
+def test_a_bare_file_gets_cache_plan_and_verdict(one: Recorded, tmp_path: Path) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(one.gguf())
+    found = hfinspect.memory(str(path), engine="llama.cpp", context=4096, on="24GB")
+    real = one.settings[_PLAIN]
+    assert isinstance(real, Reserved)
+    assert found.model_type == one.architecture
+    if one.architecture in WITHOUT_MEMORY:
+        assert (real.kv, real.rs) == (0, 0)
+        assert found.cache_unknown in (ENCODES, AT_ONCE)
+        return
+    assert found.cache is not None, found.cache_unknown
+    assert found.cache.nbytes <= real.kv + real.rs <= found.cache.nbytes + 32 * 4 * 24
+    assert found.verdict is not None
+    assert found.verdict.answer == "fits"
+
+
+def configs() -> list[tuple[str, dict[str, Any], Reserved]]:
+    """The configs of which the converter made recorded files."""
+    found = []
+    for one in recorded():
+        family, plus, case = one.name.partition("+")
+        path = CACHES / f"{family}.json"
+        real = one.settings.get(_PLAIN)
+        if not plus or not path.exists() or not isinstance(real, Reserved):
+            continue
+        row = json.loads(path.read_text()).get(case)
+        if row is not None:
+            named = {"model_type": row["model_type"], "architectures": [row["architecture"]]}
+            found.append((one.name, {**row["given"], **named}, real))
+    return found
+
+
+#: Configs of which the converter leaves out which layers have the window: ours is then more.
+_MORE = frozenset({"laguna+laguna-default"})
+
+
+@pytest.mark.parametrize(("name", "config", "real"), configs(), ids=lambda one: str(one)[:40])
+def test_a_config_is_sized_as_its_converted_file(
+    name: str, config: dict[str, Any], real: Reserved
+) -> None:
+    found = hfinspect.memory(config, engine="llama.cpp", context=4096).cache
+    assert found is not None
+    total = real.kv + real.rs
+    if name in _MORE:
+        assert found.nbytes > total
+    else:
+        assert found.nbytes <= total <= found.nbytes + 32 * 4 * 8
+
+
+def test_t5_keeps_nothing_of_the_encoders_tokens() -> None:
+    """T5-small: 6 layers of 8 heads of 64, and no second cache."""
+    config = {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}
+    found = hfinspect.memory(config, engine="llama.cpp", context=4096).cache
+    assert found is not None
+    assert found.nbytes == 6 * 2 * 8 * 64 * 2 * 4096

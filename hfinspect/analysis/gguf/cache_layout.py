@@ -57,7 +57,7 @@ ARCHITECTURES: Final = (
 )
 
 #: One latent row a token where the file has ``key_length_mla`` and ``value_length_mla``.
-_LATENT: Final = frozenset(
+LATENT: Final = frozenset(
     """bailingmoe3 deepseek2 deepseek32 dots3note glm-dsa glm5-next hy_v4 kimi-k3 kimi-linear
     mistral4""".split()
 )
@@ -112,7 +112,7 @@ def cache_layout(
     """
     architecture = metadata.get("general.architecture")
     if not isinstance(architecture, str):
-        return "the file has no general.architecture"
+        return "the key-values have no general.architecture"
     if architecture not in ARCHITECTURES:
         return f"llama.cpp {VERSION} has no architecture {architecture[:64]!r}"
     if architecture in _DRAFTS:
@@ -238,7 +238,7 @@ class _Reader:
         return [il < self.trunk and (il + 1) % every != 0 for il in range(self.layers)]
 
     def _is_latent(self) -> bool:
-        if self.architecture not in _LATENT:
+        if self.architecture not in LATENT:
             return False
         names = ("attention.key_length_mla", "attention.value_length_mla")
         key, value = (self.keys.number(name, 0) for name in names)

@@ -34,7 +34,7 @@ class KeyNumbers:
         """A uint32; ``default`` where there is none. Raises UnreadableKeyError."""
         if not self.has(key):
             if default is None:
-                raise UnreadableKeyError(f"the file has no {self.full(key)}")
+                raise UnreadableKeyError(f"the key-values have no {self.full(key)}")
             return default
         return self._u32(key, self._metadata[self.full(key)])
 
@@ -43,7 +43,7 @@ class KeyNumbers:
         value = self._metadata.get(self.full(key))
         if value is None:
             if default is None:
-                raise UnreadableKeyError(f"the file has no {self.full(key)}")
+                raise UnreadableKeyError(f"the key-values have no {self.full(key)}")
             return list(default)
         if not _is_array(value):
             return [self._u32(key, value)] * layers
@@ -60,7 +60,7 @@ class KeyNumbers:
     def required_array(self, key: str) -> list[int]:
         items = self.array(key)
         if items is None:
-            raise UnreadableKeyError(f"the file has no list {self.full(key)}")
+            raise UnreadableKeyError(f"the key-values have no list {self.full(key)}")
         return items
 
     def _items(self, key: str, value: object) -> list[int]:
