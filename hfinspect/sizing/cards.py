@@ -12,7 +12,7 @@ Memory that the processor shares (``apple``, ``shared``) is not all for the mode
   above (its documentation; llama.cpp prints it when it starts), of GiB.
 - others: three quarters; drivers let more be taken, and the system needs the rest.
 
-Read in November 2026.
+Written down in November 2026 from memory of the datasheets that each row names.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python -m tests.sizing.record_llama_cpp_full_size --source LLAMA.CPP --build BUILD --work FOLDER
 
 The key-values are those of the models' own configs, as llama.cpp's converter writes them; the
-tensors are those that llama.cpp then asks for. ``plan`` loads the header alone, of a sparse file,
+tensors are those that llama.cpp then needs. ``plan`` loads the header alone, of a sparse file,
 and reserves nothing: the compute buffer is that of the graph of a whole step. (Where the graph of
 one token is larger, as with block-sparse attention, only the tiny files of llama_cpp.json say it.)
 """

@@ -15,7 +15,6 @@ from ...errors import UsageError
 from ...trees.keeps import KeysValues
 from ...trees.prediction import Prediction
 from ..cache_request import Held, KeptLayer
-from ..workspace import RUNTIME_BYTES
 from .cache_dtypes import GGML_BLOCKS, PLAIN
 from .interface import Engine, Support, not_known_here, padded, windows_of
 from .llama_cpp_graph import WITHOUT_FLASH, Step, graph_of
@@ -75,6 +74,8 @@ class LlamaCpp(Engine):
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
         """The compute buffer (``llama_cpp_graph.py``), and the device's own runtime."""
+        from ..workspace import RUNTIME_BYTES  # most runs size nothing
+
         name = limit.name
         step = Step(
             context * batch, n_seq_max=batch, n_ubatch=self.step, quantized=True,
