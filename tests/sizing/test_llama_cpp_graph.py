@@ -106,3 +106,53 @@ def test_the_limit_grows_with_what_is_asked(folder: Path) -> None:
     assert steps == sorted(steps)
     assert made.largest(Step(8192, n_outputs=4)).nbytes < made.largest(Step(8192)).nbytes
     assert made.largest(Step(8192, flash=False)).nbytes > made.largest(Step(8192)).nbytes
+
+
+def _decoder(kind: str, **numbers: object) -> dict[str, object]:
+    return {"model_type": kind, "torch_dtype": "bfloat16", **numbers}
+
+
+#: What these models' own configs say, by the name of their file in the record.
+_CONFIGS = {
+    "llama-3-8b": _decoder(
+        "llama", architectures=["LlamaForCausalLM"], hidden_size=4096, num_hidden_layers=32,
+        num_attention_heads=32, num_key_value_heads=8, intermediate_size=14336, vocab_size=128256,
+        max_position_embeddings=131072,
+    ),
+    "qwen3-30b-a3b": _decoder(
+        "qwen3_moe", architectures=["Qwen3MoeForCausalLM"], hidden_size=2048, num_hidden_layers=48,
+        num_attention_heads=32, num_key_value_heads=4, intermediate_size=6144, vocab_size=151936,
+        head_dim=128, num_experts=128, num_experts_per_tok=8, moe_intermediate_size=768,
+        max_position_embeddings=131072,
+    ),
+    "gpt-oss-20b": _decoder(
+        "gpt_oss", architectures=["GptOssForCausalLM"], hidden_size=2880, num_hidden_layers=24,
+        num_attention_heads=64, num_key_value_heads=8, intermediate_size=2880, vocab_size=201088,
+        head_dim=64, num_local_experts=32, num_experts_per_tok=4, sliding_window=128,
+        max_position_embeddings=131072,
+    ),
+    "llama-4-scout": _decoder(
+        "llama4_text", architectures=["Llama4ForCausalLM"], hidden_size=5120, num_hidden_layers=48,
+        num_attention_heads=40, num_key_value_heads=8, intermediate_size=8192,
+        intermediate_size_mlp=16384, vocab_size=202048, head_dim=128, num_local_experts=16,
+        num_experts_per_tok=1, interleave_moe_layer_step=1, attention_chunk_size=8192,
+        max_position_embeddings=262144,
+    ),
+    "mamba-2.8b": _decoder(
+        "mamba", architectures=["MambaForCausalLM"], hidden_size=2560, num_hidden_layers=64,
+        vocab_size=50280, state_size=16, conv_kernel=4, intermediate_size=5120, time_step_rank=160,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _CONFIGS)
+@pytest.mark.parametrize(("context", "step"), [(8192, 512), (32768, 2048), (131072, 512)])
+def test_a_config_gives_the_limit_of_its_file(name: str, context: int, step: int) -> None:
+    one = next(one for one in recorded(FULL_SIZE) if one.name == name)
+    text = f"{context},1,{step},0,0,f16,f16,1"
+    real = one.settings[Setting.of(text)]
+    assert isinstance(real, Reserved)
+    found = api.memory(_CONFIGS[name], engine="llama.cpp", context=context, step_tokens=step)
+    assert found.workspace is not None, found.cache_unknown
+    limit = found.workspace.nbytes - found.workspace.runtime
+    assert real.compute <= limit <= _LIMIT * real.compute

@@ -43,6 +43,7 @@ _IDS: Final = 64
 #: Projections back to the residual stream, by kind and by the names of GGUF.
 _BACK_KINDS: Final = frozenset({"output", "down", "lm_head", "classifier"})
 _BACK_NAMES: Final = ("attn_output", "ffn_down", "ssm_out", "time_mix_output", "down_proj")
+_EXPERT_BACK: Final = ("ffn_down", "down_proj", "w2", "output_linear", "fc2", "wo", "c_proj")
 #: Projections up from a latent, which llama.cpp takes into queries and outputs instead.
 _ABSORBED: Final = ("kv_up", "attn_kv_b", "attn_k_b", "attn_v_b")
 #: Scans of Mamba read the states in place; the others gather them first.
@@ -333,7 +334,14 @@ def _widths(
         role = _role(matrix)
         if matrix.name.startswith("vis_"):  # of images: not in the graph of text
             continue
-        if _goes_back(matrix, hidden):
+        if role == "expert":
+            # One side of an expert's matrix is the stream, whichever way the file has it.
+            side = matrix.columns if matrix.rows == hidden else matrix.rows
+            if any(matrix.name.startswith(name) for name in _EXPERT_BACK):
+                inner[role] = max(inner[role], side)
+            else:
+                sums[role] += side
+        elif _goes_back(matrix, hidden):
             inner[role] = max(inner[role], matrix.columns)
         else:
             split = role == "attention" and (matrix.kind == "qkv" or "qkv" in matrix.path)
