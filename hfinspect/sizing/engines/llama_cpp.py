@@ -30,7 +30,7 @@ class LlamaCpp(Engine):
     cells: int = 256
 
     name: ClassVar[str] = "llama.cpp"
-    version: ClassVar[str] = "02c28f53"
+    version: ClassVar[str] = "0c1e57098"
     cache_dtypes: ClassVar[tuple[str, ...] | None] = (*PLAIN, *GGML_BLOCKS)
     default_cache_dtype: ClassVar[str | None] = "F16"
     state_dtype: ClassVar[str | None] = "F32"
