@@ -1,0 +1,133 @@
+"""docs/accuracy.md: every recorded number of a real engine next to ours, right and wrong.
+
+``python -m tests.accuracy`` writes it. The records are those that the tests compare with; here they
+are counted, those that tests leave out among them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from hfinspect.analysis.gguf.cache_layout import CacheLayout, cache_layout
+from hfinspect.sizing.llama_cpp_cells import refused, reserved
+from hfinspect.sizing.recipes.ggml_mixes import mixed
+from hfinspect.sizing.recipes.recipe_names import RECIPES
+
+from .sizing import test_llama_cpp_graph as graphs
+from .sizing import test_recipes, test_vllm_pages
+from .sizing.llama_cpp_record import Reserved, recorded
+from .sizing.test_llama_cpp_caches import read, settings_of
+
+PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
+
+
+class Row(NamedTuple):
+    """One comparison: how many cases are equal, within what is promised, and wrong."""
+
+    what: str
+    judge: str
+    equal: int
+    within: int
+    wrong: int
+
+
+def rows() -> Iterator[Row]:
+    yield from _caches()
+    yield from _buffers()
+    pages = [test_vllm_pages.reserved_by_us(row) == row["nbytes"] for row in test_vllm_pages.ROWS]
+    yield Row("cache of a sequence", "vLLM 0.33.0's planner", sum(pages), 0, pages.count(False))
+    yield _types()
+
+
+def _caches() -> Iterator[Row]:
+    equal = states = wrong = right_refusals = 0
+    for one in recorded():
+        layout = cache_layout(*read(one))
+        assert isinstance(layout, CacheLayout)
+        for setting, real in one.settings.items():
+            wish = settings_of(setting)
+            if isinstance(real, str):
+                right_refusals += bool(refused(layout, wish))
+                wrong += not refused(layout, wish)
+                continue
+            ours = reserved(layout, wish)
+            room = 32 * 4 * len(layout.layers)
+            if ours.kv != real.kv or not ours.states <= real.rs <= ours.states + room:
+                wrong += 1
+            elif ours.states == real.rs:
+                equal += 1
+            else:
+                states += 1
+    judge = "llama.cpp 0.5.0 (commit 0c1e57098)"
+    yield Row("cache and states of a bare GGUF", judge, equal, states, wrong)
+    yield Row("settings that it refuses", judge, right_refusals, 0, 0)
+
+
+def _buffers() -> Iterator[Row]:
+    """Within: never below what was reserved, and at most 1.5 times of it."""
+    names = {one.name for one in graphs._judged()}
+    counts = {True: [0, 0], False: [0, 0]}
+    with tempfile.TemporaryDirectory() as folder:
+        for one in graphs._all():
+            made = graphs.graph(one.name, Path(folder))
+            for setting, real in one.settings.items() if made is not None else ():
+                if isinstance(real, Reserved) and made is not None:
+                    ours = made.largest(graphs.step_of(setting, one.architecture)).nbytes
+                    good = real.compute <= ours <= 1.5 * real.compute
+                    counts[one.name in names][not good] += 1
+    judge = "llama.cpp 0.5.0 (commit 0c1e57098)"
+    yield Row("limit of the compute buffer", judge, 0, *counts[True])
+    yield Row("the same, of files that no rule covers yet", judge, 0, *counts[False])
+
+
+def _types() -> Row:
+    right = wrong = 0
+    for name in test_recipes.RECORD:
+        case = test_recipes._case(name)
+        model = test_recipes._as_recorded(case)
+        for recipe_name, kinds in case.types.items():
+            if not isinstance(kinds, str):
+                recipe = RECIPES[recipe_name]
+                plain = recipe_name.removesuffix(" imatrix")
+                same = list(mixed(model, plain, recipe.dtype, recipe.imatrix)) == list(kinds)
+                right += same
+                wrong += not same
+    return Row("types of all tensors under a mix", "llama-quantize 0.5.0", right, 0, wrong)
+
+
+_PAGE = """# Compared with the real engines
+
+Each row compares our numbers with what an engine printed or reserved itself. The records are in
+`fixtures/oracle/`, the scripts that made them in `tests/sizing/record_*.py`; `python -m tests.accuracy`
+writes this page from the records, and a test asserts that it is up to date.
+
+*Within*: states differ by the alignment of tensors alone; a limit is never below what was reserved
+and at most 1.5 times of it. The files that no rule covers yet are attention over chosen blocks of
+tokens (qwen4exp, minimax-m3, glm5-next, deepseek4), encoders, Qwen3-VL's further inputs and one file
+with experts that are not used; for the first kind `memory` says that the limit may be too low.
+
+| what | judge | equal | within | wrong |
+| --- | --- | ---: | ---: | ---: |
+{rows}
+
+The limit of the compute buffer was fitted to this record: there is no second one that it has not
+seen. CUDA graphs of vLLM, and the workspace of SGLang and transformers, are compared with nothing.
+Caches of transformers are compared in `tests/sizing/test_recorded_caches.py`, training with torch's
+autograd in `tests/sizing/test_training.py`.
+"""
+
+
+def page() -> str:
+    table = (f"| {r.what} | {r.judge} | {r.equal:,} | {r.within:,} | {r.wrong:,} |" for r in rows())
+    return _PAGE.format(rows="\n".join(table))
+
+
+def main() -> None:
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
