@@ -101,13 +101,14 @@ def _types() -> Row:
 _PAGE = """# Compared with the real engines
 
 Each row compares our numbers with what an engine printed or reserved itself. The records are in
-`fixtures/oracle/`, the scripts that made them in `tests/sizing/record_*.py`; `python -m tests.accuracy`
-writes this page from the records, and a test asserts that it is up to date.
+`fixtures/oracle/`, the scripts that made them in `tests/sizing/record_*.py`;
+`python -m tests.accuracy` writes this page from them, and a test
+asserts that it is up to date.
 
 *Within*: states differ by the alignment of tensors alone; a limit is never below what was reserved
 and at most 1.5 times of it. The files that no rule covers yet are attention over chosen blocks of
-tokens (qwen4exp, minimax-m3, glm5-next, deepseek4), encoders, Qwen3-VL's further inputs and one file
-with experts that are not used; for the first kind `memory` says that the limit may be too low.
+tokens (qwen4exp, minimax-m3, glm5-next, deepseek4), encoders, Qwen3-VL's further inputs and one
+file with experts that are not used; for the first kind `memory` says that the limit may be too low.
 
 | what | judge | equal | within | wrong |
 | --- | --- | ---: | ---: | ---: |
