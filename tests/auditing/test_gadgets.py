@@ -219,7 +219,7 @@ def test_modules_that_keras_writes(module: str, tmp_path: Path) -> None:
         ("m.h5", b"\x89HDF\r\n\x1a\n" + bytes(90), "HI422", "warning"),
         ("evil.so", b"\x7fELF", "HI405", "note"),
         ("sentence_bert_config.json", b'{"a": [{"trust_remote_code": true}]}', "HI404", "warning"),
-        ("a.zst", b"\x28\xb5\x2f\xfd" + bytes(9), "HI403", "warning"),
+        ("a.zst", b"\x28\xb5\x2f\xfd" + bytes(9), "HI403", "error"),
     ],
 )
 def test_what_else_is_looked_at(

@@ -48,11 +48,15 @@ def test_unpacking_is_bounded(press: object, tmp_path: Path) -> None:
     assert time.monotonic() - begin < 10
 
 
-def test_lz4_is_said_to_be_unread(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("magic", "name"), [(b"\x04\x22\x4d\x18", "LZ4"), (b"\x28\xb5\x2f\xfd", "Zstandard")]
+)
+def test_what_is_not_unpacked_is_an_error(magic: bytes, name: str, tmp_path: Path) -> None:
+    """joblib and pandas unpack it, and unpickle all of it."""
     write(made("single"), tmp_path)
-    (tmp_path / "m.joblib").write_bytes(b"\x04\x22\x4d\x18" + bytes(99))
+    (tmp_path / "m.joblib").write_bytes(magic + bytes(99))
     (finding,) = (f for f in hfinspect.audit(tmp_path).findings if f.code == "HI403")
-    assert (finding.severity, "LZ4" in finding.text) == ("warning", True)
+    assert (finding.severity, name in finding.text) == ("error", True)
 
 
 def test_an_archive_with_large_weights_is_looked_through(tmp_path: Path) -> None:

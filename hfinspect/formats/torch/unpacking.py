@@ -127,7 +127,8 @@ def scan_compressed(
     Raises FormatError and LimitError.
     """
     if kind in UNREAD:
-        return [(kind, PickleScan((), UnreadPartError(file.path, UNREAD[kind]), 0))]
+        # Loaders unpack and unpickle the whole of it, so it is no part like another.
+        return [(kind, PickleScan((), LimitError(file.path, UNREAD[kind]), 0))]
     unpacking = _Unpacking(file, kind)
     stopped: FormatError | UnreadPartError | None = None
     try:
