@@ -24,6 +24,16 @@ if TYPE_CHECKING:
         predict,
         recipes,
     )
+    from .core.alternative_counts import (
+        Against,
+        Approximation,
+        Candidate,
+        Convention,
+        Measurement,
+        NameSize,
+        TensorDifference,
+        Term,
+    )
     from .core.bytes_read import Reading
     from .core.cache_derivation import CacheDerivation, CacheLine
     from .core.cache_size import CacheGroup, CacheSize
@@ -43,16 +53,6 @@ if TYPE_CHECKING:
     from .core.ledger_lines import Letter, Row, Section, Share
     from .core.model_facts import ModelFacts
     from .core.offload_plan import LayerBytes, Offload, OffloadPlan
-    from .core.other_counts import (
-        Against,
-        Approximation,
-        Candidate,
-        Convention,
-        Measurement,
-        NameSize,
-        TensorDifference,
-        Term,
-    )
     from .core.overrides import Override
     from .core.progress import Progress
     from .core.recipe_bytes import RecipeSize
@@ -109,21 +109,21 @@ _HOMES = {
     "Assumed": "core.expectation",
     "Beyond": "core.expectation",
     "Expectation": "core.expectation",
-    "Against": "core.other_counts",
-    "Approximation": "core.other_counts",
+    "Against": "core.alternative_counts",
+    "Approximation": "core.alternative_counts",
     "Attention": "core.explanation",
-    "Candidate": "core.other_counts",
-    "Convention": "core.other_counts",
+    "Candidate": "core.alternative_counts",
+    "Convention": "core.alternative_counts",
     "Explanation": "core.explanation",
     "Letter": "core.ledger_lines",
-    "Measurement": "core.other_counts",
-    "NameSize": "core.other_counts",
+    "Measurement": "core.alternative_counts",
+    "NameSize": "core.alternative_counts",
     "Projection": "core.explanation",
     "Row": "core.ledger_lines",
     "Section": "core.ledger_lines",
     "Share": "core.ledger_lines",
-    "TensorDifference": "core.other_counts",
-    "Term": "core.other_counts",
+    "TensorDifference": "core.alternative_counts",
+    "Term": "core.alternative_counts",
     "Extent": "core.extents",
     "Verdict": "core.fitting",
     "Flops": "core.flop_count",

@@ -22,7 +22,7 @@ def main() -> None:
         from .cli.interrupt import watch
 
         watch()
-        from .cli.early import begin
+        from .cli.fast_path import begin
 
         begin(sys.argv[1:])
         from .cli.outcome import leave, run

@@ -22,8 +22,8 @@ from .core.results import Inspection, Member
 from .errors import HfinspectError, UsageError
 from .inspecting.config_alone import no_config
 from .inspecting.config_alone import predict as predict_config
+from .inspecting.inspect_run import inspect_target, is_config, json_of, of_pipeline
 from .inspecting.overriding import changed
-from .inspecting.trip import inspect_target, is_config, json_of, of_pipeline
 from .sources.deadline import Deadline, Timeout
 from .sources.login import Session, login
 from .sources.opening import Access
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .core.verdicts import AuditResult
     from .inspecting.build import Inspected
     from .inspecting.pipelines import DeclaredPart
-    from .sizing.wish import Wish
+    from .sizing.memory_request import MemoryRequest
     from .sources.header_cache import HeaderCache
     from .sources.hub.client import HubClient
     from .sources.hub.model_info import Listing
@@ -230,10 +230,10 @@ def explain_cache(
     Raises what ``memory`` raises, and NothingToInspectError for a model that keeps nothing between
     tokens or whose layout no rule knows.
     """
-    from .explaining.kept_between import cache_explained
-    from .sizing.wish import wished
+    from .explaining.cache_ledger import cache_explained
+    from .sizing.memory_request import checked_request
 
-    wish = wished(
+    wish = checked_request(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
         encoder_tokens=encoder_tokens, step_tokens=step_tokens, on=None,
     )  # fmt: skip
@@ -319,10 +319,10 @@ def memory(
     ``inspect`` raises. A cache whose layout is not known is refused in ``Memory.cache_unknown``.
     """
     token, endpoint = login(session, token, endpoint)
+    from .sizing.memory_request import memory_request
     from .sizing.planned import planned
-    from .sizing.wish import memory_wished
 
-    wish = memory_wished(
+    wish = memory_request(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
         encoder_tokens=encoder_tokens, on=on, tensor_parallel=tensor_parallel,
         pipeline_parallel=pipeline_parallel, expert_parallel=expert_parallel, bandwidth=bandwidth,
@@ -376,7 +376,9 @@ def recipes(
     return RecipeList(found.target, found.origin, found.parameters, sizes)
 
 
-def with_base(whole: Inspected, wish: Wish, access: Access) -> tuple[Inspected, Wish]:
+def with_base(
+    whole: Inspected, wish: MemoryRequest, access: Access
+) -> tuple[Inspected, MemoryRequest]:
     """An adapter's base model in its place, and the adapter's bytes in the wish; unchanged what is
     no adapter, or whose base was not reached."""
     found = whole.inspection
@@ -384,7 +386,7 @@ def with_base(whole: Inspected, wish: Wish, access: Access) -> tuple[Inspected, 
     if adapter is None or adapter.base is None or adapter.base_parameters is None:
         return whole, wish
     from .inspecting.adapter import base_target
-    from .sizing.wish import AdapterBytes
+    from .sizing.memory_request import AdapterBytes
 
     is_local = found.origin.kind in ("directory", "file")
     base = inspect_target(base_target(adapter.base, is_local=is_local), access)

@@ -12,7 +12,7 @@ from .core.progress import Progress
 from .core.refs import ModelRef
 from .errors import HfinspectError
 from .inspecting.build import Inspected
-from .inspecting.trip import inspect_opened, inspect_target, is_config, of_pipeline
+from .inspecting.inspect_run import inspect_opened, inspect_target, is_config, of_pipeline
 from .sources.deadline import Timeout
 from .sources.opening import Access, errors_about
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .sizing.curves import Curves
     from .sources.header_cache import HeaderCache
     from .sources.hub.client import HubClient
-    from .sources.remembering import RememberingSource
+    from .sources.memoized import MemoizedSource
 
 #: A portrait has an audit of models up to so many tensors; a second reading of more takes longer
 #: than everything else on the page.
@@ -55,7 +55,7 @@ def portrait(
     Arguments and errors are those of ``inspect``. What a model has no answer for is the reason as
     text; so is the audit of more than ``MAX_AUDITED`` tensors, which takes as long again.
     """
-    from .sources.remembering import RememberingSource
+    from .sources.memoized import MemoizedSource
 
     check_source(source, overrides)
     access = Access(token, endpoint, timeout, client, cache, progress=progress)
@@ -72,7 +72,7 @@ def portrait(
     ref = of_pipeline(access.resolve(target, revision))
     access = access.started()
     opened = access.open(ref)
-    remembering = RememberingSource(opened)
+    remembering = MemoizedSource(opened)
     with errors_about(ref), closing(remembering):
         whole = inspect_opened(
             str(target), ref, remembering if ref.path is None else opened, access, source=source,
@@ -82,7 +82,7 @@ def portrait(
 
 
 def _audited(
-    name: str, ref: ModelRef, file: str | None, opened: RememberingSource, whole: Inspected,
+    name: str, ref: ModelRef, file: str | None, opened: MemoizedSource, whole: Inspected,
     source: str,
 ) -> AuditResult | str:  # fmt: skip
     """The audit of what was inspected, or why there is none."""
@@ -117,8 +117,8 @@ def _portrait(whole: Inspected, audit: AuditResult | str) -> Portrait:
     from .reports.portrait import Portrait
     from .sizing.curves import curves, held_by_layers
     from .sizing.engines.registry import LOGICAL
+    from .sizing.memory_request import MemoryRequest
     from .sizing.plan import plan
-    from .sizing.wish import Wish
 
     found, prediction = whole.inspection, whole.prediction
     explanation: Explanation | str
@@ -130,7 +130,7 @@ def _portrait(whole: Inspected, audit: AuditResult | str) -> Portrait:
         explanation = several if found.members else no_class
     else:
         explanation = explained(found.target, found, Derivation(prediction, found.config))
-    memory = plan(found, prediction, Wish(LOGICAL))
+    memory = plan(found, prediction, MemoryRequest(LOGICAL))
     drawn = None if prediction is None else curves(found, prediction, memory)
     held = () if prediction is None or drawn is None else held_by_layers(found, prediction, memory)
     return Portrait(found, explanation, memory, drawn, held, audit)
@@ -153,11 +153,11 @@ def memory_drawn(
     model on one device; None where its cache is not known."""
     from .api import with_base
     from .sizing.curves import curves
+    from .sizing.memory_request import memory_request
     from .sizing.planned import planned
     from .sizing.recipes.at_recipe import at_recipe
-    from .sizing.wish import memory_wished
 
-    wish = memory_wished(**wishes)
+    wish = memory_request(**wishes)
     check_source(source, overrides)
     access = Access(token, timeout=timeout, cache=cache, progress=progress)
     whole = inspect_target(

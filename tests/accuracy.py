@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from hfinspect.analysis.gguf.cache_layout import CacheLayout, cache_layout
+from hfinspect.analysis.gguf.gguf_cache import CacheLayout, cache_layout
 from hfinspect.sizing.llama_cpp_cells import refused, reserved
 from hfinspect.sizing.recipes.ggml_mixes import mixed
 from hfinspect.sizing.recipes.recipe_names import RECIPES

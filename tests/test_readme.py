@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from hfinspect.cli import app, early
+from hfinspect.cli import app, fast_path
 
 from . import readme_outputs, readme_tables
 from .cli.program import ROOT
@@ -47,7 +47,7 @@ def test_python_examples_run(document: str, code: str, monkeypatch: pytest.Monke
 def test_commands_exist(name: str) -> None:
     """Every command that a document names is one."""
     words = set(re.findall(r"^hfinspect ([a-z]+) [A-Z.<'a-z-]", TEXTS[name], re.MULTILINE))
-    assert words <= set(early.COMMANDS)
+    assert words <= set(fast_path.COMMANDS)
 
 
 _COMMAND_LINE = re.compile(r"(?:^|&& |uvx )hfinspect +([^|#\n]+)", re.MULTILINE)

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ..core.components import Component, Role
-from ..core.made_later import Counted, InLayers
+from ..core.lazy_sequence import Counted, InLayers
 from ..core.records import dataclass
 from ..core.results import Totals
 from ..core.tensor import TensorInfo

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
-from ..core.made_later import InLayers
+from ..core.lazy_sequence import InLayers
 from ..core.stored_tensors import MARK, StoredKind, fold_names, numbers_of, width_of
 from ..core.tensor import TensorInfo, TensorSpec
 from .folding import Alike, Fold

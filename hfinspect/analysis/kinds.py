@@ -67,7 +67,7 @@ class Pattern(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Kind:
+class QuantizationKind:
     """Equal layers of one list: which, and what one of them holds. ``components`` has parameters
     and bytes of one layer, None where unknown; ``beyond`` is True for layers that the class does
     not hold."""
@@ -84,7 +84,7 @@ class Kind:
 class Folded:
     """``kinds`` in the order of their first layer, ``patterns`` in the order of the model."""
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[QuantizationKind, ...]
     patterns: tuple[Pattern, ...]
 
 
@@ -171,7 +171,7 @@ def _row(t: TensorInfo, name: str) -> _Row:
     )  # fmt: skip
 
 
-def _kind(stack: str, layers: tuple[int, ...], rows: Sequence[_Row]) -> Kind:
+def _kind(stack: str, layers: tuple[int, ...], rows: Sequence[_Row]) -> QuantizationKind:
     components: dict[str, tuple[int | None, int | None]] = {}
     for row in rows:
         parameters, nbytes = components.get(row.component, (0, 0))
@@ -180,7 +180,7 @@ def _kind(stack: str, layers: tuple[int, ...], rows: Sequence[_Row]) -> Kind:
     for one, size in components.values():
         whole = _plus(whole[0], one), _plus(whole[1], size)
     beyond = all(row.beyond is not None for row in rows)
-    return Kind(stack, layers, *whole, components, beyond)
+    return QuantizationKind(stack, layers, *whole, components, beyond)
 
 
 def _plus(a: int | None, b: int | None) -> int | None:

@@ -4,7 +4,7 @@ Source of shapes: diffusers/models/autoencoders/autoencoder_kl_qwenimage.py."""
 from functools import partial
 
 from ..trees import Component, Dim, ModelConfig, register
-from ..trees.handed_on import MAX_STAGES
+from ..trees.backbone_stages import MAX_STAGES
 from ..trees.modules import Activation, Conv, Layers, Module, ModuleList, Sequential, Weight, once
 
 _conv3d = partial(Conv, dims=3, class_name="QwenImageCausalConv3d")

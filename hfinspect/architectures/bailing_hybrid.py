@@ -34,7 +34,7 @@ def _delta(d: Decoder, c: ModelConfig, _kind: object) -> Module:
         o_norm=norm,
         dense=Linear(width, h, bias=False, kind="output"),
         g_proj=Linear(h, width, bias=False, kind="gate"),
-        keeps=(State("recurrent", (width, dim), "F32"),),
+        cache=(State("recurrent", (width, dim), "F32"),),
         component=Component.SSM,
     )
 

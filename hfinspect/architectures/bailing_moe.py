@@ -7,7 +7,7 @@ from ..layers.decoders import SEQUENCE_HEAD, Decoder, joined_layer, mixed
 from ..layers.experts import router
 from ..layers.heads import register_decoder
 from ..layers.latent_decoders import dense_first
-from ..layers.spelled import flagged
+from ..layers.named_decoder import flagged
 from ..trees import Buffer, Component, Linear, ModelConfig, Module
 
 _bias = flagged("use_bias")

@@ -3,13 +3,13 @@ codes, and a codec. Two are traces; the third has a table and a head per codeboo
 
 from functools import partial
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import size
 from ..layers.heads import to_words
 from ..trees import LayerNorm, ModelConfig, Module, ModuleList, auto_model, builder, register_part
 
 
-def _heads(d: s.Spelled, c: ModelConfig) -> Module:
+def _heads(d: s.NamedDecoder, c: ModelConfig) -> Module:
     total, given = c.count("n_codes_total", default=8), c.count("n_codes_given", default=1)
     if given > total:
         raise c.error("n_codes_given", int(given), f"at most n_codes_total = {int(total)}")
@@ -18,7 +18,7 @@ def _heads(d: s.Spelled, c: ModelConfig) -> Module:
     return ModuleList(to_words(width, words, table if c.tied() else None) for table in tables)
 
 
-_FINE = s.Spelled(
+_FINE = s.NamedDecoder(
     "Bark", width=size("hidden_size", default=768), heads=size("num_heads", default=12),
     depth=size("num_layers", default=12), vocab=size("input_vocab_size", default=10048),
     length=size("block_size", default=1024), inner=s.times(4),

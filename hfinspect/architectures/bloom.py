@@ -1,11 +1,11 @@
 """BLOOM (Le Scao et al. 2022; transformers/models/bloom). A norm after the embedding; ALiBi
 positions have no tensors."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import size
-from ..layers.spelled import Spelled
+from ..layers.named_decoder import NamedDecoder
 
-_BLOOM = Spelled(
+_BLOOM = NamedDecoder(
     "Bloom", width=size("n_embed", "hidden_size", default=64),
     heads=size("n_head", "num_attention_heads", default=8),
     depth=size("n_layer", "num_hidden_layers", default=2), vocab=size("vocab_size", default=250880),

@@ -7,13 +7,13 @@ from ..layers.composing import tied_to
 from ..layers.decoders import Decoder, evenly, gated_of, pre_norm
 from ..layers.heads import to_words
 from ..trees import Component, Dim, ModelConfig, named, register_pair, register_part
-from ..trees.keeps import Unknown
+from ..trees.cache_layout import Unknown
 from ..trees.modules import Activation, Embedding, Linear, Module, ModuleList
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     block = evenly(d, c).called("BltSelfAttention")
-    block.keeps = (Unknown("how many patches the bytes of a text make is not known before"),)
+    block.cache = (Unknown("how many patches the bytes of a text make is not known before"),)
     return block
 
 

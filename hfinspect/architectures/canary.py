@@ -20,7 +20,7 @@ def decoder(name: str, c: ModelConfig, heads: Heads) -> Module:
     parts = {at: grouped_attention(kind, h, heads, bias=bias) for at, kind in looks.items()}
     act, norms = c.text("hidden_act", default="relu"), ("input", "post_attention", "final")
     kv = heads.kv * heads.dim  # of the encoder's tokens, as no attribute says in all spellings
-    parts["encoder_attn"].keeps = (KeysValues(kv, kv, heads.kv, cross=True),)
+    parts["encoder_attn"].cache = (KeysValues(kv, kv, heads.kv, cross=True),)
     parts["mlp"] = plain_mlp(f"{name}DecoderMLP", h, inner, act=act)
     parts |= {f"{place}_layernorm": norm for place in norms}
     table = Embedding(c.dim("vocab_size"), h, padding_idx=c.padding_idx)

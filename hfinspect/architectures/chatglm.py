@@ -2,7 +2,7 @@
 of it: vLLM's glm4v.py), and the first ChatGLM-6B. Configs say ChatGLMModel, but their auto_map
 loads ChatGLMForConditionalGeneration under that name, and so files begin with ``transformer.``."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import size
 from ..layers.composing import Part, composed
 from ..layers.heads import classifier, to_words
@@ -16,14 +16,14 @@ _channels = size("kv_channels", default=128)
 _groups = size("multi_query_group_num", default=1)
 
 
-def _joined(d: s.Spelled, c: ModelConfig) -> Dim:
+def _joined(d: s.NamedDecoder, c: ModelConfig) -> Dim:
     """(h + 2g)·d for q, k and v with g groups (as many as heads without multi-query)."""
     width = d.heads(c) * _channels(c)
     grouped = c.flag("multi_query_attention", default=False)
     return width + 2 * (_groups(c) * _channels(c)) if grouped else 3 * width
 
 
-def _prefix(d: s.Spelled, c: ModelConfig, width: Dim) -> Module | None:
+def _prefix(d: s.NamedDecoder, c: ModelConfig, width: Dim) -> Module | None:
     """P-tuning's prefix: keys and values of every layer for pre_seq_len virtual tokens."""
     if not c.has("pre_seq_len"):
         return None
@@ -41,7 +41,7 @@ def _rotating(width: Dim) -> Module:
 
 _after_prefix = s.where(lambda c: c.has("pre_seq_len"), lambda _d, _c: Dropout(0.1))
 _last = s.where(s.flagged("post_layer_norm", default=True), s.norm)
-_GLM = s.Spelled(
+_GLM = s.NamedDecoder(
     "ChatGLM", width=size("hidden_size", default=4096),
     heads=size("num_attention_heads", default=32),
     depth=size("num_layers", "num_hidden_layers", default=28),
@@ -82,7 +82,7 @@ def _is_first(c: ModelConfig) -> bool:
     return not c.has("padded_vocab_size") and c.has("position_encoding_2d", "inner_hidden_size")
 
 
-def _rotary(d: s.Spelled, c: ModelConfig) -> Module:
+def _rotary(d: s.NamedDecoder, c: ModelConfig) -> Module:
     return _rotating(d.head(c) // (2 if c.flag("position_encoding_2d", default=True) else 1))
 
 

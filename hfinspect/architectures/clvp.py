@@ -18,7 +18,7 @@ def encoder(c: ModelConfig) -> Module:
         raise c.error("summary_type", "attn", "another word: the library has no such summary")
     out_proj, bias = Linear(h, h, kind="output"), c.flag("use_attention_bias", default=False)
     attention = clip_attention("ClvpSelfAttention", h, bias=bias).adding(out_proj=out_proj)
-    attention.keeps = ()  # it judges what was written, all at once
+    attention.cache = ()  # it judges what was written, all at once
     gated, act = Linear(h, inner * 2, kind="gate_up"), c.text("hidden_act", default="gelu")
     up = Module("ClvpGatedLinearUnit", activation_fn=activation(act), proj=gated)
     down, drop = Linear(inner, h, kind="down"), Dropout(c.number("dropout", default=0.1))

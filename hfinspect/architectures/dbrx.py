@@ -2,13 +2,13 @@
 another in tensors of n·I rows. (transformers cannot build it without a rope_theta: no default is
 recorded.)"""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import activation, size
-from ..layers.spelled import Part, Spelled
+from ..layers.named_decoder import NamedDecoder, Part
 from ..trees import Component, LayerNorm, Linear, ModelConfig, Module, Weight
 
 
-def _ffn(d: Spelled, c: ModelConfig) -> Module:
+def _ffn(d: NamedDecoder, c: ModelConfig) -> Module:
     f = c.section("ffn_config")
     wide = d.width(c.fields)  # the config class hands it on before it takes aliases into account
     count = f.count("moe_num_experts", default=4, minimum=1)
@@ -33,7 +33,7 @@ def _ffn(d: Spelled, c: ModelConfig) -> Module:
 
 
 _NORMED: dict[str, Part] = {"norm_1": s.norm, "attn": s.attention, "norm_2": s.norm}
-_DBRX = Spelled(
+_DBRX = NamedDecoder(
     "Dbrx", width=size("d_model", "hidden_size", default=2048),
     heads=size("n_heads", "num_attention_heads", default=16),
     depth=size("n_layers", "num_hidden_layers", default=24),

@@ -13,7 +13,7 @@ from ..layers.experts import experts, w_expert
 from ..layers.heads import causal_lm
 from ..layers.layer_kinds import side_by_side, words
 from ..trees import Buffer, Component, Dim, Layers, Linear, ModelConfig, Module, Weight, register
-from ..trees.keeps import Keeps, KeysValues
+from ..trees.cache_layout import CacheItem, KeysValues
 from .qwen3_next import with_predictor
 
 _RATIOS = {
@@ -54,7 +54,7 @@ def _compressor(
         wkv=Linear(d.width(c), wide, bias=False, kind="kv_down"),
         wgate=Linear(d.width(c), wide, bias=False, kind="gate"),
         norm=d.norm(d, c, width),
-        keeps=tuple(rows),
+        cache=tuple(rows),
     )
 
 
@@ -79,19 +79,19 @@ def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
         attn_sink=Weight(heads, kind="sink"),
         component=Component.ATTENTION,
     )
-    kept: list[Keeps] = [KeysValues(head, 0, 1, latent=True, repeated=1 + (kind == SLIDING))]
+    kept: list[CacheItem] = [KeysValues(head, 0, 1, latent=True, repeated=1 + (kind == SLIDING))]
     if kind != SLIDING:
         name = f"DeepseekV4{'HCA' if kind == HEAVY else 'CSA'}Compressor"
         block.adding(compressor=(keys := _compressor(d, c, kind, "compressor", head, name)))
-        kept += keys.keeps or ()
+        kept += keys.cache or ()
     if kind == LIGHT:
         count, width = c.dim("index_n_heads", default=64), c.dim("index_head_dim", default=128)
         keys = _compressor(d, c, kind, "indexer", width)
         queries, scores = Linear(rank, count * width, bias=False), Linear(h, count, bias=False)
         parts = {"compressor": keys, "wq_b": queries, "weights_proj": scores}
         block.adding(indexer=Module("DeepseekV4Indexer", parts, kind="indexer"))
-        kept += keys.keeps or ()
-    block.keeps = tuple(kept)
+        kept += keys.cache or ()
+    block.cache = tuple(kept)
     return block
 
 

@@ -87,7 +87,7 @@ def _adapter(d: Decoder, c: ModelConfig, _kind: str) -> Module:
         gate_attention=Weight(1, kind="gate"),
         gate_ffw=Weight(1, kind="gate", component=Component.OTHER),
         component=Component.ATTENTION,
-        keeps=(),
+        cache=(),
     )
 
 

@@ -1,17 +1,17 @@
 """EXAONE 3.0, 3.5 and Deep (LG AI Research 2024); vLLM's exaone.py reads the same names."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import grouped_attention, grouped_heads, rms_norms, size
 from ..trees import Embedding, ModelConfig, Module
 
 
-def _attention(d: s.Spelled, c: ModelConfig) -> Module:
+def _attention(d: s.NamedDecoder, c: ModelConfig) -> Module:
     heads = grouped_heads(c, d.width(c), heads=32)
     inside = grouped_attention("ExaoneSelfAttention", d.width(c), heads, out="out_proj")
     return Module("ExaoneAttention", attention=inside)
 
 
-s.Spelled(
+s.NamedDecoder(
     "Exaone", width=size("hidden_size", default=2048),
     depth=size("num_layers", "num_hidden_layers", default=32),
     vocab=size("vocab_size", default=102400), inner=s.times(4, "intermediate_size"),

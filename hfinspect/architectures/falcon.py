@@ -4,7 +4,7 @@ the LM head although the class ties it to the embedding."""
 
 from functools import partial
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import size
 from ..layers.composing import with_defaults
 from ..trees import Dim, KeysValues, Layers, Linear, ModelConfig, Module
@@ -12,30 +12,30 @@ from ..trees import Dim, KeysValues, Layers, Linear, ModelConfig, Module
 _grouped = s.flagged("new_decoder_architecture")
 
 
-def _key_heads(d: s.Spelled, c: ModelConfig) -> Dim:
+def _key_heads(d: s.NamedDecoder, c: ModelConfig) -> Dim:
     if _grouped(c):
         return c.dim("num_kv_heads", "n_head_kv", default=d.heads(c))
     return Dim(1) if c.flag("multi_query", default=True) else d.heads(c)
 
 
-def _joined(d: s.Spelled, c: ModelConfig) -> Dim:
+def _joined(d: s.NamedDecoder, c: ModelConfig) -> Dim:
     if _grouped(c):
         return (_key_heads(d, c) * 2 + d.heads(c)) * d.head(c)
     return d.width(c) + 2 * d.head(c) if c.flag("multi_query", default=True) else s.thrice(d, c)
 
 
-def _attention(d: s.Spelled, c: ModelConfig) -> Module:
+def _attention(d: s.NamedDecoder, c: ModelConfig) -> Module:
     block, kv = s.attention(d, c), _key_heads(d, c)
     # transformers keeps a copy of a group's keys and values for each of its query heads
     repeated = int(d.heads(c)) // int(kv) if _grouped(c) else 1
-    block.keeps = (KeysValues(kv * d.head(c), kv * d.head(c), heads=kv, repeated=repeated),)
+    block.cache = (KeysValues(kv * d.head(c), kv * d.head(c), heads=kv, repeated=repeated),)
     return block
 
 
 def _norm(name: str) -> s.Part:
     """The norm of that name, where the layer has it."""
 
-    def part(d: s.Spelled, c: ModelConfig) -> Module | None:
+    def part(d: s.NamedDecoder, c: ModelConfig) -> Module | None:
         found: tuple[str, ...] = ("post_attention_layernorm", "input_layernorm")
         if c.flag("parallel_attn", default=True):
             usual = 2 if _grouped(c) else 1
@@ -46,14 +46,14 @@ def _norm(name: str) -> s.Part:
     return part
 
 
-def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
+def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:
     blocks = s.layers(d, c)
     blocks.static = not c.flag("alibi", default=False)  # which are made for the tokens alone
     return blocks
 
 
 _MODEL: dict[str, s.Part] = {"word_embeddings": s.words, "h": _layers, "ln_f": s.norm}
-_FALCON = s.Spelled(
+_FALCON = s.NamedDecoder(
     "Falcon", width=size("n_embed", "hidden_size", default=4544),
     heads=size("num_attention_heads", "n_head", default=71),
     depth=size("num_hidden_layers", "n_layer", default=32), vocab=size("vocab_size", default=65024),

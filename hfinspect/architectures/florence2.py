@@ -13,7 +13,7 @@ from ..layers.multimodal import any_model, projector, within
 from ..layers.vision import plain_mlp, scaled
 from ..trees import Component, Dim, ModelConfig, register_pair, register_part
 from ..trees import modules as nn
-from ..trees.handed_on import MAX_STAGES
+from ..trees.backbone_stages import MAX_STAGES
 from . import florence2_released
 
 _NAME = "Florence2"

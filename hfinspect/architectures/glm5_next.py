@@ -32,7 +32,7 @@ def _indexed_attention(d: Decoder, c: ModelConfig, *, own: bool) -> Module:
         seeks = block.inside("indexer")
         seeks.adding(index_kpool_compress_ape=ape, index_kpool_compress_gate=gate)
         # The key, its gate and whether the pool is full.
-        seeks.keeps = (KeysValues(dim * 2 + 1, 0, heads=1, name="indexer"),)
+        seeks.cache = (KeysValues(dim * 2 + 1, 0, heads=1, name="indexer"),)
     return block
 
 

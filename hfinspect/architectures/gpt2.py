@@ -3,7 +3,7 @@ each layer's causal mask (1, 1, n, n) and the value that masks (transformers/mod
 
 from functools import partial
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.heads import sequence_summary
 from ..trees import Buffer, ModelConfig, Module
 
@@ -21,7 +21,7 @@ BEHIND: dict[str, s.Part] = {
     "attn_dropout": s.dropout("attn_pdrop", 0.1), "resid_dropout": s.dropout("resid_pdrop", 0.1),
 }  # fmt: skip
 _SEEING = {"c_attn": projected(2, "key_value"), "q_attn": projected(1, "query"), **BEHIND}
-GPT2 = s.Spelled(
+GPT2 = s.NamedDecoder(
     "GPT2", linear=s.transposed,
     model={
         "wte": s.words, "wpe": s.positions, "drop": s.dropout("embd_pdrop", 0.1), "h": s.layers,
@@ -43,7 +43,7 @@ GPT2 = s.Spelled(
 _CLASSES = GPT2.classes(causal="LMHeadModel", labeller="classifier")
 
 
-def double_heads(d: s.Spelled, c: ModelConfig) -> Module:
+def double_heads(d: s.NamedDecoder, c: ModelConfig) -> Module:
     """A language model and a choice among endings: one logit, whatever num_labels says."""
     choice = sequence_summary(c, f"{d.name}SequenceSummary", d.width(c), 1)
     root = d.classes(causal="LMHeadModel")[f"{d.name}LMHeadModel"](c)

@@ -2,7 +2,7 @@
 that says ``rotary: true`` is GPT-J in the spelling of its first release (EleutherAI/gpt-j-6B of
 June 2021), and the files next to it hold GPT-J's tensors (transformers/models/gpt_neo)."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import size
 from ..trees import Buffer, Linear, ModelConfig, Module, builder
 from .gpt2 import GPT2

@@ -2,14 +2,14 @@
 each layer the causal mask (a byte an element), the value that masks and the rotary frequencies.
 Open-Assistant's reward models put one score on top (an index, and the ``source`` below)."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import size
 from ..layers.heads import causal_lm
-from ..layers.spelled import Spelled
+from ..layers.named_decoder import NamedDecoder
 from ..trees import Buffer, Component, Linear, ModelConfig, Module, named, register_part
 
 
-def _frequencies(d: Spelled, c: ModelConfig) -> Module:
+def _frequencies(d: NamedDecoder, c: ModelConfig) -> Module:
     """Half of the part of a head that is rotated: int(head · rotary_pct) / 2, rounded up."""
     share = c.section("rope_parameters").number("partial_rotary_factor", default=0.25)
     share = c.number("rotary_pct", default=share)
@@ -20,7 +20,7 @@ def _frequencies(d: Spelled, c: ModelConfig) -> Module:
     return Module("GPTNeoXRotaryEmbedding", inv_freq=Buffer(size), saved=False)
 
 
-_NEOX = Spelled(
+_NEOX = NamedDecoder(
     "GPTNeoX", width=size("hidden_size", default=6144),
     heads=size("num_attention_heads", default=64), depth=size("num_hidden_layers", default=44),
     vocab=size("vocab_size", default=50432), length=size("max_position_embeddings", default=2048),

@@ -1,6 +1,6 @@
 """Refact-1.6B (Refact.ai 2023)."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import rms_norms, size
 from ..trees import Dim, Linear, ModelConfig, Module, named
 
@@ -10,7 +10,7 @@ def _inner(_c: ModelConfig, h: Dim) -> Dim:
     return named(-(-(8 * int(h) // 3) // 256) * 256, "n_inner", meaning)
 
 
-_REFACT = s.Spelled(
+_REFACT = s.NamedDecoder(
     "GPTRefact", width=size("n_embd", "hidden_size", default=2048),
     heads=size("n_head", "num_attention_heads", default=32),
     depth=size("n_layer", "num_hidden_layers", default=32), vocab=size("vocab_size", default=49216),

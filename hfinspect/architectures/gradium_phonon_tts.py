@@ -23,7 +23,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     parts |= {at: Module("Linear", bias=Weight(width, kind=kind)) for at, kind in apart.items()}
     out, name = Linear(width, h, bias=bias, kind="output"), f"{d.name}Attention"
     keeps, at = (KeysValues(width, width, heads=heads.kv),), Component.ATTENTION
-    return Module(name, parts, o_proj=out, component=at, keeps=keeps)
+    return Module(name, parts, o_proj=out, component=at, cache=keeps)
 
 
 _GRADIUM = POCKET.like(

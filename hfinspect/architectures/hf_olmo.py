@@ -1,7 +1,7 @@
 """OLMo 1B and 7B under their first class (Groeneveld et al. 2024); transformers' ``olmo`` is the
 converted form."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import size
 from ..layers.composing import composed
 from ..layers.vision import scaled
@@ -25,7 +25,7 @@ def _norm(c: ModelConfig, size: int, affine: str = "layer_norm_with_affine") -> 
     return LayerNorm(size, weight=c.flag(affine, default=True), bias=biased, class_name=name)
 
 
-def _key_width(d: s.Spelled, c: ModelConfig) -> Dim:
+def _key_width(d: s.NamedDecoder, c: ModelConfig) -> Dim:
     single = c.flag("multi_query_attention", default=False)
     return c.dim("n_kv_heads", default=1 if single else d.heads(c)) * d.head(c)
 
@@ -46,12 +46,12 @@ def _inner(c: ModelConfig, h: Dim) -> Dim:
     return _both(c, h) // 2 if gated else _both(c, h)
 
 
-def _positions(d: s.Spelled, c: ModelConfig) -> Module | None:
+def _positions(d: s.NamedDecoder, c: ModelConfig) -> Module | None:
     table, without = s.positions(d, c), ("rope", "alibi")
     return None if any(c.flag(key, default=False) for key in without) else table
 
 
-OLMO = s.Spelled(
+OLMO = s.NamedDecoder(
     "OLMo", width=size("d_model", default=768), heads=size("n_heads", default=12),
     depth=size("n_layers", default=12), vocab=size("embedding_size", "vocab_size", default=50304),
     length=size("max_sequence_length", default=1024), norms=_norm, linear=flat, bias=_BIASED,

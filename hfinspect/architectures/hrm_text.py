@@ -4,7 +4,7 @@ Files hold gate, q, k and v in one, gate and up too (but their biases, if any, a
 from collections.abc import Callable
 
 from ..core.config import MAX_COUNT
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import activation, size
 from ..trees import Activation, Component, Dim, KeysValues, Layers, ModelConfig
 from ..trees.modules import Linear, Module, Weight
@@ -15,11 +15,11 @@ def _biases(size: int, *names: str) -> dict[str, Module]:
     return {f"{name}_proj": Module("Linear", bias=Weight(size)) for name in names}
 
 
-def _layer(d: s.Spelled, c: ModelConfig) -> Module:
+def _layer(d: s.NamedDecoder, c: ModelConfig) -> Module:
     h, inner = d.width(c), c.dim("intermediate_size", default=4096)
     width, norm = d.heads(c) * c.dim("head_dim", default=128), Activation("HrmTextRMSNorm")
     bias, biased = c.flag("attention_bias", default=False), c.flag("mlp_bias", default=False)
-    apart = Module("HrmTextAttention", _biases(width, "q", "k", "v", "gate"), keeps=())
+    apart = Module("HrmTextAttention", _biases(width, "q", "k", "v", "gate"), cache=())
     apart.component = Component.ATTENTION
     return Module(
         "HrmTextDecoderLayer",
@@ -28,7 +28,7 @@ def _layer(d: s.Spelled, c: ModelConfig) -> Module:
             gqkv_proj=Linear(h, width * 4, bias=False, kind="qkv"),
             o_proj=Linear(width, h, bias=bias, kind="output"),
             component=Component.ATTENTION,
-            keeps=(KeysValues(width, width),),
+            cache=(KeysValues(width, width),),
         ),
         self_attn=apart if bias else None,
         mlp=Module(
@@ -46,7 +46,7 @@ def _layer(d: s.Spelled, c: ModelConfig) -> Module:
 def _stack(passes: Callable[[ModelConfig], Dim]) -> s.Part:
     """``passes``: how often a token goes through, each time with keys and values of its own."""
 
-    def made(d: s.Spelled, c: ModelConfig) -> Module:
+    def made(d: s.NamedDecoder, c: ModelConfig) -> Module:
         layer = _layer(d, c)
         count = c.count("num_layers_per_stack", "num_hidden_layers", default=16)
         if passes(c) * count > MAX_COUNT:
@@ -59,7 +59,7 @@ def _stack(passes: Callable[[ModelConfig], Dim]) -> s.Part:
 
 
 _SLOW, _FAST = size("H_cycles", default=2), size("L_cycles", default=3)
-s.Spelled(
+s.NamedDecoder(
     "HrmText", width=size("hidden_size", default=1536), prefix="model", tied=False,
     heads=size("num_attention_heads", default=12), vocab=size("vocab_size", default=151808),
     model={

@@ -28,7 +28,7 @@ def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
             static_w=Weight(kernel, width),
             weight_proj=Weight(heads.kv * kernel, h),
             component=Component.CONV,
-            keeps=conv.keeps,
+            cache=conv.cache,
         )
 
     def clip(wide: Dim) -> Module:

@@ -16,14 +16,14 @@ kernel_size = size("conv_kernel_size", "sconv_kernel_size", default=4)
 def convolution(c: ModelConfig, width: Dim) -> Module:
     """Of each channel by itself; it keeps its inputs in float32."""
     block = depthwise(width, kernel_size(c), component=Component.CONV)
-    block.keeps = (State("conv", (width, kernel_size(c)), "F32"),)
+    block.cache = (State("conv", (width, kernel_size(c)), "F32"),)
     return block
 
 
 def _wrapped(c: ModelConfig, width: Dim) -> Module:
     plain, conv = convolution(c, width), Component.CONV
-    kept, plain.keeps = plain.keeps, None
-    return Module("InklingShortConvolution", conv1d=plain, component=conv, keeps=kept)
+    kept, plain.cache = plain.cache, None
+    return Module("InklingShortConvolution", conv1d=plain, component=conv, cache=kept)
 
 
 def heads_of(

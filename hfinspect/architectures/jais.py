@@ -1,6 +1,6 @@
 """Jais (Sengupta et al. 2023); ``jais2`` is another model."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.decoders import SEQUENCE_HEAD
 from ..trees import Component, ModelConfig, Module, Weight
 
@@ -9,12 +9,12 @@ def _alibi(c: ModelConfig) -> bool:
     return c.text("position_embedding_type", default="learned") == "alibi"
 
 
-def _slopes(d: s.Spelled, c: ModelConfig) -> Module:
+def _slopes(d: s.NamedDecoder, c: ModelConfig) -> Module:
     slopes = Weight(d.heads(c), 1, kind="position")
     return Module("AlibiPositionEmbeddingLayer", slopes=slopes, component=Component.EMBEDDING)
 
 
-JAIS = s.Spelled(
+JAIS = s.NamedDecoder(
     "JAIS", linear=s.transposed,
     model={
         "wte": s.words, "wpe": lambda d, c: None if _alibi(c) else s.positions(d, c),

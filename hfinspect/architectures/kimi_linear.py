@@ -33,7 +33,7 @@ def delta_attention(
         o_norm=RMSNorm(dim, class_name=f"{d.name}RMSNormGated"),
         o_proj=Linear(width, h, bias=False, kind="output"),
         component=Component.SSM,
-        keeps=(State("recurrent", (width, dim), "F32"),),
+        cache=(State("recurrent", (width, dim), "F32"),),
     )
 
 

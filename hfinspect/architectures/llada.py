@@ -1,6 +1,6 @@
 """LLaDA 8B (Nie et al. 2025), a diffusion language model: OLMo's first code with Llama's block."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import size
 from ..trees import ModelConfig, Module, RMSNorm, register_part
 from .hf_olmo import OLMO, flat

@@ -1,7 +1,7 @@
 """LLaVA 1.5 (Liu et al. 2023; transformers/models/llava). A vision tower, two linear layers, a
 decoder. File names and their other spellings: multimodal.py."""
 
-from ..layers.multimodal import Decoder, Joined
+from ..layers.multimodal import Joined, TextModel
 from ..trees import Component, Dim, ModelConfig, Module, Parameter, Weight
 
 #: What LlavaConfig makes of an absent vision_config: CLIP-L/14 at 336 pixels.
@@ -15,6 +15,6 @@ LLAVA = Joined(
 ).register("llava")
 
 
-def newline(_c: ModelConfig, _width: Dim, text: Decoder) -> dict[str, Module | Parameter | None]:
+def newline(_c: ModelConfig, _width: Dim, text: TextModel) -> dict[str, Module | Parameter | None]:
     """LLaVA-NeXT's learned end of an image's row."""
     return {"image_newline": Weight(text.hidden, component=Component.EMBEDDING)}

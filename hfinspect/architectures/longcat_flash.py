@@ -5,14 +5,14 @@ transformers drops (vLLM, longcat_flash_mtp.py)."""
 
 from collections.abc import Callable
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import gated_mlp, rms_norms, size
 from ..layers.latent import latent_attention, latent_sizes
-from ..layers.spelled import Part, Spelled
+from ..layers.named_decoder import NamedDecoder, Part
 from ..trees import Buffer, Component, Layers, Linear, ModelConfig, Module, ModuleList
 
 
-def _attention(d: Spelled, c: ModelConfig) -> Module:
+def _attention(d: NamedDecoder, c: ModelConfig) -> Module:
     sizes, bias = latent_sizes(c, heads=64), c.flag("attention_bias", default=False)
     block = latent_attention(d.name, d.width(c), sizes, bias=bias).called("LongcatFlashMLA")
     if c.has("qk_head_dim") and sizes.query_rank:
@@ -21,7 +21,7 @@ def _attention(d: Spelled, c: ModelConfig) -> Module:
     return block
 
 
-def _mixture(d: Spelled, c: ModelConfig) -> Module:
+def _mixture(d: NamedDecoder, c: ModelConfig) -> Module:
     h = d.width(c)
     inner = c.dim("expert_ffn_hidden_size", "moe_intermediate_size", default=2048)
     real = c.count("n_routed_experts", "num_local_experts", default=512)
@@ -47,25 +47,25 @@ def _mixture(d: Spelled, c: ModelConfig) -> Module:
     return Module("LongcatFlashMoE", experts=experts, router=gate, component=Component.MLP)
 
 
-def _dense(d: Spelled, c: ModelConfig) -> Module:
+def _dense(d: NamedDecoder, c: ModelConfig) -> Module:
     inner = c.dim("ffn_hidden_size", "intermediate_size", default=12288)
     act = c.text("hidden_act", default="silu")
     return gated_mlp("LongcatFlashMLP", d.width(c), inner, act=act)
 
 
-def _twice(part: Callable[[Spelled, ModelConfig], Module]) -> Part:
+def _twice(part: Callable[[NamedDecoder, ModelConfig], Module]) -> Part:
     """Two of a layer's part."""
     return lambda d, c: ModuleList([part(d, c)] * 2)
 
 
-def _layers(d: Spelled, c: ModelConfig) -> Layers:
+def _layers(d: NamedDecoder, c: ModelConfig) -> Layers:
     """num_hidden_layers counts the attentions, two a layer, and is taken where both are given."""
     halved = c.has("num_hidden_layers")
     count = c.count("num_hidden_layers") // 2 if halved else c.count("num_layers", default=28)
     return Layers.of(count, d.of(c, "DecoderLayer", d.block))
 
 
-def _predictor(d: Spelled, c: ModelConfig) -> Module | None:
+def _predictor(d: NamedDecoder, c: ModelConfig) -> Module | None:
     """A layer of one latent attention and one dense MLP, with a token table and a norm of its own;
     files say transformer_layer.mlp and put the norms of its inputs under ``m``. The Hub's configs
     do not mention it."""
@@ -87,7 +87,7 @@ def _predictor(d: Spelled, c: ModelConfig) -> Module | None:
     return Module("LongcatFlashMTP", part="mtp", kind="mtp", saved=False).adding(**parts)
 
 
-_LONGCAT = Spelled(
+_LONGCAT = NamedDecoder(
     "LongcatFlash", width=size("hidden_size", default=6144),
     heads=size("num_attention_heads", default=64), vocab=size("vocab_size", default=131072),
     norms=rms_norms("LongcatFlashRMSNorm", 1e-5),

@@ -1,6 +1,6 @@
 """Mamba (Gu & Dao 2023; transformers/models/mamba)."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import activation, depthwise, rms_norms, size
 from ..layers.mamba2_mixer import expanded
 from ..trees import Component, Dim, Linear, ModelConfig, Module, State, Weight, named
@@ -37,12 +37,12 @@ def selective(name: str, c: ModelConfig, h: Dim, inner: Dim, keys: tuple[str, ..
         dt_proj=Linear(rank, inner),
         out_proj=Linear(inner, h, bias=bias),
         component=Component.SSM,
-        keeps=(State("recurrent", (inner, state), "F32"),),
+        cache=(State("recurrent", (inner, state), "F32"),),
     )
 
 
 _KEYS = ("time_step_rank", "state_size", "conv_kernel", "use_bias", "use_conv_bias")
-MAMBA = s.Spelled(
+MAMBA = s.NamedDecoder(
     "Mamba", width=size("hidden_size", default=768), depth=size("num_hidden_layers", default=32),
     vocab=size("vocab_size", default=50280), inner=_inner, prefix="backbone",
     norms=rms_norms("MambaRMSNorm", 1e-5, "layer_norm_epsilon"),

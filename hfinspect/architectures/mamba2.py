@@ -2,7 +2,7 @@
 
 from ..layers.blocks import rms_norms, size
 from ..layers.mamba2_mixer import Mixer
-from ..layers.spelled import flagged
+from ..layers.named_decoder import flagged
 from .mamba import MAMBA
 
 _MIXER = Mixer(

@@ -29,7 +29,7 @@ def _lightning(d: Decoder, c: ModelConfig, _kind: str) -> Module:
         key_decay=Buffer(heads.query, block, 1),
         diagonal_decay=Buffer(1, heads.query, block, block),
         component=Component.SSM,
-        keeps=(State("recurrent", (width, heads.dim)),),
+        cache=(State("recurrent", (width, heads.dim)),),
     )
 
 

@@ -32,7 +32,7 @@ def _indexed(d: Decoder, c: ModelConfig, *, split: bool) -> Module:
     parts |= {at: d.norm(d, c, width) for at in ("q_norm", "k_norm")}
     apart = {f"index_{at}": part for at, part in parts.items()}
     block.adding(**(apart if split else {"indexer": Module(f"{_NAME}Indexer", dict(parts))}))
-    block.keeps = (KeysValues(kv, kv, heads.kv), KeysValues(width, 0, 1, name="indexer"))
+    block.cache = (KeysValues(kv, kv, heads.kv), KeysValues(width, 0, 1, name="indexer"))
     return block
 
 

@@ -66,7 +66,7 @@ def _attention(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
         wq=Linear(h, s.heads * (s.plain + s.rotary), bias=False, kind="query"),
         ssmax_scaling=_scaling(s.heads),
         component=Component.ATTENTION,
-        keeps=(row,) if owns else (),
+        cache=(row,) if owns else (),
     )
 
 

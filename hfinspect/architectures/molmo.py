@@ -1,7 +1,7 @@
 """Molmo 7B-D, 7B-O and 72B (Deitke et al. 2024); ``molmo2`` is another model. OLMo's block, and a
 CLIP-L whose sizes stand in the model's code, of which two layers' outputs are pooled 2 by 2."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import size
 from ..layers.composing import renamed
 from ..layers.multimodal import projector
@@ -23,7 +23,7 @@ def _norm(c: ModelConfig, size: int) -> Module:
     return RMSNorm(size, eps=c.number("layer_norm_eps", default=1e-5))
 
 
-def _key_width(d: s.Spelled, c: ModelConfig) -> Dim:
+def _key_width(d: s.NamedDecoder, c: ModelConfig) -> Dim:
     return c.dim("num_key_value_heads", default=d.heads(c)) * d.head(c)
 
 
@@ -31,7 +31,7 @@ _wide = size("intermediate_size", default=22016)  # gate and up together
 _normed, _head = s.flagged("attention_layer_norm"), s.where(s.unless("weight_tying"), s.lm_head)
 
 
-def _words(d: s.Spelled, c: ModelConfig) -> Module:
+def _words(d: s.NamedDecoder, c: ModelConfig) -> Module:
     rows = {"embedding": d.vocab(c), "new_embedding": VISION.dim("additional_vocab_size")}
     tables = {name: Weight(count, d.width(c), kind="token") for name, count in rows.items()}
     return Module("Embedding", tables, component=Component.EMBEDDING, kind="token")

@@ -1,7 +1,7 @@
 """MosaicGPT, as MPT was called before its release (MosaicML 2023): mpt-1b-redpajama-200b, whose
 gpt_blocks.py and attention.py have the parts."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import size
 from ..trees import LayerNorm, ModelConfig, Module, register_part
 
@@ -14,7 +14,7 @@ def _norms(c: ModelConfig, width: int) -> Module:
 
 
 _whole_norm = s.where(s.flagged("attn_qk_ln"), s.norm)
-_MOSAIC = s.Spelled(
+_MOSAIC = s.NamedDecoder(
     "GPT", width=size("d_model", default=2048), heads=size("n_heads", default=16),
     depth=size("n_layers", default=24), vocab=size("vocab_size", default=50368),
     length=size("max_seq_len", default=2048), norms=_norms, bias=_BIASED,

@@ -2,13 +2,13 @@
 Hub's MPTForCausalLM honours them, has learned positions where ALiBi is off, and no LM head.
 Source of shapes: modeling_mpt.py of transformers and, for the Hub's class, of llm-foundry."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import size
 from ..layers.heads import to_words
 from ..layers.vision import scaled
 from ..trees import Component, LayerNorm, Linear, ModelConfig, Module, RMSNorm
 
-_MPT = s.Spelled(
+_MPT = s.NamedDecoder(
     "Mpt", width=size("d_model", default=2048), heads=size("n_heads", default=16),
     depth=size("n_layers", default=24), vocab=size("vocab_size", default=50368),
     inner=s.times(4), norms=s.layer_norms(bias=False), bias=s.never,
@@ -37,7 +37,7 @@ _ATTENTIONS = {
 }  # fmt: skip
 
 
-def _attention(d: s.Spelled, c: ModelConfig) -> Module:
+def _attention(d: s.NamedDecoder, c: ModelConfig) -> Module:
     h, head, options = d.width(c), d.head(c), c.section("attn_config")
     form = options.word("attn_type", *_ATTENTIONS)
     kv = options.dim("kv_n_heads") * head if form.startswith("grouped") else head
@@ -53,7 +53,7 @@ def _attention(d: s.Spelled, c: ModelConfig) -> Module:
     )
 
 
-def _positions(d: s.Spelled, c: ModelConfig) -> Module | None:
+def _positions(d: s.NamedDecoder, c: ModelConfig) -> Module | None:
     options = c.section("attn_config")
     without = options.flag("alibi", default=False) or options.flag("rope", default=False)
     learned = c.flag("learned_pos_emb", default=True) and not without

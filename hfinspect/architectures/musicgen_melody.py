@@ -3,7 +3,7 @@ melody, of 12 notes, stand before the tokens instead of being attended to: no cr
 
 from ..layers.multimodal import linear_projector
 from ..trees import ModelConfig, Module, each_module, register_part
-from ..trees.keeps import Unknown
+from ..trees.cache_layout import Unknown
 from .musicgen import joined
 
 
@@ -12,7 +12,7 @@ def generation(c: ModelConfig) -> Module:
     for layer in each_module(built.inside("decoder")):
         if "self_attn" in layer.children:  # of the prompts too, whose length no config says
             why = "texts and melody stand before its tokens, as many as are given"
-            layer.keeps = (Unknown(why),)
+            layer.cache = (Unknown(why),)
     wanted = c.section("decoder").dim("hidden_size", default=1024)
     projected = linear_projector(notes, wanted) if notes != wanted else None
     return built.adding(audio_enc_to_dec_proj=projected)

@@ -4,7 +4,7 @@ drops; their shapes: vLLM, model_executor/models/nemotron_h_mtp.py."""
 
 from functools import partial
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import Heads, activation, grouped_attention, rms_norms, size
 from ..layers.experts import corrected_router, experts
 from ..layers.mamba2_mixer import Mixer
@@ -36,13 +36,13 @@ def _kinds(c: ModelConfig, pattern: str, default: tuple[str, ...], *keys: str) -
     return found
 
 
-def _mamba(d: s.Spelled, c: ModelConfig) -> Module:
+def _mamba(d: s.NamedDecoder, c: ModelConfig) -> Module:
     inner = _MIXER.heads(c) * c.dim("mamba_head_dim", default=64)
     act, norm = c.text("mamba_hidden_act", default="silu"), "NemotronHRMSNormGated"
     return _MIXER("NemotronHMamba2Mixer", c, d.width(c), norm=norm, inner=inner, act=act)
 
 
-def _attention(d: s.Spelled, c: ModelConfig) -> Module:
+def _attention(d: s.NamedDecoder, c: ModelConfig) -> Module:
     """attention_bias is a key of the config that the class does not read."""
     query, kv = c.dim("num_attention_heads", default=32), c.dim("num_key_value_heads", default=8)
     heads = Heads(query, kv, c.dim("head_dim", default=128))
@@ -60,7 +60,7 @@ def _mlp(c: ModelConfig, width: Dim, inner: Dim, kind: str | None = None) -> Mod
     )
 
 
-def _moe(d: s.Spelled, c: ModelConfig) -> Module:
+def _moe(d: s.NamedDecoder, c: ModelConfig) -> Module:
     h, bias = d.width(c), c.flag("mlp_bias", default=False)
     count = c.count("n_routed_experts", "num_local_experts", default=8, minimum=1)
     latent = c.optional_dim("moe_latent_size")
@@ -85,17 +85,17 @@ _MIXERS: dict[str, s.Part] = {
 }  # fmt: skip
 
 
-def _block(d: s.Spelled, c: ModelConfig, name: str, kind: str) -> Module:
+def _block(d: s.NamedDecoder, c: ModelConfig, name: str, kind: str) -> Module:
     return Module(f"NemotronH{name}", norm=s.norm(d, c), mixer=_MIXERS[kind](d, c))
 
 
-def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
+def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:
     default = tuple(_LETTERS.values())
     kinds = _kinds(c, "hybrid_override_pattern", default, "layers_block_type", "layer_types")
     return Layers(once(kinds, partial(_block, d, c, "Block")))
 
 
-def _predictor(d: s.Spelled, c: ModelConfig) -> Module | None:
+def _predictor(d: s.NamedDecoder, c: ModelConfig) -> Module | None:
     """``mtp``: a small stack per predicted token, projections at its start, a norm at its end."""
     steps, default = int(c.count("num_nextn_predict_layers", default=0)), ("full_attention", "moe")
     kinds = _kinds(c, "mtp_hybrid_override_pattern", default, "mtp_layers_block_type")
@@ -110,7 +110,7 @@ def _predictor(d: s.Spelled, c: ModelConfig) -> Module | None:
     return Module("NemotronHMTP", layers=layers, part="mtp", kind="mtp", saved=False)
 
 
-_NEMOTRON = s.Spelled(
+_NEMOTRON = s.NamedDecoder(
     "NemotronH", width=size("hidden_size", default=4096), vocab=size("vocab_size", default=131072),
     norms=rms_norms("NemotronHRMSNorm", 1e-5, "layer_norm_epsilon"), prefix="backbone", tied=None,
     model={"embeddings": s.words, "layers": _layers, "norm_f": s.norm},

@@ -36,7 +36,7 @@ def _delta_net(d: Decoder, c: ModelConfig) -> Module:
             "o_norm": RMSNorm(value_dim, eps=1e-5, class_name="OlmoHybridRMSNormGated"),
         },
         component=Component.SSM,
-        keeps=(State("recurrent", (value, key_dim), "F32"),),
+        cache=(State("recurrent", (value, key_dim), "F32"),),
     )
 
 

@@ -1,7 +1,7 @@
 """GPT (Radford et al. 2018): GPT-2's linears in post-norm layers, without a last norm
 (transformers/models/openai)."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import activation, size
 from ..layers.decoders import SEQUENCE_HEAD
 from ..layers.heads import to_words

@@ -1,7 +1,7 @@
 """OpenELM (Mehta et al. 2024): every layer has its own number of heads and width of the MLP."""
 
 from ..core.config import MAX_DIM
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import size
 from ..layers.composing import composed
 from ..layers.vision import MAX_RATIO, multiple
@@ -9,7 +9,7 @@ from ..trees import Component, Dim, ModelConfig, named
 from ..trees.modules import Layers, Linear, Module, RMSNorm, once
 
 
-def _layer(d: s.Spelled, c: ModelConfig, query: Dim, kv: Dim, ratio: float) -> Module:
+def _layer(d: s.NamedDecoder, c: ModelConfig, query: Dim, kv: Dim, ratio: float) -> Module:
     h, head, normed = d.width(c), c.dim("head_dim", default=128), "normalize_qk_projections"
     divisor = int(c.dim("ffn_dim_divisor", default=256, maximum=2**20))
     meaning = f"{ratio:g} times model_dim, rounded to a multiple of {divisor}"
@@ -37,7 +37,7 @@ def _layer(d: s.Spelled, c: ModelConfig, query: Dim, kv: Dim, ratio: float) -> M
     )
 
 
-def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
+def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:
     count, heads = int(c.count("num_transformer_layers", default=12)), []
     for key in ("num_query_heads", "num_kv_heads"):
         found = c.dims(key)
@@ -54,7 +54,7 @@ def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
     return Layers(once(rows, lambda row: _layer(d, c, *row)))
 
 
-_OPENELM = s.Spelled(
+_OPENELM = s.NamedDecoder(
     "OpenELM", width=size("model_dim", default=2048), vocab=size("vocab_size", default=32000),
     bias=s.never, norms=lambda _c, width: RMSNorm(width, class_name="OpenELMRMSNorm"),
     model={

@@ -1,6 +1,6 @@
 """Phi-3-small (Abdin et al. 2024); vLLM's phi3_small.py reads the same names."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import size
 from ..layers.decoders import SEQUENCE_HEAD
 from ..layers.vision import ratio_of
@@ -15,7 +15,7 @@ def _inner(c: ModelConfig, h: Dim) -> Dim:
     return named(int(ratio * int(h)), "intermediate_size", f"{ratio:g} times hidden_size")
 
 
-s.Spelled(
+s.NamedDecoder(
     "Phi3Small", width=size("hidden_size", default=4096),
     heads=size("num_attention_heads", default=32), depth=size("num_hidden_layers", default=32),
     vocab=size("vocab_size", default=100352), inner=_inner,

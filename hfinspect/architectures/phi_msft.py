@@ -1,7 +1,7 @@
 """Phi-1, Phi-1.5 and Phi-2 under their first classes (Microsoft 2023); transformers'
 models/phi/convert_phi_weights_to_hf.py reads the same names."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import size
 from ..layers.composing import composed
 from ..layers.heads import to_words
@@ -16,12 +16,12 @@ def _vocab(c: ModelConfig) -> Dim:
     return vocab if size == vocab else named(size, "padded_vocab", meaning)
 
 
-def _rotary(_d: s.Spelled, c: ModelConfig) -> Module:
+def _rotary(_d: s.NamedDecoder, c: ModelConfig) -> Module:
     frequencies = Buffer(c.dim("rotary_dim", default=32) // 2, dtype="F32", saved=False)
     return Module("RotaryEmbedding", inv_freq=frequencies)
 
 
-def _embedding(d: s.Spelled, c: ModelConfig) -> Module:
+def _embedding(d: s.NamedDecoder, c: ModelConfig) -> Module:
     table = Embedding(_vocab(c), d.width(c))
     return Module("Embedding", wte=table, drop=s.dropout("embd_pdrop")(d, c))
 
@@ -33,7 +33,7 @@ def _head(c: ModelConfig, table: str) -> Module:
     return Module("CausalLMHead", ln=s.norm(_PHI, c), linear=linear)
 
 
-_PHI = s.Spelled(
+_PHI = s.NamedDecoder(
     "Phi", width=size("n_embd", "hidden_size", default=1024),
     heads=size("n_head", "num_attention_heads", default=16),
     depth=size("n_layer", "num_hidden_layers", default=20),

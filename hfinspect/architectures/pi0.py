@@ -3,7 +3,7 @@ smaller Gemma acts and looks at its keys and values. Whole files have LeRobot's 
 
 from ..layers.composing import composed
 from ..trees import Component, Linear, ModelConfig, Module, auto_model, each_module, register
-from ..trees.keeps import Unknown
+from ..trees.cache_layout import Unknown
 from .paligemma import TEXT, VISION
 
 #: What PI0Config makes of absent sections.
@@ -29,8 +29,8 @@ def _acts(c: ModelConfig) -> Module:
     section = c.section("dit_config", default=_EXPERT).with_values(vocab_size=words)
     expert = auto_model(section, default_type="gemma")
     for module in each_module(expert):
-        if module.keeps:
-            module.keeps = (Unknown("what it keeps while it acts is not recorded"),)
+        if module.cache:
+            module.cache = (Unknown("what it keeps while it acts is not recorded"),)
     return expert
 
 

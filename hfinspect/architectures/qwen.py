@@ -3,7 +3,7 @@ counts gate and up together."""
 
 from math import isqrt
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import fused_attention, rms_norms, size, two_layer_mlp
 from ..layers.vision import multihead_attention, patch_conv, scaled
 from ..trees import Component, Dim, LayerNorm, Layers, Linear, ModelConfig, Module, Weight
@@ -11,17 +11,17 @@ from ..trees import Component, Dim, LayerNorm, Layers, Linear, ModelConfig, Modu
 _BIASED = s.unless("no_bias", default=True)
 
 
-def _channels(d: s.Spelled, c: ModelConfig) -> Dim:
+def _channels(d: s.NamedDecoder, c: ModelConfig) -> Dim:
     return c.dim("kv_channels", default=128) * d.heads(c)
 
 
-def _visual(_d: s.Spelled, c: ModelConfig) -> Module | None:
+def _visual(_d: s.NamedDecoder, c: ModelConfig) -> Module | None:
     if c.has("audio"):
         raise c.uncatalogued("a qwen config with audio (Qwen-Audio)")
     return vision(c.section("visual")) if c.has("visual") else None
 
 
-s.Spelled(
+s.NamedDecoder(
     "QWen", width=size("hidden_size", "n_embd", default=4096),
     heads=size("num_attention_heads", "n_head", default=32),
     depth=size("num_hidden_layers", "n_layer", default=32),

@@ -40,7 +40,7 @@ def delta_net(d: Decoder, c: ModelConfig, *, fused: bool = False) -> Module:
             "out_proj": Linear(value, h, bias=False),
         },
         component=Component.SSM,
-        keeps=(State("recurrent", (value, key_dim), "F32"),),
+        cache=(State("recurrent", (value, key_dim), "F32"),),
     )
 
 

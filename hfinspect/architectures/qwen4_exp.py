@@ -31,7 +31,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
         q_layernorm=d.norm(d, c, width),
         k_layernorm=d.norm(d, c, width),
         kind="indexer",
-        keeps=(keys, KeysValues(3, 0, name="position", dtype="I64")),
+        cache=(keys, KeysValues(3, 0, name="position", dtype="I64")),
     )
     return gated_attention(d, c).adding(indexer=indexer)
 

@@ -29,7 +29,7 @@ def _recurrent(d: Decoder, c: ModelConfig, _kind: str) -> Module:
         act_fn=activation(_act(c)),
         component=Component.SSM,
         # Its mixers hold these, and of the convolution one column less than its kernel.
-        keeps=(State("convolution", (width, kernel - 1)), State("recurrent", (width,), "F32")),
+        cache=(State("convolution", (width, kernel - 1)), State("recurrent", (width,), "F32")),
     )
 
 

@@ -4,9 +4,9 @@ their two streams make everything after them twice as wide (transformers/models/
 from ..layers.blocks import activation, size
 from ..layers.composing import Form, composed
 from ..layers.heads import classifier, dense_classifier
-from ..layers.spelled import layer_norms
+from ..layers.named_decoder import layer_norms
 from ..trees import Component, Embedding, Layers, Linear, ModelConfig, Module, Weight, register
-from ..trees.keeps import Unknown
+from ..trees.cache_layout import Unknown
 from ..trees.modules import once
 
 _KINDS = {"local": "Local", "lsh": "LSH"}
@@ -44,7 +44,7 @@ def layer(c: ModelConfig, kind: str) -> Module:
         self_attention=Module(f"{_KINDS[kind]}SelfAttention", projections),
         output=Module("ReformerSelfOutput", dense=Linear(width, h, bias=False, kind="output")),
         component=Component.ATTENTION,
-        keeps=(Unknown("its attention keeps hidden states and buckets"),),
+        cache=(Unknown("its attention keeps hidden states and buckets"),),
     )
     forward = Module(
         "ChunkReformerFeedForward",

@@ -2,7 +2,7 @@
 transformers' ``gpt_bigcode`` is the converted form."""
 
 from ..layers.heads import causal_lm
-from ..layers.spelled import Part
+from ..layers.named_decoder import Part
 from ..trees import ModelConfig, Module, register
 from .gpt2 import BEHIND, GPT2, projected
 

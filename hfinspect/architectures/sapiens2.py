@@ -10,7 +10,7 @@ from ..layers.composing import Part, composed
 from ..layers.multimodal import linear_row
 from ..layers.vision import pair, patch_conv
 from ..trees import Builder, Component, Dim, ModelConfig, register
-from ..trees.handed_on import MAX_STAGES
+from ..trees.backbone_stages import MAX_STAGES
 from ..trees.modules import Activation, Conv, Layers, Linear, Module, ModuleList, Sequential, Weight
 
 _hidden = size("hidden_size", default=1024)

@@ -1,17 +1,17 @@
 """TeleChat (TeleAI 2024) has two layouts: that of the 7B, 12B and TeleChat2, and that of the 52B,
 with GPT-2's names, whose files keep the masking value of each layer but no causal mask."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import rms_norms, size
 from ..trees import Buffer, Linear, ModelConfig, Module
 
 
-def _key_value(d: s.Spelled, c: ModelConfig) -> Module:
+def _key_value(d: s.NamedDecoder, c: ModelConfig) -> Module:
     kv = c.dim("num_key_value_heads", default=d.heads(c))
     return Linear(d.width(c), d.head(c) * kv * 2, bias=False, kind="key")
 
 
-_TELECHAT = s.Spelled(
+_TELECHAT = s.NamedDecoder(
     "Telechat", width=size("hidden_size", "n_embed", "n_embd", default=4096),
     heads=size("n_head", "num_attention_heads", default=32),
     depth=size("n_layer", "num_hidden_layers", default=30),
@@ -30,7 +30,7 @@ _TELECHAT = s.Spelled(
         "down_proj": lambda d, c: s.down(d.like(d.name, bias=s.always), c),
     },
 )  # fmt: skip
-_WIDE = s.Spelled(
+_WIDE = s.NamedDecoder(
     "TELECHAT", norms=s.either_norms("use_RMSNorm", "layer_norm_epsilon", default=False),
     linear=s.transposed, bias=s.flagged("add_bias_linear", default=True),
     called={"Model": "TELECHATTransformer"},

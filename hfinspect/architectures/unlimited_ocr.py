@@ -33,9 +33,9 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
     c.divided(d.width(c), d.size(c, key := "num_attention_heads"), "head", key)
     block = pre_norm(d, c, kind[0])
     attention = block.inside("self_attn")
-    for row in attention.keeps or ():
+    for row in attention.cache or ():
         if kind[1] == _PROMPT and isinstance(row, KeysValues):
-            attention.keeps = (replace(row, prompt=True),)
+            attention.cache = (replace(row, prompt=True),)
     return block
 
 

@@ -1,14 +1,14 @@
 """xLSTM (Beck et al. 2024, 2025; transformers/models/xlstm). transformers 5.23 cannot build the
 fused form of ``weight_mode``, so it is not recorded."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import rms_norms, size
 from ..layers.heads import to_words
 from ..trees import Component, Dim, Embedding, Linear, ModelConfig, Module, State, Weight, named
 
 
 def _scaled(
-    d: s.Spelled, c: ModelConfig, key: str, default: float, name: str, multiple: int = 1
+    d: s.NamedDecoder, c: ModelConfig, key: str, default: float, name: str, multiple: int = 1
 ) -> Dim:
     """hidden_size times a factor, as an int, in the MLP up to the next multiple."""
     width, how = int(d.width(c)) * c.number(key, default=default), f"int(hidden_size · {key})"
@@ -24,18 +24,20 @@ def _fused(c: ModelConfig) -> bool:
     return c.word("weight_mode", "single", "fused") == "fused"
 
 
-def _norm(d: s.Spelled, c: ModelConfig) -> Module:
+def _norm(d: s.NamedDecoder, c: ModelConfig) -> Module:
     return s.norm(d, c).adding(bias=Weight(d.width(c)) if d.bias(c) else None)
 
 
-def _linears(d: s.Spelled, c: ModelConfig, **outputs: tuple[Dim, str | None]) -> dict[str, Module]:
+def _linears(
+    d: s.NamedDecoder, c: ModelConfig, **outputs: tuple[Dim, str | None]
+) -> dict[str, Module]:
     return {
         name: Linear(d.width(c), width, bias=d.bias(c), kind=kind)
         for name, (width, kind) in outputs.items()
     }
 
 
-def _memory(d: s.Spelled, c: ModelConfig) -> Module:
+def _memory(d: s.NamedDecoder, c: ModelConfig) -> Module:
     h, heads = d.width(c), d.heads(c)
     key = _scaled(d, c, "qk_dim_factor", 0.5, "qk_dim")
     value = _scaled(d, c, "v_dim_factor", 1.0, "v_dim")
@@ -55,11 +57,11 @@ def _memory(d: s.Spelled, c: ModelConfig) -> Module:
         multihead_norm=norm.adding(bias=Weight(width) if d.bias(c) else None),
         out_proj=Linear(value, h, bias=d.bias(c), kind="output"),
         component=Component.SSM,
-        keeps=tuple(State("recurrent", sizes) for sizes in states),
+        cache=tuple(State("recurrent", sizes) for sizes in states),
     )
 
 
-def _mlp(d: s.Spelled, c: ModelConfig) -> Module:
+def _mlp(d: s.NamedDecoder, c: ModelConfig) -> Module:
     multiple = int(c.dim("ffn_round_up_to_multiple_of", default=64))
     inner = _scaled(d, c, "ffn_proj_factor", 2.667, "up_proj_dim", multiple)
     apart = {"proj_up_gate": (inner, "gate"), "proj_up": (inner, "up")}
@@ -69,7 +71,7 @@ def _mlp(d: s.Spelled, c: ModelConfig) -> Module:
     return Module("xLSTMFeedForward", parts, proj_down=down, component=Component.MLP)
 
 
-_XLSTM = s.Spelled(
+_XLSTM = s.NamedDecoder(
     "xLSTM", width=size("hidden_size", default=4096), heads=size("num_heads", default=8),
     depth=size("num_blocks", "num_hidden_layers", default=32), bias=s.flagged("use_bias"),
     vocab=size("vocab_size", default=50304), norms=rms_norms("xLSTMRMSNorm", 1e-6, "norm_eps"),

@@ -1,7 +1,7 @@
 """Zamba (Zyphra 2024; transformers/models/zamba). Mamba layers with several heads; hybrid layers
 also run one shared transformer block."""
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import activation, depthwise, gated_mlp, rms_norms, size
 from ..layers.decoders import SEQUENCE_HEAD
 from ..layers.layer_kinds import words
@@ -10,7 +10,7 @@ from .mamba import time_step_rank
 from .zamba2 import shared_layers, wide_block
 
 
-def _mixer(d: s.Spelled, c: ModelConfig) -> Module:
+def _mixer(d: s.NamedDecoder, c: ModelConfig) -> Module:
     h, heads = d.width(c), c.dim("n_mamba_heads", default=2)
     inner = c.dim("mamba_expand", default=2) * h
     width = c.divided(inner, heads, "mamba_expand · hidden_size", "n_mamba_heads")
@@ -28,11 +28,11 @@ def _mixer(d: s.Spelled, c: ModelConfig) -> Module:
         in_proj=Linear(h, inner * 2, bias=bias),
         out_proj=Linear(inner, h, bias=bias),
         component=Component.SSM,
-        keeps=(State("recurrent", (heads, width, state), "F32"),),
+        cache=(State("recurrent", (heads, width, state), "F32"),),
     )
 
 
-def _kinds(d: s.Spelled, c: ModelConfig) -> list[str]:
+def _kinds(d: s.NamedDecoder, c: ModelConfig) -> list[str]:
     """The list, else by period and offset after a beginning of three."""
     count = int(c.count("num_hidden_layers", default=76))
     period = int(c.dim("attn_layer_period", default=6))
@@ -45,7 +45,7 @@ def _kinds(d: s.Spelled, c: ModelConfig) -> list[str]:
     return list(listed(d, c, count))
 
 
-def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
+def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:
     def shared(_use: int) -> Module:
         inner, act = c.dim("intermediate_size", default=14848), c.text("hidden_act", default="gelu")
         mlp = gated_mlp("ZambaMLP", d.width(c), inner, act=act)
@@ -60,7 +60,7 @@ def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
     )  # fmt: skip
 
 
-s.Spelled(
+s.NamedDecoder(
     "Zamba", width=size("hidden_size", default=3712), heads=size("num_attention_heads", default=16),
     vocab=size("vocab_size", default=32000), norms=rms_norms("ZambaRMSNorm", 1e-5), prefix="model",
     model={"embed_tokens": s.words, "layers": _layers, "final_layernorm": s.norm}, scope=True,

@@ -4,7 +4,7 @@ of ``num_mem_blocks`` shared blocks, in turn. Uses of a block differ in low-rank
 from collections.abc import Callable, Sequence
 from itertools import chain, cycle
 
-from ..layers import spelled as s
+from ..layers import named_decoder as s
 from ..layers.blocks import Heads, activation, grouped_attention, rms_norms, size
 from ..layers.composing import tied_to
 from ..layers.decoders import SEQUENCE_HEAD
@@ -26,13 +26,13 @@ _MIXER = Mixer(
 )  # fmt: skip
 
 
-def wide(d: s.Spelled, c: ModelConfig) -> Dim:
+def wide(d: s.NamedDecoder, c: ModelConfig) -> Dim:
     """Hidden state and embedding side by side; a saved config lists it."""
     return c.dim("attention_hidden_size", default=2 * d.width(c))
 
 
 def wide_block(
-    d: s.Spelled, c: ModelConfig, feed_forward: Module, kv: int, **slots: Module
+    d: s.NamedDecoder, c: ModelConfig, feed_forward: Module, kv: int, **slots: Module
 ) -> Module:
     """The transformer block that layers share: attention over both, put out at the hidden state's
     width, with ``kv`` key heads by default."""
@@ -50,7 +50,7 @@ def wide_block(
     )
 
 
-def _shared_block(d: s.Spelled, c: ModelConfig, block: int, uses: int) -> Module:
+def _shared_block(d: s.NamedDecoder, c: ModelConfig, block: int, uses: int) -> Module:
     h, joined = d.width(c), wide(d, c)
     inner = c.dim("intermediate_size", default=4 * h)
     rank, blocks = c.dim("adapter_rank", default=128), c.dim("num_mem_blocks", default=1)
@@ -88,7 +88,7 @@ def shared_layers(
     return Layers(found.get(i, mamba) for i in range(len(kinds)))
 
 
-def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
+def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:
     kinds = _KINDS(d, c, int(c.count("num_hidden_layers", default=54)))
     both = [c.given.get(name) for name in ("layers_block_type", "layer_types")]
     if None not in both and both[0] != both[1]:  # the slots are counted by the one that goes unused
@@ -108,7 +108,7 @@ def _layers(d: s.Spelled, c: ModelConfig) -> Layers:
     )  # fmt: skip
 
 
-s.Spelled(
+s.NamedDecoder(
     "Zamba2", width=size("hidden_size", default=2560),
     heads=size("num_attention_heads", default=32), vocab=size("vocab_size", default=32000),
     norms=rms_norms("Zamba2RMSNorm", 1e-5), prefix="model", scope=True,

@@ -31,7 +31,7 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
         ),
         qk_norm=Module("ZayaQKNorm", temp=Weight(kv), component=Component.NORM),
         component=Component.ATTENTION,
-        keeps=(
+        cache=(
             KeysValues(kv_width, kv_width, heads=kv),
             # The inputs that both convolutions look back on, less the token itself.
             State("conv", (channels, first + second - 2)),

@@ -18,7 +18,7 @@ from ..core.verdicts import SEVERITIES
 from ..errors import UsageError
 
 if TYPE_CHECKING:
-    from .facts.target import Facts
+    from .facts.target import TargetFacts
 
 #: Groups of rules, as the table shows them.
 GROUPS: Mapping[str, str] = {
@@ -30,7 +30,7 @@ GROUPS: Mapping[str, str] = {
 }
 
 
-class Found(NamedTuple):
+class RuleFinding(NamedTuple):
     """What a rule returns for each thing it finds; ``severity`` only where it is not the rule's."""
 
     text: str
@@ -40,7 +40,7 @@ class Found(NamedTuple):
     severity: str | None = None
 
 
-Check = Callable[["Facts"], Iterable[Found]]
+Check = Callable[["TargetFacts"], Iterable[RuleFinding]]
 
 
 @dataclass(frozen=True)

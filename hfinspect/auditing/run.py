@@ -14,7 +14,7 @@ from ..formats.strict_json import collector_paused
 from ..inspecting.declared_class import Predicted
 from ..sources.source import Source
 from .facts.collect import Collector
-from .facts.target import Facts
+from .facts.target import TargetFacts
 from .registry import Rule, chosen
 
 #: Findings of one rule that are listed one by one; a wrong config makes 100,000 of a kind.
@@ -57,7 +57,7 @@ def run_audit(
 
 
 def judge_facts(
-    target: str, facts: Facts, rules: Sequence[Rule], *, deep: bool = False
+    target: str, facts: TargetFacts, rules: Sequence[Rule], *, deep: bool = False
 ) -> AuditResult:
     """Every rule on the facts; findings ordered by severity, then code, file and tensor."""
     with collector_paused():
@@ -79,7 +79,7 @@ def judge_facts(
     )
 
 
-def _inventory(facts: Facts) -> Inventory:
+def _inventory(facts: TargetFacts) -> Inventory:
     """What a bill of materials lists."""
     root = facts.root
     config = (root.config if root is not None else None) or {}
@@ -101,7 +101,7 @@ def _inventory(facts: Facts) -> Inventory:
     )  # fmt: skip
 
 
-def _findings(rule: Rule, facts: Facts) -> Iterator[AuditFinding]:
+def _findings(rule: Rule, facts: TargetFacts) -> Iterator[AuditFinding]:
     left = iter(rule.check(facts))
     for found in islice(left, MAX_PER_RULE):
         yield AuditFinding(
@@ -126,7 +126,7 @@ def _findings(rule: Rule, facts: Facts) -> Iterator[AuditFinding]:
         yield AuditFinding(rule.code, rule.name, worst, text)
 
 
-def _not_compared(facts: Facts) -> Iterator[Unchecked]:
+def _not_compared(facts: TargetFacts) -> Iterator[Unchecked]:
     """Where the checkpoint could not be held against its config, and why."""
     if facts.single and any(copy.sharded for _, copy in facts.copies()):
         yield Unchecked("the other shards", "one file was named")

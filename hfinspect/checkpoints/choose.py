@@ -11,7 +11,7 @@ from ..core.text import byte_size
 from ..errors import EntryNotFoundError, UnsupportedFormatError, UsageError
 from ..formats.registry import MODULES
 from ..sources.source import FileEntry
-from .filenames import MODEL_STEMS, Kind, WeightName, weight_name
+from .filenames import MODEL_STEMS, FileKind, WeightName, weight_name
 
 #: More shards than any model has; a count in a name can claim anything.
 MAX_SHARDS = 10_000
@@ -21,10 +21,10 @@ BY_NAME = ", by its name"
 
 _FORMAT_ORDER = {name: rank for rank, name in enumerate(MODULES)}
 _KIND_ORDER = {
-    Kind.MODEL: 0,
-    Kind.WEIGHTS: 1,
-    Kind.ORIGINAL: 2,
-    Kind.ADAPTER: 3,
+    FileKind.MODEL: 0,
+    FileKind.WEIGHTS: 1,
+    FileKind.ORIGINAL: 2,
+    FileKind.ADAPTER: 3,
 }
 _FORMAT_WORDS = {"safetensors": "safetensors", "torch": "PyTorch", "gguf": "GGUF"}
 
@@ -43,7 +43,7 @@ class OtherFile(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Choice:
+class WeightChoice:
     """The weight files taken for the model.
 
     ``files`` are those known to belong to it; ``missing`` are numbered shards that should be there
@@ -62,7 +62,7 @@ class Choice:
 
 
 @dataclass()
-class Candidate:
+class WeightCandidate:
     """The files of one copy of some weights: one file, or the shards of one numbering."""
 
     first: WeightName
@@ -80,7 +80,7 @@ class Candidate:
         return bool(self.files) and not self.missing
 
 
-def choose(files: Mapping[str, FileEntry], pick: str | None = None) -> Choice | None:
+def choose(files: Mapping[str, FileEntry], pick: str | None = None) -> WeightChoice | None:
     """The model among ``files``, or None if there are no weights of a format that is read.
 
     ``pick`` names a weight file or an index to take instead, or a folder to choose in. Raises
@@ -95,7 +95,7 @@ def choose(files: Mapping[str, FileEntry], pick: str | None = None) -> Choice | 
     eligible.sort(key=_preference)
     best = eligible[0]
     rest = [item for item in found if item is not best]
-    return Choice(
+    return WeightChoice(
         best.first.format,
         tuple(name.path for name in best.files),
         _because(best, eligible[1:]),
@@ -112,11 +112,11 @@ def unsupported(files: Mapping[str, FileEntry]) -> list[OtherFile]:
     return [
         OtherFile(name.path, name.format, files[name.path].size)
         for name in names
-        if name and name.kind is Kind.FOREIGN
+        if name and name.kind is FileKind.FOREIGN
     ]
 
 
-def _picked(files: Mapping[str, FileEntry], pick: str) -> Choice | None:
+def _picked(files: Mapping[str, FileEntry], pick: str) -> WeightChoice | None:
     if pick not in files:
         return _picked_folder(files, pick)
     name = weight_name(pick)
@@ -124,22 +124,22 @@ def _picked(files: Mapping[str, FileEntry], pick: str) -> Choice | None:
     if name is None:
         known = ", ".join(sorted({item.path for item in names})[:5])
         raise UsageError(pick, "is no weight file", hint=f"there are {known}" if known else None)
-    if name.kind is Kind.FOREIGN:
+    if name.kind is FileKind.FOREIGN:
         raise UnsupportedFormatError(pick, f"is a file of {name.format}, which is not read")
     why = "another one was named"
     others = [OtherFile(item.path, why, files[item.path].size) for item in names]
     because = f"{pick} was named"
     if not name.is_index:
         rest = tuple(item for item in others if item.path != pick)
-        return Choice(name.format, (pick,), because, others=rest, picked=True)
+        return WeightChoice(name.format, (pick,), because, others=rest, picked=True)
     same = [item for item in candidates(files) if item.index == pick]
     shards = tuple(item.path for item in same[0].files) if same else ()
     rest = tuple(item for item in others if item.path not in (pick, *shards))
     missing = same[0].missing if same else ()
-    return Choice(name.format, shards, because, pick, missing, False, rest, picked=True)
+    return WeightChoice(name.format, shards, because, pick, missing, False, rest, picked=True)
 
 
-def _picked_folder(files: Mapping[str, FileEntry], pick: str) -> Choice | None:
+def _picked_folder(files: Mapping[str, FileEntry], pick: str) -> WeightChoice | None:
     folder = pick.rstrip("/") + "/"
     choice = choose({path: entry for path, entry in files.items() if path.startswith(folder)})
     if choice is None and f"{folder}config.json" not in files:
@@ -155,16 +155,16 @@ def _nearest(pick: str, files: Iterable[str]) -> str | None:
     return f"there is {', '.join(close)}" if close else None
 
 
-def candidates(files: Mapping[str, FileEntry]) -> list[Candidate]:
+def candidates(files: Mapping[str, FileEntry]) -> list[WeightCandidate]:
     """All weights among ``files``, shards of one numbering put together, each with its index."""
     names = [name for name in map(weight_name, files) if name is not None]
-    groups: dict[tuple[object, ...], Candidate] = {}
+    groups: dict[tuple[object, ...], WeightCandidate] = {}
     for name in names:
         if name.is_index:
             continue
         alone = name.path if name.shards is None else None
         key = (name.directory, name.format, name.stem, name.variant, name.shards, alone)
-        group = groups.setdefault(key, Candidate(name))
+        group = groups.setdefault(key, WeightCandidate(name))
         group.files.append(name)
         group.size += files[name.path].size or 0
     for group in groups.values():
@@ -176,7 +176,7 @@ def candidates(files: Mapping[str, FileEntry]) -> list[Candidate]:
     return found
 
 
-def _attach_index(index: WeightName, found: list[Candidate]) -> None:
+def _attach_index(index: WeightName, found: list[WeightCandidate]) -> None:
     """Give the index to the numbered shards of its name; failing these, it stands for files of
     other names, if there are any that it could mean."""
     same = [item for item in found if _place(item.first) == _place(index)]
@@ -191,14 +191,14 @@ def _attach_index(index: WeightName, found: list[Candidate]) -> None:
         if item.first.directory == index.directory and item.first.format == index.format
     ]
     if [item for item in others if item not in same] or not others:
-        found.append(Candidate(index, index=index.path))
+        found.append(WeightCandidate(index, index=index.path))
 
 
 def _place(name: WeightName) -> tuple[str, str, str, str]:
     return name.directory, name.format, name.stem, name.variant
 
 
-def _preference(item: Candidate) -> tuple[object, ...]:
+def _preference(item: WeightCandidate) -> tuple[object, ...]:
     """Smaller is better."""
     name = item.first
     stem = name.stem.lower()
@@ -245,7 +245,7 @@ def _renumbered(name: WeightName, number: int) -> str:
     return f"{name.directory}{before[: len(before) - digits]}{number:0{digits}d}{mark}{after}"
 
 
-def _because(best: Candidate, losers: list[Candidate]) -> str:
+def _because(best: WeightCandidate, losers: list[WeightCandidate]) -> str:
     what = _FORMAT_WORDS[best.first.format]
     if best.index is not None:
         return f"the {what} shards of {best.index}"
@@ -259,7 +259,7 @@ def _because(best: Candidate, losers: list[Candidate]) -> str:
     return f"{what} {shards}, preferred over {len(losers)} other copies or parts"
 
 
-def _rivals(best: Candidate, other: Candidate) -> bool:
+def _rivals(best: WeightCandidate, other: WeightCandidate) -> bool:
     return (best.first.directory, best.first.format, best.first.kind) == (
         other.first.directory,
         other.first.format,
@@ -268,7 +268,7 @@ def _rivals(best: Candidate, other: Candidate) -> bool:
 
 
 def _others(
-    best: Candidate, rest: list[Candidate], files: Mapping[str, FileEntry]
+    best: WeightCandidate, rest: list[WeightCandidate], files: Mapping[str, FileEntry]
 ) -> Iterable[OtherFile]:
     for item in rest:
         reason = _reason(best, item)
@@ -276,15 +276,15 @@ def _others(
             yield OtherFile(name.path, reason, files[name.path].size)
 
 
-def _reason(best: Candidate, other: Candidate) -> str:
+def _reason(best: WeightCandidate, other: WeightCandidate) -> str:
     chosen, name = best.first, other.first
-    if name.kind is Kind.FOREIGN:
+    if name.kind is FileKind.FOREIGN:
         return f"{name.format}, not read"
-    if name.kind is Kind.TRAINING:
+    if name.kind is FileKind.TRAINING:
         return "training state, no model"
-    if name.kind is not chosen.kind and name.kind is Kind.ADAPTER:
+    if name.kind is not chosen.kind and name.kind is FileKind.ADAPTER:
         return f"an adapter or a part{BY_NAME}"
-    if name.kind is not chosen.kind and name.kind is Kind.ORIGINAL:
+    if name.kind is not chosen.kind and name.kind is FileKind.ORIGINAL:
         return "the original before conversion"
     if name.directory != chosen.directory:
         return "in another folder"

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class Kind(str, Enum):
+class FileKind(str, Enum):
     """What part a file plays in a model's directory."""
 
     MODEL = "model"
@@ -35,7 +35,7 @@ class WeightName(NamedTuple):
     path: str
     directory: str
     format: str
-    kind: Kind
+    kind: FileKind
     stem: str
     variant: str = ""
     number: int | None = None
@@ -119,7 +119,7 @@ def weight_name(path: str) -> WeightName | None:
         return WeightName(path, directory, format_name, kind, stem, variant, is_index=True)
     foreign = _foreign_format(path, name)
     if foreign:
-        return WeightName(path, directory, foreign, Kind.FOREIGN, name)
+        return WeightName(path, directory, foreign, FileKind.FOREIGN, name)
     base, dot, suffix = name.rpartition(".")
     known = _FORMATS.get(f".{suffix.lower()}") if dot and base else None
     if known is None:
@@ -149,14 +149,14 @@ def _foreign_format(path: str, name: str) -> str | None:
     return _FOREIGN_SUFFIXES.get(f".{suffix}") if dot else None
 
 
-def _kind_of(stem: str, directory: str) -> Kind:
+def _kind_of(stem: str, directory: str) -> FileKind:
     lower = stem.lower()
     if _TRAINING.fullmatch(lower):
-        return Kind.TRAINING
+        return FileKind.TRAINING
     if lower in MODEL_STEMS:
-        return Kind.MODEL
+        return FileKind.MODEL
     if _ADAPTER.fullmatch(lower) or lower.startswith("mmproj"):
-        return Kind.ADAPTER
+        return FileKind.ADAPTER
     if _ORIGINAL.fullmatch(lower) or directory.startswith("original/"):
-        return Kind.ORIGINAL
-    return Kind.WEIGHTS
+        return FileKind.ORIGINAL
+    return FileKind.WEIGHTS

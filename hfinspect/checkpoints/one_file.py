@@ -22,8 +22,8 @@ from .json_files import MAX_CONFIG_BYTES, parse_json
 # What a config alone does not need is imported by what reads the rest: it is half of a start.
 if TYPE_CHECKING:
     from ..formats.base import Reader
+    from ..formats.safetensors.cached_header import CachedHeader
     from ..formats.safetensors.header import Header
-    from ..formats.safetensors.kept_header import KeptHeader
     from .file_bytes import FirstGuess, SourceReader
 
 T = TypeVar("T")
@@ -160,7 +160,7 @@ def _without(data: bytes, unsafe: Mapping[str, str]) -> bytes:
 
 def read_shard(
     source: Source, format_name: str, path: str, guess: FirstGuess,
-    collect: Callable[[KeptHeader], None] | None = None,
+    collect: Callable[[CachedHeader], None] | None = None,
 ) -> Read[Shard]:  # fmt: skip
     """The header of one weight file. Errors: FormatError, LimitError, AccessErrors.
 
@@ -171,9 +171,9 @@ def read_shard(
     keeper = keeper_of(source) if format_name == "safetensors" else None
     if keeper is None:
         return _read_now(SourceReader(source, path), format_name, guess, None)
-    from .kept_shards import collecting, keeping, kept_shard
+    from .cached_shards import cached_shard, collecting, keeping
 
-    known = None if collect else kept_shard(source, keeper, path)
+    known = None if collect else cached_shard(source, keeper, path)
     if known is not None:
         guess.learn(known.shard)
         return Read(path, known.size, known.shard, known.error)

@@ -19,14 +19,14 @@ from ..errors import (
 )
 from ..layers.sentence_modules import CONFIG_FILES
 from ..sources.source import FileEntry, Source
-from .choose import Choice, OtherFile, choose, unsupported
-from .filenames import Kind, weight_name
-from .next_choice import rounds_of
+from .choose import OtherFile, WeightChoice, choose, unsupported
+from .fallback import rounds_of
+from .filenames import FileKind, weight_name
 from .one_file import Read, gathered, good, read_json
 from .repo_layout import (
     PIPELINE_FILE,
     Layout,
-    Part,
+    LayoutPart,
     config_name,
     declared_folders,
     layout_of,
@@ -68,7 +68,7 @@ class ModelFiles:
     config_error: HfinspectError | None = None
     companions: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     checkpoint: Checkpoint | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[LayoutPart, ...] = ()
     declared: Mapping[str, str] = field(default_factory=dict)
     declared_class: str | None = None
     variants: tuple[Variant, ...] = ()
@@ -127,7 +127,7 @@ def read_model(
         found = _named(source, files, others, found, count, weights=weights)
     refused = [one for one in (whole, *found.values()) if isinstance(one, HfinspectError)]
     parts = tuple(
-        Part(
+        LayoutPart(
             folder,
             _checkpoint(one),
             declared.get(folder),
@@ -173,7 +173,7 @@ def _unread_folders(source: Source) -> list[Finding]:
 
 def _choices(
     files: Mapping[str, FileEntry], file: str | None, layout: Layout
-) -> tuple[Choice | None, dict[str, Choice]]:
+) -> tuple[WeightChoice | None, dict[str, WeightChoice]]:
     """The weights of the model itself, and those of the folders that may be its parts."""
     if layout is Layout.SINGLE:
         return choose(files, file), {}
@@ -222,13 +222,13 @@ def _refused(files: Mapping[str, FileEntry], error: HfinspectError) -> OtherFile
     return OtherFile(error.subject, error.found, entry.size if entry else None)
 
 
-def _inside(files: Mapping[str, FileEntry], choice: Choice) -> Mapping[str, FileEntry]:
+def _inside(files: Mapping[str, FileEntry], choice: WeightChoice) -> Mapping[str, FileEntry]:
     """The files directly in the folder of a part's weights."""
     folder = folder_of(files, next(iter(choice.files), choice.index))
     return {path: entry for path, entry in files.items() if path.startswith(folder)}
 
 
-def _paths(choice: Choice) -> set[str]:
+def _paths(choice: WeightChoice) -> set[str]:
     return {*choice.files, choice.index} if choice.index else set(choice.files)
 
 
@@ -242,7 +242,7 @@ def folder_of(files: Mapping[str, FileEntry], pick: str | None) -> str:
     return pick[: pick.rfind("/") + 1]
 
 
-def _beside(files: Mapping[str, FileEntry], main: Choice | None, pick: str | None) -> str:
+def _beside(files: Mapping[str, FileEntry], main: WeightChoice | None, pick: str | None) -> str:
     """The folder whose config is the model's."""
     first = None if main is None else next(iter(main.files), main.index or "")
     return folder_of(files, pick if first is None else first)
@@ -251,7 +251,7 @@ def _beside(files: Mapping[str, FileEntry], main: Choice | None, pick: str | Non
 def _small_files(
     files: Mapping[str, FileEntry],
     layout: Layout,
-    main: Choice | None,
+    main: WeightChoice | None,
     folders: list[str],
     pick: str | None,
 ) -> dict[str, str]:
@@ -319,15 +319,15 @@ def _no_object(name: str, read: Read[object]) -> HfinspectError | None:
     return ConfigError(name, "is no JSON object")
 
 
-def _is_adapter(choice: Choice) -> bool:
+def _is_adapter(choice: WeightChoice) -> bool:
     names = [weight_name(path) for path in choice.files]
-    return bool(names) and all(name is not None and name.kind is Kind.ADAPTER for name in names)
+    return bool(names) and all(name is not None and name.kind is FileKind.ADAPTER for name in names)
 
 
 def _left_over(
     files: Mapping[str, FileEntry],
     whole: object,
-    parts: tuple[Part, ...],
+    parts: tuple[LayoutPart, ...],
     refused: Sequence[HfinspectError],
 ) -> list[OtherFile]:
     """Weight files that no part has used or accounted for."""
@@ -340,7 +340,10 @@ def _left_over(
     return [
         OtherFile(name.path, "belongs to no component", files[name.path].size)
         for name in names
-        if name and not name.is_index and name.kind is not Kind.FOREIGN and name.path not in known
+        if name
+        and not name.is_index
+        and name.kind is not FileKind.FOREIGN
+        and name.path not in known
     ]
 
 

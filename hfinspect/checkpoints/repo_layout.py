@@ -16,7 +16,7 @@ from ..core.records import dataclass
 from ..errors import ConfigError
 from ..layers.sentence_modules import CONFIG_FILES, ROUTERS, own_class
 from ..sources.source import FileEntry
-from .choose import Choice, choose
+from .choose import WeightChoice, choose
 from .json_files import PIPELINE_FILE as PIPELINE_FILE
 
 MODULES_FILE = "modules.json"
@@ -41,7 +41,7 @@ class Layout(str, Enum):
 
 
 @dataclass(frozen=True)
-class Part:
+class LayoutPart:
     """One component of a pipeline or one module after the transformer.
 
     ``declared`` is the class that the naming file gives it (``diffusers.UNet2DConditionModel``),
@@ -61,7 +61,7 @@ def layout_of(files: Mapping[str, FileEntry]) -> Layout:
     return Layout.MODULES if MODULES_FILE in files else Layout.SINGLE
 
 
-def part_folders(files: Mapping[str, FileEntry], layout: Layout) -> dict[str, Choice]:
+def part_folders(files: Mapping[str, FileEntry], layout: Layout) -> dict[str, WeightChoice]:
     """Folders that may be parts, and the weights of each: of a pipeline those directly below the
     root, of sentence-transformers those whose names are like modules' names."""
     folders: dict[str, dict[str, FileEntry]] = {}
@@ -69,7 +69,7 @@ def part_folders(files: Mapping[str, FileEntry], layout: Layout) -> dict[str, Ch
         folder, slash, _ = path.rpartition("/")
         if slash and _may_be_part(folder, layout):
             folders.setdefault(folder, {})[path] = entry
-    found: dict[str, Choice] = {}
+    found: dict[str, WeightChoice] = {}
     for folder, inside in sorted(folders.items())[: 16 * MAX_PARTS]:
         choice = choose(inside)
         if choice is not None and len(found) < MAX_PARTS:

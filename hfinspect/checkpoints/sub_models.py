@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from ..core.refs import Origin
 from ..errors import NothingToInspectError
-from .filenames import Kind, weight_name
+from .filenames import FileKind, weight_name
 from .repo_layout import MODULES_FILE, PIPELINE_FILE
 
 #: Sub-directories that an error names.
 _SHOWN = 8
 _CONFIGS = ("config.json", "adapter_config.json", PIPELINE_FILE, MODULES_FILE)
-_WEIGHTS = (Kind.MODEL, Kind.WEIGHTS, Kind.ORIGINAL, Kind.ADAPTER)
+_WEIGHTS = (FileKind.MODEL, FileKind.WEIGHTS, FileKind.ORIGINAL, FileKind.ADAPTER)
 
 
 def models_below(files: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..sources.source import FileEntry
 from .choose import candidates
-from .filenames import Kind
+from .filenames import FileKind
 
 #: llama.cpp's names of file types (``llama-quantize --help``), as they stand in file names.
 _LABEL = re.compile(
@@ -35,7 +35,7 @@ def gguf_variants(files: Mapping[str, FileEntry]) -> tuple[Variant, ...]:
     found = [
         item
         for item in candidates(files)
-        if item.first.format == "gguf" and item.first.kind is Kind.WEIGHTS and not item.missing
+        if item.first.format == "gguf" and item.first.kind is FileKind.WEIGHTS and not item.missing
     ]
     variants = []
     for item in found:

@@ -14,16 +14,23 @@ from ..core.progress import Count
 from ..core.records import dataclass
 from ..core.stored_tensors import StoredTensors, are_distinct
 from ..errors import EntryNotFoundError, HfinspectError, LimitError, UnsupportedFormatError
+from ..formats.safetensors.cached_header import CachedHeader
 from ..formats.safetensors.header import Header
-from ..formats.safetensors.kept_header import KeptHeader
 from ..formats.safetensors.safetensors import judged_shard, shard_from_header
 from ..formats.strict_json import collector_paused
 from ..sources.source import FileEntry, Keeper, Source, keeper_of
-from .choose import Choice, OtherFile
+from .alternatives import (
+    SAME_BYTES,
+    Alternative,
+    alternatives_to,
+    judged,
+    same_bytes,
+    with_judgement,
+)
+from .choose import OtherFile, WeightChoice
 from .file_bytes import FirstGuess, is_incompressible, is_local, typical_header
 from .folded_index import FoldedMap, is_as_stored
 from .one_file import Read, good, read_index, read_shard
-from .rivals import SAME_BYTES, Rival, judged, rivals_of, same_bytes, with_judgement
 from .weight_map import Shards, shards_of
 
 #: Weight files of a repo that are read one by one. The largest released models have 770; each costs
@@ -43,7 +50,7 @@ class WeightReading:
     """
 
     def __init__(
-        self, source: Source, files: Mapping[str, FileEntry], choice: Choice, count: Count,
+        self, source: Source, files: Mapping[str, FileEntry], choice: WeightChoice, count: Count,
         refused: Sequence[UnsupportedFormatError],
     ) -> None:  # fmt: skip
         self.source = source
@@ -54,14 +61,14 @@ class WeightReading:
         self._expected = self._came = 0
         self.headers: _Headers = {}
         self.keeper: Keeper | None = None
-        self._parsed: list[KeptHeader] = []
-        self._kept: Mapping[str, KeptHeader] = {}
-        self._read_now: list[KeptHeader] = []
+        self._parsed: list[CachedHeader] = []
+        self._kept: Mapping[str, CachedHeader] = {}
+        self._read_now: list[CachedHeader] = []
         self.index: ShardIndex | None = None
         self.compared: FirstGuess | None = None
         self.shards = self._shards()
         self.read: dict[str, Read[Shard]] = {}
-        self.rivals: dict[Rival, Sequence[Shard] | HfinspectError] = {}
+        self.rivals: dict[Alternative, Sequence[Shard] | HfinspectError] = {}
 
     def rounds(self) -> Rounds:
         """At most four: what the server has ready, the index, the shards one by one, those that
@@ -120,7 +127,7 @@ class WeightReading:
         ]
         return [self.count.counted(read) for read in reads]
 
-    def _rival_tasks(self, rivals: Sequence[Rival]) -> list[Task]:
+    def _rival_tasks(self, rivals: Sequence[Alternative]) -> list[Task]:
         return [self.count.counted(partial(self._read_rival, rival)) for rival in rivals]
 
     @staticmethod
@@ -150,21 +157,21 @@ class WeightReading:
         """The headers that the server has ready, or those of it that were kept."""
         self.keeper = keeper_of(self.source)
         if self.keeper is not None:
-            from .kept_shards import kept_headers
+            from .cached_shards import cached_headers
 
-            known = kept_headers(self.keeper, index, self.files)
+            known = cached_headers(self.keeper, index, self.files)
             if known is not None:
                 self.keeper = None  # it has them
                 return known
         return self.source.shard_headers(index, self._come) or {}
 
-    def _keep_headers(self, parsed: Sequence[KeptHeader]) -> None:
+    def _keep_headers(self, parsed: Sequence[CachedHeader]) -> None:
         """What came from the server, for the next time."""
         index = self.choice.index
         if self.keeper is not None and parsed and index is not None:
-            from .kept_shards import keep_headers
+            from .cached_shards import cache_headers
 
-            keep_headers(self.keeper, index, parsed)
+            cache_headers(self.keeper, index, parsed)
 
     def _keeps_together(self) -> Keeper | None:
         """Who keeps the headers of shards that are read one by one; None for a single file too."""
@@ -175,17 +182,17 @@ class WeightReading:
         """The shards that were read before."""
         keeper, index = self._keeps_together(), self.choice.index
         if keeper is not None and index is not None and self._left():
-            from .kept_shards import kept_shards
+            from .cached_shards import cached_shards
 
-            self._kept = kept_shards(keeper, index, self.files)
+            self._kept = cached_shards(keeper, index, self.files)
             self.count.add(sum(path in self._kept for path in self.shards.present))
 
     def _keep_shards(self) -> None:
         keeper, index = self._keeps_together(), self.choice.index
         if keeper is not None and index is not None and self._read_now:
-            from .kept_shards import keep_shards
+            from .cached_shards import cache_shards
 
-            keep_shards(keeper, index, self.files, [*self._kept.values(), *self._read_now])
+            cache_shards(keeper, index, self.files, [*self._kept.values(), *self._read_now])
 
     def _index_task(self) -> Task | None:
         """A complete numbering needs no index to be found, but its names show how much of each
@@ -229,13 +236,13 @@ class WeightReading:
         known = self.headers.keys() | self._kept.keys() | self.read.keys()
         return [path for path in self._present() if path not in known]
 
-    def _rivals(self) -> list[Rival]:
+    def _rivals(self) -> list[Alternative]:
         """Other weights whose headers are cheap enough to be compared with the chosen ones."""
         if self.choice.picked or not self.choice.others:
             return []
-        return rivals_of(self._named(), self.files, local=is_local(self.source))
+        return alternatives_to(self._named(), self.files, local=is_local(self.source))
 
-    def _read_rival(self, rival: Rival) -> list[Shard]:
+    def _read_rival(self, rival: Alternative) -> list[Shard]:
         guess = FirstGuess(self.source)
         return [read_shard(self.source, rival.format, path, guess).strict() for path in rival.files]
 
@@ -266,7 +273,7 @@ class WeightReading:
         header, size = self.headers[path], self.files[path].size
 
         def parsed(found: Header) -> None:
-            self._parsed.append(KeptHeader(found, size))
+            self._parsed.append(CachedHeader(found, size))
 
         if isinstance(header, Header):
             return judged_shard(header, size)

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ..errors import UsageError
-from .early import COMMANDS, completes
+from .fast_path import COMMANDS, completes
 from .plain_values import make_plain
 from .streams import standard_output
 

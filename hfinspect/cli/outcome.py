@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ..errors import HfinspectError, UsageError
-from .early import is_plain
+from .fast_path import is_plain
 from .interrupt import INTERRUPTED, say_interrupted
 from .streams import ARGUMENTS, complain_of, drop_stdout, flushed
 

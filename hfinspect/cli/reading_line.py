@@ -35,7 +35,7 @@ def reading_line(
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
-    line = _Line(_first(targets, revision, what), is_remote=not all(map(_is_here, targets)))
+    line = _ReadingLine(_first(targets, revision, what), is_remote=not all(map(_is_here, targets)))
     threading.Thread(target=line.run, name="hfinspect-progress", daemon=True).start()
     try:
         yield line.report
@@ -59,7 +59,7 @@ def _is_here(target: str) -> bool:
     return target.startswith((".", "/", "~")) or os.path.exists(target)  # noqa: PTH110 - no error
 
 
-class _Line:
+class _ReadingLine:
     """The line, and the thread that draws it: while a server is silent nobody reports."""
 
     def __init__(self, text: str, *, is_remote: bool) -> None:

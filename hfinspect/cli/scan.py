@@ -16,9 +16,9 @@ from . import options
 
 if TYPE_CHECKING:
     from ..scanning.engine import ScanOptions
-    from ..sizing.wish import Wish
+    from ..sizing.memory_request import MemoryRequest
     from .listing import HubQuery
-    from .scan_run import Job, Plan
+    from .scan_run import Job, ScanPlan
 
 
 FORMATS = ("jsonl", "csv", "parquet", "table", "markdown")
@@ -136,9 +136,9 @@ def scan(
     from ..scanning.rows import SORTABLE
     from . import kept_headers
     from .listing import HubQuery
-    from .scan_run import Plan, execute
+    from .scan_run import ScanPlan, execute
 
-    plan = Plan(
+    plan = ScanPlan(
         format_=format_ or _usual_format(output),
         output=output,
         resume=resume or refresh,
@@ -211,7 +211,7 @@ def _no_order_of_rows(sort: str) -> UsageError:
     )
 
 
-def _give_token(token: str, dask: str, plan: Plan) -> None:
+def _give_token(token: str, dask: str, plan: ScanPlan) -> None:
     """No task carries a token, for schedulers keep and show their tasks: workers of this machine
     inherit it, others have their own."""
     if dask == "local":
@@ -255,7 +255,7 @@ def _named(columns: str | None) -> tuple[str, ...]:
 
 def _inspected(
     query: HubQuery, asked: ScanOptions, text: str | None, recursive: bool, limit: int | None,
-    columns: str | None, audit: bool, refresh: bool, wish: Wish | None,
+    columns: str | None, audit: bool, refresh: bool, wish: MemoryRequest | None,
 ) -> Job:  # fmt: skip
     """An inspection of every target."""
     from ..scanning.row_work import RowWork

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ScanPlan:
     """How a scan runs and where its rows go."""
 
     format_: str
@@ -97,7 +97,7 @@ class Tally:
         return self.failures + self.before > 0
 
 
-def execute(plan: Plan, job: Job) -> bool:
+def execute(plan: ScanPlan, job: Job) -> bool:
     """Run the scan and write its rows; whether any target failed."""
     tally = Tally(plan.most_failures)
     plan = _with_fewer_jobs(plan)
@@ -120,7 +120,7 @@ def execute(plan: Plan, job: Job) -> bool:
     return tally.any_failed
 
 
-def _with_fewer_jobs(plan: Plan) -> Plan:
+def _with_fewer_jobs(plan: ScanPlan) -> ScanPlan:
     """The plan with as many targets at once as this process may have files open for."""
     jobs = at_once(plan.jobs)
     if plan.dask is not None or jobs == plan.jobs:
@@ -129,7 +129,7 @@ def _with_fewer_jobs(plan: Plan) -> Plan:
     return replace(plan, jobs=jobs)
 
 
-def _locked(plan: Plan) -> AbstractContextManager[object]:
+def _locked(plan: ScanPlan) -> AbstractContextManager[object]:
     """Nobody else writes the output meanwhile. Raises UsageError if somebody does."""
     if plan.output is None or _is_stream(plan.output):
         return nullcontext()
@@ -169,7 +169,7 @@ def _opened(path: Path) -> Iterator[Written]:
 
 
 def _followed(
-    plan: Plan, job: Job, executor: Executor | None, tally: Tally,
+    plan: ScanPlan, job: Job, executor: Executor | None, tally: Tally,
     on_early: Callable[[Item, Row], None] | None = None,
 ) -> Iterator[Row]:  # fmt: skip
     """Rows in order, with progress next to them; ends after too many failures."""
@@ -198,7 +198,7 @@ def _counted(found: Iterable[Row], tally: Tally) -> Iterator[Row]:
             return
 
 
-def _as_document(plan: Plan, job: Job, executor: Executor | None, tally: Tally) -> None:
+def _as_document(plan: ScanPlan, job: Job, executor: Executor | None, tally: Tally) -> None:
     from ..reports.rows_table import lay_out
     from .output import emit
 
@@ -210,7 +210,7 @@ def _as_document(plan: Plan, job: Job, executor: Executor | None, tally: Tally) 
 
 
 def _to_stream(
-    plan: Plan, job: Job, executor: Executor | None, tally: Tally, written: Written
+    plan: ScanPlan, job: Job, executor: Executor | None, tally: Tally, written: Written
 ) -> None:
     """Rows as they come. Raises UnreadableError where the stream takes no more."""
     lines = FORMATS[plan.format_]
@@ -225,7 +225,7 @@ def _to_stream(
             out.flush()
 
 
-def _to_file(plan: Plan, path: Path, job: Job, executor: Executor | None, tally: Tally) -> None:
+def _to_file(plan: ScanPlan, path: Path, job: Job, executor: Executor | None, tally: Tally) -> None:
     """Append rows to ``path``."""
     columns = tuple(job.types)
     journal = Journal(path, FORMATS[plan.format_], columns, header=plan.header)
@@ -244,7 +244,9 @@ def _to_file(plan: Plan, path: Path, job: Job, executor: Executor | None, tally:
             early.finish()
 
 
-def _refreshed(plan: Plan, path: Path, job: Job, executor: Executor | None, tally: Tally) -> None:
+def _refreshed(
+    plan: ScanPlan, path: Path, job: Job, executor: Executor | None, tally: Tally
+) -> None:
     """A new file, with the old one's rows where they hold, that replaces it in the end."""
     columns = tuple(job.types)
     known: dict[str, Row] = {}
@@ -262,7 +264,9 @@ def _refreshed(plan: Plan, path: Path, job: Job, executor: Executor | None, tall
         unfinished.replace(path)
 
 
-def _to_parquet(plan: Plan, path: Path, job: Job, executor: Executor | None, tally: Tally) -> None:
+def _to_parquet(
+    plan: ScanPlan, path: Path, job: Job, executor: Executor | None, tally: Tally
+) -> None:
     """Rows go to a journal next to the file, which becomes Parquet when all are there."""
     beside = path.with_name(f"{path.name}.rows.jsonl")
     plan = replace(plan, format_="jsonl")

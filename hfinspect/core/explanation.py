@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
+from .alternative_counts import Against, Approximation, Candidate, Measurement, NameSize
 from .display import Shown, counted
 from .expectation import Assumed, Beyond
 from .formula import Formula
 from .ledger_lines import Letter, Section, Share
-from .other_counts import Against, Approximation, Candidate, Measurement, NameSize
 from .overrides import Override
 from .records import dataclass
 from .refs import Origin

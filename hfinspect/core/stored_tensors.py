@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, count, repeat
 from typing import NamedTuple
 
-from .made_later import MadeLater
+from .lazy_sequence import LazySequence
 from .tensor import StoredTensor
 
 #: Stands in a pattern for a number: a pattern is a template for ``%``.
@@ -150,7 +150,7 @@ class StoredKind(NamedTuple):
     nbytes: int
 
 
-class StoredTensors(MadeLater[StoredTensor]):
+class StoredTensors(LazySequence[StoredTensor]):
     """The tensors of a safetensors header in its order; equal to the tuple of them.
 
     ``kinds`` are their kinds, ``which`` says of each tensor the number of its kind, and ``keys``

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from itertools import repeat
 from typing import Any, Generic, TypeVar
 
-from .made_later import Counted
+from .lazy_sequence import Counted
 from .records import dataclass
 from .tensor import TensorInfo, TensorSpec
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..core.components import Component
 from ..core.explanation import Attention, Projection
 from ..core.records import dataclass
-from .count_tree import Branch, Leaf, Stack, leaves, numbered
+from .count_tree import CountBranch, CountLeaf, Stack, leaves, numbered
 from .ledger import Ledger
 from .polynomials import Polynomial, Quantity, total, with_widths
 
@@ -45,7 +45,7 @@ class Block:
         yield from (q for q in (self.heads, self.groups, self.width, self.hidden) if q)
 
 
-def blocks_of(tree: Branch, config: Mapping[str, Any]) -> tuple[Block, ...]:
+def blocks_of(tree: CountBranch, config: Mapping[str, Any]) -> tuple[Block, ...]:
     """The attention blocks of each kind of layer, equal ones once."""
     found: dict[frozenset[tuple[str, Polynomial]], Block] = {}
     for path, branch in _attentions(tree, ""):
@@ -60,15 +60,15 @@ def blocks_of(tree: Branch, config: Mapping[str, Any]) -> tuple[Block, ...]:
     return tuple(found.values())
 
 
-def _is_projection(leaf: Leaf) -> bool:
+def _is_projection(leaf: CountLeaf) -> bool:
     matrix = not leaf.bias and leaf.component is Component.ATTENTION and leaf.kind in _NAMES
     return matrix and leaf.status == "counted"
 
 
-def _attentions(branch: Branch, prefix: str) -> Iterator[tuple[str, Branch]]:
+def _attentions(branch: CountBranch, prefix: str) -> Iterator[tuple[str, CountBranch]]:
     """The outermost modules of layers that hold nothing but attention and its norms."""
     for child in branch.children:
-        if isinstance(child, Leaf):
+        if isinstance(child, CountLeaf):
             continue
         path = f"{prefix}{child.name}"
         if isinstance(child, Stack):

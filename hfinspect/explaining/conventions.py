@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from ..core.alternative_counts import Candidate
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
-from ..core.other_counts import Candidate
 from .confusions import attention_and_mlp, confused, layers
-from .count_tree import Branch, Leaf, counted, counted_tree, leaves
+from .count_tree import CountBranch, CountLeaf, counted, counted_tree, leaves
 from .derivation import Derivation
 from .notes import extra_name
 from .polynomials import Polynomial, total
@@ -57,11 +57,11 @@ def _left_out(d: Derivation) -> Iterator[Way]:
     )
 
 
-def _of_kind(kind: str) -> Callable[[str, Leaf], bool]:
+def _of_kind(kind: str) -> Callable[[str, CountLeaf], bool]:
     return lambda _, leaf: leaf.kind == kind and leaf.component is not Component.NORM
 
 
-def _biases_of(component: Component) -> Callable[[str, Leaf], bool]:
+def _biases_of(component: Component) -> Callable[[str, CountLeaf], bool]:
     return lambda _, leaf: leaf.bias and leaf.component is component
 
 
@@ -85,10 +85,10 @@ def _head(d: Derivation) -> Iterator[Way]:
         yield Way("with-pooler", "the base model's pooler counted", pooler, frozenset({"pooler"}))
 
 
-def _head_modules(branch: Branch, prefix: str) -> Iterator[tuple[str, Branch]]:
+def _head_modules(branch: CountBranch, prefix: str) -> Iterator[tuple[str, CountBranch]]:
     """The outermost modules that hold nothing but heads and their norms."""
     for child in branch.children:
-        if not isinstance(child, Branch):
+        if not isinstance(child, CountBranch):
             continue
         path = f"{prefix}{child.name}"
         inside = [leaf for _, leaf, _ in leaves(child) if leaf.status == "counted"]
@@ -119,7 +119,7 @@ def _pooler_of_base(d: Derivation) -> Polynomial | None:
 
 
 def _norms(d: Derivation) -> Iterator[Way]:
-    def is_norm(_: str, leaf: Leaf) -> bool:
+    def is_norm(_: str, leaf: CountLeaf) -> bool:
         return leaf.component is Component.NORM
 
     inside = {name for name, _, _ in in_layers(d)}

@@ -39,7 +39,7 @@ _LAYER_KEYS = (
 
 
 @dataclass(frozen=True)
-class Leaf:
+class CountLeaf:
     """One tensor, or equal tensors of folded siblings (experts): then ``copies`` of them."""
 
     name: str
@@ -56,7 +56,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Branch:
+class CountBranch:
     """A module. ``folded`` says how many equal siblings it stands for, if more than one."""
 
     name: str
@@ -70,33 +70,35 @@ class Stack:
     """A list of layers: its kinds, each with the layers that are of it."""
 
     name: str
-    kinds: tuple[Kind, ...]
+    kinds: tuple[CountKind, ...]
     children: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True)
-class Kind:
+class CountKind:
     """Layers that are equal: one of them, which, and how many as a polynomial."""
 
-    layer: Branch
+    layer: CountBranch
     indices: tuple[int, ...]
     times: Polynomial
 
 
-Node = Leaf | Branch | Stack
+Node = CountLeaf | CountBranch | Stack
 
 
-def counted_tree(root: Module, config: Mapping[str, Any]) -> Branch:
+def counted_tree(root: Module, config: Mapping[str, Any]) -> CountBranch:
     """The whole model. ``config`` has the keys that say how many layers there are."""
-    return Branch("", root.class_name, _children(root, Context().entering(root), _Layers(config)))
+    return CountBranch(
+        "", root.class_name, _children(root, Context().entering(root), _Layers(config))
+    )
 
 
-def leaves(node: Node, prefix: str = "") -> Iterator[tuple[str, Leaf, Polynomial]]:
+def leaves(node: Node, prefix: str = "") -> Iterator[tuple[str, CountLeaf, Polynomial]]:
     """Every leaf with its full name (``*`` for a layer's number) and the stack's multiplier."""
     path = f"{prefix}{node.name}"
-    if isinstance(node, Leaf):
+    if isinstance(node, CountLeaf):
         yield path, node, ONE
-    elif isinstance(node, Branch):
+    elif isinstance(node, CountBranch):
         for child in node.children:
             yield from leaves(child, f"{path}." if path else "")
     else:
@@ -184,15 +186,15 @@ def _nodes(
             named = {key: value for key, value in child.children.items() if not key.isdecimal()}
             if named:
                 beside = _nodes(named, inner, layers.at(name))
-                nodes.append(Branch(name, child.class_name, beside))
+                nodes.append(CountBranch(name, child.class_name, beside))
         else:
             inside = _children(child, inner, layers.at(name))
             if inside:
-                nodes.append(Branch(name, child.class_name, inside))
+                nodes.append(CountBranch(name, child.class_name, inside))
     return tuple(nodes)
 
 
-def _leaf(name: str, tensor: Parameter, context: Context) -> Leaf:
+def _leaf(name: str, tensor: Parameter, context: Context) -> CountLeaf:
     status: Status = "counted"
     if not context.saved:
         status = "unsaved"
@@ -200,7 +202,7 @@ def _leaf(name: str, tensor: Parameter, context: Context) -> Leaf:
         status = "tied"
     elif tensor.role is not Role.PARAMETER:
         status = "buffer"
-    return Leaf(
+    return CountLeaf(
         name,
         with_widths(of_shape(tensor.shape)),
         context.component,
@@ -252,7 +254,7 @@ def _stack(name: str, modules: ModuleList, context: Context, layers: _Layers) ->
                 times = layers.count(modules, len(indices), name)
             else:
                 times = layers.some(tuple(indices), name)
-            kinds.append(Kind(Branch("", class_name, content), tuple(indices), times))
+            kinds.append(CountKind(CountBranch("", class_name, content), tuple(indices), times))
         nodes.append(Stack(name, tuple(kinds)))
     # Layers that a fresh save leaves out (multi-token prediction) are no layers of the model.
     for content, class_name, indices in groups:
@@ -283,21 +285,21 @@ def _fold(
     indices: list[int],
     times: Polynomial,
     everyone: bool,
-) -> Branch:
+) -> CountBranch:
     numbers = numbered(tuple(indices), everyone)
     copies = len(indices)
     children = tuple(_multiplied(child, times, copies) for child in content)
-    if len(children) == 1 and isinstance(children[0], Leaf) and not children[0].name:
-        return Branch(name, class_name, (replace(children[0], name=numbers),), times)
-    return Branch(f"{name}.{numbers}", class_name, children, times)
+    if len(children) == 1 and isinstance(children[0], CountLeaf) and not children[0].name:
+        return CountBranch(name, class_name, (replace(children[0], name=numbers),), times)
+    return CountBranch(f"{name}.{numbers}", class_name, children, times)
 
 
 def _multiplied(node: Node, times: Polynomial, copies: int) -> Node:
     if copies == 1:
         return node
-    if isinstance(node, Leaf):
+    if isinstance(node, CountLeaf):
         return replace(node, count=node.count * times, copies=node.copies * copies)
-    if isinstance(node, Branch):
+    if isinstance(node, CountBranch):
         inside = tuple(_multiplied(child, times, copies) for child in node.children)
         return replace(node, children=inside)
     kinds = tuple(replace(kind, times=kind.times * times) for kind in node.kinds)
@@ -306,8 +308,8 @@ def _multiplied(node: Node, times: Polynomial, copies: int) -> Node:
 
 def counted(node: Node) -> Polynomial:
     """Parameters counted in a node: of one layer inside a stack, of all of it elsewhere."""
-    if isinstance(node, Leaf):
+    if isinstance(node, CountLeaf):
         return node.count if node.status == "counted" else number(0)
-    if isinstance(node, Branch):
+    if isinstance(node, CountBranch):
         return total(counted(child) for child in node.children)
     return total(kind.times * counted(kind.layer) for kind in node.kinds)

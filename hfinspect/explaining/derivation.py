@@ -10,7 +10,7 @@ from ..core.components import Component
 from ..core.records import dataclass
 from ..trees.prediction import Prediction
 from .attention import Block, blocks_of, hidden_of
-from .count_tree import Branch, Leaf, Stack, counted, counted_tree, leaves
+from .count_tree import CountBranch, CountLeaf, Stack, counted, counted_tree, leaves
 from .ledger import Ledger
 from .letters import assign
 from .polynomials import Polynomial, Quantity, total, unknown
@@ -27,15 +27,15 @@ class Derivation:
     config: Mapping[str, Any]
 
     @cached_property
-    def tree(self) -> Branch:
+    def tree(self) -> CountBranch:
         return counted_tree(self.prediction.root, self.config)
 
     @cached_property
-    def found(self) -> tuple[tuple[str, Leaf, Polynomial], ...]:
+    def found(self) -> tuple[tuple[str, CountLeaf, Polynomial], ...]:
         return tuple(leaves(self.tree))
 
     @cached_property
-    def counted(self) -> tuple[tuple[str, Leaf, Polynomial], ...]:
+    def counted(self) -> tuple[tuple[str, CountLeaf, Polynomial], ...]:
         return tuple(item for item in self.found if item[1].status == "counted")
 
     @cached_property
@@ -118,11 +118,11 @@ class Derivation:
         return sum(spec.parameters for spec in tied if spec.tied_to not in own)
 
 
-def _stacks(branch: Branch) -> list[Stack]:
+def _stacks(branch: CountBranch) -> list[Stack]:
     found = []
     for child in branch.children:
         if isinstance(child, Stack):
             found.append(child)
-        elif isinstance(child, Branch):
+        elif isinstance(child, CountBranch):
             found += _stacks(child)
     return found

@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from ..analysis.labels.lookup import spec_finder
+from ..core.alternative_counts import Approximation, Measurement, TensorDifference
 from ..core.components import Component
 from ..core.explanation import Explanation
 from ..core.formula import Formula
 from ..core.ledger_lines import Letter
-from ..core.other_counts import Approximation, Measurement, TensorDifference
 from ..core.overrides import WITHOUT_EFFECT
 from ..core.results import Inspection
 from ..trees.prediction import Prediction

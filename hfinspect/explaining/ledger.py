@@ -9,7 +9,7 @@ from ..core.components import Component
 from ..core.formula import Formula
 from ..core.ledger_lines import Row, Section, Share
 from ..core.records import dataclass
-from .count_tree import Branch, Kind, Leaf, Node, Stack, counted, leaves, numbered
+from .count_tree import CountBranch, CountKind, CountLeaf, Node, Stack, counted, leaves, numbered
 from .polynomials import ONE, Polynomial, Quantity, number, total
 from .writer import Writer
 
@@ -43,14 +43,14 @@ class Ledger:
         return self.writer.formula(polynomial if short else number(polynomial.value))
 
 
-def sections_of(tree: Branch, ledger: Ledger) -> tuple[Section, ...]:
+def sections_of(tree: CountBranch, ledger: Ledger) -> tuple[Section, ...]:
     """Consecutive modules outside the layers, and each kind of layer, in model order."""
     pieces = list(_pieces(tree, ""))
-    wrapper = _wrapper([piece.path for piece in pieces if isinstance(piece, _Layers)])
-    stacks = [i for i, piece in enumerate(pieces) if isinstance(piece, _Layers)]
+    wrapper = _wrapper([piece.path for piece in pieces if isinstance(piece, _LedgerLayers)])
+    stacks = [i for i, piece in enumerate(pieces) if isinstance(piece, _LedgerLayers)]
     sections = []
     for i, piece in enumerate(pieces):
-        if isinstance(piece, _Layers):
+        if isinstance(piece, _LedgerLayers):
             sections.append(_layer_section(piece, ledger))
         else:
             section = _outside_section(_title(i, stacks), piece, wrapper, ledger)
@@ -78,19 +78,19 @@ def _title(position: int, stacks: Sequence[int]) -> str:
 
 
 @dataclass(frozen=True)
-class _Layers:
+class _LedgerLayers:
     path: str
-    kind: Kind
+    kind: CountKind
     alone: bool
 
 
 _Outside = list[tuple[str, Node]]
 
 
-def _pieces(tree: Branch, prefix: str) -> Iterator[_Outside | _Layers]:
+def _pieces(tree: CountBranch, prefix: str) -> Iterator[_Outside | _LedgerLayers]:
     waiting: _Outside = []
     for piece in _walk(tree, prefix):
-        if isinstance(piece, _Layers):
+        if isinstance(piece, _LedgerLayers):
             if waiting:
                 yield waiting
                 waiting = []
@@ -101,21 +101,21 @@ def _pieces(tree: Branch, prefix: str) -> Iterator[_Outside | _Layers]:
         yield waiting
 
 
-def _walk(branch: Branch, prefix: str) -> Iterator[tuple[str, Node] | _Layers]:
+def _walk(branch: CountBranch, prefix: str) -> Iterator[tuple[str, Node] | _LedgerLayers]:
     """Nodes without layers in them, each with the path before its name, and layers by kind."""
     for child in branch.children:
         if isinstance(child, Stack):
             for kind in child.kinds:
-                yield _Layers(prefix + child.name, kind, len(child.kinds) == 1)
-        elif isinstance(child, Branch) and _holds_layers(child):
+                yield _LedgerLayers(prefix + child.name, kind, len(child.kinds) == 1)
+        elif isinstance(child, CountBranch) and _holds_layers(child):
             yield from _walk(child, f"{prefix}{child.name}.")
         else:
             yield prefix, child
 
 
-def _holds_layers(branch: Branch) -> bool:
+def _holds_layers(branch: CountBranch) -> bool:
     return any(
-        isinstance(child, Stack) or (isinstance(child, Branch) and _holds_layers(child))
+        isinstance(child, Stack) or (isinstance(child, CountBranch) and _holds_layers(child))
         for child in branch.children
     )
 
@@ -135,7 +135,7 @@ def _outside_section(title: str, nodes: _Outside, wrapper: str, ledger: Ledger) 
     return Section(title, "", (), None, tuple(rows), shares, one.value, formula, formula)
 
 
-def _layer_section(layers: _Layers, ledger: Ledger) -> Section:
+def _layer_section(layers: _LedgerLayers, ledger: Ledger) -> Section:
     kind = layers.kind
     where = numbered(kind.indices, layers.alone)
     head = f"{layers.path}.{where}."
@@ -158,9 +158,9 @@ def _layer_section(layers: _Layers, ledger: Ledger) -> Section:
 
 
 def shares_of(
-    found: Iterable[tuple[Leaf, Polynomial]],
+    found: Iterable[tuple[CountLeaf, Polynomial]],
     ledger: Ledger,
-    group: Callable[[Leaf], str] = lambda leaf: leaf.component.value,
+    group: Callable[[CountLeaf], str] = lambda leaf: leaf.component.value,
 ) -> tuple[Share, ...]:
     """Sums by component, in the order of ``Component``; each leaf comes with its multiplier."""
     sums: dict[str, tuple[list[Polynomial], list[Polynomial]]] = {}
@@ -183,22 +183,22 @@ def shares_of(
 def _node_rows(node: Node, prefix: str, before: str, indent: int, ledger: Ledger) -> Iterator[Row]:
     """``prefix`` is the path before the node, ``before`` the part of it that labels show:
     nearly all of it outside the layers, none inside layers and groups."""
-    if isinstance(node, Leaf):
+    if isinstance(node, CountLeaf):
         if node.status != "unsaved":
             yield _tensor_row(node, prefix + node.name, before + node.name, indent, ledger)
         return
-    assert isinstance(node, Branch)
+    assert isinstance(node, CountBranch)
     held = [child for child in node.children if _saved(child)]
     if not held:
         return
     path, label = prefix + node.name, before + node.name
-    if len(held) == 1 and isinstance(held[0], Branch):
+    if len(held) == 1 and isinstance(held[0], CountBranch):
         yield from _node_rows(held[0], f"{path}.", f"{label}.", indent, ledger)
         return
-    below = [child for child in held if isinstance(child, Branch)]
+    below = [child for child in held if isinstance(child, CountBranch)]
     yield _module_row(node, path, label, indent, "group" if below else "module", ledger)
     for child in held:
-        if isinstance(child, Leaf):
+        if isinstance(child, CountLeaf):
             row = _tensor_row(child, f"{path}.{child.name}", child.name, indent + 1, ledger)
             # Next to modules, a bare parameter is a line of the ledger like them.
             yield replace(row, level="module") if below else row
@@ -210,7 +210,7 @@ def _saved(node: Node) -> bool:
     return any(leaf.status != "unsaved" for _, leaf, _ in leaves(node))
 
 
-def _tensor_row(leaf: Leaf, path: str, label: str, indent: int, ledger: Ledger) -> Row:
+def _tensor_row(leaf: CountLeaf, path: str, label: str, indent: int, ledger: Ledger) -> Row:
     formula = ledger.rows_formula(leaf.count)
     return Row(
         path, label, indent, "tensor" if indent else "module", leaf.component.value, leaf.kind,
@@ -220,7 +220,7 @@ def _tensor_row(leaf: Leaf, path: str, label: str, indent: int, ledger: Ledger) 
 
 
 def _module_row(
-    branch: Branch, path: str, label: str, indent: int, level: str, ledger: Ledger
+    branch: CountBranch, path: str, label: str, indent: int, level: str, ledger: Ledger
 ) -> Row:
     found = [leaf for _, leaf, _ in leaves(branch) if leaf.status != "unsaved"]
     live = [leaf for leaf in found if leaf.status == "counted"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from ..core.other_counts import Candidate, NameSize
+from ..core.alternative_counts import Candidate, NameSize
 
 _UNITS = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 _NUMBER = r"\d{1,4}(?:\.\d{1,3})?"

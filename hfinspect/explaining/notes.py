@@ -9,7 +9,7 @@ from typing import Any
 from ..core.components import Component, Role
 from ..core.text import with_rounded
 from ..trees.modules import Module, each_module
-from .count_tree import Branch, Leaf, Stack, leaves
+from .count_tree import CountBranch, CountLeaf, Stack, leaves
 from .ledger import Ledger
 from .polynomials import Polynomial, number, total
 
@@ -32,11 +32,15 @@ _POSITION_TEXTS = {
     "sinusoidal": "sinusoidal positions are computed: 0 parameters",
 }
 
-Found = list[tuple[str, Leaf, Polynomial]]
+Found = list[tuple[str, CountLeaf, Polynomial]]
 
 
 def notes_of(
-    tree: Branch, root: Module, model_type: str | None, config: Mapping[str, Any], ledger: Ledger
+    tree: CountBranch,
+    root: Module,
+    model_type: str | None,
+    config: Mapping[str, Any],
+    ledger: Ledger,
 ) -> tuple[tuple[str, str], ...]:
     """(about, sentence), in the order of a model."""
     found = list(leaves(tree))
@@ -100,11 +104,11 @@ def _class_names(root: Module) -> set[str]:
 # ---- norms
 
 
-def _norms(tree: Branch, ledger: Ledger) -> Iterator[str]:
+def _norms(tree: CountBranch, ledger: Ledger) -> Iterator[str]:
     """``50 LayerNorms of gamma and beta, 2·H = 4,096 each: 204,800``."""
     groups: dict[tuple[str, Polynomial, bool], list[Polynomial]] = {}
     for branch, times in _norm_modules(tree, number(1)):
-        held = [leaf for leaf in branch.children if isinstance(leaf, Leaf)]
+        held = [leaf for leaf in branch.children if isinstance(leaf, CountLeaf)]
         held = [leaf for leaf in held if leaf.status == "counted"]
         both = any(leaf.bias for leaf in held)
         # Folded siblings count as often as they occur.
@@ -123,15 +127,15 @@ def _norms(tree: Branch, ledger: Ledger) -> Iterator[str]:
 
 
 def _norm_modules(
-    node: Branch | Stack | Leaf, times: Polynomial
-) -> Iterator[tuple[Branch, Polynomial]]:
-    if isinstance(node, Leaf):
+    node: CountBranch | Stack | CountLeaf, times: Polynomial
+) -> Iterator[tuple[CountBranch, Polynomial]]:
+    if isinstance(node, CountLeaf):
         return
     if isinstance(node, Stack):
         for kind in node.kinds:
             yield from _norm_modules(kind.layer, times * kind.times)
         return
-    held = [leaf for leaf in node.children if isinstance(leaf, Leaf)]
+    held = [leaf for leaf in node.children if isinstance(leaf, CountLeaf)]
     live = [leaf for leaf in held if leaf.status == "counted"]
     if live and all(leaf.component is Component.NORM for leaf in live):
         yield node, times
@@ -172,7 +176,7 @@ def _experts(counted: Found, ledger: Ledger) -> Iterator[str]:
         yield f"shared experts serve every token: {with_rounded(shared)}"
 
 
-def _one_expert(routed: list[tuple[Leaf, Polynomial]], count: int) -> Polynomial | None:
+def _one_expert(routed: list[tuple[CountLeaf, Polynomial]], count: int) -> Polynomial | None:
     """The polynomial of one expert, where all layers with experts have the same ones."""
     if len({times for _, times in routed}) != 1:
         return None
@@ -195,7 +199,7 @@ def _tied(found: Found, ledger: Ledger) -> Iterator[str]:
             yield f"{name} is {leaf.tied_to}: its {size} are counted once"
 
 
-def extra_name(name: str, leaf: Leaf) -> str:
+def extra_name(name: str, leaf: CountLeaf) -> str:
     """What a parameter that transformers neither loads nor saves belongs to."""
     return "multi-token prediction" if leaf.part == "mtp" else leaf.kind or name
 

@@ -9,9 +9,9 @@ from decimal import Decimal
 from itertools import combinations
 from typing import NamedTuple
 
+from ..core.alternative_counts import Against, Convention, Term
 from ..core.explanation import Explanation
 from ..core.formula import Formula
-from ..core.other_counts import Against, Convention, Term
 from ..errors import UsageError
 from .conventions import ways_of
 from .derivation import Derivation
@@ -39,7 +39,7 @@ _ROUNDED = re.compile(r"(?P<whole>[0-9][^.]*?)(?P<part>\.[0-9]{1,9})? ?(?P<unit>
 _MAX_COUNT = 2**80
 
 
-class Asked(NamedTuple):
+class ReconcileRequest(NamedTuple):
     """A count that was asked about: as written, its number, and the counts from ``low`` up to
     ``high`` (not included) that round to it; for a whole number itself alone."""
 
@@ -53,18 +53,18 @@ class Asked(NamedTuple):
         return self.high - self.low > 1
 
 
-def parse_count(count: str | int) -> Asked:
+def parse_count(count: str | int) -> ReconcileRequest:
     """``115,740,736``, ``115_740_736`` or ``115 740 736``, or rounded: ``124M``, ``1.5 B``.
     Raises UsageError."""
     if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= _MAX_COUNT:
-        return Asked(f"{count:,}", count, count, count + 1)
+        return ReconcileRequest(f"{count:,}", count, count, count + 1)
     text = count.strip() if isinstance(count, str) else ""
     found = _ROUNDED.fullmatch(text)
     if found is not None and _GROUPED.fullmatch(found["whole"]):
         value = Decimal(_SEPARATORS.sub("", found["whole"]) + (found["part"] or ""))
         unit, half = _UNITS[found["unit"].lower()], Decimal(10) ** -len((found["part"] or ".")[1:])
         low, high = (int(edge * unit) for edge in (value - half / 2, value + half / 2))
-        return Asked(text, int(value * unit), max(low, 0), high)
+        return ReconcileRequest(text, int(value * unit), max(low, 0), high)
     digits = _SEPARATORS.sub("", text)
     if not re.fullmatch(r"[0-9]{1,25}", digits) or int(digits) > _MAX_COUNT:
         shown = text if isinstance(count, str) else repr(count)
@@ -74,7 +74,7 @@ def parse_count(count: str | int) -> Asked:
     return parse_count(int(digits))
 
 
-def compared(explanation: Explanation, d: Derivation, asked: Asked) -> Explanation:
+def compared(explanation: Explanation, d: Derivation, asked: ReconcileRequest) -> Explanation:
     """The explanation with ``against`` filled in."""
     ways = ways_of(d)[:MAX_WAYS]
     exact = explanation.parameters

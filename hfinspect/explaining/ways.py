@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ..core.records import dataclass
-from .count_tree import Branch, Leaf, Stack
+from .count_tree import CountBranch, CountLeaf, Stack
 from .derivation import Derivation
 from .polynomials import Polynomial, total
 
-Item = tuple[str, Leaf, Polynomial]
+Item = tuple[str, CountLeaf, Polynomial]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Way:
 
 
 def without(
-    d: Derivation, name: str, text: str, which: Callable[[str, Leaf], bool], cost: int = 1
+    d: Derivation, name: str, text: str, which: Callable[[str, CountLeaf], bool], cost: int = 1
 ) -> Way:
     items = [item for item in d.counted if which(item[0], item[1])]
     delta = total(leaf.count * times for _, leaf, times in items).times(-1)
@@ -36,9 +36,9 @@ def in_layers(d: Derivation) -> list[Item]:
     return [i for i in d.counted if any(i[0].startswith(stack) for stack in stacks)]
 
 
-def _stack_paths(branch: Branch, prefix: str) -> Iterator[tuple[str, Stack]]:
+def _stack_paths(branch: CountBranch, prefix: str) -> Iterator[tuple[str, Stack]]:
     for child in branch.children:
         if isinstance(child, Stack):
             yield f"{prefix}{child.name}", child
-        elif isinstance(child, Branch):
+        elif isinstance(child, CountBranch):
             yield from _stack_paths(child, f"{prefix}{child.name}.")

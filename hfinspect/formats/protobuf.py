@@ -24,7 +24,7 @@ MAX_VALUE_BYTES = 64 * 1024
 _VARINT, _FIXED64, _BYTES, _GROUP, _END_GROUP, _FIXED32 = 0, 1, 2, 3, 4, 5
 
 
-class _Walk:
+class _ProtobufWalk:
     def __init__(self, path: str, cursor: Cursor) -> None:
         self.path = path
         self.cursor = cursor
@@ -113,4 +113,4 @@ def fields(path: str, cursor: Cursor, size: int, wanted: Wanted) -> Iterator[tup
 
     A value longer than MAX_VALUE_BYTES is cut. Raises FormatError and LimitError.
     """
-    return _Walk(path, cursor).message(size, wanted, 0)
+    return _ProtobufWalk(path, cursor).message(size, wanted, 0)

@@ -83,7 +83,7 @@ class Windows:
         return self._reader.read(start, stop) if known is None else known
 
 
-class Part:
+class WindowPart:
     """A part of a file, read as a file of its own: the member of an archive."""
 
     def __init__(self, file: Windows, path: str, begin: int, length: int) -> None:

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..analysis.beyond import beyond_config, beyond_of, with_beyond
 from ..analysis.count import Cell, Key, Sums, by_component, by_dtype, by_part, sums, tally
+from ..analysis.extra_tensors import extra_tensors_of, extra_tensors_of_config, with_extra_tensors
 from ..analysis.key_facts import facts_of
-from ..analysis.labels.place import Placed, place_expected, place_stored
+from ..analysis.labels.place import Labelled, place_expected, place_stored
 from ..analysis.labels.routing import routing_of
 from ..analysis.quantization.declared import declared_in
 from ..core.cache_size import CacheSize
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.components import Component, Role
-from ..core.made_later import ONCE
+from ..core.lazy_sequence import ONCE
 from ..core.model_facts import ModelFacts
 from ..core.overrides import Override
 from ..core.refs import Origin
@@ -55,7 +55,7 @@ class Inspected(NamedTuple):
         return (config, made) if own and config is not None and made is not None else None
 
 
-class Known(NamedTuple):
+class ReadContext(NamedTuple):
     """What is known of a model before its tensors are counted.
 
     ``findings`` come before those of the files, ``last`` after them; ``variants`` are the
@@ -70,7 +70,7 @@ class Known(NamedTuple):
     last: Sequence[Finding] = ()
 
 
-NOTHING_MORE = Known()
+NOTHING_MORE = ReadContext()
 
 
 def from_prediction(
@@ -105,7 +105,7 @@ def from_prediction(
         catalogued=prediction.family is not None,
         facts=facts,
         **_cache(prediction, config, facts),
-        beyond=beyond_config(prediction),
+        beyond=extra_tensors_of_config(prediction),
         assumed=assumed,
         config=config,
         overrides=overrides,
@@ -149,7 +149,7 @@ def from_checkpoint(
     decoding: Decoding,
     *,
     config: Mapping[str, Any] | None = None,
-    known: Known = NOTHING_MORE,
+    known: ReadContext = NOTHING_MORE,
     where: str = "config.json",
     folded: Fold | None = None,
 ) -> Inspected:
@@ -162,7 +162,7 @@ def from_checkpoint(
     labels do not come from the prediction.
     """
     from ..analysis.folded_tensors import FoldedTensors
-    from .differing import Promise, compared
+    from .differing import Expected, compared
 
     is_gguf = checkpoint.format == "gguf"
     beside, prediction = (prediction, None) if is_gguf else (None, prediction)
@@ -178,7 +178,7 @@ def from_checkpoint(
         routing=routing_of(config, metadata),
         times=times,
     )
-    placed = with_beyond(placed, prediction, decoding.tensors, times)
+    placed = with_extra_tensors(placed, prediction, decoding.tensors, times)
     if is_gguf:
         from ..analysis.gguf.own_facts import unstored_head
 
@@ -186,14 +186,14 @@ def from_checkpoint(
     tensors = placed.tensors if folded is None else FoldedTensors(folded, placed.tensors)
     counts = _count(tensors)
     total = counts.total
-    promise = Promise()
+    promise = Expected()
     if prediction is not None:
-        promise = Promise(True, compared(placed, prediction, decoding.tensors, folded))
+        promise = Expected(True, compared(placed, prediction, decoding.tensors, folded))
     elif is_gguf and not checkpoint.missing:
-        from .gguf_compared import Held, promise_of
+        from .gguf_compared import HeldTensors, promise_of
 
         first = checkpoint.shards[0].file if checkpoint.shards else None
-        held = Held(first, metadata, placed.tensors, total.parameters)
+        held = HeldTensors(first, metadata, placed.tensors, total.parameters)
         promise = promise_of(held, beside, where)
     carried = prediction or beside or (promise.prediction if config is None else None)
     assumed = assumed_class(prediction, config)
@@ -221,7 +221,7 @@ def from_checkpoint(
         architecture=(known.adapter.type if known.adapter else None)
         or (prediction.architecture if prediction else _text(named)),
         catalogued=promise.catalogued,
-        beyond=beyond_of(tensors, str if folded is None else folded.first_name),
+        beyond=extra_tensors_of(tensors, str if folded is None else folded.first_name),
         format=checkpoint.format,
         files=tuple(
             WeightFile(s.file, s.format, s.size, len(s.tensors), s.header_bytes)
@@ -402,7 +402,7 @@ def _named_in(config: Mapping[str, Any]) -> Iterator[str]:
             yield name
 
 
-def _with_unstored_ties(placed: Placed, prediction: Prediction | None) -> Placed:
+def _with_unstored_ties(placed: Labelled, prediction: Prediction | None) -> Labelled:
     """Ties whose left-out end is, as usual, in no file."""
     if prediction is None or not prediction.tied:
         return placed
@@ -414,7 +414,7 @@ def _with_unstored_ties(placed: Placed, prediction: Prediction | None) -> Placed
     return placed._replace(tied=tied)
 
 
-def _head_apart(placed: Placed, prediction: Prediction | None) -> int:
+def _head_apart(placed: Labelled, prediction: Prediction | None) -> int:
     """Parameters of the head where it is tied to something that is no head."""
     if not placed.tied and (prediction is None or not prediction.tied):
         return 0
@@ -448,7 +448,7 @@ def _head_apart(placed: Placed, prediction: Prediction | None) -> int:
     return count
 
 
-def _tie_findings(placed: Placed) -> list[Finding]:
+def _tie_findings(placed: Labelled) -> list[Finding]:
     if not placed.tied:
         return []
     stored = {info.name: info for info in placed.tensors}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ..analysis.beyond import beyond_of
 from ..analysis.count import by_component, by_dtype, by_part, sums, tally
+from ..analysis.extra_tensors import extra_tensors_of
 from ..core.cache_size import SEVERAL
 from ..core.checkpoint import Finding
 from ..core.overrides import Override
@@ -53,7 +53,8 @@ def combined(
         components=by_component(cells),
         parts=by_part(cells),
         dtypes=by_dtype(cells),
-        beyond=beyond_of(tensors) or tuple(group for _, one in parts for group in one.beyond),
+        beyond=extra_tensors_of(tensors)
+        or tuple(group for _, one in parts for group in one.beyond),
         catalogued=all(one.catalogued for _, one in parts),
         format=formats.pop() if len(formats) == 1 else "mixed",
         files=tuple(file for _, one in parts for file in one.files),

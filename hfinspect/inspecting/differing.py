@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..analysis.folded_tensors import NotAlikeError, spec_names
 from ..analysis.folding import Fold
-from ..analysis.labels.place import Placed
+from ..analysis.labels.place import Labelled
 from ..core.checkpoint import Finding
 from ..core.components import Role
 from ..core.expectation import Expectation
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..analysis.quantization.decoding import Decoded
 
 
-class Promise(NamedTuple):
+class Expected(NamedTuple):
     """Whether the catalog made it, what it expects, what differs as findings, and the prediction
     that it is of."""
 
@@ -36,7 +36,7 @@ _BOOKKEEPING = Role.QUANTIZATION
 
 
 def compared(
-    placed: Placed,
+    placed: Labelled,
     prediction: Prediction,
     decoded: Mapping[str, Decoded],
     folded: Fold | None = None,

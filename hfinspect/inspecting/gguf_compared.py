@@ -13,7 +13,7 @@ from ..core.tensor import TensorInfo
 from ..errors import HfinspectError
 from ..formats.gguf.gguf import describe
 from ..trees.prediction import Prediction, predict
-from .differing import Promise
+from .differing import Expected
 
 #: Names that a finding gives as examples.
 _EXAMPLES = 3
@@ -22,7 +22,7 @@ _EXAMPLES = 3
 OWN_VALUES = "the file's own key-values"
 
 
-class Held(NamedTuple):
+class HeldTensors(NamedTuple):
     """What a GGUF file holds: its first shard's path and key-values, its tensors, the unique
     parameters in them (None where a packing is unknown)."""
 
@@ -32,23 +32,23 @@ class Held(NamedTuple):
     parameters: int | None
 
 
-def promise_of(held: Held, prediction: Prediction | None, where: str) -> Promise:
+def promise_of(held: HeldTensors, prediction: Prediction | None, where: str) -> Expected:
     """``prediction`` is that of the file ``where``, None where there is none or it is not in the
     catalog; then the key-values promise, if their architecture is known."""
     facts = describe(held.metadata)
     if facts.architecture is None or facts.type != "model":
-        return Promise()
+        return Expected()
     source, is_catalogued = where, prediction is not None
     if prediction is None:
         prediction, source = own_promise(held), OWN_VALUES
     if prediction is None:
-        return Promise()
+        return Expected()
     verdict = compare_names(held.tensors, prediction, facts.architecture)
     findings = tuple(_findings(held, verdict, source))
-    return Promise(is_catalogued, verdict.expectation, findings, prediction)
+    return Expected(is_catalogued, verdict.expectation, findings, prediction)
 
 
-def own_promise(held: Held) -> Prediction | None:
+def own_promise(held: HeldTensors) -> Prediction | None:
     """What the key-values predict; None where their architecture is not known."""
     config: Mapping[str, object] | None = config_of(
         held.metadata, {info.name for info in held.tensors}
@@ -62,7 +62,7 @@ def own_promise(held: Held) -> Prediction | None:
         return None  # numbers that make no model: what the header holds is still right
 
 
-def _findings(of: Held, verdict: Verdict, source: str) -> Iterator[Finding]:
+def _findings(of: HeldTensors, verdict: Verdict, source: str) -> Iterator[Finding]:
     file = of.file
     if not verdict.expectation.agrees:
         yield Finding("config-differs", _difference(of, verdict.expectation, source), file)
@@ -85,7 +85,7 @@ def _findings(of: Held, verdict: Verdict, source: str) -> Iterator[Finding]:
         yield Finding("gguf-stored-tie", text, file, name, "note")
 
 
-def _difference(of: Held, expectation: Expectation, source: str) -> str:
+def _difference(of: HeldTensors, expectation: Expectation, source: str) -> str:
     held = "an unknown number" if of.parameters is None else f"{of.parameters:,}"
     verb = "predict" if source == OWN_VALUES else "predicts"
     parts = [f"{source} {verb} {expectation.parameters:,} parameters, the file holds {held}"]

@@ -11,7 +11,7 @@ from ..core.checkpoint import Checkpoint, Finding
 from ..core.refs import Origin
 from ..layers.sentence_modules import FAMILY
 from .adapter import Reach, adapter_of
-from .build import Inspected, Known
+from .build import Inspected, ReadContext
 from .config_alone import OPEN_CLIP_FILE
 from .pipelines import has_parts, inspect_parts
 from .single import inspect_weights
@@ -31,10 +31,10 @@ def inspect_read(name: str, origin: Origin, read: ModelFiles, reach: Reach) -> I
     if read.layout is Layout.ADAPTER:
         settings = read.companions.get("adapter_config.json")
         adapter, last = adapter_of(settings, origin, reach)
-        known = Known(findings, read.layout.value, adapter=adapter, last=last)
+        known = ReadContext(findings, read.layout.value, adapter=adapter, last=last)
         # A config next to an adapter is that of the base model.
         return inspect_weights(name, origin, checkpoint, None, read.companions, known=known)
-    known = Known(findings, read.layout.value, contents_of(checkpoint), read.variants)
+    known = ReadContext(findings, read.layout.value, contents_of(checkpoint), read.variants)
     found = inspect_weights(
         name, origin, checkpoint, read.config, read.companions,
         declared=read.declared_class, known=known,

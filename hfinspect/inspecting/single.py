@@ -14,7 +14,7 @@ from ..core.refs import Origin
 from ..core.turns import turn
 from ..errors import ConfigError, UnknownArchitectureError
 from ..formats.strict_json import collector_paused
-from .build import NOTHING_MORE, Inspected, Known, from_checkpoint
+from .build import NOTHING_MORE, Inspected, ReadContext, from_checkpoint
 from .declared_class import predict_as
 
 _NONE: Mapping[str, Mapping[str, object]] = {}
@@ -29,7 +29,7 @@ def inspect_weights(
     *,
     declared: str | None = None,
     where: str = "config.json",
-    known: Known = NOTHING_MORE,
+    known: ReadContext = NOTHING_MORE,
 ) -> Inspected:
     """What the headers hold, next to what ``config`` (the file ``where``) predicts if it is known.
 
@@ -48,7 +48,7 @@ def _inspected(
     companions: Mapping[str, Mapping[str, object]],
     declared: str | None,
     where: str,
-    known: Known,
+    known: ReadContext,
 ) -> Inspected:
     prediction = None
     if config is not None:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..trees import Dim, ModelConfig, Module, Parameter, auto_class, exact, timm
+from ..trees.backbone_stages import chosen_stages, stage_names
 from ..trees.catalog import find_class
-from ..trees.handed_on import chosen_stages, stage_names
 
 #: model_type -> the widths that its config hands on; the families' files fill it.
 _HANDED: dict[str, Callable[[ModelConfig], tuple[Dim, ...]]] = {}

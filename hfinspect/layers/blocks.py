@@ -114,7 +114,7 @@ def grouped_attention(
             **(norms() if norms else {}),
         },
         component=Component.ATTENTION,
-        keeps=(KeysValues(kv_width, kv_width, heads=heads.kv),),
+        cache=(KeysValues(kv_width, kv_width, heads=heads.kv),),
     )
 
 

@@ -84,7 +84,7 @@ def fast_layer(c: ModelConfig, norm: nn.Module | None = None) -> nn.Module:
     attention = grouped_attention(f"{name}Attention", h, heads, bias=bias)
     relative = nn.Linear(h, heads.query * heads.dim, bias=False, kind=kind)
     attention.children = {**sides, **attention.children, "relative_k_proj": relative}
-    attention.keeps, inner = None, c.dim("intermediate_size")
+    attention.cache, inner = None, c.dim("intermediate_size")
     feeds = two_layer_mlp(f"{name}FeedForward", h, inner, act=act, bias=bias, **MLP)
     mixer = convolution(
         f"{name}ConvolutionModule", h, c.dim("conv_kernel_size"), norm or nn.BatchNorm(h, dims=1),

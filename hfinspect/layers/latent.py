@@ -69,7 +69,7 @@ def latent_attention(name: str, hidden: int, s: Latent, *, bias: bool) -> Module
             "o_proj": Linear(s.heads * s.value, hidden, bias=bias, kind="output"),
         },
         component=Component.ATTENTION,
-        keeps=(KeysValues(s.kv_rank, s.rotary, heads=1, latent=True),),
+        cache=(KeysValues(s.kv_rank, s.rotary, heads=1, latent=True),),
     )
 
 
@@ -89,5 +89,5 @@ def indexer(
         k_norm=LayerNorm(width, eps=1e-6),
         weights_proj=Linear(hidden, count, bias=False),
         kind="indexer",
-        keeps=(KeysValues(width, 0, heads=1, name="indexer", dtype=dtype),),
+        cache=(KeysValues(width, 0, heads=1, name="indexer", dtype=dtype),),
     )

@@ -12,7 +12,7 @@ from typing import Final
 from ..core.records import dataclass
 from ..trees import Component, Conv, Dim, Linear, ModelConfig, Module, State, Weight, named
 from .blocks import Size, activation, size
-from .spelled import flagged
+from .named_decoder import flagged
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Mixer:
             norm=Module(norm, weight=Weight(width), component=Component.NORM) if norm else None,
             out_proj=Linear(width, hidden, bias=bias),
             component=Component.SSM,
-            keeps=(State("recurrent", (width, state), "F32"),),
+            cache=(State("recurrent", (width, state), "F32"),),
         )  # fmt: skip
 
 

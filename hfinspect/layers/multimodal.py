@@ -120,7 +120,7 @@ def _weights(module: Module, kind: str | None = None) -> Iterator[tuple[str | No
 
 
 @dataclass(frozen=True)
-class Decoder:
+class TextModel:
     """A text model on its own: the base model, its class with a head, sizes, and whether that
     class would tie its head."""
 
@@ -137,7 +137,7 @@ def decoder(
     *,
     key: str = "text_config",
     defaults: Mapping[str, Any] | None = None,
-) -> Decoder:
+) -> TextModel:
     """The causal model of a nested config, taken apart. Raises UnknownArchitectureError."""
     section = c.section(key, default=defaults)
     causal = auto_class(section, "ForCausalLM", default_type=default_type)
@@ -151,7 +151,7 @@ def decoder(
     vocab, hidden = table.shape
     head = _of_kind(causal, "lm_head")
     base.scope = True
-    return Decoder(
+    return TextModel(
         base, causal.class_name, _dim(hidden), _dim(vocab), head is not None and bool(head.tied_to)
     )
 
@@ -167,7 +167,7 @@ def _of_kind(module: Module, kind: str) -> Parameter | None:
     return None
 
 
-def language_model(text: Decoder, *, head: bool, tied: bool) -> Module:
+def language_model(text: TextModel, *, head: bool, tied: bool) -> Module:
     """``language_model`` of files of the LLaVA kind: the decoder and, with ``head``, its head."""
     to = "language_model.model.embed_tokens.weight" if tied else None
     words = to_words(text.hidden, text.vocab, to) if head else None
@@ -209,7 +209,7 @@ def two_linears(
 # ---- whole families: a tower, a projector, any decoder
 
 #: Further parts of a family, from the config, the tower's width and the decoder.
-Beside = Callable[[ModelConfig, Dim, Decoder], "dict[str, Module | Parameter | None]"]
+Beside = Callable[[ModelConfig, Dim, TextModel], "dict[str, Module | Parameter | None]"]
 
 
 def two_layers(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:

@@ -14,7 +14,7 @@ from functools import partial
 from ..core.config import MAX_COUNT
 from ..trees import Builder, Component, Dim, ModelConfig, named, register
 from ..trees import modules as nn
-from ..trees.handed_on import MAX_STAGES
+from ..trees.backbone_stages import MAX_STAGES
 from .blocks import activation
 from .composing import Form, composed
 from .heads import classifier

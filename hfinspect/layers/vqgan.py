@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from ..core.records import dataclass
 from ..trees import Component, Dim, ModelConfig
-from ..trees.handed_on import MAX_STAGES
+from ..trees.backbone_stages import MAX_STAGES
 from ..trees.modules import Activation, Conv, Embedding, GroupNorm, Layers, Module, ModuleList
 
 

@@ -13,7 +13,7 @@ from ..explaining.count_tree import numbered
 _NUMBER = re.compile(r"(?<![^./])[0-9]{1,9}(?![^./])")
 
 
-class Fold(NamedTuple):
+class FoldedRows(NamedTuple):
     """Tensors that differ in numbers of their names alone; ``first`` stands for them. ``layer`` is
     the least, for sorting."""
 
@@ -34,12 +34,12 @@ class Fold(NamedTuple):
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
 
-def single(tensors: Iterable[TensorInfo]) -> list[Fold]:
+def single(tensors: Iterable[TensorInfo]) -> list[FoldedRows]:
     """Every tensor by itself."""
-    return [Fold(tensor.name, tensor, (tensor,)) for tensor in tensors]
+    return [FoldedRows(tensor.name, tensor, (tensor,)) for tensor in tensors]
 
 
-def folded(tensors: Iterable[TensorInfo]) -> list[Fold]:
+def folded(tensors: Iterable[TensorInfo]) -> list[FoldedRows]:
     """Rows in order of first appearance. Only tensors that agree in all but numbers, file and
     place of a tie are one row, and only where every combination of the numbers is there."""
     alike: dict[object, list[tuple[tuple[int, ...], TensorInfo]]] = {}
@@ -54,7 +54,7 @@ def folded(tensors: Iterable[TensorInfo]) -> list[Fold]:
     return [fold for group in alike.values() for fold in _rows(group, 0)]
 
 
-def _rows(group: Sequence[tuple[tuple[int, ...], TensorInfo]], place: int) -> list[Fold]:
+def _rows(group: Sequence[tuple[tuple[int, ...], TensorInfo]], place: int) -> list[FoldedRows]:
     """One row for a group that is a full grid of numbers, else one for each value at ``place``."""
     values = [sorted(set(column)) for column in zip(*(n for n, _ in group), strict=True)]
     cells = 1
@@ -62,7 +62,7 @@ def _rows(group: Sequence[tuple[tuple[int, ...], TensorInfo]], place: int) -> li
         cells *= len(column)
     if cells == len(group) or place >= len(values):
         tensors = tuple(tensor for _, tensor in group)
-        return [Fold(_named(tensors[0].name, values), tensors[0], tensors)]
+        return [FoldedRows(_named(tensors[0].name, values), tensors[0], tensors)]
     split: dict[int, list[tuple[tuple[int, ...], TensorInfo]]] = {}
     for item in group:
         split.setdefault(item[0][place], []).append(item)

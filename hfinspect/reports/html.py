@@ -31,10 +31,10 @@ from .drawings import (
 )
 from .palette import ink_of, patterns, variables
 from .shortened import shortened
-from .squares import Box
 from .strip_paths import strip_svg
 from .table import Canvas, shown
-from .tiles import Tile, placed
+from .treemap import Tile, placed
+from .treemap_layout import Box
 
 #: Characters of a name, and of a sentence.
 MAX_NAME, MAX_TEXT = 240, 2000

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ..analysis.count import component_shares
 from ..core.checkpoint import Finding
 from ..core.components import Component
-from ..core.made_later import counted
+from ..core.lazy_sequence import counted
 from ..core.overrides import titled
 from ..core.results import Inspection, Totals
 from ..core.text import byte_size, more_are, spelled, with_rounded

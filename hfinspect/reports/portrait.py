@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..analysis.count import per_layer
 from ..analysis.differences import ranges
-from ..analysis.kinds import Folded, Kind, Pattern, fold
+from ..analysis.kinds import Folded, Pattern, QuantizationKind, fold
 from ..core.components import Component
 from ..core.explanation import Explanation
 from ..core.footprint import Memory
@@ -17,7 +17,7 @@ from ..core.records import dataclass
 from ..core.results import Inspection, Totals
 from ..core.text import byte_size, spelled
 from ..core.verdicts import AuditResult
-from ..sizing.curves import Curves, Held
+from ..sizing.curves import CurveInputs, Curves
 from . import explained, memory_screen, overview, verdict
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Preformatted, Table
 from .drawings import (
@@ -64,7 +64,7 @@ class Portrait:
     explanation: Explanation | str
     memory: Memory | None
     curves: Curves | None
-    held: tuple[Held, ...]
+    held: tuple[CurveInputs, ...]
     audit: AuditResult | str
 
 
@@ -97,9 +97,9 @@ def lay_out(
 # ---- where the parameters are
 
 
-def treemap(found: Inspection, folded: Folded, held: Sequence[Held], memory: Memory | None) -> (
-    Treemap | None
-):  # fmt: skip
+def treemap(
+    found: Inspection, folded: Folded, held: Sequence[CurveInputs], memory: Memory | None
+) -> Treemap | None:
     """Tiles by parameters, bytes and the cache at the model's own context, each where known."""
     measures = []
     if found.parameters:
@@ -127,12 +127,14 @@ def _leaf(pattern: Pattern, names: Sequence[str], several: bool) -> Leaf:
     sizes = {"parameters": pattern.parameters, "nbytes": pattern.nbytes, "cache": 0}
     return Leaf(
         BEYOND if pattern.beyond is not None else pattern.component,
-        _group(pattern.stack, pattern.layers, several), module or tensor,
-        tensor if module else "", tuple(sizes[name] for name in names),
-    )  # fmt: skip
+        _group(pattern.stack, pattern.layers, several),
+        module or tensor,
+        tensor if module else "",
+        tuple(sizes[name] for name in names),
+    )
 
 
-def _cache_leaf(held: Held, names: Sequence[str], several: bool) -> Leaf:
+def _cache_leaf(held: CurveInputs, names: Sequence[str], several: bool) -> Leaf:
     component = Component.SSM if held.state else Component.ATTENTION
     sizes = tuple(held.nbytes if name == "cache" else 0 for name in names)
     return Leaf(component.value, _group(held.stack, held.layers, several), held.label, "", sizes)
@@ -166,7 +168,7 @@ def _where(portrait: Portrait, folded: Folded) -> Iterator[Block]:
 
 
 def _layers(portrait: Portrait, folded: Folded) -> Iterator[Block]:
-    stacks: dict[str, list[Kind]] = {}
+    stacks: dict[str, list[QuantizationKind]] = {}
     for kind in folded.kinds:
         stacks.setdefault(kind.stack, []).append(kind)
     if not stacks:
@@ -192,7 +194,7 @@ def _layers(portrait: Portrait, folded: Folded) -> Iterator[Block]:
 
 
 def _stretches(
-    stack: str, kinds: Sequence[Kind], unit: str, cache: Mapping[tuple[str, int], int]
+    stack: str, kinds: Sequence[QuantizationKind], unit: str, cache: Mapping[tuple[str, int], int]
 ) -> Iterator[Stretch]:
     for kind in kinds[:MAX_KINDS]:
         kept: dict[int, list[int]] = {}
@@ -268,10 +270,16 @@ def _tensors(folded: Folded) -> Iterator[Block]:
 def _tensor_row(p: Pattern) -> tuple[Cell, ...]:
     remark = "tied" if p.tied else "" if p.beyond is None else "beyond the class"
     return (
-        p.name, p.tensors, "×".join(str(int(size)) for size in p.shape) or "scalar",
-        p.dtype or "unknown", p.parameters, p.nbytes, p.component,
-        "" if p.role == "parameter" else p.role, remark,
-    )  # fmt: skip
+        p.name,
+        p.tensors,
+        "×".join(str(int(size)) for size in p.shape) or "scalar",
+        p.dtype or "unknown",
+        p.parameters,
+        p.nbytes,
+        p.component,
+        "" if p.role == "parameter" else p.role,
+        remark,
+    )
 
 
 def _config(config: Mapping[str, object] | None) -> Iterable[Block]:

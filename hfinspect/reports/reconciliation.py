@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from ..core.alternative_counts import Against, Convention, Measurement, NameSize, TensorDifference
 from ..core.explanation import Explanation
-from ..core.other_counts import Against, Convention, Measurement, NameSize, TensorDifference
 from ..explaining.count_tree import numbered
 from .document import Block, Column, Facts, Paragraph, Table
 

@@ -12,8 +12,8 @@ from ..core.text import clean
 from .document import Document, Facts
 from .drawings import StackedBar, Treemap, sized, without_chapters
 from .palette import ink_of, patterns, variables
-from .squares import Box
-from .tiles import HEAD, Tile, placed
+from .treemap import HEAD, Tile, placed
+from .treemap_layout import Box
 
 WIDTH, HEIGHT = 800, 400
 #: Where the tiles are; above them title and bar, below them the legend.

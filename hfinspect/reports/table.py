@@ -10,6 +10,7 @@ from unicodedata import category, east_asian_width
 
 from ..core.records import dataclass
 from ..core.text import clean, clean_lines
+from .column_fit import fitted, seen, seen_length, shortened
 from .document import (
     Cell,
     Column,
@@ -21,7 +22,6 @@ from .document import (
     Table,
     TextBlock,
 )
-from .narrow import fitted, seen, seen_length, shortened
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BAR = 10

@@ -19,7 +19,7 @@ from ..core.records import dataclass
 from ..core.results import Failure, Inspection
 from ..errors import HfinspectError, LostError, UsageError
 from ..inspecting.build import Inspected
-from ..inspecting.trip import inspect_target, ready
+from ..inspecting.inspect_run import inspect_target, ready
 from ..sources.deadline import Deadline
 from ..sources.header_cache import DEFAULT_MAX_BYTES, HeaderCache
 from ..sources.login import Session, login
@@ -30,7 +30,7 @@ from .time_limit import within
 
 if TYPE_CHECKING:
     from ..core.footprint import Memory
-    from ..sizing.wish import Wish
+    from ..sizing.memory_request import MemoryRequest
     from ..sources.hub.client import HubClient
     from ..sources.hub.model_info import Listing
 
@@ -142,7 +142,7 @@ def scan(
 
 def memory_wish(
     *, on: str | None, context: int | str | None, batch: int, engine: str, cache_dtype: str | None
-) -> Wish | None:
+) -> MemoryRequest | None:
     """What is to be sized of each model; None where a scan is of what models are alone.
 
     Raises UsageError, also for choices that need a device or a context next to them.
@@ -150,9 +150,9 @@ def memory_wish(
     alone = on is None and context is None
     if alone and (batch, engine, cache_dtype) == (1, "logical", None):
         return None
-    from ..sizing.wish import wished
+    from ..sizing.memory_request import checked_request
 
-    wish = wished(
+    wish = checked_request(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype, encoder_tokens=None,
         on=on,
     )  # fmt: skip
@@ -171,7 +171,7 @@ def inspect_one(
     return found if isinstance(found, Failure) else found.inspection
 
 
-def _size_one(target: api.Target, options: ScanOptions, wish: Wish) -> Memory | Failure:
+def _size_one(target: api.Target, options: ScanOptions, wish: MemoryRequest) -> Memory | Failure:
     from .memory_rows import sized
 
     found = _in_time(target, options, None)

@@ -20,7 +20,7 @@ from .rows import Row
 MAX_LINE: Final = 1 << 20
 
 
-class Kept(NamedTuple):
+class JournalContents(NamedTuple):
     """A row that is there: its target, and whether it was ok."""
 
     target: str
@@ -40,19 +40,20 @@ class Journal:
         self._file = -1
         self._end = 0
 
-    def open(self, *, resume: bool) -> list[Kept]:
+    def open(self, *, resume: bool) -> list[JournalContents]:
         """Begin, or go on; the rows that are there already.
 
         Raises UsageError if the file is something else: it is then left as it was.
         """
-        there: list[Kept] = []
+        there: list[JournalContents] = []
         try:
             flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
             flags |= 0 if resume else os.O_TRUNC
             self._file = os.open(self.path, flags, 0o666)
             if resume:
                 there = [
-                    Kept(str(row["target"]), row["status"] == "ok") for row in self._recovered()
+                    JournalContents(str(row["target"]), row["status"] == "ok")
+                    for row in self._recovered()
                 ]
             if self._end == 0 and self._header is not None:
                 self._write(self._header)

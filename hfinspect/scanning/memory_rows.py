@@ -7,12 +7,12 @@ from dataclasses import replace
 from ..core.footprint import Memory
 from ..errors import UsageError
 from ..inspecting.build import Inspected
+from ..sizing.memory_request import MemoryRequest
 from ..sizing.plan import plan
-from ..sizing.wish import Wish
 from .rows import MEMORY_COLUMNS, Row
 
 
-def sized(whole: Inspected, wish: Wish) -> Memory:
+def sized(whole: Inspected, wish: MemoryRequest) -> Memory:
     """The sum of one model. A choice that does not fit this model (a cache's dtype for other
     layers than it has) is a cache that is unknown, by its reason: it fits others of the list."""
     try:

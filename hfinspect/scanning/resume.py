@@ -7,13 +7,15 @@ from pathlib import Path
 
 from ..core.text import clean
 from ..errors import UsageError
-from .journal import Journal, Kept
+from .journal import Journal, JournalContents
 from .lines import FORMATS
 from .row_work import Item
 from .rows import Row
 
 
-def left_to_do(items: Iterable[Item], there: Sequence[Kept], path: Path) -> Iterator[Item]:
+def left_to_do(
+    items: Iterable[Item], there: Sequence[JournalContents], path: Path
+) -> Iterator[Item]:
     """The items after those that have rows. Raises UsageError if the rows are of another list."""
     left = iter(items)
     for i, kept in enumerate(there):
@@ -30,7 +32,7 @@ def left_to_do(items: Iterable[Item], there: Sequence[Kept], path: Path) -> Iter
     return left
 
 
-def not_there(items: Iterable[Item], there: Sequence[Kept]) -> Iterator[Item]:
+def not_there(items: Iterable[Item], there: Sequence[JournalContents]) -> Iterator[Item]:
     """The items without a row: for lists that the Hub makes, whose order changes."""
     names = {kept.target for kept in there}
     return (item for item in items if item.target not in names)

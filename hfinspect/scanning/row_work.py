@@ -19,19 +19,19 @@ from ..errors import (
 )
 from ..inspecting.build import Inspected
 from ..inspecting.declared_class import Predicted
-from ..inspecting.trip import inspect_opened, of_pipeline
+from ..inspecting.inspect_run import inspect_opened, of_pipeline
 from ..sources.deadline import Deadline
 from ..sources.hub.model_info import Listing
 from ..sources.hub.search import ListedModel
 from ..sources.local import LocalSource
+from ..sources.memoized import MemoizedSource
 from ..sources.opening import Access, errors_about
-from ..sources.remembering import RememberingSource
 from .engine import ScanOptions, inspected, lost, run, shared
 from .rows import AUDIT_COLUMNS, LEADING, MEMORY_COLUMNS, TOTALS_COLUMNS, Row, lead, row_of
 from .time_limit import within
 
 if TYPE_CHECKING:
-    from ..sizing.wish import Wish
+    from ..sizing.memory_request import MemoryRequest
 
 
 class Item(NamedTuple):
@@ -58,7 +58,7 @@ class RowWork:
     columns: tuple[str, ...]
     audit: bool = False
     refresh: bool = False
-    wish: Wish | None = None
+    wish: MemoryRequest | None = None
 
     def __call__(self, item: Item) -> Row:
         """The target's row: the leading columns, then ``columns``. Raises nothing of ours."""
@@ -151,7 +151,7 @@ def _inspected_and_audited(
         opened = access.open(of_pipeline(ref))
     except HfinspectError as error:
         return Failure(target, error), None
-    source = RememberingSource(opened)
+    source = MemoizedSource(opened)
     with closing(source):
         try:
             with errors_about(ref):
@@ -170,7 +170,7 @@ def _inspected_and_audited(
 
 
 def _audited(
-    target: str, ref: ModelRef, source: RememberingSource, made: Predicted | None
+    target: str, ref: ModelRef, source: MemoizedSource, made: Predicted | None
 ) -> AuditResult:
     from ..auditing.run import run_audit
 

@@ -16,7 +16,7 @@ Value = str | int | bool | None
 Row = dict[str, Value]
 
 
-class Column(NamedTuple):
+class RowColumn(NamedTuple):
     """``kind`` is the type for Parquet: ``string``, ``int64`` or ``bool``."""
 
     kind: str
@@ -55,7 +55,7 @@ def _main_dtype(found: Inspection) -> Value:
     return max(sized, key=lambda name: sized[name]) if sized else None
 
 
-def _fact(name: str, unit: str, meaning: str) -> Column:
+def _fact(name: str, unit: str, meaning: str) -> RowColumn:
     """A fact of the build; lists and two sides as numbers with blanks between them."""
     annotation = str(ModelFacts.__dataclass_fields__[name].type)
 
@@ -65,58 +65,66 @@ def _fact(name: str, unit: str, meaning: str) -> Column:
             return number  # type: ignore[no-any-return]  # an int or None
         return " ".join(map(str, number if isinstance(number, tuple) else (number,)))
 
-    return Column("int64" if annotation == "int | None" else "string", value, f"{unit}: {meaning}")
+    return RowColumn(
+        "int64" if annotation == "int | None" else "string", value, f"{unit}: {meaning}"
+    )
 
 
-def _hub(name: str, meaning: str) -> Column:
+def _hub(name: str, meaning: str) -> RowColumn:
     def value(found: Inspection) -> Value:
         said = None if found.origin.hub is None else getattr(found.origin.hub, name)
         if isinstance(said, tuple):
             return " ".join(said)
         return said if said is None else str(said).lower() if isinstance(said, bool) else said
 
-    return Column("string", value, f"{meaning}, by the Hub")
+    return RowColumn("string", value, f"{meaning}, by the Hub")
 
 
-def _cache(value: Callable[[CacheSize], int], meaning: str) -> Column:
-    return Column("int64", lambda f: None if f.cache is None else value(f.cache), meaning)
+def _cache(value: Callable[[CacheSize], int], meaning: str) -> RowColumn:
+    return RowColumn("int64", lambda f: None if f.cache is None else value(f.cache), meaning)
 
 
-def _part(name: str, what: str) -> Column:
-    return Column("int64", _component(name), f"unique parameters of {what}")
+def _part(name: str, what: str) -> RowColumn:
+    return RowColumn("int64", _component(name), f"unique parameters of {what}")
 
 
 #: The columns of an inspection, all of them the default. Null where unknown.
-COLUMNS: Final[Mapping[str, Column]] = {
-    "repo_id": Column("string", lambda f: f.repo_id, "`org/name`; null for local targets"),
-    "revision": Column("string", lambda f: f.revision, "the revision asked, if one was"),
-    "read_from": Column("string", lambda f: f.origin.kind, "`hub`, `cache`, `directory` or `file`"),
-    "source": Column(
+COLUMNS: Final[Mapping[str, RowColumn]] = {
+    "repo_id": RowColumn("string", lambda f: f.repo_id, "`org/name`; null for local targets"),
+    "revision": RowColumn("string", lambda f: f.revision, "the revision asked, if one was"),
+    "read_from": RowColumn(
+        "string", lambda f: f.origin.kind, "`hub`, `cache`, `directory` or `file`"
+    ),
+    "source": RowColumn(
         "string", lambda f: f.source, "`checkpoint` (headers) or `config` (predicted)"
     ),
-    "format": Column("string", lambda f: f.format, "`safetensors`, `torch`, `gguf`"),
-    "model_type": Column("string", lambda f: f.model_type, "of config.json"),
-    "architecture": Column("string", lambda f: f.architecture, "the class that the config names"),
-    "catalogued": Column("bool", lambda f: f.catalogued, "whether the architecture is known"),
+    "format": RowColumn("string", lambda f: f.format, "`safetensors`, `torch`, `gguf`"),
+    "model_type": RowColumn("string", lambda f: f.model_type, "of config.json"),
+    "architecture": RowColumn(
+        "string", lambda f: f.architecture, "the class that the config names"
+    ),
+    "catalogued": RowColumn("bool", lambda f: f.catalogued, "whether the architecture is known"),
     **{name: _fact(name, *said) for name, said in FACTS.items()},
-    "complete": Column(
+    "complete": RowColumn(
         "bool",
         lambda f: f.complete,
         "false if a shard is missing: totals are then those of the files that are there",
     ),
-    "parameters": Column("int64", lambda f: f.parameters, "unique parameters, tied weights once"),
-    "parameters_with_head": Column(
+    "parameters": RowColumn(
+        "int64", lambda f: f.parameters, "unique parameters, tied weights once"
+    ),
+    "parameters_with_head": RowColumn(
         "int64", lambda f: f.parameters_with_head, "with a tied head counted separately"
     ),
-    "active_parameters": Column(
+    "active_parameters": RowColumn(
         "int64", lambda f: f.active_parameters, "those that take part for a token, if fewer"
     ),
-    "beyond": Column(
+    "beyond": RowColumn(
         "int64", lambda f: f.beyond_parameters, "parameters in the files that the class lacks"
     ),
-    "logical": Column("int64", lambda f: f.logical, "parameters in the files, ties not merged"),
-    "stored": Column("int64", lambda f: f.stored, "elements in the files, packed as they are"),
-    "buffers": Column("int64", lambda f: f.buffers, "elements that are no parameters"),
+    "logical": RowColumn("int64", lambda f: f.logical, "parameters in the files, ties not merged"),
+    "stored": RowColumn("int64", lambda f: f.stored, "elements in the files, packed as they are"),
+    "buffers": RowColumn("int64", lambda f: f.buffers, "elements that are no parameters"),
     "embedding": _part("embedding", "embeddings"),
     "attention": _part("attention", "attention"),
     "mlp": _part("mlp", "feed-forward layers, experts included"),
@@ -127,16 +135,16 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "norm": _part("norm", "norms"),
     "head": _part("head", "the head, 0 where it is tied"),
     "other": _part("other", "everything else"),
-    "tied": Column("bool", lambda f: bool(f.tied), "whether weights are tied"),
-    "dtype": Column("string", _main_dtype, "the dtype of most bytes"),
-    "dtypes": Column("string", lambda f: " ".join(f.dtypes), "all of them"),
-    "quantization": Column(
+    "tied": RowColumn("bool", lambda f: bool(f.tied), "whether weights are tied"),
+    "dtype": RowColumn("string", _main_dtype, "the dtype of most bytes"),
+    "dtypes": RowColumn("string", lambda f: " ".join(f.dtypes), "all of them"),
+    "quantization": RowColumn(
         "string", lambda f: f.quantization.method if f.quantization else None, "the method"
     ),
-    "bits": Column(
+    "bits": RowColumn(
         "int64", lambda f: f.quantization.bits if f.quantization else None, "of a packed weight"
     ),
-    "nbytes": Column("int64", lambda f: f.nbytes, "bytes of all tensors"),
+    "nbytes": RowColumn("int64", lambda f: f.nbytes, "bytes of all tensors"),
     "cache_per_token": _cache(
         lambda cache: cache.per_token_first,
         "bytes that a token adds to the cache while no window is full; null without a cache",
@@ -153,15 +161,15 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "cache_nbytes": _cache(
         lambda cache: cache.nbytes, "bytes of one sequence's cache at that many tokens"
     ),
-    "cache_dtype": Column(
+    "cache_dtype": RowColumn(
         "string", lambda f: f.cache.dtype if f.cache else None, "of its keys and values"
     ),
-    "cache_unknown": Column(
+    "cache_unknown": RowColumn(
         "string", lambda f: f.cache_unknown or None, "why there is no cache, or why it is not known"
     ),
-    "tensors": Column("int64", lambda f: len(f.tensors), "number of tensors"),
-    "files": Column("int64", lambda f: len(f.files), "number of weight files read"),
-    "findings": Column("int64", lambda f: len(f.findings), "remarks that reading made"),
+    "tensors": RowColumn("int64", lambda f: len(f.tensors), "number of tensors"),
+    "files": RowColumn("int64", lambda f: len(f.files), "number of weight files read"),
+    "findings": RowColumn("int64", lambda f: len(f.findings), "remarks that reading made"),
     "license": _hub("license", "the licence"),
     "gated": _hub("gated", "`auto`, `manual` or `false`"),
     "last_modified": _hub("last_modified", "time of the last commit"),

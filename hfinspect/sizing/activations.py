@@ -17,10 +17,10 @@ from ..core import data_files
 from ..core.records import dataclass
 from ..trees.modules import Module, Parameter
 from ..trees.prediction import Prediction
-from .kept_products import products
+from .activation_rule import rule_name
+from .activation_terms import products
 from .kv_cache import decoder_blocks, encoder_blocks, kept_layers
 from .matrices import matrices
-from .recorded_as import rule_name
 
 #: Kernels of attention whose recordings there are: ``eager`` keeps the square of scores, ``sdpa``
 #: (and other flash kernels) queries, keys, values, the output and a float32 a token and head.
@@ -49,7 +49,7 @@ class KeptLayers:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptActivations:
     """Bytes that autograd keeps for the layers (of an encoder-decoder those of both sides), and
     outside them (less than nothing where the first layer keeps less than others). ``windowed`` are
     the decoder's layers that get a mask, as their window is no longer than the sequence."""
@@ -108,7 +108,7 @@ class Step:
 
 def framework_kept(
     prediction: Prediction, config: Mapping[str, Any], step: Step
-) -> Kept | str:  # fmt: skip
+) -> KeptActivations | str:  # fmt: skip
     """What autograd keeps, or why no rule gives it.
 
     Without a cache, as transformers' Trainer trains (``use_cache`` of TrainingArguments).
@@ -147,7 +147,7 @@ def framework_kept(
     if "encoder" in parts:
         inputs = wide * step.batch * _seen(step) * sizes.width
         encoder = _layers(parts["encoder"], terms, inputs, sizes.encoder_layers)
-    return Kept(decoder, outside, encoder, windowed)
+    return KeptActivations(decoder, outside, encoder, windowed)
 
 
 def _added(rule: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:

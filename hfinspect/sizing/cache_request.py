@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from ..core.records import dataclass
-from ..trees.keeps import Keeps, KeysValues, State
+from ..trees.cache_layout import CacheItem, KeysValues, State
 
 
 @dataclass(frozen=True)
-class KeptLayer:
+class CachedLayer:
     """One layer of the decoder: what it keeps, and how many tokens back it looks (None: all).
     ``static``: transformers takes a StaticCache for it."""
 
-    keeps: tuple[Keeps, ...]
+    cache: tuple[CacheItem, ...]
     window: int | None = None
     static: bool = True
 
     @property
     def keys_values(self) -> tuple[KeysValues, ...]:
-        return tuple(item for item in self.keeps if isinstance(item, KeysValues))
+        return tuple(item for item in self.cache if isinstance(item, KeysValues))
 
     @property
     def states(self) -> tuple[State, ...]:
-        return tuple(item for item in self.keeps if isinstance(item, State))
+        return tuple(item for item in self.cache if isinstance(item, State))
 
 
 @dataclass(frozen=True)
-class Held:
+class CacheRequest:
     """How much of what layers keep is to be sized, and in which dtypes.
 
     ``dtype`` is that of keys and values, ``state_dtype`` that of states which the model does not

@@ -19,18 +19,18 @@ from ..core.footprint import Memory
 from ..core.records import dataclass
 from ..core.results import Inspection
 from ..errors import UsageError
-from ..trees.keeps import Keeps
+from ..trees.cache_layout import CacheItem
 from ..trees.prediction import Prediction
-from .cache_request import Held as HeldCache
-from .cache_request import KeptLayer
+from .cache_request import CachedLayer
+from .cache_request import CacheRequest as HeldCache
 from .devices import CARDS, Device
 from .engines.interface import Engine
 from .engines.registry import ENGINES, LOGICAL
 from .gguf_layers import layers_held
 from .kv_cache import bytes_held, cache_size, counted_keeps, kept_where
+from .memory_request import MemoryRequest
 from .parallel import divided
 from .plan import held_of, refused, shared_by, sizer
-from .wish import Wish
 from .workspace import WorkspaceLimit
 
 #: Contexts go from here, in halves of an octave, to the model's own.
@@ -89,14 +89,14 @@ class Curves:
 
 
 def curves(
-    found: Inspection, prediction: Prediction, memory: Memory, wish: Wish | None = None
+    found: Inspection, prediction: Prediction, memory: Memory, wish: MemoryRequest | None = None
 ) -> Curves | None:
     """None where the cache is not known (``memory`` says why), and where the devices hold unequal
     parts: stages, or the layers of llama.cpp on several GPUs. ``wish`` is what ``memory`` was made
     for: its context, batch, dtype and device are among the points."""
     if memory.cache_unknown or memory.main is None:
         return None
-    wish = Wish(LOGICAL) if wish is None else shared_by(wish, found, prediction)
+    wish = MemoryRequest(LOGICAL) if wish is None else shared_by(wish, found, prediction)
     device = wish.device
     if wish.parallel.pipeline > 1 or (device and device.count > 1 and wish.parallel.alone):
         return None
@@ -119,7 +119,7 @@ def curves(
     return Curves(contexts, batches, tuple(made), _cards(device, wish))
 
 
-def _cards(device: Device | None, wish: Wish) -> tuple[tuple[str, int], ...]:
+def _cards(device: Device | None, wish: MemoryRequest) -> tuple[tuple[str, int], ...]:
     """The named device first; several cards only where no part of a model is drawn."""
     shared = not wish.parallel.alone
     lines = {
@@ -131,7 +131,7 @@ def _cards(device: Device | None, wish: Wish) -> tuple[tuple[str, int], ...]:
     return tuple({**named, **lines}.items())
 
 
-def _under(wish: Wish, engine: Engine) -> Wish:
+def _under(wish: MemoryRequest, engine: Engine) -> MemoryRequest:
     """The wish under another engine, whose own steps are its usual ones."""
     return wish if engine.name == wish.engine.name else replace(
         wish, engine=engine, dtype=None
@@ -147,8 +147,8 @@ class _Points(NamedTuple):
 
 
 def _of_engine(
-    found: Inspection, prediction: Prediction, memory: Memory, layers: Sequence[KeptLayer],
-    wish: Wish, points: _Points,
+    found: Inspection, prediction: Prediction, memory: Memory, layers: Sequence[CachedLayer],
+    wish: MemoryRequest, points: _Points,
 ) -> Iterator[Curve]:  # fmt: skip
     """The curves of the dtypes that an engine has: the named one first, else the one that is taken
     without a choice."""
@@ -183,13 +183,13 @@ def _of_engine(
 
 
 def _cache(
-    counted: Mapping[tuple[Keeps, int | None], int], engine: Engine, held: HeldCache,
+    counted: Mapping[tuple[CacheItem, int | None], int], engine: Engine, held: HeldCache,
     contexts: Sequence[int],
 ) -> list[tuple[int, int]]:  # fmt: skip
     return [(n, bytes_held(counted, engine, replace(held, tokens=n))) for n in contexts]
 
 
-class Held(NamedTuple):
+class CurveInputs(NamedTuple):
     """What equal layers hold of a cache: ``nbytes`` of all of ``layers`` together. ``state``: it
     does not grow with tokens.
 
@@ -208,19 +208,21 @@ class Held(NamedTuple):
     nbytes: int
 
 
-def held_by_layers(found: Inspection, prediction: Prediction, memory: Memory) -> tuple[Held, ...]:
+def held_by_layers(
+    found: Inspection, prediction: Prediction, memory: Memory
+) -> tuple[CurveInputs, ...]:
     """The main cache of ``memory``, layer by layer; nothing where it is not known."""
     cache = memory.cache
     if cache is None:
         return ()
     engine = ENGINES[cache.engine]
     every = layers_held(found, prediction.root, engine)
-    sized = sizer(found, prediction, every, memory.weights, Wish(engine))
+    sized = sizer(found, prediction, every, memory.weights, MemoryRequest(engine))
     paged, engine = engine.in_pages(every, sized.held)
     places = [(stack, number) for stack, number, _ in kept_where(prediction.root)]
     if len(places) != len(every):  # a file's layers next to those of its config
         places = [("blk", number) for number in range(len(every))]
-    layers: dict[tuple[str, KeptLayer], list[int]] = {}
+    layers: dict[tuple[str, CachedLayer], list[int]] = {}
     for (stack, number), kept in zip(places, paged, strict=True):
         layers.setdefault((stack, kept), []).append(number)
     parts = []
@@ -228,7 +230,9 @@ def held_by_layers(found: Inspection, prediction: Prediction, memory: Memory) ->
         held = replace(sized.held, tokens=cache.tokens, batch=cache.batch)
         size = cache_size((kept,) * len(numbers), engine, held)
         parts += [
-            Held(stack, tuple(sorted(set(numbers))), group.label, group.rows == 0, group.nbytes)
+            CurveInputs(
+                stack, tuple(sorted(set(numbers))), group.label, group.rows == 0, group.nbytes
+            )
             for group in size.layers
         ]
     return tuple(parts)

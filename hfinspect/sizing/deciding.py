@@ -21,8 +21,8 @@ from ..core.results import Inspection
 from ..core.text import byte_size
 from ..core.training_bytes import Training
 from .bounds import Case, decide
+from .memory_request import MemoryRequest
 from .one_pass import cache_limit, pass_limit
-from .wish import Wish
 from .workspace import RUNTIME_BYTES
 
 #: Widths that weights of an unknown dtype may have, the narrowest first: as verdicts spell them,
@@ -40,7 +40,9 @@ _UNKNOWN: Final = frozenset({UNCATALOGUED, NO_CONFIG, NO_KEY_VALUES})
 AtWidth = Callable[[str], int | None]
 
 
-def decided(memory: Memory, found: Inspection, wish: Wish, at_width: AtWidth) -> Verdict | None:
+def decided(
+    memory: Memory, found: Inspection, wish: MemoryRequest, at_width: AtWidth
+) -> Verdict | None:
     """Whether the device holds it; None without a device. ``at_width`` gives the whole sum of a
     model whose cache is known with its weights at a width."""
     device = wish.device
@@ -70,7 +72,7 @@ def _summed(memory: Memory, at_width: AtWidth) -> Iterator[Case]:
         yield Case(name, sums[width] or 0, sums[wider])
 
 
-def _passes(memory: Memory, found: Inspection, wish: Wish) -> Iterator[Case]:
+def _passes(memory: Memory, found: Inspection, wish: MemoryRequest) -> Iterator[Case]:
     """No cache is known: the weights, and at most a pass and what may be kept."""
     more = more_at_most(memory, found, wish)
     device = wish.device
@@ -91,7 +93,7 @@ def _pass(name: str, least: int, most: int, cards: int, more: int | None) -> Cas
     return Case(name, -(-least // cards), None if more is None else most + more)
 
 
-def more_at_most(memory: Memory, found: Inspection, wish: Wish) -> int | None:
+def more_at_most(memory: Memory, found: Inspection, wish: MemoryRequest) -> int | None:
     """What a pass and a cache take next to the weights at most, where no cache is known; None where
     nothing limits it."""
     if found.adapter is not None:
@@ -106,7 +108,7 @@ def more_at_most(memory: Memory, found: Inspection, wish: Wish) -> int | None:
     return None if kept is None else limit + kept
 
 
-def _why(memory: Memory, found: Inspection, wish: Wish) -> str:
+def _why(memory: Memory, found: Inspection, wish: MemoryRequest) -> str:
     """What a verdict of one case depends on."""
     held = memory.weights.per_device
     if held is None:
@@ -123,7 +125,7 @@ def _why(memory: Memory, found: Inspection, wish: Wish) -> str:
     return f"{byte_size(held)} of weights fit, {kept} of up to {byte_size(more)} may not"
 
 
-def _training(memory: Memory, found: Inspection, wish: Wish) -> Verdict:
+def _training(memory: Memory, found: Inspection, wish: MemoryRequest) -> Verdict:
     """A step of training, between ``training_limits``."""
     assert wish.device is not None
     capacity, training = wish.device.nbytes, memory.training
@@ -163,7 +165,7 @@ def _open(least: int, most: int | None) -> str:
     return f"{byte_size(least)} fit, {byte_size(most)} do not, and it is in between"
 
 
-def _frozen_at_least(memory: Memory, wish: Wish) -> int:
+def _frozen_at_least(memory: Memory, wish: MemoryRequest) -> int:
     """Weights that any training holds: at four bits under QLoRA, shared between devices under
     ZeRO's third stage."""
     assert wish.train is not None

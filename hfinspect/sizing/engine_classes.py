@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..trees.keeps import KeysValues
-from .cache_request import KeptLayer
+from ..trees.cache_layout import KeysValues
+from .cache_request import CachedLayer
 from .engines.interface import Engine
 from .engines.registry import OF_GGUF
 from .own_cache import GENERATES
@@ -36,7 +36,7 @@ def _lists() -> dict[str, Any]:
     return found
 
 
-def runs(engine: Engine, architecture: str, layers: Sequence[KeptLayer]) -> Runs:
+def runs(engine: Engine, architecture: str, layers: Sequence[CachedLayer]) -> Runs:
     """Whether an engine runs a class whose layers keep this. A bare base class says nothing of
     what is run."""
     base = architecture.endswith("Model") and not architecture.endswith(GENERATES)
@@ -70,10 +70,10 @@ def converted_to(architecture: str | None) -> str | None:
     return made.get(name) or made.get(f"{name.removesuffix('Model')}ForCausalLM")
 
 
-def _is_plain(layer: KeptLayer) -> bool:
+def _is_plain(layer: CachedLayer) -> bool:
     return all(
         isinstance(item, KeysValues)
         and not (item.latent or item.cross or item.name or item.before)
         and item.every == 1
-        for item in layer.keeps
+        for item in layer.cache
     )

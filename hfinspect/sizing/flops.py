@@ -12,13 +12,13 @@ from collections.abc import Iterable, Sequence
 from ..core.flop_count import Flops
 from ..trees.modules import Module, Parameter
 from ..trees.prediction import Prediction
-from .cache_request import KeptLayer
+from .cache_request import CachedLayer
 from .kv_cache import decoder_blocks
 from .matrices import Matrix, matrices
 
 
 def count_flops(
-    prediction: Prediction, layers: Sequence[KeptLayer], tokens: int, batch: int
+    prediction: Prediction, layers: Sequence[CachedLayer], tokens: int, batch: int
 ) -> Flops | str:
     """FLOPs for ``batch`` sequences of ``tokens``, or the reason why they are not known."""
     if prediction.family is None or prediction.family.category != "text decoder":
@@ -63,7 +63,7 @@ def active_elements(found: Iterable[Matrix]) -> int | None:
     return total
 
 
-def _widths(root: Module, layers: Sequence[KeptLayer]) -> list[int] | str:
+def _widths(root: Module, layers: Sequence[CachedLayer]) -> list[int] | str:
     """For each layer heads · d_qk + heads · d_v, or why they are not known."""
     blocks = decoder_blocks(root)
     if len(blocks) != len(layers):
@@ -72,9 +72,9 @@ def _widths(root: Module, layers: Sequence[KeptLayer]) -> list[int] | str:
     # Equal layers are one block listed many times.
     seen: dict[int, list[dict[str, tuple[int, int]]]] = {}
     for i, (block, layer) in enumerate(zip(blocks, layers, strict=True)):
-        if layer.states or len(layer.keys_values) != len(layer.keeps):
+        if layer.states or len(layer.keys_values) != len(layer.cache):
             return f"layer {i} mixes tokens by other means than attention"
-        if not layer.keeps:
+        if not layer.cache:
             return f"layer {i} takes keys and values of an earlier one"
         if id(block) not in seen:
             seen[id(block)] = attentions(block)

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ..analysis.gguf.cache_layout import LATENT, WITHOUT_MEMORY, CacheLayout, cache_layout
+from ..analysis.gguf.gguf_cache import LATENT, WITHOUT_MEMORY, CacheLayout, cache_layout
 from ..analysis.gguf.llama_cpp_windows import WINDOWS
 from ..core.cache_size import AT_ONCE, ENCODES, CacheSize
 from ..core.components import Role
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
+from ..trees.cache_layout import KeysValues, Unknown
 from ..trees.catalog import Family
-from ..trees.keeps import KeysValues, Unknown
 from ..trees.modules import Layers, Module, Parameter
 from ..trees.prediction import Prediction
-from .cache_request import Held, KeptLayer
+from .cache_request import CachedLayer, CacheRequest
 from .engine_classes import converted_to
 from .engines.interface import Engine
 from .engines.registry import LOGICAL, OF_GGUF
@@ -34,7 +34,7 @@ _FILL_IN = frozenset({"dream", "llada", "llada-moe", "rnd1"})
 _MODEL = "model"
 
 
-def layers_held(found: Inspection, root: Module, engine: Engine) -> tuple[KeptLayer, ...]:
+def layers_held(found: Inspection, root: Module, engine: Engine) -> tuple[CachedLayer, ...]:
     """What each layer keeps under ``engine``; ``root`` is the tree of the config."""
     if found.format == "gguf":
         read = gguf_layers(found.metadata, found.tensors)
@@ -45,8 +45,8 @@ def layers_held(found: Inspection, root: Module, engine: Engine) -> tuple[KeptLa
 
 
 def converted(
-    architecture: str | None, root: Module, layers: Sequence[KeptLayer]
-) -> tuple[KeptLayer, ...]:
+    architecture: str | None, root: Module, layers: Sequence[CachedLayer]
+) -> tuple[CachedLayer, ...]:
     """The layers of a class as llama.cpp keeps them once it is converted."""
     name = converted_to(architecture)
     if name is not None and name not in LATENT:
@@ -58,12 +58,12 @@ def converted(
         window = None if none or rule is None or layer.window is None else layer.window
         if window is not None and rule is not None and rule.fixed is not None:
             window = rule.fixed
-        keeps = tuple(item for item in layer.keeps if not getattr(item, "cross", False))
-        made.append(replace(layer, keeps=keeps, window=window))
+        keeps = tuple(item for item in layer.cache if not getattr(item, "cross", False))
+        made.append(replace(layer, cache=keeps, window=window))
     return tuple(made)
 
 
-def _expanded(root: Module, layers: Sequence[KeptLayer]) -> Sequence[KeptLayer]:
+def _expanded(root: Module, layers: Sequence[CachedLayer]) -> Sequence[CachedLayer]:
     """Each head's keys and values where llama.cpp keeps no latents (MiniCPM 3)."""
     blocks = decoder_blocks(root)
     is_latent = any(item.latent and not item.name for one in layers for item in one.keys_values)
@@ -72,24 +72,24 @@ def _expanded(root: Module, layers: Sequence[KeptLayer]) -> Sequence[KeptLayer]:
     return [_whole(block, layer) for block, layer in zip(blocks, layers, strict=True)]
 
 
-def _whole(block: Module, layer: KeptLayer) -> KeptLayer:
+def _whole(block: Module, layer: CachedLayer) -> CachedLayer:
     found = attentions(block)
     shapes = found[0] if len(found) == 1 else {}
     queries = shapes.get("query_up") or shapes.get("query")
     if queries is None or "output" not in shapes:
         reason = "llama.cpp keeps no latents of it, and the width of its heads is not known"
-        return replace(layer, keeps=(Unknown(reason),))
+        return replace(layer, cache=(Unknown(reason),))
     rows = KeysValues(queries[0], shapes["output"][1])
     keeps = (
         rows if isinstance(item, KeysValues) and item.latent and not item.name else item
-        for item in layer.keeps
+        for item in layer.cache
     )
-    return replace(layer, keeps=tuple(keeps))
+    return replace(layer, cache=tuple(keeps))
 
 
 def gguf_layers(
     metadata: Mapping[str, object], tensors: Iterable[TensorInfo]
-) -> tuple[KeptLayer, ...] | str:
+) -> tuple[CachedLayer, ...] | str:
     """What each layer keeps, or why that is not known or nothing; the reason names the key."""
     kind = metadata.get("general.type", _MODEL)
     if kind != _MODEL:
@@ -110,19 +110,20 @@ def cache_of_file(
     layers = gguf_layers(metadata, tensors)
     if isinstance(layers, str):
         return layers
-    if not any(layer.keeps for layer in layers):
+    if not any(layer.cache for layer in layers):
         return AT_ONCE
     dtype = OF_GGUF.default_cache_dtype or "F16"
-    held = Held(tokens=context or USUAL_CONTEXTS[-1], batch=1, dtype=dtype, heads=heads)
+    held = CacheRequest(tokens=context or USUAL_CONTEXTS[-1], batch=1, dtype=dtype, heads=heads)
     return cache_size(layers, LOGICAL, held, assumed=f"{OF_GGUF.name}'s default")
 
 
-def kept_of(layout: CacheLayout) -> tuple[KeptLayer, ...]:
+def kept_of(layout: CacheLayout) -> tuple[CachedLayer, ...]:
     """The layers of a layout; those that predict further tokens keep nothing and are left out."""
     layers = [
-        KeptLayer(layer.keeps, layout.window if layer.windowed else None) for layer in layout.layers
+        CachedLayer(layer.cache, layout.window if layer.windowed else None)
+        for layer in layout.layers
     ]
-    while layers and not layers[-1].keeps:
+    while layers and not layers[-1].cache:
         layers.pop()
     return tuple(layers)
 

@@ -8,20 +8,20 @@ from types import MappingProxyType
 from ..core.cache_size import CacheGroup, CacheSize
 from ..core.dims import expr_of
 from ..errors import UsageError
-from ..trees.keeps import PADDING, Keeps, KeysValues, State, Unknown
+from ..trees.cache_layout import PADDING, CacheItem, KeysValues, State, Unknown
 from ..trees.modules import Layers, Module
-from .cache_request import Held, KeptLayer
+from .cache_request import CachedLayer, CacheRequest
 from .engines.interface import Engine
 from .engines.registry import LOGICAL
-from .kept import kept
+from .layer_cache import layer_cache
 
 
-def kept_layers(root: Module) -> tuple[KeptLayer, ...]:
+def kept_layers(root: Module) -> tuple[CachedLayer, ...]:
     """The layers of the model's decoder, in order; of an encoder-decoder those of the decoder.
 
     Cross-attention counts where the tree has the encoder whose tokens it keeps.
     """
-    found: list[KeptLayer] = []
+    found: list[CachedLayer] = []
     both, stacks = _decoder_stacks(root)
     for layers in stacks:
         found += [*_of_stack(layers, cross=both)] * layers.passes
@@ -88,7 +88,7 @@ def _decoder_paths(root: Module) -> tuple[bool, list[tuple[str, Layers]]]:
             for path, part, layers in stacks
             if part == "audio" and not _ends(path, "encoder")
             if _ends(path, "decoder") or not found
-            if any(kept(block) for block in _blocks(layers))
+            if any(layer_cache(block) for block in _blocks(layers))
         ]
         if heard:
             return bool(found), heard
@@ -102,7 +102,7 @@ def _ends(path: str, word: str) -> bool:
     return any(segment.endswith(word) for segment in path.split("."))
 
 
-def kept_where(root: Module) -> Iterator[tuple[str, int, KeptLayer]]:
+def kept_where(root: Module) -> Iterator[tuple[str, int, CachedLayer]]:
     """The same layers with the path of their list and the number that each has in it; one that a
     token goes through several times is there as often."""
     both, stacks = _decoder_paths(root)
@@ -113,18 +113,18 @@ def kept_where(root: Module) -> Iterator[tuple[str, int, KeptLayer]]:
                 yield path, number, kept_layer
 
 
-def _of_stack(layers: Layers, *, cross: bool) -> Iterator[KeptLayer]:
+def _of_stack(layers: Layers, *, cross: bool) -> Iterator[CachedLayer]:
     static, layers = layers.static, layers.like or layers
     blocks = _blocks(layers)
     windows = layers.windows(len(blocks)) if layers.windows else [None] * len(blocks)
-    seen: dict[int, tuple[Keeps, ...]] = {}
+    seen: dict[int, tuple[CacheItem, ...]] = {}
     for i, (block, window) in enumerate(zip(blocks, windows, strict=True)):
         if id(block) not in seen:
             seen[id(block)] = tuple(
-                item for item in kept(block) if cross or not getattr(item, "cross", False)
+                item for item in layer_cache(block) if cross or not getattr(item, "cross", False)
             )
         reuses = i >= len(blocks) - layers.reused
-        yield KeptLayer(() if reuses else seen[id(block)], window, static)
+        yield CachedLayer(() if reuses else seen[id(block)], window, static)
 
 
 def _blocks(layers: Layers) -> list[Module]:
@@ -151,9 +151,9 @@ def _stacks(module: Module, path: str, part: str) -> Iterator[tuple[str, str, La
             yield from _stacks(child, f"{path}{name}.", inner)
 
 
-def unknown_layouts(layers: Sequence[KeptLayer], engine: Engine = LOGICAL) -> tuple[str, ...]:
+def unknown_layouts(layers: Sequence[CachedLayer], engine: Engine = LOGICAL) -> tuple[str, ...]:
     """Why the bytes of some layers are not known, each reason once; empty where all are."""
-    reasons = [item.reason for layer in layers for item in layer.keeps if isinstance(item, Unknown)]
+    reasons = [item.reason for layer in layers for item in layer.cache if isinstance(item, Unknown)]
     return tuple(dict.fromkeys([*reasons, *engine.unknown_layouts(layers)]))
 
 
@@ -162,7 +162,7 @@ _STATES = MappingProxyType({"conv": "convolution state", "padding": "padding to 
 
 
 def cache_size(
-    layers: Sequence[KeptLayer], engine: Engine, held: Held, *, assumed: str = ""
+    layers: Sequence[CachedLayer], engine: Engine, held: CacheRequest, *, assumed: str = ""
 ) -> CacheSize:
     """Bytes that ``engine`` holds of these layers. ``assumed`` says why this dtype.
 
@@ -215,7 +215,7 @@ def cache_size(
     )
 
 
-def _growth(layers: Sequence[KeptLayer], engine: Engine, held: Held, tokens: int) -> int:
+def _growth(layers: Sequence[CachedLayer], engine: Engine, held: CacheRequest, tokens: int) -> int:
     """Bytes that one more token adds to a sequence of ``tokens``: windows that are full do not
     grow. Where an engine holds blocks, or tokens share a row, it is the mean over them."""
     return sum(
@@ -232,7 +232,7 @@ def _growth(layers: Sequence[KeptLayer], engine: Engine, held: Held, tokens: int
     )
 
 
-def _groups(layers: Sequence[KeptLayer], engine: Engine, held: Held) -> list[CacheGroup]:
+def _groups(layers: Sequence[CachedLayer], engine: Engine, held: CacheRequest) -> list[CacheGroup]:
     """What layers keep, equal ones together, in order of their first layer."""
     found = []
     for (item, window), count in counted_keeps(layers).items():
@@ -243,18 +243,20 @@ def _groups(layers: Sequence[KeptLayer], engine: Engine, held: Held) -> list[Cac
     return found
 
 
-def counted_keeps(layers: Sequence[KeptLayer]) -> dict[tuple[Keeps, int | None], int]:
+def counted_keeps(layers: Sequence[CachedLayer]) -> dict[tuple[CacheItem, int | None], int]:
     """What layers keep, with its window, and how many layers do."""
-    counted: dict[tuple[Keeps, int | None], int] = {}
+    counted: dict[tuple[CacheItem, int | None], int] = {}
     for layer in layers:
-        for item in layer.keeps:
+        for item in layer.cache:
             windowed = isinstance(item, KeysValues) and item.every == 1
             key = (item, layer.window if windowed else None)
             counted[key] = counted.get(key, 0) + 1
     return counted
 
 
-def bytes_held(counted: Mapping[tuple[Keeps, int | None], int], engine: Engine, held: Held) -> int:
+def bytes_held(
+    counted: Mapping[tuple[CacheItem, int | None], int], engine: Engine, held: CacheRequest
+) -> int:
     """``cache_size(...).nbytes`` of layers that were counted before: for many contexts at once."""
     total = 0
     for (item, window), count in counted.items():
@@ -266,7 +268,7 @@ def bytes_held(counted: Mapping[tuple[Keeps, int | None], int], engine: Engine, 
     return total
 
 
-def _rows(item: KeysValues, window: int | None, engine: Engine, held: Held) -> int:
+def _rows(item: KeysValues, window: int | None, engine: Engine, held: CacheRequest) -> int:
     if item.cross:
         return held.batch * held.seen
     if item.every > 1:
@@ -277,7 +279,7 @@ def _rows(item: KeysValues, window: int | None, engine: Engine, held: Held) -> i
 
 
 def _of_rows(
-    item: KeysValues, window: int | None, count: int, engine: Engine, held: Held
+    item: KeysValues, window: int | None, count: int, engine: Engine, held: CacheRequest
 ) -> CacheGroup:
     rows = _rows(item, window, engine, held)
     return CacheGroup(
@@ -293,7 +295,7 @@ def _of_rows(
     )
 
 
-def _of_state(item: State, count: int, engine: Engine, held: Held) -> CacheGroup:
+def _of_state(item: State, count: int, engine: Engine, held: CacheRequest) -> CacheGroup:
     shape = engine.state_shape(item)
     return CacheGroup(
         _STATES.get(item.name, f"{item.name} state"),

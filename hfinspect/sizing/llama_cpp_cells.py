@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from ..analysis.gguf.cache_layout import CacheLayer, CacheLayout
+from ..analysis.gguf.gguf_cache import CacheLayer, CacheLayout
 from ..core.records import dataclass
-from ..trees.keeps import KeysValues, State
+from ..trees.cache_layout import KeysValues, State
 from .engines.cache_dtypes import bytes_an_element, packed
 
 #: ``n_ctx`` and windows are rounded up to so many cells.
@@ -81,7 +81,7 @@ def refused(layout: CacheLayout, settings: CellSettings) -> str:
         for name, size, dtype in zip(("keys", "values"), sizes, (type_k, type_v), strict=True):
             if size % _block(dtype):
                 return f"{dtype} has blocks of {_block(dtype)}, and heads of {name} have {size}"
-    for item in (item for layer in layout.layers for item in layer.keeps):
+    for item in (item for layer in layout.layers for item in layer.cache):
         if isinstance(item, KeysValues):
             for size, dtype in ((int(item.key), type_k), (int(item.value), type_v)):
                 if size % _block(dtype):
@@ -98,7 +98,7 @@ def reserved(layout: CacheLayout, settings: CellSettings) -> Reserved:
     """Bytes, without what a device adds to align tensors (less than 128 each)."""
     kv = states = 0
     for layer in layout.layers:
-        for item in layer.keeps:
+        for item in layer.cache:
             if isinstance(item, KeysValues):
                 kv += _bytes_of_rows(layout, layer, item, settings)
             elif isinstance(item, State):
@@ -134,5 +134,5 @@ def _bytes_of_rows(
 
 def windows_in_words(layout: CacheLayout) -> Iterator[str]:
     if layout.window:
-        count = sum(layer.windowed and bool(layer.keeps) for layer in layout.layers)
+        count = sum(layer.windowed and bool(layer.cache) for layer in layout.layers)
         yield f"{count} layers look back {layout.window:,} tokens"

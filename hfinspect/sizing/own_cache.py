@@ -21,7 +21,7 @@ from ..core.config import ModelConfig
 from ..core.results import Totals
 from ..trees.modules import Module, Parameter
 from ..trees.prediction import Prediction
-from .cache_request import Held
+from .cache_request import CacheRequest
 from .engines.interface import Engine
 from .engines.registry import LOGICAL, OF_GGUF
 from .kv_cache import cache_size, encodes_alone, kept_layers, unknown_layouts
@@ -82,11 +82,11 @@ def _own_cache(
     unknown = unknown_layouts(layers)
     if unknown:
         return "; ".join(unknown)
-    if not any(layer.keeps for layer in layers):
+    if not any(layer.cache for layer in layers):
         return AT_ONCE
     engine = LOGICAL
     dtype, assumed = cache_dtype(prediction, engine, stored)
-    held = Held(
+    held = CacheRequest(
         tokens=context or USUAL_CONTEXTS[-1], batch=1, dtype=dtype, heads=heads,
         state_dtype=state_dtype(prediction, dtype),
         encoder_tokens=encoder_positions(prediction.root),

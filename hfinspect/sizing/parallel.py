@@ -28,9 +28,9 @@ from ..core.results import Inspection
 from ..core.tensor import TensorInfo
 from ..core.tensor_copies import Copies
 from ..errors import UsageError
-from ..trees.keeps import Keeps, KeysValues, State
+from ..trees.cache_layout import CacheItem, KeysValues, State
 from ..trees.prediction import Prediction
-from .cache_request import KeptLayer
+from .cache_request import CachedLayer
 from .devices import Device
 from .engines.interface import Engine
 from .tensor_places import APART, INPUT, OUTPUT, HeldTensor, placed_tensors, tied_head_bytes
@@ -261,14 +261,14 @@ def _up(number: Fraction) -> int:
 # ---- what layers keep
 
 
-def divided(layer: KeptLayer, ranks: int, found: Inspection) -> KeptLayer:
+def divided(layer: CachedLayer, ranks: int, found: Inspection) -> CachedLayer:
     """What one of ``ranks`` devices keeps of a layer: whole heads, at least one; latents whole."""
     if ranks == 1:
         return layer
-    return replace(layer, keeps=tuple(_part(item, ranks, found) for item in layer.keeps))
+    return replace(layer, cache=tuple(_part(item, ranks, found) for item in layer.cache))
 
 
-def _part(item: Keeps, ranks: int, found: Inspection) -> Keeps:
+def _part(item: CacheItem, ranks: int, found: Inspection) -> CacheItem:
     if isinstance(item, State):
         first, *rest = item.shape
         return replace(item, shape=(-(-int(first) // ranks), *rest))

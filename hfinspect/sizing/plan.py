@@ -18,7 +18,7 @@ from ..core.text import byte_size
 from ..core.training_bytes import Training
 from ..errors import UsageError
 from ..trees.prediction import Prediction
-from .cache_request import Held, KeptLayer
+from .cache_request import CachedLayer, CacheRequest
 from .deciding import decided
 from .devices import smallest_card, sold_hint
 from .engine_classes import runs
@@ -29,6 +29,7 @@ from .flops import count_flops
 from .gguf_layers import gguf_layers, layers_held, tree_of_file
 from .kv_cache import cache_size, decoder_blocks, decoder_stacks, kept_layers, unknown_layouts
 from .largest import largest
+from .memory_request import MAX_BATCH, MAX_CONTEXT, MemoryRequest
 from .offload import Parts, Splitter, plan_offload, weights_by_layer
 from .own_cache import (
     NOTHING_READ,
@@ -47,11 +48,10 @@ from .parallel import (
     stages,
 )
 from .reading import count_reading
-from .wish import MAX_BATCH, MAX_CONTEXT, Wish
 from .workspace import WorkspaceLimit
 
 
-def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory:
+def plan(found: Inspection, prediction: Prediction | None, wish: MemoryRequest) -> Memory:
     """Everything that is known; a cache that is not is refused by its reason, not guessed.
 
     ``prediction`` counts only where it is the catalog's: what transformers builds has no tree that
@@ -91,7 +91,9 @@ def plan(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory
     return _judged(replace(sized, notes=(*split, *sized.notes)), found, prediction, wish)
 
 
-def _judged(memory: Memory, found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory:
+def _judged(
+    memory: Memory, found: Inspection, prediction: Prediction | None, wish: MemoryRequest
+) -> Memory:
     """With the verdict, where a device was named. ``found`` has its own weights."""
     if wish.device is None:
         return memory
@@ -111,7 +113,9 @@ def _judged(memory: Memory, found: Inspection, prediction: Prediction | None, wi
     return replace(memory, verdict=decided(memory, found, wish, at_width))
 
 
-def shared_by(wish: Wish, found: Inspection, prediction: Prediction | None) -> Wish:
+def shared_by(
+    wish: MemoryRequest, found: Inspection, prediction: Prediction | None
+) -> MemoryRequest:
     """The wish with the split that is assumed where several devices are named and no split."""
     device = wish.device
     if device is None or device.count == 1 or not wish.parallel.alone or prediction is None:
@@ -130,7 +134,7 @@ def shared_by(wish: Wish, found: Inspection, prediction: Prediction | None) -> W
 
 def _layers(
     found: Inspection, prediction: Prediction | None, engine: Engine
-) -> tuple[tuple[KeptLayer, ...], str]:
+) -> tuple[tuple[CachedLayer, ...], str]:
     """What each layer keeps, or why that is not known."""
     if found.members:
         return (), SEVERAL
@@ -151,7 +155,7 @@ def _layers(
 
 
 def _once_held(
-    found: Inspection, prediction: Prediction | None, wish: Wish
+    found: Inspection, prediction: Prediction | None, wish: MemoryRequest
 ) -> tuple[str, ...]:  # fmt: skip
     """What the engine remarks on encoders."""
     if prediction is None:
@@ -163,13 +167,13 @@ def _once_held(
 
     def made() -> tuple[int, int]:
         dtype = wish.dtype or wish.engine.default_cache_dtype or "F16"
-        held = Held(tokens=tokens, batch=wish.batch, dtype=dtype)
+        held = CacheRequest(tokens=tokens, batch=wish.batch, dtype=dtype)
         return cache_size(layers, wish.engine, held).nbytes, tokens
 
     return wish.engine.encoder_notes(made)
 
 
-def refused(prediction: Prediction, layers: Sequence[KeptLayer], engine: Engine) -> str:
+def refused(prediction: Prediction, layers: Sequence[CachedLayer], engine: Engine) -> str:
     """Why no cache is sized under an engine; empty where it is."""
     cannot = engine.refused_type(prediction.model_type)
     cannot = cannot or runs(engine, prediction.architecture, layers).refused
@@ -178,7 +182,7 @@ def refused(prediction: Prediction, layers: Sequence[KeptLayer], engine: Engine)
 
 def _with_cache(
     memory: Callable[..., Memory], found: Inspection, prediction: Prediction,
-    layers: Sequence[KeptLayer], weights: WeightBytes, wish: Wish,
+    layers: Sequence[CachedLayer], weights: WeightBytes, wish: MemoryRequest,
 ) -> Memory:  # fmt: skip
     """The sum at each context, and what follows from the last of them, the main one."""
     sized = sizer(found, prediction, layers, weights, wish)
@@ -242,7 +246,7 @@ def _offload_notes(parts: Parts, found: Inspection, engine: Engine) -> list[str]
     return notes
 
 
-def _weights_alone(weights: WeightBytes, found: Inspection, wish: Wish) -> WeightBytes:
+def _weights_alone(weights: WeightBytes, found: Inspection, wish: MemoryRequest) -> WeightBytes:
     """Weights on one device where the cache is not known."""
     if wish.parallel.pipeline > 1:
         raise UsageError(
@@ -256,7 +260,7 @@ def _weights_alone(weights: WeightBytes, found: Inspection, wish: Wish) -> Weigh
     return replace(weights, per_device=held + more)
 
 
-def _notes(found: Inspection, layers: Sequence[KeptLayer], wish: Wish) -> list[str]:
+def _notes(found: Inspection, layers: Sequence[CachedLayer], wish: MemoryRequest) -> list[str]:
     notes = [finding.text for finding in found.findings if finding.rule == ASSUMED]
     notes += parallel_notes(wish.parallel, wish.engine, found)
     if wish.device is not None and wish.device.whole not in (None, wish.device.nbytes):
@@ -271,13 +275,13 @@ def _notes(found: Inspection, layers: Sequence[KeptLayer], wish: Wish) -> list[s
     hint = "" if wish.device is None else sold_hint(wish.device)
     if hint:
         notes.append(hint)
-    if not any(layer.keeps for layer in layers):
+    if not any(layer.cache for layer in layers):
         notes.append("it keeps nothing between tokens")
     return notes
 
 
 def _training(
-    found: Inspection, prediction: Prediction | None, weights: WeightBytes, wish: Wish
+    found: Inspection, prediction: Prediction | None, weights: WeightBytes, wish: MemoryRequest
 ) -> tuple[Training | None, str]:
     """What a step of training holds, or why that is not known; neither where none is wished."""
     if wish.train is None:
@@ -318,7 +322,7 @@ def weights_of(found: Inspection) -> WeightBytes:
     )  # fmt: skip
 
 
-def with_adapter(weights: WeightBytes, wish: Wish) -> WeightBytes:
+def with_adapter(weights: WeightBytes, wish: MemoryRequest) -> WeightBytes:
     """With an adapter's own bytes."""
     adapter = wish.adapter
     if adapter is None:
@@ -335,9 +339,9 @@ def with_adapter(weights: WeightBytes, wish: Wish) -> WeightBytes:
 def sizer(
     found: Inspection,
     prediction: Prediction,
-    layers: Sequence[KeptLayer],
+    layers: Sequence[CachedLayer],
     weights: WeightBytes,
-    wish: Wish,
+    wish: MemoryRequest,
 ) -> Sizer:
     """Of the layers of ``kept_layers``, whose layouts are all known."""
     parallel = wish.parallel
@@ -375,7 +379,9 @@ def sizer(
     )  # fmt: skip
 
 
-def held_of(found: Inspection, prediction: Prediction, wish: Wish) -> tuple[Held, str]:
+def held_of(
+    found: Inspection, prediction: Prediction, wish: MemoryRequest
+) -> tuple[CacheRequest, str]:
     """How a cache is held, at any context, and why in this dtype where nobody chose it."""
     dtype, assumed = wish.dtype or "", ""
     if not dtype:
@@ -386,7 +392,7 @@ def held_of(found: Inspection, prediction: Prediction, wish: Wish) -> tuple[Held
     if seen is None:
         seen = encoder_positions(prediction.root)
     of_states = state_dtype(prediction, dtype)
-    return Held(
+    return CacheRequest(
         tokens=0, batch=1, dtype=dtype, state_dtype=of_states,
         recurrent_dtype=wish.engine.recurrent_dtype(prediction, found.config, of_states),
         encoder_tokens=seen,
@@ -394,7 +400,7 @@ def held_of(found: Inspection, prediction: Prediction, wish: Wish) -> tuple[Held
     ), assumed  # fmt: skip
 
 
-def _check_stages(prediction: Prediction, layers: Sequence[KeptLayer]) -> None:
+def _check_stages(prediction: Prediction, layers: Sequence[CachedLayer]) -> None:
     """Raises UsageError where no rule says which layers a stage has."""
     family = prediction.family
     if family is not None and family.category == "encoder-decoder":
@@ -408,7 +414,7 @@ class _StageLayers:
     """The layers of one stage, what each of its devices keeps of them, and its weights."""
 
     part: range
-    layers: Sequence[KeptLayer]
+    layers: Sequence[CachedLayer]
     weights: int | None
 
 
@@ -418,9 +424,9 @@ class Sizer:
 
     stages: tuple[_StageLayers, ...]
     limit: WorkspaceLimit
-    held: Held
+    held: CacheRequest
     assumed: str
-    wish: Wish
+    wish: MemoryRequest
     by_layer: Parts | str | None = None
 
     @property
@@ -454,7 +460,7 @@ class Sizer:
 
     def cache_by_layer(self, context: int, batch: int) -> list[int]:
         """Bytes that each layer keeps; equal ones are computed once."""
-        sizes: dict[KeptLayer, int] = {}
+        sizes: dict[CachedLayer, int] = {}
         layers = [layer for stage in self.stages for layer in stage.layers]
         for layer in layers:
             if layer not in sizes:

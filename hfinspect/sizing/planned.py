@@ -10,11 +10,11 @@ from ..core.recipe_bytes import RecipeSize
 from ..core.results import Inspection
 from ..trees.prediction import Prediction
 from .engines.registry import OF_GGUF
+from .memory_request import MemoryRequest
 from .plan import plan, weights_of
-from .wish import Wish
 
 
-def planned(found: Inspection, prediction: Prediction | None, wish: Wish) -> Memory:
+def planned(found: Inspection, prediction: Prediction | None, wish: MemoryRequest) -> Memory:
     """``plan`` and, but for training, each recipe of the usual table. Raises what ``plan`` does."""
     memory = plan(found, prediction, wish)
     if wish.train is not None or found.adapter is not None:
@@ -46,7 +46,7 @@ def planned(found: Inspection, prediction: Prediction | None, wish: Wish) -> Mem
     return replace(memory, recipes=recipe_table(found, prediction, wish, memory, sizes))
 
 
-def _runs(size: RecipeSize, wish: Wish) -> bool:
+def _runs(size: RecipeSize, wish: MemoryRequest) -> bool:
     """Whether the engine that was named runs a recipe. On several cards a GGUF file runs where the
     engine places its layers."""
     engine = wish.engine

@@ -12,7 +12,7 @@ from ..core.results import Inspection
 from ..core.tensor import TensorInfo
 from ..core.tensor_copies import Copies
 from ..errors import UsageError
-from .cache_request import Held, KeptLayer
+from .cache_request import CachedLayer, CacheRequest
 from .devices import parse_size
 from .engines.registry import LOGICAL
 from .kv_cache import cache_size
@@ -31,8 +31,8 @@ def parse_bandwidth(text: str) -> int:
 
 def count_reading(
     found: Inspection,
-    layers: Sequence[KeptLayer],
-    held: Held,
+    layers: Sequence[CachedLayer],
+    held: CacheRequest,
     flops: Flops | None,
     bandwidth: int | None,
     devices: int,

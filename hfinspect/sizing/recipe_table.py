@@ -24,9 +24,9 @@ from .deciding import more_at_most
 from .devices import Device
 from .gguf_layers import layers_held, tree_of_file
 from .largest import largest
+from .memory_request import MAX_CONTEXT, MemoryRequest
 from .own_cache import USUAL_CONTEXTS
 from .plan import shared_by, sizer, weights_of, with_adapter
-from .wish import MAX_CONTEXT, Wish
 
 #: Gigabytes of the cards that most people have, where none is named.
 USUAL_CARDS: Final = (8, 12, 16, 24, 48, 80)
@@ -37,7 +37,7 @@ STORED: Final = "as stored"
 def recipe_table(
     found: Inspection,
     prediction: Prediction | None,
-    wish: Wish,
+    wish: MemoryRequest,
     memory: Memory,
     sizes: Sequence[RecipeSize],
 ) -> tuple[RecipeFits, ...]:
@@ -58,7 +58,7 @@ _Make = Callable[[RecipeSize, Device], OnCard]
 
 
 def _on_each(
-    size: RecipeSize, memory: Memory, wish: Wish, card: Device
+    size: RecipeSize, memory: Memory, wish: MemoryRequest, card: Device
 ) -> tuple[int, int | None] | None:
     """Bytes of a recipe on the fullest card, at least and at most; None where there are none."""
     if size.nbytes is None:
@@ -74,7 +74,7 @@ def _on_each(
 
 
 def _of_cache(
-    found: Inspection, prediction: Prediction | None, wish: Wish, memory: Memory
+    found: Inspection, prediction: Prediction | None, wish: MemoryRequest, memory: Memory
 ) -> _Make | None:
     """Rows of a model whose cache is known."""
     if prediction is None and memory.at and found.format == "gguf":
@@ -127,7 +127,7 @@ def _of_cache(
     return make
 
 
-def _of_pass(found: Inspection, wish: Wish, memory: Memory) -> _Make:
+def _of_pass(found: Inspection, wish: MemoryRequest, memory: Memory) -> _Make:
     """Rows of a model that keeps nothing, or of which nothing is known: the weights and a pass."""
     limit, weights = more_at_most(memory, found, wish), with_adapter(weights_of(found), wish)
 

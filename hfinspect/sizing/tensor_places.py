@@ -43,7 +43,7 @@ class HeldTensor(NamedTuple):
     nbytes: int
 
 
-class Placed(NamedTuple):
+class PlacedTensor(NamedTuple):
     """Tensors that stand at each of ``places``: the number of a layer, or one of the constants
     above. Equal layers of a prediction are listed once; ``head`` comes before the tensors' names
     at the first place."""
@@ -53,7 +53,7 @@ class Placed(NamedTuple):
     head: str = ""
 
 
-def placed_tensors(found: Inspection, prediction: Prediction) -> Iterator[Placed]:
+def placed_tensors(found: Inspection, prediction: Prediction) -> Iterator[PlacedTensor]:
     """Every tensor that the class holds, at its place."""
     gguf = found.format == "gguf"
     starts = _starts(prediction)
@@ -67,10 +67,10 @@ def placed_tensors(found: Inspection, prediction: Prediction) -> Iterator[Placed
         place = _in_gguf(tensor) if gguf else _in_repo(tensor, starts, before)
         single.setdefault(place, []).append(tensor)
     for place, alone in single.items():
-        yield Placed((place,), _held(alone, gguf=gguf))
+        yield PlacedTensor((place,), _held(alone, gguf=gguf))
     for places in layers:
         numbers = tuple(_of_layer(place.stack, place.layer, starts) for place in places)
-        yield Placed(numbers, _held(places[0].template.rows), places[0].head)
+        yield PlacedTensor(numbers, _held(places[0].template.rows), places[0].head)
 
 
 def _layers_apart(

@@ -19,7 +19,7 @@ from ..core.footprint import Workspace
 from ..core.model_facts import ModelFacts
 from ..core.records import dataclass
 from ..trees.modules import Module, Parameter, each_module
-from .cache_request import KeptLayer
+from .cache_request import CachedLayer
 from .matrices import Matrix, matrices
 
 #: A device's context and libraries: about half a gigabyte with CUDA 12 (torch, cuBLAS, kernels).
@@ -41,7 +41,7 @@ class WorkspaceLimit:
     root: Module
     size: Fraction
     ranks: int = 1
-    layers: tuple[KeptLayer, ...] = ()
+    layers: tuple[CachedLayer, ...] = ()
     stacks: tuple[tuple[str, int], ...] = ()
     facts: ModelFacts = ModelFacts()
     name: str = ""

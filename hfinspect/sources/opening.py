@@ -100,8 +100,8 @@ class Access:
         """The source that serves a ref: the disk, or the Hub behind the local Hub cache."""
         if ref.path is not None:
             return LocalSource(ref.path)
-        from .ahead import begun
         from .hub.snapshots import CachedHubSource
+        from .prefetch import begun
 
         under_way = begun(ref)
         if under_way is not None:

@@ -79,7 +79,7 @@ HEADER: Final = "header"
 
 
 class Keeper(Protocol):
-    """Keeps between runs what was made of a model's files, next to what was read of them."""
+    """CacheItem between runs what was made of a model's files, next to what was read of them."""
 
     def kept(self, path: str, what: str, *, of_commit: bool = False) -> bytes | None:
         """``what`` was made of a file, or ``of_commit`` of this and others; None where nothing is

@@ -35,7 +35,7 @@ _current = _Current()
 
 
 @contextmanager
-def heeding(cancelled: Callable[[], bool]) -> Iterator[None]:
+def cancellable(cancelled: Callable[[], bool]) -> Iterator[None]:
     """Waits of this thread end early once ``cancelled()`` is true."""
     before, _current.cancelled = _current.cancelled, cancelled
     try:
@@ -44,7 +44,7 @@ def heeding(cancelled: Callable[[], bool]) -> Iterator[None]:
         _current.cancelled = before
 
 
-def patiently(
+def interruptible(
     wait: Callable[[float | None], T],
     seconds: float | None,
     over: type[BaseException] | tuple[type[BaseException], ...],
@@ -83,7 +83,7 @@ def result_of(future: Future[T], seconds: float | None = None) -> T:
         return True
 
     try:
-        patiently(wait, seconds, StillRunningError)
+        interruptible(wait, seconds, StillRunningError)
     except StillRunningError:
         if not future.done():
             raise

@@ -9,6 +9,7 @@ most families are written in stand here: ``from ..trees import Dim, Linear, Modu
 from ..core.components import Component
 from ..core.config import ModelConfig, exact
 from ..core.dims import Dim, named
+from .cache_layout import KeysValues, State
 from .catalog import (
     Builder,
     auto_class,
@@ -18,7 +19,6 @@ from .catalog import (
     register_pair,
     register_part,
 )
-from .keeps import KeysValues, State
 from .modules import (
     Activation,
     BatchNorm,

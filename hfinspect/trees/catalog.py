@@ -285,7 +285,7 @@ MOST_COMMON = "the most common class of the model_type"
 
 
 @dataclass(frozen=True)
-class Choice:
+class FamilyChoice:
     """Which class of which family a config means, and why."""
 
     family: Family
@@ -294,7 +294,7 @@ class Choice:
     because: str
 
 
-def choose(config: ModelConfig) -> Choice:
+def choose(config: ModelConfig) -> FamilyChoice:
     """The class that a config describes.
 
     architectures[0] (diffusers: _class_name) chooses; absent, the family's first class.
@@ -308,16 +308,16 @@ def choose(config: ModelConfig) -> Choice:
     if named:
         name = named[0]
         if family is not None and name in family.classes:
-            return Choice(family, name, model_type, "architectures[0]")
+            return FamilyChoice(family, name, model_type, "architectures[0]")
         by_class = find_class(name)
         if by_class is not None and by_class.source == "timm" and timm.named(config) != name:
             by_class = None  # a class of another library that has the name of an architecture
         if by_class is not None:
-            return Choice(by_class, name, model_type, "architectures[0]")
+            return FamilyChoice(by_class, name, model_type, "architectures[0]")
         if family is not None:
             raise _unknown(name, sorted(family.classes), f"model_type {model_type}", "class")
     if family is not None:
-        return Choice(family, family.default, model_type, MOST_COMMON)
+        return FamilyChoice(family, family.default, model_type, MOST_COMMON)
     if not model_type and not named:
         raise ConfigError(
             "config.json",

@@ -8,12 +8,12 @@ from typing import Any, Final
 from ..core.config import MAX_COUNT, ModelConfig
 from ..errors import ConfigError, HfinspectError, UnknownArchitectureError
 from .arithmetic import NoValueError, Written, holds, value
-from .handed_on import MAX_STAGES, chosen_stages, stage_names
+from .backbone_stages import MAX_STAGES, chosen_stages, stage_names
 
 _MISSING: Final = object()
 
 
-class Reading:
+class GuardedRead:
     """A config under a trace's keys: dotted ones reach into sections."""
 
     def __init__(

@@ -21,7 +21,7 @@ from ..core.components import Component, Role
 from ..core.records import dataclass
 from ..core.tensor import Packed
 from ..errors import UnknownArchitectureError
-from .keeps import Keeps
+from .cache_layout import CacheItem
 
 Shape = tuple[int, ...]
 Kind = TypeVar("Kind")
@@ -75,12 +75,12 @@ class Module:
     """A node: class name as print(model) shows it, and children by attribute name.
 
     Children that are None are left out, so optional parts can be written in place.
-    ``detail`` is what stands between the parentheses of a leaf. ``keeps`` is what it holds between
-    tokens (``keeps.py``); None where its projections show it.
+    ``detail`` is what stands between the parentheses of a leaf. ``cache`` is what it holds between
+    tokens (``cache_layout.py``); None where its projections show it.
     """
 
     __slots__ = (
-        "active", "children", "class_name", "component", "detail", "keeps", "kind", "part", "saved",
+        "active", "cache", "children", "class_name", "component", "detail", "kind", "part", "saved",
         "scope",
     )  # fmt: skip
 
@@ -97,7 +97,7 @@ class Module:
         active: tuple[int, int] | None = None,
         detail: str = "",
         scope: bool = False,
-        keeps: tuple[Keeps, ...] | None = None,
+        cache: tuple[CacheItem, ...] | None = None,
         **more: Module | Parameter | None,
     ) -> None:
         self.class_name = class_name
@@ -111,7 +111,7 @@ class Module:
         self.active = active
         self.detail = detail
         self.scope = scope
-        self.keeps = keeps
+        self.cache = cache
 
     def __getitem__(self, name: str) -> Module | Parameter:
         """The child of that name. Raises UnknownArchitectureError: a section may describe a model

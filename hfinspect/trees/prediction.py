@@ -16,7 +16,7 @@ from ..core.tensor import TORCH_DTYPES, TensorSpec
 from ..core.tensor_copies import Copies
 from ..core.text import of_type
 from ..errors import ConfigError
-from .catalog import Choice, Family, choose
+from .catalog import Family, FamilyChoice, choose
 from .expand import expected_tensors
 from .modules import Module
 
@@ -123,7 +123,7 @@ def active_sum(sums: Mapping[tuple[int, int] | None, int]) -> int:
     )
 
 
-def _built(choice: Choice, config: ModelConfig) -> Module:
+def _built(choice: FamilyChoice, config: ModelConfig) -> Module:
     """Raises UnknownArchitectureError where layers differ in a way that the class does not look at:
     such a model has other sizes than its keys say."""
     make, differing = choice.family.classes[choice.class_name], dict(_differing(config.given))
@@ -227,7 +227,7 @@ _SIZES = ("hidden_size", "n_embd", "d_model", "embed_dim", "dim", "hidden_sizes"
 _DEEPEST = 3
 
 
-def part_described(config: ModelConfig, choice: Choice) -> ModelConfig:
+def part_described(config: ModelConfig, choice: FamilyChoice) -> ModelConfig:
     """The section of a composite's config that describes the part which its class is.
 
     ``Gemma3ForCausalLM`` of a ``gemma3`` config has its sizes in ``text_config``,
@@ -269,7 +269,7 @@ def _sections_of(config: ModelConfig, model_types: tuple[str, ...]) -> list[Mode
     return []
 
 
-def _not_described(choice: Choice, problem: str, expected: str) -> ConfigError:
+def _not_described(choice: FamilyChoice, problem: str, expected: str) -> ConfigError:
     return ConfigError(
         "config.json",
         f"{problem} for {choice.class_name}",

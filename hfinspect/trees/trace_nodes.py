@@ -9,9 +9,9 @@ from ..core.components import Component, Role
 from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig
 from ..core.dims import Dim
 from .arithmetic import NoValueError, Written, holds, value
-from .guarded import Reading
-from .handed_on import stage_names
-from .keeps import Unknown, kept
+from .backbone_stages import stage_names
+from .cache_layout import Unknown, kept
+from .guarded import GuardedRead
 from .modules import Layers, Module, ModuleList, Parameter
 from .older_files import older_names
 
@@ -32,7 +32,7 @@ class Building:
     """Makes modules of nodes; a node of the table that says nothing of its place is made once."""
 
     def __init__(
-        self, read: Reading, trace: Mapping[str, Any], own: Mapping[str, Build],
+        self, read: GuardedRead, trace: Mapping[str, Any], own: Mapping[str, Build],
         other: Callable[[str], Build], cache: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         nodes = trace["nodes"]
@@ -135,7 +135,7 @@ class Building:
         for name, older in older_names(made).items():
             made.children.setdefault(name, older)  # unless the trace has it itself
         if "keeps" in node:
-            made.keeps = tuple(kept(said, self._size) for said in node["keeps"][:MAX_KEPT])
+            made.cache = tuple(kept(said, self._size) for said in node["keeps"][:MAX_KEPT])
         if "window" in node:
             self._windows[id(made)] = self._size(node["window"])
         return made
@@ -164,7 +164,7 @@ class Building:
     def _layers(self, node: Mapping[str, Any], members: list[Module], whole: Dim | None) -> Layers:
         if self._cache is None:
             for member in members:
-                member.keeps = _NOT_SHOWN
+                member.cache = _NOT_SHOWN
         made = Layers(members, class_name=str(node["class"]), part=node.get("part"), count=whole)
         made.static = self._cache is None or self._cache.get("static", True)
         looks = [self._windows.get(id(member)) for member in members]

@@ -51,7 +51,7 @@ from typing import Any, Final
 from ..core.config import ModelConfig
 from ..errors import ConfigError, UnknownArchitectureError
 from .arithmetic import NoValueError
-from .guarded import Reading
+from .guarded import GuardedRead
 from .modules import Layers, Module, each_module
 from .trace_nodes import Build, Building
 
@@ -84,7 +84,7 @@ def _built(
     try:
         entry = trace["classes"][name]
         reads = [
-            Reading(config, name, trace, root)
+            GuardedRead(config, name, trace, root)
             for root in (entry, *entry.get("or", ())[: MAX_ROOTS - 1])
         ]
         if trace.get("library") == "transformers":

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hfinspect.analysis.quantization import float8, kept_by_default
-from hfinspect.analysis.quantization.pieces import UndeterminedError
+from hfinspect.analysis.quantization.packed_layout import UndeterminedError
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "hfinspect" / "analysis" / "quantization"

@@ -14,7 +14,7 @@ from hfinspect.sources import disk
 from hfinspect.sources.hub.client import HubClient
 from hfinspect.sources.hub.snapshots import CachedHubSource
 from hfinspect.sources.local import DEEP, HIDDEN, MAX_DEPTH, OUTSIDE
-from hfinspect.sources.remembering import RememberingSource
+from hfinspect.sources.memoized import MemoizedSource
 
 from ..hub_server import HubServer
 from ..sources.hub_support import client
@@ -151,7 +151,7 @@ def test_hidden_folders_of_a_snapshot_in_the_cache(hub: HubServer, tmp_path: Pat
     (repo / "refs/main").write_text(commit)
     made_offline = HubClient(endpoint=hub.endpoint, token=False, offline=True)
     source = CachedHubSource("org/m", client=made_offline, cache_dir=tmp_path)
-    assert (".hidden", HIDDEN) in Collector(RememberingSource(source)).collect().unchecked
+    assert (".hidden", HIDDEN) in Collector(MemoizedSource(source)).collect().unchecked
 
 
 def test_the_index_of_a_folder_says_nothing_of_its_neighbours(tmp_path: Path) -> None:

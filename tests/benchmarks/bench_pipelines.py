@@ -20,7 +20,7 @@ from urllib.parse import urljoin
 
 from hfinspect.sources.deadline import Deadline
 from hfinspect.sources.hub.http import IN_FLIGHT, Times
-from hfinspect.sources.hub.pipelining import Pipeline
+from hfinspect.sources.hub.pipelining import SessionPool
 
 from ..hub_repos import sharded_files
 from ..hub_server import running_hub
@@ -65,7 +65,7 @@ def main() -> None:
 
     session = get_session()
     plain: Send = partial(session.stream, "GET", headers=HEADERS, follow_redirects=False)
-    on_hub, elsewhere = Pipeline(), Pipeline()
+    on_hub, elsewhere = SessionPool(), SessionPool()
     times = Times(10.0, 30.0, Deadline())
     ours: list[Send] = [
         partial(pipeline.sent, headers=HEADERS, times=times) for pipeline in (on_hub, elsewhere)

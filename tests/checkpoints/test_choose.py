@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfinspect.checkpoints.choose import Choice, choose, unsupported
-from hfinspect.checkpoints.filenames import Kind, weight_name
+from hfinspect.checkpoints.choose import WeightChoice, choose, unsupported
+from hfinspect.checkpoints.filenames import FileKind, weight_name
 from hfinspect.errors import EntryNotFoundError, UnsupportedFormatError, UsageError
 from hfinspect.sources.source import FileEntry
 
@@ -20,7 +20,7 @@ def listing(*paths: str, **sizes: int) -> dict[str, FileEntry]:
     return {path: FileEntry(path, sizes.get(path, 100)) for path in paths}
 
 
-def chosen(files: Mapping[str, FileEntry], pick: str | None = None) -> Choice:
+def chosen(files: Mapping[str, FileEntry], pick: str | None = None) -> WeightChoice:
     choice = choose(files, pick)
     assert choice is not None
     return choice
@@ -231,21 +231,21 @@ def test_no_weights_and_only_foreign_weights_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("model.safetensors", Kind.MODEL),
-        ("unet/diffusion_pytorch_model.fp16.safetensors", Kind.MODEL),
-        ("v1-5-pruned.ckpt", Kind.WEIGHTS),
-        ("my_lora.safetensors", Kind.ADAPTER),
-        ("exploration.safetensors", Kind.WEIGHTS),
-        ("mmproj-f16.gguf", Kind.ADAPTER),
-        ("optimizer.pt", Kind.TRAINING),
-        ("zero_pp_rank_0_mp_rank_00_optim_states.pt", Kind.TRAINING),
-        ("ggml-model-q4_0.bin", Kind.FOREIGN),
+        ("model.safetensors", FileKind.MODEL),
+        ("unet/diffusion_pytorch_model.fp16.safetensors", FileKind.MODEL),
+        ("v1-5-pruned.ckpt", FileKind.WEIGHTS),
+        ("my_lora.safetensors", FileKind.ADAPTER),
+        ("exploration.safetensors", FileKind.WEIGHTS),
+        ("mmproj-f16.gguf", FileKind.ADAPTER),
+        ("optimizer.pt", FileKind.TRAINING),
+        ("zero_pp_rank_0_mp_rank_00_optim_states.pt", FileKind.TRAINING),
+        ("ggml-model-q4_0.bin", FileKind.FOREIGN),
         ("tokenizer.json", None),
         (".safetensors", None),
-        ("model.safetensors.index.json", Kind.MODEL),
+        ("model.safetensors.index.json", FileKind.MODEL),
     ],
 )
-def test_names_tell_the_kind(path: str, kind: Kind | None) -> None:
+def test_names_tell_the_kind(path: str, kind: FileKind | None) -> None:
     name = weight_name(path)
     assert (name.kind if name else None) == kind
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import hfinspect
-from hfinspect.checkpoints.next_choice import MAX_REFUSED
+from hfinspect.checkpoints.fallback import MAX_REFUSED
 from hfinspect.errors import FormatError, ShardIndexError, UnsupportedFormatError
 
 from ..builders import Tensors, write_config, write_safetensors, write_sharded

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hfinspect
-from hfinspect.checkpoints.rivals import MAX_HUB_FILES
+from hfinspect.checkpoints.alternatives import MAX_HUB_FILES
 
 from ..builders import Tensors, write_safetensors, write_sharded
 from ..formats.torch_files import state_zip

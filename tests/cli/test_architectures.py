@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from hfinspect.cli.early import COMMANDS
+from hfinspect.cli.fast_path import COMMANDS
 
 from .program import hfinspect
 

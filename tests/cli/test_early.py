@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hfinspect.cli.early import is_plain
+from hfinspect.cli.fast_path import is_plain
 
 from ..builders import Tensors
 from ..hub_repos import weights
@@ -22,7 +22,7 @@ TENSORS: Tensors = {"wte.weight": ("BF16", (50257, 768))}
 #: Begins each command, waits for what comes in, and says of which models that was.
 PROGRAM = """
 import json, sys
-from hfinspect.cli.early import begin
+from hfinspect.cli.fast_path import begin
 from hfinspect.sources import ahead
 found = []
 for arguments in json.loads(sys.argv[1]):

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from hfinspect import api
-from hfinspect.cli.early import COMMANDS
+from hfinspect.cli.fast_path import COMMANDS
 from hfinspect.cli.outcome import run
 from hfinspect.errors import HfinspectError
 

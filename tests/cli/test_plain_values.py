@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from hfinspect.cli.app import TidyCommand, make_app
-from hfinspect.cli.early import COMMANDS
+from hfinspect.cli.fast_path import COMMANDS
 from hfinspect.cli.plain_values import PlainValue, make_plain
 
 from .program import hfinspect

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import hfinspect as package
-from hfinspect.cli.early import COMMANDS
+from hfinspect.cli.fast_path import COMMANDS
 
 from .program import hfinspect
 

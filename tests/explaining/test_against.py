@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hfinspect
-from hfinspect.core.other_counts import Against
+from hfinspect.core.alternative_counts import Against
 from hfinspect.errors import UsageError
 from hfinspect.explaining.polynomials import number
 from hfinspect.explaining.reconcile import MAX_CONVENTIONS, parse_count, readings

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hfinspect
+from hfinspect.core.alternative_counts import Candidate
 from hfinspect.core.explanation import Explanation
-from hfinspect.core.other_counts import Candidate
 from hfinspect.errors import NothingToInspectError, UnknownArchitectureError
 from hfinspect.explaining.count_tree import numbered
 from hfinspect.explaining.letters import assign

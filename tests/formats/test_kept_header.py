@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from hfinspect.core.stored_tensors import StoredTensors
 from hfinspect.errors import FormatError
+from hfinspect.formats.safetensors.cached_header import CachedHeader, pack_headers, unpack_headers
 from hfinspect.formats.safetensors.header import Header, header_of_mapping, parse_header
-from hfinspect.formats.safetensors.kept_header import KeptHeader, pack_headers, unpack_headers
 from hfinspect.formats.safetensors.safetensors import judge_parsed
 
 from ..builders import header_text, safetensors_header
@@ -25,7 +25,7 @@ TENSORS = {
     for name, kind in (("up.weight", ("F8_E4M3", (4, 2))), ("up.scale", ("F32", (1,))))
 }
 HEADER = parse_header("m", header_text(safetensors_header(TENSORS, {"format": "pt"})))
-PACKED = pack_headers([KeptHeader(HEADER, 1000), KeptHeader(HEADER, None)])
+PACKED = pack_headers([CachedHeader(HEADER, 1000), CachedHeader(HEADER, None)])
 
 #: Entries as safetensors writes them, and some that it would not.
 ENTRIES = st.dictionaries(
@@ -50,8 +50,8 @@ def test_a_header_comes_back_as_it_was(
         header = header_of_mapping("m", entries)
     else:
         header = parse_header("m", json.dumps({**entries, "__metadata__": {"a": "b"}}).encode())
-    [found] = unpack_headers(pack_headers([KeptHeader(header, size)])) or []
-    assert found == KeptHeader(header, size)
+    [found] = unpack_headers(pack_headers([CachedHeader(header, size)])) or []
+    assert found == CachedHeader(header, size)
     assert judged(found.header) == judged(header)
 
 
@@ -64,10 +64,10 @@ def judged(header: Header) -> object:
 
 def test_several_are_apart_and_small() -> None:
     found = unpack_headers(PACKED)
-    assert found == [KeptHeader(HEADER, 1000), KeptHeader(HEADER, None)]
+    assert found == [CachedHeader(HEADER, 1000), CachedHeader(HEADER, None)]
     many = {f"layers.{n}.w": ("F32", (2,)) for n in range(5_000)}
     text = header_text(safetensors_header(many))
-    packed = pack_headers([KeptHeader(parse_header("m", text), None)])
+    packed = pack_headers([CachedHeader(parse_header("m", text), None)])
     assert len(packed) < 4 * len(many) + 500 < len(text) / 15
 
 
@@ -99,7 +99,7 @@ def test_no_damage_is_believed() -> None:
 
 def with_text(change: dict[str, Any]) -> bytes:
     """The first header, packed, with another word about it."""
-    packed = pack_headers([KeptHeader(HEADER, 1000)])
+    packed = pack_headers([CachedHeader(HEADER, 1000)])
     [length] = struct.unpack_from("<Q", packed)
     said = json.loads(packed[8 : 8 + length])
     said.update({key: value for key, value in change.items() if key in said})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
-from hfinspect.sizing.kept_products import products
+from hfinspect.sizing.activation_terms import products
 
 Sizes = dict[str, int]
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hfinspect.analysis.quantization.declared import declared_in
-from hfinspect.analysis.quantization.pieces import Linear, Pieces, Plan, weights
+from hfinspect.analysis.quantization.packed_layout import Linear, PackedPlan, Pieces, weights
 from hfinspect.analysis.quantization.registry import find_plan
 from hfinspect.trees.prediction import Prediction
 
@@ -108,7 +108,7 @@ def settings(packer: Packer) -> dict[str, Any]:
     return {"quantization_config": dict(packer.section), "transformers_version": "5.23.0"}
 
 
-def plan_of(packer: Packer, prediction: Prediction) -> Plan:
+def plan_of(packer: Packer, prediction: Prediction) -> PackedPlan:
     """hfinspect's own plan. Raises UndeterminedError."""
     config = settings(packer)
     plan = find_plan(declared_in(config, {}), config, prediction)

@@ -31,7 +31,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hfinspect.sizing.kept_products import products
+from hfinspect.sizing.activation_terms import products
 
 from .as_on_cuda import standing_in
 from .kept_models import ATTENTION_DROPS, KINDS, Sizes, distinct, sizes, subsets, telling
@@ -151,7 +151,7 @@ def saved(run: Run, z: Sizes, model: Any) -> Counter[int]:
     alive: list[Any] = []
 
     def seen(tensor: Any) -> int:
-        """Keeps nothing itself: a graph that held its own tensors would not go."""
+        """CacheItem nothing itself: a graph that held its own tensors would not go."""
         storage = tensor.untyped_storage()
         if storage._cdata not in known and storage._cdata not in found:
             # On the CPU a layer norm keeps mean and deviation in 16 bits, on CUDA in 32.

@@ -21,8 +21,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from hfinspect.analysis.quantization.packed_layout import UndeterminedError
 from hfinspect.analysis.quantization.packing import packing, rewritten
-from hfinspect.analysis.quantization.pieces import UndeterminedError
 from hfinspect.trees.expand import expected_tensors
 from hfinspect.trees.prediction import Prediction, is_held, predict
 

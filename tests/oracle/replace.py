@@ -40,9 +40,9 @@ from hfinspect.core.tensor import TensorSpec
 from hfinspect.errors import HfinspectError
 from hfinspect.sizing.kv_cache import kept_layers
 from hfinspect.trees import catalog
+from hfinspect.trees.cache_layout import CacheItem
 from hfinspect.trees.catalog import Builder, Family, builder, index
 from hfinspect.trees.expand import expected_tensors
-from hfinspect.trees.keeps import Keeps
 from hfinspect.trees.modules import Layers, Module
 from hfinspect.trees.traced import builders
 
@@ -159,7 +159,7 @@ def _kept(root: Module) -> Iterator[tuple[str, Kept]]:
         for name, child in module.children.items():
             if isinstance(child, Module) and child.saved:
                 place = f"{path}{name}"
-                rows = None if child.keeps is None else tuple(map(_row, child.keeps))
+                rows = None if child.cache is None else tuple(map(_row, child.cache))
                 if rows is not None or place in looks:
                     yield place, Kept(rows, looks.get(place))
                 yield from walk(child, f"{place}.")
@@ -173,7 +173,7 @@ def _older(root: Module, spec: TensorSpec, label: tuple[str, str, str | None]) -
     return Older(shape, spec.dtype, label, buffer, inner.class_name)
 
 
-def _row(keeps: Keeps) -> tuple[tuple[str, Any], ...]:
+def _row(keeps: CacheItem) -> tuple[tuple[str, Any], ...]:
     """The fields of what is kept that are not what they are unless said."""
     said = {field.name: getattr(keeps, field.name) for field in fields(keeps)}
     default = {field.name: field.default for field in fields(keeps)}
@@ -314,7 +314,7 @@ def _kept_otherwise(
     """Where the layers keep something else, or look back otherwise."""
     mine, theirs = (kept_layers(build(ModelConfig(config))) for build in (trace, written))
     for i, (one, other) in enumerate(zip(mine, theirs, strict=False)):
-        if (one.keeps, one.window) != (other.keeps, other.window):
+        if (one.cache, one.window) != (other.cache, other.window):
             return "keeps something else", f"layer {i}: {one} for {other}"
     if len(mine) != len(theirs):
         return "keeps something else", f"{len(mine)} layers for {len(theirs)}"

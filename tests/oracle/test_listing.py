@@ -10,7 +10,7 @@ import pytest
 from hfinspect.core.config import ModelConfig
 from hfinspect.errors import UnknownArchitectureError
 from hfinspect.trees.arithmetic import NoValueError
-from hfinspect.trees.guarded import Reading
+from hfinspect.trees.guarded import GuardedRead
 
 from .tracing.evaluating import EnvValues
 from .tracing.listing import Listing
@@ -65,7 +65,7 @@ def test_one_value_may_be_chosen_by_a_flag() -> None:
     assert found == {"pick": [[["true", "bias"], 0], [None, ["+", "pattern", 0]]]}
     trace = {"defaults": {"size": {"of": found}}, "guards": [{}]}
     config = ModelConfig({"architectures": ["M"], "bias": False, "pattern": 3})
-    assert Reading(config, "M", trace, {"guards": 0}).raw("size") == 3
+    assert GuardedRead(config, "M", trace, {"guards": 0}).raw("size") == 3
 
 
 def test_what_chooses_a_value_has_the_name_that_the_class_reads() -> None:
@@ -74,20 +74,20 @@ def test_what_chooses_a_value_has_the_name_that_the_class_reads() -> None:
     }  # fmt: skip
     for spelled, wanted in ({"dim": 8}, 2), ({}, 1):
         config = ModelConfig({"model_type": "distilbert", **spelled})
-        assert Reading(config, "M", trace, {"guards": 0}).raw("size") == wanted
-    other = Reading(
+        assert GuardedRead(config, "M", trace, {"guards": 0}).raw("size") == wanted
+    other = GuardedRead(
         ModelConfig({"model_type": "distilbert", "hidden_size": 8}), "M", trace, {"guards": 0}
     )
     with pytest.raises(UnknownArchitectureError, match="dim = 8"):
         other.raw("size")
 
 
-def reading(**values: Any) -> Reading:
+def reading(**values: Any) -> GuardedRead:
     trace = {
         "defaults": {"kinds": {"of": FOUND}, "pattern": 4, "dense": 0},
         "guards": [{"kinds": {"of": ["odd", "even"]}}],
     }
-    return Reading(ModelConfig({"architectures": ["M"], **values}), "M", trace, {"guards": 0})
+    return GuardedRead(ModelConfig({"architectures": ["M"], **values}), "M", trace, {"guards": 0})
 
 
 def test_the_reader_computes_the_list_where_it_is_absent() -> None:

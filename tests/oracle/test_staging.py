@@ -9,8 +9,8 @@ import pytest
 
 from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
+from hfinspect.trees.backbone_stages import chosen_stages, stage_names
 from hfinspect.trees.expand import expected_tensors
-from hfinspect.trees.handed_on import chosen_stages, stage_names
 from hfinspect.trees.traced import builders
 
 from .test_recording import Patches

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hfinspect.cli.early import COMMANDS
+from hfinspect.cli.fast_path import COMMANDS
 
 from ..cli.program import ROOT, hfinspect
 

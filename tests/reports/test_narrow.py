@@ -11,8 +11,8 @@ import pytest
 
 import hfinspect
 from hfinspect.reports import comparison, explained, module_tree, tensor_list
+from hfinspect.reports.column_fit import fitted, shortened
 from hfinspect.reports.document import Column, Document, Facts, Preformatted, Table
-from hfinspect.reports.narrow import fitted, shortened
 from hfinspect.reports.table import Canvas, render
 from hfinspect.trees.structure import outline
 

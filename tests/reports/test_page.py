@@ -27,7 +27,7 @@ from hfinspect.core.tensor import TensorInfo
 from hfinspect.reports import html, markdown, portrait, svg, table
 from hfinspect.reports.palette import INKS
 from hfinspect.reports.shortened import shortened
-from hfinspect.reports.squares import Box, squarified
+from hfinspect.reports.treemap_layout import Box, squarified
 from hfinspect.sizing.curves import corners, value_at
 
 from ..builders import write_config, write_safetensors, write_sharded

@@ -13,7 +13,7 @@ import pytest
 
 import hfinspect
 from hfinspect.core.config import ModelConfig
-from hfinspect.sizing.cache_request import Held, KeptLayer
+from hfinspect.sizing.cache_request import CachedLayer, CacheRequest
 from hfinspect.sizing.engines.registry import ENGINES
 from hfinspect.sizing.kv_cache import cache_size, kept_layers, unknown_layouts
 from hfinspect.trees.catalog import traced_family
@@ -58,7 +58,7 @@ def recorded(rows: list[list[Any]]) -> Counter[str]:
 
 
 def compared(
-    record: dict[str, Any], layers: tuple[KeptLayer, ...], family: str = ""
+    record: dict[str, Any], layers: tuple[CachedLayer, ...], family: str = ""
 ) -> Iterator[tuple[str, tuple[dict[str, int], dict[str, int]]]]:
     """What differs in a recording of these layers: its title, our bytes and the library's."""
     for title in ("3", "12", "static 16"):
@@ -70,7 +70,7 @@ def compared(
             continue
         tokens = int(title.split()[-1])
         dtype = DTYPES[record["dtype"]]
-        size = cache_size(layers, rules, Held(tokens, 1, dtype, encoder_tokens=5))
+        size = cache_size(layers, rules, CacheRequest(tokens, 1, dtype, encoder_tokens=5))
         got = Counter(kv=size.kv_bytes, states=size.state_bytes)
         got["kv"] -= (cross := sum(g.nbytes for g in size.layers if g.rows and not g.grows))
         got["cross"] = cross

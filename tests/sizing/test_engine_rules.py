@@ -10,8 +10,8 @@ import hfinspect
 from hfinspect.errors import NothingToInspectError
 from hfinspect.sizing.curves import curves
 from hfinspect.sizing.engines.registry import LOGICAL
+from hfinspect.sizing.memory_request import MemoryRequest
 from hfinspect.sizing.plan import plan
-from hfinspect.sizing.wish import Wish
 
 from .test_memory import MAMBA
 
@@ -144,7 +144,7 @@ def test_transformers_code_under_an_engine_is_noted() -> None:
 
 def test_a_page_has_no_curves_of_engines_that_cannot() -> None:
     found, prediction = hfinspect.inspect(BAMBA), hfinspect.predict(BAMBA)
-    memory = plan(found, prediction, Wish(LOGICAL))
+    memory = plan(found, prediction, MemoryRequest(LOGICAL))
     made = curves(found, prediction, memory)
     assert made is not None
     assert {curve.engine for curve in made.curves} == {

@@ -16,7 +16,7 @@ from hfinspect.core.footprint import Workspace
 from hfinspect.sizing.engines.interface import Engine, RowPerToken
 from hfinspect.sizing.engines.logical import Logical
 from hfinspect.sizing.engines.registry import ENGINES
-from hfinspect.trees.keeps import KeysValues
+from hfinspect.trees.cache_layout import KeysValues
 
 PACKAGE = Path(hfinspect.__file__).parent
 #: Where names stand: the engines themselves, and the choices that users have.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hfinspect
-from hfinspect.analysis.gguf.cache_layout import ARCHITECTURES
+from hfinspect.analysis.gguf.gguf_cache import ARCHITECTURES
 
 from ..formats.gguf_files import GgufWriter
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import hfinspect
-from hfinspect.analysis.gguf.cache_layout import (
+from hfinspect.analysis.gguf.gguf_cache import (
     ARCHITECTURES,
     WITHOUT_MEMORY,
     CacheLayout,
@@ -73,7 +73,7 @@ def test_encoders_keep_nothing() -> None:
     for one in kept:
         layout = cache_layout(*read(one))
         assert isinstance(layout, CacheLayout)
-        assert not any(layer.keeps for layer in layout.layers)
+        assert not any(layer.cache for layer in layout.layers)
 
 
 def test_reasons_name_the_key() -> None:

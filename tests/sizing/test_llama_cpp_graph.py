@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hfinspect import api
-from hfinspect.analysis.gguf.cache_layout import CacheLayout, cache_layout
+from hfinspect.analysis.gguf.gguf_cache import CacheLayout, cache_layout
 from hfinspect.sizing.engines.llama_cpp_graph import WITHOUT_FLASH, Graph, Step, graph_of
 from hfinspect.sizing.gguf_layers import kept_of, tree_of_file
 from hfinspect.sizing.kv_cache import decoder_stacks
@@ -45,7 +45,7 @@ def graph(one: str, folder: Path) -> Graph | None:
     layout = cache_layout(found.keys, {name: shape for name, shape, _ in found.tensors})
     assert isinstance(layout, CacheLayout)
     layers = kept_of(layout)
-    if not any(layer.keeps for layer in layers):
+    if not any(layer.cache for layer in layers):
         return None
     path = folder / f"{found.name}.gguf"
     path.write_bytes(found.gguf())

@@ -12,7 +12,7 @@ import pytest
 import hfinspect
 from hfinspect.core.cache_size import AT_ONCE
 from hfinspect.core.config import ModelConfig
-from hfinspect.sizing.cache_request import KeptLayer
+from hfinspect.sizing.cache_request import CachedLayer
 from hfinspect.sizing.engines.registry import ENGINES
 from hfinspect.sizing.kv_cache import kept_layers, unknown_layouts
 from hfinspect.sizing.own_cache import GENERATES
@@ -57,7 +57,7 @@ def type_of(name: str) -> str:
     return kind or next(kind for kind, where in index().types.items() if where == file)
 
 
-def layers_of(model_type: str, name: str) -> tuple[KeptLayer, ...]:
+def layers_of(model_type: str, name: str) -> tuple[CachedLayer, ...]:
     return kept_layers(predict({"model_type": model_type, "architectures": [name]}).root)
 
 
@@ -121,6 +121,6 @@ def test_a_model_that_fills_no_static_cache_is_refused_there() -> None:
         names = {"model_type": row["model_type"], "architectures": [row["architecture"]]}
         layers = kept_layers(predict({**row["given"], **names}).root)
         unknown = unknown_layouts(layers, ENGINES["transformers-static"])
-        if any(layer.keeps for layer in layers) and not unknown:
+        if any(layer.cache for layer in layers) and not unknown:
             answered.append((row["architecture"], row["not static"]))
     assert answered == []

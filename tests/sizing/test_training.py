@@ -12,7 +12,7 @@ import hfinspect
 from hfinspect.core.choices import OPTIMIZERS as SHOWN
 from hfinspect.core.training_bytes import Training
 from hfinspect.errors import UsageError
-from hfinspect.sizing.activations import Kept, Step, framework_kept, korthikanti
+from hfinspect.sizing.activations import KeptActivations, Step, framework_kept, korthikanti
 from hfinspect.sizing.deciding import training_limits
 from hfinspect.sizing.optimizers import OPTIMIZERS, Trained, find_optimizer, state_bytes
 from hfinspect.sizing.training import nf4_bytes
@@ -226,7 +226,7 @@ def test_a_window_as_long_as_the_sequence_has_a_mask() -> None:
     assert bytes_of[4096] - bytes_of[None] == 32 * more == 7_516_192_768
 
 
-def _kept(case: dict[str, Any], attention: str, precision: str) -> Kept | str:
+def _kept(case: dict[str, Any], attention: str, precision: str) -> KeptActivations | str:
     names = {"model_type": case["model_type"], "architectures": [case["architecture"]]}
     config = {**case["config"], **names}
     step = Step(

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import hfinspect
-from hfinspect.sizing.cache_request import Held, KeptLayer
+from hfinspect.sizing.cache_request import CachedLayer, CacheRequest
 from hfinspect.sizing.devices import parse_device
 from hfinspect.sizing.engines.vllm import Vllm
 from hfinspect.sizing.kv_cache import cache_size
-from hfinspect.trees.keeps import KeysValues
+from hfinspect.trees.cache_layout import KeysValues
 
 ROOT = Path(__file__).parents[2]
 ROWS: list[dict[str, Any]] = json.loads(
@@ -24,13 +24,13 @@ ROWS: list[dict[str, Any]] = json.loads(
 def reserved_by_us(row: dict[str, Any]) -> int:
     """Bytes of the groups of one recorded row."""
     layers = [
-        KeptLayer((KeysValues(heads * size, heads * size, heads=heads),), window)
+        CachedLayer((KeysValues(heads * size, heads * size, heads=heads),), window)
         for count, window, heads, size in row["kinds"]
         for _ in range(count)
     ]
     tokens, step, steps = row["at"]
     engine = Vllm(step_tokens=step, steps_in_flight=steps)
-    sized = cache_size(layers, engine, Held(tokens, 1, "BF16"))
+    sized = cache_size(layers, engine, CacheRequest(tokens, 1, "BF16"))
     assert sum(group.nbytes for group in sized.layers) == sized.nbytes
     return sized.nbytes
 

@@ -22,8 +22,8 @@ from hfinspect.errors import (
     UsageError,
 )
 from hfinspect.sources.hub.client import HubClient
+from hfinspect.sources.hub.hub_errors import RequestContext, translate
 from hfinspect.sources.hub.repo import HubSource
-from hfinspect.sources.hub.translate import Asked, translate
 
 from ..hub_repos import Files, sparse
 from ..hub_server import HubServer
@@ -204,7 +204,7 @@ def test_unknown_errors_are_not_translated() -> None:
     class GatedRepoError(Exception):
         pass
 
-    asked = Asked("http://127.0.0.1", "org/model")
+    asked = RequestContext("http://127.0.0.1", "org/model")
     assert translate(ZeroDivisionError(), asked) is None
     assert translate(GatedRepoError(), asked) is None
 
@@ -214,7 +214,7 @@ def test_every_foreign_error_in_the_table_exists() -> None:
     from huggingface_hub import errors
 
     from hfinspect.sources.hub import answer as hub_answer
-    from hfinspect.sources.hub import translate as hub_errors
+    from hfinspect.sources.hub import hub_errors as hub_errors
     from hfinspect.sources.hub import wire
     from hfinspect.sources.hub.http_library import http_library
 

@@ -17,7 +17,7 @@ from hfinspect.errors import (
     UsageError,
 )
 from hfinspect.sources.hub.http import own_session
-from hfinspect.sources.hub.late_tls import LateContext
+from hfinspect.sources.hub.lazy_tls import LateContext
 from hfinspect.sources.hub.repo import HubSource
 from hfinspect.sources.hub.throttle import RetryPolicy, rate_limit, retry_after
 from hfinspect.sources.source import FileEntry

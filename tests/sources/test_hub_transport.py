@@ -22,7 +22,7 @@ from hfinspect.sources.hub.http import (
     proxies_are_set,
 )
 from hfinspect.sources.hub.http_library import http_library
-from hfinspect.sources.hub.pipelining import Pipeline
+from hfinspect.sources.hub.pipelining import SessionPool
 from hfinspect.sources.hub.transport import Transport
 from hfinspect.sources.hub.wire import (
     MAX_HEAD_BYTES,
@@ -349,7 +349,7 @@ def test_exceptions_from_proxies_are_no_proxies(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_pipeline_uses_one_connection_for_one_request_at_a_time() -> None:
-    made = Pipeline()
+    made = SessionPool()
     with scripted([OK] * 3) as server:
         for _ in range(3):
             with made.sent(server.url, {}, times()) as response:

@@ -12,9 +12,9 @@ from huggingface_hub.utils import _auth
 
 from hfinspect.sources.hub.environment import VARIABLES, may_have_token
 from hfinspect.sources.hub.http import hub_headers
-from hfinspect.sources.hub.translate import Asked
+from hfinspect.sources.hub.hub_errors import RequestContext
 
-ASKED = Asked("https://hub")
+ASKED = RequestContext("https://hub")
 
 
 def test_it_looks_where_huggingface_hub_does() -> None:

@@ -15,6 +15,7 @@ import hfinspect
 from hfinspect.core.config import ModelConfig
 from hfinspect.core.dims import expr_of
 from hfinspect.errors import ConfigError, HfinspectError
+from hfinspect.trees.cache_layout import KeysValues, State, Unknown
 from hfinspect.trees.catalog import (
     builder,
     find_class,
@@ -24,7 +25,6 @@ from hfinspect.trees.catalog import (
     traced_files,
 )
 from hfinspect.trees.expand import expected_tensors
-from hfinspect.trees.keeps import KeysValues, State, Unknown
 from hfinspect.trees.modules import Layers, Module
 from hfinspect.trees.prediction import predict
 from hfinspect.trees.traced import builders
@@ -130,14 +130,14 @@ def test_a_layer_says_what_it_keeps_and_how_far_it_looks() -> None:
     assert list(layers.windows(3)) == [None, 3, 3]
     assert isinstance(layers["1"], Module)
     # What a trace says is refused until the library has shown it.
-    assert isinstance((layers["1"].keeps or ())[0], Unknown)
+    assert isinstance((layers["1"].cache or ())[0], Unknown)
     shown = {**SMALL, "classes": {"SmallModel": {"root": 2, "guards": 0, "cache": {}}}}
     root = builders(shown)["SmallModel"](ModelConfig({"depth": 2, "width": 6}))
     block = root["layers"].children["1"]  # type: ignore[union-attr]
     assert isinstance(block, Module)
-    assert block.keeps == (KeysValues(6, 6, heads=2), State("conv", (6, 4), "F32"))
-    assert isinstance(block.keeps[0], KeysValues)
-    assert str(expr_of(block.keeps[0].key)) == "heads * (width // heads)"
+    assert block.cache == (KeysValues(6, 6, heads=2), State("conv", (6, 4), "F32"))
+    assert isinstance(block.cache[0], KeysValues)
+    assert str(expr_of(block.cache[0].key)) == "heads * (width // heads)"
 
 
 @pytest.mark.parametrize("row", [{"key": 3}, {"key": 3, "value": 3, "colour": 1}, {"shape": 3}, 7])

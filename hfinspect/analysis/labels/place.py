@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from ...core.checkpoint import Shard
 from ...core.components import Component, Role
 from ...core.extents import Extent
-from ...core.made_later import ONCE
+from ...core.lazy_sequence import ONCE
 from ...core.tensor import Packed, StoredTensor, TensorInfo, TensorSpec, nbytes_of
 from ...trees.prediction import Prediction
 from ..shared_storage import sharing_of
@@ -32,7 +32,7 @@ _NAME = itemgetter(0)
 _TIED_TO = TensorSpec._fields.index("tied_to")
 
 
-class Placed(NamedTuple):
+class Labelled(NamedTuple):
     """Labelled tensors, next to each its spec if the tree knew it, and ties: name -> name kept."""
 
     tensors: Sequence[TensorInfo]
@@ -52,7 +52,7 @@ def _by_name(
     return {name: spec for name, spec in pairs if spec is not None}
 
 
-def place_expected(prediction: Prediction, packing: Packing | None = None) -> Placed:
+def place_expected(prediction: Prediction, packing: Packing | None = None) -> Labelled:
     """Tensors as predicted, in the config's dtype; a buffer's own dtype where it has one.
 
     ``packing`` says how they are stored if the model is quantised. Where it does not follow from
@@ -62,7 +62,7 @@ def place_expected(prediction: Prediction, packing: Packing | None = None) -> Pl
     dtype = prediction.dtype if packing is None else packing.dtype
     specs = packing.tensors if packing is not None and is_packed else prediction.tensors
     infos = specs.each(partial(_infos, dtype=dtype))
-    return Placed(infos, specs, prediction.tied)
+    return Labelled(infos, specs, prediction.tied)
 
 
 def _infos(specs: Iterable[TensorSpec], dtype: str | None) -> Iterator[TensorInfo]:
@@ -96,7 +96,7 @@ def place_stored(
     untied: bool = False,
     routing: Routing | None = None,
     times: Mapping[str, int] = ONCE,
-) -> Placed:
+) -> Labelled:
     """Tensors as stored.
 
     ``decoded`` says of packed tensors and their bookkeeping what they stand for. A tensor that the
@@ -126,7 +126,7 @@ def place_stored(
         infos[at] = infos[at]._replace(
             view_of=shares.view_of, shared=(shares.elements, shares.nbytes)
         )
-    return Placed(tuple(infos), told, tied)
+    return Labelled(tuple(infos), told, tied)
 
 
 #: Two dimensions: what a packed tensor stands for is a matrix, however it is stored.

@@ -13,10 +13,10 @@ from itertools import repeat
 from typing import Any, NamedTuple
 
 from ...core.records import dataclass
-from .decoding import Decoded, Module, Modules, Sheet
+from .decoding import Decoded, Modules, Sheet, StoredModule
 
 #: Writes to the sheet what one module holds.
-ReadModule = Callable[[Module, Sheet], None]
+ReadModule = Callable[[StoredModule, Sheet], None]
 
 
 class _Meaning(NamedTuple):
@@ -82,7 +82,9 @@ def _repeat(reading: _Reading, into: dict[str, Decoded]) -> None:
         into.update(zip(names, map(tuple.__new__, repeat(Decoded), columns), strict=False))
 
 
-def _trial(module: Module, entry: list[Any], sheet: Sheet, read: ReadModule) -> _Reading | None:
+def _trial(
+    module: StoredModule, entry: list[Any], sheet: Sheet, read: ReadModule
+) -> _Reading | None:
     """The reading of a module in terms that fit any other, None where that cannot be."""
     trial = Sheet(sheet.promised, sheet.metadata, sheet.times)
     read(module, trial)

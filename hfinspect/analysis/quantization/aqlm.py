@@ -11,7 +11,17 @@ from collections.abc import Mapping
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet, whole_ratio
-from .pieces import KEEP, Linear, Pieces, Plan, UndeterminedError, exact, scales, table, weights
+from .packed_layout import (
+    KEEP,
+    Linear,
+    PackedPlan,
+    Pieces,
+    UndeterminedError,
+    exact,
+    scales,
+    table,
+    weights,
+)
 from .selection import Selection
 
 
@@ -36,7 +46,7 @@ def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
             sheet.aside(scales, name, Holds.SCALES)
 
 
-def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> Plan:
+def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> PackedPlan:
     """Every Linear whose weight is not listed in ``linear_weights_not_to_quantize``."""
     sizes = [
         said.whole(key)
@@ -65,4 +75,4 @@ def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction)
             "scales": scales(None, rows, 1, 1, 1),
         }
 
-    return Plan(pack, selection)
+    return PackedPlan(pack, selection)

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from ...trees.prediction import Prediction
 from . import compressed
-from . import endings as words
+from . import gptq_awq as words
 from .declared import Declared
 from .decoding import Modules, Sheet
-from .pieces import KEEP, Plan, Scheme, UndeterminedError
+from .packed_layout import KEEP, PackedPlan, Scheme, UndeterminedError
 from .selection import Selection
 
 #: Characters of names that make them regular expressions.
@@ -26,7 +26,7 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
     compressed.read(modules, said, sheet)
 
 
-def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> Plan:
+def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> PackedPlan:
     """Every Linear in the blocks that are named, or in the layers of the language model; sizes that
     do not divide by 32 stay as they are. ``extra_config`` has settings of single modules."""
     selection = Selection()
@@ -46,8 +46,8 @@ def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction)
     named = blocks.split(",") if isinstance(blocks, str) else blocks
     if isinstance(named, list) and named:
         selection.add(named, scheme, inside=False)
-        return Plan(None, selection)
-    return Plan(scheme, selection, layers_only=True)
+        return PackedPlan(None, selection)
+    return PackedPlan(scheme, selection, layers_only=True)
 
 
 def _scheme(said: Declared) -> Scheme:

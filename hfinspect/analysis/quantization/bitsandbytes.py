@@ -25,15 +25,15 @@ from .kept_by_default import (
     kept_without_list,
     no_linear_since_5,
 )
-from .pieces import (
+from .packed_layout import (
     CONV1D,
     KEEP,
     LINEAR,
     LINEARS,
     Fused,
     Linear,
+    PackedPlan,
     Pieces,
-    Plan,
     Scheme,
     UndeterminedError,
     parts,
@@ -110,7 +110,7 @@ _SHORTEST, _LONGEST = 3, 24
 _TAKEN_APART = frozenset({"llama4", "llama4_text"})
 
 
-def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> Plan:
+def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """Every Linear but those listed; without a list, all but the output head (transformers,
     ``get_modules_to_not_convert``). Experts are packed by versions that have a Linear of each."""
     check_saved_as_packed(prediction, config)
@@ -139,7 +139,7 @@ def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -
 
     # Version 5 replaces a Linear and nothing made from it.
     classes = (LINEAR if experts_stay else LINEARS) | CONV1D
-    return Plan(scheme, selection, classes, fused=_as_it_is if joined else None)
+    return PackedPlan(scheme, selection, classes, fused=_as_it_is if joined else None)
 
 
 def _as_it_is(fused: Fused) -> Pieces:

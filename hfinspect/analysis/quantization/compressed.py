@@ -16,10 +16,10 @@ from ...core.tensor import StoredTensor
 from ...trees.prediction import Prediction
 from .alike import read_alike
 from .declared import Declared
-from .decoding import Holds, Module, Modules, Sheet
+from .decoding import Holds, Modules, Sheet, StoredModule
 from .kept_by_default import check_saved_as_packed
-from .pieces import Plan
-from .scaled import read_module
+from .packed_layout import PackedPlan
+from .scaled_weights import read_module
 
 _SPARSE = ("bitmask", "compressed", "row_offsets")
 _TABLES = frozenset({"weight_shape", "weight_g_idx", "shape", *_SPARSE})
@@ -32,7 +32,7 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
     """Every module that is packed or scaled."""
     claimed = _claimed(said)
 
-    def read_one(module: Module, sheet: Sheet) -> None:
+    def read_one(module: StoredModule, sheet: Sheet) -> None:
         packed = module.get("weight_packed")
         if packed is not None:
             _read_packed(module, packed, claimed, sheet)
@@ -58,7 +58,7 @@ def _claimed(said: Declared) -> list[tuple[int, int | None]]:
 
 
 def _read_packed(
-    module: Module, packed: StoredTensor, claimed: list[tuple[int, int | None]], sheet: Sheet
+    module: StoredModule, packed: StoredTensor, claimed: list[tuple[int, int | None]], sheet: Sheet
 ) -> None:
     name = module.full("weight")
     if module.get("meta", "scale_packed") is not None:
@@ -136,7 +136,7 @@ def _has_bytes_of_32(scale: StoredTensor | None, weights: int) -> bool:
     return scale is not None and scale.dtype in ("U8", "F8_E8M0") and scale.elements * 32 == weights
 
 
-def _read_sparse(module: Module, said: Declared, sheet: Sheet) -> None:
+def _read_sparse(module: StoredModule, said: Declared, sheet: Sheet) -> None:
     """Values and a bitmask of which are zero: how many there were is data, not header."""
     inner = said.section("sparsity_config").get("format")
     format_name = inner if isinstance(inner, str) else "sparse-bitmask"
@@ -151,9 +151,9 @@ def _read_sparse(module: Module, said: Declared, sheet: Sheet) -> None:
             sheet.aside(tensor, name, Holds.TABLES)
 
 
-def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> Plan:
+def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """The inverse, which has a file of its own."""
-    from .compressing import plan as planned
+    from .compressed_expected import plan as planned
 
     check_saved_as_packed(prediction, config)
     return planned(said, prediction)

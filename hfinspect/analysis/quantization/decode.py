@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...core.checkpoint import Finding, Shard
 from ...core.components import Role
-from ...core.made_later import ONCE
+from ...core.lazy_sequence import ONCE
 from ...core.results import Quantization
 from ...core.tensor import StoredTensor
 from ...trees.prediction import Prediction
@@ -73,7 +73,7 @@ def _decode(
             "and tables may be counted as parameters"
         )
         sheet.note("unknown-quantization", text, None)
-        from .scaled import read_floats
+        from .scaled_weights import read_floats
 
         read_floats(modules, declared, sheet)
     else:

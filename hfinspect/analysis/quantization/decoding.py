@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...core.checkpoint import Finding, Shard
 from ...core.components import Role
-from ...core.made_later import ONCE
+from ...core.lazy_sequence import ONCE
 from ...core.records import dataclass
 from ...core.results import Quantization
 from ...core.tensor import StoredTensor
@@ -61,7 +61,7 @@ class Decoding:
     of_names: bool = False
 
 
-class Module(NamedTuple):
+class StoredModule(NamedTuple):
     """The tensors of one module by the last segment of their names (``qweight``, ``scales``)."""
 
     name: str
@@ -83,9 +83,9 @@ class Module(NamedTuple):
 _SPLIT = methodcaller("rpartition", ".")
 
 
-class Modules(Mapping[str, Module]):
-    """All tensors of a checkpoint by module; a ``Module`` is made when needed, as of 50,000 most
-    are only compared. Of a name in two shards the last counts, as loaded.
+class Modules(Mapping[str, StoredModule]):
+    """All tensors of a checkpoint by module; a ``StoredModule`` is made when needed, as of
+    50,000 most are only compared. Of a name in two shards the last counts, as loaded.
 
     ``entries`` are the tensors of a module, each after a number for its kind (last segment of the
     name, dtype, shape, size, and how many tensors it stands for): modules whose numbers agree
@@ -110,8 +110,8 @@ class Modules(Mapping[str, Module]):
                 else:
                     entries[name] = [number, tensor]
 
-    def __getitem__(self, name: str) -> Module:
-        return Module(name, {t.name.rpartition(".")[2]: t for t in self.entries[name][1::2]})
+    def __getitem__(self, name: str) -> StoredModule:
+        return StoredModule(name, {t.name.rpartition(".")[2]: t for t in self.entries[name][1::2]})
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.entries)

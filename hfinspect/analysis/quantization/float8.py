@@ -28,22 +28,22 @@ from .kept_by_default import (
     kept_without_list,
     no_linear_since_5,
 )
-from .pieces import (
+from .packed_layout import (
     KEEP,
     LINEAR,
     LINEARS,
     Fused,
     FusedScheme,
     Linear,
+    PackedPlan,
     Pieces,
-    Plan,
     UndeterminedError,
     exact,
     parts,
     scales,
     weights,
 )
-from .scaled import read as read_scaled
+from .scaled_weights import read as read_scaled
 from .selection import Selection
 
 _FORMATS = {
@@ -122,7 +122,7 @@ def _read_of_experts(modules: Modules, name: str, sheet: Sheet) -> None:
         sheet.aside(tensor, f"{owner}.weight", Holds.SCALES)
 
 
-def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> Plan:
+def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """Every Linear but those that are listed; without a list, all but what transformers keeps by
     default. A config that transformers did not write says by its list alone what is packed next to
     the language model."""
@@ -153,7 +153,7 @@ def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -
     static = said.text("activation_scheme") == "static"
     if said.method == "fbgemm_fp8":
         return _fbgemm_plan(config, selection, prediction)
-    return Plan(
+    return PackedPlan(
         _settings(said, config, prediction).linear,
         selection,
         fused=_experts(said, config, prediction),
@@ -186,7 +186,7 @@ def _has_other_parts(prediction: Prediction) -> bool:
 
 def _fbgemm_plan(
     config: Mapping[str, object], selection: Selection, prediction: Prediction
-) -> Plan:
+) -> PackedPlan:
     """A scale for each row; experts by the version (``has_experts_apart``)."""
     check_saved_as_packed(prediction, config)
     selection.add(no_linear_since_5(prediction), KEEP)
@@ -202,7 +202,7 @@ def _fbgemm_plan(
             "weight_scale": scales("F32", linear.out, 1),
         }
 
-    return Plan(pack, selection, classes=LINEARS)
+    return PackedPlan(pack, selection, classes=LINEARS)
 
 
 class _Settings(NamedTuple):

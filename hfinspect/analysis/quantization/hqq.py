@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from ...core.tensor import StoredTensor
 from .declared import Declared
-from .decoding import Holds, Module, Modules, Sheet
+from .decoding import Holds, Modules, Sheet, StoredModule
 
 _ASIDE = {
     "scale": Holds.SCALES, "scale_q": Holds.SCALES, "zero": Holds.ZERO_POINTS,
@@ -65,7 +65,7 @@ def _claimed(value: object, depth: int) -> Iterator[tuple[int, int | None]]:
         yield from _claimed(inner, depth - 1)
 
 
-def _total(packed: StoredTensor, module: Module, bits: int, group: int | None) -> int | None:
+def _total(packed: StoredTensor, module: StoredModule, bits: int, group: int | None) -> int | None:
     """Weights in ``packed`` at these bits, None where shapes or scales do not allow it."""
     if len(packed.shape) != 2 or packed.dtype not in ("U8", "I32", "I16", "F16", "BF16", "F32"):
         return None

@@ -14,7 +14,7 @@ from ...core.components import Component, Role
 from ...core.tensor import TensorSpec
 from ...trees.modules import Module, Parameter
 from ...trees.prediction import Prediction
-from .pieces import UndeterminedError
+from .packed_layout import UndeterminedError
 
 #: T5's last map of each MLP, in these and in whatever has T5 as a part.
 _T5 = ("DenseReluDense.wo",)

@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from ...core.tensor import StoredTensor
 from ...trees.prediction import Prediction
 from .declared import Declared
-from .decoding import Holds, Module, Modules, Sheet, whole_ratio
-from .pieces import (
+from .decoding import Holds, Modules, Sheet, StoredModule, whole_ratio
+from .packed_layout import (
     KEEP,
     Linear,
+    PackedPlan,
     Pieces,
-    Plan,
     Scheme,
     UndeterminedError,
     exact,
@@ -54,7 +54,7 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
             sheet.aside(zeros, weight.name, Holds.ZERO_POINTS)
 
 
-def _entry(module: Module, said: Declared) -> Mapping[str, object]:
+def _entry(module: StoredModule, said: Declared) -> Mapping[str, object]:
     own = said.values.get(module.name)
     return own if isinstance(own, Mapping) else said.values
 
@@ -85,7 +85,7 @@ def _bits_and_inputs(
     return fits[0] if len(fits) == 1 else None
 
 
-def _scheme(module: Module, scales: StoredTensor, bits: int) -> str:
+def _scheme(module: StoredModule, scales: StoredTensor, bits: int) -> str:
     if module.get("biases", "qbiases") is not None:
         return f"{bits}-bit affine"
     # Microscaling modes have no biases, and bytes as scales.
@@ -97,7 +97,7 @@ def _scheme(module: Module, scales: StoredTensor, bits: int) -> str:
 _MODES = {"affine": 0, "mxfp4": 4, "nvfp4": 4, "mxfp8": 8}
 
 
-def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> Plan:
+def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """Every Linear and Embedding of a language model without experts, whose names mlx_lm keeps.
     An entry under a module's name has settings of its own, or false."""
     if any(
@@ -111,7 +111,7 @@ def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) 
         elif isinstance(entry, Mapping):
             merged = Declared(said.method, {**said.values, **entry}, said.where)
             selection.add([name], _packing(merged), inside=False)
-    return Plan(_packing(said), selection, embeddings=True)
+    return PackedPlan(_packing(said), selection, embeddings=True)
 
 
 def _packing(said: Declared) -> Scheme:

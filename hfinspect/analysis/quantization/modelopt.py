@@ -14,8 +14,18 @@ from collections.abc import Mapping
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Modules, Sheet
-from .pieces import KEEP, Linear, Pieces, Plan, Scheme, UndeterminedError, exact, scales, weights
-from .scaled import read as read_scaled
+from .packed_layout import (
+    KEEP,
+    Linear,
+    PackedPlan,
+    Pieces,
+    Scheme,
+    UndeterminedError,
+    exact,
+    scales,
+    weights,
+)
+from .scaled_weights import read as read_scaled
 from .selection import Selection
 
 _GROUP = 16
@@ -26,7 +36,7 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
     read_scaled(modules, said, sheet)
 
 
-def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> Plan:
+def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> PackedPlan:
     """Every Linear that is not excluded, or of a mixture those that are listed."""
     kept = said.names("exclude_modules", "ignore")
     selection = Selection()
@@ -49,7 +59,7 @@ def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction)
             raise UndeterminedError("it does not list which modules stay as they are")
         size = said.values.get("group_size") or _size_in_groups(said)
         scheme = scheme_of(algorithm, size)
-    return Plan(scheme, selection, cache_scales=_cache(said))
+    return PackedPlan(scheme, selection, cache_scales=_cache(said))
 
 
 def _size_in_groups(said: Declared) -> object:

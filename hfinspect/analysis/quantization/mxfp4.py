@@ -11,8 +11,17 @@ from collections.abc import Mapping
 from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
-from .pieces import KEEP, Fused, Pieces, Plan, UndeterminedError, exact, scales, weights
-from .scaled import read_module
+from .packed_layout import (
+    KEEP,
+    Fused,
+    PackedPlan,
+    Pieces,
+    UndeterminedError,
+    exact,
+    scales,
+    weights,
+)
+from .scaled_weights import read_module
 from .selection import Selection
 
 
@@ -35,7 +44,7 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
         read_module(module, said, sheet)
 
 
-def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> Plan:
+def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """Experts alone; all other tensors are bfloat16 (README of openai/gpt-oss, "Precision format").
 
     Only the layout of gpt-oss follows from a config: in its tree experts are (experts, in, out),
@@ -45,7 +54,7 @@ def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) 
         raise UndeterminedError("its layout is known for gpt-oss alone")
     selection = Selection()
     selection.add(said.names("modules_to_not_convert") or (), KEEP)
-    return Plan(None, selection, fused=_pack, dtype="BF16")
+    return PackedPlan(None, selection, fused=_pack, dtype="BF16")
 
 
 def _pack(fused: Fused) -> Pieces:

@@ -29,9 +29,9 @@ from ...trees.prediction import Prediction, is_held
 from .declared import Declared, declared_in, group_size_of
 from .decoding import Holds
 from .expressions import UnreadablePatternError
-from .pieces import KEEP, Fused, Linear, Plan, Scheme, UndeterminedError, scales
+from .packed_layout import KEEP, Fused, Linear, PackedPlan, Scheme, UndeterminedError, scales
 from .registry import find_plan
-from .selection import State
+from .selection import SelectionState
 
 #: Class -> its child that is a Linear although files call its weight by the Linear's name alone.
 _WITHOUT_WEIGHT = MappingProxyType({"Inkling2DynamicShortConvolution": "weight_proj"})
@@ -95,7 +95,7 @@ def packing(
     )
 
 
-def rewritten(plan: Plan, prediction: Prediction) -> Module:
+def rewritten(plan: PackedPlan, prediction: Prediction) -> Module:
     """The tree of a model as a plan packs it. Raises UndeterminedError."""
     return _Walk(plan, prediction.dtype or plan.dtype).root(prediction)
 
@@ -170,7 +170,7 @@ def _summary(said: Declared, alike: Alike) -> Quantization:
     )
 
 
-class _Place(NamedTuple):
+class _PackedPlace(NamedTuple):
     """What a module is handed down and what matters for whether it is packed. ``name`` is its own,
     or for one of a list that of the list."""
 
@@ -181,9 +181,9 @@ class _Place(NamedTuple):
     is_saved: bool = True
     name: str = ""
 
-    def inside(self, node: Module) -> _Place:
+    def inside(self, node: Module) -> _PackedPlace:
         part = node.part or self.part
-        return _Place(
+        return _PackedPlace(
             node.component or self.component,
             part,
             (self.in_layers or (isinstance(node, Layers) and node.is_layers)) and part == "text",
@@ -196,16 +196,16 @@ class _Place(NamedTuple):
 class _Walk:
     """The tree once more, with packed modules; a template is rewritten once for each state."""
 
-    def __init__(self, plan: Plan, dtype: str | None) -> None:
+    def __init__(self, plan: PackedPlan, dtype: str | None) -> None:
         self.findings: list[Finding] = []
         self._plan = plan
         self._dtype = dtype
-        self._made: dict[tuple[int, State, _Place], Module] = {}
+        self._made: dict[tuple[int, SelectionState, _PackedPlace], Module] = {}
 
     def root(self, prediction: Prediction) -> Module:
-        return self.module(prediction.root, self._plan.selection.start(), _Place())
+        return self.module(prediction.root, self._plan.selection.start(), _PackedPlace())
 
-    def module(self, node: Module, state: State, place: _Place) -> Module:
+    def module(self, node: Module, state: SelectionState, place: _PackedPlace) -> Module:
         inside = place.inside(node)
         key = (id(node), state, inside)
         made = self._made.get(key)
@@ -213,7 +213,7 @@ class _Walk:
             made = self._made[key] = self._rewritten(node, state, inside)
         return made
 
-    def _rewritten(self, node: Module, state: State, place: _Place) -> Module:
+    def _rewritten(self, node: Module, state: SelectionState, place: _PackedPlace) -> Module:
         scheme = self._scheme(node, state, place)
         children: dict[str, Module | Parameter] = {}
         enter = self._plan.selection.enter
@@ -242,13 +242,13 @@ class _Walk:
             return experts
         return _with_children(experts, {**experts.children, **self._plan.joined(count)})
 
-    def _linear(self, node: Module, weight: Parameter, place: _Place) -> Linear:
+    def _linear(self, node: Module, weight: Parameter, place: _PackedPlace) -> Linear:
         first, second = (int(size) for size in weight.shape)
         out, inputs = (second, first) if node.class_name == "Conv1D" else (first, second)
         has_bias = "bias" in node.children
         return Linear(out, inputs, node.class_name, has_bias, self._dtype, place.is_expert)
 
-    def _scheme(self, node: Module, state: State, place: _Place) -> Scheme | None:
+    def _scheme(self, node: Module, state: SelectionState, place: _PackedPlace) -> Scheme | None:
         """That of a module, None for one that stays as it is."""
         plan = self._plan
         is_embedding = plan.embeddings and node.class_name == "Embedding"
@@ -256,7 +256,7 @@ class _Walk:
             return None
         return self._chosen(state, place)
 
-    def _chosen(self, state: State, place: _Place) -> Scheme | None:
+    def _chosen(self, state: SelectionState, place: _PackedPlace) -> Scheme | None:
         plan = self._plan
         label = plan.selection.label(state)
         if label is not None:
@@ -269,7 +269,7 @@ class _Walk:
         return None
 
     def _bare(
-        self, node: Module, name: str, tensor: Parameter, state: State, place: _Place
+        self, node: Module, name: str, tensor: Parameter, state: SelectionState, place: _PackedPlace
     ) -> Mapping[str, Parameter]:
         """A tensor that is no Linear's weight: as it is, unless it holds experts."""
         if tensor.dtype == "F32" and self._plan.floats is not None:
@@ -291,7 +291,7 @@ class _Walk:
         raise UndeterminedError(f"it does not say how the experts in one tensor {name} are packed")
 
     def _without_weight(
-        self, name: str, tensor: Parameter, state: State, place: _Place
+        self, name: str, tensor: Parameter, state: SelectionState, place: _PackedPlace
     ) -> Mapping[str, Parameter]:
         """A Linear's weight that has the Linear's name."""
         scheme = self._chosen(state, place)

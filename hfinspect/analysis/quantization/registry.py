@@ -13,22 +13,36 @@ from .decoding import Modules, Sheet
 from .torch_native import TORCH_PACKED
 
 if TYPE_CHECKING:
-    from .pieces import Plan
+    from .packed_layout import PackedPlan
 
 Read = Callable[[Modules, Declared, Sheet], None]
 
 #: ``quant_method`` -> file of this folder with ``read``.
 METHODS: Mapping[str, str] = MappingProxyType(
     {
-        "gptq": "endings", "gptq_marlin": "endings", "marlin": "endings", "gptqmodel": "endings",
-        "awq": "endings", "awq_marlin": "endings",
-        "auto-round": "autoround", "intel/auto-round": "autoround", "auto_round": "autoround",
+        "gptq": "gptq_awq",
+        "gptq_marlin": "gptq_awq",
+        "marlin": "gptq_awq",
+        "gptqmodel": "gptq_awq",
+        "awq": "gptq_awq",
+        "awq_marlin": "gptq_awq",
+        "auto-round": "autoround",
+        "intel/auto-round": "autoround",
+        "auto_round": "autoround",
         "bitsandbytes": "bitsandbytes",
-        "fp8": "float8", "fbgemm_fp8": "float8", "ptpc_fp8": "scaled", "mxfp8": "scaled",
-        "modelopt": "modelopt", "modelopt_fp4": "modelopt", "nvfp4": "scaled", "quark": "scaled",
-        "compressed-tensors": "compressed", "compressed_tensors": "compressed",
+        "fp8": "float8",
+        "fbgemm_fp8": "float8",
+        "ptpc_fp8": "scaled_weights",
+        "mxfp8": "scaled_weights",
+        "modelopt": "modelopt",
+        "modelopt_fp4": "modelopt",
+        "nvfp4": "scaled_weights",
+        "quark": "scaled_weights",
+        "compressed-tensors": "compressed",
+        "compressed_tensors": "compressed",
         "mxfp4": "mxfp4",
-        "mlx": "mlx", "metal": "mlx",
+        "mlx": "mlx",
+        "metal": "mlx",
         "hqq": "hqq",
         "eetq": "eetq",
         "aqlm": "aqlm",
@@ -37,7 +51,7 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "quanto": "quanto",
         "torch": "torch_native",
     }
-)  # fmt: skip
+)
 
 #: Last segments of names that only one layout uses -> method, in the order of being asked.
 _MARKS = (
@@ -66,10 +80,10 @@ def find_method(name: str) -> Read | None:
     return cast("Read", import_module(f".{file}", __package__).read)
 
 
-def find_plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> Plan:
+def find_plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """How a config packs the tensors of ``prediction``. Raises UndeterminedError and what patterns
     raise: a method that is not known, or one whose layout does not follow from its config."""
-    from .pieces import UndeterminedError
+    from .packed_layout import UndeterminedError
 
     file = METHODS.get(said.method)
     if file is None:
@@ -77,7 +91,7 @@ def find_plan(said: Declared, config: Mapping[str, object], prediction: Predicti
     plan = getattr(import_module(f".{file}", __package__), "plan", None)
     if plan is None:
         raise UndeterminedError("its layout does not follow from the config")
-    return cast("Plan", plan(said, config, prediction))
+    return cast("PackedPlan", plan(said, config, prediction))
 
 
 def method_by_names(suffixes: Set[str], dtypes: Set[str]) -> str:

@@ -24,7 +24,7 @@ _BESIDE = "mtp"
 _NONE: frozenset[int] = frozenset()
 
 
-class State(NamedTuple):
+class SelectionState(NamedTuple):
     """Where a name has led to.
 
     ``positions`` are states of the automaton, ``outer`` and ``inner`` nodes in the tree of plain
@@ -60,7 +60,7 @@ class Selection:
         self._named_inside: dict[int, int] = {}
         self._ends: dict[int, tuple[int, int]] = {}
         self._reached: set[int] = set()
-        self._entered: dict[tuple[State, str], State] = {}
+        self._entered: dict[tuple[SelectionState, str], SelectionState] = {}
         self._matched: set[int] = set()
 
     def add(
@@ -125,13 +125,13 @@ class Selection:
 
     # ---- walking
 
-    def start(self) -> State:
+    def start(self) -> SelectionState:
         """The state of the root."""
         positions = self._automaton.closure(self._starts)
         begun = self._automaton.accepted(positions) - self._sticky
-        return State(True, positions, frozenset({0}), _NONE, begun, _NONE)
+        return SelectionState(True, positions, frozenset({0}), _NONE, begun, _NONE)
 
-    def enter(self, state: State, segments: str) -> State:
+    def enter(self, state: SelectionState, segments: str) -> SelectionState:
         """The state of a child."""
         known = self._entered.get((state, segments))
         if known is None:
@@ -141,7 +141,7 @@ class Selection:
             self._entered[state, segments] = known
         return known
 
-    def _enter(self, state: State, segment: str) -> State:
+    def _enter(self, state: SelectionState, segment: str) -> SelectionState:
         automaton = self._automaton
         kept = set(state.kept)
         positions = state.positions
@@ -160,7 +160,7 @@ class Selection:
         here -= kept
         self._matched |= kept | here
         self._reached |= outer | inner
-        return State(False, positions, outer, inner, frozenset(kept), here)
+        return SelectionState(False, positions, outer, inner, frozenset(kept), here)
 
     def _below(self, nodes: frozenset[int], segment: str) -> frozenset[int]:
         if not nodes:
@@ -180,7 +180,7 @@ class Selection:
             for end, (before, tail) in self._ends.items()
         )
 
-    def label(self, state: State) -> Hashable | None:
+    def label(self, state: SelectionState) -> Hashable | None:
         """The first label that holds for the module, or None."""
         found = state.kept | state.here
         return self._labels[min(found)] if found else None

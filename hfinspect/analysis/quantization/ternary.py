@@ -12,7 +12,7 @@ from ...trees.prediction import Prediction
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet
 from .kept_by_default import kept_in_float32, kept_without_list
-from .pieces import KEEP, Linear, Pieces, Plan, parts, scales, weights
+from .packed_layout import KEEP, Linear, PackedPlan, Pieces, parts, scales, weights
 from .selection import Selection
 
 
@@ -34,7 +34,7 @@ def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
         sheet.weight(weight, weight.name, total, 2, "ternary")
 
 
-def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> Plan:
+def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """Every Linear but those listed; none where quantisation is done while loading."""
     kept = said.names("modules_to_not_convert")
     selection = Selection()
@@ -43,7 +43,7 @@ def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) 
     if kept is None:
         selection.add(kept_without_list(prediction), KEEP, inside=False)
     is_online = said.text("quantization_mode") == "online"
-    return Plan(None if is_online else _pack, selection)
+    return PackedPlan(None if is_online else _pack, selection)
 
 
 def _pack(linear: Linear) -> Pieces:

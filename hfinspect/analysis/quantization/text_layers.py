@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ...trees.modules import Layers, Module
 from ...trees.prediction import Prediction
-from .pieces import UndeterminedError
+from .packed_layout import UndeterminedError
 
 #: Model types that call the layers of their decoder those of an encoder.
 _DECODERS = frozenset({"chatglm"})

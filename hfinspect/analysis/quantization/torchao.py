@@ -13,7 +13,7 @@ import json
 from ...core.tensor import StoredTensor
 from ..labels.by_name import labels_of
 from .declared import Declared
-from .decoding import Holds, Module, Modules, Sheet, whole_ratio
+from .decoding import Holds, Modules, Sheet, StoredModule, whole_ratio
 
 _PARTS = {
     "scale": Holds.SCALES,
@@ -48,7 +48,7 @@ def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
                 sheet.plain(parts[_PLAIN], name, labels_of(name).role)
 
 
-def _in_parts(module: Module) -> dict[str, dict[str, StoredTensor]]:
+def _in_parts(module: StoredModule) -> dict[str, dict[str, StoredTensor]]:
     """Tensors by the name of the one that they are parts of (``weight``), then by part."""
     found: dict[str, dict[str, StoredTensor]] = {}
     for suffix, tensor in module.tensors.items():
@@ -62,7 +62,7 @@ def _in_parts(module: Module) -> dict[str, dict[str, StoredTensor]]:
     return found
 
 
-def _set_pickled_aside(module: Module, sheet: Sheet) -> None:
+def _set_pickled_aside(module: StoredModule, sheet: Sheet) -> None:
     """Parts of a pickled tensor subclass: their classes differ from version to version."""
     for suffix, tensor in module.tensors.items():
         if "scale" in suffix or "zero" in suffix:

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TypeVar, cast
 
 from ...checkpoints.file_bytes import FirstGuess, is_local
-from ...checkpoints.filenames import Kind, WeightName, weight_name
+from ...checkpoints.filenames import FileKind, WeightName, weight_name
 from ...checkpoints.one_file import IndexRead, Read, gathered, read_index, read_json
 from ...checkpoints.repo_layout import naming_files
 from ...checkpoints.weights import check_number
@@ -54,7 +54,7 @@ from .other_files import (
     stand_in,
     to_sniff,
 )
-from .target import DeepFact, Facts, Gadget, LeftOut, TokenizerFact, WeightFact
+from .target import DeepFact, Gadget, LeftOut, TargetFacts, TokenizerFact, WeightFact
 from .templates import MAX_TEMPLATE_FILES
 from .weights_read import NETWORK, WeightRead, read_weight
 from .yaml_names import ENDINGS, MAX_YAML_BYTES, MAX_YAML_FILES, decoded
@@ -107,16 +107,16 @@ class Collector:
     unchecked: list[Unchecked] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
-    def collect(self) -> Facts:
+    def collect(self) -> TargetFacts:
         """Raises AccessErrors where nothing at all can be read."""
         # On disk there is nothing to wait for, so the garbage collector can rest for all of it.
         with collector_paused() if is_local(self.source) else nullcontext():
             return self._collect()
 
-    def _collect(self) -> Facts:
+    def _collect(self) -> TargetFacts:
         files = self._files()
         names = {n.path: n for n in map(weight_name, files) if n is not None}
-        weights = [n for n in names.values() if n.kind is not Kind.FOREIGN and not n.is_index]
+        weights = [n for n in names.values() if n.kind is not FileKind.FOREIGN and not n.is_index]
         json_files, indexes, tokenizers = self._small(files, names)
         reads = self._weights(weights, indexes)
         facts = {read.fact.path: read.fact for read in reads}
@@ -130,7 +130,7 @@ class Collector:
         self._note_foreign(names)
         self._note_archives(facts)
         disk = on_disk(self.source)
-        return Facts(
+        return TargetFacts(
             origin=self.source.origin,
             files=files,
             folders=folders,
@@ -296,7 +296,7 @@ class Collector:
             path
             for path in files
             if path.lower().endswith(PICKLE_SUFFIXES)
-            and (path not in names or names[path].kind is Kind.FOREIGN)
+            and (path not in names or names[path].kind is FileKind.FOREIGN)
         ]
         results = self._ask([partial(scan_pickle_file, self.source, path) for path in others])
         for path, result in zip(others, results, strict=True):
@@ -352,7 +352,7 @@ class Collector:
         asked = []
         for path, entry in files.items():
             name = names.get(path)
-            if name is not None and name.kind is not Kind.FOREIGN:
+            if name is not None and name.kind is not FileKind.FOREIGN:
                 continue
             if entry.size == 0 and name is not None:
                 found[path] = "empty-file"
@@ -449,7 +449,7 @@ class Collector:
     def _note_foreign(self, names: Mapping[str, WeightName]) -> None:
         foreign: dict[str, list[str]] = {}
         for path, name in names.items():
-            if name.kind is Kind.FOREIGN:
+            if name.kind is FileKind.FOREIGN:
                 foreign.setdefault(name.format, []).append(path)
         for format_name, paths in sorted(foreign.items()):
             what = paths[0] if len(paths) == 1 else f"{len(paths)} files, {paths[0]} and others"

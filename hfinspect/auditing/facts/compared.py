@@ -12,7 +12,7 @@ from ...core.results import Inspection
 from ...core.tensor import TensorInfo, TensorSpec
 from ...errors import ConfigError
 from ...trees.prediction import Prediction, config_dtype
-from .target import Copy, Facts, Folder
+from .target import Copy, Folder, TargetFacts
 
 
 class Compared(NamedTuple):
@@ -27,7 +27,7 @@ class Compared(NamedTuple):
     infos: Mapping[str, TensorInfo]
 
 
-def compared(facts: Facts) -> Iterator[Compared]:
+def compared(facts: TargetFacts) -> Iterator[Compared]:
     for folder in facts.folders:
         judged, copy = folder.judged, folder.main
         found, prediction = judged.inspection, judged.prediction
@@ -61,7 +61,9 @@ def respelled(c: Compared) -> bool:
     return few and abs(held - promised) * 10 <= promised
 
 
-def reshaped_parameters(facts: Facts) -> Iterator[tuple[Compared, TensorInfo, tuple[int, ...]]]:
+def reshaped_parameters(
+    facts: TargetFacts,
+) -> Iterator[tuple[Compared, TensorInfo, tuple[int, ...]]]:
     for c in compared(facts):
         for name, (_, promised) in c.expectation.reshaped.items():
             if c.infos[name].role is Role.PARAMETER:

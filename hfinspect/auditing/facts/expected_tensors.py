@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ...analysis.quantization.decode import decode
 from ...analysis.quantization.decoding import Decoding
-from ...checkpoints.filenames import Kind
+from ...checkpoints.filenames import FileKind
 from ...checkpoints.one_file import Read
 from ...checkpoints.repo_layout import config_name
 from ...core.checkpoint import Checkpoint
@@ -56,7 +56,7 @@ def judge(
         prediction, error = None, caught
     comparable = (
         main is not None
-        and main.kind in (Kind.MODEL, Kind.WEIGHTS)
+        and main.kind in (FileKind.MODEL, FileKind.WEIGHTS)
         and main.format in ("safetensors", "torch")
         and any(file.shard is not None for file in main.files)
     )

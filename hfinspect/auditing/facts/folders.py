@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from ...checkpoints.choose import Candidate, candidates, choose
-from ...checkpoints.filenames import Kind
+from ...checkpoints.choose import WeightCandidate, candidates, choose
+from ...checkpoints.filenames import FileKind
 from ...checkpoints.one_file import IndexRead, Read
 from ...checkpoints.repo_layout import (
     MODULES_FILE,
@@ -93,7 +93,7 @@ def _copies(
     ordered = sorted(candidates(files), key=lambda item: item.index is None)
     for item in ordered:
         first = item.first
-        if first.kind is Kind.FOREIGN:
+        if first.kind is FileKind.FOREIGN:
             continue
         fact = indexes.get(item.index) if item.index is not None else None
         shards = _shards(item, fact, files)
@@ -117,7 +117,9 @@ def _copies(
     return found
 
 
-def _shards(item: Candidate, index: IndexRead | None, files: Mapping[str, FileEntry]) -> Shards:
+def _shards(
+    item: WeightCandidate, index: IndexRead | None, files: Mapping[str, FileEntry]
+) -> Shards:
     own = [name.path for name in item.files]
     return shards_of(own, item.missing, None if index is None else index.value, files)
 

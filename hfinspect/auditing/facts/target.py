@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...analysis.quantization.declared import declared_in
 from ...analysis.quantization.decoding import Decoding
-from ...checkpoints.filenames import Kind, WeightName
+from ...checkpoints.filenames import FileKind, WeightName
 from ...checkpoints.one_file import IndexRead, Read
 from ...checkpoints.repo_layout import config_name
 from ...core.checkpoint import Checkpoint, Finding, Shard
@@ -105,7 +105,7 @@ class Copy:
 
     label: str
     format: str
-    kind: Kind
+    kind: FileKind
     stem: str
     variant: str
     files: tuple[WeightFact, ...]
@@ -258,7 +258,7 @@ class DeepFact:
 
 
 @dataclass(frozen=True)
-class Facts:
+class TargetFacts:
     """Everything about one target.
 
     ``listing_complete`` is False where only a part of a repo is in the cache and the Hub is out

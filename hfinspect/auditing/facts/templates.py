@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from .target import Facts
+from .target import TargetFacts
 from .template_flow import blocks_of, flow_danger
 
 #: So many characters of a template are looked through.
@@ -94,7 +94,7 @@ def _end_of(text: str, at: int, begin: str) -> int:
     return len(text)
 
 
-def templates(facts: Facts) -> Iterator[tuple[str, str, str]]:
+def templates(facts: TargetFacts) -> Iterator[tuple[str, str, str]]:
     """(file, name, template) of every chat template."""
     yield from ((path, "the template", text) for path, text in facts.templates.items())
     for fact in facts.json.values():

@@ -14,14 +14,14 @@ without tensors, and what by its name is a pickle or a part of training (``.pkl`
 
 from __future__ import annotations
 
-from ...checkpoints.filenames import Kind
-from .target import Facts, WeightFact
+from ...checkpoints.filenames import FileKind
+from .target import TargetFacts, WeightFact
 
 #: Kinds of content (``formats.torch.views.describe_content``) that are tensors alone.
 _TENSORS = ("state_dict", "tensor", "list")
 
 
-def weight_files(facts: Facts) -> frozenset[str]:
+def weight_files(facts: TargetFacts) -> frozenset[str]:
     """Paths of PyTorch files in which only what rebuilds tensors belongs."""
     shards = {path for _, copy in facts.copies() for path in copy.said.values()}
     return frozenset(
@@ -34,11 +34,11 @@ def weight_files(facts: Facts) -> frozenset[str]:
 
 def is_pickle_by_name(weight: WeightFact) -> bool:
     """Whether its name says that it is no model: a part of training, or a plain pickle."""
-    return weight.name.kind is Kind.TRAINING or weight.path.lower().endswith(".pkl")
+    return weight.name.kind is FileKind.TRAINING or weight.path.lower().endswith(".pkl")
 
 
 def _is_loaded_by_name(weight: WeightFact) -> bool:
-    known = weight.name.kind in (Kind.MODEL, Kind.ADAPTER)
+    known = weight.name.kind in (FileKind.MODEL, FileKind.ADAPTER)
     return known and weight.path.lower().endswith(".bin")
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...checkpoints.file_bytes import FirstGuess, SourceReader
-from ...checkpoints.filenames import Kind, WeightName
+from ...checkpoints.filenames import FileKind, WeightName
 from ...checkpoints.one_file import Read, read_header
 from ...core.checkpoint import Finding, Shard
 from ...errors import AccessError, FormatError, HfinspectError, LimitError, UnsupportedFormatError
@@ -63,9 +63,9 @@ def _problems(name: WeightName, error: HfinspectError | None) -> tuple[Finding, 
         rule = "limit"
     elif isinstance(error, UnsupportedFormatError):
         plain = is_plain_pickle(error)
-        if plain and name.kind in (Kind.MODEL, Kind.ADAPTER):
+        if plain and name.kind in (FileKind.MODEL, FileKind.ADAPTER):
             return (Finding("no-tensors", error.found, name.path, None, "warning"),)
-        if plain or name.kind is Kind.TRAINING or name.path.lower().endswith(".pkl"):
+        if plain or name.kind is FileKind.TRAINING or name.path.lower().endswith(".pkl"):
             return ()
         rule, severity = "unsupported", "warning"
     text = error.found + (f" ({error.where})" if error.where else "")

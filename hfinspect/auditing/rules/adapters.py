@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...checkpoints.filenames import Kind
+from ...checkpoints.filenames import FileKind
 from ...core.tensor import StoredTensor
-from ..facts.target import Copy, Facts, Folder
-from ..registry import Found, rule
+from ..facts.target import Copy, Folder, TargetFacts
+from ..registry import RuleFinding, rule
 
 _HALVES = {"lora_A": "lora_B", "lora_embedding_A": "lora_embedding_B"}
 _WRAPPERS = (
@@ -20,13 +20,13 @@ _WRAPPERS = (
 )
 
 
-def _adapters(facts: Facts) -> Iterator[tuple[Folder, Copy, Mapping[str, object]]]:
+def _adapters(facts: TargetFacts) -> Iterator[tuple[Folder, Copy, Mapping[str, object]]]:
     for folder in facts.folders:
         settings = folder.adapter
         if settings is None or str(settings.get("peft_type", "LORA")).upper() != "LORA":
             continue
         for copy in folder.copies:
-            if copy.kind is Kind.ADAPTER and copy.readable:
+            if copy.kind is FileKind.ADAPTER and copy.readable:
                 yield folder, copy, settings
 
 
@@ -45,7 +45,7 @@ def _pairs(copy: Copy) -> Iterator[tuple[str, StoredTensor | None, StoredTensor 
 
 
 @rule("HI317", "adapter-rank", "error")
-def adapter_rank(facts: Facts) -> Iterator[Found]:
+def adapter_rank(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A LoRA matrix is of another rank than adapter_config.json says, or than its other half.
 
     Why: peft builds matrices of the config's rank and refuses these.
@@ -64,14 +64,14 @@ def adapter_rank(facts: Facts) -> Iterator[Found]:
                     shown = " or ".join(map(str, sorted(said)))
                     expected = f"rank {shown} by {folder.path}adapter_config.json"
                     path = copy.file_of[tensor.name]
-                    yield Found(f"is of rank {rank}", path, tensor.name, expected)
+                    yield RuleFinding(f"is of rank {rank}", path, tensor.name, expected)
             if first is not None and a is not None and b is not None and a != b:
                 text = f"is of rank {a}, its other half of rank {b}"
-                yield Found(text, copy.file_of[first.name], first.name)
+                yield RuleFinding(text, copy.file_of[first.name], first.name)
 
 
 @rule("HI318", "adapter-half", "error")
-def adapter_half(facts: Facts) -> Iterator[Found]:
+def adapter_half(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A LoRA module has only one of its two matrices.
 
     Why: the other one is initialised, so the module does nothing or adds noise.
@@ -84,11 +84,11 @@ def adapter_half(facts: Facts) -> Iterator[Found]:
             if there is not None and (first is None or second is None):
                 lack = "lora_B" if second is None else "lora_A"
                 text = f"{module} has no {lack}"
-                yield Found(text, copy.file_of[there.name], there.name)
+                yield RuleFinding(text, copy.file_of[there.name], there.name)
 
 
 @rule("HI319", "adapter-targets", "warning")
-def adapter_targets(facts: Facts) -> Iterator[Found]:
+def adapter_targets(facts: TargetFacts) -> Iterator[RuleFinding]:
     """`target_modules` names a module without LoRA matrices, or not one that has some.
 
     Why: peft creates what the config names and fills it from the file; the two must agree.
@@ -104,17 +104,17 @@ def adapter_targets(facts: Facts) -> Iterator[Found]:
         for target in targets:
             if not any(m == target or m.endswith(f".{target}") for m in modules):
                 text = f"target_modules names {target}, and no tensor belongs to it"
-                yield Found(text, f"{folder.path}adapter_config.json")
+                yield RuleFinding(text, f"{folder.path}adapter_config.json")
         for module, tensor in modules.items():
             if tensor is None or parameters:
                 continue
             if not any(module == t or module.endswith(f".{t}") for t in targets):
                 text = "target_modules does not name its module"
-                yield Found(text, copy.file_of[tensor.name], tensor.name)
+                yield RuleFinding(text, copy.file_of[tensor.name], tensor.name)
 
 
 @rule("HI320", "adapter-base", "error")
-def adapter_base(facts: Facts) -> Iterator[Found]:
+def adapter_base(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A LoRA module is not in the base model, or its matrices do not fit the weight there.
 
     Why: the adapter was made for another model. Needs the base: a config.json next to the adapter,
@@ -134,7 +134,7 @@ def adapter_base(facts: Facts) -> Iterator[Found]:
             path = copy.file_of[tensor.name]
             shape = _weight_of(base, module)
             if shape is None:
-                yield Found("the base has no such module", path, tensor.name)
+                yield RuleFinding("the base has no such module", path, tensor.name)
                 continue
             fits = _fits(first, second, shape, embedding, flipped)
             if not fits:
@@ -142,10 +142,10 @@ def adapter_base(facts: Facts) -> Iterator[Found]:
                     "x".join(map(str, half.shape)) for half in (first, second) if half is not None
                 )
                 expected = f"the base's weight, {'x'.join(map(str, shape))}"
-                yield Found(f"its matrices are {sizes}", path, tensor.name, expected)
+                yield RuleFinding(f"its matrices are {sizes}", path, tensor.name, expected)
 
 
-def _base_shapes(facts: Facts, folder: Folder) -> Mapping[str, tuple[int, ...]]:
+def _base_shapes(facts: TargetFacts, folder: Folder) -> Mapping[str, tuple[int, ...]]:
     if facts.reference is not None:
         shards = facts.reference.shards
         return {t.name: t.shape for shard in shards for t in shard.tensors}
@@ -188,17 +188,17 @@ def _fits(
 # ---- --reference
 
 
-def _referred(facts: Facts) -> Iterator[tuple[Copy, Mapping[str, StoredTensor]]]:
+def _referred(facts: TargetFacts) -> Iterator[tuple[Copy, Mapping[str, StoredTensor]]]:
     if facts.reference is None or not facts.folders:
         return
     base = {t.name: t for shard in facts.reference.shards for t in shard.tensors}
     copy = facts.folders[0].main
-    if copy is not None and copy.kind is not Kind.ADAPTER:
+    if copy is not None and copy.kind is not FileKind.ADAPTER:
         yield copy, base
 
 
 @rule("HI331", "reference-missing", "error")
-def reference_missing(facts: Facts) -> Iterator[Found]:
+def reference_missing(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The reference has a tensor that this checkpoint lacks (`--reference`).
 
     Why: a fine-tune has the tensors of its base; what is absent was lost in saving.
@@ -209,11 +209,11 @@ def reference_missing(facts: Facts) -> Iterator[Found]:
         for name in base:
             if name not in copy.holders and name not in copy.lost_names:
                 text = f"is in {facts.reference_name} and not here"
-                yield Found(text, copy.label, name)
+                yield RuleFinding(text, copy.label, name)
 
 
 @rule("HI332", "reference-shape", "error")
-def reference_shape(facts: Facts) -> Iterator[Found]:
+def reference_shape(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A tensor is of another shape than in the reference (`--reference`).
 
     Why: the fine-tune was resized, or comes from another base.
@@ -225,11 +225,11 @@ def reference_shape(facts: Facts) -> Iterator[Found]:
             if name in base and base[name].shape != tensor.shape:
                 expected = f"{'x'.join(map(str, base[name].shape))}, as in {facts.reference_name}"
                 text = f"is {'x'.join(map(str, tensor.shape))}"
-                yield Found(text, copy.file_of[name], name, expected)
+                yield RuleFinding(text, copy.file_of[name], name, expected)
 
 
 @rule("HI333", "reference-extra", "warning")
-def reference_extra(facts: Facts) -> Iterator[Found]:
+def reference_extra(facts: TargetFacts) -> Iterator[RuleFinding]:
     """This checkpoint holds a tensor that the reference lacks (`--reference`).
 
     Why: leftovers of training (adapters, value heads) or another model.
@@ -239,11 +239,11 @@ def reference_extra(facts: Facts) -> Iterator[Found]:
     for copy, base in _referred(facts):
         for name, path in copy.file_of.items():
             if name not in base:
-                yield Found(f"is not in {facts.reference_name}", path, name)
+                yield RuleFinding(f"is not in {facts.reference_name}", path, name)
 
 
 @rule("HI334", "reference-dtype", "note")
-def reference_dtype(facts: Facts) -> Iterator[Found]:
+def reference_dtype(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A tensor is of another dtype than in the reference (`--reference`).
 
     Why: the fine-tune was saved with more or fewer bits than its base.
@@ -256,4 +256,4 @@ def reference_dtype(facts: Facts) -> Iterator[Found]:
             first = changed[0]
             text = f"{len(changed):,} tensors differ in dtype; this one is "
             text += copy.tensors[first].dtype
-            yield Found(text, copy.file_of[first], first, base[first].dtype)
+            yield RuleFinding(text, copy.file_of[first], first, base[first].dtype)

@@ -9,8 +9,8 @@ from ...core.components import Role
 from ...core.text import byte_size
 from ..facts.companions_read import added_ids
 from ..facts.compared import token_embedding, vocab_size
-from ..facts.target import Facts, Folder
-from ..registry import Found, rule
+from ..facts.target import Folder, TargetFacts
+from ..registry import RuleFinding, rule
 
 _FLOATS = ("F32", "F16", "BF16")
 
@@ -30,7 +30,7 @@ def _rows(folder: Folder) -> tuple[int, str] | None:
 
 
 @rule("HI314", "tokenizer-beyond-vocabulary", "error")
-def tokenizer_beyond_vocabulary(facts: Facts) -> Iterator[Found]:
+def tokenizer_beyond_vocabulary(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The tokenizer has an id that the embedding has no row for.
 
     Why: the first text with that token ends in an index error, on a GPU in a crash.
@@ -49,11 +49,11 @@ def tokenizer_beyond_vocabulary(facts: Facts) -> Iterator[Found]:
         for file, number in worst.items():
             if number >= rows[0]:
                 text = f"its highest id is {number:,}"
-                yield Found(text, file, None, f"below {rows[0]:,}, the {rows[1]}")
+                yield RuleFinding(text, file, None, f"below {rows[0]:,}, the {rows[1]}")
 
 
 @rule("HI316", "padded-vocabulary", "note")
-def padded_vocabulary(facts: Facts) -> Iterator[Found]:
+def padded_vocabulary(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The embedding has more rows than the tokenizer has ids.
 
     Why: usually padding to a round number; the rows beyond are never trained, and a sampler that
@@ -68,11 +68,11 @@ def padded_vocabulary(facts: Facts) -> Iterator[Found]:
         highest = max([folder.tokenizer.highest, *(n for n, _ in added_ids(folder.json))])
         if 0 <= highest < rows[0] - 1:
             text = f"{rows[0] - 1 - highest:,} rows beyond the tokenizer's highest id, {highest:,}"
-            yield Found(text, folder.config_path, None, f"{highest + 1:,} rows")
+            yield RuleFinding(text, folder.config_path, None, f"{highest + 1:,} rows")
 
 
 @rule("HI321", "token-id", "warning")
-def token_id(facts: Facts) -> Iterator[Found]:
+def token_id(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A special token id in config.json or generation_config.json lies outside the vocabulary.
 
     Why: padding or ending with it indexes beyond the embedding; generation may never stop.
@@ -87,7 +87,7 @@ def token_id(facts: Facts) -> Iterator[Found]:
             for key, value in _token_ids(folder.mapping(name) or {}):
                 if not 0 <= value < size:
                     text = f"{key} is {value}"
-                    yield Found(text, folder.path + name, None, f"0 to {size - 1:,}")
+                    yield RuleFinding(text, folder.path + name, None, f"0 to {size - 1:,}")
 
 
 def _token_ids(config: Mapping[str, object]) -> Iterator[tuple[str, int]]:
@@ -103,7 +103,7 @@ _OTHER_VOCABULARIES = ("image_", "video_", "audio_", "vision_", "boi_", "eoi_", 
 
 
 @rule("HI322", "odd-layer", "warning")
-def odd_layer(facts: Facts) -> Iterator[Found]:
+def odd_layer(facts: TargetFacts) -> Iterator[RuleFinding]:
     """One layer's tensor takes another number of bytes than the same tensor of all other layers.
 
     Why: that layer was saved in another dtype or comes from another model.
@@ -140,4 +140,4 @@ def odd_layer(facts: Facts) -> Iterator[Found]:
             text = f"takes {byte_size(odd)} ({row[3]}) in layer {row[4]} of {stack}"
             expected = f"{byte_size(usual)} ({alike[3]}), as in the {len(rows) - 1} others"
             file = folder.main.file_of.get(row[1]) if folder.main is not None else None
-            yield Found(text, file, row[1], expected)
+            yield RuleFinding(text, file, row[1], expected)

@@ -19,14 +19,14 @@ from ..facts.compared import (
     token_embedding,
     vocab_size,
 )
-from ..facts.target import Copy, Facts, Folder
-from ..registry import Found, rule
+from ..facts.target import Copy, Folder, TargetFacts
+from ..registry import RuleFinding, rule
 
 _LAYER_KEYS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
 
 
 @rule("HI301", "tensor-missing", "error")
-def tensor_missing(facts: Facts) -> Iterator[Found]:
+def tensor_missing(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The config's architecture has a parameter that no file holds.
 
     Why: it stays as it was initialised, usually at random, and most loaders only warn.
@@ -38,16 +38,16 @@ def tensor_missing(facts: Facts) -> Iterator[Found]:
             text = "its tensors have the names of another layout"
             first = c.expectation.unexpected[0]
             expected = f"names such as {c.expectation.missing[0]}"
-            yield Found(text, c.copy.label, first, expected, "warning")
+            yield RuleFinding(text, c.copy.label, first, expected, "warning")
             continue
         for spec in missing_parameters(c):
             if spec.component is not Component.HEAD:
                 shape = shape_text(spec.shape)
-                yield Found("no file holds it", c.copy.label, spec.name, shape)
+                yield RuleFinding("no file holds it", c.copy.label, spec.name, shape)
 
 
 @rule("HI302", "tensor-unexpected", "warning")
-def tensor_unexpected(facts: Facts) -> Iterator[Found]:
+def tensor_unexpected(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A file holds a tensor that the config's architecture does not have.
 
     Why: loaders drop it; it may be the weight of a layer that the config forgot.
@@ -60,11 +60,11 @@ def tensor_unexpected(facts: Facts) -> Iterator[Found]:
             text = f"{c.prediction.architecture} has no such tensor"
             # GPTQ's packer writes a bias of zeros for every layer, whether it has one or not.
             severity = "note" if packed and name.endswith(".bias") else None
-            yield Found(text, c.infos[name].file, name, severity=severity)
+            yield RuleFinding(text, c.infos[name].file, name, severity=severity)
 
 
 @rule("HI303", "shape", "error")
-def shape(facts: Facts) -> Iterator[Found]:
+def shape(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A tensor's shape is not the one that config.json leads to.
 
     Why: loading fails, or the tensor is left as it was initialised.
@@ -77,7 +77,7 @@ def shape(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI304", "vocabulary", "error")
-def vocabulary(facts: Facts) -> Iterator[Found]:
+def vocabulary(facts: TargetFacts) -> Iterator[RuleFinding]:
     """An embedding or a head has another number of rows than the config's vocab_size.
 
     Why: the vocabulary was resized on one side only; loading fails, or the rows are left as they
@@ -96,12 +96,14 @@ def vocabulary(facts: Facts) -> Iterator[Found]:
         table = token_embedding(found)
         if table is not None and said not in table.shape:
             text = f"has {table.shape[0]:,} rows"
-            yield Found(text, table.file, table.name, f"vocab_size is {said:,}")
+            yield RuleFinding(text, table.file, table.name, f"vocab_size is {said:,}")
 
 
-def _shape_found(c: Compared, info: TensorInfo, promised: tuple[int, ...]) -> Found:
+def _shape_found(c: Compared, info: TensorInfo, promised: tuple[int, ...]) -> RuleFinding:
     text = f"is {shape_text(info.shape)}"
-    return Found(text, info.file, info.name, f"{shape_text(promised)} by {c.folder.config_path}")
+    return RuleFinding(
+        text, info.file, info.name, f"{shape_text(promised)} by {c.folder.config_path}"
+    )
 
 
 def _is_vocabulary(info: TensorInfo, promised: tuple[int, ...]) -> bool:
@@ -114,7 +116,7 @@ def _is_key_or_value(info: TensorInfo) -> bool:
 
 
 @rule("HI306", "kv-heads", "error")
-def kv_heads(facts: Facts) -> Iterator[Found]:
+def kv_heads(facts: TargetFacts) -> Iterator[RuleFinding]:
     """Key or value projections are of another size than the config's heads make them.
 
     Why: num_key_value_heads or head_dim in the config are not those of the weights; the cache
@@ -128,7 +130,7 @@ def kv_heads(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI305", "layers", "error")
-def layers(facts: Facts) -> Iterator[Found]:
+def layers(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The files hold another number of layers than the config says.
 
     Why: surplus layers are dropped without a word, absent ones are left as they were initialised.
@@ -145,7 +147,7 @@ def layers(facts: Facts) -> Iterator[Found]:
             yield from _layers(folder, copy, found)
 
 
-def _layers(folder: Folder, copy: Copy, found: Inspection) -> Iterator[Found]:
+def _layers(folder: Folder, copy: Copy, found: Inspection) -> Iterator[RuleFinding]:
     held = _stacks(found.tensors)
     if folder.judged.prediction is not None:
         for stack, count in _stacks(folder.judged.prediction.specs).items():
@@ -153,16 +155,16 @@ def _layers(folder: Folder, copy: Copy, found: Inspection) -> Iterator[Found]:
             have = held.get(stack, 0)
             if have and have not in (count, saved) and not (saved <= have <= count):
                 text = f"{have:,} layers in {stack}"
-                yield Found(text, copy.label, None, f"{saved:,} by {folder.config_path}")
+                yield RuleFinding(text, copy.label, None, f"{saved:,} by {folder.config_path}")
         return
     said = config_number(folder.config, *_LAYER_KEYS)
     most = max(held.items(), key=lambda item: item[1], default=None)
     if said is not None and most is not None and said != most[1]:
         text = f"{most[1]:,} layers in {most[0]}"
-        yield Found(text, copy.label, None, f"{said:,} by {folder.config_path}", "warning")
+        yield RuleFinding(text, copy.label, None, f"{said:,} by {folder.config_path}", "warning")
 
 
-def _gguf_layers(copy: Copy) -> Iterator[Found]:
+def _gguf_layers(copy: Copy) -> Iterator[RuleFinding]:
     shards = [file.shard for file in copy.files if file.shard is not None]
     said = next((n for n in (describe(s.metadata).layers for s in shards) if n is not None), None)
     numbers = {
@@ -171,7 +173,9 @@ def _gguf_layers(copy: Copy) -> Iterator[Found]:
         if len(parts := name.split(".", 2)) == 3 and parts[0] == "blk" and parts[1].isdecimal()
     }
     if said is not None and numbers and max(numbers) + 1 != said:
-        yield Found(f"{max(numbers) + 1:,} layers", copy.label, None, f"{said:,} by block_count")
+        yield RuleFinding(
+            f"{max(numbers) + 1:,} layers", copy.label, None, f"{said:,} by block_count"
+        )
 
 
 def _stacks(tensors: Iterable[TensorSpec | TensorInfo]) -> dict[str, int]:
@@ -184,7 +188,7 @@ def _stacks(tensors: Iterable[TensorSpec | TensorInfo]) -> dict[str, int]:
 
 
 @rule("HI309", "tied-stored-twice", "note")
-def tied_stored_twice(facts: Facts) -> Iterator[Found]:
+def tied_stored_twice(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A head that the config ties to the embedding is stored next to it.
 
     Why: it takes its size again; loaders ignore it, so a head that was trained apart is lost.
@@ -199,11 +203,11 @@ def tied_stored_twice(facts: Facts) -> Iterator[Found]:
             if finding.rule == "tied-stored-twice" and finding.tensor is not None:
                 path = copy.file_of.get(finding.tensor)
                 kept = found.tied.get(finding.tensor)
-                yield Found(f"is tied to {kept}", path, finding.tensor, "stored once")
+                yield RuleFinding(f"is tied to {kept}", path, finding.tensor, "stored once")
 
 
 @rule("HI310", "head-missing", "error")
-def head_missing(facts: Facts) -> Iterator[Found]:
+def head_missing(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The config's model class has a head of its own that no file holds.
 
     Why: the head is initialised at random; the config says that it is not tied, or the checkpoint
@@ -216,11 +220,11 @@ def head_missing(facts: Facts) -> Iterator[Found]:
         for spec in () if respelled(c) else missing_parameters(c):
             if spec.component is Component.HEAD:
                 text = f"{c.prediction.architecture} has it, and no file holds it"
-                yield Found(text, c.copy.label, spec.name, shape_text(spec.shape))
+                yield RuleFinding(text, c.copy.label, spec.name, shape_text(spec.shape))
 
 
 @rule("HI323", "config", "error")
-def config_key(facts: Facts) -> Iterator[Found]:
+def config_key(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A key of config.json is missing or impossible for the model it names.
 
     Why: the model cannot be built, or is built with a default that does not fit the weights.
@@ -230,4 +234,6 @@ def config_key(facts: Facts) -> Iterator[Found]:
     for folder in facts.folders:
         error = folder.judged.config_error
         if error is not None:
-            yield Found(f"{error.subject} {error.found}", folder.config_path, None, error.expected)
+            yield RuleFinding(
+                f"{error.subject} {error.found}", folder.config_path, None, error.expected
+            )

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ...checkpoints.filenames import Kind
+from ...checkpoints.filenames import FileKind
 from ...core.text import byte_size
-from ..facts.target import Copy, Facts, Folder
-from ..registry import Found, rule
+from ..facts.target import Copy, Folder, TargetFacts
+from ..registry import RuleFinding, rule
 
 #: Tensors whose absence from one copy says nothing: formats differ in what they keep.
 _OPTIONAL = ("lm_head.weight", ".inv_freq", ".position_ids", "attn.bias", "masked_bias")
 
 
 def _models(folder: Folder) -> list[Copy]:
-    return [copy for copy in folder.copies if copy.kind is Kind.MODEL and copy.files]
+    return [copy for copy in folder.copies if copy.kind is FileKind.MODEL and copy.files]
 
 
 @rule("HI210", "stray-single-file", "warning")
-def stray_single_file(facts: Facts) -> Iterator[Found]:
+def stray_single_file(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A single weight file lies next to a full set of shards of the same name.
 
     Why: transformers takes the single file and ignores the shards, diffusers takes the shards,
@@ -44,11 +44,11 @@ def stray_single_file(facts: Facts) -> Iterator[Found]:
                     f"lies next to the shards of {rivals[0].label}; transformers takes this file, "
                     "others take the shards"
                 )
-                yield Found(text, copy.files[0].path)
+                yield RuleFinding(text, copy.files[0].path)
 
 
 @rule("HI211", "second-copy", "note")
-def second_copy(facts: Facts) -> Iterator[Found]:
+def second_copy(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The same weights are there in more than one format or variant.
 
     Why: a second copy takes its full size on disk and in every download that does not filter.
@@ -59,11 +59,11 @@ def second_copy(facts: Facts) -> Iterator[Found]:
         for copy in _models(folder):
             if folder.main is not None and copy is not folder.main and copy.size:
                 text = f"{byte_size(copy.size)} for a second copy ({copy.format})"
-                yield Found(text, copy.label, None, f"only {folder.main.label}")
+                yield RuleFinding(text, copy.label, None, f"only {folder.main.label}")
 
 
 @rule("HI212", "copies-disagree", "warning")
-def copies_disagree(facts: Facts) -> Iterator[Found]:
+def copies_disagree(facts: TargetFacts) -> Iterator[RuleFinding]:
     """Two copies of the same weights differ in tensor names or shapes.
 
     Why: which model a user gets depends on the format that the loader prefers.
@@ -72,7 +72,7 @@ def copies_disagree(facts: Facts) -> Iterator[Found]:
     """
     for folder in facts.folders:
         main = folder.main
-        if main is None or main.kind is not Kind.MODEL or main.format == "gguf":
+        if main is None or main.kind is not FileKind.MODEL or main.format == "gguf":
             continue
         for copy in _models(folder):
             if copy is main or copy.format == "gguf" or copy.stem.startswith(("tf_", "flax_")):
@@ -81,23 +81,23 @@ def copies_disagree(facts: Facts) -> Iterator[Found]:
                 yield from _differences(main, copy)
 
 
-def _differences(main: Copy, copy: Copy) -> Iterator[Found]:
+def _differences(main: Copy, copy: Copy) -> Iterator[RuleFinding]:
     ours, theirs = main.tensors, copy.tensors
     shared = theirs.keys() & ours.keys()
     if not shared:
-        yield Found(f"shares no tensor name with {main.label}", copy.label)
+        yield RuleFinding(f"shares no tensor name with {main.label}", copy.label)
         return
     # Formats that know tied tensors keep both names, safetensors keeps one.
     names = Counter(t.storage for t in theirs.values() if t.storage)
     for name in _worth_naming(ours.keys() - theirs.keys()):
-        yield Found(f"has no such tensor, which {main.label} holds", copy.label, name)
+        yield RuleFinding(f"has no such tensor, which {main.label} holds", copy.label, name)
     for name in _worth_naming(theirs.keys() - ours.keys()):
         storage = theirs[name].storage
         if storage is None or names[storage] < 2:
-            yield Found(f"holds a tensor that {main.label} has not", copy.label, name)
+            yield RuleFinding(f"holds a tensor that {main.label} has not", copy.label, name)
     for name in sorted(shared):
         if ours[name].shape != theirs[name].shape:
-            yield Found(
+            yield RuleFinding(
                 f"is of shape {_shape(theirs[name].shape)}", copy.label, name,
                 f"{_shape(ours[name].shape)}, as in {main.label}",
             )  # fmt: skip
@@ -112,7 +112,7 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 
 @rule("HI213", "case-only", "warning")
-def case_only(facts: Facts) -> Iterator[Found]:
+def case_only(facts: TargetFacts) -> Iterator[RuleFinding]:
     """Two files, or two tensors of one checkpoint, differ only in upper and lower case.
 
     Why: on Windows and macOS one file replaces the other; loaders that fold case mix tensors up.
@@ -120,10 +120,10 @@ def case_only(facts: Facts) -> Iterator[Found]:
     Fix: delete or rename one of them.
     """
     for first, second in _twins(facts.files):
-        yield Found(f"differs from {first} only in case", second)
+        yield RuleFinding(f"differs from {first} only in case", second)
     for _, copy in facts.copies():
         for first, second in _twins(copy.tensors):
-            yield Found(f"differs from {first} only in case", copy.file_of[second], second)
+            yield RuleFinding(f"differs from {first} only in case", copy.file_of[second], second)
 
 
 def _twins(names: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -135,7 +135,7 @@ def _twins(names: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 @rule("HI217", "two-numberings", "warning")
-def two_numberings(facts: Facts) -> Iterator[Found]:
+def two_numberings(facts: TargetFacts) -> Iterator[RuleFinding]:
     """Shards of two different numberings lie under one name (1 of 2 next to 1 of 3).
 
     Why: one set is left over from another save; tools that take all files load both.
@@ -152,7 +152,7 @@ def two_numberings(facts: Facts) -> Iterator[Found]:
                 if len(copies) > 1 and copy.index is None:
                     shards = copy.files[0].name.shards
                     others = ", ".join(c.label for c in copies if c is not copy)
-                    yield Found(
+                    yield RuleFinding(
                         f"{len(copy.files)} of {shards} shards next to another set", copy.label,
                         None, f"only {others}",
                     )  # fmt: skip

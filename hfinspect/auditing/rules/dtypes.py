@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 
 from ...core.components import Role
 from ..facts.compared import said_dtype
-from ..facts.target import Facts, Folder
-from ..registry import Found, rule
+from ..facts.target import Folder, TargetFacts
+from ..registry import RuleFinding, rule
 
 _FLOATS = ("F64", "F32", "F16", "BF16")
 _SIXTEEN = ("F16", "BF16")
 
 
 @rule("HI307", "dtype", "warning")
-def dtype(facts: Facts) -> Iterator[Found]:
+def dtype(facts: TargetFacts) -> Iterator[RuleFinding]:
     """Most weights are of another dtype than the config says.
 
     Why: with dtype="auto" the model is loaded in the config's, so it is cast without a word.
@@ -26,11 +26,11 @@ def dtype(facts: Facts) -> Iterator[Found]:
         most = max(counts, key=lambda name: counts[name])
         if most != said and not (most == "F32" and said in _SIXTEEN):
             text = f"most weights are {most}"
-            yield Found(text, folder.main.label if folder.main else None, None, said)
+            yield RuleFinding(text, folder.main.label if folder.main else None, None, said)
 
 
 @rule("HI308", "mixed-precision", "note")
-def mixed_precision(facts: Facts) -> Iterator[Found]:
+def mixed_precision(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The weights are of several float dtypes.
 
     Why: it is often meant (routers, norms and state-space parameters in float32), and sometimes
@@ -41,10 +41,10 @@ def mixed_precision(facts: Facts) -> Iterator[Found]:
     for folder, _, counts in _dtypes(facts):
         if len(counts) > 1:
             shown = ", ".join(f"{count:,} parameters {name}" for name, count in counts.items())
-            yield Found(shown, folder.main.label if folder.main else None)
+            yield RuleFinding(shown, folder.main.label if folder.main else None)
 
 
-def _dtypes(facts: Facts) -> Iterator[tuple[Folder, str | None, Mapping[str, int]]]:
+def _dtypes(facts: TargetFacts) -> Iterator[tuple[Folder, str | None, Mapping[str, int]]]:
     """(folder, the config's dtype, parameters by float dtype) where weights are plain floats."""
     for folder in facts.folders:
         found = folder.judged.inspection

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from ...core.text import byte_size
 from ...formats.sniff import sniff
-from ..facts.target import Facts, WeightFact
-from ..registry import Found, rule
+from ..facts.target import TargetFacts, WeightFact
+from ..registry import RuleFinding, rule
 from .headers import from_format
 
 #: Endings of downloads that were not finished, by the program that leaves them.
@@ -18,7 +18,7 @@ _UNFINISHED = {
 
 
 @rule("HI101", "unreadable", "error")
-def unreadable(facts: Facts) -> Iterator[Found]:
+def unreadable(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A file or directory cannot be read: permissions, a link to nothing, an I/O error.
 
     Why: loaders skip it or stop there; nothing in it was audited.
@@ -27,22 +27,22 @@ def unreadable(facts: Facts) -> Iterator[Found]:
     """
     yield from from_format(facts, "HI101")
     for path, error in facts.refused.items():
-        yield Found(f"the directory {error.found}", path)
+        yield RuleFinding(f"the directory {error.found}", path)
     for fact in facts.json.values():
         if fact.error is not None and not fact.text and fact.error.exit_code == 3:
-            yield Found(fact.error.found, fact.path)
+            yield RuleFinding(fact.error.found, fact.path)
     for _, copy in facts.copies():
         fault = copy.index.error if copy.index is not None else None
         if fault is not None and fault.exit_code == 3:
-            yield Found(fault.found, copy.label)
+            yield RuleFinding(fault.found, copy.label)
     for path, deep in facts.deep.items():
         weight = facts.weights.get(path)
         if deep.error is not None and (weight is None or weight.refused is None):
-            yield Found(deep.error.found, path)
+            yield RuleFinding(deep.error.found, path)
 
 
 @rule("HI102", "empty-file", "error")
-def empty_file(facts: Facts) -> Iterator[Found]:
+def empty_file(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A weight file has no bytes.
 
     Why: a download or a full disk left only its name.
@@ -52,14 +52,14 @@ def empty_file(facts: Facts) -> Iterator[Found]:
     yield from from_format(facts, "HI102")
     for path, rule_name in facts.stand_ins.items():
         if rule_name == "empty-file":
-            yield Found("the file is empty", path)
+            yield RuleFinding("the file is empty", path)
     for fact in facts.json.values():
         if fact.error is not None and fact.size == 0 and fact.error.exit_code == 4:
-            yield Found("the file is empty", fact.path, severity="warning")
+            yield RuleFinding("the file is empty", fact.path, severity="warning")
 
 
 @rule("HI103", "pointer", "error")
-def pointer(facts: Facts) -> Iterator[Found]:
+def pointer(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A pointer of Git LFS or Xet lies in place of the file.
 
     Why: the repo was cloned without its large files; the pointer is 130 bytes of text.
@@ -69,18 +69,18 @@ def pointer(facts: Facts) -> Iterator[Found]:
     yield from from_format(facts, "HI103")
     for path, rule_name in facts.stand_ins.items():
         if rule_name in ("lfs-pointer", "xet-pointer"):
-            yield Found(f"{_POINTERS[rule_name]} in place of the file", path)
+            yield RuleFinding(f"{_POINTERS[rule_name]} in place of the file", path)
     for fact in facts.json.values():
         found = sniff(fact.text[:512], fact.size) if fact.error is not None else None
         if found in _POINTERS and fact.path not in facts.stand_ins:
-            yield Found(f"{_POINTERS[found]} in place of the file", fact.path)
+            yield RuleFinding(f"{_POINTERS[found]} in place of the file", fact.path)
 
 
 _POINTERS = {"lfs-pointer": "a Git LFS pointer", "xet-pointer": "a Xet pointer"}
 
 
 @rule("HI104", "page", "error")
-def page(facts: Facts) -> Iterator[Found]:
+def page(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A web page or an error message lies in place of the file.
 
     Why: a login, a proxy or a refusal was saved under the file's name.
@@ -91,11 +91,11 @@ def page(facts: Facts) -> Iterator[Found]:
     for fact in facts.json.values():
         found = sniff(fact.text[:512], fact.size) if fact.error is not None else None
         if found in ("html-page", "error-page"):
-            yield Found("a web page or an error message in place of the file", fact.path)
+            yield RuleFinding("a web page or an error message in place of the file", fact.path)
 
 
 @rule("HI105", "zero-filled", "error")
-def zero_filled(facts: Facts) -> Iterator[Found]:
+def zero_filled(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A weight file begins with zero bytes where its header should be.
 
     Why: the space was allocated and the download never wrote it.
@@ -106,7 +106,7 @@ def zero_filled(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI106", "sparse-shard", "error")
-def sparse_shard(facts: Facts) -> Iterator[Found]:
+def sparse_shard(facts: TargetFacts) -> Iterator[RuleFinding]:
     """All tensor data of a file is a hole: disk blocks that were never written.
 
     Why: the header is there and the size is right, so every check by size passes, while every
@@ -116,14 +116,14 @@ def sparse_shard(facts: Facts) -> Iterator[Found]:
     """
     for weight, missing, total in _unwritten(facts):
         if missing == total:
-            yield Found(
+            yield RuleFinding(
                 f"none of its {byte_size(total)} of tensor data was ever written to disk",
                 weight.path,
             )
 
 
 @rule("HI107", "sparse-data", "warning")
-def sparse_data(facts: Facts) -> Iterator[Found]:
+def sparse_data(facts: TargetFacts) -> Iterator[RuleFinding]:
     """Some tensors of a file lie in a hole: disk blocks that were never written.
 
     Why: they read as zeros. Some copying programs also turn real zeros into holes.
@@ -132,7 +132,7 @@ def sparse_data(facts: Facts) -> Iterator[Found]:
     """
     for weight, missing, total in _unwritten(facts):
         if 0 < missing < total:
-            yield Found(
+            yield RuleFinding(
                 f"{byte_size(missing)} of its {byte_size(total)} of tensor data was never written "
                 "to disk",
                 weight.path,
@@ -140,7 +140,7 @@ def sparse_data(facts: Facts) -> Iterator[Found]:
             )
 
 
-def _unwritten(facts: Facts) -> Iterator[tuple[WeightFact, int, int]]:
+def _unwritten(facts: TargetFacts) -> Iterator[tuple[WeightFact, int, int]]:
     """(file, bytes of tensor data in holes, bytes of tensor data)."""
     for weight in facts.weights.values():
         disk = facts.disk.get(weight.path)
@@ -165,7 +165,7 @@ def _overlap(start: int, stop: int, begin: int, end: int) -> int:
     return max(0, min(stop, end) - max(start, begin))
 
 
-def _first_in_hole(facts: Facts, weight: WeightFact) -> str | None:
+def _first_in_hole(facts: TargetFacts, weight: WeightFact) -> str | None:
     holes = facts.disk[weight.path].holes
     for tensor in weight.tensors:
         begin = tensor.offset
@@ -177,7 +177,7 @@ def _first_in_hole(facts: Facts, weight: WeightFact) -> str | None:
 
 
 @rule("HI130", "json-malformed", "error")
-def json_malformed(facts: Facts) -> Iterator[Found]:
+def json_malformed(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A JSON file next to the weights is not JSON, or not an object where one is needed.
 
     Why: the library that needs it fails, or goes on with its defaults.
@@ -189,9 +189,9 @@ def json_malformed(facts: Facts) -> Iterator[Found]:
         needed = name in _NEEDED
         if fact.error is not None and (fact.text or fact.error.exit_code == 4) and fact.size:
             severity = "error" if needed else "warning"
-            yield Found(fact.error.found, fact.path, severity=severity)
+            yield RuleFinding(fact.error.found, fact.path, severity=severity)
         elif fact.error is None and needed and fact.mapping is None:
-            yield Found("is no JSON object", fact.path)
+            yield RuleFinding("is no JSON object", fact.path)
 
 
 _NEEDED = frozenset(
@@ -201,7 +201,7 @@ _NEEDED = frozenset(
 
 
 @rule("HI131", "unfinished-download", "warning")
-def unfinished_download(facts: Facts) -> Iterator[Found]:
+def unfinished_download(facts: TargetFacts) -> Iterator[RuleFinding]:
     """What an interrupted download leaves behind (`*.incomplete`, `*.part`, `*.aria2`).
 
     Why: the file it belongs to may be missing or older than its neighbours.
@@ -211,11 +211,11 @@ def unfinished_download(facts: Facts) -> Iterator[Found]:
     for path in (*facts.files, *facts.leftovers):
         for ending, program in _UNFINISHED.items():
             if path.endswith(ending):
-                yield Found(f"the rest of a download that {program} did not finish", path)
+                yield RuleFinding(f"the rest of a download that {program} did not finish", path)
 
 
 @rule("HI132", "lock-file", "note")
-def lock_file(facts: Facts) -> Iterator[Found]:
+def lock_file(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A `.lock` file lies next to the weights.
 
     Why: a download is still running or was killed; it is no part of the model.
@@ -224,11 +224,11 @@ def lock_file(facts: Facts) -> Iterator[Found]:
     """
     for path in facts.files:
         if path.endswith(".lock"):
-            yield Found("a lock that a running or killed download holds", path)
+            yield RuleFinding("a lock that a running or killed download holds", path)
 
 
 @rule("HI141", "checksum", "error", deep=True)
-def checksum(facts: Facts) -> Iterator[Found]:
+def checksum(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A file's sha256 is not the one that the Hub or its cache recorded.
 
     Why: the bytes were damaged or changed after they were published.
@@ -237,11 +237,11 @@ def checksum(facts: Facts) -> Iterator[Found]:
     """
     for fact in facts.deep.values():
         if fact.recorded is not None and fact.sha256 and fact.sha256 != fact.recorded:
-            yield Found(f"sha256 is {fact.sha256}", fact.path, None, fact.recorded)
+            yield RuleFinding(f"sha256 is {fact.sha256}", fact.path, None, fact.recorded)
 
 
 @rule("HI142", "not-a-number", "error", deep=True)
-def not_a_number(facts: Facts) -> Iterator[Found]:
+def not_a_number(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A tensor holds NaN values.
 
     Why: one of them spreads through every activation after it.
@@ -252,7 +252,7 @@ def not_a_number(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI143", "infinite", "warning", deep=True)
-def infinite(facts: Facts) -> Iterator[Found]:
+def infinite(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A tensor holds infinite values.
 
     Why: they become NaN in the first difference or product with zero. Masks hold them on purpose.
@@ -262,7 +262,7 @@ def infinite(facts: Facts) -> Iterator[Found]:
     yield from _not_finite(facts, nan=False)
 
 
-def _not_finite(facts: Facts, *, nan: bool) -> Iterator[Found]:
+def _not_finite(facts: TargetFacts, *, nan: bool) -> Iterator[RuleFinding]:
     what = "NaN" if nan else "infinite"
     for fact in facts.deep.values():
         for tensor, count, first, is_nan in fact.not_finite:
@@ -271,11 +271,11 @@ def _not_finite(facts: Facts, *, nan: bool) -> Iterator[Found]:
                     f"{count:,} of its values are not finite; the first, "
                     f"at element {first:,} in the order of the file, is {what}"
                 )
-                yield Found(text, fact.path, tensor)
+                yield RuleFinding(text, fact.path, tensor)
 
 
 @rule("HI144", "all-zero", "warning", deep=True)
-def all_zero(facts: Facts) -> Iterator[Found]:
+def all_zero(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A weight matrix is zero throughout.
 
     Why: it was never written or never trained. Biases and the second half of a fresh LoRA are zero
@@ -288,5 +288,5 @@ def all_zero(facts: Facts) -> Iterator[Found]:
         for name in fact.zero:
             flat = name not in tensors or len(tensors[name].shape) < 2
             by_design = flat or "lora_B" in name or name.endswith((".bias", "qzeros"))
-            yield Found("all its bytes are zero", fact.path, name, None,
+            yield RuleFinding("all its bytes are zero", fact.path, name, None,
                         "note" if by_design else None)  # fmt: skip

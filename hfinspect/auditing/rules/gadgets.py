@@ -9,10 +9,10 @@ from ...checkpoints.one_file import Read
 from ...core.text import clean
 from ...formats.gguf.key_values import MAX_TEXT_BYTES
 from ...layers.sentence_modules import LIBRARIES
-from ..facts.target import Facts
+from ..facts.target import TargetFacts
 from ..facts.templates import MAX_TEMPLATE_CHARS, danger_in, templates
 from ..facts.yaml_names import names_in
-from ..registry import Found, rule
+from ..registry import RuleFinding, rule
 
 #: What diffusers looks a component's class up in, without any code of the repo: the libraries of
 #: ``LOADABLE_CLASSES`` (diffusers/pipelines/pipeline_loading_utils.py) and, of version 0.42, the
@@ -40,14 +40,14 @@ _BASE_LIBRARIES = frozenset(
 )  # fmt: skip
 
 
-def _named(facts: Facts, name: str) -> Iterator[Read[object]]:
+def _named(facts: TargetFacts, name: str) -> Iterator[Read[object]]:
     for path, fact in facts.json.items():
         if path.rpartition("/")[2] == name:
             yield fact
 
 
 @rule("HI416", "class-by-name", "warning")
-def class_by_name(facts: Facts) -> Iterator[Found]:
+def class_by_name(facts: TargetFacts) -> Iterator[RuleFinding]:
     """modules.json, model_index.json or adapter_config.json names a class that is no library's.
 
     Why: the loader imports what is named: code of the repo with trust_remote_code, or any module
@@ -60,24 +60,24 @@ def class_by_name(facts: Facts) -> Iterator[Found]:
         for item in fact.value if isinstance(fact.value, list) else []:
             kind = item.get("type") if isinstance(item, dict) else None
             if isinstance(kind, str) and kind and kind.partition(".")[0] not in LIBRARIES:
-                yield Found(f"a module's type is {clean(kind, 120)}", fact.path)
+                yield RuleFinding(f"a module's type is {clean(kind, 120)}", fact.path)
     for fact in _named(facts, "model_index.json"):
         for entry, value in (fact.mapping or {}).items():
             if entry == "_class_name" and isinstance(value, list):
-                yield Found(f"the pipeline's class is {clean(str(value), 120)}", fact.path)
+                yield RuleFinding(f"the pipeline's class is {clean(str(value), 120)}", fact.path)
             elif isinstance(value, list) and len(value) == 2 and isinstance(value[0], str):
                 root = value[0].partition(".")[0]
                 file = f"{entry}/{value[0].replace('.', '/')}.py"
                 if root not in _PIPELINE_LIBRARIES or file in facts.files:
                     text = f"{clean(entry, 60)} is {clean(f'{value[0]}.{value[1]}', 120)}"
-                    yield Found(text, fact.path)
+                    yield RuleFinding(text, fact.path)
     for fact in _named(facts, "adapter_config.json"):
         mapping = (fact.mapping or {}).get("auto_mapping")
         library = mapping.get("parent_library") if isinstance(mapping, Mapping) else None
         if isinstance(library, str) and library.partition(".")[0] not in _BASE_LIBRARIES:
             severity = "warning" if library.startswith("transformers_modules.") else "error"
             text = f"auto_mapping.parent_library is {clean(library, 120)}"
-            yield Found(text, fact.path, severity=severity)
+            yield RuleFinding(text, fact.path, severity=severity)
 
 
 #: transformers/integrations/hub_kernels.py, ``is_kernel``; a prefix with a bar may precede it.
@@ -93,7 +93,7 @@ _TRUSTED_KERNELS = re.compile(r"(?:[\w-]+\|)?kernels-community/")
 
 
 @rule("HI417", "hub-kernel", "error")
-def hub_kernel(facts: Facts) -> Iterator[Found]:
+def hub_kernel(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A config's attention implementation is a kernel of another repo.
 
     Why: transformers downloads it and runs its code, before version 5 without being allowed to;
@@ -117,12 +117,12 @@ def hub_kernel(facts: Facts) -> Iterator[Found]:
                         seen.add(text)
                         severity = "warning" if _TRUSTED_KERNELS.match(text) else "error"
                         found = f"{key} is {clean(text, 120)}"
-                        yield Found(found, fact.path, severity=severity)
+                        yield RuleFinding(found, fact.path, severity=severity)
                 pending.append(value)
 
 
 @rule("HI418", "custom-generate", "warning")
-def custom_generate(facts: Facts) -> Iterator[Found]:
+def custom_generate(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A folder `custom_generate` holds a way to generate text of the repo's own.
 
     Why: with trust_remote_code transformers runs its generate.py in place of its own, although no
@@ -132,11 +132,11 @@ def custom_generate(facts: Facts) -> Iterator[Found]:
     """
     for path in facts.files:
         if path.startswith("custom_generate/") and path.endswith(".py"):
-            yield Found("code that replaces generate()", path)
+            yield RuleFinding("code that replaces generate()", path)
 
 
 @rule("HI419", "chat-template", "error")
-def chat_template(facts: Facts) -> Iterator[Found]:
+def chat_template(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A chat template reaches for Python's insides, such as `__class__` or `__globals__`.
 
     Why: a template is a program. Where one is rendered without a sandbox, these attributes lead to
@@ -148,16 +148,16 @@ def chat_template(facts: Facts) -> Iterator[Found]:
         found = danger_in(text)
         if found is not None:
             said = f"{clean(name, 80)} {clean(found, 120)}"
-            yield Found(f"{said} (the sandbox of transformers stops it)", path)
+            yield RuleFinding(f"{said} (the sandbox of transformers stops it)", path)
         elif len(text) >= MAX_TEMPLATE_CHARS or (
             path in facts.weights and len(text.encode("utf-8", "replace")) >= MAX_TEXT_BYTES
         ):
             said = f"{clean(name, 80)} is too long: its end is not looked at"
-            yield Found(said, path)
+            yield RuleFinding(said, path)
 
 
 @rule("HI420", "onnx-outside", "error")
-def onnx_outside(facts: Facts) -> Iterator[Found]:
+def onnx_outside(facts: TargetFacts) -> Iterator[RuleFinding]:
     """An ONNX file takes weights from a file outside of its folder.
 
     Why: the loader opens that file of the machine, and what it holds becomes part of the model.
@@ -166,11 +166,11 @@ def onnx_outside(facts: Facts) -> Iterator[Found]:
     """
     for gadget in facts.gadgets:
         if gadget.rule == "onnx-outside":
-            yield Found(gadget.text, gadget.path, severity=gadget.severity)
+            yield RuleFinding(gadget.text, gadget.path, severity=gadget.severity)
 
 
 @rule("HI421", "graph-files", "error")
-def graph_files(facts: Facts) -> Iterator[Found]:
+def graph_files(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A SavedModel holds operators that read, write or list files, or call Python.
 
     Why: a graph is a program; these run with the user's rights when the model is loaded or used.
@@ -179,11 +179,11 @@ def graph_files(facts: Facts) -> Iterator[Found]:
     """
     for gadget in facts.gadgets:
         if gadget.rule == "graph-files":
-            yield Found(gadget.text, gadget.path, severity=gadget.severity)
+            yield RuleFinding(gadget.text, gadget.path, severity=gadget.severity)
 
 
 @rule("HI423", "yaml-code", "error")
-def yaml_code(facts: Facts) -> Iterator[Found]:
+def yaml_code(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A file of YAML names what its loader imports or calls: a tag of Python, hyperpyyaml or hydra.
 
     Why: PyYAML's unsafe loaders, SpeechBrain, NeMo and hydra call what such a tag or `_target_`
@@ -195,4 +195,4 @@ def yaml_code(facts: Facts) -> Iterator[Found]:
     for path, text in facts.yaml.items():
         for found in names_in(text):
             severity = "error" if found.runs else "warning"
-            yield Found(clean(found.text, 200), path, severity=severity)
+            yield RuleFinding(clean(found.text, 200), path, severity=severity)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...checkpoints.filenames import Kind
-from ..facts.target import Facts
-from ..registry import Found, rule
+from ...checkpoints.filenames import FileKind
+from ..facts.target import TargetFacts
+from ..registry import RuleFinding, rule
 
 #: Rules of the format readers -> the code here that reports them; the others are HI199's.
 REPORTED_BY = {
@@ -44,16 +44,16 @@ REPORTED_BY = {
 }  # fmt: skip
 
 
-def from_format(facts: Facts, code: str) -> Iterator[Found]:
+def from_format(facts: TargetFacts, code: str) -> Iterator[RuleFinding]:
     """What the format readers found that ``code`` reports."""
     for weight in facts.weights.values():
         for problem in weight.problems:
             if REPORTED_BY.get(problem.rule, "HI199") == code:
-                yield Found(problem.text, weight.path, problem.tensor, None, problem.severity)
+                yield RuleFinding(problem.text, weight.path, problem.tensor, None, problem.severity)
 
 
 @rule("HI110", "truncated", "error")
-def truncated(facts: Facts) -> Iterator[Found]:
+def truncated(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A weight file ends before its tensors do, or inside its header.
 
     Why: loaders fail late, or map the file and read zeros; a shard cut short has cost people weeks.
@@ -64,7 +64,7 @@ def truncated(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI111", "trailing-bytes", "error")
-def trailing_bytes(facts: Facts) -> Iterator[Found]:
+def trailing_bytes(facts: TargetFacts) -> Iterator[RuleFinding]:
     """Bytes after the last tensor, or after the end of the archive, belong to nothing.
 
     Why: two files were joined or a header was replaced; the safetensors library refuses the file,
@@ -76,7 +76,7 @@ def trailing_bytes(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI112", "hole", "error")
-def hole(facts: Facts) -> Iterator[Found]:
+def hole(facts: TargetFacts) -> Iterator[RuleFinding]:
     """Bytes between two tensors belong to neither.
 
     Why: the format forbids it, since content could hide there; the safetensors library refuses it.
@@ -87,7 +87,7 @@ def hole(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI113", "overlap", "error")
-def overlap(facts: Facts) -> Iterator[Found]:
+def overlap(facts: TargetFacts) -> Iterator[RuleFinding]:
     """Two tensors claim the same bytes, wholly or in part.
 
     Why: one of them holds what was meant for the other.
@@ -98,7 +98,7 @@ def overlap(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI114", "header-too-large", "error")
-def header_too_large(facts: Facts) -> Iterator[Found]:
+def header_too_large(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A header claims a size or a number beyond any real file.
 
     Why: readers that believe it allocate it; usually the file is not of the format at all.
@@ -109,7 +109,7 @@ def header_too_large(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI115", "header-not-json", "error")
-def header_not_json(facts: Facts) -> Iterator[Found]:
+def header_not_json(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A safetensors header is not UTF-8, not JSON, or not an object.
 
     Why: nothing in the file can be found without it.
@@ -120,7 +120,7 @@ def header_not_json(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI116", "duplicate-key", "error")
-def duplicate_key(facts: Facts) -> Iterator[Found]:
+def duplicate_key(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A tensor or a key is described twice in one file.
 
     Why: readers disagree about which description counts, so two programs see two models.
@@ -131,7 +131,7 @@ def duplicate_key(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI117", "shape-span", "error")
-def shape_span(facts: Facts) -> Iterator[Found]:
+def shape_span(facts: TargetFacts) -> Iterator[RuleFinding]:
     """Shape times dtype is not the number of bytes that the tensor spans.
 
     Why: either shape, dtype or offsets are wrong, and every value is read from the wrong place.
@@ -142,7 +142,7 @@ def shape_span(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI118", "offsets-out-of-range", "error")
-def offsets_out_of_range(facts: Facts) -> Iterator[Found]:
+def offsets_out_of_range(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A tensor's offsets lie outside the file or run backwards.
 
     Why: its data is not there; a careless reader reads foreign memory.
@@ -153,7 +153,7 @@ def offsets_out_of_range(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI119", "unknown-dtype", "warning")
-def unknown_dtype(facts: Facts) -> Iterator[Found]:
+def unknown_dtype(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A tensor has a dtype that the format's library does not know.
 
     Why: today's loaders refuse the whole file for it.
@@ -164,7 +164,7 @@ def unknown_dtype(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI120", "tensor-name", "warning")
-def tensor_name(facts: Facts) -> Iterator[Found]:
+def tensor_name(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A tensor's name is empty or holds control or invisible characters.
 
     Why: such names cannot be matched with a model and disguise themselves in listings.
@@ -175,7 +175,7 @@ def tensor_name(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI121", "metadata", "error")
-def metadata(facts: Facts) -> Iterator[Found]:
+def metadata(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The header's metadata is not a mapping of strings to strings.
 
     Why: the safetensors library refuses the file.
@@ -186,7 +186,7 @@ def metadata(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI122", "misaligned", "note")
-def misaligned(facts: Facts) -> Iterator[Found]:
+def misaligned(facts: TargetFacts) -> Iterator[RuleFinding]:
     """Tensor data does not begin at an aligned byte.
 
     Why: it cannot be mapped into memory as it is, so loading copies it (safetensors) or fails
@@ -198,7 +198,7 @@ def misaligned(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI123", "tensor-entry", "error")
-def tensor_entry(facts: Facts) -> Iterator[Found]:
+def tensor_entry(facts: TargetFacts) -> Iterator[RuleFinding]:
     """An entry of a header lacks dtype, shape or offsets, or they are of the wrong kind.
 
     Why: the tensor cannot be read, and the library refuses the whole file.
@@ -209,7 +209,7 @@ def tensor_entry(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI124", "zip-damaged", "error")
-def zip_damaged(facts: Facts) -> Iterator[Found]:
+def zip_damaged(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The zip directory of a PyTorch file is missing, damaged or ambiguous.
 
     Why: the file was cut short or put together by hand; readers see different members in it.
@@ -220,7 +220,7 @@ def zip_damaged(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI125", "pickle-damaged", "error")
-def pickle_damaged(facts: Facts) -> Iterator[Found]:
+def pickle_damaged(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The pickle of a PyTorch file is cut short or malformed.
 
     Why: the file cannot be loaded, or not by every loader.
@@ -231,7 +231,7 @@ def pickle_damaged(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI126", "storage", "error")
-def storage(facts: Facts) -> Iterator[Found]:
+def storage(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A storage that tensors of a PyTorch file need is absent or of another size.
 
     Why: these tensors have no data, or only a part of it.
@@ -242,7 +242,7 @@ def storage(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI127", "other-format", "error")
-def other_format(facts: Facts) -> Iterator[Found]:
+def other_format(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A weight file is of another format than its name says.
 
     Why: loaders choose the reader by the name and fail, or fall back to a less safe one.
@@ -253,7 +253,7 @@ def other_format(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI128", "gguf-damaged", "error")
-def gguf_damaged(facts: Facts) -> Iterator[Found]:
+def gguf_damaged(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A GGUF header holds values that make no sense.
 
     Why: llama.cpp refuses the file.
@@ -264,7 +264,7 @@ def gguf_damaged(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI129", "no-tensors", "warning")
-def no_tensors(facts: Facts) -> Iterator[Found]:
+def no_tensors(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A weight file holds no tensor, or tensors without data.
 
     Why: it loads without complaint and leaves the model as it was initialised.
@@ -274,17 +274,17 @@ def no_tensors(facts: Facts) -> Iterator[Found]:
     """
     for found in from_format(facts, "HI129"):
         weight = facts.weights[found.file or ""]
-        if weight.name.kind is not Kind.TRAINING:  # the state of a fresh optimizer is empty
+        if weight.name.kind is not FileKind.TRAINING:  # the state of a fresh optimizer is empty
             yield found
     for weight in facts.weights.values():
         if weight.shard is None or weight.name.format == "torch" or weight.tensors:
             continue
         if not any(problem.severity == "error" for problem in weight.problems):
-            yield Found("holds no tensors", weight.path)
+            yield RuleFinding("holds no tensors", weight.path)
 
 
 @rule("HI199", "format", "error")
-def other(facts: Facts) -> Iterator[Found]:
+def other(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A weight file breaks its format in a way that has no code of its own.
 
     Why: the reader noticed, and nothing that was noticed is kept back.

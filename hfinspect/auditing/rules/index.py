@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 
 from ...analysis.shared_storage import stored_bytes
 from ...checkpoints.filenames import weight_name
-from ..facts.target import Copy, Facts
-from ..registry import Found, rule
+from ..facts.target import Copy, TargetFacts
+from ..registry import RuleFinding, rule
 
 
-def _indexed(facts: Facts) -> Iterator[tuple[Copy, str, Mapping[str, str]]]:
+def _indexed(facts: TargetFacts) -> Iterator[tuple[Copy, str, Mapping[str, str]]]:
     """(copy, path of its index, tensor -> path of the shard)."""
     if facts.single:
         return
@@ -21,7 +21,7 @@ def _indexed(facts: Facts) -> Iterator[tuple[Copy, str, Mapping[str, str]]]:
 
 
 @rule("HI201", "shard-missing", "error")
-def shard_missing(facts: Facts) -> Iterator[Found]:
+def shard_missing(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A shard that the index or the numbering names is not there.
 
     Why: some loaders go on without it and leave its weights as they were initialised.
@@ -39,11 +39,13 @@ def shard_missing(facts: Facts) -> Iterator[Found]:
             held = f"{counts[path]:,} tensors in it, by the index" if path in counts else None
             mild = spare or not facts.listing_complete
             where = "there" if facts.listing_complete else "in the cache"
-            yield Found(f"the shard is not {where}", path, None, held, "warning" if mild else None)
+            yield RuleFinding(
+                f"the shard is not {where}", path, None, held, "warning" if mild else None
+            )
 
 
 @rule("HI202", "shard-unreferenced", "warning")
-def shard_unreferenced(facts: Facts) -> Iterator[Found]:
+def shard_unreferenced(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A numbered shard lies next to the index, which does not name it.
 
     Why: it is left over from another save, or the index is; loaders that take every file of the
@@ -55,11 +57,11 @@ def shard_unreferenced(facts: Facts) -> Iterator[Found]:
         return
     for _, copy in facts.copies():
         for path in copy.extra:
-            yield Found("the index does not name this shard", path)
+            yield RuleFinding("the index does not name this shard", path)
 
 
 @rule("HI203", "tensor-not-in-shards", "error")
-def tensor_not_in_shards(facts: Facts) -> Iterator[Found]:
+def tensor_not_in_shards(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The index names a tensor that no shard holds.
 
     Why: loading stops there, or the tensor stays as it was initialised.
@@ -70,11 +72,11 @@ def tensor_not_in_shards(facts: Facts) -> Iterator[Found]:
         lost, holders = copy.lost_names, copy.holders
         for name, shard in said.items():
             if name not in holders and name not in lost:
-                yield Found("the index names it, but no shard holds it", index, name, shard)
+                yield RuleFinding("the index names it, but no shard holds it", index, name, shard)
 
 
 @rule("HI204", "tensor-not-in-index", "error")
-def tensor_not_in_index(facts: Facts) -> Iterator[Found]:
+def tensor_not_in_index(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A shard holds a tensor that the index does not name.
 
     Why: loaders that follow the index never read it, and leave it as it was initialised.
@@ -84,11 +86,11 @@ def tensor_not_in_index(facts: Facts) -> Iterator[Found]:
     for copy, _, said in _indexed(facts):
         for name, paths in copy.holders.items():
             if name not in said:
-                yield Found("the index does not name it", paths[0], name)
+                yield RuleFinding("the index does not name it", paths[0], name)
 
 
 @rule("HI205", "tensor-in-two-shards", "error")
-def tensor_in_two_shards(facts: Facts) -> Iterator[Found]:
+def tensor_in_two_shards(facts: TargetFacts) -> Iterator[RuleFinding]:
     """Two shards of one checkpoint hold a tensor of the same name.
 
     Why: which one counts depends on the loader's order; shards of two saves may have been mixed.
@@ -100,11 +102,11 @@ def tensor_in_two_shards(facts: Facts) -> Iterator[Found]:
             continue
         for name, paths in copy.holders.items():
             if len(set(paths)) > 1:
-                yield Found(f"also in {', '.join(paths[1:4])}", paths[0], name)
+                yield RuleFinding(f"also in {', '.join(paths[1:4])}", paths[0], name)
 
 
 @rule("HI206", "wrong-shard", "error")
-def wrong_shard(facts: Facts) -> Iterator[Found]:
+def wrong_shard(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The index puts a tensor into another shard than the one that holds it.
 
     Why: loaders open the shard that the index names and do not find the tensor.
@@ -114,11 +116,13 @@ def wrong_shard(facts: Facts) -> Iterator[Found]:
     for copy, _, said in _indexed(facts):
         for name, paths in copy.holders.items():
             if name in said and said[name] not in paths and said[name] not in copy.missing:
-                yield Found("the index puts it into another shard", paths[0], name, said[name])
+                yield RuleFinding(
+                    "the index puts it into another shard", paths[0], name, said[name]
+                )
 
 
 @rule("HI207", "total-size", "warning")
-def total_size(facts: Facts) -> Iterator[Found]:
+def total_size(facts: TargetFacts) -> Iterator[RuleFinding]:
     """`total_size` in the index is not the sum of the tensors' bytes.
 
     Why: tools that plan memory believe it; it often shows that shards were replaced afterwards.
@@ -136,10 +140,10 @@ def total_size(facts: Facts) -> Iterator[Found]:
         # PyTorch indexes count a tensor that shares memory under each of its names, or once.
         repeated = sum(tensor.nbytes for file in copy.files for tensor in file.tensors)
         if said not in (stored, repeated):
-            yield Found(f"total_size is {said:,}", path, None, f"{stored:,}")
+            yield RuleFinding(f"total_size is {said:,}", path, None, f"{stored:,}")
 
 
-def _too_small(facts: Facts, copy: Copy, path: str, said: int) -> Iterator[Found]:
+def _too_small(facts: TargetFacts, copy: Copy, path: str, said: int) -> Iterator[RuleFinding]:
     """Where only names and sizes are known: safetensors shards hold their tensors' bytes and a
     header, so all of them together cannot be smaller than the tensors."""
     if copy.format != "safetensors" or copy.missing or any(file.problems for file in copy.files):
@@ -148,11 +152,11 @@ def _too_small(facts: Facts, copy: Copy, path: str, said: int) -> Iterator[Found
     known = sum(size for size in sizes if size is not None)
     if None not in sizes and known < said:
         text = f"total_size is {said:,}, and the shards have {known:,} bytes in all"
-        yield Found(text, path, None, "shards that are larger", severity="error")
+        yield RuleFinding(text, path, None, "shards that are larger", severity="error")
 
 
 @rule("HI208", "total-parameters", "warning")
-def total_parameters(facts: Facts) -> Iterator[Found]:
+def total_parameters(facts: TargetFacts) -> Iterator[RuleFinding]:
     """`total_parameters` in the index is not the number of parameters in the shards.
 
     Why: the Hub and other tools show it without counting.
@@ -176,7 +180,7 @@ def total_parameters(facts: Facts) -> Iterator[Found]:
             }  # fmt: skip
         if said not in counts:
             shown = ", ".join(f"{count:,}" for count in sorted(counts))
-            yield Found(f"total_parameters is {said:,}", path, None, shown)
+            yield RuleFinding(f"total_parameters is {said:,}", path, None, shown)
 
 
 def _claim(copy: Copy, key: str) -> int | None:
@@ -188,7 +192,7 @@ def _claim(copy: Copy, key: str) -> int | None:
 
 
 @rule("HI209", "numbering", "warning")
-def numbering(facts: Facts) -> Iterator[Found]:
+def numbering(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The shards that an index names are numbered with gaps, or against their own count.
 
     Why: loaders that go by the numbers wait for shards that do not exist, or miss some.
@@ -210,17 +214,17 @@ def numbering(facts: Facts) -> Iterator[Found]:
         gaps = [number for number in range(min(numbers), max(numbers)) if number not in there]
         if len(counts) > 1:
             found = " and ".join(f"{count:,}" for count in sorted(counts))
-            yield Found(f"its shards count {found} in all", path)
+            yield RuleFinding(f"its shards count {found} in all", path)
         elif gaps:
             shown = ", ".join(map(str, gaps[:5]))
-            yield Found(f"no shard of number {shown}", path, None, f"{max(counts):,} shards")
+            yield RuleFinding(f"no shard of number {shown}", path, None, f"{max(counts):,} shards")
         elif min(numbers) > 2 or max(counts) - max(numbers) > 1:
             text = f"its shards are numbered {min(numbers):,} to {max(numbers):,}"
-            yield Found(text, path, None, f"1 to {max(counts):,}")
+            yield RuleFinding(text, path, None, f"1 to {max(counts):,}")
 
 
 @rule("HI214", "index-malformed", "error")
-def index_malformed(facts: Facts) -> Iterator[Found]:
+def index_malformed(facts: TargetFacts) -> Iterator[RuleFinding]:
     """An index is not JSON or has no `weight_map` of strings.
 
     Why: without it nobody knows which shard holds what, and whether all are there.
@@ -232,11 +236,11 @@ def index_malformed(facts: Facts) -> Iterator[Found]:
         if fact is None or fact.error is None or fact.unsafe:
             continue
         if fact.error.exit_code == 4:
-            yield Found(fact.error.found, fact.path)
+            yield RuleFinding(fact.error.found, fact.path)
 
 
 @rule("HI215", "index-duplicate-key", "warning")
-def index_duplicate_key(facts: Facts) -> Iterator[Found]:
+def index_duplicate_key(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The index names a tensor more than once.
 
     Why: the last entry wins in most readers, not in all.
@@ -247,7 +251,7 @@ def index_duplicate_key(facts: Facts) -> Iterator[Found]:
 
 
 @rule("HI216", "index-metadata", "note")
-def index_metadata(facts: Facts) -> Iterator[Found]:
+def index_metadata(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The index has no `metadata` object with a `total_size`.
 
     Why: transformers reads `metadata` without asking whether it is there, and other tools plan
@@ -260,12 +264,12 @@ def index_metadata(facts: Facts) -> Iterator[Found]:
         assert copy.index is not None
         assert copy.index.value is not None
         if "total_size" not in copy.index.value.metadata:
-            yield Found("has no total_size", path)
+            yield RuleFinding("has no total_size", path)
 
 
-def _index_findings(facts: Facts, name: str) -> Iterator[Found]:
+def _index_findings(facts: TargetFacts, name: str) -> Iterator[RuleFinding]:
     for _, copy in facts.copies():
         index = copy.index.value if copy.index is not None else None
         for finding in index.findings if index is not None else ():
             if finding.rule == name:
-                yield Found(finding.text, finding.file, severity="warning")
+                yield RuleFinding(finding.text, finding.file, severity="warning")

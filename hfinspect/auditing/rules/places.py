@@ -8,8 +8,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 from ...core.text import byte_size, clean
-from ..facts.target import Facts
-from ..registry import Found, rule
+from ..facts.target import TargetFacts
+from ..registry import RuleFinding, rule
 
 #: Real chat templates stay below 50 kB.
 MAX_TEMPLATE = 512 * 1024
@@ -32,7 +32,7 @@ _SECRETS = (
 
 
 @rule("HI407", "path-leaves", "error")
-def path_leaves(facts: Facts) -> Iterator[Found]:
+def path_leaves(facts: TargetFacts) -> Iterator[RuleFinding]:
     """An index names a shard outside the directory, or by a path that nobody should follow.
 
     Why: a loader that joins the path reads, or a cache that writes it replaces, foreign files.
@@ -41,11 +41,11 @@ def path_leaves(facts: Facts) -> Iterator[Found]:
     """
     for _, copy in facts.copies():
         for shard, reason in copy.index.unsafe if copy.index is not None else ():
-            yield Found(f"the shard name {clean(shard, 120)!r} {reason}", copy.label)
+            yield RuleFinding(f"the shard name {clean(shard, 120)!r} {reason}", copy.label)
 
 
 @rule("HI408", "link-leaves", "warning")
-def link_leaves(facts: Facts) -> Iterator[Found]:
+def link_leaves(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A symbolic link leads out of the directory (and not into the Hub's cache).
 
     Why: what is loaded lies elsewhere and can be changed there; copying the directory loses it.
@@ -54,11 +54,11 @@ def link_leaves(facts: Facts) -> Iterator[Found]:
     """
     for fact in facts.disk.values():
         if fact.outside:
-            yield Found(f"leads to {clean(fact.link or '', 200)}", fact.path)
+            yield RuleFinding(f"leads to {clean(fact.link or '', 200)}", fact.path)
 
 
 @rule("HI409", "file-name", "warning")
-def file_name(facts: Facts) -> Iterator[Found]:
+def file_name(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A file's name holds control, bidirectional or other invisible characters.
 
     Why: it is shown as another name than it is (`gnp.exe` turned round), and breaks scripts.
@@ -69,11 +69,11 @@ def file_name(facts: Facts) -> Iterator[Found]:
         odd = sorted({c for c in path if not c.isprintable()})
         if odd:
             shown = ", ".join(f"U+{ord(c):04X} {unicodedata.name(c, 'control')}" for c in odd[:3])
-            yield Found(f"its name holds {shown}", path)
+            yield RuleFinding(f"its name holds {shown}", path)
 
 
 @rule("HI410", "hidden-text", "warning")
-def hidden_text(facts: Facts) -> Iterator[Found]:
+def hidden_text(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A config or chat template holds bidirectional control characters.
 
     Why: what a reviewer reads is not what the program does.
@@ -84,7 +84,7 @@ def hidden_text(facts: Facts) -> Iterator[Found]:
     texts += [(path, text.encode()) for path, text in facts.templates.items()]
     for path, text in texts:
         if any(mark in text for mark in _BIDI_RAW) or _BIDI_ESCAPED.search(text):
-            yield Found("holds characters that turn the direction of text", path)
+            yield RuleFinding("holds characters that turn the direction of text", path)
 
 
 _BIDI = [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
@@ -96,7 +96,7 @@ _CONFIGS = ("config.json", "generation_config.json", "adapter_config.json")
 
 
 @rule("HI411", "absurd-size", "warning")
-def absurd_size(facts: Facts) -> Iterator[Found]:
+def absurd_size(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A chat template or a config is far larger than any real one.
 
     Why: templates are programs that every user runs; one of megabytes hides what it does, or
@@ -108,9 +108,9 @@ def absurd_size(facts: Facts) -> Iterator[Found]:
         name, size = path.rpartition("/")[2], entry.size or 0
         if name.endswith((".jinja", ".jinja2")) or name == "chat_template.json":
             if size > MAX_TEMPLATE:
-                yield Found(f"a chat template of {byte_size(size)}", path)
+                yield RuleFinding(f"a chat template of {byte_size(size)}", path)
         elif size > MAX_CONFIG and name in _CONFIGS:
-            yield Found(f"a config of {byte_size(size)}", path)
+            yield RuleFinding(f"a config of {byte_size(size)}", path)
     for fact in facts.json.values():
         template = (fact.mapping or {}).get("chat_template")
         texts: list[object] = [template]
@@ -118,11 +118,11 @@ def absurd_size(facts: Facts) -> Iterator[Found]:
             texts = [t.get("template") for t in template if isinstance(t, dict)]
         longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
         if longest > MAX_TEMPLATE:
-            yield Found(f"a chat template of {longest:,} characters", fact.path)
+            yield RuleFinding(f"a chat template of {longest:,} characters", fact.path)
 
 
 @rule("HI412", "world-writable", "warning")
-def world_writable(facts: Facts) -> Iterator[Found]:
+def world_writable(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A file or the directory can be changed by every user of the machine.
 
     Why: whoever has an account there can replace the weights.
@@ -130,14 +130,14 @@ def world_writable(facts: Facts) -> Iterator[Found]:
     Fix: `chmod o-w`.
     """
     if facts.root_mode & stat.S_IWOTH and not facts.root_mode & stat.S_ISVTX:
-        yield Found("every user may add and replace files in this directory", ".")
+        yield RuleFinding("every user may add and replace files in this directory", ".")
     for fact in facts.disk.values():
         if fact.world_writable:
-            yield Found(f"every user may change it (mode {fact.mode & 0o7777:o})", fact.path)
+            yield RuleFinding(f"every user may change it (mode {fact.mode & 0o7777:o})", fact.path)
 
 
 @rule("HI413", "secret", "warning")
-def secret(facts: Facts) -> Iterator[Found]:
+def secret(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A config or a header's metadata holds what looks like a token, a key or a password.
 
     Why: whoever downloads the model can use it.
@@ -146,13 +146,13 @@ def secret(facts: Facts) -> Iterator[Found]:
     """
     for fact in facts.json.values():
         if fact.path.rpartition("/")[2] not in ("tokenizer.json", "vocab.json"):
-            yield from (Found(text, fact.path) for text in _secrets(fact.text))
+            yield from (RuleFinding(text, fact.path) for text in _secrets(fact.text))
     for weight in facts.weights.values():
         metadata = weight.shard.metadata if weight.shard is not None else {}
         texts = (value for value in metadata.values() if isinstance(value, str))
         for value in texts:
             for text in _secrets(value.encode("utf-8", "replace")):
-                yield Found(f"its metadata: {text}", weight.path)
+                yield RuleFinding(f"its metadata: {text}", weight.path)
 
 
 def _secrets(data: bytes) -> Iterable[str]:

@@ -9,8 +9,8 @@ from ...analysis.quantization.decoding import Holds
 from ...analysis.quantization.packing import Packing
 from ...core.tensor import StoredTensor, TensorSpec
 from ..facts.compared import shape_text
-from ..facts.target import Copy, Facts, Folder
-from ..registry import Found, rule
+from ..facts.target import Copy, Folder, TargetFacts
+from ..registry import RuleFinding, rule
 
 #: Last segments of names that only packed modules have, by the methods that write them.
 _PACKED = (
@@ -57,7 +57,7 @@ def _is_packed(tensor: StoredTensor) -> bool:
     )
 
 
-def _weights(facts: Facts) -> Iterator[tuple[Folder, Copy]]:
+def _weights(facts: TargetFacts) -> Iterator[tuple[Folder, Copy]]:
     for folder in facts.folders:
         copy = folder.main
         if copy is None or not folder.config or (facts.single and copy.sharded):
@@ -67,7 +67,7 @@ def _weights(facts: Facts) -> Iterator[tuple[Folder, Copy]]:
 
 
 @rule("HI311", "not-quantised", "error")
-def not_quantised(facts: Facts) -> Iterator[Found]:
+def not_quantised(facts: TargetFacts) -> Iterator[RuleFinding]:
     """The config says that the weights are quantised, and no tensor is packed.
 
     Why: loaders replace the layers by packed ones and find no weights for them.
@@ -85,7 +85,7 @@ def not_quantised(facts: Facts) -> Iterator[Found]:
         method = settings.get("quant_method")
         must = isinstance(method, str) and method in _MUST_BE_PACKED
         text = f"quantization_config says {method!s:.40}, and no tensor is packed"
-        yield Found(text, folder.config_path, severity=None if must else "warning")
+        yield RuleFinding(text, folder.config_path, severity=None if must else "warning")
 
 
 def _packs_nothing(folder: Folder) -> bool:
@@ -101,7 +101,7 @@ def _is_small(tensor: StoredTensor) -> bool:
 
 
 @rule("HI312", "quantisation-unsaid", "error")
-def quantisation_unsaid(facts: Facts) -> Iterator[Found]:
+def quantisation_unsaid(facts: TargetFacts) -> Iterator[RuleFinding]:
     """Tensors are packed, and no config says how.
 
     Why: loaders build plain layers and find no weights for them.
@@ -114,11 +114,11 @@ def quantisation_unsaid(facts: Facts) -> Iterator[Found]:
         packed = [t.name for t in copy.tensors.values() if _is_packed(t)]
         if packed:
             text = f"{len(packed):,} tensors are packed, and quantization_config is missing"
-            yield Found(text, folder.config_path, packed[0])
+            yield RuleFinding(text, folder.config_path, packed[0])
 
 
 @rule("HI313", "packing", "error")
-def packing(facts: Facts) -> Iterator[Found]:
+def packing(facts: TargetFacts) -> Iterator[RuleFinding]:
     """Packed tensors are not those that the config's method, bits and group size lead to.
 
     Why: every weight is unpacked wrongly, or loading fails.
@@ -134,11 +134,11 @@ def packing(facts: Facts) -> Iterator[Found]:
             if finding.rule == "quantization-mismatch" and finding.tensor not in seen:
                 file = copy.file_of.get(finding.tensor or "", copy.label)
                 seen.add(finding.tensor)
-                yield Found(finding.text, file, finding.tensor)
+                yield RuleFinding(finding.text, file, finding.tensor)
         yield from _by_prediction(folder, copy, {_module(name) for name in seen if name})
 
 
-def _by_prediction(folder: Folder, copy: Copy, seen: Set[str]) -> Iterator[Found]:
+def _by_prediction(folder: Folder, copy: Copy, seen: Set[str]) -> Iterator[RuleFinding]:
     """Modules whose packed weight is there: what is missing next to it or of another shape.
 
     A weight that is stored as it was is no finding here: which modules a tool left out is the part
@@ -164,10 +164,10 @@ def _by_prediction(folder: Folder, copy: Copy, seen: Set[str]) -> Iterator[Found
                 if _differ(spec, stored):
                     text = f"is {shape_text(stored.shape)}"
                     where = f"{expected} by quantization_config"
-                    yield Found(text, copy.file_of[spec.name], spec.name, where)
+                    yield RuleFinding(text, copy.file_of[spec.name], spec.name, where)
             elif _is_needed(spec, module):
                 text = "no file holds it, and the packed weight next to it needs it"
-                yield Found(text, copy.label, spec.name, expected)
+                yield RuleFinding(text, copy.label, spec.name, expected)
 
 
 def _other_layouts(packing: Packing, copy: Copy) -> set[str]:
@@ -217,7 +217,7 @@ def _is_needed(spec: TensorSpec, module: str) -> bool:
     return not any(mark in last for mark in _OPTIONAL)
 
 
-def _by_shapes(folder: Folder, copy: Copy) -> Iterator[Found]:
+def _by_shapes(folder: Folder, copy: Copy) -> Iterator[RuleFinding]:
     """What scales and g_idx say of bits and group size, for the two plain layouts of words."""
     settings = _settings(folder) or {}
     method, bits = settings.get("quant_method"), settings.get("bits", settings.get("w_bit"))
@@ -232,7 +232,7 @@ def _by_shapes(folder: Folder, copy: Copy) -> Iterator[Found]:
         module = name.removesuffix(".qweight")
         found = _contradiction(copy.tensors, module, qweight, bits, group, method == "awq")
         if found is not None:
-            yield Found(found[0], copy.file_of[name], name, found[1])
+            yield RuleFinding(found[0], copy.file_of[name], name, found[1])
 
 
 def _group(settings: Mapping[str, object]) -> int | None:

@@ -10,9 +10,9 @@ from ...errors import HfinspectError
 from ...formats.torch.unpacking import UnreadPartError
 from ..facts.graphs import keras_text_gadgets
 from ..facts.pickle_names import LIBRARY, RUNS_CODE, UNKNOWN, danger_of
-from ..facts.target import Facts
+from ..facts.target import TargetFacts
 from ..facts.weight_files import is_pickle_by_name, weight_files
-from ..registry import Found, rule
+from ..registry import RuleFinding, rule
 
 
 class _Name(NamedTuple):
@@ -23,7 +23,7 @@ class _Name(NamedTuple):
     danger: str
 
 
-def _names(facts: Facts) -> Iterator[_Name]:
+def _names(facts: TargetFacts) -> Iterator[_Name]:
     for path, scans in facts.pickles.items():
         weight = facts.weights.get(path)
         is_script = weight is not None and weight.shard is not None and (
@@ -43,7 +43,7 @@ def _names(facts: Facts) -> Iterator[_Name]:
                     yield _Name(path, f"{text} (byte {item.position:,})", danger)
 
 
-def _severity(facts: Facts, path: str, strict: Set[str]) -> str:
+def _severity(facts: TargetFacts, path: str, strict: Set[str]) -> str:
     """Of a reviewed name of a library, which runs no code of the file.
 
     Nothing but tensors belongs into a weight file (``strict``); checkpoints of training scripts
@@ -58,7 +58,7 @@ def _severity(facts: Facts, path: str, strict: Set[str]) -> str:
 
 
 @rule("HI401", "pickle-runs-code", "error")
-def pickle_runs_code(facts: Facts) -> Iterator[Found]:
+def pickle_runs_code(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A pickle names a function that runs code, starts programs or opens files.
 
     Why: loading the file calls it, with arguments that the file chooses. No model needs that.
@@ -67,11 +67,11 @@ def pickle_runs_code(facts: Facts) -> Iterator[Found]:
     """
     for name in _names(facts):
         if name.danger == RUNS_CODE:
-            yield Found(name.text, name.path)
+            yield RuleFinding(name.text, name.path)
 
 
 @rule("HI402", "pickle-names", "warning")
-def pickle_names(facts: Facts) -> Iterator[Found]:
+def pickle_names(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A pickle names classes of well-known libraries that do not describe tensors.
 
     Why: each is reviewed and runs no code of the file, but loading imports the library, and
@@ -83,11 +83,11 @@ def pickle_names(facts: Facts) -> Iterator[Found]:
     strict = weight_files(facts)
     for name in _names(facts):
         if name.danger == LIBRARY:
-            yield Found(name.text, name.path, severity=_severity(facts, name.path, strict))
+            yield RuleFinding(name.text, name.path, severity=_severity(facts, name.path, strict))
 
 
 @rule("HI415", "pickle-unknown-name", "error")
-def pickle_unknown_name(facts: Facts) -> Iterator[Found]:
+def pickle_unknown_name(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A pickle names something that is not known to be harmless.
 
     Why: loading imports it and may call it with arguments that the file chooses. Functions that
@@ -98,11 +98,11 @@ def pickle_unknown_name(facts: Facts) -> Iterator[Found]:
     """
     for name in _names(facts):
         if name.danger == UNKNOWN:
-            yield Found(name.text, name.path)
+            yield RuleFinding(name.text, name.path)
 
 
 @rule("HI403", "pickle-unfollowed", "error")
-def pickle_unfollowed(facts: Facts) -> Iterator[Found]:
+def pickle_unfollowed(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A pickle, or the archive around it, could not be followed to its end.
 
     Why: an unpickler runs what comes before the damage, and one that reads the file differently
@@ -114,16 +114,16 @@ def pickle_unfollowed(facts: Facts) -> Iterator[Found]:
         for member, scan in scans:
             if scan.error is not None:
                 text = f"{clean(member, 80)}: {clean(scan.error.found, 200)}"
-                yield Found(text, path, severity=_unfollowed(scan.error))
+                yield RuleFinding(text, path, severity=_unfollowed(scan.error))
     for path, error in facts.pickle_errors.items():
         weight = facts.weights.get(path)
         reported = weight is not None and any(p.severity == "error" for p in weight.problems)
         if error.exit_code == 4 and not reported and path not in facts.stand_ins:
-            yield Found(error.found, path, severity=_unfollowed(error))
+            yield RuleFinding(error.found, path, severity=_unfollowed(error))
 
 
 @rule("HI422", "not-looked-at", "warning")
-def not_looked_at(facts: Facts) -> Iterator[Found]:
+def not_looked_at(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A part of the model was not looked at: it lies beyond a limit, or could not be fetched.
 
     Why: anything may lie there. No limit ends an audit silently.
@@ -132,7 +132,7 @@ def not_looked_at(facts: Facts) -> Iterator[Found]:
     `--deep`), or try again later.
     """
     for item in facts.left_out:
-        yield Found(clean(item.text, 240), item.path)
+        yield RuleFinding(clean(item.text, 240), item.path)
 
 
 def _unfollowed(error: HfinspectError) -> str:
@@ -141,7 +141,7 @@ def _unfollowed(error: HfinspectError) -> str:
 
 
 @rule("HI404", "remote-code", "warning")
-def remote_code(facts: Facts) -> Iterator[Found]:
+def remote_code(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A config's `auto_map` makes loaders run Python code of the repo, or it allows that itself.
 
     Why: with trust_remote_code that code runs with the user's rights; it can change with every
@@ -151,10 +151,10 @@ def remote_code(facts: Facts) -> Iterator[Found]:
     """
     for path, entry, reference in _auto_map(facts):
         if "--" not in reference:
-            yield Found(f"auto_map gives {clean(entry, 80)} as {clean(reference, 120)}", path)
+            yield RuleFinding(f"auto_map gives {clean(entry, 80)} as {clean(reference, 120)}", path)
     for fact in facts.json.values():
         if any(section.get("trust_remote_code") is True for section in _sections(fact.value)):
-            yield Found("it sets trust_remote_code", fact.path)
+            yield RuleFinding("it sets trust_remote_code", fact.path)
 
 
 #: What Python imports as it imports a file of code, and nobody can read.
@@ -162,7 +162,7 @@ _COMPILED = (".so", ".pyc", ".pyd", ".dll", ".dylib")
 
 
 @rule("HI405", "code", "note")
-def code(facts: Facts) -> Iterator[Found]:
+def code(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A Python file or compiled code lies in the repo.
 
     Why: it is run where auto_map names it, directly or by an import.
@@ -171,11 +171,11 @@ def code(facts: Facts) -> Iterator[Found]:
     """
     for path in facts.files:
         if path.endswith((".py", *_COMPILED)):
-            yield Found("a Python file" if path.endswith(".py") else "compiled code", path)
+            yield RuleFinding("a Python file" if path.endswith(".py") else "compiled code", path)
 
 
 @rule("HI406", "code-elsewhere", "warning")
-def code_elsewhere(facts: Facts) -> Iterator[Found]:
+def code_elsewhere(facts: TargetFacts) -> Iterator[RuleFinding]:
     """`auto_map` names code of another repo, or a file that is not there.
 
     Why: whoever owns the other repo decides what runs here, whatever revision is pinned; a name
@@ -187,16 +187,16 @@ def code_elsewhere(facts: Facts) -> Iterator[Found]:
         folder = path[: path.rfind("/") + 1]
         if "--" in reference:
             repo = reference.partition("--")[0]
-            yield Found(f"{clean(entry, 80)} is code of {clean(repo, 120)}", path)
+            yield RuleFinding(f"{clean(entry, 80)} is code of {clean(repo, 120)}", path)
         else:
             file = f"{folder}{reference.rpartition('.')[0].replace('.', '/')}.py"
             if file not in facts.files and not facts.single:
-                yield Found(
+                yield RuleFinding(
                     f"{clean(entry, 80)} needs {clean(file, 120)}, which is not there", path
                 )
 
 
-def _auto_map(facts: Facts) -> Iterator[tuple[str, str, str]]:
+def _auto_map(facts: TargetFacts) -> Iterator[tuple[str, str, str]]:
     """(config, entry, ``file.Class`` or ``repo--file.Class``), each reference once a config."""
     for fact in facts.json.values():
         seen: set[str] = set()
@@ -231,7 +231,7 @@ def _sections(config: object) -> Iterator[Mapping[str, object]]:
 
 
 @rule("HI414", "model-code", "note")
-def model_code(facts: Facts) -> Iterator[Found]:
+def model_code(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A TorchScript archive carries code with the weights, or a Keras config makes loading run it.
 
     Why: it runs when the model is loaded or used. A Lambda layer is Python bytecode, and a config
@@ -242,7 +242,7 @@ def model_code(facts: Facts) -> Iterator[Found]:
     for weight in facts.weights.values():
         for problem in weight.problems:
             if problem.rule == "torchscript":
-                yield Found(problem.text, weight.path)
+                yield RuleFinding(problem.text, weight.path)
     described = [
         gadget
         for fact in facts.json.values()
@@ -251,4 +251,4 @@ def model_code(facts: Facts) -> Iterator[Found]:
     ]
     for gadget in (*facts.gadgets, *described):
         if gadget.rule == "model-code":
-            yield Found(gadget.text, gadget.path, severity=gadget.severity)
+            yield RuleFinding(gadget.text, gadget.path, severity=gadget.severity)

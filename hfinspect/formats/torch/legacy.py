@@ -194,7 +194,7 @@ def _place_storages(content: _Content, size: int, out: FindingList) -> dict[str,
     return places
 
 
-class _Reading:
+class _LegacyRead:
     """Reads on in a file as far as its pickles go, up to a limit of bytes in all."""
 
     def __init__(self, file: Windows, head: bytes) -> None:
@@ -221,7 +221,7 @@ def scan_pickles(file: Windows, head: bytes) -> list[tuple[str, PickleScan]]:
     Reads on only while a pickle goes on, and past raw arrays. Empty where every unpickler stops
     before it imports anything; what follows the last pickle is none in the same sense.
     """
-    reading = _Reading(file, head)
+    reading = _LegacyRead(file, head)
     scans: list[tuple[str, PickleScan]] = []
     data, base, start, is_legacy = head, 0, 0, False
     for number in range(1, MAX_PICKLES + 2):

@@ -11,7 +11,7 @@ from ...errors import FormatError, LimitError
 from ..base import Reader
 from ..pickles.globals import PickleScan, reads_as_pickle
 from ..sniff import NOT_WEIGHTS, SNIFF_BYTES, magic_of
-from ..window import Part, Windows
+from ..window import WindowPart, Windows
 from .legacy import scan_pickles
 from .unpacking import UnreadPartError
 
@@ -192,7 +192,7 @@ def _scan_tar_member(
     if not length or (base.lower().endswith(_TEXT_MEMBERS) and not _poses(file, begin, length)):
         return scans
     try:
-        inner = scan_part(Part(file, f"{file.path}/{base}", begin, length))
+        inner = scan_part(WindowPart(file, f"{file.path}/{base}", begin, length))
     except (FormatError, LimitError) as error:
         if isinstance(error, FormatError) and error.rule in NOT_WEIGHTS:
             return scans

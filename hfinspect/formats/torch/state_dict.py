@@ -43,7 +43,7 @@ MAX_WRAPPERS = 4
 _HOLDERS = ("_parameters", "_buffers", "_modules")
 
 
-class Found(NamedTuple):
+class StateDictFinding(NamedTuple):
     """A tensor and its dotted name; ``buffer`` if a module says it is no parameter, ``kind`` that
     of the Compound it is a piece of."""
 
@@ -53,7 +53,7 @@ class Found(NamedTuple):
     kind: str = ""
 
 
-class Part(NamedTuple):
+class StateDictPart(NamedTuple):
     """One part of a file's content: ``path`` is "" for all of it, ``kind`` what it is.
 
     Kinds: state_dict, module (a pickled torch.nn.Module), optimizer, tensor, list, object.
@@ -103,7 +103,7 @@ class Walker:
         # Ids of containers that hold no tensor at any depth: a pickle can name one 2**60 times.
         self._barren: set[int] = set()
 
-    def find_tensors(self, root: object) -> Iterator[Found]:
+    def find_tensors(self, root: object) -> Iterator[StateDictFinding]:
         """Every tensor below ``root`` in the order of the file, under each of its names.
 
         Cycles are not followed. Raises LimitError.
@@ -124,7 +124,7 @@ class Walker:
                 name_bytes += len(name)
                 if tensors > MAX_TENSORS or name_bytes > MAX_NAME_BYTES:
                     raise self._limit("the number of its tensors and their names", MAX_TENSORS)
-                yield Found(name, value, step.buffer, step.kind)
+                yield StateDictFinding(name, value, step.buffer, step.kind)
                 continue
             if not _is_container(value) or id(value) in self._barren:
                 continue
@@ -145,14 +145,14 @@ class Walker:
             self._subject, f"{what} is beyond the limit", expected=f"at most {limit:,}"
         )
 
-    def split(self, root: object) -> tuple[Part, list[Part]]:
+    def split(self, root: object) -> tuple[StateDictPart, list[StateDictPart]]:
         """The part that is the model, and the other parts next to it, outermost first.
 
         A key of ``MODEL_KEYS`` is the model if it holds tensors, and more of them than lie next to
         it as plain values of the same dict (a state dict may have a submodule called "model").
         """
         path: list[str] = []
-        others: list[Part] = []
+        others: list[StateDictPart] = []
         current = root
         for _ in range(MAX_WRAPPERS):
             key = self._model_key(current)
@@ -161,10 +161,10 @@ class Walker:
             for other, value in current.items():
                 if other != key:
                     name = ".".join([*path, _segment(other)])
-                    others.append(Part(name, value, _kind(value)))
+                    others.append(StateDictPart(name, value, _kind(value)))
             path.append(key)
             current = current[key]
-        return Part(".".join(path), current, _kind(current)), others
+        return StateDictPart(".".join(path), current, _kind(current)), others
 
     def _model_key(self, value: object) -> str | None:
         if not isinstance(value, dict) or _kind(value) == "optimizer":

@@ -9,7 +9,7 @@ from ...errors import FormatError, LimitError, UnsupportedFormatError
 from ..base import BytesReader, Reader
 from ..pickles.globals import PickleScan, reads_as_pickle
 from ..sniff import SNIFF_BYTES, magic_of, raise_if_not_weights
-from ..window import Part, Windows
+from ..window import WindowPart, Windows
 from .archive import read_zip, scan_zip
 from .legacy import old_pickle, read_legacy, scan_pickles
 from .others import scan_array, scan_tar
@@ -92,7 +92,7 @@ def _scan_row(file: Windows, depth: int) -> list[tuple[str, PickleScan]]:
     """Names in archives that lie one behind the other."""
     scans: list[tuple[str, PickleScan]] = []
     for number, (begin, length) in enumerate(archives_in_row(file), 1):
-        part = Windows(Part(file.fresh(), file.path, begin, length))
+        part = Windows(WindowPart(file.fresh(), file.path, begin, length))
         found = scan_zip(part, lambda path, data: _scan_bytes(path, data, depth))
         scans += [(f"archive {number}, {name}", scan) for name, scan in found]
     return scans
@@ -152,7 +152,7 @@ def scan_behind(
 def _zfile(file: Windows) -> Windows:
     """What joblib wrote before its version 0.10: a size in 19 characters, then data of zlib."""
     begin = 22 if file.read(21, 22) == b" " else 21
-    return Windows(Part(file, file.path, begin, max(file.known_size() - begin, 0)))
+    return Windows(WindowPart(file, file.path, begin, max(file.known_size() - begin, 0)))
 
 
 def _member_scanner(depth: int) -> Callable[[str, bytes], list[tuple[str, PickleScan]]]:

@@ -10,7 +10,7 @@ from ...core.tensor import StoredTensor
 from ..finding_list import FindingList
 from ..pickles.nodes import PickleGlobal
 from .rebuild import is_known
-from .state_dict import Found, Part, Walker, training_keys
+from .state_dict import StateDictFinding, StateDictPart, Walker, training_keys
 from .storages import Storage
 
 #: Names kept in a shard's metadata of each list; the rest is counted.
@@ -20,7 +20,7 @@ MAX_LISTED = 1_000
 Locate = Callable[[Storage], "int | None"]
 
 
-def stored_tensors(found: Iterable[Found], locate: Locate) -> tuple[StoredTensor, ...]:
+def stored_tensors(found: Iterable[StateDictFinding], locate: Locate) -> tuple[StoredTensor, ...]:
     """The tensors as every format reports them; equal ``storage`` means the same bytes."""
     tensors = []
     for item in found:
@@ -40,13 +40,15 @@ def stored_tensors(found: Iterable[Found], locate: Locate) -> tuple[StoredTensor
     return tuple(tensors)
 
 
-def check_views(found: Sequence[Found], storages: Mapping[str, Storage], out: FindingList) -> None:
+def check_views(
+    found: Sequence[StateDictFinding], storages: Mapping[str, Storage], out: FindingList
+) -> None:
     """Findings about tensors against their storages.
 
     Rules: out-of-storage, shared-storage, expanded-view, no-data, storage-larger, unknown-dtype,
     and compound-tensor for tensors that are stored in pieces.
     """
-    by_storage: dict[str, list[Found]] = {}
+    by_storage: dict[str, list[StateDictFinding]] = {}
     for item in found:
         view = item.view
         if item.kind:
@@ -72,11 +74,11 @@ def check_views(found: Sequence[Found], storages: Mapping[str, Storage], out: Fi
         _check_shared(items, storages.get(key), out)
 
 
-def _check_shared(items: list[Found], storage: Storage | None, out: FindingList) -> None:
+def _check_shared(items: list[StateDictFinding], storage: Storage | None, out: FindingList) -> None:
     distinct = {item.view.extent: item for item in reversed(items) if item.view.elements}
     ordered = sorted(distinct.values(), key=lambda item: item.view.span)
     reach = 0
-    last: Found | None = None
+    last: StateDictFinding | None = None
     used = 0
     for item in ordered:
         start, stop = item.view.span
@@ -106,7 +108,7 @@ def list_globals(names: Iterable[PickleGlobal], out: FindingList) -> list[str]:
 
 def describe_content(
     root: object, subject: str, out: FindingList
-) -> tuple[list[Found], dict[str, object]]:
+) -> tuple[list[StateDictFinding], dict[str, object]]:
     """The tensors of the model part, and metadata that says what else the file holds.
 
     Keys: ``kind``; ``state_dict``, the path of the model part ("" for the whole file);
@@ -150,7 +152,7 @@ def _short(path: str) -> str:
     return path if len(path) <= 200 else path[:200] + "..."
 
 
-def _sizes(part: Part, walker: Walker) -> dict[str, int]:
+def _sizes(part: StateDictPart, walker: Walker) -> dict[str, int]:
     """Tensors, elements and bytes of a part, each storage span once; empty without tensors."""
     seen: set[Extent | None] = set()
     tensors = elements = nbytes = 0

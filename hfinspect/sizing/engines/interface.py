@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from ...core.records import dataclass
 from ...errors import UsageError
-from ...trees.keeps import KeysValues, State
+from ...trees.cache_layout import KeysValues, State
 from ...trees.prediction import Prediction
-from ..cache_request import Held, KeptLayer
+from ..cache_request import CachedLayer, CacheRequest
 from .cache_dtypes import nbytes_of, short_names, spelled_dtype
 
 if TYPE_CHECKING:
@@ -135,13 +135,13 @@ class Engine(ABC):
         """Elements of the state of one sequence in one layer."""
         return math.prod(int(size) for size in self.state_shape(item))
 
-    def state_dtype_of(self, item: State, held: Held) -> str:
+    def state_dtype_of(self, item: State, held: CacheRequest) -> str:
         """The dtype that a state is held in."""
         if item.name == "recurrent" and item.dtype and held.recurrent_dtype:
             return held.recurrent_dtype
         return self.state_dtype or item.dtype or held.state_dtype or held.dtype
 
-    def state_bytes(self, item: State, held: Held, layers: int = 1) -> int:
+    def state_bytes(self, item: State, held: CacheRequest, layers: int = 1) -> int:
         """Bytes of the states of all sequences in so many layers."""
         elements = self.state_elements(item) * layers
         return nbytes_of(held.batch * elements, self.state_dtype_of(item, held))
@@ -155,8 +155,8 @@ class Engine(ABC):
 
     @abstractmethod
     def in_pages(
-        self, layers: Sequence[KeptLayer], held: Held
-    ) -> tuple[Sequence[KeptLayer], Engine]:
+        self, layers: Sequence[CachedLayer], held: CacheRequest
+    ) -> tuple[Sequence[CachedLayer], Engine]:
         """Layers and engine where keys, values and states share pages of one size; layers that are
         in pages stay as they are. An engine without such pages returns both as they came."""
 
@@ -217,21 +217,21 @@ class Engine(ABC):
     def usable(self, nbytes: int) -> int:
         """Bytes of a device that the engine takes for weights, cache and workspace."""
 
-    def in_groups(self, layers: Sequence[KeptLayer]) -> Sequence[KeptLayer]:
+    def in_groups(self, layers: Sequence[CachedLayer]) -> Sequence[CachedLayer]:
         """The layers, and after them those for which the engine reserves rows that no layer has."""
         return layers
 
     # ---- what it refuses and remarks
 
     @abstractmethod
-    def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
+    def unknown_layouts(self, layers: Sequence[CachedLayer]) -> Iterator[str]:
         """Why the bytes of some layers are not known under this engine."""
 
     def refused_type(self, model_type: str | None) -> str:
         """Why it keeps no cache of this type of model; empty where it does."""
         return ""
 
-    def notes(self, layers: Sequence[KeptLayer], held: Held, first: int) -> Iterator[str]:
+    def notes(self, layers: Sequence[CachedLayer], held: CacheRequest, first: int) -> Iterator[str]:
         """What is easily misread in the engine's own words. ``first`` are the bytes that the first
         token adds."""
         return iter(())
@@ -266,8 +266,8 @@ class RowPerToken(Engine):
         return window - 1
 
     def in_pages(
-        self, layers: Sequence[KeptLayer], held: Held
-    ) -> tuple[Sequence[KeptLayer], Engine]:
+        self, layers: Sequence[CachedLayer], held: CacheRequest
+    ) -> tuple[Sequence[CachedLayer], Engine]:
         return layers, self
 
 
@@ -276,17 +276,17 @@ def padded(cells: int, step: int) -> int:
     return -(-cells // step) * step
 
 
-def shares_rows(layers: Sequence[KeptLayer]) -> bool:
+def shares_rows(layers: Sequence[CachedLayer]) -> bool:
     """Whether tokens share rows in some layer."""
     return any(item.every > 1 for layer in layers for item in layer.keys_values)
 
 
-def keeps_prompts_apart(layers: Sequence[KeptLayer]) -> bool:
+def keeps_prompts_apart(layers: Sequence[CachedLayer]) -> bool:
     """Whether some layer keeps a prompt apart from what follows."""
     return any(item.prompt for layer in layers for item in layer.keys_values)
 
 
-def not_known_here(name: str, layers: Sequence[KeptLayer]) -> Iterator[str]:
+def not_known_here(name: str, layers: Sequence[CachedLayer]) -> Iterator[str]:
     """Why an engine whose source was not read for them cannot say what these layers take."""
     if shares_rows(layers):
         yield f"how {name} holds compressed keys is not known here"
@@ -294,6 +294,6 @@ def not_known_here(name: str, layers: Sequence[KeptLayer]) -> Iterator[str]:
         yield f"how {name} holds a prompt apart from what follows is not known here"
 
 
-def windows_of(layers: Sequence[KeptLayer]) -> list[int]:
+def windows_of(layers: Sequence[CachedLayer]) -> list[int]:
     """The windows of layers that keep rows, each once."""
     return sorted({layer.window for layer in layers if layer.window and layer.keys_values})

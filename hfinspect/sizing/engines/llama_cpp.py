@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...core.footprint import Workspace
 from ...core.records import dataclass
 from ...errors import UsageError
-from ...trees.keeps import KeysValues
+from ...trees.cache_layout import KeysValues
 from ...trees.prediction import Prediction
-from ..cache_request import Held, KeptLayer
+from ..cache_request import CachedLayer, CacheRequest
 from .cache_dtypes import GGML_BLOCKS, PLAIN
 from .interface import Engine, Support, not_known_here, padded, windows_of
 from .llama_cpp_graph import WITHOUT_FLASH, Step, graph_of
@@ -68,8 +68,8 @@ class LlamaCpp(Engine):
         return None
 
     def in_pages(
-        self, layers: Sequence[KeptLayer], held: Held
-    ) -> tuple[Sequence[KeptLayer], Engine]:
+        self, layers: Sequence[CachedLayer], held: CacheRequest
+    ) -> tuple[Sequence[CachedLayer], Engine]:
         return layers, self
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
@@ -95,10 +95,10 @@ class LlamaCpp(Engine):
     def usable(self, nbytes: int) -> int:
         return nbytes
 
-    def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
+    def unknown_layouts(self, layers: Sequence[CachedLayer]) -> Iterator[str]:
         return not_known_here(self.name, layers)
 
-    def notes(self, layers: Sequence[KeptLayer], held: Held, first: int) -> Iterator[str]:
+    def notes(self, layers: Sequence[CachedLayer], held: CacheRequest, first: int) -> Iterator[str]:
         windows = windows_of(layers)
         if windows:
             yield (
@@ -126,7 +126,7 @@ class LlamaCpp(Engine):
             )
 
 
-def _chooses_blocks(layer: KeptLayer) -> bool:
+def _chooses_blocks(layer: CachedLayer) -> bool:
     """Whether attention is over blocks that an indexer chooses, or over rows of many tokens. Over
     single latents it is known (DeepSeek-V3.2)."""
     rows = layer.keys_values

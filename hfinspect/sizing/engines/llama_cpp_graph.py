@@ -29,9 +29,9 @@ from typing import Final, NamedTuple
 
 from ...core.components import Component
 from ...core.records import dataclass
-from ...trees.keeps import KeysValues, State
+from ...trees.cache_layout import KeysValues, State
 from ...trees.modules import Layers, Module, Parameter, each_module
-from ..cache_request import KeptLayer
+from ..cache_request import CachedLayer
 from ..matrices import Matrix, matrices
 from .interface import padded
 
@@ -257,7 +257,7 @@ def _scores(layer: LayerWidths, step: Step) -> int:
 
 @lru_cache(maxsize=4)
 def graph_of(
-    root: Module, layers: tuple[KeptLayer, ...], *, width: int | None = None,
+    root: Module, layers: tuple[CachedLayer, ...], *, width: int | None = None,
     heads: int | None = None, served: int | None = None, name: str = "",
     stacks: tuple[tuple[str, int], ...] = (),
 ) -> Graph:  # fmt: skip
@@ -324,7 +324,7 @@ def _blocks(root: Module, stacks: Sequence[tuple[str, int]]) -> list[list[Matrix
 
 
 def _widths(
-    block: Sequence[Matrix], layer: KeptLayer, hidden: int, heads: int | None, served: int | None
+    block: Sequence[Matrix], layer: CachedLayer, hidden: int, heads: int | None, served: int | None
 ) -> LayerWidths:
     """What the matrices of one block give out."""
     sums: dict[str, int] = defaultdict(int)
@@ -437,10 +437,10 @@ def _scan(
     return (2 if runs else 1) * max(width, sums["attention"]) + out
 
 
-def _states(layer: KeptLayer) -> tuple[int, int]:
+def _states(layer: CachedLayer) -> tuple[int, int]:
     """Elements of one sequence: columns of convolutions, and what runs on."""
     sizes = {"conv": 0, "recurrent": 0}
-    for item in layer.keeps:
+    for item in layer.cache:
         if isinstance(item, State):
             kind = "recurrent" if item.name == "recurrent" else "conv"
             sizes[kind] += math.prod(int(size) for size in item.shape)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...core.records import dataclass
-from ...trees.keeps import KeysValues
+from ...trees.cache_layout import KeysValues
 from ...trees.prediction import Prediction
-from ..cache_request import KeptLayer
+from ..cache_request import CachedLayer
 from .interface import RowPerToken, Support
 from .vllm import bytes_in_layout, not_held
 
@@ -64,7 +64,7 @@ class Logical(RowPerToken):
     def usable(self, nbytes: int) -> int:
         return nbytes
 
-    def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
+    def unknown_layouts(self, layers: Sequence[CachedLayer]) -> Iterator[str]:
         return iter(())
 
     def check_parallel(self, devices: int) -> None:

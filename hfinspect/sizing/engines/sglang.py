@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...core.records import dataclass
 from ...core.tensor import TORCH_DTYPES
-from ...trees.keeps import KeysValues
+from ...trees.cache_layout import KeysValues
 from ...trees.prediction import Prediction
-from ..cache_request import KeptLayer
+from ..cache_request import CachedLayer
 from .cache_dtypes import FLOAT8, PLAIN
 from .float8_indexer import indexer_bytes, own_section
 from .interface import RowPerToken, Support, not_known_here
@@ -62,7 +62,7 @@ class Sglang(RowPerToken):
     def usable(self, nbytes: int) -> int:
         return nbytes
 
-    def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
+    def unknown_layouts(self, layers: Sequence[CachedLayer]) -> Iterator[str]:
         return not_known_here(self.name, layers)
 
     def check_parallel(self, devices: int) -> None:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...core.records import dataclass
-from ...trees.keeps import KeysValues
+from ...trees.cache_layout import KeysValues
 from ...trees.prediction import Prediction
-from ..cache_request import Held, KeptLayer
+from ..cache_request import CachedLayer, CacheRequest
 from .cache_dtypes import PLAIN
 from .interface import RowPerToken, Support, keeps_prompts_apart, shares_rows
 
@@ -58,7 +58,7 @@ class Transformers(RowPerToken):
     def usable(self, nbytes: int) -> int:
         return nbytes
 
-    def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
+    def unknown_layouts(self, layers: Sequence[CachedLayer]) -> Iterator[str]:
         return iter(())
 
     def refused_type(self, model_type: str | None) -> str:
@@ -69,7 +69,7 @@ class Transformers(RowPerToken):
             "before it"
         )
 
-    def notes(self, layers: Sequence[KeptLayer], held: Held, first: int) -> Iterator[str]:
+    def notes(self, layers: Sequence[CachedLayer], held: CacheRequest, first: int) -> Iterator[str]:
         if any(item.repeated > 1 for layer in layers for item in layer.keys_values):
             yield "transformers broadcasts keys and values to all query heads before keeping them"
 
@@ -93,7 +93,7 @@ class TransformersStatic(Transformers):
     def window_full(self, window: int, batch: int) -> int:
         return window
 
-    def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
+    def unknown_layouts(self, layers: Sequence[CachedLayer]) -> Iterator[str]:
         if shares_rows(layers):
             yield "transformers 5.23 has no StaticCache of compressed keys"
         if keeps_prompts_apart(layers):
@@ -104,6 +104,6 @@ class TransformersStatic(Transformers):
                 "fails"
             )
 
-    def notes(self, layers: Sequence[KeptLayer], held: Held, first: int) -> Iterator[str]:
+    def notes(self, layers: Sequence[CachedLayer], held: CacheRequest, first: int) -> Iterator[str]:
         yield "a StaticCache is this large from the first token on"
         yield from super().notes(layers, held, first)

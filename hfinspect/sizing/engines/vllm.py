@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...core.records import dataclass
 from ...core.tensor import TORCH_DTYPES
-from ...trees.keeps import PADDING, Keeps, KeysValues, State
+from ...trees.cache_layout import PADDING, CacheItem, KeysValues, State
 from ...trees.prediction import Prediction
-from ..cache_request import Held, KeptLayer
+from ..cache_request import CachedLayer, CacheRequest
 from .cache_dtypes import FLOAT8, PLAIN, VLLM_DTYPES, nbytes_of
 from .float8_indexer import indexer_bytes, own_section
 from .interface import Engine, Support, not_known_here, windows_of
@@ -98,12 +98,12 @@ class Vllm(Engine):
     def usable(self, nbytes: int) -> int:
         return nbytes * 92 // 100
 
-    def in_groups(self, layers: Sequence[KeptLayer]) -> Sequence[KeptLayer]:
-        kinds: dict[tuple[Keeps | int | None, ...], list[KeptLayer]] = {}
+    def in_groups(self, layers: Sequence[CachedLayer]) -> Sequence[CachedLayer]:
+        kinds: dict[tuple[CacheItem | int | None, ...], list[CachedLayer]] = {}
         for layer in layers:
-            if layer.keeps and not any(item.cross for item in layer.keys_values):
-                kinds.setdefault((*layer.keeps, layer.window), []).append(layer)
-        windows = {layer.window if layer.keys_values else 0 for layer in layers if layer.keeps}
+            if layer.cache and not any(item.cross for item in layer.keys_values):
+                kinds.setdefault((*layer.cache, layer.window), []).append(layer)
+        windows = {layer.window if layer.keys_values else 0 for layer in layers if layer.cache}
         if len(windows) < 2:
             return layers  # layers that need as many tokens each are one group
         counts = [len(alike) for alike in kinds.values()]
@@ -151,8 +151,8 @@ class Vllm(Engine):
         return dtype
 
     def in_pages(
-        self, layers: Sequence[KeptLayer], held: Held
-    ) -> tuple[Sequence[KeptLayer], Engine]:
+        self, layers: Sequence[CachedLayer], held: CacheRequest
+    ) -> tuple[Sequence[CachedLayer], Engine]:
         """States get pages as large as those of attention: the block grows until a page holds a
         layer's states, and what is left of the page is padding, which the layers returned keep too.
 
@@ -177,7 +177,7 @@ class Vllm(Engine):
         block = step * -(-max(sizes.values()) // (step * per_token))
         made = {
             layer: replace(
-                layer, keeps=(*layer.keeps, State("padding", (block * per_token - size,), "U8"))
+                layer, cache=(*layer.cache, State("padding", (block * per_token - size,), "U8"))
             )
             if size and size < block * per_token
             else layer
@@ -189,10 +189,10 @@ class Vllm(Engine):
         # The profiling run takes a whole step, whatever comes later.
         return limit.of_steps(self.step, min(self.sequences, self.step))
 
-    def unknown_layouts(self, layers: Sequence[KeptLayer]) -> Iterator[str]:
+    def unknown_layouts(self, layers: Sequence[CachedLayer]) -> Iterator[str]:
         return not_known_here(self.name, layers)
 
-    def notes(self, layers: Sequence[KeptLayer], held: Held, first: int) -> Iterator[str]:
+    def notes(self, layers: Sequence[CachedLayer], held: CacheRequest, first: int) -> Iterator[str]:
         if windows_of(layers):
             yield (
                 f"vLLM's line 'GPU KV cache size' counts every layer in full, {first:,} bytes a "
@@ -208,13 +208,13 @@ class Vllm(Engine):
             yield "vLLM's expert parallelism takes all devices of a stage: as many as --tp"
 
 
-def _padding(layer: KeptLayer) -> KeptLayer:
+def _padding(layer: CachedLayer) -> CachedLayer:
     """What is reserved for a layer that a group lacks."""
-    keeps = (
+    items = (
         replace(item, name=PADDING) if isinstance(item, KeysValues) else item
-        for item in layer.keeps
+        for item in layer.cache
     )
-    return replace(layer, keeps=tuple(keeps))
+    return replace(layer, cache=tuple(items))
 
 
 def bytes_in_layout(item: KeysValues, rows: int, dtype: str, heads: int | None) -> int:

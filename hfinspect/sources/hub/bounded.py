@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from ..threads import start
-from ..waiting import patiently
+from ..waiting import interruptible
 
 T = TypeVar("T")
 
@@ -79,7 +79,7 @@ def elsewhere(connect: Callable[[], T], seconds: float, over: type[Exception]) -
 
     start(run)
     try:
-        stream, error = patiently(lambda wait: answers.get(timeout=wait), seconds + 0.1, Empty)
+        stream, error = interruptible(lambda wait: answers.get(timeout=wait), seconds + 0.1, Empty)
     except Empty:
         raise over("no connection in time") from None
     if error is not None:
@@ -120,7 +120,9 @@ class _Stream:
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         wait = time_left(timeout, self._library.ReadTimeout)
         over = self._library.ReadTimeout
-        data: bytes = patiently(lambda part: self._inner.read(max_bytes, timeout=part), wait, over)
+        data: bytes = interruptible(
+            lambda part: self._inner.read(max_bytes, timeout=part), wait, over
+        )
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:

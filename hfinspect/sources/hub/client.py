@@ -17,7 +17,7 @@ from ...core.refs import masked
 from ...errors import HfinspectError, LimitError, NetworkError, OfflineError, RateLimitedError
 from ..deadline import Deadline, checked_timeout
 from ..descriptors import are_used_up
-from ..waiting import heeding
+from ..waiting import cancellable
 from .answer import (
     Answer,
     BrokenAnswerError,
@@ -27,10 +27,10 @@ from .answer import (
     parse_json,
 )
 from .http import Times, hub_headers, is_same_host, is_web_address, only_telling, says_its_kind
-from .pipelining import Pipeline
+from .hub_errors import RequestContext, build, by_status, network_error, translate
+from .pipelining import SessionPool
 from .settings import checked_endpoint, hub_constants
 from .throttle import RetryPolicy, Throttle, retry_after
-from .translate import Asked, build, by_status, network_error, translate
 from .wire import BrokenConnectionError, NoConnectionError, TooSlowError
 
 T = TypeVar("T")
@@ -72,12 +72,12 @@ class ErrorAnswerError(Exception):
 
 
 @dataclass(frozen=True)
-class Ask:
+class Request:
     """One GET request. ``quota`` is ``api``, ``resolve`` or ``cdn``: they are limited apart.
     ``deadline`` is that of the whole model; None gives this one request the usual time."""
 
     url: str
-    asked: Asked
+    asked: RequestContext
     quota: str
     headers: dict[str, str] = field(default_factory=dict)
     accept: frozenset[int] = frozenset()
@@ -109,7 +109,7 @@ class HubClient:
         self._timeout = None if timeout is None else checked_timeout(timeout)
         self._offline = offline
         self.throttle = throttle or Throttle()
-        self._pipelines = {"hub": Pipeline(), "cdn": Pipeline()}
+        self._pipelines = {"hub": SessionPool(), "cdn": SessionPool()}
         self._headers: dict[str, str] | None = None
         #: Whether several ranges may be requested at once: until the storage host shows it cannot.
         self.joins_ranges = True
@@ -142,12 +142,14 @@ class HubClient:
             self._hub_headers("")
             self._pipelines["hub"].prepare(self.endpoint)
 
-    def asked(self, repo_id: str, revision: str | None = None, path: str | None = None) -> Asked:
+    def asked(
+        self, repo_id: str, revision: str | None = None, path: str | None = None
+    ) -> RequestContext:
         """What a request is for, with what errors need to know about this client."""
         has_token = not self.offline and "authorization" in self._hub_headers(repo_id)
-        return Asked(masked(self.endpoint), repo_id, revision, path, has_token)
+        return RequestContext(masked(self.endpoint), repo_id, revision, path, has_token)
 
-    def fetch(self, ask: Ask, handle: Callable[[Answer], T]) -> T:
+    def fetch(self, ask: Request, handle: Callable[[Answer], T]) -> T:
         """Send a request, and again where that may help; what ``handle`` makes of the answer.
 
         ``handle`` gets answers of status 2xx, 3xx that lead to another host, and those in
@@ -162,10 +164,10 @@ class HubClient:
                 hint="unset HF_HUB_OFFLINE to fetch it",
             )
         deadline = ask.deadline or Deadline()
-        with heeding(lambda: deadline.cancelled):
+        with cancellable(lambda: deadline.cancelled):
             return self._fetch(ask, deadline, handle)
 
-    def _fetch(self, ask: Ask, deadline: Deadline, handle: Callable[[Answer], T]) -> T:
+    def _fetch(self, ask: Request, deadline: Deadline, handle: Callable[[Answer], T]) -> T:
         failures, waited = 0, 0.0
         while True:
             deadline.grant(self.throttle.wait(ask.quota))
@@ -186,7 +188,7 @@ class HubClient:
                     raise ours from error
                 waited += self._pause(error, ask, deadline, failures, waited)
 
-    def _follow(self, ask: Ask, deadline: Deadline, handle: Callable[[Answer], T]) -> T:
+    def _follow(self, ask: Request, deadline: Deadline, handle: Callable[[Answer], T]) -> T:
         url = ask.url
         for _ in range(MAX_REDIRECTS + 1):
             with self._sent(ask, url, deadline) as answer:
@@ -201,7 +203,7 @@ class HubClient:
         raise network_error(ask.asked, "redirects in circles")
 
     @contextmanager
-    def _sent(self, ask: Ask, url: str, deadline: Deadline) -> Iterator[Answer]:
+    def _sent(self, ask: Request, url: str, deadline: Deadline) -> Iterator[Answer]:
         headers = {**self._hub_headers(ask.asked.repo_id), **ask.headers}
         if not is_same_host(self.endpoint, url):
             # The one place that decides it: the token goes to the Hub and to nobody else.
@@ -221,7 +223,7 @@ class HubClient:
             self.throttle.note(ask.quota, answer.headers)
             yield answer
 
-    def _attempts(self, error: Exception, ask: Ask) -> int:
+    def _attempts(self, error: Exception, ask: Request) -> int:
         """How often in all a request is sent that fails like this."""
         if are_used_up(error):  # until the deadline: others close theirs
             return sys.maxsize
@@ -241,7 +243,7 @@ class HubClient:
         return most if isinstance(error, BrokenConnectionError) or names & broken else 1
 
     def _pause(
-        self, error: Exception, ask: Ask, deadline: Deadline, failures: int, waited: float
+        self, error: Exception, ask: Request, deadline: Deadline, failures: int, waited: float
     ) -> float:
         """Wait before the next try; seconds that the server named. RateLimitedError if too many."""
         seconds = None
@@ -263,7 +265,7 @@ class HubClient:
 
     def _hub_headers(self, subject: str) -> dict[str, str]:
         if self._headers is None:
-            self._headers = hub_headers(self._token, Asked(masked(self.endpoint), subject))
+            self._headers = hub_headers(self._token, RequestContext(masked(self.endpoint), subject))
         return self._headers
 
     def reader(self) -> str | None:
@@ -315,7 +317,7 @@ def _error_of(answer: Answer, quota: str) -> Exception:
     return ErrorAnswerError(answer.status, answer.headers, meant)
 
 
-def _final(error: Exception, asked: Asked) -> HfinspectError | None:
+def _final(error: Exception, asked: RequestContext) -> HfinspectError | None:
     if isinstance(error, ErrorAnswerError):
         known = None if error.meant is None else translate(error.meant, asked)
         return known or build(by_status(error.status, asked), asked)

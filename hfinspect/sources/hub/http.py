@@ -18,11 +18,11 @@ from .address import target_of
 from .bounded import bound_client, limited
 from .environment import may_have_token
 from .http_library import http_library
-from .translate import Asked, translate
+from .hub_errors import RequestContext, translate
 from .transport import Transport
 
 if TYPE_CHECKING:
-    from .late_tls import LateContext
+    from .lazy_tls import LateContext
     from .wire import Reply
 
 #: Requests at once, to the Hub and to its storage each, whatever the number of CPUs: the time goes
@@ -32,7 +32,7 @@ IN_FLIGHT = 32
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def hub_headers(token: str | bool | None, asked: Asked) -> dict[str, str]:
+def hub_headers(token: str | bool | None, asked: RequestContext) -> dict[str, str]:
     """User agent and, if there is a token, Authorization. Raises UnauthorizedError.
 
     Like huggingface_hub's build_hf_headers, but without looking up which program runs us: that
@@ -242,7 +242,7 @@ def _hide_redirect(response: Any) -> None:
 def _tls() -> LateContext:
     """One TLS context for all sessions, made when one of them needs it: it trusts whom the HTTP
     library trusts."""
-    from .late_tls import LateContext
+    from .lazy_tls import LateContext
 
     made = LateContext(lambda: http_library().create_ssl_context())
     made.set_alpn_protocols(["http/1.1"])

@@ -12,7 +12,7 @@ from ...core.records import dataclass
 from ...core.text import clean
 from ..source import FileEntry
 from .answer import BrokenAnswerError
-from .translate import Asked, translate
+from .hub_errors import RequestContext, translate
 
 #: A file list of 100,000 entries is about 25 MB; nothing that is a model comes near.
 MAX_LISTING_BYTES = 64 << 20
@@ -137,7 +137,7 @@ _USUAL_PART = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,94}[A-Za-z0-9])?"
 _USUAL_ID = re.compile(rf"(?!.*(?:--|\.\.|\.git\Z)){_USUAL_PART}/{_USUAL_PART}")
 
 
-def check_repo_id(asked: Asked) -> None:
+def check_repo_id(asked: RequestContext) -> None:
     """UsageError if a repo id is none by huggingface_hub's rules."""
     if _USUAL_ID.fullmatch(asked.repo_id):
         return  # what judges the others takes longer to import than a request

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..descriptors import at_once
-from ..waiting import patiently
+from ..waiting import interruptible
 from .http import IN_FLIGHT, Session, Times, own_session, users_session
 
 
-class Pipeline:
+class SessionPool:
     """``IN_FLIGHT`` requests at once, or as many as there may be open files; who comes later waits.
     Safe to use from several threads."""
 
@@ -30,7 +30,7 @@ class Pipeline:
     @contextmanager
     def sent(self, url: str, headers: Mapping[str, str], times: Times) -> Iterator[Any]:
         """The answer to a GET request, its body not yet read."""
-        patiently(lambda wait: self._slots.get(timeout=wait), None, queue.Empty)
+        interruptible(lambda wait: self._slots.get(timeout=wait), None, queue.Empty)
         try:
             with self._session(url).sent(url, headers, times) as response:
                 yield response

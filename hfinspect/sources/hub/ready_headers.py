@@ -10,9 +10,9 @@ from ..deadline import Deadline
 from ..threads import DaemonThreads
 from ..waiting import result_of
 from .answer import Answer, BrokenAnswerError, parse_json
-from .client import GZIP, Ask, HubClient, api_json, api_text
+from .client import GZIP, HubClient, Request, api_json, api_text
+from .hub_errors import RequestContext
 from .model_info import MAX_LISTING_BYTES, Listing, commit_of
-from .translate import Asked
 
 #: The largest known models have 500,000 tensors of about 150 bytes. Beyond this, shards are read
 #: one by one.
@@ -25,7 +25,7 @@ _ATTEMPTS = 2
 def ask_shard_headers(
     client: HubClient,
     listing: Listing,
-    asked: Asked,
+    asked: RequestContext,
     index_file: str,
     deadline: Deadline | None = None,
     come: Callable[[int], None] | None = None,
@@ -50,7 +50,7 @@ def ask_shard_headers(
         return commit_of(api_json(answer, MAX_LISTING_BYTES))
 
     try:
-        ask = Ask(url, asked, "api", GZIP, attempts=_ATTEMPTS, deadline=deadline)
+        ask = Request(url, asked, "api", GZIP, attempts=_ATTEMPTS, deadline=deadline)
         commit, text = client.fetch(ask, content)
         if commit is not None:
             headers = _headers_of(parse_json(text))
@@ -59,7 +59,7 @@ def ask_shard_headers(
             helper = DaemonThreads(1)
             parsing = helper.submit(parse_json, text)
             helper.shutdown(wait=False)
-            ask = Ask(f"{base}?expand=sha", asked, "api", GZIP, deadline=deadline)
+            ask = Request(f"{base}?expand=sha", asked, "api", GZIP, deadline=deadline)
             commit, headers = client.fetch(ask, head), _headers_of(result_of(parsing))
         else:
             headers = None

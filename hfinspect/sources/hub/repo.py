@@ -28,11 +28,11 @@ from ..file_reader import FileReader
 from ..pool import run_all
 from ..source import FileEntry, Origin
 from .answer import Answer, BrokenAnswerError, Part, UnusableAnswerError
-from .client import GZIP, Ask, HubClient, RefusedError, api_json
+from .client import GZIP, HubClient, RefusedError, Request, api_json
 from .http import IN_FLIGHT
+from .hub_errors import RequestContext
 from .model_info import MAX_LISTING_BYTES, Listing, check_repo_id, parse_listing
 from .ready_headers import ask_shard_headers
-from .translate import Asked
 
 T = TypeVar("T")
 
@@ -107,7 +107,7 @@ class HubSource:
         def handle(answer: Answer) -> Listing:
             return parse_listing(api_json(answer, MAX_LISTING_BYTES), self.repo_id)
 
-        ask = Ask(f"{url}?blobs=true", asked, "api", GZIP, deadline=self._deadline)
+        ask = Request(f"{url}?blobs=true", asked, "api", GZIP, deadline=self._deadline)
         return self.client.fetch(ask, handle)
 
     def size(self, path: str) -> int:
@@ -216,7 +216,7 @@ class HubSource:
                 if not isinstance(found, _Elsewhere):
                     return found
                 place = self._elsewhere[path] = found
-            ask = Ask(
+            ask = Request(
                 place.url, self.asked(path), "cdn", headers, _RANGE_STATUSES,
                 deadline=self._deadline,
             )  # fmt: skip
@@ -247,7 +247,7 @@ class HubSource:
             answer.drain()
             return _Elsewhere(target)
 
-        ask = Ask(
+        ask = Request(
             url, self.asked(path), "resolve", headers, _RANGE_STATUSES, deadline=self._deadline
         )
         return self.client.fetch(ask, on_hub)
@@ -306,7 +306,7 @@ class HubSource:
     def no_such_file(self, path: str) -> EntryNotFoundError:
         return EntryNotFoundError(self.asked(path).subject, f"has no file {path}")
 
-    def asked(self, path: str | None) -> Asked:
+    def asked(self, path: str | None) -> RequestContext:
         """What a request about a file, or about the model, is for."""
         return self.client.asked(self.repo_id, self.revision, path)
 

@@ -15,7 +15,7 @@ from ...errors import UsageError
 from ..deadline import Deadline
 from ..source import FileEntry
 from .answer import Answer, BrokenAnswerError
-from .client import GZIP, Ask, HubClient, api_json
+from .client import GZIP, HubClient, Request, api_json
 from .http import is_same_host
 from .model_info import Listing, commit_of, info_of, is_repo_id, parse_listing
 
@@ -108,7 +108,7 @@ def _page(client: HubClient, url: str, deadline: Deadline) -> tuple[list[ListedM
         return [_model(item) for item in found], following
 
     asked = client.asked("the list of models")
-    result, following = client.fetch(Ask(url, asked, "api", GZIP, deadline=deadline), handle)
+    result, following = client.fetch(Request(url, asked, "api", GZIP, deadline=deadline), handle)
     # The token goes with the next request, so it goes to the same host or nowhere.
     if following is not None and not is_same_host(client.endpoint, following):
         following = None

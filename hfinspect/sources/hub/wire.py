@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from ..waiting import patiently
+from ..waiting import interruptible
 from .bounded import elsewhere, time_left
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Stream:
         if self.allowance <= 0:
             raise BrokenConnectionError("sends a head, or what frames a body, without end")
         self._most = most
-        data = patiently(self._receive, time_left(self.wait, TooSlowError), TimeoutError)
+        data = interruptible(self._receive, time_left(self.wait, TooSlowError), TimeoutError)
         self.allowance -= len(data)
         return data
 
@@ -127,7 +127,7 @@ class Stream:
             return self._sock.send(left)
 
         while left:
-            left = left[patiently(send, time_left(self.wait, TooSlowError), TimeoutError) :]
+            left = left[interruptible(send, time_left(self.wait, TooSlowError), TimeoutError) :]
 
     def _wait_at_most(self, seconds: float | None) -> None:
         if seconds != self._timeout:  # each change is a call of the system

@@ -11,7 +11,7 @@ from typing import Any
 from hfinspect.core.config import ModelConfig
 from hfinspect.errors import ConfigError
 from hfinspect.trees.arithmetic import NoValueError, Written
-from hfinspect.trees.handed_on import chosen_stages, stage_names
+from hfinspect.trees.backbone_stages import chosen_stages, stage_names
 
 #: Keys that say which maps a backbone hands on.
 HANDED = ("out_features", "out_indices")

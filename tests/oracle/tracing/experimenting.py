@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hfinspect.trees.arithmetic import Written
-from hfinspect.trees.handed_on import stage_names
+from hfinspect.trees.backbone_stages import stage_names
 
 from . import symbols
 from .building import PATIENCE, Builds, Seen

@@ -193,18 +193,18 @@ class Fitter(Lists):
     def _kept(self, items: list[tuple[int, Kept]]) -> dict[str, Any]:
         """What a module keeps between tokens: its numbers as expressions."""
         first = items[0][1]
-        sorts = {(_form(kept.keeps), kept.window is None) for _, kept in items}
+        sorts = {(_form(kept.cache), kept.window is None) for _, kept in items}
         if len(sorts) > 1:
             raise here("what a module keeps")
         found: dict[str, Any] = {}
-        if first.keeps is not None:
-            rows = [(b, kept.keeps or ()) for b, kept in items]
+        if first.cache is not None:
+            rows = [(b, kept.cache or ()) for b, kept in items]
             found["keeps"] = [
                 {
                     field: self._kept_value([(b, keeps[i][j][1]) for b, keeps in rows])
                     for j, (field, _) in enumerate(row)
                 }
-                for i, row in enumerate(first.keeps)
+                for i, row in enumerate(first.cache)
             ]
         if first.window is not None:
             found["window"] = self._kept_value([(b, kept.window) for b, kept in items])

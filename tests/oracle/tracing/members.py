@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hfinspect.trees.arithmetic import Written
-from hfinspect.trees.handed_on import stage_names
+from hfinspect.trees.backbone_stages import stage_names
 
 from .evaluating import as_function, evaluated
 from .numbering import Item, Member, NoFit, Numbers, here

@@ -61,7 +61,7 @@ class Kept(NamedTuple):
     """What is known of a module between tokens. ``keeps``: a row of (field, value) for each tensor,
     None where nothing is known; ``window``: how far back the layer looks."""
 
-    keeps: tuple[tuple[tuple[str, Any], ...], ...] | None = None
+    cache: tuple[tuple[tuple[str, Any], ...], ...] | None = None
     window: int | None = None
 
 

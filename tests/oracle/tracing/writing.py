@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hfinspect.trees.arithmetic import Written
-from hfinspect.trees.keeps import NUMBERS
+from hfinspect.trees.cache_layout import NUMBERS
 
 #: What the number of a member is called that all in it may read, by how many such lists are around.
 PLACES = ("stage", "level")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from ..core.components import Role
 from ..core.expectation import Beyond
-from ..core.made_later import ONCE, counted
+from ..core.lazy_sequence import ONCE, counted
 from ..core.tensor import TensorInfo, TensorSpec
 from ..trees.prediction import Prediction, is_held
-from .labels.place import Placed
+from .labels.place import Labelled
 
 if TYPE_CHECKING:
     from .quantization.decoding import Decoded
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _SAVED = itemgetter(TensorSpec._fields.index("saved"))
 
 
-def with_beyond(
-    placed: Placed,
+def with_extra_tensors(
+    placed: Labelled,
     prediction: Prediction | None,
     decoded: Mapping[str, Decoded],
     times: Mapping[str, int] = ONCE,
-) -> Placed:
+) -> Labelled:
     """The tensors with ``beyond`` set where the class of ``prediction`` does not hold them.
 
     Layers of multi-token prediction that the tree knows as such are beyond a class that does not
@@ -63,7 +63,7 @@ def _is_all_loaded(told: Sequence[TensorSpec | None]) -> bool:
     return len(known) == len(told) and all(map(_SAVED, known))
 
 
-def _holds_all(placed: Placed, prediction: Prediction, times: Mapping[str, int]) -> bool:
+def _holds_all(placed: Labelled, prediction: Prediction, times: Mapping[str, int]) -> bool:
     held = {
         spec.name: times.get(info.name, 1)
         for info, spec in zip(placed.tensors, placed.told, strict=True)
@@ -88,7 +88,7 @@ def is_further_token(spec: TensorSpec) -> bool:
     return spec.part == "mtp" or spec.kind == "mtp"
 
 
-def beyond_of(
+def extra_tensors_of(
     tensors: Iterable[TensorInfo], first_name: Callable[[str], str] = str
 ) -> tuple[Beyond, ...]:
     """Sums of the tensors beyond the class, one for each kind. ``first_name`` is the name of the
@@ -116,7 +116,7 @@ def _summed(
     )
 
 
-def beyond_config(prediction: Prediction) -> tuple[Beyond, ...]:
+def extra_tensors_of_config(prediction: Prediction) -> tuple[Beyond, ...]:
     """Layers of multi-token prediction that a config describes and its class does not load.
 
     Whether files hold them, and in which dtype, no config says: bytes are unknown.

@@ -1,7 +1,7 @@
 """What a layer keeps between tokens: keys and values, latents, states.
 
-A block that makes the tensors says it with ``Module(..., keeps=...)``; ``sizing/kept.py`` reads it,
-and the projections of blocks that say nothing.
+A block that makes the tensors says it with ``Module(..., cache=...)``; ``sizing/layer_cache.py``
+reads it, and the projections of blocks that say nothing.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Unknown:
     reason: str
 
 
-Keeps = KeysValues | State | Unknown
+CacheItem = KeysValues | State | Unknown
 
 #: The name of rows that an engine reserves for layers that a group lacks.
 PADDING: Final = "padding"
@@ -82,7 +82,7 @@ NUMBERS: Final = ("key", "value", "heads", "repeated", "every", "before")
 _WORDS: Final = ("cross", "latent", "name", "dtype", "of", "prompt", "by_sequence")
 
 
-def kept(written: Mapping[str, Any], number: Callable[[Any], int]) -> Keeps:
+def kept(written: Mapping[str, Any], number: Callable[[Any], int]) -> CacheItem:
     """What data says that a block keeps: its fields by name, ``shape`` only of a state and
     ``reason`` only of what is unknown. ``number`` gives the value of a written size.
 

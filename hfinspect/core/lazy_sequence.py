@@ -16,7 +16,7 @@ T = TypeVar("T")
 ONCE: Mapping[str, int] = MappingProxyType({})
 
 
-class MadeLater(Sequence[T]):
+class LazySequence(Sequence[T]):
     """The items of ``made``, made once; how many there are is known before."""
 
     @abstractmethod
@@ -41,7 +41,7 @@ class MadeLater(Sequence[T]):
         return iter(self._all)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, MadeLater):
+        if isinstance(other, LazySequence):
             return self is other or self._all == other._all
         return self._all == other if isinstance(other, tuple) else NotImplemented
 
@@ -52,7 +52,7 @@ class MadeLater(Sequence[T]):
         return repr(self._all)
 
 
-class Counted(MadeLater[T]):
+class Counted(LazySequence[T]):
     """One that counts without making its items."""
 
     @abstractmethod

@@ -15,7 +15,7 @@ from .source import FileEntry, Source, keeper_of, locate
 T = TypeVar("T")
 
 
-class RememberingSource:
+class MemoizedSource:
     """``inner`` with what was read kept in memory, until it shall ``only_answer``.
 
     What is kept are headers and small files: some kilobytes, and some megabytes of the largest

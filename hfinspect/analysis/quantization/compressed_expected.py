@@ -14,12 +14,12 @@ from typing import NamedTuple
 from ...core.components import Component
 from ...trees.prediction import Prediction
 from .declared import Declared
-from .pieces import (
+from .packed_layout import (
     KEEP,
     LINEARS,
     Linear,
+    PackedPlan,
     Pieces,
-    Plan,
     Scheme,
     UndeterminedError,
     exact,
@@ -38,7 +38,7 @@ _DENSE_SINCE = (0, 14)
 _MAX_GROUPS = 1_000
 
 
-class _Settings(NamedTuple):
+class _GroupSettings(NamedTuple):
     """``weights`` of a group, and whether inputs have a scale of their own in the file."""
 
     layout: str
@@ -54,7 +54,7 @@ class _Settings(NamedTuple):
     dense: bool | None
 
 
-def plan(said: Declared, prediction: Prediction) -> Plan:
+def plan(said: Declared, prediction: Prediction) -> PackedPlan:
     """Modules by the groups that name them, the other ones of the class Linear by the group that
     names the class. Raises UndeterminedError."""
     if said.section("sparsity_config").get("format") not in (None, "dense"):
@@ -79,7 +79,7 @@ def plan(said: Declared, prediction: Prediction) -> Plan:
             scheme = own
         _select(selection, [target for target in named if target != _CLASS], own)
     cache = "attention" if said.values.get("kv_cache_scheme") else ""
-    return Plan(scheme, selection, LINEARS, cache_scales=cache)
+    return PackedPlan(scheme, selection, LINEARS, cache_scales=cache)
 
 
 def _head_is_elsewhere(prediction: Prediction) -> bool:
@@ -111,7 +111,7 @@ def _check_transforms(said: Declared) -> None:
                 raise UndeterminedError("its transforms are tensors of their own")
 
 
-def _settings(said: Declared, group: Mapping[str, object]) -> _Settings:
+def _settings(said: Declared, group: Mapping[str, object]) -> _GroupSettings:
     found = group.get("weights")
     weight = Declared(values=found if isinstance(found, Mapping) else {})
     bits = weight.whole("num_bits")
@@ -124,7 +124,7 @@ def _settings(said: Declared, group: Mapping[str, object]) -> _Settings:
     own = group.get("format")
     block = weight.values.get("block_structure")
     size = weight.whole("group_size")
-    return _Settings(
+    return _GroupSettings(
         layout=own if isinstance(own, str) else said.text("format"),
         bits=bits,
         kind=weight.text("type") or "int",
@@ -151,7 +151,7 @@ def _is_dense(version: str) -> bool | None:
     return None if found is None else (int(found[1]), int(found[2])) >= _DENSE_SINCE
 
 
-def _scheme(settings: _Settings) -> Scheme:
+def _scheme(settings: _GroupSettings) -> Scheme:
     layout = settings.layout
     if layout == "pack-quantized" and settings.kind == "int":
         return lambda linear: _words(linear, settings)
@@ -164,7 +164,7 @@ def _scheme(settings: _Settings) -> Scheme:
     raise UndeterminedError(f"the format {layout!r:.40} is not predicted")
 
 
-def _scales_shape(linear: Linear, settings: _Settings) -> tuple[int, ...]:
+def _scales_shape(linear: Linear, settings: _GroupSettings) -> tuple[int, ...]:
     if settings.strategy == "tensor":
         return (1,)
     if settings.strategy == "channel":
@@ -176,7 +176,7 @@ def _scales_shape(linear: Linear, settings: _Settings) -> tuple[int, ...]:
     raise UndeterminedError(f"the strategy {settings.strategy!r:.40} is not known")
 
 
-def _words(linear: Linear, settings: _Settings) -> Pieces:
+def _words(linear: Linear, settings: _GroupSettings) -> Pieces:
     bits, shape = settings.bits, _scales_shape(linear, settings)
     if not 1 <= bits <= 8:
         raise UndeterminedError(f"{bits} bits do not fit into words")
@@ -197,7 +197,7 @@ def _words(linear: Linear, settings: _Settings) -> Pieces:
     return {**pieces, **_inputs(settings)}
 
 
-def _bytes(linear: Linear, settings: _Settings) -> Pieces:
+def _bytes(linear: Linear, settings: _GroupSettings) -> Pieces:
     floats = settings.kind == "float"
     shape = _scales_shape(linear, settings)
     pieces = {
@@ -212,7 +212,7 @@ def _bytes(linear: Linear, settings: _Settings) -> Pieces:
     return {**pieces, **_inputs(settings)}
 
 
-def _inputs(settings: _Settings) -> Pieces:
+def _inputs(settings: _GroupSettings) -> Pieces:
     pieces = {}
     if settings.input_scale:
         pieces["input_scale"] = scales(None, 1)
@@ -221,7 +221,7 @@ def _inputs(settings: _Settings) -> Pieces:
     return pieces
 
 
-def _nvfp4(linear: Linear, settings: _Settings) -> Pieces:
+def _nvfp4(linear: Linear, settings: _GroupSettings) -> Pieces:
     groups = exact(linear.inputs, 16, "the width")
     shape = linear.out, linear.inputs // 2
     pieces = {

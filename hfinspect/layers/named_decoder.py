@@ -1,8 +1,8 @@
 """Decoders under names of their own, spelled out as tables: GPT-2's kin, Mamba's, remote code.
 
-A ``Spelled`` lists what model, block, attention and MLP hold: attribute name -> part, in the order
-of their ``__init__``. A part gets the family and the config; those that most families have stand
-here, and where one has something else a plain function of its own takes the place.
+A ``NamedDecoder`` lists what model, block, attention and MLP hold: attribute name -> part, in the
+order of their ``__init__``. A part gets the family and the config; those that most families have
+stand here, and where one has something else a plain function of its own takes the place.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .blocks import Size, activation, rms_norms, size
 from .heads import decoder_classes, to_words
 
 #: What stands under an attribute; None where the config leaves it out.
-Part = Callable[["Spelled", ModelConfig], "Module | Parameter | None"]
+Part = Callable[["NamedDecoder", ModelConfig], "Module | Parameter | None"]
 #: What makes a norm of a width.
 Norms = Callable[[ModelConfig, int], Module]
 
@@ -40,27 +40,27 @@ Norms = Callable[[ModelConfig, int], Module]
 # ---- parts of a model
 
 
-def words(d: Spelled, c: ModelConfig) -> Module:
+def words(d: NamedDecoder, c: ModelConfig) -> Module:
     """The table of tokens, (V, H)."""
     return Embedding(d.vocab(c), d.width(c))
 
 
-def positions(d: Spelled, c: ModelConfig) -> Module:
+def positions(d: NamedDecoder, c: ModelConfig) -> Module:
     """The table of learned positions, (n, H)."""
     return Embedding(d.length(c), d.width(c), kind="position")
 
 
-def layers(d: Spelled, c: ModelConfig) -> Layers:
+def layers(d: NamedDecoder, c: ModelConfig) -> Layers:
     """The blocks, all alike."""
     return Layers.of(c.count(*d.depth.keys, default=d.depth.default), d.of(c, "Block", d.block))
 
 
-def lm_head(d: Spelled, c: ModelConfig) -> Module:
+def lm_head(d: NamedDecoder, c: ModelConfig) -> Module:
     """The projection to the vocabulary, where it is a part of the model."""
     return to_words(d.width(c), d.vocab(c), bias=d.bias(c))
 
 
-def norm(d: Spelled, c: ModelConfig) -> Module:
+def norm(d: NamedDecoder, c: ModelConfig) -> Module:
     """A norm of the hidden states."""
     return d.norms(c, d.width(c))
 
@@ -94,12 +94,12 @@ def where(says: Callable[[ModelConfig], bool], part: Part) -> Part:
 # ---- parts of a block
 
 
-def attention(d: Spelled, c: ModelConfig) -> Module:
+def attention(d: NamedDecoder, c: ModelConfig) -> Module:
     """What ``attention`` lists."""
     return d.of(c, "Attention", d.attention, component=Component.ATTENTION)
 
 
-def qkv(d: Spelled, c: ModelConfig) -> Module:
+def qkv(d: NamedDecoder, c: ModelConfig) -> Module:
     """Queries, keys and values in one matrix."""
     return d.linear(d.width(c), d.joined(d, c), d.biased(c), kind="qkv")
 
@@ -107,14 +107,14 @@ def qkv(d: Spelled, c: ModelConfig) -> Module:
 def as_wide(kind: str) -> Part:
     """Queries, keys or values of the hidden states' width in a matrix of their own."""
 
-    def part(d: Spelled, c: ModelConfig) -> Module:
+    def part(d: NamedDecoder, c: ModelConfig) -> Module:
         d.head(c)  # the heads share it out
         return d.linear(d.width(c), d.width(c), d.biased(c), kind=kind)
 
     return part
 
 
-def output(d: Spelled, c: ModelConfig) -> Module:
+def output(d: NamedDecoder, c: ModelConfig) -> Module:
     """From the heads back to the hidden states."""
     bias = d.biased(c) if d.out_bias is None else d.out_bias(c)
     return d.linear(d.width(c), d.width(c), bias, kind="output")
@@ -125,27 +125,27 @@ def mask(dtype: str | None = None) -> Part:
     return lambda d, c: Buffer(1, 1, d.length(c), d.length(c), dtype=dtype, saved=False)
 
 
-def mlp(d: Spelled, c: ModelConfig) -> Module:
+def mlp(d: NamedDecoder, c: ModelConfig) -> Module:
     """What ``mlp`` lists."""
     return d.of(c, "MLP", d.mlp, component=Component.MLP)
 
 
-def up(d: Spelled, c: ModelConfig) -> Module:
+def up(d: NamedDecoder, c: ModelConfig) -> Module:
     """Into the MLP."""
     return d.linear(d.width(c), d.inner(c, d.width(c)), d.bias(c), kind="up")
 
 
-def gate(d: Spelled, c: ModelConfig) -> Module:
+def gate(d: NamedDecoder, c: ModelConfig) -> Module:
     """Into the MLP, for the activation that gates."""
     return d.linear(d.width(c), d.inner(c, d.width(c)), d.bias(c), kind="gate")
 
 
-def gate_up(d: Spelled, c: ModelConfig) -> Module:
+def gate_up(d: NamedDecoder, c: ModelConfig) -> Module:
     """Both in one matrix."""
     return d.linear(d.width(c), 2 * d.inner(c, d.width(c)), d.bias(c), kind="gate_up")
 
 
-def down(d: Spelled, c: ModelConfig) -> Module:
+def down(d: NamedDecoder, c: ModelConfig) -> Module:
     """Out of the MLP."""
     return d.linear(d.inner(c, d.width(c)), d.width(c), d.bias(c), kind="down")
 
@@ -159,9 +159,11 @@ def act(key: str, default: str) -> Part:
 GPT: dict[str, Part] = {"ln_1": norm, "attn": attention, "ln_2": norm, "mlp": mlp}
 #: And under Megatron's.
 MEGATRON: dict[str, Part] = {
-    "input_layernorm": norm, "self_attention": attention, "post_attention_layernorm": norm,
+    "input_layernorm": norm,
+    "self_attention": attention,
+    "post_attention_layernorm": norm,
     "mlp": mlp,
-}  # fmt: skip
+}
 
 
 # ---- what its parts read
@@ -197,7 +199,7 @@ def inner_size(*keys: str, default: int) -> Callable[[ModelConfig, Dim], Dim]:
     return lambda c, _h: c.dim(*keys, default=default)
 
 
-def thrice(d: Spelled, c: ModelConfig) -> Dim:
+def thrice(d: NamedDecoder, c: ModelConfig) -> Dim:
     """Width of queries, keys and values of as many heads each."""
     d.head(c)
     return 3 * d.width(c)
@@ -212,7 +214,7 @@ def transposed(inputs: int, outputs: int, bias: bool = True, *, kind: str | None
 
 
 @dataclass(frozen=True)
-class Spelled:
+class NamedDecoder:
     """The tables and sizes of a family; ``name`` begins the names of its classes, but for those
     that ``called`` lists (``Block``, ``Attention`` or ``MLP`` -> name).
 
@@ -234,7 +236,7 @@ class Spelled:
     bias: Callable[[ModelConfig], bool] = always
     attention_bias: Callable[[ModelConfig], bool] | None = None
     out_bias: Callable[[ModelConfig], bool] | None = None
-    joined: Callable[[Spelled, ModelConfig], Dim] = thrice
+    joined: Callable[[NamedDecoder, ModelConfig], Dim] = thrice
     model: Mapping[str, Part] = field(default_factory=dict)
     block: Mapping[str, Part] = field(default_factory=lambda: GPT)
     attention: Mapping[str, Part] = field(default_factory=dict)
@@ -244,7 +246,7 @@ class Spelled:
     tied: bool | None = True
     scope: bool = False
 
-    def like(self, name: str, **differences: Any) -> Spelled:
+    def like(self, name: str, **differences: Any) -> NamedDecoder:
         """The same family but for its name and the fields given."""
         return replace(self, name=name, **differences)
 
@@ -269,9 +271,14 @@ class Spelled:
         """The usual classes of a decoder; ``options`` are those of ``decoder_classes``."""
         table = next(iter(self.model))  # comes first in all
         return decoder_classes(
-            self.name, self.base, prefix=self.prefix, embedding=table, hidden=self.width,
-            tied_default=self.tied, **options,
-        )  # fmt: skip
+            self.name,
+            self.base,
+            prefix=self.prefix,
+            embedding=table,
+            hidden=self.width,
+            tied_default=self.tied,
+            **options,
+        )
 
     def register(
         self,
@@ -281,11 +288,16 @@ class Spelled:
         source: str = "transformers",
         aliases: Mapping[str, str] | None = None,
         **options: Any,
-    ) -> Spelled:
+    ) -> NamedDecoder:
         """Add the family to the catalog, with its usual classes (see there for ``options``) unless
         it has others; returns it."""
         register(
-            model_type, classes or self.classes(**options), base=f"{self.name}Model",
-            base_prefix=self.prefix, aliases=aliases, category="text decoder", source=source,
-        )  # fmt: skip
+            model_type,
+            classes or self.classes(**options),
+            base=f"{self.name}Model",
+            base_prefix=self.prefix,
+            aliases=aliases,
+            category="text decoder",
+            source=source,
+        )
         return self

@@ -13,8 +13,8 @@ from typing import TypeAlias
 from ..core.progress import Count
 from ..errors import EntryNotFoundError, HfinspectError, MalformedError, UnsupportedFormatError
 from ..sources.source import FileEntry, Source
-from .choose import Choice, choose
-from .filenames import Kind, weight_name
+from .choose import WeightChoice, choose
+from .filenames import FileKind, weight_name
 from .weights import Rounds, WeightReading
 
 #: Copies that are tried one after the other; a repo has three formats in some variants.
@@ -26,7 +26,7 @@ _Refused: TypeAlias = tuple[UnsupportedFormatError, ...]
 def rounds_of(
     source: Source,
     files: Mapping[str, FileEntry],
-    choice: Choice,
+    choice: WeightChoice,
     scope: Mapping[str, FileEntry],
     count: Count,
     refused: _Refused = (),
@@ -49,13 +49,13 @@ def rounds_of(
         raise
 
 
-def _paths(choice: Choice) -> set[str]:
+def _paths(choice: WeightChoice) -> set[str]:
     return {*choice.files, choice.index} if choice.index else set(choice.files)
 
 
 def copy_beside(
-    scope: Mapping[str, FileEntry], first: Choice, tried: Collection[str]
-) -> Choice | None:
+    scope: Mapping[str, FileEntry], first: WeightChoice, tried: Collection[str]
+) -> WeightChoice | None:
     """The best whole copy in the folder of ``first`` that was not tried; None if that was named by
     the user, or there is none."""
     name = weight_name(next(iter(first.files), first.index or ""))
@@ -67,7 +67,7 @@ def copy_beside(
     if found is None or found.missing:
         return None
     best = weight_name(next(iter(found.files), found.index or ""))
-    if best is None or (best.kind is Kind.ADAPTER and name.kind is not Kind.ADAPTER):
+    if best is None or (best.kind is FileKind.ADAPTER and name.kind is not FileKind.ADAPTER):
         return None
     everything = choose(left)
     return everything if everything and everything.files == found.files else found
@@ -77,7 +77,7 @@ def _folder(path: str) -> str:
     return path[: path.rfind("/") + 1]
 
 
-def _name_the_other(error: HfinspectError, other: Choice | None) -> None:
+def _name_the_other(error: HfinspectError, other: WeightChoice | None) -> None:
     if other is None:
         return
     name = other.index or other.files[0]

@@ -133,10 +133,12 @@ def _from_source(
 
 
 def _begun(source: Source, *, weights: bool) -> Source:
-    from ..checkpoints.first_reads import reading_ahead
-    from ..sources.ahead import AheadSource
+    from ..checkpoints.prefetch_plan import reading_ahead
+    from ..sources.prefetch import PrefetchedSource
 
-    return source if isinstance(source, AheadSource) else reading_ahead(source, weights=weights)
+    return (
+        source if isinstance(source, PrefetchedSource) else reading_ahead(source, weights=weights)
+    )
 
 
 def ready() -> None:

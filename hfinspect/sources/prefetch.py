@@ -49,7 +49,7 @@ _Headers: TypeAlias = "Mapping[str, bytes | Mapping[str, object]] | None"
 _THREADS = 3
 
 
-class AheadSource:
+class PrefetchedSource:
     """``inner``, whose file list is on its way, and after it what ``wishes`` makes of that list.
 
     Each wish is answered once, to whoever reads just that; its error is raised there. Everything
@@ -136,14 +136,14 @@ class AheadSource:
         self.inner.close()
 
 
-_begun: dict[ModelRef, AheadSource] = {}
+_begun: dict[ModelRef, PrefetchedSource] = {}
 
 
-def begin(ref: ModelRef, source: AheadSource) -> None:
+def begin(ref: ModelRef, source: PrefetchedSource) -> None:
     """Who opens ``ref`` in the usual way, with the environment's token and endpoint, takes this."""
     _begun[ref] = source
 
 
-def begun(ref: ModelRef) -> AheadSource | None:
+def begun(ref: ModelRef) -> PrefetchedSource | None:
     """What was begun for a ref, once."""
     return _begun.pop(ref, None)

@@ -15,14 +15,14 @@ from ..core.cache_size import CacheSize
 from ..core.ledger_lines import Letter
 from ..core.results import Inspection
 from ..errors import NothingToInspectError
-from ..sizing.cache_request import Held, KeptLayer
+from ..sizing.cache_request import CachedLayer, CacheRequest
 from ..sizing.engines.cache_dtypes import packed
 from ..sizing.engines.interface import Engine
 from ..sizing.gguf_layers import layers_held
 from ..sizing.kv_cache import counted_keeps, layer_count
+from ..sizing.memory_request import MemoryRequest
 from ..sizing.plan import held_of, plan
-from ..sizing.wish import Wish
-from ..trees.keeps import Keeps, KeysValues, State
+from ..trees.cache_layout import CacheItem, KeysValues, State
 from ..trees.prediction import Prediction
 from .letters import assign, meaning_of
 from .polynomials import Polynomial, number, of_shape, of_size, with_widths
@@ -30,7 +30,7 @@ from .writer import Writer
 
 
 def cache_explained(
-    found: Inspection, prediction: Prediction | None, wish: Wish
+    found: Inspection, prediction: Prediction | None, wish: MemoryRequest
 ) -> CacheDerivation:
     """The derivation of the cache that ``sizing`` plans for this wish.
 
@@ -52,8 +52,8 @@ def cache_explained(
 
 
 def _derived(
-    found: Inspection, prediction: Prediction, layers: Sequence[KeptLayer], cache: CacheSize,
-    held: Held, engine: Engine,
+    found: Inspection, prediction: Prediction, layers: Sequence[CachedLayer], cache: CacheSize,
+    held: CacheRequest, engine: Engine,
 ) -> CacheDerivation:  # fmt: skip
     """The derivation of ``cache``, which is that of these layers as ``held`` says."""
     layers, engine = engine.in_pages(layers, held)
@@ -95,7 +95,7 @@ def _derived(
     )  # fmt: skip
 
 
-def _one(item: Keeps, engine: Engine) -> Polynomial:
+def _one(item: CacheItem, engine: Engine) -> Polynomial:
     """Elements of one layer: a token's row, or a sequence's state."""
     if isinstance(item, KeysValues):
         return (of_size(item.key) + of_size(item.value)) * number(engine.row_copies(item))
@@ -109,7 +109,7 @@ def _window(writer: Writer, window: Polynomial, value: int) -> str:
     return f"{value:,}" if text.isdecimal() else text
 
 
-def _rows(item: Keeps, window: str, engine: Engine) -> str:
+def _rows(item: CacheItem, window: str, engine: Engine) -> str:
     """How many rows the engine holds of N tokens of b sequences: ``Engine.rows`` in symbols."""
     if not isinstance(item, KeysValues):
         return "b"
@@ -144,10 +144,10 @@ def _meaning(quantity: Any, letters: Mapping[Any, str]) -> str:
 
 
 def _notes(
-    layers: Sequence[KeptLayer], kinds: Sequence[tuple[tuple[Keeps, int | None], int]]
+    layers: Sequence[CachedLayer], kinds: Sequence[tuple[tuple[CacheItem, int | None], int]]
 ) -> list[str]:
     notes = []
-    without = sum(not layer.keeps for layer in layers)
+    without = sum(not layer.cache for layer in layers)
     if without:
         notes.append(
             f"{without:,} of {len(layers):,} layers keep nothing of their own: they take the keys "

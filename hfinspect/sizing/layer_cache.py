@@ -1,6 +1,6 @@
 """What one layer keeps between tokens, from its blocks.
 
-A block that makes the tensors says it with ``Module(..., keeps=...)``. Where a block says nothing,
+A block that makes the tensors says it with ``Module(..., cache=...)``. Where a block says nothing,
 its projections do: attention keeps what its key and value projections give, one row a token, so
 ``rows(key) + rows(value)``; of a fused projection that is what remains after the queries, which are
 as wide as the output projection's input. The sizes are Dims, so that each sum explains itself.
@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..core.components import Component
-from ..trees.keeps import Keeps, KeysValues, State
+from ..trees.cache_layout import CacheItem, KeysValues, State
 from ..trees.modules import Module, ModuleList, Parameter
 
 #: Attributes under which models keep the attention to an encoder's tokens.
@@ -25,9 +25,9 @@ CROSS: Final = frozenset(
 )  # fmt: skip
 
 
-def kept(layer: Module, *, cross: bool = False) -> Iterator[Keeps]:
+def layer_cache(layer: Module, *, cross: bool = False) -> Iterator[CacheItem]:
     """What one layer keeps, its blocks in order."""
-    own: tuple[Keeps, ...] | None = layer.keeps
+    own: tuple[CacheItem, ...] | None = layer.cache
     if own is None:
         found = _projected(layer, cross)
         own = None if found is None else (found,)
@@ -40,16 +40,16 @@ def kept(layer: Module, *, cross: bool = False) -> Iterator[Keeps]:
     yield from _convolved(layer, deep=False)
     for name, child in layer.children.items():
         if isinstance(child, Module) and not (isinstance(child, ModuleList) and child.kind):
-            yield from kept(child, cross=cross or name in CROSS)
+            yield from layer_cache(child, cross=cross or name in CROSS)
 
 
-def _inner(block: Module, *, convolutions: bool) -> Iterator[Keeps]:
+def _inner(block: Module, *, convolutions: bool) -> Iterator[CacheItem]:
     """What parts of an attention or a mixer keep: convolutions, an indexer."""
     if convolutions:
         yield from _convolved(block)
     for child in block.children.values():
-        if isinstance(child, Module) and child.kind == "indexer" and child.keeps is not None:
-            yield from child.keeps
+        if isinstance(child, Module) and child.kind == "indexer" and child.cache is not None:
+            yield from child.cache
 
 
 def _convolved(block: Module, *, deep: bool = True) -> Iterator[State]:
@@ -58,9 +58,9 @@ def _convolved(block: Module, *, deep: bool = True) -> Iterator[State]:
         if not isinstance(child, Module):
             continue
         weight = child.children.get("weight")
-        if child.keeps is not None:
+        if child.cache is not None:
             if deep:
-                yield from (item for item in child.keeps if isinstance(item, State))
+                yield from (item for item in child.cache if isinstance(item, State))
         elif child.class_name == "Conv1d" and isinstance(weight, Parameter):
             if weight.shape[1] == 1:
                 yield State("conv", (weight.shape[0], weight.shape[2]))

@@ -55,8 +55,8 @@ def begin(arguments: Sequence[str]) -> None:
 
 
 def _begin(target: str) -> None:
-    from ..checkpoints.first_reads import reading_ahead
-    from ..sources import ahead
+    from ..checkpoints.prefetch_plan import reading_ahead
+    from ..sources import prefetch
     from ..sources.hub.client import HubClient
     from ..sources.opening import Access
     from .kept_headers import kept_headers
@@ -71,4 +71,4 @@ def _begin(target: str) -> None:
     sys.setswitchinterval(_SWITCH)
     source = reading_ahead(access.open(ref))
     source.wanted = lambda: sys.setswitchinterval(usual)  # dozens of threads would fight for turns
-    ahead.begin(ref, source)
+    prefetch.begin(ref, source)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from ..core.checkpoint import Shard
 from ..sources.source import FileEntry
-from .choose import BY_NAME, Candidate, candidates
-from .filenames import Kind, WeightName
+from .choose import BY_NAME, WeightCandidate, candidates
+from .filenames import FileKind, WeightName
 
 #: Headers of other files that are read: a disk gives them in milliseconds, each costs the Hub two
 #: requests.
@@ -21,7 +21,7 @@ MAX_LOCAL_FILES = 32
 MAX_HUB_FILES = 3
 
 #: Kinds that a header shows; training state is known by its name.
-_KINDS = frozenset({Kind.MODEL, Kind.WEIGHTS, Kind.ADAPTER, Kind.ORIGINAL})
+_KINDS = frozenset({FileKind.MODEL, FileKind.WEIGHTS, FileKind.ADAPTER, FileKind.ORIGINAL})
 
 #: The last segments of the names that low-rank adapters have, by peft, kohya and diffusers.
 _LOW_RANK = re.compile(
@@ -31,14 +31,16 @@ _LOW_RANK = re.compile(
 _SCALAR = re.compile(r"(?:^|[._])alpha$")
 
 
-class Rival(NamedTuple):
+class Alternative(NamedTuple):
     """Other weights next to the chosen ones, all in one format: one file or its shards."""
 
     format: str
     files: tuple[str, ...]
 
 
-def rivals_of(chosen: Sequence[str], files: Mapping[str, FileEntry], *, local: bool) -> list[Rival]:
+def alternatives_to(
+    chosen: Sequence[str], files: Mapping[str, FileEntry], *, local: bool
+) -> list[Alternative]:
     """The other weights in the folder of the chosen files that are worth a look.
 
     On the Hub only single safetensors files under names of their own: what a conventional name
@@ -46,7 +48,7 @@ def rivals_of(chosen: Sequence[str], files: Mapping[str, FileEntry], *, local: b
     """
     taken = set(chosen)
     folder = chosen[0][: chosen[0].rfind("/") + 1] if chosen else ""
-    found: list[Rival] = []
+    found: list[Alternative] = []
     room = MAX_LOCAL_FILES if local else MAX_HUB_FILES
     for item in candidates(files):
         paths = tuple(name.path for name in item.files)
@@ -55,7 +57,7 @@ def rivals_of(chosen: Sequence[str], files: Mapping[str, FileEntry], *, local: b
         if same_bytes(chosen, paths, files):
             continue  # its hash has shown it already
         if item.first.directory == folder and _is_worth_it(item, local=local):
-            found.append(Rival(item.first.format, paths))
+            found.append(Alternative(item.first.format, paths))
             room -= len(paths)
     return found
 
@@ -68,11 +70,11 @@ def same_bytes(chosen: Sequence[str], paths: Sequence[str], files: Mapping[str, 
     return mine is not None and mine == other
 
 
-def _is_worth_it(item: Candidate, *, local: bool) -> bool:
+def _is_worth_it(item: WeightCandidate, *, local: bool) -> bool:
     name: WeightName = item.first
     if name.kind not in _KINDS or name.format not in ("safetensors", "torch"):
         return False
-    return local or (name.format == "safetensors" and name.kind is Kind.WEIGHTS)
+    return local or (name.format == "safetensors" and name.kind is FileKind.WEIGHTS)
 
 
 #: Why a file was not taken whose hash is that of the one that was.

@@ -28,7 +28,7 @@ _LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestContext:
     """What a request was for, as far as errors about it need to know."""
 
     endpoint: str
@@ -167,13 +167,13 @@ _BY_STATUS: Mapping[int, Meaning] = {
 _PACKAGES = ("huggingface_hub", "httpx", "httpx2", "hfinspect")
 
 
-def translate(error: Exception, asked: Asked) -> HfinspectError | None:
+def translate(error: Exception, asked: RequestContext) -> HfinspectError | None:
     """Our error for a foreign one; None if the table does not know it."""
     meaning = _meaning(error, asked)
     return None if meaning is None else build(meaning, asked)
 
 
-def _meaning(error: Exception, asked: Asked) -> Meaning | None:
+def _meaning(error: Exception, asked: RequestContext) -> Meaning | None:
     for cls in type(error).__mro__:
         if cls.__module__.partition(".")[0] not in _PACKAGES:
             continue
@@ -185,7 +185,7 @@ def _meaning(error: Exception, asked: Asked) -> Meaning | None:
     return None
 
 
-def by_status(status: int, asked: Asked) -> Meaning:
+def by_status(status: int, asked: RequestContext) -> Meaning:
     """What an HTTP status means when the server gives no X-Error-Code with it."""
     if status == 404 and asked.path is not None:
         return _NOT_THERE
@@ -204,7 +204,7 @@ def status_of(error: Exception) -> int:
     return status if isinstance(status, int) else 0
 
 
-def build(meaning: Meaning, asked: Asked) -> HfinspectError:
+def build(meaning: Meaning, asked: RequestContext) -> HfinspectError:
     """The error itself, texts filled in."""
     texts = {
         "repo": asked.repo_id,
@@ -223,7 +223,7 @@ def build(meaning: Meaning, asked: Asked) -> HfinspectError:
     )
 
 
-def network_error(asked: Asked, found: str) -> NetworkError:
+def network_error(asked: RequestContext, found: str) -> NetworkError:
     """An answer that is no use, in the server's name."""
     return NetworkError(
         asked.subject,

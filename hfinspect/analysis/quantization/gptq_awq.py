@@ -17,15 +17,15 @@ from ...core.tensor import DTYPE_BITS, StoredTensor
 from ...trees.prediction import Prediction
 from .alike import read_alike
 from .declared import Declared
-from .decoding import Holds, Module, Modules, Sheet, whole_ratio
+from .decoding import Holds, Modules, Sheet, StoredModule, whole_ratio
 from .kept_by_default import check_saved_as_packed, kept_in_float32, kept_without_list
-from .pieces import (
+from .packed_layout import (
     CONV1D,
     KEEP,
     LINEARS,
     Linear,
+    PackedPlan,
     Pieces,
-    Plan,
     Scheme,
     UndeterminedError,
     exact,
@@ -64,7 +64,7 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
     read_alike(modules, sheet, lambda module, to: _read_module(module, said, to), "bias")
 
 
-def _read_module(module: Module, said: Declared, sheet: Sheet) -> None:
+def _read_module(module: StoredModule, said: Declared, sheet: Sheet) -> None:
     packed = module.get("qweight")
     if packed is None:
         _read_marlin(module, sheet)
@@ -82,7 +82,7 @@ def _read_module(module: Module, said: Declared, sheet: Sheet) -> None:
         sheet.aside(bias, name, Holds.TABLES)  # zeros that the tool has added
 
 
-def _set_aside(module: Module, name: str, sheet: Sheet) -> None:
+def _set_aside(module: StoredModule, name: str, sheet: Sheet) -> None:
     for suffix, holds in _ASIDE.items():
         tensor = module.get(suffix)
         if tensor is not None:
@@ -98,7 +98,7 @@ def _check_bits(found: _Layout, packed: StoredTensor, said: Declared, sheet: She
         sheet.note("quantization-mismatch", text, packed.name)
 
 
-def _layout(module: Module, packed: StoredTensor, said: Declared) -> _Layout | str:
+def _layout(module: StoredModule, packed: StoredTensor, said: Declared) -> _Layout | str:
     """The layout that the shapes allow, or why there is none."""
     word = DTYPE_BITS.get(packed.dtype, 0)
     if packed.dtype not in ("I32", "U32", "I16", "I64", "I8", "U8"):
@@ -124,7 +124,7 @@ def _layout(module: Module, packed: StoredTensor, said: Declared) -> _Layout | s
 
 
 def _gptq(
-    module: Module, packed: StoredTensor, out: int, word: int, said: Declared
+    module: StoredModule, packed: StoredTensor, out: int, word: int, said: Declared
 ) -> _Layout | str:
     rows = packed.shape[0]
     order, zeros = module.get("g_idx"), module.get("qzeros")
@@ -143,7 +143,7 @@ def _gptq(
     return _Layout(inputs * out, bits, "GPTQ")
 
 
-def _read_marlin(module: Module, sheet: Sheet) -> None:
+def _read_marlin(module: StoredModule, sheet: Sheet) -> None:
     packed, scales = module.get("B"), module.get("s")
     sparse = module.get("B_24")
     if sparse is not None:
@@ -168,7 +168,7 @@ def _read_marlin(module: Module, sheet: Sheet) -> None:
 # ---- the inverse
 
 
-def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> Plan:
+def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """Every Linear in the layers of the language model, as these tools go layer by layer.
 
     ``modules_in_block_to_quantize`` and GPTQModel's ``dynamic`` (``-:`` leaves modules out, ``+:``
@@ -195,7 +195,7 @@ def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -
     # AutoGPTQ and AutoAWQ load and save in float16, AutoAWQ without exception.
     floats = "F16" if said.method.startswith("awq") else None
     classes = LINEARS if floats else LINEARS - _GROUPED | CONV1D
-    return Plan(
+    return PackedPlan(
         scheme, selection, classes, layers_only=True, outside=outside, dtype="F16", floats=floats
     )
 

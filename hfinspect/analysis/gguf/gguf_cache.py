@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ...core.records import dataclass
-from ...trees.keeps import Keeps, KeysValues, State
+from ...trees.cache_layout import CacheItem, KeysValues, State
 from .key_numbers import MAX_LAYERS, KeyNumbers, UnreadableKeyError
 from .llama_cpp_windows import windowed_layers
 
@@ -77,7 +77,7 @@ _CSA, _HCA = 4, 128
 class CacheLayer:
     """What one layer keeps; ``windowed`` layers hold no more than the window."""
 
-    keeps: tuple[Keeps, ...] = ()
+    cache: tuple[CacheItem, ...] = ()
     windowed: bool = False
 
 
@@ -254,19 +254,19 @@ class _Reader:
             return CacheLayout(name, tuple(CacheLayer() for _ in range(self.layers)))
         if name == "deepseek4":
             return self._made(self._compressed(), latent=True)
-        kept: list[tuple[Keeps, ...]] = []
+        kept: list[tuple[CacheItem, ...]] = []
         for il in range(self.layers):
-            keeps: tuple[Keeps, ...] = ()
+            cache: tuple[CacheItem, ...] = ()
             if self._attends(il):
-                keeps += (self._rows(il),)
+                cache += (self._rows(il),)
                 if self._has_indexer(il):
-                    keeps += (self._indexer(),)
+                    cache += (self._indexer(),)
             if self._keeps_state(il):
-                keeps += self._states(il)
-            kept.append(keeps)
+                cache += self._states(il)
+            kept.append(cache)
         return self._made(kept, latent=self.latent)
 
-    def _made(self, kept: Sequence[tuple[Keeps, ...]], *, latent: bool) -> CacheLayout:
+    def _made(self, kept: Sequence[tuple[CacheItem, ...]], *, latent: bool) -> CacheLayout:
         self._check_shapes(kept)
         layers = tuple(
             CacheLayer(keeps, windowed) for keeps, windowed in zip(kept, self.windowed, strict=True)
@@ -357,10 +357,10 @@ class _Reader:
             return False
         return name not in _NEMOTRON or not self.inner[il]
 
-    def _states(self, il: int) -> tuple[Keeps, ...]:
+    def _states(self, il: int) -> tuple[CacheItem, ...]:
         """``n_embd_r`` and ``n_embd_s``: of a convolution's columns, and of what runs on."""
         columns, running = self._state_sizes()
-        found: list[Keeps] = []
+        found: list[CacheItem] = []
         if columns:
             found.append(State("convolution", (self._small(columns),), _F32))
         if running:
@@ -395,7 +395,7 @@ class _Reader:
             raise UnreadableKeyError(f"{self.keys.full('ple.ngram_size')} is less than 2")
         return (kernel - 1) * size * number("hyper_connection.count") * self.width
 
-    def _compressed(self) -> list[tuple[Keeps, ...]]:
+    def _compressed(self) -> list[tuple[CacheItem, ...]]:
         """DeepSeek-V4: every layer a window of latents, some next to them rows of many tokens."""
         ratios = self.keys.required_array("attention.compress_ratios")
         if len(ratios) < self.layers:
@@ -404,22 +404,22 @@ class _Reader:
                 f"{self.layers} layers"
             )
         indexer = self.keys.number("attention.indexer.key_length")
-        kept: list[tuple[Keeps, ...]] = []
+        kept: list[tuple[CacheItem, ...]] = []
         for il in range(self.layers):
             size = self.head_sizes[il][0]
             row = self._small(size * self.kv_heads[il])
-            keeps: tuple[Keeps, ...] = (KeysValues(row, 0, latent=True, by_sequence=True),)
+            cache: tuple[CacheItem, ...] = (KeysValues(row, 0, latent=True, by_sequence=True),)
             ratio = ratios[il]
             if ratio == _CSA:
-                keeps += (
+                cache += (
                     KeysValues(row, 0, latent=True, name="compressed keys", every=_CSA),
                     KeysValues(self._small(indexer), 0, latent=True, name="indexer", every=_CSA),
                 )
             elif ratio == _HCA:
-                keeps += (KeysValues(row, 0, latent=True, name="compressed keys", every=_HCA),)
+                cache += (KeysValues(row, 0, latent=True, name="compressed keys", every=_HCA),)
             if il < self.trunk and ratio in (_CSA, _HCA):
-                keeps += self._compressor_states(ratio, indexer)
-            kept.append(keeps)
+                cache += self._compressor_states(ratio, indexer)
+            kept.append(cache)
         return kept
 
     def _compressor_states(self, ratio: int, indexer: int) -> tuple[State, ...]:
@@ -440,7 +440,7 @@ class _Reader:
             )
         return number
 
-    def _check_shapes(self, kept: Sequence[tuple[Keeps, ...]]) -> None:
+    def _check_shapes(self, kept: Sequence[tuple[CacheItem, ...]]) -> None:
         """``create_tensor`` refuses a projection whose rows are not what the key-values say."""
         if self.latent or self.architecture in ("deepseek4", "minicpm3", "plm", "nanbeige"):
             return

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from ...core.tensor import DTYPE_BITS, StoredTensor
 from .alike import read_alike
 from .declared import Declared
-from .decoding import Holds, Module, Modules, Sheet
+from .decoding import Holds, Modules, Sheet, StoredModule
 
 _SCALES = frozenset(
     """weight_scale weight_scale_inv weight_scale_2 weight_global_scale weight_scales scale_inv
@@ -60,7 +60,7 @@ def read_floats(modules: Modules, said: Declared, sheet: Sheet) -> None:
             read_module(module, said, sheet)
 
 
-def read_module(module: Module, said: Declared, sheet: Sheet) -> None:
+def read_module(module: StoredModule, said: Declared, sheet: Sheet) -> None:
     """One module: its ``weight``, its fused weights, and their bookkeeping."""
     tensors = module.tensors
     weight = tensors.get("weight")
@@ -88,7 +88,7 @@ def _is_cache_scale(suffix: str, tensor: StoredTensor) -> bool:
 
 
 def _read_fused(
-    module: Module, suffix: str, tensor: StoredTensor, said: Declared, sheet: Sheet
+    module: StoredModule, suffix: str, tensor: StoredTensor, said: Declared, sheet: Sheet
 ) -> None:
     """Bookkeeping ``tensor`` of a sibling that is named without ``.weight``, and that sibling."""
     for ending in _ENDINGS:

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from ..core.checkpoint import Shard
 from ..core.turns import turn
 from ..errors import HfinspectError
+from ..formats.safetensors.cached_header import CachedHeader, pack_headers, unpack_headers
 from ..formats.safetensors.header import Header
-from ..formats.safetensors.kept_header import KeptHeader, pack_headers, unpack_headers
 from ..formats.safetensors.safetensors import judge_parsed
 from ..formats.strict_json import collector_paused
 from ..sources.source import HEADER, FileEntry, Keeper, Source
@@ -20,7 +20,7 @@ from .file_bytes import SourceReader
 _ALL: Final = "headers of its shards"
 
 
-class KeptShard(NamedTuple):
+class CachedShard(NamedTuple):
     """A shard that was parsed before, the size of its file in bytes if it is known, and the error
     for which it is refused."""
 
@@ -29,7 +29,7 @@ class KeptShard(NamedTuple):
     error: HfinspectError | None
 
 
-def kept_shard(source: Source, keeper: Keeper, path: str) -> KeptShard | None:
+def cached_shard(source: Source, keeper: Keeper, path: str) -> CachedShard | None:
     """A shard as it was parsed before; None where it was not, or its file has another size now."""
     packed = keeper.kept(path, HEADER)
     if packed is None:
@@ -43,31 +43,31 @@ def kept_shard(source: Source, keeper: Keeper, path: str) -> KeptShard | None:
         if known is None:
             return None
         shard, error = judge_parsed(_named(known.header, path), known.size)
-    return KeptShard(shard, known.size, error)
+    return CachedShard(shard, known.size, error)
 
 
 def keeping(keeper: Keeper, reader: SourceReader) -> Callable[[Header], None]:
     """What keeps the header of the file that is read."""
 
     def keep(header: Header) -> None:
-        keeper.keep(reader.path, HEADER, pack_headers([KeptHeader(header, reader.size)]))
+        keeper.keep(reader.path, HEADER, pack_headers([CachedHeader(header, reader.size)]))
 
     return keep
 
 
 def collecting(
-    collect: Callable[[KeptHeader], None], reader: SourceReader
+    collect: Callable[[CachedHeader], None], reader: SourceReader
 ) -> Callable[[Header], None]:
     """What collects the header of the file that is read."""
-    return lambda header: collect(KeptHeader(header, reader.size))
+    return lambda header: collect(CachedHeader(header, reader.size))
 
 
-def are_kept(keeper: Keeper, index: str) -> bool:
-    """Whether there is something of ``kept_headers``."""
+def are_cached(keeper: Keeper, index: str) -> bool:
+    """Whether there is something of ``cached_headers``."""
     return keeper.kept(index, _ALL, of_commit=True) is not None
 
 
-def kept_headers(
+def cached_headers(
     keeper: Keeper, index: str, files: Mapping[str, FileEntry]
 ) -> dict[str, Header] | None:
     """The headers of all shards of an index as the server had them ready before, by path; None
@@ -76,33 +76,33 @@ def kept_headers(
     return None if found is None else {one.header.file: one.header for one in found}
 
 
-def keep_headers(keeper: Keeper, index: str, headers: Sequence[KeptHeader]) -> None:
+def cache_headers(keeper: Keeper, index: str, headers: Sequence[CachedHeader]) -> None:
     """The inverse."""
     keeper.keep(index, _ALL, pack_headers(headers), of_commit=True)
 
 
-def kept_shards(
+def cached_shards(
     keeper: Keeper, index: str, files: Mapping[str, FileEntry]
-) -> dict[str, KeptHeader]:
+) -> dict[str, CachedHeader]:
     """The headers of those shards of an index that were read before, by path; none where one of
     the weight files next to the index is another one now."""
-    place = _Place.of(index, files)
+    place = _CacheEntry.of(index, files)
     found = _unpacked(keeper.kept(place.path, place.what, of_commit=place.of_commit), files)
     return {one.header.file: one for one in found or ()}
 
 
-def keep_shards(
-    keeper: Keeper, index: str, files: Mapping[str, FileEntry], headers: Sequence[KeptHeader]
+def cache_shards(
+    keeper: Keeper, index: str, files: Mapping[str, FileEntry], headers: Sequence[CachedHeader]
 ) -> None:
     """The inverse: all in one entry, for to write 163 takes as long as to parse half of them."""
-    place = _Place.of(index, files)
+    place = _CacheEntry.of(index, files)
     paths = [one.header.file for one in headers]
     keeper.keep(
         place.path, place.what, pack_headers(headers), of_commit=place.of_commit, instead_of=paths
     )
 
 
-class _Place(NamedTuple):
+class _CacheEntry(NamedTuple):
     """Where the headers of shards are kept together: as something made of one of them, that has
     the content of all weight files next to the index in its name, so that a commit which changes
     none of these keeps them. ``of_commit`` where nobody says what their content is."""
@@ -112,7 +112,7 @@ class _Place(NamedTuple):
     of_commit: bool
 
     @classmethod
-    def of(cls, index: str, files: Mapping[str, FileEntry]) -> _Place:
+    def of(cls, index: str, files: Mapping[str, FileEntry]) -> _CacheEntry:
         """The place for the shards of an index."""
         import hashlib
 
@@ -128,7 +128,7 @@ class _Place(NamedTuple):
         return cls(near[0].path, f"headers of shards {digest}", of_commit=False)
 
 
-def _unpacked(packed: bytes | None, files: Mapping[str, FileEntry]) -> list[KeptHeader] | None:
+def _unpacked(packed: bytes | None, files: Mapping[str, FileEntry]) -> list[CachedHeader] | None:
     """Headers, with the sizes of their files as far as these are known; None where one has another
     size now."""
     if packed is None:
@@ -140,7 +140,7 @@ def _unpacked(packed: bytes | None, files: Mapping[str, FileEntry]) -> list[Kept
     return whole if whole and len(whole) == len(known) else None
 
 
-def _same_size(one: KeptHeader, entry: FileEntry | None) -> KeptHeader | None:
+def _same_size(one: CachedHeader, entry: FileEntry | None) -> CachedHeader | None:
     """The header, with the size of its file as far as it is known; None where that has changed."""
     if entry is None or (None not in (entry.size, one.size) and entry.size != one.size):
         return None

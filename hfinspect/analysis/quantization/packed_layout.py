@@ -69,7 +69,7 @@ CONV1D = frozenset({"Conv1D"})
 
 
 @dataclass(frozen=True)
-class Plan:
+class PackedPlan:
     """How a config says that a model is packed.
 
     ``selection`` gives modules the label ``KEEP`` or a scheme of their own; the others have

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .drawings import Leaf, Treemap
-from .squares import Box, squarified
+from .treemap_layout import Box, squarified
 
 
 @dataclass

@@ -22,7 +22,7 @@ MAX_BATCH: Final = 2**20
 
 
 @dataclass(frozen=True)
-class Wish:
+class MemoryRequest:
     """What is to be sized: the choices of ``hfinspect memory``."""
 
     engine: Engine
@@ -47,7 +47,7 @@ class AdapterBytes:
     parameters: int
 
 
-def wished(
+def checked_request(
     *,
     engine: str,
     context: int | str | None,
@@ -61,7 +61,7 @@ def wished(
     bandwidth: str | None = None,
     step_tokens: int | None = None,
     width: str | None = None,
-) -> Wish:
+) -> MemoryRequest:
     """What a user wrote, checked. Raises UsageError."""
     if isinstance(batch, bool) or not 1 <= batch <= MAX_BATCH:
         raise UsageError(f"batch {batch!r}", "is not possible", expected=f"1 to {MAX_BATCH:,}")
@@ -73,12 +73,13 @@ def wished(
     if device is not None:
         if 1 < device.count < parallel.devices:
             raise UsageError(
-                f"{parallel.devices} devices", f"share the model, and device {on!r} names "
-                f"{device.count}", hint=f"name {parallel.devices}x or one",
-            )  # fmt: skip
+                f"{parallel.devices} devices",
+                f"share the model, and device {on!r} names {device.count}",
+                hint=f"name {parallel.devices}x or one",
+            )
         rules = rules.on_device(device.nbytes, device.name)
         device = replace(device, nbytes=rules.usable(device.nbytes), whole=device.nbytes)
-    return Wish(
+    return MemoryRequest(
         engine=rules,
         context=None if context is None else parse_tokens(context),
         batch=batch,
@@ -104,15 +105,25 @@ def _checked_width(width: str) -> str:
     return find_recipe(width).name
 
 
-def memory_wished(*, train: str | None, **wishes: Any) -> Wish:
-    """``wished``, and where ``train`` names a way of training also that of ``train_wished``, of
-    which ``batch`` is that of the wish. Raises UsageError."""
+def memory_request(*, train: str | None, **wishes: Any) -> MemoryRequest:
+    """``checked_request``, and where ``train`` names a way of training also that of
+    ``train_wished``, of which ``batch`` is that of the request. Raises UsageError."""
     training = {
         name: wishes.pop(name)
-        for name in ("rank", "targets", "seq", "optimizer", "precision", "gpus", "zero",
-                     "checkpointing", "attention", "modules_to_save")
-    }  # fmt: skip
-    wish = wished(**wishes)
+        for name in (
+            "rank",
+            "targets",
+            "seq",
+            "optimizer",
+            "precision",
+            "gpus",
+            "zero",
+            "checkpointing",
+            "attention",
+            "modules_to_save",
+        )
+    }
+    wish = checked_request(**wishes)
     if train is None:
         return wish
     from .training import train_wished

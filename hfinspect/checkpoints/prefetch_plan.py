@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from ..sources.ahead import AheadSource, Front, Ready, Whole, Wish
+from ..sources.prefetch import Front, PrefetchedSource, Ready, Whole, Wish
 from ..sources.source import HEADER, FileEntry, Keeper, Source, keeper_of
 from .json_files import MAX_CONFIG_BYTES
 
 
-def reading_ahead(source: Source, *, weights: bool = True) -> AheadSource:
+def reading_ahead(source: Source, *, weights: bool = True) -> PrefetchedSource:
     """The source, whose first reads are under way: those that ``read_model`` does. With
     ``weights=False`` none of a weight file."""
     is_main = source.origin.revision in (None, "main")
     wishes = partial(first_reads, weights=weights, is_main=is_main, keeper=keeper_of(source))
-    under_way = AheadSource(source, wishes)
+    under_way = PrefetchedSource(source, wishes)
     from . import choose, repo_layout  # noqa: F401 - what the list is judged with, meanwhile
 
     return under_way
@@ -27,8 +27,8 @@ def first_reads(
     """config.json; and of a model in safetensors that is not kept the front of its only file, or
     the headers of all its shards, which the server has ready of main."""
     from ..formats.safetensors.safetensors import DEFAULT_FIRST_GUESS
+    from .cached_shards import are_cached
     from .choose import choose
-    from .kept_shards import are_kept
     from .repo_layout import Layout, layout_of
 
     found: list[Wish] = [Whole("config.json", MAX_CONFIG_BYTES)] if "config.json" in files else []
@@ -38,7 +38,7 @@ def first_reads(
     if choice is None or choice.format != "safetensors":
         return found
     if choice.index is not None:
-        if is_main and (keeper is None or not are_kept(keeper, choice.index)):
+        if is_main and (keeper is None or not are_cached(keeper, choice.index)):
             found.append(Ready(choice.index))
     elif len(choice.files) == 1:
         [path] = choice.files

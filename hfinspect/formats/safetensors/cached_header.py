@@ -41,7 +41,7 @@ _SEVERITIES: Final = ("note", "warning", "error")
 _LOW = (1 << NUMBER_BITS) - 1
 
 
-class KeptHeader(NamedTuple):
+class CachedHeader(NamedTuple):
     """A header, and the size of its file in bytes as it was when this was read; None if unknown."""
 
     header: Header
@@ -52,7 +52,7 @@ class _BrokenError(Exception):
     """Bytes that ``pack_headers`` did not make."""
 
 
-def pack_headers(headers: Iterable[KeptHeader]) -> bytes:
+def pack_headers(headers: Iterable[CachedHeader]) -> bytes:
     """Some headers as bytes, for ``unpack_headers``."""
     said, arrays = [], []
     for header, size in headers:
@@ -84,7 +84,7 @@ def _code(numbers: Sequence[int]) -> str:
     return next(code for code in _CODES if most < 1 << 8 * array(code).itemsize)
 
 
-def unpack_headers(data: bytes) -> list[KeptHeader] | None:
+def unpack_headers(data: bytes) -> list[CachedHeader] | None:
     """What ``pack_headers`` made; None of anything else."""
     try:
         return list(_headers(data))
@@ -94,7 +94,7 @@ def unpack_headers(data: bytes) -> list[KeptHeader] | None:
         return None
 
 
-def _headers(data: bytes) -> Iterator[KeptHeader]:
+def _headers(data: bytes) -> Iterator[CachedHeader]:
     [length] = _LENGTH.unpack_from(data)
     at = _LENGTH.size + length
     text = data[_LENGTH.size : at]
@@ -120,7 +120,7 @@ def _need(holds: bool) -> None:
         raise _BrokenError
 
 
-def _header(said: Mapping[str, Any], arrays: Sequence[array[int]]) -> KeptHeader:
+def _header(said: Mapping[str, Any], arrays: Sequence[array[int]]) -> CachedHeader:
     start, skipped, metadata = said["start"], said["skipped"], said["metadata"]
     file, size = said["file"], said["size"]
     _need(type(file) is str and (size is None or (type(size) is int and size >= 0)))
@@ -136,7 +136,7 @@ def _header(said: Mapping[str, Any], arrays: Sequence[array[int]]) -> KeptHeader
     _need(not more or len(more[0]) == len(which))
     tensors = StoredTensors(kinds, which, keys, start, more[0] if more else None)
     findings = tuple(Finding(**_strings(finding)) for finding in said["findings"])
-    return KeptHeader(Header(file, tensors, start, metadata, findings, skipped), size)
+    return CachedHeader(Header(file, tensors, start, metadata, findings, skipped), size)
 
 
 def _kind(pattern: str, dtype: str, shape: Sequence[int], nbytes: int) -> StoredKind:
