@@ -122,7 +122,7 @@ def odd_expression(text: object) -> str:
         return f"it has more than {MAX_EXPRESSION:,} characters"
     calls: list[str] = []
     name, at = "", 0
-    text = text.rstrip()
+    text = text.rstrip(" \t\r\n")
     while at < len(text):
         token = _TOKEN.match(text, at)
         if token is None:

@@ -23,15 +23,15 @@ TENSORS: Tensors = {"wte.weight": ("BF16", (50257, 768))}
 PROGRAM = """
 import json, sys
 from hfinspect.cli.fast_path import begin
-from hfinspect.sources import ahead
+from hfinspect.sources import prefetch
 found = []
 for arguments in json.loads(sys.argv[1]):
     begin(arguments)
-    for source in ahead._begun.values():
+    for source in prefetch._begun.values():
         source.list_files()
         [coming.result() for coming in source._coming.values()]
-    found.append([ref.text for ref in ahead._begun])
-    ahead._begun.clear()
+    found.append([ref.text for ref in prefetch._begun])
+    prefetch._begun.clear()
 assert sys.getswitchinterval() > 0.004  # threads take turns as usual once somebody reads
 print(json.dumps([found, "typer" in sys.modules]))
 """
