@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ..core.checkpoint import Shard
-from ..core.turns import turn
 from ..errors import HfinspectError
 from ..formats.safetensors.cached_header import CachedHeader, pack_headers, unpack_headers
 from ..formats.safetensors.header import Header
@@ -34,7 +33,7 @@ def cached_shard(source: Source, keeper: Keeper, path: str) -> CachedShard | Non
     packed = keeper.kept(path, HEADER)
     if packed is None:
         return None
-    with turn(), collector_paused():
+    with collector_paused():
         found = unpack_headers(packed)
         if found is None or len(found) != 1:
             return None
@@ -133,7 +132,7 @@ def _unpacked(packed: bytes | None, files: Mapping[str, FileEntry]) -> list[Cach
     size now."""
     if packed is None:
         return None
-    with turn(), collector_paused():
+    with collector_paused():
         found = unpack_headers(packed)
     known = [_same_size(one, files.get(one.header.file)) for one in found or ()]
     whole = [one for one in known if one is not None]

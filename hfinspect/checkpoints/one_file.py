@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar, cast
 from ..core.checkpoint import Shard, ShardIndex
 from ..core.paths import why_unsafe
 from ..core.records import dataclass
-from ..core.turns import turn
 from ..errors import ConfigError, HfinspectError
 from ..sources.source import Source, keeper_of
 from .json_files import MAX_CONFIG_BYTES, parse_json
@@ -119,8 +118,7 @@ def read_index(source: Source, path: str) -> IndexRead:
     except HfinspectError as error:
         return IndexRead(path, None, error=error)
     try:
-        with turn():
-            return IndexRead(path, len(data), parse_index(path, data))
+        return IndexRead(path, len(data), parse_index(path, data))
     except HfinspectError as error:
         if isinstance(error.__cause__, TooManyShardsError):
             return IndexRead(path, len(data), None, error)  # its names are not looked at

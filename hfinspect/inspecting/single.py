@@ -11,7 +11,6 @@ from ..analysis.labels.routing import routing_of
 from ..analysis.quantization.decode import decode
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.refs import Origin
-from ..core.turns import turn
 from ..errors import ConfigError, UnknownArchitectureError
 from ..formats.strict_json import collector_paused
 from .build import NOTHING_MORE, Inspected, ReadContext, from_checkpoint
@@ -36,8 +35,7 @@ def inspect_weights(
     ``declared`` is the class that the repo says it is. An unknown architecture or a malformed
     config is a finding: labels then come from names.
     """
-    with turn():
-        return _inspected(name, origin, checkpoint, config, companions, declared, where, known)
+    return _inspected(name, origin, checkpoint, config, companions, declared, where, known)
 
 
 def _inspected(

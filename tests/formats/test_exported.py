@@ -42,8 +42,8 @@ def test_what_the_serializer_writes(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [*EXPRESSIONS.values(), "s0.is_integer", "s0[0]", "'text'", 'f"{s0}"', "s0 s1", "(s0", "s0)",
-     "lambda", "__import__", "eval(1)", "Symbol(eval)('a')('b').x", "a" * 200, "(" * 300, 5, None, "0\x85",
-     "Add('text', 1)", "s0; s1", "s0 if s1 else s2", "x:=1", "\uff45val(1)"],
+     "lambda", "__import__", "eval(1)", "Symbol(eval)('a')('b').x", "a" * 200, "(" * 300, 5, None,
+     "0\x85", "Add('text', 1)", "s0; s1", "s0 if s1 else s2", "x:=1", "\uff45val(1)"],
 )  # fmt: skip
 def test_anything_else(text: object) -> None:
     assert odd_expression(text) or text == "lambda"

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ...core.checkpoint import Finding, Shard
-from ...core.turns import turn
 from ...errors import FormatError
 from ..base import Reader
 from ..sniff import raise_if_not_weights
@@ -130,7 +129,7 @@ def judge_header(
     Raises FormatError only where there is no header to speak of.
     """
     text = read_header_bytes(reader, first_guess)
-    with turn(), collector_paused():
+    with collector_paused():
         header = parse_header(reader.path, text, seen)
         if keep is not None:
             keep(header)
@@ -159,7 +158,7 @@ def shard_from_header(
 
     From decoded JSON the offsets in the file are not known. Raises FormatError.
     """
-    with turn(), collector_paused():
+    with collector_paused():
         if isinstance(header, bytes):
             parsed = parse_header(file, header)
         else:
