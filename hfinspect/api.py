@@ -261,6 +261,10 @@ def memory(
     expert_parallel: int = 1,
     bandwidth: str | None = None,
     step_tokens: int | None = None,
+    slots: int | None = None,
+    split_cache: bool = False,
+    swa_full: bool = False,
+    flash_attention: bool = True,
     width: str | None = None,
     train: str | None = None,
     rank: int = 16,
@@ -287,19 +291,22 @@ def memory(
 ) -> Memory:
     """What a model needs to run: bytes of weights, cache and workspace, and what fits.
 
-    ``context`` is in tokens (``4096``, ``"32k"``); without it the sum is given at 8,192, 32,768
-    and the model's own. ``engine`` names whose rules the cache follows: ``logical`` (the least that
-    any must hold), ``transformers``, ``transformers-static``, ``vllm``, ``sglang``, ``llama.cpp``.
-    ``cache_dtype`` is that of keys and values (default: the model's). ``encoder_tokens`` are the
-    positions that the encoder gives out, after its convolutions (default: as many as ``context``;
-    for Whisper its fixed ones). ``step_tokens`` are those of one step: vLLM's
-    max_num_batched_tokens (8,192) or llama.cpp's ubatch (512). ``on`` is a device: ``"24GB"``,
-    ``"2x80GB"``, ``"RTX 4090"``. ``tensor_parallel`` is the number of devices that share each
-    layer, ``pipeline_parallel`` that of stages, ``expert_parallel`` that of devices that share the
-    experts; bytes are then those of the fullest. With engine ``llama.cpp``, ``Memory.offload`` has
-    the weights by layer and what goes to the GPU. ``bandwidth`` of a device's memory
-    (``"3.35TB/s"``) limits tokens a second. ``width`` sizes the weights at another dtype than they
-    are stored in: a recipe (``"Q4_K_M"``, ``"awq"``). The other arguments are those of ``inspect``.
+    ``context`` is in tokens (``4096``, ``"32k"``); without it the sum is given at 8,192, 32,768 and
+    the model's own. ``engine`` names whose rules the cache follows: ``logical`` (the least that any
+    must hold), ``transformers``, ``transformers-static``, ``vllm``, ``sglang``, ``llama.cpp``.
+    ``cache_dtype`` is that of keys and values (default: the model's; llama.cpp takes two,
+    ``"q8_0/f16"``). ``encoder_tokens`` are the positions that the encoder gives out, after its
+    convolutions (default: as many as ``context``; for Whisper its fixed ones). ``step_tokens`` are
+    those of one step: vLLM's max_num_batched_tokens (8,192) or llama.cpp's ubatch (512). ``slots``
+    (llama-server's ``-np``), ``split_cache`` (its ``--no-kv-unified``: ``context`` is then that of
+    each slot), ``swa_full`` and ``flash_attention`` (``-fa``) are settings of engine ``llama.cpp``.
+    ``on`` is a device: ``"24GB"``, ``"2x80GB"``, ``"RTX 4090"``. ``tensor_parallel`` is the number
+    of devices that share each layer, ``pipeline_parallel`` that of stages, ``expert_parallel`` that
+    of devices that share the experts; bytes are then those of the fullest. With engine
+    ``llama.cpp``, ``Memory.offload`` has the weights by layer and what goes to the GPU.
+    ``bandwidth`` of a device's memory (``"3.35TB/s"``) limits tokens a second. ``width`` sizes the
+    weights at another dtype than they are stored in: a recipe (``"Q4_K_M"``, ``"awq"``). The other
+    arguments are those of ``inspect``.
 
     ``train`` (``full``, ``lora``, ``qlora``) adds ``Memory.training``: what one device holds in a
     step over ``batch`` sequences of ``seq`` tokens (default 2,048). ``rank`` and ``targets`` are
@@ -326,7 +333,9 @@ def memory(
         engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
         encoder_tokens=encoder_tokens, on=on, tensor_parallel=tensor_parallel,
         pipeline_parallel=pipeline_parallel, expert_parallel=expert_parallel, bandwidth=bandwidth,
-        width=width, step_tokens=step_tokens, train=train, rank=rank, targets=targets, seq=seq,
+        width=width, step_tokens=step_tokens, slots=slots, split_cache=split_cache,
+        swa_full=swa_full, flash_attention=flash_attention, train=train, rank=rank,
+        targets=targets, seq=seq,
         optimizer=optimizer, precision=precision, gpus=gpus, zero=zero,
         checkpointing=checkpointing, attention=attention, modules_to_save=modules_to_save,
     )  # fmt: skip

@@ -107,7 +107,7 @@ asserts that it is up to date.
 
 *Within*: states differ by the alignment of tensors alone; a limit is never below what was reserved
 and at most 1.5 times of it. The files that no rule covers yet are attention over chosen blocks of
-tokens (qwen4exp, minimax-m3, glm5-next, deepseek4), encoders, Qwen3-VL's further inputs and one
+tokens (qwen4exp, minimax-m3, glm5-next, deepseek4), encoders and one
 file with experts that are not used; for the first kind `memory` says that the limit may be too low.
 
 | what | judge | equal | within | wrong |

@@ -54,7 +54,8 @@ def memory(
         str | None,
         typer.Option(
             metavar="DTYPE",
-            help="Dtype of the KV cache: bf16, fp8, q8_0; default: the model's.",
+            help="Dtype of the KV cache: bf16, fp8, q8_0; llama.cpp's -ctk/-ctv: q8_0/f16; "
+            "default: the model's.",
         ),
     ] = None,
     encoder_tokens: Annotated[
@@ -71,6 +72,35 @@ def memory(
             show_default="8,192 and 512",
         ),
     ] = None,
+    slots: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N",
+            help="llama.cpp: sequences that the cache has room for, llama-server's -np.",
+            show_default="the batch; llama-server's own is 4",
+        ),
+    ] = None,
+    split_cache: Annotated[
+        bool,
+        typer.Option(
+            "--split-cache",
+            help="llama.cpp: each slot has cells for its own context, llama-server's "
+            "--no-kv-unified.",
+        ),
+    ] = False,
+    swa_full: Annotated[
+        bool,
+        typer.Option(
+            "--swa-full",
+            help="llama.cpp: windowed layers hold the whole context, llama-server's --swa-full.",
+        ),
+    ] = False,
+    no_flash_attention: Annotated[
+        bool,
+        typer.Option(
+            "--no-flash-attention", help="llama.cpp: no flash attention, llama-server's -fa off."
+        ),
+    ] = False,
     on: Annotated[
         str | None,
         typer.Option(
@@ -194,6 +224,8 @@ def memory(
     asked: dict[str, Any] = {
         "context": context, "batch": batch, "engine": engine, "cache_dtype": kv_dtype,
         "encoder_tokens": encoder_tokens, "step_tokens": step_tokens, "on": on,
+        "slots": slots, "split_cache": split_cache, "swa_full": swa_full,
+        "flash_attention": not no_flash_attention,
         "tensor_parallel": tp, "pipeline_parallel": pp, "expert_parallel": ep,
         "bandwidth": bandwidth, "width": width, "train": train, "rank": rank, "targets": targets,
         "modules_to_save": modules_to_save, "seq": seq, "optimizer": optimizer,

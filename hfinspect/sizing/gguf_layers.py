@@ -18,7 +18,7 @@ from ..core.results import Inspection
 from ..core.tensor import TensorInfo
 from ..trees.cache_layout import KeysValues, Unknown
 from ..trees.catalog import Family
-from ..trees.modules import Layers, Module, Parameter
+from ..trees.modules import Layers, Module, Parameter, each_module
 from ..trees.prediction import Prediction
 from .cache_request import CachedLayer, CacheRequest
 from .engine_classes import converted_to
@@ -30,6 +30,8 @@ from .own_cache import USUAL_CONTEXTS
 
 #: Models that fill in blanks: no encoder, and yet nothing is kept.
 _FILL_IN = frozenset({"dream", "llada", "llada-moe", "rnd1"})
+#: More layers than any model feeds with pictures.
+_MOST_DEEPSTACK = 512
 #: Kinds of ``general.type`` that are not a model of their own.
 _MODEL = "model"
 
@@ -126,6 +128,19 @@ def kept_of(layout: CacheLayout) -> tuple[CachedLayer, ...]:
     while layers and not layers[-1].cache:
         layers.pop()
     return tuple(layers)
+
+
+def deepstack_layers(found: Inspection, root: Module) -> int:
+    """Layers that get features of pictures of their own: of a GGUF file what its key says, else as
+    many as the tower has mergers for them."""
+    said = found.metadata.get(f"{found.metadata.get('general.architecture')}.n_deepstack_layers")
+    if isinstance(said, int):
+        return max(0, min(said, _MOST_DEEPSTACK))
+    for module in each_module(root):
+        for name in ("deepstack_merger_list", "deepstack_mergers"):
+            if isinstance(mergers := module.children.get(name), Module):
+                return len(mergers.children)
+    return 0
 
 
 def tree_of_file(found: Inspection) -> Prediction:

@@ -271,11 +271,7 @@ def bytes_held(
 def _rows(item: KeysValues, window: int | None, engine: Engine, held: CacheRequest) -> int:
     if item.cross:
         return held.batch * held.seen
-    if item.every > 1:
-        return engine.rows_of_groups(item, held.tokens, held.batch)
-    if item.by_sequence:
-        return held.batch * engine.rows(window, held.tokens, 1)
-    return engine.rows(window, held.tokens + int(item.before), held.batch)
+    return engine.rows_of(item, window, held.tokens, held.batch)
 
 
 def _of_rows(

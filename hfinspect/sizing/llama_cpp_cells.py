@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ..analysis.gguf.gguf_cache import CacheLayer, CacheLayout
 from ..core.records import dataclass
 from ..trees.cache_layout import KeysValues, State
 from .engines.cache_dtypes import bytes_an_element, packed
+
+if TYPE_CHECKING:
+    from ..analysis.gguf.gguf_cache import CacheLayer, CacheLayout
 
 #: ``n_ctx`` and windows are rounded up to so many cells.
 STEP: Final = 256
@@ -75,21 +77,21 @@ def refused(layout: CacheLayout, settings: CellSettings) -> str:
     type_k, type_v = settings.type_k, settings.type_v
     if layout.latent and type_k != type_v:
         return f"{layout.architecture} keeps latents: keys and values are of one type"
-    if _block(type_v) > 1 and not flash:
+    if block(type_v) > 1 and not flash:
         return f"values in {type_v} need flash attention"
     for sizes in layout.head_sizes if flash else ():
         for name, size, dtype in zip(("keys", "values"), sizes, (type_k, type_v), strict=True):
-            if size % _block(dtype):
-                return f"{dtype} has blocks of {_block(dtype)}, and heads of {name} have {size}"
+            if size % block(dtype):
+                return f"{dtype} has blocks of {block(dtype)}, and heads of {name} have {size}"
     for item in (item for layer in layout.layers for item in layer.cache):
         if isinstance(item, KeysValues):
             for size, dtype in ((int(item.key), type_k), (int(item.value), type_v)):
-                if size % _block(dtype):
-                    return f"{dtype} has blocks of {_block(dtype)}, and a row has {size} elements"
+                if size % block(dtype):
+                    return f"{dtype} has blocks of {block(dtype)}, and a row has {size} elements"
     return ""
 
 
-def _block(dtype: str) -> int:
+def block(dtype: str) -> int:
     """Elements of a block of a quantized type."""
     return packed(dtype)[1] if dtype.islower() else 1
 
@@ -110,22 +112,32 @@ def reserved(layout: CacheLayout, settings: CellSettings) -> Reserved:
     return Reserved(kv, states)
 
 
+def rows_held(
+    settings: CellSettings, window: int | None, *, every: int = 1, apart: bool = False
+) -> int:
+    """Rows of one layer for all sequences. ``window`` None: it looks back at all tokens. ``every``
+    tokens share a row; ``apart``: each sequence has rows of its own even where cells are shared."""
+    shared = settings.kv_unified and not apart and every == 1
+    cells = settings.cells
+    if every > 1:
+        cells = padded(max(1, -(-cells // every)))
+    elif window is not None and not settings.swa_full:
+        reach = window * (settings.n_seq_max if shared else 1)
+        cells = padded(min(cells, reach + settings.step))
+    return cells * (1 if shared else settings.n_seq_max)
+
+
 def _bytes_of_rows(
     layout: CacheLayout, layer: CacheLayer, item: KeysValues, settings: CellSettings
 ) -> int:
-    shared = settings.kv_unified and not (item.by_sequence or item.every > 1)
-    streams = 1 if shared else settings.n_seq_max
-    cells = settings.cells
-    if item.every > 1:
-        cells = padded(max(1, -(-cells // item.every)))
-    elif layer.windowed and not item.name and not settings.swa_full:
-        window = layout.window * (settings.n_seq_max if shared else 1)
-        cells = padded(min(cells, window + settings.step))
+    windowed = layer.windowed and not item.name
+    rows = rows_held(
+        settings, layout.window if windowed else None, every=item.every, apart=item.by_sequence
+    )
     flash = settings.flash_attn and layout.architecture not in _NO_FLASH
     value = int(item.value)
     if value and not flash and layout.widest_value and not item.name:
         value = layout.widest_value
-    rows = cells * streams
     return sum(
         int(rows * size * bytes_an_element(dtype))
         for size, dtype in ((int(item.key), settings.type_k), (value, settings.type_v))

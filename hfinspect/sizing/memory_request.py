@@ -61,13 +61,22 @@ def checked_request(
     bandwidth: str | None = None,
     step_tokens: int | None = None,
     width: str | None = None,
+    slots: int | None = None,
+    split_cache: bool = False,
+    swa_full: bool = False,
+    flash_attention: bool = True,
 ) -> MemoryRequest:
     """What a user wrote, checked. Raises UsageError."""
     if isinstance(batch, bool) or not 1 <= batch <= MAX_BATCH:
         raise UsageError(f"batch {batch!r}", "is not possible", expected=f"1 to {MAX_BATCH:,}")
     if encoder_tokens is not None and not 0 <= encoder_tokens <= MAX_CONTEXT:
         raise UsageError(f"encoder tokens {encoder_tokens!r}", "are not possible", expected="0 up")
-    rules = find_engine(engine, step_tokens).in_stages(pipeline_parallel)
+    rules = find_engine(engine, step_tokens).with_settings(
+        slots=slots, split_cache=split_cache, swa_full=swa_full, flash_attention=flash_attention
+    )
+    if slots is not None and batch > slots:
+        raise UsageError(f"batch {batch}", f"is more than the {slots} slots")
+    rules = rules.in_stages(pipeline_parallel)
     device = None if on is None else parse_device(on)
     parallel = parallel_wished(tensor_parallel, pipeline_parallel, expert_parallel, rules)
     if device is not None:

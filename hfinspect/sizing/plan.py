@@ -26,7 +26,7 @@ from .engines.cache_dtypes import bytes_an_element
 from .engines.interface import Engine
 from .flat_widths import BITS, at_bits
 from .flops import count_flops
-from .gguf_layers import gguf_layers, layers_held, tree_of_file
+from .gguf_layers import deepstack_layers, gguf_layers, layers_held, tree_of_file
 from .kv_cache import cache_size, decoder_blocks, decoder_stacks, kept_layers, unknown_layouts
 from .largest import largest
 from .memory_request import MAX_BATCH, MAX_CONTEXT, MemoryRequest
@@ -375,6 +375,7 @@ def sizer(
         WorkspaceLimit(
             prediction.root, size, parallel.tensor, tuple(layers),
             tuple(decoder_stacks(prediction.root)), found.facts, found.model_type or "",
+            deepstack_layers(found, prediction.root),
         ), held_in, assumed, wish, by_layer,
     )  # fmt: skip
 

@@ -35,7 +35,8 @@ class WorkspaceLimit:
     share each layer. The tree is walked once, however many contexts and batches are tried.
 
     ``layers`` is what each layer keeps, ``stacks`` where the decoder has them, ``facts`` what the
-    config says, ``name`` the model type: for an engine that looks at each layer.
+    config says, ``name`` the model type, ``deepstack`` how many layers get features of pictures:
+    for an engine that looks at each layer.
     """
 
     root: Module
@@ -45,6 +46,7 @@ class WorkspaceLimit:
     stacks: tuple[tuple[str, int], ...] = ()
     facts: ModelFacts = ModelFacts()
     name: str = ""
+    deepstack: int = 0
 
     def at(self, tokens: int, batch: int) -> Workspace:
         """For a step of so many tokens of each sequence."""

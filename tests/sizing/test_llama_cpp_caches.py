@@ -19,6 +19,10 @@ from hfinspect.analysis.gguf.gguf_cache import (
 )
 from hfinspect.core.cache_size import AT_ONCE, ENCODES
 from hfinspect.formats.gguf.gguf import FORMAT
+from hfinspect.sizing.cache_request import CacheRequest
+from hfinspect.sizing.engines.llama_cpp import LlamaCpp
+from hfinspect.sizing.gguf_layers import kept_of
+from hfinspect.sizing.kv_cache import cache_size
 from hfinspect.sizing.llama_cpp_cells import CellSettings, refused, reserved
 from tests.formats.readers import MeteredReader
 from tests.sizing.llama_cpp_record import Recorded, Reserved, Setting, recorded
@@ -34,6 +38,17 @@ def settings_of(setting: Setting) -> CellSettings:
         _DTYPES.get(setting.type_k, setting.type_k), _DTYPES.get(setting.type_v, setting.type_v),
         setting.flash_attn,
     )  # fmt: skip
+
+
+def bytes_under(wish: CellSettings, layout: CacheLayout) -> int:
+    """What ``hfinspect memory --engine llama.cpp`` says with the same settings."""
+    engine = LlamaCpp(step_tokens=wish.n_ubatch).with_settings(
+        slots=wish.n_seq_max, split_cache=not wish.kv_unified, swa_full=wish.swa_full,
+        flash_attention=wish.flash_attn,
+    )  # fmt: skip
+    tokens = wish.n_ctx if wish.kv_unified else -(-wish.n_ctx // wish.n_seq_max)
+    dtype = engine.cache_dtype(f"{wish.type_k}/{wish.type_v}")
+    return cache_size(kept_of(layout), engine, CacheRequest(tokens, 1, dtype)).nbytes
 
 
 def read(one: Recorded) -> tuple[Mapping[str, Any], dict[str, Sequence[int]]]:
@@ -65,6 +80,7 @@ def test_the_bytes_are_those_that_were_reserved(one: Recorded) -> None:
             room = 32 * 4 * len(layout.layers)
             assert said.kv == real.kv, setting
             assert said.states <= real.rs <= said.states + room, setting
+            assert bytes_under(wish, layout) == real.kv + said.states, setting
 
 
 def test_encoders_keep_nothing() -> None:

@@ -13,19 +13,16 @@ import pytest
 from hfinspect import api
 from hfinspect.analysis.gguf.gguf_cache import CacheLayout, cache_layout
 from hfinspect.sizing.engines.llama_cpp_graph import WITHOUT_FLASH, Graph, Step, graph_of
-from hfinspect.sizing.gguf_layers import kept_of, tree_of_file
+from hfinspect.sizing.gguf_layers import deepstack_layers, kept_of, tree_of_file
 from hfinspect.sizing.kv_cache import decoder_stacks
 from tests.sizing.llama_cpp_record import FULL_SIZE, Recorded, Reserved, Setting, recorded
 
 #: Attention over chosen blocks of tokens: not derived, and so remarked on.
 _SPARSE = frozenset({"qwen4exp", "minimax-m3", "glm5-next", "deepseek4"})
 #: Nothing is generated with these, so that no limit is shown.
-_ENCODERS = frozenset({"t5", "t5encoder", "llama-embed"})
+_ENCODERS = frozenset({"t5encoder", "llama-embed"})
 #: Files that have experts of which llama.cpp's graph makes no use.
 _UNUSED = frozenset({"refact-moe"})
-#: Inputs with pictures' features for several layers (``n_deepstack_layers``), which the graph does
-#: not count: its limit is 2% below at some settings.
-_DEEP_INPUTS = frozenset({"qwen3_vl+qwen3_vl-generation", "qwen3_vl+qwen3_vl-tied"})
 _LIMIT = 1.5
 
 
@@ -58,7 +55,7 @@ def graph(one: str, folder: Path) -> Graph | None:
     return graph_of(
         root, layers, width=facts.width, heads=facts.heads,
         served=facts.experts_per_token, name=found.architecture,
-        stacks=tuple(decoder_stacks(root)),
+        stacks=tuple(decoder_stacks(root)), deepstack=deepstack_layers(inspection, root),
     )  # fmt: skip
 
 
@@ -68,8 +65,7 @@ def _all() -> tuple[Recorded, ...]:
 
 def _judged() -> list[Recorded]:
     left_out = _SPARSE | _ENCODERS
-    apart = _UNUSED | _DEEP_INPUTS
-    return [one for one in _all() if one.architecture not in left_out and one.name not in apart]
+    return [one for one in _all() if one.architecture not in left_out and one.name not in _UNUSED]
 
 
 @pytest.fixture(scope="module")

@@ -76,3 +76,9 @@ def nbytes_of(elements: int, dtype: str) -> int:
     """Bytes of so many elements, rounded up to a whole one."""
     size, group = packed(dtype)
     return -(-elements * size // group)
+
+
+def two_dtypes(dtype: str) -> tuple[str, str]:
+    """Of keys and of values: ``q8_0/F16`` names two, any other dtype is that of both."""
+    key, _, value = dtype.partition("/")
+    return key, value or key

@@ -17,7 +17,7 @@ from ...errors import UsageError
 from ...trees.cache_layout import KeysValues, State
 from ...trees.prediction import Prediction
 from ..cache_request import CachedLayer, CacheRequest
-from .cache_dtypes import nbytes_of, short_names, spelled_dtype
+from .cache_dtypes import nbytes_of, short_names, spelled_dtype, two_dtypes
 
 if TYPE_CHECKING:
     from ...core.footprint import Workspace
@@ -98,9 +98,13 @@ class Engine(ABC):
         """Rows of keys and values that one layer holds for all ``batch`` sequences of ``tokens``;
         ``window`` None: it looks at all of them."""
 
-    def rows_of_groups(self, item: KeysValues, tokens: int, batch: int) -> int:
-        """Rows where ``item.every`` tokens share one."""
-        return batch * item.rows_of_groups(tokens)
+    def rows_of(self, item: KeysValues, window: int | None, tokens: int, batch: int) -> int:
+        """Rows that one layer holds of ``item``, whose tokens are the decoder's own."""
+        if item.every > 1:
+            return batch * item.rows_of_groups(tokens)
+        if item.by_sequence:
+            return batch * self.rows(window, tokens, 1)
+        return self.rows(window, tokens + int(item.before), batch)
 
     @abstractmethod
     def rows_formula(self, window: str) -> str:
@@ -122,7 +126,11 @@ class Engine(ABC):
         self, item: KeysValues, rows: int, dtype: str, heads: int | None = None
     ) -> int:
         """Bytes of ``rows`` rows. ``heads`` are the key/value heads where the item does not say."""
-        return nbytes_of(self.row_elements(item) * rows, item.dtype or dtype)
+        key, value = two_dtypes(item.dtype or dtype)
+        if key == value:
+            return nbytes_of(self.row_elements(item) * rows, key)
+        rows *= self.row_copies(item)
+        return nbytes_of(int(item.key) * rows, key) + nbytes_of(int(item.value) * rows, value)
 
     # ---- states
 
@@ -144,7 +152,9 @@ class Engine(ABC):
     def state_bytes(self, item: State, held: CacheRequest, layers: int = 1) -> int:
         """Bytes of the states of all sequences in so many layers."""
         elements = self.state_elements(item) * layers
-        return nbytes_of(held.batch * elements, self.state_dtype_of(item, held))
+        return nbytes_of(
+            self.held_sequences(held.batch) * elements, self.state_dtype_of(item, held)
+        )
 
     @abstractmethod
     def recurrent_dtype(
@@ -165,6 +175,9 @@ class Engine(ABC):
     def cache_dtype(self, name: str) -> str:
         """The dtype that a user wrote, as we spell it. Raises UsageError for one that is none, or
         that this engine does not have."""
+        if "/" in name:
+            found = f"names two dtypes, and engine {self.name} has one"
+            raise UsageError(f"cache dtype {name!r}", found, expected="engine llama.cpp")
         dtype = spelled_dtype(name)
         if self.cache_dtypes is not None and dtype not in self.cache_dtypes:
             raise UsageError(
@@ -177,6 +190,28 @@ class Engine(ABC):
         """Why a cache of this dtype, which the engine has, cannot hold these rows; empty where it
         can."""
         return ""
+
+    # ---- settings
+
+    def with_settings(
+        self, *, slots: int | None, split_cache: bool, swa_full: bool, flash_attention: bool
+    ) -> Engine:
+        """The engine with the settings of its server. Raises UsageError for one that it does not
+        have, and for one that is not possible."""
+        named = {
+            "slots": slots is not None, "split cache": split_cache, "swa full": swa_full,
+            "flash attention off": not flash_attention,
+        }  # fmt: skip
+        for name, is_named in named.items():
+            if is_named:
+                raise UsageError(
+                    name, f"is no setting of engine {self.name}", expected="engine llama.cpp"
+                )
+        return self
+
+    def held_sequences(self, batch: int) -> int:
+        """Sequences that states are held for, of which ``batch`` run."""
+        return batch
 
     # ---- steps and workspace
 

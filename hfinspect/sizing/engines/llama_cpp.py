@@ -1,21 +1,25 @@
 """How llama.cpp holds a model, read at commit 02c28f53 (``llama-kv-cache-iswa.cpp``).
 
 Cells in steps of 256; a windowed layer holds ``n_seq_max · n_swa + n_ubatch`` cells, at most the
-context; states are float32. Each GPU gets some of the layers.
+context; states are float32. Each GPU gets some of the layers. What llama-server calls ``-np``,
+``--no-kv-unified``, ``--swa-full``, ``-ctk``, ``-ctv`` and ``-fa`` are fields here; the rules of
+rows are those of ``llama_cpp_cells.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...core.footprint import Workspace
 from ...core.records import dataclass
 from ...errors import UsageError
-from ...trees.cache_layout import KeysValues
+from ...trees.cache_layout import CacheItem, KeysValues
 from ...trees.prediction import Prediction
 from ..cache_request import CachedLayer, CacheRequest
-from .cache_dtypes import GGML_BLOCKS, PLAIN
+from ..llama_cpp_cells import CellSettings, block, rows_held
+from .cache_dtypes import GGML_BLOCKS, PLAIN, two_dtypes
 from .interface import Engine, Support, not_known_here, padded, windows_of
 from .llama_cpp_graph import WITHOUT_FLASH, Step, graph_of
 
@@ -23,11 +27,26 @@ if TYPE_CHECKING:
     from ..workspace import WorkspaceLimit
 
 
+#: The most sequences of one context (LLAMA_MAX_SEQ).
+MAX_SLOTS: Final = 256
+
+
 @dataclass(frozen=True)
 class LlamaCpp(Engine):
-    """One cache of cells for all sequences."""
+    """One cache of cells for all sequences, or one for each.
+
+    Fields:
+        slots: sequences that the cache is made for (``n_seq_max``); None: as many as run
+        split: each sequence has cells of its own (not ``kv_unified``)
+        swa_full: windowed layers hold the whole context
+        flash: flash attention
+    """
 
     cells: int = 256
+    slots: int | None = None
+    split: bool = False
+    swa_full: bool = False
+    flash: bool = True
 
     name: ClassVar[str] = "llama.cpp"
     version: ClassVar[str] = "0c1e57098"
@@ -45,22 +64,69 @@ class LlamaCpp(Engine):
     reads_key_values: ClassVar[bool] = True
     converts: ClassVar[bool] = True
 
-    def rows(self, window: int | None, tokens: int, batch: int) -> int:
-        cells = padded(tokens * batch, self.cells)
-        if window is None:
-            return cells
-        return min(cells, padded(batch * window + self.step, self.cells))
+    def _settings(self, tokens: int, batch: int) -> CellSettings:
+        """The context that holds ``batch`` sequences of so many tokens."""
+        sequences = self.held_sequences(batch)
+        return CellSettings(
+            n_ctx=tokens * (sequences if self.split else batch), n_seq_max=sequences,
+            n_ubatch=self.step, kv_unified=not self.split, swa_full=self.swa_full,
+        )  # fmt: skip
 
-    def rows_of_groups(self, item: KeysValues, tokens: int, batch: int) -> int:
-        return batch * padded(-(-tokens // item.every) or 1, self.cells)
+    def held_sequences(self, batch: int) -> int:
+        return batch if self.slots is None else max(self.slots, batch)
+
+    def rows(self, window: int | None, tokens: int, batch: int) -> int:
+        return rows_held(self._settings(tokens, batch), window)
+
+    def rows_of(self, item: KeysValues, window: int | None, tokens: int, batch: int) -> int:
+        settings = self._settings(tokens + int(item.before), batch)
+        looks_back = None if item.name else window
+        return rows_held(settings, looks_back, every=item.every, apart=item.by_sequence)
 
     def rows_formula(self, window: str) -> str:
-        cells = f"{self.cells}·⌈b·N/{self.cells}⌉"
-        inner = f"{self.cells}·⌈(b·{window} + {self.step})/{self.cells}⌉"
-        return f"min({cells}, {inner})" if window else cells
+        sequences = "b" if self.slots is None else str(self.slots)
+        if self.split:
+            times, of_all, reach = f"{sequences}·", "N", window
+        else:
+            times, of_all, reach = "", "b·N", f"{sequences}·{window}"
+        cells = f"{self.cells}·⌈{of_all}/{self.cells}⌉"
+        inner = f"{self.cells}·⌈({reach} + {self.step})/{self.cells}⌉"
+        return times + (f"min({cells}, {inner})" if window else cells)
 
     def window_full(self, window: int, batch: int) -> int:
-        return padded(batch * window + self.step, self.cells) // batch
+        if self.split:
+            return padded(window + self.step, self.cells)
+        return padded(self.held_sequences(batch) * window + self.step, self.cells) // batch
+
+    def with_settings(
+        self, *, slots: int | None, split_cache: bool, swa_full: bool, flash_attention: bool
+    ) -> Engine:
+        if slots is not None and (isinstance(slots, bool) or not 1 <= slots <= MAX_SLOTS):
+            raise UsageError(f"slots {slots!r}", "are not possible", expected=f"1 to {MAX_SLOTS}")
+        return replace(
+            self, slots=slots, split=split_cache, swa_full=swa_full, flash=flash_attention
+        )
+
+    # ---- dtypes
+
+    def cache_dtype(self, name: str) -> str:
+        """As every engine, and two of them: ``q8_0/f16`` are keys in q8_0 and values in F16."""
+        key, both, value = name.partition("/")
+        if not both:
+            return super().cache_dtype(name)
+        key, value = super().cache_dtype(key.strip()), super().cache_dtype(value.strip())
+        return key if key == value else f"{key}/{value}"
+
+    def not_held(self, item: KeysValues, dtype: str) -> str:
+        key, value = two_dtypes(dtype)
+        if item.latent and key != value and not item.name:
+            return "llama.cpp keeps latents: keys and values are of one type"
+        if block(value) > 1 and not self.flash:
+            return f"values in {value} need flash attention"
+        for size, one in ((item.key, key), (item.value, value)):
+            if item.dtype is None and int(size) % block(one):
+                return f"{one} has blocks of {block(one)}, and a row has {int(size):,} elements"
+        return ""
 
     def recurrent_dtype(
         self, prediction: Prediction, config: Mapping[str, Any] | None, dtype: str
@@ -70,21 +136,42 @@ class LlamaCpp(Engine):
     def in_pages(
         self, layers: Sequence[CachedLayer], held: CacheRequest
     ) -> tuple[Sequence[CachedLayer], Engine]:
-        return layers, self
+        """Without flash attention all rows of values are as wide as the widest, and with
+        ``swa_full`` no layer has a window."""
+        if self.swa_full:
+            layers = [replace(layer, window=None) for layer in layers]
+        values = {
+            int(item.value)
+            for layer in layers
+            for item in layer.keys_values
+            if not (item.name or item.latent)
+        }
+        if self.flash or len(values - {0}) < 2:
+            return layers, self
+        widest = max(values)
+        return [
+            replace(layer, cache=tuple(_widened(item, widest) for item in layer.cache))
+            for layer in layers
+        ], self
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
         """The compute buffer (``llama_cpp_graph.py``), and the device's own runtime."""
         from ..workspace import RUNTIME_BYTES  # most runs size nothing
 
         name = limit.name
+        settings = self._settings(context, batch)
         step = Step(
-            context * batch, n_seq_max=batch, n_ubatch=self.step, quantized=True,
-            flash=name not in WITHOUT_FLASH, n_outputs=max(self.step, 2048),
+            settings.n_ctx, n_seq_max=settings.n_seq_max, n_ubatch=self.step, quantized=True,
+            kv_unified=settings.kv_unified, swa_full=self.swa_full,
+            flash=self.flash and name not in WITHOUT_FLASH,
+            # llama-server keeps logits of one token a slot; others may ask for those of all.
+            n_outputs=max(self.step, 2048) if self.slots is None else settings.n_seq_max,
         )  # fmt: skip
         facts = limit.facts
         graph = graph_of(
             limit.root, limit.layers, width=facts.width, heads=facts.heads,
             served=facts.experts_per_token, name=name, stacks=limit.stacks,
+            deepstack=limit.deepstack,
         )  # fmt: skip
         moment = graph.largest(step)
         return Workspace(
@@ -100,11 +187,23 @@ class LlamaCpp(Engine):
 
     def notes(self, layers: Sequence[CachedLayer], held: CacheRequest, first: int) -> Iterator[str]:
         windows = windows_of(layers)
-        if windows:
+        sequences = self.held_sequences(held.batch)
+        if self.swa_full:
+            yield "windowed layers hold the whole context (--swa-full)"
+        elif windows and self.split:
             yield (
-                f"windowed layers hold {held.batch} × {windows[-1]:,} + {self.step:,} cells "
+                f"windowed layers hold {windows[-1]:,} + {self.step:,} cells in steps of 256 for "
+                f"each of {sequences:,} slots, and at most the context"
+            )
+        elif windows:
+            yield (
+                f"windowed layers hold {sequences:,} × {windows[-1]:,} + {self.step:,} cells "
                 "in steps of 256, for all sequences together, and at most the context"
             )
+        if self.slots is None and (windows or any(layer.states for layer in layers)):
+            yield "llama-server makes room for 4 sequences unless -np says otherwise: --slots 4"
+        if self.split:
+            yield f"llama-server's -c is {sequences * held.tokens:,}, for all slots together"
 
         if any(_chooses_blocks(layer) for layer in layers):
             yield (
@@ -124,6 +223,12 @@ class LlamaCpp(Engine):
                 "has no such parallelism: it gives each GPU some of the layers",
                 hint="name the GPUs, such as 2x24GB",
             )
+
+
+def _widened(item: CacheItem, widest: int) -> CacheItem:
+    if not isinstance(item, KeysValues) or item.name or item.latent or not item.value:
+        return item
+    return replace(item, value=widest)
 
 
 def _chooses_blocks(layer: CachedLayer) -> bool:

@@ -57,6 +57,8 @@ _LAYER_HOLE: Final = (1, 7)
 _ROOM: Final = 128
 #: Architectures that never have flash attention, and one that masks its logits in a second copy.
 WITHOUT_FLASH: Final = frozenset({"grok"})
+#: Architectures whose scores get a bias by distance, for which there is no flash attention.
+BIASED: Final = frozenset({"t5", "t5encoder", "mt5", "umt5"})
 _LOGITS_TWICE: Final = frozenset({"chameleon"})
 
 
@@ -148,8 +150,10 @@ class LayerWidths(NamedTuple):
 @dataclass(frozen=True)
 class Graph:
     """What the limit is made of: ``hidden`` elements of the stream (``streams`` of them side by
-    side), ``vocabulary``, ``by_layer`` elements of embeddings that each layer adds, and the
-    distinct layers, each with the windows of those after it.
+    side), ``vocabulary``, ``by_layer`` elements of embeddings that each layer adds, the distinct
+    layers, each with the windows of those after it, and how many layers get features of pictures
+    next to those of the input (``n_deepstack_layers``). ``biased``: scores get a bias by distance,
+    which is held twice next to them, and the bucket of each pair.
     """
 
     hidden: int
@@ -157,6 +161,8 @@ class Graph:
     by_layer: int
     logits_copies: int
     layers: tuple[tuple[LayerWidths, frozenset[int | None], frozenset[int | None]], ...]
+    deepstack: int = 0
+    biased: bool = False
 
     def largest(self, step: Step) -> Moment:
         """The moment with the most bytes."""
@@ -196,7 +202,7 @@ class Graph:
         gone = before - after
         width = 4 * hidden + layer.attention
         if layer.rows:
-            scores = _scores(layer, step)
+            scores = _biased(layer, step) if self.biased else _scores(layer, step)
             hole = min(every - before, scores // 8)
             yield self._moment("attention", step, before + scores + hole, width, every - before)
         if layer.indexer:
@@ -227,7 +233,9 @@ class Graph:
         windows = {layer.window for layer, _, _ in self.layers if layer.rows}
         values = max((layer.value for layer, _, _ in self.layers), default=0)
         places = 0 if step.flash else 8 * values * len(windows)
-        return step.tokens * (_IDS + self.by_layer * _FLOAT + places)
+        # Features come as an input, and tokens are padded to its width.
+        features = 2 * self.deepstack * self.hidden
+        return step.tokens * (_IDS + (self.by_layer + features) * _FLOAT + places)
 
     def _rotations(self, step: Step) -> int:
         """Next to quantized caches: the matrices that rotate keys and values of each head."""
@@ -252,6 +260,11 @@ def _scores(layer: LayerWidths, step: Step) -> int:
     return step.tokens * layer.heads * cells * _FLOAT + latents
 
 
+def _biased(layer: LayerWidths, step: Step) -> int:
+    pairs = step.tokens * step.cells(layer.window)
+    return pairs * (3 * layer.heads + 1) * _FLOAT
+
+
 # ---- read off the tree
 
 
@@ -259,13 +272,13 @@ def _scores(layer: LayerWidths, step: Step) -> int:
 def graph_of(
     root: Module, layers: tuple[CachedLayer, ...], *, width: int | None = None,
     heads: int | None = None, served: int | None = None, name: str = "",
-    stacks: tuple[tuple[str, int], ...] = (),
+    stacks: tuple[tuple[str, int], ...] = (), deepstack: int = 0,
 ) -> Graph:  # fmt: skip
     """The graph of the text model of ``root``, whose layers keep ``layers``.
 
     ``width`` and ``heads`` are those that the config names, ``served`` the experts of a token,
     ``name`` llama.cpp's architecture or the model type, ``stacks`` the paths of the decoder's lists
-    of layers and how many each has.
+    of layers and how many each has, ``deepstack`` the layers that get features of pictures.
     """
     tables = list(_tables(root))
     hidden = width or min((size for _, size in tables), default=0)
@@ -278,6 +291,7 @@ def graph_of(
     return Graph(
         hidden, vocabulary, max((size for _, size in tables if size > hidden), default=0),
         2 if name in _LOGITS_TWICE else 1, tuple(dict.fromkeys(_with_later(widths))),
+        deepstack, name in BIASED,
     )  # fmt: skip
 
 

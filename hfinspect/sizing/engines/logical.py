@@ -52,7 +52,10 @@ class Logical(RowPerToken):
     def bytes_of_rows(
         self, item: KeysValues, rows: int, dtype: str, heads: int | None = None
     ) -> int:
-        # It takes the dtypes of every engine; those of vLLM have bytes next to the values.
+        # It takes the dtypes of every engine; those of vLLM have bytes next to the values, and
+        # llama.cpp has two.
+        if "/" in dtype:
+            return super().bytes_of_rows(item, rows, dtype, heads)
         return bytes_in_layout(item, rows, dtype, heads)
 
     def not_held(self, item: KeysValues, dtype: str) -> str:
