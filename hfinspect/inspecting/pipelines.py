@@ -86,11 +86,13 @@ class DeclaredPart(NamedTuple):
 
 
 class DeclaredModel(NamedTuple):
-    """The parts that a model_index.json or modules.json names, of these what has weights."""
+    """The parts that a model_index.json or modules.json names, of these what has weights;
+    ``missing`` are configs that should be there, of parts that may have weights or none."""
 
     layout: Layout
     class_name: str | None
     parts: tuple[DeclaredPart, ...]
+    missing: tuple[str, ...] = ()
 
 
 def declared_model(
@@ -109,10 +111,13 @@ def declared_model(
     texts = {read.path: read.strict() for read in naming}
     layout = Layout.PIPELINE if PIPELINE_FILE in paths else Layout.MODULES
     places: dict[str, tuple[str, str]] = {}
+    missing = []
     for folder, declared in declared_folders(texts).items():
         path = f"{folder}/{config_name(declared)}".lstrip("/")
         if len(places) < _MAX_PARTS and (path in files or layout is Layout.MODULES):
             places[folder] = (declared, path)
+        elif path not in files and is_model(declared, {"model_type": ""}):
+            missing.append(path)
     tasks = [partial(read_config, opened, path) for _, path in places.values()]
     configs = opened.gather(tasks)
     parts = []
@@ -125,7 +130,7 @@ def declared_model(
     if layout is Layout.MODULES and [part.name for part in parts] == [""]:
         return None  # nothing with weights comes after it
     name = _class_of(texts.get(PIPELINE_FILE))
-    return DeclaredModel(layout, name, tuple(parts))
+    return DeclaredModel(layout, name, tuple(parts), tuple(missing))
 
 
 def _part(
@@ -187,7 +192,12 @@ def inspect_declared(
         parts.append((_member(part.name or _root_name(part.declared), part.declared, one), one))
         changes += part.overrides
     if not parts:
-        raise NothingToInspectError(name, "has no component whose config.json is known")
+        missing = ", ".join(model.missing[:_SHOWN])
+        found = "has no component whose config.json is known"
+        raise NothingToInspectError(
+            name, f"{found}: the configs that it names are not there" if missing else found,
+            expected=missing or None,
+        )  # fmt: skip
     return combined(
         name,
         opened.origin,

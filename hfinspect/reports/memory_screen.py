@@ -54,6 +54,9 @@ def lay_out(
             ))  # fmt: skip
         if full or drawn:
             blocks += details(found)
+    if _is_training(found):  # the answer in line 1, and then whose it is
+        whose = ", ".join(filter(None, (_title(found), _model(found))))
+        return Document(answer(found), tuple(blocks[1:]), plain_sums(found), whose)
     return Document(_title(found), tuple(blocks), plain_sums(found), _model(found))
 
 

@@ -384,3 +384,16 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     result = run("tree", str(root), "--file", "nowhere")
     assert result.code != 0
     assert "no such file" in result.err
+
+
+def test_a_pipeline_without_its_configs_names_them(tmp_path: Path) -> None:
+    names = {
+        "_class_name": "StableDiffusionPipeline",
+        "scheduler": ["diffusers", "PNDMScheduler"],
+        "unet": ["diffusers", "UNet2DConditionModel"],
+        "vae": ["diffusers", "AutoencoderKL"],
+    }
+    (tmp_path / "model_index.json").write_text(json.dumps(names))
+    with pytest.raises(NothingToInspectError) as raised:
+        hfinspect.inspect(tmp_path)
+    assert raised.value.expected == "unet/config.json, vae/config.json"
