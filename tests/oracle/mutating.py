@@ -32,7 +32,7 @@ _WORDS = {
     "position_embedding_type": ("absolute", "relative_key", "relative_key_query", "rotary"),
     "feed_forward_proj": ("relu", "gated-gelu", "gated-silu"),
     "summary_type": ("first", "last", "mean", "cls_index"),
-    "hidden_act": ("gelu", "relu", "silu"),
+    "hidden_act": ("gelu", "relu", "silu", "prelu", "xielu"),
     "embedding_type": ("fixed", "learned"),
     "norm_type": ("layer_norm", "rms_norm"),
     "feat_extract_norm": ("group", "layer"),

@@ -163,6 +163,9 @@ def _lists(key: str, value: list[Any]) -> list[Any]:
                 apart = value[i] * 3 if value[i] > 16 else _PRIMES[i % len(_PRIMES)] + 6
                 found.append([*value[:i], apart, *value[i + 1 :]])
         found += [value[:-1], [*value, value[-1]]]
+        if 0 in value:  # nothing of it at one place: perhaps at any other
+            found += [[*value[:i], 0, *value[i + 1 :]] for i in range(min(len(value), 5))]
+            found.append([0] * len(value))
     elif kinds == {bool}:
         for i in range(min(len(value), 4)):
             found.append([v != (i == j) for j, v in enumerate(value)])
