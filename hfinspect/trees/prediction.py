@@ -130,9 +130,7 @@ def _built(choice: FamilyChoice, config: ModelConfig) -> Module:
 
     def build(c: ModelConfig) -> Module:
         root = make(c)
-        for key, value in _with_slopes(c.given):
-            if choice.class_name != _FIXED and not _has(root, _SLOPES[_last(value)]):
-                raise c.unknown(key, value, "an activation without parameters")
+        check_activations(choice.class_name, c, root)
         return root
 
     if not differing:
@@ -151,6 +149,14 @@ def _built(choice: FamilyChoice, config: ModelConfig) -> Module:
 _SLOPES = {"prelu": "PReLU", "xielu": "XIELUActivation"}
 #: A class whose activations are fixed, though its config has the key (fixtures/oracle/recorded).
 _FIXED = "PPOCRV6MediumDetForObjectDetection"
+
+
+def check_activations(class_name: str, config: ModelConfig, root: Module) -> None:
+    """Raises UnknownArchitectureError where the config names an activation with parameters, and the
+    tree of that class has none."""
+    for key, value in _with_slopes(config.given):
+        if class_name != _FIXED and not _has(root, _SLOPES[_last(value)]):
+            raise config.unknown(key, value, "an activation without parameters")
 
 
 def _with_slopes(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:

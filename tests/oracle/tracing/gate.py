@@ -19,7 +19,7 @@ from hfinspect.core.config import ModelConfig
 from hfinspect.errors import HfinspectError
 from hfinspect.trees.catalog import builder
 from hfinspect.trees.expand import expected_tensors
-from hfinspect.trees.prediction import is_held
+from hfinspect.trees.prediction import check_activations, is_held
 from hfinspect.trees.traced import builders
 
 from ..deliberate import something
@@ -125,7 +125,9 @@ def predicted(
 ) -> dict[str, tuple[int, ...]]:
     """What the trace says of a config: name -> shape."""
     config = ModelConfig(library.config_json(kind, name, given))
-    specs = expected_tensors(builders(whole, builder)[name](config))
+    root = builders(whole, builder)[name](config)
+    check_activations(name, config, root)
+    specs = expected_tensors(root)
     return {s.name: tuple(map(int, s.shape)) for s in specs if is_held(s)}
 
 
