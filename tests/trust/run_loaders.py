@@ -62,6 +62,18 @@ def load_exported(file: str) -> None:
     torch.export.load(file)
 
 
+def load_torchscript(file: str) -> None:
+    import torch
+
+    torch.jit.load(file)
+
+
+def load_program(file: str) -> None:
+    """As a shell opens it."""
+    Path(file).chmod(0o755)
+    os.execv("/bin/sh", ["/bin/sh", file])
+
+
 def load_yaml(file: str) -> None:
     import yaml
 
@@ -270,6 +282,7 @@ LOADERS: dict[str, Callable[[str], None]] = {
     "pickle": load_pickle, "rows": load_rows, "joblib": load_joblib, "numpy": load_numpy,
     "torch": load_torch, "archive": load_archive, "gzip": load_gzip, "tar": load_tar,
     "unzipped": load_unzipped, "all unzipped": load_all_unzipped, "jinja": load_jinja,
+    "torchscript": load_torchscript, "program": load_program,
     "keras": load_keras, "onnx": load_onnx, "keras of today": load_keras_of_today,
     "tensorflow": load_saved_model, "gguf template": load_gguf_template,
     "config template": load_config_template, "peft": load_peft, "auto class": load_auto_class,

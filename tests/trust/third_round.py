@@ -12,6 +12,7 @@ from pathlib import Path
 from .evil import EVIL_PICKLE, OPEN, Sample
 from .opcodes import build, call, name, value
 
+SCRIPTED = Path(__file__).parents[2] / "fixtures" / "trust" / "scripted.json"
 EXPORTED = Path(__file__).parents[2] / "fixtures" / "trust" / "exported.json"
 #: Flags that say that a type holds objects.
 FORGED = (-1, 1, 63, 255)
@@ -23,6 +24,27 @@ EXPRESSIONS = {
     "an import": "__import__('os').system('touch canary')",
     "in a symbol's name": f"Symbol(str({OPEN}))",
     "a lambda": f"(lambda: {OPEN})()",
+}
+
+
+#: What TorchScript runs as it is loaded, spelled in all the ways that its parser takes.
+SCRIPTS = {
+    "torch.save": '    torch.save(w, "canary")\n',
+    "a text is saved": '    torch.save("hi", "canary")\n',
+    "another name for torch": '    s = torch\n    s.save(w, "canary")\n',
+    "another name for the operator": '    s = torch.save\n    s(w, "canary")\n',
+    "by its namespace": '    ops.aten.save(w, "canary")\n',
+    "a namespace under another name": '    o = ops.aten\n    o.save(w, "canary")\n',
+    "torch.from_file": '    t = torch.from_file("canary", True, 64, dtype=0)\n'
+    "    self.w = torch.add(t, 1)\n",
+}
+#: The same, for whoever looks for the text ``torch.save`` alone.
+FORMED = {
+    "getattr": '    getattr(torch, "save")(w, "canary")\n',
+    "getattr of a text in parts": '    getattr(torch, "sa" "ve")(w, "canary")\n',
+    "white space": '    torch . save(w, "canary")\n',
+    "a line that goes on": '    torch.\\\n  save(w, "canary")\n',
+    "a comment between": '    (torch. # x\n  save)(w, "canary")\n',
 }
 
 
@@ -109,6 +131,12 @@ def third_round() -> Iterator[Sample]:
     for title, (file, loader, text) in YAML.items():
         data = text.encode("utf-16" if title == "UTF-16" else "utf-8")
         yield Sample("YAML", title, file, loader, data)
+    for title, code in SCRIPTS.items():
+        yield Sample("TorchScript", title, "m.pt", "torchscript", scripted(code))
+    for title, code in FORMED.items():
+        yield Sample("TorchScript", title, "m.pt", "torchscript", scripted(code))
+    yield Sample("programs", "a llamafile", "m.llamafile", "program", llamafile())
+    yield Sample("programs", "a llamafile in capitals", "M.LLAMAFILE", "program", llamafile())
     escaped = exported(EXPRESSIONS["a call by name"], escaped=True)
     yield Sample("exported programs", "escaped in JSON", "m.pt2", "exported", escaped)
 
@@ -138,6 +166,27 @@ def exported(text: str, *, escaped: bool = False) -> bytes:
                     first = first.replace("e", "\u0065")
                 data = written.replace(_first(written), first).encode()
             archive.writestr(path, data)
+    return out.getvalue()
+
+
+def scripted(code: str) -> bytes:
+    """A TorchScript archive whose ``__setstate__`` ends with this code."""
+    members = json.loads(SCRIPTED.read_text(encoding="utf-8"))["members"]
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for path, packed in members.items():
+            data = base64.b64decode(packed)
+            archive.writestr(path, data.replace(b"    pass\n", code.encode()))
+    return out.getvalue()
+
+
+def llamafile() -> bytes:
+    """The head of a program that every shell runs, and weights in a zip archive behind it."""
+    out = io.BytesIO(b"MZqFpD='\n'\ntouch canary\nexit 0\n")
+    out.seek(0, io.SEEK_END)
+    with zipfile.ZipFile(out, "a") as archive:
+        archive.writestr("model.gguf", b"GGUF" + bytes(20))
+        archive.writestr(".args", "-m\nmodel.gguf\n")
     return out.getvalue()
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 from ...core.text import clean
-from ...errors import HfinspectError
+from ...errors import FormatError, HfinspectError
+from ...formats.torch.script_code import REACHES_OUT
 from ...formats.torch.unpacking import UnreadPartError
 from ..facts.graphs import keras_text_gadgets
 from ..facts.pickle_names import LIBRARY, RUNS_CODE, UNKNOWN, danger_of
@@ -112,7 +113,7 @@ def pickle_unfollowed(facts: TargetFacts) -> Iterator[RuleFinding]:
     """
     for path, scans in facts.pickles.items():
         for member, scan in scans:
-            if scan.error is not None:
+            if scan.error is not None and not _is_of_script(scan.error):
                 text = f"{clean(member, 80)}: {clean(scan.error.found, 200)}"
                 yield RuleFinding(text, path, severity=_unfollowed(scan.error))
     for path, error in facts.pickle_errors.items():
@@ -161,15 +162,22 @@ def remote_code(facts: TargetFacts) -> Iterator[RuleFinding]:
 _COMPILED = (".so", ".pyc", ".pyd", ".dll", ".dylib")
 
 
+#: What a system runs when somebody opens it. A llamafile is one for six systems at once.
+_PROGRAMS = (".llamafile", ".exe", ".com", ".scr", ".msi")
+
+
 @rule("HI405", "code", "note")
 def code(facts: TargetFacts) -> Iterator[RuleFinding]:
-    """A Python file or compiled code lies in the repo.
+    """A Python file, compiled code or a program lies in the repo.
 
-    Why: it is run where auto_map names it, directly or by an import.
+    Why: it is run where auto_map names it, directly or by an import. A program runs when it is
+    opened, a llamafile with the weights inside too: an error.
 
-    Fix: none needed; read it before trust_remote_code.
+    Fix: none needed for code; read it before trust_remote_code. Of a llamafile take the GGUF file.
     """
     for path in facts.files:
+        if path.lower().endswith(_PROGRAMS):
+            yield RuleFinding("a program, which runs when it is opened", path, severity="error")
         if path.endswith((".py", *_COMPILED)):
             yield RuleFinding("a Python file" if path.endswith(".py") else "compiled code", path)
 
@@ -230,12 +238,18 @@ def _sections(config: object) -> Iterator[Mapping[str, object]]:
             pending += [value for key, value in section.items() if key != "auto_map"][::-1]
 
 
+def _is_of_script(error: HfinspectError) -> bool:
+    return isinstance(error, FormatError) and error.rule == REACHES_OUT
+
+
 @rule("HI414", "model-code", "note")
 def model_code(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A TorchScript archive carries code with the weights, or a Keras config makes loading run it.
 
     Why: it runs when the model is loaded or used. A Lambda layer is Python bytecode, and a config
-    that names a module outside of Keras has it imported: errors. TorchScript is a note.
+    that names a module outside of Keras has it imported: errors. TorchScript is a note, unless its
+    code calls an operator that writes or maps files or calls other machines: ``torch.jit.load``
+    runs ``__setstate__`` of each class.
 
     Fix: load such files only from people you trust, or rebuild the model from plain weights.
     """
@@ -243,6 +257,11 @@ def model_code(facts: TargetFacts) -> Iterator[RuleFinding]:
         for problem in weight.problems:
             if problem.rule == "torchscript":
                 yield RuleFinding(problem.text, weight.path)
+    for path, scans in facts.pickles.items():
+        for member, scan in scans:
+            if scan.error is not None and _is_of_script(scan.error):
+                text = f"{clean(member, 80)}, {scan.error.where}: {scan.error.found}"
+                yield RuleFinding(text, path, severity="error")
     described = [
         gadget
         for fact in facts.json.values()

@@ -21,6 +21,7 @@ from ..window import Windows
 from .exported import MAX_JSON, MAX_JSON_MEMBERS, is_exported, odd_texts
 from .local_headers import local_doubts
 from .rebuild import StorageTable
+from .script_code import MAX_CODE, MAX_CODE_MEMBERS, is_code, reaching_operators
 from .storages import Storage
 from .unpacking import UnreadPartError
 from .views import check_views, describe_content, list_globals, stored_tensors
@@ -178,7 +179,26 @@ def scan_zip(file: Windows, scan_member: ScanMember) -> list[tuple[str, PickleSc
         for entry in members[:MAX_PICKLES]:
             scans += _scan_member(file, entry, where, scan_member)
         scans += _scan_exported(file, directory, where)
+        scans += _scan_code(file, directory, where)
     return scans
+
+
+def _scan_code(file: Windows, directory: ZipDirectory, where: str) -> list[tuple[str, PickleScan]]:
+    """What in the code of a TorchScript archive reaches out of the model."""
+    members = [entry for entry in directory.entries if is_code(entry.name)]
+    errors: list[tuple[str, HfinspectError]] = []
+    if len(members) > MAX_CODE_MEMBERS:
+        found = f"{len(members) - MAX_CODE_MEMBERS:,} files of code are not checked"
+        errors.append(("archive", LimitError(file.path, found, expected=f"{MAX_CODE_MEMBERS:,}")))
+    for entry in members[:MAX_CODE_MEMBERS]:
+        path = f"{file.path}/{entry.name}"
+        try:
+            data = read_member(file, entry, MAX_CODE)
+        except (FormatError, LimitError, UnsupportedFormatError) as error:
+            errors.append((entry.name, error))
+            continue
+        errors += [(entry.name, error) for error in reaching_operators(path, data)]
+    return [(f"{where}{name}", PickleScan((), error, 0)) for name, error in errors]
 
 
 def _scan_exported(

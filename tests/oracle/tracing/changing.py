@@ -117,6 +117,8 @@ def _texts(key: str, value: str, annotation: str, words: set[str]) -> list[Any]:
     last = key.rpartition(".")[2]
     literal = re.findall(r"'([^']+)'", annotation) if "Literal" in annotation else []
     found = [*literal, *sorted(words), *_WORDS.get(last, ())]
+    if last == "activation_fn":  # of diffusers: two of them have a gate
+        found = ["geglu", "swiglu", *found]
     if "act" in last:
         found += ["relu", "gelu", "silu"]
     if last == "layer_norm_type" or "norm" in last:
