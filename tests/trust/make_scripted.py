@@ -25,11 +25,11 @@ def main() -> None:
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return x
 
-        @torch.jit.export
+        @torch.jit.export  # type: ignore[untyped-decorator]
         def __getstate__(self) -> tuple[torch.Tensor, bool]:
             return self.w, self.training
 
-        @torch.jit.export
+        @torch.jit.export  # type: ignore[untyped-decorator]
         def __setstate__(self, state: tuple[torch.Tensor, bool]) -> None:
             self.w = state[0]
             self.training = state[1]

@@ -164,7 +164,7 @@ class LlamaCpp(Engine):
             settings.n_ctx, n_seq_max=settings.n_seq_max, n_ubatch=self.step, quantized=True,
             kv_unified=settings.kv_unified, swa_full=self.swa_full,
             flash=self.flash and name not in WITHOUT_FLASH,
-            # llama-server keeps logits of one token a slot; others may ask for those of all.
+            # llama-server keeps logits of one token a slot; others may want those of all.
             n_outputs=max(self.step, 2048) if self.slots is None else settings.n_seq_max,
         )  # fmt: skip
         facts = limit.facts
