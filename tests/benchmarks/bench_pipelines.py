@@ -19,8 +19,8 @@ from typing import Any
 from urllib.parse import urljoin
 
 from hfinspect.sources.deadline import Deadline
-from hfinspect.sources.hub.http import IN_FLIGHT, Times
-from hfinspect.sources.hub.pipelining import SessionPool
+from hfinspect.sources.hub.wire.http import IN_FLIGHT, Times
+from hfinspect.sources.hub.wire.pipelining import SessionPool
 
 from ..hub_repos import sharded_files
 from ..hub_server import running_hub

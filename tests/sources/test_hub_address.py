@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfinspect.sources.hub import address
-from hfinspect.sources.hub.address import target_of
-from hfinspect.sources.hub.http_library import http_library
-from hfinspect.sources.hub.wire import Origin, Target
+from hfinspect.sources.hub.wire import address
+from hfinspect.sources.hub.wire.address import target_of
+from hfinspect.sources.hub.wire.connection import Origin, Target
+from hfinspect.sources.hub.wire.http_library import http_library
 
 PLAIN = {
     "http://hub": (Origin("http", "hub", 80), Target("http://hub", "/", "hub")),

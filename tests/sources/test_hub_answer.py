@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfinspect.sources.hub.answer import (
+from hfinspect.sources.hub.model_info import Listing, parse_listing
+from hfinspect.sources.hub.wire.answer import (
     Answer,
     BrokenAnswerError,
     Part,
@@ -20,9 +21,8 @@ from hfinspect.sources.hub.answer import (
     UnusableAnswerError,
     parse_json,
 )
-from hfinspect.sources.hub.http import is_same_host, is_web_address
-from hfinspect.sources.hub.http_library import http_library
-from hfinspect.sources.hub.model_info import Listing, parse_listing
+from hfinspect.sources.hub.wire.http import is_same_host, is_web_address
+from hfinspect.sources.hub.wire.http_library import http_library
 
 BROKEN = (BrokenAnswerError, UnusableAnswerError)
 

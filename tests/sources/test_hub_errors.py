@@ -213,10 +213,10 @@ def test_every_foreign_error_in_the_table_exists() -> None:
     """Names in the table are names of classes, here or in the HTTP library."""
     from huggingface_hub import errors
 
-    from hfinspect.sources.hub import answer as hub_answer
     from hfinspect.sources.hub import hub_errors as hub_errors
-    from hfinspect.sources.hub import wire
-    from hfinspect.sources.hub.http_library import http_library
+    from hfinspect.sources.hub.wire import answer as hub_answer
+    from hfinspect.sources.hub.wire import connection as wire
+    from hfinspect.sources.hub.wire.http_library import http_library
 
     places = (errors, http_library(), hub_answer, wire)
     for name in hub_errors._BY_CLASS:

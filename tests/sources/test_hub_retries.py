@@ -16,10 +16,10 @@ from hfinspect.errors import (
     UnreadableError,
     UsageError,
 )
-from hfinspect.sources.hub.http import own_session
-from hfinspect.sources.hub.lazy_tls import LateContext
 from hfinspect.sources.hub.repo import HubSource
 from hfinspect.sources.hub.throttle import RetryPolicy, rate_limit, retry_after
+from hfinspect.sources.hub.wire.http import own_session
+from hfinspect.sources.hub.wire.lazy_tls import LateContext
 from hfinspect.sources.source import FileEntry
 
 from ..cli.program import process

@@ -13,18 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hfinspect.sources.deadline import Deadline
-from hfinspect.sources.hub.address import target_of
-from hfinspect.sources.hub.answer import Answer
-from hfinspect.sources.hub.http import (
-    Session,
-    Times,
-    own_session,
-    proxies_are_set,
-)
-from hfinspect.sources.hub.http_library import http_library
-from hfinspect.sources.hub.pipelining import SessionPool
-from hfinspect.sources.hub.transport import Transport
-from hfinspect.sources.hub.wire import (
+from hfinspect.sources.hub.wire.address import target_of
+from hfinspect.sources.hub.wire.answer import Answer
+from hfinspect.sources.hub.wire.connection import (
     MAX_HEAD_BYTES,
     BrokenConnectionError,
     Connection,
@@ -34,6 +25,15 @@ from hfinspect.sources.hub.wire import (
     UnsendableError,
     WireError,
 )
+from hfinspect.sources.hub.wire.http import (
+    Session,
+    Times,
+    own_session,
+    proxies_are_set,
+)
+from hfinspect.sources.hub.wire.http_library import http_library
+from hfinspect.sources.hub.wire.pipelining import SessionPool
+from hfinspect.sources.hub.wire.transport import Transport
 
 from .scripted import CERTIFICATE, OK, scripted
 
@@ -282,7 +282,7 @@ def test_no_connections_beyond_those_allowed() -> None:
 
 
 def test_an_old_connection_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hfinspect.sources.hub.transport.KEPT_SECONDS", 0.0)
+    monkeypatch.setattr("hfinspect.sources.hub.wire.transport.KEPT_SECONDS", 0.0)
     by = transport()
     with scripted([OK, OK], [OK]) as server:
         assert ask(by, server.url) == ask(by, server.url) == b"ok"

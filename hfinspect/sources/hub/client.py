@@ -18,7 +18,10 @@ from ...errors import HfinspectError, LimitError, NetworkError, OfflineError, Ra
 from ..deadline import Deadline, checked_timeout
 from ..descriptors import are_used_up
 from ..waiting import cancellable
-from .answer import (
+from .hub_errors import RequestContext, build, by_status, network_error, translate
+from .settings import checked_endpoint, hub_constants
+from .throttle import RetryPolicy, Throttle, retry_after
+from .wire.answer import (
     Answer,
     BrokenAnswerError,
     StalledError,
@@ -26,12 +29,9 @@ from .answer import (
     UnusableAnswerError,
     parse_json,
 )
-from .http import Times, hub_headers, is_same_host, is_web_address, only_telling, says_its_kind
-from .hub_errors import RequestContext, build, by_status, network_error, translate
-from .pipelining import SessionPool
-from .settings import checked_endpoint, hub_constants
-from .throttle import RetryPolicy, Throttle, retry_after
-from .wire import BrokenConnectionError, NoConnectionError, TooSlowError
+from .wire.connection import BrokenConnectionError, NoConnectionError, TooSlowError
+from .wire.http import Times, hub_headers, is_same_host, is_web_address, only_telling, says_its_kind
+from .wire.pipelining import SessionPool
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ from ...core.hub_info import HubInfo
 from ...core.records import dataclass
 from ...core.text import clean
 from ..source import FileEntry
-from .answer import BrokenAnswerError
 from .hub_errors import RequestContext, translate
+from .wire.answer import BrokenAnswerError
 
 #: A file list of 100,000 entries is about 25 MB; nothing that is a model comes near.
 MAX_LISTING_BYTES = 64 << 20

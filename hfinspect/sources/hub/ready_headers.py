@@ -9,10 +9,10 @@ from ...errors import AccessError, GatedRepoError, LimitError, RepoNotFoundError
 from ..deadline import Deadline
 from ..threads import DaemonThreads
 from ..waiting import result_of
-from .answer import Answer, BrokenAnswerError, parse_json
 from .client import GZIP, HubClient, Request, api_json, api_text
 from .hub_errors import RequestContext
 from .model_info import MAX_LISTING_BYTES, Listing, commit_of
+from .wire.answer import Answer, BrokenAnswerError, parse_json
 
 #: The largest known models have 500,000 tensors of about 150 bytes. Beyond this, shards are read
 #: one by one.

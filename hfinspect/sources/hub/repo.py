@@ -27,12 +27,12 @@ from ..deadline import Deadline
 from ..file_reader import FileReader
 from ..pool import run_all
 from ..source import FileEntry, Origin
-from .answer import Answer, BrokenAnswerError, Part, UnusableAnswerError
 from .client import GZIP, HubClient, RefusedError, Request, api_json
-from .http import IN_FLIGHT
 from .hub_errors import RequestContext
 from .model_info import MAX_LISTING_BYTES, Listing, check_repo_id, parse_listing
 from .ready_headers import ask_shard_headers
+from .wire.answer import Answer, BrokenAnswerError, Part, UnusableAnswerError
+from .wire.http import IN_FLIGHT
 
 T = TypeVar("T")
 

@@ -14,10 +14,10 @@ from ...core.records import dataclass
 from ...errors import UsageError
 from ..deadline import Deadline
 from ..source import FileEntry
-from .answer import Answer, BrokenAnswerError
 from .client import GZIP, HubClient, Request, api_json
-from .http import is_same_host
 from .model_info import Listing, commit_of, info_of, is_repo_id, parse_listing
+from .wire.answer import Answer, BrokenAnswerError
+from .wire.http import is_same_host
 
 #: Orders of the Hub's list; it takes any other word without a complaint and sorts by nothing.
 SORTS: Final = ("downloads", "likes", "lastModified", "createdAt", "trendingScore")

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..descriptors import at_once
-from ..waiting import interruptible
+from ...descriptors import at_once
+from ...waiting import interruptible
 from .http import IN_FLIGHT, Session, Times, own_session, users_session
 
 

@@ -11,19 +11,19 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from ..._version import __version__
-from ...errors import UnauthorizedError, UnreadableError, UsageError
-from ..deadline import Deadline
+from ...._version import __version__
+from ....errors import UnauthorizedError, UnreadableError, UsageError
+from ...deadline import Deadline
+from ..environment import may_have_token
+from ..hub_errors import RequestContext, translate
 from .address import target_of
 from .bounded import bound_client, limited
-from .environment import may_have_token
 from .http_library import http_library
-from .hub_errors import RequestContext, translate
 from .transport import Transport
 
 if TYPE_CHECKING:
+    from .connection import Reply
     from .lazy_tls import LateContext
-    from .wire import Reply
 
 #: Requests at once, to the Hub and to its storage each, whatever the number of CPUs: the time goes
 #: into waiting for answers, and a header is small.

@@ -10,7 +10,7 @@ import re
 from base64 import b64encode
 from typing import Any, Final
 
-from .wire import Origin, Target
+from .connection import Origin, Target
 
 _PORTS: Final = {"http": 80, "https": 443}
 _LAST_PORT: Final = 65_535

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from ..waiting import interruptible
+from ...waiting import interruptible
 from .bounded import elsewhere, time_left
 
 if TYPE_CHECKING:

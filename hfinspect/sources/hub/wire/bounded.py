@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from ..threads import start
-from ..waiting import interruptible
+from ...threads import start
+from ...waiting import interruptible
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ...errors import UnreadableError
+from ....errors import UnreadableError
 
 
 class LateContext(ssl.SSLContext):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from .wire import (
+from .connection import (
     BrokenConnectionError,
     Connection,
     NoConnectionError,
