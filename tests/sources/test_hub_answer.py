@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hfinspect.sources.hub.model_info import Listing, parse_listing
+from hfinspect.sources.hub.wire.address import is_same_host, is_web_address
 from hfinspect.sources.hub.wire.answer import (
     Answer,
     BrokenAnswerError,
@@ -21,7 +22,6 @@ from hfinspect.sources.hub.wire.answer import (
     UnusableAnswerError,
     parse_json,
 )
-from hfinspect.sources.hub.wire.http import is_same_host, is_web_address
 from hfinspect.sources.hub.wire.http_library import http_library
 
 BROKEN = (BrokenAnswerError, UnusableAnswerError)

@@ -12,7 +12,7 @@ from huggingface_hub.utils import _auth
 
 from hfinspect.sources.hub.environment import VARIABLES, may_have_token
 from hfinspect.sources.hub.hub_errors import RequestContext
-from hfinspect.sources.hub.wire.http import hub_headers
+from hfinspect.sources.hub.request_headers import hub_headers
 
 ASKED = RequestContext("https://hub")
 

@@ -7,30 +7,32 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import field
 from typing import TypeVar
 
 from ...core.records import dataclass
 from ...core.refs import masked
-from ...errors import HfinspectError, LimitError, NetworkError, OfflineError, RateLimitedError
+from ...errors import HfinspectError, OfflineError, RateLimitedError
 from ..deadline import Deadline, checked_timeout
 from ..descriptors import are_used_up
 from ..waiting import cancellable
-from .hub_errors import RequestContext, build, by_status, network_error, translate
+from .error_answers import RETRIED_STATUSES, ErrorAnswerError, RefusedError, error_of, final_error
+from .hub_errors import RequestContext, build, by_status, network_error
+from .request_headers import hub_headers
 from .settings import checked_endpoint, hub_constants
 from .throttle import RetryPolicy, Throttle, retry_after
+from .wire.address import is_same_host, is_web_address
 from .wire.answer import (
     Answer,
     BrokenAnswerError,
     StalledError,
-    TooLongError,
     UnusableAnswerError,
     parse_json,
 )
 from .wire.connection import BrokenConnectionError, NoConnectionError, TooSlowError
-from .wire.http import Times, hub_headers, is_same_host, is_web_address, only_telling, says_its_kind
+from .wire.http import Times
 from .wire.pipelining import SessionPool
 
 T = TypeVar("T")
@@ -44,31 +46,6 @@ GZIP = {"accept-encoding": "gzip"}
 #: Waits in one request: until the head of an answer is there (connection, TLS and redirects of the
 #: network included), and how long a body may lag behind the slowest line.
 PATIENCE = 3
-
-_RETRIED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
-
-
-class RefusedError(Exception):
-    """The storage host says no: usually a signed address that has expired."""
-
-    def __init__(self, status: int) -> None:
-        self.status = status
-        super().__init__(status)
-
-
-class ErrorAnswerError(Exception):
-    """An answer of status 400 or more. ``meant`` is huggingface_hub's error for it, None where it
-    could not make one of that answer."""
-
-    def __init__(self, status: int, headers: Mapping[str, str], meant: Exception | None) -> None:
-        self.status = status
-        self.headers = headers
-        self.meant = meant
-        super().__init__(status)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        # It is the cause of errors that cross process borders, where ``meant`` cannot always go.
-        return type(self), (self.status, dict(self.headers), None)
 
 
 @dataclass(frozen=True)
@@ -182,7 +159,7 @@ class HubClient:
                     raise deadline.error(ask.asked.subject, ask.asked.path) from error
                 failures += 1
                 if failures >= self._attempts(error, ask):
-                    ours = _final(error, ask.asked)
+                    ours = final_error(error, ask.asked)
                     if ours is None:
                         raise
                     raise ours from error
@@ -217,7 +194,7 @@ class HubClient:
         with self._pipelines[pipeline].sent(url, headers, times) as response:
             answer = Answer(response, self.throttle.clock, wait * PATIENCE)
             if answer.status >= 400 and answer.status not in ask.accept:
-                raise _error_of(answer, ask.quota)
+                raise error_of(answer, ask.quota)
             if answer.leads_nowhere and answer.status not in ask.accept:
                 raise network_error(ask.asked, f"answered only with status {answer.status}")
             self.throttle.note(ask.quota, answer.headers)
@@ -230,7 +207,7 @@ class HubClient:
         names = {cls.__name__ for cls in type(error).__mro__}
         most = self.policy.attempts if ask.attempts is None else ask.attempts
         if isinstance(error, ErrorAnswerError):
-            return most if error.status in _RETRIED_STATUSES else 1
+            return most if error.status in RETRIED_STATUSES else 1
         if isinstance(error, BrokenAnswerError):
             return most
         if isinstance(error, (StalledError, TooSlowError)) or "TimeoutException" in names:
@@ -294,43 +271,3 @@ def api_text(answer: Answer, limit: int, watch: Callable[[bytes], None] | None =
     if answer.location is not None:
         raise UnusableAnswerError("sends its own api elsewhere")
     return answer.json(limit, watch)
-
-
-def _error_of(answer: Answer, quota: str) -> Exception:
-    """The error for an answer of status 400 or more.
-
-    Its body is read only to keep the connection, and nothing that huggingface_hub may raise while
-    it looks at the answer is passed on.
-    """
-    with suppress(Exception):  # a body that is cut or stalls says no less than one that is not
-        answer.drain()
-    if quota == "cdn" and answer.status not in _RETRIED_STATUSES:
-        return RefusedError(answer.status)
-    meant = None
-    if says_its_kind(answer.status, answer.headers):
-        from huggingface_hub import hf_raise_for_status
-
-        try:
-            hf_raise_for_status(only_telling(answer.status, answer.headers, answer.url))
-        except Exception as error:
-            meant = error  # what the table of translate() does not know counts by its status
-    return ErrorAnswerError(answer.status, answer.headers, meant)
-
-
-def _final(error: Exception, asked: RequestContext) -> HfinspectError | None:
-    if isinstance(error, ErrorAnswerError):
-        known = None if error.meant is None else translate(error.meant, asked)
-        return known or build(by_status(error.status, asked), asked)
-    if isinstance(error, TooLongError):
-        found = "is larger" if asked.path else "the Hub's answer about it is larger"
-        limit = f"at most {error.limit:,} bytes"
-        return LimitError(asked.subject, found, expected=limit, where=asked.path)
-    if isinstance(error, (BrokenAnswerError, UnusableAnswerError)):
-        return network_error(asked, str(error))
-    if "CERTIFICATE_VERIFY_FAILED" in str(error):
-        return NetworkError(
-            asked.subject,
-            f"the certificate of {asked.endpoint} is not trusted",
-            hint="a proxy may replace it; set SSL_CERT_FILE to its authority",
-        )
-    return translate(error, asked)

@@ -27,7 +27,8 @@ from ..deadline import Deadline
 from ..file_reader import FileReader
 from ..pool import run_all
 from ..source import FileEntry, Origin
-from .client import GZIP, HubClient, RefusedError, Request, api_json
+from .client import GZIP, HubClient, Request, api_json
+from .error_answers import RefusedError
 from .hub_errors import RequestContext
 from .model_info import MAX_LISTING_BYTES, Listing, check_repo_id, parse_listing
 from .ready_headers import ask_shard_headers

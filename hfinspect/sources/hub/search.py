@@ -16,8 +16,8 @@ from ..deadline import Deadline
 from ..source import FileEntry
 from .client import GZIP, HubClient, Request, api_json
 from .model_info import Listing, commit_of, info_of, is_repo_id, parse_listing
+from .wire.address import is_same_host
 from .wire.answer import Answer, BrokenAnswerError
-from .wire.http import is_same_host
 
 #: Orders of the Hub's list; it takes any other word without a complaint and sorts by nothing.
 SORTS: Final = ("downloads", "likes", "lastModified", "createdAt", "trendingScore")

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...core.refs import masked
 from ...errors import UsageError
-from .wire.http import is_web_address
+from .wire.address import is_web_address
 
 
 def hub_constants() -> Any:

@@ -6,9 +6,11 @@ host) are read by the HTTP library that huggingface_hub uses, whose rules apply 
 
 from __future__ import annotations
 
+import functools
 import re
 from base64 import b64encode
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from .connection import Origin, Target
 
@@ -51,3 +53,35 @@ def _by_library(url: str) -> tuple[Origin, Target]:
     origin = Origin(scheme, read.raw_host.decode("ascii"), read.port or _PORTS[scheme])
     path, host = read.raw_path.decode("ascii"), read.netloc.decode("ascii")
     return origin, Target(str(read), path, host, login)
+
+
+def is_same_host(endpoint: str, url: str) -> bool:
+    """Whether an address is on the endpoint's own scheme, host and port, or its https twin."""
+    theirs, ours = _origin(url), _origin(endpoint)
+    return theirs == ours or (
+        ours == ("http", theirs[1], 80) and theirs == ("https", theirs[1], 443)
+    )
+
+
+def is_web_address(url: str) -> bool:
+    """Whether it is http(s) with a host and a port that there can be."""
+    _, host, port = _origin(url)
+    return bool(host and port)
+
+
+#: Names for which the codec of names has nothing to do; to import it takes a millisecond.
+_PLAIN_HOST = re.compile(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})*")
+
+
+@functools.lru_cache(maxsize=256)
+def _origin(url: str) -> tuple[str, str, int]:
+    """(scheme, host, port); port 0 where the scheme is not http(s) or the address is none."""
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").lower()
+        port = _PORTS.get(parts.scheme, 0) and (parts.port or _PORTS[parts.scheme])
+        if not _PLAIN_HOST.fullmatch(host):
+            host.encode("idna")  # as the socket will; raises UnicodeError, a ValueError
+    except ValueError:
+        return ("", "", 0)
+    return (parts.scheme, host, port)

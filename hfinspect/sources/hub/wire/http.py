@@ -1,21 +1,16 @@
-"""huggingface_hub's HTTP session and headers, as they are needed for many small reads."""
+"""Sessions: our own, and huggingface_hub's where the user or the network needs that."""
 
 from __future__ import annotations
 
 import functools
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
-from urllib.parse import urlsplit
 
-from ...._version import __version__
-from ....errors import UnauthorizedError, UnreadableError, UsageError
+from ....errors import UsageError
 from ...deadline import Deadline
-from ..environment import may_have_token
-from ..hub_errors import RequestContext, translate
 from .address import target_of
 from .bounded import bound_client, limited
 from .http_library import http_library
@@ -28,46 +23,6 @@ if TYPE_CHECKING:
 #: Requests at once, to the Hub and to its storage each, whatever the number of CPUs: the time goes
 #: into waiting for answers, and a header is small.
 IN_FLIGHT = 32
-
-_DEFAULT_PORTS = {"http": 80, "https": 443}
-
-
-def hub_headers(token: str | bool | None, asked: RequestContext) -> dict[str, str]:
-    """User agent and, if there is a token, Authorization. Raises UnauthorizedError.
-
-    Like huggingface_hub's build_hf_headers, but without looking up which program runs us: that
-    would be one more request to the Hub, a day.
-    """
-    from huggingface_hub import __version__ as hub_version
-
-    headers = {"user-agent": f"hfinspect/{__version__}; hf_hub/{hub_version}"}
-    try:
-        secret = _token_to_send(token)
-    except OSError as error:
-        unreadable = UnreadableError(
-            asked.subject, "the saved token cannot be read", hint=str(error)
-        )
-        raise translate(error, asked) or unreadable from error
-    if secret and not (secret.isascii() and secret.isprintable() and " " not in secret):
-        # Said here because the HTTP library's error would quote it.
-        raise UnauthorizedError(
-            asked.subject,
-            "the token has characters that no token has",
-            hint="set it again with `hf auth login` or HF_TOKEN",
-        )
-    if secret:
-        headers["authorization"] = f"Bearer {secret}"
-    return headers
-
-
-def _token_to_send(token: str | bool | None) -> str | None:
-    """As huggingface_hub says; what finds a saved one is imported where there may be one."""
-    if token is False or (token is None and not may_have_token()):
-        return None
-    from huggingface_hub.utils._headers import get_token_to_send
-
-    found: str | None = get_token_to_send(token)
-    return found
 
 
 class Times(NamedTuple):
@@ -247,52 +202,3 @@ def _tls() -> LateContext:
     made = LateContext(lambda: http_library().create_ssl_context())
     made.set_alpn_protocols(["http/1.1"])
     return made
-
-
-#: Of an error answer's headers, those by which huggingface_hub distinguishes errors.
-_TELLING = ("x-error-code", "x-error-message")
-
-
-def says_its_kind(status: int, headers: Mapping[str, str]) -> bool:
-    """Whether huggingface_hub sees more in an error answer than its status."""
-    return status < 403 or any(name in headers for name in _TELLING)
-
-
-def only_telling(status: int, headers: Mapping[str, str], url: str) -> Any:
-    """An error answer without its body and the headers that say nothing of the kind of error:
-    huggingface_hub reads more of them than is good with a hostile server."""
-    library = http_library()
-    known = {name: headers[name] for name in _TELLING if name in headers}
-    return library.Response(status, headers=known, request=library.Request("GET", url))
-
-
-def is_same_host(endpoint: str, url: str) -> bool:
-    """Whether an address is on the endpoint's own scheme, host and port, or its https twin."""
-    theirs, ours = _origin(url), _origin(endpoint)
-    return theirs == ours or (
-        ours == ("http", theirs[1], 80) and theirs == ("https", theirs[1], 443)
-    )
-
-
-def is_web_address(url: str) -> bool:
-    """Whether it is http(s) with a host and a port that there can be."""
-    _, host, port = _origin(url)
-    return bool(host and port)
-
-
-#: Names for which the codec of names has nothing to do; to import it takes a millisecond.
-_PLAIN_HOST = re.compile(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})*")
-
-
-@functools.lru_cache(maxsize=256)
-def _origin(url: str) -> tuple[str, str, int]:
-    """(scheme, host, port); port 0 where the scheme is not http(s) or the address is none."""
-    try:
-        parts = urlsplit(url)
-        host = (parts.hostname or "").lower()
-        port = _DEFAULT_PORTS.get(parts.scheme, 0) and (parts.port or _DEFAULT_PORTS[parts.scheme])
-        if not _PLAIN_HOST.fullmatch(host):
-            host.encode("idna")  # as the socket will; raises UnicodeError, a ValueError
-    except ValueError:
-        return ("", "", 0)
-    return (parts.scheme, host, port)

@@ -1,0 +1,46 @@
+"""What each request says of us: the user agent, and the token."""
+
+from __future__ import annotations
+
+from ..._version import __version__
+from ...errors import UnauthorizedError, UnreadableError
+from .environment import may_have_token
+from .hub_errors import RequestContext, translate
+
+
+def hub_headers(token: str | bool | None, asked: RequestContext) -> dict[str, str]:
+    """User agent and, if there is a token, Authorization. Raises UnauthorizedError.
+
+    Like huggingface_hub's build_hf_headers, but without looking up which program runs us: that
+    would be one more request to the Hub, a day.
+    """
+    from huggingface_hub import __version__ as hub_version
+
+    headers = {"user-agent": f"hfinspect/{__version__}; hf_hub/{hub_version}"}
+    try:
+        secret = _token_to_send(token)
+    except OSError as error:
+        unreadable = UnreadableError(
+            asked.subject, "the saved token cannot be read", hint=str(error)
+        )
+        raise translate(error, asked) or unreadable from error
+    if secret and not (secret.isascii() and secret.isprintable() and " " not in secret):
+        # Said here because the HTTP library's error would quote it.
+        raise UnauthorizedError(
+            asked.subject,
+            "the token has characters that no token has",
+            hint="set it again with `hf auth login` or HF_TOKEN",
+        )
+    if secret:
+        headers["authorization"] = f"Bearer {secret}"
+    return headers
+
+
+def _token_to_send(token: str | bool | None) -> str | None:
+    """As huggingface_hub says; what finds a saved one is imported where there may be one."""
+    if token is False or (token is None and not may_have_token()):
+        return None
+    from huggingface_hub.utils._headers import get_token_to_send
+
+    found: str | None = get_token_to_send(token)
+    return found
