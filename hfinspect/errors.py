@@ -116,6 +116,13 @@ class AccessError(HfinspectError):
     kind = "access"
     exit_code = 3
     usual_hint = "try again later"
+    #: What a server said of it, made safe to show: ``"its message" (request 1-2-3)``.
+    server_said: str | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """With ``server_said``, where a server said something."""
+        said = self.server_said
+        return super().to_dict() | ({} if said is None else {"server_said": said})
 
 
 class RepoNotFoundError(AccessError):

@@ -180,12 +180,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, request: Request, reply: Reply, fault: Fault | None) -> None:
         status, start, stop = self._range(request, reply)
-        headers = dict(reply.headers)
+        hub = self.server.hub
+        headers = {**hub.more_headers, **reply.headers}
         size = reply.file.size if reply.file is not None else len(reply.body)
         packed: bytes | None = None
         if reply.file is not None:
             headers["Accept-Ranges"] = "bytes"
-            if status == 206:
+            if status == 206 and not (hub.hides_content_range and request.host == "cdn"):
                 shift = 1 if fault is not None and fault.kind == "range" else 0
                 headers["Content-Range"] = f"bytes {start + shift}-{stop - 1 + shift}/{size}"
             elif status == 416:

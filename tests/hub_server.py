@@ -91,6 +91,9 @@ class HubServer:
         self.has_resolve_cache = False  # 307 for small files
         self.redirects_relatively = False
         self.page_size = 1000
+        self.moved_to = ""  # another Hub, to which every request is led
+        self.more_headers: dict[str, str] = {}  # of every answer
+        self.hides_content_range = False  # the storage host
         self.quota = ""  # RateLimit of good api answers
         self.stopping = threading.Event()
         self.at_close: list[Callable[[], None]] = []  # clients that a test leaves to the server
@@ -148,6 +151,9 @@ class HubServer:
             time.sleep(self.latency)
         if request.host == "cdn":
             return self._storage(request)
+        if self.moved_to:
+            where = self.moved_to + request.path + request.query_string
+            return Reply(308, b"Permanent Redirect", {"Location": where})
         path = unquote(request.path)
         if path == "/api/whoami-v2":
             user = self._user(request)

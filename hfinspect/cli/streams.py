@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from ..core.text import clean
-from ..errors import HfinspectError, UnreadableError
+from ..errors import AccessError, HfinspectError, UnreadableError
 from .hints import hint_of
 
 #: Longest sentence shown; paths and lists of known names take room.
@@ -82,10 +82,13 @@ def wants_color(terminal: bool) -> bool:
 
 
 def complain_of(error: HfinspectError) -> None:
-    """One sentence and a hint on standard error; ``error:`` is red where there is colour."""
+    """One sentence, what a server said, and a hint on standard error. ``error:`` is red where there
+    is colour."""
     red = wants_color(sys.stderr is not None and sys.stderr.isatty())
     label = "\033[31merror:\033[0m" if red else "error:"
     complain(f"{label} {clean(str(error), MAX_SHOWN)}")
+    if isinstance(error, AccessError) and error.server_said:
+        complain(f"server: {clean(error.server_said, MAX_SHOWN)}")
     hint = hint_of(error)
     if hint:
         complain(f"hint: {clean(hint, MAX_SHOWN)}")

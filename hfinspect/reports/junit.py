@@ -14,6 +14,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from ..core.results import Failure
 from ..core.text import clean
 from ..core.verdicts import AuditFinding, AuditResult, at_least
+from ..errors import AccessError
 
 if TYPE_CHECKING:
     from ..auditing.registry import Rule
@@ -46,7 +47,9 @@ def render(
 def _failed(suite: Element, failure: Failure) -> dict[str, int]:
     case = SubElement(suite, "testcase", classname="hfinspect.audit", name="could be read")
     error = SubElement(case, "error", type=failure.kind, message=_text(str(failure.error)))
-    error.text = _text(failure.error.hint or "")
+    said = failure.error.server_said if isinstance(failure.error, AccessError) else None
+    lines = [f"server: {said}" if said else "", failure.error.hint or ""]
+    error.text = _text("\n".join(filter(None, lines)))
     return {"tests": 1, "failures": 0, "errors": 1}
 
 

@@ -59,13 +59,16 @@ class Deadline:
         self.cancelled = True
         self._until = float("-inf")
 
-    def error(self, subject: str, where: str | None = None) -> CancelledError | RequestTimeoutError:
-        """What is said when it has passed, or was cancelled."""
+    def error(
+        self, subject: str, where: str | None = None, *, waiting_for: str | None = None
+    ) -> CancelledError | RequestTimeoutError:
+        """What is said when it has passed, or was cancelled; ``waiting_for`` is a server."""
         if self.cancelled:
             return CancelledError(subject, "was cancelled", where=where)
         return RequestTimeoutError(
             subject,
-            f"was not done after {self.seconds:g} seconds",
+            f"was not done after {self.seconds:g} seconds"
+            + (f", the last of them waiting for {waiting_for}" if waiting_for else ""),
             where=where,
             hint="try again later, or with a longer timeout",
         )

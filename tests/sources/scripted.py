@@ -19,14 +19,20 @@ class Scripted:
     """Answers each connection with its conversation: one text for each request, and then the end.
     ``heads`` are the requests of each connection; ``ended`` is set where a client hung up."""
 
-    def __init__(self, conversations: Sequence[Sequence[bytes]], *, secure: bool = False) -> None:
+    def __init__(
+        self,
+        conversations: Sequence[Sequence[bytes]],
+        *,
+        secure: bool = False,
+        certificate: Path = CERTIFICATE,
+    ) -> None:
         self.heads: list[list[bytes]] = []
         self.ended = threading.Event()
         self._left = list(conversations)
         self._tls: ssl.SSLContext | None = None
         if secure:
             self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self._tls.load_cert_chain(CERTIFICATE)
+            self._tls.load_cert_chain(certificate)
             self._tls.set_alpn_protocols(["http/1.1"])
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._socket.getsockname()[1]
@@ -76,9 +82,12 @@ class Scripted:
 
 
 @contextmanager
-def scripted(*conversations: Sequence[bytes], secure: bool = False) -> Iterator[Scripted]:
-    """One conversation a connection; connections beyond them are closed at once."""
-    server = Scripted(conversations, secure=secure)
+def scripted(
+    *conversations: Sequence[bytes], secure: bool = False, certificate: Path = CERTIFICATE
+) -> Iterator[Scripted]:
+    """One conversation a connection; connections beyond them are closed at once. ``certificate`` is
+    that of a ``secure`` server, with its key."""
+    server = Scripted(conversations, secure=secure, certificate=certificate)
     try:
         yield server
     finally:

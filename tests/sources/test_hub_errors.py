@@ -177,7 +177,7 @@ def test_a_storage_host_that_refuses(hub: HubServer) -> None:
     hub.fail("status", host="cdn", status=403)
     error = _error(source(hub, "org/model"), "model.safetensors")
     assert isinstance(error, UnauthorizedError)
-    assert "storage host refuses access (403)" in str(error)
+    assert f"the storage host {hub.cdn} refuses access (403)" in str(error)
     assert hub.meter.count("hub", "/resolve/") == hub.meter.count("cdn") == 2
 
 

@@ -183,7 +183,7 @@ NO_HEADS = {
     "a header without a name": b"HTTP/1.1 200 OK\r\n: 2\r\n\r\n",
     "a header that is cut": b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /a",
     "a null in a header": b"HTTP/1.1 200 OK\r\nX:" + b" " * 60_000 + b"\0\r\n\r\n",
-    "many headers": b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 200 + b"\r\n",
+    "headers without end": b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 40_000 + b"\r\n",
     "a header of a megabyte": b"HTTP/1.1 200 OK\r\nX: " + LONG + b"\r\n\r\n",
     "a status line of a megabyte": b"HTTP/1.1 200 " + LONG + b"\r\n\r\n",
     "long headers": b"HTTP/1.1 200 OK\r\n" + (b"X: " + LONG[:60_000] + b"\r\n") * 5 + b"\r\n",

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TypeVar
 
 from ...core.records import dataclass
@@ -18,12 +18,20 @@ from ...errors import HfinspectError, OfflineError, RateLimitedError
 from ..deadline import Deadline, checked_timeout
 from ..descriptors import are_used_up
 from ..waiting import cancellable
-from .error_answers import RETRIED_STATUSES, ErrorAnswerError, RefusedError, error_of, final_error
-from .hub_errors import RequestContext, build, by_status, network_error
+from .connection_errors import is_bad_certificate
+from .error_answers import (
+    RETRIED_STATUSES,
+    ErrorAnswerError,
+    RefusedError,
+    error_of,
+    final_error,
+    of_answer,
+)
+from .hub_errors import RequestContext, network_error
 from .request_headers import hub_headers
 from .settings import checked_endpoint, hub_constants
 from .throttle import RetryPolicy, Throttle, retry_after
-from .wire.address import is_same_host, is_web_address
+from .wire.address import is_same_host, is_web_address, origin_text
 from .wire.answer import (
     Answer,
     BrokenAnswerError,
@@ -37,8 +45,9 @@ from .wire.pipelining import SessionPool
 
 T = TypeVar("T")
 
-#: A file may be redirected on the Hub itself: a renamed repo, a log-in-free copy of a small file.
-MAX_REDIRECTS = 5
+#: Redirects in a row, as many as huggingface_hub follows: a renamed repo, a copy of a small file
+#: that needs no login, a Hub that has moved as a whole.
+MAX_REDIRECTS = 20
 
 #: Headers of requests whose answer may be compressed: whole bodies, never ranges.
 GZIP = {"accept-encoding": "gzip"}
@@ -150,43 +159,58 @@ class HubClient:
             deadline.grant(self.throttle.wait(ask.quota))
             if deadline.left() <= 0:
                 raise deadline.error(ask.asked.subject, ask.asked.path)
+            way = [ask.url]
             try:
-                return self._follow(ask, deadline, handle)
+                return self._follow(ask, deadline, handle, way)
             except (HfinspectError, RefusedError):
                 raise
             except Exception as error:
+                asked = self._asked_at(way[-1], ask.asked)
                 if deadline.left() <= 0:
-                    raise deadline.error(ask.asked.subject, ask.asked.path) from error
+                    late = deadline.error(asked.subject, asked.path, waiting_for=asked.server)
+                    raise late from error
                 failures += 1
                 if failures >= self._attempts(error, ask):
-                    ours = final_error(error, ask.asked)
+                    ours = final_error(error, asked, way[-1])
                     if ours is None:
                         raise
                     raise ours from error
-                waited += self._pause(error, ask, deadline, failures, waited)
+                waited += self._pause(error, ask, asked, deadline, failures, waited)
 
-    def _follow(self, ask: Request, deadline: Deadline, handle: Callable[[Answer], T]) -> T:
-        url = ask.url
-        for _ in range(MAX_REDIRECTS + 1):
-            with self._sent(ask, url, deadline) as answer:
+    def _follow(
+        self, ask: Request, deadline: Deadline, handle: Callable[[Answer], T], way: list[str]
+    ) -> T:
+        """What is made of the answer at the end of the redirects; ``way`` gets their addresses."""
+        while len(way) <= MAX_REDIRECTS + 1:
+            with self._sent(ask, way, deadline) as answer:
                 target = answer.location
-                # Followed here: on the Hub itself (with the token), and from storage to storage.
+                # Where a file's bytes are is for its reader: other files may be there too.
                 if target is None or (
-                    ask.quota != "cdn" and not is_same_host(self.endpoint, target)
+                    ask.quota == "resolve" and not is_same_host(self.endpoint, target)
                 ):
                     return handle(answer)
                 answer.drain()
-            url = target
-        raise network_error(ask.asked, "redirects in circles")
+            way.append(target)
+        asked = self._asked_at(way[-2], ask.asked)
+        raise network_error(asked, f"redirects more than {MAX_REDIRECTS} times, or in circles")
+
+    def _asked_at(self, url: str, asked: RequestContext) -> RequestContext:
+        """What a request was for, with the host that it went to in the end."""
+        if is_same_host(self.endpoint, url):
+            return asked
+        return replace(asked, elsewhere=origin_text(url))
 
     @contextmanager
-    def _sent(self, ask: Request, url: str, deadline: Deadline) -> Iterator[Answer]:
+    def _sent(self, ask: Request, way: list[str], deadline: Deadline) -> Iterator[Answer]:
+        url = way[-1]
         headers = {**self._hub_headers(ask.asked.repo_id), **ask.headers}
-        if not is_same_host(self.endpoint, url):
-            # The one place that decides it: the token goes to the Hub and to nobody else.
+        if not all(is_same_host(self.endpoint, passed) for passed in way):
+            # The one place that decides it: the token goes to the Hub and to nobody else, nor back
+            # to the Hub at somebody else's word.
             headers.pop("authorization", None)
         if not is_web_address(url):
-            raise network_error(ask.asked, "led to an address that is neither http nor https")
+            asked = self._asked_at((way[-2:])[0], ask.asked)
+            raise network_error(asked, "led to an address that is neither http nor https")
         left = max(deadline.left(), 1e-3)
         wait = min(self.timeout, left)
         times = Times(wait, min(wait * PATIENCE, left), deadline)
@@ -194,9 +218,9 @@ class HubClient:
         with self._pipelines[pipeline].sent(url, headers, times) as response:
             answer = Answer(response, self.throttle.clock, wait * PATIENCE)
             if answer.status >= 400 and answer.status not in ask.accept:
-                raise error_of(answer, ask.quota)
+                raise error_of(answer, ask.quota, _secret(headers))
             if answer.leads_nowhere and answer.status not in ask.accept:
-                raise network_error(ask.asked, f"answered only with status {answer.status}")
+                raise UnusableAnswerError(f"answered only with status {answer.status}")
             self.throttle.note(ask.quota, answer.headers)
             yield answer
 
@@ -212,7 +236,7 @@ class HubClient:
             return most
         if isinstance(error, (StalledError, TooSlowError)) or "TimeoutException" in names:
             return min(most, self.policy.timeout_attempts)
-        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        if is_bad_certificate(error):
             return 1
         if isinstance(error, NoConnectionError) or names & {"ConnectError", "ProxyError"}:
             return min(most, self.policy.connect_attempts)
@@ -220,8 +244,9 @@ class HubClient:
         return most if isinstance(error, BrokenConnectionError) or names & broken else 1
 
     def _pause(
-        self, error: Exception, ask: Request, deadline: Deadline, failures: int, waited: float
-    ) -> float:
+        self, error: Exception, ask: Request, asked: RequestContext, deadline: Deadline,
+        failures: int, waited: float,
+    ) -> float:  # fmt: skip
         """Wait before the next try; seconds that the server named. RateLimitedError if too many."""
         seconds = None
         if isinstance(error, ErrorAnswerError) and error.status in (429, 503):
@@ -230,11 +255,11 @@ class HubClient:
             self.throttle.back_off(failures, max(deadline.left(), 0.0))
             return 0.0
         if waited + seconds > self.policy.max_wait:
-            ours = build(by_status(error.status, ask.asked), ask.asked)
+            ours = of_answer(error, asked)
             if isinstance(ours, RateLimitedError):
                 ours.retry_after = seconds
                 ours.hint = f"try again in {seconds:.0f} seconds" + (
-                    "" if ask.asked.has_token else "; with a token the limits are higher"
+                    "" if asked.has_token else "; with a token the limits are higher"
                 )
             raise ours from error
         self.throttle.block(ask.quota, seconds)
@@ -259,6 +284,11 @@ class HubClient:
             pipeline.close()
 
 
+def _secret(headers: Mapping[str, str]) -> str:
+    """The token in the headers of a request, which no message may show."""
+    return headers.get("authorization", "").partition(" ")[2]
+
+
 def api_json(answer: Answer, limit: int, watch: Callable[[bytes], None] | None = None) -> object:
     """An api answer, parsed; ``watch`` is called with its bytes as they come.
 
@@ -268,6 +298,4 @@ def api_json(answer: Answer, limit: int, watch: Callable[[bytes], None] | None =
 
 def api_text(answer: Answer, limit: int, watch: Callable[[bytes], None] | None = None) -> bytes:
     """The same, not yet parsed."""
-    if answer.location is not None:
-        raise UnusableAnswerError("sends its own api elsewhere")
     return answer.json(limit, watch)

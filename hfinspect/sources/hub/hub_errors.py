@@ -36,6 +36,13 @@ class RequestContext:
     revision: str | None = None
     path: str | None = None
     has_token: bool = False
+    #: Who was asked last, where that is not the endpoint: scheme, host and port.
+    elsewhere: str | None = None
+
+    @property
+    def server(self) -> str:
+        """Whoever answered, or did not."""
+        return self.elsewhere or self.endpoint
 
     @property
     def subject(self) -> str:
@@ -44,37 +51,45 @@ class RequestContext:
 
 
 class Meaning(NamedTuple):
-    """Our error for a foreign one. Texts may use {repo}, {revision}, {path} and {endpoint}."""
+    """Our error for a foreign one. Texts may use {repo}, {revision}, {path}, {endpoint} (the Hub)
+    and {server} (who answered, or did not)."""
 
     error: type[HfinspectError]
     found: str
     hint: str | None = None
     hint_with_token: str | None = None
+    #: Where the server is not the endpoint.
+    hint_elsewhere: str | None = None
 
+
+_CHECK_HUB = "check that HF_ENDPOINT is a Hub, and the proxy settings"
+_CHECK_PROXY = "check the proxy settings"
 
 _NO_ANSWER = Meaning(
     NetworkError,
-    "no connection to {endpoint}",
+    "no connection to {server}",
     "check the network, the proxy settings and HF_ENDPOINT; "
     "what is in the cache can be read with HF_HUB_OFFLINE=1",
+    hint_elsewhere="{endpoint} answers and leads there: check that the network, a firewall or a "
+    "proxy lets you reach that host too",
 )
 _TIMED_OUT = Meaning(
     RequestTimeoutError,
-    "{endpoint} did not answer in time",
+    "{server} did not answer in time",
     "try again, or raise HF_HUB_DOWNLOAD_TIMEOUT (seconds)",
 )
 _BROKEN = Meaning(
-    NetworkError, "the connection to {endpoint} broke, again and again", "try again later"
+    NetworkError, "the connection to {server} broke, again and again", "try again later"
 )
 _REPO_NOT_FOUND = Meaning(
     RepoNotFoundError,
-    "no such model on {endpoint}, or it is private",
+    "no such model on {server}, or it is private",
     f"check the spelling; if it is private, {_LOG_IN}",
     "check the spelling, and that your token may read it",
 )
 _UNAUTHORIZED = Meaning(
     UnauthorizedError,
-    "{endpoint} needs a login (401)",
+    "{server} needs a login (401)",
     _LOG_IN,
     "the token may be wrong or expired: `hf auth login` sets a new one",
 )
@@ -107,8 +122,9 @@ _BY_CLASS: Mapping[str, Meaning] = {
     ),
     "BadRequestError": Meaning(
         NetworkError,
-        "{endpoint} did not understand the request (400)",
-        "check that HF_ENDPOINT is a Hub, and the proxy settings",
+        "{server} did not understand the request (400)",
+        _CHECK_HUB,
+        hint_elsewhere=_CHECK_PROXY,
     ),
     "HFValidationError": Meaning(UsageError, "is not a repo id", "a repo id looks like org/name"),
     "OfflineModeIsEnabled": Meaning(
@@ -128,17 +144,19 @@ _BY_CLASS: Mapping[str, Meaning] = {
     "TimeoutException": _TIMED_OUT,
     "StalledError": _TIMED_OUT,
     "ProxyError": Meaning(
-        NetworkError, "the proxy refuses the connection", "check HTTP_PROXY and HTTPS_PROXY"
+        NetworkError,
+        "the proxy refuses the connection to {server}",
+        "check HTTP_PROXY and HTTPS_PROXY",
     ),
     "ConnectError": _NO_ANSWER,
     "NetworkError": _BROKEN,
     "ProtocolError": _BROKEN,
     "UnsupportedProtocol": Meaning(
         NetworkError,
-        "{endpoint} is not an address that can be asked",
+        "{server} is not an address that can be asked",
         "HF_ENDPOINT must be http(s)://...",
     ),
-    "InvalidURL": Meaning(NetworkError, "{endpoint} led to an address that is none"),
+    "InvalidURL": Meaning(NetworkError, "{server} led to an address that is none"),
 }
 
 _LATER = "the server has troubles; try again later"
@@ -146,7 +164,7 @@ _BY_STATUS: Mapping[int, Meaning] = {
     401: _UNAUTHORIZED,
     403: Meaning(
         UnauthorizedError,
-        "{endpoint} refuses access (403)",
+        "{server} refuses access (403)",
         _LOG_IN,
         "check that your token may read it",
     ),
@@ -157,7 +175,7 @@ _BY_STATUS: Mapping[int, Meaning] = {
     408: _TIMED_OUT,
     429: Meaning(
         RateLimitedError,
-        "{endpoint} limits how often it may be asked",
+        "{server} limits how often it may be asked",
         "wait a few minutes; with a token the limits are higher",
         "wait a few minutes",
     ),
@@ -194,8 +212,10 @@ def by_status(status: int, asked: RequestContext) -> Meaning:
     known = _BY_STATUS.get(status)
     if known is not None:
         return known
-    hint = _LATER if status >= 500 else "check that HF_ENDPOINT is a Hub, and the proxy settings"
-    return Meaning(NetworkError, f"{{endpoint}} answered with status {status}", hint)
+    found = f"{{server}} answered with status {status}"
+    if status >= 500:
+        return Meaning(NetworkError, found, _LATER)
+    return Meaning(NetworkError, found, _CHECK_HUB, hint_elsewhere=_CHECK_PROXY)
 
 
 def status_of(error: Exception) -> int:
@@ -211,8 +231,11 @@ def build(meaning: Meaning, asked: RequestContext) -> HfinspectError:
         "revision": asked.revision or "main",
         "path": asked.path or "",
         "endpoint": asked.endpoint,
+        "server": asked.server,
     }
     hint = meaning.hint_with_token if asked.has_token and meaning.hint_with_token else meaning.hint
+    if asked.elsewhere is not None and meaning.hint_elsewhere:
+        hint = meaning.hint_elsewhere
     return meaning.error(
         asked.repo_id or asked.endpoint
         if meaning.error is RevisionNotFoundError
@@ -225,9 +248,10 @@ def build(meaning: Meaning, asked: RequestContext) -> HfinspectError:
 
 def network_error(asked: RequestContext, found: str) -> NetworkError:
     """An answer that is no use, in the server's name."""
-    return NetworkError(
-        asked.subject,
-        f"{asked.endpoint} {found}",
-        where=asked.path,
-        hint="a proxy or a network's log-in page may be in the way; try again later",
-    )
+    hint = "a proxy or a network's log-in page may be in the way; try again later"
+    return network_error_of(asked, f"{asked.server} {found}", hint)
+
+
+def network_error_of(asked: RequestContext, found: str, hint: str) -> NetworkError:
+    """An error about a request, in words of its own."""
+    return NetworkError(asked.subject, found, where=asked.path, hint=hint)

@@ -32,6 +32,7 @@ from .error_answers import RefusedError
 from .hub_errors import RequestContext
 from .model_info import MAX_LISTING_BYTES, Listing, check_repo_id, parse_listing
 from .ready_headers import ask_shard_headers
+from .wire.address import origin_text
 from .wire.answer import Answer, BrokenAnswerError, Part, UnusableAnswerError
 from .wire.http import IN_FLIGHT
 
@@ -160,10 +161,12 @@ class HubSource:
         if served is None:
             return
         if listed is not None and served != listed:
+            place = self._elsewhere.get(path)
+            server = origin_text(place.url) if place else self.asked(path).server
             raise NetworkError(
                 self.repo_id,
-                f"the server has {served:,} bytes",
-                expected=f"{listed:,} as in its file list",
+                f"{server} has {served:,} bytes",
+                expected=f"{listed:,} as in the file list",
                 where=path,
             )
         self._sizes[path] = served
@@ -225,13 +228,15 @@ class HubSource:
                 return self.client.fetch(ask, handle)
             except RefusedError as error:
                 # Most likely the signature has expired: request a new one, once.
-                status = error.status
-        raise UnauthorizedError(
+                host, refused = origin_text(place.url), error
+        ours = UnauthorizedError(
             self.asked(path).subject,
-            f"the storage host refuses access ({status})",
+            f"the storage host {host} refuses access ({refused.status})",
             where=path,
             hint="try again; if it stays, the file cannot be read from this network",
         )
+        ours.server_said = refused.said
+        raise ours from refused
 
     def _resolve(
         self, path: str, headers: dict[str, str], handle: Callable[[Answer], T]

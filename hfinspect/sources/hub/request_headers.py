@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..._version import __version__
-from ...errors import UnauthorizedError, UnreadableError
+from ...errors import UnauthorizedError, UnreadableError, UsageError
 from .environment import may_have_token
 from .hub_errors import RequestContext, translate
 
@@ -14,9 +14,7 @@ def hub_headers(token: str | bool | None, asked: RequestContext) -> dict[str, st
     Like huggingface_hub's build_hf_headers, but without looking up which program runs us: that
     would be one more request to the Hub, a day.
     """
-    from huggingface_hub import __version__ as hub_version
-
-    headers = {"user-agent": f"hfinspect/{__version__}; hf_hub/{hub_version}"}
+    headers = {"user-agent": _user_agent()}
     try:
         secret = _token_to_send(token)
     except OSError as error:
@@ -34,6 +32,23 @@ def hub_headers(token: str | bool | None, asked: RequestContext) -> dict[str, st
     if secret:
         headers["authorization"] = f"Bearer {secret}"
     return headers
+
+
+def _user_agent() -> str:
+    """Who asks, and on whose behalf where HF_HUB_USER_AGENT_ORIGIN says so, as huggingface_hub puts
+    it. Raises UsageError for what no header can hold."""
+    from huggingface_hub import __version__ as hub_version
+    from huggingface_hub import constants
+
+    agent = f"hfinspect/{__version__}; hf_hub/{hub_version}"
+    origin = getattr(constants, "HF_HUB_USER_AGENT_ORIGIN", None)
+    if origin is None:
+        return agent
+    if not (origin.isascii() and origin.isprintable()):
+        raise UsageError(
+            "HF_HUB_USER_AGENT_ORIGIN", "has characters that no header can hold", hint="unset it"
+        )
+    return f"{agent}; origin/{origin}"
 
 
 def _token_to_send(token: str | bool | None) -> str | None:

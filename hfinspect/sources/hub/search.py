@@ -101,18 +101,17 @@ def checked_sort(sort: str) -> str:
 
 def _page(client: HubClient, url: str, deadline: Deadline) -> tuple[list[ListedModel], str | None]:
     def handle(answer: Answer) -> tuple[list[ListedModel], str | None]:
-        following = _next(answer.headers.get("link", ""), url)
+        following = _next(answer.headers.get("link", ""), answer.url)
+        # On a Hub that has moved, the next page is where this one came from.
+        if following is not None and not is_same_host(answer.url, following):
+            following = None
         found = api_json(answer, _MAX_PAGE_BYTES)
         if not isinstance(found, list):
             raise BrokenAnswerError("answered something that is not a list of models")
         return [_model(item) for item in found], following
 
     asked = client.asked("the list of models")
-    result, following = client.fetch(Request(url, asked, "api", GZIP, deadline=deadline), handle)
-    # The token goes with the next request, so it goes to the same host or nowhere.
-    if following is not None and not is_same_host(client.endpoint, following):
-        following = None
-    return result, following
+    return client.fetch(Request(url, asked, "api", GZIP, deadline=deadline), handle)
 
 
 def _next(link: str, url: str) -> str | None:

@@ -12,6 +12,8 @@ from base64 import b64encode
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from ....core.refs import masked
+from ....core.text import clean
 from .connection import Origin, Target
 
 _PORTS: Final = {"http": 80, "https": 443}
@@ -67,6 +69,16 @@ def is_web_address(url: str) -> bool:
     """Whether it is http(s) with a host and a port that there can be."""
     _, host, port = _origin(url)
     return bool(host and port)
+
+
+def origin_text(url: str) -> str:
+    """Scheme, host and port of an address: what messages show of one that is signed, or has a
+    password. As it is where it is none."""
+    scheme, host, port = _origin(url)
+    if not host or not port:
+        return clean(masked(url), 100)
+    shown = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{shown}" + ("" if port == _PORTS[scheme] else f":{port}")
 
 
 #: Names for which the codec of names has nothing to do; to import it takes a millisecond.

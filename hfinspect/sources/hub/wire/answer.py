@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
+from ....core.text import clean
+
 #: Inflated at most this much at a time, so that a gzip bomb is noticed by the caller's limit.
 PIECE_BYTES = 1 << 16
 
@@ -161,30 +163,37 @@ class Answer:
         return self.status == 200 or (self.status == 206 and said.startswith(f"bytes {start}-"))
 
     def _partial(self, start: int, stop: int) -> Part:
-        match = _CONTENT_RANGE.fullmatch(self.headers.get("content-range", "").strip())
+        said = self.headers.get("content-range", "").strip()
+        match = _CONTENT_RANGE.fullmatch(said)
+        if not said and not self._coding and self._declared_length == stop - start:
+            return self._just(start, stop, None)  # hidden, but just so many bytes were requested
         if not match or not match[1] or self._coding:
-            raise BrokenAnswerError("answered 206 without a usable Content-Range")
+            raise UnusableAnswerError("answered 206 without a usable Content-Range")
         first, last = int(match[1]), int(match[2])
         size = None if match[3] == "*" else int(match[3])
         end = stop if size is None else min(stop, size)
         if first != start or last + 1 > end or (size is not None and last + 1 != end):
-            raise BrokenAnswerError(
+            raise UnusableAnswerError(
                 f"answered bytes {first}-{last} where {start}-{end - 1} were asked"
             )
+        return self._just(first, last + 1, size)
+
+    def _just(self, start: int, stop: int, size: int | None) -> Part:
+        """The body, which is to be these bytes of a file."""
         data = bytearray()
         for piece in self._pieces():
             data += piece
-            if len(data) > last + 1 - first:
-                raise BrokenAnswerError("sent more bytes than its Content-Range says")
-        if len(data) != last + 1 - first:
-            raise BrokenAnswerError("sent fewer bytes than its Content-Range says")
+            if len(data) > stop - start:
+                raise BrokenAnswerError("sent more bytes than its head says")
+        if len(data) != stop - start:
+            raise BrokenAnswerError("sent fewer bytes than its head says")
         return Part(bytes(data), size)
 
     def _past_the_end(self, start: int) -> Part:
         match = _CONTENT_RANGE.fullmatch(self.headers.get("content-range", "").strip())
         size = int(match[3]) if match and match[3] != "*" else None
         if size is not None and size > start:
-            raise BrokenAnswerError(f"says byte {start} is past the end of {size} bytes")
+            raise UnusableAnswerError(f"says byte {start} is past the end of {size} bytes")
         self.drain()
         return Part(b"", size)
 
@@ -225,8 +234,8 @@ class Answer:
 
     def _inflated(self) -> Iterator[bytes]:
         if self._coding not in ("gzip", "x-gzip", "deflate"):
-            raise BrokenAnswerError(
-                f"sent the encoding {self._coding[:20]}, which nobody requested"
+            raise UnusableAnswerError(
+                f"sent the encoding {clean(self._coding, 20)}, which nobody requested"
             )
         inflater = zlib.decompressobj(wbits=47)  # 32 + 15: gzip or zlib, by its first bytes
         try:

@@ -31,9 +31,6 @@ MAX_FRAME_BYTES: Final = 64 << 10
 #: A body comes in pieces of at most so many bytes.
 PIECE_BYTES: Final = 64 << 10
 
-#: The most headers of one answer.
-MAX_FIELDS: Final = 100
-
 #: RFC 9112, 2 to 5; a value may hold anything but what ends a line.
 _STATUS_LINE = re.compile(r"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\r\n\0]*)?\r?\n")
 _FIELD = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\r\n\0]*)\r?\n")
@@ -204,16 +201,15 @@ class Reply:
 
     def _take(self, fields: list[tuple[str, str]], *, is_new: bool) -> None:
         """Its headers, how the body ends, and the connection."""
-        headers = self.headers
+        values: dict[str, list[str]] = {}
         for name, value in fields:
-            before = headers.get(name)
-            if before is None:
-                headers[name] = value
-            elif name in ("content-length", "transfer-encoding"):
-                if before != value:
-                    raise BrokenConnectionError("frames its body in two ways")
-            else:
-                headers[name] = f"{before}, {value}"
+            values.setdefault(name, []).append(value)
+        for name in ("content-length", "transfer-encoding"):
+            several = values.get(name, [])
+            if len(set(several)) > 1:
+                raise BrokenConnectionError("frames its body in two ways")
+            del several[1:]
+        headers = self.headers = {name: ", ".join(texts) for name, texts in values.items()}
         coding, length = headers.get("transfer-encoding"), headers.get("content-length")
         if coding is not None and coding.lower() != "chunked":
             raise BrokenConnectionError("sends its body in a way that is not known")
@@ -298,22 +294,18 @@ def _parsed(head: bytes) -> tuple[int, int, list[tuple[str, str]]]:
     status = _STATUS_LINE.match(text)
     if status is None:
         raise BrokenConnectionError("sends something that is no head")
-    fields: list[tuple[str, str]] = []
+    fields: list[tuple[str, list[str]]] = []
     at = status.end()
-    while text[at : at + 2] not in ("\r\n", "\n"):
+    while not text.startswith(("\r\n", "\n"), at):
         field = _FIELD.match(text, at)
         if field is not None:
-            fields.append((field[1].lower(), field[2].strip(" \t")))
+            fields.append((field[1].lower(), [field[2].strip(" \t")]))
         elif fields and (field := _CONTINUED.match(text, at)) is not None:
-            name, value = fields[-1]
-            more = field[1].strip(" \t")
-            fields[-1] = name, f"{value} {more}"
+            fields[-1][1].append(field[1].strip(" \t"))
         else:
             raise BrokenConnectionError("sends something that is no header")
-        if len(fields) > MAX_FIELDS:
-            raise BrokenConnectionError(f"sends more than {MAX_FIELDS} headers")
         at = field.end()
-    return int(status[1]), int(status[2]), fields
+    return int(status[1]), int(status[2]), [(name, " ".join(lines)) for name, lines in fields]
 
 
 def _decoded(head: bytes) -> str:
