@@ -89,6 +89,12 @@ def limits() -> str:
     return table()
 
 
+def wire() -> str:
+    from .sources.wire_rows import table
+
+    return table()
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "architectures": architectures,
     "audit": audit,
@@ -100,6 +106,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "left out": catalog_tables.left_out,
     "names": names,
     "verbs": python_fields.verbs,
+    "wire": wire,
 }
 
 

@@ -23,6 +23,12 @@ class Authority:
     def trusted(self) -> Path:
         return self.folder / "authority.pem"
 
+    def hashed(self, folder: Path) -> Path:
+        """A folder with its certificate, as SSL_CERT_DIR may name it."""
+        shutil.copy(self.trusted, folder)
+        _openssl("rehash", folder)
+        return folder
+
     def signed(self, name: str, host: str = "localhost", days: int = 2) -> Path:
         """A certificate for a host with its key, in one file; expired where ``days`` is below 0."""
         kind = "IP" if ":" in host or host[0].isdigit() else "DNS"

@@ -25,6 +25,7 @@ class Scripted:
         *,
         secure: bool = False,
         certificate: Path = CERTIFICATE,
+        host: str = "127.0.0.1",
     ) -> None:
         self.heads: list[list[bytes]] = []
         self.ended = threading.Event()
@@ -34,9 +35,11 @@ class Scripted:
             self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self._tls.load_cert_chain(certificate)
             self._tls.set_alpn_protocols(["http/1.1"])
-        self._socket = socket.create_server(("127.0.0.1", 0))
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._socket = socket.create_server((host, 0), family=family)
         self.port: int = self._socket.getsockname()[1]
-        self.url = f"{'https://localhost' if secure else 'http://127.0.0.1'}:{self.port}"
+        shown = f"[{host}]" if ":" in host else "localhost" if secure else host
+        self.url = f"{'https' if secure else 'http'}://{shown}:{self.port}"
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self._thread.start()
 
@@ -65,6 +68,10 @@ class Scripted:
                         return
                     heads.append(head)
                     sock.sendall(text)
+
+    def add(self, conversation: Sequence[bytes]) -> None:
+        """That of one connection more."""
+        self._left.append(conversation)
 
     @property
     def connections(self) -> int:
