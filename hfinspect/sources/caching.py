@@ -7,7 +7,7 @@ import re
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from ..core.hub_info import HubInfo
 from ..core.refs import Origin
@@ -60,17 +60,59 @@ class Segments:
         return b"".join(parts)
 
     @classmethod
-    def unpack(cls, packed: bytes) -> Segments:
-        """What ``pack`` made: the cache has checked that it is just that."""
+    def unpack(cls, packed: bytes) -> Segments | None:
+        """What ``pack`` made; None where it was something else that did, as another version may."""
+        if len(packed) < _HEAD.size:
+            return None
         size, count = _HEAD.unpack_from(packed)
         found = cls(None if size == _NO_SIZE else size)
         at = _HEAD.size
         for _ in range(count):
+            data = at + _PIECE.size
+            if data > len(packed):
+                return None
             start, length = _PIECE.unpack_from(packed, at)
-            at += _PIECE.size
-            found._pieces[start] = packed[at : at + length]
-            at += length
-        return found
+            at = data + length
+            found._pieces[start] = packed[data:at]
+        return found if at == len(packed) else None
+
+
+class KnownList(NamedTuple):
+    """The list of a model as it was kept: what ``CachingSource`` needs of it, and writes."""
+
+    commit: str
+    files: dict[str, FileEntry]
+    hub: HubInfo | None
+    is_public: bool
+
+    def pack(self) -> bytes:
+        """As bytes, for ``unpack``."""
+        entries = [[e.path, e.size, e.sha256] for e in self.files.values()]
+        hub = None if self.hub is None else self.hub.to_dict()
+        kept = {"commit": self.commit, "files": entries, "hub": hub, "public": self.is_public}
+        return json.dumps(kept).encode()
+
+    @classmethod
+    def unpack(cls, packed: bytes | None) -> KnownList | None:
+        """What ``pack`` made; None where there is nothing, or something else, as another version
+        may have kept: it is requested again."""
+        try:
+            kept = json.loads(packed or b"null")
+            hub = kept.get("hub")  # not there in what earlier versions kept
+            return cls(
+                _text(kept["commit"]),
+                {_text(path): FileEntry(path, size, sha) for path, size, sha in kept["files"]},
+                None if hub is None else HubInfo(**{**hub, "tags": tuple(hub["tags"])}),
+                kept.get("public") is True,
+            )
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            return None
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("is no text")
+    return value
 
 
 T = TypeVar("T")
@@ -166,10 +208,8 @@ class CachingSource:
     def _remember(self, files: Mapping[str, FileEntry]) -> None:
         origin = self.inner.origin
         if origin.kind == "hub" and origin.commit:
-            entries = [[e.path, e.size, e.sha256] for e in files.values()]
-            hub = None if origin.hub is None else origin.hub.to_dict()
-            said = {"commit": origin.commit, "files": entries, "hub": hub}
-            payload = json.dumps({**said, "public": self.inner.is_public()}).encode()
+            known = KnownList(origin.commit, dict(files), origin.hub, self.inner.is_public())
+            payload = known.pack()
             key = self._list_key(self._owner or EVERYBODY)
             self._seen = self.cache.get(key) == payload
             if not self._seen:
@@ -177,26 +217,19 @@ class CachingSource:
 
     def _remembered(self) -> Mapping[str, FileEntry] | None:
         self._owner = EVERYBODY
-        payload = self.cache.get(self._list_key(EVERYBODY))
-        found = None if payload is None else json.loads(payload)
+        found = KnownList.unpack(self.cache.get(self._list_key(EVERYBODY)))
         # Of what is not public everybody may have the list, and its reader the files.
-        reader = None if found and found.get("public") else self.inner.reader_id()
+        reader = None if found and found.is_public else self.inner.reader_id()
         own = None if reader is None else self.cache.get(self._list_key(reader))
-        if own is not None:
-            self._owner, found = reader, json.loads(own)
+        if (owned := KnownList.unpack(own)) is not None:
+            self._owner, found = reader, owned
         if found is None:
             return None
         origin = self.inner.origin
-        hub = found.get("hub")  # not there in what earlier versions kept
         self._origin = Origin(
-            "cache",
-            origin.name,
-            origin.repo_id,
-            origin.revision,
-            found["commit"],
-            hub=None if hub is None else HubInfo(**{**hub, "tags": tuple(hub["tags"])}),
+            "cache", origin.name, origin.repo_id, origin.revision, found.commit, hub=found.hub
         )
-        return {path: FileEntry(path, size, sha) for path, size, sha in found["files"]}
+        return found.files
 
     def size(self, path: str) -> int:
         known = self.known_size(path)
@@ -280,7 +313,7 @@ class CachingSource:
             return found
         key = self._key(path, "ranges")
         packed = None if key is None else self.cache.get(key)
-        found = Segments() if packed is None else Segments.unpack(packed)
+        found = (Segments.unpack(packed) if packed is not None else None) or Segments()
         with self._lock:
             return self._segments.setdefault(path, found)
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from stat import S_ISREG
 from typing import Final
 
 from ..core.records import dataclass
@@ -70,8 +71,7 @@ class HeaderCache:
             return None
         path = self._path(key)
         try:
-            with path.open("rb") as file:
-                data = file.read(_MAX_FILE_BYTES + 1)
+            data = _read(path)
         except OSError:
             return None
         head = _head(key)
@@ -139,6 +139,25 @@ class HeaderCache:
     def _entries(self) -> list[tuple[Path, os.stat_result]]:
         stats = [(Path(path), _stat(path)) for path in _paths(self.root)]
         return [(path, stat) for path, stat in stats if stat is not None]
+
+
+def _read(path: Path) -> bytes:
+    """A file's bytes, up to what an entry may have and one more. Raises OSError, also for a pipe or
+    a device: to read one may take for ever."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags)
+    try:
+        status = os.fstat(handle)
+        if not S_ISREG(status.st_mode):
+            raise OSError("is no file")
+        data = b""
+        left = min(status.st_size, _MAX_FILE_BYTES) + 1
+        while left and (piece := os.read(handle, left)):
+            data = data + piece if data else piece
+            left -= len(piece)
+        return data
+    finally:
+        os.close(handle)
 
 
 def _created(path: Path) -> int:

@@ -327,7 +327,9 @@ def test_segments_answer_as_the_file_does(
     """Or not at all; and the same after a way through the cache."""
     segments = Segments(len(content) if sized else None)
     for start, stop in reads:
-        segments = Segments.unpack(segments.pack())
+        unpacked = Segments.unpack(segments.pack())
+        assert unpacked is not None
+        segments = unpacked
         found = segments.find(start, stop)
         assert found is None or found == content[start:stop]
         if start < stop:

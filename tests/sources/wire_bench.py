@@ -65,7 +65,8 @@ def part(data: bytes = HEADER, *headers: str) -> bytes:
 
 @dataclass
 class Bench:
-    """Where a client asks, and for what. ``note`` is called after it has asked and adds to what is said of it."""
+    """Where a client asks, and for what. ``note`` is called after it has asked and adds to what is
+    said of it."""
 
     client: str
     stack: ExitStack

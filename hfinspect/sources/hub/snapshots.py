@@ -18,8 +18,10 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISDIR
 from typing import TypeVar
 
 from ...core.paths import why_unsafe
@@ -226,7 +228,7 @@ class CachedHubSource:
         revision = self.hub.revision or "main"
         online = not self.hub.client.offline
         if not online or _FULL_COMMIT.fullmatch(revision):
-            found = self._from_cache(revision, online=online)
+            found = self._known(revision) if online else self._from_cache(revision, online=False)
             if found is not None and (found.complete or not online):
                 return found
         if not online:
@@ -238,12 +240,22 @@ class CachedHubSource:
         try:
             listing = self.hub.listing()
         except (NetworkError, RequestTimeoutError, RateLimitedError):
-            found = self._from_cache(revision, online=False)
+            found = self._known(revision, online=False)
             if found is None:
                 raise
             return found
-        local = self._snapshot(listing.commit) if listing.commit else None
+        local = None
+        if listing.commit:
+            with suppress(UnreadableError):  # somebody else's cache
+                local = self._snapshot(listing.commit)
         return _Opened("hub", listing.commit, listing.files, True, local, online=True)
+
+    def _known(self, revision: str, *, online: bool = True) -> _Opened | None:
+        """The same as ``_from_cache``, where a cache that cannot be read is none."""
+        try:
+            return self._from_cache(revision, online=online)
+        except UnreadableError:
+            return None
 
     def _from_cache(self, revision: str, *, online: bool) -> _Opened | None:
         """The model at the commit that the cache has for a revision; None if it has none."""
@@ -278,16 +290,22 @@ class CachedHubSource:
             with ref.open("rb") as file:
                 commit = file.read(_MAX_REF_BYTES).decode("ascii", "replace").strip()
         except OSError as error:
-            raise UnreadableError(
-                self.hub.repo_id, "the cache cannot be read", hint=str(error)
-            ) from None
+            raise self._unreadable(error) from None
         return commit if is_commit(commit) else None
 
+    def _unreadable(self, error: OSError) -> UnreadableError:
+        return UnreadableError(self.hub.repo_id, "the cache cannot be read", hint=str(error))
+
     def _snapshot(self, commit: str) -> LocalSource | None:
-        """The cache's files of a commit; None if there are none."""
+        """The cache's files of a commit; None if there are none. Raises UnreadableError."""
         directory = self._folder() / "snapshots" / commit
-        if not directory.is_dir():
+        try:
+            if not S_ISDIR(directory.stat().st_mode):
+                return None
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            raise self._unreadable(error) from None
         local = LocalSource(directory)
         return local if local.list_files() else None
 
@@ -302,6 +320,8 @@ class CachedHubSource:
             tree = ask(self.hub.repo_id, revision=commit, cache_dir=self._folder().parent)
         except huggingface_hub.errors.CachedRepoTreeNotFoundError:
             return None
+        except OSError as error:
+            raise self._unreadable(error) from None
         return {entry.path: FileEntry(entry.path, entry.size) for entry in tree}
 
 
