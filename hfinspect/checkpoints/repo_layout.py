@@ -8,7 +8,7 @@ Everybody who has to know what a folder is (inspecting, auditing) learns it here
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 
 from ..core.checkpoint import Checkpoint
@@ -90,13 +90,14 @@ def config_folders(files: Iterable[str]) -> list[str]:
     return sorted(folder for folder in folders if "/" not in folder)
 
 
-def naming_files(files: Iterable[str]) -> list[str]:
+def naming_files(files: Collection[str]) -> list[str]:
     """Paths of the files that say which folder is what; an older router says it in config.json."""
     found: list[str] = []
+    has_modules = MODULES_FILE in files
     for path in files:
         folder, _, name = path.rpartition("/")
         if path in (PIPELINE_FILE, MODULES_FILE) or (
-            MODULES_FILE in files
+            has_modules
             and len(found) < MAX_PARTS
             and (not folder or _may_be_part(folder, Layout.MODULES))
             and (name == ROUTER_FILE or (name == "config.json" and folder.endswith("_Asym")))

@@ -63,7 +63,10 @@ class LocalSource:
         whole = os.path.isdir(expanded)  # noqa: PTH112
         self.file = None if whole else Path(expanded).name
         self.root = Path(expanded) if whole else Path(expanded).parent
+        # A path object for each of 100,000 files would take most of the time.
+        self._start = os.path.join(os.fspath(self.root), "")  # noqa: PTH118
         self._listing: Mapping[str, FileEntry] | None = None
+        self._origin: Origin | None = None
         #: Folders below the root that may not be read, with the error.
         self.refused: dict[str, HfinspectError] = {}
         #: Folders below a directory that are not in its listing: path -> HIDDEN, DEEP or OUTSIDE.
@@ -71,6 +74,11 @@ class LocalSource:
 
     @property
     def origin(self) -> Origin:
+        if self._origin is None:
+            self._origin = self._whence()
+        return self._origin
+
+    def _whence(self) -> Origin:
         kind = "directory" if self.file is None else "file"
         path = self.root / (self.file or "")
         with suppress(OSError):  # the working directory may be gone
@@ -98,8 +106,7 @@ class LocalSource:
         if self.file.endswith(".index.json"):
             return {entry.path: entry for entry in self._walk(0)}
         names = [self.file, *(name for name in COMPANIONS if name != self.file)]
-        found = ((name, self.root / name) for name in names)
-        return {name: self._entry(name, path) for name, path in found if path.is_file()}
+        return {name: self._entry(name) for name in names if (self.root / name).is_file()}
 
     def _walk(self, depth: int) -> Iterator[FileEntry]:
         count = 0
@@ -129,7 +136,7 @@ class LocalSource:
                         seen.add(real)
                         todo.append((f"{path}/", level + 1))
                 elif _is_file(entry):
-                    yield self._entry(path, self.root / path)
+                    yield self._entry(path, is_link=entry.is_symlink())
         if self.file is None:  # what a link with another name leads to has been listed
             self.passed_over = {p: why for p, (real, why) in skipped.items() if real not in seen}
 
@@ -150,12 +157,13 @@ class LocalSource:
         except OSError as error:
             raise self._translated(error, "") from None
 
-    def _entry(self, name: str, path: Path) -> FileEntry:
+    def _entry(self, name: str, *, is_link: bool = True) -> FileEntry:
+        """``is_link`` is False where the file is known to be none."""
         try:
-            size: int | None = path.stat().st_size
+            size: int | None = os.stat(self._start + name).st_size  # noqa: PTH116
         except OSError:
             size = None  # a link to nothing: listed, because it should have been a file
-        return FileEntry(name, size, _recorded_hash(path))
+        return FileEntry(name, size, _recorded_hash(self.root / name) if is_link else None)
 
     def size(self, path: str) -> int:
         return self._stat(path).st_size
@@ -165,7 +173,7 @@ class LocalSource:
         if reason is not None:
             raise UnreadableError(self._given, f"the path {path[:200]!r} {reason}")
         try:
-            status = (self.root / path).stat()
+            status = os.stat(self._start + path)  # noqa: PTH116
         except (OSError, ValueError) as error:
             raise self._translated(error, path) from None
         if not stat.S_ISREG(status.st_mode):
@@ -182,7 +190,7 @@ class LocalSource:
         if stop <= start:
             return b""
         try:
-            with (self.root / path).open("rb", buffering=0) as file:
+            with open(self._start + path, "rb", buffering=0) as file:  # noqa: PTH123
                 file.seek(start)
                 return _read_fully(file.read, stop - start)
         except OSError as error:

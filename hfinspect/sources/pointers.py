@@ -52,11 +52,11 @@ class PointerSource(LocalSource):
         super().__init__(path)
         self.pointers: dict[str, Pointer] = {}
 
-    def _entry(self, name: str, path: Path) -> FileEntry:
-        entry = super()._entry(name, path)
+    def _entry(self, name: str, *, is_link: bool = True) -> FileEntry:
+        entry = super()._entry(name, is_link=is_link)
         if entry.size is None or not 0 < entry.size <= MAX_POINTER:
             return entry
-        found = None
+        found, path = None, self.root / name
         with suppress(OSError):  # what may not be read is said where it is read
             found = parse_pointer(path.read_bytes()) if path.is_file() else None
         if found is None:
