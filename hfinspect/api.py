@@ -154,6 +154,11 @@ def compare(
     return compared([one.inspection for one in found], [one.prediction for one in found])
 
 
+def _broken_config(found: Inspection) -> str | None:
+    """Why a config.json that is there says nothing; None where there is none."""
+    return next((one.text for one in found.findings if one.rule == "config"), None)
+
+
 def explain(
     target: Target,
     *,
@@ -195,7 +200,7 @@ def explain(
     if found.config is None and found.members:
         raise several_models(found.target, [(_folder(m), m.declared) for m in found.members])
     if found.config is None:
-        raise no_config(found.target)
+        raise no_config(found.target, broken=_broken_config(found))
     derivation = Derivation(whole.prediction or predict_config(found.config), found.config)
     explanation = explained(found.target, found, derivation)
     return explanation if asked is None else compared(explanation, derivation, asked)

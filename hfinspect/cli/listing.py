@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -42,7 +43,7 @@ def _names(text: str, recursive: bool) -> Iterator[str]:
         return targets.below(path)
     if text == "-":
         return iter(targets.from_stream(sys.stdin, "standard input"))
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - which is False where nobody may look
         raise UsageError(
             text, "is a directory", expected="a text file",
             hint="--recursive scans every checkpoint below it",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from ..errors import UnreadableError, UsageError
@@ -138,7 +139,11 @@ def _locked(plan: ScanPlan) -> AbstractContextManager[object]:
 
 def _is_stream(path: Path) -> bool:
     """Whether it is a pipe or a device, where rows can only be appended."""
-    return path.exists() and not (path.is_file() or path.is_dir())
+    try:
+        mode = path.stat().st_mode
+    except OSError:  # not there, or where nobody may look: that is said when it is written
+        return False
+    return not (S_ISREG(mode) or S_ISDIR(mode))
 
 
 Written: TypeAlias = "Callable[[], AbstractContextManager[TextIO]]"

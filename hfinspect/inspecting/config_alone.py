@@ -32,9 +32,14 @@ def predict(config: Mapping[str, Any]) -> Prediction:
 OPEN_CLIP_FILE = "open_clip_config.json"
 
 
-def no_config(name: str, files: Collection[str] = ()) -> NothingToInspectError:
-    """The error where there is nothing to predict from."""
+def no_config(
+    name: str, files: Collection[str] = (), broken: str | None = None
+) -> NothingToInspectError:
+    """The error where there is nothing to predict from; ``broken`` is why a config.json that is
+    there is of no use."""
     found = "has no config.json"
+    if broken is not None:
+        found += f" that can be used: {broken}"
     if OPEN_CLIP_FILE in files:
         found += f", but {OPEN_CLIP_FILE}, the config of another library, which is not read"
     return NothingToInspectError(

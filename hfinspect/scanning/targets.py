@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Final, TextIO, TypeVar
 
 from ..errors import EntryNotFoundError, UnreadableError, UsageError
@@ -59,9 +60,15 @@ def below(root: Path) -> Iterator[str]:
 
     Hidden directories are skipped and links are not followed; the components of a pipeline are
     not models of their own. A directory that cannot be read is named too: its row says why.
-    Raises EntryNotFoundError.
+    Raises EntryNotFoundError and UnreadableError.
     """
-    if not root.is_dir():
+    try:
+        is_directory = S_ISDIR(root.stat().st_mode)
+    except PermissionError as error:
+        raise UnreadableError(str(root), f"cannot be read: {error.strerror}") from None
+    except (OSError, ValueError):
+        is_directory = False
+    if not is_directory:
         raise EntryNotFoundError(str(root), "is not a directory")
     unreadable: list[str] = []
     walk = os.walk(root, onerror=lambda error: unreadable.append(str(error.filename)))
