@@ -125,6 +125,10 @@ class _Handler(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
         self._serve()
 
+    def do_OPTIONS(self) -> None:
+        """What a browser requests before a request with a token; refused where CORS is."""
+        self._serve()
+
     def do_POST(self) -> None:
         self._serve()
 
@@ -148,6 +152,8 @@ class _Handler(BaseHTTPRequestHandler):
             reply = Reply(200, fault.body, dict(fault.headers))
         elif fault is not None and fault.kind == "page":
             reply = Reply(200, PORTAL, {"Content-Type": "text/html; charset=utf-8"})
+        elif request.method == "OPTIONS":
+            reply = Reply(200 if hub.more_headers else 405, b"")
         else:
             reply = self._joined(request, hub.answer(request))
         self._send(request, reply, fault)

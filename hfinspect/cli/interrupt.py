@@ -53,7 +53,8 @@ def watch() -> None:
 
     sys.unraisablehook = show
     _watching.set()
-    threading.Thread(target=wait, name=WATCH, daemon=True).start()
+    with suppress(RuntimeError):  # no thread can start
+        threading.Thread(target=wait, name=WATCH, daemon=True).start()
 
 
 _watching = threading.Event()

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from ..core.progress import Progress
@@ -36,7 +36,8 @@ def reading_line(
         yield None
         return
     line = _ReadingLine(_first(targets, revision, what), is_remote=not all(map(_is_here, targets)))
-    threading.Thread(target=line.run, name="hfinspect-progress", daemon=True).start()
+    with suppress(RuntimeError):  # no thread can start: the line stays away
+        threading.Thread(target=line.run, name="hfinspect-progress", daemon=True).start()
     try:
         yield line.report
     finally:

@@ -111,6 +111,11 @@ def _script() -> str:
     return (files(__package__) / "page" / "page.js").read_text(encoding="utf-8")
 
 
+def page_hashes() -> tuple[str, str]:
+    """Those of the style and of the script that every page has, for whoever shows pages."""
+    return _hash(_style()), _hash(_script())
+
+
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 

@@ -15,7 +15,7 @@ _USED_UP: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 def limit() -> int | None:
     """Files that this process may have open; None where there is no such limit."""
-    if sys.platform == "win32":  # where sockets are no files
+    if sys.platform in ("win32", "emscripten"):  # where sockets are no files
         return None
     import resource
 

@@ -28,13 +28,26 @@ if hasattr(os, "register_at_fork"):
 
 
 def start(call: Callable[[], object]) -> None:
-    """Run ``call``, which raises nothing, in a thread that no end of the interpreter waits for."""
+    """Run ``call``, which raises nothing, in a thread that no end of the interpreter waits for, or
+    here and now where no thread can start."""
+    if not started(call):
+        call()
+
+
+def started(call: Callable[[], object]) -> bool:
+    """Whether ``call`` runs in a thread now. None can start in WebAssembly, nor in a container that
+    has as many as it may have."""
     try:
         inbox = _idle.pop()
     except IndexError:
         inbox = SimpleQueue()
-        threading.Thread(target=_work, args=(inbox,), name="hfinspect", daemon=True).start()
+        thread = threading.Thread(target=_work, args=(inbox,), name="hfinspect", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            return False
     inbox.put(call)
+    return True
 
 
 def _work(inbox: _Inbox) -> None:
@@ -65,9 +78,17 @@ class DaemonThreads(Executor):
         future: Future[T] = Future()
         self._queue.put((future, lambda: fn(*args, **kwargs)))
         if self._serving < self._workers:
-            start(self._serve)
-            self._serving += 1
+            if started(self._serve):
+                self._serving += 1
+            elif not self._serving:
+                self._serve_here()
         return future
+
+    def _serve_here(self) -> None:
+        """What is queued, one after the other."""
+        with suppress(Empty):
+            while (task := self._queue.get_nowait()) is not _END:
+                _run(*task)
 
     def _serve(self) -> None:
         while (task := self._queue.get()) is not _END:

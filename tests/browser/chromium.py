@@ -111,7 +111,7 @@ class Chromium:
     # ---- pages
 
     def open(
-        self, page: Path, *, scripts: bool = True, width: int = 1200, height: int = 900,
+        self, page: Path | str, *, scripts: bool = True, width: int = 1200, height: int = 900,
         dark: bool = False,
     ) -> None:  # fmt: skip
         """A new page; what the last one did is forgotten."""
@@ -128,7 +128,7 @@ class Chromium:
         still = {"name": "prefers-reduced-motion", "value": "reduce"}
         self.send("Emulation.setEmulatedMedia", features=[scheme, still])
         self.requests, self.console = [], []
-        self.send("Page.navigate", url=page.resolve().as_uri())
+        self.send("Page.navigate", url=page if isinstance(page, str) else page.resolve().as_uri())
         self.wait("document.readyState === 'complete'")
 
     def resize(self, width: int, height: int) -> None:

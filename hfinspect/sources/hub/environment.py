@@ -15,8 +15,9 @@ VARIABLES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_OIDC_RESOURCE")
 def may_have_token() -> bool:
     """False only where huggingface_hub's ``get_token`` finds none: no variable of ``VARIABLES``, no
     token file, and no notebook, whose service may keep one."""
-    from huggingface_hub import constants
+    from .settings import hub_constants
 
+    constants = hub_constants()
     if any(os.environ.get(name) for name in VARIABLES) or "IPython" in sys.modules:
         return True
     return os.path.lexists(constants.HF_TOKEN_PATH)

@@ -16,6 +16,7 @@ from .hub_errors import (
     network_error,
     translate,
 )
+from .settings import IN_BROWSER
 from .wire.answer import Answer, BrokenAnswerError, TooLongError, UnusableAnswerError
 from .wire.http_library import http_library
 
@@ -72,7 +73,7 @@ def error_of(answer: Answer, quota: str, secret: str) -> ErrorAnswerError:
     if quota == "cdn" and answer.status not in RETRIED_STATUSES:
         return RefusedError(answer.status, answer.headers, said)
     meant = None
-    if says_its_kind(answer.status, answer.headers):
+    if not IN_BROWSER and says_its_kind(answer.status, answer.headers):
         from huggingface_hub import hf_raise_for_status
 
         try:

@@ -10,8 +10,10 @@ from typing import Any
 from ...core.hub_info import HubInfo
 from ...core.records import dataclass
 from ...core.text import clean
+from ...errors import UsageError
 from ..source import FileEntry
 from .hub_errors import RequestContext, translate
+from .settings import IN_BROWSER
 from .wire.answer import BrokenAnswerError
 
 #: A file list of 100,000 entries is about 25 MB; nothing that is a model comes near.
@@ -141,6 +143,8 @@ def check_repo_id(asked: RequestContext) -> None:
     """UsageError if a repo id is none by huggingface_hub's rules."""
     if _USUAL_ID.fullmatch(asked.repo_id):
         return  # what judges the others takes longer to import than a request
+    if IN_BROWSER:
+        raise UsageError(asked.repo_id, "is no repo id", expected="org/name")
     from huggingface_hub.errors import HFValidationError
 
     try:

@@ -6,6 +6,7 @@ from ..._version import __version__
 from ...errors import UnauthorizedError, UnreadableError, UsageError
 from .environment import may_have_token
 from .hub_errors import RequestContext, translate
+from .settings import IN_BROWSER
 
 
 def hub_headers(token: str | bool | None, asked: RequestContext) -> dict[str, str]:
@@ -37,6 +38,8 @@ def hub_headers(token: str | bool | None, asked: RequestContext) -> dict[str, st
 def _user_agent() -> str:
     """Who asks, and on whose behalf where HF_HUB_USER_AGENT_ORIGIN says so, as huggingface_hub puts
     it. Raises UsageError for what no header can hold."""
+    if IN_BROWSER:  # it names itself
+        return f"hfinspect/{__version__}"
     from huggingface_hub import __version__ as hub_version
     from huggingface_hub import constants
 
@@ -55,6 +58,8 @@ def _token_to_send(token: str | bool | None) -> str | None:
     """As huggingface_hub says; what finds a saved one is imported where there may be one."""
     if token is False or (token is None and not may_have_token()):
         return None
+    if IN_BROWSER:
+        return token if isinstance(token, str) else None
     from huggingface_hub.utils._headers import get_token_to_send
 
     found: str | None = get_token_to_send(token)

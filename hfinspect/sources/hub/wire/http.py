@@ -129,6 +129,10 @@ def users_session() -> Session:
 def own_session(connections: int, *, secure: bool = False) -> Session | None:
     """A session like huggingface_hub's own, with a pool that fits; None if the user set another.
     ``secure``: its first address is one of https, so authorities are read while it connects."""
+    if sys.platform == "emscripten":
+        from .browser import BrowserSession
+
+        return BrowserSession()
     if _user_set_another():
         return None
     proxied = proxies_are_set()

@@ -38,7 +38,8 @@ class LateContext(ssl.SSLContext):
                 self._whole()
 
         if self._made is None:
-            threading.Thread(target=make, name="hfinspect-tls", daemon=True).start()
+            with suppress(RuntimeError):  # no thread can start: it is made when it is needed
+                threading.Thread(target=make, name="hfinspect-tls", daemon=True).start()
 
     def set_alpn_protocols(self, alpn_protocols: Any) -> None:
         self._protocols = list(alpn_protocols)

@@ -1,0 +1,80 @@
+"""A session in a browser: XMLHttpRequest in a worker, which waits for its answer.
+
+There are no sockets and no threads in WebAssembly. A worker may send a request and wait; redirects
+are followed by the browser, which leaves the token out where they lead to another host. Of headers
+only ``range`` and ``authorization`` are set: any other would cost a request more (CORS preflight).
+The whole body is in memory before anything is read of it, so that the page's policy, which names
+the Hub and its storage, is the limit of who may answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from .connection import NoConnectionError
+
+if TYPE_CHECKING:
+    from .http import Times
+
+_SENT: Final = ("range", "authorization")
+#: Of an answer that the browser has inflated already.
+_AS_SENT: Final = ("content-encoding", "content-length", "transfer-encoding")
+
+
+class BrowserReply:
+    """One answer, its body read."""
+
+    def __init__(self, request: Any, url: str) -> None:
+        self.status_code = int(request.status)
+        self.url = str(request.responseURL or url)
+        self.extensions: dict[str, Any] = {}
+        self.headers = _headers(str(request.getAllResponseHeaders() or ""))
+        self._body = request.response
+
+    def iter_raw(self) -> Iterator[bytes]:
+        if self._body is not None:
+            yield self._body.to_bytes()
+
+
+class BrowserSession:
+    """Requests of this page's worker, one after the other."""
+
+    def __init__(self) -> None:
+        self._js: Any = import_module("js")
+
+    @contextmanager
+    def sent(self, url: str, headers: Mapping[str, str], times: Times) -> Iterator[BrowserReply]:
+        """As in ``Session``, but that redirects are followed."""
+        request = self._js.XMLHttpRequest.new()
+        request.open("GET", url, False)
+        request.responseType = "arraybuffer"
+        request.timeout = int(max(min(times.head, times.left()), 0.001) * 1000)
+        for name in _SENT:
+            if name in headers:
+                request.setRequestHeader(name, headers[name])
+        try:
+            request.send()
+        except Exception as error:  # a JsException: the browser says no more than that it failed
+            raise NoConnectionError(_why(error)) from None
+        if not request.status:
+            raise NoConnectionError("the browser got no answer")
+        yield BrowserReply(request, url)
+
+    def close(self) -> None:
+        """As in ``Session``; there is nothing to close."""
+
+
+def _headers(text: str) -> dict[str, str]:
+    lines = (line.partition(":") for line in text.splitlines())
+    found = {name.strip().lower(): value.strip() for name, sign, value in lines if sign}
+    return {name: value for name, value in found.items() if name not in _AS_SENT}
+
+
+def _why(error: Exception) -> str:
+    name = str(getattr(error, "name", "") or type(error).__name__)
+    if name == "TimeoutError":
+        return "the browser waited too long for an answer"
+    return "the browser got no answer, or may not show it (CORS)"

@@ -1,0 +1,141 @@
+"""The app as a folder of static files: the page, this package, and Pyodide.
+
+Pyodide is npm's package ``pyodide`` (``npm pack pyodide``, unpacked); only four of its files are
+needed. ``hfinspect.bin`` is this package as a zip archive without compression, packed as a whole.
+``hashes.json`` has the sha256 of each file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import shutil
+import zipfile
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from .. import __version__
+from ..core.choices import ENGINES
+from ..errors import EntryNotFoundError, UnreadableError
+from ..reports.html import page_hashes
+from ..sizing.cards import cards
+
+PACKAGE: Final = Path(__file__).resolve().parents[1]
+#: Of Pyodide's package.
+PYODIDE: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip",
+                  "pyodide-lock.json")  # fmt: skip
+#: The Hub, and where it keeps files.
+HUB: Final = ("https://huggingface.co", "https://*.huggingface.co", "https://*.hf.co")
+#: Not needed in a browser.
+_LEFT_OUT: Final = ("cli", "__pycache__", "web/app")
+#: On the start page: they are answered without a network.
+EXAMPLES: Final[dict[str, dict[str, Any]]] = {
+    "BERT base": {
+        "architectures": ["BertForMaskedLM"], "model_type": "bert", "hidden_size": 768,
+        "intermediate_size": 3072, "max_position_embeddings": 512, "num_attention_heads": 12,
+        "num_hidden_layers": 12, "type_vocab_size": 2, "vocab_size": 30522,
+        "torch_dtype": "float32",
+    },
+    "GPT-2": {
+        "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768,
+        "n_head": 12, "n_layer": 12, "n_positions": 1024, "vocab_size": 50257,
+        "torch_dtype": "float32",
+    },
+    "Llama 3 8B": {
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096,
+        "intermediate_size": 14336, "max_position_embeddings": 8192, "num_attention_heads": 32,
+        "num_hidden_layers": 32, "num_key_value_heads": 8, "tie_word_embeddings": False,
+        "torch_dtype": "bfloat16", "vocab_size": 128256,
+    },
+    "Mixtral 8x7B": {
+        "architectures": ["MixtralForCausalLM"], "model_type": "mixtral", "hidden_size": 4096,
+        "intermediate_size": 14336, "max_position_embeddings": 32768, "num_attention_heads": 32,
+        "num_experts_per_tok": 2, "num_hidden_layers": 32, "num_key_value_heads": 8,
+        "num_local_experts": 8, "sliding_window": None, "tie_word_embeddings": False,
+        "torch_dtype": "bfloat16", "vocab_size": 32000,
+    },
+}  # fmt: skip
+
+
+def assemble(
+    output: Path, pyodide: Path, endpoint: str | None = None, storage: Sequence[str] = ()
+) -> list[Path]:
+    """Write the app into ``output``, which is made; what was written.
+
+    ``endpoint`` is another Hub than the usual one, ``storage`` the hosts it keeps files at. Raises EntryNotFoundError where Pyodide's files
+    are not in ``pyodide``, and UnreadableError for what cannot be written.
+    """
+    missing = [name for name in PYODIDE if not (pyodide / name).is_file()]
+    if missing:
+        raise EntryNotFoundError(
+            str(pyodide), f"has no {missing[0]}", expected="the unpacked npm package pyodide",
+            hint="npm pack pyodide && tar xzf pyodide-*.tgz, and then --pyodide package",
+        )  # fmt: skip
+    try:
+        written = list(_written(output, pyodide, endpoint, storage))
+    except OSError as error:
+        raise UnreadableError(str(output), f"cannot be written: {error.strerror}") from None
+    hashes = {str(p.relative_to(output)): _sha256(p) for p in written}
+    last = output / "hashes.json"
+    last.write_text(json.dumps(hashes, indent=1) + "\n", encoding="utf-8")
+    return [*written, last]
+
+
+def _written(
+    output: Path, pyodide: Path, endpoint: str | None, storage: Sequence[str]
+) -> Iterator[Path]:
+    (output / "pyodide").mkdir(parents=True, exist_ok=True)
+    for name in PYODIDE:
+        yield Path(shutil.copyfile(pyodide / name, output / "pyodide" / name))
+    app = files(__package__) / "app"
+    for item in app.iterdir():
+        text = item.read_text(encoding="utf-8")
+        if item.name == "index.html":
+            text = text.replace("@POLICY@", policy(endpoint, storage)).replace("@VERSION@", __version__)
+        yield _file(output / item.name, text.encode())
+    yield _file(output / "settings.json", json.dumps(settings(endpoint)).encode())
+    yield _file(output / "hfinspect.bin", packed())
+
+
+def _file(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+def settings(endpoint: str | None = None) -> dict[str, Any]:
+    """What the page offers: engines, cards, examples."""
+    names = [card.name for card in cards().values()]
+    return {"endpoint": endpoint, "engines": list(ENGINES), "cards": names, "examples": EXAMPLES}
+
+
+def policy(endpoint: str | None = None, storage: Sequence[str] = ()) -> str:
+    """The page's Content-Security-Policy: requests go to the Hub and its storage alone, and of
+    answers only the script and the style of our own pages run."""
+    style, script = page_hashes()
+    hosts = " ".join(HUB if endpoint is None else (endpoint, *storage))
+    return (
+        f"default-src 'none'; script-src 'self' blob: 'wasm-unsafe-eval' '{script}'; "
+        f"style-src 'self' '{style}'; connect-src 'self' {hosts}; worker-src 'self' blob:; "
+        "img-src 'self' data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def packed() -> bytes:
+    """This package as a zip archive of stored files, packed as a whole: equal from run to run."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        for path in sorted(PACKAGE.rglob("*"), key=lambda p: (p.suffix, str(p))):
+            name = path.relative_to(PACKAGE).as_posix()
+            left_out = name.startswith(_LEFT_OUT) or "__pycache__" in name
+            if path.is_file() and not left_out:
+                entry = zipfile.ZipInfo(f"hfinspect/{name}")
+                archive.writestr(entry, path.read_bytes())
+    return gzip.compress(out.getvalue(), 9, mtime=0)
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
