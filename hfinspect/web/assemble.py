@@ -66,8 +66,9 @@ def assemble(
 ) -> list[Path]:
     """Write the app into ``output``, which is made; what was written.
 
-    ``endpoint`` is another Hub than the usual one, ``storage`` the hosts it keeps files at. Raises EntryNotFoundError where Pyodide's files
-    are not in ``pyodide``, and UnreadableError for what cannot be written.
+    ``endpoint`` is another Hub than the usual one, ``storage`` the hosts it keeps files at. Raises
+    EntryNotFoundError where Pyodide's files are not in ``pyodide``, and UnreadableError for what
+    cannot be written.
     """
     missing = [name for name in PYODIDE if not (pyodide / name).is_file()]
     if missing:
@@ -95,7 +96,9 @@ def _written(
     for item in app.iterdir():
         text = item.read_text(encoding="utf-8")
         if item.name == "index.html":
-            text = text.replace("@POLICY@", policy(endpoint, storage)).replace("@VERSION@", __version__)
+            text = text.replace("@POLICY@", policy(endpoint, storage)).replace(
+                "@VERSION@", __version__
+            )
         yield _file(output / item.name, text.encode())
     yield _file(output / "settings.json", json.dumps(settings(endpoint)).encode())
     yield _file(output / "hfinspect.bin", packed())

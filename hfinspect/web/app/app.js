@@ -67,6 +67,7 @@ async function show(kind) {
   }
   const asked = question(kind), key = JSON.stringify(asked);
   $("error").hidden = true;
+  $("wrong").textContent = $("hint").textContent = "";
   remember();
   let found = answers.get(key);
   if (!found) {
