@@ -18,7 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from .. import __version__
+from .._version import __version__
 from ..core.choices import ENGINES
 from ..errors import EntryNotFoundError, UnreadableError
 from ..reports.html import page_hashes

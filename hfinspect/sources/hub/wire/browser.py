@@ -12,12 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from .connection import NoConnectionError
-
-if TYPE_CHECKING:
-    from .http import Times
 
 _SENT: Final = ("range", "authorization")
 #: Of an answer that the browser has inflated already.
@@ -46,7 +43,7 @@ class BrowserSession:
         self._js: Any = import_module("js")
 
     @contextmanager
-    def sent(self, url: str, headers: Mapping[str, str], times: Times) -> Iterator[BrowserReply]:
+    def sent(self, url: str, headers: Mapping[str, str], times: Any) -> Iterator[BrowserReply]:
         """As in ``Session``, but that redirects are followed."""
         request = self._js.XMLHttpRequest.new()
         request.open("GET", url, False)
