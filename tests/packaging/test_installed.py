@@ -37,7 +37,7 @@ needed: hfinspect.Memory = hfinspect.memory({"model_type": "gpt2"}, context="1k"
 
 def test_sizes(distributions: tuple[Path, Path]) -> None:
     wheel, sdist = distributions
-    assert wheel.stat().st_size < 2_000_000
+    assert wheel.stat().st_size < 2_100_000
     with tarfile.open(sdist) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
         # Recordings are 20 MB; families that are data are 2.6 MB of what is there.
