@@ -30,7 +30,7 @@ def known_findings(name: str, document: object) -> Counter[Key]:
     known: Counter[Key] = Counter()
     for result in results:
         if not isinstance(result, Mapping):
-            raise _no_report(name, "a result is no object")
+            raise _no_report(name, "a result is not an object")
         for finding in result.get("findings") or ():
             if not isinstance(finding, Mapping) or not isinstance(finding.get("code"), str):
                 raise _no_report(name, "a finding has no code")
@@ -65,6 +65,6 @@ def _text(value: object) -> str:
 
 def _no_report(name: str, why: str) -> UsageError:
     return UsageError(
-        f"baseline {name}", f"is no report of an audit: {why}",
+        f"baseline {name}", f"is not a report of an audit: {why}",
         expected="what hfinspect audit --format json wrote",
     )  # fmt: skip

@@ -66,7 +66,7 @@ def rule(code: str, name: str, severity: str, *, deep: bool = False) -> Callable
     def register(check: Check) -> Check:
         assert code not in _RULES, f"{code} is there twice"
         assert code[:3] in GROUPS, f"{code} belongs to no group"
-        assert severity in SEVERITIES, f"{code}: {severity} is no severity"
+        assert severity in SEVERITIES, f"{code}: {severity} is not a severity"
         _RULES[code] = Rule(code, name, severity, *_sections(code, check), check, deep)
         return check
 

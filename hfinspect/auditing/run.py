@@ -134,16 +134,20 @@ def _not_compared(facts: TargetFacts) -> Iterator[Unchecked]:
         main, place = folder.main, folder.path or "."
         if main is None:
             if folder.config is not None and not folder.copies and folder.is_model:
-                yield Unchecked(f"weights in {place}", "there are none of a format that is read")
+                yield Unchecked(
+                    f"weights in {place}", "no weight file has a format that hfinspect reads"
+                )
             if any(copy.files for copy in folder.copies):
-                yield Unchecked(f"weights in {place} against a config", "they are no model's own")
+                yield Unchecked(
+                    f"weights in {place} against a config", "they are not a model's own"
+                )
             continue
         for file in main.files:
             if file.shard is None:
                 yield Unchecked(f"tensors of {file.path}", "its header could not be read")
         if folder.config is None:
             if folder.adapter is None and main.format != "gguf":
-                yield Unchecked(f"weights in {place} against a config", "there is none to read")
+                yield Unchecked(f"weights in {place} against a config", "no config could be read")
         elif main.format == "gguf":
             yield Unchecked(f"{main.label} against config.json", "GGUF has names of its own")
         elif folder.judged.prediction is None:

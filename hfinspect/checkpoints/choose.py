@@ -123,7 +123,7 @@ def _picked(files: Mapping[str, FileEntry], pick: str) -> WeightChoice | None:
     names = [item for item in map(weight_name, files) if item is not None]
     if name is None:
         known = ", ".join(sorted({item.path for item in names})[:5])
-        raise UsageError(pick, "is no weight file", hint=f"there are {known}" if known else None)
+        raise UsageError(pick, "is not a weight file", hint=f"there are {known}" if known else None)
     if name.kind is FileKind.FOREIGN:
         raise UnsupportedFormatError(pick, f"is a file of {name.format}, which is not read")
     why = "another one was named"

@@ -104,7 +104,7 @@ def read_config(source: Source, path: str = "config.json") -> Mapping[str, objec
         return None
     read = read_json(source, path)
     if not isinstance(read.strict(), dict):
-        raise ConfigError(path, "is no JSON object")
+        raise ConfigError(path, "is not a JSON object")
     return read.mapping
 
 

@@ -313,10 +313,10 @@ def _names_quantization(config: Read[object] | None) -> bool:
 
 
 def _no_object(name: str, read: Read[object]) -> HfinspectError | None:
-    """Why a file is no JSON object; ``null`` is passed over as a file that says nothing."""
+    """Why a file is not a JSON object; ``null`` is passed over as a file that says nothing."""
     if read.error is not None or read.value is None or read.mapping is not None:
         return read.error
-    return ConfigError(name, "is no JSON object")
+    return ConfigError(name, "is not a JSON object")
 
 
 def _is_adapter(choice: WeightChoice) -> bool:

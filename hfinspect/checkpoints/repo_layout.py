@@ -143,7 +143,7 @@ def declared_components(content: object) -> dict[str, str]:
     Raises ConfigError.
     """
     if not isinstance(content, Mapping):
-        raise ConfigError(PIPELINE_FILE, "is no JSON object")
+        raise ConfigError(PIPELINE_FILE, "is not a JSON object")
     return {
         str(name): f"{value[0]}.{value[1]}"
         for name, value in content.items()
@@ -158,7 +158,7 @@ def declared_modules(content: object) -> dict[str, str]:
     """
     modules = content if isinstance(content, Sequence) and not isinstance(content, str) else None
     if modules is None or not all(isinstance(module, Mapping) for module in modules):
-        raise ConfigError(MODULES_FILE, "is no list of modules")
+        raise ConfigError(MODULES_FILE, "is not a list of modules")
     return {
         module["path"].strip("/"): str(module.get("type", ""))
         for module in modules

@@ -40,7 +40,7 @@ def parse_index(path: str, data: bytes, *, folded_from: int = FOLDED_FROM) -> Sh
     try:
         content = decode_pairs(data)
         if not isinstance(content, tuple):
-            raise ShardIndexError(path, "is no JSON object")
+            raise ShardIndexError(path, "is not a JSON object")
         fields = dict(content)
         metadata = fields.get("metadata") or ()
         check_values(metadata)
@@ -56,7 +56,7 @@ def parse_index(path: str, data: bytes, *, folded_from: int = FOLDED_FROM) -> Sh
         text = f"names {len(pairs) - len(weight_map):,} tensors more than once; the last one counts"
         findings.append(Finding("index-duplicate-key", text, path))
     if not isinstance(metadata, tuple):
-        findings.append(Finding("index-metadata", "metadata is no JSON object", path))
+        findings.append(Finding("index-metadata", "metadata is not a JSON object", path))
         metadata = ()
     known = cast("Mapping[str, object]", plain(metadata))
     return ShardIndex(path, cast("Mapping[str, str]", weight_map), known, tuple(findings))

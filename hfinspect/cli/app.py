@@ -31,6 +31,13 @@ class DefaultGroup(TyperGroup):
         make_plain(self.get_params(ctx))
         return super().parse_args(ctx, with_command(args))
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Each command with the whole first sentence of its help: it wraps, it is never cut."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, one.get_short_help_str(1000)) for name, one in found if one is not None]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Options before any command are those of the program and of ``inspect``."""
         found = super().shell_complete(ctx, incomplete)
@@ -80,8 +87,8 @@ def check_command(arguments: Sequence[str]) -> None:
     nearest = difflib.get_close_matches(first.lower(), COMMANDS, n=1, cutoff=0.75)
     if nearest and not os.path.lexists(first):
         raise UsageError(
-            first, "is no command, and no local path",
-            hint=f"did you mean {program()} {nearest[0]}? A repo of this name: hf://{first}",
+            first, "is neither a command nor a local path",
+            hint=f"did you mean {program()} {nearest[0]}? For a Hub repo of this name: hf://{first}",
         )  # fmt: skip
 
 
@@ -97,10 +104,13 @@ def make_app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
     app = typer.Typer(
         name="hfinspect",
         cls=DefaultGroup,
-        help="What is inside a Hugging Face model, before downloading it.\n\n"
-        "hfinspect MODEL is short for hfinspect inspect MODEL. MODEL is a repo (org/name, "
-        "org/name@revision), an hf:// or Hub URL, a local directory, weight file or config.json."
-        "\n\nGB is 10^9 bytes, as the Hub and disks count. NO_COLOR and FORCE_COLOR are respected.",
+        help="Show what is inside a Hugging Face model before you download it.\n\n"
+        "hfinspect MODEL is short for hfinspect inspect MODEL. MODEL is a Hub repo (org/name, "
+        "org/name@revision), an hf:// or Hub URL, a local directory, a weight file or a "
+        "config.json."
+        "\n\n1 GB is 10^9 bytes, as on the Hub. Set NO_COLOR to turn colours off, FORCE_COLOR to "
+        "keep "
+        "them in a pipe.",
         epilog="Example: hfinspect openai-community/gpt2",
         no_args_is_help=True,
         pretty_exceptions_enable=False,

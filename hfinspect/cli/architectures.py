@@ -15,14 +15,14 @@ def register(app: typer.Typer) -> None:
 
 def architectures(
     search: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help="Only what contains this text.")
+        str | None, typer.Argument(metavar="TEXT", help="List only names that contain this text.")
     ] = None,
     format_: options.Format = "table",
     output: options.Output = None,
 ) -> None:
-    """The model types and classes whose tensors are known from config.json alone.
+    """List the model types that config.json alone describes.
 
-    Exit code 5 if no name contains the text.
+    Exit code 5 if no name contains TEXT.
     """
     from ..reports.model_types import lay_out, to_dict
     from ..trees.catalog import families, nothing_like

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..core.choices import listed
 from . import options
 from .kept_headers import kept_headers
 
@@ -33,58 +34,67 @@ def audit(
     targets: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="TARGET...", help="Directories, weight files, Hub repos.", show_default=False
+            metavar="TARGET...", help="Directories, weight files or Hub repos.", show_default=False
         ),
     ] = None,
     select: Annotated[
         list[str] | None,
-        typer.Option("--select", metavar="CODES", help="Only these (HI2, HI301); repeatable."),
+        typer.Option(
+            "--select", metavar="CODES", help="Run only these rules (HI2, HI301); repeatable."
+        ),
     ] = None,
     ignore: Annotated[
         list[str] | None,
-        typer.Option("--ignore", metavar="CODES", help="Without these; repeatable."),
+        typer.Option("--ignore", metavar="CODES", help="Skip these rules; repeatable."),
     ] = None,
     fail_on: Annotated[
         str | None,
         typer.Option(
             "--fail-on",
-            help="Exit with 1 from this severity on: error, warning, note; or never.",
-            show_default="error",
+            help="Exit with code 1 at this severity or worse: error, warning, note or never. "
+            "Default: error.",
             autocompletion=lambda: list(_THRESHOLDS),
         ),
     ] = None,
     baseline: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="An earlier audit's JSON, whose findings are not listed again."
+            metavar="FILE", help="Do not repeat the findings of this earlier audit (JSON)."
         ),
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="pyproject.toml whose [tool.hfinspect] counts."),
+        typer.Option(metavar="FILE", help="Read [tool.hfinspect] from this pyproject.toml."),
     ] = None,
     reference: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Should have the same tensors and shapes; or the base."),
+        typer.Option(
+            metavar="MODEL", help="Expect the same tensors and shapes as this model, or its base."
+        ),
     ] = None,
     deep: Annotated[
-        bool, typer.Option("--deep", help="Read everything: checksums, NaN, Inf, zero tensors.")
+        bool,
+        typer.Option(
+            "--deep", help="Also read the weights: checksums, NaN, Inf and all-zero tensors."
+        ),
     ] = False,
     pointers: Annotated[
         bool,
-        typer.Option(
-            "--pointers", help="Take Git LFS pointers as their files: names and sizes alone."
-        ),
+        typer.Option("--pointers", help="Accept Git LFS pointers: check names and sizes only."),
     ] = False,
     recursive: Annotated[
-        bool, typer.Option("--recursive", help="Every checkpoint directory below the targets.")
+        bool,
+        typer.Option("--recursive", help="Audit every checkpoint directory below the targets."),
     ] = False,
     explain: Annotated[
-        str | None, typer.Option(metavar="CODE", help="What a rule looks for, why, how to fix.")
+        str | None,
+        typer.Option(
+            metavar="CODE", help="Explain one rule: what it checks, why, and how to fix it."
+        ),
     ] = None,
     list_: Annotated[
         bool,
-        typer.Option("--list", help="List the rules, those of --select and --ignore if given."),
+        typer.Option("--list", help="List the rules, limited by --select and --ignore."),
     ] = False,
     revision: options.Revision = None,
     file: options.File = None,
@@ -93,7 +103,7 @@ def audit(
         typer.Option(
             "--format",
             "-f",
-            help=", ".join(FORMATS),
+            help=f"{listed(FORMATS)}. --output's extension also sets it.",
             autocompletion=lambda: FORMATS,
             callback=options.by_suffix(FORMATS),
         ),
@@ -104,9 +114,10 @@ def audit(
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
 ) -> None:
-    """Check files against their format, the index, the config and what is safe; from headers.
+    """Check that a checkpoint is complete, consistent and safe.
 
-    Exit code 1 if anything is as bad as --fail-on.
+    Reads headers only, unless --deep is given. Exit code 1 if a finding reaches the severity of
+    --fail-on.
     """
     from .. import api
     from ..auditing.baseline import without_known
@@ -183,10 +194,10 @@ def _baseline(path: Path | None) -> Counter[Key]:
     except OSError as error:
         raise UsageError(
             f"--baseline {path}", f"cannot be read: {error.strerror or error}",
-            hint=f"hfinspect audit TARGET -f json -o {path} makes it",
+            hint=f"hfinspect audit TARGET -f json -o {path} creates one",
         ) from None  # fmt: skip
     except (ValueError, RecursionError):
-        raise UsageError(f"--baseline {path}", "is no JSON") from None
+        raise UsageError(f"--baseline {path}", "is not JSON") from None
 
 
 def _named(targets: Sequence[str] | None, recursive: bool) -> list[str]:
@@ -195,7 +206,7 @@ def _named(targets: Sequence[str] | None, recursive: bool) -> list[str]:
     from ..errors import NothingToInspectError, UsageError
 
     if not targets:
-        raise UsageError("audit", "was given no target", expected="a directory, a file or a repo")
+        raise UsageError("audit", "needs a target", expected="a directory, a file or a repo")
     if not recursive:
         return list(targets)
     from ..scanning.targets import below
@@ -207,7 +218,7 @@ def _named(targets: Sequence[str] | None, recursive: bool) -> list[str]:
             if not inside:
                 found.append(folder)
     if not found:
-        raise NothingToInspectError(targets[0], "holds no checkpoint, nor does anything below it")
+        raise NothingToInspectError(targets[0], "contains no checkpoint, at any depth")
     return found
 
 
@@ -257,7 +268,7 @@ def _not_of_rules(option: str, format_: str) -> None:
     if format_ in ("sarif", "junit", "cyclonedx", "html"):
         raise UsageError(
             f"{option} as {format_}",
-            "is not possible",
+            "is not available",
             expected="table, json, csv, markdown or html",
         )
 

@@ -92,7 +92,7 @@ def _table(path: Path) -> Mapping[str, Any] | None:
     except OSError as error:
         raise UsageError(str(path), f"cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(str(path), f"is no TOML: {error}") from None
+        raise UsageError(str(path), f"is not TOML: {error}") from None
     tool = whole.get("tool")
     table = tool.get("hfinspect") if isinstance(tool, dict) else None
     return table if isinstance(table, dict) else None
@@ -108,10 +108,10 @@ def _checked(path: Path, table: Mapping[str, Any]) -> AuditConfig:
     lists = {key: _codes(path, key, table.get(key, [])) for key in _LISTS}
     fail_on = table.get("fail-on")
     if fail_on is not None and not isinstance(fail_on, str):
-        raise UsageError(f"{path}: tool.hfinspect.fail-on", "is no text")
+        raise UsageError(f"{path}: tool.hfinspect.fail-on", "is not text")
     paths = table.get("per-path", {})
     if not isinstance(paths, dict):
-        raise UsageError(f"{path}: tool.hfinspect.per-path", "is no table")
+        raise UsageError(f"{path}: tool.hfinspect.per-path", "is not a table")
     per_path = tuple((name, _codes(path, name, codes)) for name, codes in paths.items())
     return AuditConfig(lists["select"], lists["ignore"], fail_on, per_path, path)
 
@@ -119,6 +119,6 @@ def _checked(path: Path, table: Mapping[str, Any]) -> AuditConfig:
 def _codes(path: Path, key: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(code, str) for code in value):
         raise UsageError(
-            f"{path}: tool.hfinspect: {key}", "is no list of codes", expected='["HI207"]'
+            f"{path}: tool.hfinspect: {key}", "is not a list of codes", expected='["HI207"]'
         )
     return tuple(value)

@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _confirmed(found: CacheInfo) -> bool:
-    """The answer of who sits at the terminal; nothing is asked about an empty cache.
+    """The answer of who sits at the terminal; an empty cache needs none.
 
     Raises UsageError where there is none.
     """
@@ -31,7 +31,7 @@ def _confirmed(found: CacheInfo) -> bool:
         return True
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
-            "cache clear", f"would delete {what}, and there is no terminal to ask on",
+            "cache clear", f"would delete {what}; no terminal is there to confirm it",
             hint="--yes deletes without asking",
         )  # fmt: skip
     return typer.confirm(f"delete {what}?", err=True)
@@ -39,14 +39,19 @@ def _confirmed(found: CacheInfo) -> bool:
 
 def cache(
     action: Annotated[
-        str, typer.Argument(metavar="info|clear", autocompletion=lambda: ["info", "clear"])
+        str,
+        typer.Argument(
+            metavar="info|clear",
+            help="Show the cache, or delete it.",
+            autocompletion=lambda: ["info", "clear"],
+        ),
     ],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before deleting.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without confirmation.")] = False,
     format_: options.PlainFormat = "table",
 ) -> None:
-    """Show or empty the cache of headers that commands keep on this machine.
+    """Show or clear the local cache of headers.
 
-    clear asks first; where there is no terminal to ask on, it needs --yes.
+    clear needs a confirmation on a terminal, or --yes.
     """
     from ..core.text import byte_size
     from ..errors import UsageError

@@ -28,7 +28,7 @@ def compare(
         list[str],
         typer.Argument(
             metavar="A B...",
-            help="Two or more models; with --set one is enough.",
+            help="Two or more models; one is enough with --set.",
             show_default=False,
         ),
     ],
@@ -41,9 +41,9 @@ def compare(
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
 ) -> None:
-    """Models side by side, and what differs from the first. Exit code 1 if structures differ.
+    """Compare models side by side. Exit code 1 if structures differ.
 
-    --set changes the last model; a model that is given alone is compared with itself, changed.
+    Each model is compared with the first one. --set changes the last model; with one MODEL, --set
     """
     kept = kept_headers(no_cache=no_cache, refresh=refresh)
     given = [*models, *models] if set_ and len(models) == 1 else models

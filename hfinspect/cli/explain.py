@@ -31,32 +31,39 @@ def explain(
     depth: Annotated[
         str | None,
         typer.Option(
-            help=f"{listed(DEPTHS)}.", autocompletion=lambda: list(DEPTHS),
-            show_default="layer; model for more than three kinds of layers",
+            help=f"Level of detail: {listed(DEPTHS)}. Default: layer, or model if there are more "
+            "than "
+            "three kinds of layers.",
+            autocompletion=lambda: list(DEPTHS),
         ),
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(metavar="N", help="Your own count, 115,740,736 or 124M: why is it another?"),
+        typer.Option(metavar="N", help="Explain why this count differs: 115,740,736 or 124M."),
     ] = None,
     of_cache: Annotated[
-        bool, typer.Option("--cache", help="Derive what is kept between tokens instead.")
+        bool, typer.Option("--cache", help="Derive the KV cache instead of the parameters.")
     ] = False,
     context: Annotated[
         str | None,
         typer.Option(
-            metavar="TOKENS", help="With --cache: 4096, 32k.", show_default="the model's own"
+            metavar="TOKENS",
+            help="With --cache: context length, 4096 or 32k. Default: the model's own.",
         ),
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="With --cache: sequences at once.")] = 1,
+    batch: Annotated[int, typer.Option(min=1, help="With --cache: number of sequences.")] = 1,
     engine: Annotated[
         str,
         typer.Option(
-            help=f"With --cache: {', '.join(ENGINES)}.", autocompletion=lambda: list(ENGINES)
+            help=f"With --cache: inference engine: {', '.join(ENGINES)}.",
+            autocompletion=lambda: list(ENGINES),
         ),
     ] = "logical",
     kv_dtype: Annotated[
-        str | None, typer.Option(metavar="DTYPE", help="With --cache: bf16, fp8, q8_0.")
+        str | None,
+        typer.Option(
+            metavar="DTYPE", help="With --cache: dtype of the cache, such as bf16, fp8 or q8_0."
+        ),
     ] = None,
     revision: options.Revision = None,
     source: options.Source = "auto",
@@ -65,7 +72,8 @@ def explain(
     format_: Annotated[
         str,
         typer.Option(
-            "--format", "-f", help="table, markdown, latex, json or html.",
+            "--format", "-f", help="table, markdown, latex, json or html. --output's extension "
+            "also sets it.",
             autocompletion=lambda: list(FORMATS), callback=options.by_suffix(FORMATS),
         ),
     ] = "table",
@@ -75,7 +83,7 @@ def explain(
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
 ) -> None:  # fmt: skip
-    """Where every parameter comes from, in symbols and in numbers."""
+    """Derive the parameter count line by line."""
     from .. import api
     from ..core.cache_derivation import CacheDerivation
     from ..core.overrides import parse_overrides
@@ -88,9 +96,9 @@ def explain(
     if depth is not None:
         checked("--depth", depth, DEPTHS)
     if of_cache and (depth is not None or against is not None):
-        raise UsageError("--cache", "goes without --depth and --against")
+        raise UsageError("--cache", "cannot be combined with --depth or --against")
     if not of_cache and (context, batch, engine, kv_dtype) != (None, 1, "logical", None):
-        raise UsageError("context, batch, engine and kv-dtype", "are of --cache alone")
+        raise UsageError("--context, --batch, --engine and --kv-dtype", "need --cache")
     reached: dict[str, Any] = {
         "overrides": parse_overrides(set_ or ()), "revision": revision, "source": source,
         "token": token, "file": file, "timeout": timeout,

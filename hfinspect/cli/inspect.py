@@ -26,7 +26,7 @@ def inspect(
         typer.Argument(
             metavar="MODEL...",
             help="org/name, org/name@revision, hf:// or Hub URL, directory, weight file or "
-            "config.json. Several are compared side by side.",
+            "config.json. Two or more models are compared side by side.",
             show_default=False,
         ),
     ],
@@ -34,7 +34,7 @@ def inspect(
     source: options.Source = "auto",
     by: Annotated[
         str,
-        typer.Option(help=f"{listed(GROUPS)}.", autocompletion=lambda: list(GROUPS)),
+        typer.Option(help=f"Group by {listed(GROUPS)}.", autocompletion=lambda: list(GROUPS)),
     ] = "component",
     set_: options.Set = None,
     file: options.File = None,
@@ -44,7 +44,7 @@ def inspect(
         Path | None,
         typer.Option(
             metavar="README.md",
-            help="Put the card's block into this file, and a picture next to it.",
+            help="Write the model card section into this file, and a picture next to it.",
             show_default=False,
         ),
     ] = None,
@@ -53,7 +53,7 @@ def inspect(
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
 ) -> None:
-    """Parameters, dtypes and memory of a model, from headers or config.json alone."""
+    """Count parameters, dtypes and memory from headers or config.json."""
     kept = kept_headers(no_cache=no_cache, refresh=refresh)
     if len(models) > 1:
         from .compare import show

@@ -31,19 +31,19 @@ def memory(
         list[str] | None,
         typer.Argument(
             metavar="MODEL...",
-            help="org/name, org/name@revision, hf:// or Hub URL, directory, weight file, "
-            "config.json; several are compared.",
+            help="org/name, org/name@revision, hf:// or Hub URL, directory, weight file "
+            "or config.json. Two or more models are compared side by side.",
             show_default=False,
         ),
     ] = None,
     context: Annotated[
         str | None,
         typer.Option(
-            metavar="TOKENS", help="Context length: 4096, 32k, 1M.",
-            show_default="8k, 32k and the model's own",
+            metavar="TOKENS",
+            help="Context length: 4096, 32k or 1M. Default: 8k, 32k and the model's own.",
         ),
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Sequences at a time.")] = 1,
+    batch: Annotated[int, typer.Option(min=1, help="Number of sequences processed at once.")] = 1,
     engine: Annotated[
         str,
         typer.Option(
@@ -54,106 +54,109 @@ def memory(
         str | None,
         typer.Option(
             metavar="DTYPE",
-            help="Dtype of the KV cache: bf16, fp8, q8_0; llama.cpp's -ctk/-ctv: q8_0/f16; "
-            "default: the model's.",
+            help="Dtype of the KV cache: bf16, fp8, q8_0; in llama.cpp also keys/values apart: "
+            "q8_0/f16. Default: the model's dtype.",
         ),
     ] = None,
     encoder_tokens: Annotated[
         int | None,
         typer.Option(
-            min=0, metavar="N", help="Encoder positions that cross-attention reads."
+            min=0, metavar="N", help="Number of encoder positions for cross-attention."
         ),
     ] = None,
     step_tokens: Annotated[
         int | None,
         typer.Option(
             min=1, metavar="N",
-            help="Tokens per step: vLLM's max_num_batched_tokens, llama.cpp's ubatch.",
-            show_default="8,192 and 512",
+            help="Tokens per step: max_num_batched_tokens in vLLM (default 8,192), "
+            "ubatch in llama.cpp (default 512).",
         ),
     ] = None,
     slots: Annotated[
         int | None,
         typer.Option(
             min=1, metavar="N",
-            help="llama.cpp: sequences that the cache has room for, llama-server's -np.",
-            show_default="the batch; llama-server's own is 4",
+            help="llama.cpp: number of server slots (-np). Default: the batch; llama-server's own "
+            "default is 4.",
         ),
     ] = None,
     split_cache: Annotated[
         bool,
         typer.Option(
             "--split-cache",
-            help="llama.cpp: each slot has cells for its own context, llama-server's "
-            "--no-kv-unified.",
+            help="llama.cpp: reserve a full context for each slot (--no-kv-unified).",
         ),
     ] = False,
     swa_full: Annotated[
         bool,
         typer.Option(
             "--swa-full",
-            help="llama.cpp: windowed layers hold the whole context, llama-server's --swa-full.",
+            help="llama.cpp: keep the whole context in sliding-window layers (--swa-full).",
         ),
     ] = False,
     no_flash_attention: Annotated[
         bool,
         typer.Option(
-            "--no-flash-attention", help="llama.cpp: no flash attention, llama-server's -fa off."
+            "--no-flash-attention", help="llama.cpp: turn off flash attention (-fa off)."
         ),
     ] = False,
     on: Annotated[
         str | None,
         typer.Option(
             metavar="DEVICE",
-            help="The card, or several: 4090, 24GB, 2x80GB, 8xH100; list prints all.",
+            help="One or more cards: 4090, 24GB, 2x80GB, 8xH100. 'list' shows all names.",
         ),
     ] = None,
     tp: Annotated[
-        int, typer.Option("--tp", min=1, help="Tensor parallelism: devices that share each layer.")
+        int, typer.Option("--tp", min=1, help="Tensor parallelism: number of devices that share "
+        "each layer.")
     ] = 1,
     pp: Annotated[
-        int, typer.Option("--pp", min=1, help="Pipeline parallelism: stages of whole layers.")
+        int, typer.Option("--pp", min=1, help="Pipeline parallelism: number of stages.")
     ] = 1,
     ep: Annotated[
-        int, typer.Option("--ep", min=1, help="Expert parallelism: devices that share the experts.")
+        int, typer.Option("--ep", min=1, help="Expert parallelism: number of devices that share "
+        "the experts.")
     ] = 1,
     bandwidth: Annotated[
         str | None,
         typer.Option(
             metavar="RATE",
-            help="Memory bandwidth of a device (3.35TB/s), which limits tokens/s.",
+            help="Memory bandwidth per device, such as 3.35TB/s; limits tokens per second.",
         ),
     ] = None,
     width: Annotated[
         str | None,
-        typer.Option(metavar="RECIPE", help="Of the weights, not as stored: awq, fp8, q4_k_m."),
+        typer.Option(metavar="RECIPE", help="Assume these weights instead of the stored ones: "
+        "awq, fp8, q4_k_m."),
     ] = None,
     quantize: Annotated[
         str | None,
-        typer.Option(metavar="RECIPES", help="List bytes under recipes: all, or q8_0,awq,nf4."),
+        typer.Option(metavar="RECIPES", help="List the size after quantisation: all, or "
+        "q8_0,awq,nf4."),
     ] = None,
     train: Annotated[
         str | None,
-        typer.Option(metavar="HOW", help="Size a training step instead: full, lora or qlora."),
+        typer.Option(metavar="HOW", help="Estimate a training step instead: full, lora or qlora."),
     ] = None,
     rank: Annotated[int, typer.Option(min=1, help="Rank of the LoRA adapters.")] = 16,
     targets: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Modules that get adapters: q_proj,v_proj or all-linear; default: peft's.",
+            help="Modules that get adapters: q_proj,v_proj or all-linear. Default: as in PEFT.",
         ),
     ] = None,
     modules_to_save: Annotated[
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Modules trained in full next to adapters: lm_head,embed_tokens.",
+            help="Modules to train in full: lm_head,embed_tokens.",
         ),
     ] = None,
     seq: Annotated[
         str | None,
-        typer.Option(metavar="TOKENS", help="Length of a training sequence.", show_default="2048"),
+        typer.Option(metavar="TOKENS", help="Tokens per training sequence. Default: 2048."),
     ] = None,
     optimizer: Annotated[
         str,
@@ -164,19 +167,20 @@ def memory(
     precision: Annotated[
         str,
         typer.Option(
-            help="Training precision: mixed (float32 masters), bf16, fp32, amp (autocast)."
+            help="Training precision: mixed (float32 master weights), bf16, fp32 or amp (autocast)."
         ),
     ] = "mixed",
     gpus: Annotated[
-        int, typer.Option(min=1, help="Devices that train together, data parallel.")
+        int, typer.Option(min=1, help="Data parallelism: number of devices.")
     ] = 1,
     zero: Annotated[
-        int, typer.Option(min=0, max=3, help="ZeRO stage, which shares states between the devices.")
+        int, typer.Option(min=0, max=3, help="ZeRO stage; the devices share the training state.")
     ] = 0,
     checkpointing: Annotated[
         bool,
         typer.Option(
-            "--checkpointing", help="Gradient checkpointing: recompute activations layer by layer."
+            "--checkpointing", help="Use gradient checkpointing: recompute activations layer by "
+            "layer."
         ),
     ] = False,
     attention: Annotated[
@@ -187,7 +191,7 @@ def memory(
         bool,
         typer.Option(
             "--details",
-            help="Also show every sum, every layer, and how each number was computed.",
+            help="Also show how each number was computed, layer by layer.",
         ),
     ] = False,
     revision: options.Revision = None,
@@ -201,12 +205,13 @@ def memory(
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
 ) -> None:  # fmt: skip
-    """Does the model fit, and up to which context?
+    """Estimate memory: does it fit, and up to which context?
 
     Estimates weights, KV cache (per inference engine) and an upper bound for everything else, and
-    shows how each number was computed. Lists usual quantisations by context, on the card that --on
-    names or on cards of 8 to 80 GB. Exit code with --on: 0 if it fits, 1 if it does not, 6 if that
-    depends on what is not known; with --train, of the training. GB is 10^9 bytes, GiB 2^30.
+    shows how each number was computed. Compares common quantisations at several context lengths, on
+    the card given by --on or on cards of 8 to 80 GB. With --on, the exit code is 0 if the model
+    fits, 1 if it does not, and 6 if unknown facts decide; with --train the same holds for
+    training. 1 GB is 10^9 bytes, 1 GiB is 2^30 bytes.
     """
     from .. import api, pictures
     from ..core.overrides import parse_overrides
@@ -263,7 +268,7 @@ def _quantized(
     from .reading_line import reading_line
 
     if len(models) > 1:
-        raise UsageError("quantize", "is of one model at a time")
+        raise UsageError("--quantize", "takes one model at a time")
     chosen = None if names.strip().lower() == "all" else names.split(",")
     reads = {name: asked[name] for name in _READS}
     with reading_line(models[0], revision=asked["revision"]) as progress:

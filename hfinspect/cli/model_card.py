@@ -56,6 +56,6 @@ def _read(path: Path) -> str:
         hint = "make an empty file, or print the block with --format card"
         raise EntryNotFoundError(str(path), "does not exist", hint=hint) from None
     except UnicodeDecodeError:
-        raise UnreadableError(str(path), "is no text in UTF-8") from None
+        raise UnreadableError(str(path), "is not text in UTF-8") from None
     except OSError as error:
         raise UnreadableError(str(path), f"cannot be read: {error.strerror}") from None

@@ -78,30 +78,32 @@ Model = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="org/name, org/name@revision, hf:// or Hub URL, directory, weight file, config.json.",
+        help="org/name, org/name@revision, hf:// or Hub URL, directory, weight file or "
+        "config.json.",
         show_default=False,
     ),
 ]
 Revision = Annotated[
-    str | None, typer.Option("--revision", help="Branch, tag or commit of a Hub repo.")
+    str | None, typer.Option("--revision", help="Branch, tag or commit to read from the Hub.")
 ]
 Token = Annotated[
     str | None,
-    typer.Option("--token", help="Hub token; default: the saved one or HF_TOKEN."),
+    typer.Option("--token", help="Hub token. Default: HF_TOKEN or the saved token."),
 ]
 Timeout = Annotated[
     float | None,
     typer.Option(
         "--timeout",
         min=0.01,
-        help="Seconds that reading one model may take; default 600.",
+        help="Time limit for reading one model, in seconds. Default: 600.",
         show_default=False,
     ),
 ]
 Format = Annotated[
     str,
     typer.Option(
-        "--format", "-f", help="table, json, csv, markdown or html; or by --output's ending.",
+        "--format", "-f", help="table, json, csv, markdown or html. --output's extension also "
+        "sets it.",
         autocompletion=_formats, callback=by_suffix(tuple(FORMATS)),
     ),
 ]  # fmt: skip
@@ -117,21 +119,22 @@ PicturedFormat = Annotated[
     str,
     typer.Option(
         "--format", "-f",
-        help="table, json, csv, markdown, html, svg or card; or by --output's ending.",
+        help="table, json, csv, markdown, html, svg or card. --output's extension also sets it.",
         autocompletion=lambda: list(PICTURED), callback=by_suffix(PICTURED),
     ),
 ]  # fmt: skip
 Source = Annotated[
     str,
     typer.Option(
-        "--source", help=f"{listed(SOURCES)}; auto is headers if there are any.",
+        "--source", help=f"{listed(SOURCES)}. auto reads weight headers if it finds any.",
         autocompletion=lambda: list(SOURCES),
     ),
 ]  # fmt: skip
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help="Write to this file; its ending says the format (x.json, x.html).",
+        "--output", "-o", help="Write to this file; its extension sets the format (x.json, "
+        "x.html).",
         show_default=False, is_eager=True,
     ),
 ]  # fmt: skip
@@ -139,18 +142,25 @@ Output = Annotated[
 RowsOutput = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help="Write to this file; its ending says the format (x.jsonl, x.csv).",
+        "--output", "-o", help="Write to this file; its extension sets the format (x.jsonl, "
+        "x.csv).",
         show_default=False, is_eager=True,
     ),
 ]  # fmt: skip
 NoCache = Annotated[
-    bool, typer.Option("--no-cache", help="Neither keep headers on this machine nor use them.")
+    bool, typer.Option("--no-cache", help="Do not read or write the local cache of headers.")
 ]
-Refresh = Annotated[bool, typer.Option("--refresh", help="Read again what is kept of headers.")]
+Refresh = Annotated[
+    bool, typer.Option("--refresh", help="Ignore cached headers and read them again.")
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="Change a config key (dotted for nested); repeatable."
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a config key (use dots for nested keys); repeatable.",
     ),
 ]
-File = Annotated[str | None, typer.Option("--file", help="Read this weight file or folder of it.")]
+File = Annotated[
+    str | None, typer.Option("--file", help="Read only this weight file or folder of the model.")
+]

@@ -65,7 +65,7 @@ def _parsed(arguments: Sequence[str]) -> object:
 
 
 def seen_enough() -> int:
-    """The reader of our pipe has hung up, which is no error."""
+    """The reader of our pipe has hung up, which is not an error."""
     drop_stdout()
     return 0
 

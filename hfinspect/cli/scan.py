@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..core.choices import ENGINES, SOURCES, checked
+from ..core.choices import ENGINES, SOURCES, checked, listed
 from ..errors import UsageError
 from . import options
 
@@ -40,29 +40,38 @@ def scan(
         str | None,
         typer.Argument(
             metavar="LIST",
-            help="A text file, one model a line; - for stdin; with --recursive a directory.",
+            help="Text file with one model per line, - for stdin, or (with --recursive) a "
+            "directory.",
         ),
     ] = None,
-    author: Annotated[str | None, typer.Option(help="List the Hub: models of this owner.")] = None,
+    author: Annotated[str | None, typer.Option(help="Scan the Hub models of this owner.")] = None,
     filter_: Annotated[
         list[str] | None,
-        typer.Option("--filter", metavar="TAG", help="List the Hub: with this tag; repeatable."),
+        typer.Option(
+            "--filter", metavar="TAG", help="Scan the Hub models with this tag; repeatable."
+        ),
     ] = None,
-    search: Annotated[str | None, typer.Option(help="List the Hub: with this text.")] = None,
+    search: Annotated[
+        str | None, typer.Option(help="Scan the Hub models whose name contains this text.")
+    ] = None,
     sort: Annotated[
         str | None,
         typer.Option(
             metavar="BY",
-            help="The Hub's list: downloads, likes, lastModified, createdAt, trendingScore. "
-            "Or the rows: a column, as max_context, the largest first.",
+            help="Order of the Hub's list: downloads, likes, lastModified, createdAt or "
+            "trendingScore. "
+            "Or a column such as max_context: sorts the rows, largest first.",
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many targets.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Scan at most this many models.")] = None,
     recursive: Annotated[
-        bool, typer.Option("--recursive", help="Every checkpoint directory below LIST.")
+        bool, typer.Option("--recursive", help="Scan every checkpoint directory below LIST.")
     ] = False,
     totals_only: Annotated[
-        bool, typer.Option("--totals-only", help="Only what the Hub's list reports of itself.")
+        bool,
+        typer.Option(
+            "--totals-only", help="Show only the totals that the Hub reports; read no model."
+        ),
     ] = False,
     format_: Annotated[
         str | None,
@@ -70,68 +79,83 @@ def scan(
             "--format",
             "-f",
             callback=options.by_suffix(FORMATS),
-            help=", ".join(FORMATS),
+            help=f"{listed(FORMATS)}. --output's extension also sets it. Default: "
+            "table on a terminal, else jsonl.",
             autocompletion=lambda: FORMATS,
-            show_default="table on a terminal, else jsonl",
         ),
     ] = None,
     output: options.RowsOutput = None,
     columns: Annotated[
         str | None,
-        typer.Option(help="Comma-separated; README lists them. Those of audits switch it on."),
+        typer.Option(
+            help="Comma-separated columns (docs/scan.md lists them). Audit columns turn on --audit."
+        ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on after the rows there.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue after the rows that the file already has.")
+    ] = False,
     refresh: Annotated[
         bool,
         typer.Option(
-            "--refresh", help="With --resume: read failed rows and moved revisions again."
+            "--refresh", help="Like --resume, but repeat failed rows and changed revisions."
         ),
     ] = False,
-    audit: Annotated[bool, typer.Option("--audit", help="Audit findings as columns.")] = False,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Add columns with audit findings.")
+    ] = False,
     on: Annotated[
         str | None,
-        typer.Option(
-            metavar="DEVICE", help="Which models fit 24GB, 2x80GB, 'RTX 4090'? As columns."
-        ),
+        typer.Option(metavar="DEVICE", help="Add columns: does it fit 24GB, 2x80GB or 'RTX 4090'?"),
     ] = None,
     context: Annotated[
         str | None,
-        typer.Option(metavar="TOKENS", help="Memory at 8k tokens.", show_default="the model's own"),
+        typer.Option(
+            metavar="TOKENS",
+            help="Add memory columns at this context length, such as 8k. Default with --on: the "
+            "model's own.",
+        ),
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Of memory: sequences at once.")] = 1,
+    batch: Annotated[int, typer.Option(min=1, help="For memory: number of sequences.")] = 1,
     engine: Annotated[
         str,
         typer.Option(
-            help=f"Of memory: {', '.join(ENGINES)}.", autocompletion=lambda: list(ENGINES)
+            help=f"For memory: inference engine: {', '.join(ENGINES)}.",
+            autocompletion=lambda: list(ENGINES),
         ),
     ] = "logical",
     kv_dtype: Annotated[
-        str | None, typer.Option(metavar="DTYPE", help="Of memory: bf16, fp8, q8_0.")
+        str | None,
+        typer.Option(
+            metavar="DTYPE", help="For memory: dtype of the KV cache, such as bf16, fp8 or q8_0."
+        ),
     ] = None,
     source: options.Source = "auto",
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", help="Targets at once.", min=1, max=256)
+        int,
+        typer.Option("--jobs", "-j", help="Number of models to read in parallel.", min=1, max=256),
     ] = 16,
     shard: Annotated[
-        str | None, typer.Option(metavar="K/N", help="Only the K-th of N parts of the list.")
+        str | None, typer.Option(metavar="K/N", help="Scan only part K of N of the list.")
     ] = None,
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Stop at the first failure.")
     ] = False,
     max_failures: Annotated[
-        int | None, typer.Option(min=1, help="Stop after so many failures.")
+        int | None, typer.Option(min=1, help="Stop after this many failures.")
     ] = None,
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Keep no headers on this machine.")
+        bool, typer.Option("--no-cache", help="Do not read or write the local cache of headers.")
     ] = False,
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS|local", help="Run on a Dask cluster.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Do not show progress on stderr.")
+    ] = False,
     token: options.Token = None,
     timeout: options.Timeout = None,
 ) -> None:
-    """One row per model: ok, or failed and why. Exit code 1 if any failed."""
+    """Scan many models, one row each. Exit code 1 if any failed."""
     from ..scanning.engine import ScanOptions, close_shared, memory_wish
     from ..scanning.rows import SORTABLE
     from . import kept_headers
@@ -195,7 +219,6 @@ def scan(
 
 def _no_order_of_rows(sort: str) -> UsageError:
     """Of a list that the user gave, not the Hub: rows are sorted by a column."""
-    from ..core.choices import listed
     from ..scanning.rows import SORTABLE, nearest_columns
     from ..sources.hub.search import SORTS
 
@@ -205,7 +228,7 @@ def _no_order_of_rows(sort: str) -> UsageError:
     near = nearest_columns(sort, sorted(SORTABLE))
     return UsageError(
         f"sort {sort!r}",
-        "is no column of the rows",
+        "is not a column of the rows",
         expected=None if near else "a column, as parameters",
         hint=f"did you mean {listed(near)}?" if near else None,
     )

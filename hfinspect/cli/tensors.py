@@ -20,22 +20,24 @@ def register(app: typer.Typer) -> None:
 def tensors(
     model: options.Model,
     match: Annotated[
-        str | None, typer.Option("--match", metavar="GLOB", help="Only names that match.")
+        str | None,
+        typer.Option("--match", metavar="GLOB", help="List only the tensors whose name matches."),
     ] = None,
     sort: Annotated[
         str | None,
         typer.Option(
-            help=f"{listed(TENSOR_SORTS)}; default: as in the files.",
+            help=f"Sort by {listed(TENSOR_SORTS)}. Default: the order in the files.",
             autocompletion=lambda: list(TENSOR_SORTS),
         ),
     ] = None,
-    top: Annotated[int | None, typer.Option(min=1, help="Only the first so many rows.")] = None,
+    top: Annotated[int | None, typer.Option(min=1, help="Show only the first N rows.")] = None,
     every: Annotated[
         bool,
         typer.Option(
             "--all",
-            help="A row for each tensor; a table on a terminal has one for equal tensors of all "
-            "layers.",
+            help="Show one row per tensor. By default, a terminal shows equal tensors of all "
+            "layers in "
+            "one row.",
         ),
     ] = False,
     revision: options.Revision = None,
@@ -49,7 +51,7 @@ def tensors(
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
 ) -> None:
-    """Every tensor: name, shape, dtype, parameters, component, layer, file."""
+    """List every tensor with its shape, dtype and file."""
     from dataclasses import replace
     from fnmatch import fnmatchcase
 

@@ -20,7 +20,7 @@ def tree(
     set_: options.Set = None,
     file: options.File = None,
     depth: Annotated[
-        int | None, typer.Option("--depth", min=0, help="Only so many levels; 0 is the model.")
+        int | None, typer.Option("--depth", min=0, help="Number of levels to show; 0 is the model.")
     ] = None,
     format_: options.Format = "table",
     output: options.Output = None,
@@ -29,7 +29,7 @@ def tree(
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
 ) -> None:
-    """The modules with shapes, parameters and share, from config.json alone, without torch."""
+    """Show the module tree with shapes and parameters."""
     from .. import api
     from ..core.overrides import parse_overrides, titled
     from ..errors import HfinspectError

@@ -9,7 +9,7 @@ from .records import dataclass
 
 @dataclass(frozen=True)
 class Reading:
-    """What the next token of each sequence reads at least: the weights that serve one token (k of n
+    """What the next token of each sequence reads at least: the weights used per token (k of n
     experts, of the table of tokens one row, which is left out) and the cache.
 
     ``decode_intensity`` are FLOPs for each of these bytes, ``prefill_intensity`` those of a prefill
@@ -17,7 +17,7 @@ class Reading:
     not known. ``tokens_per_second`` is an upper limit: bandwidth · devices · batch / bytes.
 
     Fields:
-        weights [bytes]: that serve one token
+        weights [bytes]: used per token
         cache [bytes]: of all sequences, as little as any engine holds
         decode_intensity [FLOPs per byte]: of the next token of each sequence
         prefill_intensity [FLOPs per byte]: of a prefill

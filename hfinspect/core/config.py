@@ -89,7 +89,9 @@ def config_given(target: object) -> Mapping[str, Any] | None:
     values = target if isinstance(target, Mapping) else target.to_dict()  # type: ignore[attr-defined]
     if not isinstance(values, Mapping):
         name = type(target).__name__
-        raise UsageError(f"the config of a {name}", "is no mapping", expected="to_dict of a config")
+        raise UsageError(
+            f"the config of a {name}", "is not a mapping", expected="to_dict of a config"
+        )
     return values
 
 

@@ -10,9 +10,9 @@ from .records import dataclass
 
 #: Why parameters in the files are not those of the class.
 BEYOND = {
-    "mtp": "multi-token prediction, which this class does not load",
-    "unloaded": "transformers neither loads nor saves them",
-    "unexpected": "of names that this class does not have",
+    "mtp": "multi-token prediction",
+    "unloaded": "tensors that transformers neither loads nor saves",
+    "unexpected": "tensors that {} does not define",
 }
 
 
@@ -37,12 +37,18 @@ class Beyond:
 
     @property
     def text(self) -> str:
-        """``13,463,426,048 more: multi-token prediction, which this class does not load``."""
+        """``769 parameters: tensors that the class does not define (pooler.weight and 1 more)``."""
+        return self.text_of(None)
+
+    def text_of(self, architecture: str | None) -> str:
+        """The same, with the name of the class where it is known."""
         count = "unknown" if self.parameters is None else f"{self.parameters:,}"
+        held = "" if self.nbytes is not None else " (if in the files)"
+        what = BEYOND[self.kind].format(architecture or "the class")
+        if self.kind == "mtp":
+            return f"{count} for {what}{held}"
         also = f" and {self.tensors - 1:,} more" if self.tensors > 1 else ""
-        which = "" if self.kind == "mtp" else f" ({self.first}{also})"
-        held = "" if self.nbytes is not None else " where files hold them"
-        return f"{count} more{held}: {BEYOND[self.kind]}{which}"
+        return f"{count} parameters{held}: {what} ({self.first}{also})"
 
     def to_dict(self) -> dict[str, str | int | None]:
         """The JSON form."""

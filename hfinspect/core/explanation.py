@@ -92,7 +92,7 @@ class Explanation(Shown):
         closed: one formula of the whole; None where it is too long
         closed_note: why there is none, or what it leaves out
         parameters_with_head [parameters]: with a tied head counted separately; None without one
-        active_parameters [parameters]: that serve one token; None where that is all of them
+        active_parameters [parameters]: used per token; None if every token uses all of them
         embedding [parameters]: unique ones of embeddings
         tied: name left out -> name kept
         attention: each kind of attention block

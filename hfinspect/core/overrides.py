@@ -78,7 +78,9 @@ def applied(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -> M
         for key in path:
             inner = place.get(key)
             if inner is not None and not isinstance(inner, Mapping):
-                raise UsageError(f"override {dotted}", f"runs through {key}, which is no object")
+                raise UsageError(
+                    f"override {dotted}", f"runs through {key}, which is not an object"
+                )
             place[key] = dict(inner or {})
             place = place[key]
         place[last] = value

@@ -163,7 +163,7 @@ def _from_url(text: str, endpoint: str | None) -> ModelRef:
         url = urlsplit(text)
     except ValueError:  # brackets that enclose no address
         raise UsageError(
-            text, "is no address", expected="https://huggingface.co/org/name"
+            text, "is not an address", expected="https://huggingface.co/org/name"
         ) from None
     prefix = ""
     if endpoint:
@@ -206,7 +206,7 @@ def masked(address: str) -> str:
     try:
         parts = urlsplit(address)
     except ValueError:
-        return "an address that is none"
+        return "an invalid address"
     user, at, host = parts.netloc.rpartition("@")
     if not (at or parts.query or parts.fragment or "@" in parts.path):
         return address

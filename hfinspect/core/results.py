@@ -281,7 +281,7 @@ class Inspection(Shown):
     serve one token, ``components`` and ``parts`` their sums; ``beyond`` is what the files hold next
     to them (multi-token prediction, tensors that the class does not have). ``stored`` are the
     elements in the files, ``logical`` the parameters in the files before ties are merged,
-    ``buffers`` the elements that are no parameters; they, ``nbytes`` and ``dtypes`` cover all that
+    ``buffers`` the elements that are not parameters; they, ``nbytes`` and ``dtypes`` cover all that
     is stored.  None means unknown, and a finding says why.  ``layout`` is ``model``, ``diffusers
     pipeline``, ``sentence-transformers`` or ``adapter``; ``members`` are the parts of the second
     and third, ``variants`` the quantisations to choose from, ``contents`` what the file says of
@@ -297,7 +297,7 @@ class Inspection(Shown):
         parameters [parameters]: unique ones of the class; None where a packing is unknown
         logical [parameters]: in the files, or predicted, before ties are merged; None as above
         stored [elements]: in the files, or predicted, packed as they are; None where unknown
-        buffers [elements]: that are no parameters
+        buffers [elements]: that are not parameters
         bookkeeping [elements]: of a quantisation: scales, zero points, tables
         nbytes [bytes]: of all tensors as stored; None where a dtype is unknown
         components: sums by component: ``embedding``, ``attention``, ...
@@ -313,7 +313,7 @@ class Inspection(Shown):
         missing_files: shards that should be there; with any of them all sums are lower limits
         tied: name left out -> name kept
         parameters_with_head [parameters]: with a tied head counted separately; None without one
-        active_parameters [parameters]: that serve one token; None where that is all of them
+        active_parameters [parameters]: used per token; None if every token uses all of them
         expectation: what config.json predicts next to what the files hold
         quantization: how the weights are packed; None where they are not
         metadata: the files' own free-form entries

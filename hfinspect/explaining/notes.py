@@ -209,7 +209,7 @@ def _left_out(found: Found) -> Iterator[str]:
     if saved:
         elements = sum(leaf.count.value * times.value for _, leaf, times in saved)
         names = ", ".join(dict.fromkeys(name for name, _, _ in saved))
-        yield f"buffers are no parameters: {elements:,} elements ({names})"
+        yield f"buffers are not parameters: {elements:,} elements ({names})"
     # Multi-token prediction has a line of its own, next to the total.
     more = [
         i for i in found

@@ -69,7 +69,9 @@ def parse_count(count: str | int) -> ReconcileRequest:
     if not re.fullmatch(r"[0-9]{1,25}", digits) or int(digits) > _MAX_COUNT:
         shown = text if isinstance(count, str) else repr(count)
         raise UsageError(
-            f"count {shown[:40]!r}", "is no number", expected="115,740,736, or rounded: 124M, 1.5B"
+            f"count {shown[:40]!r}",
+            "is not a number",
+            expected="115,740,736, or rounded: 124M, 1.5B",
         )
     return parse_count(int(digits))
 

@@ -114,7 +114,7 @@ class _Root:
                 struct.Struct("<HHB3x")
             ), 0  # fmt: skip
         else:
-            raise self._broken("its root group has no header that is known")
+            raise self._broken("its root group has no known header")
         for number, (at, length) in enumerate(blocks):
             if number >= MAX_BLOCKS or length > MAX_BLOCK_BYTES:
                 raise self._limit("the header of its root group is too large")

@@ -24,7 +24,7 @@ _END = re.compile(re.escape(END) + r"\s*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 
 #: What says where on this machine or when it was read: not a property of the model.
-_LEFT_OUT: Final = frozenset({"path", "files", "chosen", "read from", "on the Hub"})
+_LEFT_OUT: Final = frozenset({"path", "files", "chosen", "location", "on the Hub"})
 
 
 def render(inspection: Inspection, document: Document) -> str:

@@ -89,7 +89,7 @@ def _summary(e: Explanation) -> Iterator[tuple[str, str]]:
         active = f", {with_rounded(e.active_parameters)} active"
     yield "total", f"{with_rounded(e.parameters)} parameters{active}"
     for group in e.beyond:
-        yield "beyond", group.text
+        yield "not loaded", group.text_of(e.architecture)
     if e.closed is not None and _has_room(e.closed, e):
         note = f" ({e.closed_note})" if e.closed_note else ""
         yield "closed form", e.closed.text + note
@@ -115,7 +115,7 @@ def _as_stored(e: Explanation) -> str:
 
 
 def _by_layers(e: Explanation) -> str:
-    """``58 × 11,507,286,016 (layers) + 1,853,365,376 (the rest)``, where the closed form has no
+    """``58 × 11,507,286,016 (layers) + 1,853,365,376``, where the closed form has no
     room."""
     stacks = [section for section in e.sections if section.times is not None]
     inside = sum(section.parameters for section in stacks)
@@ -123,8 +123,8 @@ def _by_layers(e: Explanation) -> str:
         layers = [f"{inside:,} in {sum(s.copies for s in stacks):,} layers"]
     else:
         layers = [_times_text(s.copies, s.value) for s in stacks]
-        layers[-1:] = [f"{text} in layers" for text in layers[-1:]]
-    return " + ".join([*layers, f"{e.parameters - inside:,}" + (" outside" if stacks else "")])
+        layers[-1:] = [f"{text} (layers)" for text in layers[-1:]]
+    return " + ".join([*layers, f"{e.parameters - inside:,}"])
 
 
 def _times_text(copies: int, value: int) -> str:

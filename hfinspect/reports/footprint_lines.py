@@ -153,7 +153,7 @@ def _layers(found: Memory) -> Table:
         Column("window", "window", "int"),
         Column("elements", "elements", "int"),
         Column("nbytes", "bytes", "int"),
-        Column("formula", "of", "math"),
+        Column("formula", "formula", "math"),
     )
     assert found.cache is not None
     rows = tuple(_group(group) for group in found.cache.layers)

@@ -115,9 +115,9 @@ def _what_was_read(inspection: Inspection) -> Facts:
     place = _KINDS.get(origin.kind, origin.kind)
     if origin.kind in ("hub", "cache"):
         commit = (origin.commit or "unknown")[:_COMMIT]
-        items.append(("read from", f"{place}, {origin.revision or 'main'}, commit {commit}"))
+        items.append(("location", f"{place}, {origin.revision or 'main'}, commit {commit}"))
     else:
-        items.append(("read from", place))
+        items.append(("location", place))
         if origin.path:
             items.append(("path", origin.path))
     return Facts(tuple(items))
@@ -125,7 +125,7 @@ def _what_was_read(inspection: Inspection) -> Facts:
 
 def _files(inspection: Inspection) -> str:
     if inspection.source == "config":
-        return "config.json alone; no weight file was read"
+        return "only config.json; no weight file read"
     files = inspection.files
     several = "files" if inspection.members else "shards"
     count = f"{len(files)} {several}" if len(files) > 1 else files[0].path if files else "none"
@@ -216,8 +216,8 @@ def _totals(inspection: Inspection) -> Facts:
         items.append(("untied", f"{with_rounded(apart)} with an untied head"))
     if inspection.active_parameters is not None:
         active = inspection.active_parameters
-        items.append(("active", f"{with_rounded(active)} serve one token"))
-    items += [("beyond", group.text) for group in inspection.beyond]
+        items.append(("active", f"{with_rounded(active)} used per token"))
+    items += [("not loaded", group.text_of(inspection.architecture)) for group in inspection.beyond]
     if inspection.logical is not None and inspection.stored not in (None, inspection.logical):
         items.append(("stored", _stored(inspection)))
     found = inspection.quantization

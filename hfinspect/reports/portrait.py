@@ -207,7 +207,7 @@ def _stretches(
             )
         }
         for held, layers in kept.items():
-            title = ranges(layers) + (" (beyond the class)" if kind.beyond else "")
+            title = ranges(layers) + (" (not loaded)" if kind.beyond else "")
             parameters = None if kind.beyond else kind.parameters
             yield Stretch(tuple(layers), title, components, parameters, kind.nbytes, held or None)
 
@@ -268,7 +268,7 @@ def _tensors(folded: Folded) -> Iterator[Block]:
 
 
 def _tensor_row(p: Pattern) -> tuple[Cell, ...]:
-    remark = "tied" if p.tied else "" if p.beyond is None else "beyond the class"
+    remark = "tied" if p.tied else "" if p.beyond is None else "not loaded"
     return (
         p.name,
         p.tensors,

@@ -184,7 +184,7 @@ def _forms(found: Against) -> list[Block]:
             Column("term", "term", "math"),
             Column("right", "right", "math"),
             Column("other", "yours", "math"),
-            Column("value", "of", "int"),
+            Column("value", "parameters", "int"),
         )
         rows = tuple((t.text, t.right, t.other, t.value) for t in found.terms)
         blocks.append(Table(columns, rows, "Terms that differ"))

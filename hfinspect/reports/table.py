@@ -119,9 +119,12 @@ def _left_out(
     main = document.main or tables[0]
     in_csv = {column.name for column in main.columns}
     everything = all(table is main or column.name in in_csv for table, column in gone)
-    where = "-f csv has all" if everything else "a pipe (| cat) shows all"
-    names = ", ".join(dict.fromkeys(_named(table, column, tables, gone) for table, column in gone))
-    text = f"left out at {canvas.width} columns: {names}; {where}"
+    names = list(dict.fromkeys(_named(table, column, tables, gone) for table, column in gone))
+    several = len(names) > 1
+    where = "-f csv shows " if everything else "pipe to cat to see "
+    where += "them" if several else "it"
+    count = f"{len(names)} columns" if several else "1 column"
+    text = f"{count} hidden ({', '.join(names)}); {where}"
     return canvas.style(_wrapped(text, canvas), "dim")
 
 

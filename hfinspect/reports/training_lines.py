@@ -80,7 +80,7 @@ def _sum(found: Training) -> Table:
         Column("name", "on one device"),
         Column("nbytes", "bytes", "int"),
         Column("size", "size"),
-        Column("formula", "of", "math"),
+        Column("formula", "formula", "math"),
     )
     lines = [*found.states, *(line for line in (found.activations, found.logits) if line)]
     rows: list[tuple[str | int, ...]] = [
@@ -108,7 +108,7 @@ def _adapters(found: Training) -> Table:
         Column("columns", "in", "int"),
         Column("rows", "out", "int"),
         Column("parameters", "parameters", "int"),
-        Column("formula", "of", "math"),
+        Column("formula", "formula", "math"),
     )
     rows = tuple(
         (group.name, group.count, group.columns, group.rows, group.parameters,

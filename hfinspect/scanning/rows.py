@@ -124,7 +124,7 @@ COLUMNS: Final[Mapping[str, RowColumn]] = {
     ),
     "logical": RowColumn("int64", lambda f: f.logical, "parameters in the files, ties not merged"),
     "stored": RowColumn("int64", lambda f: f.stored, "elements in the files, packed as they are"),
-    "buffers": RowColumn("int64", lambda f: f.buffers, "elements that are no parameters"),
+    "buffers": RowColumn("int64", lambda f: f.buffers, "elements that are not parameters"),
     "embedding": _part("embedding", "embeddings"),
     "attention": _part("attention", "attention"),
     "mlp": _part("mlp", "feed-forward layers, experts included"),
@@ -225,7 +225,7 @@ def chosen_columns(text: str | None, *, totals: bool = False) -> tuple[str, ...]
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in known and name not in LEADING]
     if not names:
-        raise UsageError("columns", "are none", expected=", ".join(known))
+        raise UsageError("columns", "are empty", expected=", ".join(known))
     if unknown:
         near = nearest_columns(unknown[0], known)
         raise UsageError(

@@ -25,7 +25,7 @@ def from_lines(lines: Iterable[str], name: str = "the list") -> Iterator[str]:
     space ends the target. Raises UsageError for what is no text list."""
     for number, line in enumerate(lines, 1):
         if len(line) > MAX_LINE or "\0" in line:
-            raise UsageError(name, f"line {number} is no target", expected="one model a line")
+            raise UsageError(name, f"line {number} is not a target", expected="one model a line")
         text = line.removeprefix("\ufeff").strip()
         if not text or text.startswith("#"):
             continue

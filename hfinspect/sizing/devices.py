@@ -167,7 +167,7 @@ def parse_tokens(text: str | int) -> int:
         match = re.fullmatch(r"(\d{1,12})\s*([km]?)", str(text).replace(",", "").strip().lower())
         value = int(match[1]) * {"": 1, "k": 1024, "m": 1024**2}[match[2]] if match else 0
     if value < 1 or value > 10**10:
-        raise UsageError(f"context {text!r}", "is no number of tokens", expected="4096, 32k, 1M")
+        raise UsageError(f"context {text!r}", "is not a number of tokens", expected="4096, 32k, 1M")
     return value
 
 

@@ -26,7 +26,7 @@ def count_flops(
     found = list(matrices(prediction.root))
     odd = next((matrix for matrix in found if not matrix.plain), None)
     if odd is not None:
-        return f"{odd.path} is no plain product of each token with a matrix"
+        return f"{odd.path} is not a plain product of each token with a matrix"
     widths = _widths(prediction.root, layers)
     if isinstance(widths, str):
         return widths

@@ -95,7 +95,7 @@ def gguf_layers(
     """What each layer keeps, or why that is not known or nothing; the reason names the key."""
     kind = metadata.get("general.type", _MODEL)
     if kind != _MODEL:
-        return f"general.type of the file is {str(kind)[:40]}: it is no model of its own"
+        return f"general.type of the file is {str(kind)[:40]}: it is not a model of its own"
     layout = cache_layout(metadata, {tensor.name: tensor.shape for tensor in tensors})
     if isinstance(layout, str):
         return layout

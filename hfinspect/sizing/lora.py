@@ -129,7 +129,7 @@ def _check_named(names: Sequence[str], found: Sequence[Matrix], every: Sequence[
         if not any(_matches(item, name) for item in found):
             known = sorted({item.name for item in every if item.linear and not _expert(item)})
             raise UsageError(
-                f"target {name!r}", "is no linear layer of this model",
+                f"target {name!r}", "is not a linear layer of this model",
                 expected=f"one of {', '.join(known)}, or {ALL_LINEAR}",
             )  # fmt: skip
 

@@ -24,7 +24,7 @@ def parse_bandwidth(text: str) -> int:
     nbytes = parse_size(plain[:-2]) if plain.lower().endswith("/s") else None
     if nbytes is None:
         raise UsageError(
-            f"bandwidth {text!r}", "is no number of bytes a second", expected="3.35TB/s, 936GB/s"
+            f"bandwidth {text!r}", "is not a number of bytes a second", expected="3.35TB/s, 936GB/s"
         )
     return nbytes
 

@@ -89,13 +89,13 @@ _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
 def value(written: Written, values: Values, i: int | None = None, depth: int = 0) -> int | float:
     """The number of an expression. Raises NoValueError; what ``values`` raises passes."""
     if isinstance(written, bool) or depth > MAX_DEPTH:
-        raise NoValueError("is no expression")
+        raise NoValueError("is not an expression")
     if isinstance(written, (int, float)):
         return written
     if isinstance(written, str):
         return _index(i) if written == "i" else values.number(written)
     if not isinstance(written, list) or not written or not isinstance(written[0], str):
-        raise NoValueError("is no expression")
+        raise NoValueError("is not an expression")
     op, *arguments = written
     if op == "pair":
         return _of_pair(arguments, values)
@@ -114,7 +114,7 @@ def _applied(op: str, terms: list[int | float], written: Written) -> int | float
         or not terms
         or ((op in _TWO) != (len(terms) == 2) and op not in ("max", "min"))
     ):
-        raise NoValueError("is no expression")
+        raise NoValueError("is not an expression")
     try:
         found = apply(*terms)
     except (ArithmeticError, ValueError, TypeError) as error:
@@ -147,7 +147,7 @@ def _index(i: int | None) -> int:
 
 def _of_pair(arguments: list[Any], values: Values) -> int | float:
     if len(arguments) != 2 or not isinstance(arguments[0], str) or arguments[1] not in (0, 1):
-        raise NoValueError("is no expression")
+        raise NoValueError("is not an expression")
     found = values.raw(arguments[0])
     if not isinstance(found, (list, tuple)):
         return values.number(arguments[0])
@@ -160,7 +160,7 @@ def _of_list(
     op: str, arguments: list[Any], values: Values, i: int | None, depth: int
 ) -> int | float:
     if not arguments or not isinstance(arguments[0], str):
-        raise NoValueError("is no expression")
+        raise NoValueError("is not an expression")
     items = values.items(arguments[0])
     if op == "len":
         return Dim(len(items), f"len({values.named(arguments[0])})")
@@ -179,7 +179,7 @@ def _of_list(
 def holds(written: Written, values: Values, i: int | None = None, depth: int = 0) -> bool:
     """Whether a condition is met. Raises NoValueError; what ``values`` raises passes."""
     if depth > MAX_DEPTH or not isinstance(written, list) or len(written) < 2:
-        raise NoValueError("is no condition")
+        raise NoValueError("is not a condition")
     op, first, *rest = written
     if op in ("and", "or"):
         parts = (holds(part, values, i, depth + 1) for part in (first, *rest))
@@ -188,19 +188,19 @@ def holds(written: Written, values: Values, i: int | None = None, depth: int = 0
         return not holds(first, values, i, depth + 1)
     if op in ("true", "null", "given"):
         if not isinstance(first, str):
-            raise NoValueError("is no condition")
+            raise NoValueError("is not a condition")
         if op == "given":
             return values.given(first)
         found = values.raw(first)
         if op == "null":
             return found is None
         if isinstance(found, (list, dict)):  # one flag for each member is another tree
-            raise NoValueError(f"is computed from {first}, which is no flag", key=first)
+            raise NoValueError(f"is computed from {first}, which is not a flag", key=first)
         return bool(found)
     if op == "kind" and len(rest) == 2:
         i = int(value(rest.pop(), values, i, depth + 1))
     if len(rest) != 1:
-        raise NoValueError("is no condition")
+        raise NoValueError("is not a condition")
     if op == "chosen":
         place, count = (_side(part, values, i, depth) for part in (first, rest[0]))
         return values.chosen(int(place), int(count))
@@ -214,7 +214,7 @@ def holds(written: Written, values: Values, i: int | None = None, depth: int = 0
         return bool(_entry(values.items(first), i) == rest[0])
     compare = _COMPARED.get(op)
     if compare is None:
-        raise NoValueError("is no condition")
+        raise NoValueError("is not a condition")
     return compare(_side(first, values, i, depth), _side(rest[0], values, i, depth))
 
 

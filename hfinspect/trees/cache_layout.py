@@ -98,5 +98,5 @@ def kept(written: Mapping[str, Any], number: Callable[[Any], int]) -> CacheItem:
     }
     said: dict[str, Any] = {k: number(v) for k, v in written.items() if k in NUMBERS}
     if len(words) + len(said) < len(written):
-        raise ValueError("keeps what is no row of keys and values")
+        raise ValueError("keeps what is not a row of keys and values")
     return KeysValues(**words, **said)

@@ -101,7 +101,7 @@ class GuardedRead:
         if key not in self._lists:
             count = value(written["count"], self)
             if not isinstance(count, int) or not 0 <= count <= MAX_COUNT:
-                raise NoValueError("is no number of entries")
+                raise NoValueError("is not a number of entries")
             self._lists[key] = [self._entry(written["pick"], i) for i in range(count)]
         return self._lists[key]
 
@@ -138,7 +138,7 @@ class GuardedRead:
         """Whether a backbone of so many maps, that of the stem first, hands this one on."""
         if count not in self._chosen:
             if not 1 <= count <= MAX_STAGES + 1:
-                raise NoValueError("is no number of stages")
+                raise NoValueError("is not a number of stages")
             chosen = chosen_stages(self._config, stage_names(count - 1))
             self._chosen[count] = frozenset(chosen)
         return place in self._chosen[count]

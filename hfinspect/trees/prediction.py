@@ -99,7 +99,7 @@ class Prediction(Shown):
 
     @cached_property
     def active_parameters(self) -> int:
-        """Parameters that serve one token: of routed experts, k of n."""
+        """Parameters used per token: of routed experts, k of n."""
         sums: dict[tuple[int, int] | None, int] = {}
         for spec, count in self.tensors.counted():
             sums[spec.active] = sums.get(spec.active, 0) + spec.parameters * count

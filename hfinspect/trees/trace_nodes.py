@@ -99,7 +99,7 @@ class Building:
         try:
             found = value(written, self._read)
             if not isinstance(found, int) or not 0 <= found <= most:
-                raise NoValueError(f"is no {what}")
+                raise NoValueError(f"is not a {what}")
         except NoValueError as error:
             error.key = error.key or self._read.first_given(written)
             raise
@@ -112,7 +112,7 @@ class Building:
             k, n = (int(value(part, self._read)) for part in active)
             pair = (min(k, n), n) if k > 0 else None
         if not isinstance(node.get("tied", ""), str):
-            raise ValueError("a tie to what is no name")
+            raise ValueError("a tie to what is not a name")
         return Parameter(
             self._sizes(node["shape"]),
             role=Role.BUFFER if node.get("buffer") else Role.PARAMETER,
@@ -180,7 +180,7 @@ class Building:
             if when is None or holds(when, self._read, i):
                 member = self.node(template, below)
                 if not isinstance(member, Module):
-                    raise ValueError("a list of what is no module")
+                    raise ValueError("a list of what is not a module")
                 return member
         return None
 

@@ -60,7 +60,7 @@ MAX_ROOTS: Final = 32
 
 
 def _no_other(name: str) -> Build:
-    raise ValueError(f"{name} is no class of the trace")
+    raise ValueError(f"{name} is not a class of the trace")
 
 
 def builders(
@@ -118,7 +118,7 @@ def _keep_like(
     for name in str(like["layers"]).split("."):
         inner = place.children[name]
         if not isinstance(inner, Module):
-            raise ValueError("a cache of what is no module")
+            raise ValueError("a cache of what is not a module")
         place = inner
     found = next(part for part in each_module(model) if isinstance(part, Layers))
     if not isinstance(place, Layers) or len(place.children) != len(found.children):

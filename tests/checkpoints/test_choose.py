@@ -217,7 +217,7 @@ def test_impossible_picks_are_errors() -> None:
     assert error.value.hint == "there is model.safetensors, model.onnx"
     with pytest.raises(UnsupportedFormatError, match=r"model\.onnx: is a file of ONNX"):
         choose(files, "model.onnx")
-    with pytest.raises(UsageError, match="is no weight file"):
+    with pytest.raises(UsageError, match="is not a weight file"):
         choose(files, "README.md")
 
 

@@ -49,8 +49,8 @@ def test_floats_that_json_lacks_are_read_in_both_spellings(tmp_path: Path) -> No
     ("text", "words"),
     [
         (b"", "config.json: is empty"),
-        (b"[]", "config.json: is no JSON object"),
-        (b'"x"', "is no JSON object"),
+        (b"[]", "config.json: is not a JSON object"),
+        (b'"x"', "is not a JSON object"),
         (b"<!DOCTYPE html>", "is not JSON"),
         (b'{"a":1,}', r"is not JSON: .* \(line 1, column \d+\)"),
         (b'{"a":"\xff"}', "is not UTF-8 at byte 6"),

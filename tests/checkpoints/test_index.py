@@ -57,7 +57,7 @@ def test_shard_names_that_lead_elsewhere_are_refused(shard: str) -> None:
     ("text", "words"),
     [
         (b"", "is not JSON"),
-        (b"[]", "is no JSON object"),
+        (b"[]", "is not a JSON object"),
         (b"{}", "has no weight_map"),
         (b'{"weight_map":[]}', "has no weight_map"),
         (b'{"weight_map":{"a":1}}', "something else than strings"),

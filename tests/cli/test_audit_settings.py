@@ -48,7 +48,7 @@ def test_findings_of_a_baseline_are_not_listed_again(broken: Path, tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("{", "is no JSON"), ("[]", "no list of results"), ('{"results": [{"findings": [{}]}]}',
+    [("{", "is not JSON"), ("[]", "no list of results"), ('{"results": [{"findings": [{}]}]}',
      "has no code"), (None, "cannot be read")],
 )  # fmt: skip
 def test_a_baseline_that_is_none(text: str | None, said: str, broken: Path, tmp_path: Path) -> None:
@@ -82,10 +82,10 @@ def test_a_project_selects_ignores_and_sets_the_threshold(broken: Path, tmp_path
     ("text", "said"),
     [
         ("[tool.hfinspect]\nignored = []\n", "tool.hfinspect.ignored: is unknown"),
-        ("[tool.hfinspect]\nignore = 5\n", "is no list of codes"),
+        ("[tool.hfinspect]\nignore = 5\n", "is not a list of codes"),
         ('[tool.hfinspect]\nignore = ["XX9"]\n', "XX9"),
         ('[tool.hfinspect]\nfail-on = "always"\n', "--fail-on always"),
-        ("[tool.hfinspect", "is no TOML"),
+        ("[tool.hfinspect", "is not TOML"),
     ],
 )
 def test_a_projects_slips_are_named(text: str, said: str, broken: Path, tmp_path: Path) -> None:

@@ -49,12 +49,12 @@ def test_a_pipe_and_a_file_keep_all_columns(tmp_path: Path) -> None:
     """Only a width that is given leaves columns out, and then says which."""
     whole = hfinspect("tensors", BLOOM, env={"COLUMNS": ""}).out
     assert "dtype" in whole.splitlines()[2]
-    assert "left out" not in whole
+    assert "hidden" not in whole
     hfinspect("tensors", BLOOM, "-o", tmp_path / "t.txt", env={"COLUMNS": "60"})
     assert (tmp_path / "t.txt").read_text() == whole
     narrow = hfinspect("tensors", BLOOM, env={"COLUMNS": "60"}).out
-    assert "left out at 60 columns:" in narrow
-    assert "-f csv has" in narrow
+    assert " columns hidden (" in narrow
+    assert "-f csv shows" in narrow
 
 
 @pytest.mark.posix

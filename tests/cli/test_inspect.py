@@ -161,7 +161,7 @@ def test_errors_are_a_sentence_and_a_hint(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.safetensors")
     for name, code, told in (
         ("type", 5, "llama"), ("key", 4, "hidden_size"), ("text", 4, "config.json"),
-        ("list", 4, "no JSON object"), ("neither", 4, "neither model_type nor architectures"),
+        ("list", 4, "not a JSON object"), ("neither", 4, "neither model_type nor architectures"),
         ("empty", 3, "neither weights nor a config.json"), ("cut.safetensors", 4, "safetensors"),
         ("folder", 3, "neither weights"), ("nowhere", 3, "does not exist"),
         ("dangling", 3, "does not exist"), ("pipe.safetensors", 3, "no regular file"),
@@ -213,7 +213,7 @@ def test_json_is_not_seen_where_it_was_not_asked() -> None:
 
 def test_a_config_by_its_name(tmp_path: Path) -> None:
     write_config(tmp_path, {"model_type": "gpt2", "n_layer": 1})
-    assert "config.json alone" in hfinspect(tmp_path / "config.json").out
+    assert "only config.json" in hfinspect(tmp_path / "config.json").out
     done = hfinspect(tmp_path / "config.json", "--source", "checkpoint")
     assert (done.code, "is a config" in done.err) == (2, True)
 

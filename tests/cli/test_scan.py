@@ -104,9 +104,9 @@ def test_recursive_finds_every_model_below(tmp_path: Path) -> None:
         (["absent.txt"], "does not exist"),
         (["."], "is a directory"),
         (["binary"], "is not a text file"),
-        (["long"], "line 1 is no target"),
+        (["long"], "line 1 is not a target"),
         (["list", "--columns", "parameters,weight"], "column 'weight': is unknown"),
-        (["list", "--columns", ","], "columns: are none"),
+        (["list", "--columns", ","], "columns: are empty"),
         (["list", "--format", "xml"], "format 'xml': is unknown"),
         (["list", "--source", "weights"], "source 'weights': is unknown"),
         (["list", "--resume"], "--resume: needs a file of rows"),
@@ -459,12 +459,12 @@ def test_a_table_keeps_the_columns_that_were_named(tmp_path: Path) -> None:
     done = hfinspect(*asked, *columns, cwd=tmp_path, env={"COLUMNS": "60"})
     head, *_, last = done.out.splitlines()
     assert head.split() == ["target", "status", "error_kind", *names]
-    assert last == "left out at 60 columns: error; -f csv has all"
+    assert last == "1 column hidden (error); -f csv shows it"
     columns[1] += ",error"
     assert "does not exist" in hfinspect(*asked, *columns, cwd=tmp_path, env={"COLUMNS": "60"}).out
     whole = hfinspect(*asked, cwd=tmp_path, env={"COLUMNS": ""}).out
     assert {"target", "model_type", "embedding", "logical"} <= set(whole.splitlines()[0].split())
-    assert "left out" not in whole
+    assert "hidden" not in whole
 
 
 def test_a_table_of_totals_shows_the_totals(scan: Scanner) -> None:
@@ -495,7 +495,7 @@ def test_on_a_terminal_rows_are_a_table(tmp_path: Path) -> None:
     os.close(parent)
     assert "{" not in shown
     assert "2,344" in shown
-    assert "left out at 80 columns: " in shown
+    assert " columns hidden (" in shown
 
 
 @pytest.mark.parametrize(
@@ -511,9 +511,9 @@ def test_an_order_that_the_hub_does_not_know(scan: Scanner, asked: str, meant: s
 
 @pytest.mark.parametrize(
     ("asked", "meant"),
-    [("size", "is no column of the rows\nhint: did you mean nbytes?"),
-     ("paramters", "is no column of the rows\nhint: did you mean parameters?"),
-     ("downlods", "is no column of the rows, expected a column"),
+    [("size", "is not a column of the rows\nhint: did you mean nbytes?"),
+     ("paramters", "is not a column of the rows\nhint: did you mean parameters?"),
+     ("downlods", "is not a column of the rows, expected a column"),
      ("likes", "is an order of the Hub's own list, expected --author")],
 )  # fmt: skip
 def test_an_order_that_rows_do_not_have(

@@ -22,7 +22,7 @@ def test_a_misspelt_command_is_no_repo(typed: str, meant: str) -> None:
     for rest in ((), ("fixtures/models/gpt2",)):
         done = hfinspect(typed, *rest)
         assert done.code == 2
-        assert f"{typed}: is no command" in done.err
+        assert f"{typed}: is neither a command nor a local path" in done.err
         assert f"did you mean hfinspect {meant}?" in done.err
 
 

@@ -419,8 +419,8 @@ def test_the_summary_comes_first_and_the_remarks_last() -> None:
     summary = shown.partition("\n\n")[0].splitlines()[1:]
     assert len(summary) <= 8
     labels = [line.split("  ")[0] for line in summary if not line.startswith(" ")]
-    assert labels == ["model", "total", "beyond", "sum", "split", "memory"]
-    assert "3 × 583,483,392 + 58 × 11,507,286,016 in layers + 1,853,365,248 outside" in shown
+    assert labels == ["model", "total", "not loaded", "sum", "split", "memory"]
+    assert "3 × 583,483,392 + 58 × 11,507,286,016 (layers) + 1,853,365,248" in shown
     assert 3 * 583_483_392 + 58 * 11_507_286_016 + 1_853_365_248 == 671_026_404_352
     *_, remarks, _ = shown.split("\n\n")
     subjects = [line.split("  ")[0] for line in remarks.splitlines() if not line.startswith(" ")]

@@ -55,7 +55,7 @@ def test_what_numpy_writes_is_not_odd(name: object, state: tuple[Any, ...]) -> N
         ("V8", (3, "|", None, *OBJECTS, 8, 1, 16), "hold objects"),
         ("V8", (3, "|", None, *RECORD, 8, 1, 27), "hold no objects"),
         ("V8", (3, "|", None, None, None, 8, 1, 4), "flags 4"),
-        ("f8", ["3"], "no tuple"), ("f8", (3, "<"), "no tuple"), ("f8", ("3", "<", *PLAIN),
+        ("f8", ["3"], "not a tuple"), ("f8", (3, "<"), "not a tuple"), ("f8", ("3", "<", *PLAIN),
          "version"), (GlobalRef("ml_dtypes", "bfloat16"), (3, "=", *PLAIN[:5], 113), "flags 113"),
     ],
 )  # fmt: skip

@@ -105,7 +105,7 @@ def test_every_command_says_the_same(deepseek: Path) -> None:
 
 
 def test_the_screen_names_what_is_beyond_and_nothing_that_is_not_there(deepseek: Path) -> None:
-    line = "13,463,426,048 more: multi-token prediction, which this class does not load"
+    line = "not loaded 13,463,426,048 for multi-token prediction"
     for command in ((), ("explain",)):
         shown = " ".join(program(*command, deepseek).out.split())
         assert line in shown
@@ -113,7 +113,7 @@ def test_the_screen_names_what_is_beyond_and_nothing_that_is_not_there(deepseek:
     for by in ("layer", "part", "component"):
         assert "model.layers.4" not in program(deepseek, "--by", by).out
     config = " ".join(program(deepseek, "--source", "config").out.split())
-    assert "13,463,426,048 more where files hold them: multi-token prediction" in config
+    assert "13,463,426,048 for multi-token prediction (if in the files)" in config
 
 
 @pytest.mark.parametrize("model_type", PREDICTORS)
@@ -153,7 +153,7 @@ def test_a_head_that_the_class_does_not_have(tmp_path: Path) -> None:
     assert found.parameters == predict(BERT).parameters == hfinspect.explain(tmp_path).parameters
     assert [(g.kind, g.parameters, g.nbytes) for g in found.beyond] == [("unexpected", 18, 72)]
     shown = " ".join(program(tmp_path).out.split())
-    assert "18 more: of names that this class does not have" in shown
+    assert "not loaded 18 parameters: tensors that BertForMaskedLM does not define" in shown
     assert "cls.seq_relationship.weight and 1 more" in shown
 
 

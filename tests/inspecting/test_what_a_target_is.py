@@ -165,7 +165,7 @@ def test_an_object_with_to_dict_is_a_config(tmp_path: Path) -> None:
     assert hfinspect.compare(made, GPT2).same_structure
     assert [getattr(r, "parameters", None) for r in hfinspect.scan([made, GPT2])] == [expected] * 2
     assert hfinspect.inspect(made, overrides={"n_layer": 2}).overrides[0].was == 1
-    with pytest.raises(UsageError, match="is no mapping"):
+    with pytest.raises(UsageError, match="is not a mapping"):
         hfinspect.inspect(Config(instead=[1]))
     with pytest.raises(UsageError, match="is a Config, expected"):
         hfinspect.audit(made)  # type: ignore[arg-type]

@@ -43,7 +43,7 @@ def test_two_lines_say_size_dtype_and_build() -> None:
 
 def test_the_order_of_the_rest() -> None:
     out = run(LLAMA).out
-    places = [out.index(text) for text in ("component", "total  ", "memory", "files", "read from")]
+    places = [out.index(text) for text in ("component", "total  ", "memory", "files", "location")]
     assert places == sorted(places)
     assert "as stored 16.1 GB; at float32 32.1 GB" in out
     assert "(weights alone)" in out

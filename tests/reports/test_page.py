@@ -118,7 +118,7 @@ def test_every_chapter_is_there() -> None:
         assert f'<section id="{name}">' in text
     head = text[: text.index("<main")]
     for shown in ("8.03 B parameters, BF16, 16.1 GB", "LlamaForCausalLM", "32/8 heads", "memory",
-                  "config.json alone", "hfinspect MODEL"):  # fmt: skip
+                  "only config.json", "hfinspect MODEL"):  # fmt: skip
         assert shown in head
     data = json.loads(_Parsed(text).blocks["script"][1])
     assert {m[0] for m in data["treemap"]["measures"]} == {"parameters", "nbytes", "cache"}

@@ -75,10 +75,10 @@ def test_what_is_left_out_is_named() -> None:
     """In the last line; a bar is named nowhere, for its numbers stand next to it."""
     csv_has_all = Document("", (TABLE, Paragraph("p")), TABLE)
     text = drawn(csv_has_all, Canvas(45))
-    assert text.splitlines()[-1] == "left out at 45 columns: c; -f csv has all"
-    assert "left out" not in drawn(csv_has_all, Canvas(70))
+    assert text.splitlines()[-1] == "1 column hidden (c); -f csv shows it"
+    assert "hidden" not in drawn(csv_has_all, Canvas(70))
     other = Table((Column("z", "z"),), ((1,),))
-    assert "; a pipe (| cat)" in drawn(Document("", (other, TABLE), other), Canvas(45))
+    assert "; pipe to cat to see it" in drawn(Document("", (other, TABLE), other), Canvas(45))
 
 
 def test_a_pipe_has_no_width() -> None:
@@ -86,7 +86,7 @@ def test_a_pipe_has_no_width() -> None:
     document = Document("", (TABLE, Paragraph("word " * 40)))
     text = drawn(document, Canvas(10, unlimited=True))
     assert "y" * 30 in text
-    assert "left out" not in text
+    assert "hidden" not in text
     assert text.count("\n") > 20
 
 

@@ -92,7 +92,7 @@ def test_experts_by_hand() -> None:
 @pytest.mark.parametrize(
     ("model", "targets", "words"),
     [
-        ("mixtral-8x7b", "w1", "w1 and w3 together"), ("llama-3-8b", "w1", "no linear layer"),
+        ("mixtral-8x7b", "w1", "w1 and w3 together"), ("llama-3-8b", "w1", "not a linear layer"),
         ("mamba-2.8b", "all-linear", "takes no adapters"),
     ],
 )  # fmt: skip

@@ -32,7 +32,7 @@ SECRET = "s3cret"
         (f"https://{SECRET}@mirror.example", "https://***@mirror.example"),
         (f"https://mirror.example/?token={SECRET}", "https://mirror.example/?***"),
         (f"https://mirror.example/#{SECRET}", "https://mirror.example/"),
-        (f"https://[{SECRET}", "an address that is none"),
+        (f"https://[{SECRET}", "an invalid address"),
     ],
 )
 def test_what_is_shown_of_an_address(address: str, shown: str) -> None:

@@ -262,7 +262,7 @@ def test_nobody_listens() -> None:
     ["ftp://127.0.0.1", "127.0.0.1", "http://", "http://[::1", "http://x:99999", "http://a b"],
 )
 def test_endpoints_that_are_none(endpoint: str) -> None:
-    with pytest.raises(UsageError, match="no address of a Hub") as caught:
+    with pytest.raises(UsageError, match="not the address of a Hub") as caught:
         HubSource("org/model", endpoint=endpoint, token=False)
     assert "HF_ENDPOINT" in str(caught.value.hint)
 

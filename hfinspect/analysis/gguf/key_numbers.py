@@ -70,7 +70,7 @@ class KeyNumbers:
 
     def _u32(self, key: str, value: object) -> int:
         if type(value) is not int or not 0 <= value < _U32:
-            raise UnreadableKeyError(f"{self.full(key)} is no number of 32 bits")
+            raise UnreadableKeyError(f"{self.full(key)} is not a number of 32 bits")
         return value
 
 

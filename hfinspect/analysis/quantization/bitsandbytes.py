@@ -73,7 +73,7 @@ def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
         if weight is not None and weight.dtype == "I8":
             sheet.weight(weight, weight.name, weight.elements, 8, "int8")
         elif weight is not None:
-            sheet.unknown(weight, weight.name, f"{weight.dtype} next to SCB is no int8 weight")
+            sheet.unknown(weight, weight.name, f"{weight.dtype} next to SCB is not an int8 weight")
         sheet.aside(scales, module.full("weight"), Holds.SCALES)
         form = module.get("weight_format")
         if form is not None:

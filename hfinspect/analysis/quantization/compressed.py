@@ -129,7 +129,9 @@ def _read_small_floats(
         sheet.weight(packed, name, packed.elements // 3 * 4, 6, "MXFP6")
     else:
         shape = None if scale is None else (scale.dtype, scale.shape)
-        sheet.unknown(packed, name, f"bytes {packed.shape} with scales {shape} are no layout known")
+        sheet.unknown(
+            packed, name, f"bytes {packed.shape} with scales {shape} do not match any known layout"
+        )
 
 
 def _has_bytes_of_32(scale: StoredTensor | None, weights: int) -> bool:

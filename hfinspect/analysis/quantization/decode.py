@@ -84,7 +84,9 @@ def _decode(
     for tensor in _left_over(shards, sheet):
         spec = find(tensor.name)
         if spec is None or spec.role is Role.PARAMETER:
-            sheet.unknown(tensor, tensor.name, f"{tensor.dtype} is no layout of {method} known")
+            sheet.unknown(
+                tensor, tensor.name, f"{tensor.dtype} does not match any known {method} layout"
+            )
     if read is not None and not sheet.tensors and shards:
         text = f"{declared.where} names {method}, but no tensor is packed that way"
         sheet.note("not-quantized", text, None, "note")

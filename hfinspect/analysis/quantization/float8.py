@@ -284,7 +284,7 @@ def _settings(said: Declared, config: Mapping[str, object], prediction: Predicti
             return _Settings(dtype, "F32", None, static, ("scale", "input_scale"))
         return _Settings(dtype, "F32", None, static, halved=_by_transformers(said))
     if not (isinstance(blocks, list) and len(blocks) == 2 and all(map(_is_size, blocks))):
-        raise UndeterminedError(f"weight_block_size {blocks!r:.40} is no pair of sizes")
+        raise UndeterminedError(f"weight_block_size {blocks!r:.40} is not a pair of sizes")
     pair = blocks[0], blocks[1]
     return _Settings(dtype, scale, pair, static, halved=_by_transformers(said), four=four)
 

@@ -104,7 +104,7 @@ def _layout(module: StoredModule, packed: StoredTensor, said: Declared) -> _Layo
     if packed.dtype not in ("I32", "U32", "I16", "I64", "I8", "U8"):
         return f"{packed.dtype} words are not known"
     if len(packed.shape) != 2:
-        return f"its shape {packed.shape} is no matrix"
+        return f"its shape {packed.shape} is not a matrix"
     scales = module.get("scales")
     if scales is None or len(scales.shape) != 2:
         return "there are no scales that show the layout"
@@ -139,7 +139,7 @@ def _gptq(
         return f"{rows} rows of {word}-bit words do not divide among its {inputs or '?'} inputs"
     inputs = whole_ratio(rows * word, bits)
     if inputs is None:
-        return f"{rows} rows of {word}-bit words hold no whole number of {bits}-bit values"
+        return f"{rows} rows of {word}-bit words do not hold a whole number of {bits}-bit values"
     return _Layout(inputs * out, bits, "GPTQ")
 
 

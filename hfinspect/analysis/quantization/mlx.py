@@ -118,7 +118,7 @@ def _packing(said: Declared) -> Scheme:
     bits, group = said.whole("bits"), said.whole("group_size")
     mode = said.text("mode") or "affine"
     if bits not in _BITS or group not in _GROUPS or _MODES.get(mode) not in (0, bits):
-        raise UndeterminedError("bits, group_size and mode are none that MLX has")
+        raise UndeterminedError("MLX has no such bits, group_size and mode")
 
     def pack(linear: Linear) -> Pieces:
         words = exact(exact(linear.inputs, group, "the width") * group * bits, 32, "the width")

@@ -127,7 +127,7 @@ def read_weight(
         sheet.weight(weight, name, weight.elements, 8, "INT8")
     else:
         text = f"{weight.dtype} {weight.shape} with scales {scale.dtype} {scale.shape}"
-        sheet.unknown(weight, name, f"{text} is no layout known")
+        sheet.unknown(weight, name, f"{text} does not match any known layout")
 
 
 def _four_bit_scheme(weights: int, scale: StoredTensor) -> str | None:

@@ -21,7 +21,9 @@ def check_decoder(prediction: Prediction) -> None:
     they pack decoders."""
     lists = list(_text_layers(prediction.root, "", "text"))
     if not lists:
-        raise UndeterminedError("its tools pack the layers of a language model, and there are none")
+        raise UndeterminedError(
+            "its tools pack only the layers of a language model, and this model has none"
+        )
     of_encoder = prediction.model_type not in _DECODERS and any("encoder" in n for n in lists)
     if of_encoder or (lists == ["model.decoder.layers"] and "audio" in _parts(prediction)):
         raise UndeterminedError("its tools pack decoders alone, and this model has an encoder")

@@ -55,7 +55,7 @@ def read_tokenizer(source: Source, path: str, limit: int) -> TokenizerFact | Non
         return TokenizerFact(lines - 1, path) if lines else None
     value = parse_json(path, data)
     if not isinstance(value, dict):
-        raise ConfigError(path, "is no JSON object")
+        raise ConfigError(path, "is not a JSON object")
     ids = value.values() if not path.endswith("tokenizer.json") else _fast_ids(value)
     highest = max((item for item in ids if type(item) is int), default=None)
     return None if highest is None else TokenizerFact(highest, path)

@@ -180,7 +180,7 @@ def keras_gadgets(file: Windows) -> list[Gadget]:
         return []
     text = read_member(file, entries["config.json"], MAX_KERAS_CONFIG)
     if text.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in text[:4]:
-        raise FormatError(file.path, "its config is no UTF-8", rule="keras-config")
+        raise FormatError(file.path, "its config is not UTF-8", rule="keras-config")
     return keras_text_gadgets(file.path, text)
 
 

@@ -54,7 +54,7 @@ def tokens(block: str) -> list[Token]:
     while at < end:
         match = _TOKEN.match(block, at)
         if match is None:
-            raise NotJinjaError(f"{block[at : at + 20].strip()!a} is no token")
+            raise NotJinjaError(f"{block[at : at + 20].strip()!a} is not a token")
         at = match.end()
         kind = match.lastgroup or ""
         text = match[kind]
@@ -118,7 +118,7 @@ class Parser:
     def name(self) -> str:
         token = self.peek()
         if token.kind != "name":
-            raise NotJinjaError(f"{token.text[:20]!a} is no name")
+            raise NotJinjaError(f"{token.text[:20]!a} is not a name")
         self._at += 1
         return token.text
 
@@ -251,7 +251,7 @@ class Parser:
                 token = self.peek()
                 self._at += 1
                 if token.kind not in ("name", "number"):
-                    raise NotJinjaError(f"{token.text[:20]!a} is no attribute")
+                    raise NotJinjaError(f"{token.text[:20]!a} is not an attribute")
                 value = ("attr", value, token.text)
             elif self.take("["):
                 value = ("item", value, self._subscript())

@@ -101,7 +101,7 @@ def _called(shown: str, dotted: str) -> Iterator[YamlName]:
     if danger_of(module or "builtins", name) == RUNS_CODE or _reaches(dotted):
         yield YamlName(f"{shown} runs code", True)
     elif dotted.partition(".")[0] not in _LIBRARIES:
-        yield YamlName(f"{shown} is no name of a known library", False)
+        yield YamlName(f"{shown} is not a name of a known library", False)
 
 
 #: Functions of the libraries that fetch, load or write, whatever they are called by.

@@ -191,7 +191,7 @@ def json_malformed(facts: TargetFacts) -> Iterator[RuleFinding]:
             severity = "error" if needed else "warning"
             yield RuleFinding(fact.error.found, fact.path, severity=severity)
         elif fact.error is None and needed and fact.mapping is None:
-            yield RuleFinding("is no JSON object", fact.path)
+            yield RuleFinding("is not a JSON object", fact.path)
 
 
 _NEEDED = frozenset(
@@ -218,7 +218,7 @@ def unfinished_download(facts: TargetFacts) -> Iterator[RuleFinding]:
 def lock_file(facts: TargetFacts) -> Iterator[RuleFinding]:
     """A `.lock` file lies next to the weights.
 
-    Why: a download is still running or was killed; it is no part of the model.
+    Why: a download is still running or was killed; it does not belong to the model.
 
     Fix: make sure that no download is running, and delete it.
     """

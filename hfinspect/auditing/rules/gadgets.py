@@ -48,7 +48,7 @@ def _named(facts: TargetFacts, name: str) -> Iterator[Read[object]]:
 
 @rule("HI416", "class-by-name", "warning")
 def class_by_name(facts: TargetFacts) -> Iterator[RuleFinding]:
-    """modules.json, model_index.json or adapter_config.json names a class that is no library's.
+    """modules.json, model_index.json or adapter_config.json names a class that no library defines.
 
     Why: the loader imports what is named: code of the repo with trust_remote_code, or any module
     that is installed. PEFT imports `parent_library` without being allowed to, so that an unknown

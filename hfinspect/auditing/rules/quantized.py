@@ -141,7 +141,7 @@ def packing(facts: TargetFacts) -> Iterator[RuleFinding]:
 def _by_prediction(folder: Folder, copy: Copy, seen: Set[str]) -> Iterator[RuleFinding]:
     """Modules whose packed weight is there: what is missing next to it or of another shape.
 
-    A weight that is stored as it was is no finding here: which modules a tool left out is the part
+    A weight that is stored as it was is not listed here: which modules a tool left out is the part
     of a config that is most often incomplete. Factors of activations and of the cache are optional
     to loaders, and so is the order of GPTQ's groups.
     """

@@ -40,10 +40,10 @@ def odd_dtype_state(target: Inert, state: object) -> str:
     if len(target.parts) > 1:
         return "its state is set twice"
     if not isinstance(state, tuple) or len(state) not in _LENGTHS:
-        return "its state is no tuple of five to nine"
+        return "its state is not a tuple of five to nine"
     version, order, subarray, names, fields = state[:5]
     if type(version) is not int or order not in _ORDERS:
-        return "its version or byte order is none"
+        return "its version or byte order is invalid"
     flags = state[_FLAGS] if len(state) > _FLAGS else None
     if flags is not None and (type(flags) is not int or not 0 <= flags <= _MOST):
         return f"flags {_shown(flags)}"
@@ -76,4 +76,4 @@ def _without_objects(flags: int | None) -> str:
 
 
 def _shown(value: object) -> str:
-    return str(value)[:40] if type(value) is int else "that are no number"
+    return str(value)[:40] if type(value) is int else "that are not a number"

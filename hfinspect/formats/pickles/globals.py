@@ -208,7 +208,7 @@ class ScanMachine(PickleMachine):
 
     def find_global(self, module: str, name: str) -> None:
         if self._is_fork and "<computed>" in (module, name):
-            raise self.malformed("a name is no text")
+            raise self.malformed("a name is not text")
         super().find_global(module, name)
 
     def extension(self, code: int) -> None:

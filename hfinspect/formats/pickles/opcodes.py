@@ -233,7 +233,7 @@ def _arguments(m: PickleState) -> tuple[object, tuple[object, ...]]:
     if isinstance(target, (GlobalRef, Inert)) and isinstance(args, (list, Inert)):
         # A call may have given a tuple, and the unpickler in Python takes whatever has items.
         raise m.unfollowed("the arguments of a call are computed")
-    raise m.malformed("the arguments of a call are no tuple")
+    raise m.malformed("the arguments of a call are not a tuple")
 
 
 @_opcode(b"R")

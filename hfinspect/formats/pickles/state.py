@@ -151,7 +151,7 @@ class PickleState:
         if stop < 0:
             if limit is not None and self.position + limit <= len(self.data):
                 if not looks_like(self.data[self.position : self.position + limit]):
-                    raise self.malformed("a line of text is none")
+                    raise self.malformed("a line is not text")
                 raise self.limit("a line of text", limit)
             raise self.truncated()
         text = self.data[self.position : stop]
@@ -297,7 +297,7 @@ class PickleState:
         elif isinstance(target, GlobalRef):
             raise self.unfollowed("items are set on a global")
         elif items:
-            raise self.malformed("items are set on something that is no dict")
+            raise self.malformed("items are set on something that is not a dict")
 
     def append_items(self, target: object, items: list[object]) -> None:
         if isinstance(target, list):
@@ -307,7 +307,7 @@ class PickleState:
         elif isinstance(target, GlobalRef):
             raise self.unfollowed("items are appended to a global")
         elif items and not isinstance(target, bytes):  # a bytearray grows; nobody needs it
-            raise self.malformed("items are appended to something that is no list")
+            raise self.malformed("items are appended to something that is not a list")
 
 
 Handler = Callable[[PickleState], None]

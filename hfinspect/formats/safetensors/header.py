@@ -95,7 +95,7 @@ def parse_header(file: str, text: bytes, seen: Callable[[set[str]], None] | None
             return _compact(file, compact, 8 + len(text), seen)
         value = decode_pairs(text)
         if not isinstance(value, tuple):
-            raise StrictJsonError("not-object", "is no JSON object")
+            raise StrictJsonError("not-object", "is not a JSON object")
         return _header_of(file, value, 8 + len(text), text[:1])
     except StrictJsonError as problem:
         raise FormatError(file, f"the header {problem}", rule=problem.rule) from None

@@ -99,7 +99,7 @@ def _walk(content: object) -> Iterator[str]:
                 if key == "expr_str" and (reason := odd_expression(inner)):
                     yield f"expr_str {_shown(inner)}: {reason}"
                 elif key == "target" and {"inputs", "outputs"} <= keys and _is_odd_target(inner):
-                    yield f"target {_shown(inner)} is no operator"
+                    yield f"target {_shown(inner)} is not an operator"
                 else:
                     pending.append(inner)
         elif isinstance(value, list):
@@ -117,7 +117,7 @@ def _shown(text: object) -> str:
 def odd_expression(text: object) -> str:
     """Why a text is none of the serializer's expressions; empty where it is one."""
     if not isinstance(text, str):
-        return "it is no text"
+        return "it is not text"
     if len(text) > MAX_EXPRESSION:
         return f"it has more than {MAX_EXPRESSION:,} characters"
     calls: list[str] = []

@@ -32,13 +32,13 @@ def _need(condition: bool, what: str) -> None:
 
 def _size(value: object, what: str) -> int:
     if type(value) is not int or not 0 <= value <= MAX_SIZE:
-        raise BadPickleArgumentsError(f"{what} is no size")
+        raise BadPickleArgumentsError(f"{what} is not a size")
     return value
 
 
 def _sizes(value: object, what: str) -> tuple[int, ...]:
     if not isinstance(value, (tuple, list)) or len(value) > MAX_DIMS:
-        raise BadPickleArgumentsError(f"{what} is no list of at most {MAX_DIMS} sizes")
+        raise BadPickleArgumentsError(f"{what} is not a list of at most {MAX_DIMS} sizes")
     return tuple(_size(item, what) for item in value)
 
 
@@ -246,7 +246,7 @@ class StorageTable:
         if type(key) is int:  # before PyTorch 0.4
             key = str(_size(key, "a storage's key"))
         if not isinstance(key, str):
-            raise BadPickleArgumentsError("a storage's key is no text")
+            raise BadPickleArgumentsError("a storage's key is not text")
         size = _size(identifier[4], "a storage's size") * dtype.item_bytes
         device = location if isinstance(location, str) else ""
         whole = Storage(key, dtype, size, 0, device)

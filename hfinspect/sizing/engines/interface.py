@@ -222,7 +222,7 @@ class Engine(ABC):
             return self
         if self.default_step is None:
             raise UsageError(
-                f"step tokens {step_tokens}", f"are no setting of engine {self.name}",
+                f"step tokens {step_tokens}", f"are not a setting of engine {self.name}",
                 expected=" or ".join(stepping),
             )  # fmt: skip
         if isinstance(step_tokens, bool) or not 1 <= step_tokens <= MAX_STEP:

@@ -130,7 +130,7 @@ def find_recipe(text: str) -> Recipe:
     nearest = difflib.get_close_matches(plain, known, n=1, cutoff=0.5)
     hint = f"the nearest is {known[nearest[0]]}" if nearest else None
     raise UsageError(
-        f"width {text!r:.60}", "is no recipe", hint=hint,
+        f"width {text!r:.60}", "is not a recipe", hint=hint,
         expected="Q4_K_M, Q8_0, AWQ 4-bit, GPTQ 4-bit, FP8, NF4, MLX 4-bit, BF16 ...",
     )  # fmt: skip
 

@@ -53,7 +53,7 @@ def checked_endpoint(endpoint: str) -> str:
     if not is_web_address(bare) or not bare.isprintable() or not set(bare).isdisjoint(" ?#"):
         raise UsageError(
             masked(endpoint) or "the endpoint",
-            "is no address of a Hub",
+            "is not the address of a Hub",
             expected="http(s)://host",
             hint="check HF_ENDPOINT",
         )

@@ -98,7 +98,7 @@ class Answer:
         try:
             return urljoin(self.url, where)
         except ValueError as error:
-            raise UnusableAnswerError("redirects to an address that is none") from error
+            raise UnusableAnswerError("redirects to an invalid address") from error
 
     @property
     def leads_nowhere(self) -> bool:

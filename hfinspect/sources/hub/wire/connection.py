@@ -216,7 +216,7 @@ class Reply:
         self._chunked = coding is not None
         if length is not None and not self._chunked:
             if not (length.isascii() and length.isdigit()) or len(length) > 18:
-                raise BrokenConnectionError("sends a body of a length that is none")
+                raise BrokenConnectionError("sends an invalid Content-Length")
             self._length = int(length)
         if self.status_code in (204, 304):
             self._length, self._chunked = 0, False
@@ -258,7 +258,7 @@ class Reply:
             self._stream.allowance = PIECE_BYTES + MAX_FRAME_BYTES
             size = _CHUNK.fullmatch(self._line())
             if size is None:
-                raise BrokenConnectionError("sends a chunk of a size that is none")
+                raise BrokenConnectionError("sends an invalid chunk size")
             count = int(size[1], 16)
             if not count:
                 break
