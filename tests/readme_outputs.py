@@ -1,4 +1,4 @@
-"""The outputs that README and docs show: what their commands on fixtures print at 60 columns.
+"""The outputs that README and docs show: what their commands on fixtures print.
 
 ``python -m tests.readme_outputs`` writes them into the documents.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 
 from .cli.program import hfinspect
 from .readme_tables import DOCUMENTS
@@ -19,11 +20,19 @@ SHOWN = re.compile(
 )
 
 
-def output_of(command: str) -> str:
+#: Columns of the terminal: README has room for 80, the examples of docs are for narrow windows too.
+WIDE, NARROW = "80", "60"
+
+
+def columns_of(document: Path) -> str:
+    return WIDE if document.name == "README.md" else NARROW
+
+
+def output_of(command: str, columns: str = NARROW) -> str:
     """What a command prints, or with ``| head -N`` its first lines; the absolute path of a fixture
     is shortened to the typed one."""
     command, _, lines = command.partition(" | head -")
-    printed = hfinspect(*shlex.split(command), env={"COLUMNS": "60"}).out
+    printed = hfinspect(*shlex.split(command), env={"COLUMNS": columns}).out
     if lines:
         printed = "".join(printed.splitlines(keepends=True)[: int(lines)])
     return re.sub(
@@ -34,11 +43,13 @@ def output_of(command: str) -> str:
     )
 
 
-def filled(text: str) -> str:
+def filled(text: str, columns: str = NARROW) -> str:
     """A document with every output as it comes out."""
-    return SHOWN.sub(lambda m: m["head"] + output_of(m["command"].strip()) + m["tail"], text)
+    return SHOWN.sub(
+        lambda m: m["head"] + output_of(m["command"].strip(), columns) + m["tail"], text
+    )
 
 
 if __name__ == "__main__":
     for document in DOCUMENTS:
-        document.write_text(filled(document.read_text()))
+        document.write_text(filled(document.read_text(), columns_of(document)))

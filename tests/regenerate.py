@@ -68,7 +68,9 @@ def main(types: list[str]) -> None:
     rule_pages.main()
 
     for document in readme_tables.DOCUMENTS:
-        document.write_text(readme_outputs.filled(readme_tables.filled(document.read_text())))
+        columns = readme_outputs.columns_of(document)
+        tables = readme_tables.filled(document.read_text())
+        document.write_text(readme_outputs.filled(tables, columns))
 
 
 if __name__ == "__main__":

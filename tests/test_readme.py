@@ -20,16 +20,16 @@ PYTHON = [
     for i, body in enumerate(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
 ]
 SHOWN = [
-    (m["command"].strip(), m["output"])
-    for text in TEXTS.values()
+    (m["command"].strip(), m["output"], readme_outputs.columns_of(Path(name)))
+    for name, text in TEXTS.items()
     for m in readme_outputs.SHOWN.finditer(text)
 ]
 
 
-@pytest.mark.parametrize(("command", "output"), SHOWN, ids=lambda text: text[:40])
-def test_shown_output_is_what_comes_out(command: str, output: str) -> None:
+@pytest.mark.parametrize(("command", "output", "columns"), SHOWN, ids=lambda text: text[:40])
+def test_shown_output_is_what_comes_out(command: str, output: str, columns: str) -> None:
     """``python -m tests.readme_outputs`` writes them."""
-    assert readme_outputs.output_of(command) == output
+    assert readme_outputs.output_of(command, columns) == output
 
 
 def test_outputs_are_shown() -> None:
