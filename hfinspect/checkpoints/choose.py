@@ -126,7 +126,7 @@ def _picked(files: Mapping[str, FileEntry], pick: str) -> WeightChoice | None:
         raise UsageError(pick, "is not a weight file", hint=f"there are {known}" if known else None)
     if name.kind is FileKind.FOREIGN:
         raise UnsupportedFormatError(pick, f"is a file of {name.format}, which is not read")
-    why = "another one was named"
+    why = "another file was named"
     others = [OtherFile(item.path, why, files[item.path].size) for item in names]
     because = f"{pick} was named"
     if not name.is_index:
@@ -281,7 +281,7 @@ def _reason(best: WeightCandidate, other: WeightCandidate) -> str:
     if name.kind is FileKind.FOREIGN:
         return f"{name.format}, not read"
     if name.kind is FileKind.TRAINING:
-        return "training state, no model"
+        return "training state, not a model"
     if name.kind is not chosen.kind and name.kind is FileKind.ADAPTER:
         return f"an adapter or a part{BY_NAME}"
     if name.kind is not chosen.kind and name.kind is FileKind.ORIGINAL:

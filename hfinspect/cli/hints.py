@@ -10,18 +10,17 @@ from ..errors import ConfigError, HfinspectError, UnknownArchitectureError, Usag
 #: What to type where the library says no more than this.
 _TYPED: Final[dict[str | None, str]] = {
     UsageError.usual_hint: "hfinspect COMMAND --help lists its options",
-    UnknownArchitectureError.usual_hint: "hfinspect architectures lists the model types that are "
-    "known",
-    ConfigError.usual_hint: "correct the config; --source checkpoint counts the headers of the "
-    "weights without it",
+    UnknownArchitectureError.usual_hint: "hfinspect architectures lists the known model types",
+    ConfigError.usual_hint: "correct the config, or count the weight headers without it: "
+    "--source checkpoint",
 }
 
 #: What an argument of the library is at the command line.
 _ARGUMENTS: Final = {
     "file": "--file {}",
-    "recursive": "or all of them: hfinspect scan --recursive {}",
-    "audit": "hfinspect audit --recursive {} takes a directory of checkpoints",
-    "fewer": "--file NAME or --source config",
+    "recursive": "to read all of them: hfinspect scan --recursive {}",
+    "audit": "to audit all of them: hfinspect audit --recursive {}",
+    "fewer": "use --file NAME or --source config",
     "resume": "leave --resume out to begin anew",
 }
 
@@ -52,7 +51,7 @@ _NO_OPTION: Final = {
     "HF_HUB_OFFLINE=1 in the environment keeps every command off the network": "offline "
     "local-files-only",
     "HF_HOME in the environment says where the Hub's cache is": "cache-dir",
-    "code of a repo is never run, so nothing needs this option": "trust-remote-code",
+    "hfinspect never runs code from a repo, so it needs no such option": "trust-remote-code",
 }
 
 
@@ -79,5 +78,5 @@ def meant(option: str, taken: Container[str]) -> str | None:
             return f"did you mean {typed}?"
     for typed, words in _OF_MEMORY.items():
         if word in words.split():
-            return f"hfinspect memory MODEL {typed} answers for it"
+            return f"hfinspect memory MODEL {typed} shows that"
     return next((hint for hint, words in _NO_OPTION.items() if word in words.split()), None)

@@ -32,7 +32,7 @@ def named(text: str | None, recursive: bool, limit: int | None) -> list[Item]:
     """The targets of a list file, of standard input, or below a directory."""
     if text is None:
         raise UsageError(
-            "scan", "was given no list", expected="a file, - for stdin, --author or --filter"
+            "scan", "needs a list", expected="a file, - for stdin, --author or --filter"
         )
     return [Item(name) for name in islice(_names(text, recursive), limit)]
 

@@ -51,9 +51,9 @@ def _first(targets: Sequence[str], revision: str | None, what: str) -> str:
     if here:
         return f"reading {whole}"
     if len(targets) > 1 or "@" in whole or "://" in whole:
-        return f"asking the Hub for {whole}"
+        return f"requesting from the Hub: {whole}"
     of = f"{what or clean(revision or 'main')} of"
-    return f"asking the Hub for {of} {whole}"
+    return f"requesting from the Hub: {of} {whole}"
 
 
 def _is_here(target: str) -> bool:
@@ -78,7 +78,7 @@ class _ReadingLine:
         elif done or not self._is_remote:
             self._text = f"reading {what} {done:,}/{total:,}"
         else:
-            self._text = f"asking the Hub for {total:,} {what}"
+            self._text = f"requesting from the Hub: {total:,} {what}"
 
     def run(self) -> None:
         begun = time.monotonic()

@@ -192,14 +192,18 @@ def scan(
     if by_column and plan.resume:
         raise UsageError("--resume", f"does not go with --sort {sort}: rows are in another order")
     if query and targets is not None:
-        raise UsageError(targets, "is a list, and the Hub was to list too", expected="one of them")
+        raise UsageError(
+            targets,
+            "is a list, but Hub options were given too",
+            expected="one of them",
+        )
     if totals_only:
         job = _reported(query, asked, limit, columns, audit or wish is not None)
     else:
         job = _inspected(query, asked, targets, recursive, limit, columns, audit, refresh, wish)
     if by_column:
         if sort not in job.types:
-            raise UsageError(f"sort {sort}", "is a column that the rows do not have",
+            raise UsageError(f"sort {sort}", "is not among the columns of the rows",
                              expected="--columns with it; --on for those of memory")  # fmt: skip
         job = replace(job, sort=sort, named=(*job.named, str(sort)))
     if totals_only:
@@ -223,7 +227,7 @@ def _no_order_of_rows(sort: str) -> UsageError:
     from ..sources.hub.search import SORTS
 
     if sort.lower() in {name.lower() for name in SORTS}:
-        return UsageError(f"sort {sort!r}", "is an order of the Hub's own list",
+        return UsageError(f"sort {sort!r}", "sorts only the Hub's own list",
                           expected="--author, --search or --filter in place of a list")  # fmt: skip
     near = nearest_columns(sort, sorted(SORTABLE))
     return UsageError(
@@ -296,7 +300,9 @@ def _inspected(
         chosen += tuple(MEMORY_COLUMNS)
         of_memory = _SHOWN if wish.device is not None else _SIZES
     if wish is None and of_memory:
-        raise UsageError(f"column {of_memory[0]}", "is about memory", expected="--on or --context")
+        raise UsageError(
+            f"column {of_memory[0]}", "is a memory column", expected="--on or --context"
+        )
     work = RowWork(asked, chosen, bool(audits), refresh, wish)
     wanted = (*audits, *of_memory, *_named(columns))
     if query:

@@ -41,7 +41,7 @@ class ModelFacts:
     vocabulary: int | None = _fact("tokens", "size of the vocabulary")
     context: int | None = _fact("tokens", "longest sequence that the config allows")
     experts: int | None = _fact("experts", "routed experts of a layer")
-    experts_per_token: int | None = _fact("experts", "routed experts that serve a token")
+    experts_per_token: int | None = _fact("experts", "routed experts used per token")
     image_size: int | tuple[int, ...] | None = _fact(
         "pixels", "side of the input image, or both sides"
     )

@@ -108,7 +108,7 @@ def parse_ref(
                 text, "is a local path, which has no revisions", hint="leave the revision out"
             )
         if ref.revision not in (None, revision):
-            raise UsageError(text, f"names revision {ref.revision} but {revision} was asked too")
+            raise UsageError(text, f"names revision {ref.revision} but {revision} was given too")
         ref = replace(ref, revision=revision)
     return ref
 

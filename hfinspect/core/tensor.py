@@ -104,7 +104,7 @@ class TensorSpec(NamedTuple):
         dtype: only where the architecture fixes it
         tied_to: the tensor that a save keeps in place of this one
         saved: whether a save writes it
-        active [tensors]: (k, n): k of n such tensors serve a token; None for all
+        active [tensors]: (k, n): k of n such tensors are used per token; None for all
         packed: what it holds if it is part of a quantised module
     """
 
@@ -164,7 +164,7 @@ class TensorInfo(NamedTuple):
         part: ``text``, ``vision``, ``audio``, ...
         stack: dotted name of the list of layers that it is in
         kind: what it does: ``query``, ``gate``, ``lm_head``, ...
-        active [tensors]: (k, n): k of n such tensors serve a token; None for all
+        active [tensors]: (k, n): k of n such tensors are used per token; None for all
         view_of: the tensor whose bytes it shares
         shared [elements, bytes]: that are counted with ``view_of``; None for none
         beyond: why the class does not hold it; None if it does

@@ -62,7 +62,7 @@ class Training:
     (``activations_unknown`` says why). ``logits`` is a limit of its own. ``step`` is what the
     optimizer takes in addition while it steps, when activations and logits have gone. ``total`` is
     the larger of states with activations and logits, and of states with ``step``; None where one
-    is not known. Gradients of activations and the device's runtime are in no line. ``estimates``
+    is not known. Gradients of activations and the device's runtime are not included. ``estimates``
     are named formulas of others, never part of a sum.
 
     Fields:

@@ -161,7 +161,7 @@ def _sentence(block: Block, ledger: Ledger) -> str:
     if "kv_down" in block.weights:
         return _latent(block, ledger)
     if heads is None:
-        return "attention; config.json does not say how many heads, which changes no count"
+        return "attention; config.json does not give the number of heads, which changes no count"
     text = f"{letters[heads]} = {heads.value:,} heads"
     if width is not None:
         text += f" of {letters[width]} = {_width_text(block, ledger)}"

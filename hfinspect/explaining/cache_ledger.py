@@ -40,7 +40,7 @@ def cache_explained(
     planned = plan(found, prediction, wish)
     kept = planned.cache
     if kept is None or prediction is None or not kept.layers:
-        reason = planned.cache_unknown or "it keeps nothing between tokens"
+        reason = planned.cache_unknown or "it keeps no state between tokens"
         raise NothingToInspectError(
             found.target, f"has no cache to derive: {reason}",
             hint="explain without it derives the parameters, memory sizes the weights",
@@ -150,12 +150,12 @@ def _notes(
     without = sum(not layer.cache for layer in layers)
     if without:
         notes.append(
-            f"{without:,} of {len(layers):,} layers keep nothing of their own: they take the keys "
-            "and values of earlier ones, or only work on the token at hand"
+            f"{without:,} of {len(layers):,} layers have no cache of their own: they use the "
+            "keys and values of earlier layers, or only the current token"
         )
     items = [item for (item, _), _ in kinds]
     if any(isinstance(item, KeysValues) and item.latent for item in items):
-        notes.append("a latent is one row for all heads: their number is in no formula")
+        notes.append("all heads share one latent row: no formula contains their number")
     if any(isinstance(item, State) for item in items):
-        notes.append("a state is as large after one token as after a million")
+        notes.append("the size of a state does not depend on the number of tokens")
     return notes

@@ -25,7 +25,7 @@ _USUAL = (
            "hidden_size n_embd n_embed d_model dim embed_dim embedding_dim emb_dim width "
            "hidden_dim model_dim encoder_embed_dim"),
     _Usual("H_e", "width of the embedding", "embedding_size"),
-    _Usual("V", "words of the vocabulary", "vocab_size n_vocab vocabulary_size"),
+    _Usual("V", "size of the vocabulary", "vocab_size n_vocab vocabulary_size"),
     _Usual("L", "layers", "num_hidden_layers n_layer n_layers num_layers encoder_layers depth "
            "num_encoder_layers"),
     _Usual("L_d", "layers of the decoder", "decoder_layers num_decoder_layers"),
@@ -50,7 +50,7 @@ _USUAL = (
            "max_source_positions"),
     _Usual("P_d", "positions of the decoder", "max_target_positions"),
     _Usual("T", "token types", "type_vocab_size"),
-    _Usual("W", "tokens that a window looks back on", "sliding_window attention_chunk_size"),
+    _Usual("W", "tokens of the sliding window", "sliding_window attention_chunk_size"),
     _Usual("B", "buckets of relative positions", "relative_attention_num_buckets"),
     _Usual("M", "mel bands", "num_mel_bins"),
     _Usual("r_kv", "rank of the latent of keys and values", "kv_lora_rank"),

@@ -59,7 +59,7 @@ def _name_size(
     if also is not None and active is not None:
         a_low, _, a_cut, a_said = _range(also)
         fits = "reached" if a_low <= active < a_cut else "not reached"
-        says += f", {a_said} active ({active:,} serve a token: {fits})"
+        says += f", {a_said} active ({active:,} per token: {fits})"
         text += f"-{also[0]}"
     reached = tuple(c for c in candidates if low <= c.value < high)
     if not reached:  # 30B for 30.5: digits cut off

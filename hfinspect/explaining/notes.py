@@ -166,14 +166,14 @@ def _experts(counted: Found, ledger: Ledger) -> Iterator[str]:
             formula = ledger.rows_formula(each)
             yield f"one expert of a layer: {formula.text} = {formula.value:,}"
         yield (
-            f"{k} of {n} experts serve a token: {with_rounded(whole)} parameters are in "
+            f"{k} of {n} experts are used per token: {with_rounded(whole)} parameters are in "
             f"experts, {with_rounded(active)} of them active"
         )
     shared = sum(
         leaf.count.value * times.value for _, leaf, times in counted if leaf.kind == "shared_expert"
     )
     if shared:
-        yield f"shared experts serve every token: {with_rounded(shared)}"
+        yield f"shared experts are used for every token: {with_rounded(shared)}"
 
 
 def _one_expert(routed: list[tuple[CountLeaf, Polynomial]], count: int) -> Polynomial | None:

@@ -43,5 +43,5 @@ def no_config(
     if OPEN_CLIP_FILE in files:
         found += f", but {OPEN_CLIP_FILE}, the config of another library, which is not read"
     return NothingToInspectError(
-        name, found, hint="the headers of its weights can be read, if it has any"
+        name, found, hint="read the headers of its weights, if there are any"
     )

@@ -97,6 +97,6 @@ def sized_elsewhere(declared: str) -> UnknownArchitectureError:
     """The error for a class whose size no config gives."""
     return UnknownArchitectureError(
         declared.rpartition(".")[2],
-        "has the size of its tokenizer, which no config says",
-        hint="the headers of its weights say it",
+        "has the size of its tokenizer, which the config does not give",
+        hint="read the headers of its weights instead",
     )

@@ -20,7 +20,7 @@ Shares = Callable[[ModelConfig, Dim], "Dim | None"]
 
 @dataclass(frozen=True)
 class Mixture:
-    """One layer's experts: of ``count``, each ``inner`` wide, ``used`` serve a token; what all
+    """One layer's experts: of ``count``, each ``inner`` wide, ``used`` are used per token; what all
     tokens share is ``shared`` wide, None where there is nothing."""
 
     d: Decoder
@@ -37,7 +37,7 @@ class Mixture:
 
     @property
     def active(self) -> tuple[int, int]:
-        """How many serve a token, of how many."""
+        """How many are used per token, of how many."""
         return min(int(self.used), int(self.count)), int(self.count)
 
 

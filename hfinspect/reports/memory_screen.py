@@ -108,8 +108,8 @@ def answer(found: Memory) -> str:
     needs = f"{byte_size(main.total)} at {_tokens(found)}"
     if verdict is None:
         card = found.smallest_card
-        where = f"; the smallest known card that holds it is {card}" if card else ""
-        return f"{needs}{where or '; no known card holds it alone'}"
+        where = f"; smallest card that fits: {card}" if card else ""
+        return f"{needs}{where or '; no single known card fits it'}"
     where = f" with {_split(found)}, on each card" if _split(found) else ""
     text = f"{verdict.text}: {needs}{where}"
     longest = found.max_context
@@ -172,8 +172,8 @@ def _inference(found: Memory, *, full: bool) -> Iterator[Block]:
 
 def _more(found: Memory) -> str:
     own = found.own_context
-    return f"+ the card would hold more than the model's own {own:,} tokens" if own else (
-        "any: the model names no longest context, and the card holds all that were tried"
+    return f"+ the card has room for more than the model's own {own:,} tokens" if own else (
+        "any: the model sets no context limit, and every tested context fits"
     )  # fmt: skip
 
 

@@ -38,7 +38,7 @@ def _plans(found: Offload) -> Table:
             plan.cpu_cache)))
         for plan in found.plans
     )  # fmt: skip
-    title = f"What goes to the GPU at {found.tokens:,} tokens"
+    title = f"GPU offload at {found.tokens:,} tokens"
     return Table(columns, rows, title=title)
 
 

@@ -327,7 +327,7 @@ def _remarks(inspection: Inspection) -> list[Block]:
     if inspection.missing_files:
         names = ", ".join(inspection.missing_files[:3])
         more = ", ..." if len(inspection.missing_files) > 3 else ""
-        text = f"weight files are missing, so the totals are those of the others: {names}{more}"
+        text = f"weight files are missing; the totals cover the others: {names}{more}"
         blocks.append(Paragraph(text, "warning"))
     blocks += _not_as_predicted(inspection)
     other = inspection.components.get(Component.OTHER.value)

@@ -159,7 +159,7 @@ def _where(portrait: Portrait, folded: Folded) -> Iterator[Block]:
         yield StackedBar("parameters", pieces)
     drawn = treemap(found, folded, portrait.held, portrait.memory)
     if drawn is None:
-        yield Paragraph("neither parameters nor bytes are known: there is nothing to draw")
+        yield Paragraph("parameters and bytes are unknown: nothing to draw")
     else:
         yield drawn
 
@@ -172,7 +172,7 @@ def _layers(portrait: Portrait, folded: Folded) -> Iterator[Block]:
     for kind in folded.kinds:
         stacks.setdefault(kind.stack, []).append(kind)
     if not stacks:
-        yield Paragraph("no list of layers is known by the names of its tensors")
+        yield Paragraph("the tensor names show no list of layers")
         return
     unit = "bytes" if all(kind.nbytes is not None for kind in folded.kinds) else "parameters"
     cache: dict[tuple[str, int], int] = {}
@@ -224,7 +224,7 @@ def _why(portrait: Portrait) -> list[Block]:
 
 def _memory(portrait: Portrait) -> list[Block]:
     if portrait.memory is None:
-        return [Paragraph("What it needs to run cannot be said.")]
+        return [Paragraph("The memory that it needs is unknown.")]
     return list(memory_screen.lay_out(portrait.memory, portrait.curves, drawn=True).blocks)
 
 
@@ -284,7 +284,7 @@ def _tensor_row(p: Pattern) -> tuple[Cell, ...]:
 
 def _config(config: Mapping[str, object] | None) -> Iterable[Block]:
     if config is None:
-        yield Paragraph("There is none, or it was not read.")
+        yield Paragraph("There is no config.json, or it was not read.")
         return
     text = json.dumps(config, indent=1, ensure_ascii=False, default=str)
     text = _FLAT_LIST.sub(lambda found: f"[{_BREAK.sub(' ', found[1])}]", text)

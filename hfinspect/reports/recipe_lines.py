@@ -75,7 +75,7 @@ def lay_out_cards(found: Iterable[Card]) -> Document:
         tuple(tuple(card.to_dict()[name] for name in _OF_CARD) for card in found),
     )
     table = Table(columns, rows, optional=("usable", "family"))
-    title = f"{len(found)} devices that --on knows by name"
+    title = f"{len(found)} device names for --on"
     return Document(title, (table,), main)
 
 

@@ -56,7 +56,7 @@ def measured_blocks(e: Explanation) -> list[Block]:
     rows.append(("total", e.parameters, whole, None if whole is None else whole - e.parameters))
     blocks: list[Block] = [Table(columns, tuple(rows), "Derived and measured", total=True)]
     if not found.complete:
-        blocks.append(Paragraph("weight files are missing: what they hold is not counted",
+        blocks.append(Paragraph("weight files are missing; their tensors are not counted",
                                 "warning"))  # fmt: skip
     folded = _folded(found.differences)
     if folded:
@@ -69,10 +69,11 @@ def measured_blocks(e: Explanation) -> list[Block]:
     if more:
         blocks.append(Paragraph(f"{more:,} more tensors differ: see --format json", "note"))
     if found.unexplained:
-        text = f"{found.unexplained:,} parameters of difference belong to no tensor named here"
+        text = f"{found.unexplained:,} parameters of the difference belong to tensors not listed "
+        "here"
         blocks.append(Paragraph(text, "warning"))
     if not found.differences and not found.unexplained and whole is not None:
-        blocks.append(Paragraph("every tensor in the files is as derived"))
+        blocks.append(Paragraph("every tensor in the files matches the derivation"))
     return blocks
 
 

@@ -74,7 +74,7 @@ def lay_out(
     blocks: list[Block] = [Facts((("changed", str(one)),)) for one in changed]
     if assumed:
         blocks.append(Facts((("class", assumed),)))
-    blocks.append(table if cells else Paragraph("No tensor has a name that matches."))
+    blocks.append(table if cells else Paragraph("No tensor name matches."))
     remark = _remark(len(rows), len(every), len(tensors), fold)
     if remark:
         blocks.append(Paragraph(remark))
@@ -87,7 +87,9 @@ def _remark(rows: int, every: int, tensors: int, fold: bool) -> str:
     if rows < every:
         texts.append(f"{rows:,} of {every:,} rows")
     if fold and every < tensors:
-        texts.append(f"{tensors:,} tensors, equal ones of all layers in one row; --all lists each")
+        texts.append(
+            f"{tensors:,} tensors; equal tensors of all layers share a row; --all lists each"
+        )
     return "; ".join(texts)
 
 

@@ -16,7 +16,7 @@ def lay_out_training(found: Training, *, full: bool = True) -> list[Block]:
         blocks.append(_adapters(found))
     if found.estimates and full:
         items = tuple((name, byte_size(size)) for name, size in found.estimates.items())
-        blocks += [Paragraph("Estimates of others, in no sum"), Facts(items)]
+        blocks += [Paragraph("Published estimates, not part of the sums"), Facts(items)]
     return [*blocks, *(Paragraph(note, "note") for note in found.notes)]
 
 

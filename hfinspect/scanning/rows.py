@@ -33,7 +33,7 @@ class Described(NamedTuple):
 
 #: Columns that every row has, first and in this order: they say whether the rest means anything.
 LEADING: Final[Mapping[str, Described]] = {
-    "target": Described("string", "the target as it stands in the list"),
+    "target": Described("string", "the target as written in the list"),
     "status": Described("string", "`ok` or `failed`"),
     "error_kind": Described("string", "stable name of the error: `repo_not_found`, `gated`, ..."),
     "error": Described("string", "the error as a sentence"),
@@ -91,7 +91,7 @@ def _part(name: str, what: str) -> RowColumn:
 #: The columns of an inspection, all of them the default. Null where unknown.
 COLUMNS: Final[Mapping[str, RowColumn]] = {
     "repo_id": RowColumn("string", lambda f: f.repo_id, "`org/name`; null for local targets"),
-    "revision": RowColumn("string", lambda f: f.revision, "the revision asked, if one was"),
+    "revision": RowColumn("string", lambda f: f.revision, "the requested revision, if any"),
     "read_from": RowColumn(
         "string", lambda f: f.origin.kind, "`hub`, `cache`, `directory` or `file`"
     ),
@@ -117,7 +117,7 @@ COLUMNS: Final[Mapping[str, RowColumn]] = {
         "int64", lambda f: f.parameters_with_head, "with a tied head counted separately"
     ),
     "active_parameters": RowColumn(
-        "int64", lambda f: f.active_parameters, "those that take part for a token, if fewer"
+        "int64", lambda f: f.active_parameters, "parameters used per token, if fewer"
     ),
     "beyond": RowColumn(
         "int64", lambda f: f.beyond_parameters, "parameters in the files that the class lacks"
@@ -169,7 +169,7 @@ COLUMNS: Final[Mapping[str, RowColumn]] = {
     ),
     "tensors": RowColumn("int64", lambda f: len(f.tensors), "number of tensors"),
     "files": RowColumn("int64", lambda f: len(f.files), "number of weight files read"),
-    "findings": RowColumn("int64", lambda f: len(f.findings), "remarks that reading made"),
+    "findings": RowColumn("int64", lambda f: len(f.findings), "remarks from reading the model"),
     "license": _hub("license", "the licence"),
     "gated": _hub("gated", "`auto`, `manual` or `false`"),
     "last_modified": _hub("last_modified", "time of the last commit"),
@@ -180,7 +180,7 @@ COLUMNS: Final[Mapping[str, RowColumn]] = {
 
 #: Columns of ``--on`` and ``--context``: ``hfinspect memory`` for each model.
 MEMORY_COLUMNS: Final[Mapping[str, Described]] = {
-    "fits": Described("bool", "whether the device holds it; null where unknown"),
+    "fits": Described("bool", "whether the model fits the device; null if unknown"),
     "max_context": Described("int64", "tokens that still fit at this batch; 0 for none"),
     "max_batch": Described("int64", "sequences that still fit at this context; 0 for none"),
     "memory_total": Described("int64", "bytes of weights, cache and workspace at this context"),

@@ -100,7 +100,7 @@ def rule_name(
     recorded = sorted({name.split()[0] for name in names})
     if kind not in recorded or not prediction.architecture.endswith(_HEADS):
         return "", (
-            f"what autograd keeps for {prediction.architecture} has no recorded rule "
+            f"no recorded rule covers the activations of {prediction.architecture} "
             f"(known: language models of {', '.join(recorded)})"
         )
     variant, reason = _variant(kind, config)
@@ -112,7 +112,7 @@ def rule_name(
         return "", "its rates of dropout are partly zero, which no recorded rule counts"
     name = f"{variant} {attention} {precision}{' dropout' if dropout else ''}"
     if name not in names:
-        return "", f"what autograd keeps has no recorded rule for {name}"
+        return "", f"no recorded rule covers the activations of {name}"
     return name, ""
 
 

@@ -137,7 +137,7 @@ def framework_kept(
     if step.attention == "sdpa" and any(masked):
         more = rules[name].get("windowed")
         if more is None:
-            return "what autograd keeps of layers with a window has no recorded rule"
+            return "no recorded rule covers the activations of layers with a window"
         windowed = _layers(_added(parts["layer"], more), terms, inputs, sum(masked))
         if masked[0] and step.targets and step.targets.isdisjoint(_BEFORE_ATTENTION):
             outside -= _sum(more, terms)  # its attention has no gradient: it keeps no mask
@@ -181,11 +181,11 @@ def _parts(rule: Mapping[str, Any], targets: frozenset[str]) -> dict[str, dict[s
         return full
     by_names = rule.get("adapters")
     if by_names is None:
-        return "what autograd keeps next to adapters has no recorded rule for it"
+        return "no recorded rule covers its activations with adapters"
     beyond = sorted(targets - set(by_names["names"]))
     if beyond:
         return (
-            f"what autograd keeps next to adapters at {', '.join(beyond)} has no recorded rule "
+            f"no recorded rule covers the activations with adapters at {', '.join(beyond)} "
             f"(known: {', '.join(by_names['names'])})"
         )
     return {part: _at_targets(rows, targets) for part, rows in by_names.items() if part != "names"}

@@ -56,7 +56,7 @@ def decided(
         return decide(capacity, [Case("", main.total, main.total)])
     if main is not None:
         cases = list(_summed(memory, at_width))
-        return decide(device.nbytes, cases, "the bytes of the weights are not known")
+        return decide(device.nbytes, cases, "the size of the weights is unknown")
     return decide(device.nbytes, list(_passes(memory, found, wish)), _why(memory, found, wish))
 
 
@@ -112,15 +112,15 @@ def _why(memory: Memory, found: Inspection, wish: MemoryRequest) -> str:
     """What a verdict of one case depends on."""
     held = memory.weights.per_device
     if held is None:
-        return f"the bytes of the weights are not known ({memory.weights.unknown})"
+        return f"the size of the weights is unknown ({memory.weights.unknown})"
     more = more_at_most(memory, found, wish)
     if found.adapter is not None:
         base = found.adapter.base or "not named"
-        return f"the base model ({base}) was not read; the adapter alone takes {byte_size(held)}"
+        return f"the base model ({base}) was not read; the adapter alone needs {byte_size(held)}"
     if more is None and memory.cache_unknown not in _PASSES | _UNKNOWN:
         return memory.cache_unknown
     if more is None:
-        return f"{byte_size(held)} of weights fit, cache and activations are not known"
+        return f"{byte_size(held)} of weights fit, cache and activations are unknown"
     kept = "activations" if memory.cache_unknown in _PASSES else "cache and activations"
     return f"{byte_size(held)} of weights fit, {kept} of up to {byte_size(more)} may not"
 
@@ -161,7 +161,7 @@ def training_limits(training: Training, layers: int | None) -> tuple[int, int | 
 
 def _open(least: int, most: int | None) -> str:
     if most is None:
-        return f"{byte_size(least)} fit, activations are not known"
+        return f"{byte_size(least)} fit, activations are unknown"
     return f"{byte_size(least)} fit, {byte_size(most)} do not, and it is in between"
 
 

@@ -115,12 +115,12 @@ def _unknown(text: str, rest: str, *, is_number: bool) -> UsageError:
             f"device {text!r}", "comes with several sizes of memory", expected=", ".join(sizes)
         )
     nearest = difflib.get_close_matches(plain, _known(), n=1, cutoff=0.5)
-    hint = "list in its place prints the known ones"
+    hint = "'list' shows all names"
     if nearest:
         hint = f"the nearest known card is {_known()[nearest[0]].name}; {hint}"
     if is_number:
         return UsageError(
-            f"device {text!r}", "is a number without a unit, and no card",
+            f"device {text!r}", "has no unit and is not the name of a card",
             expected=f"{text}GB or {text}GiB", hint=f"GB is 10^9 bytes, GiB 2^30; {hint}",
         )  # fmt: skip
     return UsageError(

@@ -32,7 +32,7 @@ def count_flops(
         return widths
     used = active_elements(found)
     if used is None:
-        return "how many of its experts serve a token is not known"
+        return "how many of its experts are used per token is not known"
     total = sum(widths)
     seen = [
         tokens if layer.window is None else min(tokens, layer.window) for layer in layers

@@ -96,7 +96,7 @@ def find_adapters(prediction: Prediction, targets: tuple[str, ...]) -> Adapters:
     refused = [item for item in found.linear if item.name in peft_types.NOT_IN_MAMBAS]
     if kind in peft_types.MAMBAS and refused:
         raise UsageError(
-            f"target {refused[0].name!r}", f"is a layer of {kind} that peft takes no adapters for"
+            f"target {refused[0].name!r}", f"is a layer of {kind} that PEFT has no adapters for"
         )
     return found
 
@@ -171,7 +171,7 @@ def _at_old_names(
     if len(joined) == 1:
         raise UsageError(
             f"target {joined.pop()!r}", "is one half of the experts' joined gate and up",
-            expected=f"{gate} and {up} together, as peft wants them",
+            expected=f"{gate} and {up} together, as PEFT requires",
         )  # fmt: skip
     experts = [item for item in every if _routed(item)]
     back = tuple(item for item in experts if item.name in _BACK)
@@ -263,7 +263,7 @@ def saved_whole(prediction: Prediction, names: Sequence[str]) -> dict[str, int]:
     for name in names:
         if not any(path.endswith(name) for path in found):
             raise UsageError(
-                f"module {name!r}", "is none of this model",
+                f"module {name!r}", "is not a module of this model",
                 expected="the end of a module's path, as lm_head or embed_tokens",
             )  # fmt: skip
     return found

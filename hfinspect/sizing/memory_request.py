@@ -138,10 +138,10 @@ def memory_request(*, train: str | None, **wishes: Any) -> MemoryRequest:
     from .training import train_wished
 
     if wish.width is not None:
-        raise UsageError("width", "is of weights that run; training has a precision")
+        raise UsageError("width", "applies to inference; training uses precision")
     if not wish.parallel.alone:
         hint = "training divides by gpus and zero"
-        raise UsageError("train", "does not go with parallel inference", hint=hint)
+        raise UsageError("train", "cannot be combined with parallel inference", hint=hint)
     return replace(
         wish,
         train=train_wished(

@@ -128,7 +128,7 @@ def parallel_notes(parallel: Parallel, engine: Engine, found: Inspection) -> lis
         )
     notes += engine.parallel_notes(ranks, parallel.pipeline, parallel.expert)
     if parallel.expert > 1 and found.facts.experts is None:
-        notes.append("it has no experts that the config counts; expert parallelism divides none")
+        notes.append("the config counts no experts; expert parallelism has no effect")
     return notes
 
 

@@ -145,7 +145,7 @@ def _layers(
         if engine.reads_key_values:
             return read, ""
         if prediction is None:
-            return (), f"what {engine.name} makes of this GGUF file is not known here"
+            return (), f"what {engine.name} does with this GGUF file is unknown"
         return read, refused(prediction, read, engine)
     reason = no_cache(prediction, found.config)
     if reason or prediction is None:
@@ -240,7 +240,7 @@ def _offload(sized: Sizer, parts: Parts, main: AtContext) -> Offload:
 def _offload_notes(parts: Parts, found: Inspection, engine: Engine) -> list[str]:
     notes = []
     if found.format != "gguf":
-        notes.append(f"{engine.name} reads GGUF: bytes are those of the weights as they are now")
+        notes.append(f"{engine.name} reads GGUF: these are the bytes before conversion")
     if parts.apart:
         notes.append("the parts for images and sound are a file of their own (--mmproj)")
     return notes
@@ -265,18 +265,18 @@ def _notes(found: Inspection, layers: Sequence[CachedLayer], wish: MemoryRequest
     notes += parallel_notes(wish.parallel, wish.engine, found)
     if wish.device is not None and wish.device.whole not in (None, wish.device.nbytes):
         notes.append(
-            f"{wish.engine.name} takes {byte_size(wish.device.nbytes)} of the "
-            f"{byte_size(wish.device.whole or 0)} of a device"
+            f"{wish.engine.name} uses {byte_size(wish.device.nbytes)} of each device's "
+            f"{byte_size(wish.device.whole or 0)}"
         )
     if wish.adapter is not None:
         notes.append(f"with the adapter {wish.adapter.name}: {byte_size(wish.adapter.nbytes)}")
     if wish.width is not None:
-        notes.append(f"weights are sized at {wish.width}, not as they are stored")
+        notes.append(f"weights are sized at {wish.width}, not as stored")
     hint = "" if wish.device is None else sold_hint(wish.device)
     if hint:
         notes.append(hint)
     if not any(layer.cache for layer in layers):
-        notes.append("it keeps nothing between tokens")
+        notes.append("it keeps no state between tokens")
     return notes
 
 
@@ -312,9 +312,7 @@ def weights_of(found: Inspection) -> WeightBytes:
     if nbytes is None:
         reasons = [finding.text for finding in found.findings if "bytes" in finding.text]
         no_dtype = found.source == "config" and "unknown" in found.dtypes
-        usual = (
-            "its config names no dtype" if no_dtype else "the bytes of some tensors are not known"
-        )
+        usual = "its config names no dtype" if no_dtype else "the size of some tensors is unknown"
         unknown = reasons[0] if reasons else usual
     return WeightBytes(
         nbytes=nbytes, source=found.source, parameters=found.parameters, per_device=nbytes,

@@ -37,7 +37,7 @@ def count_reading(
     bandwidth: int | None,
     devices: int,
 ) -> Reading | None:
-    """For the next token of each sequence; None where the bytes of the weights are not known."""
+    """For the next token of each sequence; None where the size of the weights is unknown."""
     weights = _weights_read(found)
     if weights is None or found.nbytes is None:
         return None

@@ -303,7 +303,7 @@ def _activations(
     found: Inspection, prediction: Prediction, wish: TrainWish, chosen: Adapters | None
 ) -> tuple[TrainingLine | None, str]:
     if wish.saved:
-        return None, "what autograd keeps next to modules saved whole has no recorded rule"
+        return None, "no recorded rule covers the activations with modules saved whole"
     targets = frozenset[str]()
     if chosen is not None:
         named = _recorded_targets(prediction, chosen)
@@ -336,13 +336,13 @@ def _computed_in(prediction: Prediction, wish: TrainWish) -> str:
 def _recorded_targets(prediction: Prediction, chosen: Adapters) -> frozenset[str] | str:
     """Names of the layers with adapters, as rules have them: all layers of a name or none."""
     if chosen.gate_up or chosen.down or chosen.routers:
-        return "what autograd keeps next to adapters of experts and routers has no recorded rule"
+        return "no recorded rule covers the activations with adapters of experts and routers"
     if chosen.tables:
-        return "what autograd keeps next to adapters of tables has no recorded rule"
+        return "no recorded rule covers the activations with adapters of tables"
     names = {item.name for item in chosen.linear}
     heads = [item.path for item in chosen.linear if item.kind == "lm_head"]
     if heads:
-        return f"what autograd keeps next to an adapter of {heads[0]} has no recorded rule"
+        return f"no recorded rule covers the activations with an adapter of {heads[0]}"
     taken = {item.path for item in chosen.linear}
     for item in matrices(prediction.root):
         of_name = item.linear and item.name in names and item.kind != "lm_head"
@@ -415,7 +415,7 @@ def _unnamed(prediction: Prediction, wish: TrainWish) -> tuple[str, ...]:
 
 
 def _notes(wish: TrainWish) -> tuple[str, ...]:
-    notes = ["gradients of activations and the device's runtime are in no line"]
+    notes = ["gradients of activations and the device's runtime are not included"]
     if wish.method == "qlora":
         notes.append(
             "weights outside the packed layers stay in 16 bits; peft's "

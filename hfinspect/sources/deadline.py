@@ -67,7 +67,7 @@ class Deadline:
             return CancelledError(subject, "was cancelled", where=where)
         return RequestTimeoutError(
             subject,
-            f"was not done after {self.seconds:g} seconds"
+            f"did not finish within {self.seconds:g} seconds"
             + (f", the last of them waiting for {waiting_for}" if waiting_for else ""),
             where=where,
             hint="try again later, or with a longer timeout",

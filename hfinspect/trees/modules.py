@@ -6,7 +6,7 @@ the printed structure (``structure.py``) and the formula of every count (the Dim
 Component, part and kind are said where a module is built and inherited downwards; norms and
 embeddings say their own.  ``saved=False`` marks what a freshly saved checkpoint leaves out although
 files on the Hub may hold it (a module so marked is not in the printed structure either);
-``active=(k, n)`` marks modules of which k in n serve a token.
+``active=(k, n)`` marks modules of which k in n are used per token.
 Repeated layers are one template object listed many times, so that 256 experts cost one.
 ``tied_to`` names are full tensor names, counted from the nearest enclosing module with ``scope``
 (a base model inside a composite) or from the root.

@@ -109,7 +109,7 @@ def test_encoders_have_no_head(arch: str, numbers: dict[str, int], tmp_path: Pat
 
 
 def test_experts_in_one_tensor(tmp_path: Path) -> None:
-    """8 experts, 2 of which serve a token; a shared one always does."""
+    """8 experts, 2 of which are used per token; a shared one always does."""
     shapes: dict[str, tuple[int, ...]] = {
         "token_embd.weight": (64, 32),
         "output.weight": (64, 32),

@@ -1,4 +1,4 @@
-"""Parameters that serve a token: all but the routed experts not chosen, exactly."""
+"""Parameters that are used per token: all but the routed experts not chosen, exactly."""
 
 from __future__ import annotations
 

@@ -288,7 +288,7 @@ def test_nemotron_layers_without_attention_or_mlp() -> None:
 
 
 def test_minicpm_mixture() -> None:
-    """8 experts of which 2 serve a token: 6 of 8 expert MLPs rest."""
+    """8 experts of which 2 are used per token: 6 of 8 expert MLPs rest."""
     config = {"model_type": "minicpm", **SMALL, "num_experts": 8, "num_experts_per_tok": 2}
     prediction = predict(config)
     assert shapes(config)["model.layers.0.mlp.experts.7.w2.weight"] == (64, 96)

@@ -87,8 +87,8 @@ def test_a_silent_server_is_said_to_be_asked(hub: HubServer, tmp_path: Path) -> 
         explained, tree = pool.map(
             lambda command: shown(hub, tmp_path, command, "org/a"), ("explain", "tree")
         )
-    assert "asking the Hub for main of org/a (1 s)" in explained[1]
-    assert "asking the Hub for config.json of org/a (1 s)" in tree[1]
+    assert "requesting from the Hub: main of org/a (1 s)" in explained[1]
+    assert "requesting from the Hub: config.json of org/a (1 s)" in tree[1]
 
 
 def test_headers_of_the_one_answer_of_main(hub: HubServer, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_recursive_finds_every_model_below(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ([], "was given no list"),
+        ([], "needs a list"),
         (["absent.txt"], "does not exist"),
         (["."], "is a directory"),
         (["binary"], "is not a text file"),
@@ -112,7 +112,7 @@ def test_recursive_finds_every_model_below(tmp_path: Path) -> None:
         (["list", "--resume"], "--resume: needs a file of rows"),
         (["list", "--resume", "--format", "table", "-o", "x"], "--resume: needs a file of rows"),
         (["list", "--format", "parquet"], "format parquet: needs a file"),
-        (["list", "--author", "org"], "the Hub was to list too"),
+        (["list", "--author", "org"], "Hub options were given too"),
         (["list", "--totals-only"], "--totals-only: needs the Hub's list"),
         (["list", "--shard", "0/3"], "shard 0/3: does not exist"),
         (["list", "--shard", "x"], "shard 'x': is malformed"),
@@ -514,7 +514,7 @@ def test_an_order_that_the_hub_does_not_know(scan: Scanner, asked: str, meant: s
     [("size", "is not a column of the rows\nhint: did you mean nbytes?"),
      ("paramters", "is not a column of the rows\nhint: did you mean parameters?"),
      ("downlods", "is not a column of the rows, expected a column"),
-     ("likes", "is an order of the Hub's own list, expected --author")],
+     ("likes", "sorts only the Hub's own list, expected --author")],
 )  # fmt: skip
 def test_an_order_that_rows_do_not_have(
     scan: Scanner, tmp_path: Path, asked: str, meant: str

@@ -72,7 +72,7 @@ def test_defaults_are_said_to_be_defaults() -> None:
     config = {key: value for key, value in TINY.items() if key != "n_positions"}
     letters = {s.letter: s for s in hfinspect.explain(config).letters}
     assert letters["P"].meaning == "positions: the family's default"
-    assert letters["V"].meaning == "words of the vocabulary"
+    assert letters["V"].meaning == "size of the vocabulary"
 
 
 def test_layers_of_two_kinds_are_apart() -> None:
@@ -170,7 +170,7 @@ def test_headers_that_agree(tmp_path: Path) -> None:
     assert e.measured is not None
     assert e.measured.parameters == e.parameters
     assert (e.measured.differences, e.measured.unexplained) == ((), 0)
-    assert "every tensor in the files is as derived" in program("explain", tmp_path).out
+    assert "every tensor in the files matches the derivation" in program("explain", tmp_path).out
 
 
 def test_differences_are_named_tensor_by_tensor(tmp_path: Path) -> None:

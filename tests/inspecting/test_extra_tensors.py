@@ -59,7 +59,7 @@ def deepseek(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_config_gives_the_figures_that_explain_derives() -> None:
-    """671,026,404,352 in the class, of which 37,552,282,624 serve a token."""
+    """671,026,404,352 in the class, of which 37,552,282,624 are used per token."""
     found, derived = hfinspect.inspect(DEEPSEEK), hfinspect.explain(DEEPSEEK)
     for result in (found, derived):
         assert result.parameters == 671_026_404_352

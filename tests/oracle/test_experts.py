@@ -1,4 +1,4 @@
-"""How many experts serve a token, as a written tree says it and a trace repeats it."""
+"""How many experts are used per token, as a written tree says it and a trace repeats it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .tracing.writing import Table
 
 
 def build(experts: int, per_token: int, *, said: int | None = None) -> Build:
-    """One tensor of experts, of which ``said`` in all serve a token."""
+    """One tensor of experts, of which ``said`` in all are used per token."""
     env = {"num_experts": experts, "per_token": per_token, "width": experts * 7}
     active = (min(per_token, experts) if said is None else said, experts)
     root = Node("Experts")

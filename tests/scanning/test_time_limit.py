@@ -18,7 +18,7 @@ def test_what_never_ends_is_left_to_itself(monkeypatch: pytest.MonkeyPatch) -> N
     gone = threading.Event()
     threading.Timer(5, gone.set).start()
     begun = time.monotonic()
-    with pytest.raises(RequestTimeoutError, match=r"was not done after 0\.1 seconds"):
+    with pytest.raises(RequestTimeoutError, match=r"did not finish within 0\.1 seconds"):
         time_limit.within(Deadline(0.1), gone.wait, "a")
     assert time.monotonic() - begun < 3
     gone.set()

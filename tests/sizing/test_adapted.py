@@ -93,7 +93,7 @@ def test_experts_by_hand() -> None:
     ("model", "targets", "words"),
     [
         ("mixtral-8x7b", "w1", "w1 and w3 together"), ("llama-3-8b", "w1", "not a linear layer"),
-        ("mamba-2.8b", "all-linear", "takes no adapters"),
+        ("mamba-2.8b", "all-linear", "PEFT has no adapters"),
     ],
 )  # fmt: skip
 def test_what_peft_refuses_is_refused_by_name(model: str, targets: str, words: str) -> None:
@@ -112,5 +112,5 @@ def test_a_module_to_save_is_a_copy_in_the_weights_own_bits() -> None:
     whole = [line.nbytes for line in found.states if line.name.startswith("saved whole")]
     assert sum(whole) == 8 * 128_256 * 4096
     assert found.total is None
-    with pytest.raises(UsageError, match="none of this model"):
+    with pytest.raises(UsageError, match="not a module of this model"):
         hfinspect.memory(llama, train="lora", modules_to_save="score")

@@ -151,7 +151,7 @@ def test_a_decoder_of_sound_keeps_its_own_keys_and_values() -> None:
 @pytest.mark.parametrize(
     ("model_type", "class_name", "engine", "words"),
     [
-        ("openai-gpt", "OpenAIGPTLMHeadModel", "transformers", "keeps nothing of it"),
+        ("openai-gpt", "OpenAIGPTLMHeadModel", "transformers", "has no cache for it"),
         ("musicgen_melody", "MusicgenMelodyForConditionalGeneration", "logical", "melody stand"),
     ],
 )
@@ -181,7 +181,7 @@ def test_an_unknown_layout_is_refused_by_its_reason() -> None:
     found = hfinspect.memory(config, engine="transformers-static")
     assert found.at == ()
     assert "no StaticCache" in found.cache_unknown
-    assert "not known here" in hfinspect.memory(config, engine="vllm").cache_unknown
+    assert "is unknown" in hfinspect.memory(config, engine="vllm").cache_unknown
     assert hfinspect.memory(config).cache is not None
 
 
@@ -220,7 +220,7 @@ def test_weights_too_large_by_themselves_do_not_fit() -> None:
 
 
 def test_a_number_needs_a_unit() -> None:
-    with pytest.raises(UsageError, match="without a unit") as caught:
+    with pytest.raises(UsageError, match="has no unit") as caught:
         hfinspect.memory(LLAMA, on="24")
     assert caught.value.expected == "24GB or 24GiB"
 

@@ -62,7 +62,7 @@ def test_the_longest_stops_at_the_models_own() -> None:
     assert (card.longest, card.holds_more) == (8192, True)
     shown = program("memory", LLAMA, "--on", "RTX 4090").out
     assert "8,192+" in shown
-    assert "would hold more than the model's own 8,192" in shown
+    assert "has room for more than the model's own 8,192" in shown
 
 
 def test_any_length() -> None:

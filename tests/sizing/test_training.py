@@ -167,7 +167,7 @@ def test_what_is_not_known_is_refused_by_name() -> None:
     lora = _training(LLAMA, "lora", targets="q_proj,lm_head")
     assert lora.total is None
     assert lora.activations is None
-    assert "adapter of lm_head has no recorded rule" in lora.activations_unknown
+    assert "covers the activations with an adapter of lm_head" in lora.activations_unknown
     experts = _training(mixtral, "lora", targets="w1,w3,q_proj").activations_unknown
     assert "adapters of experts" in experts
     deepseek = _training(str(MODELS / "deepseek-v3")).activations_unknown

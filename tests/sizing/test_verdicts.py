@@ -104,7 +104,7 @@ def test_an_unknown_architecture_with_headers(tmp_path: Path) -> None:
     assert hfinspect.memory(str(tmp_path), on="1kB").fits is False
     found = hfinspect.memory(str(tmp_path), on="24GB")
     assert found.verdict is not None
-    assert "not known" in found.verdict.text
+    assert "are unknown" in found.verdict.text
     (tmp_path / "config.json").write_text(json.dumps(keys))
     assert hfinspect.memory(str(tmp_path), on="24GB").fits is True
 

@@ -59,7 +59,7 @@ def test_a_share_of_the_device_stays_free() -> None:
     sized = hfinspect.memory(model, engine="vllm", on="24GB", context=8192)
     assert sized.device is not None
     assert sized.device[1] == 24 * 10**9 * 92 // 100
-    assert any("takes 22.1 GB of the 24.0 GB" in note for note in sized.notes)
+    assert any("uses 22.1 GB of each device's 24.0 GB" in note for note in sized.notes)
     tight = hfinspect.memory(model, engine="vllm", on="19GB", context=8192)
     assert sized.total is not None
     assert 19 * 10**9 * 92 // 100 < sized.total < 19 * 10**9

@@ -43,7 +43,7 @@ def taking(least: float, most: float) -> Iterator[None]:
 def test_dripped_headers_end_with_the_timeout(hub: HubServer, match: str) -> None:
     hub.add("org/model", model_files())
     hub.fail("drip", match, seconds=DRIP)
-    with taking(0.4, 2), pytest.raises(RequestTimeoutError, match=r"was not done after 0\.5 sec"):
+    with taking(0.4, 2), pytest.raises(RequestTimeoutError, match=r"did not finish within 0\.5 sec"):
         hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint, timeout=0.5)
 
 
@@ -87,7 +87,7 @@ def test_after_the_deadline_nothing_is_requested(hub: HubServer) -> None:
     assert source.list_files()
     asked = len(hub.meter.requests)
     time.sleep(max(deadline.left(), 0.0) + 0.01)
-    with pytest.raises(RequestTimeoutError, match=r"was not done after 0\.6 seconds"):
+    with pytest.raises(RequestTimeoutError, match=r"did not finish within 0\.6 seconds"):
         source.read("config.json", 0, 10)
     assert len(hub.meter.requests) == asked
 

@@ -328,7 +328,7 @@ class Collector:
         paths, left = to_sniff(entries, local=is_local(self.source))
         if left:
             what = f"whether {left:,} more files are pickles"
-            self._leave(what, f"the first bytes of {len(paths):,} are looked at")
+            self._leave(what, f"the first bytes of {len(paths):,} are checked")
         results = self._ask([partial(scan_unnamed, self.source, path) for path in paths])
         for path, result in zip(paths, results, strict=True):
             if isinstance(result, HfinspectError):
@@ -372,7 +372,7 @@ class Collector:
             paths += [path for path, answer in zip(named, answers, strict=True) if answer is True]
         if not is_local(self.source) and len(paths) > MAX_REMOTE_GRAPHS:
             what = f"what {len(paths) - MAX_REMOTE_GRAPHS:,} files of other libraries do"
-            self._leave(what, f"{MAX_REMOTE_GRAPHS} are looked at")
+            self._leave(what, f"{MAX_REMOTE_GRAPHS} are checked")
             paths = paths[:MAX_REMOTE_GRAPHS]
         reads = MAX_DEEP_READS if self.deep else MAX_REMOTE_GRAPH_READS
         results = self._ask([partial(graph_gadgets, self.source, path, reads) for path in paths])
@@ -392,7 +392,7 @@ class Collector:
         paths = [path for path in files if path.lower().endswith((".jinja", ".jinja2", ".j2"))]
         if len(paths) > MAX_TEMPLATE_FILES:
             what = f"{len(paths) - MAX_TEMPLATE_FILES:,} chat templates"
-            self._leave(what, f"only {MAX_TEMPLATE_FILES} are looked at")
+            self._leave(what, f"only {MAX_TEMPLATE_FILES} are checked")
         paths = paths[:MAX_TEMPLATE_FILES]
         results = self._ask([partial(read_template, self.source, path) for path in paths])
         for path, result in zip(paths, results, strict=True):
@@ -405,7 +405,7 @@ class Collector:
         paths = [path for path in files if path.lower().endswith(ENDINGS)]
         if len(paths) > MAX_YAML_FILES:
             what = f"{len(paths) - MAX_YAML_FILES:,} files of YAML"
-            self._leave(what, f"only {MAX_YAML_FILES} are looked at")
+            self._leave(what, f"only {MAX_YAML_FILES} are checked")
         paths = paths[:MAX_YAML_FILES]
         reads = [partial(self.source.read, path, 0, MAX_YAML_BYTES + 1) for path in paths]
         found: dict[str, str] = {}

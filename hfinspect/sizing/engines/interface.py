@@ -181,7 +181,7 @@ class Engine(ABC):
         dtype = spelled_dtype(name)
         if self.cache_dtypes is not None and dtype not in self.cache_dtypes:
             raise UsageError(
-                f"cache dtype {name!r}", f"is none that {self.name} keeps a cache in",
+                f"cache dtype {name!r}", f"is not a cache dtype of {self.name}",
                 expected=short_names(self.cache_dtypes),
             )  # fmt: skip
         return dtype
@@ -324,9 +324,9 @@ def keeps_prompts_apart(layers: Sequence[CachedLayer]) -> bool:
 def not_known_here(name: str, layers: Sequence[CachedLayer]) -> Iterator[str]:
     """Why an engine whose source was not read for them cannot say what these layers take."""
     if shares_rows(layers):
-        yield f"how {name} holds compressed keys is not known here"
+        yield f"how {name} stores compressed keys is unknown"
     if keeps_prompts_apart(layers):
-        yield f"how {name} holds a prompt apart from what follows is not known here"
+        yield f"how {name} stores a prompt before generated tokens is unknown"
 
 
 def windows_of(layers: Sequence[CachedLayer]) -> list[int]:

@@ -65,8 +65,8 @@ class Transformers(RowPerToken):
         if model_type not in _WITHOUT_CACHE:
             return ""
         return (
-            f"transformers {self.version} keeps nothing of it: each token is computed from all "
-            "before it"
+            f"transformers {self.version} has no cache for it: it computes each token from all "
+            "earlier ones"
         )
 
     def notes(self, layers: Sequence[CachedLayer], held: CacheRequest, first: int) -> Iterator[str]:
@@ -97,7 +97,7 @@ class TransformersStatic(Transformers):
         if shares_rows(layers):
             yield "transformers 5.23 has no StaticCache of compressed keys"
         if keeps_prompts_apart(layers):
-            yield f"how {self.name} holds a prompt apart from what follows is not known here"
+            yield f"how {self.name} stores a prompt before generated tokens is unknown"
         if not all(layer.static for layer in layers):
             yield (
                 "transformers 5.23 fills no StaticCache for it: it keeps a cache of its own, or "

@@ -67,7 +67,7 @@ def gguf_model(found: Inspection, prediction: Prediction | None) -> GgufModel | 
     if found.format == "gguf":
         return _as_read(found)
     if prediction is None or prediction.family is None:
-        return "the catalog does not know the class"
+        return "the catalog does not describe the class"
     compared = found.expectation
     if found.source == "checkpoint" and compared is not None and compared.reshaped:
         return "the files hold other shapes than config.json says"

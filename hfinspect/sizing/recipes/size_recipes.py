@@ -113,7 +113,7 @@ class SizedRecipes:
 def unpredicted(found: Inspection, prediction: Prediction | None) -> str:
     """Why the tensors of the config are not those of the model; empty where they are."""
     if prediction is None or prediction.family is None:
-        return "the catalog does not know the class"
+        return "the catalog does not describe the class"
     compared = found.expectation
     if found.source == "checkpoint" and compared is not None and compared.reshaped:
         return "the files hold other shapes than config.json says"

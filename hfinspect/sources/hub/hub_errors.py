@@ -69,7 +69,7 @@ _NO_ANSWER = Meaning(
     NetworkError,
     "no connection to {server}",
     "check the network, the proxy settings and HF_ENDPOINT; "
-    "what is in the cache can be read with HF_HUB_OFFLINE=1",
+    "HF_HUB_OFFLINE=1 reads what is already in the cache",
     hint_elsewhere="{endpoint} answers and leads there: check that the network, a firewall or a "
     "proxy lets you reach that host too",
 )
@@ -153,10 +153,10 @@ _BY_CLASS: Mapping[str, Meaning] = {
     "ProtocolError": _BROKEN,
     "UnsupportedProtocol": Meaning(
         NetworkError,
-        "{server} is not an address that can be asked",
+        "{server} is not a valid address",
         "HF_ENDPOINT must be http(s)://...",
     ),
-    "InvalidURL": Meaning(NetworkError, "{server} led to an address that is none"),
+    "InvalidURL": Meaning(NetworkError, "{server} led to an invalid address"),
 }
 
 _LATER = "the server has troubles; try again later"
@@ -175,7 +175,7 @@ _BY_STATUS: Mapping[int, Meaning] = {
     408: _TIMED_OUT,
     429: Meaning(
         RateLimitedError,
-        "{server} limits how often it may be asked",
+        "{server} reports too many requests",
         "wait a few minutes; with a token the limits are higher",
         "wait a few minutes",
     ),

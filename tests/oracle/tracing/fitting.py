@@ -165,7 +165,7 @@ class Fitter(Lists):
         return found
 
     def _active(self, items: list[Item]) -> list[Written] | None:
-        """How many of how many experts serve a token: all where there are fewer than that."""
+        """How many of how many experts are used per token: all where there are fewer than that."""
         pairs = [(item.build, *item.node.active) for item in items]
         counts = [(b, n) for b, _, n in pairs]
         count = self.number(counts)
