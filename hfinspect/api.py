@@ -501,6 +501,9 @@ def predict(
     token, endpoint = login(session, token, endpoint)
     given = config_given(config)
     if given is not None and not overrides:
+        from .inspecting.overriding import check_spelling
+
+        check_spelling(given)
         return predict_config(given)
     parts, _ = predict_parts(
         config, revision=revision, token=token, overrides=overrides, file=file, endpoint=endpoint,

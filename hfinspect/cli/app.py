@@ -137,8 +137,17 @@ def make_app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
 
 def parsed(arguments: Sequence[str]) -> object:
     """Run the command that the arguments name; what it returns, if anything."""
+    arguments = _helped(arguments)
     check_command(arguments)
     return _outcome(make_app(needed(arguments)), arguments)
+
+
+def _helped(arguments: Sequence[str]) -> Sequence[str]:
+    """``help`` and ``help memory`` are what ``--help`` and ``memory --help`` are. A model of this
+    name is ``./help``."""
+    if not arguments or arguments[0] != "help":
+        return arguments
+    return [*(word for word in arguments[1:2] if word in COMMANDS), "--help"]
 
 
 def _outcome(app: typer.Typer, arguments: Sequence[str]) -> object:

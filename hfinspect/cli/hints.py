@@ -9,7 +9,7 @@ from ..errors import ConfigError, HfinspectError, UnknownArchitectureError, Usag
 
 #: What to type where the library says no more than this.
 _TYPED: Final[dict[str | None, str]] = {
-    UsageError.usual_hint: "hfinspect COMMAND --help lists its options",
+    UsageError.usual_hint: "hfinspect {command} --help lists its options",
     UnknownArchitectureError.usual_hint: "hfinspect architectures lists the known model types",
     ConfigError.usual_hint: "correct the config, or count the weight headers without it: "
     "--source checkpoint",
@@ -55,9 +55,11 @@ _NO_OPTION: Final = {
 }
 
 
-def hint_of(error: HfinspectError) -> str | None:
-    """The hint of an error with what to type."""
+def hint_of(error: HfinspectError, command: str = "COMMAND") -> str | None:
+    """The hint of an error with what to type; ``command`` is the one that is running."""
     hint = _TYPED.get(error.hint, error.hint) if error.hint else None
+    if error.hint == UsageError.usual_hint and hint is not None:
+        hint = hint.format(command=command)
     if error.argument is None:
         return hint
     name, value = error.argument

@@ -31,6 +31,14 @@ SUFFIXES: Final = {
 }
 
 
+#: Extensions of what hfinspect does not write; others (x.out, x.log) take any format.
+FOREIGN: Final = frozenset(
+    ".png .jpg .jpeg .gif .webp .bmp .ico .pdf .ps .eps .doc .docx .xls .xlsx .ppt .pptx .odt .ods "
+    ".yaml .yml .toml .zip .gz .xz .zst .tar .7z .safetensors .gguf .bin .pt .pth .ckpt .onnx .py "
+    ".ipynb .db .sqlite .feather .arrow".split()
+)
+
+
 def _formats() -> list[str]:
     return list(FORMATS)
 
@@ -46,10 +54,12 @@ def by_suffix(known: Sequence[str]) -> Callable[..., str | None]:
         given_path = ctx.params.get("output")  # a text still in older versions of typer
         output = None if given_path is None else Path(given_path)
         meant = SUFFIXES.get(output.suffix.lower(), ()) if output is not None else ()
-        if not meant:
-            return value
         source: Any = ctx.get_parameter_source(param.name or "")
         given = source is not None and source.name == "COMMANDLINE"
+        if not meant:
+            if output is not None and output.suffix.lower() in FOREIGN:
+                raise _no_format_of(output, known)
+            return value
         if given and value in known and value not in meant:
             endings = [ending for ending, formats in SUFFIXES.items() if value in formats]
             raise UsageError(
@@ -72,6 +82,15 @@ def by_suffix(known: Sequence[str]) -> Callable[..., str | None]:
         return meant[0]
 
     return chosen
+
+
+def _no_format_of(output: Path, known: Sequence[str]) -> UsageError:
+    """Of an extension of another format: a table in ``z.png`` helps nobody."""
+    endings = [end for end, formats in SUFFIXES.items() if formats[0] in known]
+    return UsageError(
+        f"--output {output}", "names a format that hfinspect does not write",
+        expected=f"a name that ends with {', '.join(endings)}",
+    )  # fmt: skip
 
 
 Model = Annotated[

@@ -89,9 +89,16 @@ def complain_of(error: HfinspectError) -> None:
     complain(f"{label} {clean(str(error), MAX_SHOWN)}")
     if isinstance(error, AccessError) and error.server_said:
         complain(f"server: {clean(error.server_said, MAX_SHOWN)}")
-    hint = hint_of(error)
+    hint = hint_of(error, _command())
     if hint:
         complain(f"hint: {clean(hint, MAX_SHOWN)}")
+
+
+def _command() -> str:
+    """The command that is running: the first word, or ``inspect``, which needs none."""
+    from .fast_path import COMMANDS
+
+    return ARGUMENTS[0] if ARGUMENTS and ARGUMENTS[0] in COMMANDS else "inspect"
 
 
 def show_version(version: str) -> int:

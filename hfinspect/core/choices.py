@@ -41,7 +41,11 @@ def listed(choices: Sequence[str]) -> str:
 def checked(name: str, value: str, choices: Sequence[str]) -> str:
     """The value, if it is one of the choices. Raises UsageError, which lists them."""
     if value not in choices:
-        raise UsageError(f"{name} {value!r}", "is unknown", expected=listed(choices))
+        import difflib
+
+        near = difflib.get_close_matches(value.lower(), choices, n=1)
+        hint = f"did you mean {near[0]}?" if near else None
+        raise UsageError(f"{name} {value!r}", "is unknown", expected=listed(choices), hint=hint)
     return value
 
 

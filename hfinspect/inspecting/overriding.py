@@ -11,7 +11,7 @@ from ..core.config import keys_read
 from ..core.config_keys import has_field
 from ..core.overrides import WITHOUT_EFFECT, Override, applied, value_at
 from ..core.refs import Origin
-from ..errors import HfinspectError, UsageError
+from ..errors import ConfigError, HfinspectError, UsageError
 from ..trees.prediction import Prediction
 from .build import Inspected, from_prediction
 from .config_alone import predict
@@ -24,6 +24,9 @@ _OTHERWISE_READ = frozenset(
         "use_cache",
     }
 )  # fmt: skip
+
+#: How alike a key is to the one that was meant: hidden_sizes and hidden_size are at 0.96.
+_NEARLY = 0.92
 
 #: Names that one getter takes, the first of them the family's own; all of them dotted.
 _Names = Collection[tuple[str, ...]]
@@ -136,6 +139,25 @@ def _check_known(key: str, config: Mapping[str, Any], names: _Names) -> None:
         "is unknown: neither the config nor its model type has it",
         hint=f"did you mean {' or '.join(nearest)}?" if nearest else "check the spelling",
     )
+
+
+def check_spelling(config: Mapping[str, Any]) -> None:
+    """Raises ConfigError for a key of a mapping that nothing reads and that is nearly the name of
+    one that is absent: ``hidden_sizes`` would leave the class's default in place.
+
+    Real files have keys of any name, so what is like none of the class's keys is left alone.
+    """
+    import difflib
+
+    names = _names_read(config)
+    read = {name for spelled in names for name in spelled if "." not in name}
+    absent = sorted(read - config.keys())
+    for key in config:
+        if key in read or key in _OTHERWISE_READ or has_field(config, key):
+            continue
+        near = difflib.get_close_matches(key, absent, n=1, cutoff=_NEARLY)
+        if near:
+            raise ConfigError(f"config key {key}", "is unknown", hint=f"did you mean {near[0]}?")
 
 
 def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterable[str]:

@@ -34,7 +34,9 @@ def lay_out(comparison: Comparison, *, drawn: bool = False) -> Document:
     first, *others = comparison.inspections
     for other, difference in zip(others, comparison.differences, strict=True):
         named = titled(other.target, other.overrides)
-        blocks += _difference(titled(first.target, first.overrides), named, difference)
+        blocks += _difference(
+            titled(first.target, first.overrides), named, difference, _sides(first, other)
+        )
     blocks += [
         Paragraph(f"{model.origin.name}: {finding.text}", "note")
         for model in comparison.inspections
@@ -192,6 +194,12 @@ def _short(model: Inspection) -> str:
     return f"{name}, changed" if model.overrides else name
 
 
+def _sides(first: Inspection, other: Inspection) -> tuple[str, str]:
+    """What the two columns of a difference are called."""
+    here, there = _short(first), _short(other)
+    return ("first", "other") if here == there else (here, there)
+
+
 def _verdict(difference: Difference) -> str:
     kinds = {change.kind for change in difference.changes}
     words = ["identical in structure" if difference.same_structure else "different in structure"]
@@ -199,18 +207,22 @@ def _verdict(difference: Difference) -> str:
     return ", ".join(words)
 
 
-def _difference(first: str, other: str, difference: Difference) -> list[Block]:
+def _difference(
+    first: str, other: str, difference: Difference, sides: tuple[str, str]
+) -> list[Block]:
+    """``sides`` are the names of both as the columns have room for them."""
     blocks: list[Block] = [Paragraph(f"{first} and {other}: {_verdict(difference)}")]
+    here, there = sides
     if difference.config:
-        keys = (Column("key", "config key"), Column("here", "first"), Column("there", "other"))
+        keys = (Column("key", "config key"), Column("here", here), Column("there", there))
         changed = list(difference.config.items())[:MAX_ROWS]
         blocks.append(Table(keys, tuple((key, _value(a), _value(b)) for key, (a, b) in changed)))
     if difference.changes:
         columns = (
             Column("change", ""),
             Column("tensors", "tensors"),
-            Column("here", "first"),
-            Column("there", "other"),
+            Column("here", here),
+            Column("there", there),
         )
         blocks.append(Table(columns, tuple(map(_change, difference.changes[:MAX_ROWS]))))
     hidden = max(len(difference.changes) - MAX_ROWS, 0) + max(len(difference.config) - MAX_ROWS, 0)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..core.tensor import TensorInfo
+from ..core.verdicts import AuditFinding
 from ..explaining.count_tree import numbered
+
+Found = TypeVar("Found")
 
 #: A number between dots: of a layer, an expert, a stage.
 _NUMBER = re.compile(r"(?<![^./])[0-9]{1,9}(?![^./])")
@@ -51,22 +54,44 @@ def folded(tensors: Iterable[TensorInfo]) -> list[FoldedRows]:
             tensor.tied_to is None, tensor.view_of is None, tensor.beyond,
         )  # fmt: skip
         alike.setdefault(key, []).append((numbers, tensor))
-    return [fold for group in alike.values() for fold in _rows(group, 0)]
+    return [
+        FoldedRows(_named(tensors[0].name, values), tensors[0], tuple(tensors))
+        for group in alike.values()
+        for values, tensors in _grids(group, 0)
+    ]
 
 
-def _rows(group: Sequence[tuple[tuple[int, ...], TensorInfo]], place: int) -> list[FoldedRows]:
-    """One row for a group that is a full grid of numbers, else one for each value at ``place``."""
+def folded_findings(findings: Iterable[AuditFinding]) -> list[tuple[AuditFinding, int]]:
+    """Findings of an audit that differ in numbers of a tensor's name alone as one, with how many
+    they are: ``model.layers.[0-31].mlp.up_proj.weight``."""
+    alike: dict[object, list[tuple[tuple[int, ...], AuditFinding]]] = {}
+    for finding in findings:
+        name = finding.tensor or ""
+        key = finding._replace(tensor=_NUMBER.sub("#", name))
+        numbers = tuple(int(number) for number in _NUMBER.findall(name))
+        alike.setdefault(key, []).append((numbers, finding))
+    return [
+        (found[0]._replace(tensor=_named(found[0].tensor or "", values) or None), len(found))
+        for group in alike.values()
+        for values, found in _grids(group, 0)
+    ]
+
+
+def _grids(
+    group: Sequence[tuple[tuple[int, ...], Found]], place: int
+) -> list[tuple[list[list[int]], list[Found]]]:
+    """One for a group that is a full grid of numbers, else one for each value at ``place``: the
+    values of each number, and what they belong to."""
     values = [sorted(set(column)) for column in zip(*(n for n, _ in group), strict=True)]
     cells = 1
     for column in values:
         cells *= len(column)
     if cells == len(group) or place >= len(values):
-        tensors = tuple(tensor for _, tensor in group)
-        return [FoldedRows(_named(tensors[0].name, values), tensors[0], tensors)]
-    split: dict[int, list[tuple[tuple[int, ...], TensorInfo]]] = {}
+        return [(values, [found for _, found in group])]
+    split: dict[int, list[tuple[tuple[int, ...], Found]]] = {}
     for item in group:
         split.setdefault(item[0][place], []).append(item)
-    return [fold for part in split.values() for fold in _rows(part, place + 1)]
+    return [grid for part in split.values() for grid in _grids(part, place + 1)]
 
 
 def _named(name: str, values: Sequence[Sequence[int]]) -> str:

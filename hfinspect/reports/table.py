@@ -39,6 +39,8 @@ _HUES = {
     "head": "38;5;33", "other": "38;5;243",
 }  # fmt: skip
 
+#: Hidden columns that are named; a scan has some fifty.
+MAX_NAMED = 6
 #: Lines of text in a pipe, where there is no terminal to ask. Tables have no limit there.
 PIPE_WIDTH = 80
 #: Longer lines of text are harder to read, not easier. Tables take what the terminal has.
@@ -124,7 +126,9 @@ def _left_out(
     where = "-f csv shows " if everything else "pipe to cat to see "
     where += "them" if several else "it"
     count = f"{len(names)} columns" if several else "1 column"
-    text = f"{count} hidden ({', '.join(names)}); {where}"
+    more = len(names) - MAX_NAMED
+    shown = [*names[:MAX_NAMED], f"{more} more"] if more > 1 else names
+    text = f"{count} hidden ({', '.join(shown)}); {where}"
     return canvas.style(_wrapped(text, canvas), "dim")
 
 

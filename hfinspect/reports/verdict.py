@@ -10,6 +10,7 @@ from ..core.results import SCHEMA_VERSION, Failure
 from ..core.text import clean
 from ..core.verdicts import SEVERITIES, AuditFinding, AuditResult
 from .document import Block, Column, Document, Facts, Paragraph, Preformatted, Table
+from .folded import folded_findings
 
 if TYPE_CHECKING:
     from ..auditing.registry import Rule
@@ -89,10 +90,11 @@ def _failure(failure: Failure) -> list[Block]:
 def _audit(result: AuditResult, lines: bool) -> list[Block]:
     blocks: list[Block] = []
     if result.findings and lines:
-        blocks.append(Preformatted("\n".join(map(_line, result.findings))))
+        lines_of = [_line(found, many) for found, many in folded_findings(result.findings)]
+        blocks.append(Preformatted("\n".join(lines_of)))
     elif result.findings:
-        rows = tuple((f.code, f.severity, f.file, f.tensor, f.text, f.expected)
-                     for f in result.findings)  # fmt: skip
+        rows = tuple((f.code, f.severity, f.file, f.tensor, f.text + _many(many), f.expected)
+                     for f, many in folded_findings(result.findings))  # fmt: skip
         kept = ("code", "severity", "file", "tensor", "found", "expected")
         blocks.append(Table(tuple(c for c in _COLUMNS if c.name in kept), rows))
     items = [("audited", _audited(result)), ("found", summary(result))]
@@ -114,13 +116,17 @@ def _fixes(results: Sequence[AuditResult | Failure]) -> list[Block]:
     return [Table(columns, rows, title="How to fix it")] if rows else []
 
 
-def _line(finding: AuditFinding) -> str:
-    """Severity, code, file, tensor, what was found, what was expected."""
+def _many(count: int) -> str:
+    return f" ({count:,} tensors)" if count > 1 else ""
+
+
+def _line(finding: AuditFinding, count: int) -> str:
+    """Severity, code, file, tensor, what was found, what was expected; ``count`` findings alike."""
     parts = (finding.file, finding.tensor, finding.text)
     text = ": ".join(clean(part, 2000) for part in parts if part)
     if finding.expected:
         text += f" (expected: {clean(finding.expected)})"
-    return f"{finding.severity:<7}  {finding.code}  {text}"
+    return f"{finding.severity:<7}  {finding.code}  {text}{_many(count)}"
 
 
 def _audited(result: AuditResult) -> str:

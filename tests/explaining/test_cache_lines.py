@@ -108,7 +108,9 @@ def test_latents_states_and_shared_caches() -> None:
     shared = hfinspect.explain_cache(
         {"model_type": "gemma3n_text", "num_hidden_layers": 10, "num_kv_shared_layers": 4}
     )
-    assert any(note.startswith("4 of 10 layers have no cache of their own") for note in shared.notes)
+    assert any(
+        note.startswith("4 of 10 layers have no cache of their own") for note in shared.notes
+    )
 
 
 @pytest.mark.parametrize("format_", ["table", "markdown", "latex", "json"])

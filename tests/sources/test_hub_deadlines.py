@@ -43,7 +43,10 @@ def taking(least: float, most: float) -> Iterator[None]:
 def test_dripped_headers_end_with_the_timeout(hub: HubServer, match: str) -> None:
     hub.add("org/model", model_files())
     hub.fail("drip", match, seconds=DRIP)
-    with taking(0.4, 2), pytest.raises(RequestTimeoutError, match=r"did not finish within 0\.5 sec"):
+    with (
+        taking(0.4, 2),
+        pytest.raises(RequestTimeoutError, match=r"did not finish within 0\.5 sec"),
+    ):
         hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint, timeout=0.5)
 
 

@@ -33,6 +33,7 @@ def tensor_missing(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Fix: complete the checkpoint, or correct the config (model class, number of layers, biases).
     """
+    several = len([*facts.copies()]) > 1
     for c in compared(facts):
         if respelled(c):
             text = "its tensors have the names of another layout"
@@ -43,7 +44,8 @@ def tensor_missing(facts: TargetFacts) -> Iterator[RuleFinding]:
         for spec in missing_parameters(c):
             if spec.component is not Component.HEAD:
                 shape = shape_text(spec.shape)
-                yield RuleFinding("no file holds it", c.copy.label, spec.name, shape)
+                file = c.copy.label if several else None
+                yield RuleFinding("no file holds it", file, spec.name, shape)
 
 
 @rule("HI302", "tensor-unexpected", "warning")
