@@ -19,6 +19,7 @@ def architectures(
     ] = None,
     format_: options.Format = "table",
     output: options.Output = None,
+    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
 ) -> None:
     """List the model types that config.json alone describes.
 

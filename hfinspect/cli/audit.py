@@ -113,6 +113,7 @@ def audit(
     timeout: options.Timeout = None,
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
+    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
 ) -> None:
     """Check that a checkpoint is complete, consistent and safe.
 

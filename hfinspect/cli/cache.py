@@ -48,6 +48,7 @@ def cache(
     ],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without confirmation.")] = False,
     format_: options.PlainFormat = "table",
+    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
 ) -> None:
     """Show or clear the local cache of headers.
 

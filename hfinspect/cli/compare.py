@@ -40,6 +40,7 @@ def compare(
     timeout: options.Timeout = None,
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
+    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
 ) -> None:
     """Compare models side by side. Exit code 1 if structures differ.
 

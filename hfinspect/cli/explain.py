@@ -82,6 +82,7 @@ def explain(
     timeout: options.Timeout = None,
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
+    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
 ) -> None:  # fmt: skip
     """Derive the parameter count line by line."""
     from .. import api

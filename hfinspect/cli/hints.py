@@ -21,7 +21,7 @@ _ARGUMENTS: Final = {
     "recursive": "to read all of them: hfinspect scan --recursive {}",
     "audit": "to audit all of them: hfinspect audit --recursive {}",
     "fewer": "use --file NAME or --source config",
-    "resume": "leave --resume out to begin anew",
+    "resume": "--overwrite instead of --resume begins again",
 }
 
 #: Options of this field's other tools, and what they are here: first those of ``memory`` alone.

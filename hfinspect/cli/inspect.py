@@ -52,6 +52,7 @@ def inspect(
     timeout: options.Timeout = None,
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
+    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
 ) -> None:
     """Count parameters, dtypes and memory from headers or config.json."""
     kept = kept_headers(no_cache=no_cache, refresh=refresh)

@@ -23,6 +23,9 @@ WATCH: Final = "hfinspect-interrupt"
 
 _said = threading.Lock()
 
+#: What to say next to "interrupted", by who is running: what is there, and how to go on.
+MORE: list[Callable[[], str]] = []
+
 
 def watch() -> None:
     """From now on SIGINT ends the process within ``GRACE`` seconds.
@@ -77,5 +80,6 @@ def say_interrupted() -> int:
     """One line on standard error, which the watching thread does not repeat; the exit code."""
     if _said.acquire(blocking=False) or not _watching.is_set():
         with suppress(ValueError):  # standard error is closed
-            complain("interrupted")
+            more = MORE[-1]() if MORE else ""
+            complain(f"interrupted: {more}" if more else "interrupted")
     return INTERRUPTED

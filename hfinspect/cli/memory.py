@@ -204,6 +204,7 @@ def memory(
     timeout: options.Timeout = None,
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
+    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
 ) -> None:  # fmt: skip
     """Estimate memory: does it fit, and up to which context?
 

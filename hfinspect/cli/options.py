@@ -172,6 +172,19 @@ NoCache = Annotated[
 Refresh = Annotated[
     bool, typer.Option("--refresh", help="Ignore cached headers and read them again.")
 ]
+
+
+def _silenced(value: bool) -> bool:
+    from . import reading_line
+
+    reading_line.QUIET = value
+    return value
+
+
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Do not show progress on stderr.", callback=_silenced),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(

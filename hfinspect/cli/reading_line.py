@@ -22,6 +22,9 @@ _FIRST: Final = 1.0
 _REDRAW: Final = 0.1
 _BAR: Final = 30
 
+#: Set by --quiet: nothing is shown.
+QUIET = False
+
 
 @contextmanager
 def reading_line(
@@ -32,7 +35,7 @@ def reading_line(
     ``targets`` are what the command was given, ``what`` is read of them (all, if empty). None where
     nothing is shown.
     """
-    if sys.stderr is None or not sys.stderr.isatty():
+    if QUIET or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     line = _ReadingLine(_first(targets, revision, what), is_remote=not all(map(_is_here, targets)))

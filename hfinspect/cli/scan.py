@@ -94,6 +94,10 @@ def scan(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue after the rows that the file already has.")
     ] = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option("--overwrite", help="Begin again: delete the rows that the file has."),
+    ] = False,
     refresh: Annotated[
         bool,
         typer.Option(
@@ -167,6 +171,7 @@ def scan(
         output=output,
         resume=resume or refresh,
         refresh=refresh,
+        overwrite=overwrite,
         jobs=jobs,
         quiet=quiet,
         most_failures=1 if fail_fast else max_failures,
@@ -273,7 +278,8 @@ def _reported(
     chosen = chosen_columns(columns, totals=True)
     items = listed(asked, query, limit, ("sha", "safetensors"))
     work = partial(reported, columns=chosen)
-    return Job(items, limit, work, chosen, listed=True, named=(*chosen, *_named(columns)))
+    named_too = (*chosen, *_named(columns))
+    return Job(items, limit, work, chosen, listed=True, named=named_too, options=asked)
 
 
 def _named(columns: str | None) -> tuple[str, ...]:
@@ -307,6 +313,6 @@ def _inspected(
     wanted = (*audits, *of_memory, *_named(columns))
     if query:
         items = listed(asked, query, limit, ("sha", "siblings", "private", *INFO))
-        return Job(items, limit, work, chosen, listed=True, named=wanted)
+        return Job(items, limit, work, chosen, listed=True, named=wanted, options=asked)
     found = named(text, recursive, limit)
-    return Job(found, len(found), work, chosen, named=wanted)
+    return Job(found, len(found), work, chosen, named=wanted, options=asked)

@@ -8,18 +8,20 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass, replace
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import TYPE_CHECKING, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Final, TextIO, TypeAlias
 
 from ..errors import UnreadableError, UsageError
 from ..scanning import parquet
 from ..scanning import row_work as session
-from ..scanning.journal import Journal
+from ..scanning.engine import client_of
+from ..scanning.journal import MAX_LINE, Journal
 from ..scanning.lines import FORMATS
 from ..scanning.lock import OutputLock
 from ..scanning.resume import Early, left_to_do, not_there, with_rows
 from ..scanning.row_work import Item
 from ..scanning.rows import Row, sorted_by, types_of
 from ..sources.descriptors import at_once, limit
+from . import interrupt
 from .dask import executor_of
 from .output import checked_format
 from .progress_line import Progress
@@ -27,6 +29,13 @@ from .streams import standard_output
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+    from ..scanning.engine import ScanOptions
+    from ..sources.hub.throttle import QuotaUse
+
+
+#: How the first line of an output begins: a row, or the header of a table.
+_FIRST_OF_ROWS: Final = (b'{"target"', b"target,")
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,7 @@ class ScanPlan:
     most_failures: int | None
     dask: str | None
     header: bool = True
+    overwrite: bool = False
 
     def check(self, formats: Sequence[str]) -> None:
         """Raises UsageError for what cannot be done, before anything is asked or written."""
@@ -50,10 +60,26 @@ class ScanPlan:
             if self.output is None:
                 raise UsageError("format parquet", "needs a file", expected="--output FILE")
             parquet.require()
+        if self.resume and self.overwrite:
+            raise UsageError("--overwrite", "cannot be combined with --resume or --refresh")
         if self.resume and (self.output is None or self.format_ in ("table", "markdown")):
             raise UsageError(
                 "--resume", "needs a file of rows", expected="--output FILE, jsonl, csv or parquet"
             )
+
+    def check_output(self) -> None:
+        """Raises UsageError for an output with rows that this run would delete."""
+        if self.output is None or self.resume or self.overwrite or _is_stream(self.output):
+            return
+        if self.format_ in ("table", "markdown"):
+            return
+        for path in (self.output, _rows_of_parquet(self.output)):
+            found = _rows_in(path, header=self.format_ == "csv" and self.header)
+            if found:
+                raise UsageError(
+                    str(self.output), found,
+                    hint="--resume goes on after its last row, --overwrite begins again",
+                )  # fmt: skip
 
     def say(self, text: str) -> None:
         """A remark on stderr."""
@@ -75,6 +101,7 @@ class Job:
     listed: bool = False
     named: tuple[str, ...] = ()
     sort: str | None = None
+    options: ScanOptions | None = None
 
     @property
     def types(self) -> dict[str, str]:
@@ -88,6 +115,7 @@ class Tally:
     most: int | None
     failures: int = 0
     before: int = 0  # in rows of earlier runs
+    rows: int = 0  # in the output, those of earlier runs too
 
     @property
     def enough(self) -> bool:
@@ -102,7 +130,8 @@ def execute(plan: ScanPlan, job: Job) -> bool:
     """Run the scan and write its rows; whether any target failed."""
     tally = Tally(plan.most_failures)
     plan = _with_fewer_jobs(plan)
-    with _locked(plan), executor_of(plan.dask) as executor:
+    with _locked(plan), _interruptible(plan, tally), executor_of(plan.dask) as executor:
+        plan.check_output()
         if plan.format_ in ("table", "markdown"):
             _as_document(plan, job, executor, tally)
         elif plan.output is None:
@@ -135,6 +164,49 @@ def _locked(plan: ScanPlan) -> AbstractContextManager[object]:
     if plan.output is None or _is_stream(plan.output):
         return nullcontext()
     return OutputLock(plan.output)
+
+
+@contextmanager
+def _interruptible(plan: ScanPlan, tally: Tally) -> Iterator[None]:
+    """Ctrl-C says how many rows there are, and how to go on."""
+
+    def more() -> str:
+        if plan.output is None or _is_stream(plan.output) or plan.format_ in ("table", "markdown"):
+            return ""
+        rows = f"{tally.rows:,} row{'' if tally.rows == 1 else 's'}"
+        if plan.refresh:
+            return f"{plan.output} is as it was; the same command begins the refresh again"
+        return f"{plan.output} has {rows}; the same command with --resume goes on"
+
+    interrupt.MORE.append(more)
+    try:
+        yield
+    finally:
+        if sys.exc_info()[0] is not KeyboardInterrupt:
+            interrupt.MORE.remove(more)
+
+
+def _rows_of_parquet(path: Path) -> Path:
+    """Where the rows of a Parquet file are while it is not finished."""
+    return path.with_name(f"{path.name}.rows.jsonl")
+
+
+def _rows_in(path: Path, *, header: bool) -> str:
+    """What a file holds that a new run would delete; empty if it is not there or holds no row."""
+    try:
+        if not path.is_file() or not path.stat().st_size:
+            return ""
+        with path.open("rb") as stream:
+            first = stream.readline(MAX_LINE)
+            if first.startswith(b"PAR1"):
+                return "is the output of an earlier scan"
+            if not first.startswith(_FIRST_OF_ROWS):
+                return "is not the output of a scan"
+            lines = 1 + sum(1 for _ in stream)
+    except OSError:  # writing says so
+        return ""
+    rows = lines - header
+    return f"has {rows:,} row{'' if rows == 1 else 's'}" if rows > 0 else ""
 
 
 def _is_stream(path: Path) -> bool:
@@ -178,7 +250,9 @@ def _followed(
     on_early: Callable[[Item, Row], None] | None = None,
 ) -> Iterator[Row]:  # fmt: skip
     """Rows in order, with progress next to them; ends after too many failures."""
-    progress = Progress(job.total, quiet=plan.quiet)
+    progress = Progress(
+        job.total, quiet=plan.quiet, quotas=_quotas_of(job), has_token=_has_token(job)
+    )
 
     def on_row(item: Item, row: Row, early: bool) -> None:
         progress.add(row)
@@ -193,6 +267,24 @@ def _followed(
         yield from rows if job.sort is None else sorted_by([*rows], job.sort)
     finally:
         progress.finish()
+
+
+def _quotas_of(job: Job) -> Callable[[], Sequence[QuotaUse]]:
+    """The Hub's quotas as this process has used them; a cluster's workers have their own."""
+
+    def quotas() -> Sequence[QuotaUse]:
+        client = None if job.options is None else client_of(job.options)
+        return () if client is None else client.throttle.quotas()
+
+    return quotas
+
+
+def _has_token(job: Job) -> Callable[[], bool]:
+    def has_token() -> bool:
+        client = None if job.options is None else client_of(job.options)
+        return client is not None and client.reader() is not None
+
+    return has_token
 
 
 def _counted(found: Iterable[Row], tally: Tally) -> Iterator[Row]:
@@ -236,15 +328,16 @@ def _to_file(plan: ScanPlan, path: Path, job: Job, executor: Executor | None, ta
     journal = Journal(path, FORMATS[plan.format_], columns, header=plan.header)
     with journal, Early(path, columns) as early:
         there = journal.open(resume=plan.resume)
-        tally.before = sum(not kept.ok for kept in there)
+        tally.before, tally.rows = sum(not kept.ok for kept in there), len(there)
         left = not_there(job.items, there) if job.listed else left_to_do(job.items, there, path)
         items = with_rows(left, early.open(resume=plan.resume))
         total = None if job.total is None else max(job.total - len(there), 0)
         if there:
-            plan.say(f"{len(there):,} rows are there" + (f", {total:,} to go" if total else ""))
+            plan.say(f"{path} has {len(there):,} rows" + (f", {total:,} to go" if total else ""))
         rest = replace(job, items=items, total=total)
         for row in _followed(plan, rest, executor, tally, early.write):
             journal.write(row)
+            tally.rows += 1
         if not tally.enough:
             early.finish()
 
@@ -273,7 +366,7 @@ def _to_parquet(
     plan: ScanPlan, path: Path, job: Job, executor: Executor | None, tally: Tally
 ) -> None:
     """Rows go to a journal next to the file, which becomes Parquet when all are there."""
-    beside = path.with_name(f"{path.name}.rows.jsonl")
+    beside = _rows_of_parquet(path)
     plan = replace(plan, format_="jsonl")
     if plan.resume and path.exists() and not beside.exists():
         parquet.restore(path, beside, job.types)

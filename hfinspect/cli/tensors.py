@@ -50,6 +50,7 @@ def tensors(
     timeout: options.Timeout = None,
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
+    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
 ) -> None:
     """List every tensor with its shape, dtype and file."""
     from dataclasses import replace

@@ -28,6 +28,7 @@ def tree(
     timeout: options.Timeout = None,
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
+    quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
 ) -> None:
     """Show the module tree with shapes and parameters."""
     from .. import api

@@ -215,6 +215,12 @@ def shared(options: ScanOptions) -> tuple[HubClient, HeaderCache | None]:
         return _shared[options]
 
 
+def client_of(options: ScanOptions) -> HubClient | None:
+    """The client of a scan that is running; None before its first target."""
+    made = _shared.get(options)
+    return made[0] if made is not None else None
+
+
 def close_shared() -> None:
     """Close the connections that scans of this process keep; a later scan opens new ones."""
     with _shared_lock:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import hfinspect
+from hfinspect.cli.fast_path import COMMANDS
 from hfinspect.errors import ConfigError
 
 from ..auditing import sound
@@ -75,3 +76,12 @@ def test_a_misspelt_key_of_a_mapping() -> None:
 def test_memory_suggests_its_own_word_for_gpu() -> None:
     with pytest.raises(TypeError, match="did you mean 'on'"):
         hfinspect.memory({"model_type": "gpt2"}, gpu="24GB")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_can_be_quiet(command: str) -> None:
+    assert re.search(r"^  -q, --quiet ", program(command, "--help").out, re.MULTILINE)
+
+
+def test_quiet_reads_without_a_line() -> None:
+    assert program("inspect", GPT2, "-q").out == program("inspect", GPT2).out

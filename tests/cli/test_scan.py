@@ -247,7 +247,7 @@ def test_resume_says_what_failed_before(scan: Scanner, tmp_path: Path) -> None:
     scan.hub.meter.clear()
     done = scan(scan.list_of(names), "-o", out, "--resume")
     assert (done.code, scan.hub.meter.requests) == (1, [])
-    assert "2 rows are there" in done.err
+    assert "has 2 rows" in done.err
     assert out.read_bytes() == before
 
 
@@ -301,7 +301,7 @@ def test_resume_leaves_another_file_alone(tmp_path: Path, format_: str, content:
         "scan", "list", "-o", out, "--format", format_, "--resume", "--no-cache", cwd=tmp_path
     )
     assert done.code == 2
-    assert "leave --resume out to begin anew" in done.err
+    assert "--overwrite instead of --resume begins again" in done.err
     assert out.read_text() == content
 
 

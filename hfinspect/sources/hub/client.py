@@ -251,6 +251,7 @@ class HubClient:
         seconds = None
         if isinstance(error, ErrorAnswerError) and error.status in (429, 503):
             seconds = retry_after(error.headers)
+            self.throttle.learn(ask.quota, error.headers)
         if not isinstance(error, ErrorAnswerError) or seconds is None:
             self.throttle.back_off(failures, max(deadline.left(), 0.0))
             return 0.0

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import field
+from typing import NamedTuple
 
 from ...core.records import dataclass
 from ..waiting import sleep
@@ -14,6 +15,26 @@ from ..waiting import sleep
 #: ``RateLimit: "api";r=0;t=55``: nothing remains, the window ends in 55 seconds
 #: (draft-ietf-httpapi-ratelimit-headers; the Hub sends it with every answer).
 _RATE_LIMIT = re.compile(r'"[\w-]+"\s*;\s*r\s*=\s*(\d{1,9})\s*;\s*t\s*=\s*(\d{1,9})')
+
+
+#: ``RateLimit-Policy: "fixed window";"api";q=500;w=300``: 500 requests in 300 seconds.
+_POLICY = re.compile(r'"[\w-]+"\s*;\s*q\s*=\s*(\d{1,9})\s*;\s*w\s*=\s*(\d{1,9})')
+
+
+class QuotaUse(NamedTuple):
+    """How much of one quota is used up. Seconds are from now; None where the server named nothing.
+
+    ``used`` requests were answered in all; ``allowed`` are those of a window of ``window`` seconds,
+    of which ``remaining`` are left for another ``seconds``. ``blocked`` seconds nobody may ask.
+    """
+
+    name: str
+    used: int
+    blocked: float
+    allowed: int | None = None
+    window: float | None = None
+    remaining: int | None = None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -60,6 +81,9 @@ class Throttle:
     clock: Callable[[], float] = time.monotonic
     jitter: Callable[[], float] = _chance
     _blocked_until: dict[str, float] = field(default_factory=_no_blocks)
+    _used: dict[str, int] = field(default_factory=dict)
+    _policies: dict[str, tuple[int, float]] = field(default_factory=dict)
+    _left: dict[str, tuple[int, float]] = field(default_factory=dict)  # requests, end of the window
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def wait(self, quota: str) -> float:
@@ -85,8 +109,38 @@ class Throttle:
         Windows longer than ``max_wait`` are not heeded: better to try and be refused.
         """
         remaining, seconds = rate_limit(headers)
+        self.learn(quota, headers)
+        with self._lock:
+            self._used[quota] = self._used.get(quota, 0) + 1
         if remaining == 0 and 0 < seconds <= self.policy.max_wait:
             self.block(quota, seconds)
+
+    def learn(self, quota: str, headers: Mapping[str, str]) -> None:
+        """Remember what an answer says of its quota: how large it is, and what is left of it."""
+        remaining, seconds = rate_limit(headers)
+        policy = _POLICY.search(headers.get("ratelimit-policy", ""))
+        with self._lock:
+            if remaining is not None:
+                self._left[quota] = (remaining, self.clock() + seconds)
+            if policy is not None and int(policy[1]) and int(policy[2]):
+                self._policies[quota] = (int(policy[1]), float(policy[2]))
+
+    def quotas(self) -> list[QuotaUse]:
+        """Each quota that was used, or that nobody may use now."""
+        now = self.clock()
+        with self._lock:
+            names = sorted({*self._used, *self._blocked_until})
+            return [self._use(name, now) for name in names]
+
+    def _use(self, name: str, now: float) -> QuotaUse:
+        allowed, window = self._policies.get(name, (None, None))
+        remaining, end = self._left.get(name, (None, now))
+        if end <= now:  # a new window has begun
+            remaining = allowed
+        return QuotaUse(
+            name, self._used.get(name, 0), max(self._blocked_until.get(name, 0.0) - now, 0.0),
+            allowed, window, remaining, max(end - now, 0.0),
+        )  # fmt: skip
 
     def back_off(self, failures: int, most: float = float("inf")) -> None:
         """Sleep between two tries: exponential, with full jitter in the upper half."""
