@@ -114,6 +114,7 @@ def iter_tensors(
 
 def compare(
     *targets: Target,
+    names: Sequence[str] | None = None,
     source: SourceChoice = "auto",
     overrides: Mapping[str, Any] | None = None,
     token: str | bool | None = None,
@@ -125,6 +126,7 @@ def compare(
 ) -> Comparison:
     """Models side by side, the others against the first.
 
+    ``names`` are what the report calls them, one for each target (default: the targets).
     ``overrides`` change config keys of the last one; then all are read by their configs alone.
     ``timeout`` is in seconds for each of them; ``cache`` keeps headers between runs; ``progress``
     is called with their sums. Raises UsageError for fewer than two, and what ``inspect`` raises.
@@ -135,6 +137,10 @@ def compare(
 
     if len(targets) < 2:
         raise UsageError("compare", "needs two models or more", expected="A B [C ...]")
+    if names is not None and len(names) != len(targets):
+        raise UsageError(
+            f"{len(names)} names", "do not fit", expected=f"one for each of {len(targets)} models"
+        )
     check_source(source, overrides)
     changes = [*[None] * (len(targets) - 1), overrides or None]
     shares = joined(progress, len(targets)) if progress else [None] * len(targets)
@@ -151,7 +157,10 @@ def compare(
         if isinstance(result, HfinspectError):
             raise result
         found.append(result)
-    return compared([one.inspection for one in found], [one.prediction for one in found])
+    shown = [one.inspection for one in found]
+    if names is not None:
+        shown = [replace(one, target=name) for one, name in zip(shown, names, strict=True)]
+    return compared(shown, [one.prediction for one in found])
 
 
 def _broken_config(found: Inspection) -> str | None:

@@ -211,6 +211,7 @@ class Against:
         closed: the exact closed form; None where it is too long
         other: the closed form of the other count; None where there is none
         terms: where the two differ
+        known: of a rounded count without a reading, a well-known model that has such a size
     """
 
     number: int
@@ -223,6 +224,7 @@ class Against:
     closed: Formula | None = None
     other: Formula | None = None
     terms: tuple[Term, ...] = ()
+    known: Candidate | None = None
 
     @property
     def rounded(self) -> bool:
@@ -247,4 +249,7 @@ class Against:
             "closed_form": dict_of(self.closed),
             "other_form": dict_of(self.other),
             "terms": [term.to_dict() for term in self.terms],
+            "known": None
+            if self.known is None
+            else {"model": self.known.name, "parameters": self.known.value},
         }

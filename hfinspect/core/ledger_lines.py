@@ -11,12 +11,12 @@ from .results import dict_of
 
 @dataclass(frozen=True)
 class Letter:
-    """A symbol: its letter, the config key (or derived quantity), the number that it stands for
-    and what it is, with how the number comes about where the config does not say it.
+    """A symbol: its letter, the key of the config, the number that it stands for and what it is,
+    with how the number comes about where the config does not give it.
 
     Fields:
         letter: as the formulas have it, such as ``H``
-        key: the config key, or the derived quantity
+        key: the key that stands in the config; empty for a default or a derived quantity
         value: the number that it stands for
         meaning: what it is
     """

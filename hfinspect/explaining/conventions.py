@@ -6,11 +6,13 @@ leaf contradict each other and are not combined.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 from ..core.alternative_counts import Candidate
 from ..core.components import Component, Role
 from ..core.config import ModelConfig
+from ..errors import HfinspectError
 from .confusions import attention_and_mlp, confused, layers
 from .count_tree import CountBranch, CountLeaf, counted, counted_tree, leaves
 from .derivation import Derivation
@@ -20,12 +22,14 @@ from .ways import Item, Way, in_layers, without
 
 #: More norms outside the layers than this (convolutional nets) are no list to choose from.
 MAX_OUTER_NORMS = 8
+#: Modules of another class that are named; of more its name says enough.
+MAX_NAMED = 3
 
 
 def ways_of(d: Derivation) -> tuple[Way, ...]:
     """Every convention that changes this model's count. No two change the same tensors alike."""
     unique: dict[tuple[int, frozenset[str]], Way] = {}
-    for source in (_left_out, _head, _norms, _added, confused, attention_and_mlp, layers):
+    for source in _SOURCES:
         for way in source(d):
             if way.delta.value:
                 unique.setdefault((way.delta.value, way.touches), way)
@@ -83,6 +87,47 @@ def _head(d: Derivation) -> Iterator[Way]:
     pooler = _pooler_of_base(d)
     if pooler is not None:
         yield Way("with-pooler", "the base model's pooler counted", pooler, frozenset({"pooler"}))
+
+
+def _siblings(d: Derivation) -> Iterator[Way]:
+    """The count of another class of the family, which has other heads: the pooler and the
+    next-sentence head of BertForPreTraining."""
+    family = d.prediction.family
+    known = set(d.quantities)
+    heads = frozenset({"head", "pooler"}) | {
+        name for name, leaf, _ in d.counted if leaf.component is Component.HEAD
+    }
+    for name in family.classes if family is not None else ():
+        if family is None or name == d.prediction.architecture:
+            continue
+        try:
+            tree = counted_tree(family.classes[name](ModelConfig(d.config)), d.config)
+        except HfinspectError:  # the config lacks what that class needs
+            continue
+        count = counted(tree)
+        if set(count.quantities()) <= known and _shares_most(d, tree):
+            delta = count + d.polynomial.times(-1)
+            yield Way(f"counted-as-{name}", f"counted as {name}{_more(d, tree)}", delta, heads)
+
+
+def _more(d: Derivation, other: CountBranch) -> str:
+    """``, with bert.pooler.dense and cls.seq_relationship``: what another class has in addition."""
+    mine = {name for name, _, _ in d.counted}
+    theirs = [name for name, leaf, _ in leaves(other) if leaf.status == "counted"]
+    modules = list(dict.fromkeys(n.rpartition(".")[0] for n in theirs if n not in mine))
+    few = mine < {*theirs} and len(modules) <= MAX_NAMED
+    return f", with {' and '.join(modules)}" if few else ""
+
+
+def _shares_most(d: Derivation, other: CountBranch) -> bool:
+    """Whether another class differs in heads alone, poolers included."""
+
+    def body(items: Iterable[Item]) -> int:
+        parts = [(leaf, times) for _, leaf, times in items if leaf.status == "counted"]
+        apart = (Component.HEAD, Component.NORM)
+        return sum((f.count * t).value for f, t in parts if f.component not in apart)
+
+    return body(leaves(other)) == body(d.counted)
 
 
 def _head_modules(branch: CountBranch, prefix: str) -> Iterator[tuple[str, CountBranch]]:
@@ -204,3 +249,9 @@ def _base_model(d: Derivation, ways: Sequence[Way], pooler: Way | None) -> list[
         whole = base + pooler.delta.value
         found.append(Candidate("the base model with its pooler", whole))
     return found
+
+
+#: Where conventions come from, the usual first: of two that change a count alike it is the one.
+_SOURCES: Final[tuple[Callable[[Derivation], Iterable[Way]], ...]] = (
+    _left_out, _head, _norms, _added, confused, attention_and_mlp, layers, _siblings,
+)  # fmt: skip

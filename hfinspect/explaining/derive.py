@@ -87,10 +87,13 @@ def _letters(d: Derivation) -> tuple[Letter, ...]:
         elif not origin and not quantity.name.startswith(("layer ", "layers ")):
             origin = "" if _stands_in(d.config, quantity.name) else "the family's default"
         meaning = meaning_of(quantity)
+        if not d.part(Component.MLP).terms:  # the width of Mamba's blocks has the MLP's key
+            meaning = meaning.replace("inner width of the MLP", "inner width of a block")
         if both and letter == "L":
             meaning += " of the encoder"
         meaning += f": {origin}" if origin and origin != meaning else ""
-        rows.append(Letter(letter, quantity.name, quantity.value, meaning))
+        key = quantity.name if _stands_in(d.config, quantity.name) else ""
+        rows.append(Letter(letter, key, quantity.value, meaning))
     for what in ("key", "value"):  # what is alike so far differs by these
         alike = Counter(row.meaning for row in rows)
         rows = [

@@ -15,8 +15,9 @@ from ..core.formula import Formula
 from ..errors import UsageError
 from .conventions import ways_of
 from .derivation import Derivation
+from .known_sizes import same_size
 from .ledger import MAX_PRINTED_TERMS
-from .polynomials import Monomial, Number, Polynomial, monomial_value, total
+from .polynomials import Monomial, Number, Polynomial, monomial_value, number, total
 from .ways import Way
 
 #: Beyond five conventions at once almost any number can be reached, which explains nothing.
@@ -26,14 +27,20 @@ MAX_WAYS = 60
 #: Equally short readings that are worth showing.
 MAX_READINGS = 3
 
-#: For a rounded count two conventions are enough to reach almost any.
-MAX_ROUNDED = 2
+#: For a rounded count two conventions are enough to reach almost any: one, of a whole module.
+MAX_ROUNDED = 1
 
-_UNITS = {"k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12}
+_UNITS = {
+    "k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12, "万": 10**4, "亿": 10**8,
+}  # fmt: skip
 _SEPARATORS = re.compile("[,_'’ \u00a0\u202f]")
 #: Digits, in groups of three if there are any separators: 1,5B is not 15 billion.
 _GROUPED = re.compile(r"[0-9]{1,12}|[0-9]{1,3}(?:[,_'’ \u00a0\u202f][0-9]{3}){1,4}")
-_ROUNDED = re.compile(r"(?P<whole>[0-9][^.]*?)(?P<part>\.[0-9]{1,9})? ?(?P<unit>[kmbgt])", re.I)
+_ROUNDED = re.compile(r"(?P<whole>[0-9][^.]*?)(?P<part>\.[0-9]{1,9})? ?(?P<unit>[kmbgt万亿])", re.I)
+#: 1.1e8: as exact as its digits.
+_SCIENTIFIC = re.compile(
+    r"(?P<digits>[0-9](?:\.(?P<part>[0-9]{1,12}))?)e\+?(?P<power>[0-9]{1,2})", re.I
+)
 
 #: 2^80: more than any count, small enough to be exact in every consumer's big integers.
 _MAX_COUNT = 2**80
@@ -65,20 +72,26 @@ def parse_count(count: str | int) -> ReconcileRequest:
         unit, half = _UNITS[found["unit"].lower()], Decimal(10) ** -len((found["part"] or ".")[1:])
         low, high = (int(edge * unit) for edge in (value - half / 2, value + half / 2))
         return ReconcileRequest(text, int(value * unit), max(low, 0), high)
+    scientific = _SCIENTIFIC.fullmatch(text)
+    if scientific is not None and Decimal(text) <= _MAX_COUNT:
+        value, unit = Decimal(scientific["digits"]), 10 ** int(scientific["power"])
+        half = Decimal(10) ** -len(scientific["part"] or "")
+        low, high = (int(edge * unit) for edge in (value - half / 2, value + half / 2))
+        return ReconcileRequest(text, int(value * unit), max(low, 0), max(high, low + 1))
     digits = _SEPARATORS.sub("", text)
     if not re.fullmatch(r"[0-9]{1,25}", digits) or int(digits) > _MAX_COUNT:
         shown = text if isinstance(count, str) else repr(count)
         raise UsageError(
             f"count {shown[:40]!r}",
             "is not a number",
-            expected="115,740,736, or rounded: 124M, 1.5B",
+            expected="115,740,736, or rounded: 124M, 1.5B, 1.1e8",
         )
     return parse_count(int(digits))
 
 
 def compared(explanation: Explanation, d: Derivation, asked: ReconcileRequest) -> Explanation:
     """The explanation with ``against`` filled in."""
-    ways = ways_of(d)[:MAX_WAYS]
+    ways = _ways(explanation, d, asked)
     exact = explanation.parameters
     fits = asked.low <= exact < asked.high
     at_most = MAX_ROUNDED if asked.rounded else MAX_CONVENTIONS
@@ -87,6 +100,7 @@ def compared(explanation: Explanation, d: Derivation, asked: ReconcileRequest) -
         found = roughly(ways, asked.low - exact, asked.high - exact)
     elif not fits:
         found = readings(ways, asked.number - exact)
+    nearest = same_size(asked.low, asked.high) if asked.rounded and not fits and not found else None
     comparison = Against(
         asked.number,
         asked.number - exact,
@@ -95,10 +109,23 @@ def compared(explanation: Explanation, d: Derivation, asked: ReconcileRequest) -
         at_most,
         asked.text,
         (asked.low, asked.high),
+        known=nearest,
     )
     if found:
         comparison = _with_forms(comparison, d, found[0])
     return replace(explanation, against=comparison)
+
+
+def _ways(e: Explanation, d: Derivation, asked: ReconcileRequest) -> tuple[Way, ...]:
+    """What may explain the count: the usual ways, what the files hold beyond the class, and for a
+    rounded count whole modules alone."""
+    ways = list(ways_of(d)[:MAX_WAYS])
+    counts = {way.delta.value for way in ways}
+    for group in e.beyond:
+        if group.parameters and group.parameters not in counts:
+            text = f"tensors that {e.architecture} does not define counted ({group.first})"
+            ways.append(Way("not-loaded", text, number(group.parameters), frozenset({group.first})))
+    return tuple(way for way in ways if way.whole) if asked.rounded else tuple(ways)
 
 
 def _convention(way: Way, d: Derivation) -> Convention:

@@ -9,18 +9,33 @@ from .count_tree import CountBranch, CountLeaf, Stack
 from .derivation import Derivation
 from .polynomials import Polynomial, total
 
+#: How the names of ways about whole modules begin.
+_WHOLE = (
+    "head-apart", "no-embeddings", "no-token-embeddings", "no-position-embeddings", "no-head",
+    "no-pooler", "with-pooler", "counted-as-", "not-loaded", "active-only", "one-expert",
+    "causal-masks", "multi-token-prediction",
+)  # fmt: skip
+
 Item = tuple[str, CountLeaf, Polynomial]
 
 
 @dataclass(frozen=True)
 class Way:
-    """``cost`` ranks ways: 1 is common, 2 a slip, 3 far-fetched."""
+    """``cost`` ranks ways: 1 is common, 2 a slip, 3 far-fetched.
+
+    ``touches`` are the tensors that it changes: two ways that share one contradict each other."""
 
     name: str
     text: str
     delta: Polynomial
     touches: frozenset[str]
     cost: int = 1
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is about whole modules, which is what a rounded size may mean. What changes
+        a rounded count a little (a bias, a layer) reaches any number by chance."""
+        return self.name.startswith(_WHOLE)
 
 
 def without(

@@ -26,10 +26,10 @@ _VERDICTS = {"packing": "packed differently", "dtype": "in other dtypes"}
 def lay_out(comparison: Comparison, *, drawn: bool = False) -> Document:
     """The first model is what the others are compared with: ``-`` is only in the first. ``drawn``:
     with a bar of components for each."""
-    blocks: list[Block] = [_side_by_side(comparison.inspections)]
+    blocks: list[Block] = [_side_by_side(comparison.inspections, drawn=drawn)]
     title = ""
     if drawn:
-        title = " and ".join(model.origin.name for model in comparison.inspections)
+        title = " and ".join(model.target for model in comparison.inspections)
         blocks[:0] = [block for model in comparison.inspections for block in _bar(model)]
     first, *others = comparison.inspections
     for other, difference in zip(others, comparison.differences, strict=True):
@@ -38,7 +38,7 @@ def lay_out(comparison: Comparison, *, drawn: bool = False) -> Document:
             titled(first.target, first.overrides), named, difference, _sides(first, other)
         )
     blocks += [
-        Paragraph(f"{model.origin.name}: {finding.text}", "note")
+        Paragraph(f"{model.target}: {finding.text}", "note")
         for model in comparison.inspections
         for finding in model.findings
         if finding.rule == ASSUMED
@@ -53,7 +53,7 @@ def _bar(model: Inspection) -> Iterator[Block]:
     whole = model.parameters
     known = [(name, totals.parameters) for name, totals in model.components.items()]
     pieces = tuple((name, size / whole, spelled(size)) for name, size in known if size and whole)
-    yield Paragraph(f"{model.origin.name}: {summary(model)}")
+    yield Paragraph(f"{model.target}: {summary(model)}")
     yield StackedBar("parameters", pieces)
 
 
@@ -133,7 +133,7 @@ def _cache_lines(models: tuple[Inspection, ...]) -> Iterator[_Line]:
         yield _Line(name, cells, "" if hidden else label, shown)
 
 
-def _side_by_side(models: tuple[Inspection, ...]) -> Table:
+def _side_by_side(models: tuple[Inspection, ...], *, drawn: bool) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for line in _lines(models):
         if line.label:
@@ -142,7 +142,7 @@ def _side_by_side(models: tuple[Inspection, ...]) -> Table:
             rows.append(("  rounded", *(spelled(m.parameters or 0) for m in models)))
     columns = [Column("property", "")]
     columns += [Column(m.target, _short(m)) for m in models]
-    return Table(tuple(columns), tuple(rows))
+    return Table(tuple(columns), tuple(rows), title="Properties" if drawn else "")
 
 
 def _plain(models: tuple[Inspection, ...]) -> Table:
@@ -216,7 +216,8 @@ def _difference(
     if difference.config:
         keys = (Column("key", "config key"), Column("here", here), Column("there", there))
         changed = list(difference.config.items())[:MAX_ROWS]
-        blocks.append(Table(keys, tuple((key, _value(a), _value(b)) for key, (a, b) in changed)))
+        rows = tuple((key, _value(a), _value(b)) for key, (a, b) in changed)
+        blocks.append(Table(keys, rows, title="Config keys that differ"))
     if difference.changes:
         columns = (
             Column("change", ""),
@@ -224,7 +225,8 @@ def _difference(
             Column("here", here),
             Column("there", there),
         )
-        blocks.append(Table(columns, tuple(map(_change, difference.changes[:MAX_ROWS]))))
+        changes = tuple(map(_change, difference.changes[:MAX_ROWS]))
+        blocks.append(Table(columns, changes, title="Tensors that differ"))
     hidden = max(len(difference.changes) - MAX_ROWS, 0) + max(len(difference.config) - MAX_ROWS, 0)
     if hidden:
         blocks.append(Paragraph(f"{more_are(hidden, 'row')} in --format json", "note"))

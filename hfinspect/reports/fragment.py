@@ -24,9 +24,11 @@ MAX_DOCUMENT = 18_000
 _STYLE = (
     ".hfinspect{max-width:60rem;line-height:1.4}.hfinspect h4{margin:0 0 .2rem}"
     ".hfinspect p{margin:.2rem 0 .5rem}"
-    ".hfinspect table{border-collapse:collapse;margin:.3rem 0 .6rem;font-size:.92em}"
-    ".hfinspect th,.hfinspect td{text-align:left;padding:.1rem .8rem .1rem 0;background:none}"
-    ".hfinspect .n{text-align:right;font-variant-numeric:tabular-nums}"
+    "div.hfinspect table{border-collapse:collapse;margin:.3rem 0 .6rem;font-size:.92em}"
+    "div.hfinspect table th,div.hfinspect table td{text-align:left;vertical-align:top;"
+    "padding:.1rem .8rem .1rem 0;background:none}"
+    "div.hfinspect table tr{background:none}"
+    "div.hfinspect table .n{text-align:right;font-variant-numeric:tabular-nums}"
     ".hfinspect th{font-weight:600;opacity:.75}.hfinspect summary{cursor:pointer}"
     ".hfinspect ul{list-style:none;padding:0;margin:.3rem 0 .6rem}"
     ".hfinspect li{display:inline-block;margin-right:1.2rem}"
@@ -100,7 +102,7 @@ def _stacked(block: StackedBar) -> str:
 
 
 def _table(table: Table) -> str:
-    """Folded away, but for one that has bars."""
+    """Folded away under its caption, but for one that has bars and for an audit's findings."""
     idle = table.idle
     kept = [i for i, column in enumerate(table.columns) if column.name not in idle]
     columns = [table.columns[i] for i in kept]
@@ -118,8 +120,10 @@ def _table(table: Table) -> str:
     if any(column.kind == "bar" for column in columns):
         title = f"<p><b>{_text(table.title)}</b></p>" if table.title else ""
         return title + drawn
-    title = _text(table.title) or ", ".join(_text(c.title) for c in columns[:3] if c.title)
-    return f"<details><summary>{title or 'table'}</summary>{drawn}</details>"
+    rows_of = f"{len(table.rows):,} row{'' if len(table.rows) == 1 else 's'}"
+    title = _text(table.title) or f"table of {rows_of}"
+    is_open = " open" if any(column.name == "severity" for column in table.columns) else ""
+    return f"<details{is_open}><summary>{title}</summary>{drawn}</details>"
 
 
 def _class(column: Column) -> str:

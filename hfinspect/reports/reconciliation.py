@@ -140,10 +140,14 @@ def _verdict(e: Explanation, found: Against) -> str:
         return f"the exact {exact}{' rounds to it' if found.rounded else ', to the last parameter'}"
     if found.readings:
         text = _in_a_line(found.readings[0])
-        return f"{text}; of the exact {exact}" if found.rounded else text
+        return f"a guess: {text}; the exact total is {exact}" if found.rounded else text
+    if found.rounded:
+        known = found.known
+        has = f"; {known.name} has {known.value / 10**6:,.1f} M" if known is not None else ""
+        return f"none: no usual convention gives it{has}"
     return (
-        f"none: no set of at most {found.at_most} out of {found.searched} usual conventions "
-        f"explains the difference of {_signed(found.difference)}"
+        f"none: no combination of up to {found.at_most} of {found.searched} usual conventions "
+        f"gives the difference of {_signed(found.difference)}"
     )
 
 

@@ -96,7 +96,8 @@ def _audit(result: AuditResult, lines: bool) -> list[Block]:
         rows = tuple((f.code, f.severity, f.file, f.tensor, f.text + _many(many), f.expected)
                      for f, many in folded_findings(result.findings))  # fmt: skip
         kept = ("code", "severity", "file", "tensor", "found", "expected")
-        blocks.append(Table(tuple(c for c in _COLUMNS if c.name in kept), rows))
+        columns = tuple(c for c in _COLUMNS if c.name in kept)
+        blocks.append(Table(columns, rows, title="Findings"))
     items = [("audited", _audited(result)), ("found", summary(result))]
     if result.known:
         items.append(("known", f"{result.known:,} of the baseline, not listed"))

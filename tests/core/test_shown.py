@@ -112,6 +112,7 @@ def test_html_is_small_and_escapes_everything(
         assert elements.open == []
         assert {name for name, _ in elements.attributes} <= {
             "class",
+            "open",
             "x",
             "width",
             "height",
@@ -173,3 +174,24 @@ def test_frames_hold_plain_numbers(kind: str, largest: dict[str, Any]) -> None:
     if kind == "inspection":
         whole = frame[frame["component"] == "total"]["parameters"]
         assert [int(value) for value in whole] == [671_026_404_352]
+
+
+def test_a_notebook_shows_captions_and_open_findings(tmp_path: Path) -> None:
+    """Above JupyterLab's own style, which aligns cells right with one class and one element."""
+    gpt2, bloom = (MODELS / name for name in ("gpt2", "bloom-1b4-zh"))
+    text = hfinspect.compare(gpt2, bloom, names=["mine", "theirs"])._repr_html_()
+    assert "<summary>Config keys that differ</summary>" in text
+    assert "<summary>config key" not in text
+    assert "mine and theirs: different in structure" in text
+    assert "div.hfinspect table td{text-align:left" in text
+    assert "div.hfinspect table .n{text-align:right" in text
+    with pytest.raises(UsageError, match="one for each of 2 models"):
+        hfinspect.compare(gpt2, bloom, names=["one"])
+    (tmp_path / "model.safetensors").write_bytes(b"no header")
+    assert "<details open><summary>Findings</summary>" in hfinspect.audit(tmp_path)._repr_html_()
+
+
+def test_a_memory_in_a_line() -> None:
+    text = repr(hfinspect.memory(MODELS / "llama-3-8b", context="8k", on="24GB"))
+    assert "at 8,192 tokens" in text
+    assert text.endswith("fits: 17.8 GB at 8,192 tokens on 24GB>") or "fits on 24GB>" in text

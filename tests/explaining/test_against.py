@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +15,13 @@ from hypothesis import strategies as st
 import hfinspect
 from hfinspect.core.alternative_counts import Against
 from hfinspect.errors import UsageError
+from hfinspect.explaining.known_sizes import _MODELS
 from hfinspect.explaining.polynomials import number
 from hfinspect.explaining.reconcile import MAX_CONVENTIONS, parse_count, readings
 from hfinspect.explaining.ways import Way
+from hfinspect.trees.prediction import predict
 
+from ..builders import write_config, write_safetensors
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
 
@@ -59,6 +64,7 @@ H, L = 768, 12
         ("gpt2", 12 * H * H + 13 * H, ["a-layer-more"]),
         ("gpt2", -L * 9 * H - (2 * L + 1) * 2 * H, ["no-biases", "no-norms"]),
         ("bert-base-uncased", H * H + H, ["with-pooler"]),
+        ("bert-base-uncased", 592_130, ["counted-as-BertForPreTraining"]),
         ("bert-base-uncased", -622_650, ["no-head"]),
         ("bert-base-uncased", -2 * H, ["no-segment-embeddings"]),
         ("llama-3-8b", 2 * 32 * 4096 * 24 * 128, ["no-groups"]),
@@ -92,7 +98,7 @@ def test_when_none_explains_it_says_so() -> None:
     assert found.readings == ()
     assert found.at_most == MAX_CONVENTIONS
     shown = program("explain", MODELS / "gpt2", "--against", "1").out
-    assert "no set of at most" in shown
+    assert "no combination of up to" in shown
 
 
 def test_closed_forms_differ_in_the_terms_named() -> None:
@@ -131,6 +137,9 @@ def test_what_is_no_count_in_python(count: Any) -> None:
         ("1,300m", 1_299_500_000, 1_300_500_000),
         ("2T", 1_500_000_000_000, 2_500_000_000_000),
         ("0k", 0, 500),
+        ("1.1e8", 105_000_000, 115_000_000),
+        ("1.1亿", 105_000_000, 115_000_000),
+        ("340万", 3_395_000, 3_405_000),
     ],
 )
 def test_rounded_counts(text: str, low: int, high: int) -> None:
@@ -154,6 +163,43 @@ def test_a_rounded_count_fits_what_rounds_to_it(count: str, names: list[str]) ->
     shown = program("explain", MODELS / "gpt2", "--against", count).out
     assert f"your count    {count}: from " in shown
     assert ("the exact 124,439,808 rounds to it" in shown) is not bool(names)
+
+
+def test_a_rounded_count_is_never_a_coincidence() -> None:
+    """117M is the first GPT's: GPT-2 with a layer less has it by chance."""
+    found = hfinspect.explain(MODELS / "gpt2", against="117M").against
+    assert found is not None
+    assert found.readings == ()
+    assert found.known is not None
+    assert (found.known.name, found.known.value) == ("openai-gpt", 116_534_784)
+    shown = program("explain", MODELS / "gpt2", "--against", "117M").out
+    assert "best reading  none: no usual convention gives it; openai-gpt has 116.5 M" in shown
+    assert "best reading  a guess: the tied head" in program(
+        "explain", MODELS / "gpt2", "--against", "163M"
+    ).out  # fmt: skip
+
+
+def test_well_known_models_have_the_sizes_of_their_files() -> None:
+    """In millions, as their papers and cards have them."""
+    sizes = {name: round(predict(config).parameters / 1e6) for name, config in _MODELS.items()}
+    assert sizes == {
+        "openai-gpt": 117, "gpt2": 124, "gpt2-medium": 355, "gpt2-large": 774, "gpt2-xl": 1558,
+        "bert-base-uncased": 109, "bert-large-uncased": 335, "distilbert-base-uncased": 66,
+        "t5-small": 61,
+    }  # fmt: skip
+
+
+def test_what_files_hold_and_the_class_does_not(tmp_path: Path) -> None:
+    config = {**json.loads((MODELS / "bert-one-layer" / "config.json").read_text())}
+    config.update(architectures=["BertModel"], hidden_size=8, intermediate_size=16, vocab_size=9,
+                  num_attention_heads=2)  # fmt: skip
+    tensors = {spec.name: ("F32", spec.shape) for spec in predict(config).tensors}
+    write_config(tmp_path, config)
+    write_safetensors(tmp_path / "model.safetensors", {**tensors, "made.up": ("F32", (7, 11))})
+    exact = predict(config).parameters
+    found = hfinspect.explain(tmp_path, against=exact + 77).against
+    assert found is not None
+    assert [c.name for c in found.readings[0]] == ["not-loaded"]
 
 
 def test_the_best_reading_comes_first() -> None:

@@ -201,7 +201,7 @@ class LlamaCpp(Engine):
                 "in steps of 256, for all sequences together, and at most the context"
             )
         if self.slots is None and (windows or any(layer.states for layer in layers)):
-            yield "llama-server makes room for 4 sequences unless -np says otherwise: --slots 4"
+            yield "llama-server reserves 4 slots by default (-np); --slots 4 counts them"
         if self.split:
             yield f"llama-server's -c is {sequences * held.tokens:,}, for all slots together"
 
