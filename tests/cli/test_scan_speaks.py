@@ -8,23 +8,25 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hfinspect.cli.progress_line import Progress, clock, seconds_of, spoken
+from hfinspect.scanning.rows import Row
 from hfinspect.sources.hub.throttle import QuotaUse, Throttle
 
 from ..hub_server import HubServer
 from ..scanning.scan_support import Scanner, fill
 from .program import hfinspect
 
-ROW = {"status": "ok"}
-FAILED = {"status": "failed", "error_kind": "gated", "error": "org/m: is gated"}
+ROW: Row = {"status": "ok"}
+FAILED: Row = {"status": "failed", "error_kind": "gated", "error": "org/m: is gated"}
 
 
-def quota(**changes: float) -> QuotaUse:
+def quota(**changes: Any) -> QuotaUse:
     whole = QuotaUse("api", 500, 112.0, allowed=500, window=300.0, remaining=0, seconds=112.0)
-    return whole._replace(**changes)  # type: ignore[arg-type]
+    return whole._replace(**changes)
 
 
 @pytest.fixture
