@@ -34,6 +34,8 @@ OLD = re.compile(
     | \bone[ ]expert[ ]counted\b    # if each layer had one expert
     | \b(lower[ ]|upper[ ])?bounds?\b(?![ ]for[ ]everything)  # limit
     | \bin[ ]words\b                # rounded
+    | \bleft[ ]out[ ]at[ ][0-9]    # 1 column hidden
+    | \bis[ ]no[ ](JSON|TOML|UTF-8|list|number|text|table|weight|object|matrix|command|column)\b
     | \b(one|row|line|value|request)[ ]an?[ ](model|finding|page|target|layer|line|file|family)\b
     """,
     re.VERBOSE | re.MULTILINE | re.IGNORECASE,

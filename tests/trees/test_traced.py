@@ -382,7 +382,8 @@ def test_a_class_of_diffusers_is_found_by_its_name() -> None:
 
 
 def test_a_trace_explains_with_the_keys_of_the_config() -> None:
-    config = {"model_type": "pvt", "architectures": ["PvtModel"]}
+    config = {"model_type": "pvt", "architectures": ["PvtModel"],
+              "hidden_sizes": [64, 128, 320, 512]}  # fmt: skip
     text = hfinspect.explain(config).to_dict()
     assert "hidden_sizes[0]" in json.dumps(text)
 

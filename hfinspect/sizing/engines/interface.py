@@ -205,7 +205,7 @@ class Engine(ABC):
         for name, is_named in named.items():
             if is_named:
                 raise UsageError(
-                    name, f"is no setting of engine {self.name}", expected="engine llama.cpp"
+                    name, f"is not a setting of engine {self.name}", expected="engine llama.cpp"
                 )
         return self
 
