@@ -111,7 +111,7 @@ class KnownList(NamedTuple):
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError("is no text")
+        raise TypeError("is not text")
     return value
 
 
