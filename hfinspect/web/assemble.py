@@ -74,7 +74,7 @@ def assemble(
     if missing:
         raise EntryNotFoundError(
             str(pyodide), f"has no {missing[0]}", expected="the unpacked npm package pyodide",
-            hint="npm pack pyodide && tar xzf pyodide-*.tgz, and then --pyodide package",
+            hint="docs/browser.md says how to get it",
         )  # fmt: skip
     try:
         written = list(_written(output, pyodide, endpoint, storage))
