@@ -75,6 +75,6 @@ def test_tasks_run_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append(number)
         return number * number
 
-    made = [lambda n=n: task(n) for n in range(5)]  # type: ignore[misc]
+    made = [lambda n=n: task(n) for n in range(5)]
     assert run_all(made, 4) == [0, 1, 4, 9, 16]
     assert seen == [0, 1, 2, 3, 4]
