@@ -52,9 +52,17 @@ Target = str | os.PathLike[str] | Mapping[str, Any] | HasConfig
 _AT_ONCE = 8
 
 __all__ = [
-    "SourceChoice", "audit", "compare", "explain", "explain_cache", "inspect", "memory", "predict",
-    "predict_parts", "recipes",
-]  # fmt: skip
+    "SourceChoice",
+    "audit",
+    "compare",
+    "explain",
+    "explain_cache",
+    "inspect",
+    "memory",
+    "predict",
+    "predict_parts",
+    "recipes",
+]
 
 
 def inspect(
@@ -147,11 +155,14 @@ def compare(
     access = Access(token, endpoint, timeout, cache=cache)
     tasks = [
         partial(
-            inspect_target, target, replace(access, progress=share),
-            source="config" if overrides else source, overrides=changed,
+            inspect_target,
+            target,
+            replace(access, progress=share),
+            source="config" if overrides else source,
+            overrides=changed,
         )
         for target, share, changed in zip(targets, shares, changes, strict=True)
-    ]  # fmt: skip
+    ]
     found = []
     for result in run_all(tasks, _AT_ONCE):  # each waits mostly for the network
         if isinstance(result, HfinspectError):
@@ -248,9 +259,14 @@ def explain_cache(
     from .sizing.memory_request import checked_request
 
     wish = checked_request(
-        engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
-        encoder_tokens=encoder_tokens, step_tokens=step_tokens, on=None,
-    )  # fmt: skip
+        engine=engine,
+        context=context,
+        batch=batch,
+        cache_dtype=cache_dtype,
+        encoder_tokens=encoder_tokens,
+        step_tokens=step_tokens,
+        on=None,
+    )
     check_source(source, overrides)
     token, endpoint = login(session, token, endpoint)
     access = Access(token, endpoint, timeout, client, cache, progress=progress)
@@ -344,15 +360,34 @@ def memory(
     from .sizing.planned import planned
 
     wish = memory_request(
-        engine=engine, context=context, batch=batch, cache_dtype=cache_dtype,
-        encoder_tokens=encoder_tokens, on=on, tensor_parallel=tensor_parallel,
-        pipeline_parallel=pipeline_parallel, expert_parallel=expert_parallel, bandwidth=bandwidth,
-        width=width, step_tokens=step_tokens, slots=slots, split_cache=split_cache,
-        swa_full=swa_full, flash_attention=flash_attention, train=train, rank=rank,
-        targets=targets, seq=seq,
-        optimizer=optimizer, precision=precision, gpus=gpus, zero=zero,
-        checkpointing=checkpointing, attention=attention, modules_to_save=modules_to_save,
-    )  # fmt: skip
+        engine=engine,
+        context=context,
+        batch=batch,
+        cache_dtype=cache_dtype,
+        encoder_tokens=encoder_tokens,
+        on=on,
+        tensor_parallel=tensor_parallel,
+        pipeline_parallel=pipeline_parallel,
+        expert_parallel=expert_parallel,
+        bandwidth=bandwidth,
+        width=width,
+        step_tokens=step_tokens,
+        slots=slots,
+        split_cache=split_cache,
+        swa_full=swa_full,
+        flash_attention=flash_attention,
+        train=train,
+        rank=rank,
+        targets=targets,
+        seq=seq,
+        optimizer=optimizer,
+        precision=precision,
+        gpus=gpus,
+        zero=zero,
+        checkpointing=checkpointing,
+        attention=attention,
+        modules_to_save=modules_to_save,
+    )
     check_source(source, overrides)
     access = Access(token, endpoint, timeout, client, cache, progress=progress)
     whole = inspect_target(
@@ -477,10 +512,16 @@ def audit(
         opened = (replace(access, timeout=Deadline.never()) if endless else access).open(ref)
     with closing(opened):
         result = run_audit(
-            str(target), opened, select=select, ignore=ignore, deep=deep, file=ref.file or file,
-            reference=base, reference_name=None if reference is None else str(reference),
+            str(target),
+            opened,
+            select=select,
+            ignore=ignore,
+            deep=deep,
+            file=ref.file or file,
+            reference=base,
+            reference_name=None if reference is None else str(reference),
             progress=progress,
-        )  # fmt: skip
+        )
     access.check(ref)
     return result
 
@@ -515,9 +556,15 @@ def predict(
         check_spelling(given)
         return predict_config(given)
     parts, _ = predict_parts(
-        config, revision=revision, token=token, overrides=overrides, file=file, endpoint=endpoint,
-        timeout=timeout, cache=cache,
-    )  # fmt: skip
+        config,
+        revision=revision,
+        token=token,
+        overrides=overrides,
+        file=file,
+        endpoint=endpoint,
+        timeout=timeout,
+        cache=cache,
+    )
     if len(parts) > 1:
         from .inspecting.pipelines import several_models
 

@@ -75,16 +75,25 @@ def portrait(
     remembering = MemoizedSource(opened)
     with errors_about(ref), closing(remembering):
         whole = inspect_opened(
-            str(target), ref, remembering if ref.path is None else opened, access, source=source,
-            file=file, overrides=overrides,
-        )  # fmt: skip
+            str(target),
+            ref,
+            remembering if ref.path is None else opened,
+            access,
+            source=source,
+            file=file,
+            overrides=overrides,
+        )
         return _portrait(whole, _audited(str(target), ref, file, remembering, whole, source))
 
 
 def _audited(
-    name: str, ref: ModelRef, file: str | None, opened: MemoizedSource, whole: Inspected,
+    name: str,
+    ref: ModelRef,
+    file: str | None,
+    opened: MemoizedSource,
+    whole: Inspected,
     source: str,
-) -> AuditResult | str:  # fmt: skip
+) -> AuditResult | str:
     """The audit of what was inspected, or why there is none."""
     found = whole.inspection
     if found.overrides or source == "config":

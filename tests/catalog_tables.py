@@ -43,9 +43,11 @@ def _guarded(file: str) -> str:
     """The keys that have to be what was recorded, the least that a size may be not counted."""
     trace: dict[str, Any] = json.loads((TRACED / f"{file}.json").read_text())
     keys = {
-        key for guard in trace["guards"] for key, rule in guard.items()
+        key
+        for guard in trace["guards"]
+        for key, rule in guard.items()
         if set(rule) - {"least"} and not key.endswith("model_type")
-    }  # fmt: skip
+    }
     shown = sorted(keys)
     more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
     return ", ".join(f"`{key}`" for key in shown[:8]) + more

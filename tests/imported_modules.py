@@ -46,8 +46,12 @@ def imported(arguments: tuple[str, ...], hub: HubServer, home: Path) -> set[str]
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "hfinspect", *arguments],
         env={**hub.env(home), "PYTHONPATH": str(ROOT), "HFINSPECT_CACHE": os.fspath(home)},
-        cwd=home, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        cwd=home,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-1000:]
     tops = {shortened(name) for name in _IMPORT.findall(done.stderr)}
     tops -= _of_the_machine()
@@ -59,8 +63,11 @@ def _of_the_machine() -> set[str]:
     """What an empty program imports that is not Python's own: hooks of the distribution."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-c", ""],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     found = {shortened(name) for name in _IMPORT.findall(done.stderr)}
     return (found - sys.stdlib_module_names) | {"sitecustomize", "usercustomize"}
 

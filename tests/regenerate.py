@@ -45,9 +45,10 @@ def _forget_types() -> None:
     held = json.loads(INDEX.read_text(encoding="utf-8"))
     room = ROOT / "hfinspect" / "architectures"
     there = {
-        file: {"": " ".join(kinds.values())} for file, kinds in held.items()
+        file: {"": " ".join(kinds.values())}
+        for file, kinds in held.items()
         if (room / f"{file}.py").exists() or (room / f"{file}.json").exists()
-    }  # fmt: skip
+    }
     INDEX.write_text(json.dumps(there), encoding="utf-8")
     catalog.index.cache_clear()
 

@@ -40,8 +40,11 @@ def test_the_shown_families_register_and_predict_the_shown_counts() -> None:
     cases = [json.loads(content) for content in CASES.values()]
     done = subprocess.run(
         [sys.executable, "-c", RUN],
-        input=json.dumps([CODE, cases]), capture_output=True, text=True, cwd=ROOT,
-    )  # fmt: skip
+        input=json.dumps([CODE, cases]),
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert len(lines) == sum(len(entry["cases"]) for entry in cases)

@@ -15,12 +15,19 @@ from .cli.program import ROOT
 CONFIGS: dict[str, dict[str, Any]] = {
     "gpt2": {"model_type": "gpt2"},
     "llama-3.1-8b": {
-        "model_type": "llama", "vocab_size": 128256, "intermediate_size": 14336,
+        "model_type": "llama",
+        "vocab_size": 128256,
+        "intermediate_size": 14336,
         "num_key_value_heads": 8,
     },
     "qwen3-30b-a3b": {
-        "model_type": "qwen3_moe", "num_hidden_layers": 48, "head_dim": 128, "num_experts": 128,
-        "hidden_size": 2048, "moe_intermediate_size": 768, "num_key_value_heads": 4,
+        "model_type": "qwen3_moe",
+        "num_hidden_layers": 48,
+        "head_dim": 128,
+        "num_experts": 128,
+        "hidden_size": 2048,
+        "moe_intermediate_size": 768,
+        "num_key_value_heads": 4,
         "vocab_size": 151936,
     },
     "mixtral-8x7b": {"model_type": "mixtral"},
@@ -28,16 +35,21 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "gpt-oss-20b": {"model_type": "gpt_oss", "num_hidden_layers": 24, "num_local_experts": 32},
     "gemma-2-2b": {"model_type": "gemma2"},
     "opt-1.3b": {
-        "model_type": "opt", "hidden_size": 2048, "ffn_dim": 8192, "num_hidden_layers": 24,
-        "num_attention_heads": 32, "word_embed_proj_dim": 2048,
+        "model_type": "opt",
+        "hidden_size": 2048,
+        "ffn_dim": 8192,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 32,
+        "word_embed_proj_dim": 2048,
     },
     "bert-base (masked language model)": {
-        "model_type": "bert", "architectures": ["BertForMaskedLM"],
+        "model_type": "bert",
+        "architectures": ["BertForMaskedLM"],
     },
     "t5-small": {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]},
     "mamba-130m": {"model_type": "mamba", "num_hidden_layers": 24},
     "falcon-7b": {"model_type": "falcon", "bias": False, "parallel_attn": True},
-}  # fmt: skip
+}
 
 ROWS = {
     name: int(count.replace(",", ""))

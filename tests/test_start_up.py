@@ -22,9 +22,15 @@ def test_the_pinned_lists_are_short() -> None:
     """Neither a validation library, nor a colour library, nor (without the network) a client."""
     lists = pinned()
     everywhere = {
-        "numpy", "pydantic", "pydantic_core", "pygments", "rich", "tabulate", "torch",
+        "numpy",
+        "pydantic",
+        "pydantic_core",
+        "pygments",
+        "rich",
+        "tabulate",
+        "torch",
         "transformers",
-    }  # fmt: skip
+    }
     assert all(not names & everywhere for names in lists.values())
     for what in ("a local config", "a repo of the Hub"):
         assert not lists[what] & {"click", "shutil", "typer"}

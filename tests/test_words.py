@@ -98,12 +98,20 @@ def test_the_library_names_no_option_of_the_command_line() -> None:
     option = re.compile(r"(?<![\w-])--[a-z][a-z-]+|`hfinspect ")
     found = [
         f"{path.relative_to(PACKAGE)}:{line}: {text[:80]}"
-        for room in ("analysis", "checkpoints", "core", "explaining", "formats", "inspecting",
-                     "sources", "auditing/facts")
+        for room in (
+            "analysis",
+            "checkpoints",
+            "core",
+            "explaining",
+            "formats",
+            "inspecting",
+            "sources",
+            "auditing/facts",
+        )
         for path in sorted((PACKAGE / room).rglob("*.py"))
         for line, text in texts_of(path)
         if option.search(text)
-    ]  # fmt: skip
+    ]
     assert found == []
 
 

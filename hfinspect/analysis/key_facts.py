@@ -23,12 +23,22 @@ _MOST = 2**31
 
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "layers", "depth", "n_blocks")
 _WIDTH = (
-    "hidden_size", "d_model", "n_embd", "dim", "emb_dim", "embed_dim", "width",
-)  # fmt: skip
+    "hidden_size",
+    "d_model",
+    "n_embd",
+    "dim",
+    "emb_dim",
+    "embed_dim",
+    "width",
+)
 _HEADS = (
-    "num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads",
+    "num_attention_heads",
+    "n_head",
+    "n_heads",
+    "num_heads",
+    "attention_heads",
     "encoder_attention_heads",
-)  # fmt: skip
+)
 
 #: Fields of the main stack -> spellings of their key, the usual one first.
 _MAIN: Mapping[str, tuple[str, ...]] = {
@@ -36,26 +46,44 @@ _MAIN: Mapping[str, tuple[str, ...]] = {
     "heads": _HEADS,
     "decoder_heads": ("decoder_attention_heads", "decoder_num_attention_heads"),
     "kv_heads": (
-        "num_key_value_heads", "num_kv_heads", "n_head_kv", "num_attention_groups",
-        "multi_query_group_num", "attn_config.kv_n_heads",
+        "num_key_value_heads",
+        "num_kv_heads",
+        "n_head_kv",
+        "num_attention_groups",
+        "multi_query_group_num",
+        "attn_config.kv_n_heads",
     ),
     "head_dim": ("head_dim", "attention_head_dim", "kv_channels", "d_kv"),
     "vocabulary": ("vocab_size", "n_token", "n_words", "padded_vocab_size"),
     "context": (
-        "max_position_embeddings", "n_positions", "n_ctx", "max_target_positions", "max_seq_len",
-        "seq_length", "max_sequence_length", "context_length", "model_max_length",
+        "max_position_embeddings",
+        "n_positions",
+        "n_ctx",
+        "max_target_positions",
+        "max_seq_len",
+        "seq_length",
+        "max_sequence_length",
+        "context_length",
+        "model_max_length",
     ),
     "experts": (
-        "num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts",
+        "num_local_experts",
+        "n_routed_experts",
+        "num_experts",
+        "moe_num_experts",
         "ffn_config.moe_num_experts",
     ),
     "experts_per_token": (
-        "num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k", "moe_top_k",
+        "num_experts_per_tok",
+        "num_experts_per_token",
+        "moe_topk",
+        "moe_k",
+        "moe_top_k",
         "ffn_config.moe_top_k",
     ),
     "single_layers": ("num_single_layers",),
     "cross_attention_width": ("cross_attention_dim", "joint_attention_dim"),
-}  # fmt: skip
+}
 
 #: The same for lists of numbers.
 _LISTS: Mapping[str, tuple[str, ...]] = {
@@ -72,17 +100,28 @@ _LISTED = ("layers_block_type", "hybrid_override_pattern", "layer_types")
 
 #: Sections of a composite, as a prefix of dotted keys; the text model comes first.
 _TEXT = (
-    "text_config.", "text_config_dict.", "thinker_config.text_config.", "llm_config.",
-    "language_config.", "decoder.", "",
-)  # fmt: skip
+    "text_config.",
+    "text_config_dict.",
+    "thinker_config.text_config.",
+    "llm_config.",
+    "language_config.",
+    "decoder.",
+    "",
+)
 _VISION = (
-    "vision_config.", "vision_config_dict.", "thinker_config.vision_config.", "vision_tower.",
+    "vision_config.",
+    "vision_config_dict.",
+    "thinker_config.vision_config.",
+    "vision_tower.",
     "vit_config.",
-)  # fmt: skip
+)
 _AUDIO = (
-    "audio_config.", "thinker_config.audio_config.", "speech_config.", "audio_encoder.",
+    "audio_config.",
+    "thinker_config.audio_config.",
+    "speech_config.",
+    "audio_encoder.",
     "encoder_config.",
-)  # fmt: skip
+)
 
 _Number = int | tuple[int, ...]
 

@@ -166,9 +166,17 @@ def _row(t: TensorInfo, name: str) -> _Row:
     counted = t.tied_to is None and t.beyond is None
     nbytes = t.nbytes if t.shared is None else t.own_nbytes
     return _Row(
-        name, t.shape, t.dtype, t.component.value, t.role.value, t.part, t.tied_to is not None,
-        t.beyond, t.parameters if counted else 0, nbytes,
-    )  # fmt: skip
+        name,
+        t.shape,
+        t.dtype,
+        t.component.value,
+        t.role.value,
+        t.part,
+        t.tied_to is not None,
+        t.beyond,
+        t.parameters if counted else 0,
+        nbytes,
+    )
 
 
 def _kind(stack: str, layers: tuple[int, ...], rows: Sequence[_Row]) -> QuantizationKind:
@@ -229,10 +237,14 @@ def _pattern(stack: str, layers: tuple[int, ...], name: str, rows: Sequence[_Row
     for row in rows:
         parameters, nbytes = _plus(parameters, row.parameters), _plus(nbytes, row.nbytes)
     return Pattern(
-        stack, layers, name, *first[1:8], times * len(rows),
+        stack,
+        layers,
+        name,
+        *first[1:8],
+        times * len(rows),
         None if parameters is None else parameters * times,
         None if nbytes is None else nbytes * times,
-    )  # fmt: skip
+    )
 
 
 def _joined(patterns: Iterable[Pattern]) -> Iterator[Pattern]:
@@ -252,8 +264,10 @@ def _joined(patterns: Iterable[Pattern]) -> Iterator[Pattern]:
             parameters, nbytes = _plus(parameters, one.parameters), _plus(nbytes, one.nbytes)
         yield group[0]._replace(
             layers=tuple(sorted(layer for one in group for layer in one.layers)),
-            tensors=sum(one.tensors for one in group), parameters=parameters, nbytes=nbytes,
-        )  # fmt: skip
+            tensors=sum(one.tensors for one in group),
+            parameters=parameters,
+            nbytes=nbytes,
+        )
 
 
 def _order(kinds: Sequence[tuple[str, tuple[int, ...], Any]]) -> Any:

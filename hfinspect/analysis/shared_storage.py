@@ -124,9 +124,11 @@ class _Claims:
             gaps.append((at, stop))
         if gaps:
             held = zip(
-                self.starts[first:last], self.stops[first:last], self.owners[first:last],
+                self.starts[first:last],
+                self.stops[first:last],
+                self.owners[first:last],
                 strict=True,
-            )  # fmt: skip
+            )
             merged = sorted([*held, *((begin, end, name) for begin, end in gaps)])
             self.starts[first:last] = [begin for begin, _, _ in merged]
             self.stops[first:last] = [end for _, end, _ in merged]

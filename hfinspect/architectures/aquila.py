@@ -10,6 +10,10 @@ _AQUILA = ORIGINAL.like("Aquila", vocab_size=100008, endings=SEQUENCE_HEAD)
 
 _AQUILA.register("aquila", source=_SOURCE)
 _AQUILA.like(
-    "Skywork", vocab_size=65519, hidden_size=4608, intermediate_size=12288, num_hidden_layers=52,
+    "Skywork",
+    vocab_size=65519,
+    hidden_size=4608,
+    intermediate_size=12288,
+    num_hidden_layers=52,
     num_attention_heads=36,
-).register("skywork", source=_SOURCE)  # fmt: skip
+).register("skywork", source=_SOURCE)

@@ -4,6 +4,10 @@ from ..layers.decoders import up_down
 from .llama import LLAMA
 
 LLAMA.like(
-    "Arcee", hidden_size=2560, intermediate_size=18432, rms_norm_eps=1e-05, hidden_act="relu2",
+    "Arcee",
+    hidden_size=2560,
+    intermediate_size=18432,
+    rms_norm_eps=1e-05,
+    hidden_act="relu2",
     mlp=up_down,
-).register("arcee")  # fmt: skip
+).register("arcee")

@@ -22,10 +22,15 @@ def _shared(x: m.Mixture) -> Module:
 
 
 ARIA = Decoder(
-    "AriaText", intermediate_size=4096, endings=(), moe=m.sparse(
-        "MoELayer", {"router": m.scores(), "experts": _experts, "shared_experts": _shared},
+    "AriaText",
+    intermediate_size=4096,
+    endings=(),
+    moe=m.sparse(
+        "MoELayer",
+        {"router": m.scores(), "experts": _experts, "shared_experts": _shared},
         count=m.counts("moe_num_experts", default=8, minimum=1),
-        used=m.counts("moe_topk", default=2), empty=True,
+        used=m.counts("moe_topk", default=2),
+        empty=True,
         shared=m.several("moe_num_shared_experts", default=2),
     ),
-).register("aria_text")  # fmt: skip
+).register("aria_text")

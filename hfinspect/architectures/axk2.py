@@ -28,10 +28,18 @@ def _queries(d: Decoder, c: ModelConfig) -> Module:
 
 
 Decoder(
-    "AXK2", vocab_size=163840, hidden_size=2048, intermediate_size=5120, num_hidden_layers=48,
-    endings=LABEL_HEADS, moe=routed(512, 128, 8), kinds=kinds,
-    attention=adding(latent(seeks=16, **_SIZES), q_b_proj=_queries), layer=adding(
-        pre_norm, input_layernorm=_gated_norm,
+    "AXK2",
+    vocab_size=163840,
+    hidden_size=2048,
+    intermediate_size=5120,
+    num_hidden_layers=48,
+    endings=LABEL_HEADS,
+    moe=routed(512, 128, 8),
+    kinds=kinds,
+    attention=adding(latent(seeks=16, **_SIZES), q_b_proj=_queries),
+    layer=adding(
+        pre_norm,
+        input_layernorm=_gated_norm,
         post_attention_layernorm=of_kind("sparse", _gated_norm),
     ),
-).register("axk2")  # fmt: skip
+).register("axk2")

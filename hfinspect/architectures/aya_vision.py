@@ -23,6 +23,9 @@ def gated_projector(j: Joined, c: ModelConfig, width: Dim, text: Dim, usual: int
 
 
 AYA = Joined(
-    "AyaVision", "siglip_vision_model", "cohere2", projector=gated_projector,
+    "AyaVision",
+    "siglip_vision_model",
+    "cohere2",
+    projector=gated_projector,
     vision_defaults={**SO400M, "num_attention_heads": 14},
-).register("aya_vision")  # fmt: skip
+).register("aya_vision")

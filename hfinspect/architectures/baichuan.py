@@ -18,19 +18,29 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
     # In the first 7B's files.
     rotary = Module("RotaryEmbedding", inv_freq=Buffer(head // 2, dtype="F32", saved=False))
     return fused_attention(
-        "Attention" if _rotary(c) else "BaichuanAttention", h, bias=False, out_bias=False,
-        qkv="W_pack", out="o_proj", rotary_emb=rotary if _rotary(c) else None,
-    )  # fmt: skip
+        "Attention" if _rotary(c) else "BaichuanAttention",
+        h,
+        bias=False,
+        out_bias=False,
+        qkv="W_pack",
+        out="o_proj",
+        rotary_emb=rotary if _rotary(c) else None,
+    )
 
 
 # 64,000 words in the first version and 125,696 in the second: nothing else shows an absent number.
 _BAICHUAN = Decoder(
-    "Baichuan", vocab_size=None, rotary=False, endings=SEQUENCE_HEAD, attention=_attention,
-    norm=norms_called("RMSNorm"), mlp=lambda d, c: gated(d.like(""), c),
+    "Baichuan",
+    vocab_size=None,
+    rotary=False,
+    endings=SEQUENCE_HEAD,
+    attention=_attention,
+    norm=norms_called("RMSNorm"),
+    mlp=lambda d, c: gated(d.like(""), c),
     layer=lambda d, c, kind: pre_norm(d, c, kind).called(
         "DecoderLayer" if _rotary(c) else "BaichuanLayer"
     ),
-)  # fmt: skip
+)
 _NAMES = "BaichuanForCausalLM", "BaiChuanForCausalLM"
 _BAICHUAN.register(
     "baichuan",

@@ -41,19 +41,28 @@ def _delta(d: Decoder, c: ModelConfig, _kind: object) -> Module:
 
 _BIAS = {"e_score_correction_bias": "expert_bias"}
 _LING = Decoder(
-    "BailingHybrid", vocab_size=157184, hidden_size=2560, intermediate_size=6144,
-    num_hidden_layers=42, tie_word_embeddings=None, table="word_embeddings", attention=_attention,
-    endings=(), layer=mixing(of_kind("full_attention", attends, _delta), self_attn="attention"),
+    "BailingHybrid",
+    vocab_size=157184,
+    hidden_size=2560,
+    intermediate_size=6144,
+    num_hidden_layers=42,
+    tie_word_embeddings=None,
+    table="word_embeddings",
+    attention=_attention,
+    endings=(),
+    layer=mixing(of_kind("full_attention", attends, _delta), self_attn="attention"),
     kinds=side_by_side(
         words(every_nth("layer_group_size", 6, "full_attention")), dense_first(2, listed=True)
     ),
     moe=m.sparse(
-        "MoE", {**m.DEEPSEEK, "gate": lambda x: respelled(m.corrected()(x), _BIAS)}, inner=768,
+        "MoE",
+        {**m.DEEPSEEK, "gate": lambda x: respelled(m.corrected()(x), _BIAS)},
+        inner=768,
         count=m.counts("num_experts", "num_local_experts", default=512, minimum=1),
         used=m.counts("num_experts_per_token", "num_experts_per_tok", default=8),
         shared=m.several("num_shared_experts", "n_shared_experts", default=1),
     ),
-)  # fmt: skip
+)
 # Saved without a head, the table keeps its name in memory.
 _ALONE = _LING.like("BailingHybrid", table="embed_tokens")
 _LING.register("bailing_hybrid", more={"BailingHybridModel": _ALONE.model})

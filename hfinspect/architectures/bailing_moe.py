@@ -47,21 +47,38 @@ def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 _SOURCE = "modeling_bailing_moe.py of inclusionAI/Ling-lite, _v2.py of Ling-mini-2.0; vLLM, SGLang"
 _LING = Decoder(
-    "BailingMoe", vocab_size=126464, hidden_size=2048, intermediate_size=5120, num_hidden_layers=28,
-    num_attention_heads=16, table="word_embeddings", rotary=False, endings=SEQUENCE_HEAD,
-    attention=_attention, layer=_layer, kinds=_kinds,
+    "BailingMoe",
+    vocab_size=126464,
+    hidden_size=2048,
+    intermediate_size=5120,
+    num_hidden_layers=28,
+    num_attention_heads=16,
+    table="word_embeddings",
+    rotary=False,
+    endings=SEQUENCE_HEAD,
+    attention=_attention,
+    layer=_layer,
+    kinds=_kinds,
     mlp=lambda d, c: gated_mlp(
         "BailingMoeMLP", d.width(c), d.inner(c), bias=_bias(c), act=d.act(c)
     ),
     moe=m.sparse(
-        "SparseMoeBlock", {**m.DEEPSEEK, "gate": _gate},
+        "SparseMoeBlock",
+        {**m.DEEPSEEK, "gate": _gate},
         count=m.counts("num_experts", default=16, minimum=1),
-        used=2, inner=1408, shared=m.several("num_shared_experts", default=0),
+        used=2,
+        inner=1408,
+        shared=m.several("num_shared_experts", default=0),
     ),
-).register("bailing_moe", source=_SOURCE)  # fmt: skip
+).register("bailing_moe", source=_SOURCE)
 # The second generation has norms of queries and keys, and with them the rest of its own.
 _SECOND = _LING.like("BailingMoe", qk_norm=True)
 register_decoder(
-    "bailing_moe_v2", "BailingMoeV2", lambda c: _SECOND.named("BailingMoeV2Model", c),
-    embedding="word_embeddings", hidden=_LING.width, heads=SEQUENCE_HEAD, source=_SOURCE,
-)  # fmt: skip
+    "bailing_moe_v2",
+    "BailingMoeV2",
+    lambda c: _SECOND.named("BailingMoeV2Model", c),
+    embedding="word_embeddings",
+    hidden=_LING.width,
+    heads=SEQUENCE_HEAD,
+    source=_SOURCE,
+)

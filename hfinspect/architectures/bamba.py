@@ -17,10 +17,20 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 
 Decoder(
-    "Bamba", vocab_size=128000, intermediate_size=14336, num_key_value_heads=8, rms_norm_eps=1e-05,
-    endings=(), mlp_bias=False, kinds=_kinds, last_norm="final_layernorm",
+    "Bamba",
+    vocab_size=128000,
+    intermediate_size=14336,
+    num_key_value_heads=8,
+    rms_norm_eps=1e-05,
+    endings=(),
+    mlp_bias=False,
+    kinds=_kinds,
+    last_norm="final_layernorm",
     layer=arranged(
-        feed_forward=feeds, input_layernorm=normed, pre_ff_layernorm=normed, mamba=_mixer,
+        feed_forward=feeds,
+        input_layernorm=normed,
+        pre_ff_layernorm=normed,
+        mamba=_mixer,
         self_attn=of_kind("attention", attends),
     ),
-).register("bamba")  # fmt: skip
+).register("bamba")

@@ -19,10 +19,15 @@ def _heads(d: s.NamedDecoder, c: ModelConfig) -> Module:
 
 
 _FINE = s.NamedDecoder(
-    "Bark", width=size("hidden_size", default=768), heads=size("num_heads", default=12),
-    depth=size("num_layers", default=12), vocab=size("input_vocab_size", default=10048),
-    length=size("block_size", default=1024), inner=s.times(4),
-    norms=lambda _c, width: LayerNorm(width), bias=s.flagged("bias", default=True),
+    "Bark",
+    width=size("hidden_size", default=768),
+    heads=size("num_heads", default=12),
+    depth=size("num_layers", default=12),
+    vocab=size("input_vocab_size", default=10048),
+    length=size("block_size", default=1024),
+    inner=s.times(4),
+    norms=lambda _c, width: LayerNorm(width),
+    bias=s.flagged("bias", default=True),
     block={"layernorm_1": s.norm, "layernorm_2": s.norm, "attn": s.attention, "mlp": s.mlp},
     attention={"att_proj": s.qkv, "out_proj": s.output},
     mlp={"in_proj": s.up, "out_proj": s.down, "gelu": s.shown("GELU", "approximate='none'")},
@@ -30,11 +35,13 @@ _FINE = s.NamedDecoder(
         "input_embeds_layers": lambda d, c: ModuleList(
             [s.words(d, c)] * int(c.count("n_codes_total", default=8))
         ),
-        "position_embeds_layer": s.positions, "layers": s.layers, "layernorm_final": s.norm,
+        "position_embeds_layer": s.positions,
+        "layers": s.layers,
+        "layernorm_final": s.norm,
         "lm_heads": _heads,
     },
     called={"Attention": "BarkSelfAttention"},
-)  # fmt: skip
+)
 fine = partial(_FINE.of, ending="FineModel", parts=_FINE.model, scope=True)
 
 

@@ -9,16 +9,28 @@ from ..trees.modules import Weight
 from .llama import LLAMA
 
 LLAMA.like(
-    "Beam", vocab_size=151936, hidden_size=5120, intermediate_size=20480, num_hidden_layers=52,
-    num_attention_heads=48, num_key_value_heads=8, head_dim=128, mlp_bias=None, qk_norm=True,
-    windows=lambda c: windows(c, 512, every(6, last=True)), endings=(), layer=sandwich,
+    "Beam",
+    vocab_size=151936,
+    hidden_size=5120,
+    intermediate_size=20480,
+    num_hidden_layers=52,
+    num_attention_heads=48,
+    num_key_value_heads=8,
+    head_dim=128,
+    mlp_bias=None,
+    qk_norm=True,
+    windows=lambda c: windows(c, 512, every(6, last=True)),
+    endings=(),
+    layer=sandwich,
     kinds=words(lambda _c, i: "dense" if i < 3 else "sparse", key="mlp_layer_types"),
     attention=adding(
         grouped, gate_proj=gate, gate_bias=lambda d, c: Weight(d.heads(c).query, kind="gate")
     ),
     moe=m.sparse(
-        "MoE", {"experts": m.each, "gate": m.corrected("TopKRouter")},
+        "MoE",
+        {"experts": m.each, "gate": m.corrected("TopKRouter")},
         count=m.counts("num_experts", default=256, minimum=1),
-        used=m.counts("num_experts_per_tok", default=8), inner=2560,
+        used=m.counts("num_experts_per_tok", default=8),
+        inner=2560,
     ),
-).register("beam")  # fmt: skip
+).register("beam")

@@ -14,9 +14,14 @@ from . import blip
 from .encoder_decoder import width_of
 
 _VISION = {
-    "hidden_size": 1408, "num_attention_heads": 16, "intermediate_size": 6144,
-    "num_hidden_layers": 39, "image_size": 224, "patch_size": 14, "layer_norm_eps": 1e-6,
-}  # fmt: skip
+    "hidden_size": 1408,
+    "num_attention_heads": 16,
+    "intermediate_size": 6144,
+    "num_hidden_layers": 39,
+    "image_size": 224,
+    "patch_size": 14,
+    "layer_norm_eps": 1e-6,
+}
 _NAME = "Blip2QFormer"
 
 

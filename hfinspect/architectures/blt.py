@@ -27,10 +27,18 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 _ENCODER = Decoder(
-    "Blt", vocab_size=260, hidden_size=1024, intermediate_size=None, num_hidden_layers=1,
-    num_attention_heads=16, rms_norm_eps=1e-5, attention_bias=None, attention=_attention, mlp=_mlp,
+    "Blt",
+    vocab_size=260,
+    hidden_size=1024,
+    intermediate_size=None,
+    num_hidden_layers=1,
+    num_attention_heads=16,
+    rms_norm_eps=1e-5,
+    attention_bias=None,
+    attention=_attention,
+    mlp=_mlp,
     layer=lambda d, c, kind: pre_norm(d, c, kind).called("BltTransformerLayer"),
-)  # fmt: skip
+)
 _DECODER = _ENCODER.like("Blt", num_hidden_layers=9, intermediate_size=2816)
 _GLOBAL = _ENCODER.like("Blt", hidden_size=2048, num_hidden_layers=25, intermediate_size=5632)
 _PATCHER = _ENCODER.like(

@@ -8,9 +8,13 @@ from ..trees import KeysValues, ModelConfig, auto_model, register_pair, register
 from ..trees.modules import Embedding, LayerNorm, Layers, Module
 
 DECODER = {
-    "vocab_size": 16384, "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 8,
-    "num_attention_heads": 8, "max_position_embeddings": 1024,
-}  # fmt: skip
+    "vocab_size": 16384,
+    "hidden_size": 1024,
+    "intermediate_size": 4096,
+    "num_hidden_layers": 8,
+    "num_attention_heads": 8,
+    "max_position_embeddings": 1024,
+}
 
 
 def decoder(name: str, c: ModelConfig, heads: Heads) -> Module:
@@ -41,8 +45,12 @@ def model(c: ModelConfig) -> Module:
 
 
 generation = causal_lm(
-    "CanaryForConditionalGeneration", model, embedding="decoder.embed_tokens", tied_default=True,
-    bias=True, head="proj_out",
-)  # fmt: skip
+    "CanaryForConditionalGeneration",
+    model,
+    embedding="decoder.embed_tokens",
+    tied_default=True,
+    bias=True,
+    head="proj_out",
+)
 register_pair("canary", "Canary", generation, model, "encoder-decoder")
 register_part("canary_decoder", "CanaryDecoder", _decoder, "text decoder")

@@ -35,11 +35,15 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 TEXT = LLAMA.like(
-    "Chameleon", vocab_size=65536, num_key_value_heads=32, rms_norm_eps=1e-5, attention=_attention,
+    "Chameleon",
+    vocab_size=65536,
+    num_key_value_heads=32,
+    rms_norm_eps=1e-5,
+    attention=_attention,
     layer=lambda d, c, kind: pre_norm(d, c, kind).called(
         f"Chameleon{'Swin' if c.flag('swin_norm', default=False) else ''}DecoderLayer"
     ),
     further=lambda _, c: {"vqmodel": _vq_model(c.section("vq_config"))},
-)  # fmt: skip
+)
 register_part("chameleon_vqgan", "ChameleonVQVAE", _vq_model, "vision")
 register_worded("chameleon", "Chameleon", TEXT.model, tied=False, text="")

@@ -42,14 +42,18 @@ def _rotating(width: Dim) -> Module:
 _after_prefix = s.where(lambda c: c.has("pre_seq_len"), lambda _d, _c: Dropout(0.1))
 _last = s.where(s.flagged("post_layer_norm", default=True), s.norm)
 _GLM = s.NamedDecoder(
-    "ChatGLM", width=size("hidden_size", default=4096),
+    "ChatGLM",
+    width=size("hidden_size", default=4096),
     heads=size("num_attention_heads", default=32),
     depth=size("num_layers", "num_hidden_layers", default=28),
     vocab=size("padded_vocab_size", "vocab_size", default=65024),
-    inner=s.inner_size("ffn_hidden_size", default=13696), bias=_BIASED, joined=_joined,
+    inner=s.inner_size("ffn_hidden_size", default=13696),
+    bias=_BIASED,
+    joined=_joined,
     norms=s.either_norms("rmsnorm", "layernorm_epsilon", default=True),
     attention_bias=lambda c: _BIASED(c) or c.flag("add_qkv_bias", default=False),
-    called={"Block": "GLMBlock", "Attention": "SelfAttention", "MLP": "MLP"}, block=s.MEGATRON,
+    called={"Block": "GLMBlock", "Attention": "SelfAttention", "MLP": "MLP"},
+    block=s.MEGATRON,
     model={
         "embedding": lambda d, c: Module("Embedding", word_embeddings=s.words(d, c)),
         # Half of a head is rotated; saved, so files hold its frequencies.
@@ -66,13 +70,14 @@ _GLM = s.NamedDecoder(
         ),
     },
     attention={
-        "query_key_value": s.qkv, "core_attention": s.shown("CoreAttention"),
+        "query_key_value": s.qkv,
+        "core_attention": s.shown("CoreAttention"),
         "dense": lambda d, c: Linear(
             d.heads(c) * _channels(c), d.width(c), _BIASED(c), kind="output"
         ),
     },
     mlp={"dense_h_to_4h": s.gate_up, "dense_4h_to_h": s.down},
-)  # fmt: skip
+)
 
 
 # ---- the first ChatGLM: biases throughout, LayerNorms, a two-matrix MLP
@@ -87,21 +92,30 @@ def _rotary(d: s.NamedDecoder, c: ModelConfig) -> Module:
 
 
 _FIRST = _GLM.like(
-    "ChatGLM", vocab=size("vocab_size", default=150528),
+    "ChatGLM",
+    vocab=size("vocab_size", default=150528),
     inner=s.inner_size("inner_hidden_size", default=16384),
-    norms=s.layer_norms("layernorm_epsilon"), bias=s.always, attention_bias=s.always,
-    joined=s.thrice, called={**_GLM.called, "MLP": "GLU"},
+    norms=s.layer_norms("layernorm_epsilon"),
+    bias=s.always,
+    attention_bias=s.always,
+    joined=s.thrice,
+    called={**_GLM.called, "MLP": "GLU"},
     model={
-        "word_embeddings": s.words, "layers": s.layers, "final_layernorm": s.norm,
-        "prefix_encoder": lambda d, c: _prefix(d, c, d.width(c)), "dropout": _after_prefix,
+        "word_embeddings": s.words,
+        "layers": s.layers,
+        "final_layernorm": s.norm,
+        "prefix_encoder": lambda d, c: _prefix(d, c, d.width(c)),
+        "dropout": _after_prefix,
     },
     block={
-        "input_layernorm": s.norm, "attention": s.attention, "post_attention_layernorm": s.norm,
+        "input_layernorm": s.norm,
+        "attention": s.attention,
+        "post_attention_layernorm": s.norm,
         "mlp": s.mlp,
     },
     attention={"rotary_emb": _rotary, "query_key_value": s.qkv, "dense": s.output},
     mlp={"dense_h_to_4h": s.up, "dense_4h_to_h": s.down},
-)  # fmt: skip
+)
 _first = _FIRST.classes(heads=(), causal="ForConditionalGeneration")[_GENERATES]
 
 

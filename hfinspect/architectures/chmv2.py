@@ -7,9 +7,15 @@ from ..trees import Component, ModelConfig, auto_class, register
 from ..trees.modules import Activation, Conv, Module, ModuleList
 
 _BACKBONE = {
-    "model_type": "dinov3_vit", "image_size": 416, "hidden_size": 1024, "intermediate_size": 4096,
-    "num_attention_heads": 16, "num_hidden_layers": 24, "num_register_tokens": 4, "key_bias": True,
-}  # fmt: skip
+    "model_type": "dinov3_vit",
+    "image_size": 416,
+    "hidden_size": 1024,
+    "intermediate_size": 4096,
+    "num_attention_heads": 16,
+    "num_hidden_layers": 24,
+    "num_register_tokens": 4,
+    "key_bias": True,
+}
 
 
 def model(config: ModelConfig) -> Module:

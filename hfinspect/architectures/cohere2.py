@@ -5,6 +5,7 @@ from ..layers.windows import every, windows
 from .cohere import COHERE
 
 COHERE.like(
-    "Cohere2", attention=grouped,
+    "Cohere2",
+    attention=grouped,
     windows=lambda c: windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=4)))),
-).register("cohere2")  # fmt: skip
+).register("cohere2")

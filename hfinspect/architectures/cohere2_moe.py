@@ -25,9 +25,17 @@ def _windows(c: ModelConfig) -> Windows:
 
 
 Decoder(
-    "Cohere2Moe", vocab_size=256000, hidden_size=8192, intermediate_size=22528,
-    num_hidden_layers=40, num_attention_heads=64, head_dim=128, tie_word_embeddings=True,
-    endings=(), norm=_norm, windows=_windows,
+    "Cohere2Moe",
+    vocab_size=256000,
+    hidden_size=8192,
+    intermediate_size=22528,
+    num_hidden_layers=40,
+    num_attention_heads=64,
+    head_dim=128,
+    tie_word_embeddings=True,
+    endings=(),
+    norm=_norm,
+    windows=_windows,
     layer=lambda d, c, kind: parallel(d, c, "dense" if kind == "dense" else "sparse"),
     kinds=words(
         lambda c, i: "dense" if i < c.count("first_k_dense_replace", default=0) else "sparse",
@@ -41,4 +49,4 @@ Decoder(
         used=m.counts("num_experts_per_tok", default=2),
         shared=m.several("num_shared_experts", default=0),
     ),
-).register("cohere2_moe")  # fmt: skip
+).register("cohere2_moe")

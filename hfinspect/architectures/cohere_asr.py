@@ -9,28 +9,44 @@ from .canary import DECODER, decoder
 
 _NAME = "CohereAsr"
 #: What the config class lays under the section of the encoder.
-_ENCODER = {"hidden_size": 1280, "num_hidden_layers": 48, "num_mel_bins": 128,
-            "intermediate_size": 5120}  # fmt: skip
+_ENCODER = {
+    "hidden_size": 1280,
+    "num_hidden_layers": 48,
+    "num_mel_bins": 128,
+    "intermediate_size": 5120,
+}
 _NETS = {
-    "q_proj": "query_net", "k_proj": "key_net", "v_proj": "value_net", "o_proj": "out_projection",
-}  # fmt: skip
+    "q_proj": "query_net",
+    "k_proj": "key_net",
+    "v_proj": "value_net",
+    "o_proj": "out_projection",
+}
 #: Class name -> attribute -> how files spell it.
 _SPELLED = {
     "ParakeetEncoder": {"subsampling": "pre_encode"},
     "ParakeetEncoderSubsamplingConv2D": {"layers": "conv", "linear": "out"},
     "ParakeetEncoderConvolutionModule": {"norm": "batch_norm"},
     "ParakeetEncoderAttention": {
-        "q_proj": "linear_q", "k_proj": "linear_k", "v_proj": "linear_v", "o_proj": "linear_out",
-        "relative_k_proj": "linear_pos", "bias_u": "pos_bias_u", "bias_v": "pos_bias_v",
+        "q_proj": "linear_q",
+        "k_proj": "linear_k",
+        "v_proj": "linear_v",
+        "o_proj": "linear_out",
+        "relative_k_proj": "linear_pos",
+        "bias_u": "pos_bias_u",
+        "bias_v": "pos_bias_v",
     },
     f"{_NAME}DecoderLayer": {
-        "self_attn": "first_sub_layer", "encoder_attn": "second_sub_layer",
-        "mlp": "third_sub_layer", "input_layernorm": "layer_norm_1",
-        "post_attention_layernorm": "layer_norm_2", "final_layernorm": "layer_norm_3",
+        "self_attn": "first_sub_layer",
+        "encoder_attn": "second_sub_layer",
+        "mlp": "third_sub_layer",
+        "input_layernorm": "layer_norm_1",
+        "post_attention_layernorm": "layer_norm_2",
+        "final_layernorm": "layer_norm_3",
     },
-    f"{_NAME}SelfAttention": _NETS, f"{_NAME}CrossAttention": _NETS,
+    f"{_NAME}SelfAttention": _NETS,
+    f"{_NAME}CrossAttention": _NETS,
     f"{_NAME}DecoderMLP": {"fc1": "dense_in", "fc2": "dense_out"},
-}  # fmt: skip
+}
 
 
 def model(c: ModelConfig) -> Module:

@@ -50,7 +50,12 @@ def _layer(e: bert.Encoder, c: ModelConfig) -> Module:
 
 
 BERT.like(
-    "ConvBert", "convbert", defaults={**BASE, "embedding_size": 768}, attention=_attention,
-    layer=_layer, embeddings=bert.narrow_tables, whole=bert.projected,
+    "ConvBert",
+    "convbert",
+    defaults={**BASE, "embedding_size": 768},
+    attention=_attention,
+    layer=_layer,
+    embeddings=bert.narrow_tables,
+    whole=bert.projected,
     forms=lambda e: {**bert.summary_forms(e), "ForMaskedLM": bert.generating(e)},
-).register("convbert")  # fmt: skip
+).register("convbert")

@@ -11,14 +11,28 @@ from .llama import LLAMA
 _NAME = "Cosmos3Edge"
 #: A part of a layer -> its name in files of the whole.
 _FILES = {
-    "q_proj": "to_q", "k_proj": "to_k", "v_proj": "to_v", "o_proj": "to_out", "fc1": "up_proj",
+    "q_proj": "to_q",
+    "k_proj": "to_k",
+    "v_proj": "to_v",
+    "o_proj": "to_out",
+    "fc1": "up_proj",
     "fc2": "down_proj",
-}  # fmt: skip
+}
 _TEXT = LLAMA.like(
-    f"{_NAME}Text", vocab_size=131072, hidden_size=2048, intermediate_size=9216,
-    num_hidden_layers=28, num_attention_heads=16, num_key_value_heads=8, head_dim=128,
-    null_head_dim=True, rms_norm_eps=1e-5, hidden_act="relu2", mlp_bias=False, mlp=plain,
-)  # fmt: skip
+    f"{_NAME}Text",
+    vocab_size=131072,
+    hidden_size=2048,
+    intermediate_size=9216,
+    num_hidden_layers=28,
+    num_attention_heads=16,
+    num_key_value_heads=8,
+    head_dim=128,
+    null_head_dim=True,
+    rms_norm_eps=1e-5,
+    hidden_act="relu2",
+    mlp_bias=False,
+    mlp=plain,
+)
 
 
 def _model(c: ModelConfig) -> Module:
@@ -26,9 +40,15 @@ def _model(c: ModelConfig) -> Module:
     h, side = vision.dim("hidden_size", default=1152), vision.dim("spatial_merge_size", default=2)
     inner, out = c.dim("projector_hidden_size", default=11520), _TEXT.width(text)
     merging = two_linears(
-        f"{_NAME}PatchMerger", c, h * side * side, inner, out, act=Activation("GELU"),
-        names=("linear_fc1", "act_fn", "linear_fc2"), norm=LayerNorm(h, eps=1e-6),
-    )  # fmt: skip
+        f"{_NAME}PatchMerger",
+        c,
+        h * side * side,
+        inner,
+        out,
+        act=Activation("GELU"),
+        names=("linear_fc1", "act_fn", "linear_fc2"),
+        norm=LayerNorm(h, eps=1e-6),
+    )
     parts = {"visual": builder(f"{_NAME}VisionModel")(vision), "language_model": _TEXT.model(text)}
     return respelled(Module(f"{_NAME}Model", dict(parts)), _FILES).adding(projector=merging)
 

@@ -34,14 +34,20 @@ def _ffn(d: NamedDecoder, c: ModelConfig) -> Module:
 
 _NORMED: dict[str, Part] = {"norm_1": s.norm, "attn": s.attention, "norm_2": s.norm}
 _DBRX = NamedDecoder(
-    "Dbrx", width=size("d_model", "hidden_size", default=2048),
+    "Dbrx",
+    width=size("d_model", "hidden_size", default=2048),
     heads=size("n_heads", "num_attention_heads", default=16),
     depth=size("n_layers", "num_hidden_layers", default=24),
-    vocab=size("vocab_size", default=32000), norms=lambda _c, width: LayerNorm(width, bias=False),
-    joined=lambda d, c: d.width(c)
-    + 2 * c.section("attn_config").dim("kv_n_heads", default=1) * (d.width(c) // d.heads(c)),
-    bias=s.never, model={"wte": s.words, "blocks": s.layers, "norm_f": s.norm},
+    vocab=size("vocab_size", default=32000),
+    norms=lambda _c, width: LayerNorm(width, bias=False),
+    joined=lambda d, c: (
+        d.width(c)
+        + 2 * c.section("attn_config").dim("kv_n_heads", default=1) * (d.width(c) // d.heads(c))
+    ),
+    bias=s.never,
+    model={"wte": s.words, "blocks": s.layers, "norm_f": s.norm},
     block={"norm_attn_norm": lambda d, c: d.of(c, "NormAttentionNorm", _NORMED), "ffn": _ffn},
-    attention={"Wqkv": s.qkv, "out_proj": s.output}, tied=False,
-)  # fmt: skip
+    attention={"Wqkv": s.qkv, "out_proj": s.output},
+    tied=False,
+)
 _DBRX.register("dbrx", _DBRX.classes(heads=()))

@@ -93,11 +93,23 @@ def _forms(e: Encoder) -> Forms:
 
 
 _DEFAULTS = {
-    **encoders.BASE, "vocab_size": 128100, "hidden_size": 1536, "num_hidden_layers": 24,
-    "num_attention_heads": 24, "intermediate_size": 6144, "type_vocab_size": 0,
+    **encoders.BASE,
+    "vocab_size": 128100,
+    "hidden_size": 1536,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 24,
+    "intermediate_size": 6144,
+    "type_vocab_size": 0,
     "layer_norm_eps": 1e-7,
-}  # fmt: skip
+}
 DEBERTA_V2 = Encoder(
-    "DebertaV2", "deberta", _DEFAULTS, pooling="never", embeddings=_tables, attention=_attention,
-    encoder=_stack, forms=_forms, headless=True,
-).register("deberta-v2", more={"ForMaskedLM": _worded})  # fmt: skip
+    "DebertaV2",
+    "deberta",
+    _DEFAULTS,
+    pooling="never",
+    embeddings=_tables,
+    attention=_attention,
+    encoder=_stack,
+    forms=_forms,
+    headless=True,
+).register("deberta-v2", more={"ForMaskedLM": _worded})

@@ -7,10 +7,13 @@ from ..layers.decoders import SEQUENCE_HEAD, Decoder
 from ..layers.experts import router
 
 moe = m.sparse(
-    "MoE", {**m.DEEPSEEK, "gate": lambda x: router("MoEGate", x.width, x.count)},
-    count=m.counts("n_routed_experts"), used=lambda c: c.dim("num_experts_per_tok"),
-    inner=1407, shared=lambda c, inner: m.deepseek_shared(c, inner, 0),
-)  # fmt: skip
+    "MoE",
+    {**m.DEEPSEEK, "gate": lambda x: router("MoEGate", x.width, x.count)},
+    count=m.counts("n_routed_experts"),
+    used=lambda c: c.dim("num_experts_per_tok"),
+    inner=1407,
+    shared=lambda c, inner: m.deepseek_shared(c, inner, 0),
+)
 
 
 def kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
@@ -22,8 +25,11 @@ def kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 
 DEEPSEEK = Decoder(
-    "Deepseek", vocab_size=102400, num_hidden_layers=30, rotary=False, endings=SEQUENCE_HEAD,
-    moe=moe, kinds=kinds,
-).register(
-    "deepseek", source="modeling_deepseek.py of deepseek-ai/deepseek-moe-16b-base"
-)  # fmt: skip
+    "Deepseek",
+    vocab_size=102400,
+    num_hidden_layers=30,
+    rotary=False,
+    endings=SEQUENCE_HEAD,
+    moe=moe,
+    kinds=kinds,
+).register("deepseek", source="modeling_deepseek.py of deepseek-ai/deepseek-moe-16b-base")

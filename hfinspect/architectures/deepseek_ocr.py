@@ -16,17 +16,27 @@ SAM = ModelConfig({"mlp_dim": 3072}, "sam_vit_b.")
 CLIP = ModelConfig({**CLIP_L, "image_size": 224}, "clip_l.")
 #: What transformers calls a part of SAM -> the name in its own code, and so in files.
 _SAM_NAMES = {
-    "layers": "blocks", "layer_norm1": "norm1", "layer_norm2": "norm2", "projection": "proj",
-}  # fmt: skip
+    "layers": "blocks",
+    "layer_norm1": "norm1",
+    "layer_norm2": "norm2",
+    "projection": "proj",
+}
 #: And what it calls the classes of both -> those of the model's code.
 _CLASSES = {
-    "SamVisionEncoder": "ImageEncoderViT", "SamPatchEmbeddings": "PatchEmbed",
-    "SamVisionLayer": "Block", "SamVisionSdpaAttention": "Attention", "SamMLPBlock": "MLPBlock",
-    "SamLayerNorm": "LayerNorm2d", "SamVisionNeck": "Sequential",
-    "UnlimitedOcrVisionEncoder": "VitModel", "UnlimitedOcrVisionEmbeddings": "CLIPVisionEmbeddings",
-    "UnlimitedOcrEncoder": "NoTPTransformer", "UnlimitedOcrEncoderLayer": "NoTPTransformerBlock",
-    "UnlimitedOcrAttention": "NoTPAttention", "UnlimitedOcrMLP": "NoTPFeedForward",
-}  # fmt: skip
+    "SamVisionEncoder": "ImageEncoderViT",
+    "SamPatchEmbeddings": "PatchEmbed",
+    "SamVisionLayer": "Block",
+    "SamVisionSdpaAttention": "Attention",
+    "SamMLPBlock": "MLPBlock",
+    "SamLayerNorm": "LayerNorm2d",
+    "SamVisionNeck": "Sequential",
+    "UnlimitedOcrVisionEncoder": "VitModel",
+    "UnlimitedOcrVisionEmbeddings": "CLIPVisionEmbeddings",
+    "UnlimitedOcrEncoder": "NoTPTransformer",
+    "UnlimitedOcrEncoderLayer": "NoTPTransformerBlock",
+    "UnlimitedOcrAttention": "NoTPAttention",
+    "UnlimitedOcrMLP": "NoTPFeedForward",
+}
 
 
 def _released(tower: Module) -> Module:
@@ -61,9 +71,12 @@ def clip_model() -> Module:
 
 
 def register_ocr(
-    name: str, towers: Mapping[str, Callable[[], Module]], seen: int, marks: tuple[str, ...],
+    name: str,
+    towers: Mapping[str, Callable[[], Module]],
+    seen: int,
+    marks: tuple[str, ...],
     source: str,
-) -> None:  # fmt: skip
+) -> None:
     """``{name}ForCausalLM``: in the decoder's base model ``towers``, a projector of what is
     ``seen``, and vectors that mark where rows and views end. The decoder's keys stand next to
     ``language_config`` and in it."""
@@ -85,7 +98,9 @@ def register_ocr(
 
 
 register_ocr(
-    "DeepseekOCR", {"sam_model": sam_model, "vision_model": clip_model}, 2048,
+    "DeepseekOCR",
+    {"sam_model": sam_model, "vision_model": clip_model},
+    2048,
     ("image_newline", "view_seperator"),
     "modeling_deepseekocr.py and deepencoder.py of deepseek-ai/DeepSeek-OCR",
-)  # fmt: skip
+)

@@ -10,9 +10,14 @@ from .qwen2 import QWEN2
 _SAM = SAM.with_values(downsample_channels=[512, 896])
 #: Qwen2-0.5B.
 _QWEN2 = ModelConfig(
-    {"hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24,
-     "num_attention_heads": 14, "num_key_value_heads": 2}
-)  # fmt: skip
+    {
+        "hidden_size": 896,
+        "intermediate_size": 4864,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 14,
+        "num_key_value_heads": 2,
+    }
+)
 
 
 def queries(width: Dim) -> dict[str, Module]:
@@ -33,6 +38,9 @@ def _qwen2() -> Module:
 
 
 register_ocr(
-    "DeepseekOCR2", {"sam_model": lambda: sam_model(_SAM), "qwen2_model": _qwen2}, 896,
-    ("view_seperator",), "index of deepseek-ai/DeepSeek-OCR-2",
-)  # fmt: skip
+    "DeepseekOCR2",
+    {"sam_model": lambda: sam_model(_SAM), "qwen2_model": _qwen2},
+    896,
+    ("view_seperator",),
+    "index of deepseek-ai/DeepSeek-OCR-2",
+)

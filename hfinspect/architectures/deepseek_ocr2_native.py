@@ -24,17 +24,24 @@ def routed(
     """``inner`` and ``chosen`` are defaults: of an expert's width, of the experts of a token (None:
     all of them)."""
     return m.sparse(
-        "Moe", {"experts": experts, "gate": m.scores("TopkRouter"), "shared_experts": m.biased},
-        count=_count, used=lambda c: c.dim("num_experts_per_tok", default=chosen or _count(c)),
-        inner=inner, shared=m.several("n_shared_experts", default=2), empty=True,
-    )  # fmt: skip
+        "Moe",
+        {"experts": experts, "gate": m.scores("TopkRouter"), "shared_experts": m.biased},
+        count=_count,
+        used=lambda c: c.dim("num_experts_per_tok", default=chosen or _count(c)),
+        inner=inner,
+        shared=m.several("n_shared_experts", default=2),
+        empty=True,
+    )
 
 
 #: For ``mlp_layer_types`` the class has no default. A part saved alone has its experts stacked.
 _TEXT = LLAMA.like(
-    f"{_NAME}Text", vocab_size=102400, attention=evenly, moe=routed(),
+    f"{_NAME}Text",
+    vocab_size=102400,
+    attention=evenly,
+    moe=routed(),
     kinds=lambda _d, c, n: c.strings("mlp_layer_types", default=None if n else (), count=n),
-)  # fmt: skip
+)
 _ALONE = _TEXT.like(_TEXT.name, moe=routed(experts=m.stacked()))
 
 

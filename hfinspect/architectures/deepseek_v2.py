@@ -7,10 +7,20 @@ from ..layers.latent_decoders import dense_first, latent
 
 _EXPERTS = m.counts("n_routed_experts", "num_experts", default=64)
 Decoder(
-    "DeepseekV2", vocab_size=102400, mlp_bias=False, rotary=False, endings=SEQUENCE_HEAD,
-    attention=latent(), kinds=dense_first(0), moe=m.sparse(
-        "Moe", {"experts": m.each, "gate": m.scores("TopkRouter"), "shared_experts": m.biased},
-        count=_EXPERTS, used=lambda c: c.dim("num_experts_per_tok", default=_EXPERTS(c)),
-        inner=1407, empty=True, shared=lambda c, inner: m.deepseek_shared(c, inner, 2),
+    "DeepseekV2",
+    vocab_size=102400,
+    mlp_bias=False,
+    rotary=False,
+    endings=SEQUENCE_HEAD,
+    attention=latent(),
+    kinds=dense_first(0),
+    moe=m.sparse(
+        "Moe",
+        {"experts": m.each, "gate": m.scores("TopkRouter"), "shared_experts": m.biased},
+        count=_EXPERTS,
+        used=lambda c: c.dim("num_experts_per_tok", default=_EXPERTS(c)),
+        inner=1407,
+        empty=True,
+        shared=lambda c, inner: m.deepseek_shared(c, inner, 2),
     ),
-).register("deepseek_v2")  # fmt: skip
+).register("deepseek_v2")

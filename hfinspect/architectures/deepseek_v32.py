@@ -4,8 +4,16 @@ from ..layers.decoders import Decoder
 from ..layers.latent_decoders import dense_first, latent, routed
 
 Decoder(
-    "DeepseekV32", vocab_size=129280, hidden_size=7168, intermediate_size=18432,
-    num_hidden_layers=61, num_attention_heads=128, rotary=False, endings=(),
-    attention=latent(seeks=64), moe=routed(2048, 256, 8, rerouted=True),
-    kinds=dense_first(3, listed=True), predicts="sparse",
-).register("deepseek_v32")  # fmt: skip
+    "DeepseekV32",
+    vocab_size=129280,
+    hidden_size=7168,
+    intermediate_size=18432,
+    num_hidden_layers=61,
+    num_attention_heads=128,
+    rotary=False,
+    endings=(),
+    attention=latent(seeks=64),
+    moe=routed(2048, 256, 8, rerouted=True),
+    kinds=dense_first(3, listed=True),
+    predicts="sparse",
+).register("deepseek_v32")

@@ -17,8 +17,10 @@ from ..trees.cache_layout import CacheItem, KeysValues
 from .qwen3_next import with_predictor
 
 _RATIOS = {
-    0: "sliding_attention", 4: "compressed_sparse_attention", 128: "heavily_compressed_attention",
-}  # fmt: skip
+    0: "sliding_attention",
+    4: "compressed_sparse_attention",
+    128: "heavily_compressed_attention",
+}
 # Old keys are left out, compressed lightly, with an indexer (CSA), or heavily (HCA).
 SLIDING, LIGHT, HEAVY = _RATIOS.values()
 _USUAL = words(lambda _c, i: LIGHT if i >= 2 and i % 2 else HEAVY, *_RATIOS.values(), longer=True)
@@ -124,21 +126,28 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
 
 
 _DEEPSEEK = Decoder(
-    "DeepseekV4", vocab_size=129280, num_hidden_layers=43, layer=_layer, rotary=False,
+    "DeepseekV4",
+    vocab_size=129280,
+    num_hidden_layers=43,
+    layer=_layer,
+    rotary=False,
     # A window in every layer, whatever its compressor.
     windows=lambda c: (c.dim("sliding_window", default=128),).__mul__,
     kinds=side_by_side(
         _attention_types,
         words(
             lambda c, i: "hash_moe" if i < c.count("num_hash_layers", default=3) else "moe",
-            "hash_moe", "moe", key="mlp_layer_types", longer=True,
+            "hash_moe",
+            "moe",
+            key="mlp_layer_types",
+            longer=True,
         ),
     ),
     # How the streams join at the end.
     further=lambda d, c: {
         "hc_head": Module("DeepseekV4HyperHead", dict(stream_weights(c, d.width(c), "hc_")))
     },
-)  # fmt: skip
+)
 # The base model as a root: a save then spells the ends as the Hub does.
 _BARE = _DEEPSEEK.like(
     "DeepseekV4", table="embed", further=lambda d, c: stream_weights(c, d.width(c), "hc_head_")

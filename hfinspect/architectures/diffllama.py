@@ -11,6 +11,11 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 LLAMA.like(
-    "DiffLlama", hidden_size=2048, intermediate_size=8192, num_hidden_layers=16, rms_norm_eps=1e-05,
-    mlp_bias=None, attention=_attention,
-).register("diffllama")  # fmt: skip
+    "DiffLlama",
+    hidden_size=2048,
+    intermediate_size=8192,
+    num_hidden_layers=16,
+    rms_norm_eps=1e-05,
+    mlp_bias=None,
+    attention=_attention,
+).register("diffllama")

@@ -12,9 +12,11 @@ from .gemma3n_text import GELU
 _NAME = "DiffusionGemma"
 #: What the class has in any case, whatever a config says.
 _FIXED = {
-    "attention_k_eq_v": True, "enable_moe_block": True, "hidden_size_per_layer_input": 0,
+    "attention_k_eq_v": True,
+    "enable_moe_block": True,
+    "hidden_size_per_layer_input": 0,
     "num_kv_shared_layers": 0,
-}  # fmt: skip
+}
 #: Ends of the names that the encoder shares with the decoder.
 _SHARED = ("weight", "scale", "per_expert_scale", "gate_up_proj", "down_proj")
 

@@ -32,10 +32,22 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 Decoder(
-    "Doge", vocab_size=32768, hidden_size=1024, intermediate_size=2048, num_attention_heads=8,
-    mlp_bias=False, qk_norm=True, endings=("ForSequenceClassification",),
-    attention=_attention, mlp=_mlp, layer=arranged(
-        input_layernorm=normed, self_attn=attends, input_residual=_scale,
-        post_attention_layernorm=normed, mlp=feeds, post_attention_residual=_scale,
+    "Doge",
+    vocab_size=32768,
+    hidden_size=1024,
+    intermediate_size=2048,
+    num_attention_heads=8,
+    mlp_bias=False,
+    qk_norm=True,
+    endings=("ForSequenceClassification",),
+    attention=_attention,
+    mlp=_mlp,
+    layer=arranged(
+        input_layernorm=normed,
+        self_attn=attends,
+        input_residual=_scale,
+        post_attention_layernorm=normed,
+        mlp=feeds,
+        post_attention_residual=_scale,
     ),
-).register("doge")  # fmt: skip
+).register("doge")

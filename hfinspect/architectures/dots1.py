@@ -7,13 +7,24 @@ from ..layers.latent_decoders import dense_first
 from ..layers.windows import windows
 
 Decoder(
-    "Dots1", vocab_size=152064, hidden_size=4608, intermediate_size=10944, num_hidden_layers=62,
-    num_key_value_heads=32, qk_norm=True, endings=(), kinds=dense_first(0), moe=m.sparse(
-        "MoE", m.DEEPSEEK, used=lambda c: c.count("num_experts_per_tok"),
+    "Dots1",
+    vocab_size=152064,
+    hidden_size=4608,
+    intermediate_size=10944,
+    num_hidden_layers=62,
+    num_key_value_heads=32,
+    qk_norm=True,
+    endings=(),
+    kinds=dense_first(0),
+    moe=m.sparse(
+        "MoE",
+        m.DEEPSEEK,
+        used=lambda c: c.count("num_experts_per_tok"),
         count=m.counts("n_routed_experts", "num_local_experts", minimum=1),
-        inner=1408, shared=lambda c, inner: inner * c.count("n_shared_experts"),
+        inner=1408,
+        shared=lambda c, inner: inner * c.count("n_shared_experts"),
     ),
     windows=lambda c: windows(
         c, 4096, lambda i, _: i < int(c.count("max_window_layers", default=62))
     ),
-).register("dots1")  # fmt: skip
+).register("dots1")

@@ -83,10 +83,12 @@ def _vision_model(c: ModelConfig) -> Module:
 
 #: Keys of the release's own ``whisper_config``, which win over those next to it.
 _WHISPER = {
-    "d_model": "hidden_size", "encoder_attention_heads": "num_attention_heads",
-    "encoder_layers": "num_hidden_layers", "encoder_ffn_dim": "intermediate_size",
+    "d_model": "hidden_size",
+    "encoder_attention_heads": "num_attention_heads",
+    "encoder_layers": "num_hidden_layers",
+    "encoder_ffn_dim": "intermediate_size",
     "num_mel_bins": "feature_size",
-}  # fmt: skip
+}
 
 
 def _audio_model(c: ModelConfig) -> Module:

@@ -12,9 +12,13 @@ from ..trees import Dim, Linear, ModelConfig, Module, Windows
 
 #: Names of the sizes that layers with a sliding window have of their own, and their defaults.
 _SLIDING = {
-    "num_attention_heads": 64, "q_lora_rank": 1024, "kv_lora_rank": 1024, "head_dim": 256,
-    "qk_nope_head_dim": 192, "v_head_dim": 128,
-}  # fmt: skip
+    "num_attention_heads": 64,
+    "q_lora_rank": 1024,
+    "kv_lora_rank": 1024,
+    "head_dim": 256,
+    "qk_nope_head_dim": 192,
+    "v_head_dim": 128,
+}
 #: Experts are listed once for each distinct kind of layer; published models have three.
 _MAX_DISTINCT = 32
 
@@ -90,16 +94,27 @@ def _shared(c: ModelConfig, _inner: Dim) -> Dim:
 
 
 _TEXT = Decoder(
-    "Dots3NoteText", vocab_size=152064, hidden_size=5120, intermediate_size=13824,
-    num_hidden_layers=46, rms_norm_eps=1e-5, norm=norms_called("Dots3NoteRMSNorm"), kinds=_kinds,
-    windows=_windows, layer=_layer,
+    "Dots3NoteText",
+    vocab_size=152064,
+    hidden_size=5120,
+    intermediate_size=13824,
+    num_hidden_layers=46,
+    rms_norm_eps=1e-5,
+    norm=norms_called("Dots3NoteRMSNorm"),
+    kinds=_kinds,
+    windows=_windows,
+    layer=_layer,
     moe=m.sparse(
         "MoE",
-        {**m.DEEPSEEK,
-         "experts": lambda x: renamed(m.each(x), "Dots3NoteTextExperts", "Dots3NoteExperts")},
+        {
+            **m.DEEPSEEK,
+            "experts": lambda x: renamed(m.each(x), "Dots3NoteTextExperts", "Dots3NoteExperts"),
+        },
         count=m.counts("n_routed_experts", "num_local_experts", default=256, minimum=1),
-        used=m.counts("num_experts_per_tok", default=8), shared=_shared, inner=1536,
+        used=m.counts("num_experts_per_tok", default=8),
+        shared=_shared,
+        inner=1536,
     ),
-)  # fmt: skip
+)
 model = _TEXT.model
 register_tower("dots3_note_text", "Dots3Note", model)

@@ -32,9 +32,10 @@ def _backbone(c: ModelConfig) -> Module:
     # What the config class computes stands in saved files, and there comes first.
     steps = [[int(one), *[1] * (int(n) - 1)] for one, n in zip(strides, counts, strict=True)]
     computed = {
-        "stage_block_out_channels": outputs, "stage_block_in_channels": inward,
+        "stage_block_out_channels": outputs,
+        "stage_block_in_channels": inward,
         "stage_block_stride": steps,
-    }  # fmt: skip
+    }
     for key, said in computed.items():
         if c.has(key) and c.raw(key) != said:
             raise c.error(key, c.raw(key), f"{said}, as the other keys say")

@@ -42,6 +42,10 @@ def _forms(e: Encoder) -> Forms:
 
 _SIZES = {"hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1024}
 BERT.like(
-    "Electra", "electra", defaults={**BASE, "embedding_size": 128, **_SIZES},
-    embeddings=narrow_tables, whole=projected, forms=_forms,
-).register("electra")  # fmt: skip
+    "Electra",
+    "electra",
+    defaults={**BASE, "embedding_size": 128, **_SIZES},
+    embeddings=narrow_tables,
+    whole=projected,
+    forms=_forms,
+).register("electra")

@@ -58,10 +58,18 @@ def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 
 _TEXT = Decoder(
-    _NAME, vocab_size=262144, hidden_size=512, intermediate_size=2048, num_hidden_layers=24,
-    norm=norms_called(f"{_NAME}RMSNorm"), layer=_layer, kinds=_kinds, further=_further,
-    embedding="TextScaledWordEmbedding", mlp=gated_by("hidden_activation"),
-)  # fmt: skip
+    _NAME,
+    vocab_size=262144,
+    hidden_size=512,
+    intermediate_size=2048,
+    num_hidden_layers=24,
+    norm=norms_called(f"{_NAME}RMSNorm"),
+    layer=_layer,
+    kinds=_kinds,
+    further=_further,
+    embedding="TextScaledWordEmbedding",
+    mlp=gated_by("hidden_activation"),
+)
 _text_model = partial(_TEXT.named, f"{_NAME}TextModel")
 
 

@@ -20,7 +20,8 @@ def _build(name: str, c: ModelConfig, *, headed: bool) -> Module:
 _HEADED = {"Emu3ForConditionalGeneration": True, "Emu3Model": False}
 _CLASSES = {name: partial(_build, name, headed=headed) for name, headed in _HEADED.items()}
 _MEMORY = {
-    "model.text_model.": "text_model.model.", "model.vqmodel.": "vqmodel.",
+    "model.text_model.": "text_model.model.",
+    "model.vqmodel.": "vqmodel.",
     "lm_head.": "text_model.lm_head.",
-}  # fmt: skip
+}
 register("emu3", _CLASSES, aliases=_MEMORY, category="multimodal")

@@ -60,11 +60,18 @@ def _half(c: ModelConfig, *, up: bool) -> Module:
     moves, thick, width = ("Up", 3, latent) if up else ("Down", 4, out)
     # The way up is listed from the finest resolution on.
     codec = _Half(
-        _NAME, base, [base * factor for factor in factors], count, latent, out,
-        attends.__contains__, inputs=c.dim("in_channels", default=3),
+        _NAME,
+        base,
+        [base * factor for factor in factors],
+        count,
+        latent,
+        out,
+        attends.__contains__,
+        inputs=c.dim("in_channels", default=3),
         stack=lambda rungs: Layers(rungs[::-1] if up else rungs),
-        hidden=c.dim("hidden_size", default=1024), places=_codes(c) if up else None,
-    )  # fmt: skip
+        hidden=c.dim("hidden_size", default=1024),
+        places=_codes(c) if up else None,
+    )
     half = codec.decoder(c.dim("out_channels", default=3)) if up else codec.encoder()
     side = moves.lower()
     renamed(half, f"{_NAME}Conv", f"{_NAME}EncoderConv")

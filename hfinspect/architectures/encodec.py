@@ -10,15 +10,30 @@ from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees.modules import Conv, GroupNorm, Layers, Module, Weight
 
 _DEFAULTS = {
-    "audio_channels": 1, "hidden_size": 128, "num_filters": 32, "num_residual_layers": 1,
-    "upsampling_ratios": (8, 5, 4, 2), "kernel_size": 7, "last_kernel_size": 7,
-    "residual_kernel_size": 3, "compress": 2, "num_lstm_layers": 2, "codebook_size": 1024,
+    "audio_channels": 1,
+    "hidden_size": 128,
+    "num_filters": 32,
+    "num_residual_layers": 1,
+    "upsampling_ratios": (8, 5, 4, 2),
+    "kernel_size": 7,
+    "last_kernel_size": 7,
+    "residual_kernel_size": 3,
+    "compress": 2,
+    "num_lstm_layers": 2,
+    "codebook_size": 1024,
     "sampling_rate": 24000,
-}  # fmt: skip
+}
 
 
-def conv(c: ModelConfig, inputs: Dim, outputs: Dim, kernel: Dim | int, *, up: bool = False,
-         stride: int = 1) -> Module:  # fmt: skip
+def conv(
+    c: ModelConfig,
+    inputs: Dim,
+    outputs: Dim,
+    kernel: Dim | int,
+    *,
+    up: bool = False,
+    stride: int = 1,
+) -> Module:
     """A convolution whose weight or output is normed; ``up``: transposed."""
     inner = Conv(inputs, outputs, kernel, dims=1, stride=stride, transposed=up)
     grouped = c.word("norm_type", "weight_norm", "time_group_norm") == "time_group_norm"

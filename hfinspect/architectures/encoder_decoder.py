@@ -12,9 +12,14 @@ _WIDTHS = ("hidden_size", "d_model", "n_embd", "dim", "emb_dim", "n_embed")
 
 
 def register_composite(
-    model_type: str, name: str, encoder_type: str, category: str,
-    *, part: str | None = None, output_key: str | None = None,
-) -> None:  # fmt: skip
+    model_type: str,
+    name: str,
+    encoder_type: str,
+    category: str,
+    *,
+    part: str | None = None,
+    output_key: str | None = None,
+) -> None:
     """Add a class of an ``encoder`` (of ``encoder_type`` unless said, ``part`` in reports) and a
     ``decoder``.  ``output_key`` may say in the encoder's config how wide its output is, where that
     is not its hidden size."""

@@ -12,9 +12,20 @@ def mlp(d: Decoder, c: ModelConfig, inner: Dim | None = None, kind: str | None =
 
 
 ERNIE = Decoder(
-    "Ernie4_5", vocab_size=103424, hidden_size=1024, intermediate_size=3072, num_hidden_layers=18,
-    num_attention_heads=16, num_key_value_heads=2, head_dim=128, null_head_dim=True,
-    rms_norm_eps=1e-05, tie_word_embeddings=True, bias_key="use_bias", endings=(), mlp=mlp,
-)  # fmt: skip
+    "Ernie4_5",
+    vocab_size=103424,
+    hidden_size=1024,
+    intermediate_size=3072,
+    num_hidden_layers=18,
+    num_attention_heads=16,
+    num_key_value_heads=2,
+    head_dim=128,
+    null_head_dim=True,
+    rms_norm_eps=1e-05,
+    tie_word_embeddings=True,
+    bias_key="use_bias",
+    endings=(),
+    mlp=mlp,
+)
 # As the first released config.json spelled it.
 ERNIE.register("ernie4_5", more={"Ernie4_5_ForCausalLM": ERNIE.classes()["Ernie4_5ForCausalLM"]})

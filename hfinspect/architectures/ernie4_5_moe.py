@@ -41,17 +41,33 @@ def _predictors(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 
 Decoder(
-    "Ernie4_5_Moe", vocab_size=103424, hidden_size=2560, intermediate_size=12288,
-    num_hidden_layers=28, num_attention_heads=20, num_key_value_heads=4, rms_norm_eps=1e-5,
-    tie_word_embeddings=True, bias_key="use_bias", endings=(), mlp=mlp, kinds=_kinds,
+    "Ernie4_5_Moe",
+    vocab_size=103424,
+    hidden_size=2560,
+    intermediate_size=12288,
+    num_hidden_layers=28,
+    num_attention_heads=20,
+    num_key_value_heads=4,
+    rms_norm_eps=1e-5,
+    tie_word_embeddings=True,
+    bias_key="use_bias",
+    endings=(),
+    mlp=mlp,
+    kinds=_kinds,
     further=_predictors,
     moe=m.sparse(  # the experts have no biases, whatever use_bias says
         "SparseMoeBlock",
-        {"gate": m.scores(), "moe_statics": _statics, "experts": m.each,
-         "shared_experts": lambda x: mlp(x.d, x.c, x.shared, "shared_expert")
-         if x.shared else None},
+        {
+            "gate": m.scores(),
+            "moe_statics": _statics,
+            "experts": m.each,
+            "shared_experts": lambda x: (
+                mlp(x.d, x.c, x.shared, "shared_expert") if x.shared else None
+            ),
+        },
         count=m.counts("moe_num_experts", "num_experts", default=64, minimum=1),
-        used=m.counts("moe_k", "num_experts_per_tok", default=6), inner=1536,
+        used=m.counts("moe_k", "num_experts_per_tok", default=6),
+        inner=1536,
         shared=m.several("moe_num_shared_experts", default=2),
     ),
-).register("ernie4_5_moe", bias="use_bias")  # fmt: skip
+).register("ernie4_5_moe", bias="use_bias")

@@ -50,11 +50,20 @@ def _moe(d: Decoder, c: ModelConfig, *, alone: bool = False) -> Module:
 
 
 TEXT = Decoder(
-    _NAME, vocab_size=103424, hidden_size=2560, intermediate_size=12288, num_hidden_layers=28,
-    num_attention_heads=20, num_key_value_heads=4, rms_norm_eps=1e-5, bias_key="use_bias",
-    attention=lambda d, c: grouped(d, c).called(f"{d.name}TextAttention"), mlp=mlp, moe=_moe,
+    _NAME,
+    vocab_size=103424,
+    hidden_size=2560,
+    intermediate_size=12288,
+    num_hidden_layers=28,
+    num_attention_heads=20,
+    num_key_value_heads=4,
+    rms_norm_eps=1e-5,
+    bias_key="use_bias",
+    attention=lambda d, c: grouped(d, c).called(f"{d.name}TextAttention"),
+    mlp=mlp,
+    moe=_moe,
     kinds=words(lambda _c, i: "sparse" if i else "dense", key="mlp_layer_types"),
-)  # fmt: skip
+)
 
 
 def _decoder(d: Decoder, c: ModelConfig) -> Module:

@@ -116,11 +116,16 @@ def _folding(c: ModelConfig) -> nn.Module:
 
 # A vocabulary must be said: the config class has none of its own.
 ESM = Encoder(
-    "Esm", "esm", {**BASE, "vocab_size": None, "max_position_embeddings": 1026},
-    embeddings=_embeddings, layer=_layer, whole=_model,
+    "Esm",
+    "esm",
+    {**BASE, "vocab_size": None, "max_position_embeddings": 1026},
+    embeddings=_embeddings,
+    layer=_layer,
+    whole=_model,
     encoder=lambda e, c: stack(e, c).adding(emb_layer_norm_after=norm(c)),
     words=lambda e, c: roberta_words(e, c).adding(
         decoder=to_words(hidden(c), vocab(c), e.table if c.tied() else None)
     ),
-    forms=roberta_forms, lacks=("ForCausalLM", "ForMultipleChoice", "ForQuestionAnswering"),
-).register("esm", more={"ForProteinFolding": _folding})  # fmt: skip
+    forms=roberta_forms,
+    lacks=("ForCausalLM", "ForMultipleChoice", "ForQuestionAnswering"),
+).register("esm", more={"ForProteinFolding": _folding})

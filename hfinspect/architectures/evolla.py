@@ -15,9 +15,14 @@ from .llama import LLAMA
 
 _S = "EvollaSaProt"
 _SAPROT = {
-    "vocab_size": 446, "hidden_size": 1280, "num_hidden_layers": 33, "num_attention_heads": 20,
-    "intermediate_size": 5120, "max_position_embeddings": 1026, "layer_norm_eps": 1e-5,
-}  # fmt: skip
+    "vocab_size": 446,
+    "hidden_size": 1280,
+    "num_hidden_layers": 33,
+    "num_attention_heads": 20,
+    "intermediate_size": 5120,
+    "max_position_embeddings": 1026,
+    "layer_norm_eps": 1e-5,
+}
 
 
 def _saprot(c: ModelConfig) -> Module:
@@ -99,9 +104,15 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 
 TEXT = LLAMA.like(
-    "Evolla", vocab_size=128256, intermediate_size=14336, num_key_value_heads=8, rms_norm_eps=1e-5,
-    kinds=_kinds, layer=adding(pre_norm, adapter=of_kind("looking", _adapter)), further=_proteins,
-)  # fmt: skip
+    "Evolla",
+    vocab_size=128256,
+    intermediate_size=14336,
+    num_key_value_heads=8,
+    rms_norm_eps=1e-5,
+    kinds=_kinds,
+    layer=adding(pre_norm, adapter=of_kind("looking", _adapter)),
+    further=_proteins,
+)
 # The head is never tied, whatever the config says; the forward makes a cache that grows, whatever
 # it is given.
 _WHOLE = causal_lm("EvollaForProteinText2Text", TEXT.model, tied_default=None)

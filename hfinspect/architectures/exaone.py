@@ -12,22 +12,30 @@ def _attention(d: s.NamedDecoder, c: ModelConfig) -> Module:
 
 
 s.NamedDecoder(
-    "Exaone", width=size("hidden_size", default=2048),
+    "Exaone",
+    width=size("hidden_size", default=2048),
     depth=size("num_layers", "num_hidden_layers", default=32),
-    vocab=size("vocab_size", default=102400), inner=s.times(4, "intermediate_size"),
-    norms=rms_norms("ExaoneRMSNorm", 1e-5, "layer_norm_epsilon"), bias=s.never,
+    vocab=size("vocab_size", default=102400),
+    inner=s.times(4, "intermediate_size"),
+    norms=rms_norms("ExaoneRMSNorm", 1e-5, "layer_norm_epsilon"),
+    bias=s.never,
     called={"MLP": "ExaoneGatedMLP"},
     model={
         "wte": lambda d, c: Embedding(d.vocab(c), d.width(c), padding_idx=c.padding_idx),
-        "drop": s.dropout("embed_dropout"), "h": s.layers, "ln_f": s.norm,
+        "drop": s.dropout("embed_dropout"),
+        "h": s.layers,
+        "ln_f": s.norm,
         "rotary": s.shown("ExaoneRotaryEmbedding"),
     },
     block={"ln_1": s.norm, "attn": _attention, "ln_2": s.norm, "mlp": s.mlp},
     mlp={
-        "c_fc_0": s.gate, "c_fc_1": s.up, "c_proj": s.down,
+        "c_fc_0": s.gate,
+        "c_fc_1": s.up,
+        "c_proj": s.down,
         "act": s.act("activation_function", "silu"),
     },
 ).register(
-    "exaone", heads=("ForSequenceClassification", "ForQuestionAnswering"),
+    "exaone",
+    heads=("ForSequenceClassification", "ForQuestionAnswering"),
     source="modeling_exaone.py of LGAI-EXAONE/EXAONE-3.0-7.8B-Instruct; checked against Llama",
-)  # fmt: skip
+)

@@ -6,7 +6,14 @@ from ..layers.windows import every, windows
 from .llama import LLAMA
 
 LLAMA.like(
-    "Exaone4", vocab_size=102400, intermediate_size=16384, num_key_value_heads=32,
-    rms_norm_eps=1e-05, attention_bias=None, mlp_bias=None, qk_norm=True, layer=post_norm,
+    "Exaone4",
+    vocab_size=102400,
+    intermediate_size=16384,
+    num_key_value_heads=32,
+    rms_norm_eps=1e-05,
+    attention_bias=None,
+    mlp_bias=None,
+    qk_norm=True,
+    layer=post_norm,
     windows=lambda c: windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=4)))),
-).register("exaone4")  # fmt: skip
+).register("exaone4")

@@ -8,19 +8,31 @@ from ..layers.windows import every, windows
 from .qwen3_next import token_predictor, with_predictor
 
 _EXAONE = Decoder(
-    "ExaoneMoe", vocab_size=102400, intermediate_size=16384, num_key_value_heads=32,
-    rms_norm_eps=1e-05, attention_bias=None, qk_norm=True, endings=(),
+    "ExaoneMoe",
+    vocab_size=102400,
+    intermediate_size=16384,
+    num_key_value_heads=32,
+    rms_norm_eps=1e-05,
+    attention_bias=None,
+    qk_norm=True,
+    endings=(),
     windows=lambda c: windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=4)))),
     moe=m.sparse(
         "SparseMoEBlock",
-        {"experts": m.each, "gate": m.scores("TopkRouter"),
-         "e_score_correction_bias": m.correction, "shared_experts": m.always},
-        count=m.counts("num_experts", default=64, minimum=1), empty=True,
-        used=m.counts("num_experts_per_tok", default=8), inner=1024,
+        {
+            "experts": m.each,
+            "gate": m.scores("TopkRouter"),
+            "e_score_correction_bias": m.correction,
+            "shared_experts": m.always,
+        },
+        count=m.counts("num_experts", default=64, minimum=1),
+        empty=True,
+        used=m.counts("num_experts_per_tok", default=8),
+        inner=1024,
         shared=m.several("num_shared_experts", default=1),
     ),
     kinds=dense_first(1, listed=True),
-)  # fmt: skip
+)
 _CLASSES = with_predictor(
     _EXAONE.classes(),
     lambda c: token_predictor(_EXAONE, c, "dense", c.count("num_nextn_predict_layers", default=0)),

@@ -54,28 +54,38 @@ def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:
 
 _MODEL: dict[str, s.Part] = {"word_embeddings": s.words, "h": _layers, "ln_f": s.norm}
 _FALCON = s.NamedDecoder(
-    "Falcon", width=size("n_embed", "hidden_size", default=4544),
+    "Falcon",
+    width=size("n_embed", "hidden_size", default=4544),
     heads=size("num_attention_heads", "n_head", default=71),
-    depth=size("num_hidden_layers", "n_layer", default=32), vocab=size("vocab_size", default=65024),
-    inner=s.times(4, "ffn_hidden_size"), bias=s.flagged("bias"), joined=_joined,
+    depth=size("num_hidden_layers", "n_layer", default=32),
+    vocab=size("vocab_size", default=65024),
+    inner=s.times(4, "ffn_hidden_size"),
+    bias=s.flagged("bias"),
+    joined=_joined,
     linear=partial(Linear, class_name="FalconLinear"),
     model={**_MODEL, "rotary_emb": s.shown("FalconRotaryEmbedding")},
     block={
-        "self_attention": _attention, "mlp": s.mlp, "ln_attn": _norm("ln_attn"),
-        "ln_mlp": _norm("ln_mlp"), "post_attention_layernorm": _norm("post_attention_layernorm"),
+        "self_attention": _attention,
+        "mlp": s.mlp,
+        "ln_attn": _norm("ln_attn"),
+        "ln_mlp": _norm("ln_mlp"),
+        "post_attention_layernorm": _norm("post_attention_layernorm"),
         "input_layernorm": _norm("input_layernorm"),
     },
     attention={
-        "query_key_value": s.qkv, "dense": s.output,
+        "query_key_value": s.qkv,
+        "dense": s.output,
         "attention_dropout": s.dropout("attention_dropout"),
     },
     mlp={"dense_h_to_4h": s.up, "act": s.act("activation", "gelu"), "dense_4h_to_h": s.down},
     called={"Block": "FalconDecoderLayer"},
-).register("falcon", labeller="classifier")  # fmt: skip
+).register("falcon", labeller="classifier")
 _OLDER = _FALCON.like(
-    "RW", linear=Linear, model={**_MODEL, "rotary_emb": s.shown("RotaryEmbedding")},
+    "RW",
+    linear=Linear,
+    model={**_MODEL, "rotary_emb": s.shown("RotaryEmbedding")},
     called={"Block": "DecoderLayer", "Attention": "Attention", "MLP": "MLP"},
-)  # fmt: skip
+)
 for _type, _size, _on in (("RefinedWebModel", "7b", False), ("RefinedWeb", "40b", True)):
     # Neither flag was on by default then; that the 40B has groups was in its code alone.
     _flags = {"multi_query": False, "parallel_attn": _on, "new_decoder_architecture": _on}

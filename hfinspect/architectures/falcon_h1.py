@@ -18,10 +18,19 @@ def _mixer(d: Decoder, c: ModelConfig, _kind: object) -> Module:
 
 
 Decoder(
-    "FalconH1", vocab_size=128000, intermediate_size=14336, num_key_value_heads=8,
-    rms_norm_eps=1e-05, endings=(), mlp_bias=False, last_norm="final_layernorm",
+    "FalconH1",
+    vocab_size=128000,
+    intermediate_size=14336,
+    num_key_value_heads=8,
+    rms_norm_eps=1e-05,
+    endings=(),
+    mlp_bias=False,
+    last_norm="final_layernorm",
     layer=arranged(
-        feed_forward=feeds, mamba=_mixer, self_attn=attends, input_layernorm=normed,
+        feed_forward=feeds,
+        mamba=_mixer,
+        self_attn=attends,
+        input_layernorm=normed,
         pre_ff_layernorm=normed,
     ),
-).register("falcon_h1")  # fmt: skip
+).register("falcon_h1")

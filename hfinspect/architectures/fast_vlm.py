@@ -5,12 +5,18 @@ from ..layers.multimodal import Joined, two_layers
 from ..trees import Dim, ModelConfig, Module
 
 VISION = {
-    "architecture": "fastvit_mci3", "hidden_size": 3072, "model_args": {"inference_mode": True},
-}  # fmt: skip
+    "architecture": "fastvit_mci3",
+    "hidden_size": 3072,
+    "model_args": {"inference_mode": True},
+}
 TEXT = {
-    "hidden_size": 3584, "vocab_size": 152128, "intermediate_size": 18944,
-    "num_attention_heads": 28, "num_key_value_heads": 4, "num_hidden_layers": 28,
-}  # fmt: skip
+    "hidden_size": 3584,
+    "vocab_size": 152128,
+    "intermediate_size": 18944,
+    "num_attention_heads": 28,
+    "num_key_value_heads": 4,
+    "num_hidden_layers": 28,
+}
 
 
 def _projector(j: Joined, c: ModelConfig, _width: Dim, text: Dim) -> Module:
@@ -19,6 +25,13 @@ def _projector(j: Joined, c: ModelConfig, _width: Dim, text: Dim) -> Module:
 
 
 Joined(
-    "FastVlm", "timm_wrapper", "qwen2", projector=_projector, vision_defaults=VISION,
-    text_defaults=TEXT, tied=False, text_ties=True, inside=True,
-).register("fast_vlm")  # fmt: skip
+    "FastVlm",
+    "timm_wrapper",
+    "qwen2",
+    projector=_projector,
+    vision_defaults=VISION,
+    text_defaults=TEXT,
+    tied=False,
+    text_ties=True,
+    inside=True,
+).register("fast_vlm")

@@ -32,9 +32,13 @@ def _stack(c: ModelConfig, side: str) -> nn.Module:
     up, down = conv(h, inner, kind="up"), conv(inner, h, kind="down")
     forward = nn.Module(f"{_NAME}{name}", conv1=up, conv2=down, component=Component.MLP)
     between = conformers.convolution(
-        f"{_NAME}ConvolutionModule", h, depthwise, nn.BatchNorm(h, dims=1), act="silu",
+        f"{_NAME}ConvolutionModule",
+        h,
+        depthwise,
+        nn.BatchNorm(h, dims=1),
+        act="silu",
         bias=c.flag("convolution_bias", default=True),
-    )  # fmt: skip
+    )
     macaron = c.flag("use_macaron_style_in_conformer", default=True)
     convolves = c.flag("use_cnn_in_conformer", default=True)
     joined = own.flag("concat_after", default=c.flag(f"{side}_concat_after", default=False))

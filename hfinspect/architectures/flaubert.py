@@ -5,9 +5,14 @@ from ..layers.composing import renamed
 from ..trees.catalog import Builder, builder, register
 
 _ENDINGS = (
-    "WithLMHeadModel", "Model", "ForSequenceClassification", "ForQuestionAnsweringSimple",
-    "ForQuestionAnswering", "ForTokenClassification", "ForMultipleChoice",
-)  # fmt: skip
+    "WithLMHeadModel",
+    "Model",
+    "ForSequenceClassification",
+    "ForQuestionAnsweringSimple",
+    "ForQuestionAnswering",
+    "ForTokenClassification",
+    "ForMultipleChoice",
+)
 
 
 def _as_xlm(ending: str) -> Builder:

@@ -4,10 +4,14 @@ from ..layers import mixtures as m
 from .olmo2 import OLMO2
 
 OLMO2.like(
-    "FlexOlmo", vocab_size=100352, rms_norm_eps=1e-06, endings=(),
+    "FlexOlmo",
+    vocab_size=100352,
+    rms_norm_eps=1e-06,
+    endings=(),
     moe=m.sparse(
-        "SparseMoeBlock", {"gate": m.scores(), "experts": m.each},
+        "SparseMoeBlock",
+        {"gate": m.scores(), "experts": m.each},
         count=m.counts("num_experts", "num_local_experts", default=7, minimum=1),
         used=m.counts("num_experts_per_tok", default=5),
     ),
-).register("flex_olmo")  # fmt: skip
+).register("flex_olmo")

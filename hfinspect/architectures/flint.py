@@ -8,12 +8,24 @@ from ..layers.windows import windows
 
 _EXPERTS = m.counts("num_experts", default=256)
 Decoder(
-    "Flint", vocab_size=150144, hidden_size=2048, intermediate_size=6144, num_hidden_layers=49,
-    num_key_value_heads=4, head_dim=128, qk_norm=True, endings=(), kinds=stepped(_EXPERTS, 0, 1),
-    attention=adding(grouped, softmax_offset=sink), moe=m.sparse(
-        "SparseMoeBlock", {"experts": m.each, "gate": m.scores(), "shared_expert": m.always},
-        count=_EXPERTS, used=m.counts("num_experts_per_tok", default=6),
-        inner=512, shared=m.as_wide("shared_expert_intermediate_size", default=1024),
+    "Flint",
+    vocab_size=150144,
+    hidden_size=2048,
+    intermediate_size=6144,
+    num_hidden_layers=49,
+    num_key_value_heads=4,
+    head_dim=128,
+    qk_norm=True,
+    endings=(),
+    kinds=stepped(_EXPERTS, 0, 1),
+    attention=adding(grouped, softmax_offset=sink),
+    moe=m.sparse(
+        "SparseMoeBlock",
+        {"experts": m.each, "gate": m.scores(), "shared_expert": m.always},
+        count=_EXPERTS,
+        used=m.counts("num_experts_per_tok", default=6),
+        inner=512,
+        shared=m.as_wide("shared_expert_intermediate_size", default=1024),
     ),
     windows=lambda c: windows(c, 513, lambda i, n: i < 2 or i % 4 == 1 or i == n - 1),
-).register("flint")  # fmt: skip
+).register("flint")

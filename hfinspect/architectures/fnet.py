@@ -25,8 +25,11 @@ def _layer(e: Encoder, c: ModelConfig) -> Module:
 
 
 _FNET = BERT.like(
-    "FNet", "fnet", pooling="always", layer=_layer,
+    "FNet",
+    "fnet",
+    pooling="always",
+    layer=_layer,
     embeddings=lambda e, c: tables(e, c).adding(projection=Linear(h := hidden(c), h, kind="token")),
     defaults={**BASE, "vocab_size": 32000, "type_vocab_size": 4, "hidden_act": "gelu_new"},
-)  # fmt: skip
+)
 _FNET.register("fnet", more=pre_training(_FNET))

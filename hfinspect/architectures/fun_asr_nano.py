@@ -10,9 +10,13 @@ from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees.modules import Activation, LayerNorm, Layers, Linear, Module, once
 
 TEXT = {
-    "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28,
-    "num_attention_heads": 16, "num_key_value_heads": 8, "tie_word_embeddings": True,
-}  # fmt: skip
+    "hidden_size": 1024,
+    "intermediate_size": 3072,
+    "num_hidden_layers": 28,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 8,
+    "tie_word_embeddings": True,
+}
 
 
 def layer(

@@ -9,10 +9,14 @@ from ..trees import Component, Linear, ModelConfig, Module, auto_model
 
 #: What the config class sets where the text section leaves a key out.
 _TEXT: dict[str, Any] = {
-    "model_type": "persimmon", "vocab_size": 262144, "hidden_size": 4096,
-    "intermediate_size": 16384, "num_hidden_layers": 36, "num_attention_heads": 64,
+    "model_type": "persimmon",
+    "vocab_size": 262144,
+    "hidden_size": 4096,
+    "intermediate_size": 16384,
+    "num_hidden_layers": 36,
+    "num_attention_heads": 64,
     "qk_layernorm": True,
-}  # fmt: skip
+}
 
 
 def _parts(c: ModelConfig, headed: bool) -> dict[str, Module]:

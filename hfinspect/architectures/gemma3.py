@@ -10,9 +10,11 @@ from ..trees import Activation, ModelConfig, Module, RMSNorm, Weight
 from .gemma2 import GEMMA2
 
 TEXT = GEMMA2.like(
-    "Gemma3", vocab_size=262208, qk_norm=True,
+    "Gemma3",
+    vocab_size=262208,
+    qk_norm=True,
     windows=lambda c: windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=6)))),
-)  # fmt: skip
+)
 _model = partial(TEXT.named, "Gemma3TextModel")
 
 

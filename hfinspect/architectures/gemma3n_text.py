@@ -15,9 +15,11 @@ _inputs = counts("altup_num_inputs", default=4, minimum=1)
 GELU = "gelu_pytorch_tanh"
 #: Before and after attention and MLP.
 FOUR_NORMS = (
-    "input_layernorm", "post_attention_layernorm", "pre_feedforward_layernorm",
+    "input_layernorm",
+    "post_attention_layernorm",
+    "pre_feedforward_layernorm",
     "post_feedforward_layernorm",
-)  # fmt: skip
+)
 
 
 def per_layer_gate(h: Dim, width: Dim, norm: Module) -> dict[str, Module]:
@@ -126,10 +128,20 @@ def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 
 _TEXT = Decoder(
-    "Gemma3nText", vocab_size=262400, hidden_size=2048, num_hidden_layers=35, num_attention_heads=8,
-    num_key_value_heads=2, head_dim=256, norm=norms_called("Gemma3nRMSNorm"), layer=_layer,
-    kinds=_kinds, windows=lambda c: windows(c, 512, every(5)), embedding="ScaledWordEmbedding",
-    rotary=False, further=_further,
-)  # fmt: skip
+    "Gemma3nText",
+    vocab_size=262400,
+    hidden_size=2048,
+    num_hidden_layers=35,
+    num_attention_heads=8,
+    num_key_value_heads=2,
+    head_dim=256,
+    norm=norms_called("Gemma3nRMSNorm"),
+    layer=_layer,
+    kinds=_kinds,
+    windows=lambda c: windows(c, 512, every(5)),
+    embedding="ScaledWordEmbedding",
+    rotary=False,
+    further=_further,
+)
 hidden, text_model = _TEXT.width, sharing(_TEXT, 15)
 register_tower("gemma3n_text", "Gemma3n", text_model, tied=True)

@@ -85,10 +85,17 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[Kind]:
 
 
 _TEXT = Decoder(
-    "Gemma4Text", vocab_size=262144, hidden_size=2304, intermediate_size=9216, num_hidden_layers=30,
-    norm=lambda _d, c, size: norm(c, size), layer=_layer, kinds=_kinds,
+    "Gemma4Text",
+    vocab_size=262144,
+    hidden_size=2304,
+    intermediate_size=9216,
+    num_hidden_layers=30,
+    norm=lambda _d, c, size: norm(c, size),
+    layer=_layer,
+    kinds=_kinds,
     further=lambda d, c: per_layer_tables(d, c, _per_layer(c)) if _per_layer(c) else {},
-    windows=lambda c: windows(c, 512, every(6, last=True)), embedding="ScaledWordEmbedding",
-)  # fmt: skip
+    windows=lambda c: windows(c, 512, every(6, last=True)),
+    embedding="ScaledWordEmbedding",
+)
 hidden, text_model = _TEXT.width, sharing(_TEXT, 0)
 register_tower("gemma4_text", "Gemma4", text_model, tied=True)

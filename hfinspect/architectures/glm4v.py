@@ -15,10 +15,16 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 GLM4V = LLAMA.like(
-    "Glm4vText", vocab_size=151552, intermediate_size=13696, num_hidden_layers=40,
-    num_key_value_heads=2, rms_norm_eps=1e-5, norm=norms_called("Glm4vRMSNorm"),
-    attention=_attention, mlp=fused_mlp,
+    "Glm4vText",
+    vocab_size=151552,
+    intermediate_size=13696,
+    num_hidden_layers=40,
+    num_key_value_heads=2,
+    rms_norm_eps=1e-5,
+    norm=norms_called("Glm4vRMSNorm"),
+    attention=_attention,
+    mlp=fused_mlp,
     layer=adding(pre_norm, post_self_attn_layernorm=normed, post_mlp_layernorm=normed),
-)  # fmt: skip
+)
 _PARTS = seeing("Glm4vVisionModel", GLM4V.model)
 register_worded("glm4v", "Glm4v", _PARTS, tied=False, text_ties=True, alone=GLM4V.model)

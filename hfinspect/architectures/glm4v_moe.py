@@ -9,16 +9,33 @@ from ..trees import register_part
 from .llama import LLAMA
 
 _TEXT = LLAMA.like(
-    "Glm4vMoeText", vocab_size=151424, intermediate_size=10944, num_hidden_layers=46,
-    num_attention_heads=96, num_key_value_heads=8, rms_norm_eps=1e-5, attention_bias=True,
-    out_bias=False, mlp_bias=None, moe=routed(1408, 128, 8), kinds=dense_first(1),
-    predicts="sparse", further=last_norm_of("Glm4vMoeRMSNorm"),
-)  # fmt: skip
+    "Glm4vMoeText",
+    vocab_size=151424,
+    intermediate_size=10944,
+    num_hidden_layers=46,
+    num_attention_heads=96,
+    num_key_value_heads=8,
+    rms_norm_eps=1e-5,
+    attention_bias=True,
+    out_bias=False,
+    mlp_bias=None,
+    moe=routed(1408, 128, 8),
+    kinds=dense_first(1),
+    predicts="sparse",
+    further=last_norm_of("Glm4vMoeRMSNorm"),
+)
 _PARTS = seeing("Glm4vMoeVisionModel", _TEXT.model)
 register_worded("glm4v_moe", "Glm4vMoe", _PARTS, tied=False, text_ties=True)
 #: The text model by itself is saved as it is in memory: a layer's experts in two tensors.
-_ALONE = _TEXT.like("Glm4vMoeText", moe=sparse(
-    "MoE", {**DEEPSEEK, "experts": stacked(act=True)}, used=8, inner=1408,
-    count=lambda c: expert_count(c, 128), shared=deepseek_shared,
-))  # fmt: skip
+_ALONE = _TEXT.like(
+    "Glm4vMoeText",
+    moe=sparse(
+        "MoE",
+        {**DEEPSEEK, "experts": stacked(act=True)},
+        used=8,
+        inner=1408,
+        count=lambda c: expert_count(c, 128),
+        shared=deepseek_shared,
+    ),
+)
 register_part("glm4v_moe_text", "Glm4vMoeTextModel", _ALONE.model, "text decoder")

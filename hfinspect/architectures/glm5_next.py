@@ -60,18 +60,28 @@ def _layer(d: Decoder, c: ModelConfig, kinds: tuple[str, str, str]) -> Module:
 
 
 _TEXT = Decoder(
-    "Glm5NextText", vocab_size=154880, intermediate_size=12288, num_hidden_layers=45,
-    num_attention_heads=64, rms_norm_eps=1e-5, layer=_layer, rotary=False,
+    "Glm5NextText",
+    vocab_size=154880,
+    intermediate_size=12288,
+    num_hidden_layers=45,
+    num_attention_heads=64,
+    rms_norm_eps=1e-5,
+    layer=_layer,
+    rotary=False,
     kinds=side_by_side(
         words(lambda _c, i: "indexed_attention" if i % 4 == 3 else "linear_attention"),
-        words(lambda _c, i: "dense" if i < 3 else "sparse", key="mlp_layer_types"), _indexer_types,
+        words(lambda _c, i: "dense" if i < 3 else "sparse", key="mlp_layer_types"),
+        _indexer_types,
     ),
     moe=m.sparse(
-        "MoE", m.DEEPSEEK, used=8, inner=2048,
+        "MoE",
+        m.DEEPSEEK,
+        used=8,
+        inner=2048,
         count=m.counts("n_routed_experts", "num_local_experts", default=288, minimum=1),
         shared=m.several("n_shared_experts", default=1, minimum=1),
     ),
-)  # fmt: skip
+)
 _PARTS = {
     "visual": lambda c: builder("Glm5NextVisionModel")(c.section("vision_config")),
     "language_model": lambda c: _TEXT.model(text_section(c)),

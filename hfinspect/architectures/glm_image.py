@@ -8,9 +8,13 @@ from ..layers.multimodal import register_worded, seeing, within
 from .glm4v import GLM4V
 
 _TEXT = GLM4V.like(
-    "GlmImageText", vocab_size=168064, attention=grouped, attention_bias=True, out_bias=False,
+    "GlmImageText",
+    vocab_size=168064,
+    attention=grouped,
+    attention_bias=True,
+    out_bias=False,
     norm=norms_called("GlmImageRMSNorm"),
-)  # fmt: skip
+)
 _CODES = size("vision_vocab_size", default=16512)
 _HEAD = within("text_config", lambda c: to_words(_TEXT.width(c), _CODES(c)))
 _PARTS = seeing("GlmImageVisionModel", _TEXT.model)

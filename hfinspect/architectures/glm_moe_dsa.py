@@ -39,9 +39,18 @@ _SIZES = {"query_rank": 2048, "plain": 192, "value": 256}
 _INDEXED = latent(seeks=32, **_SIZES)
 
 Decoder(
-    "GlmMoeDsa", vocab_size=154880, hidden_size=6144, intermediate_size=12288, num_hidden_layers=78,
-    num_attention_heads=64, rms_norm_eps=1e-05, rotary=False, endings=(),
-    attention=latent(**_SIZES), moe=routed(2048, 256, 8, rerouted=True),
-    predicts=("sparse", "full"), kinds=side_by_side(dense_first(3, listed=True), indexer_types),
+    "GlmMoeDsa",
+    vocab_size=154880,
+    hidden_size=6144,
+    intermediate_size=12288,
+    num_hidden_layers=78,
+    num_attention_heads=64,
+    rms_norm_eps=1e-05,
+    rotary=False,
+    endings=(),
+    attention=latent(**_SIZES),
+    moe=routed(2048, 256, 8, rerouted=True),
+    predicts=("sparse", "full"),
+    kinds=side_by_side(dense_first(3, listed=True), indexer_types),
     layer=lambda d, c, kind: mixed(d, c, (_INDEXED if "full" in kind else d.attention)(d, c), kind),
-).register("glm_moe_dsa")  # fmt: skip
+).register("glm_moe_dsa")

@@ -5,9 +5,13 @@ from ..layers.multimodal import register_listener, two_linears
 from ..trees import Dim, ModelConfig, Module
 
 _TEXT = {
-    "vocab_size": 59264, "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 28,
-    "num_attention_heads": 16, "num_key_value_heads": 4,
-}  # fmt: skip
+    "vocab_size": 59264,
+    "hidden_size": 2048,
+    "intermediate_size": 6144,
+    "num_hidden_layers": 28,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 4,
+}
 
 
 def _project(c: ModelConfig, audio: ModelConfig, text: Dim) -> Module:

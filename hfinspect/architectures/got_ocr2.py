@@ -20,11 +20,18 @@ def _projector(j: Joined, c: ModelConfig, _width: Dim, h: Dim) -> Module:
 
 
 Joined(
-    "GotOcr2", "got_ocr2_vision", "qwen2", projector=_projector,
+    "GotOcr2",
+    "got_ocr2_vision",
+    "qwen2",
+    projector=_projector,
     text_defaults={
-        "vocab_size": 151860, "hidden_size": 1024, "intermediate_size": 2816,
-        "num_hidden_layers": 24, "num_attention_heads": 16, "num_key_value_heads": 16,
+        "vocab_size": 151860,
+        "hidden_size": 1024,
+        "intermediate_size": 2816,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 16,
     },
-).register(("got_ocr2", "pp_chart2table"))  # fmt: skip
+).register(("got_ocr2", "pp_chart2table"))
 _TYPES, _TOWER = ("got_ocr2_vision", "pp_chart2table_vision"), partial(encoder_of, "GotOcr2")
 register_part(_TYPES, "GotOcr2VisionEncoder", _TOWER, "vision")

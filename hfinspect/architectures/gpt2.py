@@ -17,29 +17,41 @@ def projected(times: int, kind: str) -> s.Part:
 
 #: What attention holds behind its first matrices.
 BEHIND: dict[str, s.Part] = {
-    "c_proj": s.output, "bias": s.mask(), "masked_bias": lambda _d, _c: Buffer(saved=False),
-    "attn_dropout": s.dropout("attn_pdrop", 0.1), "resid_dropout": s.dropout("resid_pdrop", 0.1),
-}  # fmt: skip
+    "c_proj": s.output,
+    "bias": s.mask(),
+    "masked_bias": lambda _d, _c: Buffer(saved=False),
+    "attn_dropout": s.dropout("attn_pdrop", 0.1),
+    "resid_dropout": s.dropout("resid_pdrop", 0.1),
+}
 _SEEING = {"c_attn": projected(2, "key_value"), "q_attn": projected(1, "query"), **BEHIND}
 GPT2 = s.NamedDecoder(
-    "GPT2", linear=s.transposed,
+    "GPT2",
+    linear=s.transposed,
     model={
-        "wte": s.words, "wpe": s.positions, "drop": s.dropout("embd_pdrop", 0.1), "h": s.layers,
+        "wte": s.words,
+        "wpe": s.positions,
+        "drop": s.dropout("embd_pdrop", 0.1),
+        "h": s.layers,
         "ln_f": s.norm,
     },
     block={
-        "ln_1": s.norm, "attn": s.attention, "ln_2": s.norm,
+        "ln_1": s.norm,
+        "attn": s.attention,
+        "ln_2": s.norm,
         "crossattention": s.where(
             _crosses, lambda d, c: s.attention(d.like("GPT2", attention=_SEEING), c)
         ),
-        "ln_cross_attn": s.where(_crosses, s.norm), "mlp": s.mlp,
+        "ln_cross_attn": s.where(_crosses, s.norm),
+        "mlp": s.mlp,
     },
     attention={"c_attn": s.qkv, **BEHIND},
     mlp={
-        "c_fc": s.up, "c_proj": s.down, "act": s.act("activation_function", "gelu_new"),
+        "c_fc": s.up,
+        "c_proj": s.down,
+        "act": s.act("activation_function", "gelu_new"),
         "dropout": s.dropout("resid_pdrop", 0.1),
     },
-)  # fmt: skip
+)
 _CLASSES = GPT2.classes(causal="LMHeadModel", labeller="classifier")
 
 

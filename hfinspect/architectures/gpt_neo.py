@@ -8,23 +8,35 @@ from ..trees import Buffer, Linear, ModelConfig, Module, builder
 from .gpt2 import GPT2
 
 _NEO = GPT2.like(
-    "GPTNeo", linear=Linear, width=size("hidden_size", default=2048),
-    heads=size("num_heads", default=16), depth=size("num_layers", default=24),
-    length=size("max_position_embeddings", default=2048), inner=s.times(4, "intermediate_size"),
-    attention_bias=s.never, out_bias=s.always, called={"Attention": "GPTNeoSelfAttention"},
+    "GPTNeo",
+    linear=Linear,
+    width=size("hidden_size", default=2048),
+    heads=size("num_heads", default=16),
+    depth=size("num_layers", default=24),
+    length=size("max_position_embeddings", default=2048),
+    inner=s.times(4, "intermediate_size"),
+    attention_bias=s.never,
+    out_bias=s.always,
+    called={"Attention": "GPTNeoSelfAttention"},
     model={**GPT2.model, "drop": s.dropout("embed_dropout")},
     block={
-        "ln_1": s.norm, "attn": lambda d, c: Module("GPTNeoAttention", attention=s.attention(d, c)),
-        "ln_2": s.norm, "mlp": s.mlp,
+        "ln_1": s.norm,
+        "attn": lambda d, c: Module("GPTNeoAttention", attention=s.attention(d, c)),
+        "ln_2": s.norm,
+        "mlp": s.mlp,
     },
     attention={
-        "attn_dropout": s.dropout("attention_dropout"), "resid_dropout": s.dropout("resid_dropout"),
-        "k_proj": s.as_wide("key"), "v_proj": s.as_wide("value"), "q_proj": s.as_wide("query"),
-        "out_proj": s.output, "bias": s.mask("U8"),
+        "attn_dropout": s.dropout("attention_dropout"),
+        "resid_dropout": s.dropout("resid_dropout"),
+        "k_proj": s.as_wide("key"),
+        "v_proj": s.as_wide("value"),
+        "q_proj": s.as_wide("query"),
+        "out_proj": s.output,
+        "bias": s.mask("U8"),
         "masked_bias": lambda _d, _c: Buffer(dtype="F32", saved=False),
     },
     mlp={**GPT2.mlp, "dropout": s.dropout("resid_dropout")},
-)  # fmt: skip
+)
 _CLASSES = _NEO.classes(labeller="classifier")
 
 

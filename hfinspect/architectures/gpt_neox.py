@@ -21,27 +21,42 @@ def _frequencies(d: NamedDecoder, c: ModelConfig) -> Module:
 
 
 _NEOX = NamedDecoder(
-    "GPTNeoX", width=size("hidden_size", default=6144),
-    heads=size("num_attention_heads", default=64), depth=size("num_hidden_layers", default=44),
-    vocab=size("vocab_size", default=50432), length=size("max_position_embeddings", default=2048),
-    inner=s.inner_size("intermediate_size", default=24576), norms=s.layer_norms("layer_norm_eps"),
-    attention_bias=s.flagged("attention_bias", default=True), called={"Block": "GPTNeoXLayer"},
+    "GPTNeoX",
+    width=size("hidden_size", default=6144),
+    heads=size("num_attention_heads", default=64),
+    depth=size("num_hidden_layers", default=44),
+    vocab=size("vocab_size", default=50432),
+    length=size("max_position_embeddings", default=2048),
+    inner=s.inner_size("intermediate_size", default=24576),
+    norms=s.layer_norms("layer_norm_eps"),
+    attention_bias=s.flagged("attention_bias", default=True),
+    called={"Block": "GPTNeoXLayer"},
     model={
-        "embed_in": s.words, "emb_dropout": s.dropout("hidden_dropout"), "layers": s.layers,
-        "final_layer_norm": s.norm, "rotary_emb": s.shown("GPTNeoXRotaryEmbedding"),
+        "embed_in": s.words,
+        "emb_dropout": s.dropout("hidden_dropout"),
+        "layers": s.layers,
+        "final_layer_norm": s.norm,
+        "rotary_emb": s.shown("GPTNeoXRotaryEmbedding"),
     },
     block={
-        "input_layernorm": s.norm, "post_attention_layernorm": s.norm,
+        "input_layernorm": s.norm,
+        "post_attention_layernorm": s.norm,
         "post_attention_dropout": s.dropout("hidden_dropout"),
-        "post_mlp_dropout": s.dropout("hidden_dropout"), "attention": s.attention, "mlp": s.mlp,
+        "post_mlp_dropout": s.dropout("hidden_dropout"),
+        "attention": s.attention,
+        "mlp": s.mlp,
     },
     attention={
-        "query_key_value": s.qkv, "dense": s.output, "bias": s.mask("BOOL"),
-        "masked_bias": lambda _d, _c: Buffer(saved=False), "rotary_emb": _frequencies,
+        "query_key_value": s.qkv,
+        "dense": s.output,
+        "bias": s.mask("BOOL"),
+        "masked_bias": lambda _d, _c: Buffer(saved=False),
+        "rotary_emb": _frequencies,
     },
     mlp={"dense_h_to_4h": s.up, "dense_4h_to_h": s.down, "act": s.act("hidden_act", "gelu")},
-    prefix="gpt_neox", tied=False,
-)  # fmt: skip
+    prefix="gpt_neox",
+    tied=False,
+)
 _CLASSES = _NEOX.classes(labeller="classifier")
 _CLASSES["GPTNeoXForCausalLM"] = causal_lm(
     "GPTNeoXForCausalLM", _NEOX.base, prefix="gpt_neox", embedding="embed_in", head="embed_out"

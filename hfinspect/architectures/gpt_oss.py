@@ -17,14 +17,28 @@ def _experts(x: m.Mixture) -> Module:
 
 
 GPT_OSS = Decoder(
-    "GptOss", vocab_size=201088, hidden_size=2880, intermediate_size=2880, num_hidden_layers=36,
-    num_attention_heads=64, num_key_value_heads=8, head_dim=64, null_head_dim=True,
-    rms_norm_eps=1e-05, attention_bias=True, rotary=False, endings=LABEL_HEADS, attention=sinks,
-    windows=lambda c: windows(c, 128, every(2)), moe=m.sparse(
+    "GptOss",
+    vocab_size=201088,
+    hidden_size=2880,
+    intermediate_size=2880,
+    num_hidden_layers=36,
+    num_attention_heads=64,
+    num_key_value_heads=8,
+    head_dim=64,
+    null_head_dim=True,
+    rms_norm_eps=1e-05,
+    attention_bias=True,
+    rotary=False,
+    endings=LABEL_HEADS,
+    attention=sinks,
+    windows=lambda c: windows(c, 128, every(2)),
+    moe=m.sparse(
         "MLP",
-        {"router": lambda x: router("GptOssTopKRouter", x.width, x.count, bias=True),
-         "experts": _experts},
+        {
+            "router": lambda x: router("GptOssTopKRouter", x.width, x.count, bias=True),
+            "experts": _experts,
+        },
         count=m.counts("num_local_experts", "num_experts", default=128, minimum=1),
         used=size("num_experts_per_tok", "experts_per_token", default=4),
     ),
-).register("gpt_oss")  # fmt: skip
+).register("gpt_oss")

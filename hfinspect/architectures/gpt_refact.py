@@ -11,17 +11,24 @@ def _inner(_c: ModelConfig, h: Dim) -> Dim:
 
 
 _REFACT = s.NamedDecoder(
-    "GPTRefact", width=size("n_embd", "hidden_size", default=2048),
+    "GPTRefact",
+    width=size("n_embd", "hidden_size", default=2048),
     heads=size("n_head", "num_attention_heads", default=32),
-    depth=size("n_layer", "num_hidden_layers", default=32), vocab=size("vocab_size", default=49216),
-    inner=_inner, norms=rms_norms("LayerNormNoBias", 1e-5, "layer_norm_epsilon"), bias=s.never,
-    called={"Attention": "Attention", "MLP": "MLP"}, model={"wte": s.words, "h": s.layers},
+    depth=size("n_layer", "num_hidden_layers", default=32),
+    vocab=size("vocab_size", default=49216),
+    inner=_inner,
+    norms=rms_norms("LayerNormNoBias", 1e-5, "layer_norm_epsilon"),
+    bias=s.never,
+    called={"Attention": "Attention", "MLP": "MLP"},
+    model={"wte": s.words, "h": s.layers},
     attention={
-        "q": s.as_wide("query"), "kv": lambda d, c: Linear(d.width(c), 2 * d.head(c), bias=False),
+        "q": s.as_wide("query"),
+        "kv": lambda d, c: Linear(d.width(c), 2 * d.head(c), bias=False),
         "c_proj": s.output,
     },
-    mlp={"gate_up_proj": s.gate_up, "c_proj": s.down}, tied=False,
-)  # fmt: skip
+    mlp={"gate_up_proj": s.gate_up, "c_proj": s.down},
+    tied=False,
+)
 _CLASSES = _REFACT.classes(heads=())
 
 

@@ -27,9 +27,14 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 _GRADIUM = POCKET.like(
-    _NAME, vocab_size=4001, hidden_size=768, intermediate_size=3072, num_attention_heads=12,
-    hidden_act="gelu", attention=_attention,
-)  # fmt: skip
+    _NAME,
+    vocab_size=4001,
+    hidden_size=768,
+    intermediate_size=3072,
+    num_attention_heads=12,
+    hidden_act="gelu",
+    attention=_attention,
+)
 
 
 def model(c: ModelConfig) -> Module:
@@ -48,13 +53,16 @@ _MLP, _ADA = {"fc1": "mlp.0", "act_fn": "mlp.1", "fc2": "mlp.2"}, "adaLN_modulat
 _SPELLED = {
     "Attention": {"o_proj": "out_proj"},
     "DecoderLayer": {"input_layernorm": "norm1", "post_attention_layernorm": "norm2"},
-    "TimestepEmbedding": {**_MLP, "norm": "mlp.3"}, "TimestepNorm": {"weight": "alpha"},
+    "TimestepEmbedding": {**_MLP, "norm": "mlp.3"},
+    "TimestepNorm": {"weight": "alpha"},
     "FlowResBlock": {**_MLP, "norm": "in_ln", "adaln_proj": f"{_ADA}.1"},
     "FlowFinalLayer": {"proj": "linear", "act_fn": f"{_ADA}.0", "adaln_proj": f"{_ADA}.1"},
     "FlowHead": {
-        "cond_proj": "cond_embed", "timestep_embeddings": "time_embed", "layers": "res_blocks",
+        "cond_proj": "cond_embed",
+        "timestep_embeddings": "time_embed",
+        "layers": "res_blocks",
     },
-}  # fmt: skip
+}
 
 
 def _flow_net(c: ModelConfig) -> Module:

@@ -12,9 +12,12 @@ _NAME = "Granite4Vision"
 _TEXT = LLAMA.like(f"{_NAME}Text", mlp_bias=False)
 #: What the config class makes of an absent section.
 _QFORMER = {
-    "num_hidden_layers": 1, "intermediate_size": 3072, "cross_attention_frequency": 1,
-    "max_position_embeddings": 2048, "use_qformer_text_input": False,
-}  # fmt: skip
+    "num_hidden_layers": 1,
+    "intermediate_size": 3072,
+    "cross_attention_frequency": 1,
+    "max_position_embeddings": 2048,
+    "use_qformer_text_input": False,
+}
 
 
 def _downsampler(c: ModelConfig, width: Dim, text: Dim) -> Module:

@@ -9,10 +9,17 @@ from .llama import LLAMA
 
 _NAME = "GraniteDocling"
 _TEXT = LLAMA.like(
-    f"{_NAME}Text", vocab_size=133800, hidden_size=1024, intermediate_size=2048,
-    num_hidden_layers=28, num_attention_heads=16, num_key_value_heads=4, rms_norm_eps=1e-5,
-    tie_word_embeddings=True, mlp_bias=False,
-)  # fmt: skip
+    f"{_NAME}Text",
+    vocab_size=133800,
+    hidden_size=1024,
+    intermediate_size=2048,
+    num_hidden_layers=28,
+    num_attention_heads=16,
+    num_key_value_heads=4,
+    rms_norm_eps=1e-5,
+    tie_word_embeddings=True,
+    mlp_bias=False,
+)
 
 
 def _path(c: ModelConfig, h: Dim, out: Dim, factor: Dim) -> Module:

@@ -21,7 +21,9 @@ def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:
 
 
 register_part(
-    "granite_speech_plus_encoder", f"{_NAME}CTCEncoder",
-    lambda c: renamed(builder("GraniteSpeechCTCEncoder")(c), "GraniteSpeech", _NAME), "audio",
-)  # fmt: skip
+    "granite_speech_plus_encoder",
+    f"{_NAME}CTCEncoder",
+    lambda c: renamed(builder("GraniteSpeechCTCEncoder")(c), "GraniteSpeech", _NAME),
+    "audio",
+)
 register_headed("granite_speech_plus", _NAME, _parts, "encoder", "projector")

@@ -23,8 +23,9 @@ moe = m.sparse(
         "output_linear": lambda x: _fused(x, x.width, x.inner),
         "activation": lambda x: activation(x.d.act(x.c)),
     },
-    count=EXPERTS, used=USED,
-)  # fmt: skip
+    count=EXPERTS,
+    used=USED,
+)
 LAYER = {"self_attn": attends, "input_layernorm": normed, "post_attention_layernorm": normed}
 LAYER["block_sparse_moe"] = feeds
 GRANITE_MOE = Decoder("GraniteMoe", endings=(), moe=moe, layer=arranged(**LAYER))

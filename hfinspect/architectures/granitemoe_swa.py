@@ -9,7 +9,9 @@ from .granitemoeshared import GRANITE_MOE_SHARED
 
 _PARTS = {"router": m.scores(), "experts": m.stacked(act=True)}
 GRANITE_MOE_SHARED.like(
-    "GraniteMoeSWA", attention=sinks, rotary=False,
+    "GraniteMoeSWA",
+    attention=sinks,
+    rotary=False,
     moe=m.sparse("MoE", _PARTS, count=EXPERTS, used=USED),
     windows=lambda c: windows(c, 128, every(4, first=0)),
-).register("granitemoe_swa")  # fmt: skip
+).register("granitemoe_swa")

@@ -52,25 +52,38 @@ def _positions(d: s.NamedDecoder, c: ModelConfig) -> Module | None:
 
 
 OLMO = s.NamedDecoder(
-    "OLMo", width=size("d_model", default=768), heads=size("n_heads", default=12),
-    depth=size("n_layers", default=12), vocab=size("embedding_size", "vocab_size", default=50304),
-    length=size("max_sequence_length", default=1024), norms=_norm, linear=flat, bias=_BIASED,
-    inner=_inner, joined=lambda d, c: d.width(c) + 2 * _key_width(d, c),
+    "OLMo",
+    width=size("d_model", default=768),
+    heads=size("n_heads", default=12),
+    depth=size("n_layers", default=12),
+    vocab=size("embedding_size", "vocab_size", default=50304),
+    length=size("max_sequence_length", default=1024),
+    norms=_norm,
+    linear=flat,
+    bias=_BIASED,
+    inner=_inner,
+    joined=lambda d, c: d.width(c) + 2 * _key_width(d, c),
     called={"Model": "ModuleDict", "Block": "OLMoSequentialBlock"},
     model={
-        "wte": s.words, "emb_drop": s.dropout("embedding_dropout", 0.1), "ln_f": s.norm,
-        "blocks": s.layers, "wpe": _positions,
+        "wte": s.words,
+        "emb_drop": s.dropout("embedding_dropout", 0.1),
+        "ln_f": s.norm,
+        "blocks": s.layers,
+        "wpe": _positions,
         "ff_out": s.where(s.unless("weight_tying", default=True), s.lm_head),
     },
     block={
         "dropout": s.dropout("residual_dropout", 0.1),
         "k_norm": lambda d, c: _normed(c, _key_width(d, c)),
         "q_norm": lambda d, c: _normed(c, d.width(c)),
-        "attn_out": s.output, "ff_out": s.down, "attn_norm": s.norm, "ff_norm": s.norm,
+        "attn_out": s.output,
+        "ff_out": s.down,
+        "attn_norm": s.norm,
+        "ff_norm": s.norm,
         "att_proj": s.qkv,
         "ff_proj": lambda d, c: flat(d.width(c), _both(c, d.width(c)), d.bias(c), kind="gate_up"),
     },
-)  # fmt: skip
+)
 
 _MODEL = composed({"OLMo": {"transformer": OLMO.base}})["OLMo"]
 _NAMES = "OLMoForCausalLM", "OLMoModelForCausalLM"

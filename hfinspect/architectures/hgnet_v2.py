@@ -16,10 +16,13 @@ from ..trees.modules import Activation, Layers, Module, ModuleList, Sequential
 _NAME, _LEARNED = "HGNetV2", "use_learnable_affine_block"
 _WIDTHS = (256, 512, 1024, 2048)
 STAGES = {
-    "stage_in_channels": (48, 128, 512, 1024), "stage_mid_channels": (48, 96, 192, 384),
-    "stage_out_channels": (128, 512, 1024, 2048), "stage_num_blocks": (1, 1, 3, 1),
-    "stage_kernel_size": (3, 3, 5, 5), "stage_numb_of_layers": (6, 6, 6, 6),
-}  # fmt: skip
+    "stage_in_channels": (48, 128, 512, 1024),
+    "stage_mid_channels": (48, 96, 192, 384),
+    "stage_out_channels": (128, 512, 1024, 2048),
+    "stage_num_blocks": (1, 1, 3, 1),
+    "stage_kernel_size": (3, 3, 5, 5),
+    "stage_numb_of_layers": (6, 6, 6, 6),
+}
 
 
 def per_stage(c: ModelConfig) -> dict[str, tuple[Dim, ...]]:
@@ -39,10 +42,12 @@ def stem(
         first, last = (conv_layer(name, *both, 3, learned=False) for both in pairwise(widths))
         return {"conv1": first, "act_fn": activation("gelu"), "conv2": last}
     steps = {
-        "stem1": (channels, inner, 3), "stem2a": (inner, inner // 2, 2),
-        "stem2b": (inner // 2, inner, 2), "stem3": (inner * 2, inner, 3),
+        "stem1": (channels, inner, 3),
+        "stem2a": (inner, inner // 2, 2),
+        "stem2b": (inner // 2, inner, 2),
+        "stem3": (inner * 2, inner, 3),
         "stem4": (inner, outer, 1),
-    }  # fmt: skip
+    }
     act, learned = c.text("hidden_act", default="relu"), c.flag(_LEARNED, default=False)
     to = partial(conv_layer, name, act=act, learned=learned)
     return {**{key: to(*sizes) for key, sizes in steps.items()}, "pool": Activation("MaxPool2d")}

@@ -14,10 +14,19 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 _HIGGS = LLAMA.like(
-    "HiggsAudioV2", vocab_size=128256, hidden_size=3072, intermediate_size=8192,
-    num_hidden_layers=28, num_attention_heads=24, num_key_value_heads=8, head_dim=128,
-    null_head_dim=True, rms_norm_eps=1e-5, mlp_bias=False, layer=_layer,
-)  # fmt: skip
+    "HiggsAudioV2",
+    vocab_size=128256,
+    hidden_size=3072,
+    intermediate_size=8192,
+    num_hidden_layers=28,
+    num_attention_heads=24,
+    num_key_value_heads=8,
+    head_dim=128,
+    null_head_dim=True,
+    rms_norm_eps=1e-5,
+    mlp_bias=False,
+    layer=_layer,
+)
 
 
 def _codes(c: ModelConfig) -> Dim:

@@ -60,10 +60,16 @@ def _stack(passes: Callable[[ModelConfig], Dim]) -> s.Part:
 
 _SLOW, _FAST = size("H_cycles", default=2), size("L_cycles", default=3)
 s.NamedDecoder(
-    "HrmText", width=size("hidden_size", default=1536), prefix="model", tied=False,
-    heads=size("num_attention_heads", default=12), vocab=size("vocab_size", default=151808),
+    "HrmText",
+    width=size("hidden_size", default=1536),
+    prefix="model",
+    tied=False,
+    heads=size("num_attention_heads", default=12),
+    vocab=size("vocab_size", default=151808),
     model={
-        "embed_tokens": s.words, "L_module": _stack(lambda c: _SLOW(c) * _FAST(c)),
-        "H_module": _stack(_SLOW), "z_L_init": lambda d, c: Weight(d.width(c)),
+        "embed_tokens": s.words,
+        "L_module": _stack(lambda c: _SLOW(c) * _FAST(c)),
+        "H_module": _stack(_SLOW),
+        "z_L_init": lambda d, c: Weight(d.width(c)),
     },
-).register("hrm_text", heads=())  # fmt: skip
+).register("hrm_text", heads=())

@@ -12,10 +12,12 @@ _MAX_DISTINCT = 32
 
 def _layer(d: Decoder, c: ModelConfig, per_token: int) -> Module:
     moe = m.sparse(
-        "Moe", {"gate": m.scored_by("Gate", "wg"), "experts": m.each, "shared_mlp": m.always},
+        "Moe",
+        {"gate": m.scored_by("Gate", "wg"), "experts": m.each, "shared_mlp": m.always},
         count=m.counts("num_experts", "num_local_experts", default=1, minimum=1),
-        used=lambda _c: per_token, shared=lambda _c, inner: inner,
-    )  # fmt: skip
+        used=lambda _c: per_token,
+        shared=lambda _c, inner: inner,
+    )
     return pre_norm(d.like(d.name, mlp=moe), c, "dense")
 
 

@@ -32,7 +32,8 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 TEXT = Decoder(_NAME, vocab_size=290943, rms_norm_eps=1e-5, qk_norm=True, layer=_layer)
 #: What whole files call other than a save of the model without its head does.
 _FILES = {
-    "vision_tower": "vit", "layer_norm1": "input_layernorm",
+    "vision_tower": "vit",
+    "layer_norm1": "input_layernorm",
     "layer_norm2": "post_attention_layernorm",
-}  # fmt: skip
+}
 register_flat("hunyuan_vl", _NAME, TEXT, {"vision_tower": _vision_model}, tied=True, files=_FILES)

@@ -32,13 +32,26 @@ def _kinds(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 
 _HY = Decoder(
-    "HYV3", vocab_size=120832, intermediate_size=13312, num_hidden_layers=80,
-    num_attention_heads=64, num_key_value_heads=8, head_dim=128, rms_norm_eps=1e-5, mlp_bias=False,
-    qk_norm=True, layer=_layer, kinds=_kinds, rotary=False, endings=(),
+    "HYV3",
+    vocab_size=120832,
+    intermediate_size=13312,
+    num_hidden_layers=80,
+    num_attention_heads=64,
+    num_key_value_heads=8,
+    head_dim=128,
+    rms_norm_eps=1e-5,
+    mlp_bias=False,
+    qk_norm=True,
+    layer=_layer,
+    kinds=_kinds,
+    rotary=False,
+    endings=(),
     moe=m.sparse(
         "MoE",
         {"expert_bias": m.correction, "router": _router, "experts": m.each, "shared_mlp": m.biased},
-        count=m.counts("num_experts", "num_local_experts", default=192), used=8, inner=1536,
+        count=m.counts("num_experts", "num_local_experts", default=192),
+        used=8,
+        inner=1536,
         shared=_shared,
     ),
-).register("hy_v3")  # fmt: skip
+).register("hy_v3")

@@ -31,22 +31,41 @@ def _joining(d: Decoder, c: ModelConfig) -> Module:
 
 
 _HY = Decoder(
-    "HYV4", vocab_size=120832, hidden_size=2816, intermediate_size=6912, num_hidden_layers=34,
-    rms_norm_eps=1e-5, mlp=lambda d, c: _gated(d, c, d.inner(c)), layer=_layer,
-    rotary=False, endings=(),
+    "HYV4",
+    vocab_size=120832,
+    hidden_size=2816,
+    intermediate_size=6912,
+    num_hidden_layers=34,
+    rms_norm_eps=1e-5,
+    mlp=lambda d, c: _gated(d, c, d.inner(c)),
+    layer=_layer,
+    rotary=False,
+    endings=(),
     kinds=side_by_side(
-        mlps(), words(lambda _c, i: "shared" if i and (i - 1) % 4 else "full",
-                      "full", "shared", key="indexer_types"),
+        mlps(),
+        words(
+            lambda _c, i: "shared" if i and (i - 1) % 4 else "full",
+            "full",
+            "shared",
+            key="indexer_types",
+        ),
     ),
     moe=m.sparse(
         "MoE",
-        {"experts": m.stacked(), "gate": m.corrected(), "shared_experts": lambda x:
-         _gated(x.d, x.c, x.shared, "shared_expert") if x.shared else None},
+        {
+            "experts": m.stacked(),
+            "gate": m.corrected(),
+            "shared_experts": lambda x: (
+                _gated(x.d, x.c, x.shared, "shared_expert") if x.shared else None
+            ),
+        },
         count=m.counts("n_routed_experts", "num_local_experts", default=256, minimum=1),
-        used=8, inner=768, shared=m.deepseek_shared,
+        used=8,
+        inner=768,
+        shared=m.deepseek_shared,
     ),
     further=lambda d, c: {"hc_pre": Module("HyperConnections", hc_head=_joining(d, c))},
-)  # fmt: skip
+)
 # The base model as a root: a save then swaps the words of one name.
 _BARE = _HY.like(
     "HYV4", further=lambda d, c: {"hc_head": Module("HYV4HyperHead", hc_pre=_joining(d, c))}

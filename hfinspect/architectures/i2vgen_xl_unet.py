@@ -36,8 +36,11 @@ def model(config: ModelConfig) -> Module:
         ),
         "image_latents_temporal_encoder": Module("I2VGenXLTransformerTemporalEncoder", looks),
         "image_latents_context_embedding": Sequential(
-            conv(4, 8 * channels), _ACT, Activation("AdaptiveAvgPool2d"),
-            conv(8 * channels, 16 * channels, stride=2), _ACT,
+            conv(4, 8 * channels),
+            _ACT,
+            Activation("AdaptiveAvgPool2d"),
+            conv(8 * channels, 16 * channels, stride=2),
+            _ACT,
             conv(16 * channels, context, stride=2),
         ),
         "time_proj": Activation("Timesteps"),
@@ -45,7 +48,7 @@ def model(config: ModelConfig) -> Module:
         "context_embedding": two_layers(context, context * channels),
         "fps_embedding": two_layers(first, time),
         **ladder(c),
-    }  # fmt: skip
+    }
     return Module("I2VGenXLUNet", parts, part="vision")
 
 

@@ -72,9 +72,12 @@ def _further(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 
 TEXT = Decoder(
-    _NAME, attention=lambda d, c: _looking(d, c, d.width(c)), rotary=False,
-    embedding="DecoupledEmbedding", further=_further,
-)  # fmt: skip
+    _NAME,
+    attention=lambda d, c: _looking(d, c, d.width(c)),
+    rotary=False,
+    embedding="DecoupledEmbedding",
+    further=_further,
+)
 
 
 def _added(c: ModelConfig) -> Dim:

@@ -10,9 +10,13 @@ _NAME = "Inkling2"
 #: Keys of the release, and parts of the tower, by transformers' names.
 _KEYS = {"patch_size": "native_patch_size", "spatial_merge_size": "adapter_merge_size"}
 _SPELLED = {
-    "layernorm_before": "ln_1", "layernorm_after": "ln_2", "fc1": "c_fc", "fc2": "c_proj",
-    "lambda_1": "ls_1.gamma", "lambda_2": "ls_2.gamma",
-}  # fmt: skip
+    "layernorm_before": "ln_1",
+    "layernorm_after": "ln_2",
+    "fc1": "c_fc",
+    "fc2": "c_proj",
+    "lambda_1": "ls_1.gamma",
+    "lambda_2": "ls_2.gamma",
+}
 
 
 def _in_memory(c: ModelConfig) -> Module:

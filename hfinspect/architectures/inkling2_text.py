@@ -13,8 +13,12 @@ from ..trees import Buffer, Component, Dim, Linear, ModelConfig, Module, Weight,
 from .inkling_text import FULL, SLIDING, convolution, heads_of, kernel_size, looking
 
 _SPELLED = {
-    "q_proj": "wq_du", "k_proj": "wk_dv", "v_proj": "wv_dv", "r_proj": "wr_du", "o_proj": "wo_ud",
-}  # fmt: skip
+    "q_proj": "wq_du",
+    "k_proj": "wk_dv",
+    "v_proj": "wv_dv",
+    "r_proj": "wr_du",
+    "o_proj": "wo_ud",
+}
 
 
 def _attention(d: Decoder, c: ModelConfig, kind: str) -> Module:
@@ -81,10 +85,18 @@ def _queries(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 
 _TEXT = Decoder(
-    "Inkling2Text", vocab_size=201024, hidden_size=4608, num_hidden_layers=48, table="embed",
-    norm=norms_called("Inkling2RMSNorm"), layer=_layer, kinds=_KINDS, rotary=False,
-    windows=lambda c: windows(c, 1024, every(6), key="sliding_window_size"), further=_queries,
-)  # fmt: skip
+    "Inkling2Text",
+    vocab_size=201024,
+    hidden_size=4608,
+    num_hidden_layers=48,
+    table="embed",
+    norm=norms_called("Inkling2RMSNorm"),
+    layer=_layer,
+    kinds=_KINDS,
+    rotary=False,
+    windows=lambda c: windows(c, 1024, every(6), key="sliding_window_size"),
+    further=_queries,
+)
 
 
 def model(c: ModelConfig) -> Module:

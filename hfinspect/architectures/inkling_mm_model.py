@@ -19,17 +19,22 @@ _MAX_SIDE, _MAX_STEPS = 4096, 256
 #: Class of the text tower -> names of its parts in files, where they are others than in memory.
 _SPELLED = {
     "DecoderLayer": {
-        "self_attn": "attn", "input_layernorm": "attn_norm", "post_attention_layernorm": "mlp_norm",
+        "self_attn": "attn",
+        "input_layernorm": "attn_norm",
+        "post_attention_layernorm": "mlp_norm",
     },
     "Attention": {
-        "q_proj": "wq_du", "k_proj": "wk_dv", "v_proj": "wv_dv", "r_proj": "wr_du",
+        "q_proj": "wq_du",
+        "k_proj": "wk_dv",
+        "v_proj": "wv_dv",
+        "r_proj": "wr_du",
         "o_proj": "wo_ud",
     },
     "MLP": {"gate_proj": "w13_dn", "down_proj": "w2_md"},
     "TopkRouter": {"e_score_correction_bias": "bias"},
     "Experts": {"gate_up_proj": "w13_weight", "down_proj": "w2_weight"},
     "SharedExperts": {"gate_proj": "shared_w13_weight", "down_proj": "shared_w2_weight"},
-}  # fmt: skip
+}
 
 
 def _primes(number: int) -> list[int]:

@@ -106,12 +106,20 @@ _SPARSE = words(
     key="mlp_layer_types",
 )
 _TEXT = Decoder(
-    "Inkling", vocab_size=201024, hidden_size=6144, num_hidden_layers=66, mlp=_mlp, moe=_moe,
-    layer=_layer, kinds=side_by_side(words(_slides), _SPARSE), windows=lambda c: windows(
+    "Inkling",
+    vocab_size=201024,
+    hidden_size=6144,
+    num_hidden_layers=66,
+    mlp=_mlp,
+    moe=_moe,
+    layer=_layer,
+    kinds=side_by_side(words(_slides), _SPARSE),
+    windows=lambda c: windows(
         c, 512, lambda i, _: _slides(c, i) == FULL, key="sliding_window_size"
     ),
-    rotary=False, embedding="NormedEmbedding",
-)  # fmt: skip
+    rotary=False,
+    embedding="NormedEmbedding",
+)
 
 
 def model(c: ModelConfig) -> Module:

@@ -8,24 +8,39 @@ from ..layers.heads import causal_lm, classifier
 from ..trees import ModelConfig, Module
 
 _SPELLED = {
-    "self_attn": "attention", "mlp": "feed_forward", "gate_proj": "w1", "up_proj": "w3",
-    "down_proj": "w2", "input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm",
-}  # fmt: skip
+    "self_attn": "attention",
+    "mlp": "feed_forward",
+    "gate_proj": "w1",
+    "up_proj": "w3",
+    "down_proj": "w2",
+    "input_layernorm": "attention_norm",
+    "post_attention_layernorm": "ffn_norm",
+}
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
     """H·(h + 2g)·d for q, k and v together."""
     h, heads, bias = d.width(c), d.heads(c), c.flag("bias", default=True)
     return fused_attention(
-        "InternLM2Attention", h, bias=bias, out_bias=bias, qkv="wqkv", out="wo",
-        joined=(heads.query + 2 * heads.kv) * heads.dim, width=heads.query * heads.dim,
-    )  # fmt: skip
+        "InternLM2Attention",
+        h,
+        bias=bias,
+        out_bias=bias,
+        qkv="wqkv",
+        out="wo",
+        joined=(heads.query + 2 * heads.kv) * heads.dim,
+        width=heads.query * heads.dim,
+    )
 
 
 _INTERN = Decoder(
-    "InternLM2", vocab_size=103168, rotary=False, attention=_attention, table="tok_embeddings",
+    "InternLM2",
+    vocab_size=103168,
+    rotary=False,
+    attention=_attention,
+    table="tok_embeddings",
     layer=lambda d, c, kind: respelled(pre_norm(d, c, kind), _SPELLED),
-)  # fmt: skip
+)
 _CAUSAL = "InternLM2ForCausalLM"
 #: One number for a conversation.
 _REWARD: dict[str, Part] = {

@@ -19,9 +19,17 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 _LLAMA = Decoder(
-    "Llama", vocab_size=128512, intermediate_size=10240, num_hidden_layers=48,
-    num_key_value_heads=2, head_dim=128, null_head_dim=True, rms_norm_eps=1e-05, rotary=False,
-    endings=(), attention=_attention,
+    "Llama",
+    vocab_size=128512,
+    intermediate_size=10240,
+    num_hidden_layers=48,
+    num_key_value_heads=2,
+    head_dim=128,
+    null_head_dim=True,
+    rms_norm_eps=1e-05,
+    rotary=False,
+    endings=(),
+    attention=_attention,
     mlp=lambda d, c: gated_mlp("LlamaMLP", d.width(c), d.inner(c), bias=_bias(c), act=d.act(c)),
-)  # fmt: skip
+)
 _LLAMA.register("internlm3", more=decoder_classes("InternLM3", _LLAMA.model, heads=()))

@@ -8,9 +8,12 @@ from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential
 from .internvl import as_released, merged, tower
 
 _SIZES = {
-    "hidden_size": 3200, "intermediate_size": 12800, "num_hidden_layers": 48, "image_size": 224,
+    "hidden_size": 3200,
+    "intermediate_size": 12800,
+    "num_hidden_layers": 48,
+    "image_size": 224,
     "norm_type": "rms_norm",
-}  # fmt: skip
+}
 #: Beginnings of class names after InternVLVision, and those after Intern in the authors' code.
 _CLASSES = {"E": "VisionE", "Model": "VisionModel", "Layer": "VisionEncoderLayer", "": ""}
 

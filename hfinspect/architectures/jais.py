@@ -15,11 +15,15 @@ def _slopes(d: s.NamedDecoder, c: ModelConfig) -> Module:
 
 
 JAIS = s.NamedDecoder(
-    "JAIS", linear=s.transposed,
+    "JAIS",
+    linear=s.transposed,
     model={
-        "wte": s.words, "wpe": lambda d, c: None if _alibi(c) else s.positions(d, c),
+        "wte": s.words,
+        "wpe": lambda d, c: None if _alibi(c) else s.positions(d, c),
         "relative_pe": s.where(_alibi, _slopes),
-        "drop": s.dropout("embd_pdrop", 0.1), "h": s.layers, "ln_f": s.norm,
+        "drop": s.dropout("embd_pdrop", 0.1),
+        "h": s.layers,
+        "ln_f": s.norm,
     },
     attention={"c_attn": s.qkv, "c_proj": s.output},
     mlp={
@@ -28,6 +32,8 @@ JAIS = s.NamedDecoder(
         "c_proj": s.down,
     },
 ).register(
-    "jais", causal="LMHeadModel", heads=SEQUENCE_HEAD,
+    "jais",
+    causal="LMHeadModel",
+    heads=SEQUENCE_HEAD,
     source="modeling_jais.py of core42/jais-13b; vLLM's jais.py",
-)  # fmt: skip
+)

@@ -3,7 +3,16 @@
 from ..layers.decoders import Decoder, layer_norms, up_down
 
 Decoder(
-    "Jais2", vocab_size=150272, hidden_size=3328, intermediate_size=26624, num_attention_heads=26,
-    hidden_act="relu2", attention_bias=True, mlp_bias=True, rotary=False, endings=(), mlp=up_down,
+    "Jais2",
+    vocab_size=150272,
+    hidden_size=3328,
+    intermediate_size=26624,
+    num_attention_heads=26,
+    hidden_act="relu2",
+    attention_bias=True,
+    mlp_bias=True,
+    rotary=False,
+    endings=(),
+    mlp=up_down,
     norm=layer_norms("layer_norm_eps"),
-).register("jais2")  # fmt: skip
+).register("jais2")

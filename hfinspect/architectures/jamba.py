@@ -21,9 +21,14 @@ def _mixer(d: Decoder, c: ModelConfig) -> Module:
 def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
     attends = kind[0] == "attention"
     return mixed(
-        d, c, d.attention(d, c) if attends else _mixer(d, c), kind, mlp="feed_forward",
-        self_attn="self_attn" if attends else "mamba", post_attention_layernorm="pre_ff_layernorm",
-    ).called(f"Jamba{'Attention' if attends else 'Mamba'}DecoderLayer")  # fmt: skip
+        d,
+        c,
+        d.attention(d, c) if attends else _mixer(d, c),
+        kind,
+        mlp="feed_forward",
+        self_attn="self_attn" if attends else "mamba",
+        post_attention_layernorm="pre_ff_layernorm",
+    ).called(f"Jamba{'Attention' if attends else 'Mamba'}DecoderLayer")
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
@@ -37,10 +42,20 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
 
 
 Decoder(
-    "Jamba", vocab_size=65536, intermediate_size=14336, num_key_value_heads=8, attention_bias=None,
-    layer=_layer, kinds=_kinds, last_norm="final_layernorm", rotary=False, endings=SEQUENCE_HEAD,
+    "Jamba",
+    vocab_size=65536,
+    intermediate_size=14336,
+    num_key_value_heads=8,
+    attention_bias=None,
+    layer=_layer,
+    kinds=_kinds,
+    last_norm="final_layernorm",
+    rotary=False,
+    endings=SEQUENCE_HEAD,
     moe=m.sparse(
-        "SparseMoeBlock", {"router": m.scores(), "experts": m.each},
-        count=_EXPERTS, used=m.counts("num_experts_per_tok", default=2),
+        "SparseMoeBlock",
+        {"router": m.scores(), "experts": m.each},
+        count=_EXPERTS,
+        used=m.counts("num_experts_per_tok", default=2),
     ),
-).register("jamba")  # fmt: skip
+).register("jamba")

@@ -22,10 +22,13 @@ def _vq_model(c: ModelConfig) -> Module:
     """Attention at the coarsest resolution."""
     sizes = codec("JanusVQVAE", c, lambda i, count: i == count - 1)
     return quantized(
-        "JanusVQVAE", sizes.latent, c.dim("embed_dim", default=8),
-        c.dim("num_embeddings", default=16384), sizes.encoder(),
+        "JanusVQVAE",
+        sizes.latent,
+        c.dim("embed_dim", default=8),
+        c.dim("num_embeddings", default=16384),
+        sizes.encoder(),
         sizes.decoder(c.dim("out_channels", default=3)),
-    )  # fmt: skip
+    )
 
 
 def _model(c: ModelConfig) -> Module:

@@ -9,10 +9,16 @@ from ..layers.vision import plain_mlp
 from ..trees import Activation, Layers, ModelConfig, Module
 
 DEFAULTS = {
-    "vocab_size": 250002, "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
-    "intermediate_size": 4096, "hidden_act": "gelu", "max_position_embeddings": 8194,
-    "type_vocab_size": 1, "layer_norm_eps": 1e-5,
-}  # fmt: skip
+    "vocab_size": 250002,
+    "hidden_size": 1024,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+    "intermediate_size": 4096,
+    "hidden_act": "gelu",
+    "max_position_embeddings": 8194,
+    "type_vocab_size": 1,
+    "layer_norm_eps": 1e-5,
+}
 
 
 def attention(name: str, c: ModelConfig, *, bias: bool = True) -> Module:
@@ -20,9 +26,15 @@ def attention(name: str, c: ModelConfig, *, bias: bool = True) -> Module:
     h, heads = hidden(c), c.dim("num_attention_heads")
     width = heads * (c.optional_dim("head_dim") or h // heads)
     return fused_attention(
-        f"{name}Attention", h, bias=bias, out_bias=bias, qkv="Wqkv", out="out_proj",
-        joined=3 * width, width=width,
-    )  # fmt: skip
+        f"{name}Attention",
+        h,
+        bias=bias,
+        out_bias=bias,
+        qkv="Wqkv",
+        out="out_proj",
+        joined=3 * width,
+        width=width,
+    )
 
 
 def _layer(e: Encoder, c: ModelConfig) -> Module:
@@ -56,7 +68,15 @@ def _forms(e: Encoder) -> Forms:
 
 
 JINA = Encoder(
-    "JinaEmbeddingsV3", "roberta", DEFAULTS, layer=_layer, encoder=_stack, whole=_whole,
-    embeddings=without("position_embeddings", "LayerNorm"), words=roberta_words, forms=_forms,
-    headless=True, lacks=("ForCausalLM", "ForMultipleChoice"),
-).register("jina_embeddings_v3")  # fmt: skip
+    "JinaEmbeddingsV3",
+    "roberta",
+    DEFAULTS,
+    layer=_layer,
+    encoder=_stack,
+    whole=_whole,
+    embeddings=without("position_embeddings", "LayerNorm"),
+    words=roberta_words,
+    forms=_forms,
+    headless=True,
+    lacks=("ForCausalLM", "ForMultipleChoice"),
+).register("jina_embeddings_v3")

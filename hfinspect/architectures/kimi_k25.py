@@ -12,9 +12,13 @@ from ..trees.modules import Activation, LayerNorm, Linear, Module, Sequential, e
 _NAME = "Kimi_K25VisionModel"
 #: transformers' names -> those of the release, which counts from 0.
 _HUB = {
-    "norm1": "norm0", "norm2": "norm1", "fc1": "fc0", "fc2": "fc1", "layers": "blocks",
+    "norm1": "norm0",
+    "norm2": "norm1",
+    "fc1": "fc0",
+    "fc2": "fc1",
+    "layers": "blocks",
     "position_embeddings": "weight",
-}  # fmt: skip
+}
 
 
 def bare_vision(c: ModelConfig) -> Module:
@@ -68,9 +72,11 @@ def _projector(c: ModelConfig, *names: str) -> Module:
     narrow = c.dim("projection_hidden_size", default=vision.dim("mm_hidden_size", default=1152))
     first, second = Linear(wide, wide), Linear(wide, text.dim("hidden_size", default=7168))
     parts = {
-        "pre_norm": LayerNorm(narrow, eps=1e-5), "in_proj": first, "out_proj": second,
+        "pre_norm": LayerNorm(narrow, eps=1e-5),
+        "in_proj": first,
+        "out_proj": second,
         "proj": Sequential(first, Activation("GELU"), second),
-    }  # fmt: skip
+    }
     return projector("Kimi_K25MultimodalProjection", **{name: parts[name] for name in names})
 
 

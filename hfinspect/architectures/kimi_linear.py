@@ -10,9 +10,13 @@ from ..trees import Component, Linear, ModelConfig, Module, Parameter, RMSNorm, 
 
 
 def delta_attention(
-    d: Decoder, c: ModelConfig, *, heads: int = 32, kind: str | None = None,
+    d: Decoder,
+    c: ModelConfig,
+    *,
+    heads: int = 32,
+    kind: str | None = None,
     order: tuple[str, ...] = ("f_a", "f_b", "dt_bias", "A_log", "b", "g_a", "g_b"),
-) -> Module:  # fmt: skip
+) -> Module:
     """The nested spelling of a size wins, as in the config class; ``kind`` is that of the gates,
     ``order`` the one of what stands between the convolutions and the output."""
     h, own = d.width(c), c.section("linear_attn_config")
@@ -22,10 +26,14 @@ def delta_attention(
     width = dim * count
     narrow, wide = Linear(h, dim, bias=False, kind=kind), Linear(dim, width, bias=False, kind=kind)
     gates: dict[str, Module | Parameter] = {
-        "f_a": narrow, "f_b": wide, "g_a": narrow, "g_b": wide,
+        "f_a": narrow,
+        "f_b": wide,
+        "g_a": narrow,
+        "g_b": wide,
         "b": Linear(h, count, bias=False, kind=kind),
-        "dt_bias": Weight(width), "A_log": Weight(1, 1, count, 1),
-    }  # fmt: skip
+        "dt_bias": Weight(width),
+        "A_log": Weight(1, 1, count, 1),
+    }
     ordered = {f"{at}_proj" if len(at) < 4 else at: gates[at] for at in order}
     return Module(
         f"{d.name}DeltaAttention",
@@ -63,14 +71,24 @@ def _attention_types(d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 
 Decoder(
-    "KimiLinear", vocab_size=163840, hidden_size=2304, intermediate_size=9216, num_hidden_layers=27,
-    rms_norm_eps=1e-5, attention=latent(query_rank=None), layer=_layer,
-    kinds=side_by_side(_attention_types, dense_first(1, listed=True)), rotary=False,
-    tie_word_embeddings=None, endings=(),
+    "KimiLinear",
+    vocab_size=163840,
+    hidden_size=2304,
+    intermediate_size=9216,
+    num_hidden_layers=27,
+    rms_norm_eps=1e-5,
+    attention=latent(query_rank=None),
+    layer=_layer,
+    kinds=side_by_side(_attention_types, dense_first(1, listed=True)),
+    rotary=False,
+    tie_word_embeddings=None,
+    endings=(),
     moe=m.sparse(
-        "MoE", {**m.DEEPSEEK, "experts": m.lettered()},
-        count=m.counts("num_local_experts", "num_experts", default=256), inner=1024,
+        "MoE",
+        {**m.DEEPSEEK, "experts": m.lettered()},
+        count=m.counts("num_local_experts", "num_experts", default=256),
+        inner=1024,
         used=size("num_experts_per_tok", "num_experts_per_token", default=8),
         shared=lambda c, w: w * c.dim("n_shared_experts", "num_shared_experts", default=1),
     ),
-).register("kimi_linear")  # fmt: skip
+).register("kimi_linear")

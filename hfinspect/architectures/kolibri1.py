@@ -17,15 +17,33 @@ def _correction(_d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 
 Decoder(
-    "Kolibri1", vocab_size=128000, hidden_size=2560, num_hidden_layers=50, num_attention_heads=48,
-    num_key_value_heads=4, head_dim=128, attention_bias=None, qk_norm=True, rotary=False,
-    windows=lambda c: windows(c, 513, every(5)), endings=(),
+    "Kolibri1",
+    vocab_size=128000,
+    hidden_size=2560,
+    num_hidden_layers=50,
+    num_attention_heads=48,
+    num_key_value_heads=4,
+    head_dim=128,
+    attention_bias=None,
+    qk_norm=True,
+    rotary=False,
+    windows=lambda c: windows(c, 513, every(5)),
+    endings=(),
     layer=arranged(
-        self_attn=attends, mlp=feeds, moe=_correction, input_layernorm=normed,
-        post_attention_layernorm=normed, post_attn_norm=normed, post_ffn_norm=normed,
+        self_attn=attends,
+        mlp=feeds,
+        moe=_correction,
+        input_layernorm=normed,
+        post_attention_layernorm=normed,
+        post_attn_norm=normed,
+        post_ffn_norm=normed,
     ),
     moe=m.sparse(
-        "SparseMoeBlock", {**m.DEEPSEEK, "gate": m.scores()}, count=_EXPERTS, used=6, inner=512,
+        "SparseMoeBlock",
+        {**m.DEEPSEEK, "gate": m.scores()},
+        count=_EXPERTS,
+        used=6,
+        inner=512,
         shared=m.as_wide("shared_expert_intermediate_size", default=512),
     ),
-).register("kolibri1")  # fmt: skip
+).register("kolibri1")

@@ -8,9 +8,13 @@ from .moshi import MOSHI
 
 _NAME = "KyutaiSpeechToText"
 _KYUTAI = MOSHI.like(
-    _NAME, vocab_size=4001, hidden_size=2048, intermediate_size=11264, num_hidden_layers=48,
+    _NAME,
+    vocab_size=4001,
+    hidden_size=2048,
+    intermediate_size=11264,
+    num_hidden_layers=48,
     windows=lambda c: windows(c, 375),
-)  # fmt: skip
+)
 
 
 def _rows(c: ModelConfig) -> Dim:

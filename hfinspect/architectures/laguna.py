@@ -28,17 +28,29 @@ def _heads(_d: Decoder, c: ModelConfig, layers: int) -> Sequence[Dim]:
 
 
 Decoder(
-    "Laguna", vocab_size=100352, hidden_size=2048, intermediate_size=8192, num_hidden_layers=40,
-    rotary=False, endings=(), kinds=side_by_side(_heads, mlps()),
-    layer=lambda d, c, kind: mixed(d, c, _attention(d, c, kind[0]), kind), moe=m.sparse(
+    "Laguna",
+    vocab_size=100352,
+    hidden_size=2048,
+    intermediate_size=8192,
+    num_hidden_layers=40,
+    rotary=False,
+    endings=(),
+    kinds=side_by_side(_heads, mlps()),
+    layer=lambda d, c, kind: mixed(d, c, _attention(d, c, kind[0]), kind),
+    moe=m.sparse(
         "SparseMoeBlock",
         # Every token reads the whole bias, whatever experts serve it.
-        {"experts": lambda x: m.each(x).adding(
-            e_score_correction_bias=Weight(x.count, component=Component.ROUTER, active=(1, 1))
-         ),
-         "gate": m.scores(), "shared_expert": m.always},
-        count=m.counts("num_experts", default=256), used=8, inner=512,
+        {
+            "experts": lambda x: m.each(x).adding(
+                e_score_correction_bias=Weight(x.count, component=Component.ROUTER, active=(1, 1))
+            ),
+            "gate": m.scores(),
+            "shared_expert": m.always,
+        },
+        count=m.counts("num_experts", default=256),
+        used=8,
+        inner=512,
         shared=m.as_wide("shared_expert_intermediate_size", default=512),
     ),
     windows=lambda c: windows(c, 512, lambda _i, _n: True),
-).register("laguna")  # fmt: skip
+).register("laguna")

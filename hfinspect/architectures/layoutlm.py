@@ -13,6 +13,10 @@ def _embeddings(e: Encoder, c: ModelConfig) -> Module:
 
 
 BERT.like(
-    "LayoutLM", "layoutlm", cross=False, pooling="always", embeddings=_embeddings,
+    "LayoutLM",
+    "layoutlm",
+    cross=False,
+    pooling="always",
+    embeddings=_embeddings,
     lacks=("ForMultipleChoice",),
-).register("layoutlm")  # fmt: skip
+).register("layoutlm")

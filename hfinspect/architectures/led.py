@@ -17,6 +17,12 @@ def _attention(c: ModelConfig, s: seq2seq.Seq2Seq, side: int, _cross: bool) -> M
 
 
 BART.like(
-    "LED", words="", offset=0, prefix="led", lengths=(16384, 1024), labels=2, attends=_attention,
+    "LED",
+    words="",
+    offset=0,
+    prefix="led",
+    lengths=(16384, 1024),
+    labels=2,
+    attends=_attention,
     length_keys=("max_encoder_position_embeddings", "max_decoder_position_embeddings"),
-).register("led", *seq2seq.GENERATION, "ForQuestionAnswering")  # fmt: skip
+).register("led", *seq2seq.GENERATION, "ForQuestionAnswering")

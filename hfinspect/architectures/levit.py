@@ -11,9 +11,12 @@ from ..trees import modules as nn
 
 _ACT = nn.Activation("Hardswish")
 _PER_STAGE = {
-    "hidden_sizes": (128, 256, 384), "num_attention_heads": (4, 8, 12), "key_dim": (16, 16, 16),
-    "attention_ratio": (2, 2, 2), "mlp_ratio": (2, 2, 2),
-}  # fmt: skip
+    "hidden_sizes": (128, 256, 384),
+    "num_attention_heads": (4, 8, 12),
+    "key_dim": (16, 16, 16),
+    "attention_ratio": (2, 2, 2),
+    "mlp_ratio": (2, 2, 2),
+}
 
 
 def _sizes(c: ModelConfig) -> tuple[Dim, ...]:

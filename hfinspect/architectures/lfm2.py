@@ -52,10 +52,15 @@ def layer(d: Decoder, c: ModelConfig, kind: object, *, kernel: int = 3) -> Modul
         component=component,
     )
     return mixed(
-        d, c, convolution if convolves else d.attention(d, c), kind, mlp="feed_forward",
-        self_attn="conv" if convolves else "self_attn", input_layernorm="operator_norm",
+        d,
+        c,
+        convolution if convolves else d.attention(d, c),
+        kind,
+        mlp="feed_forward",
+        self_attn="conv" if convolves else "self_attn",
+        input_layernorm="operator_norm",
         post_attention_layernorm="ffn_norm",
-    )  # fmt: skip
+    )
 
 
 def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> tuple[str, ...]:
@@ -65,11 +70,20 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> tuple[str, ...]:
 
 
 LFM2 = Decoder(
-    "Lfm2", vocab_size=65536, hidden_size=2560, num_key_value_heads=8, rms_norm_eps=1e-5,
-    norm=norms_called("Lfm2RMSNorm", "norm_eps"), layer=layer, kinds=_kinds,
-    attention=_attention, mlp=lambda d, c: three(d, c, _adjusted(c)),
-    last_norm="embedding_norm", endings=(), tie_word_embeddings=True,
-)  # fmt: skip
+    "Lfm2",
+    vocab_size=65536,
+    hidden_size=2560,
+    num_key_value_heads=8,
+    rms_norm_eps=1e-5,
+    norm=norms_called("Lfm2RMSNorm", "norm_eps"),
+    layer=layer,
+    kinds=_kinds,
+    attention=_attention,
+    mlp=lambda d, c: three(d, c, _adjusted(c)),
+    last_norm="embedding_norm",
+    endings=(),
+    tie_word_embeddings=True,
+)
 
 
 def older_tie(d: Decoder) -> dict[str, Builder]:

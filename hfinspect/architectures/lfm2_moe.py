@@ -19,14 +19,25 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[str, str]]:
 
 
 _MOE = LFM2.like(
-    "Lfm2Moe", hidden_size=2048, intermediate_size=7168, kinds=_kinds, rotary=False,
+    "Lfm2Moe",
+    hidden_size=2048,
+    intermediate_size=7168,
+    kinds=_kinds,
+    rotary=False,
     norm=norms_called("Lfm2MoeRMSNorm", "norm_eps"),
     mlp=lambda d, c: three(d, c, d.inner(c), expert=True),
     moe=m.sparse(
         "SparseMoeBlock",
-        {"experts": _experts, "gate": m.scores(), "expert_bias": lambda x:
-         m.correction(x) if x.c.flag("use_expert_bias", default=True) else None},
-        count=m.counts("num_experts", default=32), used=4, inner=1792,
+        {
+            "experts": _experts,
+            "gate": m.scores(),
+            "expert_bias": lambda x: (
+                m.correction(x) if x.c.flag("use_expert_bias", default=True) else None
+            ),
+        },
+        count=m.counts("num_experts", default=32),
+        used=4,
+        inner=1792,
     ),
-)  # fmt: skip
+)
 _MOE.register("lfm2_moe", more=older_tie(_MOE))

@@ -14,6 +14,10 @@ def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
 
 
 Joined(
-    "Lfm2Vl", "siglip2_vision_model", "lfm2", projector=_projector, inside=True,
+    "Lfm2Vl",
+    "siglip2_vision_model",
+    "lfm2",
+    projector=_projector,
+    inside=True,
     tying=("tie_embedding", "tie_word_embeddings"),
-).register("lfm2_vl")  # fmt: skip
+).register("lfm2_vl")

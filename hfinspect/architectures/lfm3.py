@@ -14,22 +14,38 @@ def _after(d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 
 Decoder(
-    "Lfm3", vocab_size=128000, hidden_size=2048, intermediate_size=7680, num_hidden_layers=24,
-    num_attention_heads=16, num_key_value_heads=4, head_dim=128, tie_word_embeddings=True,
-    qk_norm=True, rms_norm_eps=1e-5,
+    "Lfm3",
+    vocab_size=128000,
+    hidden_size=2048,
+    intermediate_size=7680,
+    num_hidden_layers=24,
+    num_attention_heads=16,
+    num_key_value_heads=4,
+    head_dim=128,
+    tie_word_embeddings=True,
+    qk_norm=True,
+    rms_norm_eps=1e-5,
     attention=adding(
         grouped,
-        gate_proj=lambda d, c: Linear(d.width(c), d.heads(c).query, bias=False, kind="gate")
-        if c.flag("use_attention_gate", default=True) else None,
+        gate_proj=lambda d, c: (
+            Linear(d.width(c), d.heads(c).query, bias=False, kind="gate")
+            if c.flag("use_attention_gate", default=True)
+            else None
+        ),
     ),
     norm=norms_called("Lfm3RMSNorm", "norm_eps", "rms_norm_eps"),
     layer=adding(partial(layer, kernel=7), post_operator_norm=_after, post_ffn_norm=_after),
     mlp=lambda d, c: three(d, c, d.inner(c)),
     kinds=words(
-        lambda _c, i: "full_attention" if i % 4 == 2
-        else "sliding_attention" if i and i % 4 == 0 else "conv",
-        "conv", "full_attention", "sliding_attention",
+        lambda _c, i: (
+            "full_attention" if i % 4 == 2 else "sliding_attention" if i and i % 4 == 0 else "conv"
+        ),
+        "conv",
+        "full_attention",
+        "sliding_attention",
     ),
     windows=lambda c: windows(c, 256, lambda i, _: i % 4 != 0 or i == 0),
-    last_norm="embedding_norm", rotary=False, endings=(),
-).register("lfm3")  # fmt: skip
+    last_norm="embedding_norm",
+    rotary=False,
+    endings=(),
+).register("lfm3")

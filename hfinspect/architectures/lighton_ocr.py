@@ -14,11 +14,19 @@ def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
 
 # The defaults are what LightOnOcrConfig makes of absent sections.
 MISTRAL3.like(
-    "LightOnOcr", text="qwen3", projector=_projector, towers=("vision_encoder",),
-    project="vision_projection", inside=True,
+    "LightOnOcr",
+    text="qwen3",
+    projector=_projector,
+    towers=("vision_encoder",),
+    project="vision_projection",
+    inside=True,
     text_defaults={
-        "head_dim": 128, "hidden_size": 1024, "intermediate_size": 3072,
-        "num_attention_heads": 16, "num_hidden_layers": 28, "num_key_value_heads": 8,
+        "head_dim": 128,
+        "hidden_size": 1024,
+        "intermediate_size": 3072,
+        "num_attention_heads": 16,
+        "num_hidden_layers": 28,
+        "num_key_value_heads": 8,
         "vocab_size": 151936,
     },
-).register("lighton_ocr")  # fmt: skip
+).register("lighton_ocr")

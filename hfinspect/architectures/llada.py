@@ -7,9 +7,12 @@ from .hf_olmo import OLMO, flat
 
 #: What published models are; the code takes other values, with other tensors.
 _PUBLISHED = {
-    "block_type": "llama", "layer_norm_type": "rms", "attention_layer_norm": False,
-    "include_bias": False, "bias_for_layer_norm": False,
-}  # fmt: skip
+    "block_type": "llama",
+    "layer_norm_type": "rms",
+    "attention_layer_norm": False,
+    "include_bias": False,
+    "bias_for_layer_norm": False,
+}
 
 
 def _grouped(kind: str) -> s.Part:
@@ -20,24 +23,38 @@ def _grouped(kind: str) -> s.Part:
 
 
 _LLADA = OLMO.like(
-    "LLaDA", width=size("d_model", "hidden_size", default=4096), heads=size("n_heads", default=32),
-    depth=size("n_layers", default=32), bias=s.never, out_bias=s.never,
+    "LLaDA",
+    width=size("d_model", "hidden_size", default=4096),
+    heads=size("n_heads", default=32),
+    depth=size("n_layers", default=32),
+    bias=s.never,
+    out_bias=s.never,
     vocab=size("embedding_size", "vocab_size", default=126464),
     inner=s.inner_size("mlp_hidden_size", default=12288),
     attention_bias=s.flagged("include_qkv_bias"),
     norms=lambda _c, width: RMSNorm(width, class_name="RMSLayerNorm"),
     called={"Model": "ModuleDict", "Block": "LLaDALlamaBlock"},
     model={
-        "wte": s.words, "emb_drop": s.dropout("embedding_dropout"), "ln_f": s.norm,
-        "blocks": s.layers, "ff_out": s.where(s.unless("weight_tying"), s.lm_head),
+        "wte": s.words,
+        "emb_drop": s.dropout("embedding_dropout"),
+        "ln_f": s.norm,
+        "blocks": s.layers,
+        "ff_out": s.where(s.unless("weight_tying"), s.lm_head),
     },
     block={
-        "dropout": s.dropout("residual_dropout"), "act": s.act("activation_type", "silu"),
-        "attn_out": s.output, "ff_out": s.down, "attn_norm": s.norm, "ff_norm": s.norm,
-        "q_proj": s.as_wide("query"), "k_proj": _grouped("key"), "v_proj": _grouped("value"),
-        "ff_proj": s.gate, "up_proj": s.up,
+        "dropout": s.dropout("residual_dropout"),
+        "act": s.act("activation_type", "silu"),
+        "attn_out": s.output,
+        "ff_out": s.down,
+        "attn_norm": s.norm,
+        "ff_norm": s.norm,
+        "q_proj": s.as_wide("query"),
+        "k_proj": _grouped("key"),
+        "v_proj": _grouped("value"),
+        "ff_proj": s.gate,
+        "up_proj": s.up,
     },
-)  # fmt: skip
+)
 
 
 def model(c: ModelConfig) -> Module:

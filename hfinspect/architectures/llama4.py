@@ -32,23 +32,35 @@ def _without_rope(c: ModelConfig) -> Callable[[int, int], bool]:
 
 
 TEXT = Decoder(
-    "Llama4Text", vocab_size=202048, hidden_size=5120, intermediate_size=8192,
-    num_hidden_layers=48, num_attention_heads=40, num_key_value_heads=8, head_dim=128,
-    null_head_dim=True, rms_norm_eps=1e-5, kinds=_kinds, rotary=False,
+    "Llama4Text",
+    vocab_size=202048,
+    hidden_size=5120,
+    intermediate_size=8192,
+    num_hidden_layers=48,
+    num_attention_heads=40,
+    num_key_value_heads=8,
+    head_dim=128,
+    null_head_dim=True,
+    rms_norm_eps=1e-5,
+    kinds=_kinds,
+    rotary=False,
     layer=lambda d, c, kind: respelled_classes(pre_norm(d, c, kind), _SPELLED, d.name),
     moe=m.sparse(
         "Moe",
-        {"experts": m.stacked(act=True, transposed=True),
-         "router": lambda x: Linear(
-             x.width, x.count, False, component=Component.ROUTER, class_name="Llama4Router"
-         ),
-         "shared_expert": m.always},
-        count=m.counts("num_local_experts", default=16, minimum=1), used=1,
+        {
+            "experts": m.stacked(act=True, transposed=True),
+            "router": lambda x: Linear(
+                x.width, x.count, False, component=Component.ROUTER, class_name="Llama4Router"
+            ),
+            "shared_expert": m.always,
+        },
+        count=m.counts("num_local_experts", default=16, minimum=1),
+        used=1,
         shared=lambda _c, inner: inner,
     ),
     mlp=lambda d, c: gated_of(d, c, c.dim("intermediate_size_mlp", default=16384)),
     windows=lambda c: windows(c, 8192, _without_rope(c), key="attention_chunk_size"),
-)  # fmt: skip
+)
 register_tower("llama4_text", "Llama4", TEXT.model, aliases={"language_model.": ""})
 
 

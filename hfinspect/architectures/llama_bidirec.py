@@ -14,7 +14,9 @@ def model(c: ModelConfig) -> Module:
 
 _LABELLED = f"{_NAME}ForSequenceClassification"
 register(
-    "llama_bidirec", {f"{_NAME}Model": model, _LABELLED: labelled(_LABELLED, model)},
-    base_prefix="model", category="encoder",
+    "llama_bidirec",
+    {f"{_NAME}Model": model, _LABELLED: labelled(_LABELLED, model)},
+    base_prefix="model",
+    category="encoder",
     source="llama_bidirectional_model.py of nvidia/llama-3.2-nv-embedqa-1b-v2; as Llama",
-)  # fmt: skip
+)

@@ -6,9 +6,13 @@ from ..trees import Component, Dim, ModelConfig, Module, Parameter, Weight
 
 #: What LlavaConfig makes of an absent vision_config: CLIP-L/14 at 336 pixels.
 CLIP_L = {
-    "intermediate_size": 4096, "hidden_size": 1024, "patch_size": 14, "image_size": 336,
-    "num_hidden_layers": 24, "num_attention_heads": 16,
-}  # fmt: skip
+    "intermediate_size": 4096,
+    "hidden_size": 1024,
+    "patch_size": 14,
+    "image_size": 336,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+}
 
 LLAVA = Joined(
     "Llava", "clip_vision_model", "llama", vision_defaults=CLIP_L, tied=False, text_ties=True

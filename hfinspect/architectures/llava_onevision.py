@@ -4,9 +4,14 @@ from .llava import LLAVA, newline
 
 #: SigLIP, without its last layer and its pooling.
 SO400M = {
-    "hidden_size": 1152, "intermediate_size": 4304, "patch_size": 14, "image_size": 384,
-    "num_hidden_layers": 26, "num_attention_heads": 16, "vision_use_head": False,
-}  # fmt: skip
+    "hidden_size": 1152,
+    "intermediate_size": 4304,
+    "patch_size": 14,
+    "image_size": 384,
+    "num_hidden_layers": 26,
+    "num_attention_heads": 16,
+    "vision_use_head": False,
+}
 
 LLAVA.like(
     "LlavaOnevision",

@@ -88,14 +88,20 @@ def _predictor(d: NamedDecoder, c: ModelConfig) -> Module | None:
 
 
 _LONGCAT = NamedDecoder(
-    "LongcatFlash", width=size("hidden_size", default=6144),
-    heads=size("num_attention_heads", default=64), vocab=size("vocab_size", default=131072),
+    "LongcatFlash",
+    width=size("hidden_size", default=6144),
+    heads=size("num_attention_heads", default=64),
+    vocab=size("vocab_size", default=131072),
     norms=rms_norms("LongcatFlashRMSNorm", 1e-5),
     model={"embed_tokens": s.words, "layers": _layers, "norm": s.norm, "mtp": _predictor},
     block={
-        "mlp": _mixture, "self_attn": _twice(_attention), "mlps": _twice(_dense),
-        "input_layernorm": _twice(s.norm), "post_attention_layernorm": _twice(s.norm),
+        "mlp": _mixture,
+        "self_attn": _twice(_attention),
+        "mlps": _twice(_dense),
+        "input_layernorm": _twice(s.norm),
+        "post_attention_layernorm": _twice(s.norm),
     },
-    prefix="model", tied=False,
-)  # fmt: skip
+    prefix="model",
+    tied=False,
+)
 _LONGCAT.register("longcat_flash", _LONGCAT.classes(heads=()))

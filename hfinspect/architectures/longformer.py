@@ -15,6 +15,10 @@ def _attention(_e: Encoder, c: ModelConfig) -> Module:
 
 
 ROBERTA.like(
-    "Longformer", "longformer", defaults=encoders.BASE, cross=False, attention=_attention,
+    "Longformer",
+    "longformer",
+    defaults=encoders.BASE,
+    cross=False,
+    attention=_attention,
     lacks=("ForCausalLM",),
-).register("longformer")  # fmt: skip
+).register("longformer")

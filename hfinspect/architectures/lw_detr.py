@@ -18,12 +18,21 @@ _LW, _RF = "LwDetr", "RfDetr"
 _P = Component.PROJECTOR
 #: What the config classes make of an absent backbone_config, where it changes a shape.
 BACKBONES = {
-    _LW: {"model_type": "lw_detr_vit", "hidden_size": 192, "num_hidden_layers": 10,
-          "out_indices": [2, 4, 5, 9]},
-    _RF: {"model_type": "rf_detr_dinov2", "num_attention_heads": 6, "hidden_size": 384,
-          "out_features": ["stage2", "stage5", "stage8", "stage11"], "num_register_tokens": 0,
-          "image_size": 518},
-}  # fmt: skip
+    _LW: {
+        "model_type": "lw_detr_vit",
+        "hidden_size": 192,
+        "num_hidden_layers": 10,
+        "out_indices": [2, 4, 5, 9],
+    },
+    _RF: {
+        "model_type": "rf_detr_dinov2",
+        "num_attention_heads": 6,
+        "hidden_size": 384,
+        "out_features": ["stage2", "stage5", "stage8", "stage11"],
+        "num_register_tokens": 0,
+        "image_size": 518,
+    },
+}
 _d = size("d_model", default=256)
 
 

@@ -43,12 +43,16 @@ def selective(name: str, c: ModelConfig, h: Dim, inner: Dim, keys: tuple[str, ..
 
 _KEYS = ("time_step_rank", "state_size", "conv_kernel", "use_bias", "use_conv_bias")
 MAMBA = s.NamedDecoder(
-    "Mamba", width=size("hidden_size", default=768), depth=size("num_hidden_layers", default=32),
-    vocab=size("vocab_size", default=50280), inner=_inner, prefix="backbone",
+    "Mamba",
+    width=size("hidden_size", default=768),
+    depth=size("num_hidden_layers", default=32),
+    vocab=size("vocab_size", default=50280),
+    inner=_inner,
+    prefix="backbone",
     norms=rms_norms("MambaRMSNorm", 1e-5, "layer_norm_epsilon"),
     model={"embeddings": s.words, "layers": s.layers, "norm_f": s.norm},
     block={
         "norm": s.norm,
         "mixer": lambda d, c: selective(d.name, c, d.width(c), d.inner(c, d.width(c)), _KEYS),
     },
-).register("mamba", heads=())  # fmt: skip
+).register("mamba", heads=())

@@ -14,9 +14,13 @@ from .mask2former import criterion, mask_head
 _NAME = "MaskFormer"
 #: What MaskFormerConfig makes of an absent backbone_config.
 BACKBONE = {
-    "model_type": "swin", "depths": [2, 2, 18, 2], "image_size": 384, "embed_dim": 128,
-    "num_heads": [4, 8, 16, 32], "window_size": 12,
-}  # fmt: skip
+    "model_type": "swin",
+    "depths": [2, 2, 18, 2],
+    "image_size": 384,
+    "embed_dim": 128,
+    "num_heads": [4, 8, 16, 32],
+    "window_size": 12,
+}
 
 
 def _decoder(c: ModelConfig) -> ModelConfig:

@@ -6,8 +6,17 @@ from ..layers.mixtures import counts, qwen
 from ..layers.windows import windows
 
 Decoder(
-    "Mellum", vocab_size=98304, hidden_size=2304, intermediate_size=7168, num_hidden_layers=28,
-    num_key_value_heads=4, head_dim=128, qk_norm=True, rotary=False, endings=(),
+    "Mellum",
+    vocab_size=98304,
+    hidden_size=2304,
+    intermediate_size=7168,
+    num_hidden_layers=28,
+    num_key_value_heads=4,
+    head_dim=128,
+    qk_norm=True,
+    rotary=False,
+    endings=(),
     moe=qwen(counts("num_experts", "num_local_experts", default=64), 8, 896),
-    kinds=mlps(lambda _c, _i: "sparse"), windows=lambda c: windows(c, 1024, lambda _i, _n: True),
-).register("mellum")  # fmt: skip
+    kinds=mlps(lambda _c, _i: "sparse"),
+    windows=lambda c: windows(c, 1024, lambda _i, _n: True),
+).register("mellum")

@@ -49,14 +49,26 @@ def _windows(c: ModelConfig) -> Windows:
 
 
 Decoder(
-    "MiMoV2Flash", vocab_size=152576, intermediate_size=16384, num_hidden_layers=48,
-    num_attention_heads=64, rms_norm_eps=1e-05, attention_bias=None, rotary=False,
-    endings=(), further=_predictor, kinds=side_by_side(
+    "MiMoV2Flash",
+    vocab_size=152576,
+    intermediate_size=16384,
+    num_hidden_layers=48,
+    num_attention_heads=64,
+    rms_norm_eps=1e-05,
+    attention_bias=None,
+    rotary=False,
+    endings=(),
+    further=_predictor,
+    kinds=side_by_side(
         words(lambda _c, i: "sliding_attention" if i and (i + 1) % 6 else "full_attention"), mlps()
     ),
     moe=m.sparse(
-        "MoE", m.DEEPSEEK, used=8, inner=2048,
+        "MoE",
+        m.DEEPSEEK,
+        used=8,
+        inner=2048,
         count=m.counts("n_routed_experts", "num_local_experts", default=256),
     ),
-    layer=mixing(_attention), windows=_windows,
-).register("mimo_v2_flash")  # fmt: skip
+    layer=mixing(_attention),
+    windows=_windows,
+).register("mimo_v2_flash")

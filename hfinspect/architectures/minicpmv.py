@@ -11,8 +11,12 @@ from .llava_onevision import SO400M
 _TEXT = {"2.5": "llama", "2.6": "qwen2", "4": "llama", "4.0": "llama", "4.5": "qwen3"}
 #: timm's SigLIP, the only ``vision_encoder`` of a published config, and that of later versions.
 _TIMM_SIZES = {
-    "width": 1152, "mlp_ratio": 4304 / 1152, "patch_size": 14, "image_size": 384, "global_pool": "",
-}  # fmt: skip
+    "width": 1152,
+    "mlp_ratio": 4304 / 1152,
+    "patch_size": 14,
+    "image_size": 384,
+    "global_pool": "",
+}
 _SIGLIP = {**SO400M, "image_size": 980, "num_hidden_layers": 27}
 
 

@@ -34,10 +34,14 @@ def _lightning(d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 
 _MINIMAX = Decoder(
-    "MiniMax", num_key_value_heads=8, intermediate_size=14336, rms_norm_eps=1e-5, rotary=False,
+    "MiniMax",
+    num_key_value_heads=8,
+    intermediate_size=14336,
+    rms_norm_eps=1e-5,
+    rotary=False,
     kinds=words(lambda _c, i: "linear_attention" if i % 2 else "full_attention"),
     attention=lambda d, c: grouped_attention("MiniMaxAttention", d.width(c), _heads(d, c)),
     mlp=m.mixtral(m.counts("num_local_experts", "num_experts", default=8), 2),
     layer=mixing(of_kind("linear_attention", _lightning, attends), mlp="block_sparse_moe"),
-)  # fmt: skip
+)
 _MINIMAX.register("minimax", more=without_static_cache(_MINIMAX.classes()))

@@ -38,10 +38,17 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[bool]:
 
 _SOURCE = "modeling_minimax_m1.py and the index of MiniMaxAI/MiniMax-M1-80k"
 _M1 = Decoder(
-    "MiniMaxM1", intermediate_size=14336, num_key_value_heads=8, rms_norm_eps=1e-5,
-    attention_bias=None, moe=_moe, kinds=_kinds, rotary=False, endings=(),
+    "MiniMaxM1",
+    intermediate_size=14336,
+    num_key_value_heads=8,
+    rms_norm_eps=1e-5,
+    attention_bias=None,
+    moe=_moe,
+    kinds=_kinds,
+    rotary=False,
+    endings=(),
     layer=lambda d, c, softmax: block_sparse(d, c, "sparse").adding(
         self_attn=None if softmax else _lightning(d, c)
     ),
-).register("minimax_m1", source=_SOURCE)  # fmt: skip
+).register("minimax_m1", source=_SOURCE)
 _M1.like("MiniMaxText01").register("minimax_text_01", source=_SOURCE)

@@ -78,11 +78,22 @@ def _decoder(*, split: bool) -> Decoder:
         return mixed(d, c, mixer, kinds, mlp="block_sparse_moe" if apart else "mlp")
 
     return LLAMA.like(
-        _NAME, vocab_size=200064, hidden_size=6144, intermediate_size=3072, num_hidden_layers=60,
-        num_attention_heads=64, num_key_value_heads=4, head_dim=128, attention_bias=None,
-        qk_norm=True, moe=partial(_moe, split=split), layer=layer, kinds=_kinds, rotary=False,
+        _NAME,
+        vocab_size=200064,
+        hidden_size=6144,
+        intermediate_size=3072,
+        num_hidden_layers=60,
+        num_attention_heads=64,
+        num_key_value_heads=4,
+        head_dim=128,
+        attention_bias=None,
+        qk_norm=True,
+        moe=partial(_moe, split=split),
+        layer=layer,
+        kinds=_kinds,
+        rotary=False,
         mlp=lambda d, c: _dense(d.width(c), _INNER(c), split=split),
-    )  # fmt: skip
+    )
 
 
 #: Stacked, as a save of the text tower alone has it, and apart, as the composite's.

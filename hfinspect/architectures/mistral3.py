@@ -9,23 +9,37 @@ def _projector(j: Joined, c: ModelConfig, width: Dim, text: Dim) -> Module:
     side = c.dim("spatial_merge_size", default=2)
     merging = Linear(width * side * side, width, bias=False)
     return two_layer_projector(
-        f"{j.name}MultiModalProjector", c, width, text,
+        f"{j.name}MultiModalProjector",
+        c,
+        width,
+        text,
         bias=c.flag("multimodal_projector_bias", default=False),
         norm=RMSNorm(width, class_name=f"{j.name}RMSNorm"),
         patch_merger=Module(f"{j.name}PatchMerger", merging_layer=merging),
-    )  # fmt: skip
+    )
 
 
 # The defaults are what Mistral3Config makes of absent sections: Mistral Small 3.1.
 MISTRAL3 = Joined(
-    "Mistral3", "pixtral", "mistral", projector=_projector,
+    "Mistral3",
+    "pixtral",
+    "mistral",
+    projector=_projector,
     vision_defaults={
-        "intermediate_size": 4096, "hidden_size": 1024, "patch_size": 14, "image_size": 1540,
-        "num_hidden_layers": 24, "num_attention_heads": 16,
+        "intermediate_size": 4096,
+        "hidden_size": 1024,
+        "patch_size": 14,
+        "image_size": 1540,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 16,
     },
     text_defaults={
-        "head_dim": 128, "hidden_size": 5120, "intermediate_size": 32768,
-        "num_attention_heads": 32, "num_hidden_layers": 40, "num_key_value_heads": 8,
+        "head_dim": 128,
+        "hidden_size": 5120,
+        "intermediate_size": 32768,
+        "num_attention_heads": 32,
+        "num_hidden_layers": 40,
+        "num_key_value_heads": 8,
         "vocab_size": 131072,
     },
-).register("mistral3")  # fmt: skip
+).register("mistral3")

@@ -5,14 +5,23 @@ from ..layers.decoders import LABEL_HEADS, Decoder
 from ..layers.latent_decoders import dense_first, latent
 
 Decoder(
-    "Mistral4", vocab_size=131072, intermediate_size=12288, num_hidden_layers=36,
-    endings=LABEL_HEADS, attention=latent(query_rank=1024, kv_rank=256, plain=64),
+    "Mistral4",
+    vocab_size=131072,
+    intermediate_size=12288,
+    num_hidden_layers=36,
+    endings=LABEL_HEADS,
+    attention=latent(query_rank=1024, kv_rank=256, plain=64),
     kinds=dense_first(0),
     moe=m.sparse(
         "MoE",
-        {"experts": m.stacked(act=True), "gate": m.scores("TopkRouter"),
-         "shared_experts": m.always},
+        {
+            "experts": m.stacked(act=True),
+            "gate": m.scores("TopkRouter"),
+            "shared_experts": m.always,
+        },
         count=m.counts("n_routed_experts", "num_local_experts", default=128, minimum=1),
-        used=m.counts("num_experts_per_tok", default=4), inner=2048, shared=m.deepseek_shared,
+        used=m.counts("num_experts_per_tok", default=4),
+        inner=2048,
+        shared=m.deepseek_shared,
     ),
-).register("mistral4")  # fmt: skip
+).register("mistral4")

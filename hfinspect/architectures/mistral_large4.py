@@ -17,9 +17,14 @@ from .mistral3 import MISTRAL3
 
 #: What MistralLarge4Config makes of an absent vision section.
 VISION = {
-    "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 30,
-    "num_attention_heads": 16, "patch_size": 14, "image_size": 1540, "hidden_act": "silu",
-}  # fmt: skip
+    "hidden_size": 2048,
+    "intermediate_size": 6144,
+    "num_hidden_layers": 30,
+    "num_attention_heads": 16,
+    "patch_size": 14,
+    "image_size": 1540,
+    "hidden_act": "silu",
+}
 #: A whole file's names of what a text model, or Pixtral, calls otherwise.
 _OWN = {"o_proj": "wo", "gate_proj": "w1", "down_proj": "w2", "up_proj": "w3"}
 _TOWER = {**_OWN, "q_proj": "wq", "k_proj": "wk", "v_proj": "wv"}
@@ -72,9 +77,13 @@ def _attention(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
 
 _EXPERTS = {"experts": m.lettered(act=False, of="Experts"), "gate": m.scores("TopkRouter")}
 _moe = m.sparse(
-    "MoE", {**m.DEEPSEEK, **_EXPERTS}, count=lambda c: expert_count(c, 128, rerouted=True),
-    used=4, inner=6144, shared=m.deepseek_shared,
-)  # fmt: skip
+    "MoE",
+    {**m.DEEPSEEK, **_EXPERTS},
+    count=lambda c: expert_count(c, 128, rerouted=True),
+    used=4,
+    inner=6144,
+    shared=m.deepseek_shared,
+)
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
@@ -84,10 +93,17 @@ def _layer(d: Decoder, c: ModelConfig, kind: Kind) -> Module:
 
 
 TEXT = Decoder(
-    "MistralLarge4Text", vocab_size=204800, hidden_size=6144, intermediate_size=24576,
-    num_hidden_layers=72, num_attention_heads=64, rms_norm_eps=1e-5, kinds=_kinds,
-    norm=norms_called("MistralLarge4RMSNorm"), layer=_layer,
-)  # fmt: skip
+    "MistralLarge4Text",
+    vocab_size=204800,
+    hidden_size=6144,
+    intermediate_size=24576,
+    num_hidden_layers=72,
+    num_attention_heads=64,
+    rms_norm_eps=1e-5,
+    kinds=_kinds,
+    norm=norms_called("MistralLarge4RMSNorm"),
+    layer=_layer,
+)
 
 
 def _text(c: ModelConfig) -> Module:

@@ -6,8 +6,13 @@ from ..layers.decoders import Decoder, block_sparse, grouped
 from ..layers.windows import windows
 
 Decoder(
-    "Mixtral", intermediate_size=14336, rms_norm_eps=1e-05, attention_bias=None,
-    windows=lambda c: windows(c, None), rotary=False, layer=block_sparse,
+    "Mixtral",
+    intermediate_size=14336,
+    rms_norm_eps=1e-05,
+    attention_bias=None,
+    windows=lambda c: windows(c, None),
+    rotary=False,
+    layer=block_sparse,
     attention=lambda d, c: grouped(d, c.with_defaults(num_key_value_heads=8)),
     moe=m.mixtral(m.counts("num_local_experts", "num_experts", default=8), 2),
-).register("mixtral")  # fmt: skip
+).register("mixtral")

@@ -87,15 +87,24 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 
 TEXT = Decoder(
-    "MllamaText", vocab_size=128256, hidden_size=4096, intermediate_size=14336,
-    num_hidden_layers=40, num_key_value_heads=8, rms_norm_eps=1e-5, attention_bias=None,
-    attention=evenly, layer=_layer, kinds=_kinds, rotary=False,
+    "MllamaText",
+    vocab_size=128256,
+    hidden_size=4096,
+    intermediate_size=14336,
+    num_hidden_layers=40,
+    num_key_value_heads=8,
+    rms_norm_eps=1e-5,
+    attention_bias=None,
+    attention=evenly,
+    layer=_layer,
+    kinds=_kinds,
+    rotary=False,
     further=lambda d, c: {
         # Eight more words, for special tokens of images.
         "embed_tokens": Embedding(d.size(c, "vocab_size") + 8, d.width(c)),
         "rotary_emb": Activation("MllamaRotaryEmbedding"),
     },
-)  # fmt: skip
+)
 
 
 def _causal(c: ModelConfig, *, head: bool = True) -> Module:

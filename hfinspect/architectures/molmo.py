@@ -12,10 +12,19 @@ from .molmo2 import adapter, vision_model
 
 #: VisionBackboneConfig of the model's code, in the words of Molmo 2's tower.
 VISION = ModelConfig(
-    {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 23, "patch_size": 14,
-     "num_attention_heads": 16, "num_key_value_heads": 16, "head_dim": 64,
-     "num_position_embeddings": 577, "additional_vocab_size": 128}, "vision_backbone.",
-)  # fmt: skip
+    {
+        "hidden_size": 1024,
+        "intermediate_size": 4096,
+        "num_hidden_layers": 23,
+        "patch_size": 14,
+        "num_attention_heads": 16,
+        "num_key_value_heads": 16,
+        "head_dim": 64,
+        "num_position_embeddings": 577,
+        "additional_vocab_size": 128,
+    },
+    "vision_backbone.",
+)
 
 
 def _norm(c: ModelConfig, size: int) -> Module:
@@ -38,20 +47,29 @@ def _words(d: s.NamedDecoder, c: ModelConfig) -> Module:
 
 
 _TEXT = OLMO.like(
-    "Molmo", width=size("hidden_size", default=4096),
-    heads=size("num_attention_heads", default=32), depth=size("num_hidden_layers", default=32),
-    inner=lambda c, _h: _wide(c) // 2, joined=lambda d, c: d.width(c) + 2 * _key_width(d, c),
-    norms=_norm, bias=s.never, attention_bias=s.flagged("qkv_bias"), out_bias=s.never,
+    "Molmo",
+    width=size("hidden_size", default=4096),
+    heads=size("num_attention_heads", default=32),
+    depth=size("num_hidden_layers", default=32),
+    inner=lambda c, _h: _wide(c) // 2,
+    joined=lambda d, c: d.width(c) + 2 * _key_width(d, c),
+    norms=_norm,
+    bias=s.never,
+    attention_bias=s.flagged("qkv_bias"),
+    out_bias=s.never,
     called={"Model": "ModuleDict", "Block": "MolmoSequentialBlock"},
     model={"wte": _words, "ln_f": s.norm, "blocks": s.layers, "ff_out": _head},
     block={
         "q_norm": s.where(_normed, s.norm),
         "k_norm": s.where(_normed, lambda d, c: _norm(c, _key_width(d, c))),
-        "att_proj": s.qkv, "attn_out": s.output,
+        "att_proj": s.qkv,
+        "attn_out": s.output,
         "ff_proj": lambda d, c: flat(d.width(c), _wide(c), kind="gate_up"),
-        "ff_out": s.down, "attn_norm": s.norm, "ff_norm": s.norm,
+        "ff_out": s.down,
+        "attn_norm": s.norm,
+        "ff_norm": s.norm,
     },
-)  # fmt: skip
+)
 
 
 def vision_backbone(c: ModelConfig) -> Module:

@@ -13,19 +13,35 @@ from ..trees import Component, Dim, Linear, ModelConfig, Module, Weight, builder
 _NAME = "Molmo2"
 #: transformers' names -> those in files: of the tower and what follows it, of the decoder's layers.
 _VISION = {
-    "self_attn": "attention", "q_proj": "wq", "k_proj": "wk", "v_proj": "wv", "o_proj": "wo",
-    "mlp": "feed_forward", "fc1": "w1", "fc2": "w2", "layer_norm1": "attention_norm",
-    "layer_norm2": "ffn_norm", "gate_proj": "w1", "down_proj": "w2", "up_proj": "w3",
-}  # fmt: skip
+    "self_attn": "attention",
+    "q_proj": "wq",
+    "k_proj": "wk",
+    "v_proj": "wv",
+    "o_proj": "wo",
+    "mlp": "feed_forward",
+    "fc1": "w1",
+    "fc2": "w2",
+    "layer_norm1": "attention_norm",
+    "layer_norm2": "ffn_norm",
+    "gate_proj": "w1",
+    "down_proj": "w2",
+    "up_proj": "w3",
+}
 _LAYER = {
-    "o_proj": "attn_out", "gate_up_proj": "ff_proj", "down_proj": "ff_out", "activation_fn": "act",
-    "input_layernorm": "attn_norm", "post_attention_layernorm": "ff_norm", "embed_tokens": "wte",
-}  # fmt: skip
+    "o_proj": "attn_out",
+    "gate_up_proj": "ff_proj",
+    "down_proj": "ff_out",
+    "activation_fn": "act",
+    "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ff_norm",
+    "embed_tokens": "wte",
+}
 #: Keys of released configs -> those of the tower.
 _KEYS = {
-    "image_patch_size": "patch_size", "image_default_input_size": "image_size",
+    "image_patch_size": "patch_size",
+    "image_default_input_size": "image_size",
     "image_num_pos": "num_position_embeddings",
-}  # fmt: skip
+}
 
 
 def _attention(d: Decoder, c: ModelConfig) -> Module:
@@ -36,10 +52,19 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 TEXT = Decoder(
-    _NAME, vocab_size=151936, intermediate_size=12288, num_hidden_layers=36, num_key_value_heads=8,
-    head_dim=128, out_bias=False, qk_norm=True, attention=_attention, mlp=fused_mlp, rotary=False,
+    _NAME,
+    vocab_size=151936,
+    intermediate_size=12288,
+    num_hidden_layers=36,
+    num_key_value_heads=8,
+    head_dim=128,
+    out_bias=False,
+    qk_norm=True,
+    attention=_attention,
+    mlp=fused_mlp,
+    rotary=False,
     norm=norms_called(f"{_NAME}RMSNorm", "rms_norm_eps", "layer_norm_eps"),
-)  # fmt: skip
+)
 
 
 def _text(c: ModelConfig, *, alone: bool = True) -> Module:

@@ -15,23 +15,33 @@ def _norms(c: ModelConfig, width: int) -> Module:
 
 _whole_norm = s.where(s.flagged("attn_qk_ln"), s.norm)
 _MOSAIC = s.NamedDecoder(
-    "GPT", width=size("d_model", default=2048), heads=size("n_heads", default=16),
-    depth=size("n_layers", default=24), vocab=size("vocab_size", default=50368),
-    length=size("max_seq_len", default=2048), norms=_norms, bias=_BIASED,
+    "GPT",
+    width=size("d_model", default=2048),
+    heads=size("n_heads", default=16),
+    depth=size("n_layers", default=24),
+    vocab=size("vocab_size", default=50368),
+    length=size("max_seq_len", default=2048),
+    norms=_norms,
+    bias=_BIASED,
     inner=lambda c, h: h * c.dim("mlp_ratio", default=4),
     called={"Attention": "MultiheadAttention", "Model": "ModuleDict"},
     model={
         "wte": s.words,
         "wpe": s.where(s.unless("alibi"), s.positions),
-        "emb_drop": s.dropout("emb_pdrop"), "blocks": s.layers, "ln_f": s.norm,
+        "emb_drop": s.dropout("emb_pdrop"),
+        "blocks": s.layers,
+        "ln_f": s.norm,
     },
     block={
-        "ln_1": s.norm, "attn": s.attention, "ln_2": s.norm, "mlp": s.mlp,
+        "ln_1": s.norm,
+        "attn": s.attention,
+        "ln_2": s.norm,
+        "mlp": s.mlp,
         "resid_attn_dropout": s.dropout("resid_pdrop"),
         "resid_mlp_dropout": s.dropout("resid_pdrop"),
     },
     attention={"Wqkv": s.qkv, "q_ln": _whole_norm, "k_ln": _whole_norm, "out_proj": s.output},
     mlp={"mlp_up": s.up, "mlp_act": s.shown("GELU", "approximate='none'"), "mlp_down": s.down},
-)  # fmt: skip
+)
 _SOURCE = "mosaic_gpt.py of mosaicml/mpt-1b-redpajama-200b"
 register_part("mosaic_gpt", "MosaicGPT", {"transformer": _MOSAIC.base}, "text decoder", _SOURCE)

@@ -21,9 +21,15 @@ def _mlp(d: Decoder, c: ModelConfig) -> Module:
 
 
 MOSHI = Decoder(
-    "Moshi", intermediate_size=22528, rms_norm_eps=1e-8, attention_bias=None,
-    attention=_attention, mlp=_mlp, rotary=False, windows=lambda c: windows(c, 3000),
-)  # fmt: skip
+    "Moshi",
+    intermediate_size=22528,
+    rms_norm_eps=1e-8,
+    attention_bias=None,
+    attention=_attention,
+    mlp=_mlp,
+    rotary=False,
+    windows=lambda c: windows(c, 3000),
+)
 
 
 def model(c: ModelConfig) -> Module:

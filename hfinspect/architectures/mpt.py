@@ -9,17 +9,25 @@ from ..layers.vision import scaled
 from ..trees import Component, LayerNorm, Linear, ModelConfig, Module, RMSNorm
 
 _MPT = s.NamedDecoder(
-    "Mpt", width=size("d_model", default=2048), heads=size("n_heads", default=16),
-    depth=size("n_layers", default=24), vocab=size("vocab_size", default=50368),
-    inner=s.times(4), norms=s.layer_norms(bias=False), bias=s.never,
+    "Mpt",
+    width=size("d_model", default=2048),
+    heads=size("n_heads", default=16),
+    depth=size("n_layers", default=24),
+    vocab=size("vocab_size", default=50368),
+    inner=s.times(4),
+    norms=s.layer_norms(bias=False),
+    bias=s.never,
     model={"wte": s.words, "blocks": s.layers, "norm_f": s.norm},
     block={
-        "norm_1": s.norm, "attn": s.attention, "norm_2": s.norm, "ffn": s.mlp,
+        "norm_1": s.norm,
+        "attn": s.attention,
+        "norm_2": s.norm,
+        "ffn": s.mlp,
         "resid_attn_dropout": lambda d, c: s.dropout("attn_pdrop")(d, c.section("attn_config")),
     },
     attention={"Wqkv": s.qkv, "out_proj": s.output},
     mlp={"up_proj": s.up, "act": s.shown("GELU", "approximate='none'"), "down_proj": s.down},
-)  # fmt: skip
+)
 
 
 def _norms(c: ModelConfig, width: int) -> Module:
@@ -32,9 +40,10 @@ def _norms(c: ModelConfig, width: int) -> Module:
 
 
 _ATTENTIONS = {
-    "multihead_attention": "MultiheadAttention", "multiquery_attention": "MultiQueryAttention",
+    "multihead_attention": "MultiheadAttention",
+    "multiquery_attention": "MultiQueryAttention",
     "grouped_query_attention": "GroupedQueryAttention",
-}  # fmt: skip
+}
 
 
 def _attention(d: s.NamedDecoder, c: ModelConfig) -> Module:
@@ -62,16 +71,25 @@ def _positions(d: s.NamedDecoder, c: ModelConfig) -> Module | None:
 
 _DROP = s.dropout("resid_pdrop")
 _FOUNDRY = _MPT.like(
-    "MPT", length=size("max_seq_len", default=2048), norms=_norms, bias=s.unless("no_bias"),
+    "MPT",
+    length=size("max_seq_len", default=2048),
+    norms=_norms,
+    bias=s.unless("no_bias"),
     inner=lambda c, h: scaled(c, h, "expansion_ratio", default=4),
     model={
-        "wte": lambda d, c: s.words(d, c).called("SharedEmbedding"), "wpe": _positions,
-        "emb_drop": s.dropout("emb_pdrop"), "blocks": s.layers, "norm_f": s.norm,
+        "wte": lambda d, c: s.words(d, c).called("SharedEmbedding"),
+        "wpe": _positions,
+        "emb_drop": s.dropout("emb_pdrop"),
+        "blocks": s.layers,
+        "norm_f": s.norm,
     },
     block={
-        **_MPT.block, "attn": _attention, "resid_attn_dropout": _DROP, "resid_ffn_dropout": _DROP,
+        **_MPT.block,
+        "attn": _attention,
+        "resid_attn_dropout": _DROP,
+        "resid_ffn_dropout": _DROP,
     },
-)  # fmt: skip
+)
 
 
 def foundry_causal_lm(c: ModelConfig) -> Module:

@@ -28,14 +28,16 @@ def vision_tower(c: ModelConfig) -> Module:
 
 
 #: vq_model.py's ModelArgs, the only ones there are ("VQ-16"): attention at the coarsest resolution.
-_CODEC = Codec(
-    "", 128, (128, 128, 256, 256, 512), 2, 256, 256, lambda i: i == 4, stack=ModuleList
-)  # fmt: skip
+_CODEC = Codec("", 128, (128, 128, 256, 256, 512), 2, 256, 256, lambda i: i == 4, stack=ModuleList)
 #: Names of parts in janus/models/vq_model.py, where transformers has others.
 _SPELLED = {
-    "down": "conv_blocks", "up": "conv_blocks", "block": "res", "block_1": "0", "attn_1": "1",
+    "down": "conv_blocks",
+    "up": "conv_blocks",
+    "block": "res",
+    "block_1": "0",
+    "attn_1": "1",
     "block_2": "2",
-}  # fmt: skip
+}
 
 
 def _making(c: ModelConfig) -> dict[str, Module | Parameter]:

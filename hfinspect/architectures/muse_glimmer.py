@@ -17,16 +17,25 @@ def _after(d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 
 TEXT = Decoder(
-    "MuseGlimmerText", vocab_size=202048, hidden_size=6656, intermediate_size=19968,
-    num_hidden_layers=52, num_attention_heads=32, num_key_value_heads=2, head_dim=128,
-    rms_norm_eps=1e-5, norm=norms_called("MuseGlimmerTextCenteredRMSNorm"),
+    "MuseGlimmerText",
+    vocab_size=202048,
+    hidden_size=6656,
+    intermediate_size=19968,
+    num_hidden_layers=52,
+    num_attention_heads=32,
+    num_key_value_heads=2,
+    head_dim=128,
+    rms_norm_eps=1e-5,
+    norm=norms_called("MuseGlimmerTextCenteredRMSNorm"),
     attention=adding(grouped, gate_proj=gate),
     layer=adding(sandwich, post_attention_layernorm=_after, post_feedforward_layernorm=_after),
-    rotary=False, embedding="NormedEmbedding", further=last_norm_of("MuseGlimmerRMSNorm"),
+    rotary=False,
+    embedding="NormedEmbedding",
+    further=last_norm_of("MuseGlimmerRMSNorm"),
     # The last layer sees everything, and every fourth before it.
     windows=lambda c: windows(c, 2048, lambda i, n: (n - 1 - i) % 4 == 0),
     mlp=lambda d, c: GEMMA2.mlp(d, c.with_defaults(hidden_activation="silu")),
-)  # fmt: skip
+)
 
 
 def model(d: Decoder, c: ModelConfig) -> Module:

@@ -6,9 +6,17 @@ from .llama import LLAMA
 
 _NAME = "MuseGlimmerAssistant"
 TEXT = LLAMA.like(
-    _NAME, hidden_size=6656, intermediate_size=19968, num_hidden_layers=5, num_key_value_heads=8,
-    head_dim=128, rms_norm_eps=1e-5, attention_bias=None, mlp_bias=None, qk_norm=True,
-)  # fmt: skip
+    _NAME,
+    hidden_size=6656,
+    intermediate_size=19968,
+    num_hidden_layers=5,
+    num_key_value_heads=8,
+    head_dim=128,
+    rms_norm_eps=1e-5,
+    attention_bias=None,
+    mlp_bias=None,
+    qk_norm=True,
+)
 
 
 def _model(c: ModelConfig) -> Module:

@@ -44,16 +44,26 @@ def _gate(d: Decoder, c: ModelConfig, _kind: str) -> Module:
 
 
 _TEXT = muse_glimmer.TEXT.like(
-    "MuseSparkText", hidden_size=8192, intermediate_size=16384, num_hidden_layers=62,
-    num_attention_heads=128, num_key_value_heads=16, head_dim=64,
-    norm=norms_called("MuseSparkTextCenteredRMSNorm"), mlp=gated, moe=_moe,
-    kinds=mlps(lambda _c, _i: "sparse"), further=last_norm_of("MuseSparkRMSNorm"),
+    "MuseSparkText",
+    hidden_size=8192,
+    intermediate_size=16384,
+    num_hidden_layers=62,
+    num_attention_heads=128,
+    num_key_value_heads=16,
+    head_dim=64,
+    norm=norms_called("MuseSparkTextCenteredRMSNorm"),
+    mlp=gated,
+    moe=_moe,
+    kinds=mlps(lambda _c, _i: "sparse"),
+    further=last_norm_of("MuseSparkRMSNorm"),
     layer=adding(
-        sandwich, post_attention_layernorm=lambda *_: Activation("MuseSparkRMSNorm"),
+        sandwich,
+        post_attention_layernorm=lambda *_: Activation("MuseSparkRMSNorm"),
         post_feedforward_layernorm=lambda d, c, _: _scaled(c, d.width(c)),
-        post_attention_residual_gate=_gate, post_feedforward_residual_gate=_gate,
+        post_attention_residual_gate=_gate,
+        post_feedforward_residual_gate=_gate,
     ),
-)  # fmt: skip
+)
 
 
 def _model(c: ModelConfig) -> Module:

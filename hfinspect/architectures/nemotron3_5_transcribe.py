@@ -12,17 +12,30 @@ from .nemotron3_diarization import frames
 _NAME = "Nemotron3_5Transcribe"
 #: What Nemotron3_5TranscribeConfig makes of an absent text section.
 TEXT = {
-    "hidden_size": 2688, "intermediate_size": 1856, "mamba_num_heads": 64, "n_routed_experts": 128,
+    "hidden_size": 2688,
+    "intermediate_size": 1856,
+    "mamba_num_heads": 64,
+    "n_routed_experts": 128,
     "hybrid_override_pattern": "MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME",
-    "moe_intermediate_size": 1856, "moe_shared_expert_intermediate_size": 3712,
-    "num_experts_per_tok": 6, "num_key_value_heads": 2,
-}  # fmt: skip
+    "moe_intermediate_size": 1856,
+    "moe_shared_expert_intermediate_size": 3712,
+    "num_experts_per_tok": 6,
+    "num_key_value_heads": 2,
+}
 #: NeMo's names of an encoder's parts.
 _NEMO = {
-    "embedder": "pre_encode", "projection": "proj", "input_layer_norm": "embed_norm",
-    "layer_norm": "final_norm", "layer_norm1": "norm1", "layer_norm2": "norm2",
-    "self_attn": "attn", "o_proj": "out_proj", "mlp": "ffn", "fc1": "net.0", "fc2": "net.3",
-}  # fmt: skip
+    "embedder": "pre_encode",
+    "projection": "proj",
+    "input_layer_norm": "embed_norm",
+    "layer_norm": "final_norm",
+    "layer_norm1": "norm1",
+    "layer_norm2": "norm2",
+    "self_attn": "attn",
+    "o_proj": "out_proj",
+    "mlp": "ffn",
+    "fc1": "net.0",
+    "fc2": "net.3",
+}
 #: Numbers in float32 stand in a module of their own in NeMo's files.
 _FLOATS = {name: f"_fp32_params.{name}" for name in ("A_log", "D", "dt_bias")}
 

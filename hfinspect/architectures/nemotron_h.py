@@ -16,11 +16,12 @@ _LETTERS = {"M": "linear_attention", "E": "moe", "*": "full_attention", "-": "ml
 _OLDER = {"mamba": "linear_attention", "attention": "full_attention"}
 _MIXER = Mixer(
     heads=size("mamba_num_heads", default=128),
-    groups=size("mamba_n_groups", "n_groups", default=8), bias=s.flagged("use_bias"),
+    groups=size("mamba_n_groups", "n_groups", default=8),
+    bias=s.flagged("use_bias"),
     state=size("ssm_state_size", default=128),
     kernel=size("mamba_d_conv", "conv_kernel", default=4),
     conv_bias=s.flagged("mamba_conv_bias", "use_conv_bias", default=True),
-)  # fmt: skip
+)
 
 
 def _kinds(c: ModelConfig, pattern: str, default: tuple[str, ...], *keys: str) -> list[str]:
@@ -80,9 +81,11 @@ def _moe(d: s.NamedDecoder, c: ModelConfig) -> Module:
 
 #: A layer is one thing only.
 _MIXERS: dict[str, s.Part] = {
-    "linear_attention": _mamba, "full_attention": _attention, "moe": _moe,
+    "linear_attention": _mamba,
+    "full_attention": _attention,
+    "moe": _moe,
     "mlp": lambda d, c: _mlp(c, d.width(c), c.dim("intermediate_size", default=21504)),
-}  # fmt: skip
+}
 
 
 def _block(d: s.NamedDecoder, c: ModelConfig, name: str, kind: str) -> Module:
@@ -111,9 +114,13 @@ def _predictor(d: s.NamedDecoder, c: ModelConfig) -> Module | None:
 
 
 _NEMOTRON = s.NamedDecoder(
-    "NemotronH", width=size("hidden_size", default=4096), vocab=size("vocab_size", default=131072),
-    norms=rms_norms("NemotronHRMSNorm", 1e-5, "layer_norm_epsilon"), prefix="backbone", tied=None,
+    "NemotronH",
+    width=size("hidden_size", default=4096),
+    vocab=size("vocab_size", default=131072),
+    norms=rms_norms("NemotronHRMSNorm", 1e-5, "layer_norm_epsilon"),
+    prefix="backbone",
+    tied=None,
     model={"embeddings": s.words, "layers": _layers, "norm_f": s.norm},
-)  # fmt: skip
+)
 _CLASSES = with_predictor(_NEMOTRON.classes(heads=()), partial(_predictor, _NEMOTRON))
 _NEMOTRON.register("nemotron_h", _CLASSES, aliases={"model.": "backbone."})

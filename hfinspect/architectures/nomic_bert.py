@@ -12,14 +12,20 @@ from ..trees import Component, Dim, Layers, Linear, ModelConfig, Module, Weight,
 from .jina_embeddings_v3 import JINA, attention
 
 _DEFAULTS = {
-    **BASE, "vocab_size": 30528, "max_position_embeddings": 2048, "hidden_act": "silu",
+    **BASE,
+    "vocab_size": 30528,
+    "max_position_embeddings": 2048,
+    "hidden_act": "silu",
     "hidden_dropout_prob": 0.0,
-}  # fmt: skip
+}
 _SYNONYMS = {
-    "n_embd": "hidden_size", "n_head": "num_attention_heads", "n_inner": "intermediate_size",
-    "n_layer": "num_hidden_layers", "n_positions": "max_position_embeddings",
+    "n_embd": "hidden_size",
+    "n_head": "num_attention_heads",
+    "n_inner": "intermediate_size",
+    "n_layer": "num_hidden_layers",
+    "n_positions": "max_position_embeddings",
     "layer_norm_epsilon": "layer_norm_eps",
-}  # fmt: skip
+}
 
 
 def _mlp(c: ModelConfig) -> Module:
@@ -87,10 +93,15 @@ def _forms(e: Encoder) -> Forms:
 
 
 _NOMIC = JINA.like(
-    "NomicBert", "nomic_bert", defaults=_DEFAULTS, pooling="never", encoder=_stack,
-    words=lambda e, c: respelled(bert_words(e, c), {"LayerNorm": "layer_norm"}), forms=_forms,
+    "NomicBert",
+    "nomic_bert",
+    defaults=_DEFAULTS,
+    pooling="never",
+    encoder=_stack,
+    words=lambda e, c: respelled(bert_words(e, c), {"LayerNorm": "layer_norm"}),
+    forms=_forms,
     lacks=("ForMultipleChoice", "ForQuestionAnswering"),
-)  # fmt: skip
+)
 register(
     "nomic_bert",
     with_defaults({}, _NOMIC.classes(), synonyms=_SYNONYMS),

@@ -9,11 +9,17 @@ from ..trees import Buffer, Embedding, ModelConfig, Module
 from .gpt2 import GPT2, double_heads
 
 _GPT = GPT2.like(
-    "OpenAIGPT", vocab=size("vocab_size", default=40478), length=size("n_positions", default=512),
-    inner=s.times(4), called={"Block": "Block", "Attention": "Attention", "MLP": "MLP"},
+    "OpenAIGPT",
+    vocab=size("vocab_size", default=40478),
+    length=size("n_positions", default=512),
+    inner=s.times(4),
+    called={"Block": "Block", "Attention": "Attention", "MLP": "MLP"},
     model={
-        "tokens_embed": s.words, "positions_embed": s.positions, "drop": GPT2.model["drop"],
-        "h": s.layers, "position_ids": lambda d, c: Buffer(d.length(c), dtype="I64", saved=False),
+        "tokens_embed": s.words,
+        "positions_embed": s.positions,
+        "drop": GPT2.model["drop"],
+        "h": s.layers,
+        "position_ids": lambda d, c: Buffer(d.length(c), dtype="I64", saved=False),
     },
     block={"attn": s.attention, "ln_1": s.norm, "mlp": s.mlp, "ln_2": s.norm},
     attention={name: part for name, part in GPT2.attention.items() if name != "masked_bias"},
@@ -21,7 +27,7 @@ _GPT = GPT2.like(
         **GPT2.mlp,
         "act": lambda _d, c: activation("gelu_new" if c.text("afn") in (None, "gelu") else "relu"),
     },
-)  # fmt: skip
+)
 
 
 def _double_heads(c: ModelConfig) -> Module:

@@ -8,10 +8,15 @@ from .gpt_oss import GPT_OSS
 
 _NAME = "OpenAIPrivacyFilter"
 _DEFAULTS = {
-    "num_hidden_layers": 8, "num_local_experts": 128, "vocab_size": 200064, "hidden_size": 640,
-    "intermediate_size": 640, "num_attention_heads": 14, "num_key_value_heads": 2,
+    "num_hidden_layers": 8,
+    "num_local_experts": 128,
+    "vocab_size": 200064,
+    "hidden_size": 640,
+    "intermediate_size": 640,
+    "num_attention_heads": 14,
+    "num_key_value_heads": 2,
     "num_experts_per_tok": 4,
-}  # fmt: skip
+}
 
 
 def _model(c: ModelConfig) -> Module:

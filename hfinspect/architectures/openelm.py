@@ -55,13 +55,18 @@ def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:
 
 
 _OPENELM = s.NamedDecoder(
-    "OpenELM", width=size("model_dim", default=2048), vocab=size("vocab_size", default=32000),
-    bias=s.never, norms=lambda _c, width: RMSNorm(width, class_name="OpenELMRMSNorm"),
+    "OpenELM",
+    width=size("model_dim", default=2048),
+    vocab=size("vocab_size", default=32000),
+    bias=s.never,
+    norms=lambda _c, width: RMSNorm(width, class_name="OpenELMRMSNorm"),
     model={
-        "token_embeddings": s.words, "layers": _layers, "norm": s.norm,
+        "token_embeddings": s.words,
+        "layers": _layers,
+        "norm": s.norm,
         "classifier": s.where(s.unless("share_input_output_layers", default=True), s.lm_head),
     },
-)  # fmt: skip
+)
 _OPENELM.register(
     "openelm",
     composed({"OpenELMForCausalLM": {"transformer": _OPENELM.base}, "OpenELMModel": _OPENELM.base}),

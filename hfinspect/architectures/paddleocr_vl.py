@@ -14,7 +14,10 @@ def _projector(config: ModelConfig, hidden: Dim) -> Module:
 
 
 register_flat(
-    "paddleocr_vl", "PaddleOCRVL", ERNIE.like("PaddleOCR"),
-    {"visual": "PaddleOCRVisionModel", "projector": _projector}, tied=True,
+    "paddleocr_vl",
+    "PaddleOCRVL",
+    ERNIE.like("PaddleOCR"),
+    {"visual": "PaddleOCRVisionModel", "projector": _projector},
+    tied=True,
     files={"projector": "mlp_AR"},
-)  # fmt: skip
+)

@@ -21,6 +21,13 @@ def _model(c: ModelConfig, s: seq2seq.Seq2Seq) -> Module:
 
 
 seq2seq.Seq2Seq(
-    "PegasusX", words="ScaledWordEmbedding", final_norm=True, vocab=96103, layers=(16, 16),
-    bias=False, logits_bias=False, attends=_attention, whole=_model,
-).register("pegasus_x", *seq2seq.GENERATION)  # fmt: skip
+    "PegasusX",
+    words="ScaledWordEmbedding",
+    final_norm=True,
+    vocab=96103,
+    layers=(16, 16),
+    bias=False,
+    logits_bias=False,
+    attends=_attention,
+    whole=_model,
+).register("pegasus_x", *seq2seq.GENERATION)

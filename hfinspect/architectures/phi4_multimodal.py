@@ -105,7 +105,12 @@ def _towers(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 
 PHI3.like(
-    _NAME, vocab_size=200064, num_key_value_heads=8, rotary=False, windows=None, endings=(),
+    _NAME,
+    vocab_size=200064,
+    num_key_value_heads=8,
+    rotary=False,
+    windows=None,
+    endings=(),
     further=_towers,
-).register("phi4_multimodal", category="multimodal")  # fmt: skip
+).register("phi4_multimodal", category="multimodal")
 register_part("phi4_multimodal_audio", f"{_NAME}AudioModel", audio_model, "audio")

@@ -11,8 +11,11 @@ from . import phi3, phi4_multimodal
 _NAME = "Phi4MM"
 #: Names in the converted form -> in this one.
 _ATTENTION = {
-    "q_proj": "linear_q", "k_proj": "linear_k", "v_proj": "linear_v", "o_proj": "linear_out",
-}  # fmt: skip
+    "q_proj": "linear_q",
+    "k_proj": "linear_k",
+    "v_proj": "linear_v",
+    "o_proj": "linear_out",
+}
 
 
 def _adapted(c: ModelConfig, linear: Module | Parameter) -> Module | Parameter:
@@ -83,9 +86,18 @@ def _towers(d: Decoder, c: ModelConfig) -> dict[str, Module]:
 
 
 phi3.PHI3.like(
-    _NAME, vocab_size=200064, num_attention_heads=24, num_key_value_heads=8, rotary=False,
-    windows=None, layer=layer, tie_word_embeddings=True, endings=(), further=_towers,
+    _NAME,
+    vocab_size=200064,
+    num_attention_heads=24,
+    num_key_value_heads=8,
+    rotary=False,
+    windows=None,
+    layer=layer,
+    tie_word_embeddings=True,
+    endings=(),
+    further=_towers,
 ).register(
-    "phi4mm", category="multimodal",
+    "phi4mm",
+    category="multimodal",
     source="modeling_phi4mm.py and its towers in microsoft/Phi-4-multimodal-instruct",
-)  # fmt: skip
+)

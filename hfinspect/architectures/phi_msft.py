@@ -34,18 +34,22 @@ def _head(c: ModelConfig, table: str) -> Module:
 
 
 _PHI = s.NamedDecoder(
-    "Phi", width=size("n_embd", "hidden_size", default=1024),
+    "Phi",
+    width=size("n_embd", "hidden_size", default=1024),
     heads=size("n_head", "num_attention_heads", default=16),
     depth=size("n_layer", "num_hidden_layers", default=20),
     joined=lambda d, c: (d.heads(c) + 2 * c.dim("n_head_kv", default=d.heads(c))) * d.head(c),
     called={"Block": "ParallelBlock", "Attention": "MHA", "MLP": "MLP"},
     model={"embd": _embedding, "h": s.layers},
     block={
-        "ln": s.norm, "resid_dropout": s.dropout("resid_pdrop"), "mixer": s.attention, "mlp": s.mlp,
+        "ln": s.norm,
+        "resid_dropout": s.dropout("resid_pdrop"),
+        "mixer": s.attention,
+        "mlp": s.mlp,
     },
     attention={"rotary_emb": _rotary, "Wqkv": s.qkv, "out_proj": s.output},
     mlp={"fc1": s.up, "fc2": s.down, "act": s.act("activation_function", "gelu_new")},
-)  # fmt: skip
+)
 
 
 def _rows(c: ModelConfig) -> Layers:

@@ -6,11 +6,17 @@ from ..layers.decoders import SEQUENCE_HEAD, Decoder, block_sparse, layer_norms
 from ..layers.windows import windows
 
 _PHI = Decoder(
-    "Phimoe", vocab_size=32064, intermediate_size=6400, num_key_value_heads=8,
-    windows=lambda c: windows(c, None), rotary=False, endings=SEQUENCE_HEAD,
-    norm=layer_norms("rms_norm_eps"), layer=block_sparse,
+    "Phimoe",
+    vocab_size=32064,
+    intermediate_size=6400,
+    num_key_value_heads=8,
+    windows=lambda c: windows(c, None),
+    rotary=False,
+    endings=SEQUENCE_HEAD,
+    norm=layer_norms("rms_norm_eps"),
+    layer=block_sparse,
     moe=m.mixtral(m.counts("num_local_experts", default=16), 2),
-)  # fmt: skip
+)
 _CLASSES = _PHI.classes(bias="lm_head_bias")
 # The repo's own code spells the class with a capital E.
 _PHI.register("phimoe", more={**_CLASSES, "PhiMoEForCausalLM": _CLASSES["PhimoeForCausalLM"]})

@@ -8,14 +8,19 @@ from .paligemma import TEXT, VISION
 
 #: What PI0Config makes of absent sections.
 _VLM = {
-    "model_type": "paligemma", "projection_dim": 2048,
+    "model_type": "paligemma",
+    "projection_dim": 2048,
     "text_config": {"model_type": "gemma", **TEXT},
     "vision_config": {"model_type": "siglip_vision_model", **VISION, "intermediate_size": 4304},
-}  # fmt: skip
+}
 _EXPERT = {
-    "hidden_size": 1024, "num_hidden_layers": 18, "intermediate_size": 4096,
-    "num_attention_heads": 8, "num_key_value_heads": 1, "head_dim": 256,
-}  # fmt: skip
+    "hidden_size": 1024,
+    "num_hidden_layers": 18,
+    "intermediate_size": 4096,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 1,
+    "head_dim": 256,
+}
 
 
 def _sees(c: ModelConfig) -> Module:

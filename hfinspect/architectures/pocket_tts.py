@@ -8,10 +8,16 @@ from ..trees import modules as nn
 from .llama import LLAMA
 
 POCKET = LLAMA.like(
-    "PocketTTS", vocab_size=4004, hidden_size=1024, intermediate_size=4096, num_hidden_layers=6,
-    num_attention_heads=16, hidden_act="gelu_pytorch_tanh", mlp=plain,
+    "PocketTTS",
+    vocab_size=4004,
+    hidden_size=1024,
+    intermediate_size=4096,
+    num_hidden_layers=6,
+    num_attention_heads=16,
+    hidden_act="gelu_pytorch_tanh",
+    mlp=plain,
     norm=layer_norms("layer_norm_eps"),
-)  # fmt: skip
+)
 latent = size("latent_dim", default=32)
 
 

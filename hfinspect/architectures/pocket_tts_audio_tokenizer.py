@@ -11,9 +11,13 @@ from . import mimi
 
 _NAME = "PocketTTSAudioTokenizer"
 _DEFAULTS = {
-    **mimi.DEFAULTS, "num_hidden_layers": 2, "num_key_value_heads": 8, "latent_stride": 16,
-    "latent_dim": 32, "hidden_act": "gelu_pytorch_tanh",
-}  # fmt: skip
+    **mimi.DEFAULTS,
+    "num_hidden_layers": 2,
+    "num_key_value_heads": 8,
+    "latent_stride": 16,
+    "latent_dim": 32,
+    "hidden_act": "gelu_pytorch_tanh",
+}
 
 
 def _side(c: ModelConfig, side: str) -> Module:

@@ -22,11 +22,20 @@ Build = Callable[[ModelConfig, bool], Module]
 _H, _CONV = Component.HEAD, Component.CONV
 #: What the config class of V2's encoder makes of absent keys.
 READING: dict[str, Any] = {
-    "vocab_size": 4, "hidden_size": 512, "num_hidden_layers": 6, "num_attention_heads": 8,
-    "intermediate_size": 2048, "max_position_embeddings": 514, "type_vocab_size": 1,
-    "layer_norm_eps": 1e-5, "hidden_act": "gelu", "coordinate_size": 171, "shape_size": 170,
-    "relation_bias_embed_dim": 16, "num_classes": 20,
-}  # fmt: skip
+    "vocab_size": 4,
+    "hidden_size": 512,
+    "num_hidden_layers": 6,
+    "num_attention_heads": 8,
+    "intermediate_size": 2048,
+    "max_position_embeddings": 514,
+    "type_vocab_size": 1,
+    "layer_norm_eps": 1e-5,
+    "hidden_act": "gelu",
+    "coordinate_size": 171,
+    "shape_size": 170,
+    "relation_bias_embed_dim": 16,
+    "num_classes": 20,
+}
 
 
 def _denoising(c: ModelConfig) -> Module:

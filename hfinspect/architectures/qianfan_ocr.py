@@ -49,6 +49,11 @@ def _model(c: ModelConfig, *, whole: bool = False) -> Module:
 _ALIASES = {"language_model.model.layers.": "language_model.model.encoder.layers."}
 register_part("qianfan_ocr_vision", "QianfanOCRVisionModel", _vision_model, "vision")
 register_pair(
-    "qianfan_ocr", "QianfanOCR", partial(_model, whole=True), _model, "multimodal", prefix="",
+    "qianfan_ocr",
+    "QianfanOCR",
+    partial(_model, whole=True),
+    _model,
+    "multimodal",
+    prefix="",
     aliases=_ALIASES,
-)  # fmt: skip
+)

@@ -22,27 +22,37 @@ def _visual(_d: s.NamedDecoder, c: ModelConfig) -> Module | None:
 
 
 s.NamedDecoder(
-    "QWen", width=size("hidden_size", "n_embd", default=4096),
+    "QWen",
+    width=size("hidden_size", "n_embd", default=4096),
     heads=size("num_attention_heads", "n_head", default=32),
     depth=size("num_hidden_layers", "n_layer", default=32),
     vocab=size("vocab_size", "padded_vocab_size", default=151936),
     inner=lambda c, _h: c.dim("intermediate_size", "ffn_hidden_size", default=22016) // 2,
-    norms=rms_norms("RMSNorm", 1e-6, "layer_norm_epsilon"), bias=_BIASED, attention_bias=s.always,
+    norms=rms_norms("RMSNorm", 1e-6, "layer_norm_epsilon"),
+    bias=_BIASED,
+    attention_bias=s.always,
     joined=lambda d, c: 3 * _channels(d, c),
     model={
-        "wte": s.words, "drop": s.dropout("emb_dropout_prob"),
-        "rotary_emb": s.shown("RotaryEmbedding"), "h": s.layers, "ln_f": s.norm, "visual": _visual,
+        "wte": s.words,
+        "drop": s.dropout("emb_dropout_prob"),
+        "rotary_emb": s.shown("RotaryEmbedding"),
+        "h": s.layers,
+        "ln_f": s.norm,
+        "visual": _visual,
     },
     attention={
         "c_attn": s.qkv,
         "c_proj": lambda d, c: Linear(d.width(c), _channels(d, c), _BIASED(c), kind="output"),
         "attn_dropout": s.dropout("attn_dropout_prob"),
     },
-    mlp={"w1": s.up, "w2": s.gate, "c_proj": s.down}, tied=False,
+    mlp={"w1": s.up, "w2": s.gate, "c_proj": s.down},
+    tied=False,
 ).register(
-    "qwen", causal="LMHeadModel", heads=(),
+    "qwen",
+    causal="LMHeadModel",
+    heads=(),
     source="modeling_qwen.py of Qwen/Qwen-7B, visual.py of Qwen-VL, index of Qwen-7B-Chat-Int4",
-)  # fmt: skip
+)
 
 
 def vision(c: ModelConfig) -> Module:

@@ -18,14 +18,21 @@ from .qwen2_vl import TEXT as QWEN2_VL
 
 _NAME = "Qwen2_5Omni"
 TEXT = QWEN2.like(
-    _NAME, vocab_size=152064, hidden_size=3584, intermediate_size=18944, num_hidden_layers=28,
-    num_attention_heads=28, num_key_value_heads=4, mlp=QWEN2_VL.mlp, windows=None,
-)  # fmt: skip
+    _NAME,
+    vocab_size=152064,
+    hidden_size=3584,
+    intermediate_size=18944,
+    num_hidden_layers=28,
+    num_attention_heads=28,
+    num_key_value_heads=4,
+    mlp=QWEN2_VL.mlp,
+    windows=None,
+)
 
 
 def register_thinker(
     model_type: str, name: str, text: Decoder, aliases: Mapping[str, str], **speaking: Builder
-) -> Builder:  # fmt: skip
+) -> Builder:
     """What hears, sees and writes: towers, which are traces, and a decoder. Adds it to the catalog
     on its own, and its decoder; returns it with what speaks, where the config has it: attribute
     name -> builder of the section ``<name>_config``."""
@@ -57,9 +64,15 @@ def register_thinker(
     bare = {**towers, "language_model": within("text_config", only_text)}
     classes = composed({f"{name}ThinkerModel": bare})
     register_pair(
-        f"{model_type}_thinker", f"{name}Thinker", generation, classes[f"{name}ThinkerModel"],
-        "multimodal", prefix="", aliases={**aliases, "thinker.": ""}, base=None,
-    )  # fmt: skip
+        f"{model_type}_thinker",
+        f"{name}Thinker",
+        generation,
+        classes[f"{name}ThinkerModel"],
+        "multimodal",
+        prefix="",
+        aliases={**aliases, "thinker.": ""},
+        base=None,
+    )
     register_part(f"{model_type}_text", decoder, only_text, "text decoder")
     return whole
 
@@ -86,15 +99,24 @@ def _talker(c: ModelConfig) -> Module:
 
 
 _WHOLE = register_thinker(
-    "qwen2_5_omni", _NAME, TEXT, {**ALIASES, "model.audio_tower.": "audio_tower."},
-    talker=_talker, token2wav=token2wav,
-)  # fmt: skip
+    "qwen2_5_omni",
+    _NAME,
+    TEXT,
+    {**ALIASES, "model.audio_tower.": "audio_tower."},
+    talker=_talker,
+    token2wav=token2wav,
+)
 # The first release's config.json calls the class Model.
 register_pair(
-    "qwen2_5_omni", _NAME, _WHOLE, _WHOLE, "multimodal", prefix="",
+    "qwen2_5_omni",
+    _NAME,
+    _WHOLE,
+    _WHOLE,
+    "multimodal",
+    prefix="",
     base=f"{_NAME}ForConditionalGeneration",
     aliases={f"thinker.{theirs}": f"thinker.{ours}" for theirs, ours in ALIASES.items()},
-)  # fmt: skip
+)
 register_pair(
     "qwen2_5_omni_talker", f"{_NAME}Talker", _talker, _talker_model, "audio", prefix="", base=None
 )

@@ -19,11 +19,18 @@ def _attention(d: Decoder, c: ModelConfig) -> Module:
 
 
 TEXT = QWEN2.like(
-    "Qwen2VL", vocab_size=152064, hidden_size=8192, intermediate_size=29568, num_hidden_layers=80,
-    num_attention_heads=64, num_key_value_heads=8, rms_norm_eps=1e-5, attention=_attention,
+    "Qwen2VL",
+    vocab_size=152064,
+    hidden_size=8192,
+    intermediate_size=29568,
+    num_hidden_layers=80,
+    num_attention_heads=64,
+    num_key_value_heads=8,
+    rms_norm_eps=1e-5,
+    attention=_attention,
     mlp=lambda d, c: gated_mlp("Qwen2MLP", d.width(c), d.inner(c), act=d.act(c)),
     windows=lambda c: switched_windows(c, 4096, 80),
-)  # fmt: skip
+)
 
 
 def register_qwen2_vl(model_type: str, name: str, tower: str) -> None:

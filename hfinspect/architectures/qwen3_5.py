@@ -12,11 +12,18 @@ from ..trees import Builder, Dim, Embedding, ModelConfig, Module, builder, regis
 from .qwen3_next import MIXERS, gated_attention, layer, token_predictor, with_predictor
 
 DENSE = Decoder(
-    "Qwen3_5", vocab_size=248320, intermediate_size=12288, num_attention_heads=16,
-    num_key_value_heads=4, head_dim=256, qk_norm=True, attention=gated_attention,
-    layer=layer, rotary=False,
+    "Qwen3_5",
+    vocab_size=248320,
+    intermediate_size=12288,
+    num_attention_heads=16,
+    num_key_value_heads=4,
+    head_dim=256,
+    qk_norm=True,
+    attention=gated_attention,
+    layer=layer,
+    rotary=False,
     kinds=side_by_side(MIXERS, lambda _d, _c, layers: ["sparse"] * layers),  # where it has experts
-)  # fmt: skip
+)
 
 
 def _predictor(d: Decoder, c: ModelConfig) -> Module | None:
@@ -50,9 +57,12 @@ def register_both(
     predictor, headed = partial(_predictor, d), causal_lm(causal, text)
     classes = {causal: lambda c: headed(text_section(c)), text_name: text, **texts}
     register(
-        f"{model_type}_text", with_predictor(classes, predictor), base_prefix="model",
-        aliases={"model.language_model.": "model."}, category="text decoder",
-    )  # fmt: skip
+        f"{model_type}_text",
+        with_predictor(classes, predictor),
+        base_prefix="model",
+        aliases={"model.language_model.": "model."},
+        category="text decoder",
+    )
     classes = {generation: worded(generation, whole, tied=False), name: whole, **wholes}
     classes = with_predictor(classes, predictor)
     register(model_type, classes, base_prefix="model", category="multimodal")
@@ -67,7 +77,8 @@ _SEQUENCES, _TOKENS = "Qwen3_5ForSequenceClassification", "Qwen3_5ForTokenClassi
 _TEXTS = "Qwen3_5TextForSequenceClassification"
 _score = {"model": _WHOLE, "score": lambda c: classifier(_width(c), c.num_labels)}
 register_both(
-    "qwen3_5", DENSE,
+    "qwen3_5",
+    DENSE,
     {name: labelled(name, _TEXT, hidden=DENSE.width) for name in (_TEXTS, _TOKENS)},
     {_SEQUENCES: labelled(_SEQUENCES, _WHOLE, hidden=_width), **composed({_TOKENS: _score})},
-)  # fmt: skip
+)

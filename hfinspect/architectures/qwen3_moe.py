@@ -7,8 +7,16 @@ from .llama import LLAMA
 
 _EXPERTS = counts("num_experts", default=128)
 QWEN3_MOE = LLAMA.like(
-    "Qwen3Moe", vocab_size=151936, hidden_size=2048, intermediate_size=6144, num_hidden_layers=24,
-    num_key_value_heads=4, mlp_bias=None, qk_norm=True, rotary=False,
-    windows=lambda c: switched_windows(c, 4096, 0), moe=qwen(_EXPERTS, 8, 768),
+    "Qwen3Moe",
+    vocab_size=151936,
+    hidden_size=2048,
+    intermediate_size=6144,
+    num_hidden_layers=24,
+    num_key_value_heads=4,
+    mlp_bias=None,
+    qk_norm=True,
+    rotary=False,
+    windows=lambda c: switched_windows(c, 4096, 0),
+    moe=qwen(_EXPERTS, 8, 768),
     kinds=stepped(_EXPERTS),
-).register("qwen3_moe")  # fmt: skip
+).register("qwen3_moe")

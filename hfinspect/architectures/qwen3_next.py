@@ -84,11 +84,22 @@ def layer(d: Decoder, c: ModelConfig, kind: tuple[str, str], *, fused: bool = Fa
 
 _EXPERTS = counts("num_experts", default=512)
 _NEXT = LLAMA.like(
-    "Qwen3Next", vocab_size=151936, hidden_size=2048, intermediate_size=5632, num_hidden_layers=48,
-    num_attention_heads=16, num_key_value_heads=2, head_dim=256, mlp_bias=None, qk_norm=True,
-    attention=gated_attention, moe=routed(512, 10), layer=partial(layer, fused=True), rotary=False,
+    "Qwen3Next",
+    vocab_size=151936,
+    hidden_size=2048,
+    intermediate_size=5632,
+    num_hidden_layers=48,
+    num_attention_heads=16,
+    num_key_value_heads=2,
+    head_dim=256,
+    mlp_bias=None,
+    qk_norm=True,
+    attention=gated_attention,
+    moe=routed(512, 10),
+    layer=partial(layer, fused=True),
+    rotary=False,
     kinds=side_by_side(MIXERS, stepped(_EXPERTS)),
-)  # fmt: skip
+)
 
 
 def _predictor(c: ModelConfig) -> Module | None:

@@ -7,8 +7,14 @@ from .qwen3_moe import QWEN3_MOE
 from .qwen3_omni_moe_talker import END, NAME, code2wav, talker
 
 TEXT = QWEN3_MOE.like(
-    f"{NAME}ThinkerText", vocab_size=3584, intermediate_size=18944, num_hidden_layers=28,
-    num_attention_heads=28, windows=None, rotary=True, further=END,
-)  # fmt: skip
+    f"{NAME}ThinkerText",
+    vocab_size=3584,
+    intermediate_size=18944,
+    num_hidden_layers=28,
+    num_attention_heads=28,
+    windows=None,
+    rotary=True,
+    further=END,
+)
 _WHOLE = register_thinker("qwen3_omni_moe", NAME, TEXT, {}, talker=talker, code2wav=code2wav)
 register_part("qwen3_omni_moe", f"{NAME}ForConditionalGeneration", _WHOLE, "multimodal")

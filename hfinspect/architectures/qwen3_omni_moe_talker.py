@@ -19,17 +19,27 @@ END = last_norm_of(f"{NAME}TextRMSNorm")
 def _moe(d: Decoder, c: ModelConfig, *, stacked: bool = False) -> nn.Module:
     """The width of the shared expert has no default in the config class."""
     made = m.sparse(
-        "SparseMoeBlock", {**m.QWEN, "experts": m.stacked() if stacked else m.each},
+        "SparseMoeBlock",
+        {**m.QWEN, "experts": m.stacked() if stacked else m.each},
         count=m.counts("num_experts", "num_local_experts", default=128),
-        used=8, inner=384, shared=lambda c, _inner: c.dim("shared_expert_intermediate_size"),
-    )  # fmt: skip
+        used=8,
+        inner=384,
+        shared=lambda c, _inner: c.dim("shared_expert_intermediate_size"),
+    )
     return made(d.like(f"{NAME}TalkerText"), c)
 
 
 TALKER = Decoder(
-    f"{NAME}ThinkerText", vocab_size=3072, hidden_size=1024, num_hidden_layers=20,
-    num_attention_heads=16, num_key_value_heads=2, qk_norm=True, moe=_moe, further=END,
-)  # fmt: skip
+    f"{NAME}ThinkerText",
+    vocab_size=3072,
+    hidden_size=1024,
+    num_hidden_layers=20,
+    num_attention_heads=16,
+    num_key_value_heads=2,
+    qk_norm=True,
+    moe=_moe,
+    further=END,
+)
 
 
 def talker_model(c: ModelConfig, *, stacked: bool = False) -> nn.Module:
@@ -74,11 +84,16 @@ def _snake(width: Dim) -> nn.Module:
 
 
 TRANSFORMER = Decoder(
-    f"{NAME}Code2Wav", hidden_size=1024, intermediate_size=3072, num_hidden_layers=8,
-    num_attention_heads=16, num_key_value_heads=16, rms_norm_eps=1e-5,
+    f"{NAME}Code2Wav",
+    hidden_size=1024,
+    intermediate_size=3072,
+    num_hidden_layers=8,
+    num_attention_heads=16,
+    num_key_value_heads=16,
+    rms_norm_eps=1e-5,
     further=last_norm_of(f"{NAME}RMSNorm"),
     layer=lambda d, c, kind: renamed(scaled(d, c, kind), f"{d.name}MLP", f"{d.name}Mlp"),
-)  # fmt: skip
+)
 
 
 def code2wav(c: ModelConfig) -> nn.Module:

@@ -25,18 +25,26 @@ def vision_model(name: str, c: ModelConfig) -> Module:
 
 
 TEXT = LLAMA.like(
-    "Qwen3VLText", vocab_size=151936, intermediate_size=22016, num_key_value_heads=32,
-    head_dim=128, mlp_bias=None, qk_norm=True,
-)  # fmt: skip
+    "Qwen3VLText",
+    vocab_size=151936,
+    intermediate_size=22016,
+    num_key_value_heads=32,
+    head_dim=128,
+    mlp_bias=None,
+    qk_norm=True,
+)
 
 
 def register_qwen3_vl(name: str, model_type: str, text: Decoder) -> None:
     """The family of a text model."""
     tower = partial(vision_model, name)
     register_worded(
-        model_type, name, seeing(tower, text.model), tied=False,
+        model_type,
+        name,
+        seeing(tower, text.model),
+        tied=False,
         alone=lambda c: text.model(text_section(c)),
-    )  # fmt: skip
+    )
     register_part(f"{model_type}_vision", f"{name}VisionModel", tower, "vision")
 
 

@@ -8,12 +8,20 @@ from .qwen3_vl import TEXT, register_qwen3_vl
 
 _count, _stack = counts("num_experts", "num_local_experts", default=60), stacked()
 _TEXT = TEXT.like(
-    "Qwen3VLMoeText", hidden_size=2048, intermediate_size=5632, num_hidden_layers=24,
-    num_attention_heads=16, num_key_value_heads=16, head_dim=None, kinds=stepped(_count),
+    "Qwen3VLMoeText",
+    hidden_size=2048,
+    intermediate_size=5632,
+    num_hidden_layers=24,
+    num_attention_heads=16,
+    num_key_value_heads=16,
+    head_dim=None,
+    kinds=stepped(_count),
     moe=sparse(
         "SparseMoeBlock",
         {"experts": lambda m: _stack(m).adding(act_fn=Activation("SiLU")), "gate": scores()},
-        count=_count, used=4, inner=1408,
+        count=_count,
+        used=4,
+        inner=1408,
     ),
-)  # fmt: skip
+)
 register_qwen3_vl("Qwen3VLMoe", "qwen3_vl_moe", _TEXT)

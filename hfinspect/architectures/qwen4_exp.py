@@ -125,10 +125,20 @@ _USUAL = every_nth("full_attention_interval", 4, "indexed_attention")
 # full_attention is another word for indexed.
 _MIXERS = words(_USUAL, "linear_attention", "indexed_attention", "full_attention")
 _TEXT = Decoder(
-    "Qwen4ExpText", vocab_size=248320, hidden_size=2048, num_hidden_layers=40, rotary=False,
-    num_attention_heads=16, num_key_value_heads=2, head_dim=256, qk_norm=True, attention=_attention,
-    moe=routed(512, 10), layer=_layer, kinds=side_by_side(_MIXERS, _table_sizes),
-)  # fmt: skip
+    "Qwen4ExpText",
+    vocab_size=248320,
+    hidden_size=2048,
+    num_hidden_layers=40,
+    rotary=False,
+    num_attention_heads=16,
+    num_key_value_heads=2,
+    head_dim=256,
+    qk_norm=True,
+    attention=_attention,
+    moe=routed(512, 10),
+    layer=_layer,
+    kinds=side_by_side(_MIXERS, _table_sizes),
+)
 
 
 def _text(c: ModelConfig) -> Module:

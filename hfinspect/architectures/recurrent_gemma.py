@@ -39,15 +39,25 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[str]:
 
 
 Decoder(
-    "RecurrentGemma", vocab_size=256000, hidden_size=2560, intermediate_size=3 * 2560,
-    num_hidden_layers=26, num_attention_heads=10, tie_word_embeddings=True, out_bias=True,
-    kinds=_kinds, last_norm="final_norm", endings=(),
+    "RecurrentGemma",
+    vocab_size=256000,
+    hidden_size=2560,
+    intermediate_size=3 * 2560,
+    num_hidden_layers=26,
+    num_attention_heads=10,
+    tie_word_embeddings=True,
+    out_bias=True,
+    kinds=_kinds,
+    last_norm="final_norm",
+    endings=(),
     mlp=lambda d, c: gated_mlp(
         "RecurrentGemmaMlp", d.width(c), d.inner(c) // 2, bias=True, act=_act(c)
     ),
     windows=lambda c: windows(c, 2048, key="attention_window_size"),
     layer=arranged(
-        temporal_pre_norm=normed, temporal_block=of_kind("recurrent", _recurrent, attends),
-        channel_pre_norm=normed, mlp_block=feeds,
+        temporal_pre_norm=normed,
+        temporal_block=of_kind("recurrent", _recurrent, attends),
+        channel_pre_norm=normed,
+        mlp_block=feeds,
     ),
-).register("recurrent_gemma")  # fmt: skip
+).register("recurrent_gemma")

@@ -23,9 +23,11 @@ def _embeddings(e: Encoder, c: ModelConfig) -> Module:
 
 # Attention to another model's states has the class of the layer's own.
 _ROC = BERT.like(
-    "RoCBert", "roc_bert", embeddings=_embeddings,
+    "RoCBert",
+    "roc_bert",
+    embeddings=_embeddings,
     attention=lambda e, c: encoders.attention(c, e.name),
-)  # fmt: skip
+)
 _WORDS = _ROC.forms(_ROC)["ForMaskedLM"]
 _TRAINED = {"roc_bert": _ROC.model, "cls": _WORDS["cls"]}
 _ROC.register("roc_bert", more={"ForCausalLM": _WORDS, "ForPreTraining": _TRAINED})

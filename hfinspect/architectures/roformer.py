@@ -22,9 +22,13 @@ def _forms(e: bert.Encoder) -> bert.Forms:
 
 
 BERT.like(
-    "RoFormer", "roformer", encoder=_stack, whole=bert.projected, forms=_forms,
+    "RoFormer",
+    "roformer",
+    encoder=_stack,
+    whole=bert.projected,
+    forms=_forms,
     words=lambda e, c: bert_mlm_head(c, e.name, table=e.table, width=bert.embedding_width(c)),
     attention=lambda e, c: attention(c, e.name),
     embeddings=lambda e, c: bert.narrow_tables(e, c).without("position_embeddings", "position_ids"),
     defaults={**BASE, "vocab_size": 50000, "max_position_embeddings": 1536},
-).register("roformer")  # fmt: skip
+).register("roformer")

@@ -12,9 +12,14 @@ from ..trees import modules as nn
 _CLIP = "clip_text_model"
 #: What Sam3Config makes of an absent text_config.
 TEXT = {
-    "model_type": _CLIP, "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24,
-    "num_attention_heads": 16, "max_position_embeddings": 32, "hidden_act": "gelu",
-}  # fmt: skip
+    "model_type": _CLIP,
+    "hidden_size": 1024,
+    "intermediate_size": 4096,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+    "max_position_embeddings": 32,
+    "hidden_act": "gelu",
+}
 
 _width = size("hidden_size", default=256)
 

@@ -23,7 +23,10 @@ def model(c: ModelConfig) -> Module:
 _NAME = "GPT2LMHeadCustomModel"
 _WORDED = causal_lm(_NAME, model, prefix="transformer", embedding="wte", tied_default=True)
 register(
-    "santacoder", {_NAME: _WORDED, "GPT2CustomModel": model}, base="GPT2CustomModel",
-    base_prefix="transformer", category="text decoder",
+    "santacoder",
+    {_NAME: _WORDED, "GPT2CustomModel": model},
+    base="GPT2CustomModel",
+    base_prefix="transformer",
+    category="text decoder",
     source="modeling_gpt2_mq.py of bigcode/santacoder; checked against gpt_bigcode",
-)  # fmt: skip
+)

@@ -25,6 +25,9 @@ _CLASSES = {
 _PARTS = ("vision_tower", "multi_modal_projector", "language_model")
 _FIRST = {"model.vision_tower.vision_model.": "model.model.vision_tower."}
 register(
-    "shieldgemma2", _CLASSES, base_prefix="model", category="multimodal",
+    "shieldgemma2",
+    _CLASSES,
+    base_prefix="model",
+    category="multimodal",
     aliases=_FIRST | {f"model.{part}.": f"model.model.{part}." for part in _PARTS},
-)  # fmt: skip
+)

@@ -3,6 +3,10 @@
 from .encoder_decoder import register_composite
 
 register_composite(
-    "speech-encoder-decoder", "SpeechEncoderDecoderModel", "wav2vec2", "audio", part="audio",
+    "speech-encoder-decoder",
+    "SpeechEncoderDecoderModel",
+    "wav2vec2",
+    "audio",
+    part="audio",
     output_key="output_hidden_size",
-)  # fmt: skip
+)

@@ -6,9 +6,15 @@ from ..layers.heads import causal_lm
 from ..trees import Component, Conv, ModelConfig, Module, ModuleList, register_pair
 
 STYLE = seq2seq.Seq2Seq(
-    "Speech2Text", final_norm=True, vocab=10000, width=256, layers=(12, 6), inner=(2048, 2048),
-    heads=(4, 4), act="relu",
-)  # fmt: skip
+    "Speech2Text",
+    final_norm=True,
+    vocab=10000,
+    width=256,
+    layers=(12, 6),
+    inner=(2048, 2048),
+    heads=(4, 4),
+    act="relu",
+)
 
 
 def model(c: ModelConfig) -> Module:

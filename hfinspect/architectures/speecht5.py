@@ -34,9 +34,13 @@ def _wrapped(c: ModelConfig, side: str) -> nn.Module:
         at = {"": attention, "_layer_norm": norm}
         looks = {f"{way}_attn{end}": at[end] for way in ("self", "encoder") for end in at}
     forward = two_layer_mlp(
-        "SpeechT5FeedForward", h, c.dim(f"{side}_ffn_dim", default=3072), act=c.text("hidden_act"),
-        act_name="intermediate_act_fn", names=("intermediate_dense", "output_dense"),
-    )  # fmt: skip
+        "SpeechT5FeedForward",
+        h,
+        c.dim(f"{side}_ffn_dim", default=3072),
+        act=c.text("hidden_act"),
+        act_name="intermediate_act_fn",
+        names=("intermediate_dense", "output_dense"),
+    )
     layer = nn.Module(f"{name}Layer", looks, feed_forward=forward, final_layer_norm=norm)
     return nn.Module(
         name,
@@ -125,10 +129,11 @@ _LAST: dict[str, Form] = {
 }
 _FORMS: dict[str, Builder | Form] = {
     f"SpeechT5For{first}To{last}": {
-        "speecht5": partial(_model, source=first, target=last), **_LAST[last],
+        "speecht5": partial(_model, source=first, target=last),
+        **_LAST[last],
     }
     for first, last in (("Text", "Speech"), ("Speech", "Text"), ("Speech", "Speech"))
-}  # fmt: skip
+}
 _CLASSES = with_defaults(_DEFAULTS, composed({**_FORMS, "SpeechT5Model": _model}))
 register("speecht5", _CLASSES, base_prefix="speecht5", category="audio")
 

@@ -11,8 +11,16 @@ from ..trees import Activation, Component, Conv, LayerNorm, ModelConfig, Module
 from .bert import BERT
 
 
-def _conv(c: ModelConfig, inputs: int, outputs: int, key: str, kind: str, default: int = 4,
-          *, component: Component = Component.MLP) -> Module:  # fmt: skip
+def _conv(
+    c: ModelConfig,
+    inputs: int,
+    outputs: int,
+    key: str,
+    kind: str,
+    default: int = 4,
+    *,
+    component: Component = Component.MLP,
+) -> Module:
     groups = c.dim(key, default=default)
     c.divided(inputs, groups, "the layer's input", key)
     c.divided(outputs, groups, "the layer's output", key)
@@ -51,6 +59,10 @@ def _embeddings(e: Encoder, c: ModelConfig) -> Module:
 
 
 BERT.like(
-    "SqueezeBert", "transformer", pooling="always", embeddings=_embeddings, layer=_layer,
+    "SqueezeBert",
+    "transformer",
+    pooling="always",
+    embeddings=_embeddings,
+    layer=_layer,
     encoder=lambda e, c: respelled(stack(e, c), {"layer": "layers"}),
-).register("squeezebert")  # fmt: skip
+).register("squeezebert")

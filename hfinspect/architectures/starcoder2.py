@@ -5,12 +5,25 @@ from ..layers.decoders import LABEL_HEADS, Decoder, layer_norms
 from ..layers.windows import windows
 
 Decoder(
-    "Starcoder2", vocab_size=49152, hidden_size=3072, intermediate_size=12288, num_hidden_layers=30,
-    num_attention_heads=24, num_key_value_heads=2, hidden_act="gelu_pytorch_tanh",
-    tie_word_embeddings=True, attention_bias=True, bias_key="use_bias",
-    windows=lambda c: windows(c, None), endings=LABEL_HEADS, norm=layer_norms("norm_epsilon"),
+    "Starcoder2",
+    vocab_size=49152,
+    hidden_size=3072,
+    intermediate_size=12288,
+    num_hidden_layers=30,
+    num_attention_heads=24,
+    num_key_value_heads=2,
+    hidden_act="gelu_pytorch_tanh",
+    tie_word_embeddings=True,
+    attention_bias=True,
+    bias_key="use_bias",
+    windows=lambda c: windows(c, None),
+    endings=LABEL_HEADS,
+    norm=layer_norms("norm_epsilon"),
     mlp=lambda d, c: two_layer_mlp(
-        "Starcoder2MLP", d.width(c), d.inner(c), bias=c.flag("use_bias", default=True),
+        "Starcoder2MLP",
+        d.width(c),
+        d.inner(c),
+        bias=c.flag("use_bias", default=True),
         names=("c_fc", "c_proj"),
     ).adding(act=activation(d.act(c))),
-).register("starcoder2")  # fmt: skip
+).register("starcoder2")

@@ -100,16 +100,25 @@ def _kinds(_d: Decoder, c: ModelConfig, layers: int) -> list[tuple[Dim, str]]:
 
 
 TEXT = Decoder(
-    "Step3p7", vocab_size=128815, intermediate_size=11264, num_hidden_layers=45, rms_norm_eps=1e-5,
-    mlp_bias=False, kinds=_kinds, layer=layer, rotary=False,
+    "Step3p7",
+    vocab_size=128815,
+    intermediate_size=11264,
+    num_hidden_layers=45,
+    rms_norm_eps=1e-5,
+    mlp_bias=False,
+    kinds=_kinds,
+    layer=layer,
+    rotary=False,
     windows=lambda c: windows(c, None, lambda _i, _n: True),
     moe=moe(
-        gate=m.scores(), router_bias=m.correction,
+        gate=m.scores(),
+        router_bias=m.correction,
         gate_proj=lambda x: _stacked(x, x.inner, x.width),
         up_proj=lambda x: _stacked(x, x.inner, x.width),
-        down_proj=lambda x: _stacked(x, x.width, x.inner), share_expert=shared_mlp,
+        down_proj=lambda x: _stacked(x, x.width, x.inner),
+        share_expert=shared_mlp,
     ),
-)  # fmt: skip
+)
 #: Keys of the released configs -> those of the tower's config class.
 _RENAMED = {"width": "hidden_size", "layers": "num_hidden_layers"}
 

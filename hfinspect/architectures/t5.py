@@ -100,13 +100,14 @@ _whole, _encoder = _BASES.values()
 _FORMS: dict[str, Builder | Form] = {
     # The class ties the head whatever tie_word_embeddings says (configuration_t5.py).
     "T5ForConditionalGeneration": {
-        **_MODEL, "lm_head": lambda c: to_words(_width(c), vocab(c), "shared.weight"),
+        **_MODEL,
+        "lm_head": lambda c: to_words(_width(c), vocab(c), "shared.weight"),
     },
     **_BASES,
     "T5ForSequenceClassification": {"transformer": _whole, "classification_head": _head},
     "T5ForTokenClassification": {"transformer": _encoder, "dropout": _drop, "classifier": _labels},
     "T5ForQuestionAnswering": {**_MODEL, "qa_outputs": _labels},
-}  # fmt: skip
+}
 CLASSES = composed(_FORMS)
 
 

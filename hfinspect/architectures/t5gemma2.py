@@ -22,9 +22,11 @@ def _decoding(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 _ENCODER = t5gemma.SIDE.like(
-    _NAME, vocab_size=262208, qk_norm=True,
+    _NAME,
+    vocab_size=262208,
+    qk_norm=True,
     windows=lambda c: windows(c, 4096, every(int(c.dim("sliding_window_pattern", default=6)))),
-)  # fmt: skip
+)
 _DECODER = _ENCODER.like(_NAME, layer=_decoding)
 
 

@@ -12,38 +12,48 @@ def _key_value(d: s.NamedDecoder, c: ModelConfig) -> Module:
 
 
 _TELECHAT = s.NamedDecoder(
-    "Telechat", width=size("hidden_size", "n_embed", "n_embd", default=4096),
+    "Telechat",
+    width=size("hidden_size", "n_embed", "n_embd", default=4096),
     heads=size("n_head", "num_attention_heads", default=32),
     depth=size("n_layer", "num_hidden_layers", default=30),
     vocab=size("vocab_size", default=160256),
     inner=s.inner_size("ffn_hidden_size", default=12288),
-    norms=rms_norms("MixedFusedRMSNorm", 1e-5, "layer_norm_epsilon"), bias=s.never,
-    out_bias=s.always, block=s.MEGATRON,
+    norms=rms_norms("MixedFusedRMSNorm", 1e-5, "layer_norm_epsilon"),
+    bias=s.never,
+    out_bias=s.always,
+    block=s.MEGATRON,
     model={
         "word_embeddings": s.words,
         "word_embeddings_layernorm": s.where(s.flagged("embed_layernorm"), s.norm),
-        "h": s.layers, "ln_f": s.norm,
+        "h": s.layers,
+        "ln_f": s.norm,
     },
     attention={"query": s.as_wide("query"), "key_value": _key_value, "dense": s.output},
     mlp={
-        "gate_proj": s.gate, "up_proj": s.up,
+        "gate_proj": s.gate,
+        "up_proj": s.up,
         "down_proj": lambda d, c: s.down(d.like(d.name, bias=s.always), c),
     },
-)  # fmt: skip
+)
 _WIDE = s.NamedDecoder(
-    "TELECHAT", norms=s.either_norms("use_RMSNorm", "layer_norm_epsilon", default=False),
-    linear=s.transposed, bias=s.flagged("add_bias_linear", default=True),
+    "TELECHAT",
+    norms=s.either_norms("use_RMSNorm", "layer_norm_epsilon", default=False),
+    linear=s.transposed,
+    bias=s.flagged("add_bias_linear", default=True),
     called={"Model": "TELECHATTransformer"},
     model={"wte": s.words, "drop": s.dropout("embd_pdrop", 0.1), "h": s.layers, "ln_f": s.norm},
     attention={
-        "bias": s.mask("BOOL"), "masked_bias": lambda _d, _c: Buffer(), "c_attn": s.qkv,
-        "c_proj": s.output, "attn_dropout": s.dropout("attn_pdrop", 0.1),
+        "bias": s.mask("BOOL"),
+        "masked_bias": lambda _d, _c: Buffer(),
+        "c_attn": s.qkv,
+        "c_proj": s.output,
+        "attn_dropout": s.dropout("attn_pdrop", 0.1),
     },
     mlp={
         "c_fc": lambda d, c: (s.gate_up if c.text("activation_function") == "silu" else s.up)(d, c),
         "c_proj": s.down,
     },
-)  # fmt: skip
+)
 # The 7B ties its head, the library's default; the 12B says tie_word_embeddings: false.
 _narrow = _TELECHAT.classes(heads=())["TelechatForCausalLM"]
 _wide = _WIDE.classes(heads=(), causal="")["TELECHAT"]

@@ -24,9 +24,10 @@ def _words(c: ModelConfig) -> Module:
 
 _NOTHING: Form = {"head": lambda _: Activation("Identity")}
 _LABELLED: Form = {
-    **_NOTHING, "drop": lambda c: Dropout(c.number("classifier_dropout", default=0.0)),
+    **_NOTHING,
+    "drop": lambda c: Dropout(c.number("classifier_dropout", default=0.0)),
     "classifier": lambda c: classifier(TEXT.width(c), c.num_labels),
-}  # fmt: skip
+}
 _FORMS: dict[str, Form] = {
     "ForMaskedLM": {"head": _prediction, "decoder": _NOTHING["head"], "cls": _words},
     "ForSequenceClassification": _LABELLED,
@@ -37,6 +38,9 @@ _HEADS = composed(
     {f"Ultrabert{end}": {"ultrabert": TEXT.model, **form} for end, form in _FORMS.items()}
 )
 register(
-    "ultrabert", {**_HEADS, "UltrabertModel": TEXT.model}, base_prefix="ultrabert",
-    aliases={"model.": "ultrabert.", "head.decoder.": "cls."}, category="encoder",
-)  # fmt: skip
+    "ultrabert",
+    {**_HEADS, "UltrabertModel": TEXT.model},
+    base_prefix="ultrabert",
+    aliases={"model.": "ultrabert.", "head.decoder.": "cls."},
+    category="encoder",
+)

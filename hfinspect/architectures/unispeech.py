@@ -9,7 +9,8 @@ from .wav2vec2 import PROJECTED, WAV2VEC2, pre_training, project_q
 
 _UNISPEECH = WAV2VEC2.like("UniSpeech", "unispeech", adapted=False, endings=SHORT)
 _HEADS = {
-    "project_q": project_q, "project_hid": linear(PROJECTED, hidden),
+    "project_q": project_q,
+    "project_hid": linear(PROJECTED, hidden),
     "ctc_proj": linear(hidden, size("num_ctc_classes", default=80)),
-}  # fmt: skip
+}
 _UNISPEECH.register("unispeech", more=pre_training(_UNISPEECH, **_HEADS))

@@ -23,8 +23,10 @@ _UNISPEECH = WAV2VEC2.like("UniSpeechSat", "unispeech_sat", whole=_model, adapte
 _FORM: dict[str, Part] = {
     "label_embeddings_concat": lambda c: Weight(_clusters(c), CODE(c), component=_TABLE),
     "unispeech_sat": _UNISPEECH.model,
-    "quantizer": lambda c: quantizer(c, "UniSpeechSat", seen=hidden(c)), "project_q": project_q,
-    "project_hid": project_hid, "speaker_proj": linear(hidden, CODE, Component.PROJECTOR),
+    "quantizer": lambda c: quantizer(c, "UniSpeechSat", seen=hidden(c)),
+    "project_q": project_q,
+    "project_hid": project_hid,
+    "speaker_proj": linear(hidden, CODE, Component.PROJECTOR),
     "layer_norm_for_extract": speech.norm,
-}  # fmt: skip
+}
 _UNISPEECH.register("unispeech-sat", more={"ForPreTraining": _FORM})

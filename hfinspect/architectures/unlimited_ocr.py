@@ -40,11 +40,19 @@ def _layer(d: Decoder, c: ModelConfig, kind: tuple[str, str]) -> Module:
 
 
 TEXT = LLAMA.like(
-    "UnlimitedOcrText", vocab_size=129280, hidden_size=1280, intermediate_size=6848,
-    num_hidden_layers=12, num_attention_heads=10, num_key_value_heads=10, attention=evenly,
-    moe=routed(896, 6), layer=_layer, windows=lambda c: windows(c, 128),
+    "UnlimitedOcrText",
+    vocab_size=129280,
+    hidden_size=1280,
+    intermediate_size=6848,
+    num_hidden_layers=12,
+    num_attention_heads=10,
+    num_key_value_heads=10,
+    attention=evenly,
+    moe=routed(896, 6),
+    layer=_layer,
+    windows=lambda c: windows(c, 128),
     kinds=side_by_side(dense_first(1, listed=True), words(lambda _c, _i: _PROMPT)),
-)  # fmt: skip
+)
 
 
 def _model(c: ModelConfig) -> Module:

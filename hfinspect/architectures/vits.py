@@ -11,10 +11,15 @@ from ..trees import Component, Dim, ModelConfig, register_part
 from ..trees.modules import Conv, Dropout, Embedding, LayerNorm, Layers, Module, ModuleList, Weight
 
 _DEFAULTS = {
-    **HIFIGAN, "hidden_size": 192, "num_attention_heads": 2, "flow_size": 192,
-    "speaker_embedding_size": 0, "duration_predictor_kernel_size": 3,
-    "prior_encoder_num_wavenet_layers": 4, "posterior_encoder_num_wavenet_layers": 16,
-}  # fmt: skip
+    **HIFIGAN,
+    "hidden_size": 192,
+    "num_attention_heads": 2,
+    "flow_size": 192,
+    "speaker_embedding_size": 0,
+    "duration_predictor_kernel_size": 3,
+    "prior_encoder_num_wavenet_layers": 4,
+    "posterior_encoder_num_wavenet_layers": 16,
+}
 
 
 def _conv(inputs: int, outputs: int, kernel: int = 1) -> Module:
@@ -76,8 +81,10 @@ def _flowing(c: ModelConfig) -> dict[str, Module]:
     count = int(c.count("depth_separable_num_layers", default=3))
     step = {
         "convs_dilated": depthwise(h, c.dim("duration_predictor_kernel_size"), bias=True),
-        "convs_pointwise": _conv(h, h), "norms_1": LayerNorm(h), "norms_2": LayerNorm(h),
-    }  # fmt: skip
+        "convs_pointwise": _conv(h, h),
+        "norms_1": LayerNorm(h),
+        "norms_2": LayerNorm(h),
+    }
     steps = {name: ModuleList([part] * count) for name, part in step.items()}
     dds = Module("VitsDilatedDepthSeparableConv", {"dropout": Dropout(0.0), **steps})
     scale = Weight(channels, 1, component=Component.OTHER)

@@ -15,9 +15,13 @@ def _project(c: ModelConfig, audio: ModelConfig, text: Dim) -> Module:
 
 
 _DEFAULTS = {
-    "vocab_size": 131072, "hidden_size": 3072, "intermediate_size": 8192, "num_hidden_layers": 30,
-    "num_key_value_heads": 8, "head_dim": 128,
-}  # fmt: skip
+    "vocab_size": 131072,
+    "hidden_size": 3072,
+    "intermediate_size": 8192,
+    "num_hidden_layers": 30,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+}
 _tower = partial(encoder, "Voxtral", pooled=True)
 register_listener("voxtral", "Voxtral", "llama", _tower, _project, _DEFAULTS)
 register_part("voxtral_encoder", "VoxtralEncoder", _tower, "audio")

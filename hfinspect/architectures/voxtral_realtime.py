@@ -11,9 +11,15 @@ from .llama import LLAMA
 _NAME = "VoxtralRealtime"
 #: What the config class puts under whatever the text section says.
 _DEFAULTS = {
-    "vocab_size": 131072, "hidden_size": 3072, "intermediate_size": 9216, "num_hidden_layers": 26,
-    "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "sliding_window": 8192,
-}  # fmt: skip
+    "vocab_size": 131072,
+    "hidden_size": 3072,
+    "intermediate_size": 9216,
+    "num_hidden_layers": 26,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "sliding_window": 8192,
+}
 
 
 def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
@@ -25,10 +31,16 @@ def _layer(d: Decoder, c: ModelConfig, kind: str) -> Module:
 
 
 _TEXT = LLAMA.like(
-    f"{_NAME}Text", intermediate_size=14336, num_key_value_heads=8, null_head_dim=True,
-    attention_bias=None, mlp_bias=None, norm=norms_called(f"{_NAME}RMSNorm"), layer=_layer,
+    f"{_NAME}Text",
+    intermediate_size=14336,
+    num_key_value_heads=8,
+    null_head_dim=True,
+    attention_bias=None,
+    mlp_bias=None,
+    norm=norms_called(f"{_NAME}RMSNorm"),
+    layer=_layer,
     windows=lambda c: windows(c, 4096),
-)  # fmt: skip
+)
 
 
 def _parts(c: ModelConfig, head: bool) -> dict[str, Module]:

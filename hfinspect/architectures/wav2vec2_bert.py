@@ -11,10 +11,15 @@ from ..trees import Activation, Conv, Dim, Dropout, Embedding, Layers, ModelConf
 _NAME = "Wav2Vec2Bert"
 _attention = partial(conformers.speech_attention, dropout=0.0)
 _DEFAULTS = {
-    **speech.DEFAULTS, "vocab_size": None, "hidden_size": 1024, "num_hidden_layers": 24,
-    "num_attention_heads": 16, "intermediate_size": 4096, "hidden_act": "swish",
+    **speech.DEFAULTS,
+    "vocab_size": None,
+    "hidden_size": 1024,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+    "intermediate_size": 4096,
+    "hidden_act": "swish",
     "classifier_proj_size": 768,
-}  # fmt: skip
+}
 
 
 def _model(_s: Speech, c: ModelConfig) -> Module:

@@ -9,10 +9,19 @@ from ..layers.speech_heads import SEQUENCE
 from ..trees.catalog import Builder, register
 
 STYLE = seq2seq.Seq2Seq(
-    "Whisper", positions="PositionalEmbedding", offset=0, final_norm=True, vocab=51865, width=384,
-    layers=(4, 4), inner=(1536, 1536), heads=(6, 6), key_bias=False, lengths=(1500, 448),
+    "Whisper",
+    positions="PositionalEmbedding",
+    offset=0,
+    final_norm=True,
+    vocab=51865,
+    width=384,
+    layers=(4, 4),
+    inner=(1536, 1536),
+    heads=(6, 6),
+    key_bias=False,
+    lengths=(1500, 448),
     length_keys=("max_source_positions", "max_target_positions"),
-)  # fmt: skip
+)
 _encoder = partial(whisper_encoder.encoder, "Whisper")
 _decoder = partial(seq2seq.stack, s=STYLE, side=1)
 _words = partial(seq2seq.lm_head, s=STYLE, table="model.decoder.embed_tokens.weight")
@@ -26,8 +35,12 @@ _CLASSES: dict[str, Builder | Mapping[str, Part]] = {
     "WhisperForAudioClassification": {"encoder": _encoder, **SEQUENCE},
 }
 _DEFAULTS = {
-    "classifier_proj_size": 256, "d_model": 384, "encoder_attention_heads": 6,
-    "encoder_ffn_dim": 1536, "encoder_layers": 4, "num_mel_bins": 80,
-}  # fmt: skip
+    "classifier_proj_size": 256,
+    "d_model": 384,
+    "encoder_attention_heads": 6,
+    "encoder_ffn_dim": 1536,
+    "encoder_layers": 4,
+    "num_mel_bins": 80,
+}
 _COMPLETED = with_defaults(_DEFAULTS, composed(_CLASSES))
 register("whisper", _COMPLETED, base_prefix="model", category="audio")

@@ -11,9 +11,11 @@ from ..trees import Component, Conv, Dim, LayerNorm, Layers, Linear, Module, Mod
 _BLOCKS = {"C": RES, "T": TIME, "A": ATTENTION}
 #: How the classes of Stable Cascade are called here.
 _NAMES = {
-    RES: "ResBlockStageB", TIME: "TimestepBlock", ATTENTION: "AttnBlock",
+    RES: "ResBlockStageB",
+    TIME: "TimestepBlock",
+    ATTENTION: "AttnBlock",
     "SDCascadeLayerNorm": "WuerstchenLayerNorm",
-}  # fmt: skip
+}
 
 
 def model(c: ModelConfig) -> Module:

@@ -13,9 +13,12 @@ from . import dac
 _DEFAULTS = {"codebook_size": 1024, "sample_rate": 16000}
 #: What the config class lays under the section of the heard.
 _ACOUSTIC = {
-    "encoder_hidden_size": 64, "downsampling_ratios": (8, 5, 4, 2), "decoder_hidden_size": 1024,
-    "upsampling_ratios": (8, 5, 4, 2), "hidden_size": 256,
-}  # fmt: skip
+    "encoder_hidden_size": 64,
+    "downsampling_ratios": (8, 5, 4, 2),
+    "decoder_hidden_size": 1024,
+    "upsampling_ratios": (8, 5, 4, 2),
+    "hidden_size": 256,
+}
 
 
 def semantic(c: ModelConfig, h: Dim) -> dict[str, Module]:

@@ -10,9 +10,15 @@ from ..trees import modules as nn
 from . import dac
 
 _LAYERS = Decoder(
-    "Xcodec2", hidden_size=1024, intermediate_size=4096, num_hidden_layers=12,
-    num_attention_heads=16, num_key_value_heads=16, head_dim=64, mlp=plain,
-)  # fmt: skip
+    "Xcodec2",
+    hidden_size=1024,
+    intermediate_size=4096,
+    num_hidden_layers=12,
+    num_attention_heads=16,
+    num_key_value_heads=16,
+    head_dim=64,
+    mlp=plain,
+)
 _DEFAULTS = {"hidden_size": 1024, "encoder_hidden_size": 48, "downsampling_ratios": (2, 2, 4, 4, 5)}
 
 

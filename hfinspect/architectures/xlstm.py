@@ -72,17 +72,23 @@ def _mlp(d: s.NamedDecoder, c: ModelConfig) -> Module:
 
 
 _XLSTM = s.NamedDecoder(
-    "xLSTM", width=size("hidden_size", default=4096), heads=size("num_heads", default=8),
-    depth=size("num_blocks", "num_hidden_layers", default=32), bias=s.flagged("use_bias"),
-    vocab=size("vocab_size", default=50304), norms=rms_norms("xLSTMRMSNorm", 1e-6, "norm_eps"),
+    "xLSTM",
+    width=size("hidden_size", default=4096),
+    heads=size("num_heads", default=8),
+    depth=size("num_blocks", "num_hidden_layers", default=32),
+    bias=s.flagged("use_bias"),
+    vocab=size("vocab_size", default=50304),
+    norms=rms_norms("xLSTMRMSNorm", 1e-6, "norm_eps"),
     model={
-        "embeddings": lambda d, c:
-        Embedding(d.vocab(c), c.dim("embedding_dim", default=d.width(c))),
-        "blocks": s.layers, "out_norm": s.norm,
+        "embeddings": lambda d, c: Embedding(
+            d.vocab(c), c.dim("embedding_dim", default=d.width(c))
+        ),
+        "blocks": s.layers,
+        "out_norm": s.norm,
     },
     block={"norm_mlstm": _norm, "mlstm_layer": _memory, "norm_ffn": _norm, "ffn": _mlp},
     prefix="backbone",
-)  # fmt: skip
+)
 
 
 def _causal(c: ModelConfig) -> Module:

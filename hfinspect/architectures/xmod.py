@@ -21,8 +21,11 @@ def _layer(e: Encoder, c: ModelConfig) -> Module:
 
 
 ROBERTA.like(
-    "Xmod", "roberta", defaults=BASE, layer=_layer,
+    "Xmod",
+    "roberta",
+    defaults=BASE,
+    layer=_layer,
     encoder=lambda e, c: stack(e, c).adding(
         LayerNorm=norm(c) if c.flag("pre_norm", default=False) else None
     ),
-).register("xmod")  # fmt: skip
+).register("xmod")

@@ -54,14 +54,24 @@ def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:
     parts = {"mamba": _mixer(d, c), "input_layernorm": s.norm(d, c)}
     mamba, linear = Module("ZambaMambaDecoderLayer", parts), Linear(d.width(c), d.width(c), False)
     return shared_layers(
-        c, _kinds(d, c), mamba, shared, "shared_transf", lambda block: Module(
+        c,
+        _kinds(d, c),
+        mamba,
+        shared,
+        "shared_transf",
+        lambda block: Module(
             "ZambaHybridLayer", shared_transf=block, linear=linear, mamba_decoder=mamba
         ),
-    )  # fmt: skip
+    )
 
 
 s.NamedDecoder(
-    "Zamba", width=size("hidden_size", default=3712), heads=size("num_attention_heads", default=16),
-    vocab=size("vocab_size", default=32000), norms=rms_norms("ZambaRMSNorm", 1e-5), prefix="model",
-    model={"embed_tokens": s.words, "layers": _layers, "final_layernorm": s.norm}, scope=True,
-).register("zamba", heads=SEQUENCE_HEAD)  # fmt: skip
+    "Zamba",
+    width=size("hidden_size", default=3712),
+    heads=size("num_attention_heads", default=16),
+    vocab=size("vocab_size", default=32000),
+    norms=rms_norms("ZambaRMSNorm", 1e-5),
+    prefix="model",
+    model={"embed_tokens": s.words, "layers": _layers, "final_layernorm": s.norm},
+    scope=True,
+).register("zamba", heads=SEQUENCE_HEAD)

@@ -15,15 +15,19 @@ from ..trees.modules import Activation, Layers, Linear, Module, ModuleList, Sequ
 
 _KINDS = words(  # configuration_zamba2.py
     lambda _c, i: "hybrid" if i in {6, 12, 18, 24, 30, 36, 42, 47, 51} else "mamba",
-    key="layers_block_type", other="layer_types",
-)  # fmt: skip
+    key="layers_block_type",
+    other="layer_types",
+)
 #: Published models share one or two blocks; every block lists a slot for each hybrid layer.
 _MAX_BLOCKS = 16
 _biased = s.flagged("add_bias_linear")
 _MIXER = Mixer(
-    heads=size("n_mamba_heads", default=8), groups=size("mamba_ngroups", default=1),
-    state=size("mamba_d_state", default=64), bias=_biased, conv_bias=s.always,
-)  # fmt: skip
+    heads=size("n_mamba_heads", default=8),
+    groups=size("mamba_ngroups", default=1),
+    state=size("mamba_d_state", default=64),
+    bias=_biased,
+    conv_bias=s.always,
+)
 
 
 def wide(d: s.NamedDecoder, c: ModelConfig) -> Dim:
@@ -75,9 +79,14 @@ def _shared_block(d: s.NamedDecoder, c: ModelConfig, block: int, uses: int) -> M
 
 
 def shared_layers(
-    c: ModelConfig, kinds: Sequence[str], mamba: Module, block: Callable[[int], Module], at: str,
-    hybrid: Callable[[Module], Module], blocks: int = 1,
-) -> Layers:  # fmt: skip
+    c: ModelConfig,
+    kinds: Sequence[str],
+    mamba: Module,
+    block: Callable[[int], Module],
+    at: str,
+    hybrid: Callable[[Module], Module],
+    blocks: int = 1,
+) -> Layers:
     """Mamba layers; where the kind is ``hybrid``, also one of the shared blocks in turn, which is
     stored under ``at`` where it first occurs. Later uses are tied to it, or copies of their own."""
     places = [i for i, kind in enumerate(kinds) if kind == "hybrid"]
@@ -101,16 +110,25 @@ def _layers(d: s.NamedDecoder, c: ModelConfig) -> Layers:
     mamba = Module("Zamba2MambaDecoderLayer", mamba=mixer, input_layernorm=s.norm(d, c))
     linear = Linear(d.width(c), d.width(c), bias=False)
     return shared_layers(
-        c, kinds, mamba, lambda use: _shared_block(d, c, use, uses), "shared_transformer",
+        c,
+        kinds,
+        mamba,
+        lambda use: _shared_block(d, c, use, uses),
+        "shared_transformer",
         lambda shared: Module(
             "Zamba2HybridLayer", linear=linear, mamba_decoder=mamba, shared_transformer=shared
-        ), int(blocks),
-    )  # fmt: skip
+        ),
+        int(blocks),
+    )
 
 
 s.NamedDecoder(
-    "Zamba2", width=size("hidden_size", default=2560),
-    heads=size("num_attention_heads", default=32), vocab=size("vocab_size", default=32000),
-    norms=rms_norms("Zamba2RMSNorm", 1e-5), prefix="model", scope=True,
+    "Zamba2",
+    width=size("hidden_size", default=2560),
+    heads=size("num_attention_heads", default=32),
+    vocab=size("vocab_size", default=32000),
+    norms=rms_norms("Zamba2RMSNorm", 1e-5),
+    prefix="model",
+    scope=True,
     model={"embed_tokens": s.words, "layers": _layers, "final_layernorm": s.norm},
-).register("zamba2", heads=SEQUENCE_HEAD)  # fmt: skip
+).register("zamba2", heads=SEQUENCE_HEAD)

@@ -13,9 +13,14 @@ from ..trees import modules as nn
 from .dpt import neck
 
 _BACKBONE = {
-    "model_type": "beit", "image_size": 384, "num_hidden_layers": 24, "hidden_size": 1024,
-    "intermediate_size": 4096, "num_attention_heads": 16, "use_relative_position_bias": True,
-}  # fmt: skip
+    "model_type": "beit",
+    "image_size": 384,
+    "num_hidden_layers": 24,
+    "hidden_size": 1024,
+    "intermediate_size": 4096,
+    "num_attention_heads": 16,
+    "use_relative_position_bias": True,
+}
 _NAME, _LEVELS = "ZoeDepth", 4
 _narrow = size("bottleneck_features", default=256)
 _relative = size("num_relative_features", default=32)

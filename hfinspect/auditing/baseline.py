@@ -65,6 +65,7 @@ def _text(value: object) -> str:
 
 def _no_report(name: str, why: str) -> UsageError:
     return UsageError(
-        f"baseline {name}", f"is not a report of an audit: {why}",
+        f"baseline {name}",
+        f"is not a report of an audit: {why}",
         expected="what hfinspect audit --format json wrote",
-    )  # fmt: skip
+    )

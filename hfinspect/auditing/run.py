@@ -89,7 +89,8 @@ def _inventory(facts: TargetFacts) -> Inventory:
     return Inventory(
         tuple(
             InventoryFile(
-                path, entry.size,
+                path,
+                entry.size,
                 entry.sha256 or (facts.deep[path].sha256 if path in facts.deep else None),
             )
             for path, entry in sorted(facts.files.items())
@@ -98,7 +99,7 @@ def _inventory(facts: TargetFacts) -> Inventory:
         facts.card.base_models,
         first if isinstance(first, str) else None,
         kind if isinstance(kind, str) else None,
-    )  # fmt: skip
+    )
 
 
 def _findings(rule: Rule, facts: TargetFacts) -> Iterator[AuditFinding]:

@@ -117,9 +117,10 @@ class _CacheEntry(NamedTuple):
 
         folder = index[: index.rfind("/") + 1]
         near = [
-            entry for path, entry in sorted(files.items())
+            entry
+            for path, entry in sorted(files.items())
             if path.endswith(".safetensors") and path.rpartition("/")[0] == folder.rstrip("/")
-        ]  # fmt: skip
+        ]
         if not near or any(entry.sha256 is None for entry in near):
             return cls(index, "headers of shards that were read", of_commit=True)
         names = repr([(entry.path, entry.size, entry.sha256) for entry in near])

@@ -69,9 +69,13 @@ class FirstGuess:
     """
 
     def __init__(
-        self, source: Source, indexes: Iterable[ShardIndex] = (), *, typical: int | None = None,
+        self,
+        source: Source,
+        indexes: Iterable[ShardIndex] = (),
+        *,
+        typical: int | None = None,
         awaiting: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._is_local = is_local(source)
         self._names: dict[str, tuple[int, int]] = {}
         self._said: dict[str, list[str]] = {}

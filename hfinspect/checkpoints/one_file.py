@@ -157,9 +157,12 @@ def _without(data: bytes, unsafe: Mapping[str, str]) -> bytes:
 
 
 def read_shard(
-    source: Source, format_name: str, path: str, guess: FirstGuess,
+    source: Source,
+    format_name: str,
+    path: str,
+    guess: FirstGuess,
     collect: Callable[[CachedHeader], None] | None = None,
-) -> Read[Shard]:  # fmt: skip
+) -> Read[Shard]:
     """The header of one weight file. Errors: FormatError, LimitError, AccessErrors.
 
     Of safetensors it is taken from what the source keeps, and kept; or read and given to
@@ -181,9 +184,11 @@ def read_shard(
 
 
 def _read_now(
-    reader: SourceReader, format_name: str, guess: FirstGuess,
+    reader: SourceReader,
+    format_name: str,
+    guess: FirstGuess,
     keep: Callable[[Header], None] | None,
-) -> Read[Shard]:  # fmt: skip
+) -> Read[Shard]:
     """The same; the file is looked for while the index is on its way that says how much to read."""
     early, at_hand = guess.early, 0
     if early is not None:

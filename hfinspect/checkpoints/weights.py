@@ -50,9 +50,13 @@ class WeightReading:
     """
 
     def __init__(
-        self, source: Source, files: Mapping[str, FileEntry], choice: WeightChoice, count: Count,
+        self,
+        source: Source,
+        files: Mapping[str, FileEntry],
+        choice: WeightChoice,
+        count: Count,
         refused: Sequence[UnsupportedFormatError],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.source = source
         self.files = files
         self.choice = choice

@@ -87,9 +87,10 @@ def check_command(arguments: Sequence[str]) -> None:
     nearest = difflib.get_close_matches(first.lower(), COMMANDS, n=1, cutoff=0.75)
     if nearest and not os.path.lexists(first):
         raise UsageError(
-            first, "is neither a command nor a local path",
+            first,
+            "is neither a command nor a local path",
             hint=f"did you mean {program()} {nearest[0]}? For a Hub repo of this name: hf://{first}",
-        )  # fmt: skip
+        )
 
 
 def needed(arguments: Sequence[str]) -> Sequence[str]:

@@ -151,12 +151,19 @@ def audit(
         try:
             with reading_line(target, revision=revision) as progress:
                 result = api.audit(
-                    target, select=selected, ignore=(*ignored, *project.ignored_at(target)),
+                    target,
+                    select=selected,
+                    ignore=(*ignored, *project.ignored_at(target)),
                     reference=reference,
-                    deep=deep, pointers=pointers, revision=revision, token=token, file=file,
-                    timeout=timeout, progress=progress,
+                    deep=deep,
+                    pointers=pointers,
+                    revision=revision,
+                    token=token,
+                    file=file,
+                    timeout=timeout,
+                    progress=progress,
                     cache=kept_headers(no_cache=no_cache, refresh=refresh),
-                )  # fmt: skip
+                )
                 return without_known(result, known)
         except UsageError:
             raise
@@ -194,9 +201,10 @@ def _baseline(path: Path | None) -> Counter[Key]:
         return known_findings(str(path), json.loads(data))
     except OSError as error:
         raise UsageError(
-            f"--baseline {path}", f"cannot be read: {error.strerror or error}",
+            f"--baseline {path}",
+            f"cannot be read: {error.strerror or error}",
             hint=f"hfinspect audit TARGET -f json -o {path} creates one",
-        ) from None  # fmt: skip
+        ) from None
     except (ValueError, RecursionError):
         raise UsageError(f"--baseline {path}", "is not JSON") from None
 
@@ -245,9 +253,11 @@ def _show(
         lines = format_ == "table"
         fixes = format_ == "html"
         emit(
-            format_, lambda: lay_out(results, lines=lines, fixes=fixes), lambda: to_dict(results),
+            format_,
+            lambda: lay_out(results, lines=lines, fixes=fixes),
+            lambda: to_dict(results),
             output,
-        )  # fmt: skip
+        )
 
 
 def _list(found: Sequence[Rule], format_: str, output: Path | None) -> None:

@@ -31,9 +31,10 @@ def _confirmed(found: CacheInfo) -> bool:
         return True
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
-            "cache clear", f"would delete {what}; no terminal is there to confirm it",
+            "cache clear",
+            f"would delete {what}; no terminal is there to confirm it",
             hint="--yes deletes without asking",
-        )  # fmt: skip
+        )
     return typer.confirm(f"delete {what}?", err=True)
 
 
@@ -77,7 +78,12 @@ def cache(
     emit(
         format_,
         lambda: Document("", (facts,)),
-        lambda: {"path": found.path, "action": action, "entries": found.entries,
-                 "nbytes": found.nbytes, "max_bytes": found.max_bytes},
+        lambda: {
+            "path": found.path,
+            "action": action,
+            "entries": found.entries,
+            "nbytes": found.nbytes,
+            "max_bytes": found.max_bytes,
+        },
         None,
-    )  # fmt: skip
+    )

@@ -53,10 +53,15 @@ def compare(
 
 
 def show(
-    models: Sequence[str], source: str, format_: str, output: Path | None, token: str | None,
-    timeout: float | None = None, cache: HeaderCache | None = None,
+    models: Sequence[str],
+    source: str,
+    format_: str,
+    output: Path | None,
+    token: str | None,
+    timeout: float | None = None,
+    cache: HeaderCache | None = None,
     set_: Sequence[str] | None = None,
-) -> Comparison:  # fmt: skip
+) -> Comparison:
     """Print the comparison table of several models."""
     from .. import api
     from ..core.overrides import parse_overrides

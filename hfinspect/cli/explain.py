@@ -72,9 +72,11 @@ def explain(
     format_: Annotated[
         str,
         typer.Option(
-            "--format", "-f", help="table, markdown, latex, json or html. --output's extension "
-            "also sets it.",
-            autocompletion=lambda: list(FORMATS), callback=options.by_suffix(FORMATS),
+            "--format",
+            "-f",
+            help="table, markdown, latex, json or html. --output's extension also sets it.",
+            autocompletion=lambda: list(FORMATS),
+            callback=options.by_suffix(FORMATS),
         ),
     ] = "table",
     output: options.Output = None,
@@ -83,7 +85,7 @@ def explain(
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
     quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
-) -> None:  # fmt: skip
+) -> None:
     """Derive the parameter count line by line."""
     from .. import api
     from ..core.cache_derivation import CacheDerivation
@@ -101,17 +103,26 @@ def explain(
     if not of_cache and (context, batch, engine, kv_dtype) != (None, 1, "logical", None):
         raise UsageError("--context, --batch, --engine and --kv-dtype", "need --cache")
     reached: dict[str, Any] = {
-        "overrides": parse_overrides(set_ or ()), "revision": revision, "source": source,
-        "token": token, "file": file, "timeout": timeout,
+        "overrides": parse_overrides(set_ or ()),
+        "revision": revision,
+        "source": source,
+        "token": token,
+        "file": file,
+        "timeout": timeout,
         "cache": kept_headers(no_cache=no_cache, refresh=refresh),
-    }  # fmt: skip
+    }
     found: Explanation | CacheDerivation
     with reading_line(model, revision=revision) as progress:
         if of_cache:
             found = api.explain_cache(
-                model, context=context, batch=batch, engine=engine, cache_dtype=kv_dtype,
-                progress=progress, **reached,
-            )  # fmt: skip
+                model,
+                context=context,
+                batch=batch,
+                engine=engine,
+                cache_dtype=kv_dtype,
+                progress=progress,
+                **reached,
+            )
         else:
             found = api.explain(model, against=against, progress=progress, **reached)
     canvas = canvas_of_stdout() if output is None else FILE

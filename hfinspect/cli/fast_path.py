@@ -12,9 +12,17 @@ from typing import Final
 
 #: Commands in the order of --help; each is a file of this folder with ``register(app)``.
 COMMANDS: Final = (
-    "inspect", "tensors", "tree", "explain", "memory", "compare", "audit", "scan", "architectures",
+    "inspect",
+    "tensors",
+    "tree",
+    "explain",
+    "memory",
+    "compare",
+    "audit",
+    "scan",
+    "architectures",
     "cache",
-)  # fmt: skip
+)
 #: Commands that read a model as ``inspect`` does, if they have no options.
 _COMMANDS: Final = frozenset({"inspect", "explain", "memory"})
 #: A repo with its owner, perhaps at a revision. Other names of models are left to the command.

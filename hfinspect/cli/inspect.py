@@ -64,13 +64,23 @@ def inspect(
                 "--revision, --by, --set, --file and --update",
                 "are for one model, and several were given",
                 hint="a revision goes with its model: org/name@revision",
-            )  # fmt: skip
+            )
         show(models, source, format_, output, token, timeout, kept)
         return
     from .shown_model import show_model
 
     show_model(
-        models[0], revision=revision, source=source, by=by, set_=set_, file=file, format_=format_,
-        output=output, update=update, token=token, timeout=timeout, kept=kept,
-    )  # fmt: skip
+        models[0],
+        revision=revision,
+        source=source,
+        by=by,
+        set_=set_,
+        file=file,
+        format_=format_,
+        output=output,
+        update=update,
+        token=token,
+        timeout=timeout,
+        kept=kept,
+    )
     return

@@ -45,9 +45,11 @@ def _names(text: str, recursive: bool) -> Iterator[str]:
         return iter(targets.from_stream(sys.stdin, "standard input"))
     if os.path.isdir(path):  # noqa: PTH112 - which is False where nobody may look
         raise UsageError(
-            text, "is a directory", expected="a text file",
+            text,
+            "is a directory",
+            expected="a text file",
             hint="--recursive scans every checkpoint below it",
-        )  # fmt: skip
+        )
     return iter(targets.from_file(path))
 
 
@@ -60,7 +62,13 @@ def listed(
     order = None if query.sort is None else checked_sort(query.sort)
     client, _ = shared(options)
     models = list_models(
-        client, author=query.author, search=query.search, filters=query.filters, sort=order,
-        limit=limit, expand=tuple(expand), timeout=options.timeout,
-    )  # fmt: skip
+        client,
+        author=query.author,
+        search=query.search,
+        filters=query.filters,
+        sort=order,
+        limit=limit,
+        expand=tuple(expand),
+        timeout=options.timeout,
+    )
     return (Item(model.repo_id, model) for model in models)

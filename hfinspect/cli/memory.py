@@ -60,14 +60,13 @@ def memory(
     ] = None,
     encoder_tokens: Annotated[
         int | None,
-        typer.Option(
-            min=0, metavar="N", help="Number of encoder positions for cross-attention."
-        ),
+        typer.Option(min=0, metavar="N", help="Number of encoder positions for cross-attention."),
     ] = None,
     step_tokens: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N",
+            min=1,
+            metavar="N",
             help="Tokens per step: max_num_batched_tokens in vLLM (default 8,192), "
             "ubatch in llama.cpp (default 512).",
         ),
@@ -75,7 +74,8 @@ def memory(
     slots: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N",
+            min=1,
+            metavar="N",
             help="llama.cpp: number of server slots (-np). Default: the batch; llama-server's own "
             "default is 4.",
         ),
@@ -96,9 +96,7 @@ def memory(
     ] = False,
     no_flash_attention: Annotated[
         bool,
-        typer.Option(
-            "--no-flash-attention", help="llama.cpp: turn off flash attention (-fa off)."
-        ),
+        typer.Option("--no-flash-attention", help="llama.cpp: turn off flash attention (-fa off)."),
     ] = False,
     on: Annotated[
         str | None,
@@ -108,15 +106,19 @@ def memory(
         ),
     ] = None,
     tp: Annotated[
-        int, typer.Option("--tp", min=1, help="Tensor parallelism: number of devices that share "
-        "each layer.")
+        int,
+        typer.Option(
+            "--tp", min=1, help="Tensor parallelism: number of devices that share each layer."
+        ),
     ] = 1,
     pp: Annotated[
         int, typer.Option("--pp", min=1, help="Pipeline parallelism: number of stages.")
     ] = 1,
     ep: Annotated[
-        int, typer.Option("--ep", min=1, help="Expert parallelism: number of devices that share "
-        "the experts.")
+        int,
+        typer.Option(
+            "--ep", min=1, help="Expert parallelism: number of devices that share the experts."
+        ),
     ] = 1,
     bandwidth: Annotated[
         str | None,
@@ -127,13 +129,16 @@ def memory(
     ] = None,
     width: Annotated[
         str | None,
-        typer.Option(metavar="RECIPE", help="Assume these weights instead of the stored ones: "
-        "awq, fp8, q4_k_m."),
+        typer.Option(
+            metavar="RECIPE",
+            help="Assume these weights instead of the stored ones: awq, fp8, q4_k_m.",
+        ),
     ] = None,
     quantize: Annotated[
         str | None,
-        typer.Option(metavar="RECIPES", help="List the size after quantisation: all, or "
-        "q8_0,awq,nf4."),
+        typer.Option(
+            metavar="RECIPES", help="List the size after quantisation: all, or q8_0,awq,nf4."
+        ),
     ] = None,
     train: Annotated[
         str | None,
@@ -170,17 +175,15 @@ def memory(
             help="Training precision: mixed (float32 master weights), bf16, fp32 or amp (autocast)."
         ),
     ] = "mixed",
-    gpus: Annotated[
-        int, typer.Option(min=1, help="Data parallelism: number of devices.")
-    ] = 1,
+    gpus: Annotated[int, typer.Option(min=1, help="Data parallelism: number of devices.")] = 1,
     zero: Annotated[
         int, typer.Option(min=0, max=3, help="ZeRO stage; the devices share the training state.")
     ] = 0,
     checkpointing: Annotated[
         bool,
         typer.Option(
-            "--checkpointing", help="Use gradient checkpointing: recompute activations layer by "
-            "layer."
+            "--checkpointing",
+            help="Use gradient checkpointing: recompute activations layer by layer.",
         ),
     ] = False,
     attention: Annotated[
@@ -205,7 +208,7 @@ def memory(
     no_cache: options.NoCache = False,
     refresh: options.Refresh = False,
     quiet: options.Quiet = False,  # noqa: ARG001 - its callback heeds it
-) -> None:  # fmt: skip
+) -> None:
     """Estimate memory: does it fit, and up to which context?
 
     Estimates weights, KV cache (per inference engine) and an upper bound for everything else, and
@@ -228,18 +231,41 @@ def memory(
     if not models:
         raise UsageError("memory", "needs a model", expected="hfinspect memory MODEL")
     asked: dict[str, Any] = {
-        "context": context, "batch": batch, "engine": engine, "cache_dtype": kv_dtype,
-        "encoder_tokens": encoder_tokens, "step_tokens": step_tokens, "on": on,
-        "slots": slots, "split_cache": split_cache, "swa_full": swa_full,
+        "context": context,
+        "batch": batch,
+        "engine": engine,
+        "cache_dtype": kv_dtype,
+        "encoder_tokens": encoder_tokens,
+        "step_tokens": step_tokens,
+        "on": on,
+        "slots": slots,
+        "split_cache": split_cache,
+        "swa_full": swa_full,
         "flash_attention": not no_flash_attention,
-        "tensor_parallel": tp, "pipeline_parallel": pp, "expert_parallel": ep,
-        "bandwidth": bandwidth, "width": width, "train": train, "rank": rank, "targets": targets,
-        "modules_to_save": modules_to_save, "seq": seq, "optimizer": optimizer,
-        "precision": precision, "gpus": gpus, "zero": zero, "checkpointing": checkpointing,
-        "attention": attention, "revision": revision, "source": source,
-        "overrides": parse_overrides(set_ or ()), "file": file, "token": token,
-        "timeout": timeout, "cache": kept_headers(no_cache=no_cache, refresh=refresh),
-    }  # fmt: skip
+        "tensor_parallel": tp,
+        "pipeline_parallel": pp,
+        "expert_parallel": ep,
+        "bandwidth": bandwidth,
+        "width": width,
+        "train": train,
+        "rank": rank,
+        "targets": targets,
+        "modules_to_save": modules_to_save,
+        "seq": seq,
+        "optimizer": optimizer,
+        "precision": precision,
+        "gpus": gpus,
+        "zero": zero,
+        "checkpointing": checkpointing,
+        "attention": attention,
+        "revision": revision,
+        "source": source,
+        "overrides": parse_overrides(set_ or ()),
+        "file": file,
+        "token": token,
+        "timeout": timeout,
+        "cache": kept_headers(no_cache=no_cache, refresh=refresh),
+    }
     if quantize is not None:
         _quantized(models, quantize, asked, format_, output)
         return

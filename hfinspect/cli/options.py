@@ -63,10 +63,11 @@ def by_suffix(known: Sequence[str]) -> Callable[..., str | None]:
         if given and value in known and value not in meant:
             endings = [ending for ending, formats in SUFFIXES.items() if value in formats]
             raise UsageError(
-                f"--format {value}", f"contradicts --output {output}",
+                f"--format {value}",
+                f"contradicts --output {output}",
                 expected=f"a name that ends with {' or '.join(endings)}" if endings else None,
                 hint="without --format the ending decides",
-            )  # fmt: skip
+            )
         if given:
             return value
         if meant[0] not in known:
@@ -76,9 +77,11 @@ def by_suffix(known: Sequence[str]) -> Callable[..., str | None]:
                 ending = next(end for end, formats in SUFFIXES.items() if formats[0] == near)
                 hint = f"a name that ends with {ending}, or --format {near} with this one"
             raise UsageError(
-                f"--output {output}", f"means {meant[0]}, which {ctx.info_name} does not write",
-                expected=f"a name for one of {', '.join(known)}", hint=hint,
-            )  # fmt: skip
+                f"--output {output}",
+                f"means {meant[0]}, which {ctx.info_name} does not write",
+                expected=f"a name for one of {', '.join(known)}",
+                hint=hint,
+            )
         return meant[0]
 
     return chosen
@@ -88,9 +91,10 @@ def _no_format_of(output: Path, known: Sequence[str]) -> UsageError:
     """Of an extension of another format: a table in ``z.png`` helps nobody."""
     endings = [end for end, formats in SUFFIXES.items() if formats[0] in known]
     return UsageError(
-        f"--output {output}", "names a format that hfinspect does not write",
+        f"--output {output}",
+        "names a format that hfinspect does not write",
         expected=f"a name that ends with {', '.join(endings)}",
-    )  # fmt: skip
+    )
 
 
 Model = Annotated[
@@ -121,51 +125,63 @@ Timeout = Annotated[
 Format = Annotated[
     str,
     typer.Option(
-        "--format", "-f", help="table, json, csv, markdown or html. --output's extension also "
-        "sets it.",
-        autocompletion=_formats, callback=by_suffix(tuple(FORMATS)),
+        "--format",
+        "-f",
+        help="table, json, csv, markdown or html. --output's extension also sets it.",
+        autocompletion=_formats,
+        callback=by_suffix(tuple(FORMATS)),
     ),
-]  # fmt: skip
+]
 #: That of a command without --output.
 PlainFormat = Annotated[
     str,
     typer.Option(
-        "--format", "-f", help="table, json, csv, markdown or html.", autocompletion=_formats,
+        "--format",
+        "-f",
+        help="table, json, csv, markdown or html.",
+        autocompletion=_formats,
     ),
-]  # fmt: skip
+]
 #: That of inspect.
 PicturedFormat = Annotated[
     str,
     typer.Option(
-        "--format", "-f",
+        "--format",
+        "-f",
         help="table, json, csv, markdown, html, svg or card. --output's extension also sets it.",
-        autocompletion=lambda: list(PICTURED), callback=by_suffix(PICTURED),
+        autocompletion=lambda: list(PICTURED),
+        callback=by_suffix(PICTURED),
     ),
-]  # fmt: skip
+]
 Source = Annotated[
     str,
     typer.Option(
-        "--source", help=f"{listed(SOURCES)}. auto reads weight headers if it finds any.",
+        "--source",
+        help=f"{listed(SOURCES)}. auto reads weight headers if it finds any.",
         autocompletion=lambda: list(SOURCES),
     ),
-]  # fmt: skip
+]
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help="Write to this file; its extension sets the format (x.json, "
-        "x.html).",
-        show_default=False, is_eager=True,
+        "--output",
+        "-o",
+        help="Write to this file; its extension sets the format (x.json, x.html).",
+        show_default=False,
+        is_eager=True,
     ),
-]  # fmt: skip
+]
 #: A scan's: it writes no JSON document but a line for each row.
 RowsOutput = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", help="Write to this file; its extension sets the format (x.jsonl, "
-        "x.csv).",
-        show_default=False, is_eager=True,
+        "--output",
+        "-o",
+        help="Write to this file; its extension sets the format (x.jsonl, x.csv).",
+        show_default=False,
+        is_eager=True,
     ),
-]  # fmt: skip
+]
 NoCache = Annotated[
     bool, typer.Option("--no-cache", help="Do not read or write the local cache of headers.")
 ]

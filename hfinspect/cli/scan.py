@@ -187,9 +187,7 @@ def scan(
         timeout=timeout,
         cache_dir=None if no_cache else kept_headers.directory(),
     )
-    wish = memory_wish(
-        on=on, context=context, batch=batch, engine=engine, cache_dtype=kv_dtype
-    )  # fmt: skip
+    wish = memory_wish(on=on, context=context, batch=batch, engine=engine, cache_dtype=kv_dtype)
     by_column = sort is not None and sort in SORTABLE
     if sort is not None and not by_column and targets is not None:
         raise _no_order_of_rows(sort)
@@ -208,8 +206,11 @@ def scan(
         job = _inspected(query, asked, targets, recursive, limit, columns, audit, refresh, wish)
     if by_column:
         if sort not in job.types:
-            raise UsageError(f"sort {sort}", "is not among the columns of the rows",
-                             expected="--columns with it; --on for those of memory")  # fmt: skip
+            raise UsageError(
+                f"sort {sort}",
+                "is not among the columns of the rows",
+                expected="--columns with it; --on for those of memory",
+            )
         job = replace(job, sort=sort, named=(*job.named, str(sort)))
     if totals_only:
         plan.say("the parameters are the Hub's own report, not counted by hfinspect")
@@ -232,8 +233,11 @@ def _no_order_of_rows(sort: str) -> UsageError:
     from ..sources.hub.search import SORTS
 
     if sort.lower() in {name.lower() for name in SORTS}:
-        return UsageError(f"sort {sort!r}", "sorts only the Hub's own list",
-                          expected="--author, --search or --filter in place of a list")  # fmt: skip
+        return UsageError(
+            f"sort {sort!r}",
+            "sorts only the Hub's own list",
+            expected="--author, --search or --filter in place of a list",
+        )
     near = nearest_columns(sort, sorted(SORTABLE))
     return UsageError(
         f"sort {sort!r}",
@@ -287,9 +291,16 @@ def _named(columns: str | None) -> tuple[str, ...]:
 
 
 def _inspected(
-    query: HubQuery, asked: ScanOptions, text: str | None, recursive: bool, limit: int | None,
-    columns: str | None, audit: bool, refresh: bool, wish: MemoryRequest | None,
-) -> Job:  # fmt: skip
+    query: HubQuery,
+    asked: ScanOptions,
+    text: str | None,
+    recursive: bool,
+    limit: int | None,
+    columns: str | None,
+    audit: bool,
+    refresh: bool,
+    wish: MemoryRequest | None,
+) -> Job:
     """An inspection of every target."""
     from ..scanning.row_work import RowWork
     from ..scanning.rows import AUDIT_COLUMNS, MEMORY_COLUMNS, chosen_columns

@@ -77,9 +77,10 @@ class ScanPlan:
             found = _rows_in(path, header=self.format_ == "csv" and self.header)
             if found:
                 raise UsageError(
-                    str(self.output), found,
+                    str(self.output),
+                    found,
                     hint="--resume goes on after its last row, --overwrite begins again",
-                )  # fmt: skip
+                )
 
     def say(self, text: str) -> None:
         """A remark on stderr."""
@@ -246,9 +247,12 @@ def _opened(path: Path) -> Iterator[Written]:
 
 
 def _followed(
-    plan: ScanPlan, job: Job, executor: Executor | None, tally: Tally,
+    plan: ScanPlan,
+    job: Job,
+    executor: Executor | None,
+    tally: Tally,
     on_early: Callable[[Item, Row], None] | None = None,
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[Row]:
     """Rows in order, with progress next to them; ends after too many failures."""
     progress = Progress(
         job.total, quiet=plan.quiet, quotas=_quotas_of(job), has_token=_has_token(job)

@@ -50,10 +50,16 @@ def show_model(
         ask = partial(portrait, brief=format_ != "html")
     with reading_line(model, revision=revision) as progress:
         found = ask(
-            model, revision=revision, source=source, token=token, file=file,
-            overrides=parse_overrides(set_ or ()), timeout=timeout, cache=kept,
+            model,
+            revision=revision,
+            source=source,
+            token=token,
+            file=file,
+            overrides=parse_overrides(set_ or ()),
+            timeout=timeout,
+            cache=kept,
             progress=progress,
-        )  # fmt: skip
+        )
     inspection = found.inspection if drawn else found
     if update is not None or format_ == "card":
         shown = _in_text(inspection, by)

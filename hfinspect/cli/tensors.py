@@ -85,10 +85,15 @@ def tensors(
     emit(
         format_,
         lambda: lay_out(
-            titled(found.origin.name, found.overrides), chosen, fold=fold, sort=sort, top=top,
-            summary=summary(found), changed=found.overrides,
+            titled(found.origin.name, found.overrides),
+            chosen,
+            fold=fold,
+            sort=sort,
+            top=top,
+            summary=summary(found),
+            changed=found.overrides,
             assumed=found.assumed.text(found.parameters or 0) if found.assumed else "",
         ),
         lambda: replace(found, tensors=chosen).to_dict(tensors=True),
         output,
-    )  # fmt: skip
+    )

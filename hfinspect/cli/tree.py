@@ -42,10 +42,14 @@ def tree(
     checked_format(format_)
     with reading_line(model, revision=revision, what="config.json"):
         found, origin = api.predict_parts(
-            model, revision=revision, token=token, overrides=parse_overrides(set_ or ()),
-            file=file, timeout=timeout,
+            model,
+            revision=revision,
+            token=token,
+            overrides=parse_overrides(set_ or ()),
+            file=file,
+            timeout=timeout,
             cache=kept_headers(no_cache=no_cache, refresh=refresh),
-        )  # fmt: skip
+        )
     parts = [
         PartTree(part.name, part.declared, problem=str(part.found))
         if isinstance(part.found, HfinspectError)

@@ -40,11 +40,15 @@ class Reading:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "nbytes": self.nbytes, "weights": self.weights, "cache": self.cache,
+            "nbytes": self.nbytes,
+            "weights": self.weights,
+            "cache": self.cache,
             "decode_intensity": _rounded(self.decode_intensity),
-            "prefill_intensity": _rounded(self.prefill_intensity), "bandwidth": self.bandwidth,
-            "tokens_per_second": _rounded(self.tokens_per_second), "formula": self.formula,
-        }  # fmt: skip
+            "prefill_intensity": _rounded(self.prefill_intensity),
+            "bandwidth": self.bandwidth,
+            "tokens_per_second": _rounded(self.tokens_per_second),
+            "formula": self.formula,
+        }
 
 
 def _rounded(number: float | None) -> float | None:

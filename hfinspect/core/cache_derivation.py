@@ -39,10 +39,15 @@ class CacheLine:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "label": self.label, "layers": self.layers, "elements": self.elements.to_dict(),
-            "rows": self.rows, "rows_formula": self.rows_formula, "width": self.width,
-            "dtype": self.dtype, "nbytes": self.nbytes,
-        }  # fmt: skip
+            "label": self.label,
+            "layers": self.layers,
+            "elements": self.elements.to_dict(),
+            "rows": self.rows,
+            "rows_formula": self.rows_formula,
+            "width": self.width,
+            "dtype": self.dtype,
+            "nbytes": self.nbytes,
+        }
 
 
 @dataclass(frozen=True, repr=False)

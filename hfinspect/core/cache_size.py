@@ -48,10 +48,16 @@ class CacheGroup:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "label": self.label, "layers": self.layers, "elements": self.elements,
-            "dtype": self.dtype, "grows": self.grows, "window": self.window, "rows": self.rows,
-            "nbytes": self.nbytes, "formula": self.formula,
-        }  # fmt: skip
+            "label": self.label,
+            "layers": self.layers,
+            "elements": self.elements,
+            "dtype": self.dtype,
+            "grows": self.grows,
+            "window": self.window,
+            "rows": self.rows,
+            "nbytes": self.nbytes,
+            "formula": self.formula,
+        }
 
 
 @dataclass(frozen=True)
@@ -103,11 +109,20 @@ class CacheSize:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "engine": self.engine, "version": self.version, "tokens": self.tokens,
-            "batch": self.batch, "encoder_tokens": self.encoder_tokens, "dtype": self.dtype,
-            "nbytes": self.nbytes, "kv_bytes": self.kv_bytes, "state_bytes": self.state_bytes,
-            "fixed": self.fixed, "per_token": self.per_token,
-            "per_token_first": self.per_token_first, "knee": self.knee,
-            "assumed": self.assumed, "notes": list(self.notes),
+            "engine": self.engine,
+            "version": self.version,
+            "tokens": self.tokens,
+            "batch": self.batch,
+            "encoder_tokens": self.encoder_tokens,
+            "dtype": self.dtype,
+            "nbytes": self.nbytes,
+            "kv_bytes": self.kv_bytes,
+            "state_bytes": self.state_bytes,
+            "fixed": self.fixed,
+            "per_token": self.per_token,
+            "per_token_first": self.per_token_first,
+            "knee": self.knee,
+            "assumed": self.assumed,
+            "notes": list(self.notes),
             "layers": [group.to_dict() for group in self.layers],
-        }  # fmt: skip
+        }

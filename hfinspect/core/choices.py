@@ -27,9 +27,17 @@ ENGINES: Final = ("logical", "transformers", "transformers-static", "vllm", "sgl
 
 #: Which state training keeps for each parameter.
 OPTIMIZERS: Final = (
-    "adamw", "adamw8bit", "adam-amsgrad", "adafactor", "lion", "sgd", "sgd-momentum", "rmsprop",
-    "adagrad", "muon",
-)  # fmt: skip
+    "adamw",
+    "adamw8bit",
+    "adam-amsgrad",
+    "adafactor",
+    "lion",
+    "sgd",
+    "sgd-momentum",
+    "rmsprop",
+    "adagrad",
+    "muon",
+)
 
 
 def listed(choices: Sequence[str]) -> str:

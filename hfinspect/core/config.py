@@ -104,9 +104,13 @@ class ModelConfig:
     """
 
     def __init__(
-        self, values: Mapping[str, Any], path: str = "", kind: str | None = None, *,
+        self,
+        values: Mapping[str, Any],
+        path: str = "",
+        kind: str | None = None,
+        *,
         fixed: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         named = None if fixed else values.get("model_type")
         self.given = values
         self.path = path

@@ -39,6 +39,9 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "answer": self.answer, "text": self.text, "least": self.least, "most": self.most,
+            "answer": self.answer,
+            "text": self.text,
+            "least": self.least,
+            "most": self.most,
             "capacity": self.capacity,
-        }  # fmt: skip
+        }

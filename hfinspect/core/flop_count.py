@@ -67,11 +67,18 @@ class Flops:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "tokens": self.tokens, "batch": self.batch,
-            "matrix_parameters": self.matrix_parameters, "matrices": self.matrices,
-            "attention_full": self.attention_full, "attention_causal": self.attention_causal,
-            "forward": self.forward, "forward_causal": self.forward_causal,
-            "next_token": self.next_token, "step": self.step, "six_nd": self.six_nd,
-            "six_nd_error": round(self.six_nd_error, 6), "formula": self.formula,
+            "tokens": self.tokens,
+            "batch": self.batch,
+            "matrix_parameters": self.matrix_parameters,
+            "matrices": self.matrices,
+            "attention_full": self.attention_full,
+            "attention_causal": self.attention_causal,
+            "forward": self.forward,
+            "forward_causal": self.forward_causal,
+            "next_token": self.next_token,
+            "step": self.step,
+            "six_nd": self.six_nd,
+            "six_nd_error": round(self.six_nd_error, 6),
+            "formula": self.formula,
             "attention_formula": self.attention_formula,
-        }  # fmt: skip
+        }

@@ -44,9 +44,13 @@ class WeightBytes:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "nbytes": self.nbytes, "source": self.source, "parameters": self.parameters,
-            "per_device": self.per_device, "widths": dict(self.widths), "unknown": self.unknown,
-        }  # fmt: skip
+            "nbytes": self.nbytes,
+            "source": self.source,
+            "parameters": self.parameters,
+            "per_device": self.per_device,
+            "widths": dict(self.widths),
+            "unknown": self.unknown,
+        }
 
 
 @dataclass(frozen=True)
@@ -74,9 +78,12 @@ class Workspace:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "nbytes": self.nbytes, "logits": self.logits, "activation": self.activation,
-            "runtime": self.runtime, "formula": self.formula,
-        }  # fmt: skip
+            "nbytes": self.nbytes,
+            "logits": self.logits,
+            "activation": self.activation,
+            "runtime": self.runtime,
+            "formula": self.formula,
+        }
 
 
 @dataclass(frozen=True)
@@ -99,9 +106,12 @@ class Stage:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "first": self.first, "last": self.last, "holds": list(self.holds),
-            "weights": self.weights, "cache": self.cache,
-        }  # fmt: skip
+            "first": self.first,
+            "last": self.last,
+            "holds": list(self.holds),
+            "weights": self.weights,
+            "cache": self.cache,
+        }
 
 
 @dataclass(frozen=True)
@@ -131,10 +141,14 @@ class AtContext:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "context": self.context, "cache": self.cache.to_dict(),
-            "workspace": self.workspace.to_dict(), "total": self.total, "fits": self.fits,
-            "weights": self.weights, "stage": self.stage,
-        }  # fmt: skip
+            "context": self.context,
+            "cache": self.cache.to_dict(),
+            "workspace": self.workspace.to_dict(),
+            "total": self.total,
+            "fits": self.fits,
+            "weights": self.weights,
+            "stage": self.stage,
+        }
 
 
 @dataclass(frozen=True, repr=False)

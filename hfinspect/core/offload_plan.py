@@ -27,9 +27,12 @@ class LayerBytes:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "first": self.first, "last": self.last, "weights": self.weights,
-            "experts": self.experts, "cache": self.cache,
-        }  # fmt: skip
+            "first": self.first,
+            "last": self.last,
+            "weights": self.weights,
+            "experts": self.experts,
+            "cache": self.cache,
+        }
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,16 @@ class OffloadPlan:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "flags": self.flags, "gpu_layers": self.gpu_layers, "cpu_experts": self.cpu_experts,
-            "gpu_weights": self.gpu_weights, "gpu_cache": self.gpu_cache,
-            "workspace": self.workspace, "fullest": self.fullest,
-            "cpu_weights": self.cpu_weights, "cpu_cache": self.cpu_cache,
-        }  # fmt: skip
+            "flags": self.flags,
+            "gpu_layers": self.gpu_layers,
+            "cpu_experts": self.cpu_experts,
+            "gpu_weights": self.gpu_weights,
+            "gpu_cache": self.gpu_cache,
+            "workspace": self.workspace,
+            "fullest": self.fullest,
+            "cpu_weights": self.cpu_weights,
+            "cpu_cache": self.cpu_cache,
+        }
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,10 @@ class Offload:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "tokens": self.tokens, "input": self.input,
-            "layers": [group.to_dict() for group in self.layers], "output": self.output,
-            "everywhere": self.everywhere, "plans": [plan.to_dict() for plan in self.plans],
-        }  # fmt: skip
+            "tokens": self.tokens,
+            "input": self.input,
+            "layers": [group.to_dict() for group in self.layers],
+            "output": self.output,
+            "everywhere": self.everywhere,
+            "plans": [plan.to_dict() for plan in self.plans],
+        }

@@ -48,9 +48,12 @@ class OnCard:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "card": self.card, "nbytes": self.nbytes, "at": [held.to_dict() for held in self.at],
-            "longest": self.longest, "holds_more": self.holds_more,
-        }  # fmt: skip
+            "card": self.card,
+            "nbytes": self.nbytes,
+            "at": [held.to_dict() for held in self.at],
+            "longest": self.longest,
+            "holds_more": self.holds_more,
+        }
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ class RecipeFits:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            **self.size.to_dict(), "on": [card.to_dict() for card in self.on],
+            **self.size.to_dict(),
+            "on": [card.to_dict() for card in self.on],
             "largest": self.largest,
-        }  # fmt: skip
+        }

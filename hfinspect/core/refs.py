@@ -211,6 +211,11 @@ def masked(address: str) -> str:
     if not (at or parts.query or parts.fragment or "@" in parts.path):
         return address
     return urlunsplit(
-        (parts.scheme, f"***@{host}" if user else host, parts.path.rpartition("@")[2],
-         "***" if parts.query else "", "")
-    )  # fmt: skip
+        (
+            parts.scheme,
+            f"***@{host}" if user else host,
+            parts.path.rpartition("@")[2],
+            "***" if parts.query else "",
+            "",
+        )
+    )

@@ -58,12 +58,15 @@ def fold_names(names: Sequence[str]) -> tuple[list[str], list[int]]:
     number = map(int, pieces[1::2]).__next__
     bits = NUMBER_BITS
     keys = [
-        0 if not width
-        else number() if width == 1
-        else number() << bits | number() if width == 2
+        0
+        if not width
+        else number()
+        if width == 1
+        else number() << bits | number()
+        if width == 2
         else (number() << bits | number()) << bits | number()
         for width in map(widths.__getitem__, patterns)
-    ]  # fmt: skip
+    ]
     return patterns, keys
 
 

@@ -48,9 +48,12 @@ class AdaptedGroup:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "name": self.name, "count": self.count, "rows": self.rows, "columns": self.columns,
+            "name": self.name,
+            "count": self.count,
+            "rows": self.rows,
+            "columns": self.columns,
             "parameters": self.parameters,
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True)
@@ -134,10 +137,18 @@ class Training:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "method": self.method, "optimizer": self.optimizer, "precision": self.precision,
-            "tokens": self.tokens, "batch": self.batch, "gpus": self.gpus, "zero": self.zero,
-            "checkpointing": self.checkpointing, "rank": self.rank, "targets": list(self.targets),
-            "trainable": self.trainable, "frozen": self.frozen,
+            "method": self.method,
+            "optimizer": self.optimizer,
+            "precision": self.precision,
+            "tokens": self.tokens,
+            "batch": self.batch,
+            "gpus": self.gpus,
+            "zero": self.zero,
+            "checkpointing": self.checkpointing,
+            "rank": self.rank,
+            "targets": list(self.targets),
+            "trainable": self.trainable,
+            "frozen": self.frozen,
             "adapters": [group.to_dict() for group in self.adapters],
             "states": [line.to_dict() for line in self.states],
             "states_nbytes": self.states_nbytes,
@@ -146,6 +157,8 @@ class Training:
             "logits": None if self.logits is None else self.logits.to_dict(),
             "step": None if self.step is None else self.step.to_dict(),
             "saved": dict(self.saved),
-            "least": self.least, "total": self.total, "estimates": dict(self.estimates),
+            "least": self.least,
+            "total": self.total,
+            "estimates": dict(self.estimates),
             "notes": list(self.notes),
-        }  # fmt: skip
+        }

@@ -13,19 +13,28 @@ from .ledger import Ledger
 from .polynomials import Polynomial, Quantity, total, with_widths
 
 _HEADS = (
-    "num_attention_heads", "n_head", "n_heads", "num_heads", "encoder_attention_heads",
+    "num_attention_heads",
+    "n_head",
+    "n_heads",
+    "num_heads",
+    "encoder_attention_heads",
     "attention_heads",
-)  # fmt: skip
+)
 _GROUPS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num")
 _WIDTHS = ("head_dim", "d_kv", "kv_channels")
 
 #: kind -> how an explanation calls it. The order is that of explanations.
 _NAMES = {
-    "query": "query", "key": "key", "value": "value", "qkv": "query, key and value",
-    "query_down": "query, down to the latent", "query_up": "query, up from the latent",
-    "kv_down": "key and value, down to the latent", "kv_up": "key and value, up from the latent",
+    "query": "query",
+    "key": "key",
+    "value": "value",
+    "qkv": "query, key and value",
+    "query_down": "query, down to the latent",
+    "query_up": "query, up from the latent",
+    "kv_down": "key and value, down to the latent",
+    "kv_up": "key and value, up from the latent",
     "output": "output",
-}  # fmt: skip
+}
 #: Kinds of which every key/value head has a share; of the latents' ``down`` no head has one.
 _OF_GROUPS, _OF_NONE = frozenset({"key", "value"}), frozenset({"query_down", "kv_down"})
 
@@ -170,8 +179,11 @@ def _sentence(block: Block, ledger: Ledger) -> str:
     if groups.value == 1:
         return f"multi-query attention: {text}, which share one key and one value head"
     share = f"{letters[groups]} = {groups.value:,} key and value heads"
-    each = f"{heads.value // groups.value} query heads to each" if heads.value % groups.value == 0 \
-        else "unevenly"  # fmt: skip
+    each = (
+        f"{heads.value // groups.value} query heads to each"
+        if heads.value % groups.value == 0
+        else "unevenly"
+    )
     return f"grouped-query attention: {text} share {share}, {each}"
 
 
@@ -190,9 +202,10 @@ def _width_text(block: Block, ledger: Ledger) -> str:
 def _latent(block: Block, ledger: Ledger) -> str:
     letters = ledger.writer.letters
     known = {
-        q.name.rsplit(".", 1)[-1]: q for weight in block.weights.values() for q in
-        weight.quantities()
-    }  # fmt: skip
+        q.name.rsplit(".", 1)[-1]: q
+        for weight in block.weights.values()
+        for q in weight.quantities()
+    }
 
     def named(key: str) -> str:
         found = known.get(key)

@@ -42,9 +42,10 @@ def cache_explained(
     if kept is None or prediction is None or not kept.layers:
         reason = planned.cache_unknown or "it keeps no state between tokens"
         raise NothingToInspectError(
-            found.target, f"has no cache to derive: {reason}",
+            found.target,
+            f"has no cache to derive: {reason}",
             hint="explain without it derives the parameters, memory sizes the weights",
-        )  # fmt: skip
+        )
     held, _ = held_of(found, prediction, wish)
     held = replace(held, tokens=kept.tokens, batch=kept.batch)
     layers = layers_held(found, prediction.root, wish.engine)
@@ -52,9 +53,13 @@ def cache_explained(
 
 
 def _derived(
-    found: Inspection, prediction: Prediction, layers: Sequence[CachedLayer], cache: CacheSize,
-    held: CacheRequest, engine: Engine,
-) -> CacheDerivation:  # fmt: skip
+    found: Inspection,
+    prediction: Prediction,
+    layers: Sequence[CachedLayer],
+    cache: CacheSize,
+    held: CacheRequest,
+    engine: Engine,
+) -> CacheDerivation:
     """The derivation of ``cache``, which is that of these layers as ``held`` says."""
     layers, engine = engine.in_pages(layers, held)
     kinds = list(counted_keeps(engine.in_groups(layers)).items())
@@ -90,9 +95,15 @@ def _derived(
         for quantity, letter in letters.items()
     )
     return CacheDerivation(
-        found.target, found.origin, prediction.architecture, prediction.model_type, cache, names,
-        tuple(lines), (*_notes(layers, kinds), *cache.notes),
-    )  # fmt: skip
+        found.target,
+        found.origin,
+        prediction.architecture,
+        prediction.model_type,
+        cache,
+        names,
+        tuple(lines),
+        (*_notes(layers, kinds), *cache.notes),
+    )
 
 
 def _one(item: CacheItem, engine: Engine) -> Polynomial:

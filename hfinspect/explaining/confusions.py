@@ -29,14 +29,24 @@ def confused(d: Derivation) -> Iterator[Way]:
     others = [(tables["position"], places, "position"), (tables["segment"], types, "segment")]
     swapped = [(item, old, what) for item, old, what in others if item and old]
     if places is not None:
-        yield _swap("length-for-vocabulary", "sequence length in place of the vocabulary",
-                    [(token, vocab, places)])  # fmt: skip
+        yield _swap(
+            "length-for-vocabulary",
+            "sequence length in place of the vocabulary",
+            [(token, vocab, places)],
+        )
     for item, old, what in swapped:
-        yield _swap(f"vocabulary-for-{what}s", f"the vocabulary in place of the {what}s",
-                    [(item, old, vocab)], 2)  # fmt: skip
+        yield _swap(
+            f"vocabulary-for-{what}s",
+            f"the vocabulary in place of the {what}s",
+            [(item, old, vocab)],
+            2,
+        )
     if len(swapped) > 1:
-        yield _swap("vocabulary-for-all-tables", "the vocabulary taken for all embedding tables",
-                    [(item, old, vocab) for item, old, _ in swapped])  # fmt: skip
+        yield _swap(
+            "vocabulary-for-all-tables",
+            "the vocabulary taken for all embedding tables",
+            [(item, old, vocab) for item, old, _ in swapped],
+        )
     yield from _vocabularies(d, token, vocab)
 
 
@@ -68,16 +78,24 @@ def _vocabularies(d: Derivation, token: Item, vocab: Quantity) -> Iterator[Way]:
         table = leaf.count.replaced(vocab, size)
         shown = f"{words:,} words"
         if words != vocab.value:
-            yield Way("other-vocabulary", f"embedding of {shown}", table - leaf.count,
-                      frozenset({name}), 2)  # fmt: skip
+            yield Way(
+                "other-vocabulary",
+                f"embedding of {shown}",
+                table - leaf.count,
+                frozenset({name}),
+                2,
+            )
         if tied or d.prediction.architecture.endswith("Model"):
             cost = 1 if words == vocab.value else 2
             if words != vocab.value or not tied:
                 yield Way("own-head", f"an untied head on {shown}", table, head, cost)
             yield Way(
-                "own-head-with-bias", f"an untied head on {shown}, with bias", table + size, head,
+                "own-head-with-bias",
+                f"an untied head on {shown}, with bias",
+                table + size,
+                head,
                 cost,
-            )  # fmt: skip
+            )
 
 
 def _round_numbers(value: int) -> list[int]:
@@ -95,9 +113,10 @@ def attention_and_mlp(d: Derivation) -> Iterator[Way]:
     for block in d.blocks:
         if block.heads and block.groups and block.heads.value != block.groups.value:
             changes = [
-                (item, block.groups, block.heads) for item in d.counted
+                (item, block.groups, block.heads)
+                for item in d.counted
                 if block.groups in set(item[1].count.quantities())
-            ]  # fmt: skip
+            ]
             yield _swap("no-groups", "keys and values as wide as queries", changes)
             break
     yield without(

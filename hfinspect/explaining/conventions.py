@@ -41,21 +41,21 @@ def ways_of(d: Derivation) -> tuple[Way, ...]:
 
 def _left_out(d: Derivation) -> Iterator[Way]:
     for kind, what in (("token", "token"), ("position", "position"), ("segment", "segment")):
-        yield without(
-            d, f"no-{kind}-embeddings", f"{what} embeddings left out", _of_kind(kind)
-        )  # fmt: skip
+        yield without(d, f"no-{kind}-embeddings", f"{what} embeddings left out", _of_kind(kind))
     yield without(
         d, "no-embeddings", "embeddings left out", lambda _, f: f.component is Component.EMBEDDING
     )
     yield without(
-        d, "no-biases", "biases left out",
+        d,
+        "no-biases",
+        "biases left out",
         lambda _, f: f.bias and f.component is not Component.NORM,
-    )  # fmt: skip
-    yield without(d, "no-biases-at-all", "biases left out, those of norms too",
-                   lambda _, f: f.bias)  # fmt: skip
+    )
+    yield without(d, "no-biases-at-all", "biases left out, those of norms too", lambda _, f: f.bias)
     for component, what in ((Component.ATTENTION, "attention"), (Component.MLP, "MLP")):
-        yield without(d, f"no-{what.lower()}-biases", f"{what} biases left out",
-                       _biases_of(component))  # fmt: skip
+        yield without(
+            d, f"no-{what.lower()}-biases", f"{what} biases left out", _biases_of(component)
+        )
     yield without(
         d, "no-relative-positions", "relative positions left out", _of_kind("relative_position")
     )
@@ -177,20 +177,29 @@ def _norms(d: Derivation) -> Iterator[Way]:
     yield without(d, "no-norms", "norms left out", is_norm)
     yield without(d, "no-norm-biases", "norms without beta", lambda n, f: is_norm(n, f) and f.bias)
     yield without(
-        d, "no-layer-norms", "the layers' norms left out",
-        lambda n, f: is_norm(n, f) and n in inside, 2,
-    )  # fmt: skip
+        d,
+        "no-layer-norms",
+        "the layers' norms left out",
+        lambda n, f: is_norm(n, f) and n in inside,
+        2,
+    )
     if len(of_layers) > 1 and d.layers is not None:
         last = of_layers[-1]
         yield without(
-            d, "one-norm-a-layer", "the second norm of each layer forgotten",
-            lambda n, _: n.rpartition(".")[0] == last, 2,
-        )  # fmt: skip
+            d,
+            "one-norm-a-layer",
+            "the second norm of each layer forgotten",
+            lambda n, _: n.rpartition(".")[0] == last,
+            2,
+        )
     for module in outside[:MAX_OUTER_NORMS]:
         yield without(
-            d, "no-outer-norm", f"{module} forgotten",
-            lambda n, _, module=module: n.rpartition(".")[0] == module, 2,  # type: ignore[misc]
-        )  # fmt: skip
+            d,
+            "no-outer-norm",
+            f"{module} forgotten",
+            lambda n, _, module=module: n.rpartition(".")[0] == module,  # type: ignore[misc]
+            2,
+        )
 
 
 # ---- what is no parameter, or not in a fresh save
@@ -253,5 +262,12 @@ def _base_model(d: Derivation, ways: Sequence[Way], pooler: Way | None) -> list[
 
 #: Where conventions come from, the usual first: of two that change a count alike it is the one.
 _SOURCES: Final[tuple[Callable[[Derivation], Iterable[Way]], ...]] = (
-    _left_out, _head, _norms, _added, confused, attention_and_mlp, layers, _siblings,
-)  # fmt: skip
+    _left_out,
+    _head,
+    _norms,
+    _added,
+    confused,
+    attention_and_mlp,
+    layers,
+    _siblings,
+)

@@ -18,14 +18,19 @@ _MODELS: Final[Mapping[str, Mapping[str, Any]]] = {
     "gpt2-xl": {"model_type": "gpt2", "n_embd": 1600, "n_layer": 48, "n_head": 25},
     "bert-base-uncased": {"model_type": "bert", "architectures": ["BertModel"]},
     "bert-large-uncased": {
-        "model_type": "bert", "architectures": ["BertModel"], "hidden_size": 1024,
-        "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096,
+        "model_type": "bert",
+        "architectures": ["BertModel"],
+        "hidden_size": 1024,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 16,
+        "intermediate_size": 4096,
     },
     "distilbert-base-uncased": {
-        "model_type": "distilbert", "architectures": ["DistilBertModel"],
+        "model_type": "distilbert",
+        "architectures": ["DistilBertModel"],
     },
     "t5-small": {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]},
-}  # fmt: skip
+}
 
 
 def same_size(low: int, high: int) -> Candidate | None:

@@ -213,10 +213,18 @@ def _saved(node: Node) -> bool:
 def _tensor_row(leaf: CountLeaf, path: str, label: str, indent: int, ledger: Ledger) -> Row:
     formula = ledger.rows_formula(leaf.count)
     return Row(
-        path, label, indent, "tensor" if indent else "module", leaf.component.value, leaf.kind,
-        None if leaf.bias else formula, formula if leaf.bias else None, formula, leaf.status,
+        path,
+        label,
+        indent,
+        "tensor" if indent else "module",
+        leaf.component.value,
+        leaf.kind,
+        None if leaf.bias else formula,
+        formula if leaf.bias else None,
+        formula,
+        leaf.status,
         leaf.tied_to,
-    )  # fmt: skip
+    )
 
 
 def _module_row(
@@ -230,10 +238,15 @@ def _module_row(
     biases = total(leaf.count for leaf in shown if leaf.bias)
     first = shown[0]
     return Row(
-        path, label, indent, level, first.component.value, first.kind,
+        path,
+        label,
+        indent,
+        level,
+        first.component.value,
+        first.kind,
         ledger.rows_formula(weights) if weights.terms else None,
         ledger.rows_formula(biases) if biases.terms else None,
         ledger.rows_formula(weights + biases),
         status,
         first.tied_to if status == "tied" else None,
-    )  # fmt: skip
+    )

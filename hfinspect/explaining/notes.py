@@ -23,9 +23,14 @@ _WITHOUT_TENSORS = {
     ),
 }
 _ROTARY_KEYS = (
-    "rope_theta", "rope_parameters", "rope_scaling", "rotary_dim", "rotary_pct",
-    "partial_rotary_factor", "rotary_emb_base",
-)  # fmt: skip
+    "rope_theta",
+    "rope_parameters",
+    "rope_scaling",
+    "rotary_dim",
+    "rotary_pct",
+    "partial_rotary_factor",
+    "rotary_emb_base",
+)
 _POSITION_TEXTS = {
     "rotary": "rotary positions turn queries and keys by angles: computed, 0 parameters",
     "alibi": "ALiBi adds a fixed slope per head to the scores: 0 parameters",
@@ -212,9 +217,10 @@ def _left_out(found: Found) -> Iterator[str]:
         yield f"buffers are not parameters: {elements:,} elements ({names})"
     # Multi-token prediction has a line of its own, next to the total.
     more = [
-        i for i in found
+        i
+        for i in found
         if i[1].status == "unsaved" and i[1].role is Role.PARAMETER and i[1].part != "mtp"
-    ]  # fmt: skip
+    ]
     if more:
         elements = sum(leaf.count.value * times.value for _, leaf, times in more)
         names = ", ".join(dict.fromkeys(extra_name(name, leaf) for name, leaf, _ in more))

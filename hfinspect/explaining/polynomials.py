@@ -193,13 +193,22 @@ def _quotient(expr: Binary, left: Polynomial, right: Polynomial) -> Polynomial |
 #: name).
 _WIDTHS: dict[str, tuple[frozenset[str], str]] = {
     **dict.fromkeys(
-        ("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads",
-         "encoder_attention_heads", "decoder_attention_heads"),
-        (frozenset({"hidden_size", "n_embd", "n_embed", "d_model", "dim", "embed_dim"}),
-         "head_dim"),
+        (
+            "num_attention_heads",
+            "n_head",
+            "n_heads",
+            "num_heads",
+            "attention_heads",
+            "encoder_attention_heads",
+            "decoder_attention_heads",
+        ),
+        (
+            frozenset({"hidden_size", "n_embd", "n_embed", "d_model", "dim", "embed_dim"}),
+            "head_dim",
+        ),
     ),
     "patch_size": (frozenset({"image_size"}), "patches_per_side"),
-}  # fmt: skip
+}
 
 
 def with_widths(polynomial: Polynomial) -> Polynomial:

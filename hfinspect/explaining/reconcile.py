@@ -31,8 +31,14 @@ MAX_READINGS = 3
 MAX_ROUNDED = 1
 
 _UNITS = {
-    "k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9, "t": 10**12, "万": 10**4, "亿": 10**8,
-}  # fmt: skip
+    "k": 10**3,
+    "m": 10**6,
+    "b": 10**9,
+    "g": 10**9,
+    "t": 10**12,
+    "万": 10**4,
+    "亿": 10**8,
+}
 _SEPARATORS = re.compile("[,_'’ \u00a0\u202f]")
 #: Digits, in groups of three if there are any separators: 1,5B is not 15 billion.
 _GROUPED = re.compile(r"[0-9]{1,12}|[0-9]{1,3}(?:[,_'’ \u00a0\u202f][0-9]{3}){1,4}")
@@ -215,8 +221,11 @@ def _with_forms(comparison: Against, d: Derivation, reading: tuple[Way, ...]) ->
     if max(len(right.terms), len(other.terms)) > MAX_PRINTED_TERMS:
         return comparison
     writer = d.ledger.writer
-    keys = [key for key in {**right.terms, **other.terms} if right.terms.get(key) !=
-            other.terms.get(key)]  # fmt: skip
+    keys = [
+        key
+        for key in {**right.terms, **other.terms}
+        if right.terms.get(key) != other.terms.get(key)
+    ]
     terms = [
         Term(
             writer.formula(Polynomial({key: 1})).text if _is_whole(key) else "·",

@@ -11,10 +11,20 @@ from .polynomials import Polynomial, total
 
 #: How the names of ways about whole modules begin.
 _WHOLE = (
-    "head-apart", "no-embeddings", "no-token-embeddings", "no-position-embeddings", "no-head",
-    "no-pooler", "with-pooler", "counted-as-", "not-loaded", "active-only", "one-expert",
-    "causal-masks", "multi-token-prediction",
-)  # fmt: skip
+    "head-apart",
+    "no-embeddings",
+    "no-token-embeddings",
+    "no-position-embeddings",
+    "no-head",
+    "no-pooler",
+    "with-pooler",
+    "counted-as-",
+    "not-loaded",
+    "active-only",
+    "one-expert",
+    "causal-masks",
+    "multi-token-prediction",
+)
 
 Item = tuple[str, CountLeaf, Polynomial]
 

@@ -110,9 +110,11 @@ class _Root:
             blocks, layout = [(at + size_bytes, length)], struct.Struct("<BHB")
             extra = 2 if flags & 4 else 0
         elif start[0] == 1:
-            blocks, layout, extra = [(address + 16, int.from_bytes(start[8:12], "little"))], (
-                struct.Struct("<HHB3x")
-            ), 0  # fmt: skip
+            blocks, layout, extra = (
+                [(address + 16, int.from_bytes(start[8:12], "little"))],
+                (struct.Struct("<HHB3x")),
+                0,
+            )
         else:
             raise self._broken("its root group has no known header")
         for number, (at, length) in enumerate(blocks):

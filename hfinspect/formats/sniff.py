@@ -23,9 +23,16 @@ _POINTERS = (
 )
 _MARKUP = ((b"<!doctype html", "html-page"), (b"<html", "html-page"), (b"<?xml", "error-page"))
 _ERROR_TEXTS = (
-    b'{"error', b'{"message', b"entry not found", b"not found", b"invalid username",
-    b"repository not found", b"access to model", b"unauthorized", b"forbidden",
-)  # fmt: skip
+    b'{"error',
+    b'{"message',
+    b"entry not found",
+    b"not found",
+    b"invalid username",
+    b"repository not found",
+    b"access to model",
+    b"unauthorized",
+    b"forbidden",
+)
 
 #: rule -> (what was found, what to do about it)
 NOT_WEIGHTS = {

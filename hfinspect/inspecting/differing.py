@@ -66,8 +66,10 @@ def compared(
         info.name
         for info, spec in known
         if (spec.tied_to is not None or not spec.saved)
-        and info.parameters and info.tied_to is None and info.beyond is None
-    ]  # fmt: skip
+        and info.parameters
+        and info.tied_to is None
+        and info.beyond is None
+    ]
     if folded is not None:
         reshaped = {name: reshaped[one] for name, one in folded.names(reshaped)}
         unexpected = [name for name, _ in folded.names(unexpected)]

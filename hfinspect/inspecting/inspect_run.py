@@ -127,9 +127,14 @@ def _from_source(
         for other in read.unread
     )
     return promised(
-        name, opened.origin, read.config, overrides, (*read.findings, *unread), read.companions,
+        name,
+        opened.origin,
+        read.config,
+        overrides,
+        (*read.findings, *unread),
+        read.companions,
         read.layout.value,
-    )  # fmt: skip
+    )
 
 
 def _begun(source: Source, *, weights: bool) -> Source:

@@ -36,9 +36,14 @@ def inspect_read(name: str, origin: Origin, read: ModelFiles, reach: Reach) -> I
         return inspect_weights(name, origin, checkpoint, None, read.companions, known=known)
     known = ReadContext(findings, read.layout.value, contents_of(checkpoint), read.variants)
     found = inspect_weights(
-        name, origin, checkpoint, read.config, read.companions,
-        declared=read.declared_class, known=known,
-    )  # fmt: skip
+        name,
+        origin,
+        checkpoint,
+        read.config,
+        read.companions,
+        declared=read.declared_class,
+        known=known,
+    )
     if found.prediction is not None and found.prediction.family is FAMILY:
         return found._replace(prediction=None)  # of the repo's class, not of the config alone
     return found

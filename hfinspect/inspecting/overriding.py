@@ -19,11 +19,19 @@ from .config_alone import predict
 #: Keys that say something else than which tensors there are: the dtype, the packing, the context.
 _OTHERWISE_READ = frozenset(
     {
-        "architectures", "dtype", "max_position_embeddings", "model_type", "quantization_config",
-        "rope_parameters", "rope_scaling", "rope_theta", "sliding_window", "torch_dtype",
+        "architectures",
+        "dtype",
+        "max_position_embeddings",
+        "model_type",
+        "quantization_config",
+        "rope_parameters",
+        "rope_scaling",
+        "rope_theta",
+        "sliding_window",
+        "torch_dtype",
         "use_cache",
     }
-)  # fmt: skip
+)
 
 #: How alike a key is to the one that was meant: hidden_sizes and hidden_size are at 0.96.
 _NEARLY = 0.92
@@ -79,9 +87,15 @@ def promised(
     say more of its quantisation."""
     found = changed(config, overrides)
     inspection = from_prediction(
-        name, origin, found.prediction, config=found.config, overrides=found.overrides,
-        companions=companions, findings=(*found.findings, *findings), layout=layout,
-    )  # fmt: skip
+        name,
+        origin,
+        found.prediction,
+        config=found.config,
+        overrides=found.overrides,
+        companions=companions,
+        findings=(*found.findings, *findings),
+        layout=layout,
+    )
     return Inspected(inspection, found.prediction)
 
 

@@ -195,9 +195,10 @@ def inspect_declared(
         missing = ", ".join(model.missing[:_SHOWN])
         found = "has no component whose config.json is known"
         raise NothingToInspectError(
-            name, f"{found}: the configs that it names are not there" if missing else found,
+            name,
+            f"{found}: the configs that it names are not there" if missing else found,
             expected=missing or None,
-        )  # fmt: skip
+        )
     return combined(
         name,
         opened.origin,

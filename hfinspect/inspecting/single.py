@@ -64,9 +64,16 @@ def _inspected(
             with suppress(NotAlikeError):
                 if not decoding.of_names:
                     return from_checkpoint(
-                        name, origin, checkpoint, prediction, decoding,
-                        config=config, known=known, where=where, folded=folded,
-                    )  # fmt: skip
+                        name,
+                        origin,
+                        checkpoint,
+                        prediction,
+                        decoding,
+                        config=config,
+                        known=known,
+                        where=where,
+                        folded=folded,
+                    )
         decoding = decode(checkpoint.shards, config, companions, labels)
         return from_checkpoint(
             name, origin, checkpoint, prediction, decoding, config=config, known=known, where=where

@@ -241,7 +241,11 @@ class Encoder:
     ) -> Encoder:
         """Add the family to the catalog, with ``more`` classes; returns it."""
         register(
-            model_type, self.classes(more), base=f"{self.name}Model", base_prefix=self.prefix,
-            category=category, source=source,
-        )  # fmt: skip
+            model_type,
+            self.classes(more),
+            base=f"{self.name}Model",
+            base_prefix=self.prefix,
+            category=category,
+            source=source,
+        )
         return self

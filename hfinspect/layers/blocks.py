@@ -14,15 +14,28 @@ from ..trees.modules import Activation, Conv, Linear, Module, Parameter, RMSNorm
 
 #: Class names that print(model) shows for an activation (transformers/activations.py, ACT2CLS).
 _ACTIVATIONS = {
-    "gelu": "GELUActivation", "gelu_10": "ClippedGELUActivation", "gelu_fast": "FastGELUActivation",
-    "gelu_new": "NewGELUActivation", "gelu_python": "GELUActivation",
-    "gelu_pytorch_tanh": "GELUTanh", "gelu_python_tanh": "GELUTanh",
-    "gelu_accurate": "AccurateGELUActivation", "hardswish": "Hardswish",
-    "laplace": "LaplaceActivation", "leaky_relu": "LeakyReLU", "linear": "LinearActivation",
-    "mish": "MishActivation", "quick_gelu": "QuickGELUActivation", "relu": "ReLU",
-    "relu2": "ReLUSquaredActivation", "relu6": "ReLU6", "sigmoid": "Sigmoid",
-    "silu": "SiLUActivation", "swish": "SiLU", "tanh": "Tanh",
-}  # fmt: skip
+    "gelu": "GELUActivation",
+    "gelu_10": "ClippedGELUActivation",
+    "gelu_fast": "FastGELUActivation",
+    "gelu_new": "NewGELUActivation",
+    "gelu_python": "GELUActivation",
+    "gelu_pytorch_tanh": "GELUTanh",
+    "gelu_python_tanh": "GELUTanh",
+    "gelu_accurate": "AccurateGELUActivation",
+    "hardswish": "Hardswish",
+    "laplace": "LaplaceActivation",
+    "leaky_relu": "LeakyReLU",
+    "linear": "LinearActivation",
+    "mish": "MishActivation",
+    "quick_gelu": "QuickGELUActivation",
+    "relu": "ReLU",
+    "relu2": "ReLUSquaredActivation",
+    "relu6": "ReLU6",
+    "sigmoid": "Sigmoid",
+    "silu": "SiLUActivation",
+    "swish": "SiLU",
+    "tanh": "Tanh",
+}
 
 
 def activation(name: str | None) -> Module:
@@ -119,9 +132,17 @@ def grouped_attention(
 
 
 def fused_attention(
-    class_name: str, hidden: int, *, bias: bool = True, out_bias: bool = True, qkv: str = "qkv",
-    out: str = "proj", joined: int | None = None, width: int | None = None, **norms: Module | None,
-) -> Module:  # fmt: skip
+    class_name: str,
+    hidden: int,
+    *,
+    bias: bool = True,
+    out_bias: bool = True,
+    qkv: str = "qkv",
+    out: str = "proj",
+    joined: int | None = None,
+    width: int | None = None,
+    **norms: Module | None,
+) -> Module:
     """Queries, keys and values in one matrix, and the output: 4·H² weights, or with the width of
     what is ``joined`` and that of all heads together. ``norms`` are those of each head's queries
     and keys."""
@@ -137,9 +158,16 @@ def fused_attention(
 
 
 def two_layer_mlp(
-    class_name: str, hidden: int, inner: int, *, act: str | None = None, bias: bool = True,
-    names: tuple[str, str] = ("fc1", "fc2"), act_name: str = "act", out: int | None = None,
-) -> Module:  # fmt: skip
+    class_name: str,
+    hidden: int,
+    inner: int,
+    *,
+    act: str | None = None,
+    bias: bool = True,
+    names: tuple[str, str] = ("fc1", "fc2"),
+    act_name: str = "act",
+    out: int | None = None,
+) -> Module:
     """down(act(up(x))): 2·H·I weights, or H·I + I·O to another width ``out``; ``names`` are those
     of the two. Without ``act`` the class keeps no module for it."""
     up, down = names
@@ -155,9 +183,14 @@ def two_layer_mlp(
 
 
 def gated_mlp(
-    class_name: str, hidden: int, inner: int, *, bias: bool = False, act: str | None = "silu",
+    class_name: str,
+    hidden: int,
+    inner: int,
+    *,
+    bias: bool = False,
+    act: str | None = "silu",
     kind: str | None = None,
-) -> Module:  # fmt: skip
+) -> Module:
     """down(act(gate(x)) * up(x)): 3·H·I weights. Source: Shazeer 2020, GLU variants."""
     return Module(
         class_name,

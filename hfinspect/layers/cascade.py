@@ -36,9 +36,18 @@ def _res_block(width: int, skip: int, kernel: int) -> nn.Module:
 
 
 def level(
-    c: ModelConfig, names: Sequence[str], repeats: int, width: Dim, condition: Dim, *, heads: Dim,
-    embedded: Dim, times: Sequence[str] = (), skip: int = 0, wider: bool,
-) -> list[nn.Module]:  # fmt: skip
+    c: ModelConfig,
+    names: Sequence[str],
+    repeats: int,
+    width: Dim,
+    condition: Dim,
+    *,
+    heads: Dim,
+    embedded: Dim,
+    times: Sequence[str] = (),
+    skip: int = 0,
+    wider: bool,
+) -> list[nn.Module]:
     """The blocks with these ``names``, ``repeats`` times: residual ones; scale and shift from the
     time's embedding and from each further condition of the ``times``; attention to the condition
     and to the level itself. The very first, if that is a residual one, may be ``wider``."""

@@ -17,9 +17,14 @@ from .encoders import hidden
 
 
 def relative_attention(
-    class_name: str, h: int, heads: int, size: int, *, relative: bool = True,
+    class_name: str,
+    h: int,
+    heads: int,
+    size: int,
+    *,
+    relative: bool = True,
     dropout: float | None = None,
-) -> nn.Module:  # fmt: skip
+) -> nn.Module:
     """Four projections of H·H + H; with ``relative`` a fifth of the positions, without a bias, and
     two biases a head for them (Dai et al. 2019, Transformer-XL)."""
     kind = "relative_position"
@@ -87,9 +92,13 @@ def fast_layer(c: ModelConfig, norm: nn.Module | None = None) -> nn.Module:
     attention.cache, inner = None, c.dim("intermediate_size")
     feeds = two_layer_mlp(f"{name}FeedForward", h, inner, act=act, bias=bias, **MLP)
     mixer = convolution(
-        f"{name}ConvolutionModule", h, c.dim("conv_kernel_size"), norm or nn.BatchNorm(h, dims=1),
-        act=act, bias=c.flag("convolution_bias", default=True),
-    )  # fmt: skip
+        f"{name}ConvolutionModule",
+        h,
+        c.dim("conv_kernel_size"),
+        norm or nn.BatchNorm(h, dims=1),
+        act=act,
+        bias=c.flag("convolution_bias", default=True),
+    )
     parts = {"feed_forward1": feeds, "self_attn": attention, "conv": mixer}
     places = ("feed_forward1", "self_att", "conv", "feed_forward2", "out")
     norms = {f"norm_{place}": nn.LayerNorm(h) for place in places}

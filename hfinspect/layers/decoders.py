@@ -57,9 +57,10 @@ def norms_called(class_name: str, *keys: str) -> Norm:
     """Norms of another class than the family's name gives, with epsilon under the first of ``keys``
     that there is."""
     return lambda d, c, size: RMSNorm(
-        size, eps=c.number(*(keys or ("rms_norm_eps",)), default=d.rms_norm_eps),
+        size,
+        eps=c.number(*(keys or ("rms_norm_eps",)), default=d.rms_norm_eps),
         class_name=class_name,
-    )  # fmt: skip
+    )
 
 
 def grouped(d: Decoder, c: ModelConfig) -> Module:
@@ -75,9 +76,13 @@ def grouped(d: Decoder, c: ModelConfig) -> Module:
         }
 
     return grouped_attention(
-        f"{d.name}Attention", d.width(c), heads, bias=bias, out_bias=d.out_bias,
+        f"{d.name}Attention",
+        d.width(c),
+        heads,
+        bias=bias,
+        out_bias=d.out_bias,
         norms=norms if d.qk_norm else None,
-    )  # fmt: skip
+    )
 
 
 def with_frequencies(
@@ -393,9 +398,12 @@ class Decoder:
         """Query heads, key heads and their width."""
         absent = not (self.null_head_dim and "head_dim" in c.values)
         return grouped_heads(
-            c, self.width(c), heads=self.num_attention_heads, kv=self.num_key_value_heads,
+            c,
+            self.width(c),
+            heads=self.num_attention_heads,
+            kv=self.num_key_value_heads,
             head_dim=self.head_dim if absent else None,
-        )  # fmt: skip
+        )
 
     # ---- what the family is made of
 
@@ -453,10 +461,15 @@ class Decoder:
         """``{name}ForCausalLM``, ``{name}Model`` and those of ``endings``; for ``options`` see
         ``decoder_classes``."""
         return decoder_classes(
-            self.name, self.model, embedding=self.table, hidden=self.width,
-            tied_default=self.tie_word_embeddings, heads=self.endings, qa_prefix=self.qa_prefix,
+            self.name,
+            self.model,
+            embedding=self.table,
+            hidden=self.width,
+            tied_default=self.tie_word_embeddings,
+            heads=self.endings,
+            qa_prefix=self.qa_prefix,
             **options,
-        )  # fmt: skip
+        )
 
     def register(
         self,
@@ -470,7 +483,11 @@ class Decoder:
         """Add the family to the catalog, ``more`` after its usual classes (see there for
         ``options``); returns it."""
         register(
-            model_type, {**self.classes(**options), **(more or {})}, base=f"{self.name}Model",
-            base_prefix="model", category=category, source=source,
-        )  # fmt: skip
+            model_type,
+            {**self.classes(**options), **(more or {})},
+            base=f"{self.name}Model",
+            base_prefix="model",
+            category=category,
+            source=source,
+        )
         return self

@@ -49,9 +49,15 @@ def norm(c: ModelConfig, width: int) -> nn.Module:
 
 
 def group_normed(
-    d: int, inputs: int, kernel: int = 1, *, bias: bool = False,
-    component: Component = Component.CONV, act: bool = False, class_name: str = "Sequential",
-) -> nn.Module:  # fmt: skip
+    d: int,
+    inputs: int,
+    kernel: int = 1,
+    *,
+    bias: bool = False,
+    component: Component = Component.CONV,
+    act: bool = False,
+    class_name: str = "Sequential",
+) -> nn.Module:
     """A convolution to ``d`` channels and a norm of groups of them, ``act``: and a ReLU."""
     made = [nn.Conv(inputs, d, kernel, bias=bias, component=component), nn.GroupNorm(GROUPS, d)]
     return nn.Sequential(*made, *[nn.Activation("ReLU")] * act, class_name=class_name)
@@ -66,9 +72,13 @@ def in_groups(c: ModelConfig, size: Dim, key: str) -> Callable[..., nn.Module]:
 
 
 def projections(
-    c: ModelConfig, sizes: Sequence[Dim], d: Dim, component: Component = Component.CONV,
-    *, alone: bool = True,
-) -> nn.ModuleList:  # fmt: skip
+    c: ModelConfig,
+    sizes: Sequence[Dim],
+    d: Dim,
+    component: Component = Component.CONV,
+    *,
+    alone: bool = True,
+) -> nn.ModuleList:
     """Each scale at the model's width; scales that the backbone has not are made from its last.
     One level is the last scale ``alone``, where the class has that."""
     projection = partial(in_groups(c, d, "d_model"), bias=True, component=component)
@@ -153,9 +163,15 @@ def up_down(d: int, inner: int, *names: str) -> dict[str, nn.Module]:
 
 
 def conv_norm(
-    name: str, inputs: int, outputs: int, kernel: int, act: str | None, *, groups: int = 1,
+    name: str,
+    inputs: int,
+    outputs: int,
+    kernel: int,
+    act: str | None,
+    *,
+    groups: int = 1,
     component: Component = Component.CONV,
-) -> nn.Module:  # fmt: skip
+) -> nn.Module:
     """A convolution without a bias, its batch norm and an activation. Source:
     transformers/models/rt_detr/modeling_rt_detr.py, RTDetrConvNormLayer."""
     return nn.Module(

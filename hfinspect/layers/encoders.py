@@ -21,16 +21,22 @@ from ..trees.modules import (
     Linear,
     Module,
     Weight,
-)  # fmt: skip
+)
 from .blocks import activation
 from .heads import classifier, dense_classifier
 
 #: Sizes of BERT base, which most descendants keep as the defaults of their config class.
 BASE: dict[str, Any] = {
-    "vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
-    "intermediate_size": 3072, "max_position_embeddings": 512, "type_vocab_size": 2,
-    "layer_norm_eps": 1e-12, "hidden_act": "gelu",
-}  # fmt: skip
+    "vocab_size": 30522,
+    "hidden_size": 768,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "intermediate_size": 3072,
+    "max_position_embeddings": 512,
+    "type_vocab_size": 2,
+    "layer_norm_eps": 1e-12,
+    "hidden_act": "gelu",
+}
 
 
 # ---- blocks

@@ -41,9 +41,15 @@ def numbered_experts(
 
 
 def stacked_experts(
-    class_name: str, count: Dim, per_token: int, hidden: int, inner: int, *,
-    act: str | None = None, transposed: bool = False,
-) -> Module:  # fmt: skip
+    class_name: str,
+    count: Dim,
+    per_token: int,
+    hidden: int,
+    inner: int,
+    *,
+    act: str | None = None,
+    transposed: bool = False,
+) -> Module:
     """``count`` experts in two 3-D tensors, gate and up joined: 3·H·I weights each; ``transposed``:
     inputs before outputs. Without ``act`` the class keeps no module for it."""
     both, down = (2 * inner, hidden), (hidden, inner)
@@ -59,9 +65,14 @@ def stacked_experts(
 
 
 def w_expert(
-    class_name: str, hidden: int, inner: int, *, act: str | None = None, bias: bool = False,
+    class_name: str,
+    hidden: int,
+    inner: int,
+    *,
+    act: str | None = None,
+    bias: bool = False,
     kind: str | None = None,
-) -> Module:  # fmt: skip
+) -> Module:
     """An expert in Mixtral's files: w1 (gate), w3 (up) and w2 (down). Without ``act`` the class
     keeps no module for it."""
     return Module(

@@ -13,9 +13,15 @@ NAME = "fastvit_mci3"
 
 
 def _merged(
-    inputs: int, out: int, kernel: int, *, groups: int = 1,
-    name: str = "MobileOneBlock", squeezed: nn.Module | None = None, kind: str | None = None,
-) -> nn.Module:  # fmt: skip
+    inputs: int,
+    out: int,
+    kernel: int,
+    *,
+    groups: int = 1,
+    name: str = "MobileOneBlock",
+    squeezed: nn.Module | None = None,
+    kind: str | None = None,
+) -> nn.Module:
     """One convolution in place of branches."""
     conv = nn.Conv(inputs, out, kernel, groups=groups, kind=kind)
     parts = {"se": squeezed or nn.Activation("Identity"), "reparam_conv": conv}

@@ -67,9 +67,11 @@ def causal_lm(
         vocab, width = model.inside(*embedding.split(".")).tensor().shape
         tied = tied_default is not None and c.tied(default=tied_default)
         projection = to_words(
-            width, vocab, f"{prefix}.{embedding}.weight" if tied else None,
+            width,
+            vocab,
+            f"{prefix}.{embedding}.weight" if tied else None,
             bias=c.flag(bias, default=False) if isinstance(bias, str) else bias,
-        )  # fmt: skip
+        )
         return Module(name, {prefix: model, head: projection})
 
     return build
@@ -189,11 +191,15 @@ def decoder_classes(
     ``transformer``. ``labeller``: older families call it ``classifier``."""
     classes: dict[str, Builder] = {
         f"{name}{causal}": causal_lm(
-            f"{name}{causal}", base, prefix=prefix, embedding=embedding,
-            tied_default=tied_default, bias=bias,
+            f"{name}{causal}",
+            base,
+            prefix=prefix,
+            embedding=embedding,
+            tied_default=tied_default,
+            bias=bias,
         ),
         f"{name}Model": base,
-    }  # fmt: skip
+    }
     for suffix in heads:
         at = qa_prefix if qa_prefix and suffix == "ForQuestionAnswering" else prefix
         classes[name + suffix] = labelled(

@@ -45,9 +45,13 @@ def routed(
 
     ``rerouted``: see ``expert_count``."""
     return sparse(
-        "MoE", DEEPSEEK, count=lambda c: expert_count(c, count, rerouted=rerouted),
-        used=per_token, inner=inner, shared=deepseek_shared,
-    )  # fmt: skip
+        "MoE",
+        DEEPSEEK,
+        count=lambda c: expert_count(c, count, rerouted=rerouted),
+        used=per_token,
+        inner=inner,
+        shared=deepseek_shared,
+    )
 
 
 def dense_first(

@@ -13,9 +13,12 @@ Kinds = Callable[[Any, ModelConfig, int], Sequence[Any]]
 
 
 def words(
-    usual: Callable[[ModelConfig, int], str], *allowed: str, key: str = "layer_types",
-    other: str = "", longer: bool = False,
-) -> Kinds:  # fmt: skip
+    usual: Callable[[ModelConfig, int], str],
+    *allowed: str,
+    key: str = "layer_types",
+    other: str = "",
+    longer: bool = False,
+) -> Kinds:
     """A word for each layer under ``key`` or ``other``, else ``usual`` of its number. Raises
     ConfigError for one that is not among the ``allowed``, where there are any. ``longer``: the list
     may go on."""

@@ -29,9 +29,15 @@ class Mixer:
     conv_bias: Callable[[ModelConfig], bool] = flagged("mamba_conv_bias", default=True)
 
     def __call__(
-        self, class_name: str, c: ModelConfig, hidden: Dim, *, norm: str | None,
-        inner: Dim | None = None, act: str | None = "silu",
-    ) -> Module:  # fmt: skip
+        self,
+        class_name: str,
+        c: ModelConfig,
+        hidden: Dim,
+        *,
+        norm: str | None,
+        inner: Dim | None = None,
+        act: str | None = "silu",
+    ) -> Module:
         """in: H·(2·E + 2·g·N + n), convolution: (E + 2·g·N)·k, out: E·H, and 3·n scalars.
 
         ``norm``: class of the gated norm of width E, None where the model has none.
@@ -46,15 +52,20 @@ class Mixer:
             D=Weight(heads),
             act=activation(act),
             conv1d=Conv(
-                convolved, convolved, self.kernel(c), dims=1, groups=convolved,
-                bias=self.conv_bias(c), component=None,
+                convolved,
+                convolved,
+                self.kernel(c),
+                dims=1,
+                groups=convolved,
+                bias=self.conv_bias(c),
+                component=None,
             ),
             in_proj=Linear(hidden, width + convolved + heads, bias=bias),
             norm=Module(norm, weight=Weight(width), component=Component.NORM) if norm else None,
             out_proj=Linear(width, hidden, bias=bias),
             component=Component.SSM,
             cache=(State("recurrent", (width, state), "F32"),),
-        )  # fmt: skip
+        )
 
 
 #: The mixer under Bamba's keys.

@@ -45,10 +45,15 @@ Part = Callable[[Mixture], "Module | Parameter | None"]
 
 
 def sparse(
-    ending: str, parts: Mapping[str, Part], *, count: Reads,
-    used: Callable[[ModelConfig], int] | int, inner: Reads | int | None = None,
-    shared: Shares | None = None, empty: bool = False,
-) -> Callable[[Decoder, ModelConfig], Module]:  # fmt: skip
+    ending: str,
+    parts: Mapping[str, Part],
+    *,
+    count: Reads,
+    used: Callable[[ModelConfig], int] | int,
+    inner: Reads | int | None = None,
+    shared: Shares | None = None,
+    empty: bool = False,
+) -> Callable[[Decoder, ModelConfig], Module]:
     """The module ``{name}{ending}`` of these parts; without ``inner`` experts are as wide as the
     MLP. Numbers are defaults of num_experts_per_tok and of moe_intermediate_size. ``empty``: what
     is shared is there even where it is 0 wide."""
@@ -115,9 +120,14 @@ def lettered(expert: str = "MLP", *, act: bool = True, of: str = "") -> Callable
 def stacked(*, act: bool = False, transposed: bool = False) -> Callable[[Mixture], Module]:
     """All experts in two tensors (see ``stacked_experts``); ``act``: next to their activation."""
     return lambda m: stacked_experts(
-        f"{m.d.name}Experts", m.count, m.used, m.width, m.inner,
-        act=m.d.act(m.c) if act else None, transposed=transposed,
-    )  # fmt: skip
+        f"{m.d.name}Experts",
+        m.count,
+        m.used,
+        m.width,
+        m.inner,
+        act=m.d.act(m.c) if act else None,
+        transposed=transposed,
+    )
 
 
 def scores(ending: str = "TopKRouter") -> Callable[[Mixture], Module]:
@@ -169,14 +179,19 @@ def mixtral(
 
 #: Experts as DeepSeek-V3's classes hold them.
 DEEPSEEK: dict[str, Part] = {
-    "experts": each, "gate": corrected(), "shared_experts": always,
-}  # fmt: skip
+    "experts": each,
+    "gate": corrected(),
+    "shared_experts": always,
+}
 #: And as Qwen's do: the shared one, where there is one, is behind a gate.
 QWEN: dict[str, Part] = {
-    "gate": scores(), "experts": each, "shared_expert": always,
-    "shared_expert_gate": lambda m: Linear(m.width, 1, bias=False, component=Component.ROUTER)
-    if m.shared else None,
-}  # fmt: skip
+    "gate": scores(),
+    "experts": each,
+    "shared_expert": always,
+    "shared_expert_gate": lambda m: (
+        Linear(m.width, 1, bias=False, component=Component.ROUTER) if m.shared else None
+    ),
+}
 
 
 def qwen(

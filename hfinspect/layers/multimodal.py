@@ -175,9 +175,14 @@ def language_model(text: TextModel, *, head: bool, tied: bool) -> Module:
 
 
 def two_layer_projector(
-    class_name: str, c: ModelConfig, vision_width: Dim, hidden: Dim, *, bias: bool = True,
+    class_name: str,
+    c: ModelConfig,
+    vision_width: Dim,
+    hidden: Dim,
+    *,
+    bias: bool = True,
     **before: Any,
-) -> Module:  # fmt: skip
+) -> Module:
     """linear_2(act(linear_1(x))) from the vision tower's width to the text's: V·H + H² weights.
 
     Where ``vision_feature_layer`` lists several layers their outputs stand side by side.
@@ -189,10 +194,17 @@ def two_layer_projector(
 
 
 def two_linears(
-    class_name: str, c: ModelConfig, seen: int, inner: int, out: int, *, bias: bool = True,
-    act: Module | None = None, names: Sequence[str] = ("linear_1", "act", "linear_2"),
+    class_name: str,
+    c: ModelConfig,
+    seen: int,
+    inner: int,
+    out: int,
+    *,
+    bias: bool = True,
+    act: Module | None = None,
+    names: Sequence[str] = ("linear_1", "act", "linear_2"),
     **before: Module | None,
-) -> Module:  # fmt: skip
+) -> Module:
     """linear_2(act(linear_1(x))) behind what stands ``before``, with the config's activation;
     ``names`` are those of the three."""
     return projector(
@@ -380,9 +392,12 @@ def register_flat(
     classes = {f"{name}ForConditionalGeneration": whole, f"{name}Model": model}
     aliases = {f"model.{at}.": f"{spelled.get(at, at)}." for at in towers}
     return register(
-        model_type, classes, base=next(iter(classes)) if files else "",
-        aliases={"model.language_model.": "model.", **aliases}, category="multimodal",
-    )  # fmt: skip
+        model_type,
+        classes,
+        base=next(iter(classes)) if files else "",
+        aliases={"model.language_model.": "model.", **aliases},
+        category="multimodal",
+    )
 
 
 def register_headed(

@@ -35,10 +35,17 @@ TRANSFORMERS: Final = frozenset({"Transformer", "MLMTransformer", "CLIPModel", "
 #: Classes without a weight.
 WEIGHTLESS: Final = frozenset(
     {
-        "BoW", "Dropout", "HierarchicalTokenPooling", "LambdaTokenPooling", "LogitScore",
-        "MultiVectorMask", "Normalize", "Pooling", "SpladePooling",
+        "BoW",
+        "Dropout",
+        "HierarchicalTokenPooling",
+        "LambdaTokenPooling",
+        "LogitScore",
+        "MultiVectorMask",
+        "Normalize",
+        "Pooling",
+        "SpladePooling",
     }
-)  # fmt: skip
+)
 
 #: Classes that send their input one of several ways; their modules lie in folders below.
 ROUTERS: Final = frozenset({"Asym", "Router"})

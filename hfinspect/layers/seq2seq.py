@@ -88,9 +88,12 @@ class Seq2Seq:
     ) -> Seq2Seq:
         """Add the family to the catalog: ``more`` classes and those with ``suffixes``."""
         register(
-            model_type, {**(more or {}), **classes(self, *suffixes)}, base=f"{self.name}Model",
-            base_prefix=self.prefix, category="encoder-decoder",
-        )  # fmt: skip
+            model_type,
+            {**(more or {}), **classes(self, *suffixes)},
+            base=f"{self.name}Model",
+            base_prefix=self.prefix,
+            category="encoder-decoder",
+        )
         return self
 
 

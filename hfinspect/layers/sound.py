@@ -41,9 +41,14 @@ def _residuals(
 
 
 def encoder(
-    c: ModelConfig, name: str, conv: Convolve, ending: str = "", *, shortcut: bool = False,
+    c: ModelConfig,
+    name: str,
+    conv: Convolve,
+    ending: str = "",
+    *,
+    shortcut: bool = False,
     bottom: Bottom | None = None,
-) -> Module:  # fmt: skip
+) -> Module:
     """From the waveform to frames: each ratio thins them out and doubles the channels.
     ``shortcut`` is the default of use_conv_shortcut; ``ending`` ends the name of the class."""
     width = c.dim("num_filters")
@@ -58,9 +63,14 @@ def encoder(
 
 
 def decoder(
-    c: ModelConfig, name: str, conv: Convolve, ending: str = "", *, shortcut: bool = False,
+    c: ModelConfig,
+    name: str,
+    conv: Convolve,
+    ending: str = "",
+    *,
+    shortcut: bool = False,
     bottom: Bottom | None = None,
-) -> Module:  # fmt: skip
+) -> Module:
     """The way back."""
     ratios = c.dims("upsampling_ratios")
     width = c.dim("num_filters") * 2 ** len(ratios)
@@ -125,10 +135,12 @@ def codebook(class_name: str, size: int, width: int) -> Module:
 
 #: The sizes of VITS' and FastSpeech 2's.
 HIFIGAN: dict[str, Any] = {
-    "upsample_initial_channel": 512, "upsample_rates": (8, 8, 2, 2),
-    "upsample_kernel_sizes": (16, 16, 4, 4), "resblock_kernel_sizes": (3, 7, 11),
+    "upsample_initial_channel": 512,
+    "upsample_rates": (8, 8, 2, 2),
+    "upsample_kernel_sizes": (16, 16, 4, 4),
+    "resblock_kernel_sizes": (3, 7, 11),
     "resblock_dilation_sizes": ((1, 3, 5),) * 3,
-}  # fmt: skip
+}
 
 
 def hifigan(

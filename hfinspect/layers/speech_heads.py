@@ -61,17 +61,22 @@ _TEXTS = size("classifier_proj_size", default=256)
 _SPEAKERS = size("xvector_output_dim", default=512)
 #: What stands next to the base model in each class.
 SEQUENCE: dict[str, Part] = {
-    "layer_weights": layer_weights, "projector": linear(hidden, _TEXTS, kind="classifier"),
+    "layer_weights": layer_weights,
+    "projector": linear(hidden, _TEXTS, kind="classifier"),
     "classifier": lambda c: classifier(_TEXTS(c), c.num_labels),
-}  # fmt: skip
+}
 FRAMES: dict[str, Part] = {
-    "layer_weights": layer_weights, "classifier": lambda c: classifier(hidden(c), c.num_labels),
-}  # fmt: skip
+    "layer_weights": layer_weights,
+    "classifier": lambda c: classifier(hidden(c), c.num_labels),
+}
 SPEAKER: dict[str, Part] = {
-    "layer_weights": layer_weights, "projector": linear(hidden, lambda c: _tdnn(c)[0][0]),
-    "tdnn": tdnn, "feature_extractor": linear(lambda c: _tdnn(c)[0][-1] * 2, _SPEAKERS),
-    "classifier": linear(_SPEAKERS, _SPEAKERS), "objective": speaker_objective,
-}  # fmt: skip
+    "layer_weights": layer_weights,
+    "projector": linear(hidden, lambda c: _tdnn(c)[0][0]),
+    "tdnn": tdnn,
+    "feature_extractor": linear(lambda c: _tdnn(c)[0][-1] * 2, _SPEAKERS),
+    "classifier": linear(_SPEAKERS, _SPEAKERS),
+    "objective": speaker_objective,
+}
 
 
 #: Logits of the characters for each frame, from the width behind the adapter.

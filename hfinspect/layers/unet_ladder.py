@@ -22,9 +22,13 @@ _MIDDLE, _SIMPLE, _BARE = (f"UNetMidBlock2D{end}" for end in ("CrossAttn", "Simp
 _DEPTH = "transformer_layers_per_block"
 #: Every rung down that this catalog builds; those up are called alike.
 _TYPES = (
-    "CrossAttnDownBlock2D", "DownBlock2D", "ResnetDownsampleBlock2D", "SimpleCrossAttnDownBlock2D",
-    "KDownBlock2D", "KCrossAttnDownBlock2D",
-)  # fmt: skip
+    "CrossAttnDownBlock2D",
+    "DownBlock2D",
+    "ResnetDownsampleBlock2D",
+    "SimpleCrossAttnDownBlock2D",
+    "KDownBlock2D",
+    "KCrossAttnDownBlock2D",
+)
 
 
 def depths(c: ModelConfig, key: str, count: int, *, up: bool = False) -> tuple[Any, ...]:

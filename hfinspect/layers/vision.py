@@ -177,9 +177,13 @@ def window_layer(
 
 
 def clip_attention(
-    name: str, hidden: int, *, bias: bool = True, key_bias: bool | None = None,
+    name: str,
+    hidden: int,
+    *,
+    bias: bool = True,
+    key_bias: bool | None = None,
     out: str = "out_proj",
-) -> nn.Module:  # fmt: skip
+) -> nn.Module:
     """k, v, q and output projections, H² each; Whisper's kin have no ``key_bias``."""
     kinds = {"k_proj": "key", "v_proj": "value", "q_proj": "query", out: "output"}
     made = {at: nn.Linear(hidden, hidden, bias=bias, kind=kind) for at, kind in kinds.items()}
@@ -225,9 +229,16 @@ def plain_mlp(
 
 
 def clip_layers(
-    name: str, c: ModelConfig, width: Dim, *, inner: int, act: str, deep: int = 12, heads: int = 12,
+    name: str,
+    c: ModelConfig,
+    width: Dim,
+    *,
+    inner: int,
+    act: str,
+    deep: int = 12,
+    heads: int = 12,
     attention: nn.Module | None = None,
-) -> nn.Module:  # fmt: skip
+) -> nn.Module:
     """Pre-norm attention and MLP of the CLIP family, with the sizes of the config; the numbers and
     ``act`` are defaults; ``name`` as in CLIPEncoderLayer -> CLIP."""
     c.divided(width, c.dim(key := "num_attention_heads", default=heads), "hidden_size", key)

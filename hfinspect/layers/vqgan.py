@@ -122,10 +122,16 @@ def codec(
     blocks = int(c.count("num_res_blocks", default=2, minimum=1))
     doubled = c.flag("double_latent", default=False)
     return Codec(
-        name, base, [base * multiple for multiple in multiples], blocks, latent,
-        latent * 2 if doubled else latent, lambda i: attends(i, len(multiples)), middle,
+        name,
+        base,
+        [base * multiple for multiple in multiples],
+        blocks,
+        latent,
+        latent * 2 if doubled else latent,
+        lambda i: attends(i, len(multiples)),
+        middle,
         c.dim("in_channels", default=3),
-    )  # fmt: skip
+    )
 
 
 def quantized(

@@ -31,9 +31,11 @@ def _facts(found: CacheDerivation) -> Facts:
 
 def _symbols(found: CacheDerivation) -> Table:
     columns = (
-        Column("letter", "", "math"), Column("value", "value", "int"),
-        Column("meaning", "meaning"), Column("key", "config key"),
-    )  # fmt: skip
+        Column("letter", "", "math"),
+        Column("value", "value", "int"),
+        Column("meaning", "meaning"),
+        Column("key", "config key"),
+    )
     rows: list[tuple[Cell, ...]] = [
         (one.letter, one.value, one.meaning, "" if " " in one.key else one.key)
         for one in found.letters
@@ -68,7 +70,11 @@ def _row(line: CacheLine) -> tuple[Cell, ...]:
     value = f"{line.elements.value:,}"
     plain = numbers.replace(",", "") == value.replace(",", "")
     return (
-        line.layers, line.label, line.elements.text,
+        line.layers,
+        line.label,
+        line.elements.text,
         value if plain else f"{numbers} = {value}",
-        f"{line.rows_formula} = {line.rows:,}", f"{line.width} ({line.dtype})", line.nbytes,
-    )  # fmt: skip
+        f"{line.rows_formula} = {line.rows:,}",
+        f"{line.width} ({line.dtype})",
+        line.nbytes,
+    )

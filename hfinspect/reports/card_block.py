@@ -72,10 +72,12 @@ def replaced(text: str, block: str, name: str) -> str:
         return f"{text}{gap}{new}{newline}"
     if len(begins) != 1 or len(ends) != 1 or ends[0] < begins[0]:
         raise UsageError(
-            name, f"has {len(begins)} comments that begin a block of hfinspect and {len(ends)} "
-            "that end one", expected="one of each, in this order",
+            name,
+            f"has {len(begins)} comments that begin a block of hfinspect and {len(ends)} "
+            "that end one",
+            expected="one of each, in this order",
             hint="remove them all; the block then goes to the end",
-        )  # fmt: skip
+        )
     before, after = "".join(lines[: begins[0]]), "".join(lines[ends[0] + 1 :])
     last = lines[ends[0]]
     return before + new + last[len(last.rstrip("\r\n")) :] + after

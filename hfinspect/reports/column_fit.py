@@ -107,7 +107,11 @@ def _wrapped(cell: str, width: int) -> list[str]:
     import textwrap
 
     lines = textwrap.wrap(
-        " ".join(words), width, initial_indent=indent, subsequent_indent=indent,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+        " ".join(words),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     return [line.replace("· ", "·") for line in lines]

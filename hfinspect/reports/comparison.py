@@ -17,8 +17,13 @@ from .document import Block, Cell, Column, Document, Paragraph, Table
 #: Rows of one table of differences; the rest is counted (all are in the JSON form).
 MAX_ROWS = 40
 
-_SIGNS = {"only_here": "-", "only_there": "+", "shape": "shape", "dtype": "dtype",
-          "packing": "packing"}  # fmt: skip
+_SIGNS = {
+    "only_here": "-",
+    "only_there": "+",
+    "shape": "shape",
+    "dtype": "dtype",
+    "packing": "packing",
+}
 
 _VERDICTS = {"packing": "packed differently", "dtype": "in other dtypes"}
 

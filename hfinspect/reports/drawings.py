@@ -171,11 +171,18 @@ class Strips(Picture):
         )
         most = max((_whole(s) for _, stack in self.stacks for s in stack), default=0) or 1
         rows = tuple(
-            (name, s.title, len(s.layers), s.parameters, s.nbytes, s.cache or "",
-             tuple((part, size / most) for part, size in s.components.items()))
+            (
+                name,
+                s.title,
+                len(s.layers),
+                s.parameters,
+                s.nbytes,
+                s.cache or "",
+                tuple((part, size / most) for part, size in s.components.items()),
+            )
             for name, stack in self.stacks
             for s in stack
-        )  # fmt: skip
+        )
         return (Table(columns, rows, optional=("bar", "cache")),)
 
 

@@ -166,10 +166,13 @@ def markdown(e: Explanation) -> str:
 
 _ASCII = str.maketrans(
     {
-        "·": "*", "×": "x", "−": "-", "\N{NO-BREAK SPACE}": " ",
+        "·": "*",
+        "×": "x",
+        "−": "-",
+        "\N{NO-BREAK SPACE}": " ",
         **{power: f"^{digit}" for digit, power in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
     }
-)  # fmt: skip
+)
 
 
 def in_ascii(document: Document) -> Document:

@@ -50,9 +50,16 @@ def folded(tensors: Iterable[TensorInfo]) -> list[FoldedRows]:
         numbers = tuple(int(number) for number in _NUMBER.findall(tensor.name))
         masked = _NUMBER.sub("#", tensor.name)
         key = (
-            masked, tensor.shape, tensor.dtype, tensor.component, tensor.role, tensor.part,
-            tensor.tied_to is None, tensor.view_of is None, tensor.beyond,
-        )  # fmt: skip
+            masked,
+            tensor.shape,
+            tensor.dtype,
+            tensor.component,
+            tensor.role,
+            tensor.part,
+            tensor.tied_to is None,
+            tensor.view_of is None,
+            tensor.beyond,
+        )
         alike.setdefault(key, []).append((numbers, tensor))
     return [
         FoldedRows(_named(tensors[0].name, values), tensors[0], tuple(tensors))

@@ -41,8 +41,11 @@ def bar(found: Memory) -> Iterator[Block]:
     main, weights = found.main, found.weights.per_device
     if main is None or weights is None or not main.total:
         return
-    sizes = {"weights": main.total - main.cache.nbytes - main.workspace.nbytes,
-             "cache": main.cache.nbytes, "workspace": main.workspace.nbytes}  # fmt: skip
+    sizes = {
+        "weights": main.total - main.cache.nbytes - main.workspace.nbytes,
+        "cache": main.cache.nbytes,
+        "workspace": main.workspace.nbytes,
+    }
     pieces = ((name, size / main.total, byte_size(size)) for name, size in sizes.items() if size)
     yield StackedBar(f"total at {main.context:,} tokens", tuple(pieces))
 
@@ -100,8 +103,11 @@ def _apart(found: Memory) -> str:
 
 def _engine(found: Memory) -> str:
     version = f" {found.version}" if found.version else ""
-    ways = (("tensor", found.tensor_parallel), ("pipeline", found.pipeline_parallel),
-            ("expert", found.expert_parallel))  # fmt: skip
+    ways = (
+        ("tensor", found.tensor_parallel),
+        ("pipeline", found.pipeline_parallel),
+        ("expert", found.expert_parallel),
+    )
     parallel = "".join(f", {name} parallel {count}" for name, count in ways if count > 1)
     return f"engine {found.engine}{version}, batch {found.batch}{parallel}"
 
@@ -134,14 +140,32 @@ def _row(entry: AtContext) -> tuple[int | str | None, ...]:
 
 def plain_sums(found: Memory) -> Table:
     """The sums as plain numbers, one row a context; without a cache one row of weights."""
-    names = ("context", "batch", "weights_nbytes", "kv_bytes", "state_bytes", "cache_nbytes",
-             "workspace_nbytes", "total_nbytes", "fits")  # fmt: skip
+    names = (
+        "context",
+        "batch",
+        "weights_nbytes",
+        "kv_bytes",
+        "state_bytes",
+        "cache_nbytes",
+        "workspace_nbytes",
+        "total_nbytes",
+        "fits",
+    )
     weights = found.weights.per_device
     rows: list[tuple[int | str | bool | None, ...]] = [
-        (entry.context, found.batch, entry.weights, entry.cache.kv_bytes, entry.cache.state_bytes,
-         entry.cache.nbytes, entry.workspace.nbytes, entry.total, entry.fits)
+        (
+            entry.context,
+            found.batch,
+            entry.weights,
+            entry.cache.kv_bytes,
+            entry.cache.state_bytes,
+            entry.cache.nbytes,
+            entry.workspace.nbytes,
+            entry.total,
+            entry.fits,
+        )
         for entry in found.at
-    ]  # fmt: skip
+    ]
     rows = rows or [(None, found.batch, weights, *[None] * 4, weights, None)]
     return Table(tuple(Column(name, name) for name in names), tuple(rows))
 

@@ -146,11 +146,13 @@ class _Page:
         title = _text(document.title) or "hfinspect"
         head = [
             '<svg class="defs" aria-hidden="true" width="0" height="0"><defs>'
-            f"{patterns(used)}</defs></svg>" if used else "",
+            f"{patterns(used)}</defs></svg>"
+            if used
+            else "",
             '<a class="skip" href="#main">Skip to content</a>\n',
-            f'<header>\n<h1>{title}</h1>\n',
+            f"<header>\n<h1>{title}</h1>\n",
             f'<p class="sum">{_text(document.summary)}</p>\n' if document.summary else "",
-        ]  # fmt: skip
+        ]
         before = True
         parts: list[str] = []
         for block in document.blocks:
@@ -458,10 +460,17 @@ def _curves(block: MemoryCurves) -> dict[str, Any]:
     ]
     flat = [[n for point in points for n in _exact(point)] for points in lines]
     return {
-        "contexts": found.contexts, "batches": found.batches,
-        "curves": curves, "lines": flat, "cards": found.cards, "context": block.context,
-        "engine": block.engine, "dtype": block.dtype, "batch": block.batch, "card": block.card,
-    }  # fmt: skip
+        "contexts": found.contexts,
+        "batches": found.batches,
+        "curves": curves,
+        "lines": flat,
+        "cards": found.cards,
+        "context": block.context,
+        "engine": block.engine,
+        "dtype": block.dtype,
+        "batch": block.batch,
+        "card": block.card,
+    }
 
 
 _MEMORY = (

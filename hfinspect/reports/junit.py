@@ -62,9 +62,11 @@ def _audited(
         found.setdefault(finding.code, []).append(finding)
     for code in result.rules:
         case = SubElement(
-            suite, "testcase", classname=f"hfinspect.audit.{code[:3]}",
+            suite,
+            "testcase",
+            classname=f"hfinspect.audit.{code[:3]}",
             name=f"{code} {rules[code].name}",
-        )  # fmt: skip
+        )
         failing = [f for f in found.get(code, ()) if at_least(f.severity, fail_on)]
         mild = [f for f in found.get(code, ()) if not at_least(f.severity, fail_on)]
         if failing:

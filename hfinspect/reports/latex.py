@@ -20,12 +20,29 @@ _PREAMBLE = r"""\documentclass{article}
 \begin{document}"""
 
 _ESCAPES = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
-    "%": r"\%", "_": r"\_", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
-    "·": r"$\cdot$", "×": r"$\times$", "−": "$-$", "\N{NO-BREAK SPACE}": "~", "…": r"\dots{}",
-    "–": "--", "±": r"$\pm$", "\N{REPLACEMENT CHARACTER}": "?",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "·": r"$\cdot$",
+    "×": r"$\times$",
+    "−": "$-$",
+    "\N{NO-BREAK SPACE}": "~",
+    "…": r"\dots{}",
+    "–": "--",
+    "±": r"$\pm$",
+    "\N{REPLACEMENT CHARACTER}": "?",
+}
 _DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _SUPERSCRIPTS = str.maketrans(_DIGITS, "0123456789")
 #: A letter of a formula with its subscript, and an exponent.

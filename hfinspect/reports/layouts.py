@@ -15,19 +15,31 @@ _MAX_NAMES = 8
 
 #: Facts of a file's own description that are shown, with their label; all are in the JSON form.
 _CONTENTS = (
-    ("archive", "archive"), ("kind", "kind"), ("model_in", "the model is in"),
-    ("also_holds", "also holds"), ("name", "name"), ("file_type", "type"), ("layers", "layers"),
-    ("hidden_size", "width"), ("heads", "heads"), ("kv_heads", "KV heads"), ("experts", "experts"),
-    ("experts_used", "experts used"), ("context_length", "context"), ("vocab_size", "vocabulary"),
+    ("archive", "archive"),
+    ("kind", "kind"),
+    ("model_in", "the model is in"),
+    ("also_holds", "also holds"),
+    ("name", "name"),
+    ("file_type", "type"),
+    ("layers", "layers"),
+    ("hidden_size", "width"),
+    ("heads", "heads"),
+    ("kv_heads", "KV heads"),
+    ("experts", "experts"),
+    ("experts_used", "experts used"),
+    ("context_length", "context"),
+    ("vocab_size", "vocabulary"),
     ("tokenizer", "tokenizer"),
-)  # fmt: skip
+)
 
 
 #: Facts that the first lines have already, by their name here.
 _FACT = {
-    "width": "hidden_size", "context": "context_length", "vocabulary": "vocab_size",
+    "width": "hidden_size",
+    "context": "context_length",
+    "vocabulary": "vocab_size",
     "experts_per_token": "experts_used",
-}  # fmt: skip
+}
 
 
 def ratio(pair: tuple[int, int] | None) -> str:

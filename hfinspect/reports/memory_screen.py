@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from ..sizing.curves import Curves
 
 _METHODS: Final = {
-    "full": "Full fine-tuning", "lora": "LoRA fine-tuning", "qlora": "QLoRA fine-tuning",
-}  # fmt: skip
+    "full": "Full fine-tuning",
+    "lora": "LoRA fine-tuning",
+    "qlora": "QLoRA fine-tuning",
+}
 _ANSWERS: Final = {True: "yes", False: "no", None: "?"}
 #: Of a row that stands out.
 _LARGEST: Final = "<- largest that fits"
@@ -49,9 +51,9 @@ def lay_out(
 
             card = found.device[0] if found.device else ""
             cache = found.cache
-            blocks.append(MemoryCurves(
-                curves, cache.tokens, cache.engine, cache.dtype, found.batch, card
-            ))  # fmt: skip
+            blocks.append(
+                MemoryCurves(curves, cache.tokens, cache.engine, cache.dtype, found.batch, card)
+            )
         if full or drawn:
             blocks += details(found)
     if _is_training(found):  # the answer in line 1, and then whose it is
@@ -131,9 +133,11 @@ def _limited_answer(found: Memory) -> str:
     """Where the sum is not known exactly: the verdict and the limit that decided it."""
     held, verdict = found.weights.per_device, found.verdict
     if verdict is None:
-        return f"weights unknown: {found.weights.unknown}" if held is None else (
-            f"{byte_size(held)} of weights"
-        )  # fmt: skip
+        return (
+            f"weights unknown: {found.weights.unknown}"
+            if held is None
+            else (f"{byte_size(held)} of weights")
+        )
     if verdict.answer == FITS and verdict.most is not None:
         return f"{verdict.text}: at most {byte_size(verdict.most)}"
     if verdict.answer == DOES_NOT_FIT:
@@ -148,8 +152,11 @@ def _tokens(found: Memory) -> str:
 
 
 def _split(found: Memory) -> str:
-    ways = (("--tp", found.tensor_parallel), ("--pp", found.pipeline_parallel),
-            ("--ep", found.expert_parallel))  # fmt: skip
+    ways = (
+        ("--tp", found.tensor_parallel),
+        ("--pp", found.pipeline_parallel),
+        ("--ep", found.expert_parallel),
+    )
     return " ".join(f"{option} {count}" for option, count in ways if count > 1)
 
 
@@ -172,9 +179,11 @@ def _inference(found: Memory, *, full: bool) -> Iterator[Block]:
 
 def _more(found: Memory) -> str:
     own = found.own_context
-    return f"+ the card has room for more than the model's own {own:,} tokens" if own else (
-        "any: the model sets no context limit, and every tested context fits"
-    )  # fmt: skip
+    return (
+        f"+ the card has room for more than the model's own {own:,} tokens"
+        if own
+        else ("any: the model sets no context limit, and every tested context fits")
+    )
 
 
 def _first_cells(row: RecipeFits) -> tuple[Cell, ...]:

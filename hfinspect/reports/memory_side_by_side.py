@@ -12,8 +12,17 @@ from ..core.text import byte_size, spelled
 from .document import Block, Cell, Column, Document, Paragraph, Table
 from .memory_screen import device_in_full
 
-_PLAIN = ("target", "parameters", "precision", "weights_nbytes", "cache_per_token", "context",
-          "total_nbytes", "answer", "max_context")  # fmt: skip
+_PLAIN = (
+    "target",
+    "parameters",
+    "precision",
+    "weights_nbytes",
+    "cache_per_token",
+    "context",
+    "total_nbytes",
+    "answer",
+    "max_context",
+)
 #: Left out where there is no room, the last first.
 _OPTIONAL = ("parameters", "context", "precision", "per_token")
 
@@ -21,8 +30,12 @@ _OPTIONAL = ("parameters", "context", "precision", "per_token")
 def lay_out(found: Sequence[Memory]) -> Document:
     """All were sized under one wish."""
     first = found[0]
-    columns = [Column("target", "model"), Column("parameters", "parameters"),
-               Column("precision", "dtype"), Column("weights", "weights")]  # fmt: skip
+    columns = [
+        Column("target", "model"),
+        Column("parameters", "parameters"),
+        Column("precision", "dtype"),
+        Column("weights", "weights"),
+    ]
     if first.training is None and not first.training_unknown:
         columns += [Column("per_token", "cache per token"), Column("context", "context", "int")]
     columns.append(Column("total", "total"))
@@ -66,13 +79,19 @@ def _longest(found: Memory) -> str:
 
 def _plain(found: Sequence[Memory]) -> Table:
     rows: list[tuple[Cell, ...]] = [
-        (one.target, one.weights.parameters, one.precision, one.weights.nbytes,
-         None if one.cache is None else one.cache.per_token_first,
-         None if one.main is None else one.main.context,
-         one.total if one.training is None else one.training.least,
-         None if one.verdict is None else one.verdict.answer, one.max_context)
+        (
+            one.target,
+            one.weights.parameters,
+            one.precision,
+            one.weights.nbytes,
+            None if one.cache is None else one.cache.per_token_first,
+            None if one.main is None else one.main.context,
+            one.total if one.training is None else one.training.least,
+            None if one.verdict is None else one.verdict.answer,
+            one.max_context,
+        )
         for one in found
-    ]  # fmt: skip
+    ]
     return Table(tuple(Column(name, name) for name in _PLAIN), tuple(rows))
 
 

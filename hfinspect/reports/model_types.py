@@ -55,8 +55,14 @@ def to_dict(families: Sequence[Family]) -> dict[str, Any]:
 
 #: Order of the categories in the README's table.
 _CATEGORIES = (
-    "text decoder", "encoder", "encoder-decoder", "multimodal", "vision", "audio", "diffusion",
-)  # fmt: skip
+    "text decoder",
+    "encoder",
+    "encoder-decoder",
+    "multimodal",
+    "vision",
+    "audio",
+    "diffusion",
+)
 
 
 def coverage_markdown(families: Sequence[Family]) -> str:

@@ -42,10 +42,14 @@ def lay_out(
         blocks.append(Preformatted("\n".join(_lines(part.branches, whole)), "text"))
         rows += [_row(part.name, branch, whole) for branch in part.branches]
     columns = (
-        Column("path", "path"), Column("class", "class"), Column("detail", "detail"),
-        Column("count", "count", "int"), Column("depth", "depth", "int"),
-        Column("parameters", "parameters", "int"), Column("share", "share", "share"),
-    )  # fmt: skip
+        Column("path", "path"),
+        Column("class", "class"),
+        Column("detail", "detail"),
+        Column("count", "count", "int"),
+        Column("depth", "depth", "int"),
+        Column("parameters", "parameters", "int"),
+        Column("share", "share", "share"),
+    )
     blocks += [Paragraph(text, "note") for text in notes]
     known = all(part.branches for part in parts)
     summary = f"{spelled(whole)} parameters" if known else ""

@@ -29,9 +29,15 @@ from . import markdown as markdown_report
 from .document import Document, Paragraph, Table
 
 Result = (
-    Inspection | Explanation | CacheDerivation | Memory | AuditResult | Comparison | Prediction
+    Inspection
+    | Explanation
+    | CacheDerivation
+    | Memory
+    | AuditResult
+    | Comparison
+    | Prediction
     | Failure
-)  # fmt: skip
+)
 
 
 def document_of(result: Result, *, short: bool = False) -> Document:

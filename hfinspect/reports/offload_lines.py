@@ -33,11 +33,22 @@ def _plans(found: Offload) -> Table:
         Column("cpu_cache", "CPU cache"),
     )
     rows = tuple(
-        (plan.flags, *(byte_size(size) for size in (
-            plan.gpu_weights, plan.gpu_cache, plan.workspace, plan.fullest, plan.cpu_weights,
-            plan.cpu_cache)))
+        (
+            plan.flags,
+            *(
+                byte_size(size)
+                for size in (
+                    plan.gpu_weights,
+                    plan.gpu_cache,
+                    plan.workspace,
+                    plan.fullest,
+                    plan.cpu_weights,
+                    plan.cpu_cache,
+                )
+            ),
+        )
         for plan in found.plans
-    )  # fmt: skip
+    )
     title = f"GPU offload at {found.tokens:,} tokens"
     return Table(columns, rows, title=title)
 

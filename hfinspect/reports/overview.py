@@ -166,19 +166,29 @@ def _groups(
         share = _share(totals.parameters, whole)
         bar = ((name, share or 0.0),) if by_component else pieces.get(name, share)
         rows.append(
-            (name, totals.parameters, share, bar,
-             *(_per_layer(layers.get(name), exact) if by_component and layers else ()),
-             *([] if by_component else [totals.tensors]),
-             totals.nbytes if exact else _size(totals.nbytes))
-        )  # fmt: skip
+            (
+                name,
+                totals.parameters,
+                share,
+                bar,
+                *(_per_layer(layers.get(name), exact) if by_component and layers else ()),
+                *([] if by_component else [totals.tensors]),
+                totals.nbytes if exact else _size(totals.nbytes),
+            )
+        )
     sizes = [totals.nbytes for totals in groups.values() if totals.nbytes is not None]
     nbytes = sum(sizes) if len(sizes) == len(groups) else None
     rows.append(
-        ("total", whole, _share(whole, whole), None,
-         *(_per_layer(None, exact) if by_component and layers else ()),
-         *([] if by_component else [sum(totals.tensors for totals in groups.values())]),
-         nbytes if exact else _size(nbytes))
-    )  # fmt: skip
+        (
+            "total",
+            whole,
+            _share(whole, whole),
+            None,
+            *(_per_layer(None, exact) if by_component and layers else ()),
+            *([] if by_component else [sum(totals.tensors for totals in groups.values())]),
+            nbytes if exact else _size(nbytes),
+        )
+    )
     optional = ("bar", "per_layer", "tensors", "nbytes")
     return Table(tuple(columns), tuple(rows), total=True, optional=optional)
 

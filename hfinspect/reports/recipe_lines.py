@@ -11,22 +11,38 @@ from ..core.text import byte_size, spelled
 from ..sizing.cards import Card
 from .document import Block, Cell, Column, Document, Paragraph, Table
 
-_PLAIN = ("name", "dtype", "nbytes", "padded_nbytes", "bits_per_weight", "engine", "why_unknown",
-          "note")  # fmt: skip
+_PLAIN = (
+    "name",
+    "dtype",
+    "nbytes",
+    "padded_nbytes",
+    "bits_per_weight",
+    "engine",
+    "why_unknown",
+    "note",
+)
 
 
 def lay_out(found: RecipeList) -> Document:
     """Recipes whose bytes are known as rows, then why the others are not."""
     known = [size for size in found.recipes if size.nbytes is not None]
     columns = (
-        Column("name", "recipe"), Column("bits_per_weight", "bits per weight"),
-        Column("weights", "weights"), Column("nbytes", "bytes", "int"), Column("engine", "engine"),
-    )  # fmt: skip
+        Column("name", "recipe"),
+        Column("bits_per_weight", "bits per weight"),
+        Column("weights", "weights"),
+        Column("nbytes", "bytes", "int"),
+        Column("engine", "engine"),
+    )
     rows: list[tuple[Cell, ...]] = [
-        (size.name, "" if size.bits_per_weight is None else f"{size.bits_per_weight:.2f}",
-         byte_size(size.nbytes or 0), size.nbytes, size.engine)
+        (
+            size.name,
+            "" if size.bits_per_weight is None else f"{size.bits_per_weight:.2f}",
+            byte_size(size.nbytes or 0),
+            size.nbytes,
+            size.engine,
+        )
         for size in known
-    ]  # fmt: skip
+    ]
     count = "unknown" if found.parameters is None else spelled(found.parameters)
     blocks: list[Block] = [
         Paragraph(f"{count} parameters; bytes of all tensors, without headers and padding")
@@ -39,9 +55,7 @@ def lay_out(found: RecipeList) -> Document:
             if text:
                 reasons.setdefault(text, []).append(size.name)
     blocks += [Paragraph(f"{_several(names)}: {text}") for text, names in reasons.items()]
-    plain = tuple(
-        tuple(size.to_dict()[name] for name in _PLAIN) for size in found.recipes
-    )  # fmt: skip
+    plain = tuple(tuple(size.to_dict()[name] for name in _PLAIN) for size in found.recipes)
     main = Table(tuple(Column(name, name) for name in _PLAIN), plain)
     return Document(found.origin.name, tuple(blocks), main)
 
@@ -61,15 +75,24 @@ def lay_out_cards(found: Iterable[Card]) -> Document:
     """The cards that ``--on`` knows by name."""
     found = list(found)
     columns = (
-        Column("name", "device"), Column("gb", "GB", "int"), Column("usable_gb", "usable, 10^9"),
-        Column("bandwidth", "GB/s", "int"), Column("family", "family"),
+        Column("name", "device"),
+        Column("gb", "GB", "int"),
+        Column("usable_gb", "usable, 10^9"),
+        Column("bandwidth", "GB/s", "int"),
+        Column("family", "family"),
         Column("usable", "usable by"),
-    )  # fmt: skip
+    )
     rows = tuple(
-        (card.name, card.gb, f"{card.nbytes / 10**9:.1f}", card.bandwidth // 10**9, card.family,
-         card.usable)
+        (
+            card.name,
+            card.gb,
+            f"{card.nbytes / 10**9:.1f}",
+            card.bandwidth // 10**9,
+            card.family,
+            card.usable,
+        )
         for card in found
-    )  # fmt: skip
+    )
     main = Table(
         tuple(Column(name, name) for name in _OF_CARD),
         tuple(tuple(card.to_dict()[name] for name in _OF_CARD) for card in found),

@@ -56,14 +56,17 @@ def measured_blocks(e: Explanation) -> list[Block]:
     rows.append(("total", e.parameters, whole, None if whole is None else whole - e.parameters))
     blocks: list[Block] = [Table(columns, tuple(rows), "Derived and measured", total=True)]
     if not found.complete:
-        blocks.append(Paragraph("weight files are missing; their tensors are not counted",
-                                "warning"))  # fmt: skip
+        blocks.append(
+            Paragraph("weight files are missing; their tensors are not counted", "warning")
+        )
     folded = _folded(found.differences)
     if folded:
         columns = (
-            Column("tensor", "tensor"), Column("reason", "difference"),
-            Column("tensors", "tensors", "int"), Column("parameters", "parameters", "int"),
-        )  # fmt: skip
+            Column("tensor", "tensor"),
+            Column("reason", "difference"),
+            Column("tensors", "tensors", "int"),
+            Column("parameters", "parameters", "int"),
+        )
         blocks.append(Table(columns, tuple(folded[:MAX_DIFFERENCES]), "Tensors that differ"))
     more = sum(row[2] for row in folded[MAX_DIFFERENCES:])
     if more:
@@ -83,8 +86,9 @@ def _folded(differences: Sequence[TensorDifference]) -> list[tuple[str, str, int
     for d in differences:
         segments = d.tensor.split(".")
         numbers = tuple(int(s) for s in segments if _is_number(s))
-        pattern = ".".join("{}" if _is_number(s) else s.replace("{", "{{").replace("}", "}}")
-                           for s in segments)  # fmt: skip
+        pattern = ".".join(
+            "{}" if _is_number(s) else s.replace("{", "{{").replace("}", "}}") for s in segments
+        )
         groups.setdefault((pattern, d.reason, d.parameters), set()).add(numbers)
     rows = []
     for (pattern, reason, one), members in groups.items():

@@ -11,8 +11,12 @@ from .table import Canvas
 
 #: Name -> module of this folder with ``render``.
 FORMATS: Final = {
-    "table": "table", "json": "json", "csv": "csv", "markdown": "markdown", "html": "html",
-}  # fmt: skip
+    "table": "table",
+    "json": "json",
+    "csv": "csv",
+    "markdown": "markdown",
+    "html": "html",
+}
 #: Formats that draw a model's own picture alone.
 DRAWN_FORMATS: Final = {"svg": "svg"}
 #: Formats of a model's own report, which can be drawn as a picture too.

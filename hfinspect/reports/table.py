@@ -34,10 +34,17 @@ _STYLES = {"bold": "1", "dim": "2", "warning": "33", "error": "31", "note": "36"
 #: One colour for each component, in every table and bar: of the 256 colours those that are easily
 #: distinguished on dark and on light. Red and yellow are for errors and warnings.
 _HUES = {
-    "embedding": "38;5;75", "attention": "38;5;71", "mlp": "38;5;134", "router": "38;5;37",
-    "ssm": "38;5;30", "conv": "38;5;137", "projector": "38;5;98", "norm": "38;5;246",
-    "head": "38;5;33", "other": "38;5;243",
-}  # fmt: skip
+    "embedding": "38;5;75",
+    "attention": "38;5;71",
+    "mlp": "38;5;134",
+    "router": "38;5;37",
+    "ssm": "38;5;30",
+    "conv": "38;5;137",
+    "projector": "38;5;98",
+    "norm": "38;5;246",
+    "head": "38;5;33",
+    "other": "38;5;243",
+}
 
 #: Hidden columns that are named; a scan has some fifty.
 MAX_NAMED = 6
@@ -144,9 +151,12 @@ def _named(
 
 def _wrapped(text: str, canvas: Canvas, indent: str = "") -> str:
     return textwrap.fill(
-        text, canvas.text_width, subsequent_indent=indent,
-        break_long_words=canvas.cuts, break_on_hyphens=False,
-    )  # fmt: skip
+        text,
+        canvas.text_width,
+        subsequent_indent=indent,
+        break_long_words=canvas.cuts,
+        break_on_hyphens=False,
+    )
 
 
 def _spaced(parts: Sequence[str], kinds: Sequence[TextBlock | None]) -> list[str]:
@@ -188,9 +198,11 @@ def _facts(block: Facts, canvas: Canvas) -> str:
     lines = []
     for label, text in items:
         filled = textwrap.wrap(
-            clean(text, 2000), max(canvas.text_width - indent, 20),
-            break_long_words=canvas.cuts, break_on_hyphens=False,
-        ) or [""]  # fmt: skip
+            clean(text, 2000),
+            max(canvas.text_width - indent, 20),
+            break_long_words=canvas.cuts,
+            break_on_hyphens=False,
+        ) or [""]
         if alone:
             lines += [canvas.style(label, "dim"), " " * indent + filled[0]]
         else:
@@ -257,9 +269,10 @@ def _stacked(table: Table, canvas: Canvas, shape: _Shape) -> Iterator[str]:
     """Each row below the other: its first cell, then a line for every other one. For terminals
     where even the numbers have no room next to each other."""
     first, *others = (
-        i for i, column in enumerate(table.columns)
+        i
+        for i, column in enumerate(table.columns)
         if column.name not in shape.dropped and column.kind != "bar"
-    )  # fmt: skip
+    )
     pad = max((len(clean(table.columns[i].title)) for i in others), default=0) + 2
     room = max(canvas.width - 2 - pad, 1)
     for row in table.rows:

@@ -66,10 +66,18 @@ def lay_out(
         tuple(columns[i] for i in used),
         tuple(tuple(row[i] for i in used) for row in cells),
         optional=(
-            "dtype", "component", "tensors", "layer", "role", "part", "file", "tied_to", "view_of",
+            "dtype",
+            "component",
+            "tensors",
+            "layer",
+            "role",
+            "part",
+            "file",
+            "tied_to",
+            "view_of",
         ),
         tools=True,
-    )  # fmt: skip
+    )
     full = Table(_COLUMNS, tuple(_cells(tensor) for row in rows for tensor in row.tensors))
     blocks: list[Block] = [Facts((("changed", str(one)),)) for one in changed]
     if assumed:
@@ -111,6 +119,11 @@ def _cells(t: TensorInfo) -> tuple[Cell, ...]:
 
 def _says_something(name: str, at: int, rows: Sequence[tuple[object, ...]]) -> bool:
     dull: dict[str, object] = {
-        "tensors": 1, "role": "parameter", "part": "text", "file": "", "tied_to": "", "view_of": "",
-    }  # fmt: skip
+        "tensors": 1,
+        "role": "parameter",
+        "part": "text",
+        "file": "",
+        "tied_to": "",
+        "view_of": "",
+    }
     return name not in dull or any(row[at] != dull[name] for row in rows)

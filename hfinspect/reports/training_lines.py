@@ -94,11 +94,18 @@ def _sum(found: Training) -> Table:
     else:
         step = found.step
         if step is not None and total == found.states_nbytes + step.nbytes:
-            rows.append((f"{step.name} (instead of activations and logits)", step.nbytes,
-                         byte_size(step.nbytes), step.formula))  # fmt: skip
+            rows.append(
+                (
+                    f"{step.name} (instead of activations and logits)",
+                    step.nbytes,
+                    byte_size(step.nbytes),
+                    step.formula,
+                )
+            )
         rows.append(("sum", total, byte_size(total), ""))
-    return Table(columns, tuple(rows), title="What training holds", total=True,
-                 optional=("formula",))  # fmt: skip
+    return Table(
+        columns, tuple(rows), title="What training holds", total=True, optional=("formula",)
+    )
 
 
 def _adapters(found: Training) -> Table:
@@ -111,8 +118,14 @@ def _adapters(found: Training) -> Table:
         Column("formula", "formula", "math"),
     )
     rows = tuple(
-        (group.name, group.count, group.columns, group.rows, group.parameters,
-         f"{group.count} × {found.rank} × ({group.columns:,} + {group.rows:,})")
+        (
+            group.name,
+            group.count,
+            group.columns,
+            group.rows,
+            group.parameters,
+            f"{group.count} × {found.rank} × ({group.columns:,} + {group.rows:,})",
+        )
         for group in found.adapters
-    )  # fmt: skip
+    )
     return Table(columns, rows, optional=("formula",))

@@ -93,8 +93,10 @@ def _audit(result: AuditResult, lines: bool) -> list[Block]:
         lines_of = [_line(found, many) for found, many in folded_findings(result.findings)]
         blocks.append(Preformatted("\n".join(lines_of)))
     elif result.findings:
-        rows = tuple((f.code, f.severity, f.file, f.tensor, f.text + _many(many), f.expected)
-                     for f, many in folded_findings(result.findings))  # fmt: skip
+        rows = tuple(
+            (f.code, f.severity, f.file, f.tensor, f.text + _many(many), f.expected)
+            for f, many in folded_findings(result.findings)
+        )
         kept = ("code", "severity", "file", "tensor", "found", "expected")
         columns = tuple(c for c in _COLUMNS if c.name in kept)
         blocks.append(Table(columns, rows, title="Findings"))
@@ -156,13 +158,19 @@ def _counted(counts: Mapping[str, int]) -> str:
 def _table(results: Sequence[AuditResult | Failure]) -> Table:
     rows = tuple(
         (
-            result.target, finding.code, finding.severity, finding.rule, finding.file,
-            finding.tensor, finding.text, finding.expected,
+            result.target,
+            finding.code,
+            finding.severity,
+            finding.rule,
+            finding.file,
+            finding.tensor,
+            finding.text,
+            finding.expected,
         )
         for result in results
         if isinstance(result, AuditResult)
         for finding in result.findings
-    )  # fmt: skip
+    )
     return Table(_COLUMNS, rows)
 
 

@@ -130,9 +130,7 @@ def scan(
     """
     token, endpoint = login(session, token, endpoint)
     options = ScanOptions(source, token, endpoint, timeout, cache_dir)
-    wish = memory_wish(
-        on=on, context=context, batch=batch, engine=engine, cache_dtype=cache_dtype
-    )  # fmt: skip
+    wish = memory_wish(on=on, context=context, batch=batch, engine=engine, cache_dtype=cache_dtype)
     if wish is None:
         work: Callable[[Any], Any] = partial(inspect_one, options=options)
     else:
@@ -153,9 +151,13 @@ def memory_wish(
     from ..sizing.memory_request import checked_request
 
     wish = checked_request(
-        engine=engine, context=context, batch=batch, cache_dtype=cache_dtype, encoder_tokens=None,
+        engine=engine,
+        context=context,
+        batch=batch,
+        cache_dtype=cache_dtype,
+        encoder_tokens=None,
         on=on,
-    )  # fmt: skip
+    )
     if alone:
         raise UsageError(
             "batch, engine and cache dtype", "are about memory", expected="a device or a context"

@@ -76,7 +76,7 @@ class RowWork:
         if not self.audit:
             return self._inspected_row(
                 inspected(item.target, self.options, listing, deadline), item.target
-            )  # fmt: skip
+            )
         result, audited = _inspected_and_audited(item.target, self.options, listing, deadline)
         row = self._inspected_row(result, item.target)
         if isinstance(audited, AuditResult):

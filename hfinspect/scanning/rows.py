@@ -239,14 +239,32 @@ def chosen_columns(text: str | None, *, totals: bool = False) -> tuple[str, ...]
 
 #: What others call a column: config.json, the Hub's API, other tools.
 _ALSO: Final[Mapping[str, str]] = {
-    "model": "target", "name": "target", "url": "target", "path": "target", "model_id": "repo_id",
-    "architectures": "architecture", "arch": "architecture", "hidden_size": "width",
-    "num_hidden_layers": "layers", "num_attention_heads": "heads", "vocab_size": "vocabulary",
-    "num_key_value_heads": "kv_heads", "max_position_embeddings": "context", "size": "nbytes",
-    "bytes": "nbytes", "file_size": "nbytes", "torch_dtype": "dtype", "sha": "commit",
-    "licence": "license", "library_name": "library", "pipeline_tag": "task", "params": "parameters",
-    "lastModified": "last_modified", "quantisation": "quantization", "memory": "memory_total",
-}  # fmt: skip
+    "model": "target",
+    "name": "target",
+    "url": "target",
+    "path": "target",
+    "model_id": "repo_id",
+    "architectures": "architecture",
+    "arch": "architecture",
+    "hidden_size": "width",
+    "num_hidden_layers": "layers",
+    "num_attention_heads": "heads",
+    "vocab_size": "vocabulary",
+    "num_key_value_heads": "kv_heads",
+    "max_position_embeddings": "context",
+    "size": "nbytes",
+    "bytes": "nbytes",
+    "file_size": "nbytes",
+    "torch_dtype": "dtype",
+    "sha": "commit",
+    "licence": "license",
+    "library_name": "library",
+    "pipeline_tag": "task",
+    "params": "parameters",
+    "lastModified": "last_modified",
+    "quantisation": "quantization",
+    "memory": "memory_total",
+}
 
 
 def nearest_columns(name: str, known: Sequence[str]) -> list[str]:
@@ -300,9 +318,12 @@ def columns_table() -> str:
     """All columns as a markdown table, for the documentation."""
     lines = ["| column | type | meaning |", "| --- | --- | --- |"]
     for group, note in (
-        (LEADING, ""), (COLUMNS, ""), (MEMORY_COLUMNS, " (`--on`)"),
-        (AUDIT_COLUMNS, " (`--audit`)"), (TOTALS_COLUMNS, " (`--totals-only`)"),
-    ):  # fmt: skip
+        (LEADING, ""),
+        (COLUMNS, ""),
+        (MEMORY_COLUMNS, " (`--on`)"),
+        (AUDIT_COLUMNS, " (`--audit`)"),
+        (TOTALS_COLUMNS, " (`--totals-only`)"),
+    ):
         lines += [
             f"| `{name}` | {column.kind} | {column.meaning}{note} |"
             for name, column in group.items()

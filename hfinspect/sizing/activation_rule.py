@@ -15,8 +15,12 @@ from ..trees.prediction import Prediction
 
 #: Classes whose forward pass was recorded, by what follows the model type's own name.
 _HEADS: Final = (
-    "ForCausalLM", "LMHeadModel", "ForMaskedLM", "ForConditionalGeneration", "MarianMTModel",
-)  # fmt: skip
+    "ForCausalLM",
+    "LMHeadModel",
+    "ForMaskedLM",
+    "ForConditionalGeneration",
+    "MarianMTModel",
+)
 #: Functions that keep their input alone; gelu_new is a formula of many steps, relu keeps its
 #: output.
 _PLAIN: Final = frozenset({"silu", "swish", "gelu", "gelu_pytorch_tanh"})
@@ -30,8 +34,15 @@ _ACTIVATIONS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 _ACTIVATION_KEYS: Final = ("hidden_act", "hidden_activation", "activation_function", "activation")
 _T5: Final = ("t5", "mt5")
 _BARTS: Final = (
-    "bart", "mbart", "pegasus", "marian", "blenderbot", "blenderbot-small", "m2m_100", "plbart",
-)  # fmt: skip
+    "bart",
+    "mbart",
+    "pegasus",
+    "marian",
+    "blenderbot",
+    "blenderbot-small",
+    "m2m_100",
+    "plbart",
+)
 
 
 @dataclass(frozen=True)
@@ -70,11 +81,15 @@ _DROPOUTS: Final[Mapping[str, _Dropout]] = MappingProxyType(
 _RECORDED_AS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {
         "stablelm": {
-            "qk_layernorm": False, "use_parallel_residual": False, "partial_rotary_factor": 0.25,
+            "qk_layernorm": False,
+            "use_parallel_residual": False,
+            "partial_rotary_factor": 0.25,
         },
         "phi": {"qk_layernorm": False, "partial_rotary_factor": 0.5},
         "gpt_neox": {
-            "use_parallel_residual": True, "rotary_pct": 0.25, "partial_rotary_factor": 0.25,
+            "use_parallel_residual": True,
+            "rotary_pct": 0.25,
+            "partial_rotary_factor": 0.25,
         },
         "bloom": {"apply_residual_connection_post_layernorm": False},
         "opt": {"do_layer_norm_before": True, "_remove_final_layer_norm": False},
@@ -88,13 +103,16 @@ _RECORDED_AS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
         "gemma3_text": {"attn_logit_softcapping": None, "final_logit_softcapping": None},
         **{kind: {"activation_dropout": 0.0} for kind in _BARTS},
     }
-)  # fmt: skip
+)
 
 
 def rule_name(
-    prediction: Prediction, config: Mapping[str, Any], attention: str, precision: str,
+    prediction: Prediction,
+    config: Mapping[str, Any],
+    attention: str,
+    precision: str,
     known: Iterable[str],
-) -> tuple[str, str]:  # fmt: skip
+) -> tuple[str, str]:
     """(the rule's name, why there is none): one of them is empty. ``known`` are all names."""
     kind, names = prediction.model_type or "unknown", set(known)
     recorded = sorted({name.split()[0] for name in names})

@@ -108,7 +108,7 @@ class Step:
 
 def framework_kept(
     prediction: Prediction, config: Mapping[str, Any], step: Step
-) -> KeptActivations | str:  # fmt: skip
+) -> KeptActivations | str:
     """What autograd keeps, or why no rule gives it.
 
     Without a cache, as transformers' Trainer trains (``use_cache`` of TrainingArguments).
@@ -156,7 +156,7 @@ def _added(rule: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
 
 def _layers(
     rule: Mapping[str, int], terms: Mapping[str, int], inputs: int, layers: int
-) -> KeptLayers:  # fmt: skip
+) -> KeptLayers:
     return KeptLayers(_sum(rule, terms), inputs, layers, _formula(rule))
 
 
@@ -191,9 +191,7 @@ def _parts(rule: Mapping[str, Any], targets: frozenset[str]) -> dict[str, dict[s
     return {part: _at_targets(rows, targets) for part, rows in by_names.items() if part != "names"}
 
 
-def _at_targets(
-    rows: Mapping[str, Mapping[str, int]], targets: frozenset[str]
-) -> dict[str, int]:  # fmt: skip
+def _at_targets(rows: Mapping[str, Mapping[str, int]], targets: frozenset[str]) -> dict[str, int]:
     """The sum of what is kept where one of some names has an adapter; no names are all of them."""
     found: dict[str, int] = {}
     for names, rule in rows.items():
@@ -228,10 +226,18 @@ def _seen(step: Step) -> int:
 def _terms(of: _Sizes, step: Step) -> dict[str, int]:
     """Products of the sizes, and those that count only for one sequence or one key/value head."""
     sizes = {
-        "h": of.width, "a": of.heads, "g": of.kv_heads, "d": of.head_dim, "I": of.inner,
-        "s": step.tokens, "b": step.batch, "r": step.rank, "V": of.vocabulary,
-        "k": of.served, "E": of.experts,
-    }  # fmt: skip
+        "h": of.width,
+        "a": of.heads,
+        "g": of.kv_heads,
+        "d": of.head_dim,
+        "I": of.inner,
+        "s": step.tokens,
+        "b": step.batch,
+        "r": step.rank,
+        "V": of.vocabulary,
+        "k": of.served,
+        "E": of.experts,
+    }
     if of.encoder_inner is not None:
         sizes |= {"I": of.encoder_inner, "J": of.inner, "e": _seen(step)}
     terms = products(sizes)
@@ -278,15 +284,23 @@ def _sizes(prediction: Prediction, config: Mapping[str, Any]) -> _Sizes | None:
     tables = [spec for spec in prediction.specs[:8] if spec.kind == "token"]
     encoder = encoder_blocks(prediction.root)
     return _Sizes(
-        out, heads, kv_heads, head_dim, inner, len(blocks),
-        int(tables[0].shape[0]) if tables else 0, experts, served,
-        _rows(encoder[0])["up"][0] if encoder else None, len(encoder),
-    )  # fmt: skip
+        out,
+        heads,
+        kv_heads,
+        head_dim,
+        inner,
+        len(blocks),
+        int(tables[0].shape[0]) if tables else 0,
+        experts,
+        served,
+        _rows(encoder[0])["up"][0] if encoder else None,
+        len(encoder),
+    )
 
 
 def _mixture(
     block: Module, rows: Mapping[str, tuple[int, int]], width: int
-) -> tuple[int, int, int]:  # fmt: skip
+) -> tuple[int, int, int]:
     """(k, n, inner width) of the experts, or (0, 0, inner width) of the feed-forward layer."""
     routed = [item for item in matrices(block) if item.kind == "expert" and item.active]
     if routed:

@@ -43,9 +43,20 @@ BATCHES: Final = (1, 2, 4, 8, 16, 32, 64, 128)
 DTYPES: Final = ("F8_E4M3", "q8_0", "q4_0")
 #: Cards that a picture has lines for: (how many, the card).
 LINES: Final = (
-    (1, "RTX 4060"), (1, "T4"), (1, "RTX 4090"), (1, "RTX 5090"), (1, "L40S"), (1, "H100"),
-    (1, "H200"), (1, "MI300X"), (2, "H100"), (4, "H100"), (8, "H100"), (8, "H200"), (8, "B200"),
-)  # fmt: skip
+    (1, "RTX 4060"),
+    (1, "T4"),
+    (1, "RTX 4090"),
+    (1, "RTX 5090"),
+    (1, "L40S"),
+    (1, "H100"),
+    (1, "H200"),
+    (1, "MI300X"),
+    (2, "H100"),
+    (4, "H100"),
+    (8, "H100"),
+    (8, "H200"),
+    (8, "B200"),
+)
 
 #: (tokens, bytes) of each corner.
 Points = tuple[tuple[int, int], ...]
@@ -133,9 +144,7 @@ def _cards(device: Device | None, wish: MemoryRequest) -> tuple[tuple[str, int],
 
 def _under(wish: MemoryRequest, engine: Engine) -> MemoryRequest:
     """The wish under another engine, whose own steps are its usual ones."""
-    return wish if engine.name == wish.engine.name else replace(
-        wish, engine=engine, dtype=None
-    )  # fmt: skip
+    return wish if engine.name == wish.engine.name else replace(wish, engine=engine, dtype=None)
 
 
 class _Points(NamedTuple):
@@ -147,9 +156,13 @@ class _Points(NamedTuple):
 
 
 def _of_engine(
-    found: Inspection, prediction: Prediction, memory: Memory, layers: Sequence[CachedLayer],
-    wish: MemoryRequest, points: _Points,
-) -> Iterator[Curve]:  # fmt: skip
+    found: Inspection,
+    prediction: Prediction,
+    memory: Memory,
+    layers: Sequence[CachedLayer],
+    wish: MemoryRequest,
+    points: _Points,
+) -> Iterator[Curve]:
     """The curves of the dtypes that an engine has: the named one first, else the one that is taken
     without a choice."""
     engine, (contexts, batches, limit) = wish.engine, points
@@ -183,9 +196,11 @@ def _of_engine(
 
 
 def _cache(
-    counted: Mapping[tuple[CacheItem, int | None], int], engine: Engine, held: HeldCache,
+    counted: Mapping[tuple[CacheItem, int | None], int],
+    engine: Engine,
+    held: HeldCache,
     contexts: Sequence[int],
-) -> list[tuple[int, int]]:  # fmt: skip
+) -> list[tuple[int, int]]:
     return [(n, bytes_held(counted, engine, replace(held, tokens=n))) for n in contexts]
 
 

@@ -28,9 +28,11 @@ from .workspace import RUNTIME_BYTES
 #: Widths that weights of an unknown dtype may have, the narrowest first: as verdicts spell them,
 #: as ``--width`` does, and the next one, which holds scales and matrices that stay wider.
 _WIDTHS: Final = (
-    ("4-bit", "int4", "int8"), ("8-bit", "int8", "16-bit"), ("16-bit", "16-bit", "16-bit"),
+    ("4-bit", "int4", "int8"),
+    ("8-bit", "int8", "16-bit"),
+    ("16-bit", "16-bit", "16-bit"),
     ("float32", "float32", "float32"),
-)  # fmt: skip
+)
 #: Why nothing is kept between passes: reasons after which a pass is all there is.
 _PASSES: Final = frozenset({ENCODES, AT_ONCE, SEVERAL})
 #: Nothing says what is kept: reasons after which keys and values of all heads are the limit. All

@@ -120,13 +120,17 @@ def _unknown(text: str, rest: str, *, is_number: bool) -> UsageError:
         hint = f"the nearest known card is {_known()[nearest[0]].name}; {hint}"
     if is_number:
         return UsageError(
-            f"device {text!r}", "has no unit and is not the name of a card",
-            expected=f"{text}GB or {text}GiB", hint=f"GB is 10^9 bytes, GiB 2^30; {hint}",
-        )  # fmt: skip
+            f"device {text!r}",
+            "has no unit and is not the name of a card",
+            expected=f"{text}GB or {text}GiB",
+            hint=f"GB is 10^9 bytes, GiB 2^30; {hint}",
+        )
     return UsageError(
-        f"device {text!r}", "is neither a size nor a known card",
-        expected="24GB, 24GiB, 2x80GB or a name such as 'RTX 4090', H100", hint=hint,
-    )  # fmt: skip
+        f"device {text!r}",
+        "is neither a size nor a known card",
+        expected="24GB, 24GiB, 2x80GB or a name such as 'RTX 4090', H100",
+        hint=hint,
+    )
 
 
 #: Numbers on boxes that are GiB.

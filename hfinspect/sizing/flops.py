@@ -34,9 +34,7 @@ def count_flops(
     if used is None:
         return "how many of its experts are used per token is not known"
     total = sum(widths)
-    seen = [
-        tokens if layer.window is None else min(tokens, layer.window) for layer in layers
-    ]  # fmt: skip
+    seen = [tokens if layer.window is None else min(tokens, layer.window) for layer in layers]
     later = sum(2 * held * width for held, width in zip(seen, widths, strict=True))
     return Flops(
         tokens=tokens,

@@ -105,9 +105,11 @@ def gguf_layers(
 
 
 def cache_of_file(
-    metadata: Mapping[str, object], tensors: Iterable[TensorInfo], context: int | None,
+    metadata: Mapping[str, object],
+    tensors: Iterable[TensorInfo],
+    context: int | None,
     heads: int | None,
-) -> CacheSize | str:  # fmt: skip
+) -> CacheSize | str:
     """What one sequence of ``context`` tokens needs at least, or why that is not known."""
     layers = gguf_layers(metadata, tensors)
     if isinstance(layers, str):
@@ -177,6 +179,9 @@ def _module(
     does = "token" if tensor.name == "token_embd.weight" else tensor.kind
     is_linear = len(tensor.shape) == 2 and does != "token"
     into[name] = Module(
-        "Linear" if is_linear else "Tensor", {leaf or "weight": weight},
-        component=tensor.component, kind=does or None, active=tensor.active,
-    )  # fmt: skip
+        "Linear" if is_linear else "Tensor",
+        {leaf or "weight": weight},
+        component=tensor.component,
+        kind=does or None,
+        active=tensor.active,
+    )

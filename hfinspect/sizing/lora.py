@@ -79,14 +79,16 @@ def find_adapters(prediction: Prediction, targets: tuple[str, ...]) -> Adapters:
     names = targets or peft_types.DEFAULT_TARGETS.get(kind, ())
     if not names:
         raise UsageError(
-            f"peft's default targets for model type {kind}", "are not known",
+            f"peft's default targets for model type {kind}",
+            "are not known",
             hint="name the targets: 'q_proj,v_proj' or 'all-linear'",
-        )  # fmt: skip
+        )
     if kind in peft_types.RENAMED:
         raise UsageError(
-            f"adapters of {prediction.architecture}", "are not counted",
+            f"adapters of {prediction.architecture}",
+            "are not counted",
             hint="its layers have other names in transformers than in files",
-        )  # fmt: skip
+        )
     every = list(matrices(prediction.root))
     old = peft_types.OLD_NAMES.get(kind) if any(map(_routed, every)) else None
     if names == (ALL_LINEAR,):
@@ -102,16 +104,21 @@ def find_adapters(prediction: Prediction, targets: tuple[str, ...]) -> Adapters:
 
 
 def _named(
-    every: Sequence[Matrix], names: tuple[str, ...], prediction: Prediction,
-    old: Sequence[str] | None, *, strict: bool,
-) -> Adapters:  # fmt: skip
+    every: Sequence[Matrix],
+    names: tuple[str, ...],
+    prediction: Prediction,
+    old: Sequence[str] | None,
+    *,
+    strict: bool,
+) -> Adapters:
     """The layers and tables of these names; experts by the names that they had before."""
     chosen = [name for name in names if old and name in old]
     plain = [name for name in names if name not in chosen]
     linear = tuple(
-        item for item in every
+        item
+        for item in every
         if (item.linear or _expert(item)) and any(_matches(item, name) for name in plain)
-    )  # fmt: skip
+    )
     rows = tuple(
         item for item in tables(prediction.root) if any(_matches(item, name) for name in plain)
     )
@@ -129,9 +136,10 @@ def _check_named(names: Sequence[str], found: Sequence[Matrix], every: Sequence[
         if not any(_matches(item, name) for item in found):
             known = sorted({item.name for item in every if item.linear and not _expert(item)})
             raise UsageError(
-                f"target {name!r}", "is not a linear layer of this model",
+                f"target {name!r}",
+                "is not a linear layer of this model",
                 expected=f"one of {', '.join(known)}, or {ALL_LINEAR}",
-            )  # fmt: skip
+            )
 
 
 def _all_linear(every: Sequence[Matrix], kind: str, old: Sequence[str] | None) -> Adapters:
@@ -142,13 +150,15 @@ def _all_linear(every: Sequence[Matrix], kind: str, old: Sequence[str] | None) -
             f"all-linear of model type {kind}", "is not counted", hint="name the targets: 'q_proj'"
         )
     linear = tuple(
-        item for item in every
+        item
+        for item in every
         if item.kind != "lm_head" and _is_linear(item, kind) and item.name not in (old or ())
-    )  # fmt: skip
+    )
     if not linear and old is None:
         raise UsageError(f"model type {kind}", "has no linear layer for an adapter")
-    return replace(_at_old_names(every, old, old, names) if old else Adapters(names, ()),
-                   linear=linear)  # fmt: skip
+    return replace(
+        _at_old_names(every, old, old, names) if old else Adapters(names, ()), linear=linear
+    )
 
 
 def _is_linear(item: Matrix, kind: str) -> bool:
@@ -170,20 +180,26 @@ def _at_old_names(
     joined = {gate, up} & set(chosen)
     if len(joined) == 1:
         raise UsageError(
-            f"target {joined.pop()!r}", "is one half of the experts' joined gate and up",
+            f"target {joined.pop()!r}",
+            "is one half of the experts' joined gate and up",
             expected=f"{gate} and {up} together, as PEFT requires",
-        )  # fmt: skip
+        )
     experts = [item for item in every if _routed(item)]
     back = tuple(item for item in experts if item.name in _BACK)
     inward = tuple(item for item in experts if item.name not in _BACK)
     routers = tuple(
-        item for item in every
+        item
+        for item in every
         if item.component is Component.ROUTER and item.plain and item.name == router
-    )  # fmt: skip
+    )
     return Adapters(
-        names, (), (), routers if router in chosen else (), inward if joined else (),
+        names,
+        (),
+        (),
+        routers if router in chosen else (),
+        inward if joined else (),
         back if down in chosen else (),
-    )  # fmt: skip
+    )
 
 
 #: Names of experts' matrices back to the residual stream.
@@ -192,7 +208,7 @@ _BACK: Final = ("down_proj", "w2")
 
 def _of_experts(
     inward: Sequence[Matrix], back: Sequence[Matrix], rank: int
-) -> tuple[AdaptedGroup, ...]:  # fmt: skip
+) -> tuple[AdaptedGroup, ...]:
     """Gate and up are joined and get twice the rank, counted as twice the matrices."""
     found = []
     if inward:
@@ -263,7 +279,8 @@ def saved_whole(prediction: Prediction, names: Sequence[str]) -> dict[str, int]:
     for name in names:
         if not any(path.endswith(name) for path in found):
             raise UsageError(
-                f"module {name!r}", "is not a module of this model",
+                f"module {name!r}",
+                "is not a module of this model",
                 expected="the end of a module's path, as lm_head or embed_tokens",
-            )  # fmt: skip
+            )
     return found

@@ -54,9 +54,11 @@ class _Inherited:
 
     def entering(self, node: Module | Parameter) -> _Inherited:
         return _Inherited(
-            node.component or self.component, node.kind or self.kind, node.active or self.active,
+            node.component or self.component,
+            node.kind or self.kind,
+            node.active or self.active,
             self.times,
-        )  # fmt: skip
+        )
 
 
 def matrices(root: Module) -> Iterator[Matrix]:
@@ -142,9 +144,16 @@ def _matrix(
     fused = here.kind == "expert" and here.active is not None
     plain = (not outer and alone) or (len(outer) == 1 and fused)
     return Matrix(
-        path.rstrip(".") if name == "weight" else f"{path}{name}", int(rows), int(columns),
-        here.kind, here.component, here.active, count, linear and not outer, plain,
-    )  # fmt: skip
+        path.rstrip(".") if name == "weight" else f"{path}{name}",
+        int(rows),
+        int(columns),
+        here.kind,
+        here.component,
+        here.active,
+        count,
+        linear and not outer,
+        plain,
+    )
 
 
 # ---- modules by name

@@ -61,9 +61,12 @@ def weights_by_layer(found: Inspection, prediction: Prediction, layers: int) -> 
                 experts[place] += routed
     head = tied_head_bytes(found, prediction)
     return Parts(
-        sums[INPUT], sums[OUTPUT] + head, sums[EVERYWHERE],
-        tuple(zip(weights, experts, strict=True)), sums[APART],
-    )  # fmt: skip
+        sums[INPUT],
+        sums[OUTPUT] + head,
+        sums[EVERYWHERE],
+        tuple(zip(weights, experts, strict=True)),
+        sums[APART],
+    )
 
 
 def plan_offload(
@@ -73,7 +76,7 @@ def plan_offload(
     plans = () if device is None else Splitter(parts, cache, workspace, device).plans()
     return Offload(
         tokens, parts.input, _grouped(parts, cache), parts.output, parts.everywhere, plans
-    )  # fmt: skip
+    )
 
 
 def _grouped(parts: Parts, cache: Sequence[int]) -> tuple[LayerBytes, ...]:
@@ -144,13 +147,16 @@ class Splitter:
             weights[gpu] += parts.everywhere
         total = parts.input + parts.output + sum(own for own, _ in parts.layers)
         return OffloadPlan(
-            flags=self._flags(gpu_layers, cpu_experts), gpu_layers=gpu_layers,
-            cpu_experts=cpu_experts, gpu_weights=sum(weights), gpu_cache=sum(kept),
+            flags=self._flags(gpu_layers, cpu_experts),
+            gpu_layers=gpu_layers,
+            cpu_experts=cpu_experts,
+            gpu_weights=sum(weights),
+            gpu_cache=sum(kept),
             workspace=self.workspace,
             fullest=max(map(sum, zip(weights, kept, strict=True))) + self.workspace,
             cpu_weights=total - once + (parts.everywhere if start else 0),
             cpu_cache=sum(self.cache) - sum(kept),
-        )  # fmt: skip
+        )
 
     def _flags(self, gpu_layers: int, cpu_experts: int) -> str:
         found = f"-ngl {gpu_layers}"

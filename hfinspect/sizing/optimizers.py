@@ -56,7 +56,7 @@ OPTIMIZERS: Final[Mapping[str, Optimizer]] = {
         Optimizer("adagrad", 1, "one sum"),
         Optimizer("muon", None, "one moment of hidden matrices, AdamW's two of all else"),
     )
-}  # fmt: skip
+}
 
 
 def find_optimizer(name: str) -> Optimizer:

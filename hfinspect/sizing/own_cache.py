@@ -30,20 +30,33 @@ from .kv_cache import cache_size, encodes_alone, kept_layers, unknown_layouts
 USUAL_CONTEXTS: Final = (8192, 32768)
 #: Endings of classes that write one token after the other.
 GENERATES: Final = (
-    "ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "DoubleHeadsModel", "ForSpeechToText",
-    "ForProteinText2Text", "EncoderDecoderModel",
-)  # fmt: skip
+    "ForCausalLM",
+    "LMHeadModel",
+    "ForConditionalGeneration",
+    "DoubleHeadsModel",
+    "ForSpeechToText",
+    "ForProteinText2Text",
+    "EncoderDecoderModel",
+)
 #: Classes that write one token after the other, and what they keep is not recorded.
 _NOT_RECORDED: Final = frozenset(
     {
-        "BarkCoarseModel", "BarkModel", "BarkSemanticModel", "BlipForQuestionAnswering",
-        "DiffusionGemmaForBlockDiffusion", "IdeficsForVisionText2Text",
-        "ImageGPTForCausalImageModeling", "Nemotron3_5AsrForRNNT",
-        "NemotronAsrStreamingForRNNT", "ParakeetForRNNT", "ParakeetForTDT",
-        "SeamlessM4Tv2ForSpeechToSpeech", "SeamlessM4Tv2ForTextToSpeech",
+        "BarkCoarseModel",
+        "BarkModel",
+        "BarkSemanticModel",
+        "BlipForQuestionAnswering",
+        "DiffusionGemmaForBlockDiffusion",
+        "IdeficsForVisionText2Text",
+        "ImageGPTForCausalImageModeling",
+        "Nemotron3_5AsrForRNNT",
+        "NemotronAsrStreamingForRNNT",
+        "ParakeetForRNNT",
+        "ParakeetForTDT",
+        "SeamlessM4Tv2ForSpeechToSpeech",
+        "SeamlessM4Tv2ForTextToSpeech",
         "SpeechT5ForTextToSpeech",
     }
-)  # fmt: skip
+)
 #: Endings of classes that are the encoder of an encoder-decoder alone.
 _ENCODERS: Final = ("EncoderModel", "GenerationEncoder", "NetEncoder")
 #: Dtypes that a model computes in; its cache is in the same.
@@ -72,9 +85,12 @@ def own_cache(
 
 
 def _own_cache(
-    prediction: Prediction, config: Mapping[str, Any] | None, context: int | None,
-    heads: int | None, stored: Mapping[str, Totals],
-) -> CacheSize | str:  # fmt: skip
+    prediction: Prediction,
+    config: Mapping[str, Any] | None,
+    context: int | None,
+    heads: int | None,
+    stored: Mapping[str, Totals],
+) -> CacheSize | str:
     reason = no_cache(prediction, config)
     if reason:
         return reason
@@ -87,10 +103,13 @@ def _own_cache(
     engine = LOGICAL
     dtype, assumed = cache_dtype(prediction, engine, stored)
     held = CacheRequest(
-        tokens=context or USUAL_CONTEXTS[-1], batch=1, dtype=dtype, heads=heads,
+        tokens=context or USUAL_CONTEXTS[-1],
+        batch=1,
+        dtype=dtype,
+        heads=heads,
         state_dtype=state_dtype(prediction, dtype),
         encoder_tokens=encoder_positions(prediction.root),
-    )  # fmt: skip
+    )
     return cache_size(layers, engine, held, assumed=assumed)
 
 

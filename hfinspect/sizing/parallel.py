@@ -75,9 +75,10 @@ def parallel_wished(tensor: int, pipeline: int, expert: int, engine: Engine) -> 
             raise UsageError(f"{name} {value!r}", "is not possible", expected=f"1 to {MAX_RANKS:,}")
     if max(tensor, expert) % min(tensor, expert):
         raise UsageError(
-            f"tensor_parallel {tensor} and expert_parallel {expert}", "do not go together",
+            f"tensor_parallel {tensor} and expert_parallel {expert}",
+            "do not go together",
             expected="one that divides the other",
-        )  # fmt: skip
+        )
     parallel = Parallel(tensor, pipeline, expert)
     engine.check_parallel(parallel.devices)
     return parallel
@@ -136,9 +137,10 @@ def stages(layers: int, count: int, engine: Engine) -> list[range]:
     """Layers of each stage. Raises UsageError where there are more stages than layers."""
     if count > layers:
         raise UsageError(
-            f"pipeline_parallel {count}", f"are more stages than the {layers} layers",
+            f"pipeline_parallel {count}",
+            f"are more stages than the {layers} layers",
             expected=f"1 to {layers}",
-        )  # fmt: skip
+        )
     each, rest = divmod(layers, count)
     sizes = [each] * count
     last = count if engine.last_stage_is_full else count - 1

@@ -67,24 +67,34 @@ def plan(found: Inspection, prediction: Prediction | None, wish: MemoryRequest) 
     named, wish = wish, shared_by(wish, found, prediction)
     training, training_unknown = _training(found, prediction, weights, wish)
     memory = partial(
-        Memory, target=found.target, origin=found.origin, architecture=found.architecture,
-        model_type=found.model_type, engine=wish.engine.name, version=wish.engine.version,
-        batch=wish.batch, tensor_parallel=wish.parallel.tensor,
-        pipeline_parallel=wish.parallel.pipeline, expert_parallel=wish.parallel.expert,
+        Memory,
+        target=found.target,
+        origin=found.origin,
+        architecture=found.architecture,
+        model_type=found.model_type,
+        engine=wish.engine.name,
+        version=wish.engine.version,
+        batch=wish.batch,
+        tensor_parallel=wish.parallel.tensor,
+        pipeline_parallel=wish.parallel.pipeline,
+        expert_parallel=wish.parallel.expert,
         own_context=found.facts.context,
-        device=None if wish.device is None
+        device=None
+        if wish.device is None
         else (wish.device.name, wish.device.nbytes, wish.device.count),
-        training=training, training_unknown=training_unknown,
+        training=training,
+        training_unknown=training_unknown,
         precision=wish.width or precision(found),
-    )  # fmt: skip
+    )
     layers, reason = _layers(found, prediction, wish.engine)
     if prediction is None and not reason:
         prediction = tree_of_file(found)
     if reason or prediction is None:
         sized = memory(
-            weights=_weights_alone(weights, found, wish), cache_unknown=reason,
+            weights=_weights_alone(weights, found, wish),
+            cache_unknown=reason,
             notes=_once_held(found, prediction, wish) if reason == ENCODES else (),
-        )  # fmt: skip
+        )
     else:
         sized = _with_cache(memory, found, prediction, layers, weights, wish)
     split = split_notes(named.parallel, wish.parallel, wish.device)
@@ -156,7 +166,7 @@ def _layers(
 
 def _once_held(
     found: Inspection, prediction: Prediction | None, wish: MemoryRequest
-) -> tuple[str, ...]:  # fmt: skip
+) -> tuple[str, ...]:
     """What the engine remarks on encoders."""
     if prediction is None:
         return ()
@@ -181,9 +191,13 @@ def refused(prediction: Prediction, layers: Sequence[CachedLayer], engine: Engin
 
 
 def _with_cache(
-    memory: Callable[..., Memory], found: Inspection, prediction: Prediction,
-    layers: Sequence[CachedLayer], weights: WeightBytes, wish: MemoryRequest,
-) -> Memory:  # fmt: skip
+    memory: Callable[..., Memory],
+    found: Inspection,
+    prediction: Prediction,
+    layers: Sequence[CachedLayer],
+    weights: WeightBytes,
+    wish: MemoryRequest,
+) -> Memory:
     """The sum at each context, and what follows from the last of them, the main one."""
     sized = sizer(found, prediction, layers, weights, wish)
     own, batch = found.facts.context, wish.batch
@@ -209,17 +223,17 @@ def _with_cache(
         notes.append(f"{main.context:,} tokens are more than the {own:,} that the config allows")
     limited = known and wish.device is not None
     return memory(
-        notes=tuple(notes), offload=offload, offload_unknown=offload_unknown,
-        flops=counted, flops_unknown=flops if isinstance(flops, str) else "",
-        reading=count_reading(
-            found, layers, held, counted, wish.bandwidth, wish.parallel.devices
-        ),
+        notes=tuple(notes),
+        offload=offload,
+        offload_unknown=offload_unknown,
+        flops=counted,
+        flops_unknown=flops if isinstance(flops, str) else "",
+        reading=count_reading(found, layers, held, counted, wish.bandwidth, wish.parallel.devices),
         smallest_card=None if main.total is None else smallest_card(main.total, wish.engine.usable),
         stages=sized.shown_stages(main.context, batch) if known else (),
         **(_longest(sized, own, main) if limited else {}),
-        max_batch=largest(lambda n: sized.at(main.context, n).fits, MAX_BATCH)
-        if limited else None,
-    )  # fmt: skip
+        max_batch=largest(lambda n: sized.at(main.context, n).fits, MAX_BATCH) if limited else None,
+    )
 
 
 def _longest(sized: Sizer, own: int | None, main: AtContext) -> dict[str, Any]:
@@ -251,8 +265,9 @@ def _weights_alone(weights: WeightBytes, found: Inspection, wish: MemoryRequest)
     if wish.parallel.pipeline > 1:
         raise UsageError(
             f"pipeline_parallel {wish.parallel.pipeline}",
-            "needs a decoder whose layers are known", hint="leave it out",
-        )  # fmt: skip
+            "needs a decoder whose layers are known",
+            hint="leave it out",
+        )
     if wish.parallel.alone or weights.nbytes is None:
         return weights
     (held,) = stage_weights(found, None, wish.parallel, [range(0)])
@@ -315,9 +330,13 @@ def weights_of(found: Inspection) -> WeightBytes:
         usual = "its config names no dtype" if no_dtype else "the size of some tensors is unknown"
         unknown = reasons[0] if reasons else usual
     return WeightBytes(
-        nbytes=nbytes, source=found.source, parameters=found.parameters, per_device=nbytes,
-        widths=found.memory, unknown=unknown,
-    )  # fmt: skip
+        nbytes=nbytes,
+        source=found.source,
+        parameters=found.parameters,
+        per_device=nbytes,
+        widths=found.memory,
+        unknown=unknown,
+    )
 
 
 def with_adapter(weights: WeightBytes, wish: MemoryRequest) -> WeightBytes:
@@ -371,11 +390,20 @@ def sizer(
             for part, weights_of in zip(parts, held, strict=True)
         ),
         WorkspaceLimit(
-            prediction.root, size, parallel.tensor, tuple(layers),
-            tuple(decoder_stacks(prediction.root)), found.facts, found.model_type or "",
+            prediction.root,
+            size,
+            parallel.tensor,
+            tuple(layers),
+            tuple(decoder_stacks(prediction.root)),
+            found.facts,
+            found.model_type or "",
             deepstack_layers(found, prediction.root),
-        ), held_in, assumed, wish, by_layer,
-    )  # fmt: skip
+        ),
+        held_in,
+        assumed,
+        wish,
+        by_layer,
+    )
 
 
 def held_of(
@@ -392,11 +420,14 @@ def held_of(
         seen = encoder_positions(prediction.root)
     of_states = state_dtype(prediction, dtype)
     return CacheRequest(
-        tokens=0, batch=1, dtype=dtype, state_dtype=of_states,
+        tokens=0,
+        batch=1,
+        dtype=dtype,
+        state_dtype=of_states,
         recurrent_dtype=wish.engine.recurrent_dtype(prediction, found.config, of_states),
         encoder_tokens=seen,
         heads=found.facts.kv_heads or found.facts.heads,
-    ), assumed  # fmt: skip
+    ), assumed
 
 
 def _check_stages(prediction: Prediction, layers: Sequence[CachedLayer]) -> None:
@@ -440,13 +471,15 @@ class Sizer:
         workspace = self.wish.engine.workspace(self.limit, context, batch)
         entries = [
             AtContext(
-                cache, workspace,
+                cache,
+                workspace,
                 None if stage.weights is None else stage.weights + cache.nbytes + workspace.nbytes,
-                weights=stage.weights, stage=i if len(self.stages) > 1 else None,
+                weights=stage.weights,
+                stage=i if len(self.stages) > 1 else None,
             )
             for i, stage in enumerate(self.stages)
             for cache in [self._cache(stage, context, batch)]
-        ]  # fmt: skip
+        ]
         fullest = max(entries, key=lambda entry: entry.total or entry.cache.nbytes)
         device = self.wish.device
         if device is None or fullest.total is None:
@@ -478,9 +511,11 @@ class Sizer:
         last = len(self.stages) - 1
         return tuple(
             Stage(
-                stage.part.start, stage.part.stop - 1,
+                stage.part.start,
+                stage.part.stop - 1,
                 ("embedding",) * (i == 0) + ("head",) * (i == last),
-                stage.weights, self._cache(stage, context, batch).nbytes,
+                stage.weights,
+                self._cache(stage, context, batch).nbytes,
             )
             for i, stage in enumerate(self.stages)
-        )  # fmt: skip
+        )

@@ -40,14 +40,21 @@ from .zero import deepspeed_estimate, divides, share
 METHODS: Final = ("full", "lora", "qlora")
 #: Bytes of (weights, gradients, master weights, one number of optimizer state) a parameter.
 PRECISIONS: Final = {
-    "mixed": (2, 2, 4, 4), "bf16": (2, 2, 0, 2), "fp32": (4, 4, 0, 4), "amp": (4, 4, 0, 4),
-}  # fmt: skip
+    "mixed": (2, 2, 4, 4),
+    "bf16": (2, 2, 0, 2),
+    "fp32": (4, 4, 0, 4),
+    "amp": (4, 4, 0, 4),
+}
 #: peft makes adapters float32, whatever the model's dtype.
 _ADAPTER: Final = PRECISIONS["fp32"]
 #: Classes whose loss is over the words of each position.
 _WRITES: Final = (
-    "ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MarianMTModel", "ForMaskedLM",
-)  # fmt: skip
+    "ForCausalLM",
+    "LMHeadModel",
+    "ForConditionalGeneration",
+    "MarianMTModel",
+    "ForMaskedLM",
+)
 #: Tokens of a training sequence where none are named.
 USUAL_TOKENS: Final = 2048
 #: Values of NF4 that share a scale, and scales that share a second one (QLoRA, arXiv 2305.14314).
@@ -91,9 +98,11 @@ def train_wished(
 ) -> TrainWish:
     """What a user wrote, checked. Raises UsageError."""
     for name, value, known in (
-        ("train", method, METHODS), ("precision", precision, tuple(PRECISIONS)),
-        ("ZeRO stage", zero, (0, 1, 2, 3)), ("attention", attention, (None, *ATTENTIONS)),
-    ):  # fmt: skip
+        ("train", method, METHODS),
+        ("precision", precision, tuple(PRECISIONS)),
+        ("ZeRO stage", zero, (0, 1, 2, 3)),
+        ("attention", attention, (None, *ATTENTIONS)),
+    ):
         if isinstance(value, bool) or value not in known:
             words = ", ".join(str(item) for item in known if item is not None)
             raise UsageError(f"{name} {value!r}", "is not known", expected=f"one of {words}")
@@ -104,10 +113,20 @@ def train_wished(
         if given is not None and method == "full":
             raise UsageError(word, "are those of adapters", hint="train lora or qlora")
     return TrainWish(
-        method, find_optimizer(optimizer), precision,
-        USUAL_TOKENS if seq is None else parse_tokens(seq), batch, gpus, zero, checkpointing,
-        rank, parse_targets(targets), attention, parse_targets(modules_to_save), encoder_tokens,
-    )  # fmt: skip
+        method,
+        find_optimizer(optimizer),
+        precision,
+        USUAL_TOKENS if seq is None else parse_tokens(seq),
+        batch,
+        gpus,
+        zero,
+        checkpointing,
+        rank,
+        parse_targets(targets),
+        attention,
+        parse_targets(modules_to_save),
+        encoder_tokens,
+    )
 
 
 def size_training(
@@ -129,17 +148,28 @@ def size_training(
         return sized
     activations, unknown = _activations(found, prediction, wish, sized.chosen)
     return Training(
-        method=wish.method, optimizer=wish.optimizer.name,
-        precision=_precision(wish), tokens=wish.tokens,
-        batch=wish.batch, gpus=wish.gpus, zero=wish.zero, checkpointing=wish.checkpointing,
-        trainable=sized.trainable, frozen=sized.frozen, states=sized.lines,
-        activations=activations, activations_unknown=unknown, logits=_logits(prediction, wish),
+        method=wish.method,
+        optimizer=wish.optimizer.name,
+        precision=_precision(wish),
+        tokens=wish.tokens,
+        batch=wish.batch,
+        gpus=wish.gpus,
+        zero=wish.zero,
+        checkpointing=wish.checkpointing,
+        trainable=sized.trainable,
+        frozen=sized.frozen,
+        states=sized.lines,
+        activations=activations,
+        activations_unknown=unknown,
+        logits=_logits(prediction, wish),
         step=_step_line(sized, wish),
         rank=None if wish.method == "full" else wish.rank,
-        targets=() if sized.chosen is None else sized.chosen.names, adapters=sized.adapters,
-        saved=sized.saved, estimates=_estimates(prediction, wish, found.config or {}),
+        targets=() if sized.chosen is None else sized.chosen.names,
+        adapters=sized.adapters,
+        saved=sized.saved,
+        estimates=_estimates(prediction, wish, found.config or {}),
         notes=(*_notes(wish), *_unnamed(prediction, wish)),
-    )  # fmt: skip
+    )
 
 
 def _precision(wish: TrainWish) -> str:
@@ -191,8 +221,9 @@ def _states(prediction: Prediction, weights: WeightBytes, wish: TrainWish) -> _S
     if saved:
         widths = PRECISIONS["fp32" if _frozen_width(prediction, wish) == 4 else "bf16"]
         whole = tuple(Trained((size,), True) for size in saved.values())
-        lines += [replace(line, name=f"saved whole, {line.name}")
-                  for line in _lines(whole, widths, wish)]  # fmt: skip
+        lines += [
+            replace(line, name=f"saved whole, {line.name}") for line in _lines(whole, widths, wish)
+        ]
         count += _elements(whole)
         temporary += _elements(whole) * widths[-1]
     return _States(count, tuple(lines), temporary, prediction.parameters, chosen, groups, saved)
@@ -255,17 +286,13 @@ def _lines(
     return tuple(line for line in lines if line.nbytes or line.name == "optimizer state")
 
 
-def _line(
-    name: str, nbytes: int, formula: str, wish: TrainWish, *, divided: bool
-) -> TrainingLine:  # fmt: skip
+def _line(name: str, nbytes: int, formula: str, wish: TrainWish, *, divided: bool) -> TrainingLine:
     parts = divided and wish.gpus > 1
     shown = f"({formula}) / {wish.gpus}" if parts else formula
     return TrainingLine(name, share(nbytes, wish.gpus, divided=divided), shown)
 
 
-def _frozen(
-    prediction: Prediction, weights: WeightBytes, wish: TrainWish
-) -> tuple[int, str] | str:  # fmt: skip
+def _frozen(prediction: Prediction, weights: WeightBytes, wish: TrainWish) -> tuple[int, str] | str:
     if wish.method == "lora":
         if wish.precision != "mixed":
             width = _frozen_width(prediction, wish)
@@ -312,9 +339,14 @@ def _activations(
         targets = named
     attention = wish.attention or usual_attention(prediction)
     step = Step(
-        wish.tokens, wish.batch, attention, _computed_in(prediction, wish), wish.rank, targets,
+        wish.tokens,
+        wish.batch,
+        attention,
+        _computed_in(prediction, wish),
+        wish.rank,
+        targets,
         wish.encoder_tokens,
-    )  # fmt: skip
+    )
     kept = framework_kept(prediction, found.config or {}, step)
     if isinstance(kept, str):
         return None, kept
@@ -364,14 +396,15 @@ def _logits(prediction: Prediction, wish: TrainWish) -> TrainingLine | None:
     wide = wish.precision == "fp32" if full else _computed_in(prediction, wish) == "f32"
     first = 4 if wide else 2
     return TrainingLine(
-        "logits, at most", wish.tokens * wish.batch * rows * (first + 12),
+        "logits, at most",
+        wish.tokens * wish.batch * rows * (first + 12),
         f"{wish.tokens:,} × {wish.batch} × {rows:,} × ({first} + 4 + 4 + 4)",
-    )  # fmt: skip
+    )
 
 
 def _estimates(
     prediction: Prediction, wish: TrainWish, config: Mapping[str, Any]
-) -> dict[str, int]:  # fmt: skip
+) -> dict[str, int]:
     """Named formulas of others, for comparison."""
     found: dict[str, int] = {}
     heads = attention_heads(prediction, config)

@@ -295,9 +295,14 @@ class CachingSource:
         return None if key is None else self.cache.get(key)
 
     def keep(
-        self, path: str, what: str, made: bytes, *, of_commit: bool = False,
+        self,
+        path: str,
+        what: str,
+        made: bytes,
+        *,
+        of_commit: bool = False,
         instead_of: Sequence[str] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         key = self._key(path, what, of_commit=of_commit)
         if key is not None:
             self.cache.put(key, made)

@@ -35,6 +35,8 @@ def login(
         return session.token, session.endpoint
     except AttributeError:
         raise UsageError(
-            "session", f"is {of_type(session)}",
-            expected="an object with token and endpoint", hint="huggingface_hub.HfApi is one",
-        ) from None  # fmt: skip
+            "session",
+            f"is {of_type(session)}",
+            expected="an object with token and endpoint",
+            hint="huggingface_hub.HfApi is one",
+        ) from None

@@ -108,9 +108,14 @@ class Access:
             return under_way
         assert ref.repo_id is not None
         hub = CachedHubSource(
-            ref.repo_id, ref.revision, token=self.token, endpoint=self.endpoint,
-            client=self.client, listing=self.listing, deadline=Deadline.of(self.timeout),
-        )  # fmt: skip
+            ref.repo_id,
+            ref.revision,
+            token=self.token,
+            endpoint=self.endpoint,
+            client=self.client,
+            listing=self.listing,
+            deadline=Deadline.of(self.timeout),
+        )
         if self.cache is None:
             return hub
         from .caching import CachingSource

@@ -80,9 +80,17 @@ class Module:
     """
 
     __slots__ = (
-        "active", "cache", "children", "class_name", "component", "detail", "kind", "part", "saved",
+        "active",
+        "cache",
+        "children",
+        "class_name",
+        "component",
+        "detail",
+        "kind",
+        "part",
+        "saved",
         "scope",
-    )  # fmt: skip
+    )
 
     def __init__(
         self,

@@ -126,11 +126,17 @@ def _branches(
     children = _runs(module, seen)
     is_open = bool(children) and (depth is None or level < depth)
     yield Branch(
-        path=path, name=clean(name), class_name=clean(module.class_name),
-        detail=clean(module.detail), times=len(places), depth=level,
+        path=path,
+        name=clean(name),
+        class_name=clean(module.class_name),
+        detail=clean(module.detail),
+        times=len(places),
+        depth=level,
         parameters=sum(counts.get(place, 0) for _, place in places),
-        is_tied=tied.get(places[0][1], False), is_open=is_open, has_more=bool(children),
-    )  # fmt: skip
+        is_tied=tied.get(places[0][1], False),
+        is_open=is_open,
+        has_more=bool(children),
+    )
     if not is_open:
         return
     for names, child in children:

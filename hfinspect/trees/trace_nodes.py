@@ -32,9 +32,13 @@ class Building:
     """Makes modules of nodes; a node of the table that says nothing of its place is made once."""
 
     def __init__(
-        self, read: GuardedRead, trace: Mapping[str, Any], own: Mapping[str, Build],
-        other: Callable[[str], Build], cache: Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        read: GuardedRead,
+        trace: Mapping[str, Any],
+        own: Mapping[str, Build],
+        other: Callable[[str], Build],
+        cache: Mapping[str, Any] | None = None,
+    ) -> None:
         nodes = trace["nodes"]
         if len(nodes) > MAX_NODES:
             raise ValueError("too many nodes")

@@ -14,9 +14,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m hfinspect.web", description=__doc__)
     parser.add_argument("--output", required=True, type=Path, help="folder for the files")
     parser.add_argument(
-        "--pyodide", type=Path, default=Path("package"),
+        "--pyodide",
+        type=Path,
+        default=Path("package"),
         help="the unpacked npm package pyodide (npm pack pyodide); default: ./package",
-    )  # fmt: skip
+    )
     parser.add_argument("--endpoint", help="another Hub than huggingface.co")
     parser.add_argument("--storage", nargs="*", default=(), help="hosts where it keeps files")
     given = parser.parse_args()

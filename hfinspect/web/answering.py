@@ -1,8 +1,7 @@
 """What the page's worker calls: a question as JSON, an answer as JSON.
 
 The answer is the page, picture, card and JSON form that the command line makes of the same
-question, or an error in words. Nothing here knows of a browser, so that it is tested without one,
-and ``hfinspect serve`` answers by it too.
+question, or an error in words. Nothing here knows of a browser, so that it is tested without one.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def _question(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise UsageError("the question", "is no JSON object")
+        raise UsageError("the question", "is not a JSON object")
     return found
 
 
@@ -121,11 +120,25 @@ def _memory(question: Mapping[str, Any]) -> Made:
     from ..reports.memory_screen import lay_out
 
     wishes: dict[str, Any] = {
-        "context": None, "batch": 1, "engine": "logical", "cache_dtype": None,
-        "encoder_tokens": None, "on": None, "width": None, "train": None, "rank": 16,
-        "targets": None, "seq": None, "optimizer": "adamw", "precision": "mixed", "gpus": 1,
-        "zero": 0, "checkpointing": False, "attention": None, "modules_to_save": None,
-    }  # fmt: skip
+        "context": None,
+        "batch": 1,
+        "engine": "logical",
+        "cache_dtype": None,
+        "encoder_tokens": None,
+        "on": None,
+        "width": None,
+        "train": None,
+        "rank": 16,
+        "targets": None,
+        "seq": None,
+        "optimizer": "adamw",
+        "precision": "mixed",
+        "gpus": 1,
+        "zero": 0,
+        "checkpointing": False,
+        "attention": None,
+        "modules_to_save": None,
+    }
     wishes |= {name: question[name] for name in _SIZES if question.get(name)}
     reads = {name: value for name, value in _reads(question).items() if name != "endpoint"}
     found, curves = pictures.memory_drawn(
@@ -170,6 +183,9 @@ def _compare(question: Mapping[str, Any]) -> Made:
 
 
 _MAKERS: Final[Mapping[str, Callable[[Mapping[str, Any]], Made]]] = {
-    "report": _report, "memory": _memory, "explain": _explain, "audit": _audit,
+    "report": _report,
+    "memory": _memory,
+    "explain": _explain,
+    "audit": _audit,
     "compare": _compare,
-}  # fmt: skip
+}

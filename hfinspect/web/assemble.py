@@ -26,8 +26,13 @@ from ..sizing.cards import cards
 
 PACKAGE: Final = Path(__file__).resolve().parents[1]
 #: Of Pyodide's package.
-PYODIDE: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip",
-                  "pyodide-lock.json")  # fmt: skip
+PYODIDE: Final = (
+    "pyodide.mjs",
+    "pyodide.asm.mjs",
+    "pyodide.asm.wasm",
+    "python_stdlib.zip",
+    "pyodide-lock.json",
+)
 #: The Hub, and where it keeps files.
 HUB: Final = ("https://huggingface.co", "https://*.huggingface.co", "https://*.hf.co")
 #: Not needed in a browser.
@@ -35,30 +40,58 @@ _LEFT_OUT: Final = ("cli", "__pycache__", "web/app")
 #: On the start page: they are answered without a network.
 EXAMPLES: Final[dict[str, dict[str, Any]]] = {
     "BERT base": {
-        "architectures": ["BertForMaskedLM"], "model_type": "bert", "hidden_size": 768,
-        "intermediate_size": 3072, "max_position_embeddings": 512, "num_attention_heads": 12,
-        "num_hidden_layers": 12, "type_vocab_size": 2, "vocab_size": 30522,
+        "architectures": ["BertForMaskedLM"],
+        "model_type": "bert",
+        "hidden_size": 768,
+        "intermediate_size": 3072,
+        "max_position_embeddings": 512,
+        "num_attention_heads": 12,
+        "num_hidden_layers": 12,
+        "type_vocab_size": 2,
+        "vocab_size": 30522,
         "torch_dtype": "float32",
     },
     "GPT-2": {
-        "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768,
-        "n_head": 12, "n_layer": 12, "n_positions": 1024, "vocab_size": 50257,
+        "architectures": ["GPT2LMHeadModel"],
+        "model_type": "gpt2",
+        "n_ctx": 1024,
+        "n_embd": 768,
+        "n_head": 12,
+        "n_layer": 12,
+        "n_positions": 1024,
+        "vocab_size": 50257,
         "torch_dtype": "float32",
     },
     "Llama 3 8B": {
-        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096,
-        "intermediate_size": 14336, "max_position_embeddings": 8192, "num_attention_heads": 32,
-        "num_hidden_layers": 32, "num_key_value_heads": 8, "tie_word_embeddings": False,
-        "torch_dtype": "bfloat16", "vocab_size": 128256,
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_size": 4096,
+        "intermediate_size": 14336,
+        "max_position_embeddings": 8192,
+        "num_attention_heads": 32,
+        "num_hidden_layers": 32,
+        "num_key_value_heads": 8,
+        "tie_word_embeddings": False,
+        "torch_dtype": "bfloat16",
+        "vocab_size": 128256,
     },
     "Mixtral 8x7B": {
-        "architectures": ["MixtralForCausalLM"], "model_type": "mixtral", "hidden_size": 4096,
-        "intermediate_size": 14336, "max_position_embeddings": 32768, "num_attention_heads": 32,
-        "num_experts_per_tok": 2, "num_hidden_layers": 32, "num_key_value_heads": 8,
-        "num_local_experts": 8, "sliding_window": None, "tie_word_embeddings": False,
-        "torch_dtype": "bfloat16", "vocab_size": 32000,
+        "architectures": ["MixtralForCausalLM"],
+        "model_type": "mixtral",
+        "hidden_size": 4096,
+        "intermediate_size": 14336,
+        "max_position_embeddings": 32768,
+        "num_attention_heads": 32,
+        "num_experts_per_tok": 2,
+        "num_hidden_layers": 32,
+        "num_key_value_heads": 8,
+        "num_local_experts": 8,
+        "sliding_window": None,
+        "tie_word_embeddings": False,
+        "torch_dtype": "bfloat16",
+        "vocab_size": 32000,
     },
-}  # fmt: skip
+}
 
 
 def assemble(
@@ -73,9 +106,11 @@ def assemble(
     missing = [name for name in PYODIDE if not (pyodide / name).is_file()]
     if missing:
         raise EntryNotFoundError(
-            str(pyodide), f"has no {missing[0]}", expected="the unpacked npm package pyodide",
+            str(pyodide),
+            f"has no {missing[0]}",
+            expected="the unpacked npm package pyodide",
             hint="docs/browser.md says how to get it",
-        )  # fmt: skip
+        )
     try:
         written = list(_written(output, pyodide, endpoint, storage))
     except OSError as error:

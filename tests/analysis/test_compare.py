@@ -82,9 +82,14 @@ def test_ranges(numbers: tuple[int, ...], text: str) -> None:
 
 def gpt2(folder: Path, prefix: str, *, buffers: bool = False, dtype: str = "F32") -> Path:
     config = {
-        "model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": 64,
-        "n_positions": 16, "n_embd": 8, "n_layer": 3, "n_head": 2,
-    }  # fmt: skip
+        "model_type": "gpt2",
+        "architectures": ["GPT2LMHeadModel"],
+        "vocab_size": 64,
+        "n_positions": 16,
+        "n_embd": 8,
+        "n_layer": 3,
+        "n_head": 2,
+    }
     write_config(folder, config)
     tensors = {
         prefix + t.name.removeprefix("transformer."): (dtype, t.shape)

@@ -25,19 +25,53 @@ from ..architectures import recordings
 
 #: transformers' model type -> llama.cpp's architecture.
 ARCHITECTURES = {
-    "llama": "llama", "mistral": "llama", "mixtral": "llama", "qwen2": "qwen2",
-    "qwen2_moe": "qwen2moe", "qwen3": "qwen3", "qwen3_moe": "qwen3moe", "gemma": "gemma",
-    "gemma2": "gemma2", "gemma3_text": "gemma3", "phi": "phi2", "phi3": "phi3", "gpt2": "gpt2",
-    "bloom": "bloom", "falcon": "falcon", "gpt_neox": "gptneox", "mpt": "mpt",
-    "starcoder2": "starcoder2", "cohere": "command-r", "cohere2": "cohere2", "olmo": "olmo",
-    "olmo2": "olmo2", "olmoe": "olmoe", "deepseek_v2": "deepseek2", "deepseek_v3": "deepseek2",
-    "granite": "granite", "granitemoe": "granitemoe", "exaone4": "exaone4", "glm4": "glm4",
-    "glm4_moe": "glm4moe", "bert": "bert", "smollm3": "smollm3", "gpt_oss": "gpt-oss",
-    "ernie4_5": "ernie4_5", "seed_oss": "seed_oss", "nemotron": "nemotron", "gptj": "gptj",
-    "gpt_bigcode": "starcoder", "mamba": "mamba", "arcee": "arcee", "lfm2": "lfm2",
-    "dots1": "dots1", "bitnet": "bitnet", "phimoe": "phimoe",
-    "llama4_text": "llama4", "jamba": "jamba",
-}  # fmt: skip
+    "llama": "llama",
+    "mistral": "llama",
+    "mixtral": "llama",
+    "qwen2": "qwen2",
+    "qwen2_moe": "qwen2moe",
+    "qwen3": "qwen3",
+    "qwen3_moe": "qwen3moe",
+    "gemma": "gemma",
+    "gemma2": "gemma2",
+    "gemma3_text": "gemma3",
+    "phi": "phi2",
+    "phi3": "phi3",
+    "gpt2": "gpt2",
+    "bloom": "bloom",
+    "falcon": "falcon",
+    "gpt_neox": "gptneox",
+    "mpt": "mpt",
+    "starcoder2": "starcoder2",
+    "cohere": "command-r",
+    "cohere2": "cohere2",
+    "olmo": "olmo",
+    "olmo2": "olmo2",
+    "olmoe": "olmoe",
+    "deepseek_v2": "deepseek2",
+    "deepseek_v3": "deepseek2",
+    "granite": "granite",
+    "granitemoe": "granitemoe",
+    "exaone4": "exaone4",
+    "glm4": "glm4",
+    "glm4_moe": "glm4moe",
+    "bert": "bert",
+    "smollm3": "smollm3",
+    "gpt_oss": "gpt-oss",
+    "ernie4_5": "ernie4_5",
+    "seed_oss": "seed_oss",
+    "nemotron": "nemotron",
+    "gptj": "gptj",
+    "gpt_bigcode": "starcoder",
+    "mamba": "mamba",
+    "arcee": "arcee",
+    "lfm2": "lfm2",
+    "dots1": "dots1",
+    "bitnet": "bitnet",
+    "phimoe": "phimoe",
+    "llama4_text": "llama4",
+    "jamba": "jamba",
+}
 
 #: What the gguf package has no name for: the converters write them by other means.
 ONLY_OURS = re.compile(
@@ -122,11 +156,19 @@ def test_what_was_converted_is_what_was_promised(model_type: str) -> None:
 # ---- differences
 
 CONFIG = {
-    "model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"], "vocab_size": 64,
-    "hidden_size": 16, "intermediate_size": 32, "moe_intermediate_size": 8,
-    "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8,
-    "num_experts": 4, "num_experts_per_tok": 2,
-}  # fmt: skip
+    "model_type": "qwen3_moe",
+    "architectures": ["Qwen3MoeForCausalLM"],
+    "vocab_size": 64,
+    "hidden_size": 16,
+    "intermediate_size": 32,
+    "moe_intermediate_size": 8,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "num_experts": 4,
+    "num_experts_per_tok": 2,
+}
 
 
 def verdict_of(change: Callable[[dict[str, TensorInfo]], None]) -> Verdict:
@@ -280,25 +322,45 @@ ALONE: list[dict[str, Any]] = [
     {"model_type": "qwen2"},
     {"model_type": "qwen3", "head_dim": 8},
     CONFIG,
-    {"model_type": "qwen2_moe", "num_experts": 4, "num_experts_per_tok": 2,
-     "moe_intermediate_size": 8, "shared_expert_intermediate_size": 24},
+    {
+        "model_type": "qwen2_moe",
+        "num_experts": 4,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 8,
+        "shared_expert_intermediate_size": 24,
+    },
     {"model_type": "gemma", "head_dim": 8},
     {"model_type": "gemma2", "head_dim": 8},
     {"model_type": "gemma3_text", "head_dim": 8},
     {"model_type": "phi3", "pad_token_id": 0},
     {"model_type": "starcoder2"},
     {"model_type": "olmo2"},
-    {"model_type": "gpt2", "n_embd": 16, "n_inner": 48, "n_layer": 2, "n_head": 4,
-     "n_positions": 64},
+    {
+        "model_type": "gpt2",
+        "n_embd": 16,
+        "n_inner": 48,
+        "n_layer": 2,
+        "n_head": 4,
+        "n_positions": 64,
+    },
     {"model_type": "bloom", "n_layer": 2, "n_head": 4, "intermediate_size": 64},
-    {"model_type": "falcon", "new_decoder_architecture": True, "num_kv_heads": 2,
-     "ffn_hidden_size": 64},
+    {
+        "model_type": "falcon",
+        "new_decoder_architecture": True,
+        "num_kv_heads": 2,
+        "ffn_hidden_size": 64,
+    },
     {"model_type": "falcon", "multi_query": True, "num_kv_heads": 1, "ffn_hidden_size": 64},
-]  # fmt: skip
+]
 SHARED = {
-    "vocab_size": 64, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2,
-    "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64,
-}  # fmt: skip
+    "vocab_size": 64,
+    "hidden_size": 16,
+    "intermediate_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 64,
+}
 
 
 def metadata_of(config: dict[str, Any], architecture: str) -> dict[str, object]:
@@ -364,14 +426,22 @@ _VALUES = (
     st.lists(
         st.tuples(
             st.sampled_from(
-                ["output.weight", "token_embd.weight", "blk.0.attn_q.bias", "blk.0.ffn_up.3.weight",
-                 "blk.1.attn_qkv.weight", "blk..attn_q.weight", "v.blk.0.ln1.weight", ""]
+                [
+                    "output.weight",
+                    "token_embd.weight",
+                    "blk.0.attn_q.bias",
+                    "blk.0.ffn_up.3.weight",
+                    "blk.1.attn_qkv.weight",
+                    "blk..attn_q.weight",
+                    "v.blk.0.ln1.weight",
+                    "",
+                ]
             ),
             st.lists(st.integers(0, 5), max_size=3).map(tuple),
         ),
         max_size=6,
     ),
-)  # fmt: skip
+)
 def test_any_key_values_promise_something_or_nothing(
     architecture: str, values: dict[str, object], held: list[tuple[str, tuple[int, ...]]]
 ) -> None:

@@ -27,11 +27,16 @@ NAMES = {
     "lm_head.weight": "output.weight",
 }
 IN_A_BLOCK = {
-    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm",
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+    "input_layernorm": "attn_norm",
     "post_attention_layernorm": "ffn_norm",
-}  # fmt: skip
+}
 Q4_0, Q6_K, Q4_K, F32, MXFP4 = 2, 14, 12, 0, 39
 
 
@@ -136,9 +141,14 @@ def test_buffers_are_apart(tmp_path: Path) -> None:
 
 
 NUMBERS = {
-    "block_count": 2, "context_length": 64, "embedding_length": 256, "vocab_size": 512,
-    "feed_forward_length": 768, "attention.head_count": 4, "attention.head_count_kv": 2,
-}  # fmt: skip
+    "block_count": 2,
+    "context_length": 64,
+    "embedding_length": 256,
+    "vocab_size": 512,
+    "feed_forward_length": 768,
+    "attention.head_count": 4,
+    "attention.head_count_kv": 2,
+}
 
 
 def differences(found: Inspection) -> list[str]:
@@ -232,11 +242,27 @@ def test_what_the_file_says(tmp_path: Path) -> None:
 #: Names of llama.cpp that say nothing of a component, or that are of none: scales of a layer, the
 #: ways around the layers (AltUp).
 SAY_NOTHING = {
-    "mm.0", "mm.up", "mm.down", "v.blk.0.ls1", "v.blk.0.ls2", "v.blk.0.out_scale", "v.std_bias",
-    "v.std_scale", "resampler.kv", "a.blk.0.ffn_scale", "a.blk.0.ffn_scale_1", "a.pre_encode.out",
-    "mm.model.fc", "mm.a.fc", "convnext.0.gamma", "altup_proj", "altup_unembd_proj",
-    "blk.0.altup_correct_coef", "blk.0.altup_correct_scale", "blk.0.altup_predict_coef",
-}  # fmt: skip
+    "mm.0",
+    "mm.up",
+    "mm.down",
+    "v.blk.0.ls1",
+    "v.blk.0.ls2",
+    "v.blk.0.out_scale",
+    "v.std_bias",
+    "v.std_scale",
+    "resampler.kv",
+    "a.blk.0.ffn_scale",
+    "a.blk.0.ffn_scale_1",
+    "a.pre_encode.out",
+    "mm.model.fc",
+    "mm.a.fc",
+    "convnext.0.gamma",
+    "altup_proj",
+    "altup_unembd_proj",
+    "blk.0.altup_correct_coef",
+    "blk.0.altup_correct_scale",
+    "blk.0.altup_predict_coef",
+}
 
 
 def test_every_name_of_the_tensor_map_is_known() -> None:

@@ -28,9 +28,13 @@ def facts(config: dict[str, Any]) -> dict[str, Any]:
 def test_a_decoder() -> None:
     found = facts_of(LLAMA, predict(LLAMA))
     assert found.known == {
-        "layers": 32, "width": 4096, "heads": 32, "kv_heads": 8, "vocabulary": 128256,
+        "layers": 32,
+        "width": 4096,
+        "heads": 32,
+        "kv_heads": 8,
+        "vocabulary": 128256,
         "context": 8192,
-    }  # fmt: skip
+    }
     assert found.keys["layers"] == "num_hidden_layers"
     assert found.keys["context"] == "max_position_embeddings"
 
@@ -38,38 +42,109 @@ def test_a_decoder() -> None:
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        ({"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_layer": 3, "n_head": 4,
-          "n_embd": 64, "n_positions": 32}, {"layers": 3, "heads": 4, "width": 64, "context": 32}),
-        ({"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "num_layers": 2,
-          "num_decoder_layers": 3, "d_model": 64, "num_heads": 8},
-         {"encoder_layers": 2, "decoder_layers": 3, "layers": None, "width": 64, "heads": 8}),
-        ({"model_type": "t5", "architectures": ["T5EncoderModel"], "num_layers": 2},
-         {"layers": 2, "encoder_layers": None, "decoder_layers": None}),
-        ({"model_type": "bart", "architectures": ["BartForCausalLM"], "encoder_layers": 2,
-          "decoder_layers": 3}, {"layers": 3, "decoder_layers": None}),
-        ({"model_type": "whisper", "architectures": ["WhisperForConditionalGeneration"],
-          "encoder_layers": 4, "decoder_layers": 2, "num_mel_bins": 80,
-          "max_target_positions": 448},
-         {"encoder_layers": 4, "decoder_layers": 2, "mel_bins": 80, "context": 448}),
-        ({"model_type": "clip", "architectures": ["CLIPModel"],
-          "text_config": {"num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4},
-          "vision_config": {"num_hidden_layers": 3, "hidden_size": 96, "num_attention_heads": 6,
-                            "image_size": 224, "patch_size": 32}},
-         {"layers": 2, "width": 64, "vision_layers": 3, "vision_width": 96, "vision_heads": 6,
-          "image_size": 224, "patch_size": 32}),
-        ({"model_type": "clip", "architectures": ["CLIPVisionModel"],
-          "text_config": {"num_hidden_layers": 2},
-          "vision_config": {"num_hidden_layers": 3, "hidden_size": 96, "patch_size": 32}},
-         {"layers": 3, "width": 96, "vision_layers": None, "patch_size": 32}),
-        ({"model_type": "clip", "architectures": ["CLIPModel"]},  # the class's defaults
-         {"layers": 12, "width": 512, "vision_layers": 12, "vision_width": 768}),
-        ({"model_type": "swin", "architectures": ["SwinModel"], "depths": [1, 2],
-          "num_heads": [2, 4], "embed_dim": 8, "image_size": 32},
-         {"depths": (1, 2), "layers": None, "heads": None, "image_size": 32}),
-        ({"model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2},
-         {"experts": 4, "experts_per_token": 2}),
+        (
+            {
+                "model_type": "gpt2",
+                "architectures": ["GPT2LMHeadModel"],
+                "n_layer": 3,
+                "n_head": 4,
+                "n_embd": 64,
+                "n_positions": 32,
+            },
+            {"layers": 3, "heads": 4, "width": 64, "context": 32},
+        ),
+        (
+            {
+                "model_type": "t5",
+                "architectures": ["T5ForConditionalGeneration"],
+                "num_layers": 2,
+                "num_decoder_layers": 3,
+                "d_model": 64,
+                "num_heads": 8,
+            },
+            {"encoder_layers": 2, "decoder_layers": 3, "layers": None, "width": 64, "heads": 8},
+        ),
+        (
+            {"model_type": "t5", "architectures": ["T5EncoderModel"], "num_layers": 2},
+            {"layers": 2, "encoder_layers": None, "decoder_layers": None},
+        ),
+        (
+            {
+                "model_type": "bart",
+                "architectures": ["BartForCausalLM"],
+                "encoder_layers": 2,
+                "decoder_layers": 3,
+            },
+            {"layers": 3, "decoder_layers": None},
+        ),
+        (
+            {
+                "model_type": "whisper",
+                "architectures": ["WhisperForConditionalGeneration"],
+                "encoder_layers": 4,
+                "decoder_layers": 2,
+                "num_mel_bins": 80,
+                "max_target_positions": 448,
+            },
+            {"encoder_layers": 4, "decoder_layers": 2, "mel_bins": 80, "context": 448},
+        ),
+        (
+            {
+                "model_type": "clip",
+                "architectures": ["CLIPModel"],
+                "text_config": {
+                    "num_hidden_layers": 2,
+                    "hidden_size": 64,
+                    "num_attention_heads": 4,
+                },
+                "vision_config": {
+                    "num_hidden_layers": 3,
+                    "hidden_size": 96,
+                    "num_attention_heads": 6,
+                    "image_size": 224,
+                    "patch_size": 32,
+                },
+            },
+            {
+                "layers": 2,
+                "width": 64,
+                "vision_layers": 3,
+                "vision_width": 96,
+                "vision_heads": 6,
+                "image_size": 224,
+                "patch_size": 32,
+            },
+        ),
+        (
+            {
+                "model_type": "clip",
+                "architectures": ["CLIPVisionModel"],
+                "text_config": {"num_hidden_layers": 2},
+                "vision_config": {"num_hidden_layers": 3, "hidden_size": 96, "patch_size": 32},
+            },
+            {"layers": 3, "width": 96, "vision_layers": None, "patch_size": 32},
+        ),
+        (
+            {"model_type": "clip", "architectures": ["CLIPModel"]},  # the class's defaults
+            {"layers": 12, "width": 512, "vision_layers": 12, "vision_width": 768},
+        ),
+        (
+            {
+                "model_type": "swin",
+                "architectures": ["SwinModel"],
+                "depths": [1, 2],
+                "num_heads": [2, 4],
+                "embed_dim": 8,
+                "image_size": 32,
+            },
+            {"depths": (1, 2), "layers": None, "heads": None, "image_size": 32},
+        ),
+        (
+            {"model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2},
+            {"experts": 4, "experts_per_token": 2},
+        ),
     ],
-)  # fmt: skip
+)
 def test_by_kind(config: dict[str, Any], expected: dict[str, Any]) -> None:
     found = facts(config)
     assert {name: found.get(name) for name in expected} == expected
@@ -83,14 +158,19 @@ def test_an_alias_is_what_the_class_reads() -> None:
 
 def test_diffusion() -> None:
     config = {
-        "_class_name": "UNet2DConditionModel", "sample_size": 64, "in_channels": 4,
-        "block_out_channels": [320, 640, 1280, 1280], "cross_attention_dim": 768,
-    }  # fmt: skip
+        "_class_name": "UNet2DConditionModel",
+        "sample_size": 64,
+        "in_channels": 4,
+        "block_out_channels": [320, 640, 1280, 1280],
+        "cross_attention_dim": 768,
+    }
     found = facts_of(config)
     assert found.known == {
-        "sample_size": 64, "in_channels": 4, "block_channels": (320, 640, 1280, 1280),
+        "sample_size": 64,
+        "in_channels": 4,
+        "block_channels": (320, 640, 1280, 1280),
         "cross_attention_width": 768,
-    }  # fmt: skip
+    }
 
 
 def test_without_a_catalogued_class_only_what_the_file_says() -> None:
@@ -131,10 +211,14 @@ def test_layers_are_those_of_the_tree() -> None:
 
 def test_gguf() -> None:
     said = {
-        "general.architecture": "llama", "llama.block_count": 2, "llama.embedding_length": 8,
-        "llama.attention.head_count": 4, "llama.attention.head_count_kv": [1, 2],
-        "llama.context_length": 64, "tokenizer.ggml.tokens": {"length": 100},
-    }  # fmt: skip
+        "general.architecture": "llama",
+        "llama.block_count": 2,
+        "llama.embedding_length": 8,
+        "llama.attention.head_count": 4,
+        "llama.attention.head_count_kv": [1, 2],
+        "llama.context_length": 64,
+        "tokenizer.ggml.tokens": {"length": 100},
+    }
     found = gguf_facts(said)
     assert found.known == {"layers": 2, "width": 8, "heads": 4, "vocabulary": 100, "context": 64}
     assert found.keys["layers"] == "llama.block_count"
@@ -144,18 +228,51 @@ def test_gguf() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(
-        ["model_type", "num_hidden_layers", "text_config", "vision_config", "image_size", "depths",
-         "layer_types", "hidden_size", "height", "width", "n_layer", "_class_name"]
-    ), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "model_type",
+                    "num_hidden_layers",
+                    "text_config",
+                    "vision_config",
+                    "image_size",
+                    "depths",
+                    "layer_types",
+                    "hidden_size",
+                    "height",
+                    "width",
+                    "n_layer",
+                    "_class_name",
+                ]
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
-@given(st.dictionaries(st.sampled_from(
-    ["model_type", "num_hidden_layers", "text_config", "vision_config", "image_size", "decoder",
-     "encoder", "_class_name", "layer_types"]), JSON))  # fmt: skip
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            [
+                "model_type",
+                "num_hidden_layers",
+                "text_config",
+                "vision_config",
+                "image_size",
+                "decoder",
+                "encoder",
+                "_class_name",
+                "layer_types",
+            ]
+        ),
+        JSON,
+    )
+)
 def test_any_config_has_facts_of_the_right_kind(config: dict[str, Any]) -> None:
     found = facts_of(config)
     for name, number in found.known.items():
@@ -165,8 +282,19 @@ def test_any_config_has_facts_of_the_right_kind(config: dict[str, Any]) -> None:
     json.dumps(found.to_dict(), allow_nan=False)
 
 
-@given(st.dictionaries(st.sampled_from(
-    ["general.architecture", "x.block_count", "x.embedding_length", "tokenizer.ggml.tokens",
-     "x.decoder_block_count"]), JSON | st.just("x")))  # fmt: skip
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            [
+                "general.architecture",
+                "x.block_count",
+                "x.embedding_length",
+                "tokenizer.ggml.tokens",
+                "x.decoder_block_count",
+            ]
+        ),
+        JSON | st.just("x"),
+    )
+)
 def test_any_key_values_have_facts(metadata: dict[str, Any]) -> None:
     json.dumps(gguf_facts(metadata).to_dict(), allow_nan=False)

@@ -76,9 +76,11 @@ def test_experts_of_one_kind_in_one_tensor() -> None:
 
 def fp8(model_type: str, **sizes: object) -> dict[str, Any]:
     return {
-        "model_type": model_type, "torch_dtype": "bfloat16", **sizes,
+        "model_type": model_type,
+        "torch_dtype": "bfloat16",
+        **sizes,
         "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]},
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
@@ -139,9 +141,11 @@ def test_what_transformers_cannot_save_in_fp8_is_unknown(
 
 def method(model_type: str, architecture: str, **settings: object) -> dict[str, Any]:
     return {
-        "model_type": model_type, "architectures": [architecture], "torch_dtype": "float16",
+        "model_type": model_type,
+        "architectures": [architecture],
+        "torch_dtype": "float16",
         "quantization_config": settings,
-    }  # fmt: skip
+    }
 
 
 GPTQ = {"quant_method": "gptq", "bits": 4, "group_size": 32}
@@ -208,9 +212,11 @@ def test_a_name_holds_for_itself_alone_in_compressed_tensors() -> None:
     """``lm_head`` is not lm_head.dense; a head that files call otherwise is not guessed."""
     weights = {"num_bits": 8, "type": "int", "strategy": "channel"}
     settings = {
-        "quant_method": "compressed-tensors", "format": "int-quantized", "ignore": ["lm_head"],
+        "quant_method": "compressed-tensors",
+        "format": "int-quantized",
+        "ignore": ["lm_head"],
         "config_groups": {"group_0": {"targets": ["Linear"], "weights": weights}},
-    }  # fmt: skip
+    }
     config = method("roberta", "RobertaForMaskedLM", **settings)
     found = packing(predict(config), config)
     assert found is not None

@@ -50,7 +50,10 @@ CONFIGS: dict[str, dict[str, Any]] = {
         "auto-round", bits=4, group_size=GROUP, packing_format="auto_round:auto_gptq"
     ),
     "auto-round-awq": section(
-        "auto-round", bits=4, group_size=GROUP, packing_format="auto_round:auto_awq",
+        "auto-round",
+        bits=4,
+        group_size=GROUP,
+        packing_format="auto_round:auto_awq",
         block_name_to_quantize="model.layers",
     ),
     "bnb-int8": section("bitsandbytes", load_in_8bit=True),
@@ -64,28 +67,47 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "ct-pack-3-loose": ct("pack-quantized", groups_of(3), version="0.11.0"),
     "ct-nvfp4": ct(
         "nvfp4-pack-quantized",
-        {"group_0": {
-            "targets": ["Linear"],
-            "weights": {"num_bits": 4, "type": "float", "group_size": 16},
-            "input_activations": {"num_bits": 4, "type": "float", "dynamic": "local"},
-        }},
+        {
+            "group_0": {
+                "targets": ["Linear"],
+                "weights": {"num_bits": 4, "type": "float", "group_size": 16},
+                "input_activations": {"num_bits": 4, "type": "float", "dynamic": "local"},
+            }
+        },
     ),
     "ct-mxfp4": ct("mxfp4-pack-quantized", groups_of(4, "float", 32)),
     "ct-mxfp6": ct("mxfp6-pack-quantized", groups_of(6, "float", 32)),
-    "mlx-mxfp4": {"quantization": {"group_size": 32, "bits": 4, "mode": "mxfp4",
-                                   "model.embed_tokens": False, "lm_head": False}},
+    "mlx-mxfp4": {
+        "quantization": {
+            "group_size": 32,
+            "bits": 4,
+            "mode": "mxfp4",
+            "model.embed_tokens": False,
+            "lm_head": False,
+        }
+    },
     **{f"mlx-{bits}": {"quantization": {"group_size": 64, "bits": bits}} for bits in (2, 3, 6, 8)},
     "bitnet": section("bitnet", quantization_mode="offline"),
-}  # fmt: skip
+}
 
 
 def facts(found: Inspection) -> dict[str, tuple[object, ...]]:
     """All that is said of each tensor."""
     return {
-        t.name: (t.dtype, t.shape, t.nbytes, t.elements, t.parameters, t.role, t.component, t.kind,
-                 t.layer, t.stack)
+        t.name: (
+            t.dtype,
+            t.shape,
+            t.nbytes,
+            t.elements,
+            t.parameters,
+            t.role,
+            t.component,
+            t.kind,
+            t.layer,
+            t.stack,
+        )
         for t in found.tensors
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("name", sorted(CONFIGS))
@@ -94,8 +116,17 @@ def test_the_config_alone_gives_the_tensors_of_the_headers(name: str, tmp_path: 
     stored = write(tmp_path, Twin(twin.tensors, CONFIGS[name], {}, twin.metadata))
     expected = hfinspect.inspect(tmp_path, source="config")
     assert facts(expected) == facts(stored)
-    for key in ("parameters", "logical", "stored", "buffers", "bookkeeping", "nbytes", "dtypes",
-                "components", "quantization"):  # fmt: skip
+    for key in (
+        "parameters",
+        "logical",
+        "stored",
+        "buffers",
+        "bookkeeping",
+        "nbytes",
+        "dtypes",
+        "components",
+        "quantization",
+    ):
         assert getattr(expected, key) == getattr(stored, key), key
     conforms(expected.to_dict(tensors=True))
 
@@ -115,8 +146,10 @@ def stored_by(found: Packing | None) -> dict[str, tuple[str | None, tuple[int, .
 
 
 #: What the recorded cases leave out of their configs, because a reader does not need it.
-_MORE = {"nf4-nested": {"bnb_4bit_use_double_quant": True},
-         "fp4-nested": {"bnb_4bit_use_double_quant": True}}  # fmt: skip
+_MORE = {
+    "nf4-nested": {"bnb_4bit_use_double_quant": True},
+    "fp4-nested": {"bnb_4bit_use_double_quant": True},
+}
 RECORDED = [
     pytest.param(recorded, case, id=f"{recorded['library']}-{case['name']}")
     for recorded in (json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json")))
@@ -181,12 +214,14 @@ GPT_OSS = {
     "tie_word_embeddings": False,
     "quantization_config": {
         "modules_to_not_convert": [
-            "model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens",
+            "model.layers.*.self_attn",
+            "model.layers.*.mlp.router",
+            "model.embed_tokens",
             "lm_head",
         ],
         "quant_method": "mxfp4",
     },
-}  # fmt: skip
+}
 
 
 def test_gpt_oss_has_the_bytes_of_its_index() -> None:
@@ -199,8 +234,9 @@ def test_gpt_oss_has_the_bytes_of_its_index() -> None:
     assert quantised is not None
     assert (quantised.method, quantised.scheme, quantised.bits) == ("mxfp4", "MXFP4", 4)
     assert (quantised.group_size, quantised.declared_in) == (
-        32, "config.json: quantization_config",
-    )  # fmt: skip
+        32,
+        "config.json: quantization_config",
+    )
     names = {t.name: (t.dtype, t.shape) for t in found.tensors}
     assert names["model.layers.0.mlp.experts.gate_up_proj_blocks"] == ("U8", (128, 5760, 90, 16))
     assert names["model.layers.0.mlp.experts.down_proj_scales"] == ("U8", (128, 2880, 90))
@@ -339,29 +375,48 @@ def floats(**more: object) -> dict[str, Any]:
         (blocks(modules_to_not_convert=["q_proj", "proj", "lm_head"]), {"lm_head", "q_proj"}),
         (blocks(modules_to_not_convert=["model.layers.*.mlp", "lm_head"]), {"lm_head", "mlp"}),
         (modelopt("FP8"), {"lm_head"}),
-        (section("modelopt", quant_algo="FP8", exclude_modules=["lm_head", "model.layers.0*"]),
-         {"lm_head", "0."}),
+        (
+            section("modelopt", quant_algo="FP8", exclude_modules=["lm_head", "model.layers.0*"]),
+            {"lm_head", "0."},
+        ),
         (floats(ignore=["lm_head"]), {"lm_head"}),
-        (floats(ignore=["lm_head", "re:.*\\.self_attn\\.(q|k|v|o)_proj$"]),
-         {"lm_head", "self_attn"}),
+        (
+            floats(ignore=["lm_head", "re:.*\\.self_attn\\.(q|k|v|o)_proj$"]),
+            {"lm_head", "self_attn"},
+        ),
         (floats(ignore=["re:model\\.layers\\.[01]\\.mlp.*"]), {"mlp"}),
-        (section("bitsandbytes", load_in_8bit=True, llm_int8_skip_modules=["down_proj"]),
-         {"down_proj"}),
-        (section("gptq", bits=4, group_size=128, dynamic={"-:.*\\.o_proj": {}}),
-         {"lm_head", "o_proj"}),
+        (
+            section("bitsandbytes", load_in_8bit=True, llm_int8_skip_modules=["down_proj"]),
+            {"down_proj"},
+        ),
+        (
+            section("gptq", bits=4, group_size=128, dynamic={"-:.*\\.o_proj": {}}),
+            {"lm_head", "o_proj"},
+        ),
         (section("gptq", bits=4, group_size=128, lm_head=True), set()),
-        (section("gptq", bits=4, group_size=128,
-                 modules_in_block_to_quantize=[["self_attn.q_proj"], ["self_attn.k_proj"]]),
-         {"lm_head", "mlp", "v_proj", "o_proj"}),
-        (section("awq", bits=4, group_size=128, modules_to_not_convert=["self_attn"]),
-         {"lm_head", "self_attn"}),
+        (
+            section(
+                "gptq",
+                bits=4,
+                group_size=128,
+                modules_in_block_to_quantize=[["self_attn.q_proj"], ["self_attn.k_proj"]],
+            ),
+            {"lm_head", "mlp", "v_proj", "o_proj"},
+        ),
+        (
+            section("awq", bits=4, group_size=128, modules_to_not_convert=["self_attn"]),
+            {"lm_head", "self_attn"},
+        ),
     ],
-)  # fmt: skip
+)
 def test_modules_that_are_named_stay_as_they_are(
     config: dict[str, Any], left_out: set[str]
 ) -> None:
-    every = {name.removesuffix(".weight") for name in twins.original()
-             if name.endswith("_proj.weight") or name == "lm_head.weight"}  # fmt: skip
+    every = {
+        name.removesuffix(".weight")
+        for name in twins.original()
+        if name.endswith("_proj.weight") or name == "lm_head.weight"
+    }
     expected = {name for name in every if not any(part in name for part in left_out)}
     assert packed_modules(config) == expected
 
@@ -375,10 +430,13 @@ def test_mixtures_and_scales_of_the_cache(tmp_path: Path) -> None:
             layers[name.removesuffix(".weight")] = {"quant_algo": algorithm}
     companions = {
         "hf_quant_config.json": {
-            "quantization": {"quant_algo": "MIXED_PRECISION", "kv_cache_quant_algo": "FP8",
-                             "quantized_layers": layers}
+            "quantization": {
+                "quant_algo": "MIXED_PRECISION",
+                "kv_cache_quant_algo": "FP8",
+                "quantized_layers": layers,
+            }
         }
-    }  # fmt: skip
+    }
     tensors = {
         name: (dtype, () if name.endswith(("k_proj.k_scale", "v_proj.v_scale")) else shape)
         for name, (dtype, shape) in TWINS["modelopt-mixed"]().tensors.items()

@@ -35,7 +35,8 @@ def _integers(bits: int, group: int, **more: Any) -> Config:
 CONFIGS = st.one_of(
     st.builds(
         lambda bits, group: section("gptq", bits=bits, group_size=group),
-        st.sampled_from([2, 3, 4, 8]), st.sampled_from([-1, 32, 64, 128]),
+        st.sampled_from([2, 3, 4, 8]),
+        st.sampled_from([-1, 32, 64, 128]),
     ),
     st.builds(
         lambda version: section("awq", bits=4, group_size=128, version=version),
@@ -45,19 +46,24 @@ CONFIGS = st.one_of(
         lambda bits, kind: section(
             "auto-round", bits=bits, group_size=128, packing_format=f"auto_round:{kind}"
         ),
-        st.just(4), st.sampled_from(["auto_gptq", "auto_awq"]),
+        st.just(4),
+        st.sampled_from(["auto_gptq", "auto_awq"]),
     ),
     st.builds(
         lambda kind, nested: section(
-            "bitsandbytes", load_in_4bit=True, bnb_4bit_quant_type=kind,
+            "bitsandbytes",
+            load_in_4bit=True,
+            bnb_4bit_quant_type=kind,
             bnb_4bit_use_double_quant=nested,
         ),
-        st.sampled_from(["nf4", "fp4"]), st.booleans(),
+        st.sampled_from(["nf4", "fp4"]),
+        st.booleans(),
     ),
     st.just(section("bitsandbytes", load_in_8bit=True)),
     st.builds(
         lambda high, wide: section("fp8", weight_block_size=[high, wide]),
-        st.integers(1, 300), st.integers(1, 300),
+        st.integers(1, 300),
+        st.integers(1, 300),
     ),
     st.sampled_from(["dynamic", "static"]).map(
         lambda scheme: section("fp8", activation_scheme=scheme)
@@ -65,7 +71,10 @@ CONFIGS = st.one_of(
     st.just(section("fbgemm_fp8")),
     st.sampled_from(["FP8", "NVFP4", "W4A16_NVFP4"]).map(modelopt),
     st.builds(
-        _integers, st.integers(2, 8), st.sampled_from([32, 64, 128]), symmetric=st.booleans(),
+        _integers,
+        st.integers(2, 8),
+        st.sampled_from([32, 64, 128]),
+        symmetric=st.booleans(),
         actorder=st.sampled_from([None, "group"]),
     ),
     st.sampled_from(["channel", "tensor"]).map(
@@ -77,10 +86,11 @@ CONFIGS = st.one_of(
     ),
     st.builds(
         lambda bits, group: {"quantization": {"bits": bits, "group_size": group}},
-        st.sampled_from([2, 3, 4, 5, 6, 8]), st.sampled_from([32, 64, 128]),
+        st.sampled_from([2, 3, 4, 5, 6, 8]),
+        st.sampled_from([32, 64, 128]),
     ),
     st.just(section("bitnet")),
-)  # fmt: skip
+)
 
 
 def model(out: int, inputs: int, bias: bool) -> Prediction:
@@ -116,7 +126,8 @@ def test_what_is_packed_is_read_back(config: Config, rows: int, groups: int, bia
 
 
 SECTIONS = st.dictionaries(
-    KEYS | st.sampled_from(
+    KEYS
+    | st.sampled_from(
         """modules_to_not_convert ignore ignored_layers exclude_modules quantized_layers dynamic
         extra_config block_name_to_quantize load_in_4bit load_in_8bit llm_int8_skip_modules
         targets kv_cache_scheme kv_cache_quant_algo transform_config packing_format mode
@@ -125,7 +136,7 @@ SECTIONS = st.dictionaries(
     ),
     JSON | st.lists(st.text(max_size=8)) | st.sampled_from([1, 4, 8, 128, "gemm", "NVFP4", True]),
     max_size=8,
-)  # fmt: skip
+)
 
 
 @settings(max_examples=300)

@@ -64,9 +64,19 @@ def packed_bits(found: Inspection) -> int:
 
 @pytest.mark.parametrize(
     ("name", "bits"),
-    [("gptq-3", 3), ("awq-gemm", 4), ("bnb-int8", 8), ("mlx-6", 6), ("f6", 6), ("bitnet", 2),
-     ("ct-pack-3", 3), ("aqlm-1x16", 2), ("hqq-3-1", 3), ("modelopt-nvfp4", 4)],
-)  # fmt: skip
+    [
+        ("gptq-3", 3),
+        ("awq-gemm", 4),
+        ("bnb-int8", 8),
+        ("mlx-6", 6),
+        ("f6", 6),
+        ("bitnet", 2),
+        ("ct-pack-3", 3),
+        ("aqlm-1x16", 2),
+        ("hqq-3-1", 3),
+        ("modelopt-nvfp4", 4),
+    ],
+)
 def test_bits(name: str, bits: int, tmp_path: Path) -> None:
     assert packed_bits(write(tmp_path, TWINS[name]())) == bits
 

@@ -147,9 +147,12 @@ def test_a_real_index_has_just_these_bytes() -> None:
     config = json.loads((folder / "config.json").read_text())
     hidden, inner = 4096, 11008
     sizes = {
-        "attn.c_attn": (3 * hidden, hidden), "attn.c_proj": (hidden, hidden),
-        "mlp.w1": (inner, hidden), "mlp.w2": (inner, hidden), "mlp.c_proj": (hidden, inner),
-    }  # fmt: skip
+        "attn.c_attn": (3 * hidden, hidden),
+        "attn.c_proj": (hidden, hidden),
+        "mlp.w1": (inner, hidden),
+        "mlp.w2": (inner, hidden),
+        "mlp.c_proj": (hidden, inner),
+    }
     tensors: twins.Stored = {}
     for name in index["weight_map"]:
         module, _, suffix = name.rpartition(".")

@@ -75,12 +75,24 @@ HALF = b"ctorch\nHalfStorage\n"
 @pytest.mark.parametrize(
     ("model", "kind", "item", "nbytes", "view", "base"),
     [
-        ("bloom-1b4-zh", HALF, 2, 2_606_223_360, "lm_head.weight",
-         "transformer.word_embeddings.weight"),
-        ("bert-base-uncased", FLOAT, 4, 438_057_192, "cls.predictions.decoder.weight",
-         "bert.embeddings.word_embeddings.weight"),
+        (
+            "bloom-1b4-zh",
+            HALF,
+            2,
+            2_606_223_360,
+            "lm_head.weight",
+            "transformer.word_embeddings.weight",
+        ),
+        (
+            "bert-base-uncased",
+            FLOAT,
+            4,
+            438_057_192,
+            "cls.predictions.decoder.weight",
+            "bert.embeddings.word_embeddings.weight",
+        ),
     ],
-)  # fmt: skip
+)
 def test_every_command_counts_a_storage_once(
     tmp_path: Path, model: str, kind: bytes, item: int, nbytes: int, view: str, base: str
 ) -> None:

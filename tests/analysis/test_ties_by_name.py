@@ -64,8 +64,13 @@ def test_a_malformed_config_still_names_its_class(tmp_path: Path) -> None:
         ("bigbird_pegasus", "BigBirdPegasusForCausalLM"),
         ("luke", "LukeForMaskedLM"),
     ):
-        config = {**TIED, "model_type": name, "architectures": [kind], "hidden_size": "wide",
-                  "d_model": "wide"}  # fmt: skip
+        config = {
+            **TIED,
+            "model_type": name,
+            "architectures": [kind],
+            "hidden_size": "wide",
+            "d_model": "wide",
+        }
         assert ties(tmp_path, shapes, config) == {}
 
 

@@ -305,13 +305,23 @@ def mlx_mxfp4(name: str, out: int, inputs: int) -> Stored:
 
 
 _HQQ_SETTINGS: dict[str, tuple[str, tuple[int, ...]]] = {
-    "nbits": ("I32", ()), "group_size": ("I32", ()), "shape": ("I64", (2,)), "axis": ("I32", ()),
-    "packing": ("U8", (7,)), "unpack_view_dtype": ("U8", (11,)), "view_as_float": ("U8", ()),
-    "quant_scale": ("U8", ()), "quant_zero": ("U8", ()), "compute_dtype": ("U8", (13,)),
-    "offload_meta": ("U8", ()), "encoded_state_dict": ("U8", ()),
-    "stores_quant_config": ("U8", ()), "channel_wise": ("U8", ()), "optimize": ("U8", ()),
+    "nbits": ("I32", ()),
+    "group_size": ("I32", ()),
+    "shape": ("I64", (2,)),
+    "axis": ("I32", ()),
+    "packing": ("U8", (7,)),
+    "unpack_view_dtype": ("U8", (11,)),
+    "view_as_float": ("U8", ()),
+    "quant_scale": ("U8", ()),
+    "quant_zero": ("U8", ()),
+    "compute_dtype": ("U8", (13,)),
+    "offload_meta": ("U8", ()),
+    "encoded_state_dict": ("U8", ()),
+    "stores_quant_config": ("U8", ()),
+    "channel_wise": ("U8", ()),
+    "optimize": ("U8", ()),
     "round_zero": ("U8", ()),
-}  # fmt: skip
+}
 
 
 def hqq(bits: int, axis: int) -> Packing:

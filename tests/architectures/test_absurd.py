@@ -17,8 +17,20 @@ from hfinspect.trees.prediction import predict
 from . import recordings
 
 ABSURD: tuple[Any, ...] = (
-    -1, 0, 10**12, "seven", float("nan"), float("inf"), [1], [], None, True, {}, 2.5, {"a": 1},
-)  # fmt: skip
+    -1,
+    0,
+    10**12,
+    "seven",
+    float("nan"),
+    float("inf"),
+    [1],
+    [],
+    None,
+    True,
+    {},
+    2.5,
+    {"a": 1},
+)
 
 
 def first_of_each_type() -> dict[str, dict[str, Any]]:

@@ -48,12 +48,19 @@ WITHOUT_DEFAULTS = frozenset(
 PREDICTORS: dict[str, dict[str, Any]] = {
     **{name: config for name, (config, _, _) in test_remote_catalog.PREDICTORS.items()},
     "deepseek_v3": {"num_hidden_layers": 2, "n_routed_experts": 8, "num_nextn_predict_layers": 1},
-    "deepseek_v4": {"num_hidden_layers": 2, "n_routed_experts": 2, "num_experts_per_tok": 1,
-                    "num_nextn_predict_layers": 1},
+    "deepseek_v4": {
+        "num_hidden_layers": 2,
+        "n_routed_experts": 2,
+        "num_experts_per_tok": 1,
+        "num_nextn_predict_layers": 1,
+    },
     "qwen3_next": {"num_hidden_layers": 2, "num_experts": 2, "num_experts_per_tok": 1},
-    "nemotron_h": {"num_hidden_layers": 4, "hybrid_override_pattern": "M*-E",
-                   "num_nextn_predict_layers": 1},
-}  # fmt: skip
+    "nemotron_h": {
+        "num_hidden_layers": 4,
+        "hybrid_override_pattern": "M*-E",
+        "num_nextn_predict_layers": 1,
+    },
+}
 
 
 #: Where a name leaves the role open: what one class trains and another doesn't, names that say
@@ -202,9 +209,11 @@ def test_names_and_tree_agree(family: str) -> None:
 
 def test_every_class_is_reached() -> None:
     pairs = reached(recorded_configs()) | reached(other_configs())
-    assert not {str(family.model_types): names
-                for family in registry.families()
-                if family.source != "timm" and (names := missing(family, pairs))}  # fmt: skip
+    assert not {
+        str(family.model_types): names
+        for family in registry.families()
+        if family.source != "timm" and (names := missing(family, pairs))
+    }
 
 
 def main() -> None:

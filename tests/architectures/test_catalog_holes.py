@@ -17,21 +17,34 @@ STEPS = [[2], [1, 2], [2, 1, 1, 1], [2, *[1] * 13]]
     ("name", "config", "parameters"),
     [
         # Its last layer of the MLP has a bias, whatever mlp_bias says: the others none.
-        ("VoxtralRealtimeForConditionalGeneration",
-         {"model_type": "voxtral_realtime", "text_config": {"mlp_bias": True}}, 4_429_679_360),
+        (
+            "VoxtralRealtimeForConditionalGeneration",
+            {"model_type": "voxtral_realtime", "text_config": {"mlp_bias": True}},
+            4_429_679_360,
+        ),
         # The projector takes the width of the last stage.
-        ("VideoLlavaForConditionalGeneration", {"model_type": "video_llava", **SWIN},
-         6_813_385_460),
+        (
+            "VideoLlavaForConditionalGeneration",
+            {"model_type": "video_llava", **SWIN},
+            6_813_385_460,
+        ),
         ("VipLlavaForConditionalGeneration", {"model_type": "vipllava", **SWIN}, 6_798_456_698),
-        ("LlavaForConditionalGeneration",
-         {"model_type": "llava", "vision_config": {"model_type": "donut-swin"}}, 6_785_864_570),
-        ("LlavaForConditionalGeneration",
-         {"model_type": "llava",
-          "vision_config": {"model_type": "swin", "depths": [2, 2], "num_heads": [3, 6]}},
-         6_757_183_682),
+        (
+            "LlavaForConditionalGeneration",
+            {"model_type": "llava", "vision_config": {"model_type": "donut-swin"}},
+            6_785_864_570,
+        ),
+        (
+            "LlavaForConditionalGeneration",
+            {
+                "model_type": "llava",
+                "vision_config": {"model_type": "swin", "depths": [2, 2], "num_heads": [3, 6]},
+            },
+            6_757_183_682,
+        ),
         ("ApertusModel", {"model_type": "apertus", "num_hidden_layers": 2}, 905_990_660),
     ],
-)  # fmt: skip
+)
 def test_parameters(name: str, config: dict[str, Any], parameters: int) -> None:
     assert predict({**config, "architectures": [name]}).parameters == parameters
 

@@ -11,10 +11,13 @@ CHECKER = {
     "text_config": {"hidden_size": 768, "model_type": "clip_text_model"},
     "vision_config": {"hidden_size": 512, "model_type": "clip_vision_model"},
     "vision_config_dict": {
-        "hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads": 16,
-        "num_hidden_layers": 24, "patch_size": 14,
+        "hidden_size": 1024,
+        "intermediate_size": 4096,
+        "num_attention_heads": 16,
+        "num_hidden_layers": 24,
+        "patch_size": 14,
     },
-}  # fmt: skip
+}
 
 
 def test_safety_checker() -> None:

@@ -38,13 +38,17 @@ EXTRA = {
     "EleutherAI--gpt-j-6B": ("attn.bias", "attn.masked_bias"),  # causal masks
     "decapoda-research--llama-7b-hf": ("rotary_emb.inv_freq",),  # rotary frequencies
     "togethercomputer--RedPajama-INCITE-7B-Base": (
-        "attention.bias", "attention.masked_bias", "rotary_emb.inv_freq",
+        "attention.bias",
+        "attention.masked_bias",
+        "rotary_emb.inv_freq",
     ),  # masks and rotary frequencies
     "tiiuae--falcon-40b": ("lm_head.weight",),  # stored although the class ties it
     "jri-advtechlab--layoutlm-wikipedia-ja": (
-        "predictions.decoder.bias", "predictions.decoder.weight", "embeddings.position_ids",
+        "predictions.decoder.bias",
+        "predictions.decoder.weight",
+        "embeddings.position_ids",
     ),  # both ends of ties, positions
-}  # fmt: skip
+}
 
 #: Indexes whose names or bytes a prediction is not meant to give.
 OTHER_NAMES = {

@@ -11,28 +11,53 @@ from hfinspect.trees.prediction import predict
 VISION = {"layers": 27, "mlp_ratio": 3.7362, "patch_size": 14, "width": 1152}
 V2 = {"n_shared_experts": 2, "num_experts_per_tok": 6, "first_k_dense_replace": 1}
 TINY = {
-    **V2, "hidden_size": 1280, "intermediate_size": 6848, "moe_intermediate_size": 896,
-    "n_routed_experts": 64, "num_attention_heads": 10, "num_hidden_layers": 12,
-    "num_key_value_heads": 10, "use_mla": False, "vocab_size": 129280, "kv_lora_rank": None,
-}  # fmt: skip
+    **V2,
+    "hidden_size": 1280,
+    "intermediate_size": 6848,
+    "moe_intermediate_size": 896,
+    "n_routed_experts": 64,
+    "num_attention_heads": 10,
+    "num_hidden_layers": 12,
+    "num_key_value_heads": 10,
+    "use_mla": False,
+    "vocab_size": 129280,
+    "kv_lora_rank": None,
+}
 SMALL = {
-    **V2, "hidden_size": 2048, "intermediate_size": 10944, "moe_intermediate_size": 1408,
-    "n_routed_experts": 64, "num_attention_heads": 16, "num_hidden_layers": 27,
-    "kv_lora_rank": 512, "q_lora_rank": None, "vocab_size": 102400,
-}  # fmt: skip
+    **V2,
+    "hidden_size": 2048,
+    "intermediate_size": 10944,
+    "moe_intermediate_size": 1408,
+    "n_routed_experts": 64,
+    "num_attention_heads": 16,
+    "num_hidden_layers": 27,
+    "kv_lora_rank": 512,
+    "q_lora_rank": None,
+    "vocab_size": 102400,
+}
 LARGE = {
-    **SMALL, "hidden_size": 2560, "intermediate_size": 12288, "moe_intermediate_size": 1536,
-    "n_routed_experts": 72, "num_attention_heads": 32, "num_hidden_layers": 30,
-    "vocab_size": 129280, "topk_method": "noaux_tc",
-}  # fmt: skip
+    **SMALL,
+    "hidden_size": 2560,
+    "intermediate_size": 12288,
+    "moe_intermediate_size": 1536,
+    "n_routed_experts": 72,
+    "num_attention_heads": 32,
+    "num_hidden_layers": 30,
+    "vocab_size": 129280,
+    "topk_method": "noaux_tc",
+}
 
 
 def config(language: dict[str, Any], **more: Any) -> dict[str, Any]:
     width = language["hidden_size"]
     return {
-        "model_type": "deepseek_vl_v2", "vision_config": VISION, "language_config": language,
-        "projector_config": {"n_embed": width}, "tile_tag": "2D", **more,
-    }  # fmt: skip
+        "model_type": "deepseek_vl_v2",
+        "vision_config": VISION,
+        "language_config": language,
+        "projector_config": {"n_embed": width},
+        "tile_tag": "2D",
+        **more,
+    }
 
 
 def tower() -> int:

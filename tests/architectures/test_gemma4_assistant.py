@@ -11,11 +11,17 @@ from hfinspect.errors import UnknownArchitectureError
 from hfinspect.trees.prediction import predict
 
 TEXT: dict[str, Any] = {
-    "vocab_size": 98, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3,
-    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "global_head_dim": 16,
+    "vocab_size": 98,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 8,
+    "global_head_dim": 16,
     "hidden_size_per_layer_input": 0,
     "layer_types": ["sliding_attention", "sliding_attention", "full_attention"],
-}  # fmt: skip
+}
 #: Query, its norm and output; gate, up and down; four norms.
 SLIDING = 2 * 32 * 4 * 8 + 8 + 3 * 32 * 48 + 4 * 32
 FULL = 2 * 32 * 4 * 16 + 16 + 3 * 32 * 48 + 4 * 32

@@ -10,9 +10,14 @@ from hfinspect.errors import ConfigError
 from hfinspect.trees.prediction import predict
 
 SIZES = {
-    "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "num_key_value_heads": 2, "vocab_size": 99, "head_dim": 8,
-}  # fmt: skip
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "vocab_size": 99,
+    "head_dim": 8,
+}
 VISION = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
 
 CASES = [
@@ -31,9 +36,11 @@ CASES = [
 def test_the_section_describes_it(model_type: str, class_name: str, key: str, part: str) -> None:
     section: dict[str, Any] = {"model_type": part, **SIZES}
     whole = {
-        "model_type": model_type, "architectures": [class_name], key: section,
+        "model_type": model_type,
+        "architectures": [class_name],
+        key: section,
         "vision_config": VISION,
-    }  # fmt: skip
+    }
     alone = {**section, "architectures": [class_name]}
     assert predict(whole).tensors == predict(alone).tensors
 
@@ -54,12 +61,20 @@ def test_sizes_beside_the_section_count() -> None:
 
 COUNTED = [
     (50_350_080, "musicgen", "MusicgenForCausalLM", {"decoder": {"num_hidden_layers": 2}}),
-    (41_957_376, "musicgen_melody", "MusicgenMelodyForCausalLM",
-     {"decoder": {"num_hidden_layers": 2}}),
+    (
+        41_957_376,
+        "musicgen_melody",
+        "MusicgenMelodyForCausalLM",
+        {"decoder": {"num_hidden_layers": 2}},
+    ),
     (63_133_696, "llama4", "Llama4VisionModel", {"vision_config": {"num_hidden_layers": 2}}),
-    (108_412_165, "mllama", "MllamaVisionModel",
-     {"vision_config": {"num_hidden_layers": 2, "num_global_layers": 1}}),
-]  # fmt: skip
+    (
+        108_412_165,
+        "mllama",
+        "MllamaVisionModel",
+        {"vision_config": {"num_hidden_layers": 2, "num_global_layers": 1}},
+    ),
+]
 
 
 @pytest.mark.parametrize(("parameters", "model_type", "class_name", "sections"), COUNTED)

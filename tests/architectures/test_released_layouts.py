@@ -18,9 +18,13 @@ def sizes(
     hidden: int, inner: int, layers: int, heads: int, vocab: int, **more: Any
 ) -> dict[str, Any]:
     return {
-        "hidden_size": hidden, "intermediate_size": inner, "num_hidden_layers": layers,
-        "num_attention_heads": heads, "vocab_size": vocab, **more,
-    }  # fmt: skip
+        "hidden_size": hidden,
+        "intermediate_size": inner,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "vocab_size": vocab,
+        **more,
+    }
 
 
 def elements(prediction: Prediction) -> int:
@@ -34,11 +38,14 @@ LLAVA = {
     "mm_vision_tower": "openai/clip-vit-large-patch14-336",
 }
 ONEVISION = {
-    "model_type": "llava", "architectures": ["LlavaQwenForCausalLM"], "mm_hidden_size": 1152,
-    "mm_projector_type": "mlp2x_gelu", "mm_patch_merge_type": "spatial_unpad",
+    "model_type": "llava",
+    "architectures": ["LlavaQwenForCausalLM"],
+    "mm_hidden_size": 1152,
+    "mm_projector_type": "mlp2x_gelu",
+    "mm_patch_merge_type": "spatial_unpad",
     "mm_vision_tower": "google/siglip-so400m-patch14-384",
     "mm_tunable_parts": "mm_vision_tower,mm_mlp_adapter,mm_language_model",
-}  # fmt: skip
+}
 SIGLIP = {"hidden_size": 1152, "intermediate_size": 4304, "image_size": 980, "patch_size": 14}
 JANUS = {
     "model_type": "multi_modality",
@@ -49,14 +56,19 @@ JANUS = {
     "language_config": {"model_type": "llama", **sizes(2048, 5632, 24, 16, 102400)},
 }
 DEEPSEEK_OCR_2 = {
-    "model_type": "deepseek_vl_v2", "architectures": ["DeepseekOCR2ForCausalLM"],
+    "model_type": "deepseek_vl_v2",
+    "architectures": ["DeepseekOCR2ForCausalLM"],
     "language_config": {
-        **sizes(1280, 6848, 12, 10, 129280), "first_k_dense_replace": 1, "use_mla": False,
-        "moe_intermediate_size": 896, "n_routed_experts": 64, "n_shared_experts": 2,
+        **sizes(1280, 6848, 12, 10, 129280),
+        "first_k_dense_replace": 1,
+        "use_mla": False,
+        "moe_intermediate_size": 896,
+        "n_routed_experts": 64,
+        "n_shared_experts": 2,
         "num_experts_per_tok": 6,
     },
     "projector_config": {"projector_type": "linear", "input_dim": 896, "n_embed": 1280},
-}  # fmt: skip
+}
 
 PUBLISHED = [
     # Vicuna 6,738,415,616 and a projector of 1024·4096 + 4096 + 4096² + 4096; the tower was not
@@ -67,28 +79,41 @@ PUBLISHED = [
     # CLIP's 303,507,456 and a separator of 4096 more
     pytest.param(
         {
-            "model_type": "llava_llama", **VICUNA_7B, **LLAVA,
-            "mm_patch_merge_type": "spatial_unpad", "unfreeze_mm_vision_tower": True,
+            "model_type": "llava_llama",
+            **VICUNA_7B,
+            **LLAVA,
+            "mm_patch_merge_type": "spatial_unpad",
+            "unfreeze_mm_vision_tower": True,
         },
         7_062_906_880,
         id="llava-1.6",
     ),
     pytest.param(
-        {**sizes(3584, 18944, 28, 28, 152064, num_key_value_heads=4), **ONEVISION,
-         "tie_word_embeddings": False},
+        {
+            **sizes(3584, 18944, 28, 28, 152064, num_key_value_heads=4),
+            **ONEVISION,
+            "tie_word_embeddings": False,
+        },
         8_030_348_832,
         id="llava-onevision-7b",
     ),
     pytest.param(
-        {**sizes(896, 4864, 24, 14, 151936, num_key_value_heads=2), **ONEVISION,
-         "tie_word_embeddings": True},
+        {
+            **sizes(896, 4864, 24, 14, 151936, num_key_value_heads=2),
+            **ONEVISION,
+            "tie_word_embeddings": True,
+        },
         893_618_208,
         id="llava-onevision-0.5b",
     ),
     pytest.param(
         {
-            "model_type": "minicpmv", "version": 2.6, "query_num": 64, "vision_config": SIGLIP,
-            "drop_vision_last_layer": False, "tie_word_embeddings": False,
+            "model_type": "minicpmv",
+            "version": 2.6,
+            "query_num": 64,
+            "vision_config": SIGLIP,
+            "drop_vision_last_layer": False,
+            "tie_word_embeddings": False,
             **sizes(3584, 18944, 28, 28, 151666, num_key_value_heads=4),
         },
         8_099_175_152,
@@ -96,8 +121,12 @@ PUBLISHED = [
     ),
     pytest.param(
         {
-            "model_type": "minicpmv", "version": "2.5", "query_num": 96, "vision_config": SIGLIP,
-            "drop_vision_last_layer": False, "tie_word_embeddings": False,
+            "model_type": "minicpmv",
+            "version": "2.5",
+            "query_num": 96,
+            "vision_config": SIGLIP,
+            "drop_vision_last_layer": False,
+            "tie_word_embeddings": False,
             **sizes(4096, 14336, 32, 32, 128256, num_key_value_heads=8),
         },
         8_537_092_336,
@@ -107,8 +136,11 @@ PUBLISHED = [
     pytest.param(JANUS, 2_089_297_547, id="janus-1.3b"),
     pytest.param(
         {
-            "model_type": "minimax_m1", "head_dim": 128, "num_key_value_heads": 8,
-            "attn_type_list": [int(i % 8 == 7) for i in range(80)], "num_local_experts": 32,
+            "model_type": "minimax_m1",
+            "head_dim": 128,
+            "num_key_value_heads": 8,
+            "attn_type_list": [int(i % 8 == 7) for i in range(80)],
+            "num_local_experts": 32,
             **sizes(6144, 9216, 80, 64, 200064),
         },
         456_089_655_296,
@@ -122,7 +154,8 @@ PUBLISHED = [
     # Vicuna with 207 tokens more, DINOv2-B, and 768·4096 + 3·4096² + 4·4096
     pytest.param(
         {
-            "model_type": "maira2", "projector_n_layers": 4,
+            "model_type": "maira2",
+            "projector_n_layers": 4,
             "text_config": {"model_type": "llama", **sizes(4096, 11008, 32, 32, 32207)},
             "vision_config": {"model_type": "dinov2", "image_size": 518, "patch_size": 14},
         },
@@ -152,16 +185,23 @@ PUBLISHED = [
     # 58101·512 + 6·(4·512² + ...) twice, and 2·512² of sines that the released files hold
     pytest.param(
         {
-            "model_type": "marian", "d_model": 512, "encoder_layers": 6, "decoder_layers": 6,
-            "encoder_ffn_dim": 2048, "decoder_ffn_dim": 2048, "encoder_attention_heads": 8,
-            "decoder_attention_heads": 8, "max_position_embeddings": 512, "vocab_size": 58101,
+            "model_type": "marian",
+            "d_model": 512,
+            "encoder_layers": 6,
+            "decoder_layers": 6,
+            "encoder_ffn_dim": 2048,
+            "decoder_ffn_dim": 2048,
+            "encoder_attention_heads": 8,
+            "decoder_attention_heads": 8,
+            "max_position_embeddings": 512,
+            "vocab_size": 58101,
         },
         74_410_496 + 58_101,
         id="opus-mt-en-de",
     ),
     # The index of the repo holds 2,707 names, all of these; its total is the file's size.
     pytest.param(DEEPSEEK_OCR_2, 3_389_119_360, id="deepseek-ocr-2"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("config", "count"), PUBLISHED)
@@ -179,16 +219,23 @@ TINY = sizes(32, 64, 2, 4, 99)
 def test_llava_keeps_its_parts_in_the_base_model() -> None:
     found = names(
         {
-            "model_type": "llava_llama", **TINY, **LLAVA, "unfreeze_mm_vision_tower": True,
+            "model_type": "llava_llama",
+            **TINY,
+            **LLAVA,
+            "unfreeze_mm_vision_tower": True,
             "mm_patch_merge_type": "spatial_unpad",
         }
-    )  # fmt: skip
+    )
     tower = "model.vision_tower.vision_tower.vision_model."
     assert {
-        "model.image_newline", "model.mm_projector.0.weight", "model.mm_projector.2.bias",
-        "model.layers.1.mlp.up_proj.weight", "lm_head.weight",
-        f"{tower}embeddings.class_embedding", f"{tower}encoder.layers.23.mlp.fc2.bias",
-    } <= found  # fmt: skip
+        "model.image_newline",
+        "model.mm_projector.0.weight",
+        "model.mm_projector.2.bias",
+        "model.layers.1.mlp.up_proj.weight",
+        "lm_head.weight",
+        f"{tower}embeddings.class_embedding",
+        f"{tower}encoder.layers.23.mlp.fc2.bias",
+    } <= found
 
 
 @pytest.mark.parametrize(
@@ -232,8 +279,10 @@ def test_minicpm_v_of_an_unknown_version() -> None:
 def test_deepseek_vl_makes_no_images() -> None:
     config = {key: value for key, value in JANUS.items() if not key.startswith("gen_")}
     assert {name.split(".")[0] for name in names(config)} == {
-        "vision_model", "aligner", "language_model",
-    }  # fmt: skip
+        "vision_model",
+        "aligner",
+        "language_model",
+    }
 
 
 def test_a_tower_of_two_is_refused() -> None:
@@ -243,9 +292,12 @@ def test_a_tower_of_two_is_refused() -> None:
 
 def test_minimax_alternates_as_it_says() -> None:
     config = {
-        "model_type": "minimax_text_01", **TINY, "attn_type_list": [0, 1], "num_local_experts": 2,
+        "model_type": "minimax_text_01",
+        **TINY,
+        "attn_type_list": [0, 1],
+        "num_local_experts": 2,
         "num_key_value_heads": 2,
-    }  # fmt: skip
+    }
     found = names(config)
     assert {"model.layers.0.self_attn.qkv_proj.weight", "model.layers.0.self_attn.norm.weight"} <= (
         found
@@ -287,16 +339,21 @@ def test_qwen3_asr_as_released() -> None:
             "thinker_config": {
                 "dtype": "bfloat16",
                 "audio_config": {
-                    "d_model": 896, "encoder_attention_heads": 14, "encoder_ffn_dim": 3584,
-                    "encoder_layers": 18, "output_dim": 1024,
+                    "d_model": 896,
+                    "encoder_attention_heads": 14,
+                    "encoder_ffn_dim": 3584,
+                    "encoder_layers": 18,
+                    "output_dim": 1024,
                 },
                 "text_config": {
-                    "model_type": "qwen3_asr_text", "head_dim": 128, "num_key_value_heads": 8,
+                    "model_type": "qwen3_asr_text",
+                    "head_dim": 128,
+                    "num_key_value_heads": 8,
                     **sizes(1024, 3072, 28, 16, 151936),
                 },
             },
         }
-    )  # fmt: skip
+    )
     assert prediction.parameters == 186_376_192 + 596_049_920
     assert prediction.dtype == "BF16"
     assert prediction.tied == {"thinker.lm_head.weight": "thinker.model.embed_tokens.weight"}
@@ -318,25 +375,35 @@ def test_llada_as_nobody_published_it(key: str, value: object) -> None:
 
 
 ERNIE_VL = {
-    "model_type": "ernie4_5_moe_vl", "architectures": ["Ernie4_5_VLMoeForConditionalGeneration"],
-    "moe_num_experts": [64, 64], "num_key_value_heads": 8, "use_bias": False,
+    "model_type": "ernie4_5_moe_vl",
+    "architectures": ["Ernie4_5_VLMoeForConditionalGeneration"],
+    "moe_num_experts": [64, 64],
+    "num_key_value_heads": 8,
+    "use_bias": False,
     "vision_config": {"depth": 32, "embed_dim": 1280, "mlp_ratio": 4, "num_heads": 16},
-}  # fmt: skip
+}
 
 
 def test_ernie_vl_as_released() -> None:
     """The decoder's keys at the top; the Hub shows 29.4 B and 424 B."""
     small = {
-        **ERNIE_VL, **sizes(2560, 12288, 28, 20, 103424), "num_key_value_heads": 4,
-        "moe_intermediate_size": [1536, 512], "moe_layer_start_index": [1, 1],
+        **ERNIE_VL,
+        **sizes(2560, 12288, 28, 20, 103424),
+        "num_key_value_heads": 4,
+        "moe_intermediate_size": [1536, 512],
+        "moe_layer_start_index": [1, 1],
         "moe_num_shared_experts": 2,
-    }  # fmt: skip
+    }
     assert predict(small).parameters == predict({"model_type": "ernie4_5_vl_moe"}).parameters
     large = {
-        **ERNIE_VL, **sizes(8192, 28672, 54, 64, 103424), "tie_word_embeddings": False,
-        "moe_intermediate_size": [3584, 1536], "moe_layer_start_index": [3, 3], "moe_k": 8,
+        **ERNIE_VL,
+        **sizes(8192, 28672, 54, 64, 103424),
+        "tie_word_embeddings": False,
+        "moe_intermediate_size": [3584, 1536],
+        "moe_layer_start_index": [3, 3],
+        "moe_k": 8,
         "moe_num_shared_experts": 0,
-    }  # fmt: skip
+    }
     prediction = predict(large)
     assert prediction.parameters == 423_526_285_184
     dense = [spec.layer for spec in prediction.tensors if spec.name.endswith("mlp.up_proj.weight")]
@@ -349,20 +416,30 @@ def test_ernie_vls_sets_of_experts_are_alike() -> None:
 
 
 MOLMO_2 = {
-    "model_type": "molmo2", "architectures": ["Molmo2ForConditionalGeneration"],
+    "model_type": "molmo2",
+    "architectures": ["Molmo2ForConditionalGeneration"],
     "text_config": {
-        **sizes(32, 48, 1, 4, 99), "num_key_value_heads": 2, "head_dim": 8,
+        **sizes(32, 48, 1, 4, 99),
+        "num_key_value_heads": 2,
+        "head_dim": 8,
         "additional_vocab_size": 7,
     },
     "vit_config": {
-        **sizes(16, 24, 5, 2, 1), "num_key_value_heads": 2, "head_dim": 8, "image_patch_size": 14,
-        "image_default_input_size": [28, 28], "image_num_pos": 4,
+        **sizes(16, 24, 5, 2, 1),
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+        "image_patch_size": 14,
+        "image_default_input_size": [28, 28],
+        "image_num_pos": 4,
     },
     "adapter_config": {
-        **sizes(16, 20, 1, 2, 1), "num_key_value_heads": 2, "head_dim": 8, "text_hidden_size": 32,
+        **sizes(16, 20, 1, 2, 1),
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+        "text_hidden_size": 32,
         "vit_layers": [-3, -4],
     },
-}  # fmt: skip
+}
 
 
 def test_molmo_2_as_released() -> None:

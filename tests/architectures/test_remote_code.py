@@ -24,24 +24,44 @@ def sizes(
     hidden: int, inner: int, layers: int, heads: int, vocab: int, **more: Any
 ) -> dict[str, Any]:
     return {
-        "hidden_size": hidden, "intermediate_size": inner, "num_hidden_layers": layers,
-        "num_attention_heads": heads, "vocab_size": vocab, **more,
-    }  # fmt: skip
+        "hidden_size": hidden,
+        "intermediate_size": inner,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "vocab_size": vocab,
+        **more,
+    }
 
 
 INTERN_VIT_300M = {
-    "image_size": 448, "patch_size": 14, "norm_type": "layer_norm", "qkv_bias": True,
-    "qk_normalization": False, **sizes(1024, 4096, 24, 16, 1),
-}  # fmt: skip
+    "image_size": 448,
+    "patch_size": 14,
+    "norm_type": "layer_norm",
+    "qkv_bias": True,
+    "qk_normalization": False,
+    **sizes(1024, 4096, 24, 16, 1),
+}
 QWEN_VL_TOWER = {
-    "image_size": 448, "patch_size": 14, "width": 1664, "layers": 48, "heads": 16,
-    "mlp_ratio": 4.9231, "output_dim": 4096,
-}  # fmt: skip
+    "image_size": 448,
+    "patch_size": 14,
+    "width": 1664,
+    "layers": 48,
+    "heads": 16,
+    "mlp_ratio": 4.9231,
+    "output_dim": 4096,
+}
 GLM_4_9B = {
-    "padded_vocab_size": 151552, "hidden_size": 4096, "ffn_hidden_size": 13696, "num_layers": 40,
-    "num_attention_heads": 32, "kv_channels": 128, "multi_query_attention": True,
-    "multi_query_group_num": 2, "add_qkv_bias": True, "add_bias_linear": False,
-}  # fmt: skip
+    "padded_vocab_size": 151552,
+    "hidden_size": 4096,
+    "ffn_hidden_size": 13696,
+    "num_layers": 40,
+    "num_attention_heads": 32,
+    "kv_channels": 128,
+    "multi_query_attention": True,
+    "multi_query_group_num": 2,
+    "add_qkv_bias": True,
+    "add_bias_linear": False,
+}
 INTERNLM2_7B = sizes(4096, 14336, 32, 32, 92544, num_key_value_heads=8, bias=False)
 
 PUBLISHED = [
@@ -122,13 +142,21 @@ PUBLISHED = [
     # 52,832,509,952 · 2 bytes and 64 masking values of 2 bytes are its index's total_size.
     pytest.param(
         "telechat",
-        {"n_embd": 8192, "n_head": 64, "n_layer": 64, "n_inner": 21824, "vocab_size": 80896,
-         "add_bias_linear": False, "activation_function": "silu", "use_RMSNorm": True,
-         "tie_word_embeddings": False},
+        {
+            "n_embd": 8192,
+            "n_head": 64,
+            "n_layer": 64,
+            "n_inner": 21824,
+            "vocab_size": 80896,
+            "add_bias_linear": False,
+            "activation_function": "silu",
+            "use_RMSNorm": True,
+            "tie_word_embeddings": False,
+        },
         52_832_509_952,
         id="telechat-52b",
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("model_type", "config", "parameters"), PUBLISHED)
@@ -158,17 +186,29 @@ EQUALS = [
         {**LLAMA, "num_key_value_heads": 2, "attention_bias": True},
         id="internlm2-biased",
     ),
-    pytest.param({"model_type": "mimo", **SMALL}, {"model_type": "qwen2", **SMALL,
-                 "num_key_value_heads": 32}, id="mimo-without-mtp"),
+    pytest.param(
+        {"model_type": "mimo", **SMALL},
+        {"model_type": "qwen2", **SMALL, "num_key_value_heads": 32},
+        id="mimo-without-mtp",
+    ),
     pytest.param(
         {"model_type": "qwen", **SMALL, "intermediate_size": 192, "kv_channels": 16},
         {"model_type": "qwen2", **SMALL, "num_key_value_heads": 4},
         id="qwen",
     ),
     pytest.param(
-        {"model_type": "chatglm", "padded_vocab_size": 99, "hidden_size": 64, "num_layers": 3,
-         "ffn_hidden_size": 96, "num_attention_heads": 4, "kv_channels": 32, "add_qkv_bias": True,
-         "multi_query_attention": True, "multi_query_group_num": 2},
+        {
+            "model_type": "chatglm",
+            "padded_vocab_size": 99,
+            "hidden_size": 64,
+            "num_layers": 3,
+            "ffn_hidden_size": 96,
+            "num_attention_heads": 4,
+            "kv_channels": 32,
+            "add_qkv_bias": True,
+            "multi_query_attention": True,
+            "multi_query_group_num": 2,
+        },
         {"model_type": "glm", **SMALL, "head_dim": 32, "num_key_value_heads": 2},
         id="chatglm",
     ),
@@ -178,43 +218,88 @@ EQUALS = [
         id="deci",
     ),
     pytest.param(
-        {"model_type": "nemotron-nas", **SMALL, "intermediate_size": None, "block_configs": [
-            {"attention": {"n_heads_in_group": 2}, "ffn": {"ffn_mult": 6.0}}] * 3},
+        {
+            "model_type": "nemotron-nas",
+            **SMALL,
+            "intermediate_size": None,
+            "block_configs": [{"attention": {"n_heads_in_group": 2}, "ffn": {"ffn_mult": 6.0}}] * 3,
+        },
         {**LLAMA, "num_key_value_heads": 2, "intermediate_size": 256},
         id="nemotron-nas",
     ),
     pytest.param(
-        {"model_type": "RefinedWebModel", "hidden_size": 64, "n_layer": 3, "n_head": 4,
-         "vocab_size": 99, "multi_query": True, "parallel_attn": True},
+        {
+            "model_type": "RefinedWebModel",
+            "hidden_size": 64,
+            "n_layer": 3,
+            "n_head": 4,
+            "vocab_size": 99,
+            "multi_query": True,
+            "parallel_attn": True,
+        },
         {"model_type": "falcon", **SMALL},
         id="falcon-7b-by-its-old-names",
     ),
     pytest.param(
-        {"model_type": "RefinedWeb", "hidden_size": 64, "n_layer": 3, "n_head": 4, "n_head_kv": 2,
-         "vocab_size": 99, "architectures": ["RWForCausalLM"]},
+        {
+            "model_type": "RefinedWeb",
+            "hidden_size": 64,
+            "n_layer": 3,
+            "n_head": 4,
+            "n_head_kv": 2,
+            "vocab_size": 99,
+            "architectures": ["RWForCausalLM"],
+        },
         {"model_type": "falcon", **SMALL, "new_decoder_architecture": True, "num_kv_heads": 2},
         id="falcon-40b-by-its-old-names",
     ),
     pytest.param(
-        {"model_type": "RefinedWebModel", "hidden_size": 64, "n_layer": 3, "n_head": 4,
-         "vocab_size": 99, "bias": True, "alibi": True},
-        {"model_type": "falcon", **SMALL, "parallel_attn": False, "multi_query": False,
-         "bias": True},
+        {
+            "model_type": "RefinedWebModel",
+            "hidden_size": 64,
+            "n_layer": 3,
+            "n_head": 4,
+            "vocab_size": 99,
+            "bias": True,
+            "alibi": True,
+        },
+        {
+            "model_type": "falcon",
+            **SMALL,
+            "parallel_attn": False,
+            "multi_query": False,
+            "bias": True,
+        },
         id="falcon-rw-1b",
     ),
     pytest.param(
-        {"model_type": "mpt", "architectures": ["MPTForCausalLM"], "d_model": 64, "n_layers": 3,
-         "n_heads": 4, "vocab_size": 99, "no_bias": True, "attn_config": {"alibi": True}},
+        {
+            "model_type": "mpt",
+            "architectures": ["MPTForCausalLM"],
+            "d_model": 64,
+            "n_layers": 3,
+            "n_heads": 4,
+            "vocab_size": 99,
+            "no_bias": True,
+            "attn_config": {"alibi": True},
+        },
         {"model_type": "mpt", "d_model": 64, "n_layers": 3, "n_heads": 4, "vocab_size": 99},
         id="mpt-of-the-hub",
     ),
     pytest.param(
-        {"model_type": "gpt_neo", "architectures": ["GPTNeoForCausalLM"], "rotary": True,
-         "hidden_size": 64, "num_layers": 3, "num_heads": 4, "vocab_size": 99},
+        {
+            "model_type": "gpt_neo",
+            "architectures": ["GPTNeoForCausalLM"],
+            "rotary": True,
+            "hidden_size": 64,
+            "num_layers": 3,
+            "num_heads": 4,
+            "vocab_size": 99,
+        },
         {"model_type": "gptj", "n_embd": 64, "n_layer": 3, "n_head": 4, "vocab_size": 99},
         id="gpt-j-as-gpt-neo",
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("remote", "built_in"), EQUALS)
@@ -254,8 +339,9 @@ def test_first_chatglm_has_a_tied_head() -> None:
 def test_mimo_predicts_one_token_further() -> None:
     """A layer, a projection of 2·H to H and four more norms of H than a layer has."""
     plain = predict({"model_type": "mimo", **SMALL, "num_key_value_heads": 2})
-    further = predict({"model_type": "mimo", **SMALL, "num_key_value_heads": 2,
-                       "num_nextn_predict_layers": 1})  # fmt: skip
+    further = predict(
+        {"model_type": "mimo", **SMALL, "num_key_value_heads": 2, "num_nextn_predict_layers": 1}
+    )
     layer = sum(t.parameters for t in plain.tensors if t.layer == 0)
     assert further.parameters - plain.parameters == layer + 2 * 64 * 64 + 3 * 64
     added = [t for t in further.tensors if t.name not in {u.name for u in plain.tensors}]
@@ -305,16 +391,31 @@ def test_yuan_filters_and_shared_matrices() -> None:
 
 
 def test_telechat_layout_follows_the_keys() -> None:
-    narrow = shapes({"model_type": "telechat", "hidden_size": 64, "ffn_hidden_size": 96,
-                     "n_head": 4, "n_layer": 1, "vocab_size": 99})  # fmt: skip
+    narrow = shapes(
+        {
+            "model_type": "telechat",
+            "hidden_size": 64,
+            "ffn_hidden_size": 96,
+            "n_head": 4,
+            "n_layer": 1,
+            "vocab_size": 99,
+        }
+    )
     assert narrow["transformer.h.0.self_attention.key_value.weight"] == (128, 64)
     assert narrow["transformer.h.0.mlp.down_proj.bias"] == (64,)
     assert "transformer.h.0.self_attention.query.bias" not in narrow
 
 
 def test_mpt_of_the_hub_honours_its_keys() -> None:
-    config = {"model_type": "mpt", "architectures": ["MPTForCausalLM"], "d_model": 64,
-              "n_layers": 1, "n_heads": 4, "vocab_size": 99, "max_seq_len": 24}  # fmt: skip
+    config = {
+        "model_type": "mpt",
+        "architectures": ["MPTForCausalLM"],
+        "d_model": 64,
+        "n_layers": 1,
+        "n_heads": 4,
+        "vocab_size": 99,
+        "max_seq_len": 24,
+    }
     queries = {"attn_type": "multiquery_attention", "qk_ln": True}
     found = shapes({**config, "expansion_ratio": 2, "attn_config": queries})
     assert found["transformer.wpe.weight"] == (24, 64)
@@ -360,16 +461,26 @@ NAS: dict[str, Any] = {"model_type": "nemotron-nas", **SMALL}
         ({**NAS, "num_key_value_heads_per_layer": [2]}, "num_key_value_heads_per_layer"),
         ({"model_type": "baichuan"}, "vocab_size"),
         ({"model_type": "internvl_chat", "downsample_ratio": 0}, "downsample_ratio"),
-        ({"model_type": "internvl_chat", "vision_config": {"norm_type": "none"}},
-         "vision_config.norm_type"),
+        (
+            {"model_type": "internvl_chat", "vision_config": {"norm_type": "none"}},
+            "vision_config.norm_type",
+        ),
         ({"model_type": "qwen", "visual": {"patch_size": 14}}, "visual.width"),
         ({"model_type": "gpt_neox", "rotary_pct": 1e308}, "rotary_pct"),
-        ({"model_type": "mpt", "architectures": ["MPTForCausalLM"], "expansion_ratio": -1.5},
-         "expansion_ratio"),
-        ({"model_type": "mpt", "architectures": ["MPTForCausalLM"],
-          "attn_config": {"attn_type": "none"}}, "attn_config.attn_type"),
+        (
+            {"model_type": "mpt", "architectures": ["MPTForCausalLM"], "expansion_ratio": -1.5},
+            "expansion_ratio",
+        ),
+        (
+            {
+                "model_type": "mpt",
+                "architectures": ["MPTForCausalLM"],
+                "attn_config": {"attn_type": "none"},
+            },
+            "attn_config.attn_type",
+        ),
     ],
-)  # fmt: skip
+)
 def test_malformed_keys_are_named(config: dict[str, Any], key: str) -> None:
     with pytest.raises(ConfigError) as caught:
         predict(config)
@@ -383,20 +494,36 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "baichuan": SMALL,
     "internlm": SMALL,
     "internlm2": SMALL,
-    "internvl_chat": {"downsample_ratio": 0.5, "vision_config": INTERN_VIT_300M,
-                      "llm_config": {"model_type": "llama", **SMALL}},
+    "internvl_chat": {
+        "downsample_ratio": 0.5,
+        "vision_config": INTERN_VIT_300M,
+        "llm_config": {"model_type": "llama", **SMALL},
+    },
     "minicpm": {**SMALL, "num_experts": 4, "num_experts_per_tok": 2},
     "xverse": SMALL,
     "mimo": {**SMALL, "num_nextn_predict_layers": 1},
     "telechat": {"n_embd": 64, "n_head": 4, "n_layer": 2, "n_inner": 96, "vocab_size": 99},
     "yuan": {**SMALL, "attention_projection_size": 64},
-    "nemotron-nas": {**SMALL, "block_configs": [
-        {"attention": {"n_heads_in_group": 2}, "ffn": {"ffn_mult": 2.5}}] * 3},
+    "nemotron-nas": {
+        **SMALL,
+        "block_configs": [{"attention": {"n_heads_in_group": 2}, "ffn": {"ffn_mult": 2.5}}] * 3,
+    },
     "RefinedWeb": {"hidden_size": 64, "n_layer": 2, "n_head": 4, "n_head_kv": 2},
-}  # fmt: skip
+}
 ABSURD: tuple[Any, ...] = (
-    -1, 0, 10**12, "seven", float("nan"), float("inf"), 1e308, [1], None, True, {}, 2.5,
-)  # fmt: skip
+    -1,
+    0,
+    10**12,
+    "seven",
+    float("nan"),
+    float("inf"),
+    1e308,
+    [1],
+    None,
+    True,
+    {},
+    2.5,
+)
 
 
 @pytest.mark.parametrize("model_type", SAMPLES)

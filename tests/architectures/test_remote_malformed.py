@@ -35,13 +35,15 @@ def test_relatives_that_are_not_known_are_refused(config: dict[str, Any]) -> Non
         ({"model_type": "openelm", **OPENELM, "num_kv_heads": [1, 2]}, "num_kv_heads"),
         ({"model_type": "openelm", **OPENELM, "ffn_multipliers": ["a"] * 16}, "ffn_multipliers"),
         ({"model_type": "molmo", **SMALL, "layer_norm_type": "none"}, "layer_norm_type"),
-        ({"model_type": "phi3_v", "embd_layer": {"projection_cls": "none"}},
-         "embd_layer.projection_cls"),
+        (
+            {"model_type": "phi3_v", "embd_layer": {"projection_cls": "none"}},
+            "embd_layer.projection_cls",
+        ),
         ({"model_type": "phi3small", "ff_dim_multiplier": -1}, "ff_dim_multiplier"),
         ({"model_type": "mosaic_gpt", "n_heads": 7}, "n_heads"),
         ({"model_type": "deepseek", "n_routed_experts": 4}, "num_experts_per_tok"),
     ],
-)  # fmt: skip
+)
 def test_malformed_keys_are_named(config: dict[str, Any], key: str) -> None:
     with pytest.raises(ConfigError) as caught:
         predict(config)
@@ -49,47 +51,87 @@ def test_malformed_keys_are_named(config: dict[str, Any], key: str) -> None:
 
 
 #: First sizes that absurd values are tried on, key by key.
-VISION = {"model_type": "moonvit", "hidden_size": 32, "merge_kernel_size": [2, 2],
-          "init_pos_emb_height": 4}  # fmt: skip
+VISION = {
+    "model_type": "moonvit",
+    "hidden_size": 32,
+    "merge_kernel_size": [2, 2],
+    "init_pos_emb_height": 4,
+}
 SAMPLES: dict[str, dict[str, Any]] = {
-    "deepseek": {**SMALL, "n_routed_experts": 4, "num_experts_per_tok": 2, "n_shared_experts": 1,
-                 "first_k_dense_replace": 1, "moe_layer_freq": 1},
+    "deepseek": {
+        **SMALL,
+        "n_routed_experts": 4,
+        "num_experts_per_tok": 2,
+        "n_shared_experts": 1,
+        "first_k_dense_replace": 1,
+        "moe_layer_freq": 1,
+    },
     "Yi": SMALL,
     "exaone": SMALL,
     "orion": SMALL,
     "aquila": SMALL,
     "stablelm_epoch": SMALL,
-    "mixformer-sequential": {"n_embd": 64, "n_head": 4, "n_layer": 2, "vocab_size": 99,
-                             "rotary_dim": 8, "pad_vocab_size_multiple": 64},
+    "mixformer-sequential": {
+        "n_embd": 64,
+        "n_head": 4,
+        "n_layer": 2,
+        "vocab_size": 99,
+        "rotary_dim": 8,
+        "pad_vocab_size_multiple": 64,
+    },
     "phi-msft": {"n_embd": 64, "n_head": 4, "n_layer": 2, "n_head_kv": 2},
     "phi3small": {**SMALL, "ff_dim_multiplier": 1.5, "num_key_value_heads": 2},
     "mosaic_gpt": {"d_model": 64, "n_heads": 4, "n_layers": 2, "mlp_ratio": 2},
     "jais": {"n_embd": 64, "n_head": 4, "n_layer": 2, "n_inner": 96},
     "openelm": OPENELM,
-    "bailing_moe_v2": {**SMALL, "num_experts": 4, "num_experts_per_tok": 2,
-                       "num_shared_experts": 1, "num_nextn_predict_layers": 1},
+    "bailing_moe_v2": {
+        **SMALL,
+        "num_experts": 4,
+        "num_experts_per_tok": 2,
+        "num_shared_experts": 1,
+        "num_nextn_predict_layers": 1,
+    },
     "jina_bert": {**SMALL, "feed_forward_type": "geglu"},
     "new": {**SMALL, "pack_qkv": False, "position_embedding_type": "absolute"},
     "xlm-roberta-flash": {**SMALL, "lora_adaptations": ["a"], "lora_rank": 4},
-    "nvembed": {"latent_attention_config": {"latent_dim": 64, "num_latents_value": 8},
-                "text_config": SMALL},
+    "nvembed": {
+        "latent_attention_config": {"latent_dim": 64, "num_latents_value": 8},
+        "text_config": SMALL,
+    },
     "cogvlm": {**SMALL, "num_multi_query_heads": 2, "vision_config": {"hidden_size": 32}},
     "kimi_vl": {"vision_config": VISION, "text_config": LLAMA},
     "locateanything": {"vision_config": VISION, "text_config": QWEN2},
     "phi3_v": {**SMALL, "img_processor": {"image_dim_out": 8}},
-    "minicpmv": {**SMALL, "version": 2.6, "query_num": 16, "drop_vision_last_layer": True,
-                 "vision_config": {"num_hidden_layers": 2}},
+    "minicpmv": {
+        **SMALL,
+        "version": 2.6,
+        "query_num": 16,
+        "drop_vision_last_layer": True,
+        "vision_config": {"num_hidden_layers": 2},
+    },
     "molmo": {**SMALL, "num_key_value_heads": 2, "embedding_size": 128},
     "moondream1": {"config": {"text": {"dim": 64, "n_heads": 4}, "vision": {"enc_dim": 32}}},
     "DeepseekOCR": {**DEEPSEEK_OCR, "projector_config": {"input_dim": 2048}},
     "step3p5": {"num_hidden_layers": 2, "num_nextn_predict_layers": 1},
-    "hf_olmo": {"d_model": 64, "n_heads": 4, "n_layers": 2, "mlp_ratio": 2,
-                "attention_layer_norm": True, "layer_norm_type": "rms"},
+    "hf_olmo": {
+        "d_model": 64,
+        "n_heads": 4,
+        "n_layers": 2,
+        "mlp_ratio": 2,
+        "attention_layer_norm": True,
+        "layer_norm_type": "rms",
+    },
     "santacoder": {"n_embd": 64, "n_head": 4, "n_layer": 2},
     "moss": {"n_embd": 64, "n_head": 4, "n_layer": 2},
-    "florence2": {"vision_config": {"dim_embed": [16, 32], "depths": [1, 1], "patch_size": [7, 3],
-                                    "patch_prenorm": [False, True]},
-                  "text_config": {"d_model": 64, "vocab_size": 99}},
+    "florence2": {
+        "vision_config": {
+            "dim_embed": [16, 32],
+            "depths": [1, 1],
+            "patch_size": [7, 3],
+            "patch_prenorm": [False, True],
+        },
+        "text_config": {"d_model": 64, "vocab_size": 99},
+    },
     "GOT": SMALL,
     "btlm": {"n_embd": 64, "n_head": 4, "n_layer": 2, "n_inner": 96},
     "gpt_refact": {"n_embd": 64, "n_head": 4, "n_layer": 2},
@@ -99,10 +141,21 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "qwen2_reward": SMALL,
     "colbert": {**SMALL, "dim": 8},
     "h2ovl_chat": {"llm_config": LLAMA, "vision_config": {"num_hidden_layers": 1}},
-}  # fmt: skip
+}
 ABSURD: tuple[Any, ...] = (
-    -1, 0, 10**12, "seven", float("nan"), float("inf"), 1e308, [1], None, True, {}, 2.5,
-)  # fmt: skip
+    -1,
+    0,
+    10**12,
+    "seven",
+    float("nan"),
+    float("inf"),
+    1e308,
+    [1],
+    None,
+    True,
+    {},
+    2.5,
+)
 
 
 @pytest.mark.parametrize("model_type", SAMPLES)

@@ -42,13 +42,17 @@ def test_switch_spaces_experts_by_the_first_name() -> None:
 COUNTED: list[tuple[int, dict[str, object]]] = [
     (
         280_329_216,
-        {"model_type": "bart", "architectures": ["BartForConditionalGeneration"],
-         "encoder_layers": 12, "num_hidden_layers": 2},
+        {
+            "model_type": "bart",
+            "architectures": ["BartForConditionalGeneration"],
+            "encoder_layers": 12,
+            "num_hidden_layers": 2,
+        },
     ),
     (67_736_832, {"model_type": "gpt2", "n_layer": 2, "num_hidden_layers": 4}),
     # without a model_type it is the class that knows its keys
     (67_736_832, {"architectures": ["GPT2Model"], "n_layer": 2, "num_hidden_layers": 4}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("parameters", "config"), COUNTED)

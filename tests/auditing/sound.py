@@ -176,9 +176,14 @@ def adapter() -> Files:
 
 
 BASES: Mapping[str, Callable[[], Files]] = {
-    "single": single, "sharded": sharded, "torch": torch, "copies": copies, "gguf": gguf,
-    "gptq": gptq, "adapter": adapter,
-}  # fmt: skip
+    "single": single,
+    "sharded": sharded,
+    "torch": torch,
+    "copies": copies,
+    "gguf": gguf,
+    "gptq": gptq,
+    "adapter": adapter,
+}
 
 
 @cache

@@ -28,7 +28,7 @@ from .damage import (
     set_json,
     symlink,
     value,
-)  # fmt: skip
+)
 from .sound import CONFIG, Files, made, write
 
 SHARDS = [f"model-{number:05d}-of-00004.safetensors" for number in range(1, 5)]
@@ -93,8 +93,9 @@ def test_select_and_ignore_by_prefix(tmp_path: Path) -> None:
     assert set(codes(hfinspect.audit(tmp_path))) == {"HI301", "HI502", "HI503"}
     assert codes(hfinspect.audit(tmp_path, select=["HI3"])) == ["HI301"]
     assert codes(hfinspect.audit(tmp_path, select=["hi5,HI301"], ignore=["HI503"])) == [
-        "HI301", "HI502",
-    ]  # fmt: skip
+        "HI301",
+        "HI502",
+    ]
     # The longer prefix wins, on either side.
     assert codes(hfinspect.audit(tmp_path, ignore=["HI5"], select=["HI502"])) == ["HI502"]
     for wrong in (["HI9"], ["nonsense"], [""]):
@@ -221,18 +222,25 @@ def test_deep_reads_pickled_weights_and_gguf(tmp_path: Path) -> None:
     files["model.gguf"] = made("gguf")["model.gguf"][:-2] + b"\x00\x7e"
     result = hfinspect.audit(write(files, tmp_path), deep=True, select=["HI14"])
     assert [(f.code, f.tensor) for f in result.findings] == [
-        ("HI142", "output.weight"), ("HI144", "a.weight"),
-    ]  # fmt: skip
+        ("HI142", "output.weight"),
+        ("HI144", "a.weight"),
+    ]
 
 
 @pytest.mark.parametrize(
     ("dtype", "item", "code"),
     [
-        ("F32", "0000c07f", "HI142"), ("F32", "000080ff", "HI143"), ("F32", "ffff7f7f", None),
-        ("BF16", "c07f", "HI142"), ("BF16", "80ff", "HI143"), ("BF16", "7f7f", None),
-        ("F16", "01fc", "HI142"), ("F16", "00fc", "HI143"), ("F16", "fffb", None),
+        ("F32", "0000c07f", "HI142"),
+        ("F32", "000080ff", "HI143"),
+        ("F32", "ffff7f7f", None),
+        ("BF16", "c07f", "HI142"),
+        ("BF16", "80ff", "HI143"),
+        ("BF16", "7f7f", None),
+        ("F16", "01fc", "HI142"),
+        ("F16", "00fc", "HI143"),
+        ("F16", "fffb", None),
     ],
-)  # fmt: skip
+)
 def test_deep_finds_one_value(dtype: str, item: str, code: str | None, tmp_path: Path) -> None:
     from .damage import retype
 

@@ -41,14 +41,24 @@ def with_json(folder: Path, name: str, value: Any) -> Path:
         ("modules.json", [{"path": "", "type": "sentence_transformers.models.Transformer"}], []),
         ("model_index.json", {"unet": ["my_unet", "MyUNet"]}, ["warning"]),
         ("model_index.json", {"_class_name": ["pipeline", "Mine"]}, ["warning"]),
-        ("model_index.json", {"unet": ["diffusers", "UNet2DConditionModel"], "x": [None, None],
-                              "checker": ["stable_diffusion", "SafetyChecker"]}, []),
+        (
+            "model_index.json",
+            {
+                "unet": ["diffusers", "UNet2DConditionModel"],
+                "x": [None, None],
+                "checker": ["stable_diffusion", "SafetyChecker"],
+            },
+            [],
+        ),
         ("adapter_config.json", {"auto_mapping": {"parent_library": "os"}}, ["error"]),
-        ("adapter_config.json", {"auto_mapping": {"parent_library": "transformers_modules.a.b"}},
-         ["warning"]),
+        (
+            "adapter_config.json",
+            {"auto_mapping": {"parent_library": "transformers_modules.a.b"}},
+            ["warning"],
+        ),
         ("adapter_config.json", {"auto_mapping": None}, []),
     ],
-)  # fmt: skip
+)
 def test_classes_by_name(name: str, value: Any, expected: list[str], tmp_path: Path) -> None:
     assert severities(with_json(tmp_path, name, value), "HI416") == expected
 
@@ -60,16 +70,27 @@ def test_auto_map_in_a_section(tmp_path: Path) -> None:
 
 
 DANGEROUS = [
-    "{{ x.__class__ }}", "{{ x['__class__'] }}", "{{ x|attr('__class__') }}",
-    "{% set a = cycler.__init__ %}", "{{ x['\\x5f\\x5fclass\\x5f\\x5f'] }}",
-    "{{ x|attr('__cl' ~ 'ass__') }}", "{{ x|attr(name) }}", "{{ [x]|map(attribute='__class__') }}",
-    "{%- if x . __mro__ -%}{% endif %}", "{{ '}' ~ x.__class__ }}",
-]  # fmt: skip
+    "{{ x.__class__ }}",
+    "{{ x['__class__'] }}",
+    "{{ x|attr('__class__') }}",
+    "{% set a = cycler.__init__ %}",
+    "{{ x['\\x5f\\x5fclass\\x5f\\x5f'] }}",
+    "{{ x|attr('__cl' ~ 'ass__') }}",
+    "{{ x|attr(name) }}",
+    "{{ [x]|map(attribute='__class__') }}",
+    "{%- if x . __mro__ -%}{% endif %}",
+    "{{ '}' ~ x.__class__ }}",
+]
 HARMLESS = [
-    "if __name__ == '__main__':", "{# x.__class__ #}", "{{ 'def __init__(self):' }}",
-    "{{ m['role_name'] }}", "{{ x|replace('_', ' ') }}", "{{ x|attr('name') }}",
-    "{{ messages|selectattr('role', 'equalto', 'user') }}", "{{ '<|im_start|>' + m.role }}",
-]  # fmt: skip
+    "if __name__ == '__main__':",
+    "{# x.__class__ #}",
+    "{{ 'def __init__(self):' }}",
+    "{{ m['role_name'] }}",
+    "{{ x|replace('_', ' ') }}",
+    "{{ x|attr('name') }}",
+    "{{ messages|selectattr('role', 'equalto', 'user') }}",
+    "{{ '<|im_start|>' + m.role }}",
+]
 
 
 def test_templates() -> None:
@@ -101,18 +122,26 @@ def test_templates_wherever_they_lie(tmp_path: Path) -> None:
 
 
 KERAS = [
-    '{"class_name": "Lambda"}', '{"class_name":"Lambda"}', '{"class_name" :\n\t"Lambda"}',
-    '{"class_name": "\\u004cambda"}', '{"\\u0063lass_name": "Lambda"}',
-    '{"class_name": "__lambda__", "config": {}}', '{"function_type": "lambda"}',
-    '{"class_name": "Dense", "class_name": "Lambda"}', '{"module": "os", "class_name": "function"}',
-    '{"module": "builtins", "module": "subprocess"}', '{"module": "keras.src.utils.file_utils"}',
-    '{"module": "keras.src.saving.saving_api"}', '{"class_name": "TorchModuleWrapper"}',
-]  # fmt: skip
+    '{"class_name": "Lambda"}',
+    '{"class_name":"Lambda"}',
+    '{"class_name" :\n\t"Lambda"}',
+    '{"class_name": "\\u004cambda"}',
+    '{"\\u0063lass_name": "Lambda"}',
+    '{"class_name": "__lambda__", "config": {}}',
+    '{"function_type": "lambda"}',
+    '{"class_name": "Dense", "class_name": "Lambda"}',
+    '{"module": "os", "class_name": "function"}',
+    '{"module": "builtins", "module": "subprocess"}',
+    '{"module": "keras.src.utils.file_utils"}',
+    '{"module": "keras.src.saving.saving_api"}',
+    '{"class_name": "TorchModuleWrapper"}',
+]
 SOUND_KERAS = [
     '{"class_name": "Dense", "module": "keras.layers", "registered_name": null}',
     '{"module": "keras.src.models.functional", "class_name": "Functional"}',
-    '{"module": "builtins", "class_name": "function", "config": "relu"}', '{"name": "Lambda"}',
-]  # fmt: skip
+    '{"module": "builtins", "class_name": "function", "config": "relu"}',
+    '{"name": "Lambda"}',
+]
 
 
 SOUND_TEMPLATES = [
@@ -173,10 +202,21 @@ def test_onnx_in_every_spelling(data: bytes, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["tensorflow.io.gfile", "tensorflow.python.lib.io.file_io", "keras.src.utils.file_utils",
-     "keras.utils", "keras.src.backend.common.global_state", "\u00e9vil", "e" * 400, "builtins.x",
-     "keras.layers.io", "keras_hub.src.utils.preset_utils", "torch", "keras_evil"],
-)  # fmt: skip
+    [
+        "tensorflow.io.gfile",
+        "tensorflow.python.lib.io.file_io",
+        "keras.src.utils.file_utils",
+        "keras.utils",
+        "keras.src.backend.common.global_state",
+        "\u00e9vil",
+        "e" * 400,
+        "builtins.x",
+        "keras.layers.io",
+        "keras_hub.src.utils.preset_utils",
+        "torch",
+        "keras_evil",
+    ],
+)
 def test_modules_that_no_keras_config_names(module: str, tmp_path: Path) -> None:
     """Behind more findings than are listed; with escapes for what is not ASCII."""
     many = [{"class_name": "TextVectorization", "vocabulary": f"/etc/{n}"} for n in range(60)]
@@ -198,10 +238,19 @@ def test_a_gguf_template_that_goes_on_behind_what_is_kept(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     "module",
-    ["keras", "keras.layers", "keras.src.models.functional", "keras.src.engine.sequential",
-     "tensorflow.keras.layers", "keras_hub.src.models.bert.bert_backbone", "builtins",
-     "keras.src.layers.core.tf_op_layer", "keras.initializers", "keras.src.ops.numpy"],
-)  # fmt: skip
+    [
+        "keras",
+        "keras.layers",
+        "keras.src.models.functional",
+        "keras.src.engine.sequential",
+        "tensorflow.keras.layers",
+        "keras_hub.src.models.bert.bert_backbone",
+        "builtins",
+        "keras.src.layers.core.tf_op_layer",
+        "keras.initializers",
+        "keras.src.ops.numpy",
+    ],
+)
 def test_modules_that_keras_writes(module: str, tmp_path: Path) -> None:
     files = made("single")
     config = {"class_name": "Sequential", "config": {}, "module": module}

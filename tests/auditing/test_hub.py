@@ -72,8 +72,11 @@ def test_damage_on_the_hub_is_found(hub: HubServer) -> None:
     add(hub, files)
     found = {(finding.code, finding.file) for finding in audit(hub).findings}
     assert found == {
-        ("HI110", SHARDS[0]), ("HI103", SHARDS[1]), ("HI102", SHARDS[2]), ("HI201", SHARDS[3]),
-    }  # fmt: skip
+        ("HI110", SHARDS[0]),
+        ("HI103", SHARDS[1]),
+        ("HI102", SHARDS[2]),
+        ("HI201", SHARDS[3]),
+    }
 
 
 def test_the_header_is_read_raw_although_the_hub_has_it_decoded(hub: HubServer) -> None:

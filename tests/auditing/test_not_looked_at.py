@@ -90,9 +90,16 @@ def test_a_large_json_file_is_looked_at(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [".x/a", ".ipynb_checkpoints/a.txt", ".git/a.bin", "sub/.y/b/c", ".cache/x/a",
-     ".cache/huggingface/a", ".gitlike/objects/aa"],
-)  # fmt: skip
+    [
+        ".x/a",
+        ".ipynb_checkpoints/a.txt",
+        ".git/a.bin",
+        "sub/.y/b/c",
+        ".cache/x/a",
+        ".cache/huggingface/a",
+        ".gitlike/objects/aa",
+    ],
+)
 def test_hidden_folders_are_searched_for_pickles(path: str, tmp_path: Path) -> None:
     write(made("single"), tmp_path)
     for name in ("HEAD", "objects/aa/bb", "refs/heads/main", "config"):
@@ -141,8 +148,9 @@ def test_on_the_hub_a_long_first_line_is_read_on(hub: HubServer) -> None:
     hub.add("org/m", {**made("single"), "a.dat": stored(evil), "b.dat": stored(long)})
     found = hfinspect.audit("org/m", client=client(hub)).failing("warning")
     assert {(f.code, f.severity, f.file) for f in found} == {
-        ("HI401", "error", "a.dat"), ("HI403", "warning", "b.dat"),
-    }  # fmt: skip
+        ("HI401", "error", "a.dat"),
+        ("HI403", "warning", "b.dat"),
+    }
 
 
 @pytest.mark.parametrize("path", ["training_args.bin", "notes.dat", "chat.jinja", "m.onnx"])

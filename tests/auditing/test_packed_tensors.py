@@ -44,11 +44,17 @@ def test_files_of_another_writer_are_silent(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "piece"),
     [
-        ("gptq-4", "qzeros"), ("gptq-4", "scales"), ("awq-gemm", "qzeros"), ("awq-gemv", "scales"),
-        ("auto-round-gptq", "qzeros"), ("fp8-blocks", "weight_scale_inv"),
-        ("modelopt-nvfp4", "weight_scale_2"), ("ct-pack-4", "weight_scale"), ("mlx-8", "biases"),
+        ("gptq-4", "qzeros"),
+        ("gptq-4", "scales"),
+        ("awq-gemm", "qzeros"),
+        ("awq-gemv", "scales"),
+        ("auto-round-gptq", "qzeros"),
+        ("fp8-blocks", "weight_scale_inv"),
+        ("modelopt-nvfp4", "weight_scale_2"),
+        ("ct-pack-4", "weight_scale"),
+        ("mlx-8", "biases"),
     ],
-)  # fmt: skip
+)
 def test_a_missing_piece_is_found(name: str, piece: str, tmp_path: Path) -> None:
     tensors = dict(TWINS[name]().tensors)
     del tensors[f"{Q_PROJ}.{piece}"]
@@ -60,11 +66,15 @@ def test_a_missing_piece_is_found(name: str, piece: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("name", "piece"),
     [
-        ("gptq-4", "qzeros"), ("awq-gemm", "qzeros"), ("auto-round-gptq", "scales"),
-        ("fp8-blocks", "weight_scale_inv"), ("modelopt-nvfp4", "weight_scale"),
-        ("ct-pack-4", "weight_scale"), ("mlx-8", "biases"),
+        ("gptq-4", "qzeros"),
+        ("awq-gemm", "qzeros"),
+        ("auto-round-gptq", "scales"),
+        ("fp8-blocks", "weight_scale_inv"),
+        ("modelopt-nvfp4", "weight_scale"),
+        ("ct-pack-4", "weight_scale"),
+        ("mlx-8", "biases"),
     ],
-)  # fmt: skip
+)
 def test_a_piece_of_another_shape_is_found(name: str, piece: str, tmp_path: Path) -> None:
     tensors = dict(TWINS[name]().tensors)
     dtype, shape = tensors[f"{Q_PROJ}.{piece}"]

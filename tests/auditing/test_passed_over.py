@@ -23,10 +23,14 @@ from .sound import made, write
 
 #: What the Hub's client leaves in a folder that it has downloaded to.
 NOTES = {
-    ".gitignore": b"*", "CACHEDIR.TAG": b"", "download/config.json.metadata": b"",
-    "download/sub/config.json.lock": b"", "download/abc.def.incomplete": b"",
-    "upload/config.json.metadata": b"", f"trees/{'a' * 40}.json": b"{}",
-}  # fmt: skip
+    ".gitignore": b"*",
+    "CACHEDIR.TAG": b"",
+    "download/config.json.metadata": b"",
+    "download/sub/config.json.lock": b"",
+    "download/abc.def.incomplete": b"",
+    "upload/config.json.metadata": b"",
+    f"trees/{'a' * 40}.json": b"{}",
+}
 
 
 def said(folder: Path) -> dict[str, str]:

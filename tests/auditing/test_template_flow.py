@@ -61,11 +61,19 @@ def test_a_made_name_is_a_danger(title: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{{ lipsum }}|{{ x[lipsum] }}", "{{ [joiner]|first }}", "{% set x = cycler %}{{ x.next }}",
-     "{{ x[y|join] ~ ['_', 'a']|join }}{{ x[['_', 'a']|join] }}", "{{ x.get('__init__'|reverse) }}",
-     "{{ '{0.real}'.format(x) }}", "{% strange tag %}", "{{ x ? y }}", "{{ '\\N{LOW LINE}' }}",
-     "{{ " + "(" * 200 + "x" + ")" * 200 + " }}"],
-)  # fmt: skip
+    [
+        "{{ lipsum }}|{{ x[lipsum] }}",
+        "{{ [joiner]|first }}",
+        "{% set x = cycler %}{{ x.next }}",
+        "{{ x[y|join] ~ ['_', 'a']|join }}{{ x[['_', 'a']|join] }}",
+        "{{ x.get('__init__'|reverse) }}",
+        "{{ '{0.real}'.format(x) }}",
+        "{% strange tag %}",
+        "{{ x ? y }}",
+        "{{ '\\N{LOW LINE}' }}",
+        "{{ " + "(" * 200 + "x" + ")" * 200 + " }}",
+    ],
+)
 def test_what_is_not_followed_is_not_believed(text: str) -> None:
     assert danger_in(text) is not None
 
@@ -80,9 +88,39 @@ def test_the_sandbox_of_transformers_stops_it(title: str) -> None:
         template.render()
 
 
-@given(st.lists(st.sampled_from(
-    ["{{", "}}", "{%", "%}", " set x = ", "x", "[", "]", "'a'", "'_'", "~", "|join", ".y", "(", ")",
-     " for k in ", "macro m(a)", " if ", "else", ",", "{", "}", "namespace", "=", "endfor"]
-), max_size=40))  # fmt: skip
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "{{",
+                "}}",
+                "{%",
+                "%}",
+                " set x = ",
+                "x",
+                "[",
+                "]",
+                "'a'",
+                "'_'",
+                "~",
+                "|join",
+                ".y",
+                "(",
+                ")",
+                " for k in ",
+                "macro m(a)",
+                " if ",
+                "else",
+                ",",
+                "{",
+                "}",
+                "namespace",
+                "=",
+                "endfor",
+            ]
+        ),
+        max_size=40,
+    )
+)
 def test_any_template_is_judged(pieces: list[str]) -> None:
     assert danger_in("".join(pieces)) in (None, danger_in("".join(pieces)))

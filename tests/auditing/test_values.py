@@ -48,9 +48,15 @@ def test_every_pattern(dtype: str) -> None:
 def test_scan_finds_the_first(dtype: str, data: st.DataObject) -> None:
     size = FLOATS[dtype].size
     special = st.sampled_from(
-        [b"\0" * size, b"\xff" * size, b"\x7f" * size, b"\0" * (size - 1) + b"\x7f",
-         b"\x80\x7f".rjust(size, b"\0")[-size:], b"\xf0\xff".rjust(size, b"\0")[-size:]]
-    )  # fmt: skip
+        [
+            b"\0" * size,
+            b"\xff" * size,
+            b"\x7f" * size,
+            b"\0" * (size - 1) + b"\x7f",
+            b"\x80\x7f".rjust(size, b"\0")[-size:],
+            b"\xf0\xff".rjust(size, b"\0")[-size:],
+        ]
+    )
     items = data.draw(st.lists(special | st.binary(min_size=size, max_size=size), max_size=40))
     raw = b"".join(items)
     scan = ValueScan(FLOATS[dtype])

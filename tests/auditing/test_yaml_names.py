@@ -18,12 +18,19 @@ def test_what_loaders_call_runs_code(title: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a: !!str 5\nb: !!float 1\nc: !!python/tuple [1, 2]\n", "# a: !!python/name:os.system\n",
-     "a: 'text with !!python/name:os.system'\n", 'a: "!apply:os.system"\n', "a: b!c\n",
-     "model: !new:speechbrain.nnet.linear.Linear\n  n: !ref <n>\n", "url: http://a/b#!x\n",
-     "_target_: nemo.collections.asr.models.EncDecCTCModel\n", "class_path: torch.optim.AdamW\n",
-     "pretrainer: !new:speechbrain.utils.parameter_transfer.Pretrainer\n"],
-)  # fmt: skip
+    [
+        "a: !!str 5\nb: !!float 1\nc: !!python/tuple [1, 2]\n",
+        "# a: !!python/name:os.system\n",
+        "a: 'text with !!python/name:os.system'\n",
+        'a: "!apply:os.system"\n',
+        "a: b!c\n",
+        "model: !new:speechbrain.nnet.linear.Linear\n  n: !ref <n>\n",
+        "url: http://a/b#!x\n",
+        "_target_: nemo.collections.asr.models.EncDecCTCModel\n",
+        "class_path: torch.optim.AdamW\n",
+        "pretrainer: !new:speechbrain.utils.parameter_transfer.Pretrainer\n",
+    ],
+)
 def test_settings_of_libraries_are_no_finding(text: str) -> None:
     assert list(names_in(text)) == []
 

@@ -30,9 +30,15 @@ from .processes import ROOT, Hub, Runs, timed
 LATENCY = 0.03
 PAGE = ROOT / "docs" / "benchmarks.md"
 PACKAGES = (
-    "huggingface_hub", "hf-mem", "modelinfo-cli", "gguf", "safetensors", "torch", "transformers",
+    "huggingface_hub",
+    "hf-mem",
+    "modelinfo-cli",
+    "gguf",
+    "safetensors",
+    "torch",
+    "transformers",
     "typer",
-)  # fmt: skip
+)
 
 
 def scanned() -> list[str]:

@@ -81,9 +81,13 @@ def scanned(hub: Hub, folder: Path, *options: str) -> tuple[list[dict[str, objec
     command = [sys.executable, "-c", SCAN, "scan", str(listed), "--output", str(out)]
     begun = time.monotonic()
     done = subprocess.run(
-        [*command, "--no-cache", "--quiet", *options], env=environment(hub), cwd=ROOT,
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [*command, "--no-cache", "--quiet", *options],
+        env=environment(hub),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     seconds = time.monotonic() - begun
     peak = int(done.stderr.split("peak ")[1]) // 1024
     return [json.loads(line) for line in out.read_text().splitlines()], seconds, peak

@@ -53,92 +53,135 @@ def comparisons(folder: Path, hub: Hub) -> list[Comparison]:
     found = [
         Comparison(
             "A small config.json on disk",
-            [Contender("hfinspect CONFIG", hfinspect(small)),
-             Contender("import typer", program(peers.IMPORT_TYPER))],
+            [
+                Contender("hfinspect CONFIG", hfinspect(small)),
+                Contender("import typer", program(peers.IMPORT_TYPER)),
+            ],
             2.2,
         ),
         Comparison(
             "DeepSeek-V3's config.json",
-            [Contender("hfinspect CONFIG", hfinspect(config)),
-             Contender("transformers, meta device", program(peers.META_DEVICE, config),
-                       "transformers")],
+            [
+                Contender("hfinspect CONFIG", hfinspect(config)),
+                Contender(
+                    "transformers, meta device", program(peers.META_DEVICE, config), "transformers"
+                ),
+            ],
             1 / 25,
         ),
         Comparison(
             "91,991 tensors on disk",
-            [Contender("hfinspect DIRECTORY", hfinspect(deepseek)),
-             Contender("json.loads of the headers", program(peers.ONLY_JSON, deepseek)),
-             Contender("huggingface_hub, local metadata",
-                       program(peers.LOCAL_METADATA, deepseek)),
-             Contender("safetensors, names and shapes", program(peers.SAFETENSORS, deepseek),
-                       "numpy"),
-             Contender("modelinfo-cli",
-                       peers.modelinfo(f"{deepseek}/model.safetensors.index.json"), "modelinfo")],
+            [
+                Contender("hfinspect DIRECTORY", hfinspect(deepseek)),
+                Contender("json.loads of the headers", program(peers.ONLY_JSON, deepseek)),
+                Contender(
+                    "huggingface_hub, local metadata", program(peers.LOCAL_METADATA, deepseek)
+                ),
+                Contender(
+                    "safetensors, names and shapes", program(peers.SAFETENSORS, deepseek), "numpy"
+                ),
+                Contender(
+                    "modelinfo-cli",
+                    peers.modelinfo(f"{deepseek}/model.safetensors.index.json"),
+                    "modelinfo",
+                ),
+            ],
             5,
         ),
         Comparison(
             "A GGUF file of 2,400 tensors",
-            [Contender("hfinspect FILE", hfinspect(str(gguf))),
-             Contender("gguf, GGUFReader", program(peers.GGUF, str(gguf)), "gguf")],
+            [
+                Contender("hfinspect FILE", hfinspect(str(gguf))),
+                Contender("gguf, GGUFReader", program(peers.GGUF, str(gguf)), "gguf"),
+            ],
         ),
         Comparison(
             "A tiny repo",
-            [Contender("hfinspect REPO", hfinspect(tiny), cache="new"),
-             Contender("get_safetensors_metadata", program(peers.METADATA, tiny)),
-             Contender("hf-mem", program(peers.HF_MEM, tiny), "hf_mem")],
-            0.75, "ready",
+            [
+                Contender("hfinspect REPO", hfinspect(tiny), cache="new"),
+                Contender("get_safetensors_metadata", program(peers.METADATA, tiny)),
+                Contender("hf-mem", program(peers.HF_MEM, tiny), "hf_mem"),
+            ],
+            0.75,
+            "ready",
         ),
         Comparison(
             "The tiny repo again",
-            [Contender("hfinspect REPO, known", hfinspect(tiny), cache="filled"),
-             Contender("hfinspect REPO, at first", hfinspect(tiny), cache="new")],
-            0.7, "ready",
+            [
+                Contender("hfinspect REPO, known", hfinspect(tiny), cache="filled"),
+                Contender("hfinspect REPO, at first", hfinspect(tiny), cache="new"),
+            ],
+            0.7,
+            "ready",
         ),
         Comparison(
             "163 shards, main",
-            [Contender("hfinspect REPO", hfinspect(large), cache="new"),
-             Contender("get_sharded_safetensors_metadata",
-                       program(peers.SHARDED_METADATA, large)),
-             Contender("hf-mem", program(peers.HF_MEM, large), "hf_mem")],
-            1.0, "ready",
+            [
+                Contender("hfinspect REPO", hfinspect(large), cache="new"),
+                Contender(
+                    "get_sharded_safetensors_metadata", program(peers.SHARDED_METADATA, large)
+                ),
+                Contender("hf-mem", program(peers.HF_MEM, large), "hf_mem"),
+            ],
+            1.0,
+            "ready",
         ),
         Comparison(
             "163 shards, by ranges",
-            [Contender("hfinspect REPO", hfinspect(large), cache="new"),
-             Contender("get_safetensors_metadata", program(peers.METADATA, large)),
-             Contender("hf-mem", program(peers.HF_MEM, large), "hf_mem")],
-            0.35, "ranges",
+            [
+                Contender("hfinspect REPO", hfinspect(large), cache="new"),
+                Contender("get_safetensors_metadata", program(peers.METADATA, large)),
+                Contender("hf-mem", program(peers.HF_MEM, large), "hf_mem"),
+            ],
+            0.35,
+            "ranges",
         ),
         Comparison(
             "163 shards again",
-            [Contender("hfinspect REPO, known", hfinspect(large), cache="filled"),
-             Contender("hfinspect REPO, at first", hfinspect(large), cache="new")],
-            0.7, "ready",
+            [
+                Contender("hfinspect REPO, known", hfinspect(large), cache="filled"),
+                Contender("hfinspect REPO, at first", hfinspect(large), cache="new"),
+            ],
+            0.7,
+            "ready",
         ),
         Comparison(
             "163 shards again, at a commit",
-            [Contender("hfinspect REPO@COMMIT, known", hfinspect(at_commit), cache="filled"),
-             Contender("hfinspect REPO@COMMIT, at first", hfinspect(at_commit), cache="new")],
-            0.7, "ready",
+            [
+                Contender("hfinspect REPO@COMMIT, known", hfinspect(at_commit), cache="filled"),
+                Contender("hfinspect REPO@COMMIT, at first", hfinspect(at_commit), cache="new"),
+            ],
+            0.7,
+            "ready",
         ),
         Comparison(
             "A scan of 200 repos",
-            [Contender("hfinspect scan --jobs 32", hfinspect(*scan), cache="new"),
-             Contender("get_safetensors_metadata in a loop", program(peers.IN_A_LOOP, listed))],
-            1 / 15, "ready",
+            [
+                Contender("hfinspect scan --jobs 32", hfinspect(*scan), cache="new"),
+                Contender("get_safetensors_metadata in a loop", program(peers.IN_A_LOOP, listed)),
+            ],
+            1 / 15,
+            "ready",
         ),
         Comparison(
             "The scan again",
-            [Contender("hfinspect scan, known", hfinspect(*scan), cache="filled"),
-             Contender("hfinspect scan, at first", hfinspect(*scan), cache="new"),
-             Contender(f"hfinspect scan of {FEW}, known", hfinspect(*few), cache="filled")],
-            None, "ready", row=3.0, fewer=FEW,
+            [
+                Contender("hfinspect scan, known", hfinspect(*scan), cache="filled"),
+                Contender("hfinspect scan, at first", hfinspect(*scan), cache="new"),
+                Contender(f"hfinspect scan of {FEW}, known", hfinspect(*few), cache="filled"),
+            ],
+            None,
+            "ready",
+            row=3.0,
+            fewer=FEW,
         ),
         Comparison(
             "1,000,000 tensors on disk",
-            [Contender("hfinspect DIRECTORY", hfinspect(million)),
-             Contender("json.loads of the headers", program(peers.ONLY_JSON, million))],
+            [
+                Contender("hfinspect DIRECTORY", hfinspect(million)),
+                Contender("json.loads of the headers", program(peers.ONLY_JSON, million)),
+            ],
             memory=400e6,
         ),
-    ]  # fmt: skip
+    ]
     return [replace(one, contenders=[c for c in one.contenders if can(c.needs)]) for one in found]

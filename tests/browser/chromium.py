@@ -38,10 +38,19 @@ class Chromium:
         self._home = tempfile.mkdtemp(prefix="hfinspect-browser-")
         there, self._out = os.pipe()
         self._in, back = os.pipe()
-        options = ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                   "--no-first-run", "--disable-extensions", "--disable-background-networking",
-                   "--disable-dev-shm-usage", "--force-color-profile=srgb",
-                   f"--user-data-dir={self._home}", "--remote-debugging-pipe")  # fmt: skip
+        options = (
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--hide-scrollbars",
+            "--no-first-run",
+            "--disable-extensions",
+            "--disable-background-networking",
+            "--disable-dev-shm-usage",
+            "--force-color-profile=srgb",
+            f"--user-data-dir={self._home}",
+            "--remote-debugging-pipe",
+        )
 
         def hand_over() -> None:  # DevTools reads from 3 and writes to 4
             first, second = os.dup(there), os.dup(back)
@@ -49,9 +58,12 @@ class Chromium:
             os.dup2(second, 4)
 
         self._process = subprocess.Popen(
-            [path, *options, "about:blank"], pass_fds=(3, 4, there, back), preexec_fn=hand_over,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            [path, *options, "about:blank"],
+            pass_fds=(3, 4, there, back),
+            preexec_fn=hand_over,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(there)
         os.close(back)
         self._buffer = b""
@@ -111,9 +123,14 @@ class Chromium:
     # ---- pages
 
     def open(
-        self, page: Path | str, *, scripts: bool = True, width: int = 1200, height: int = 900,
+        self,
+        page: Path | str,
+        *,
+        scripts: bool = True,
+        width: int = 1200,
+        height: int = 900,
         dark: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """A new page; what the last one did is forgotten."""
         self.session = None
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
@@ -133,17 +150,23 @@ class Chromium:
 
     def resize(self, width: int, height: int) -> None:
         self.send(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
             mobile=False,
-        )  # fmt: skip
+        )
 
     def value(self, expression: str) -> Any:
         """What a JavaScript expression comes to, a promise's result where it is one. Works with
         the page's own scripts off."""
         found = self.send(
-            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True,
+            "Runtime.evaluate",
+            expression=expression,
+            returnByValue=True,
+            awaitPromise=True,
             userGesture=True,
-        )  # fmt: skip
+        )
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
@@ -155,8 +178,18 @@ class Chromium:
 
     def press(self, key: str) -> None:
         """One key, as a keyboard has it: ``Tab``, ``Enter``, ``ArrowDown``."""
-        code = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "End": 35, "Home": 36,
-                "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}[key]  # fmt: skip
+        code = {
+            "Tab": 9,
+            "Enter": 13,
+            "Escape": 27,
+            " ": 32,
+            "End": 35,
+            "Home": 36,
+            "ArrowLeft": 37,
+            "ArrowUp": 38,
+            "ArrowRight": 39,
+            "ArrowDown": 40,
+        }[key]
         known = {"key": key, "code": key, "windowsVirtualKeyCode": code}
         text = {"text": "\r"} if key == "Enter" else {"text": " "} if key == " " else {}
         self.send("Input.dispatchKeyEvent", type="keyDown", **known, **text)

@@ -41,16 +41,26 @@ pytestmark = [
 MODELS = ROOT / "fixtures" / "models"
 #: What the real Hub shows to pages of other origins.
 SHOWN = "Content-Range,ETag,Link,X-Repo-Commit,X-Error-Code,X-Error-Message,Accept-Ranges"
-CORS = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": SHOWN,
-        "Access-Control-Allow-Headers": "authorization,range"}  # fmt: skip
+CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": SHOWN,
+    "Access-Control-Allow-Headers": "authorization,range",
+}
 
 
 SMALL_LLAMA: dict[str, Any] = {
-    "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 16,
-    "intermediate_size": 32, "max_position_embeddings": 128, "num_attention_heads": 2,
-    "num_hidden_layers": 2, "num_key_value_heads": 1, "tie_word_embeddings": False,
-    "torch_dtype": "float32", "vocab_size": 64,
-}  # fmt: skip
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "hidden_size": 16,
+    "intermediate_size": 32,
+    "max_position_embeddings": 128,
+    "num_attention_heads": 2,
+    "num_hidden_layers": 2,
+    "num_key_value_heads": 1,
+    "tie_word_embeddings": False,
+    "torch_dtype": "float32",
+    "vocab_size": 64,
+}
 
 
 def sharded_llama(count: int) -> dict[str, bytes]:
@@ -72,8 +82,10 @@ def sharded_llama(count: int) -> dict[str, bytes]:
 class _Files(http.server.SimpleHTTPRequestHandler):
     extensions_map = {  # noqa: RUF012 - as in the base class
         **http.server.SimpleHTTPRequestHandler.extensions_map,
-        ".mjs": "text/javascript", ".js": "text/javascript", ".wasm": "application/wasm",
-    }  # fmt: skip
+        ".mjs": "text/javascript",
+        ".js": "text/javascript",
+        ".wasm": "application/wasm",
+    }
 
     def log_message(self, *_: object) -> None:
         pass
@@ -205,8 +217,9 @@ def test_a_token_goes_to_the_hub_alone(app: App) -> None:
     app.go()
     assert app.text("wrong") == ""
     assert app.form()["parameters"] == hfinspect.predict(SMALL_LLAMA).parameters
-    by_host = {r.host: "authorization" in r.headers for r in app.hub.meter.requests
-               if r.method == "GET"}  # fmt: skip
+    by_host = {
+        r.host: "authorization" in r.headers for r in app.hub.meter.requests if r.method == "GET"
+    }
     assert by_host == {"hub": True, "cdn": False}
 
 

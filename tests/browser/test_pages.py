@@ -43,10 +43,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A page of each kind, by name."""
     folder = tmp_path_factory.mktemp("pages")
     llama: dict[str, Any] = {
-        "model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 16,
-        "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
-        "num_attention_heads": 2, "evil": HOSTILE,
-    }  # fmt: skip
+        "model_type": "llama",
+        "architectures": ["LlamaForCausalLM"],
+        "vocab_size": 16,
+        "hidden_size": 8,
+        "intermediate_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "evil": HOSTILE,
+    }
     tensors = {t.name: ("F32", t.shape) for t in hfinspect.predict(llama).tensors}
     model = folder / "<b>model"
     write_config(model, llama)
@@ -124,9 +129,12 @@ def test_sliders_show_what_memory_says(browser: Chromium, pages: dict[str, Path]
     browser.open(pages["llama-3-8b"])
     data = json.loads(browser.value("document.getElementById('data').textContent"))["memory"]
     for context, batch, engine, dtype in (
-        (0, 0, "logical", "BF16"), (3, 2, "logical", "q8_0"), (8, 4, "vllm", "F8_E4M3"),
-        (11, 1, "transformers-static", "BF16"), (5, 6, "llama.cpp", "q4_0"),
-    ):  # fmt: skip
+        (0, 0, "logical", "BF16"),
+        (3, 2, "logical", "q8_0"),
+        (8, 4, "vllm", "F8_E4M3"),
+        (11, 1, "transformers-static", "BF16"),
+        (5, 6, "llama.cpp", "q4_0"),
+    ):
         set_up = f"""(() => {{
             const at = (id) => document.getElementById(id);
             at('engine').value = {engine!r}; at('engine').onchange();
@@ -138,9 +146,12 @@ def test_sliders_show_what_memory_says(browser: Chromium, pages: dict[str, Path]
         texts = browser.value(set_up)
         numbers = [int(text.rsplit(" ", 2)[-2].replace(",", "")) for text in texts]
         found = hfinspect.memory(
-            MODELS / "llama-3-8b", context=data["contexts"][context],
-            batch=data["batches"][batch], engine=engine, cache_dtype=dtype,
-        )  # fmt: skip
+            MODELS / "llama-3-8b",
+            context=data["contexts"][context],
+            batch=data["batches"][batch],
+            engine=engine,
+            cache_dtype=dtype,
+        )
         main = found.main
         assert main is not None
         assert numbers == [main.weights, main.cache.nbytes, main.workspace.nbytes, main.total]
@@ -151,10 +162,12 @@ def test_sliders_show_what_memory_says(browser: Chromium, pages: dict[str, Path]
     "wishes",
     [
         {"on": "RTX 4090", "engine": "vllm", "kv-dtype": "fp8", "batch": 3, "context": 5000},
-        {"on": "8xH100", "tp": 4}, {"on": "24GB", "engine": "llama.cpp", "context": 20000},
-        {"on": "8xRTX 3060", "step-tokens": 512, "engine": "sglang"}, {"width": "q4_k_m"},
+        {"on": "8xH100", "tp": 4},
+        {"on": "24GB", "engine": "llama.cpp", "context": 20000},
+        {"on": "8xRTX 3060", "step-tokens": 512, "engine": "sglang"},
+        {"width": "q4_k_m"},
     ],
-)  # fmt: skip
+)
 def test_sliders_begin_with_what_was_sized(
     browser: Chromium, tmp_path: Path, wishes: dict[str, Any]
 ) -> None:

@@ -251,9 +251,26 @@ def test_names_tell_the_kind(path: str, kind: FileKind | None) -> None:
 
 
 _parts = st.sampled_from(
-    ["model", "pytorch_model", "-00001-of-00002", "-2-of-2", ".fp16", ".safetensors", ".bin", "x",
-     ".index", ".json", ".gguf", "/", "original", "adapter_model", "-000000-of-000000", "é", "\n"]
-)  # fmt: skip
+    [
+        "model",
+        "pytorch_model",
+        "-00001-of-00002",
+        "-2-of-2",
+        ".fp16",
+        ".safetensors",
+        ".bin",
+        "x",
+        ".index",
+        ".json",
+        ".gguf",
+        "/",
+        "original",
+        "adapter_model",
+        "-000000-of-000000",
+        "é",
+        "\n",
+    ]
+)
 
 
 @given(st.sets(st.lists(_parts, min_size=1, max_size=5).map("".join), max_size=8))

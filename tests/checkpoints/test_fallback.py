@@ -20,8 +20,14 @@ from ..hub_server import HubServer
 from ..inspecting.test_pipelines import write_pipeline
 
 MODEL: Tensors = {"a.weight": ("F32", (4, 4)), "b.weight": ("F32", (4,))}
-LLAMA = {"model_type": "llama", "vocab_size": 32, "hidden_size": 8, "intermediate_size": 16,
-         "num_hidden_layers": 1, "num_attention_heads": 2}  # fmt: skip
+LLAMA = {
+    "model_type": "llama",
+    "vocab_size": 32,
+    "hidden_size": 8,
+    "intermediate_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+}
 
 
 def tar() -> bytes:

@@ -87,5 +87,6 @@ def test_nothing_else_reads_headers_configs_and_indexes() -> None:
                     calls.add((path.stem, name))
     # Tokenizers are files that an audit alone reads.
     assert {stem for stem, _ in calls - {("weights_read", "read_header")}} == {
-        "one_file", "companions_read",
-    }  # fmt: skip
+        "one_file",
+        "companions_read",
+    }

@@ -29,11 +29,17 @@ def test_a_part_of_a_name_in_any_case() -> None:
 @pytest.mark.parametrize(
     ("command", "usage"),
     [
-        ("inspect", "MODEL..."), ("tensors", "MODEL"), ("tree", "MODEL"), ("explain", "MODEL"),
-        ("compare", "A B..."), ("audit", "[TARGET...]"), ("scan", "[LIST]"),
-        ("architectures", "[TEXT]"), ("cache", "info|clear"),
+        ("inspect", "MODEL..."),
+        ("tensors", "MODEL"),
+        ("tree", "MODEL"),
+        ("explain", "MODEL"),
+        ("compare", "A B..."),
+        ("audit", "[TARGET...]"),
+        ("scan", "[LIST]"),
+        ("architectures", "[TEXT]"),
+        ("cache", "info|clear"),
     ],
-)  # fmt: skip
+)
 def test_usage_lines(command: str, usage: str) -> None:
     out = hfinspect(command, "--help").out
     first = out.strip().splitlines()[0]

@@ -153,8 +153,10 @@ def test_exit_codes(sound: Path, broken: Path, tmp_path: Path) -> None:
     assert hfinspect("audit", broken, "--select", "HI5").code == 0
     assert hfinspect("audit", broken, "--select", "HI5", "--fail-on", "warning").code == 0
     assert hfinspect("audit", broken, "--select", "HI5", "--fail-on", "note").code == 1
-    assert hfinspect("audit", broken, "--ignore", "HI1,HI2", "--ignore", "HI3", "--ignore",
-                     "HI4").code == 0  # fmt: skip
+    assert (
+        hfinspect("audit", broken, "--ignore", "HI1,HI2", "--ignore", "HI3", "--ignore", "HI4").code
+        == 0
+    )
     assert hfinspect("audit").code == 2
     assert hfinspect("audit", sound, "--fail-on", "always").code == 2
     assert hfinspect("audit", sound, "--select", "HI9").code == 2

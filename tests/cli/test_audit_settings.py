@@ -48,9 +48,13 @@ def test_findings_of_a_baseline_are_not_listed_again(broken: Path, tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("{", "is not JSON"), ("[]", "no list of results"), ('{"results": [{"findings": [{}]}]}',
-     "has no code"), (None, "cannot be read")],
-)  # fmt: skip
+    [
+        ("{", "is not JSON"),
+        ("[]", "no list of results"),
+        ('{"results": [{"findings": [{}]}]}', "has no code"),
+        (None, "cannot be read"),
+    ],
+)
 def test_a_baseline_that_is_none(text: str | None, said: str, broken: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     if text is not None:

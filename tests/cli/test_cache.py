@@ -41,9 +41,14 @@ def test_clear_asks_at_a_terminal(answer: str, left: int, tmp_path: Path) -> Non
     os.write(parent, f"{answer}\n".encode())
     env = {**os.environ, "PYTHONPATH": str(ROOT), "HFINSPECT_CACHE": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-m", "hfinspect", "cache", "clear"], stdin=child, capture_output=True,
-        env=env, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "hfinspect", "cache", "clear"],
+        stdin=child,
+        capture_output=True,
+        env=env,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     os.close(parent)
     os.close(child)
     assert done.returncode == 0

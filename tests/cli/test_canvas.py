@@ -20,16 +20,22 @@ BLOOM = "fixtures/models/bloom-1b4-zh"
 @pytest.mark.parametrize(
     ("variables", "terminal", "expected"),
     [
-        ({}, True, True), ({}, False, False),
-        ({"NO_COLOR": "1"}, True, False), ({"NO_COLOR": ""}, True, True),
-        ({"FORCE_COLOR": "0"}, False, False), ({"FORCE_COLOR": "0"}, True, False),
-        ({"FORCE_COLOR": "false"}, True, False), ({"FORCE_COLOR": "3"}, False, True),
+        ({}, True, True),
+        ({}, False, False),
+        ({"NO_COLOR": "1"}, True, False),
+        ({"NO_COLOR": ""}, True, True),
+        ({"FORCE_COLOR": "0"}, False, False),
+        ({"FORCE_COLOR": "0"}, True, False),
+        ({"FORCE_COLOR": "false"}, True, False),
+        ({"FORCE_COLOR": "3"}, False, True),
         ({"NO_COLOR": "0", "FORCE_COLOR": "1"}, True, False),
-        ({"FORCE_COLOR": "1"}, False, True), ({"FORCE_COLOR": ""}, False, False),
+        ({"FORCE_COLOR": "1"}, False, True),
+        ({"FORCE_COLOR": ""}, False, False),
         ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, True, False),
-        ({"TERM": "dumb"}, True, False), ({"TERM": "dumb", "FORCE_COLOR": "1"}, False, True),
+        ({"TERM": "dumb"}, True, False),
+        ({"TERM": "dumb", "FORCE_COLOR": "1"}, False, True),
     ],
-)  # fmt: skip
+)
 def test_when_there_is_colour(
     variables: dict[str, str], terminal: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

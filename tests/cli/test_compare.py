@@ -116,9 +116,14 @@ def test_two_revisions_and_a_local_copy(hub: HubServer, tmp_path: Path) -> None:
     repo.commit(model_files(5), branch="v2")
     write_config(tmp_path / "copy", HUB_CONFIG)
     done = process(
-        "compare", "org/name", "org/name@v2", tmp_path / "copy", "--format", "json",
+        "compare",
+        "org/name",
+        "org/name@v2",
+        tmp_path / "copy",
+        "--format",
+        "json",
         env=hub.env(tmp_path),
-    )  # fmt: skip
+    )
     found = json.loads(done.out)
     conforms(found, "comparison")
     assert done.code == 1
@@ -145,11 +150,14 @@ def test_csv_holds_plain_numbers(models: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ["inspect", "./deeper"], ["inspect", "./deeper", "--by", "layer"],
-        ["inspect", str(ROOT / "fixtures/models/deepseek-v3")], ["tensors", "./deeper"],
-        ["compare", "./base", "./deeper"], ["architectures", "llama"],
+        ["inspect", "./deeper"],
+        ["inspect", "./deeper", "--by", "layer"],
+        ["inspect", str(ROOT / "fixtures/models/deepseek-v3")],
+        ["tensors", "./deeper"],
+        ["compare", "./base", "./deeper"],
+        ["architectures", "llama"],
     ],
-)  # fmt: skip
+)
 def test_every_csv_holds_plain_numbers(models: Path, command: list[str]) -> None:
     """No thousands separators, no rounded sizes, no ranges of numbers."""
     done = hfinspect(*command, "-f", "csv", cwd=models)

@@ -41,9 +41,17 @@ PLAIN: tuple[list[str], ...] = (
     ["explain", "org/model@main"],
 )
 OTHER: tuple[list[str], ...] = (
-    [], ["--help"], ["org/model", "--no-cache"], ["audit", "org/model"], ["model"], ["./org/model"],
-    ["here/model"], ["org/model", "org/other"], ["-x/y"], ["inspect"],
-)  # fmt: skip
+    [],
+    ["--help"],
+    ["org/model", "--no-cache"],
+    ["audit", "org/model"],
+    ["model"],
+    ["./org/model"],
+    ["here/model"],
+    ["org/model", "org/other"],
+    ["-x/y"],
+    ["inspect"],
+)
 
 
 def add(hub: HubServer) -> None:
@@ -57,8 +65,12 @@ def test_plain_commands_begin_before_the_parser_is_imported(hub: HubServer, tmp_
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps([*PLAIN, *OTHER])],
         env={**hub.env(tmp_path), "PYTHONPATH": str(ROOT), "HFINSPECT_CACHE": str(tmp_path)},
-        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     found, parser = json.loads(done.stdout)
     assert found == [[arguments[-1]] for arguments in PLAIN] + [[] for _ in OTHER]
@@ -71,11 +83,20 @@ def test_plain_commands_begin_before_the_parser_is_imported(hub: HubServer, tmp_
 @pytest.mark.parametrize(
     ("arguments", "plain"),
     [
-        (["org/model"], True), (["./a.json"], True), (["config.json"], True), (["here1"], True),
-        (["model-7"], False), (["sca.n"], True), (["scan"], False), (["explian"], False),
-        (["-x/y"], False), ([], False), (["org/a", "org/b"], False), (["inspect", "org/a"], False),
+        (["org/model"], True),
+        (["./a.json"], True),
+        (["config.json"], True),
+        (["here1"], True),
+        (["model-7"], False),
+        (["sca.n"], True),
+        (["scan"], False),
+        (["explian"], False),
+        (["-x/y"], False),
+        ([], False),
+        (["org/a", "org/b"], False),
+        (["inspect", "org/a"], False),
     ],
-)  # fmt: skip
+)
 def test_one_model_needs_no_parser(
     arguments: list[str], plain: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,8 +130,10 @@ def test_nothing_is_asked_twice(hub: HubServer, tmp_path: Path) -> None:
     late = process("org/model", "--no-cache", env=hub.env(tmp_path))
     assert early == late
     assert [name for host, name in asked if host == "hub"] == [
-        "config.json", "model", "model.safetensors"
-    ]  # fmt: skip
+        "config.json",
+        "model",
+        "model.safetensors",
+    ]
     assert len(asked) == 4 == len(hub.meter.requests)
 
 

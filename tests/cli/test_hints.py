@@ -31,8 +31,11 @@ def test_the_hint_says_what_to_type(arguments: tuple[str, ...], hint: str) -> No
 
 
 def test_every_hint_names_an_option_that_is_there() -> None:
-    taken = {line.split()[0].rstrip(",") for line in hfinspect("memory", "--help").out.splitlines()
-             if line.strip().startswith("-")}  # fmt: skip
+    taken = {
+        line.split()[0].rstrip(",")
+        for line in hfinspect("memory", "--help").out.splitlines()
+        if line.strip().startswith("-")
+    }
     taken |= {"--output"}  # next to its letter
     taken |= {"--format"}
     for typed, words in (_OF_MEMORY | _ELSEWHERE).items():

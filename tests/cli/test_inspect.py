@@ -33,9 +33,18 @@ BLOOM = "fixtures/models/bloom-1b4-zh"
 def test_the_table_says_the_figures() -> None:
     done = hfinspect(BLOOM)
     assert done.code == 0
-    for text in ("94,504,960", "402,849,792", "805,552,128", "204,800", "1,303,111,680",
-                 "1,397,616,640", "1.30 B", "lm_head.weight = transformer.word_embeddings.weight",
-                 "BloomForCausalLM", "local directory"):  # fmt: skip
+    for text in (
+        "94,504,960",
+        "402,849,792",
+        "805,552,128",
+        "204,800",
+        "1,303,111,680",
+        "1,397,616,640",
+        "1.30 B",
+        "lm_head.weight = transformer.word_embeddings.weight",
+        "BloomForCausalLM",
+        "local directory",
+    ):
         assert text in done.out
 
 
@@ -102,8 +111,13 @@ def test_output_goes_to_a_file(tmp_path: Path) -> None:
 
 
 def test_by_layer_and_file(tmp_path: Path) -> None:
-    write_sharded(tmp_path, [{"model.layers.0.mlp.up_proj.weight": ("BF16", (4, 2))},
-                             {"model.layers.1.mlp.up_proj.weight": ("BF16", (4, 2))}])  # fmt: skip
+    write_sharded(
+        tmp_path,
+        [
+            {"model.layers.0.mlp.up_proj.weight": ("BF16", (4, 2))},
+            {"model.layers.1.mlp.up_proj.weight": ("BF16", (4, 2))},
+        ],
+    )
     layers = list(csv.reader(io.StringIO(hfinspect(tmp_path, "--by", "layer", "-f", "csv").out)))
     assert [row[0] for row in layers[1:]] == ["model.layers.0", "model.layers.1", "total"]
     files = list(csv.reader(io.StringIO(hfinspect(tmp_path, "--by", "file", "-f", "csv").out)))
@@ -136,11 +150,20 @@ def test_several_models_are_compared() -> None:
 # ---- how it ends
 
 
-@pytest.mark.parametrize("arguments", [
-    ("--no-such-option", BLOOM), ("inspect",), ("tensors",), (BLOOM, "--format", "xml"),
-    (BLOOM, "--by", "moon"), (BLOOM, "--set", "nonsense"), (BLOOM, "--source", "moon"),
-    ("org/na me",), ("https://example.com/a/b",),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--no-such-option", BLOOM),
+        ("inspect",),
+        ("tensors",),
+        (BLOOM, "--format", "xml"),
+        (BLOOM, "--by", "moon"),
+        (BLOOM, "--set", "nonsense"),
+        (BLOOM, "--source", "moon"),
+        ("org/na me",),
+        ("https://example.com/a/b",),
+    ],
+)
 def test_usage_errors_are_2(arguments: tuple[str, ...]) -> None:
     assert hfinspect(*arguments).code == 2
 
@@ -160,13 +183,19 @@ def test_errors_are_a_sentence_and_a_hint(tmp_path: Path) -> None:
     (tmp_path / "dangling").symlink_to("nowhere")
     os.mkfifo(tmp_path / "pipe.safetensors")
     for name, code, told in (
-        ("type", 5, "llama"), ("key", 4, "hidden_size"), ("text", 4, "config.json"),
-        ("list", 4, "not a JSON object"), ("neither", 4, "neither model_type nor architectures"),
-        ("empty", 3, "neither weights nor a config.json"), ("cut.safetensors", 4, "safetensors"),
-        ("folder", 3, "neither weights"), ("nowhere", 3, "does not exist"),
-        ("dangling", 3, "does not exist"), ("pipe.safetensors", 3, "no regular file"),
+        ("type", 5, "llama"),
+        ("key", 4, "hidden_size"),
+        ("text", 4, "config.json"),
+        ("list", 4, "not a JSON object"),
+        ("neither", 4, "neither model_type nor architectures"),
+        ("empty", 3, "neither weights nor a config.json"),
+        ("cut.safetensors", 4, "safetensors"),
+        ("folder", 3, "neither weights"),
+        ("nowhere", 3, "does not exist"),
+        ("dangling", 3, "does not exist"),
+        ("pipe.safetensors", 3, "no regular file"),
         ("C:\\models\\x", 3, "does not exist"),
-    ):  # fmt: skip
+    ):
         done = hfinspect(tmp_path / name)
         assert (done.code, done.out) == (code, ""), name
         assert done.err.startswith(f"error: {tmp_path / name}") and told in done.err, name
@@ -196,8 +225,9 @@ def test_json_mode_gives_errors_as_json(tmp_path: Path) -> None:
     assert json.loads(done.out)["error"]["kind"] == "entry_not_found"
 
 
-@pytest.mark.parametrize("option", [("--format", "json"), ("-f", "json"), ("-fjson",),
-                                    ("--format=json",)])  # fmt: skip
+@pytest.mark.parametrize(
+    "option", [("--format", "json"), ("-f", "json"), ("-fjson",), ("--format=json",)]
+)
 def test_the_parsers_errors_too(option: tuple[str, ...]) -> None:
     for arguments in ((BLOOM, "--no-such-option"), ("inspect",), ("tensors", BLOOM, "extra")):
         done = hfinspect(*arguments, *option)
@@ -225,13 +255,19 @@ def test_a_config_by_its_name(tmp_path: Path) -> None:
 def test_standard_output_that_takes_nothing() -> None:
     """A full disk and a closed descriptor are errors like others; nothing is said twice."""
     for command, redirect, told in (
-        (f"{BLOOM} -f json", ">/dev/full", "No space left"), (BLOOM, ">&-", "is closed"),
-        ("--version", ">/dev/full", "No space left"), ("--help", ">/dev/full", "No space left"),
-    ):  # fmt: skip
+        (f"{BLOOM} -f json", ">/dev/full", "No space left"),
+        (BLOOM, ">&-", "is closed"),
+        ("--version", ">/dev/full", "No space left"),
+        ("--help", ">/dev/full", "No space left"),
+    ):
         done = subprocess.run(
             f"{sys.executable} -m hfinspect {command} {redirect}",
-            shell=True, cwd=ROOT, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            shell=True,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 3
         assert done.stderr.startswith("error: standard output: ") and told in done.stderr
         assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
@@ -326,9 +362,13 @@ def test_help_has_an_example_for_each_command() -> None:
 
 @pytest.mark.parametrize(
     ("words", "offered"),
-    [("hfinspect te", ["tensors"]), ("hfinspect org/x --by la", ["layer"]),
-     ("hfinspect tree --rev", ["--revision"]), ("hfinspect --fo", ["--format"])],
-)  # fmt: skip
+    [
+        ("hfinspect te", ["tensors"]),
+        ("hfinspect org/x --by la", ["layer"]),
+        ("hfinspect tree --rev", ["--revision"]),
+        ("hfinspect --fo", ["--format"]),
+    ],
+)
 def test_completion(words: str, offered: list[str]) -> None:
     """Commands, the values of the command that is meant, options."""
     count = str(len(words.split()) - 1)
@@ -340,14 +380,21 @@ def test_both_names_of_the_program() -> None:
     scripts = Path(sys.executable).parent
     done = subprocess.run(
         [scripts / "hf-inspect", "--no-such-option"],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert (done.returncode, done.stderr[:20]) == (2, "error: hf-inspect in")
     env = {"_HFINSPECT_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "hfinspect te"}
     done = subprocess.run(
-        [scripts / "hfinspect"], env={**os.environ, **env},
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        [scripts / "hfinspect"],
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert '"tensors"' in done.stdout
 
 
@@ -357,9 +404,13 @@ def test_ctrl_c(hub: HubServer, tmp_path: Path) -> None:
     hub.fail("stall", "org/slow", seconds=60)
     hub.add("org/slow", {"config.json": b"{}"})
     done = subprocess.Popen(
-        [sys.executable, "-m", "hfinspect", "org/slow"], cwd=ROOT, env=hub.env(tmp_path),
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "hfinspect", "org/slow"],
+        cwd=ROOT,
+        env=hub.env(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     while not hub.meter.requests:
         time.sleep(0.01)
     done.send_signal(signal.SIGINT)
@@ -410,8 +461,11 @@ def test_hub_errors(hub: HubServer, tmp_path: Path) -> None:
     with pytest.raises(HfinspectError) as error:
         api.inspect("org/missing@v1", endpoint=hub.endpoint, token=False)
     assert str(error.value.hint).startswith("there is no local path org/missing@v1 either")
-    for target, kind in (("org/missing", "repo_not_found"), ("org/gated", "gated"),
-                         ("org/open@nope", "revision_not_found")):  # fmt: skip
+    for target, kind in (
+        ("org/missing", "repo_not_found"),
+        ("org/gated", "gated"),
+        ("org/open@nope", "revision_not_found"),
+    ):
         with pytest.raises(HfinspectError) as error:
             api.inspect(target, endpoint=hub.endpoint, token=False)
         assert (error.value.kind, error.value.exit_code) == (kind, 3), target

@@ -57,9 +57,14 @@ def interrupted(running: subprocess.Popen[str], *, quiet: bool = True) -> None:
 def test_each_command_in_the_midst_of_stalled_reads(hub: HubServer, tmp_path: Path) -> None:
     """Threads wait for bodies that stop; the main one waits for them."""
     commands = [
-        ("inspect", "org/m0"), ("tensors", "org/m1"), ("explain", "org/m2"), ("audit", "org/m3"),
-        ("compare", "org/m4", "org/m7"), ("tree", "org/m5"), ("scan", "list.txt"),
-    ]  # fmt: skip
+        ("inspect", "org/m0"),
+        ("tensors", "org/m1"),
+        ("explain", "org/m2"),
+        ("audit", "org/m3"),
+        ("compare", "org/m4", "org/m7"),
+        ("tree", "org/m5"),
+        ("scan", "list.txt"),
+    ]
     for number in range(8):
         hub.add(f"org/m{number}", sharded_files(3))
     hub.has_headers_endpoint = False
@@ -118,8 +123,9 @@ def test_a_main_thread_that_python_cannot_interrupt(tmp_path: Path) -> None:
 def test_before_there_is_a_command(tmp_path: Path) -> None:
     """While Python still imports: no traceback either."""
     for seconds in (0.15, 0.3):
-        running = start("-X", "importtime", "-m", "hfinspect", "--help",
-                        env=dict(os.environ), cwd=tmp_path)  # fmt: skip
+        running = start(
+            "-X", "importtime", "-m", "hfinspect", "--help", env=dict(os.environ), cwd=tmp_path
+        )
         assert running.stderr is not None
         while "hfinspect.cli.interrupt" not in running.stderr.readline():
             pass
@@ -213,7 +219,11 @@ def test_an_interrupt_that_nobody_can_catch_ends_it_without_a_traceback() -> Non
         "time.sleep(30)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False,
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
         timeout=20,
-    )  # fmt: skip
+    )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")

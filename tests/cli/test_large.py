@@ -95,9 +95,12 @@ def shards(place: Path) -> Path:
 def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "hfinspect", *arguments],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=cwd, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=cwd,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
 
 
 @pytest.mark.parametrize(("command", "seconds"), [("inspect", 15.0), ("audit", 40.0)])

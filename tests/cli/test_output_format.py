@@ -14,9 +14,17 @@ BLOOM = "fixtures/models/bloom-1b4-zh"
 
 @pytest.mark.parametrize(
     "command",
-    [(BLOOM,), ("inspect", BLOOM), ("tensors", BLOOM), ("explain", BLOOM), ("audit", BLOOM),
-     ("compare", BLOOM, BLOOM), ("architectures", "bloom"), (BLOOM, BLOOM)],
-)  # fmt: skip
+    [
+        (BLOOM,),
+        ("inspect", BLOOM),
+        ("tensors", BLOOM),
+        ("explain", BLOOM),
+        ("audit", BLOOM),
+        ("compare", BLOOM, BLOOM),
+        ("architectures", "bloom"),
+        (BLOOM, BLOOM),
+    ],
+)
 def test_json_in_a_file_that_ends_so(command: tuple[str, ...], tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     assert hfinspect(*command, "-o", file).code == 0
@@ -31,13 +39,17 @@ def test_json_in_a_file_that_ends_so(command: tuple[str, ...], tmp_path: Path) -
 @pytest.mark.parametrize(
     ("command", "name", "begins"),
     [
-        ((BLOOM,), "x.csv", "component,parameters"), ((BLOOM,), "x.MD", "# "),
-        ((BLOOM,), "x.txt", "fixtures/models"), ((BLOOM,), "x.out", "fixtures/models"),
-        ((BLOOM,), "x", "fixtures/models"), (("explain", BLOOM), "x.tex", "\\"),
-        (("audit", BLOOM), "x.sarif", "{"), (("audit", BLOOM), "x.xml", "<?xml"),
+        ((BLOOM,), "x.csv", "component,parameters"),
+        ((BLOOM,), "x.MD", "# "),
+        ((BLOOM,), "x.txt", "fixtures/models"),
+        ((BLOOM,), "x.out", "fixtures/models"),
+        ((BLOOM,), "x", "fixtures/models"),
+        (("explain", BLOOM), "x.tex", "\\"),
+        (("audit", BLOOM), "x.sarif", "{"),
+        (("audit", BLOOM), "x.xml", "<?xml"),
         (("audit", BLOOM, "-f", "sarif"), "x.json", "{"),
     ],
-)  # fmt: skip
+)
 def test_other_endings(command: tuple[str, ...], name: str, begins: str, tmp_path: Path) -> None:
     assert hfinspect(*command, "-o", tmp_path / name).code == 0
     assert (tmp_path / name).read_text().startswith(begins)

@@ -17,9 +17,31 @@ from hfinspect.cli.plain_values import PlainValue, make_plain
 from .program import hfinspect
 
 VALUES = [
-    "", "x", "-", "0", "1", "007", "16", "64", "65", "-1", "+3", "1_000", " 5", "\u0663",
-    "1.5", ".5", "5.", "1e3", "nan", "inf", "1.2.3", "99999999999999999999", "a\udcff", "true",
-]  # fmt: skip
+    "",
+    "x",
+    "-",
+    "0",
+    "1",
+    "007",
+    "16",
+    "64",
+    "65",
+    "-1",
+    "+3",
+    "1_000",
+    " 5",
+    "\u0663",
+    "1.5",
+    ".5",
+    "5.",
+    "1e3",
+    "nan",
+    "inf",
+    "1.2.3",
+    "99999999999999999999",
+    "a\udcff",
+    "true",
+]
 OPTIONS = ["", "--text=", "--number=", "--seconds=", "--output=", "--several="]
 
 

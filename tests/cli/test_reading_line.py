@@ -63,9 +63,11 @@ def test_headers_that_are_read(hub: HubServer, tmp_path: Path) -> None:
         piped = pool.submit(
             subprocess.run,
             [sys.executable, "-m", "hfinspect", "tensors", "org/a"],
-            env={**hub.env(tmp_path), "PYTHONPATH": str(ROOT)}, cwd=tmp_path, capture_output=True,
+            env={**hub.env(tmp_path), "PYTHONPATH": str(ROOT)},
+            cwd=tmp_path,
+            capture_output=True,
             check=False,
-        )  # fmt: skip
+        )
         found = list(pool.map(lambda command: shown(hub, tmp_path, *command), commands))
     for (out, sent), total in zip(found, commands.values(), strict=True):
         assert out
@@ -142,5 +144,8 @@ def test_sums_of_several_readings() -> None:
     first.add()
     second.counted(lambda: None)()
     assert seen == [
-        ("headers", 0, 3), ("headers", 0, 7), ("headers", 1, 7), ("headers", 2, 7),
-    ]  # fmt: skip
+        ("headers", 0, 3),
+        ("headers", 0, 7),
+        ("headers", 1, 7),
+        ("headers", 2, 7),
+    ]

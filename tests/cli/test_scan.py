@@ -327,8 +327,11 @@ def test_a_full_disk_leaves_whole_lines(scan: Scanner, tmp_path: Path) -> None:
     arguments = ["scan", listed, "-o", out, "--no-cache", "--quiet", "--jobs", "1"]
     done = subprocess.run(
         [sys.executable, "-c", limited, *map(str, arguments)],
-        env={**scan.env, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+        env={**scan.env, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 3
     assert "cannot be written: File too large" in done.stderr
     there = rows_in(out)
@@ -407,8 +410,11 @@ def test_progress_on_a_terminal_rewrites_its_line(scan: Scanner, tmp_path: Path)
     parent, child = pty.openpty()
     subprocess.run(
         [sys.executable, "-m", "hfinspect", "scan", listed, "-o", tmp_path / "out"],
-        env={**scan.env, "PYTHONPATH": str(ROOT)}, stderr=child, timeout=60, check=True,
-    )  # fmt: skip
+        env={**scan.env, "PYTHONPATH": str(ROOT)},
+        stderr=child,
+        timeout=60,
+        check=True,
+    )
     os.close(child)
     shown = os.read(parent, 100_000).decode()
     os.close(parent)
@@ -487,9 +493,12 @@ def test_on_a_terminal_rows_are_a_table(tmp_path: Path) -> None:
     parent, child = pty.openpty()
     subprocess.run(
         [sys.executable, "-m", "hfinspect", "scan", "list", "-q", "--no-cache"],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=tmp_path, stdout=child, timeout=60,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        stdout=child,
+        timeout=60,
         check=True,
-    )  # fmt: skip
+    )
     os.close(child)
     shown = os.read(parent, 100_000).decode()
     os.close(parent)
@@ -511,11 +520,13 @@ def test_an_order_that_the_hub_does_not_know(scan: Scanner, asked: str, meant: s
 
 @pytest.mark.parametrize(
     ("asked", "meant"),
-    [("size", "is not a column of the rows\nhint: did you mean nbytes?"),
-     ("paramters", "is not a column of the rows\nhint: did you mean parameters?"),
-     ("downlods", "is not a column of the rows, expected a column"),
-     ("likes", "sorts only the Hub's own list, expected --author")],
-)  # fmt: skip
+    [
+        ("size", "is not a column of the rows\nhint: did you mean nbytes?"),
+        ("paramters", "is not a column of the rows\nhint: did you mean parameters?"),
+        ("downlods", "is not a column of the rows, expected a column"),
+        ("likes", "sorts only the Hub's own list, expected --author"),
+    ],
+)
 def test_an_order_that_rows_do_not_have(
     scan: Scanner, tmp_path: Path, asked: str, meant: str
 ) -> None:

@@ -15,9 +15,16 @@ from .program import hfinspect
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
-    [("explian", "explain"), ("Explain", "explain"), ("tensor", "tensors"), ("scna", "scan"),
-     ("compair", "compare"), ("achitectures", "architectures"), ("inspcet", "inspect")],
-)  # fmt: skip
+    [
+        ("explian", "explain"),
+        ("Explain", "explain"),
+        ("tensor", "tensors"),
+        ("scna", "scan"),
+        ("compair", "compare"),
+        ("achitectures", "architectures"),
+        ("inspcet", "inspect"),
+    ],
+)
 def test_a_misspelt_command_is_no_repo(typed: str, meant: str) -> None:
     for rest in ((), ("fixtures/models/gpt2",)):
         done = hfinspect(typed, *rest)

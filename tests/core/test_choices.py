@@ -22,11 +22,13 @@ def test_every_word_stands_for_something() -> None:
 @pytest.mark.parametrize(
     ("command", "flag", "words"),
     [
-        ("inspect", "--by", choices.GROUPS), ("inspect", "--source", choices.SOURCES),
-        ("tensors", "--sort", choices.TENSOR_SORTS), ("explain", "--depth", choices.DEPTHS),
+        ("inspect", "--by", choices.GROUPS),
+        ("inspect", "--source", choices.SOURCES),
+        ("tensors", "--sort", choices.TENSOR_SORTS),
+        ("explain", "--depth", choices.DEPTHS),
         ("memory", "--engine", choices.ENGINES),
     ],
-)  # fmt: skip
+)
 def test_a_word_that_is_none_is_refused_with_the_list(
     command: str, flag: str, words: tuple[str, ...]
 ) -> None:

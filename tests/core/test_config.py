@@ -49,11 +49,17 @@ def test_sizes() -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("64", "an integer"), (64.5, "an integer"), (True, "an integer"), ([64], "an integer"),
-        (math.inf, "an integer"), (math.nan, "an integer"), (0, "at least 1"), (-1, "at least 1"),
+        ("64", "an integer"),
+        (64.5, "an integer"),
+        (True, "an integer"),
+        ([64], "an integer"),
+        (math.inf, "an integer"),
+        (math.nan, "an integer"),
+        (0, "at least 1"),
+        (-1, "at least 1"),
         (MAX_DIM + 1, "at most 1,099,511,627,776"),
     ],
-)  # fmt: skip
+)
 def test_sizes_refused(value: object, expected: str) -> None:
     with pytest.raises(ConfigError, match=f"config key t.a: is .*, expected {expected}") as error:
         ModelConfig({"a": value}, "t.").dim("a")
@@ -75,8 +81,11 @@ def test_counts_are_bounded_by_what_can_be_listed() -> None:
 def test_flags() -> None:
     found = config(t=True, f=False, one=1, zero=0, null=None)
     assert [found.flag(key, default=False) for key in ("t", "f", "one", "zero")] == [
-        True, False, True, False,
-    ]  # fmt: skip
+        True,
+        False,
+        True,
+        False,
+    ]
     assert found.flag("absent", default=True) is True
     # What is written down as null stays None in transformers' configs, and so is false.
     assert found.flag("null", default=True) is False
@@ -128,8 +137,10 @@ def test_texts_and_lists() -> None:
     found = config(s="x", n=[1, 2.0], one=3, names=["a"], bits=[True, 0])
     assert (found.text("s"), found.text("t", default="y")) == ("x", "y")
     assert (found.dims("n"), found.dims("one"), found.dims("z", default=(4,))) == (
-        (1, 2), (3,), (4,),
-    )  # fmt: skip
+        (1, 2),
+        (3,),
+        (4,),
+    )
     assert str(found.dims("n")[1].expr) == "n[1]"
     assert found.strings("names") == ("a",)
     assert found.flags("bits") == (True, False)
@@ -239,14 +250,22 @@ def test_numbers_of_the_code() -> None:
 def test_any_value_is_taken_or_refused(value: object) -> None:
     found = config(k=value, id2label=value, architectures=value, model_type=value)
     getters: list[Callable[[], object]] = [
-        lambda: found.dim("k", default=1), lambda: found.count("k", default=1),
-        lambda: found.optional_dim("k"), lambda: found.flag("k", default=True),
-        lambda: found.number("k", default=1), lambda: found.text("k"),
-        lambda: found.dims("k", default=(1,)), lambda: found.strings("k", default=()),
-        lambda: found.flags("k", default=()), lambda: found.section("k"),
-        lambda: found.num_labels, lambda: found.architectures, lambda: found.model_type,
-        lambda: found.tied(), lambda: found.padding_idx,
-    ]  # fmt: skip
+        lambda: found.dim("k", default=1),
+        lambda: found.count("k", default=1),
+        lambda: found.optional_dim("k"),
+        lambda: found.flag("k", default=True),
+        lambda: found.number("k", default=1),
+        lambda: found.text("k"),
+        lambda: found.dims("k", default=(1,)),
+        lambda: found.strings("k", default=()),
+        lambda: found.flags("k", default=()),
+        lambda: found.section("k"),
+        lambda: found.num_labels,
+        lambda: found.architectures,
+        lambda: found.model_type,
+        lambda: found.tied(),
+        lambda: found.padding_idx,
+    ]
     for get in getters:
         with contextlib.suppress(ConfigError):
             get()

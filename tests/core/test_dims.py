@@ -33,15 +33,38 @@ def test_a_float_makes_a_plain_float(operation) -> None:  # type: ignore[no-unty
 
 def test_expressions_are_written_with_the_brackets_they_need() -> None:
     a, b, c = Dim(12, "a"), Dim(6, "b"), Dim(2, "c")
-    assert [str(dim.expr) for dim in (
-        3 * a, (a + b) * c, a + b * c, a - (b - c), a - b - c, a * (b // c), a // b * c,
-        a // (b * c), a * (b * c), a + (b + c), a * (b + 1), 2 - a,
-        a * (b // c * a),
-    )] == [
-        "3 * a", "(a + b) * c", "a + b * c", "a - (b - c)", "a - b - c", "a * (b // c)",
-        "a // b * c", "a // (b * c)", "a * b * c", "a + b + c", "a * (b + 1)", "2 - a",
+    assert [
+        str(dim.expr)
+        for dim in (
+            3 * a,
+            (a + b) * c,
+            a + b * c,
+            a - (b - c),
+            a - b - c,
+            a * (b // c),
+            a // b * c,
+            a // (b * c),
+            a * (b * c),
+            a + (b + c),
+            a * (b + 1),
+            2 - a,
+            a * (b // c * a),
+        )
+    ] == [
+        "3 * a",
+        "(a + b) * c",
+        "a + b * c",
+        "a - (b - c)",
+        "a - b - c",
+        "a * (b // c)",
+        "a // b * c",
+        "a // (b * c)",
+        "a * b * c",
+        "a + b + c",
+        "a * (b + 1)",
+        "2 - a",
         "a * (b // c * a)",
-    ]  # fmt: skip
+    ]
 
 
 LEAVES: st.SearchStrategy[Dim | int] = st.one_of(
@@ -51,10 +74,12 @@ TREES: st.SearchStrategy[Dim | int] = st.recursive(
     LEAVES,
     lambda inner: st.builds(
         lambda operation, left, right: operation(left, right or 1),
-        st.sampled_from(OPERATIONS), inner, inner,
+        st.sampled_from(OPERATIONS),
+        inner,
+        inner,
     ),
     max_leaves=12,
-)  # fmt: skip
+)
 VALUES = {"a": 7, "b": 3, "c": 2}
 
 

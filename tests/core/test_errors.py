@@ -42,8 +42,10 @@ def test_errors_survive_a_process_border(cls: type[HfinspectError]) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is cls
     assert (again.to_dict(), str(again), vars(again)) == (
-        error.to_dict(), str(error), vars(error),
-    )  # fmt: skip
+        error.to_dict(),
+        str(error),
+        vars(error),
+    )
     assert str(error) == "x: is odd, expected even (y)"
 
 

@@ -15,12 +15,20 @@ from hfinspect.errors import UsageError
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("n=1", {"n": 1}), ("n=1.5", {"n": 1.5}), ("n=true", {"n": True}), ("n=null", {"n": None}),
-        ("n=", {"n": ""}), ("n=relu", {"n": "relu"}), ("n=a=b", {"n": "a=b"}),
-        (" n =[1, 2]", {"n": [1, 2]}), ("t.v=3", {"t.v": 3}), ('n="5"', {"n": "5"}),
-        ("n={", {"n": "{"}), ("n=" + "[" * 10_000, {"n": "[" * 10_000}),
+        ("n=1", {"n": 1}),
+        ("n=1.5", {"n": 1.5}),
+        ("n=true", {"n": True}),
+        ("n=null", {"n": None}),
+        ("n=", {"n": ""}),
+        ("n=relu", {"n": "relu"}),
+        ("n=a=b", {"n": "a=b"}),
+        (" n =[1, 2]", {"n": [1, 2]}),
+        ("t.v=3", {"t.v": 3}),
+        ('n="5"', {"n": "5"}),
+        ("n={", {"n": "{"}),
+        ("n=" + "[" * 10_000, {"n": "[" * 10_000}),
     ],
-)  # fmt: skip
+)
 def test_parsed(text: str, expected: dict[str, object]) -> None:
     assert parse_overrides([text]) == expected
 
@@ -39,8 +47,10 @@ def test_dotted_keys_reach_into_sections_and_leave_the_original_alone() -> None:
     config = {"a": 1, "t": {"v": 2, "deep": {"x": 1}}}
     changed = applied(config, {"t.v": 3, "t.deep.y": 4, "new.z": 5, "a": None})
     assert changed == {
-        "a": None, "t": {"v": 3, "deep": {"x": 1, "y": 4}}, "new": {"z": 5},
-    }  # fmt: skip
+        "a": None,
+        "t": {"v": 3, "deep": {"x": 1, "y": 4}},
+        "new": {"z": 5},
+    }
     assert config == {"a": 1, "t": {"v": 2, "deep": {"x": 1}}}
     assert applied(config, None) is config
 

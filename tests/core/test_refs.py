@@ -66,11 +66,31 @@ def test_repos(text: str, expected: tuple[str | None, ...] | None) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        ".", "..", "./gpt2", "../org/name", "/models/x", "~/models", "~", "a/b/c", "a/b/c@d",
-        "model.safetensors", "weights/../model.bin", "config.json", "C:\\models\\x", "C:/models/x",
-        ".\\x", "..\\x", "dir\\name", "has space", "ends.", "a--b", "@main", "name.git", "org//",
+        ".",
+        "..",
+        "./gpt2",
+        "../org/name",
+        "/models/x",
+        "~/models",
+        "~",
+        "a/b/c",
+        "a/b/c@d",
+        "model.safetensors",
+        "weights/../model.bin",
+        "config.json",
+        "C:\\models\\x",
+        "C:/models/x",
+        ".\\x",
+        "..\\x",
+        "dir\\name",
+        "has space",
+        "ends.",
+        "a--b",
+        "@main",
+        "name.git",
+        "org//",
     ],
-)  # fmt: skip
+)
 def test_paths(text: str) -> None:
     assert parse_ref(text) == ModelRef(text, path=text)
 
@@ -78,14 +98,30 @@ def test_paths(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", " ", "a\0b", "org/name@", "org/na me", "o rg/name", "hf://", "hf://a/b@",
-        "hf://datasets/a/b", "hf://spaces/a/b", "hf://a b/c", "http://", "http://[::1",
-        "http://[x]/a/b", "https://example.com/a/b", "https://huggingface.co",
-        "https://huggingface.co/datasets/a/b", "https://huggingface.co/spaces/a/b",
-        "https://huggingface.co/a b/c", "https://huggingface.co.evil.com/a/b",
-        "https://evil.com@evil.com/a/b", "huggingface.co/datasets/a/b",
+        "",
+        " ",
+        "a\0b",
+        "org/name@",
+        "org/na me",
+        "o rg/name",
+        "hf://",
+        "hf://a/b@",
+        "hf://datasets/a/b",
+        "hf://spaces/a/b",
+        "hf://a b/c",
+        "http://",
+        "http://[::1",
+        "http://[x]/a/b",
+        "https://example.com/a/b",
+        "https://huggingface.co",
+        "https://huggingface.co/datasets/a/b",
+        "https://huggingface.co/spaces/a/b",
+        "https://huggingface.co/a b/c",
+        "https://huggingface.co.evil.com/a/b",
+        "https://evil.com@evil.com/a/b",
+        "huggingface.co/datasets/a/b",
     ],
-)  # fmt: skip
+)
 def test_refused(text: str) -> None:
     with pytest.raises(UsageError) as error:
         parse_ref(text)
@@ -95,11 +131,13 @@ def test_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("hf://datasets/a/b", "a dataset"), ("hf://spaces/a", "a Space"),
-        ("https://huggingface.co/datasets/a/b", "a dataset"), ("hf.co/spaces/a/b", "a Space"),
+        ("hf://datasets/a/b", "a dataset"),
+        ("hf://spaces/a", "a Space"),
+        ("https://huggingface.co/datasets/a/b", "a dataset"),
+        ("hf.co/spaces/a/b", "a Space"),
         ("https://huggingface.co/docs/transformers", "documentation"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_model_is_named(text: str, kind: str) -> None:
     with pytest.raises(UsageError, match=f"is {kind}, and only models are read"):
         parse_ref(text)

@@ -17,9 +17,15 @@ from hfinspect.errors import UsageError
 from ..builders import write_config, write_safetensors
 
 MODELS = Path(__file__).resolve().parents[2] / "fixtures" / "models"
-LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 16,
-         "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
-         "num_attention_heads": 2}  # fmt: skip
+LLAMA = {
+    "model_type": "llama",
+    "architectures": ["LlamaForCausalLM"],
+    "vocab_size": 16,
+    "hidden_size": 8,
+    "intermediate_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+}
 HOSTILE = "<script>alert('x')</script>\x1b[31m\n<b>"
 
 
@@ -118,8 +124,26 @@ def test_html_is_small_and_escapes_everything(
             "height",
             "fill",
         }
-        plain = {"div", "h4", "p", "b", "pre", "table", "thead", "tbody", "tr", "th", "td", "ul",
-                 "li", "style", "svg", "rect", "details", "summary"}  # fmt: skip
+        plain = {
+            "div",
+            "h4",
+            "p",
+            "b",
+            "pre",
+            "table",
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
+            "ul",
+            "li",
+            "style",
+            "svg",
+            "rect",
+            "details",
+            "summary",
+        }
         assert elements.seen <= plain
         assert "\x1b" not in text
 

@@ -20,9 +20,34 @@ from hfinspect.core.tensor import StoredTensor
 
 #: Names that try to be what a fold writes: marks, percents, dots, leading zeros, many numbers.
 SEGMENTS = st.sampled_from(
-    ["", "0", "7", "12", "007", "-1", "999999", "1000000", "%d", "%", "%%", "%%d", "%s", "a%", "d",
-     "\u0663", "w", "layers", "\n", "\0", "1\n2", "\r", "\u2028", "1.", "\udc00"]
-)  # fmt: skip
+    [
+        "",
+        "0",
+        "7",
+        "12",
+        "007",
+        "-1",
+        "999999",
+        "1000000",
+        "%d",
+        "%",
+        "%%",
+        "%%d",
+        "%s",
+        "a%",
+        "d",
+        "\u0663",
+        "w",
+        "layers",
+        "\n",
+        "\0",
+        "1\n2",
+        "\r",
+        "\u2028",
+        "1.",
+        "\udc00",
+    ]
+)
 NAMES = st.one_of(
     st.lists(SEGMENTS, min_size=1, max_size=7).map(".".join),
     st.text(max_size=12),
@@ -61,8 +86,12 @@ def test_only_whole_numbers_between_dots_are_taken_out() -> None:
     patterns, keys = fold_names(["h.10.conv1.weight", "h.01.w", "h.1000000.w", "3", "a.1.2.3.4.5"])
     assert patterns == ["h.%d.conv1.weight", "h.01.w", "h.1000000.w", "%d", "a.%d.%d.%d.4.5"]
     assert [numbers_of(key, width_of(p)) for p, key in zip(patterns, keys, strict=True)] == [
-        (10,), (), (), (3,), (1, 2, 3),
-    ]  # fmt: skip
+        (10,),
+        (),
+        (),
+        (3,),
+        (1, 2, 3),
+    ]
 
 
 def folded(rows: Sequence[tuple[str, str, tuple[int, ...], int, int]], base: int) -> StoredTensors:

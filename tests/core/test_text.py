@@ -29,13 +29,20 @@ ODD = "\N{REPLACEMENT CHARACTER}"
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("model.layers.0", "model.layers.0"), ("Größe 模型 ½", "Größe 模型 ½"), ("", ""),
-        ("\x1b[31mred\x1b[0m", f"{ODD}[31mred{ODD}[0m"), ("a\r\nb\tc", f"a{ODD}{ODD}b{ODD}c"),
-        ("\u202egnp.exe", f"{ODD}gnp.exe"), ("zero\u200bwidth\ufeff", f"zero{ODD}width{ODD}"),
-        ("\x9b31m", f"{ODD}31m"), ("\ud800", ODD), ("\U000e0041", ODD), ("\x7f", ODD),
+        ("model.layers.0", "model.layers.0"),
+        ("Größe 模型 ½", "Größe 模型 ½"),
+        ("", ""),
+        ("\x1b[31mred\x1b[0m", f"{ODD}[31mred{ODD}[0m"),
+        ("a\r\nb\tc", f"a{ODD}{ODD}b{ODD}c"),
+        ("\u202egnp.exe", f"{ODD}gnp.exe"),
+        ("zero\u200bwidth\ufeff", f"zero{ODD}width{ODD}"),
+        ("\x9b31m", f"{ODD}31m"),
+        ("\ud800", ODD),
+        ("\U000e0041", ODD),
+        ("\x7f", ODD),
         ("a\u2028b\u2029", f"a{ODD}b{ODD}"),
     ],
-)  # fmt: skip
+)
 def test_control_characters_stay_visible(text: str, expected: str) -> None:
     assert clean(text) == expected
 
@@ -64,22 +71,40 @@ def test_lines_stay_lines(text: str) -> None:
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (0, "0"), (999, "999"), (1000, "1.00 K"), (9994, "9.99 K"), (9995, "10.0 K"),
-        (9996, "10.0 K"), (99_949, "99.9 K"), (99_950, "100 K"), (999_499, "999 K"),
-        (999_500, "1.00 M"), (117_000_000, "117 M"), (1_303_111_680, "1.30 B"),
-        (999_499_999, "999 M"), (999_500_000, "1.00 B"), (174_604_259_328, "175 B"),
-        (10**12, "1.00 T"), (10**15, "1000 T"),
+        (0, "0"),
+        (999, "999"),
+        (1000, "1.00 K"),
+        (9994, "9.99 K"),
+        (9995, "10.0 K"),
+        (9996, "10.0 K"),
+        (99_949, "99.9 K"),
+        (99_950, "100 K"),
+        (999_499, "999 K"),
+        (999_500, "1.00 M"),
+        (117_000_000, "117 M"),
+        (1_303_111_680, "1.30 B"),
+        (999_499_999, "999 M"),
+        (999_500_000, "1.00 B"),
+        (174_604_259_328, "175 B"),
+        (10**12, "1.00 T"),
+        (10**15, "1000 T"),
     ],
-)  # fmt: skip
+)
 def test_counts_in_words(number: int, words: str) -> None:
     assert spelled(number) == words
 
 
 @pytest.mark.parametrize(
     ("nbytes", "words"),
-    [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (999_500, "1.00 MB"),
-     (2_606_223_360, "2.61 GB"), (10**12, "1.00 TB")],
-)  # fmt: skip
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.00 kB"),
+        (999_500, "1.00 MB"),
+        (2_606_223_360, "2.61 GB"),
+        (10**12, "1.00 TB"),
+    ],
+)
 def test_bytes_in_words(nbytes: int, words: str) -> None:
     assert byte_size(nbytes) == words
 
@@ -117,5 +142,7 @@ def test_a_count_has_its_rounded_form_where_that_is_another(number: int, shown: 
 
 def test_one_more_is_one() -> None:
     assert [more_are(n, "row") for n in (1, 2, 1200)] == [
-        "1 more row is", "2 more rows are", "1,200 more rows are",
-    ]  # fmt: skip
+        "1 more row is",
+        "2 more rows are",
+        "1,200 more rows are",
+    ]

@@ -20,7 +20,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "bert-base-uncased.md": ("fixtures/models/bert-base-uncased", "--format", "markdown"),
     "openai-gpt-against.txt": ("fixtures/models/openai-gpt", "--against", "115,740,736"),
     "bert-one-layer-against.txt": (
-        "fixtures/models/bert-one-layer", "--depth", "model", "--against", "76207872",
+        "fixtures/models/bert-one-layer",
+        "--depth",
+        "model",
+        "--against",
+        "76207872",
     ),
     "gpt3-175b.txt": ("fixtures/models/gpt3-175b",),
     "gpt3-175b-model.txt": ("fixtures/models/gpt3-175b", "--depth", "model"),
@@ -28,7 +32,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "mixtral-8x7b.txt": ("fixtures/models/mixtral-8x7b",),
     "deepseek-v3.txt": ("fixtures/models/deepseek-v3",),
     "deepseek-v3.tex": ("fixtures/models/deepseek-v3", "--format", "latex"),
-}  # fmt: skip
+}
 
 
 def output_of(name: str) -> str:

@@ -174,25 +174,37 @@ def test_a_rounded_count_is_never_a_coincidence() -> None:
     assert (found.known.name, found.known.value) == ("openai-gpt", 116_534_784)
     shown = program("explain", MODELS / "gpt2", "--against", "117M").out
     assert "best reading  none: no usual convention gives it; openai-gpt has 116.5 M" in shown
-    assert "best reading  a guess: the tied head" in program(
-        "explain", MODELS / "gpt2", "--against", "163M"
-    ).out  # fmt: skip
+    assert (
+        "best reading  a guess: the tied head"
+        in program("explain", MODELS / "gpt2", "--against", "163M").out
+    )
 
 
 def test_well_known_models_have_the_sizes_of_their_files() -> None:
     """In millions, as their papers and cards have them."""
     sizes = {name: round(predict(config).parameters / 1e6) for name, config in _MODELS.items()}
     assert sizes == {
-        "openai-gpt": 117, "gpt2": 124, "gpt2-medium": 355, "gpt2-large": 774, "gpt2-xl": 1558,
-        "bert-base-uncased": 109, "bert-large-uncased": 335, "distilbert-base-uncased": 66,
+        "openai-gpt": 117,
+        "gpt2": 124,
+        "gpt2-medium": 355,
+        "gpt2-large": 774,
+        "gpt2-xl": 1558,
+        "bert-base-uncased": 109,
+        "bert-large-uncased": 335,
+        "distilbert-base-uncased": 66,
         "t5-small": 61,
-    }  # fmt: skip
+    }
 
 
 def test_what_files_hold_and_the_class_does_not(tmp_path: Path) -> None:
     config = {**json.loads((MODELS / "bert-one-layer" / "config.json").read_text())}
-    config.update(architectures=["BertModel"], hidden_size=8, intermediate_size=16, vocab_size=9,
-                  num_attention_heads=2)  # fmt: skip
+    config.update(
+        architectures=["BertModel"],
+        hidden_size=8,
+        intermediate_size=16,
+        vocab_size=9,
+        num_attention_heads=2,
+    )
     tensors = {spec.name: ("F32", spec.shape) for spec in predict(config).tensors}
     write_config(tmp_path, config)
     write_safetensors(tmp_path / "model.safetensors", {**tensors, "made.up": ("F32", (7, 11))})

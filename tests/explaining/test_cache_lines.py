@@ -24,9 +24,15 @@ MODELS = ROOT / "fixtures" / "models"
 FAMILIES = sorted((ORACLE / "caches").glob("*.json"))
 ENGINES = ("logical", "transformers", "transformers-static", "vllm", "sglang", "llama.cpp")
 GPT_OSS: dict[str, Any] = {
-    "model_type": "gpt_oss", "num_hidden_layers": 36, "num_key_value_heads": 8, "head_dim": 64,
-    "sliding_window": 128, "dtype": "bfloat16", "num_local_experts": 2, "vocab_size": 100,
-}  # fmt: skip
+    "model_type": "gpt_oss",
+    "num_hidden_layers": 36,
+    "num_key_value_heads": 8,
+    "head_dim": 64,
+    "sliding_window": 128,
+    "dtype": "bfloat16",
+    "num_local_experts": 2,
+    "vocab_size": 100,
+}
 
 
 def value_of(tree: Tree, letters: Mapping[str, int]) -> Fraction:
@@ -55,9 +61,11 @@ def test_the_formulas_come_to_memorys_number(path: Path) -> None:
         names = {"model_type": record["model_type"], "architectures": [record["architecture"]]}
         config = {**record["given"], **names, "dtype": "bfloat16"}
         asked: dict[str, Any] = {
-            "context": 40, "batch": 2, "engine": ENGINES[len(path.stem) % len(ENGINES)],
+            "context": 40,
+            "batch": 2,
+            "engine": ENGINES[len(path.stem) % len(ENGINES)],
             "encoder_tokens": 5,
-        }  # fmt: skip
+        }
         sized = hfinspect.memory(config, **asked)
         if sized.cache is None or not sized.cache.layers:
             with pytest.raises(NothingToInspectError):
@@ -86,10 +94,13 @@ def test_llama() -> None:
 
 @pytest.mark.parametrize(
     ("engine", "rows"),
-    [("logical", "b·min(N, W − 1)"), ("transformers-static", "b·min(N, W)"),
-     ("vllm", "b·16·(⌈min(W − 1 + 2·8,192, N)/16⌉ + 1)"),
-     ("llama.cpp", "min(256·⌈b·N/256⌉, 256·⌈(b·W + 512)/256⌉)")],
-)  # fmt: skip
+    [
+        ("logical", "b·min(N, W − 1)"),
+        ("transformers-static", "b·min(N, W)"),
+        ("vllm", "b·16·(⌈min(W − 1 + 2·8,192, N)/16⌉ + 1)"),
+        ("llama.cpp", "min(256·⌈b·N/256⌉, 256·⌈(b·W + 512)/256⌉)"),
+    ],
+)
 def test_windows_are_rows_of_their_own(engine: str, rows: str) -> None:
     found = hfinspect.explain_cache(GPT_OSS, context=100_000, engine=engine)
     assert [line.layers for line in found.lines] == ["18 of 36", "18 of 36"]
@@ -130,9 +141,14 @@ def test_what_has_none_says_why() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [("--context", "8k"), ("--cache", "--depth", "layer"), ("--cache", "--against", "1B"),
-     ("--cache", "--engine", "vlm"), ("--cache", "--context", "0")],
-)  # fmt: skip
+    [
+        ("--context", "8k"),
+        ("--cache", "--depth", "layer"),
+        ("--cache", "--against", "1B"),
+        ("--cache", "--engine", "vlm"),
+        ("--cache", "--context", "0"),
+    ],
+)
 def test_nonsense_is_exit_2(wrong: tuple[str, ...]) -> None:
     assert program("explain", MODELS / "llama-3-8b", *wrong).code == 2
 

@@ -32,9 +32,14 @@ from ..schemas import conforms
 MODELS = ROOT / "fixtures" / "models"
 
 TINY: dict[str, Any] = {
-    "model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "vocab_size": 50, "n_positions": 8,
-    "n_embd": 4, "n_layer": 2, "n_head": 2,
-}  # fmt: skip
+    "model_type": "gpt2",
+    "architectures": ["GPT2LMHeadModel"],
+    "vocab_size": 50,
+    "n_positions": 8,
+    "n_embd": 4,
+    "n_layer": 2,
+    "n_head": 2,
+}
 
 
 def note(e: Explanation, about: str) -> list[str]:
@@ -195,11 +200,22 @@ def test_differences_are_named_tensor_by_tensor(tmp_path: Path) -> None:
 
 def test_multi_token_prediction_in_the_files_is_beyond_the_class(tmp_path: Path) -> None:
     config = json.loads((MODELS / "deepseek-v3" / "config.json").read_text())
-    small = {"hidden_size": 8, "num_hidden_layers": 2, "first_k_dense_replace": 1, "vocab_size": 16,
-             "n_routed_experts": 2, "num_experts_per_tok": 1, "intermediate_size": 4,
-             "moe_intermediate_size": 4, "num_attention_heads": 2, "q_lora_rank": 4,
-             "kv_lora_rank": 4, "qk_nope_head_dim": 4, "qk_rope_head_dim": 2,
-             "v_head_dim": 4}  # fmt: skip
+    small = {
+        "hidden_size": 8,
+        "num_hidden_layers": 2,
+        "first_k_dense_replace": 1,
+        "vocab_size": 16,
+        "n_routed_experts": 2,
+        "num_experts_per_tok": 1,
+        "intermediate_size": 4,
+        "moe_intermediate_size": 4,
+        "num_attention_heads": 2,
+        "q_lora_rank": 4,
+        "kv_lora_rank": 4,
+        "qk_nope_head_dim": 4,
+        "qk_rope_head_dim": 2,
+        "v_head_dim": 4,
+    }
     config.update(small)
     prediction = hfinspect.predict(config)
     content = {s.name: ("F32", s.shape) for s in prediction.specs if s.tied_to is None}
@@ -219,8 +235,10 @@ def test_equal_differences_are_one_row(tmp_path: Path) -> None:
     is missing, others are differences and not beyond the class."""
     extra = {
         f"transformer.h.{layer}.adapter.{expert}.weight": ("F32", (3, 4))
-        for layer in (0, 1) for expert in range(40) if (layer, expert) != (1, 39)
-    }  # fmt: skip
+        for layer in (0, 1)
+        for expert in range(40)
+        if (layer, expert) != (1, 39)
+    }
     own = tensors()
     del own["transformer.ln_f.bias"]
     held(tmp_path, {**own, **extra})
@@ -311,8 +329,10 @@ def test_json_is_as_its_schema_says(model: str) -> None:
 
 
 def test_depths() -> None:
-    shown = {d: program("explain", "fixtures/models/gpt2", "--depth", d).out for d in
-             ("model", "layer", "tensor")}  # fmt: skip
+    shown = {
+        d: program("explain", "fixtures/models/gpt2", "--depth", d).out
+        for d in ("model", "layer", "tensor")
+    }
     assert "c_attn" not in shown["model"]
     assert "c_attn" in shown["layer"]
     assert "weight" in shown["tensor"].split("one of L = 12 layers")[1].split("one layer")[0]

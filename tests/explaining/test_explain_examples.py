@@ -151,8 +151,9 @@ def test_llama_3() -> None:
     assert found["mlp"] == ("3·H·I", 176_160_768)
     (attention,) = e.attention
     assert "grouped-query" in attention.sentence
-    heads = {p.name: (p.heads, p.per_head.value if p.per_head else None)
-             for p in attention.projections}  # fmt: skip
+    heads = {
+        p.name: (p.heads, p.per_head.value if p.per_head else None) for p in attention.projections
+    }
     assert heads["query"] == (32, 4096 * 128)
     assert heads["value"] == (8, 4096 * 128)
 
@@ -210,8 +211,9 @@ def test_latex_is_well_formed(name: str) -> None:
 
 @pytest.mark.parametrize("name", LATEX)
 def test_latex_compiles(name: str, tmp_path: Path) -> None:
-    engine = next((e for e in ("pdflatex", "xelatex", "lualatex", "tectonic") if shutil.which(e)),
-                  None)  # fmt: skip
+    engine = next(
+        (e for e in ("pdflatex", "xelatex", "lualatex", "tectonic") if shutil.which(e)), None
+    )
     if engine is None:
         pytest.skip("no TeX engine here")
     shutil.copy(DIRECTORY / name, tmp_path / "a.tex")

@@ -76,9 +76,14 @@ def sound(header: Header) -> bool:
     tensors = header.tensors
     names = [tensor.name for tensor in tensors]
     again = StoredTensors.folded(
-        names, [t.dtype for t in tensors], [t.shape for t in tensors],
-        [t.elements for t in tensors], tensors.sizes(), tensors.starts(), header.data_start,
-    )  # fmt: skip
+        names,
+        [t.dtype for t in tensors],
+        [t.shape for t in tensors],
+        [t.elements for t in tensors],
+        tensors.sizes(),
+        tensors.starts(),
+        header.data_start,
+    )
     return len(set(names)) == len(names) and set(again.kinds) == set(tensors.kinds)
 
 

@@ -29,17 +29,23 @@ OBJECTS = ("a",), {"a": (OBJECT, 0)}
 @pytest.mark.parametrize(
     ("name", "state"),
     [
-        ("f8", (3, "<", *PLAIN)), ("u2", (3, ">", *PLAIN)), ("b1", (3, "|", *PLAIN)),
-        ("O8", (3, "|", *PLAIN[:5], 63)), ("S5", (3, "|", None, None, None, 5, 1, 0)),
-        ("U5", (3, "<", None, None, None, 20, 4, 8)), ("V8", (3, "|", None, None, None, 8, 1, 0)),
+        ("f8", (3, "<", *PLAIN)),
+        ("u2", (3, ">", *PLAIN)),
+        ("b1", (3, "|", *PLAIN)),
+        ("O8", (3, "|", *PLAIN[:5], 63)),
+        ("S5", (3, "|", None, None, None, 5, 1, 0)),
+        ("U5", (3, "<", None, None, None, 20, 4, 8)),
+        ("V8", (3, "|", None, None, None, 8, 1, 0)),
         ("M8", (4, "<", *PLAIN, (None, (b"s", 1, 1, 1)))),
-        ("V8", (3, "|", None, *RECORD, 8, 1, 16)), ("V8", (3, "|", None, *RECORD, 8, 8, 144)),
-        ("V8", (3, "|", None, *RECORD, 8, 1, 0)), ("V8", (3, "|", None, *OBJECTS, 8, 1, 27)),
+        ("V8", (3, "|", None, *RECORD, 8, 1, 16)),
+        ("V8", (3, "|", None, *RECORD, 8, 8, 144)),
+        ("V8", (3, "|", None, *RECORD, 8, 1, 0)),
+        ("V8", (3, "|", None, *OBJECTS, 8, 1, 27)),
         ("V24", (3, "|", (F8, (3,)), None, None, 24, 8, 0)),
         (GlobalRef("numpy", "record"), (3, "|", None, *RECORD, 8, 1, 16)),
         (GlobalRef("ml_dtypes", "bfloat16"), (3, "=", *PLAIN[:5], 112)),
     ],
-)  # fmt: skip
+)
 def test_what_numpy_writes_is_not_odd(name: object, state: tuple[Any, ...]) -> None:
     made = _dtype(name, state)
     assert odd_dtype_state(made, state) == ""
@@ -49,16 +55,20 @@ def test_what_numpy_writes_is_not_odd(name: object, state: tuple[Any, ...]) -> N
     ("name", "state", "said"),
     [
         ("O8", (3, "|", *PLAIN), "flags 0 of O8, whose own are 63"),
-        ("f8", (3, "<", *PLAIN[:5], -1), "flags -1"), ("f8", (3, "<", *PLAIN[:5], 1), "flags 1"),
-        ("f8", (3, "<", *PLAIN[:5], True), "flags"), ("S8", (3, "|", None, None, None, 8, 1, 63),
-         "flags 63"), ("f8", (3, "<", None, *RECORD, -1, -1, 0), "fields of a f"),
+        ("f8", (3, "<", *PLAIN[:5], -1), "flags -1"),
+        ("f8", (3, "<", *PLAIN[:5], 1), "flags 1"),
+        ("f8", (3, "<", *PLAIN[:5], True), "flags"),
+        ("S8", (3, "|", None, None, None, 8, 1, 63), "flags 63"),
+        ("f8", (3, "<", None, *RECORD, -1, -1, 0), "fields of a f"),
         ("V8", (3, "|", None, *OBJECTS, 8, 1, 16), "hold objects"),
         ("V8", (3, "|", None, *RECORD, 8, 1, 27), "hold no objects"),
         ("V8", (3, "|", None, None, None, 8, 1, 4), "flags 4"),
-        ("f8", ["3"], "not a tuple"), ("f8", (3, "<"), "not a tuple"), ("f8", ("3", "<", *PLAIN),
-         "version"), (GlobalRef("ml_dtypes", "bfloat16"), (3, "=", *PLAIN[:5], 113), "flags 113"),
+        ("f8", ["3"], "not a tuple"),
+        ("f8", (3, "<"), "not a tuple"),
+        ("f8", ("3", "<", *PLAIN), "version"),
+        (GlobalRef("ml_dtypes", "bfloat16"), (3, "=", *PLAIN[:5], 113), "flags 113"),
     ],
-)  # fmt: skip
+)
 def test_what_is_forged_is_named(name: object, state: object, said: str) -> None:
     assert said in odd_dtype_state(_dtype(name, state), state)
 

@@ -41,10 +41,31 @@ def test_what_the_serializer_writes(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [*EXPRESSIONS.values(), "s0.is_integer", "s0[0]", "'text'", 'f"{s0}"', "s0 s1", "(s0", "s0)",
-     "lambda", "__import__", "eval(1)", "Symbol(eval)('a')('b').x", "a" * 200, "(" * 300, 5, None,
-     "0\x85", "Add('text', 1)", "s0; s1", "s0 if s1 else s2", "x:=1", "\uff45val(1)"],
-)  # fmt: skip
+    [
+        *EXPRESSIONS.values(),
+        "s0.is_integer",
+        "s0[0]",
+        "'text'",
+        'f"{s0}"',
+        "s0 s1",
+        "(s0",
+        "s0)",
+        "lambda",
+        "__import__",
+        "eval(1)",
+        "Symbol(eval)('a')('b').x",
+        "a" * 200,
+        "(" * 300,
+        5,
+        None,
+        "0\x85",
+        "Add('text', 1)",
+        "s0; s1",
+        "s0 if s1 else s2",
+        "x:=1",
+        "\uff45val(1)",
+    ],
+)
 def test_anything_else(text: object) -> None:
     assert odd_expression(text) or text == "lambda"
 
@@ -64,11 +85,20 @@ def test_any_bytes_are_judged(data: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("target", "odd"),
-    [("torch.ops.aten.add.Tensor", False), ("_operator.floordiv", False), ("math.floor", False),
-     ("torch.ops.higher_order.cond", False), ("torch.sym_max", False), ("torch.os.system", True),
-     ("torch.ops.load_library", True), ("_operator.methodcaller", True), ("os.system", True),
-     ("_operator.__import__", True), ("torch.hub.load", True)],
-)  # fmt: skip
+    [
+        ("torch.ops.aten.add.Tensor", False),
+        ("_operator.floordiv", False),
+        ("math.floor", False),
+        ("torch.ops.higher_order.cond", False),
+        ("torch.sym_max", False),
+        ("torch.os.system", True),
+        ("torch.ops.load_library", True),
+        ("_operator.methodcaller", True),
+        ("os.system", True),
+        ("_operator.__import__", True),
+        ("torch.hub.load", True),
+    ],
+)
 def test_targets_of_nodes(target: str, odd: bool) -> None:
     node = json.dumps({"nodes": [{"target": target, "inputs": [], "outputs": []}]})
     assert bool(list(odd_texts("m", node.encode()))) == odd

@@ -62,11 +62,14 @@ def test_tensors_are_those_that_the_package_reads(path: Path) -> None:
     shard = FORMAT.read_header(metered(path))
     assert {
         t.name: {
-            "type": t.dtype, "shape": list(t.shape), "elements": t.elements,
-            "nbytes": t.nbytes, "offset": t.offset,
+            "type": t.dtype,
+            "shape": list(t.shape),
+            "elements": t.elements,
+            "nbytes": t.nbytes,
+            "offset": t.offset,
         }
         for t in shard.tensors
-    } == expected  # fmt: skip
+    } == expected
     assert shard.findings == ()
 
 
@@ -76,8 +79,10 @@ def test_keys_and_values_are_those_that_the_package_reads(path: Path) -> None:
     fields = gguf.GGUFReader(str(path)).fields
     own = {"GGUF.version", "GGUF.byte_order"}
     assert set(metadata) - own == set(fields) - {
-        "GGUF.version", "GGUF.tensor_count", "GGUF.kv_count",
-    }  # fmt: skip
+        "GGUF.version",
+        "GGUF.tensor_count",
+        "GGUF.kv_count",
+    }
     for key, value in metadata.items():
         if key in own or fields[key].types == [gguf.GGUFValueType.ARRAY]:
             continue
@@ -161,8 +166,10 @@ def test_a_tokenizer_is_counted_not_kept() -> None:
     tracemalloc.stop()
     assert peak < 3 * NEXT_STEP
     assert shard.metadata["tokenizer.ggml.tokens"] == {
-        "array": "string", "length": 120_000, "first": [f"token{n}" for n in range(8)],
-    }  # fmt: skip
+        "array": "string",
+        "length": 120_000,
+        "first": [f"token{n}" for n in range(8)],
+    }
 
 
 def test_long_arrays_of_numbers_are_skipped_unread() -> None:
@@ -202,9 +209,15 @@ def test_values_of_every_type(order: str, version: int) -> None:
     metadata = read(writer.bytes(0)).metadata
     assert {key: metadata[key] for key in metadata if not key.startswith("GGUF")} == {
         **{f"k{kind}": 100 for kind in codes},
-        "yes": True, "half": 0.5, "double": 1e300, "nan": "nan", "nested": [[7, 8]],
-        "text": "é", "list": [1, 2, 3], "tags": [],
-    }  # fmt: skip
+        "yes": True,
+        "half": 0.5,
+        "double": 1e300,
+        "nan": "nan",
+        "nested": [[7, 8]],
+        "text": "é",
+        "list": [1, 2, 3],
+        "tags": [],
+    }
     json.dumps(dict(metadata), allow_nan=False)
 
 
@@ -225,8 +238,10 @@ def test_an_unknown_type_is_sized_by_its_neighbour() -> None:
     writer.tensor("c", (64,), 98, 128)
     shard = read(writer.bytes(160))
     assert [(t.dtype, t.elements, t.nbytes) for t in shard.tensors] == [
-        ("GGML_TYPE_99", 64, 96), ("F32", 8, 32), ("GGML_TYPE_98", 64, 32),
-    ]  # fmt: skip
+        ("GGML_TYPE_99", 64, 96),
+        ("F32", 8, 32),
+        ("GGML_TYPE_98", 64, 32),
+    ]
     assert rules(shard) == {"unknown-dtype"}
 
 

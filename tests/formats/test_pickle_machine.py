@@ -25,13 +25,18 @@ from hfinspect.formats.torch.rebuild import StorageTable
 from hfinspect.formats.torch.state_dict import Walker
 
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False)
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False)
     | st.text(st.characters(codec="utf-8")),
-    lambda inner: st.lists(inner, max_size=5)
-    | st.dictionaries(st.text(max_size=5) | st.integers(-9, 9), inner, max_size=5)
-    | st.tuples(inner, inner),
+    lambda inner: (
+        st.lists(inner, max_size=5)
+        | st.dictionaries(st.text(max_size=5) | st.integers(-9, 9), inner, max_size=5)
+        | st.tuples(inner, inner)
+    ),
     max_leaves=20,
-)  # fmt: skip
+)
 
 
 def run(data: bytes) -> object:
@@ -53,14 +58,19 @@ def test_bytes_come_out_as_they_are(protocol: int) -> None:
 def test_python_2_and_3_names_are_the_same_name(protocol: int) -> None:
     found = scan_pickle(pickle.dumps([eval, collections.OrderedDict, os.getcwd], protocol)).globals
     assert [(one.module, one.name) for one in found] == [
-        ("builtins", "eval"), ("collections", "OrderedDict"), ("posix", "getcwd"),
-    ]  # fmt: skip
+        ("builtins", "eval"),
+        ("collections", "OrderedDict"),
+        ("posix", "getcwd"),
+    ]
 
 
 def test_old_text_opcodes() -> None:
     assert run(b"(S'a\\n\\x41\\101\\q\\\\'\nU\x01\xe9T\x02\0\0\0\xc3\xa9V\\u00e9\nt.") == (
-        "a\nAA\\q\\", "é", "é", "é",
-    )  # fmt: skip
+        "a\nAA\\q\\",
+        "é",
+        "é",
+        "é",
+    )
 
 
 def test_numbers_in_text() -> None:
@@ -192,10 +202,14 @@ def test_attack_opcode_bomb(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_attack_memo_bomb_costs_nothing_until_unfolded_and_is_refused_then() -> None:
     # Every list holds the one before it ten times: 10**200 items in three kilobytes.
-    data = b"]q\x00" + b"".join(
-        b"](" + b"h" + bytes([n]) * 1 + (b"h" + bytes([n])) * 9 + b"eq" + bytes([n + 1])
-        for n in range(200)
-    ) + b"."  # fmt: skip
+    data = (
+        b"]q\x00"
+        + b"".join(
+            b"](" + b"h" + bytes([n]) * 1 + (b"h" + bytes([n])) * 9 + b"eq" + bytes([n + 1])
+            for n in range(200)
+        )
+        + b"."
+    )
     tracemalloc.start()
     root = run(data)
     with pytest.raises(LimitError):
@@ -256,24 +270,87 @@ def test_limits_are_beyond_what_torch_writes() -> None:
 OPCODES = st.sampled_from([bytes([code]) for code in range(256)])
 PIECES = st.lists(
     st.sampled_from(
-        [b"ctorch._utils\n_rebuild_tensor_v2\n", b"ccollections\nOrderedDict\n", b"K\x01", b"N",
-         b"(", b"t", b"R", b"}", b"]", b"u", b"s", b"a", b"e", b"q\x00", b"h\x00", b"Q", b")",
-         b"\x85", b"\x86", b"\x87", b"X\x01\0\0\0a", b"b", b"2", b"0", b"1", b"o", b"\x93", b"\x81",
-         b"ctorch\nFloatStorage\n", b"X\x07\0\0\0storage", b"ctorch\nSize\n", b"\x92",
-         b"ctorch._tensor\n_rebuild_from_type_v2\n", b"ctorch._utils\n_rebuild_sparse_tensor\n"]
-    ) | OPCODES,
+        [
+            b"ctorch._utils\n_rebuild_tensor_v2\n",
+            b"ccollections\nOrderedDict\n",
+            b"K\x01",
+            b"N",
+            b"(",
+            b"t",
+            b"R",
+            b"}",
+            b"]",
+            b"u",
+            b"s",
+            b"a",
+            b"e",
+            b"q\x00",
+            b"h\x00",
+            b"Q",
+            b")",
+            b"\x85",
+            b"\x86",
+            b"\x87",
+            b"X\x01\0\0\0a",
+            b"b",
+            b"2",
+            b"0",
+            b"1",
+            b"o",
+            b"\x93",
+            b"\x81",
+            b"ctorch\nFloatStorage\n",
+            b"X\x07\0\0\0storage",
+            b"ctorch\nSize\n",
+            b"\x92",
+            b"ctorch._tensor\n_rebuild_from_type_v2\n",
+            b"ctorch._utils\n_rebuild_sparse_tensor\n",
+        ]
+    )
+    | OPCODES,
     max_size=40,
-)  # fmt: skip
+)
 
 
 NAMELESS = st.lists(
     st.sampled_from(
-        [b"K\x01", b"N", b"(", b"t", b"}", b"]", b"u", b"s", b"a", b"e", b"q\x00", b"h\x00", b")",
-         b"\x85", b"\x86", b"\x87", b"X\x01\0\0\0a", b"2", b"0", b"1", b"\x94", b"l", b"d",
-         b"I1\n", b"L-5L\n", b"F1\n", b"p3\n", b"g3\n", b"\x8f", b"\x90", b"\x91", b"S'x'\n"]
+        [
+            b"K\x01",
+            b"N",
+            b"(",
+            b"t",
+            b"}",
+            b"]",
+            b"u",
+            b"s",
+            b"a",
+            b"e",
+            b"q\x00",
+            b"h\x00",
+            b")",
+            b"\x85",
+            b"\x86",
+            b"\x87",
+            b"X\x01\0\0\0a",
+            b"2",
+            b"0",
+            b"1",
+            b"\x94",
+            b"l",
+            b"d",
+            b"I1\n",
+            b"L-5L\n",
+            b"F1\n",
+            b"p3\n",
+            b"g3\n",
+            b"\x8f",
+            b"\x90",
+            b"\x91",
+            b"S'x'\n",
+        ]
     ),
     max_size=20,
-)  # fmt: skip
+)
 
 
 @given(st.binary(max_size=200) | PIECES.map(b"".join), st.sampled_from([b"", b"."]))

@@ -56,8 +56,10 @@ def test_a_bare_instance_is_made_and_a_call_is_not() -> None:
 def test_old_protocols_make_bare_instances_by_copyreg(protocol: int) -> None:
     found = scan_pickle(pickle.dumps(_Plain(), protocol)).globals
     assert [(item.name, item.use) for item in found] == [
-        ("_reconstructor", SETTLED), ("_Plain", MADE), ("object", SETTLED),
-    ]  # fmt: skip
+        ("_reconstructor", SETTLED),
+        ("_Plain", MADE),
+        ("object", SETTLED),
+    ]
 
 
 class _Plain:
@@ -67,8 +69,10 @@ class _Plain:
 
 def test_getattr_of_a_class_is_a_name_of_its_own() -> None:
     assert uses(get("a.Color", "RED")) == {
-        "builtins.getattr": SETTLED, "a.Color": SETTLED, "a.Color.RED": NAMED,
-    }  # fmt: skip
+        "builtins.getattr": SETTLED,
+        "a.Color": SETTLED,
+        "a.Color.RED": NAMED,
+    }
     assert uses(get(call("a.f"), "x"))["builtins.getattr"] == NAMED
     assert uses(Raw(name("builtins.getattr").code + b"q\x000h\x00")) == {"builtins.getattr": NAMED}
 
@@ -169,11 +173,13 @@ def _node(text: str, state: object) -> Inert:
 
 DTYPE_STATES = st.recursive(
     st.none() | st.integers(-3, 300) | st.text(max_size=4) | st.sampled_from(["V8", "f8", "O8"]),
-    lambda inner: st.tuples(inner, inner, inner, inner, inner, inner, inner)
-    | st.dictionaries(st.text(max_size=2), st.tuples(inner, inner), max_size=3)
-    | st.builds(_node, st.sampled_from(["V8", "V300", "f8", "O8", "U3"]), inner),
+    lambda inner: (
+        st.tuples(inner, inner, inner, inner, inner, inner, inner)
+        | st.dictionaries(st.text(max_size=2), st.tuples(inner, inner), max_size=3)
+        | st.builds(_node, st.sampled_from(["V8", "V300", "f8", "O8", "U3"]), inner)
+    ),
     max_leaves=12,
-)  # fmt: skip
+)
 
 
 @given(st.dictionaries(st.sampled_from(["shape", "dtype", "subclass"]), DTYPE_STATES, max_size=3))
@@ -190,13 +196,19 @@ def test_tensors_inside_of_a_plain_pickle_are_looked_through() -> None:
     inner = torch_zip(EVIL_PICKLE, {})
     for data in (
         pickled(call("torch.storage._load_from_bytes", inner)),
-        pickled(call("torch.storage._load_from_bytes", call(
-            "_codecs.encode", inner.decode("latin1"), "latin1")), 2),
-    ):  # fmt: skip
+        pickled(
+            call(
+                "torch.storage._load_from_bytes",
+                call("_codecs.encode", inner.decode("latin1"), "latin1"),
+            ),
+            2,
+        ),
+    ):
         assert "os.system" in dotted(data)
     assert uses(call("torch.storage._load_from_bytes", call("a.f"))) == {
-        "torch.storage._load_from_bytes": NAMED, "a.f": NAMED,
-    }  # fmt: skip
+        "torch.storage._load_from_bytes": NAMED,
+        "a.f": NAMED,
+    }
 
 
 def test_archives_in_archives_end_in_a_limit() -> None:
@@ -206,11 +218,20 @@ def test_archives_in_archives_end_in_a_limit() -> None:
     assert any("innermost" in text for text in errors(data, "model.pt"))
 
 
-MAGICS = st.sampled_from([
-    b"", b"\x80\x02", b"\x80\x04", b"\x93NUMPY\x01\x00", b"\x93NUMPY\x02\x00\x10\x00\x00\x00",
-    b"PK\x03\x04", bytes(257) + b"ustar\x0000", _wrapper(3), _wrapper(1, "O8"),
-    torch_zip(EVIL_PICKLE, {"0": 4}),
-])  # fmt: skip
+MAGICS = st.sampled_from(
+    [
+        b"",
+        b"\x80\x02",
+        b"\x80\x04",
+        b"\x93NUMPY\x01\x00",
+        b"\x93NUMPY\x02\x00\x10\x00\x00\x00",
+        b"PK\x03\x04",
+        bytes(257) + b"ustar\x0000",
+        _wrapper(3),
+        _wrapper(1, "O8"),
+        torch_zip(EVIL_PICKLE, {"0": 4}),
+    ]
+)
 
 
 @given(MAGICS, st.binary(max_size=300), st.integers(0, 2_000))

@@ -106,9 +106,14 @@ def test_a_legacy_storage_view_begins_inside_its_storage() -> None:
     view = text("7") + number(4) + number(2)
     inner = b"(" + text("storage") + FLOAT + text("0") + text("cpu") + number(6) + b"(" + view
     opcodes = (
-        b"ctorch._utils\n_rebuild_tensor\n(" + inner + b"ttQ" + number(0) + numbers([2])
-        + numbers([1]) + b"tR"
-    )  # fmt: skip
+        b"ctorch._utils\n_rebuild_tensor\n("
+        + inner
+        + b"ttQ"
+        + number(0)
+        + numbers([2])
+        + numbers([1])
+        + b"tR"
+    )
     data = legacy(pickled({"part": opcodes, "all": tensor("0", (6,))}), {"0": 6})
     part, whole = read(data).tensors
     assert part.offset is not None
@@ -121,8 +126,9 @@ def test_a_legacy_storage_view_begins_inside_its_storage() -> None:
 def test_the_model_is_found_under_its_usual_keys(key: str) -> None:
     inner = b"}(" + text("w") + tensor("0", (2, 2)) + text("b") + tensor("1", (2,)) + b"u"
     rest = b"}" + text("step") + tensor("2", (9,)) + b"s"
-    data = torch_zip(pickled({key: inner, "extra": rest, "epoch": b"K\x03"}),
-                     {"0": 16, "1": 8, "2": 36})  # fmt: skip
+    data = torch_zip(
+        pickled({key: inner, "extra": rest, "epoch": b"K\x03"}), {"0": 16, "1": 8, "2": 36}
+    )
     shard = read(data)
     assert [t.name for t in shard.tensors] == ["w", "b"]
     assert shard.metadata["state_dict"] == key
@@ -222,8 +228,10 @@ def archive(opcodes: bytes, storages: dict[str, int]) -> Shard:
         (lambda: archive(tensor("0", (4,)), {}), "storage-missing"),
         (lambda: archive(tensor("0", (4,)), {"0": 16, "1": 4}), "storage-unused"),
         (lambda: archive(tensor("0", (4,), count=3), {"0": 12}), "out-of-storage"),
-        (lambda: archive(tensor("0", (2, 2), stride=(2, 100), count=4), {"0": 16}),
-         "out-of-storage"),
+        (
+            lambda: archive(tensor("0", (2, 2), stride=(2, 100), count=4), {"0": 16}),
+            "out-of-storage",
+        ),
         (lambda: archive(tensor("0", (2,), offset=3, count=4), {"0": 16}), "out-of-storage"),
         (lambda: archive(tensor("0", (2,), count=4), {"0": 16}), "storage-larger"),
         (lambda: archive(tensor("0", (2, 2), stride=(0, 1), count=2), {"0": 8}), "expanded-view"),
@@ -234,7 +242,7 @@ def archive(opcodes: bytes, storages: dict[str, int]) -> Shard:
         (lambda: read(legacy(state_pickle({"w": (4,)}), {})), "storage-missing"),
         (lambda: archive(b"cnumpy\ndtype\n", {}), "pickle-global"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_is_a_finding(shard: Callable[[], Shard], rule: str) -> None:
     assert rule in rules(shard())
 
@@ -400,8 +408,9 @@ def test_attack_system_call_in_a_checkpoint_is_listed_and_not_run(tmp_path: obje
 
 
 def test_attack_a_pickle_beside_data_pkl_is_scanned() -> None:
-    data = torch_zip(state_pickle({"w": (2,)}), {"0": 8},
-                     members={"hidden/x.pkl": b"cos\nsystem\n."})  # fmt: skip
+    data = torch_zip(
+        state_pickle({"w": (2,)}), {"0": 8}, members={"hidden/x.pkl": b"cos\nsystem\n."}
+    )
     scans = dict(scan_file(BytesReader("m.bin", data)))
     names = {member: [g.dotted for g in scan.globals] for member, scan in scans.items()}
     assert names["archive/hidden/x.pkl"] == ["os.system"]

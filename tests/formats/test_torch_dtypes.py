@@ -56,8 +56,13 @@ def quantized(kind: str, shape: tuple[int, ...], nbytes: int) -> bytes:
         return (
             b"ctorch._utils\n_rebuild_tensor_v2\n("
             + storage(key, channels, kind)
-            + number(0) + numbers([channels]) + numbers([1]) + b"\x89" + ORDERED_DICT + b")RtR"
-        )  # fmt: skip
+            + number(0)
+            + numbers([channels])
+            + numbers([1])
+            + b"\x89"
+            + ORDERED_DICT
+            + b")RtR"
+        )
 
     steps = [1]
     for size in shape[:0:-1]:
@@ -65,10 +70,17 @@ def quantized(kind: str, shape: tuple[int, ...], nbytes: int) -> bytes:
     tensor = (
         b"ctorch._utils\n_rebuild_qtensor\n("
         + storage("0", nbytes, f"ctorch\n{kind}\n".encode())
-        + number(0) + numbers(shape) + numbers(steps)
-        + b"(ctorch\nper_channel_affine_float_qparams\n" + piece("1") + piece("2") + number(0)
-        + b"t\x89" + ORDERED_DICT + b")RtR"
-    )  # fmt: skip
+        + number(0)
+        + numbers(shape)
+        + numbers(steps)
+        + b"(ctorch\nper_channel_affine_float_qparams\n"
+        + piece("1")
+        + piece("2")
+        + number(0)
+        + b"t\x89"
+        + ORDERED_DICT
+        + b")RtR"
+    )
     sizes = {"0": nbytes, "1": 4 * channels, "2": 4 * channels}
     return torch_zip(pickled({"weight": tensor}), sizes)
 

@@ -86,8 +86,11 @@ def test_a_training_checkpoint_says_which_part_is_the_model() -> None:
     (shard,) = read("torch-training")
     assert shard.metadata["state_dict"] == "state_dict"
     assert shard.metadata["other_keys"] == [
-        "epoch", "optimizer_states", "rng_state", "hyper_parameters",
-    ]  # fmt: skip
+        "epoch",
+        "optimizer_states",
+        "rng_state",
+        "hyper_parameters",
+    ]
     others = shard.metadata["other_parts"]
     assert isinstance(others, dict)
     assert set(others) == {"optimizer_states", "rng_state"}

@@ -32,8 +32,13 @@ from .torch_files import ZipWriter, state_zip, torch_zip
 SHAPES = {"a.weight": (2, 2)}
 TRICKS = [s for s in samples() if s.category == "archives that readers differ on"]
 #: Not tricks of the archive itself: every reader finds the same pickle in them.
-SAME = {"bytes after the archive", "a long comment", "a wrong checksum", "capitals",
-        "a first member that hides"}  # fmt: skip
+SAME = {
+    "bytes after the archive",
+    "a long comment",
+    "a wrong checksum",
+    "capitals",
+    "a first member that hides",
+}
 
 
 def differences(data: bytes) -> list[str]:
@@ -126,11 +131,15 @@ def _local(data: bytes, member: bytes) -> int:
 
 
 LOCAL_CHANGES: dict[str, tuple[int, bytes]] = {
-    "name": (30, b"z"), "method": (8, b"\x08\0"), "checksum": (14, b"1234"),
-    "sizes": (18, struct.pack("<2L", 3, 3)), "one size": (22, struct.pack("<L", 15)),
-    "encrypted": (6, b"\x01\0"), "no header": (0, b"PK\x03\x05"),
+    "name": (30, b"z"),
+    "method": (8, b"\x08\0"),
+    "checksum": (14, b"1234"),
+    "sizes": (18, struct.pack("<2L", 3, 3)),
+    "one size": (22, struct.pack("<L", 15)),
+    "encrypted": (6, b"\x01\0"),
+    "no header": (0, b"PK\x03\x05"),
     "length of the name": (26, b"\xff\x7f"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("how", LOCAL_CHANGES)

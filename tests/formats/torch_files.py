@@ -82,8 +82,16 @@ class ZipWriter:
         self.count = 0
         self.at = 0
 
-    def add(self, name: str, data: bytes, *, deflate: bool = False, size: int | None = None,
-            extra: bytes = b"", crc: int | None = None) -> None:  # fmt: skip
+    def add(
+        self,
+        name: str,
+        data: bytes,
+        *,
+        deflate: bool = False,
+        size: int | None = None,
+        extra: bytes = b"",
+        crc: int | None = None,
+    ) -> None:
         """A member; ``size`` alone, larger than the data, makes a hole of that size."""
         raw = name.encode()
         method = 8 if deflate else 0
@@ -97,11 +105,27 @@ class ZipWriter:
         wide = [value for value in (full, taken, self.at) if value >= 0xFFFFFFFF]
         zip64 = struct.pack(f"<HH{len(wide)}Q", 1, 8 * len(wide), *wide) if wide else b""
         self.central += (
-            CENTRAL.pack(b"PK\x01\x02", 20, 20, 0, method, 0, 0, check, *small, len(raw),
-                         len(zip64), 0, 0, 0, 0, min(self.at, 0xFFFFFFFF))
+            CENTRAL.pack(
+                b"PK\x01\x02",
+                20,
+                20,
+                0,
+                method,
+                0,
+                0,
+                check,
+                *small,
+                len(raw),
+                len(zip64),
+                0,
+                0,
+                0,
+                0,
+                min(self.at, 0xFFFFFFFF),
+            )
             + raw
             + zip64
-        )  # fmt: skip
+        )
         self.pieces[self.at] = head + raw + extra + packed
         self.at += len(head) + len(raw) + len(extra) + taken
         self.count += 1
@@ -112,12 +136,15 @@ class ZipWriter:
         count, length, where = self.count, len(self.central), start
         tail = self.central
         if zip64 or start >= 0xFFFFFFFF:
-            tail += struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count,
-                                length, start)  # fmt: skip
+            tail += struct.pack(
+                "<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, length, start
+            )
             tail += struct.pack("<4sLQL", b"PK\x06\x07", 0, end, 1)
             count, length, where = 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF
-        tail += struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count, count, length, where,
-                            len(comment)) + comment  # fmt: skip
+        tail += (
+            struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count, count, length, where, len(comment))
+            + comment
+        )
         self.pieces[start] = tail
         return start + len(tail), self.pieces
 

@@ -156,9 +156,11 @@ class _Loaders:
         script = Path(__file__).with_name("in_loaders.py")
         self._process = subprocess.Popen(
             [python, "-W", "ignore", str(script), str(folder), kind],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
             env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
-        )  # fmt: skip
+        )
 
     def sign(self, file: str) -> str:
         to: IO[str] | None = self._process.stdin

@@ -109,9 +109,19 @@ def as_gguf_does(data: bytes) -> None:
 
 TARGETS: dict[str, Target] = {
     target.__name__: target
-    for target in (safetensors, gguf_file, torch_file, pickles, archives, graphs, hdf5, texts,
-                   as_safetensors_does, as_gguf_does)
-}  # fmt: skip
+    for target in (
+        safetensors,
+        gguf_file,
+        torch_file,
+        pickles,
+        archives,
+        graphs,
+        hdf5,
+        texts,
+        as_safetensors_does,
+        as_gguf_does,
+    )
+}
 
 
 def seeds() -> list[bytes]:

@@ -30,6 +30,9 @@ def test_under_atheris(name: str, tmp_path: Path) -> None:
     seconds = os.environ.get("HFINSPECT_FUZZ_SECONDS", str(SECONDS))
     done = subprocess.run(
         [sys.executable, "-m", "tests.fuzz.under_atheris", name, seconds, str(tmp_path)],
-        cwd=ROOT, capture_output=True, text=True, timeout=float(seconds) + 120,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=float(seconds) + 120,
+    )
     assert done.returncode == 0, done.stderr[-3000:]

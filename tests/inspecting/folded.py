@@ -49,12 +49,15 @@ def both(
     return Both(
         *(
             inspect_weights(
-                "m", Origin("directory", "m"), Checkpoint("safetensors", tuple(one)), config,
+                "m",
+                Origin("directory", "m"),
+                Checkpoint("safetensors", tuple(one)),
+                config,
                 companions or {},
             ).inspection
             for one in (shards, apart)
         )
-    )  # fmt: skip
+    )
 
 
 def check_equal(found: Both) -> None:

@@ -54,8 +54,14 @@ def test_an_equal_count_of_the_other_class_is_not_said() -> None:
 
 
 def test_with_weights(tmp_path: Path) -> None:
-    config = {"model_type": "llama", "vocab_size": 16, "hidden_size": 8, "intermediate_size": 8,
-              "num_hidden_layers": 1, "num_attention_heads": 2}  # fmt: skip
+    config = {
+        "model_type": "llama",
+        "vocab_size": 16,
+        "hidden_size": 8,
+        "intermediate_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+    }
     write_config(tmp_path, config)
     tensors = {t.name: ("F32", t.shape) for t in predict(config).tensors}
     write_safetensors(tmp_path / "model.safetensors", tensors)
@@ -75,8 +81,10 @@ def test_every_answer_says_which_class_was_assumed(tmp_path: Path) -> None:
     for command in (["memory"], ["tree"], ["tensors"], ["compare", str(tmp_path)]):
         shown = " ".join(program(*command, tmp_path).out.split())
         assert "names no class: LlamaForCausalLM is assumed" in shown, command
-    for shown in (predict({"model_type": "bert"}).to_markdown(),
-                  predict({"model_type": "bert"})._repr_html_() or ""):  # fmt: skip
+    for shown in (
+        predict({"model_type": "bert"}).to_markdown(),
+        predict({"model_type": "bert"})._repr_html_() or "",
+    ):
         assert "BertForMaskedLM is assumed" in shown.replace("\\", "")
     named = predict({"model_type": "bert", "architectures": ["BertForMaskedLM"]})
     assert "is assumed" not in named.to_markdown()

@@ -35,22 +35,54 @@ def test_the_first_screen_has_a_line() -> None:
 @pytest.mark.parametrize(
     ("config", "line"),
     [
-        ({"model_type": "gpt_oss", "num_hidden_layers": 24, "num_key_value_heads": 8,
-          "head_dim": 64, "sliding_window": 128, "dtype": "bfloat16",
-          "max_position_embeddings": 131072, "vocab_size": 100, "num_local_experts": 2},
-         "49.2 kB per token, 24.6 kB past 127 tokens; 3.22 GB at 131,072 tokens (BF16, batch 1)"),
-        ({"model_type": "mamba", "hidden_size": 64, "num_hidden_layers": 2, "state_size": 16,
-          "vocab_size": 100, "dtype": "float32"},
-         "19.5 kB per sequence of any length (F32, batch 1)"),
-        ({"model_type": "t5", "dtype": "float32", "n_positions": 512,
-          "architectures": ["T5ForConditionalGeneration"]},
-         "24.6 kB per token, 12.6 MB per sequence for 512 of the encoder's; 25.2 MB at 512 tokens"),
-        ({"model_type": "whisper", "dtype": "float16",
-          "architectures": ["WhisperForConditionalGeneration"]},
-         "6.14 kB per token, 9.22 MB per sequence for 1,500 of the encoder's; 12.0 MB at 448"),
+        (
+            {
+                "model_type": "gpt_oss",
+                "num_hidden_layers": 24,
+                "num_key_value_heads": 8,
+                "head_dim": 64,
+                "sliding_window": 128,
+                "dtype": "bfloat16",
+                "max_position_embeddings": 131072,
+                "vocab_size": 100,
+                "num_local_experts": 2,
+            },
+            "49.2 kB per token, 24.6 kB past 127 tokens; 3.22 GB at 131,072 tokens (BF16, batch 1)",
+        ),
+        (
+            {
+                "model_type": "mamba",
+                "hidden_size": 64,
+                "num_hidden_layers": 2,
+                "state_size": 16,
+                "vocab_size": 100,
+                "dtype": "float32",
+            },
+            "19.5 kB per sequence of any length (F32, batch 1)",
+        ),
+        (
+            {
+                "model_type": "t5",
+                "dtype": "float32",
+                "n_positions": 512,
+                "architectures": ["T5ForConditionalGeneration"],
+            },
+            (
+                "24.6 kB per token, 12.6 MB per sequence for 512 of the encoder's; "
+                "25.2 MB at 512 tokens"
+            ),
+        ),
+        (
+            {
+                "model_type": "whisper",
+                "dtype": "float16",
+                "architectures": ["WhisperForConditionalGeneration"],
+            },
+            "6.14 kB per token, 9.22 MB per sequence for 1,500 of the encoder's; 12.0 MB at 448",
+        ),
     ],
     ids=lambda value: value["model_type"] if isinstance(value, dict) else "",
-)  # fmt: skip
+)
 def test_what_does_not_grow_is_said(config: dict[str, Any], line: str, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config))
     out = " ".join(program(tmp_path, "-f", "markdown").out.replace("\\", "").split())

@@ -134,9 +134,14 @@ def test_multi_token_prediction_of_every_kind_is_apart(model_type: str, tmp_path
 # ---- other tensors that the class does not hold
 
 BERT = {
-    "model_type": "bert", "architectures": ["BertForMaskedLM"], "vocab_size": 40,
-    "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16,
-}  # fmt: skip
+    "model_type": "bert",
+    "architectures": ["BertForMaskedLM"],
+    "vocab_size": 40,
+    "hidden_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+}
 MORE = {"cls.seq_relationship.weight": ("F32", (2, 8)), "cls.seq_relationship.bias": ("F32", (2,))}
 
 

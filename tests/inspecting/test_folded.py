@@ -25,17 +25,37 @@ from .folded import both, check_equal, in_parts, shards_of
 
 #: Two kinds of layers, experts in one of them, and a layer for further tokens.
 MIXED: dict[str, Any] = {
-    "model_type": "deepseek_v3", "architectures": ["DeepseekV3ForCausalLM"],
-    "vocab_size": 64, "hidden_size": 32, "intermediate_size": 48, "moe_intermediate_size": 16,
-    "num_hidden_layers": 5, "num_attention_heads": 4, "num_key_value_heads": 4,
-    "n_routed_experts": 6, "num_experts_per_tok": 2, "first_k_dense_replace": 2,
-    "num_nextn_predict_layers": 1, "q_lora_rank": 8, "kv_lora_rank": 8, "n_group": 2,
-    "topk_group": 1, "qk_rope_head_dim": 4, "qk_nope_head_dim": 4, "v_head_dim": 8,
-}  # fmt: skip
+    "model_type": "deepseek_v3",
+    "architectures": ["DeepseekV3ForCausalLM"],
+    "vocab_size": 64,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "moe_intermediate_size": 16,
+    "num_hidden_layers": 5,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 4,
+    "n_routed_experts": 6,
+    "num_experts_per_tok": 2,
+    "first_k_dense_replace": 2,
+    "num_nextn_predict_layers": 1,
+    "q_lora_rank": 8,
+    "kv_lora_rank": 8,
+    "n_group": 2,
+    "topk_group": 1,
+    "qk_rope_head_dim": 4,
+    "qk_nope_head_dim": 4,
+    "v_head_dim": 8,
+}
 TIED: dict[str, Any] = {
-    "model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "vocab_size": 40,
-    "d_model": 16, "d_ff": 24, "d_kv": 4, "num_layers": 3, "num_heads": 4,
-}  # fmt: skip
+    "model_type": "t5",
+    "architectures": ["T5ForConditionalGeneration"],
+    "vocab_size": 40,
+    "d_model": 16,
+    "d_ff": 24,
+    "d_kv": 4,
+    "num_layers": 3,
+    "num_heads": 4,
+}
 CONFIGS = {"mixed": MIXED, "tied": TIED, "llama": {**CONFIG, "num_hidden_layers": 3}}
 
 
@@ -106,9 +126,11 @@ def changed(tensors: Tensors, changes: list[tuple[str, int]]) -> Tensors:
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    st.sampled_from(sorted(CONFIGS)), st.sampled_from([*sorted(CONFIGS), None]), CHANGES,
+    st.sampled_from(sorted(CONFIGS)),
+    st.sampled_from([*sorted(CONFIGS), None]),
+    CHANGES,
     st.integers(1, 3),
-)  # fmt: skip
+)
 def test_any_checkpoint_next_to_any_config(
     held: str, said: str | None, changes: list[tuple[str, int]], parts: int
 ) -> None:
@@ -138,8 +160,11 @@ def test_experts_that_serve_no_token() -> None:
 
 def test_a_head_of_the_vocabulary_s_shape_among_equal_ones_is_none() -> None:
     """Two matrices that differ in a number are two, though one of them is looked at."""
-    tensors = {"wte.weight": ("F32", (40, 4)), "heads.0.out.weight": ("F32", (40, 4)),
-               "heads.1.out.weight": ("F32", (40, 4))}  # fmt: skip
+    tensors = {
+        "wte.weight": ("F32", (40, 4)),
+        "heads.0.out.weight": ("F32", (40, 4)),
+        "heads.1.out.weight": ("F32", (40, 4)),
+    }
     config = {"vocab_size": 40, "tie_word_embeddings": True}
     for held in (tensors, {**tensors, "lm_head.weight": ("F32", (40, 4))}):
         check_equal(both([held], config))

@@ -124,15 +124,26 @@ def test_a_pipeline_of_traced_classes(tmp_path: Path) -> None:
     """Wan 2.1 in small: two components as traces, one written."""
     parts: dict[str, dict[str, Any]] = {
         "text_encoder": {
-            "architectures": ["UMT5EncoderModel"], "model_type": "umt5", "d_model": 24, "d_kv": 4,
-            "d_ff": 48, "num_layers": 2, "num_heads": 4, "vocab_size": 100,
+            "architectures": ["UMT5EncoderModel"],
+            "model_type": "umt5",
+            "d_model": 24,
+            "d_kv": 4,
+            "d_ff": 48,
+            "num_layers": 2,
+            "num_heads": 4,
+            "vocab_size": 100,
         },
         "transformer": {
-            "_class_name": "WanTransformer3DModel", "num_layers": 2, "num_attention_heads": 2,
-            "attention_head_dim": 24, "text_dim": 24, "ffn_dim": 96, "image_dim": None,
+            "_class_name": "WanTransformer3DModel",
+            "num_layers": 2,
+            "num_attention_heads": 2,
+            "attention_head_dim": 24,
+            "text_dim": 24,
+            "ffn_dim": 96,
+            "image_dim": None,
         },
         "vae": {"_class_name": "AutoencoderKLWan", "base_dim": 8, "z_dim": 4},
-    }  # fmt: skip
+    }
     index: dict[str, Any] = {"_class_name": "WanPipeline", "_diffusers_version": "0.33.0"}
     index["scheduler"] = ["diffusers", "UniPCMultistepScheduler"]
     for name, config in parts.items():

@@ -56,8 +56,11 @@ def test_any_spelling_sets_the_key(model: str, key: str) -> None:
 def test_every_alias_of_a_class_sets_the_key() -> None:
     """Whichever of the two the config has, also where no tensor depends on it."""
     tiny = {"model_type": "bart", "d_model": 64, "encoder_layers": 2, "vocab_size": 20}
-    pairs = [("num_attention_heads", "encoder_attention_heads", 4), ("hidden_size", "d_model", 32),
-             ("num_hidden_layers", "encoder_layers", 3)]  # fmt: skip
+    pairs = [
+        ("num_attention_heads", "encoder_attention_heads", 4),
+        ("hidden_size", "d_model", 32),
+        ("num_hidden_layers", "encoder_layers", 3),
+    ]
     for alias, own, value in pairs:
         found = set()
         for there in (alias, own):
@@ -72,11 +75,19 @@ def test_a_fallback_is_no_spelling() -> None:
     """Where moe_intermediate_size is absent the family takes intermediate_size, but the two are
     two keys: setting one leaves the other alone."""
     config = {
-        "model_type": "qwen2_moe", "architectures": ["Qwen2MoeForCausalLM"], "vocab_size": 64,
-        "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "num_experts": 4,
-        "intermediate_size": 12, "moe_intermediate_size": 4, "num_key_value_heads": 2,
-        "shared_expert_intermediate_size": 4, "mlp_only_layers": [0],
-    }  # fmt: skip
+        "model_type": "qwen2_moe",
+        "architectures": ["Qwen2MoeForCausalLM"],
+        "vocab_size": 64,
+        "hidden_size": 8,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_experts": 4,
+        "intermediate_size": 12,
+        "moe_intermediate_size": 4,
+        "num_key_value_heads": 2,
+        "shared_expert_intermediate_size": 4,
+        "mlp_only_layers": [0],
+    }
     first = {t.name: t.shape for t in hfinspect.inspect(config).tensors}
     second = {
         t.name: t.shape
@@ -99,18 +110,28 @@ def test_an_unknown_key_is_refused_with_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "effect"),
     [
-        ("initializer_range", 0.1, False), ("pretraining_tp", 2, False),
-        ("return_dict", False, False), ("rope_parameters.rope_theta", 1, False),
-        ("rope_scaling.factor", 2, False), ("attention_bias", True, True), ("head_dim", 32, True),
-        ("tie_word_embeddings", True, True), ("num_labels", 5, False),
+        ("initializer_range", 0.1, False),
+        ("pretraining_tp", 2, False),
+        ("return_dict", False, False),
+        ("rope_parameters.rope_theta", 1, False),
+        ("rope_scaling.factor", 2, False),
+        ("attention_bias", True, True),
+        ("head_dim", 32, True),
+        ("tie_word_embeddings", True, True),
+        ("num_labels", 5, False),
     ],
-)  # fmt: skip
+)
 def test_a_key_that_the_model_type_has_is_known(key: str, value: object, effect: bool) -> None:
     """Whether or not the config has it: the config class in transformers does."""
     config = {
-        "model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 64,
-        "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 12,
-    }  # fmt: skip
+        "model_type": "llama",
+        "architectures": ["LlamaForCausalLM"],
+        "vocab_size": 64,
+        "hidden_size": 8,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 12,
+    }
     before = hfinspect.inspect(config)
     found = hfinspect.inspect(config, overrides={key: value})
     assert (found.parameters != before.parameters) == effect

@@ -84,15 +84,20 @@ def test_a_repo_of_models_names_one_by_its_address(hub: HubServer, tmp_path: Pat
         (["a/config.json", "b/config.json"], ["a", "b"]),
         (["a/config.json", "a/model.safetensors", "a/b/model.safetensors"], ["a"]),
         (["a/model.safetensors", "b/pytorch_model.bin"], ["a", "b"]),
-        (["a/model.safetensors"], []), (["a/b/model.safetensors", "a/optimizer.pt"], []),
-        (["Q4/x.gguf", "Q8/x.gguf"], []), (["config.json", "a/config.json"], []),
+        (["a/model.safetensors"], []),
+        (["a/b/model.safetensors", "a/optimizer.pt"], []),
+        (["Q4/x.gguf", "Q8/x.gguf"], []),
+        (["config.json", "a/config.json"], []),
         # Variants of one model are nothing but GGUF files: not these.
         (["Q4/x.gguf", "a/config.json"], ["Q4", "a"]),
         (["gguf/x.gguf", "run/model.pt"], ["gguf", "run"]),
-        (["model.safetensors", "a/config.json"], []), (["model_index.json", "a/config.json"], []),
-        (["a/model_index.json", "a/unet/config.json"], ["a"]), (["a/x.onnx"], []), ([], []),
+        (["model.safetensors", "a/config.json"], []),
+        (["model_index.json", "a/config.json"], []),
+        (["a/model_index.json", "a/unet/config.json"], ["a"]),
+        (["a/x.onnx"], []),
+        ([], []),
     ],
-)  # fmt: skip
+)
 def test_models_below(files: list[str], found: list[str]) -> None:
     assert models_below(files) == found
 
@@ -100,9 +105,11 @@ def test_models_below(files: list[str], found: list[str]) -> None:
 # ---- configs of other libraries
 
 TIMM = {
-    "architecture": "vit_unheard_patch16_224", "num_classes": 1000, "num_features": 768,
+    "architecture": "vit_unheard_patch16_224",
+    "num_classes": 1000,
+    "num_features": 768,
     "pretrained_cfg": {"tag": "augreg"},
-}  # fmt: skip
+}
 
 
 def test_timm_is_known_by_its_headers_and_named_from_its_config(tmp_path: Path) -> None:
@@ -113,9 +120,13 @@ def test_timm_is_known_by_its_headers_and_named_from_its_config(tmp_path: Path) 
     assert "headers" in refused.err.splitlines()[1]
     write_safetensors(
         tmp_path / "model.safetensors",
-        {"patch_embed.proj.weight": ("F32", (8, 3, 4, 4)), "norm.weight": ("F32", (8,)),
-         "blocks.0.attn.qkv.weight": ("F32", (24, 8)), "head.weight": ("F32", (10, 8))},
-    )  # fmt: skip
+        {
+            "patch_embed.proj.weight": ("F32", (8, 3, 4, 4)),
+            "norm.weight": ("F32", (8,)),
+            "blocks.0.attn.qkv.weight": ("F32", (24, 8)),
+            "head.weight": ("F32", (10, 8)),
+        },
+    )
     found = hfinspect.inspect(tmp_path)
     assert (found.parameters, found.architecture) == (384 + 192 + 80 + 8, "vit_unheard_patch16_224")
     assert {f.severity for f in found.findings} == {"note"}
@@ -130,10 +141,14 @@ def test_open_clip_is_known_by_its_headers_and_named_from_its_config(tmp_path: P
     assert f"has no config.json, but {name}" in refused.err
     write_safetensors(
         tmp_path / "open_clip_model.safetensors",
-        {"visual.conv1.weight": ("F32", (8, 3, 4, 4)), "token_embedding.weight": ("F32", (20, 8)),
-         "visual.transformer.resblocks.0.attn.in_proj_weight": ("F32", (24, 8)),
-         "transformer.resblocks.0.mlp.c_fc.weight": ("F32", (32, 8)), "logit_scale": ("F32", ())},
-    )  # fmt: skip
+        {
+            "visual.conv1.weight": ("F32", (8, 3, 4, 4)),
+            "token_embedding.weight": ("F32", (20, 8)),
+            "visual.transformer.resblocks.0.attn.in_proj_weight": ("F32", (24, 8)),
+            "transformer.resblocks.0.mlp.c_fc.weight": ("F32", (32, 8)),
+            "logit_scale": ("F32", ()),
+        },
+    )
     found = hfinspect.inspect(tmp_path)
     assert found.parameters == 384 + 160 + 192 + 256 + 1
     assert [f.file for f in found.findings] == [name]

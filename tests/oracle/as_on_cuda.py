@@ -18,14 +18,39 @@ from contextlib import contextmanager
 from typing import Any
 
 #: Functions that autocast runs in 16 bits, in float32, and with a float32 result, by name.
-LOWER = frozenset({
-    "linear", "matmul", "__matmul__", "__rmatmul__", "bmm", "mm", "addmm", "baddbmm", "conv1d",
-    "conv2d", "einsum", "scaled_dot_product_attention",
-})  # fmt: skip
-FLOAT32 = frozenset({
-    "pow", "__pow__", "rsqrt", "reciprocal", "exp", "log", "layer_norm", "softplus", "tan",
-    "group_norm", "nll_loss", "logsumexp", "norm",
-})  # fmt: skip
+LOWER = frozenset(
+    {
+        "linear",
+        "matmul",
+        "__matmul__",
+        "__rmatmul__",
+        "bmm",
+        "mm",
+        "addmm",
+        "baddbmm",
+        "conv1d",
+        "conv2d",
+        "einsum",
+        "scaled_dot_product_attention",
+    }
+)
+FLOAT32 = frozenset(
+    {
+        "pow",
+        "__pow__",
+        "rsqrt",
+        "reciprocal",
+        "exp",
+        "log",
+        "layer_norm",
+        "softplus",
+        "tan",
+        "group_norm",
+        "nll_loss",
+        "logsumexp",
+        "norm",
+    }
+)
 RESULT_FLOAT32 = frozenset({"softmax", "log_softmax", "sum", "cumsum", "prod"})
 
 
@@ -54,9 +79,15 @@ def fused_attention() -> Callable[..., Any]:
             raise NotImplementedError
 
     def attend(
-        q: Any, k: Any, v: Any, attn_mask: Any = None, dropout_p: float = 0.0,
-        is_causal: bool = False, scale: Any = None, enable_gqa: bool = False,
-    ) -> Any:  # fmt: skip
+        q: Any,
+        k: Any,
+        v: Any,
+        attn_mask: Any = None,
+        dropout_p: float = 0.0,
+        is_causal: bool = False,
+        scale: Any = None,
+        enable_gqa: bool = False,
+    ) -> Any:
         masked = attn_mask is not None and attn_mask.dtype == torch.bool
         bias = torch.zeros(attn_mask.shape, dtype=q.dtype) if masked else attn_mask
         return Fused.apply(q, k, v, bias)

@@ -292,9 +292,13 @@ def _keep(state: dict[str, Any], number: int, one: Trial, outcome: Outcome, *, c
     row["count"] += 1
     if len(row["examples"]) < KEPT:
         row["examples"].append(
-            {"number": f"{one.model_type}:{number}", "spelling": one.spelling,
-             "edits": {str(edit): edit.value for edit in one.edits}, "detail": outcome.detail}
-        )  # fmt: skip
+            {
+                "number": f"{one.model_type}:{number}",
+                "spelling": one.spelling,
+                "edits": {str(edit): edit.value for edit in one.edits},
+                "detail": outcome.detail,
+            }
+        )
 
 
 def report(state: dict[str, Any]) -> str:
@@ -342,8 +346,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--again", metavar="TYPE:NUMBER", help="one comparison in full")
     options = parser.parse_args(arguments)
     state: dict[str, Any] = {
-        "seed": options.seed, "done": {}, "counts": {}, "found": {}, "passed": {},
-    }  # fmt: skip
+        "seed": options.seed,
+        "done": {},
+        "counts": {},
+        "found": {},
+        "passed": {},
+    }
     if options.state.exists():
         state = json.loads(options.state.read_text())
     if options.report:

@@ -15,9 +15,14 @@ Sizes = dict[str, int]
 
 def _usual(z: Sizes, **more: Any) -> dict[str, Any]:
     return {
-        "hidden_size": z["h"], "intermediate_size": z["I"], "num_attention_heads": z["a"],
-        "num_key_value_heads": z["g"], "head_dim": z["d"], "pad_token_id": 0, **more,
-    }  # fmt: skip
+        "hidden_size": z["h"],
+        "intermediate_size": z["I"],
+        "num_attention_heads": z["a"],
+        "num_key_value_heads": z["g"],
+        "head_dim": z["d"],
+        "pad_token_id": 0,
+        **more,
+    }
 
 
 def _mixture(z: Sizes, **more: Any) -> dict[str, Any]:
@@ -27,27 +32,45 @@ def _mixture(z: Sizes, **more: Any) -> dict[str, Any]:
 
 def _bert(z: Sizes, drop: float) -> dict[str, Any]:
     return {
-        "hidden_size": z["h"], "num_attention_heads": z["a"], "intermediate_size": z["I"],
-        "hidden_dropout_prob": drop, "attention_probs_dropout_prob": drop,
-    }  # fmt: skip
+        "hidden_size": z["h"],
+        "num_attention_heads": z["a"],
+        "intermediate_size": z["I"],
+        "hidden_dropout_prob": drop,
+        "attention_probs_dropout_prob": drop,
+    }
 
 
 def _t5(activation: str) -> Callable[[Sizes, float], dict[str, Any]]:
     return lambda z, drop: {
-        "d_model": z["h"], "d_kv": z["d"], "d_ff": z["I"], "num_heads": z["a"],
-        "feed_forward_proj": activation, "dropout_rate": drop, "pad_token_id": 0,
+        "d_model": z["h"],
+        "d_kv": z["d"],
+        "d_ff": z["I"],
+        "num_heads": z["a"],
+        "feed_forward_proj": activation,
+        "dropout_rate": drop,
+        "pad_token_id": 0,
         "decoder_start_token_id": 0,
-    }  # fmt: skip
+    }
 
 
 def _bart(z: Sizes, drop: float, **more: Any) -> dict[str, Any]:
     return {
-        "d_model": z["h"], "encoder_ffn_dim": z["I"], "decoder_ffn_dim": z["J"],
-        "encoder_attention_heads": z["a"], "decoder_attention_heads": z["a"], "dropout": drop,
-        "attention_dropout": 0.0, "activation_dropout": 0.0, "pad_token_id": 0,
-        "decoder_start_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
-        "encoder_layerdrop": 0.0, "decoder_layerdrop": 0.0, **more,
-    }  # fmt: skip
+        "d_model": z["h"],
+        "encoder_ffn_dim": z["I"],
+        "decoder_ffn_dim": z["J"],
+        "encoder_attention_heads": z["a"],
+        "decoder_attention_heads": z["a"],
+        "dropout": drop,
+        "attention_dropout": 0.0,
+        "activation_dropout": 0.0,
+        "pad_token_id": 0,
+        "decoder_start_token_id": 0,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "encoder_layerdrop": 0.0,
+        "decoder_layerdrop": 0.0,
+        **more,
+    }
 
 
 class Kind:
@@ -58,12 +81,22 @@ class Kind:
     each layer whether it has one."""
 
     def __init__(
-        self, name: str, make: Callable[[Sizes, float], dict[str, Any]], *, square: bool = True,
-        own: bool = False, drops: bool = False, layers: str = "num_hidden_layers",
-        inner: Callable[[Sizes], int] | None = None, mixture: bool = False,
-        quarter: bool = False, kind: str = "", dtypes: tuple[str, ...] = ("bf16", "f32", "amp"),
-        windowed: Mapping[str, Any] | None = None, chooses: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        make: Callable[[Sizes, float], dict[str, Any]],
+        *,
+        square: bool = True,
+        own: bool = False,
+        drops: bool = False,
+        layers: str = "num_hidden_layers",
+        inner: Callable[[Sizes], int] | None = None,
+        mixture: bool = False,
+        quarter: bool = False,
+        kind: str = "",
+        dtypes: tuple[str, ...] = ("bf16", "f32", "amp"),
+        windowed: Mapping[str, Any] | None = None,
+        chooses: bool = False,
+    ) -> None:
         self.name, self.make, self.layers, self.inner = name, make, layers.split(), inner
         self.square, self.own, self.drops, self.mixture = square, own, drops, mixture
         self.quarter, self.windowed, self.chooses = quarter, windowed or {}, chooses
@@ -77,12 +110,15 @@ class Kind:
 
 
 _BARTS = {
-    "bart": "BartForConditionalGeneration", "mbart": "MBartForConditionalGeneration",
-    "pegasus": "PegasusForConditionalGeneration", "marian": "MarianMTModel",
+    "bart": "BartForConditionalGeneration",
+    "mbart": "MBartForConditionalGeneration",
+    "pegasus": "PegasusForConditionalGeneration",
+    "marian": "MarianMTModel",
     "blenderbot": "BlenderbotForConditionalGeneration",
     "blenderbot-small": "BlenderbotSmallForConditionalGeneration",
-    "m2m_100": "M2M100ForConditionalGeneration", "plbart": "PLBartForConditionalGeneration",
-}  # fmt: skip
+    "m2m_100": "M2M100ForConditionalGeneration",
+    "plbart": "PLBartForConditionalGeneration",
+}
 
 #: Of a kind whose layers have windows where the config has the key ``sliding_window`` alone.
 _WINDOWED: Mapping[str, Any] = {"sliding_window": None}
@@ -93,34 +129,54 @@ _CHOOSE = {"gemma3_text": _WINDOWED, **dict.fromkeys(("qwen2", "qwen3", "smollm3
 KINDS: Mapping[str, Kind] = {
     **{
         kind: Kind(
-            name, lambda z, _: _usual(z), square=square, quarter=kind == "stablelm",
-            windowed=_CHOOSE.get(kind), chooses=kind in _CHOOSE,
+            name,
+            lambda z, _: _usual(z),
+            square=square,
+            quarter=kind == "stablelm",
+            windowed=_CHOOSE.get(kind),
+            chooses=kind in _CHOOSE,
         )
         for kind, name, square in (
-            ("llama", "LlamaForCausalLM", False), ("qwen2", "Qwen2ForCausalLM", True),
-            ("qwen3", "Qwen3ForCausalLM", False), ("gemma", "GemmaForCausalLM", False),
-            ("gemma2", "Gemma2ForCausalLM", False), ("gemma3_text", "Gemma3ForCausalLM", False),
-            ("olmo2", "Olmo2ForCausalLM", True), ("granite", "GraniteForCausalLM", True),
-            ("smollm3", "SmolLM3ForCausalLM", True), ("stablelm", "StableLmForCausalLM", True),
-            ("cohere", "CohereForCausalLM", True), ("ernie4_5", "Ernie4_5ForCausalLM", False),
+            ("llama", "LlamaForCausalLM", False),
+            ("qwen2", "Qwen2ForCausalLM", True),
+            ("qwen3", "Qwen3ForCausalLM", False),
+            ("gemma", "GemmaForCausalLM", False),
+            ("gemma2", "Gemma2ForCausalLM", False),
+            ("gemma3_text", "Gemma3ForCausalLM", False),
+            ("olmo2", "Olmo2ForCausalLM", True),
+            ("granite", "GraniteForCausalLM", True),
+            ("smollm3", "SmolLM3ForCausalLM", True),
+            ("stablelm", "StableLmForCausalLM", True),
+            ("cohere", "CohereForCausalLM", True),
+            ("ernie4_5", "Ernie4_5ForCausalLM", False),
             ("hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", False),
         )
     },
     "mistral": Kind(
-        "MistralForCausalLM", lambda z, _: _usual(z, sliding_window=None), square=False,
+        "MistralForCausalLM",
+        lambda z, _: _usual(z, sliding_window=None),
+        square=False,
         windowed=_WINDOWED,
     ),
     "mixtral": Kind(
-        "MixtralForCausalLM", lambda z, _: _mixture(z), square=False, mixture=True,
+        "MixtralForCausalLM",
+        lambda z, _: _mixture(z),
+        square=False,
+        mixture=True,
         windowed=_WINDOWED,
     ),
     "qwen3_moe": Kind(
-        "Qwen3MoeForCausalLM", lambda z, _: _mixture(z, moe_intermediate_size=z["I"]),
-        square=False, mixture=True, windowed=_SWITCHED,
+        "Qwen3MoeForCausalLM",
+        lambda z, _: _mixture(z, moe_intermediate_size=z["I"]),
+        square=False,
+        mixture=True,
+        windowed=_SWITCHED,
     ),
     "olmoe": Kind("OlmoeForCausalLM", lambda z, _: _mixture(z), mixture=True),
     "phi3": Kind(
-        "Phi3ForCausalLM", lambda z, drop: _usual(z, resid_pdrop=drop, embd_pdrop=drop), drops=True,
+        "Phi3ForCausalLM",
+        lambda z, drop: _usual(z, resid_pdrop=drop, embd_pdrop=drop),
+        drops=True,
         windowed=_WINDOWED,
     ),
     "phi": Kind(
@@ -128,36 +184,56 @@ KINDS: Mapping[str, Kind] = {
     ),
     "starcoder2": Kind(
         "Starcoder2ForCausalLM",
-        lambda z, drop: _usual(z, residual_dropout=drop, embedding_dropout=drop), drops=True,
+        lambda z, drop: _usual(z, residual_dropout=drop, embedding_dropout=drop),
+        drops=True,
         windowed=_WINDOWED,
     ),
     "gpt_neox": Kind(
-        "GPTNeoXForCausalLM", lambda z, drop: _usual(z, hidden_dropout=drop), own=True, drops=True,
+        "GPTNeoXForCausalLM",
+        lambda z, drop: _usual(z, hidden_dropout=drop),
+        own=True,
+        drops=True,
         quarter=True,
     ),
     "gpt2": Kind(
         "GPT2LMHeadModel",
         lambda z, drop: {
-            "n_embd": z["h"], "n_head": z["a"], "n_inner": z["I"], "embd_pdrop": drop,
-            "resid_pdrop": drop, "attn_pdrop": drop,
+            "n_embd": z["h"],
+            "n_head": z["a"],
+            "n_inner": z["I"],
+            "embd_pdrop": drop,
+            "resid_pdrop": drop,
+            "attn_pdrop": drop,
         },
-        own=True, drops=True, layers="n_layer",
+        own=True,
+        drops=True,
+        layers="n_layer",
     ),
     "bloom": Kind(
         "BloomForCausalLM",
         lambda z, drop: {
-            "hidden_size": z["h"], "n_head": z["a"], "hidden_dropout": drop,
+            "hidden_size": z["h"],
+            "n_head": z["a"],
+            "hidden_dropout": drop,
             "attention_dropout": drop,
         },
-        own=True, drops=True, layers="n_layer", inner=lambda z: 4 * z["h"],
+        own=True,
+        drops=True,
+        layers="n_layer",
+        inner=lambda z: 4 * z["h"],
     ),
     "opt": Kind(
         "OPTForCausalLM",
         lambda z, drop: {
-            "hidden_size": z["h"], "word_embed_proj_dim": z["h"], "num_attention_heads": z["a"],
-            "ffn_dim": z["I"], "dropout": drop, "attention_dropout": drop,
+            "hidden_size": z["h"],
+            "word_embed_proj_dim": z["h"],
+            "num_attention_heads": z["a"],
+            "ffn_dim": z["I"],
+            "dropout": drop,
+            "attention_dropout": drop,
         },
-        own=True, drops=True,
+        own=True,
+        drops=True,
     ),
     "bert": Kind("BertForMaskedLM", _bert, own=True, drops=True),
     "roberta": Kind("RobertaForMaskedLM", _bert, own=True, drops=True),
@@ -166,18 +242,24 @@ KINDS: Mapping[str, Kind] = {
     **{
         name: Kind(
             "MT5ForConditionalGeneration" if kind == "mt5" else "T5ForConditionalGeneration",
-            _t5(activation), square=False, own=True, drops=True,
-            layers="num_decoder_layers num_layers", kind=kind,
+            _t5(activation),
+            square=False,
+            own=True,
+            drops=True,
+            layers="num_decoder_layers num_layers",
+            kind=kind,
         )
         for name, kind, activation in (
-            ("t5", "t5", "relu"), ("t5-gated", "t5", "gated-gelu"), ("mt5", "mt5", "gated-gelu")
+            ("t5", "t5", "relu"),
+            ("t5-gated", "t5", "gated-gelu"),
+            ("mt5", "mt5", "gated-gelu"),
         )
     },
     **{
         kind: Kind(name, _bart, own=True, drops=True, layers="decoder_layers encoder_layers")
         for kind, name in _BARTS.items()
     },
-}  # fmt: skip
+}
 
 #: Keys of the attention's own dropout, which flash kernels do not keep.
 ATTENTION_DROPS = ("attn_pdrop", "attention_dropout", "attention_probs_dropout_prob")
@@ -224,10 +306,16 @@ def sizes(kind: Kind, draw: random.Random) -> Sizes:
     # The library wants whole heads where it divides the width itself.
     h = a * (d if kind.square else draw.choice([8, 16, 24, 32] if kind.mixture else [6, 8, 12, 18]))
     z = {
-        "a": a, "g": g, "d": d, "h": h, "I": 8 * draw.choice([11, 13, 17, 19, 23, 29, 31]),
-        "s": draw.choice([13, 17, 19, 23, 29, 37]), "b": 3, "r": draw.choice([5, 7, 11]),
+        "a": a,
+        "g": g,
+        "d": d,
+        "h": h,
+        "I": 8 * draw.choice([11, 13, 17, 19, 23, 29, 31]),
+        "s": draw.choice([13, 17, 19, 23, 29, 37]),
+        "b": 3,
+        "r": draw.choice([5, 7, 11]),
         "V": draw.choice([101, 103, 107, 109, 127, 131]),
-    }  # fmt: skip
+    }
     if kind.inner is not None:
         z["I"] = kind.inner(z)
     if kind.mixture:

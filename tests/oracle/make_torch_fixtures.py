@@ -165,9 +165,12 @@ def torch_cases() -> None:
     )
     training_file = saved(training())
     case_of(
-        "torch-training", training_file, lambda value: value["state_dict"], "last.ckpt",
+        "torch-training",
+        training_file,
+        lambda value: value["state_dict"],
+        "last.ckpt",
         state_dict="state_dict",
-    )  # fmt: skip
+    )
     optimizer = torch.optim.Adam(Tiny().parameters())
     case_of("torch-optimizer", saved(optimizer.state_dict()), lambda value: {}, "optimizer.pt")
     model = Tiny()

@@ -20,7 +20,7 @@ _SKIPPED = re.compile(
     r"torch_dtype|id2label|label2id|problem_type|use_cache|return_dict|output_.*|quantization_config|"
     r"chunk_size_feed_forward|auto_map|rope_.*|_name_or_path|attn_implementation|_.*)$|"
     r"dropout|initializer|_std$|_eps$|epsilon|layerdrop|drop_path|theta|is_encoder_decoder"
-)  # fmt: skip
+)
 _LISTED = re.compile(r"layers?$|depth|blocks?$|stages?$|layers_|^layers|repeats|n_layer|num_convs")
 _EXPERTS = re.compile(r"expert")
 _HEADS = re.compile(r"heads?$|head_kv|groups?$|kv_heads")

@@ -92,15 +92,20 @@ PACKERS: Mapping[str, Packer] = {
     "fbgemm": Packer({"quant_method": "fbgemm_fp8"}, _any_linear(always=False)),
     "awq": Packer(
         {"quant_method": "awq", "bits": 4, "group_size": -1, "version": "gemm"},
-        _any_linear(always=True), marked=True,
+        _any_linear(always=True),
+        marked=True,
     ),
     "gptq": Packer({"quant_method": "gptq", "bits": 8, "group_size": -1}, _gptq, marked=True),
     "compressed": Packer(
-        {"quant_method": "compressed-tensors", "format": "int-quantized",
-         "config_groups": _GROUPS, "ignore": ["lm_head"]},
+        {
+            "quant_method": "compressed-tensors",
+            "format": "int-quantized",
+            "config_groups": _GROUPS,
+            "ignore": ["lm_head"],
+        },
         _compressed,
     ),
-}  # fmt: skip
+}
 
 
 def settings(packer: Packer) -> dict[str, Any]:
@@ -117,8 +122,15 @@ def plan_of(packer: Packer, prediction: Prediction) -> PackedPlan:
 
 def _mark(linear: Linear) -> Pieces:
     shape = (linear.out, linear.inputs)
-    return {"weight": weights("F8_E5M2", shape[:: 1 if linear.module != "Conv1D" else -1],
-                              linear.parameters, 8, "marked")}  # fmt: skip
+    return {
+        "weight": weights(
+            "F8_E5M2",
+            shape[:: 1 if linear.module != "Conv1D" else -1],
+            linear.parameters,
+            8,
+            "marked",
+        )
+    }
 
 
 def replaced(packer: Packer, prediction: Prediction, model: Any, state: Any) -> dict[str, Any]:

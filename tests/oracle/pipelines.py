@@ -44,9 +44,10 @@ def pipelines() -> Iterator[Pipeline]:
         components = [(key, models) for key, models in components if models]
         if components and cls is not diffusers.DiffusionPipeline:
             lacking = [
-                "|".join(dict.fromkeys(models)) for key, models in components
+                "|".join(dict.fromkeys(models))
+                for key, models in components
                 if key not in optional and not any(map(_known, models))
-            ]  # fmt: skip
+            ]
             yield Pipeline(name, tuple(dict.fromkeys(lacking)))
 
 

@@ -63,9 +63,15 @@ class Run:
     give its layers windows, and ``kinds``: the kinds of its layers, over and over."""
 
     def __init__(
-        self, name: str, attention: str, dtype: str, drop: float, *,
-        windows: Mapping[str, Any] | None = None, kinds: tuple[str, ...] = (),
-    ) -> None:  # fmt: skip
+        self,
+        name: str,
+        attention: str,
+        dtype: str,
+        drop: float,
+        *,
+        windows: Mapping[str, Any] | None = None,
+        kinds: tuple[str, ...] = (),
+    ) -> None:
         self.name, self.kind = name, KINDS[name]
         self.windows, self.kinds = windows or {}, kinds
         self.attention, self.dtype, self.drop = attention, dtype, drop
@@ -78,9 +84,13 @@ class Run:
         """The same with windows in its layers, or in those of the kinds that slide."""
         given = {**self.kind.windowed, "sliding_window": window}
         return Run(
-            self.name, self.attention, self.dtype, self.drop, windows=given,
+            self.name,
+            self.attention,
+            self.dtype,
+            self.drop,
+            windows=given,
             kinds=(kinds or (SLIDES,)) if self.kind.chooses else (),
-        )  # fmt: skip
+        )
 
     def config(self, z: Sizes, layers: Sequence[int]) -> dict[str, Any]:
         counts = dict(zip(self.kind.layers, layers, strict=True))
@@ -121,9 +131,10 @@ class Adapted:
         head = model.get_output_embeddings()
         taken = ("Linear", "Conv1D")
         names = {
-            path.rsplit(".", 1)[-1] for path, module in model.named_modules()
+            path.rsplit(".", 1)[-1]
+            for path, module in model.named_modules()
             if type(module).__name__ in taken and module is not head
-        }  # fmt: skip
+        }
         self.model = get_peft_model(model, LoraConfig(r=rank, target_modules=sorted(names)))
         self.places: list[tuple[str, Any, str, Any]] = []
         for path, module in list(self.model.named_modules()):
@@ -225,9 +236,11 @@ def read(run: Run, z: Sizes, found: Counter[int]) -> Tensors:
     tensors: Tensors = Counter()
     for size, count in found.items():
         fitting = [
-            (times, name) for times in MULTIPLES for name, value in known.items()
+            (times, name)
+            for times in MULTIPLES
+            for name, value in known.items()
             if value * times == size and (name or size <= 64)
-        ]  # fmt: skip
+        ]
         if not fitting:
             raise ValueError(f"{size} bytes are no product of {z}")
         tensors[fitting[0]] += count
@@ -252,7 +265,7 @@ def summed(tensors: Tensors) -> dict[str, int]:
 
 def kept_by_any(
     found: dict[frozenset[str], dict[str, int]], names: tuple[str, ...]
-) -> dict[str, dict[str, int]]:  # fmt: skip
+) -> dict[str, dict[str, int]]:
     """``{"k_proj q_proj": {product: bytes}}``: kept where one of the names has an adapter; no names
     stand for all of them.
 
@@ -264,8 +277,9 @@ def kept_by_any(
     value = {
         (chosen, term): found[every].get(term, 0)
         - (found[every - chosen].get(term, 0) if chosen != every else 0)
-        for chosen in subsets(names) for term in terms
-    }  # fmt: skip
+        for chosen in subsets(names)
+        for term in terms
+    }
     rows: dict[str, dict[str, int]] = {}
     for chosen in subsets(names):
         rule = {}
@@ -387,10 +401,15 @@ def cases_of(run: Run, rule: dict[str, Any], count: int) -> Iterator[dict[str, A
                 targets = frozenset(draw.sample(names, draw.randint(1, len(names))))
             parts = recorder.targets(targets) if targets else recorder.full()
             case = {
-                "rule": run.key, "model_type": run.kind.kind or run.name,
-                "architecture": run.kind.name, "config": run.config(z, run.depths()[0]),
-                "tokens": z["s"], "batch": z["b"], "rank": z["r"], "targets": sorted(targets),
-            }  # fmt: skip
+                "rule": run.key,
+                "model_type": run.kind.kind or run.name,
+                "architecture": run.kind.name,
+                "config": run.config(z, run.depths()[0]),
+                "tokens": z["s"],
+                "batch": z["b"],
+                "rank": z["r"],
+                "targets": sorted(targets),
+            }
             if run.kind.sided:
                 case["encoder_tokens"] = z["e"]
             sums = {
@@ -401,9 +420,7 @@ def cases_of(run: Run, rule: dict[str, Any], count: int) -> Iterator[dict[str, A
         yield from windowed_cases(run, rule, draw)
 
 
-def windowed_cases(
-    run: Run, rule: dict[str, Any], draw: random.Random
-) -> Iterator[dict[str, Any]]:  # fmt: skip
+def windowed_cases(run: Run, rule: dict[str, Any], draw: random.Random) -> Iterator[dict[str, Any]]:
     """All bytes of four layers with windows, or of which some have one: with all weights trained,
     and with adapters at random names, of which the first layer may keep nothing."""
     orders = [(SLIDES, FULL), (FULL, SLIDES, SLIDES)] if run.kind.chooses else [()]
@@ -415,11 +432,16 @@ def windowed_cases(
         model = build(way, z, (4,))
         model = Adapted(model, z["r"]).only(targets) if targets else model
         yield {
-            "rule": run.key, "model_type": run.kind.kind or run.name,
-            "architecture": run.kind.name, "config": way.config(z, (4,)),
-            "tokens": z["s"], "batch": z["b"], "rank": z["r"], "targets": sorted(targets),
+            "rule": run.key,
+            "model_type": run.kind.kind or run.name,
+            "architecture": run.kind.name,
+            "config": way.config(z, (4,)),
+            "tokens": z["s"],
+            "batch": z["b"],
+            "rank": z["r"],
+            "targets": sorted(targets),
             "total": sum(size * n for size, n in saved(way, z, model).items()),
-        }  # fmt: skip
+        }
 
 
 def ways_of(name: str) -> Iterator[Run]:
@@ -455,9 +477,12 @@ def pack(model: Any) -> None:
                 continue
             has_bias = layer.bias is not None
             made = bitsandbytes.nn.Linear4bit(
-                layer.in_features, layer.out_features, bias=has_bias,
-                compute_dtype=torch.bfloat16, quant_type="nf4",
-            )  # fmt: skip
+                layer.in_features,
+                layer.out_features,
+                bias=has_bias,
+                compute_dtype=torch.bfloat16,
+                quant_type="nf4",
+            )
             made.weight = bitsandbytes.nn.Params4bit(
                 layer.weight.data, requires_grad=False, quant_type="nf4"
             )

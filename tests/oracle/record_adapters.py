@@ -24,19 +24,34 @@ FILE = FIXTURES / "adapters.json"
 RANK = 4
 #: Classes by their endings, those first that are asked about first.
 CLASSES = (
-    "ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForMaskedLM",
-    "ForSequenceClassification", "MarianMTModel", "Model",
-)  # fmt: skip
+    "ForCausalLM",
+    "LMHeadModel",
+    "ForConditionalGeneration",
+    "ForMaskedLM",
+    "ForSequenceClassification",
+    "MarianMTModel",
+    "Model",
+)
 #: (type, targets, modules to save): tables, heads, experts by their old names.
 NAMED: tuple[tuple[str, str, str], ...] = (
-    ("llama", "q_proj,lm_head,embed_tokens", ""), ("llama", "q_proj", "lm_head,embed_tokens"),
-    ("gpt2", "c_attn,wte", ""), ("gpt2", "attn.c_proj", "lm_head"), ("t5", "q,wo,shared", ""),
-    ("t5", "relative_attention_bias", "lm_head"), ("bert", "attention.output.dense", "decoder"),
-    ("mixtral", "w1,w3", ""), ("mixtral", "q_proj,w2,gate", ""), ("mixtral", "w1", ""),
-    ("qwen3_moe", "gate_proj,up_proj,down_proj", ""), ("qwen3_moe", "k_proj,gate", ""),
-    ("deepseek_v3", "kv_b_proj,down_proj", ""), ("gpt_oss", "o_proj", "embed_tokens"),
-    ("switch_transformers", "wi", ""), ("mamba", "in_proj,x_proj", ""), ("mamba", "out_proj", ""),
-)  # fmt: skip
+    ("llama", "q_proj,lm_head,embed_tokens", ""),
+    ("llama", "q_proj", "lm_head,embed_tokens"),
+    ("gpt2", "c_attn,wte", ""),
+    ("gpt2", "attn.c_proj", "lm_head"),
+    ("t5", "q,wo,shared", ""),
+    ("t5", "relative_attention_bias", "lm_head"),
+    ("bert", "attention.output.dense", "decoder"),
+    ("mixtral", "w1,w3", ""),
+    ("mixtral", "q_proj,w2,gate", ""),
+    ("mixtral", "w1", ""),
+    ("qwen3_moe", "gate_proj,up_proj,down_proj", ""),
+    ("qwen3_moe", "k_proj,gate", ""),
+    ("deepseek_v3", "kv_b_proj,down_proj", ""),
+    ("gpt_oss", "o_proj", "embed_tokens"),
+    ("switch_transformers", "wi", ""),
+    ("mamba", "in_proj,x_proj", ""),
+    ("mamba", "out_proj", ""),
+)
 
 
 def cases() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -66,7 +81,7 @@ def config_of(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
 
 def count(
     entry: dict[str, Any], case: dict[str, Any], targets: Any, saved: list[str] | None
-) -> int | None:  # fmt: skip
+) -> int | None:
     import torch
     from peft import LoraConfig, get_peft_model
 
@@ -103,8 +118,9 @@ def main(kinds: list[str]) -> int:
             f"{targets} {saved}".strip(): count(
                 entry, case, targets.split(","), saved.split(",") if saved else None
             )
-            for of, targets, saved in NAMED if of == kind
-        }  # fmt: skip
+            for of, targets, saved in NAMED
+            if of == kind
+        }
         found[kind] = {**row, "named": named} if named else row
     lines = [json.dumps(found[kind]) for kind in sorted(found)]
     FILE.write_text("[\n" + ",\n".join(lines) + "\n]\n")

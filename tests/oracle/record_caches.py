@@ -51,10 +51,18 @@ OF_FRAMES = {"kyutai_speech_to_text": ("num_codebooks", 1), "dia": ("num_channel
 #: Models of which each codebook is a row of its own.
 IN_ROWS = ("musicgen", "musicgen_melody", "musicgen_decoder", "musicgen_melody_decoder")
 GENERATES = (
-    "ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "WithLMHead", "MarianMTModel",
-    "GenerationDecoder", "ForProteinText2Text", "DoubleHeadsModel", "ForSpeechToText",
-    "ForGeneration", "EncoderDecoderModel",
-)  # fmt: skip
+    "ForCausalLM",
+    "LMHeadModel",
+    "ForConditionalGeneration",
+    "WithLMHead",
+    "MarianMTModel",
+    "GenerationDecoder",
+    "ForProteinText2Text",
+    "DoubleHeadsModel",
+    "ForSpeechToText",
+    "ForGeneration",
+    "EncoderDecoderModel",
+)
 
 
 def tensors_of(cache: Any) -> list[list[Any]]:

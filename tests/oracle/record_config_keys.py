@@ -108,9 +108,10 @@ _WIDTHS = re.compile(r"^(\w*hidden_size|d_model|n_embd|\w*embed_dim|(?!head)\w*_
 def divides(cls: Any) -> dict[str, list[Any]]:
     """Number of heads -> the key that it must divide, and that one's default."""
     numbers = {
-        field.name: field.default for field in dataclasses.fields(cls)
+        field.name: field.default
+        for field in dataclasses.fields(cls)
         if type(field.default) is int and field.default > 0
-    }  # fmt: skip
+    }
     heads = [key for key in numbers if _HEADS.search(key)]
 
     def takes(key: str, width: str, count: int, size: int | None) -> bool:

@@ -61,9 +61,11 @@ def of_vllm(folder: Path) -> dict[str, Any]:
     }
     dropped = {name: last for name, last in lists[_DROPPED].items() if name not in found}
     return {
-        "version": version_of(folder), "source": "vllm/model_executor/models/registry.py",
-        "classes": sorted(found), "dropped": dict(sorted(dropped.items())),
-    }  # fmt: skip
+        "version": version_of(folder),
+        "source": "vllm/model_executor/models/registry.py",
+        "classes": sorted(found),
+        "dropped": dict(sorted(dropped.items())),
+    }
 
 
 def of_sglang(folder: Path) -> dict[str, Any]:
@@ -76,9 +78,11 @@ def of_sglang(folder: Path) -> dict[str, Any]:
                 found.update(ast.unparse(item) for item in items)
     names = sorted(name for name in found if not name.startswith("Transformers"))
     return {
-        "version": version_of(folder), "source": "sglang/srt/models, EntryClass",
-        "classes": names, "dropped": {},
-    }  # fmt: skip
+        "version": version_of(folder),
+        "source": "sglang/srt/models, EntryClass",
+        "classes": names,
+        "dropped": {},
+    }
 
 
 def of_llama_cpp(folder: Path) -> dict[str, Any]:
@@ -87,10 +91,11 @@ def of_llama_cpp(folder: Path) -> dict[str, Any]:
     return {
         "version": changes.partition("llama.cpp@")[2].split()[0],
         "source": "conversion/__init__.py, TEXT_MODEL_MAP; src/llama-arch.cpp, LLM_ARCH_NAMES",
-        "classes": sorted(lists["TEXT_MODEL_MAP"]), "dropped": {},
+        "classes": sorted(lists["TEXT_MODEL_MAP"]),
+        "dropped": {},
         "architectures": architectures(folder / "vendor/llama.cpp/src/llama-arch.cpp"),
         "converts": converts(folder / "vendor/llama.cpp", set(lists["TEXT_MODEL_MAP"])),
-    }  # fmt: skip
+    }
 
 
 def converts(source: Path, classes: set[str]) -> dict[str, str]:
@@ -151,9 +156,11 @@ def main(vllm: str, sglang: str, llama_cpp: str) -> None:
 
     through = {"version": transformers.__version__, "classes": through_transformers()}
     whole = {
-        "vllm": of_vllm(Path(vllm)), "sglang": of_sglang(Path(sglang)),
-        "llama.cpp": of_llama_cpp(Path(llama_cpp)), "through": through,
-    }  # fmt: skip
+        "vllm": of_vllm(Path(vllm)),
+        "sglang": of_sglang(Path(sglang)),
+        "llama.cpp": of_llama_cpp(Path(llama_cpp)),
+        "through": through,
+    }
     FILE.write_text(json.dumps(whole, indent=1) + "\n")
 
 

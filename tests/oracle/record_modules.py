@@ -30,9 +30,17 @@ from .real_modules import RealClass, Row, Rows
 #: Seconds for one build.
 PATIENCE = 40
 _DTYPES = {
-    "float32": "F32", "bfloat16": "BF16", "float16": "F16", "float64": "F64", "complex64": "C64",
-    "int64": "I64", "int32": "I32", "int8": "I8", "uint8": "U8", "bool": "BOOL",
-}  # fmt: skip
+    "float32": "F32",
+    "bfloat16": "BF16",
+    "float16": "F16",
+    "float64": "F64",
+    "complex64": "C64",
+    "int64": "I64",
+    "int32": "I32",
+    "int8": "I8",
+    "uint8": "U8",
+    "bool": "BOOL",
+}
 
 
 def rows_of(cls: Any, config: Any) -> Rows:
@@ -47,8 +55,10 @@ def rows_of(cls: Any, config: Any) -> Rows:
     own = {id(tensor): name for name, tensor in state.items()}
     buffers = {name.rpartition(".")[2] for name in state.keys() - trained}
     buffers -= {name.rpartition(".")[2] for name in trained}
-    for name in (*(getattr(model, "all_tied_weights_keys", None) or ()),
-                 *(getattr(model, "_keys_to_ignore_on_save", None) or ())):  # fmt: skip
+    for name in (
+        *(getattr(model, "all_tied_weights_keys", None) or ()),
+        *(getattr(model, "_keys_to_ignore_on_save", None) or ()),
+    ):
         state.pop(name, None)
     rows: Rows = {}
     firsts: dict[str, str] = {}

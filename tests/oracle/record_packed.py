@@ -87,11 +87,20 @@ OTHERS: list[tuple[str, str]] = [
 ]
 
 DTYPES = {
-    "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "bool": "BOOL",
-    "float64": "F64", "int32": "I32", "int8": "I8", "uint8": "U8", "complex64": "C64",
+    "float32": "F32",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "int64": "I64",
+    "bool": "BOOL",
+    "float64": "F64",
+    "int32": "I32",
+    "int8": "I8",
+    "uint8": "U8",
+    "complex64": "C64",
     "float8_e4m3fn": "F8_E4M3",
-    "float8_e5m2": "F8_E5M2", "float8_e8m0fnu": "F8_E8M0",
-}  # fmt: skip
+    "float8_e5m2": "F8_E5M2",
+    "float8_e8m0fnu": "F8_E8M0",
+}
 
 #: Methods whose own tools take experts apart before they pack them.
 EXPERTS_APART = frozenset({"awq", "gptq", "compressed"})

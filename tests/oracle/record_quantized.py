@@ -19,10 +19,18 @@ FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "checkpoints" / "qua
 OUT, IN = 192, 256
 
 _DTYPES = {
-    "float32": "F32", "float16": "F16", "bfloat16": "BF16", "uint8": "U8", "int8": "I8",
-    "int16": "I16", "int32": "I32", "uint32": "U32", "int64": "I64",
-    "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2",
-}  # fmt: skip
+    "float32": "F32",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "uint8": "U8",
+    "int8": "I8",
+    "int16": "I16",
+    "int32": "I32",
+    "uint32": "U32",
+    "int64": "I64",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e5m2": "F8_E5M2",
+}
 
 #: Name of the case, what config.json says, tensors of the module, metadata of the file.
 Case = tuple[str, dict[str, Any], Mapping[str, Any], dict[str, str]]

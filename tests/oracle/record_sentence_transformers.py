@@ -21,14 +21,23 @@ FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "oracle" / "sentence
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz"]
 SIZES = {
-    "vocab_size": len(WORDS), "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "intermediate_size": 24, "max_position_embeddings": 20,
-}  # fmt: skip
+    "vocab_size": len(WORDS),
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 24,
+    "max_position_embeddings": 20,
+}
 #: Files that say what a model is made of; tokenizers and cards are left out.
 SMALL = (
-    "config.json", "modules.json", "router_config.json", "cnn_config.json", "lstm_config.json",
-    "sentence_bert_config.json", "wordembedding_config.json",
-)  # fmt: skip
+    "config.json",
+    "modules.json",
+    "router_config.json",
+    "cnn_config.json",
+    "lstm_config.json",
+    "sentence_bert_config.json",
+    "wordembedding_config.json",
+)
 
 
 def transformer(folder: Path, *, head: bool = False, **sizes: int) -> Any:
@@ -64,11 +73,15 @@ def cases(folder: Path) -> dict[str, Any]:
         "pooling": lambda: [bert("a"), m.Pooling(16), m.Normalize()],
         "dense": lambda: [bert("a"), m.Pooling(16), m.Dense(16, 7), m.Normalize()],
         "dense-residual": lambda: [
-            bert("a"), m.Pooling(16), m.Dense(16, 7, bias=False, use_residual=True),
+            bert("a"),
+            m.Pooling(16),
+            m.Dense(16, 7, bias=False, use_residual=True),
         ],
         "cnn": lambda: [bert("a"), m.CNN(16, 9, [1, 3, 5]), m.Pooling(27)],
         "lstm": lambda: [
-            words(), m.LSTM(12, 5, num_layers=2, bidirectional=True), m.Pooling(10),
+            words(),
+            m.LSTM(12, 5, num_layers=2, bidirectional=True),
+            m.Pooling(10),
         ],
         "lstm-one-way": lambda: [words(), m.LSTM(12, 5, bidirectional=False), m.Pooling(5)],
         "layer-norm": lambda: [bert("a"), m.Pooling(16), m.LayerNorm(16), m.Dropout(0.1)],
@@ -78,7 +91,9 @@ def cases(folder: Path) -> dict[str, Any]:
             m.Pooling(16),
         ],
         "word-weights": lambda: [
-            words(), m.WordWeights(WORDS, {"a": 0.5, "b": 2.0}), m.Pooling(12),
+            words(),
+            m.WordWeights(WORDS, {"a": 0.5, "b": 2.0}),
+            m.Pooling(12),
         ],
         "bow": lambda: [m.BoW(WORDS, {"a": 1.0}), m.Dense(len(WORDS), 6)],
         "static": lambda: [static(), m.Normalize()],
@@ -90,7 +105,8 @@ def cases(folder: Path) -> dict[str, Any]:
             m.Normalize(),
         ],
         "router-after-pooling": lambda: [
-            bert("a"), m.Pooling(16),
+            bert("a"),
+            m.Pooling(16),
             m.Router.for_query_document([m.Dense(16, 6)], [m.Dense(16, 6), m.LayerNorm(6)]),
         ],
         "sparse": lambda: [bert("a", head=True), s.SpladePooling("max")],
@@ -101,9 +117,11 @@ def cases(folder: Path) -> dict[str, Any]:
             )
         ],
         "sparse-auto-encoder": lambda: [
-            bert("a"), m.Pooling(16), s.SparseAutoEncoder(16, 40, k=4, k_aux=8),
+            bert("a"),
+            m.Pooling(16),
+            s.SparseAutoEncoder(16, 40, k=4, k_aux=8),
         ],
-    }  # fmt: skip
+    }
 
 
 def record(name: str, make: Any, root: Path) -> dict[str, Any]:

@@ -57,7 +57,7 @@ from .trace import (
     family_json,
     file_name,
     record_classes,
-)  # fmt: skip
+)
 from .tracing.changing import nested
 from .tracing.dividing import with_divisors
 from .tracing.gate import PATIENCE, _known, _varied
@@ -96,9 +96,11 @@ class _Known:
         one = self.family
         # What is text in a model of audio is known from the written tree.
         return {
-            "category": one.category, "base": one.base, "base_prefix": one.base_prefix,
+            "category": one.category,
+            "base": one.base,
+            "base_prefix": one.base_prefix,
             "part": "text",
-        }  # fmt: skip
+        }
 
 
 class _OfFamily:
@@ -213,12 +215,19 @@ def _tensors(build: Builder, config: Mapping[str, Any]) -> dict[str, tuple[Any, 
     return {
         s.name: (
             None if s.tied_to else tuple(map(int, s.shape)),
-            s.component.value, s.role.value, s.part, s.kind or "",
-            s.dtype, s.tied_to, s.active, s.layer, s.saved,
+            s.component.value,
+            s.role.value,
+            s.part,
+            s.kind or "",
+            s.dtype,
+            s.tied_to,
+            s.active,
+            s.layer,
+            s.saved,
         )
         for s in expected_tensors(build(ModelConfig(config)))
         if all(s.shape)
-    }  # fmt: skip
+    }
 
 
 def compare(
@@ -411,8 +420,9 @@ def _one(
         verdict = "; ".join(f"{why}: {what}" for why, what in compared.lacks.items())
         print(
             f"{kind} {name}: {compared.answered} as written, {compared.refused} refused"
-            + (f", LACKS {verdict}" if verdict else ""), flush=True,
-        )  # fmt: skip
+            + (f", LACKS {verdict}" if verdict else ""),
+            flush=True,
+        )
         if compared.lacks:
             return None
     return {"trace": trace, "examples": {"recordings": examples(library, kind, found)}}
@@ -461,9 +471,10 @@ def _others_build(library: Library, kind: str, name: str, key: str, known: list[
 def write(file: str, traces: Mapping[str, Mapping[str, Any]]) -> None:
     """The traces in place of the file."""
     users = [
-        path.stem for path in sorted(FAMILIES.glob("*.py"))
+        path.stem
+        for path in sorted(FAMILIES.glob("*.py"))
         if re.search(rf"^from \.{file} import|^from \. import .*\b{file}\b", path.read_text(), re.M)
-    ]  # fmt: skip
+    ]
     for kind, found in traces.items():
         (TRACED / f"{file_name(kind)}.json").write_text(text(found["trace"]))
         (FIXTURES / f"{file_name(kind)}.json").write_text(text(found["examples"]))

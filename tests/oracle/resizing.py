@@ -95,12 +95,17 @@ def of_timm(name: str, rng: Random) -> Config:
         "pool_size": [7, 7],
     }
     arguments: Config = {
-        "num_classes": rng.choice(_CLASSES), "in_chans": rng.choice(_CHANNELS), "img_size": side,
-        "global_pool": rng.choice(_POOLS), "drop_rate": 0.1,
-    }  # fmt: skip
+        "num_classes": rng.choice(_CLASSES),
+        "in_chans": rng.choice(_CHANNELS),
+        "img_size": side,
+        "global_pool": rng.choice(_POOLS),
+        "drop_rate": 0.1,
+    }
     above: Config = {
-        "num_classes": rng.choice(_CLASSES), "global_pool": rng.choice(_POOLS), "num_features": 768,
-    }  # fmt: skip
+        "num_classes": rng.choice(_CLASSES),
+        "global_pool": rng.choice(_POOLS),
+        "num_features": 768,
+    }
     found = {"architecture": name, **_some(above, rng, 0.5)}
     older = rng.random() < 0.2
     found |= _some(about, rng, 0.6) if older else {"pretrained_cfg": _some(about, rng, 0.6)}

@@ -271,10 +271,13 @@ def keep(record: Config, config: Config) -> None:
     shapes = something(built(record, config))
     kept = json.loads(MENDED.read_text())
     entry = {
-        "library": record["library"], "model_type": record.get("model_type"),
-        "architecture": record["architecture"], "given": config,
-        "count": len(shapes), "digest": shapes_digest(shapes),
-    }  # fmt: skip
+        "library": record["library"],
+        "model_type": record.get("model_type"),
+        "architecture": record["architecture"],
+        "given": config,
+        "count": len(shapes),
+        "digest": shapes_digest(shapes),
+    }
     if entry not in kept:
         kept = sorted([*kept, entry], key=lambda one: (one["architecture"], json.dumps(one)))
         MENDED.write_text("[\n" + ",\n".join(map(json.dumps, kept)) + "\n]\n")

@@ -50,11 +50,13 @@ class Heads:
 
 
 TRACE = {
-    "model_type": "small", "category": "encoder", "defaults": {"width": 16},
+    "model_type": "small",
+    "category": "encoder",
+    "defaults": {"width": 16},
     "guards": [{"width": {"least": 1}}, {}],
     "classes": {"SmallModel": {"root": 0, "guards": 0, "or": [{"root": 0, "guards": 1}]}},
     "nodes": [{"class": "SmallModel", "in": {"weight": ["width", 3]}}],
-}  # fmt: skip
+}
 
 
 def guarded(wants: str, trace: dict[str, Any] = TRACE) -> dict[str, Any]:
@@ -63,8 +65,10 @@ def guarded(wants: str, trace: dict[str, Any] = TRACE) -> dict[str, Any]:
 
 def test_a_guard_in_every_root() -> None:
     trace = guarded("always")
-    rules = [{"width": {"least": 1}, "heads": {"divides": ["width"]}},
-             {"heads": {"divides": ["width"]}}]  # fmt: skip
+    rules = [
+        {"width": {"least": 1}, "heads": {"divides": ["width"]}},
+        {"heads": {"divides": ["width"]}},
+    ]
     assert trace["guards"] == rules
     roots = trace["classes"]["SmallModel"]
     assert [roots["guards"], roots["or"][0]["guards"]] == [0, 1]

@@ -18,8 +18,10 @@ def test_edits_are_laid_over_the_base() -> None:
     base = {"a": 1, "inner": {"b": 2}}
     edits = [Edit(("inner", "c"), 3), Edit(("other", "d"), 4), Edit(("a",), 5)]
     assert mutating.edited(base, edits) == {
-        "a": 5, "inner": {"b": 2, "c": 3}, "other": {"d": 4},
-    }  # fmt: skip
+        "a": 5,
+        "inner": {"b": 2, "c": 3},
+        "other": {"d": 4},
+    }
     assert base == {"a": 1, "inner": {"b": 2}}
 
 

@@ -60,10 +60,13 @@ class Small:
 
 
 TRACE = {
-    "model_type": "small", "category": "encoder", "defaults": {"width": 8}, "guards": [{}],
+    "model_type": "small",
+    "category": "encoder",
+    "defaults": {"width": 8},
+    "guards": [{}],
     "classes": {"SmallModel": {"root": 0, "guards": 0}},
     "nodes": [{"class": "SmallModel", "in": {"weight": ["width", 3], "bias": ["width"]}}],
-}  # fmt: skip
+}
 
 
 def passed(library: Small, trace: dict[str, Any]) -> Gated:
@@ -171,9 +174,14 @@ def test_a_trace_that_loses_what_was_mended_by_hand_is_not_written() -> None:
     library, given = Small(limit=10), {"width": 16}
     shapes = library.loaded_names("small", "SmallModel", given)
     kept = [
-        {"library": "transformers", "model_type": "small", "architecture": "SmallModel",
-         "given": given, "digest": shapes_digest(shapes)}
-    ]  # fmt: skip
+        {
+            "library": "transformers",
+            "model_type": "small",
+            "architecture": "SmallModel",
+            "given": given,
+            "digest": shapes_digest(shapes),
+        }
+    ]
     bias = {"if": ["<", "width", 10], "then": ["width"]}
     mended = {
         **TRACE,

@@ -70,8 +70,9 @@ def test_one_value_may_be_chosen_by_a_flag() -> None:
 
 def test_what_chooses_a_value_has_the_name_that_the_class_reads() -> None:
     trace = {
-        "defaults": {"size": {"of": {"pick": [[["null", "dim"], 1], [None, 2]]}}}, "guards": [{}],
-    }  # fmt: skip
+        "defaults": {"size": {"of": {"pick": [[["null", "dim"], 1], [None, 2]]}}},
+        "guards": [{}],
+    }
     for spelled, wanted in ({"dim": 8}, 2), ({}, 1):
         config = ModelConfig({"model_type": "distilbert", **spelled})
         assert GuardedRead(config, "M", trace, {"guards": 0}).raw("size") == wanted

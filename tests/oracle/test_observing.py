@@ -11,12 +11,15 @@ from .tracing.observing import Older, Saved, flat, tree
 def saved(width: int) -> Saved:
     return Saved(
         {"table.weight": ((5, width), "float32")},
-        {}, {}, frozenset({"table.weight"}), {"": "Small", "table": "Embedding"},
+        {},
+        {},
+        frozenset({"table.weight"}),
+        {"": "Small", "table": "Embedding"},
         unsaved={
             "table.ids": Older((1, width), "I64", ("embedding", "text", None)),
             "nowhere.ids": Older((1, width), "I64", ("embedding", "text", None)),
         },
-    )  # fmt: skip
+    )
 
 
 def test_a_buffer_of_older_files_has_a_formula_and_is_not_saved() -> None:
@@ -62,9 +65,7 @@ def layers(count: int, width: int) -> Saved:
 
 def test_a_list_whose_members_differ_by_their_place() -> None:
     sizes = [(3, 7), (4, 11), (5, 13)]
-    builds = [
-        Build({"depth": n, "width": w}, frozenset(), tree(layers(n, w))) for n, w in sizes
-    ]  # fmt: skip
+    builds = [Build({"depth": n, "width": w}, frozenset(), tree(layers(n, w))) for n, w in sizes]
     keys = ["depth", "width", ["*", 2, "width"]]
     found = Fitter(builds, keys, [], keys=["depth", "width"]).root(range(3))["in"]["layers"]
     assert found["count"] == "depth"

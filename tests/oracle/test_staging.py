@@ -21,8 +21,14 @@ from .tracing.recording import Recorded, Recording
 from .tracing.staging import of_the_last, parallel, resized, staged
 from .tracing.writing import Trace
 
-DEFAULT = {"widths": [16, 24, 56, 80], "depths": [2, 1, 2, 1], "embed": 6, "num_stages": 4,
-           "stem": 8, "strided": False}  # fmt: skip
+DEFAULT = {
+    "widths": [16, 24, 56, 80],
+    "depths": [2, 1, 2, 1],
+    "embed": 6,
+    "num_stages": 4,
+    "stem": 8,
+    "strided": False,
+}
 
 
 class Stages(Patches):
@@ -42,10 +48,15 @@ class Stages(Patches):
 
     def mutated(self, kind: str, name: str, base: Any, rng: Random) -> dict[str, Any]:
         n = rng.randint(1, 6)
-        return {**base, "embed": rng.randint(1, 99), "num_stages": n, "stem": rng.choice((8, 16)),
-                "strided": rng.random() < 0.5,
-                "widths": [rng.choice((16, 24, 56, 72)) for _ in range(n)],
-                "depths": [rng.randint(1, 3) for _ in range(n)]}  # fmt: skip
+        return {
+            **base,
+            "embed": rng.randint(1, 99),
+            "num_stages": n,
+            "stem": rng.choice((8, 16)),
+            "strided": rng.random() < 0.5,
+            "widths": [rng.choice((16, 24, 56, 72)) for _ in range(n)],
+            "depths": [rng.randint(1, 3) for _ in range(n)],
+        }
 
     def _shapes(self, full: dict[str, Any]) -> dict[str, tuple[int, ...]]:
         found: dict[str, tuple[int, ...]] = {}
@@ -89,8 +100,12 @@ def said(found: Recorded, config: dict[str, Any]) -> dict[str, tuple[int, ...]]:
 
 @pytest.mark.parametrize("count", [1, 2, 4, 7, 11])
 def test_any_number_of_stages_is_fitted(found: Recorded, count: int) -> None:
-    config = {"num_stages": count, "widths": [20 + 3 * i for i in range(count)],
-              "depths": [1 + i % 3 for i in range(count)], "embed": 5}  # fmt: skip
+    config = {
+        "num_stages": count,
+        "widths": [20 + 3 * i for i in range(count)],
+        "depths": [1 + i % 3 for i in range(count)],
+        "embed": 5,
+    }
     assert said(found, config) == Stages().saved_names("", "", config)
 
 
@@ -141,9 +156,16 @@ def test_maps_that_are_handed_on_are_fitted() -> None:
 
 def test_keys_of_stages_go_together() -> None:
     env = {
-        "widths": [8, 16], "depths": [1, 1], "num_stages": 2, "patch_size": 2, "image_mean": [1, 2],
-        "out_features": ["a", "b"], "inner.depths": [3, 3], "inner.num_blocks": 2, "kinds": ["x"],
-    }  # fmt: skip
+        "widths": [8, 16],
+        "depths": [1, 1],
+        "num_stages": 2,
+        "patch_size": 2,
+        "image_mean": [1, 2],
+        "out_features": ["a", "b"],
+        "inner.depths": [3, 3],
+        "inner.num_blocks": 2,
+        "kinds": ["x"],
+    }
     outer, inner = parallel(env)
     assert (outer.lists, outer.counts) == (("widths", "depths"), ("num_stages",))
     assert (inner.lists, inner.counts) == (("inner.depths",), ("inner.num_blocks",))

@@ -11,9 +11,13 @@ from .stress import cut_down, put, recordings, trials, with_unlisted
 
 def test_parallel_lists_change_their_length_together_with_what_counts_them() -> None:
     config = {
-        "depths": [2, 2, 6], "hidden_sizes": [8, 16, 32], "image": [4, 4], "num_stages": 3,
-        "stage_names": ["stem", "stage1", "stage2"], "kinds": ["a", "b", "a"],
-    }  # fmt: skip
+        "depths": [2, 2, 6],
+        "hidden_sizes": [8, 16, 32],
+        "image": [4, 4],
+        "num_stages": 3,
+        "stage_names": ["stem", "stage1", "stage2"],
+        "kinds": ["a", "b", "a"],
+    }
     lengths = set()
     for seed in range(200):
         made = resized(config, Random(seed))
@@ -82,5 +86,6 @@ def test_keys_that_no_config_class_lists_are_tried_of_each_class() -> None:
     found = list(with_unlisted(records, lambda _: {"head": [16, True], "text.head": [16]}))
     assert [record["architecture"] for record, _, _ in found] == ["A", "A", "B", "B"]
     assert [config for _, _, config in found[:2]] == [
-        {"width": 8, "head": 16}, {"width": 8, "text": {"head": 16}},
-    ]  # fmt: skip
+        {"width": 8, "head": 16},
+        {"width": 8, "text": {"head": 16}},
+    ]

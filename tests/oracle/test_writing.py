@@ -17,16 +17,21 @@ def test_what_all_tensors_of_a_module_are_is_said_once() -> None:
     tree = {"class": "Head", "in": {"weight": leaf("classifier"), "bias": leaf("classifier")}}
     table.root(tree, "text")
     assert table.nodes[-1] == {
-        "class": "Head", "as": "head", "kind": "classifier", "in": {"weight": [2], "bias": [2]},
-    }  # fmt: skip
+        "class": "Head",
+        "as": "head",
+        "kind": "classifier",
+        "in": {"weight": [2], "bias": [2]},
+    }
 
 
 def test_a_part_is_not_what_its_neighbour_is() -> None:
     """The base model below a classifier is no classifier."""
     table = Table()
     base = {"section": "", "class": "BaseModel"}
-    tree = {"class": "Whole", "in": {"base": base, "out": {"class": "Linear", "in": {
-        "weight": leaf("classifier")}}}}  # fmt: skip
+    tree = {
+        "class": "Whole",
+        "in": {"base": base, "out": {"class": "Linear", "in": {"weight": leaf("classifier")}}},
+    }
     table.root(tree, "text")
     whole = table.nodes[-1]
     assert "kind" not in whole and "as" not in whole
@@ -36,9 +41,13 @@ def test_a_part_is_not_what_its_neighbour_is() -> None:
 def test_a_tower_below_a_projector_is_none() -> None:
     table = Table()
     out = {"shape": [2], "label": ("projector", "projector", None)}
-    tree = {"class": "Whole", "in": {
-        "text_model": {"section": "", "class": "TextModel"},
-        "projection": {"class": "Linear", "in": {"weight": out}}}}  # fmt: skip
+    tree = {
+        "class": "Whole",
+        "in": {
+            "text_model": {"section": "", "class": "TextModel"},
+            "projection": {"class": "Linear", "in": {"weight": out}},
+        },
+    }
     table.root(tree, "text")
     parts = {node["class"]: node.get("part") for node in table.nodes}
     assert parts == {"Whole": None, "Linear": "projector"}
@@ -58,10 +67,16 @@ def test_a_text_decoder_of_an_audio_family_stays_text() -> None:
     table = Table()
     shape = {"shape": [2]}
     text = {**shape, "label": ("mlp", "text", None)}
-    tree = {"class": "Whole", "in": {
-        "encoder": {"class": "Encoder", "in": {"weight": {**shape, "label": ("mlp", "", None)}}},
-        "decoder": {"class": "Decoder", "in": {"weight": text}},
-    }}  # fmt: skip
+    tree = {
+        "class": "Whole",
+        "in": {
+            "encoder": {
+                "class": "Encoder",
+                "in": {"weight": {**shape, "label": ("mlp", "", None)}},
+            },
+            "decoder": {"class": "Decoder", "in": {"weight": text}},
+        },
+    }
     table.root(tree, "audio")
     parts = {node["class"]: node.get("part") for node in table.nodes}
     assert parts == {"Whole": None, "Encoder": "audio", "Decoder": None}

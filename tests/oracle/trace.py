@@ -186,21 +186,37 @@ def family_json(library: Library, kind: str, found: Mapping[str, list[Recorded]]
             entries.append(entry)
         classes[name] = {**entries[0], "or": entries[1:]} if entries[1:] else entries[0]
     return {
-        "format": 1, "library": library.name, "version": library.version,
-        "model_type": library.model_type(kind), "category": about["category"],
+        "format": 1,
+        "library": library.name,
+        "version": library.version,
+        "model_type": library.model_type(kind),
+        "category": about["category"],
         "base": about["base"] if about["base"] in classes else None,
-        "base_prefix": about["base_prefix"], "classes": classes, "guards": rules,
+        "base_prefix": about["base_prefix"],
+        "classes": classes,
+        "guards": rules,
         **({"absent": absent} if absent else {}),
-        "defaults": dict(sorted(defaults.items())), "nodes": table.nodes,
-    }  # fmt: skip
+        "defaults": dict(sorted(defaults.items())),
+        "nodes": table.nodes,
+    }
 
 
 #: Of a type whose config names no class, the first of these is taken.
 _FIRST = (
-    "ForConditionalGeneration", "ForCausalLM", "ForMaskedLM", "ForImageClassification",
-    "ForObjectDetection", "ForUniversalSegmentation", "ForSemanticSegmentation",
-    "ForDepthEstimation", "ForPreTraining", "ForPrediction", "ForCTC", "Model", "Encoder",
-)  # fmt: skip
+    "ForConditionalGeneration",
+    "ForCausalLM",
+    "ForMaskedLM",
+    "ForImageClassification",
+    "ForObjectDetection",
+    "ForUniversalSegmentation",
+    "ForSemanticSegmentation",
+    "ForDepthEstimation",
+    "ForPreTraining",
+    "ForPrediction",
+    "ForCTC",
+    "Model",
+    "Encoder",
+)
 
 
 def _rank(name: str) -> tuple[int, str]:
@@ -227,10 +243,15 @@ def _example(
 ) -> dict[str, Any]:
     lines = [f"{n} {'x'.join(map(str, s)) or 'scalar'}" for n, s in flat(root).items()]
     return {
-        "library": library.name, "version": library.version,
-        "model_type": library.model_type(kind), "architecture": name, "given": given,
-        "parameters": _parameters(root), "count": len(lines), "digest": digest(lines),
-    }  # fmt: skip
+        "library": library.name,
+        "version": library.version,
+        "model_type": library.model_type(kind),
+        "architecture": name,
+        "given": given,
+        "parameters": _parameters(root),
+        "count": len(lines),
+        "digest": digest(lines),
+    }
 
 
 def _parameters(node: Node | Leaf | Part) -> int:
@@ -274,9 +295,12 @@ def record_family(
 
 
 def unmended(
-    library: Library, kind: str, old: Mapping[str, Any], trace: Mapping[str, Any],
+    library: Library,
+    kind: str,
+    old: Mapping[str, Any],
+    trace: Mapping[str, Any],
     entries: Iterable[Mapping[str, Any]],
-) -> Iterator[str]:  # fmt: skip
+) -> Iterator[str]:
     """The configs of mended.json of which a new trace is wrong, or refuses what the old answers."""
     for entry in entries:
         name = entry["architecture"]
@@ -325,9 +349,10 @@ def judge(library: Library, kind: str, seconds: float) -> Iterator[str]:
 
     key = "architecture" if library.name == "diffusers" else "model_type"
     wanted = {
-        label: record for family, label, record in recordings.everything()
+        label: record
+        for family, label, record in recordings.everything()
         if record[key] == kind and (family == file_name(kind) or key == "architecture")
-    }  # fmt: skip
+    }
     names = sorted({r["architecture"] for r in wanted.values()} & set(library.classes(kind)))
     found, failed = record_classes(library, kind, names, seconds)
     trace = family_json(library, kind, found) if found else None
@@ -380,8 +405,10 @@ def divide(library: Library, kind: str) -> dict[str, list[str]]:
         place.write_text(text(guarded))
     return {
         key: guard["divides"]
-        for rule in guarded["guards"] for key, guard in rule.items() if "divides" in guard
-    }  # fmt: skip
+        for rule in guarded["guards"]
+        for key, guard in rule.items()
+        if "divides" in guard
+    }
 
 
 def refused(library: Any) -> Iterator[tuple[str, list[str]]]:
@@ -415,9 +442,12 @@ def main() -> int:
     parser.add_argument("--diffusers", action="store_true", help="the types are its classes")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each class")
     parser.add_argument(
-        "--level", type=int, default=0, choices=(0, 1, 2),
+        "--level",
+        type=int,
+        default=0,
+        choices=(0, 1, 2),
         help="guard from the start: nothing, all but numbers, all but numbers of layers",
-    )  # fmt: skip
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)

@@ -40,20 +40,42 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "deit": ("*",),
     "densenet": ("densenet121", "densenet161", "densenet169", "densenet201"),
     "efficientnet": (
-        "efficientnet_b[0-5]", "efficientnet_lite0", "efficientnetv2_rw_*", "mnasnet_100",
-        "tf_efficientnet_b[0-7]", "tf_efficientnet_lite*", "tf_efficientnetv2_*", "mobilenetv2_*",
+        "efficientnet_b[0-5]",
+        "efficientnet_lite0",
+        "efficientnetv2_rw_*",
+        "mnasnet_100",
+        "tf_efficientnet_b[0-7]",
+        "tf_efficientnet_lite*",
+        "tf_efficientnetv2_*",
+        "mobilenetv2_*",
     ),
     "eva": ("eva_*", "eva02_*", "vit_*_dinov3*"),
     "mlp_mixer": ("*",),
     "mobilenetv3": (
-        "mobilenetv3_small_*", "mobilenetv3_large_075", "mobilenetv3_large_100",
-        "tf_mobilenetv3_small_100", "tf_mobilenetv3_large_100", "mobilenetv4_conv_small",
-        "mobilenetv4_conv_small_050", "mobilenetv4_conv_medium", "mobilenetv4_conv_large",
+        "mobilenetv3_small_*",
+        "mobilenetv3_large_075",
+        "mobilenetv3_large_100",
+        "tf_mobilenetv3_small_100",
+        "tf_mobilenetv3_large_100",
+        "mobilenetv4_conv_small",
+        "mobilenetv4_conv_small_050",
+        "mobilenetv4_conv_medium",
+        "mobilenetv4_conv_large",
     ),
     "mobilenetv5": ("mobilenetv5_300m_enc",),
     "regnet": (
-        "regnetx_002", "regnetx_008", "regnetx_032", "regnety_002", "regnety_004", "regnety_008",
-        "regnety_016", "regnety_032", "regnety_080", "regnety_120", "regnety_160", "regnety_320",
+        "regnetx_002",
+        "regnetx_008",
+        "regnetx_032",
+        "regnety_002",
+        "regnety_004",
+        "regnety_008",
+        "regnety_016",
+        "regnety_032",
+        "regnety_080",
+        "regnety_120",
+        "regnety_160",
+        "regnety_320",
     ),
     "repvit": ("*",),
     "resnet": ("*",),
@@ -62,19 +84,27 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "swin_transformer_v2": ("*",),
     "vgg": ("*",),
     "vision_transformer": (
-        "vit_tiny_*", "vit_small_*", "vit_base_*", "vit_large_*", "vit_huge_*", "vit_giant*",
-        "vit_gigantic_*", "vit_so400m_*",
+        "vit_tiny_*",
+        "vit_small_*",
+        "vit_base_*",
+        "vit_large_*",
+        "vit_huge_*",
+        "vit_giant*",
+        "vit_gigantic_*",
+        "vit_so400m_*",
     ),
-}  # fmt: skip
+}
 
 
 def names_of(family: str) -> list[str]:
     """The registered names of a file, in the order of the registry."""
     from timm.models import list_models
 
-    return [n for n in list_models(module=family)
-            if any(fnmatch(n, pattern) for pattern in FAMILIES[family])
-            and not n.startswith("test_")]  # fmt: skip
+    return [
+        n
+        for n in list_models(module=family)
+        if any(fnmatch(n, pattern) for pattern in FAMILIES[family]) and not n.startswith("test_")
+    ]
 
 
 def recorded(library: Timm, some: list[Built], unions: list[Union], family: str) -> dict[str, Any]:
@@ -97,12 +127,18 @@ def recorded(library: Timm, some: list[Built], unions: list[Union], family: str)
             entry: dict[str, Any] = {"root": root, "guards": rules.index(guards)}
             classes[name] = {**entry, "defaults": own} if own else entry
     return {
-        "format": 1, "library": "timm", "version": library.version, "model_type": None,
-        "category": "timm", "base": None, "base_prefix": "",
-        "classes": dict(sorted(classes.items())), "guards": rules,
+        "format": 1,
+        "library": "timm",
+        "version": library.version,
+        "model_type": None,
+        "category": "timm",
+        "base": None,
+        "base_prefix": "",
+        "classes": dict(sorted(classes.items())),
+        "guards": rules,
         "defaults": {"num_classes": 1000, "in_chans": 3, "fixed_input_size": False},
         "nodes": table.nodes,
-    }  # fmt: skip
+    }
 
 
 def guards_of(one: Built) -> dict[str, Any]:
@@ -149,8 +185,18 @@ def compared(library: Timm, trace: Mapping[str, Any], one: Built) -> tuple[int, 
 
 def _plain(published: Mapping[str, Any]) -> dict[str, Any]:
     """What of a published config is data."""
-    wanted = ("num_classes", "input_size", "fixed_input_size", "pool_size", "first_conv",
-              "classifier", "interpolation", "crop_pct", "mean", "std")  # fmt: skip
+    wanted = (
+        "num_classes",
+        "input_size",
+        "fixed_input_size",
+        "pool_size",
+        "first_conv",
+        "classifier",
+        "interpolation",
+        "crop_pct",
+        "mean",
+        "std",
+    )
     return {k: published[k] for k in wanted if published.get(k) is not None}
 
 
@@ -187,22 +233,30 @@ def record(library: Timm, family: str) -> None:
         trace = recorded(library, kept, unions, family)
     file = f"timm_{family}.json"
     (TRACED / file).write_text(text(trace))
-    records = {one.name: _recording(library, one.name, one.trees[0], one.options[0])
-               for one in kept}  # fmt: skip
+    records = {
+        one.name: _recording(library, one.name, one.trees[0], one.options[0]) for one in kept
+    }
     (FIXTURES / file).write_text(text({"recordings": records}))
     _leave_out("timm", family, [*(one.name for one in some), *failed], failed)
-    print(f"{family}: {len(kept)} names, {len(unions)} roots, {total} comparisons, "
-          f"{len((TRACED / file).read_bytes())} bytes, left out: {failed}", flush=True)  # fmt: skip
+    print(
+        f"{family}: {len(kept)} names, {len(unions)} roots, {total} comparisons, "
+        f"{len((TRACED / file).read_bytes())} bytes, left out: {failed}",
+        flush=True,
+    )
 
 
 def _recording(library: Timm, name: str, root: Node, options: Options) -> dict[str, Any]:
     real = flat(root)
     lines = [f"{n} {'x'.join(map(str, s)) or 'scalar'}" for n, s in real.items()]
     return {
-        "library": "timm", "version": library.version, "architecture": name,
-        "given": options.config(name), "parameters": _parameters(root), "count": len(lines),
+        "library": "timm",
+        "version": library.version,
+        "architecture": name,
+        "given": options.config(name),
+        "parameters": _parameters(root),
+        "count": len(lines),
         "digest": digest(lines),
-    }  # fmt: skip
+    }
 
 
 def main() -> int:

@@ -37,9 +37,17 @@ VALUES: tuple[Any, ...] = (16, True, False, 3)
 SECTIONS: tuple[Any, ...] = ({"hidden_size": 24, "intermediate_size": 24, "d_ff": 24},)
 #: Not of a model's own config, or without a meaning for tensors.
 _COMMON = (
-    "_attn_implementation", "_experts_implementation", "gradient_checkpointing", "dtype",
-    "rope_theta", "rope_scaling", "initializer_range", "use_cache", "_name_or_path", "eos_token_id",
-)  # fmt: skip
+    "_attn_implementation",
+    "_experts_implementation",
+    "gradient_checkpointing",
+    "dtype",
+    "rope_theta",
+    "rope_scaling",
+    "initializer_range",
+    "use_cache",
+    "_name_or_path",
+    "eos_token_id",
+)
 
 
 def read_keys(folder: Path) -> frozenset[str]:

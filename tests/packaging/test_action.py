@@ -48,10 +48,16 @@ def audit(program: Path, targets: str, **inputs: str) -> Done:
     files = {name: folder / name for name in ("output", "summary")}
     sarif = folder / "found.sarif"
     env = {
-        **os.environ, "HFINSPECT": str(program), "TARGETS": targets, "SARIF": str(sarif),
-        "GITHUB_OUTPUT": str(files["output"]), "GITHUB_STEP_SUMMARY": str(files["summary"]),
-        "RUNNER_TEMP": str(folder), "HF_TOKEN": "", **inputs,
-    }  # fmt: skip
+        **os.environ,
+        "HFINSPECT": str(program),
+        "TARGETS": targets,
+        "SARIF": str(sarif),
+        "GITHUB_OUTPUT": str(files["output"]),
+        "GITHUB_STEP_SUMMARY": str(files["summary"]),
+        "RUNNER_TEMP": str(folder),
+        "HF_TOKEN": "",
+        **inputs,
+    }
     script = ROOT / ".github" / "action" / "audit.sh"
     done = subprocess.run(["bash", script], env=env, capture_output=True, text=True, cwd=folder)
     assert done.returncode == 0, done.stderr

@@ -101,10 +101,14 @@ def github(tmp_path: Path) -> Iterator[dict[str, str]]:
         address = f"http://127.0.0.1:{server.server_address[1]}"
         certificate = str(tmp_path / "ca.pem")
         yield {
-            "HTTPS_PROXY": address, "https_proxy": address, "NO_PROXY": "", "no_proxy": "",
-            "SSL_CERT_FILE": certificate, "PIP_CERT": certificate,
+            "HTTPS_PROXY": address,
+            "https_proxy": address,
+            "NO_PROXY": "",
+            "no_proxy": "",
+            "SSL_CERT_FILE": certificate,
+            "PIP_CERT": certificate,
             "REQUESTS_CA_BUNDLE": certificate,
-        }  # fmt: skip
+        }
         server.shutdown()
 
 
@@ -115,10 +119,14 @@ def test_hf_installs_and_runs_it(
     download: list[str | Path] = [sys.executable, "-m", "pip", "download", "-q", "-d", wheels]
     call(*download, distributions[0], "hatchling", cwd=tmp_path)
     env = {
-        **github, "HOME": str(tmp_path), "HF_HOME": str(tmp_path / "hf"), "PIP_NO_INDEX": "1",
-        "PIP_FIND_LINKS": str(wheels), "HF_HUB_DISABLE_UPDATE_CHECK": "1",
+        **github,
+        "HOME": str(tmp_path),
+        "HF_HOME": str(tmp_path / "hf"),
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(wheels),
+        "HF_HUB_DISABLE_UPDATE_CHECK": "1",
         "PATH": f"{scripts(installed)}{os.pathsep}/usr/bin{os.pathsep}/bin",
-    }  # fmt: skip
+    }
     hf = scripts(installed) / "hf"
     call(hf, "extensions", "install", "hfinspect/hf-inspect", cwd=tmp_path, env=env)
     listed = call(hf, "extensions", "list", cwd=tmp_path, env=env)

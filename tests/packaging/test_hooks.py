@@ -22,9 +22,13 @@ def test_the_hook_is_a_command_that_runs() -> None:
 def test_the_hook_looks_when_files_of_models_change() -> None:
     (pattern,) = re.findall(r"files: (.+)", HOOKS)
     for path in (
-        "model.safetensors", "a/b/pytorch_model.bin", "model.safetensors.index.json",
-        "config.json", "unet/config.json", "x.gguf",
-    ):  # fmt: skip
+        "model.safetensors",
+        "a/b/pytorch_model.bin",
+        "model.safetensors.index.json",
+        "config.json",
+        "unet/config.json",
+        "x.gguf",
+    ):
         assert re.search(pattern, path), path
     for path in ("README.md", "src/main.py", "tsconfig.json", "package.json"):
         assert not re.search(pattern, path), path

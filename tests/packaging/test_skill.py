@@ -27,8 +27,12 @@ def test_commands_run(command: str) -> None:
 
 def test_every_command_is_shown() -> None:
     assert {w for w in re.findall(r"hfinspect (\w+) [A-Z]", TEXT) if w in COMMANDS} >= {
-        "memory", "explain", "audit", "compare", "tensors",
-    }  # fmt: skip
+        "memory",
+        "explain",
+        "audit",
+        "compare",
+        "tensors",
+    }
     assert len(RUN) >= 8
 
 

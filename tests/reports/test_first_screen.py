@@ -24,10 +24,20 @@ LLAMA = "fixtures/models/llama-3-8b"
 
 def inspected(**more: object) -> Inspection:
     given: dict[str, object] = {
-        "target": "m", "origin": Origin("hub", "org/m", "org/m", None, "a" * 40),
-        "source": "checkpoint", "tensors": (), "parameters": 5, "logical": 5, "stored": 5,
-        "buffers": 0, "bookkeeping": 0, "nbytes": 10, "components": {}, "parts": {}, "dtypes": {},
-    }  # fmt: skip
+        "target": "m",
+        "origin": Origin("hub", "org/m", "org/m", None, "a" * 40),
+        "source": "checkpoint",
+        "tensors": (),
+        "parameters": 5,
+        "logical": 5,
+        "stored": 5,
+        "buffers": 0,
+        "bookkeeping": 0,
+        "nbytes": 10,
+        "components": {},
+        "parts": {},
+        "dtypes": {},
+    }
     return Inspection(**{**given, **more})  # type: ignore[arg-type]
 
 
@@ -105,9 +115,13 @@ def test_the_build_in_words(facts: ModelFacts, expected: str) -> None:
 
 def test_the_hubs_line() -> None:
     said = HubInfo(
-        "mit", "manual", "2026-01-02T03:04:05.000Z", "transformers", "fill-mask",
+        "mit",
+        "manual",
+        "2026-01-02T03:04:05.000Z",
+        "transformers",
+        "fill-mask",
         ("transformers", "en", "license:mit", "fill-mask"),
-    )  # fmt: skip
+    )
     origin = Origin("hub", "org/m", "org/m", hub=said)
     expected = "licence mit, gated (manual), transformers, fill-mask, modified 2026-01-02, tags en"
     assert hub_line(inspected(origin=origin)) == expected

@@ -78,8 +78,10 @@ def checked(text: str) -> _Parsed:
     policy = next(value for value in contents if value.startswith("default-src 'none'"))
     assert parsed.tags.count("script") == len(parsed.blocks["script"]) <= 3
     assert len(parsed.blocks["style"]) == 1
-    for name, content in (("style", parsed.blocks["style"][0]),
-                          ("script", parsed.blocks["script"][-1])):  # fmt: skip
+    for name, content in (
+        ("style", parsed.blocks["style"][0]),
+        ("script", parsed.blocks["script"][-1]),
+    ):
         digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
         assert f"{name}-src 'sha256-{digest}'" in policy
     names = {name for name, _ in parsed.attributes}
@@ -117,8 +119,14 @@ def test_every_chapter_is_there() -> None:
     for name in ("where", "layers", "why", "memory", "audit", "tensors", "config", "json"):
         assert f'<section id="{name}">' in text
     head = text[: text.index("<main")]
-    for shown in ("8.03 B parameters, BF16, 16.1 GB", "LlamaForCausalLM", "32/8 heads", "memory",
-                  "only config.json", "hfinspect MODEL"):  # fmt: skip
+    for shown in (
+        "8.03 B parameters, BF16, 16.1 GB",
+        "LlamaForCausalLM",
+        "32/8 heads",
+        "memory",
+        "only config.json",
+        "hfinspect MODEL",
+    ):
         assert shown in head
     data = json.loads(_Parsed(text).blocks["script"][1])
     assert {m[0] for m in data["treemap"]["measures"]} == {"parameters", "nbytes", "cache"}
@@ -136,10 +144,15 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Inspection:
         scaled.append(tensor._replace(file="model-00001-of-000163.safetensors"))
         if tensor.name.endswith("_proj.weight") or "kv_a_proj" in tensor.name:
             shape = tuple(-(-int(size) // 128) for size in tensor.shape)
-            scaled.append(tensor._replace(
-                name=tensor.name + "_scale_inv", shape=shape, dtype="F32", parameters=0,
-                nbytes=4 * shape[0] * shape[1],
-            ))  # fmt: skip
+            scaled.append(
+                tensor._replace(
+                    name=tensor.name + "_scale_inv",
+                    shape=shape,
+                    dtype="F32",
+                    parameters=0,
+                    nbytes=4 * shape[0] * shape[1],
+                )
+            )
     last = [t for t in scaled if t.layer == 60]
     scaled += [
         t._replace(name=t.name.replace("layers.60.", "layers.61."), layer=61, beyond="mtp")
@@ -177,10 +190,16 @@ def test_predicted_and_stored_tensors_fold_alike() -> None:
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("m") / "<i>model"
     config = {
-        "model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 16,
-        "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
-        "num_attention_heads": 2, "note": HOSTILE, "long": "字" * 300_000,
-    }  # fmt: skip
+        "model_type": "llama",
+        "architectures": ["LlamaForCausalLM"],
+        "vocab_size": 16,
+        "hidden_size": 8,
+        "intermediate_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "note": HOSTILE,
+        "long": "字" * 300_000,
+    }
     tensors = {t.name: ("F32", t.shape) for t in hfinspect.predict(config).tensors}
     odd = {HOSTILE + str(i): ("F32", (3,)) for i in range(3)}
     long = {chr(0x5B57) * 33_000 + str(i): ("F32", (i + 1,)) for i in range(4)}
@@ -207,9 +226,14 @@ def different(count: int) -> Iterator[TensorInfo]:
     """Tensors of which no two have the same pattern."""
     for i in range(count):
         yield TensorInfo(
-            f"x.{i % 997}.\u202ey{i}.</script>{i * 7919 % 10_007}", (i + 1,), "F32", i + 1,
-            list(Component)[i % 10], elements=i + 1, nbytes=4 * (i + 1),
-        )  # fmt: skip
+            f"x.{i % 997}.\u202ey{i}.</script>{i * 7919 % 10_007}",
+            (i + 1,),
+            "F32",
+            i + 1,
+            list(Component)[i % 10],
+            elements=i + 1,
+            nbytes=4 * (i + 1),
+        )
 
 
 def test_names_that_do_not_fold_are_cut_and_counted() -> None:
@@ -221,9 +245,12 @@ def check_page_of(count: int) -> None:
     tensors = tuple(different(count))
     found = hfinspect.inspect(MODELS / "gpt2")
     found = replace(
-        found, tensors=tensors, parameters=sum(t.elements for t in tensors),
-        nbytes=sum(t.nbytes or 0 for t in tensors), tied={t.name: t.name for t in tensors},
-    )  # fmt: skip
+        found,
+        tensors=tensors,
+        parameters=sum(t.elements for t in tensors),
+        nbytes=sum(t.nbytes or 0 for t in tensors),
+        tied={t.name: t.name for t in tensors},
+    )
     drawn = portrait.lay_out(portrait.Portrait(found, "no", None, None, (), "no"))
     text = html.render(drawn, found.to_dict())
     assert len(text.encode()) <= 300_000
@@ -246,10 +273,13 @@ def test_a_command_line_has_no_token(hostile: Path) -> None:
 def test_pages_of_the_other_commands(tmp_path: Path, hostile: Path) -> None:
     gpt2, other = str(MODELS / "gpt2"), str(MODELS / "openai-gpt")
     for command, said in (
-        (["explain", gpt2], "closed form"), (["compare", gpt2, other], "different in structure"),
-        (["memory", gpt2], "sliders"), (["audit", str(hostile)], "How to fix it"),
-        (["tensors", gpt2], "wte.weight"), (["tree", gpt2], "GPT2LMHeadModel"),
-    ):  # fmt: skip
+        (["explain", gpt2], "closed form"),
+        (["compare", gpt2, other], "different in structure"),
+        (["memory", gpt2], "sliders"),
+        (["audit", str(hostile)], "How to fix it"),
+        (["tensors", gpt2], "wte.weight"),
+        (["tree", gpt2], "GPT2LMHeadModel"),
+    ):
         output = tmp_path / "page.html"
         done = program(*command, "--output", str(output))
         assert done.code in (0, 1), done.err
@@ -288,8 +318,13 @@ def test_a_page_has_a_text_form() -> None:
     """One document: the same blocks as a table and as Markdown."""
     drawn = portrait.lay_out(pictures.portrait(MODELS / "mixtral-8x7b"))
     for text in (table.render(drawn), markdown.render(drawn).replace("\\", "")):
-        for said in ("layers 0-31", "model.layers.[0-31].block_sparse_moe.experts.[0-7].w1.weight",
-                     "Where the parameters are", "closed form", "46,702,792,704"):  # fmt: skip
+        for said in (
+            "layers 0-31",
+            "model.layers.[0-31].block_sparse_moe.experts.[0-7].w1.weight",
+            "Where the parameters are",
+            "closed form",
+            "46,702,792,704",
+        ):
             assert said in text
 
 
@@ -335,8 +370,9 @@ def test_corners_give_every_point_exactly(values: list[int]) -> None:
     kept = corners(points)
     assert all(value_at(kept, x) == y for x, y in points)
     assert corners([(x, 3 * x + 7) for x, _ in points]) == (
-        (points[0][0], 3 * points[0][0] + 7), (points[-1][0], 3 * points[-1][0] + 7),
-    )  # fmt: skip
+        (points[0][0], 3 * points[0][0] + 7),
+        (points[-1][0], 3 * points[-1][0] + 7),
+    )
 
 
 @pytest.mark.parametrize("name", ["gpt2", "mixtral-8x7b", "deepseek-v3"])
@@ -350,9 +386,12 @@ def test_curves_are_what_memory_says(name: str) -> None:
         context = drawn.contexts[-1 - at % len(drawn.contexts)]
         batch = at % len(drawn.batches)
         memory = hfinspect.memory(
-            config, context=context, batch=drawn.batches[batch],
-            engine=curve.engine, cache_dtype=curve.dtype,
-        )  # fmt: skip
+            config,
+            context=context,
+            batch=drawn.batches[batch],
+            engine=curve.engine,
+            cache_dtype=curve.dtype,
+        )
         assert memory.main is not None
         assert value_at(curve.cache[batch], context) == memory.main.cache.nbytes
         assert value_at(curve.workspace[batch], context) == memory.main.workspace.nbytes
@@ -362,11 +401,13 @@ def test_curves_are_what_memory_says(name: str) -> None:
     assert sum(held.nbytes for held in found.held) == found.memory.cache.nbytes
 
 
-@given(st.recursive(
-    st.none() | st.integers() | st.text(max_size=400),
-    lambda inner: st.lists(inner, max_size=9) | st.dictionaries(st.text(max_size=9), inner),
-    max_leaves=60,
-))  # fmt: skip
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=400),
+        lambda inner: st.lists(inner, max_size=9) | st.dictionaries(st.text(max_size=9), inner),
+        max_leaves=60,
+    )
+)
 def test_a_form_that_is_cut_is_json_still(value: object) -> None:
     text, left = shortened({"a": value, "b": 1}, 2000)
     assert "<" not in text

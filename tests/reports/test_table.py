@@ -54,9 +54,13 @@ def test_lines_are_those_of_tabulate(rows: list[tuple[str, ...]]) -> None:
     columns = [Column(f"c{i}", f"h{i}" * i, kinds[i]) for i in range(len(rows[0]))]
     headers = [column.title for column in columns]
     text = tabulate(
-        rows, headers, "simple", disable_numparse=True, preserve_whitespace=True,
+        rows,
+        headers,
+        "simple",
+        disable_numparse=True,
+        preserve_whitespace=True,
         colalign=["right" if column.kind == "int" else "left" for column in columns],
-    )  # fmt: skip
+    )
     assert drawn_lines(headers, rows, columns) == [line.rstrip() for line in text.split("\n")]
 
 
@@ -127,12 +131,22 @@ def test_colour_adds_colours_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("share", "unicode", "expected"),
     [
-        (0.0, True, ""), (0.0001, True, ""), (0.0125, True, "▏"), (0.05, True, "▌"),
-        (0.1, True, "█"), (0.55, True, "█████▌"), (1.0, True, "█" * 10), (1.7, True, "█" * 10),
-        (-1.0, True, ""), (0.55, False, "######"), (1.0, False, "#" * 10), (0.0, False, ""),
-        (1e30, False, "#" * 10), (-1.0, False, ""),
+        (0.0, True, ""),
+        (0.0001, True, ""),
+        (0.0125, True, "▏"),
+        (0.05, True, "▌"),
+        (0.1, True, "█"),
+        (0.55, True, "█████▌"),
+        (1.0, True, "█" * 10),
+        (1.7, True, "█" * 10),
+        (-1.0, True, ""),
+        (0.55, False, "######"),
+        (1.0, False, "#" * 10),
+        (0.0, False, ""),
+        (1e30, False, "#" * 10),
+        (-1.0, False, ""),
     ],
-)  # fmt: skip
+)
 def test_bars(share: float, unicode: bool, expected: str) -> None:
     assert bar(share, Canvas(unicode=unicode)) == expected
 

@@ -34,13 +34,15 @@ def a_cluster(folder: Path, env: Mapping[str, str]) -> Iterator[tuple[str, list[
         with (folder / f"{module}{len(running)}.log").open("wb") as log:
             command = [sys.executable, "-m", f"distributed.cli.{module}", "--no-dashboard"]
             running.append(
-                subprocess.Popen([*command, *arguments], env=env, cwd=folder, stdout=log,
-                                 stderr=log)
-            )  # fmt: skip
+                subprocess.Popen(
+                    [*command, *arguments], env=env, cwd=folder, stdout=log, stderr=log
+                )
+            )
 
     try:
-        start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file",
-              str(about))  # fmt: skip
+        start(
+            "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(about)
+        )
         deadline = time.monotonic() + 30
         while not about.exists() or not about.read_text():
             assert time.monotonic() < deadline
@@ -74,8 +76,12 @@ def test_a_worker_killed_halfway_makes_no_difference(hub: HubServer, tmp_path: P
         killed = str(workers[0])
         done = subprocess.run(
             [sys.executable, "-m", "tests.scanning.dask_run", listed, out, address, killed],
-            env=env, cwd=ROOT, capture_output=True, text=True, timeout=100,
-        )  # fmt: skip
+            env=env,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
     assert done.returncode == 1, done.stderr
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert [row["target"] for row in rows] == names

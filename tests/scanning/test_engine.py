@@ -147,8 +147,12 @@ def test_scan_gives_inspections_and_failures_in_order(hub: HubServer, tmp_path: 
     targets: list[Target] = [names[2], tmp_path, "org/none", names[0], CONFIG]
     found = list(hfinspect.scan(targets, jobs=4, endpoint=hub.endpoint, token=False))
     assert [getattr(result, "parameters", None) for result in found] == [
-        PARAMETERS, PARAMETERS, None, PARAMETERS, PARAMETERS,
-    ]  # fmt: skip
+        PARAMETERS,
+        PARAMETERS,
+        None,
+        PARAMETERS,
+        PARAMETERS,
+    ]
     assert [getattr(result, "beyond_parameters", None) for result in found] == [1, 0, None, 1, 0]
     failure = found[2]
     assert isinstance(failure, Failure)

@@ -59,19 +59,28 @@ def test_a_full_disk_is_a_sentence_in_every_command(tmp_path: Path) -> None:
     """As standard output, and as ``--output``."""
     write_list(tmp_path / "list", [MODEL])
     commands = [
-        ["inspect", MODEL], ["tensors", MODEL], ["tree", MODEL], ["explain", MODEL],
-        ["compare", MODEL, MODEL], ["audit", MODEL], ["architectures", "gpt2"],
-        ["scan", "list", "-q"], ["scan", "list", "-q", "-f", "csv"],
+        ["inspect", MODEL],
+        ["tensors", MODEL],
+        ["tree", MODEL],
+        ["explain", MODEL],
+        ["compare", MODEL, MODEL],
+        ["audit", MODEL],
+        ["architectures", "gpt2"],
+        ["scan", "list", "-q"],
+        ["scan", "list", "-q", "-f", "csv"],
         ["scan", "list", "-q", "-f", "table"],
-    ]  # fmt: skip
+    ]
     to_files = [commands[0], commands[5], *commands[7:]]  # the others write as the first does
     commands += [[*command, "-o", str(FULL)] for command in to_files]
     commands += [["cache", "info"], ["--help"]]
     done = subprocess.run(
         [sys.executable, "-c", ALL, json.dumps(commands)],
         env={**os.environ, "PYTHONPATH": str(ROOT), "HFINSPECT_CACHE": str(tmp_path / "cache")},
-        capture_output=True, text=True, cwd=tmp_path, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=True,
+    )
     for number, (command, code) in enumerate(zip(commands, json.loads(done.stdout), strict=True)):
         err = (tmp_path / f"err{number}").read_text()
         assert code == 3, (command, err)
@@ -143,9 +152,13 @@ def test_few_open_files_lose_no_row(scan: Scanner, tmp_path: Path, files: int) -
     command = [sys.executable, "-m", "hfinspect", "scan", str(listed), "-o", str(out), "-j", "16"]
     done = subprocess.run(
         ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command],
-        env={**os.environ, **scan.env, "PYTHONPATH": str(ROOT)}, cwd=tmp_path,
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        env={**os.environ, **scan.env, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     assert [(row["target"], row["status"]) for row in rows_in(out)] == [
         (name, "ok") for name in names
@@ -173,9 +186,15 @@ def test_where_others_use_up_the_files_they_are_waited_for(hub: HubServer, tmp_p
         "print(hfinspect.inspect('org/model', timeout=20).parameters)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, **hub.env(tmp_path)}, cwd=tmp_path,
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        env={**os.environ, **hub.env(tmp_path)},
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 0
 

@@ -65,9 +65,18 @@ def test_sorted_on_request(models: Path) -> None:
 
 def test_other_choices_of_memory(models: Path) -> None:
     rows = rows_of(
-        models, "--context", "4k", "--batch", "2", "--engine", "vllm", "--kv-dtype", "fp8_ds_mla",
-        "--columns", "memory_cache,memory_unknown,fits",
-    )  # fmt: skip
+        models,
+        "--context",
+        "4k",
+        "--batch",
+        "2",
+        "--engine",
+        "vllm",
+        "--kv-dtype",
+        "fp8_ds_mla",
+        "--columns",
+        "memory_cache,memory_unknown,fits",
+    )
     llama, deepseek = rows[:2]
     assert deepseek["memory_cache"] == 2 * 4096 * 61 * 656
     assert (llama["memory_cache"], llama["fits"]) == (None, None)
@@ -97,9 +106,15 @@ def test_parquet(models: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [("--on", "24"), ("--context", "much"), ("--batch", "2"), ("--columns", "fits"),
-     ("--sort", "max_context"), ("--on", "24GB", "--kv-dtype", "q8_0", "--engine", "vllm")],
-)  # fmt: skip
+    [
+        ("--on", "24"),
+        ("--context", "much"),
+        ("--batch", "2"),
+        ("--columns", "fits"),
+        ("--sort", "max_context"),
+        ("--on", "24GB", "--kv-dtype", "q8_0", "--engine", "vllm"),
+    ],
+)
 def test_nonsense_is_exit_2(models: Path, wrong: tuple[str, ...]) -> None:
     assert program("scan", models, *wrong, "-f", "jsonl").code == 2
 

@@ -197,9 +197,15 @@ def test_columns_are_chosen_by_name() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "meant"),
-    [("id", "repo_id"), ("name", "target"), ("hidden_size", "width"), ("size", "nbytes"),
-     ("parmeters", "parameters"), ("sha", "commit")],
-)  # fmt: skip
+    [
+        ("id", "repo_id"),
+        ("name", "target"),
+        ("hidden_size", "width"),
+        ("size", "nbytes"),
+        ("parmeters", "parameters"),
+        ("sha", "commit"),
+    ],
+)
 def test_an_unknown_column_names_the_one_that_is_meant(asked: str, meant: str) -> None:
     """``id`` is spelled like ``tied``, and means ``repo_id``; what is meant is not hidden among all
     the others."""

@@ -51,9 +51,16 @@ class Setting(NamedTuple):
     def of(cls, text: str) -> Setting:
         n_ctx, n_seq, n_ubatch, unified, full, type_k, type_v, flash, *outputs = text.split(",")
         return cls(
-            int(n_ctx), int(n_seq), int(n_ubatch), unified == "1", full == "1", type_k, type_v,
-            flash == "1", int(outputs[0]) if outputs else 0,
-        )  # fmt: skip
+            int(n_ctx),
+            int(n_seq),
+            int(n_ubatch),
+            unified == "1",
+            full == "1",
+            type_k,
+            type_v,
+            flash == "1",
+            int(outputs[0]) if outputs else 0,
+        )
 
 
 class Recorded(NamedTuple):

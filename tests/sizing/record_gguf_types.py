@@ -28,11 +28,34 @@ BUILD = Path(os.environ.get("LLAMA_CPP_BUILD", SOURCE / "build"))
 #: Names that need an importance matrix: the record gives one.
 WITH_IMATRIX = ("IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ2_M", "IQ3_XXS", "Q2_K_S")
 TYPES = (
-    "Q2_K", "Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_0", "Q4_1", "Q4_K_S", "Q4_K_M", "Q5_0", "Q5_1",
-    "Q5_K_S", "Q5_K_M", "Q6_K", "Q8_0", "IQ3_XS", "IQ3_S", "IQ3_M", "IQ4_NL", "IQ4_XS",
-    "MXFP4_MOE", "TQ1_0", "TQ2_0", *WITH_IMATRIX, "Q4_0 imatrix", "IQ4_XS imatrix",
-    "IQ4_NL imatrix", "Q5_0 imatrix",
-)  # fmt: skip
+    "Q2_K",
+    "Q3_K_S",
+    "Q3_K_M",
+    "Q3_K_L",
+    "Q4_0",
+    "Q4_1",
+    "Q4_K_S",
+    "Q4_K_M",
+    "Q5_0",
+    "Q5_1",
+    "Q5_K_S",
+    "Q5_K_M",
+    "Q6_K",
+    "Q8_0",
+    "IQ3_XS",
+    "IQ3_S",
+    "IQ3_M",
+    "IQ4_NL",
+    "IQ4_XS",
+    "MXFP4_MOE",
+    "TQ1_0",
+    "TQ2_0",
+    *WITH_IMATRIX,
+    "Q4_0 imatrix",
+    "IQ4_XS imatrix",
+    "IQ4_NL imatrix",
+    "Q5_0 imatrix",
+)
 
 #: Cases and recipes of which the files are written too, and their bytes kept.
 WRITTEN = ("llama", "llama-odd", "llama-odder", "mixtral-8", "gpt2", "deepseek_v3")
@@ -40,30 +63,65 @@ WRITTEN_TYPES = ("Q8_0", "Q5_K_M", "Q4_K_M", "Q3_K_M", "Q2_K", "IQ4_XS", "MXFP4_
 
 #: Sizes that any config may have; those that a type does not know are left out.
 USUAL: dict[str, Any] = {
-    "hidden_size": 256, "n_embd": 256, "d_model": 256, "intermediate_size": 512, "n_inner": 512,
-    "num_hidden_layers": 9, "n_layer": 9, "n_layers": 9, "num_layers": 9,
-    "num_attention_heads": 8, "n_head": 8, "n_heads": 8, "num_key_value_heads": 2, "head_dim": 32,
-    "vocab_size": 320, "max_position_embeddings": 64, "n_positions": 64, "n_ctx": 64,
-    "num_experts": 4, "num_local_experts": 4, "n_routed_experts": 4, "num_experts_per_tok": 2,
-    "moe_intermediate_size": 256, "shared_expert_intermediate_size": 256,
-    "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2,
-}  # fmt: skip
+    "hidden_size": 256,
+    "n_embd": 256,
+    "d_model": 256,
+    "intermediate_size": 512,
+    "n_inner": 512,
+    "num_hidden_layers": 9,
+    "n_layer": 9,
+    "n_layers": 9,
+    "num_layers": 9,
+    "num_attention_heads": 8,
+    "n_head": 8,
+    "n_heads": 8,
+    "num_key_value_heads": 2,
+    "head_dim": 32,
+    "vocab_size": 320,
+    "max_position_embeddings": 64,
+    "n_positions": 64,
+    "n_ctx": 64,
+    "num_experts": 4,
+    "num_local_experts": 4,
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "moe_intermediate_size": 256,
+    "shared_expert_intermediate_size": 256,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
 _EIGHT = {"num_local_experts": 8, "num_experts": 8, "n_routed_experts": 8}
 _ODD = {"hidden_size": 96, "intermediate_size": 160, "head_dim": 24, "num_attention_heads": 4}
 _LATENT = {
-    "q_lora_rank": 64, "kv_lora_rank": 64, "qk_rope_head_dim": 16, "qk_nope_head_dim": 32,
-    "v_head_dim": 32, "n_group": 1, "topk_group": 1, "first_k_dense_replace": 2, "head_dim": 16,
+    "q_lora_rank": 64,
+    "kv_lora_rank": 64,
+    "qk_rope_head_dim": 16,
+    "qk_nope_head_dim": 32,
+    "v_head_dim": 32,
+    "n_group": 1,
+    "topk_group": 1,
+    "first_k_dense_replace": 2,
+    "head_dim": 16,
     "num_key_value_heads": 8,
-}  # fmt: skip
+}
 _HYBRID = {
-    "linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 32,
-    "linear_value_head_dim": 32, "layer_types": None,
-}  # fmt: skip
+    "linear_num_key_heads": 2,
+    "linear_num_value_heads": 4,
+    "linear_key_head_dim": 32,
+    "linear_value_head_dim": 32,
+    "layer_types": None,
+}
 _MAMBA2 = {"mamba_n_heads": 16, "mamba_d_head": 32, "mamba_d_state": 32, "mamba_n_groups": 1}
 _VISION = {
-    "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "depth": 2,
-    "num_attention_heads": 4, "num_heads": 4, "out_hidden_size": 256,
-}  # fmt: skip
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "depth": 2,
+    "num_attention_heads": 4,
+    "num_heads": 4,
+    "out_hidden_size": 256,
+}
 
 #: Case -> (model type, class, settings). ``text_config`` and ``vision_config`` are sections.
 CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -73,54 +131,111 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "llama-odd": ("llama", "LlamaForCausalLM", _ODD),
     "llama-odder": ("llama", "LlamaForCausalLM", {**_ODD, "hidden_size": 72, "head_dim": 18}),
     "llama-long": ("llama", "LlamaForCausalLM", {"num_hidden_layers": 33}),
-    "llama-70b": ("llama", "LlamaForCausalLM", {
-        "num_hidden_layers": 80, "hidden_size": 256, "intermediate_size": 256}),
-    "llama-31": ("llama", "LlamaForCausalLM", {"rope_parameters": {
-        "rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_freq_factor": 1.0,
-        "high_freq_factor": 4.0, "original_max_position_embeddings": 32}}),
+    "llama-70b": (
+        "llama",
+        "LlamaForCausalLM",
+        {"num_hidden_layers": 80, "hidden_size": 256, "intermediate_size": 256},
+    ),
+    "llama-31": (
+        "llama",
+        "LlamaForCausalLM",
+        {
+            "rope_parameters": {
+                "rope_type": "llama3",
+                "rope_theta": 500000.0,
+                "factor": 8.0,
+                "low_freq_factor": 1.0,
+                "high_freq_factor": 4.0,
+                "original_max_position_embeddings": 32,
+            }
+        },
+    ),
     "llama-bias": ("llama", "LlamaForCausalLM", {"attention_bias": True, "mlp_bias": True}),
     "mistral": ("mistral", "MistralForCausalLM", {}),
     "mixtral": ("mixtral", "MixtralForCausalLM", {}),
     "mixtral-8": ("mixtral", "MixtralForCausalLM", _EIGHT),
     "qwen2": ("qwen2", "Qwen2ForCausalLM", {}),
-    "qwen2-80": ("qwen2", "Qwen2ForCausalLM", {
-        "num_hidden_layers": 80, "intermediate_size": 256}),
+    "qwen2-80": ("qwen2", "Qwen2ForCausalLM", {"num_hidden_layers": 80, "intermediate_size": 256}),
     "qwen2_moe": ("qwen2_moe", "Qwen2MoeForCausalLM", {}),
     "qwen3": ("qwen3", "Qwen3ForCausalLM", {}),
     "qwen3-tied": ("qwen3", "Qwen3ForCausalLM", {"tie_word_embeddings": True}),
     "qwen3_moe": ("qwen3_moe", "Qwen3MoeForCausalLM", {}),
     "qwen3_moe-8": ("qwen3_moe", "Qwen3MoeForCausalLM", _EIGHT),
     "qwen3_next": ("qwen3_next", "Qwen3NextForCausalLM", _HYBRID),
-    "qwen3_5": ("qwen3_5", "Qwen3_5ForConditionalGeneration", {
-        "text_config": _HYBRID, "vision_config": _VISION}),
-    "qwen3_5_moe": ("qwen3_5_moe", "Qwen3_5MoeForConditionalGeneration", {
-        "text_config": _HYBRID, "vision_config": _VISION}),
-    "qwen2_vl": ("qwen2_vl", "Qwen2VLForConditionalGeneration", {
-        "text_config": {}, "vision_config": {**_VISION, "embed_dim": 64, "hidden_size": 256}}),
-    "qwen2_5_vl": ("qwen2_5_vl", "Qwen2_5_VLForConditionalGeneration", {
-        "text_config": {}, "vision_config": _VISION}),
-    "qwen3_vl": ("qwen3_vl", "Qwen3VLForConditionalGeneration", {
-        "text_config": {}, "vision_config": {**_VISION, "deepstack_visual_indexes": [0, 1]}}),
-    "qwen3_vl_moe": ("qwen3_vl_moe", "Qwen3VLMoeForConditionalGeneration", {
-        "text_config": {}, "vision_config": {**_VISION, "deepstack_visual_indexes": [0, 1]}}),
+    "qwen3_5": (
+        "qwen3_5",
+        "Qwen3_5ForConditionalGeneration",
+        {"text_config": _HYBRID, "vision_config": _VISION},
+    ),
+    "qwen3_5_moe": (
+        "qwen3_5_moe",
+        "Qwen3_5MoeForConditionalGeneration",
+        {"text_config": _HYBRID, "vision_config": _VISION},
+    ),
+    "qwen2_vl": (
+        "qwen2_vl",
+        "Qwen2VLForConditionalGeneration",
+        {"text_config": {}, "vision_config": {**_VISION, "embed_dim": 64, "hidden_size": 256}},
+    ),
+    "qwen2_5_vl": (
+        "qwen2_5_vl",
+        "Qwen2_5_VLForConditionalGeneration",
+        {"text_config": {}, "vision_config": _VISION},
+    ),
+    "qwen3_vl": (
+        "qwen3_vl",
+        "Qwen3VLForConditionalGeneration",
+        {"text_config": {}, "vision_config": {**_VISION, "deepstack_visual_indexes": [0, 1]}},
+    ),
+    "qwen3_vl_moe": (
+        "qwen3_vl_moe",
+        "Qwen3VLMoeForConditionalGeneration",
+        {"text_config": {}, "vision_config": {**_VISION, "deepstack_visual_indexes": [0, 1]}},
+    ),
     "gemma": ("gemma", "GemmaForCausalLM", {}),
     "gemma2": ("gemma2", "Gemma2ForCausalLM", {}),
     "gemma3": ("gemma3_text", "Gemma3ForCausalLM", {}),
-    "gemma3-vision": ("gemma3", "Gemma3ForConditionalGeneration", {
-        "text_config": {}, "vision_config": _VISION}),
-    "gemma3n": ("gemma3n_text", "Gemma3nForCausalLM", {
-        "intermediate_size": 512, "hidden_size_per_layer_input": 64,
-        "vocab_size_per_layer_input": 320, "laurel_rank": 16, "num_kv_shared_layers": 2,
-        "layer_types": None, "activation_sparsity_pattern": None}),
-    "gemma4": ("gemma4_text", "Gemma4ForCausalLM", {
-        "hidden_size_per_layer_input": 64, "vocab_size_per_layer_input": 320,
-        "num_kv_shared_layers": 2, "layer_types": None, "global_head_dim": 64}),
+    "gemma3-vision": (
+        "gemma3",
+        "Gemma3ForConditionalGeneration",
+        {"text_config": {}, "vision_config": _VISION},
+    ),
+    "gemma3n": (
+        "gemma3n_text",
+        "Gemma3nForCausalLM",
+        {
+            "intermediate_size": 512,
+            "hidden_size_per_layer_input": 64,
+            "vocab_size_per_layer_input": 320,
+            "laurel_rank": 16,
+            "num_kv_shared_layers": 2,
+            "layer_types": None,
+            "activation_sparsity_pattern": None,
+        },
+    ),
+    "gemma4": (
+        "gemma4_text",
+        "Gemma4ForCausalLM",
+        {
+            "hidden_size_per_layer_input": 64,
+            "vocab_size_per_layer_input": 320,
+            "num_kv_shared_layers": 2,
+            "layer_types": None,
+            "global_head_dim": 64,
+        },
+    ),
     "phi": ("phi", "PhiForCausalLM", {}),
     "phi3": ("phi3", "Phi3ForCausalLM", {}),
-    "falcon-7b": ("falcon", "FalconForCausalLM", {"multi_query": True,
-        "new_decoder_architecture": False, "said": {"num_kv_heads": 1}}),
-    "falcon-40b": ("falcon", "FalconForCausalLM", {"new_decoder_architecture": True,
-        "num_kv_heads": 2}),
+    "falcon-7b": (
+        "falcon",
+        "FalconForCausalLM",
+        {"multi_query": True, "new_decoder_architecture": False, "said": {"num_kv_heads": 1}},
+    ),
+    "falcon-40b": (
+        "falcon",
+        "FalconForCausalLM",
+        {"new_decoder_architecture": True, "num_kv_heads": 2},
+    ),
     "bloom": ("bloom", "BloomForCausalLM", {}),
     "gpt2": ("gpt2", "GPT2LMHeadModel", {"said": {"n_ctx": 64}}),
     "gpt_bigcode": ("gpt_bigcode", "GPTBigCodeForCausalLM", {}),
@@ -139,8 +254,11 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "deepseek_v2-lite": ("deepseek_v2", "DeepseekV2ForCausalLM", {**_LATENT, "q_lora_rank": None}),
     "deepseek_v3": ("deepseek_v3", "DeepseekV3ForCausalLM", _LATENT),
     "deepseek_v32": ("deepseek_v32", "DeepseekV32ForCausalLM", _LATENT),
-    "dots1": ("dots1", "Dots1ForCausalLM", {
-        "first_k_dense_replace": 2, "n_group": 1, "n_shared_experts": 1}),
+    "dots1": (
+        "dots1",
+        "Dots1ForCausalLM",
+        {"first_k_dense_replace": 2, "n_group": 1, "n_shared_experts": 1},
+    ),
     "glm": ("glm", "GlmForCausalLM", {}),
     "glm4": ("glm4", "Glm4ForCausalLM", {}),
     "glm4_moe": ("glm4_moe", "Glm4MoeForCausalLM", {"first_k_dense_replace": 2}),
@@ -148,11 +266,20 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "glm_moe_dsa": ("glm_moe_dsa", "GlmMoeDsaForCausalLM", _LATENT),
     "granite": ("granite", "GraniteForCausalLM", {}),
     "granitemoe": ("granitemoe", "GraniteMoeForCausalLM", {}),
-    "granitemoeshared": ("granitemoeshared", "GraniteMoeSharedForCausalLM", {
-        "shared_intermediate_size": 256}),
-    "granitemoehybrid": ("granitemoehybrid", "GraniteMoeHybridForCausalLM", {
-        **_MAMBA2, "shared_intermediate_size": 256,
-        "layer_types": ["mamba", "mamba", "attention"] * 3}),
+    "granitemoeshared": (
+        "granitemoeshared",
+        "GraniteMoeSharedForCausalLM",
+        {"shared_intermediate_size": 256},
+    ),
+    "granitemoehybrid": (
+        "granitemoehybrid",
+        "GraniteMoeHybridForCausalLM",
+        {
+            **_MAMBA2,
+            "shared_intermediate_size": 256,
+            "layer_types": ["mamba", "mamba", "attention"] * 3,
+        },
+    ),
     "bamba": ("bamba", "BambaForCausalLM", {**_MAMBA2, "attn_layer_indices": [2, 5]}),
     "exaone4": ("exaone4", "Exaone4ForCausalLM", {}),
     "exaone_moe": ("exaone_moe", "ExaoneMoeForCausalLM", {"said": {"scoring_func": "sigmoid"}}),
@@ -164,49 +291,110 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "apertus": ("apertus", "ApertusForCausalLM", {}),
     "afmoe": ("afmoe", "AfmoeForCausalLM", {}),
     "nemotron": ("nemotron", "NemotronForCausalLM", {}),
-    "nemotron_h": ("nemotron_h", "NemotronHForCausalLM", {
-        "mamba_num_heads": 16, "mamba_head_dim": 32, "ssm_state_size": 32, "n_groups": 1,
-        "hybrid_override_pattern": "M-M*M-M*-"}),
+    "nemotron_h": (
+        "nemotron_h",
+        "NemotronHForCausalLM",
+        {
+            "mamba_num_heads": 16,
+            "mamba_head_dim": 32,
+            "ssm_state_size": 32,
+            "n_groups": 1,
+            "hybrid_override_pattern": "M-M*M-M*-",
+        },
+    ),
     "hunyuan_v1_dense": ("hunyuan_v1_dense", "HunYuanDenseV1ForCausalLM", {}),
     "jais2": ("jais2", "Jais2ForCausalLM", {}),
     "jamba": ("jamba", "JambaForCausalLM", {"mamba_dt_rank": 16}),
     "lfm2": ("lfm2", "Lfm2ForCausalLM", {"layer_types": None, "full_attn_idxs": [2, 5]}),
-    "lfm2_moe": ("lfm2_moe", "Lfm2MoeForCausalLM", {"layer_types":
-        ["conv", "conv", "full_attention"] * 3, "num_dense_layers": 2}),
+    "lfm2_moe": (
+        "lfm2_moe",
+        "Lfm2MoeForCausalLM",
+        {"layer_types": ["conv", "conv", "full_attention"] * 3, "num_dense_layers": 2},
+    ),
     "mamba": ("mamba", "MambaForCausalLM", {}),
     "mamba2": ("mamba2", "Mamba2ForCausalLM", {"num_heads": 16, "head_dim": 32, "n_groups": 1}),
     "falcon_mamba": ("falcon_mamba", "FalconMambaForCausalLM", {}),
-    "falcon_h1": ("falcon_h1", "FalconH1ForCausalLM", {
-        **_MAMBA2, "mamba_d_ssm": 512, "said": {"head_dim": 32}}),
+    "falcon_h1": (
+        "falcon_h1",
+        "FalconH1ForCausalLM",
+        {**_MAMBA2, "mamba_d_ssm": 512, "said": {"head_dim": 32}},
+    ),
     "minicpm3": ("minicpm3", "MiniCPM3ForCausalLM", _LATENT),
     "minimax_m2": ("minimax_m2", "MiniMaxM2ForCausalLM", {"said": {"rotary_dim": 16}}),
-    "llama4": ("llama4_text", "Llama4ForCausalLM", {"intermediate_size_mlp": 512,
-        "interleave_moe_layer_step": 1, "moe_layers": None}),
+    "llama4": (
+        "llama4_text",
+        "Llama4ForCausalLM",
+        {"intermediate_size_mlp": 512, "interleave_moe_layer_step": 1, "moe_layers": None},
+    ),
     "solar_open": ("solar_open", "SolarOpenForCausalLM", {}),
     "laguna": ("laguna", "LagunaForCausalLM", {}),
     "mellum": ("mellum", "MellumForCausalLM", {}),
     "youtu": ("youtu", "YoutuForCausalLM", _LATENT),
-    "gemma4-moe": ("gemma4_text", "Gemma4ForCausalLM", {
-        "hidden_size_per_layer_input": 0, "num_kv_shared_layers": 0, "layer_types": None,
-        "global_head_dim": 64, "enable_moe_block": True, "top_k_experts": 2}),
-    "phi3-long": ("phi3", "Phi3ForCausalLM", {"original_max_position_embeddings": 32,
-        "rope_parameters": {"rope_type": "longrope", "rope_theta": 10000.0,
-            "original_max_position_embeddings": 32, "partial_rotary_factor": 1.0,
-            "long_factor": [1.0] * 16, "short_factor": [1.0] * 16}}),
-    "nemotron_h-moe": ("nemotron_h", "NemotronHForCausalLM", {
-        "mamba_num_heads": 16, "mamba_head_dim": 32, "ssm_state_size": 32, "n_groups": 1,
-        "hybrid_override_pattern": "MEM*EMEM*", "moe_shared_expert_intermediate_size": 256}),
-    "llama4-scout": ("llama4", "Llama4ForConditionalGeneration", {"text_config": {
-        "intermediate_size_mlp": 512, "interleave_moe_layer_step": 1, "moe_layers": None},
-        "vision_config": {"hidden_size": 64, "intermediate_size": 256, "num_hidden_layers": 2,
-        "num_attention_heads": 4, "vision_output_dim": 64, "projector_input_dim": 64,
-        "projector_output_dim": 64}}),
+    "gemma4-moe": (
+        "gemma4_text",
+        "Gemma4ForCausalLM",
+        {
+            "hidden_size_per_layer_input": 0,
+            "num_kv_shared_layers": 0,
+            "layer_types": None,
+            "global_head_dim": 64,
+            "enable_moe_block": True,
+            "top_k_experts": 2,
+        },
+    ),
+    "phi3-long": (
+        "phi3",
+        "Phi3ForCausalLM",
+        {
+            "original_max_position_embeddings": 32,
+            "rope_parameters": {
+                "rope_type": "longrope",
+                "rope_theta": 10000.0,
+                "original_max_position_embeddings": 32,
+                "partial_rotary_factor": 1.0,
+                "long_factor": [1.0] * 16,
+                "short_factor": [1.0] * 16,
+            },
+        },
+    ),
+    "nemotron_h-moe": (
+        "nemotron_h",
+        "NemotronHForCausalLM",
+        {
+            "mamba_num_heads": 16,
+            "mamba_head_dim": 32,
+            "ssm_state_size": 32,
+            "n_groups": 1,
+            "hybrid_override_pattern": "MEM*EMEM*",
+            "moe_shared_expert_intermediate_size": 256,
+        },
+    ),
+    "llama4-scout": (
+        "llama4",
+        "Llama4ForConditionalGeneration",
+        {
+            "text_config": {
+                "intermediate_size_mlp": 512,
+                "interleave_moe_layer_step": 1,
+                "moe_layers": None,
+            },
+            "vision_config": {
+                "hidden_size": 64,
+                "intermediate_size": 256,
+                "num_hidden_layers": 2,
+                "num_attention_heads": 4,
+                "vision_output_dim": 64,
+                "projector_input_dim": 64,
+                "projector_output_dim": 64,
+            },
+        },
+    ),
     "bert": ("bert", "BertModel", {}),
     "distilbert": ("distilbert", "DistilBertModel", {"dim": 256, "hidden_dim": 512}),
     "roberta": ("roberta", "RobertaModel", {}),
     "xlm-roberta": ("xlm-roberta", "XLMRobertaModel", {}),
     "modernbert": ("modernbert", "ModernBertModel", {}),
-}  # fmt: skip
+}
 
 
 def config_of(model_type: str, given: dict[str, Any], library: Any) -> Any:

@@ -56,7 +56,7 @@ OTHER_KEYS: dict[str, tuple[str, ...]] = {
     "rwkv6qwen2": ("rwkv6qwen2.token_shift_count=1",),
     "rwkv7": _ranks("rwkv7"),
     "arwkv7": (*_ranks("arwkv7"), "arwkv7.token_shift_count=1"),
-}  # fmt: skip
+}
 _DEFAULT_PATTERN = """afmoe cohere2 cohere2moe exaone-moe gemma2 gemma3 laguna llama4 mellum
     muse-glimmer olmo2 gpt-oss plamo3 smallthinker""".split()
 _OPTIONAL_WINDOW = "afmoe gemma2 gemma3 laguna llama4 mellum olmo2 plamo3 smallthinker".split()
@@ -65,14 +65,24 @@ _PREDICTING = """llama gemma3 llama4 gpt-oss falcon-h1 minimax-m3 hy_v4 minimax-
 _WINDOW, _PATTERN = "attention.sliding_window", "attention.sliding_window_pattern"
 #: More tiny files: (architecture, what differs, other key-values without their prefix).
 VARIANTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    *((n, "pattern", ("block_count=7", f"{_PATTERN}=-", f"{_WINDOW}=100"))
-      for n in _DEFAULT_PATTERN),
+    *(
+        (n, "pattern", ("block_count=7", f"{_PATTERN}=-", f"{_WINDOW}=100"))
+        for n in _DEFAULT_PATTERN
+    ),
     *((n, "no-window", (f"{_WINDOW}=-",)) for n in _OPTIONAL_WINDOW),
     *((n, "zero-window", (f"{_WINDOW}=0",)) for n in _OPTIONAL_WINDOW),
     *((n, "mtp", ("block_count=3", "nextn_predict_layers=1")) for n in _PREDICTING),
     ("exaone4", "large", ("block_count=64", f"{_PATTERN}=-", f"{_WINDOW}=-")),
-    ("gemma4", "shared", (f"{_PATTERN}=[1:0:1:1:0]", "attention.shared_kv_layers=2",
-                          "attention.key_length_swa=32", "attention.value_length_swa=32")),
+    (
+        "gemma4",
+        "shared",
+        (
+            f"{_PATTERN}=[1:0:1:1:0]",
+            "attention.shared_kv_layers=2",
+            "attention.key_length_swa=32",
+            "attention.value_length_swa=32",
+        ),
+    ),
     ("gemma4", "wide", (f"{_PATTERN}=[1:0:1:1:0]", "attention.head_count_kv=[1:2:1:1:2]")),
     ("nanbeige", "loops", ("num_loops=3",)),
     ("glm-dsa", "types", ("attention.indexer.types=[1:0]",)),
@@ -82,12 +92,19 @@ VARIANTS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("qwen35", "listed", ("attention.recurrent_layers=[1:1]",)),
     ("qwen3next", "interval", ("full_attention_interval=-", "block_count=5")),
     ("qwen4exp", "no-ngrams", ("ple.layers=-",)),
-    ("mimo2", "wide", ("attention.key_length_swa=64", "attention.value_length_swa=32",
-                       "attention.value_length=96")),
+    (
+        "mimo2",
+        "wide",
+        (
+            "attention.key_length_swa=64",
+            "attention.value_length_swa=32",
+            "attention.value_length=96",
+        ),
+    ),
     ("step35", "values", ("attention.value_length=64", "attention.key_length=96")),
     ("rwkv6", "heads", ("wkv.head_size=64",)),
     ("openelm", "by-layer", ("attention.head_count=[2:4]", "attention.head_count_kv=[1:2]")),
-)  # fmt: skip
+)
 #: Kinds with experts although the test has them without, and those it skips.
 ALSO_EXPERTS = frozenset({"deepseek2-ocr"})
 
@@ -144,11 +161,21 @@ def compiled(source: Path, build: Path, work: Path) -> Path:
     folders = [source / part for part in ("", "include", "src", "common", "ggml/include", "vendor")]
     libraries = ("llama", "llama-common", "ggml", "ggml-base", "ggml-cpu")
     subprocess.run(
-        ["g++", "-w", "-O0", "-std=c++17", *(f"-I{folder}" for folder in folders), str(PROGRAM),
-         "-o", str(out), f"-L{build / 'bin'}", *(f"-l{name}" for name in libraries),
-         f"-Wl,-rpath,{build / 'bin'}"],
+        [
+            "g++",
+            "-w",
+            "-O0",
+            "-std=c++17",
+            *(f"-I{folder}" for folder in folders),
+            str(PROGRAM),
+            "-o",
+            str(out),
+            f"-L{build / 'bin'}",
+            *(f"-l{name}" for name in libraries),
+            f"-Wl,-rpath,{build / 'bin'}",
+        ],
         check=True,
-    )  # fmt: skip
+    )
     return out
 
 

@@ -39,9 +39,14 @@ SETTINGS = (
     "131072,4,2048,1,0,f16,f16,0,4",
 )
 _NUMBERS = (
-    "embedding_length", "block_count", "attention.head_count", "attention.head_count_kv",
-    "feed_forward_length", "vocab_size", "context_length",
-)  # fmt: skip
+    "embedding_length",
+    "block_count",
+    "attention.head_count",
+    "attention.head_count_kv",
+    "feed_forward_length",
+    "vocab_size",
+    "context_length",
+)
 #: name -> (architecture, numbers of _NUMBERS, other key-values)
 MODELS: dict[str, tuple[str, tuple[int, ...], dict[str, Any]]] = {
     "llama-3-8b": ("llama", (4096, 32, 32, 8, 14336, 128256, 8192), {}),

@@ -69,8 +69,12 @@ def reserved(kinds: list[tuple[int, int | None, int, int]], at: tuple[int, int, 
     tokens, step, steps = at
     specs = {}
     for kind, (layers, window, heads, size) in enumerate(kinds):
-        given = {"block_size": 16, "num_kv_heads": heads, "head_size": size,
-                 "dtype": torch.bfloat16}  # fmt: skip
+        given = {
+            "block_size": 16,
+            "num_kv_heads": heads,
+            "head_size": size,
+            "dtype": torch.bfloat16,
+        }
         for layer in range(layers):
             name = f"model.layers.{kind}.{layer}"
             specs[name] = (

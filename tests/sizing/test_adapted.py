@@ -92,10 +92,11 @@ def test_experts_by_hand() -> None:
 @pytest.mark.parametrize(
     ("model", "targets", "words"),
     [
-        ("mixtral-8x7b", "w1", "w1 and w3 together"), ("llama-3-8b", "w1", "not a linear layer"),
+        ("mixtral-8x7b", "w1", "w1 and w3 together"),
+        ("llama-3-8b", "w1", "not a linear layer"),
         ("mamba-2.8b", "all-linear", "PEFT has no adapters"),
     ],
-)  # fmt: skip
+)
 def test_what_peft_refuses_is_refused_by_name(model: str, targets: str, words: str) -> None:
     prediction = hfinspect.predict(str(ROOT / "fixtures" / "models" / model))
     with pytest.raises(UsageError) as caught:

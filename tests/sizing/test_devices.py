@@ -60,8 +60,9 @@ def test_what_is_usable_is_no_more_than_the_datasheet_says() -> None:
     so are those of cards whose drivers' figures are not known. Shared memory is not all usable."""
     assert CARDS.keys() == NOMINAL.keys()
     shares = {name: CARDS[name] / 1024 / NOMINAL[name] for name in CARDS}
-    least = {name: 0.66 if card.kind in ("apple", "shared") else 0.92
-             for name, card in cards().items()}  # fmt: skip
+    least = {
+        name: 0.66 if card.kind in ("apple", "shared") else 0.92 for name, card in cards().items()
+    }
     assert [name for name, share in shares.items() if not least[name] < share <= 1] == []
 
 
@@ -75,16 +76,27 @@ def test_a_row_has_all_numbers_and_a_source() -> None:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("4090", "RTX 4090"), ("rtx4090", "RTX 4090"), ("NVIDIA GeForce RTX 4090", "RTX 4090"),
-        ("NVIDIA GeForce RTX 4090 Laptop GPU", "RTX 4090 Laptop"), ("7900xtx", "RX 7900 XTX"),
-        ("AMD Radeon RX 7900 XTX", "RX 7900 XTX"), ("m3max-64gb", "M3 Max 64GB"),
-        ("Apple M5 Max 128 GB", "M5 Max 128GB"), ("a100-80gb", "A100 80GB"),
-        ("NVIDIA A100-SXM4-80GB", "A100 80GB"), ("NVIDIA H100 80GB HBM3", "H100"),
-        ("Tesla V100-SXM2-32GB", "V100 32GB"), ("strix halo", "Strix Halo 128GB"),
-        ("v5e", "TPU v5e"), ("orin nano", "Jetson Orin Nano 8GB"), ("b580", "Arc B580"),
-        ("gb200", "GB200"), ("6000 ada", "RTX 6000 Ada"), ("4060ti16gb", "RTX 4060 Ti 16GB"),
+        ("4090", "RTX 4090"),
+        ("rtx4090", "RTX 4090"),
+        ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+        ("NVIDIA GeForce RTX 4090 Laptop GPU", "RTX 4090 Laptop"),
+        ("7900xtx", "RX 7900 XTX"),
+        ("AMD Radeon RX 7900 XTX", "RX 7900 XTX"),
+        ("m3max-64gb", "M3 Max 64GB"),
+        ("Apple M5 Max 128 GB", "M5 Max 128GB"),
+        ("a100-80gb", "A100 80GB"),
+        ("NVIDIA A100-SXM4-80GB", "A100 80GB"),
+        ("NVIDIA H100 80GB HBM3", "H100"),
+        ("Tesla V100-SXM2-32GB", "V100 32GB"),
+        ("strix halo", "Strix Halo 128GB"),
+        ("v5e", "TPU v5e"),
+        ("orin nano", "Jetson Orin Nano 8GB"),
+        ("b580", "Arc B580"),
+        ("gb200", "GB200"),
+        ("6000 ada", "RTX 6000 Ada"),
+        ("4060ti16gb", "RTX 4060 Ti 16GB"),
     ],
-)  # fmt: skip
+)
 def test_names_as_people_and_drivers_write_them(text: str, name: str) -> None:
     assert parse_device(text).name == name
 

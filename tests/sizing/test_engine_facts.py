@@ -77,11 +77,14 @@ def test_whisper_hears_thirty_seconds() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"engine": "llama.cpp", "cache_dtype": "fp8"}, {"engine": "vllm", "cache_dtype": "q8_0"},
-        {"engine": "transformers", "cache_dtype": "nvfp4"}, {"step_tokens": 512},
-        {"engine": "vllm", "cache_dtype": "fp8_ds_mla"}, {"engine": "vllm", "step_tokens": 0},
+        {"engine": "llama.cpp", "cache_dtype": "fp8"},
+        {"engine": "vllm", "cache_dtype": "q8_0"},
+        {"engine": "transformers", "cache_dtype": "nvfp4"},
+        {"step_tokens": 512},
+        {"engine": "vllm", "cache_dtype": "fp8_ds_mla"},
+        {"engine": "vllm", "step_tokens": 0},
     ],
-)  # fmt: skip
+)
 def test_an_engine_says_what_it_cannot(wrong: dict[str, Any]) -> None:
     with pytest.raises(hfinspect.errors.UsageError):
         hfinspect.memory(CONFIGS["llama-3.1-8b"], **wrong)

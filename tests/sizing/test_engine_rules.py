@@ -17,15 +17,27 @@ from .test_memory import MAMBA
 
 #: Two mixers and one attention layer: four key/value heads of 16, states of 8 · 16 · 12 numbers.
 HYBRID: dict[str, Any] = {
-    "model_type": "granitemoehybrid", "architectures": ["GraniteMoeHybridForCausalLM"],
-    "hidden_size": 64, "num_hidden_layers": 3, "layer_types": ["mamba", "attention", "mamba"],
-    "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 96,
-    "mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_state": 12, "mamba_n_groups": 2,
-    "mamba_expand": 2, "dtype": "bfloat16", "vocab_size": 100,
-}  # fmt: skip
+    "model_type": "granitemoehybrid",
+    "architectures": ["GraniteMoeHybridForCausalLM"],
+    "hidden_size": 64,
+    "num_hidden_layers": 3,
+    "layer_types": ["mamba", "attention", "mamba"],
+    "num_attention_heads": 4,
+    "num_key_value_heads": 4,
+    "intermediate_size": 96,
+    "mamba_n_heads": 8,
+    "mamba_d_head": 16,
+    "mamba_d_state": 12,
+    "mamba_n_groups": 2,
+    "mamba_expand": 2,
+    "dtype": "bfloat16",
+    "vocab_size": 100,
+}
 BAMBA: dict[str, Any] = {
-    "model_type": "bamba", "architectures": ["BambaForCausalLM"], "num_hidden_layers": 2,
-}  # fmt: skip
+    "model_type": "bamba",
+    "architectures": ["BambaForCausalLM"],
+    "num_hidden_layers": 2,
+}
 CONVOLUTION = (8 * 16 + 2 * 2 * 12) * 3 * 2
 
 
@@ -69,9 +81,11 @@ def test_a_page_fits_without_padding_where_there_are_states_alone() -> None:
 
 def test_indexers_are_in_float8_in_both_engines() -> None:
     config = {
-        "model_type": "deepseek_v32", "architectures": ["DeepseekV32ForCausalLM"],
-        "num_hidden_layers": 2, "n_routed_experts": 8,
-    }  # fmt: skip
+        "model_type": "deepseek_v32",
+        "architectures": ["DeepseekV32ForCausalLM"],
+        "num_hidden_layers": 2,
+        "n_routed_experts": 8,
+    }
     for engine in ("vllm", "sglang"):
         groups = _cache(config, engine, context=16).layers
         (indexer,) = [group for group in groups if "indexer" in group.label]
@@ -90,9 +104,13 @@ def test_engines_keep_nothing_of_an_encoder(engine: str) -> None:
     """vLLM's EncoderOnlyAttentionSpec has no bytes; llama.cpp makes no cache since May 2025 (pull
     request 13108): before, BGE-small's 512 cells of 12 · (384 + 384) numbers stood there unused."""
     bge = {
-        "model_type": "bert", "architectures": ["BertModel"], "hidden_size": 384,
-        "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 1536,
-    }  # fmt: skip
+        "model_type": "bert",
+        "architectures": ["BertModel"],
+        "hidden_size": 384,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 12,
+        "intermediate_size": 1536,
+    }
     found = hfinspect.memory(bge, context=512, engine=engine)
     assert found.cache is None
     assert found.cache_unknown == "an encoder keeps nothing between tokens"
@@ -148,8 +166,11 @@ def test_a_page_has_no_curves_of_engines_that_cannot() -> None:
     made = curves(found, prediction, memory)
     assert made is not None
     assert {curve.engine for curve in made.curves} == {
-        "logical", "transformers", "transformers-static", "llama.cpp"
-    }  # fmt: skip
+        "logical",
+        "transformers",
+        "transformers-static",
+        "llama.cpp",
+    }
 
 
 def test_explain_names_the_engines_reason() -> None:

@@ -73,9 +73,16 @@ def test_each_rule_is_needed(engine: Engine) -> None:
 
 def test_rules_of_windows_steps_states_pages_splits_and_refusals_are_abstract() -> None:
     assert Engine.__abstractmethods__ == {
-        "rows", "rows_formula", "window_full", "recurrent_dtype", "in_pages", "workspace",
-        "unknown_layouts", "check_parallel", "usable",
-    }  # fmt: skip
+        "rows",
+        "rows_formula",
+        "window_full",
+        "recurrent_dtype",
+        "in_pages",
+        "workspace",
+        "unknown_layouts",
+        "check_parallel",
+        "usable",
+    }
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def _file(folder: Path, architecture: str) -> str:
         ("deepseek2", "the key-values have no deepseek2.embedding_length"),
         ("deepsick2", "llama.cpp 0.5.0 has no architecture 'deepsick2'"),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_sized_is_refused_by_its_name(name: str, words: str, tmp_path: Path) -> None:
     found = hfinspect.memory(_file(tmp_path, name), engine="llama.cpp")
     assert found.cache is None

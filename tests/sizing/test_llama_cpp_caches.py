@@ -34,18 +34,25 @@ _NOT_RECORDED = {"gptj", "clip", "gemma4-assistant", "eagle3", "dflash"}
 
 def settings_of(setting: Setting) -> CellSettings:
     return CellSettings(
-        setting.n_ctx, setting.n_seq_max, setting.n_ubatch, setting.kv_unified, setting.swa_full,
-        _DTYPES.get(setting.type_k, setting.type_k), _DTYPES.get(setting.type_v, setting.type_v),
+        setting.n_ctx,
+        setting.n_seq_max,
+        setting.n_ubatch,
+        setting.kv_unified,
+        setting.swa_full,
+        _DTYPES.get(setting.type_k, setting.type_k),
+        _DTYPES.get(setting.type_v, setting.type_v),
         setting.flash_attn,
-    )  # fmt: skip
+    )
 
 
 def bytes_under(wish: CellSettings, layout: CacheLayout) -> int:
     """What ``hfinspect memory --engine llama.cpp`` says with the same settings."""
     engine = LlamaCpp(step_tokens=wish.n_ubatch).with_settings(
-        slots=wish.n_seq_max, split_cache=not wish.kv_unified, swa_full=wish.swa_full,
+        slots=wish.n_seq_max,
+        split_cache=not wish.kv_unified,
+        swa_full=wish.swa_full,
         flash_attention=wish.flash_attn,
-    )  # fmt: skip
+    )
     tokens = wish.n_ctx if wish.kv_unified else -(-wish.n_ctx // wish.n_seq_max)
     dtype = engine.cache_dtype(f"{wish.type_k}/{wish.type_v}")
     return cache_size(kept_of(layout), engine, CacheRequest(tokens, 1, dtype)).nbytes
@@ -130,10 +137,39 @@ def test_a_file_that_contradicts_itself_gives_a_reason(key: str, value: object) 
 
 
 _HOSTILE: tuple[object, ...] = (
-    None, True, False, -1, 0, 1, 2, 3, 7, 255, 2**31, 2**32 - 1, 2**32, 2**63, 2**200, 0.5,
-    float("nan"), float("inf"), "", "4", "x" * 300, [], [0], [1, 2], [True, False], ["a"], [None],
-    [2**40] * 2, [1] * 513, [[1]], {}, {"array": "uint32", "length": 2**40, "first": [1, 2]},
-)  # fmt: skip
+    None,
+    True,
+    False,
+    -1,
+    0,
+    1,
+    2,
+    3,
+    7,
+    255,
+    2**31,
+    2**32 - 1,
+    2**32,
+    2**63,
+    2**200,
+    0.5,
+    float("nan"),
+    float("inf"),
+    "",
+    "4",
+    "x" * 300,
+    [],
+    [0],
+    [1, 2],
+    [True, False],
+    ["a"],
+    [None],
+    [2**40] * 2,
+    [1] * 513,
+    [[1]],
+    {},
+    {"array": "uint32", "length": 2**40, "first": [1, 2]},
+)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -28,11 +28,15 @@ _LIMIT = 1.5
 
 def step_of(setting: Setting, architecture: str) -> Step:
     return Step(
-        setting.n_ctx, setting.n_seq_max, setting.n_ubatch, setting.kv_unified, setting.swa_full,
+        setting.n_ctx,
+        setting.n_seq_max,
+        setting.n_ubatch,
+        setting.kv_unified,
+        setting.swa_full,
         setting.flash_attn and architecture not in WITHOUT_FLASH,
         setting.n_outputs or max(2048, setting.n_ubatch),
         setting.type_k.startswith("q") or setting.type_v.startswith("q"),
-    )  # fmt: skip
+    )
 
 
 @cache
@@ -53,10 +57,15 @@ def graph(one: str, folder: Path) -> Graph | None:
     facts = inspection.facts
     root = tree_of_file(inspection).root
     return graph_of(
-        root, layers, width=facts.width, heads=facts.heads,
-        served=facts.experts_per_token, name=found.architecture,
-        stacks=tuple(decoder_stacks(root)), deepstack=deepstack_layers(inspection, root),
-    )  # fmt: skip
+        root,
+        layers,
+        width=facts.width,
+        heads=facts.heads,
+        served=facts.experts_per_token,
+        name=found.architecture,
+        stacks=tuple(decoder_stacks(root)),
+        deepstack=deepstack_layers(inspection, root),
+    )
 
 
 def _all() -> tuple[Recorded, ...]:
@@ -111,34 +120,75 @@ def _decoder(kind: str, **numbers: object) -> dict[str, object]:
 #: What these models' own configs say, by the name of their file in the record.
 _CONFIGS = {
     "llama-3-8b": _decoder(
-        "llama", architectures=["LlamaForCausalLM"], hidden_size=4096, num_hidden_layers=32,
-        num_attention_heads=32, num_key_value_heads=8, intermediate_size=14336, vocab_size=128256,
+        "llama",
+        architectures=["LlamaForCausalLM"],
+        hidden_size=4096,
+        num_hidden_layers=32,
+        num_attention_heads=32,
+        num_key_value_heads=8,
+        intermediate_size=14336,
+        vocab_size=128256,
         max_position_embeddings=131072,
     ),
     "qwen3-30b-a3b": _decoder(
-        "qwen3_moe", architectures=["Qwen3MoeForCausalLM"], hidden_size=2048, num_hidden_layers=48,
-        num_attention_heads=32, num_key_value_heads=4, intermediate_size=6144, vocab_size=151936,
-        head_dim=128, num_experts=128, num_experts_per_tok=8, moe_intermediate_size=768,
+        "qwen3_moe",
+        architectures=["Qwen3MoeForCausalLM"],
+        hidden_size=2048,
+        num_hidden_layers=48,
+        num_attention_heads=32,
+        num_key_value_heads=4,
+        intermediate_size=6144,
+        vocab_size=151936,
+        head_dim=128,
+        num_experts=128,
+        num_experts_per_tok=8,
+        moe_intermediate_size=768,
         max_position_embeddings=131072,
     ),
     "gpt-oss-20b": _decoder(
-        "gpt_oss", architectures=["GptOssForCausalLM"], hidden_size=2880, num_hidden_layers=24,
-        num_attention_heads=64, num_key_value_heads=8, intermediate_size=2880, vocab_size=201088,
-        head_dim=64, num_local_experts=32, num_experts_per_tok=4, sliding_window=128,
+        "gpt_oss",
+        architectures=["GptOssForCausalLM"],
+        hidden_size=2880,
+        num_hidden_layers=24,
+        num_attention_heads=64,
+        num_key_value_heads=8,
+        intermediate_size=2880,
+        vocab_size=201088,
+        head_dim=64,
+        num_local_experts=32,
+        num_experts_per_tok=4,
+        sliding_window=128,
         max_position_embeddings=131072,
     ),
     "llama-4-scout": _decoder(
-        "llama4_text", architectures=["Llama4ForCausalLM"], hidden_size=5120, num_hidden_layers=48,
-        num_attention_heads=40, num_key_value_heads=8, intermediate_size=8192,
-        intermediate_size_mlp=16384, vocab_size=202048, head_dim=128, num_local_experts=16,
-        num_experts_per_tok=1, interleave_moe_layer_step=1, attention_chunk_size=8192,
+        "llama4_text",
+        architectures=["Llama4ForCausalLM"],
+        hidden_size=5120,
+        num_hidden_layers=48,
+        num_attention_heads=40,
+        num_key_value_heads=8,
+        intermediate_size=8192,
+        intermediate_size_mlp=16384,
+        vocab_size=202048,
+        head_dim=128,
+        num_local_experts=16,
+        num_experts_per_tok=1,
+        interleave_moe_layer_step=1,
+        attention_chunk_size=8192,
         max_position_embeddings=262144,
     ),
     "mamba-2.8b": _decoder(
-        "mamba", architectures=["MambaForCausalLM"], hidden_size=2560, num_hidden_layers=64,
-        vocab_size=50280, state_size=16, conv_kernel=4, intermediate_size=5120, time_step_rank=160,
+        "mamba",
+        architectures=["MambaForCausalLM"],
+        hidden_size=2560,
+        num_hidden_layers=64,
+        vocab_size=50280,
+        state_size=16,
+        conv_kernel=4,
+        intermediate_size=5120,
+        time_step_rank=160,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", _CONFIGS)

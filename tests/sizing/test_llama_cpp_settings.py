@@ -48,9 +48,9 @@ def test_logits_are_of_one_token_a_slot() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"engine": "vllm", "slots": 4}, "no setting of engine vllm"),
-        ({"engine": "vllm", "swa_full": True}, "no setting of engine vllm"),
-        ({"engine": "logical", "flash_attention": False}, "no setting of engine logical"),
+        ({"engine": "vllm", "slots": 4}, "not a setting of engine vllm"),
+        ({"engine": "vllm", "swa_full": True}, "not a setting of engine vllm"),
+        ({"engine": "logical", "flash_attention": False}, "not a setting of engine logical"),
         ({"engine": "vllm", "cache_dtype": "q8_0/f16"}, "names two dtypes"),
         ({"engine": "llama.cpp", "slots": 0}, "not possible"),
         ({"engine": "llama.cpp", "slots": 257}, "not possible"),

@@ -21,15 +21,30 @@ from ..schemas import conforms
 MODELS = ROOT / "fixtures" / "models"
 LLAMA = str(MODELS / "llama-3-8b")
 GPT_OSS: dict[str, Any] = {
-    "model_type": "gpt_oss", "architectures": ["GptOssForCausalLM"], "num_hidden_layers": 36,
-    "hidden_size": 2880, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
-    "sliding_window": 128, "dtype": "bfloat16", "num_local_experts": 2, "vocab_size": 1000,
-}  # fmt: skip
+    "model_type": "gpt_oss",
+    "architectures": ["GptOssForCausalLM"],
+    "num_hidden_layers": 36,
+    "hidden_size": 2880,
+    "num_attention_heads": 64,
+    "num_key_value_heads": 8,
+    "head_dim": 64,
+    "sliding_window": 128,
+    "dtype": "bfloat16",
+    "num_local_experts": 2,
+    "vocab_size": 1000,
+}
 MAMBA: dict[str, Any] = {
-    "model_type": "mamba2", "architectures": ["Mamba2ForCausalLM"], "hidden_size": 64,
-    "num_hidden_layers": 3, "num_heads": 8, "head_dim": 16, "state_size": 12, "n_groups": 2,
-    "dtype": "bfloat16", "vocab_size": 100,
-}  # fmt: skip
+    "model_type": "mamba2",
+    "architectures": ["Mamba2ForCausalLM"],
+    "hidden_size": 64,
+    "num_hidden_layers": 3,
+    "num_heads": 8,
+    "head_dim": 16,
+    "state_size": 12,
+    "n_groups": 2,
+    "dtype": "bfloat16",
+    "vocab_size": 100,
+}
 
 
 def test_llama_by_hand() -> None:
@@ -82,9 +97,15 @@ def test_a_state_does_not_grow() -> None:
 
 @pytest.mark.parametrize(
     ("engine", "rows"),
-    [("logical", 127), ("transformers", 127), ("transformers-static", 128), ("sglang", 127),
-     ("vllm", 16 * (-(-(127 + 2 * 8192) // 16) + 1)), ("llama.cpp", 768)],
-)  # fmt: skip
+    [
+        ("logical", 127),
+        ("transformers", 127),
+        ("transformers-static", 128),
+        ("sglang", 127),
+        ("vllm", 16 * (-(-(127 + 2 * 8192) // 16) + 1)),
+        ("llama.cpp", 768),
+    ],
+)
 def test_a_window_by_engine(engine: str, rows: int) -> None:
     """Rows of one windowed layer at 131,072 tokens. vLLM: 1,033 blocks. llama.cpp: 128 + 512 cells,
     in steps of 256."""
@@ -119,8 +140,13 @@ def test_weights_of_no_dtype_are_unknown_by_that_reason() -> None:
 
 def test_an_older_llama_cpp_made_a_cache_for_encoders() -> None:
     """A log of its tests with bge-small: 9.0 MiB, 512 cells of 12 layers of 384 + 384 in F16."""
-    config = {"model_type": "bert", "architectures": ["BertModel"], "hidden_size": 384,
-              "num_hidden_layers": 12, "num_attention_heads": 12}  # fmt: skip
+    config = {
+        "model_type": "bert",
+        "architectures": ["BertModel"],
+        "hidden_size": 384,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 12,
+    }
     found = hfinspect.memory(config, engine="llama.cpp", context=512)
     assert found.cache is None
     assert "before May 2025 made a cache of 9,437,184 bytes" in found.notes[0]
@@ -128,10 +154,15 @@ def test_an_older_llama_cpp_made_a_cache_for_encoders() -> None:
 
 @pytest.mark.parametrize(
     ("model_type", "class_name"),
-    [("t5", "T5EncoderModel"), ("t5", "T5ForTokenClassification"), ("mt5", "MT5EncoderModel"),
-     ("bert-generation", "BertGenerationEncoder"), ("prophetnet", "ProphetNetEncoder"),
-     ("switch_transformers", "SwitchTransformersEncoderModel")],
-)  # fmt: skip
+    [
+        ("t5", "T5EncoderModel"),
+        ("t5", "T5ForTokenClassification"),
+        ("mt5", "MT5EncoderModel"),
+        ("bert-generation", "BertGenerationEncoder"),
+        ("prophetnet", "ProphetNetEncoder"),
+        ("switch_transformers", "SwitchTransformersEncoderModel"),
+    ],
+)
 def test_an_encoder_of_an_encoder_decoder_keeps_nothing(model_type: str, class_name: str) -> None:
     found = hfinspect.memory({"model_type": model_type, "architectures": [class_name]})
     assert (found.cache, found.cache_unknown) == (None, ENCODES)
@@ -189,8 +220,12 @@ def test_an_unknown_layout_is_refused_by_its_reason() -> None:
 def test_compressed_keys(tokens: int, nbytes: int) -> None:
     """DeepSeek-V4's default: 43 windows of 128, 23 compressors of 128 tokens, 20 of 4 tokens with
     an indexer next to them, as transformers 5.23 holds them."""
-    config = {"model_type": "deepseek_v4", "architectures": ["DeepseekV4ForCausalLM"],
-              "num_hidden_layers": 43, "dtype": "bfloat16"}  # fmt: skip
+    config = {
+        "model_type": "deepseek_v4",
+        "architectures": ["DeepseekV4ForCausalLM"],
+        "num_hidden_layers": 43,
+        "dtype": "bfloat16",
+    }
     found = hfinspect.memory(config, context=tokens, engine="transformers")
     assert found.cache is not None
     assert found.cache.kv_bytes == found.cache.nbytes == nbytes
@@ -199,10 +234,17 @@ def test_compressed_keys(tokens: int, nbytes: int) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"engine": "vlm"}, {"context": "much"}, {"context": 0}, {"batch": 0}, {"batch": True},
-        {"on": "24"}, {"cache_dtype": "int3"}, {"tensor_parallel": 0}, {"encoder_tokens": -1},
+        {"engine": "vlm"},
+        {"context": "much"},
+        {"context": 0},
+        {"batch": 0},
+        {"batch": True},
+        {"on": "24"},
+        {"cache_dtype": "int3"},
+        {"tensor_parallel": 0},
+        {"encoder_tokens": -1},
     ],
-)  # fmt: skip
+)
 def test_nonsense_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         hfinspect.memory(LLAMA, **wrong)
@@ -214,8 +256,9 @@ def test_weights_too_large_by_themselves_do_not_fit() -> None:
     for device, fits in (("8GB", False), ("4x8GB", None), ("80GB", None)):
         found = hfinspect.memory(config, engine="sglang", on=device)
         assert (found.cache, found.fits) == (None, fits)
-    done = program("memory", MODELS / "openai-gpt", "--on", "1MB", "--engine", "vllm",
-                   "--set", "dtype=float32")  # fmt: skip
+    done = program(
+        "memory", MODELS / "openai-gpt", "--on", "1MB", "--engine", "vllm", "--set", "dtype=float32"
+    )
     assert (done.code, "does not fit: at least 466 MB" in done.out) == (1, True)
 
 

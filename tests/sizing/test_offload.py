@@ -36,10 +36,16 @@ def _file(folder: Path, *, layers: int = 4, head: bool = True, experts: int = 0)
         inner = (experts,) if experts else ()
         ending = "_exps" if experts else ""
         block: dict[str, tuple[int, ...]] = {
-            "attn_norm": (64,), "attn_q": (64, 64), "attn_k": (32, 64), "attn_v": (32, 64),
-            "attn_output": (64, 64), "ffn_norm": (64,), f"ffn_gate{ending}": (*inner, 96, 64),
-            f"ffn_up{ending}": (*inner, 96, 64), f"ffn_down{ending}": (*inner, 64, 96),
-        }  # fmt: skip
+            "attn_norm": (64,),
+            "attn_q": (64, 64),
+            "attn_k": (32, 64),
+            "attn_v": (32, 64),
+            "attn_output": (64, 64),
+            "ffn_norm": (64,),
+            f"ffn_gate{ending}": (*inner, 96, 64),
+            f"ffn_up{ending}": (*inner, 96, 64),
+            f"ffn_down{ending}": (*inner, 64, 96),
+        }
         if experts:
             block["ffn_gate_inp"] = (experts, 64)
         shapes |= {f"blk.{i}.{name}.weight": shape for name, shape in block.items()}
@@ -48,10 +54,16 @@ def _file(folder: Path, *, layers: int = 4, head: bool = True, experts: int = 0)
         shapes["output.weight"] = (128, 64)
     writer = GgufWriter().text("general.architecture", "llama")
     numbers = {
-        "block_count": layers, "context_length": 256, "embedding_length": 64,
-        "feed_forward_length": 96, "attention.head_count": 4, "attention.head_count_kv": 2,
-        "vocab_size": 128, "expert_count": experts, "expert_used_count": min(experts, 2),
-    }  # fmt: skip
+        "block_count": layers,
+        "context_length": 256,
+        "embedding_length": 64,
+        "feed_forward_length": 96,
+        "attention.head_count": 4,
+        "attention.head_count_kv": 2,
+        "vocab_size": 128,
+        "expert_count": experts,
+        "expert_used_count": min(experts, 2),
+    }
     for key, value in numbers.items():
         if value:
             writer.u32(f"llama.{key}", value)
@@ -159,10 +171,16 @@ def test_two_gpus_share_the_layers(tmp_path: Path) -> None:
 
 def test_a_config_is_planned_by_its_own_bytes() -> None:
     config = {
-        "model_type": "llama", "hidden_size": 64, "intermediate_size": 96, "vocab_size": 128,
-        "num_hidden_layers": 2, "num_attention_heads": 4, "dtype": "bfloat16",
-        "architectures": ["LlamaForCausalLM"], "tie_word_embeddings": True,
-    }  # fmt: skip
+        "model_type": "llama",
+        "hidden_size": 64,
+        "intermediate_size": 96,
+        "vocab_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "dtype": "bfloat16",
+        "architectures": ["LlamaForCausalLM"],
+        "tie_word_embeddings": True,
+    }
     found = hfinspect.memory(config, engine="llama.cpp", context=256, on="1GB")
     assert found.offload is not None
     (group,) = found.offload.layers

@@ -18,11 +18,20 @@ MODELS = ROOT / "fixtures" / "models"
 LLAMA = str(MODELS / "llama-3-8b")
 DEEPSEEK = str(MODELS / "deepseek-v3")
 GPT_OSS: dict[str, Any] = {
-    "model_type": "gpt_oss", "architectures": ["GptOssForCausalLM"], "num_hidden_layers": 36,
-    "hidden_size": 2880, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
-    "intermediate_size": 2880, "sliding_window": 128, "dtype": "bfloat16",
-    "num_local_experts": 128, "num_experts_per_tok": 4, "vocab_size": 201088,
-}  # fmt: skip
+    "model_type": "gpt_oss",
+    "architectures": ["GptOssForCausalLM"],
+    "num_hidden_layers": 36,
+    "hidden_size": 2880,
+    "num_attention_heads": 64,
+    "num_key_value_heads": 8,
+    "head_dim": 64,
+    "intermediate_size": 2880,
+    "sliding_window": 128,
+    "dtype": "bfloat16",
+    "num_local_experts": 128,
+    "num_experts_per_tok": 4,
+    "vocab_size": 201088,
+}
 
 
 def _per_device(target: Any, **ways: Any) -> int:
@@ -98,15 +107,24 @@ def test_experts_whole_where_tensor_parallelism_is_as_wide() -> None:
 
 def test_a_tied_table_is_on_both_ends() -> None:
     config = {
-        "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64,
-        "intermediate_size": 96, "vocab_size": 1000, "num_hidden_layers": 4,
-        "num_attention_heads": 4, "dtype": "bfloat16", "tie_word_embeddings": True,
-    }  # fmt: skip
+        "model_type": "llama",
+        "architectures": ["LlamaForCausalLM"],
+        "hidden_size": 64,
+        "intermediate_size": 96,
+        "vocab_size": 1000,
+        "num_hidden_layers": 4,
+        "num_attention_heads": 4,
+        "dtype": "bfloat16",
+        "tie_word_embeddings": True,
+    }
     found = hfinspect.memory(config, context=64, pipeline_parallel=4)
     layer = 2 * (4 * 64 * 64 + 3 * 64 * 96 + 2 * 64)
     assert [stage.weights for stage in found.stages] == [
-        layer + 2 * 64_000, layer, layer, layer + 2 * 64_000 + 2 * 64
-    ]  # fmt: skip
+        layer + 2 * 64_000,
+        layer,
+        layer,
+        layer + 2 * 64_000 + 2 * 64,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -124,10 +142,13 @@ def test_uneven_stages_of_vllm() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"pipeline_parallel": 33}, {"pipeline_parallel": 0}, {"expert_parallel": True},
-        {"tensor_parallel": 4, "expert_parallel": 3}, {"engine": "llama.cpp", "tensor_parallel": 2},
+        {"pipeline_parallel": 33},
+        {"pipeline_parallel": 0},
+        {"expert_parallel": True},
+        {"tensor_parallel": 4, "expert_parallel": 3},
+        {"engine": "llama.cpp", "tensor_parallel": 2},
     ],
-)  # fmt: skip
+)
 def test_what_is_no_way_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         hfinspect.memory(LLAMA, **wrong)

@@ -28,10 +28,17 @@ from .test_offload import LAYER, OUTPUT, TABLE, _file
 MODELS = ROOT / "fixtures" / "models"
 LLAMA = str(MODELS / "llama-3-8b")
 CONFIG: dict[str, Any] = {
-    "model_type": "llama", "hidden_size": 64, "intermediate_size": 96, "vocab_size": 128,
-    "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
-    "dtype": "bfloat16", "architectures": ["LlamaForCausalLM"], "tie_word_embeddings": False,
-}  # fmt: skip
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "vocab_size": 128,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "dtype": "bfloat16",
+    "architectures": ["LlamaForCausalLM"],
+    "tie_word_embeddings": False,
+}
 RECORD = read()
 
 
@@ -58,10 +65,13 @@ def _as_recorded(case: Recorded) -> GgufModel:
     layers = first("block_count", 0)
     large = {("llama", 80), ("qwen2", 80), ("jais2", 68)}
     return GgufModel(
-        architecture, layers, first("expert_count", 0), heads // kv_heads if kv_heads else 0,
+        architecture,
+        layers,
+        first("expert_count", 0),
+        heads // kv_heads if kv_heads else 0,
         (architecture, layers) in large and (architecture != "llama" or heads != kv_heads),
         tuple(GgufTensor(name, shape, dtype) for name, dtype, shape in case.tensors),
-    )  # fmt: skip
+    )
 
 
 # ---- llama-quantize
@@ -118,9 +128,10 @@ def _listed(model: GgufModel) -> dict[str, Any]:
     """By name; Falcon H1's converter forgets one ``.weight``."""
     return {
         re.sub(r"(ffn_norm)$", r"\1.weight", tensor.name): math.prod(tensor.shape)
-        if tensor.dtype == "F32" else (tensor.dtype, tensor.shape)
+        if tensor.dtype == "F32"
+        else (tensor.dtype, tensor.shape)
         for tensor in model.tensors
-    }  # fmt: skip
+    }
 
 
 def test_a_file_is_sized_like_its_config(tmp_path: Path) -> None:
@@ -191,9 +202,16 @@ def test_a_quantised_checkpoint_is_quantised_otherwise(tmp_path: Path) -> None:
 
 def test_sizes_are_those_of_the_width(tmp_path: Path) -> None:
     """The table and ``--width`` say one number, for a dense model and one with experts."""
-    experts = {**CONFIG, "model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"],
-               "num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
-               "decoder_sparse_step": 1, "head_dim": 16}  # fmt: skip
+    experts = {
+        **CONFIG,
+        "model_type": "qwen3_moe",
+        "architectures": ["Qwen3MoeForCausalLM"],
+        "num_experts": 4,
+        "num_experts_per_tok": 2,
+        "moe_intermediate_size": 64,
+        "decoder_sparse_step": 1,
+        "head_dim": 16,
+    }
     for config in (CONFIG, experts):
         for size in recipe_sizes(*_inspected(config, tmp_path), list(RECIPES)):
             if size.nbytes is not None:
@@ -221,13 +239,26 @@ def test_experts_and_layers_follow() -> None:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("q4_k_m", "Q4_K_M"), ("Q4_K_M", "Q4_K_M"), ("4bit", "AWQ 4-bit"), ("awq", "AWQ 4-bit"),
-        ("gptq", "GPTQ 4-bit"), ("nf4", "NF4"), ("mxfp4", "MXFP4"), ("fp8", "FP8"),
-        ("int4", "AWQ 4-bit"), ("mlx", "MLX 4-bit"), ("Q4_K", "Q4_K_M"), ("bf16", "BF16"),
-        ("W4A16", "W4A16"), ("int8", "LLM.int8()"), ("as stored", "as stored"),
-        ("MLX 4-bit", "MLX 4-bit"), ("iq4-xs imatrix", "IQ4_XS imatrix"), ("fp32", "F32"),
+        ("q4_k_m", "Q4_K_M"),
+        ("Q4_K_M", "Q4_K_M"),
+        ("4bit", "AWQ 4-bit"),
+        ("awq", "AWQ 4-bit"),
+        ("gptq", "GPTQ 4-bit"),
+        ("nf4", "NF4"),
+        ("mxfp4", "MXFP4"),
+        ("fp8", "FP8"),
+        ("int4", "AWQ 4-bit"),
+        ("mlx", "MLX 4-bit"),
+        ("Q4_K", "Q4_K_M"),
+        ("bf16", "BF16"),
+        ("W4A16", "W4A16"),
+        ("int8", "LLM.int8()"),
+        ("as stored", "as stored"),
+        ("MLX 4-bit", "MLX 4-bit"),
+        ("iq4-xs imatrix", "IQ4_XS imatrix"),
+        ("fp32", "F32"),
     ],
-)  # fmt: skip
+)
 def test_names_are_understood(text: str, name: str) -> None:
     assert find_recipe(text).name == name
 

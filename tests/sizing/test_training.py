@@ -67,16 +67,23 @@ def test_zero_of_a_model() -> None:
     parameters = 8_030_261_248
     whole = {stage: _training(LLAMA, gpus=8, zero=stage).states_nbytes for stage in range(4)}
     assert whole == {
-        0: parameters * 16, 1: parameters * 4 + parameters * 12 // 8,
-        2: parameters * 2 + parameters * 14 // 8, 3: parameters * 16 // 8,
-    }  # fmt: skip
+        0: parameters * 16,
+        1: parameters * 4 + parameters * 12 // 8,
+        2: parameters * 2 + parameters * 14 // 8,
+        3: parameters * 16 // 8,
+    }
 
 
 @pytest.mark.parametrize(
     ("stage", "offload", "gibibytes"),
-    [(2, "optimizer offloaded", 5.31), (2, "no offload", 15.93), (3, "no offload", 6.10),
-     (3, "optimizer offloaded", 0.79), (3, "all offloaded", 0.12)],
-)  # fmt: skip
+    [
+        (2, "optimizer offloaded", 5.31),
+        (2, "no offload", 15.93),
+        (3, "no offload", 6.10),
+        (3, "optimizer offloaded", 0.79),
+        (3, "all offloaded", 0.12),
+    ],
+)
 def test_the_estimator_of_deepspeed(stage: int, offload: str, gibibytes: float) -> None:
     """Its documentation prints these for T5-3B (2,851M, largest layer 32M) on 8 devices."""
     found = deepspeed_estimate(2_851_000_000, 32_000_000, 8, stage)[offload]
@@ -85,10 +92,19 @@ def test_the_estimator_of_deepspeed(stage: int, offload: str, gibibytes: float) 
 
 @pytest.mark.parametrize(
     ("name", "size"),
-    [("adamw", 8), ("adam-amsgrad", 12), ("sgd", 0), ("sgd-momentum", 4), ("rmsprop", 4),
-     ("adagrad", 4), ("adafactor", 0.01171875), ("muon", 4), ("lion", 4),
-     ("adamw8bit", 2 + 8 / 256)],
-)  # fmt: skip
+    [
+        ("adamw", 8),
+        ("adam-amsgrad", 12),
+        ("sgd", 0),
+        ("sgd-momentum", 4),
+        ("rmsprop", 4),
+        ("adagrad", 4),
+        ("adafactor", 0.01171875),
+        ("muon", 4),
+        ("lion", 4),
+        ("adamw8bit", 2 + 8 / 256),
+    ],
+)
 def test_optimizer_state_a_parameter(name: str, size: float) -> None:
     assert _of_optimizer(name, 4) == size
 
@@ -126,8 +142,9 @@ def test_targets_that_peft_does_not_find_by_itself() -> None:
 
 
 def test_all_linear_leaves_the_head_out() -> None:
-    found = _training(str(MODELS / "gpt2"), "lora", rank=64, targets="all-linear",
-                      overrides={"dtype": "float32"})  # fmt: skip
+    found = _training(
+        str(MODELS / "gpt2"), "lora", rank=64, targets="all-linear", overrides={"dtype": "float32"}
+    )
     assert found.trainable == 9_437_184
     assert {group.name for group in found.adapters} == {"c_attn", "c_fc", "c_proj"}
 
@@ -143,16 +160,23 @@ def test_qlora_packs_what_is_linear() -> None:
 @pytest.mark.parametrize(
     ("target", "more"),
     [
-        (LLAMA, {"targets": "qproj"}), (LLAMA, {"targets": "q_proj,"}), (LLAMA, {"rank": 0}),
+        (LLAMA, {"targets": "qproj"}),
+        (LLAMA, {"targets": "q_proj,"}),
+        (LLAMA, {"rank": 0}),
         (str(MODELS / "mixtral-8x7b"), {"targets": "w1"}),
-        (str(MODELS / "deepseek-v3"), {}), (LLAMA, {"modules_to_save": "head9"}),
-        (LLAMA, {"zero": 4}), (LLAMA, {"gpus": 0}),
-        (LLAMA, {"optimizer": "adam9"}), (LLAMA, {"precision": "fp9"}), (LLAMA, {"seq": "x"}),
-        (LLAMA, {"tensor_parallel": 2}), (LLAMA, {"train": "some"}),
+        (str(MODELS / "deepseek-v3"), {}),
+        (LLAMA, {"modules_to_save": "head9"}),
+        (LLAMA, {"zero": 4}),
+        (LLAMA, {"gpus": 0}),
+        (LLAMA, {"optimizer": "adam9"}),
+        (LLAMA, {"precision": "fp9"}),
+        (LLAMA, {"seq": "x"}),
+        (LLAMA, {"tensor_parallel": 2}),
+        (LLAMA, {"train": "some"}),
         (LLAMA, {"train": "full", "targets": "q_proj"}),
         (LLAMA, {"train": "full", "modules_to_save": "lm_head"}),
     ],
-)  # fmt: skip
+)
 def test_nonsense_is_refused(target: str, more: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         hfinspect.memory(target, **{"train": "lora", **more})
@@ -186,12 +210,18 @@ def test_kept_activations_equal_the_recordings(kind: str) -> None:
         name, attention, precision, *_ = case["rule"].split()
         if name == kind and "total" not in case:
             found = _kept(case, attention, precision)
-            sizes = found if isinstance(found, str) else {
-                "layer": found.layer, "outside": found.outside,
-                **({"encoder": found.encoder.layer} if found.encoder else {}),
-            }  # fmt: skip
-            if sizes != {part: case[part] for part in ("layer", "outside", "encoder")
-                         if part in case}:  # fmt: skip
+            sizes = (
+                found
+                if isinstance(found, str)
+                else {
+                    "layer": found.layer,
+                    "outside": found.outside,
+                    **({"encoder": found.encoder.layer} if found.encoder else {}),
+                }
+            )
+            if sizes != {
+                part: case[part] for part in ("layer", "outside", "encoder") if part in case
+            }:
                 wrong.append((case["rule"], case["targets"], sizes))
     assert wrong == []
 
@@ -215,10 +245,16 @@ def test_a_window_as_long_as_the_sequence_has_a_mask() -> None:
     """Mistral 7B at 8,192 tokens and a window of 4,096: b·s·(Q - K)·4 + b·s²·2 a layer more."""
     at = {
         window: _training(
-            str(MODELS / "llama-3-8b"), seq=8192, overrides={"model_type": "mistral",
-            "architectures": ["MistralForCausalLM"], "sliding_window": window},
-        ).activations for window in (None, 8193, 8192, 4096)
-    }  # fmt: skip
+            str(MODELS / "llama-3-8b"),
+            seq=8192,
+            overrides={
+                "model_type": "mistral",
+                "architectures": ["MistralForCausalLM"],
+                "sliding_window": window,
+            },
+        ).activations
+        for window in (None, 8193, 8192, 4096)
+    }
     bytes_of = {window: line.nbytes for window, line in at.items() if line is not None}
     assert bytes_of[None] == bytes_of[8193]
     assert bytes_of[4096] == bytes_of[8192]
@@ -230,9 +266,14 @@ def _kept(case: dict[str, Any], attention: str, precision: str) -> KeptActivatio
     names = {"model_type": case["model_type"], "architectures": [case["architecture"]]}
     config = {**case["config"], **names}
     step = Step(
-        case["tokens"], case["batch"], attention, precision, case["rank"],
-        frozenset(case["targets"]), case.get("encoder_tokens"),
-    )  # fmt: skip
+        case["tokens"],
+        case["batch"],
+        attention,
+        precision,
+        case["rank"],
+        frozenset(case["targets"]),
+        case.get("encoder_tokens"),
+    )
     return framework_kept(hfinspect.predict(config), config, step)
 
 
@@ -397,8 +438,13 @@ def test_flops_of_gpt2_are_those_of_nanogpt() -> None:
 
 
 def test_flops_of_other_mixers_are_refused() -> None:
-    mamba = {"model_type": "mamba2", "hidden_size": 64, "num_hidden_layers": 2, "num_heads": 8,
-             "head_dim": 16}  # fmt: skip
+    mamba = {
+        "model_type": "mamba2",
+        "hidden_size": 64,
+        "num_hidden_layers": 2,
+        "num_heads": 8,
+        "head_dim": 16,
+    }
     found = hfinspect.memory(mamba, context=64)
     assert found.flops is None
     assert found.flops_unknown

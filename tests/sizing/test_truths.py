@@ -15,7 +15,8 @@ def test_recorded_truths() -> None:
     waiting = {name for name, said in found.items() if "is not in the catalog" in str(said)}
     differing = {
         row["id"]: (found[row["id"]], row["value"])
-        for row in rows if row["id"] not in waiting and not holds(row, found[row["id"]])
-    }  # fmt: skip
+        for row in rows
+        if row["id"] not in waiting and not holds(row, found[row["id"]])
+    }
     assert differing == {}
     assert len(rows) - len(waiting) >= 448

@@ -27,16 +27,29 @@ GPT2 = str(MODELS / "gpt2")
 #: Real configs that are not part of the project; next to a checkout of it.
 CORPUS = Path(os.environ.get("HFINSPECT_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
 GPTJ: dict[str, Any] = {
-    "model_type": "gptj", "architectures": ["GPTJForCausalLM"], "n_embd": 4096, "n_layer": 28,
-    "n_head": 16, "n_positions": 2048, "vocab_size": 50400, "rotary_dim": 64,
-}  # fmt: skip
+    "model_type": "gptj",
+    "architectures": ["GPTJForCausalLM"],
+    "n_embd": 4096,
+    "n_layer": 28,
+    "n_head": 16,
+    "n_positions": 2048,
+    "vocab_size": 50400,
+    "rotary_dim": 64,
+}
 FLUX_VAE: dict[str, Any] = {
-    "_class_name": "AutoencoderKL", "block_out_channels": [128, 256, 512, 512],
-    "in_channels": 3, "out_channels": 3, "latent_channels": 16, "layers_per_block": 2,
-    "down_block_types": ["DownEncoderBlock2D"] * 4, "up_block_types": ["UpDecoderBlock2D"] * 4,
-    "norm_num_groups": 32, "sample_size": 1024, "use_quant_conv": False,
+    "_class_name": "AutoencoderKL",
+    "block_out_channels": [128, 256, 512, 512],
+    "in_channels": 3,
+    "out_channels": 3,
+    "latent_channels": 16,
+    "layers_per_block": 2,
+    "down_block_types": ["DownEncoderBlock2D"] * 4,
+    "up_block_types": ["UpDecoderBlock2D"] * 4,
+    "norm_num_groups": 32,
+    "sample_size": 1024,
+    "use_quant_conv": False,
     "use_post_quant_conv": False,
-}  # fmt: skip
+}
 
 
 # ---- limits
@@ -50,8 +63,10 @@ def test_the_answer_follows_from_the_limits(
     capacity: int, sizes: list[tuple[int, int | None]]
 ) -> None:
     """No verdict says more than its limits do."""
-    cases = [Case(f"case {i}", least, None if more is None else least + more)
-             for i, (least, more) in enumerate(sizes)]  # fmt: skip
+    cases = [
+        Case(f"case {i}", least, None if more is None else least + more)
+        for i, (least, more) in enumerate(sizes)
+    ]
     found = decide(capacity, cases)
     every_fits = all(c.most is not None and c.most <= capacity for c in cases)
     none_fits = all(c.least > capacity for c in cases)
@@ -146,9 +161,15 @@ def test_layers_are_dealt_out_where_heads_do_not_divide() -> None:
 
 
 def test_an_encoder_on_several_cards() -> None:
-    config = {"model_type": "bert", "architectures": ["BertModel"], "dtype": "float32",
-              "num_hidden_layers": 100, "hidden_size": 4096, "intermediate_size": 16384,
-              "num_attention_heads": 32}  # fmt: skip
+    config = {
+        "model_type": "bert",
+        "architectures": ["BertModel"],
+        "dtype": "float32",
+        "num_hidden_layers": 100,
+        "hidden_size": 4096,
+        "intermediate_size": 16384,
+        "num_attention_heads": 32,
+    }
     # 81 GB: no half fits 24 GB, all fits 192 GB; half fits 80 GB, and all does not.
     answers = [hfinspect.memory(config, on=f"2x{size}").fits for size in ("24GB", "192GB", "80GB")]
     assert answers == [False, True, None]

@@ -42,9 +42,15 @@ def test_pages_are_those_of_vllm(row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("card", "step", "sequences"),
-    [("RTX 4090", 2048, 256), ("L40S", 2048, 256), ("A100 80GB", 2048, 256), ("H100", 8192, 1024),
-     ("H200", 8192, 1024), ("B200", 16384, 1024)],
-)  # fmt: skip
+    [
+        ("RTX 4090", 2048, 256),
+        ("L40S", 2048, 256),
+        ("A100 80GB", 2048, 256),
+        ("H100", 8192, 1024),
+        ("H200", 8192, 1024),
+        ("B200", 16384, 1024),
+    ],
+)
 def test_steps_are_the_servers_defaults_on_a_card(card: str, step: int, sequences: int) -> None:
     device = parse_device(card)
     engine = Vllm().on_device(device.nbytes, device.name)

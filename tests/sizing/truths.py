@@ -33,14 +33,21 @@ FACTS: dict[str, Any] = json.loads((ORACLE / "engine_facts.json").read_text())
 #: What the encoders make of the sound there: see test_engine_facts.
 _SOUND = {"moonshine": 40, "speecht5": 49, "speech_to_text": 32}
 _TORCH = {
-    "AdamW": "adamw", "Adam-amsgrad": "adam-amsgrad", "SGD": "sgd", "SGD-momentum": "sgd-momentum",
-    "RMSprop": "rmsprop", "Adagrad": "adagrad", "Adafactor": "adafactor", "Muon": "muon",
-}  # fmt: skip
+    "AdamW": "adamw",
+    "Adam-amsgrad": "adam-amsgrad",
+    "SGD": "sgd",
+    "SGD-momentum": "sgd-momentum",
+    "RMSprop": "rmsprop",
+    "Adagrad": "adagrad",
+    "Adafactor": "adafactor",
+    "Muon": "muon",
+}
 _STAGES = {"baseline": 0, "P_os": 1, "P_os+g": 2, "P_os+g+p": 3}
 _OFFLOADED = {
-    "no offload": "no offload", "offload_optimizer=cpu": "optimizer offloaded",
+    "no offload": "no offload",
+    "offload_optimizer=cpu": "optimizer offloaded",
     "offload both": "all offloaded",
-}  # fmt: skip
+}
 
 
 def lines(name: str) -> list[dict[str, Any]]:
@@ -81,9 +88,12 @@ def _of_transformers(row: dict[str, Any]) -> float | str:
         config["is_decoder"] = True
     try:
         found = hfinspect.memory(
-            config, context=of["tokens"], engine="transformers", cache_dtype="bf16",
+            config,
+            context=of["tokens"],
+            engine="transformers",
+            cache_dtype="bf16",
             encoder_tokens=_SOUND.get(row["model"], of.get("encoder_tokens")),
-        )  # fmt: skip
+        )
     except hfinspect.HfinspectError as error:
         return str(error)
     if found.cache is None:
@@ -124,10 +134,17 @@ def fact(row: dict[str, Any]) -> float | None:
 def _states_a_request() -> float:
     """Whole states that each sequence of a Mamba 2 has in vLLM."""
     config = {
-        "model_type": "mamba2", "architectures": ["Mamba2ForCausalLM"], "hidden_size": 64,
-        "num_hidden_layers": 3, "num_heads": 8, "head_dim": 16, "state_size": 12, "n_groups": 2,
-        "dtype": "bfloat16", "vocab_size": 100,
-    }  # fmt: skip
+        "model_type": "mamba2",
+        "architectures": ["Mamba2ForCausalLM"],
+        "hidden_size": 64,
+        "num_hidden_layers": 3,
+        "num_heads": 8,
+        "head_dim": 16,
+        "state_size": 12,
+        "n_groups": 2,
+        "dtype": "bfloat16",
+        "vocab_size": 100,
+    }
     found = hfinspect.memory(config, engine="vllm", context=4096, batch=5).cache
     assert found is not None
     one = 3 * (128 * 12 + (128 + 2 * 2 * 12) * 3) * 2
@@ -136,8 +153,13 @@ def _states_a_request() -> float:
 
 def _of_older_llama_cpp() -> float | None:
     """The encoder's cache of a version before May 2025, as the note next to the answer says it."""
-    config = {"model_type": "bert", "architectures": ["BertModel"], "hidden_size": 384,
-              "num_hidden_layers": 12, "num_attention_heads": 12}  # fmt: skip
+    config = {
+        "model_type": "bert",
+        "architectures": ["BertModel"],
+        "hidden_size": 384,
+        "num_hidden_layers": 12,
+        "num_attention_heads": 12,
+    }
     found = hfinspect.memory(config, engine="llama.cpp", context=512)
     said = re.search(r"a cache of ([\d,]+) bytes", " ".join(found.notes))
     return float(said[1].replace(",", "")) if said else None
@@ -213,21 +235,30 @@ _SIZES = {
 def measured_config(model: str) -> dict[str, Any]:
     kind, width, layers, heads, groups, dim, inner, words, tied = _SIZES[model]
     return {
-        "model_type": kind, "architectures": [f"{kind.title()}ForCausalLM"], "vocab_size": words,
-        "hidden_size": width, "intermediate_size": inner, "num_hidden_layers": layers,
-        "num_attention_heads": heads, "num_key_value_heads": groups, "head_dim": dim,
-        "dtype": "bfloat16", "tie_word_embeddings": tied,
-    }  # fmt: skip
+        "model_type": kind,
+        "architectures": [f"{kind.title()}ForCausalLM"],
+        "vocab_size": words,
+        "hidden_size": width,
+        "intermediate_size": inner,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": groups,
+        "head_dim": dim,
+        "dtype": "bfloat16",
+        "tie_word_embeddings": tied,
+    }
 
 
 def measured_wish(setting: str) -> dict[str, Any]:
     """The words of ``vramcalc``'s table: ``bf16 b=1 s=2048 sdpa lora=16 amp ckpt``."""
     words = setting.split()
     wish: dict[str, Any] = {
-        "seq": 2048, "attention": "eager" if "eager" in words else "sdpa",
-        "checkpointing": "ckpt" in words, "train": "full",
+        "seq": 2048,
+        "attention": "eager" if "eager" in words else "sdpa",
+        "checkpointing": "ckpt" in words,
+        "train": "full",
         "precision": "amp" if "amp" in words else "bf16",
-    }  # fmt: skip
+    }
     if "lora=16" in words:
         wish |= {"train": "lora", "rank": 16, "targets": "q_proj,k_proj,v_proj,o_proj"}
     return wish

@@ -37,10 +37,22 @@ class Authority:
         key, request, made = (self.folder / f"{name}.{end}" for end in ("key", "csr", "pem"))
         _openssl("req", *_KEY, "-keyout", key, "-out", request, "-subj", f"/CN={host}")
         _openssl(
-            "x509", "-req", "-in", request, "-CA", self.trusted, "-days", str(days),
-            "-CAkey", self.folder / "authority.key", "-CAcreateserial",
-            "-extfile", extensions, "-out", made,
-        )  # fmt: skip
+            "x509",
+            "-req",
+            "-in",
+            request,
+            "-CA",
+            self.trusted,
+            "-days",
+            str(days),
+            "-CAkey",
+            self.folder / "authority.key",
+            "-CAcreateserial",
+            "-extfile",
+            extensions,
+            "-out",
+            made,
+        )
         made.write_text(made.read_text() + key.read_text())
         return made
 

@@ -272,9 +272,12 @@ def test_a_cache_that_is_not_ones_own(warm: Warm, open_folder: Path, mode: str) 
     names = sorted(path.name for path in root.rglob("*"))
     done = subprocess.run(
         [sys.executable, "-c", AS_NOBODY, warm.hub.endpoint, str(root)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=open_folder,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=open_folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     parameters, entries = json.loads(done.stdout)
     assert parameters == warm.seen["org/one"][1]
@@ -302,9 +305,12 @@ def test_files_that_may_not_grow(warm: Warm, tmp_path: Path, most: int) -> None:
     """A quota: what does not fit is not kept, and leaves nothing behind."""
     done = subprocess.run(
         [sys.executable, "-c", SMALL_FILES, warm.hub.endpoint, str(tmp_path / "kept"), str(most)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=tmp_path,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) == warm.seen["org/sharded"][1]
     left = [path for path in (tmp_path / "kept").rglob("*") if path.is_file()]
@@ -360,9 +366,12 @@ class Reader:
         client = HubClient(endpoint=self.hub.endpoint, token=token, offline=offline)
         try:
             hfinspect.inspect(
-                "org/model", client=client, cache=HeaderCache(self.root), revision=revision,
+                "org/model",
+                client=client,
+                cache=HeaderCache(self.root),
+                revision=revision,
                 source="checkpoint",
-            )  # fmt: skip
+            )
         except (OfflineError, RepoNotFoundError) as error:
             return error.kind
         finally:

@@ -69,8 +69,10 @@ print(json.dumps([said(case) for case in cases]))
 CLOSED = "may not be read"
 #: Arguments, exit code, what is said.
 CASES = [
-    *[(f"{command} closed", 3, CLOSED)
-      for command in ("inspect", "audit", "explain", "tree", "tensors", "memory", "compare good")],
+    *[
+        (f"{command} closed", 3, CLOSED)
+        for command in ("inspect", "audit", "explain", "tree", "tensors", "memory", "compare good")
+    ],
     ("inspect parent/model", 3, CLOSED),
     ("inspect parent/model/model.safetensors", 3, CLOSED),
     ("inspect names-only", 3, "may not be read (model.safetensors)"),
@@ -89,7 +91,7 @@ CASES = [
     ("scan list.txt -o closed/rows.jsonl", 3, "cannot be written: Permission denied"),
     ("inspect good -f json -o closed/x.json", 3, "cannot be written: Permission denied"),
     ("audit good --baseline closed/b.json", 2, "cannot be read: Permission denied"),
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -117,9 +119,12 @@ def test_a_closed_folder_is_reported_and_the_rest_read(folder: Path) -> None:
     places = [str(folder / name) for name in ("good", "part", "empty")]
     done = subprocess.run(
         [sys.executable, "-c", AS_NOBODY, *places],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=folder,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     inspected, audited, empty = done.stdout.splitlines()
     assert inspected == "True ['the folder closed was not read: may not be read']"
@@ -143,9 +148,13 @@ def test_no_command_ends_in_a_traceback(folder: Path) -> None:
     cache = {"HFINSPECT_CACHE": str(folder / "closed"), "HF_HOME": "/nonexistent"}
     done = subprocess.run(
         [sys.executable, "-c", COMMANDS],
-        input=json.dumps(["good", cases]), env={**os.environ, **cache, "PYTHONPATH": str(ROOT)},
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        input=json.dumps(["good", cases]),
+        env={**os.environ, **cache, "PYTHONPATH": str(ROOT)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     for (arguments, code, text), (found, said) in zip(CASES, json.loads(done.stdout), strict=True):
         assert (found, text in said) == (code, True), (arguments, found, said)

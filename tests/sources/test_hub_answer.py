@@ -104,9 +104,15 @@ def test_several_ranges_are_taken_apart_by_their_lengths(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spans", "size"), [([(0, 3)], None), ([(5, 9), (0, 3)], None), ([(0, 3), (5, 8)], None),
-                        ([(0, 3), (5, 9), (9, 10)], None), ([(0, 3), (5, 9)], 8)],
-)  # fmt: skip
+    ("spans", "size"),
+    [
+        ([(0, 3)], None),
+        ([(5, 9), (0, 3)], None),
+        ([(0, 3), (5, 8)], None),
+        ([(0, 3), (5, 9), (9, 10)], None),
+        ([(0, 3), (5, 9)], 8),
+    ],
+)
 def test_other_ranges_than_asked_are_none(spans: list[tuple[int, int]], size: int | None) -> None:
     body = bytes(range(10))
     answer = _answer(206, {"content-type": _KIND}, _several(body, spans, size=size))

@@ -23,14 +23,20 @@ SMALL: Tensors = {"w": ("F32", (2, 2))}
 def test_licence_and_kin_are_in_the_result(hub: HubServer) -> None:
     repo = hub.add("org/model", {"config.json": b"{}", "model.safetensors": weights(SMALL)})
     repo.info.update(
-        cardData={"license": "other", "license_name": "llama3"}, library_name="transformers",
-        pipeline_tag="text-generation", tags=["en", "license:other"],
-    )  # fmt: skip
+        cardData={"license": "other", "license_name": "llama3"},
+        library_name="transformers",
+        pipeline_tag="text-generation",
+        tags=["en", "license:other"],
+    )
     found = hfinspect.inspect("org/model", token=False, endpoint=hub.endpoint)
     assert found.origin.hub == HubInfo(
-        "llama3", False, "2026-01-02T03:04:05.000Z", "transformers", "text-generation",
+        "llama3",
+        False,
+        "2026-01-02T03:04:05.000Z",
+        "transformers",
+        "text-generation",
         ("en", "license:other"),
-    )  # fmt: skip
+    )
     conforms(found.to_dict())
     assert found.to_dict()["hub"]["license"] == "llama3"
 

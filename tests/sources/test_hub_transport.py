@@ -195,7 +195,7 @@ NO_HEADS = {
     "a negative length": b"HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\nok",
     "a length with a sign": b"HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\nok",
     "another coding": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", NO_HEADS)
@@ -421,10 +421,28 @@ def test_any_good_answer_is_read(
 
 
 SPICE = [
-    b"\r\n", b"\n", b"\r", b" ", b":", b"0", b"1", b"-", b"+", b"_", b";", b",", b"\0", b"\xff",
-    b"HTTP/1.0", b"chunked", b"close", b"Content-Length: 1\r\n",
-    b"Transfer-Encoding: chunked\r\n", b"204", b"101",
-]  # fmt: skip
+    b"\r\n",
+    b"\n",
+    b"\r",
+    b" ",
+    b":",
+    b"0",
+    b"1",
+    b"-",
+    b"+",
+    b"_",
+    b";",
+    b",",
+    b"\0",
+    b"\xff",
+    b"HTTP/1.0",
+    b"chunked",
+    b"close",
+    b"Content-Length: 1\r\n",
+    b"Transfer-Encoding: chunked\r\n",
+    b"204",
+    b"101",
+]
 
 
 @given(st.data())

@@ -84,8 +84,9 @@ def test_sound_pointers_are_no_finding(tmp_path: Path) -> None:
     assert codes(tmp_path, pointers=True) == []
     unchecked = hfinspect.audit(tmp_path, pointers=True).unchecked
     assert {u.what for u in unchecked} >= {
-        "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors",
-    }  # fmt: skip
+        "model-00001-of-00002.safetensors",
+        "model-00002-of-00002.safetensors",
+    }
 
 
 def test_a_missing_shard_is_found_by_its_name(tmp_path: Path) -> None:

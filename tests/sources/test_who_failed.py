@@ -238,9 +238,10 @@ def test_the_usual_words_of_the_hub(hub: HubServer) -> None:
 
 def test_what_a_server_says_is_bounded_and_has_no_control_characters(hub: HubServer) -> None:
     hub.fail(
-        "status", status=501,
+        "status",
+        status=501,
         headers={"X-Error-Message": "\x1b[31mred\xad" + "x" * 5000, "X-Request-Id": "i" * 5000},
-    )  # fmt: skip
+    )
     with pytest.raises(NetworkError) as caught:
         source(hub, "org/model").list_files()
     said = str(caught.value.server_said)

@@ -61,9 +61,12 @@ def test_each_verb_at_the_limit(code: str, tmp_path: Path) -> None:
         folder.chmod(folder.stat().st_mode | 0o055)
     whole = CODE.format(nobody=NOBODY, folder=str(tmp_path), code=code)
     done = subprocess.run(
-        [sys.executable, "-c", whole], cwd=ROOT, capture_output=True, text=True,
+        [sys.executable, "-c", whole],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -83,9 +83,11 @@ class Bench:
     ) -> Scripted:
         """A server; the first one is the endpoint."""
         server = Scripted(
-            conversations, secure=certificate is not None,
-            certificate=certificate or CERTIFICATE, host=host or "127.0.0.1",
-        )  # fmt: skip
+            conversations,
+            secure=certificate is not None,
+            certificate=certificate or CERTIFICATE,
+            host=host or "127.0.0.1",
+        )
         self.stack.callback(server.close)
         self.endpoint = self.endpoint or server.url
         return server

@@ -174,9 +174,12 @@ said(
 
 
 @row(
-    "body", "100 MB in 100 kB of gzip", ERROR, READ,
+    "body",
+    "100 MB in 100 kB of gzip",
+    ERROR,
+    READ,
     "a list of a hundred thousand files has 25 MB; more is refused before it fills the memory",
-)  # fmt: skip
+)
 def _(bench: Bench) -> None:
     packed = gzip.compress(LIST + b" " * (100 << 20), compresslevel=1)
     bench.serve([answer(packed, "200 OK", "Content-Encoding: gzip")])

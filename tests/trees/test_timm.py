@@ -15,19 +15,27 @@ from ..cli.program import hfinspect
 
 #: config.json of timm/convnext_atto.d2_in1k, less what is for images alone.
 PUBLISHED: dict[str, Any] = {
-    "architecture": "convnext_atto", "num_classes": 1000, "num_features": 320,
+    "architecture": "convnext_atto",
+    "num_classes": 1000,
+    "num_features": 320,
     "global_pool": "avg",
     "pretrained_cfg": {
-        "tag": "d2_in1k", "custom_load": False, "input_size": [3, 224, 224],
-        "fixed_input_size": False, "num_classes": 1000, "pool_size": [7, 7],
-        "first_conv": "stem.0", "classifier": "head.fc",
+        "tag": "d2_in1k",
+        "custom_load": False,
+        "input_size": [3, 224, 224],
+        "fixed_input_size": False,
+        "num_classes": 1000,
+        "pool_size": [7, 7],
+        "first_conv": "stem.0",
+        "classifier": "head.fc",
     },
-}  # fmt: skip
+}
 #: The same of a model whose image has a size of its own.
 SWIN: dict[str, Any] = {
-    "architecture": "swin_tiny_patch4_window7_224", "num_classes": 1000,
+    "architecture": "swin_tiny_patch4_window7_224",
+    "num_classes": 1000,
     "pretrained_cfg": {"input_size": [3, 224, 224], "fixed_input_size": True},
-}  # fmt: skip
+}
 
 
 def shapes(config: dict[str, Any]) -> dict[str, tuple[int, ...]]:

@@ -53,26 +53,54 @@ SMALL: dict[str, Any] = {
         }
     ],
     "defaults": {
-        "act": "gelu", "width": 8, "heads": 2, "depth": 2, "bias": True, "sizes": [3, 5],
-        "head_dim": {"of": ["//", "width", "heads"]}, "kinds": ["full", "sliding"],
+        "act": "gelu",
+        "width": 8,
+        "heads": 2,
+        "depth": 2,
+        "bias": True,
+        "sizes": [3, 5],
+        "head_dim": {"of": ["//", "width", "heads"]},
+        "kinds": ["full", "sliding"],
     },
     "nodes": [
-        {"class": "Linear", "as": "attention", "in": {
-            "weight": [["*", "heads", "head_dim"], "width"],
-            "bias": {"if": ["true", "bias"], "then": [["*", "heads", "head_dim"]]}}},
-        {"class": "Wide", "window": "depth", "keeps": [
-            {"key": ["*", "heads", "head_dim"], "value": "width", "heads": "heads"},
-            {"name": "conv", "shape": ["width", 4], "dtype": "F32"}],
-         "in": {"weight": [["[]", "sizes", 1], ["int", ["*", "width", 1.5]]]}},
-        {"class": "SmallModel", "in": {
-            "emb": {"class": "Embedding", "as": "embedding", "in": {"weight": [10, "width"]}},
-            "out": {"class": "Linear", "in": {
-                "weight": {"shape": [10, "width"], "tied": "emb.weight"}}},
-            "layers": {"class": "ModuleList", "count": "depth", "layers": True,
-                       "pick": [[["kind", "kinds", "i"], 0] if False else
-                                [["==", "i", 0], 0], [None, 1]]}}},
+        {
+            "class": "Linear",
+            "as": "attention",
+            "in": {
+                "weight": [["*", "heads", "head_dim"], "width"],
+                "bias": {"if": ["true", "bias"], "then": [["*", "heads", "head_dim"]]},
+            },
+        },
+        {
+            "class": "Wide",
+            "window": "depth",
+            "keeps": [
+                {"key": ["*", "heads", "head_dim"], "value": "width", "heads": "heads"},
+                {"name": "conv", "shape": ["width", 4], "dtype": "F32"},
+            ],
+            "in": {"weight": [["[]", "sizes", 1], ["int", ["*", "width", 1.5]]]},
+        },
+        {
+            "class": "SmallModel",
+            "in": {
+                "emb": {"class": "Embedding", "as": "embedding", "in": {"weight": [10, "width"]}},
+                "out": {
+                    "class": "Linear",
+                    "in": {"weight": {"shape": [10, "width"], "tied": "emb.weight"}},
+                },
+                "layers": {
+                    "class": "ModuleList",
+                    "count": "depth",
+                    "layers": True,
+                    "pick": [
+                        [["kind", "kinds", "i"], 0] if False else [["==", "i", 0], 0],
+                        [None, 1],
+                    ],
+                },
+            },
+        },
     ],
-}  # fmt: skip
+}
 
 
 def built(config: dict[str, Any], trace: dict[str, Any] = SMALL) -> dict[str, tuple[int, ...]]:
@@ -92,14 +120,20 @@ COMPOSITE: dict[str, Any] = {
     "defaults": {"vision_config.hidden_size": 768},
     "nodes": [
         {"class": "Linear", "in": {"weight": [7, "vision_config.hidden_size"]}},
-        {"class": "CompositeModel", "in": {
-            "tower": {"section": "vision_config", "class": "ViTModel", "part": "vision"},
-            "out": 0}},
+        {
+            "class": "CompositeModel",
+            "in": {
+                "tower": {"section": "vision_config", "class": "ViTModel", "part": "vision"},
+                "out": 0,
+            },
+        },
         {"class": "Linear", "in": {"weight": [3, 7]}},
-        {"class": "CompositeHead", "in": {
-            "model": {"section": "", "class": "CompositeModel"}, "head": 2}},
+        {
+            "class": "CompositeHead",
+            "in": {"model": {"section": "", "class": "CompositeModel"}, "head": 2},
+        },
     ],
-}  # fmt: skip
+}
 
 
 def shapes(trace: dict[str, Any], name: str, config: dict[str, Any]) -> dict[str, tuple[int, ...]]:
@@ -113,14 +147,21 @@ def test_tensors_of_older_files_are_known_as_well() -> None:
     pair = {"class": "ParametrizationList", "in": {"original0": [10, 1], "original1": [10, 3]}}
     conv = {"class": "ParametrizedConv1d", "in": {"bias": [10], "parametrizations": 1}}
     table = {"class": "Embedding", "in": {"weight": [77, 10]}}
-    nodes = [pair, {"class": "ModuleDict", "in": {"weight": 0}}, conv, table,
-             {"class": "SmallModel", "in": {"conv": 2, "position_embeddings": 3}}]  # fmt: skip
+    nodes = [
+        pair,
+        {"class": "ModuleDict", "in": {"weight": 0}},
+        conv,
+        table,
+        {"class": "SmallModel", "in": {"conv": 2, "position_embeddings": 3}},
+    ]
     trace = {**SMALL, "classes": {"SmallModel": {"root": 4, "guards": 0}}, "nodes": nodes}
     specs = expected_tensors(builders(trace)["SmallModel"](ModelConfig({})))
     older = {s.name: s.shape for s in specs if not s.saved}
     assert older == {
-        "conv.weight_g": (10, 1), "conv.weight_v": (10, 3), "position_ids": (1, 77),
-    }  # fmt: skip
+        "conv.weight_g": (10, 1),
+        "conv.weight_v": (10, 3),
+        "position_ids": (1, 77),
+    }
 
 
 def test_a_layer_says_what_it_keeps_and_how_far_it_looks() -> None:
@@ -170,9 +211,11 @@ def test_a_null_section_is_refused() -> None:
 
 def test_a_trace_is_a_tree_of_the_config() -> None:
     assert built({}) == {
-        "emb.weight": (10, 8), "layers.0.weight": (8, 8), "layers.0.bias": (8,),
+        "emb.weight": (10, 8),
+        "layers.0.weight": (8, 8),
+        "layers.0.bias": (8,),
         "layers.1.weight": (5, 12),
-    }  # fmt: skip
+    }
     found = built({"width": 6, "head_dim": 7, "bias": False, "depth": 1, "sizes": [1, 2]})
     assert found == {"emb.weight": (10, 6), "layers.0.weight": (14, 6)}
 
@@ -217,9 +260,16 @@ def test_a_formula_has_the_letters_of_the_config() -> None:
 
 
 def test_a_size_times_itself_keeps_its_letter() -> None:
-    trace = {**SMALL, "nodes": [*SMALL["nodes"][:2], {
-        "class": "SmallModel", "in": {"weight": [["**", "width", 2], ["**", 2, "depth"]]},
-    }]}  # fmt: skip
+    trace = {
+        **SMALL,
+        "nodes": [
+            *SMALL["nodes"][:2],
+            {
+                "class": "SmallModel",
+                "in": {"weight": [["**", "width", 2], ["**", 2, "depth"]]},
+            },
+        ],
+    }
     weight = builders(trace)["SmallModel"](ModelConfig({})).children["weight"]
     rows, columns = weight.shape  # type: ignore[union-attr]
     assert (str(expr_of(rows)), rows, columns) == ("width * width", 64, 4)
@@ -274,8 +324,10 @@ def wrong(path: Path, *, every: bool) -> list[str]:
         said = predict({**head, **record["given"]})
         lines = [line(spec.name, spec.shape) for spec in said.tensors]
         if (len(lines), digest(lines), said.parameters) != (
-            record["count"], record["digest"], record["parameters"],
-        ):  # fmt: skip
+            record["count"],
+            record["digest"],
+            record["parameters"],
+        ):
             found.append(label)
     return found
 
@@ -310,12 +362,22 @@ def test_a_null_is_no_default() -> None:
 )
 def test_two_sides_are_one_number_or_two(size: Any, rows: tuple[int, ...]) -> None:
     trace = {
-        **SMALL, "defaults": {"image_size": 16},
+        **SMALL,
+        "defaults": {"image_size": 16},
         "guards": [{"image_size": {"least": 1, "pair": True}}],
         "classes": {"SmallModel": {"root": 0, "guards": 0}},
-        "nodes": [{"class": "SmallModel", "in": {
-            "grid": [["//", ["pair", "image_size", 0], 8], ["//", ["pair", "image_size", 1], 8]]}}],
-    }  # fmt: skip
+        "nodes": [
+            {
+                "class": "SmallModel",
+                "in": {
+                    "grid": [
+                        ["//", ["pair", "image_size", 0], 8],
+                        ["//", ["pair", "image_size", 1], 8],
+                    ]
+                },
+            }
+        ],
+    }
     assert built({} if size is None else {"image_size": size}, trace) == {"grid": rows}
     for wrong in ([32], [32, 48, 64], [32, 0], "32"):
         with pytest.raises(HfinspectError, match="image_size"):
@@ -326,9 +388,11 @@ def test_positions_that_older_files_hold_are_known_and_not_expected() -> None:
     """A BERT or CLIP of 2022 holds ``position_ids`` next to the table: no surplus tensor."""
     table = {"class": "Embedding", "kind": "position", "in": {"weight": [9, "width"]}}
     trace = {
-        **SMALL, "guards": [{}], "classes": {"SmallModel": {"root": 1, "guards": 0}},
+        **SMALL,
+        "guards": [{}],
+        "classes": {"SmallModel": {"root": 1, "guards": 0}},
         "nodes": [table, {"class": "SmallModel", "in": {"position_embeddings": 0}}],
-    }  # fmt: skip
+    }
     tree = builders(trace)["SmallModel"](ModelConfig({}))
     table_spec, ids = expected_tensors(tree)
     assert (table_spec.name, table_spec.saved) == ("position_embeddings.weight", True)
@@ -336,8 +400,10 @@ def test_positions_that_older_files_hold_are_known_and_not_expected() -> None:
 
 
 def test_a_null_may_be_a_value_of_its_own() -> None:
-    nodes = [{"if": ["null", "width"], "then": [3], "else": ["width"]},
-             {"class": "SmallModel", "in": {"table": 0}}]  # fmt: skip
+    nodes = [
+        {"if": ["null", "width"], "then": [3], "else": ["width"]},
+        {"class": "SmallModel", "in": {"table": 0}},
+    ]
     trace = {**SMALL, "classes": {"SmallModel": {"root": 1, "guards": 0}}, "nodes": nodes}
     null = {"width": None}
     with pytest.raises(HfinspectError, match="width = 'null'"):
@@ -382,8 +448,11 @@ def test_a_class_of_diffusers_is_found_by_its_name() -> None:
 
 
 def test_a_trace_explains_with_the_keys_of_the_config() -> None:
-    config = {"model_type": "pvt", "architectures": ["PvtModel"],
-              "hidden_sizes": [64, 128, 320, 512]}  # fmt: skip
+    config = {
+        "model_type": "pvt",
+        "architectures": ["PvtModel"],
+        "hidden_sizes": [64, 128, 320, 512],
+    }
     text = hfinspect.explain(config).to_dict()
     assert "hidden_sizes[0]" in json.dumps(text)
 

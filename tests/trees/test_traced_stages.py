@@ -21,34 +21,63 @@ STAGED: dict[str, Any] = {
     "model_type": "staged",
     "category": "vision",
     "classes": {"StagedModel": {"root": 4, "guards": 0}},
-    "guards": [{
-        "depths": {"least": 1, "each": True},
-        "widths": {"length": ["len", "depths"]},
-        "num_stages": {"equals": ["len", "depths"]},
-        "kinds": {"of": ["wide", "narrow"]},
-    }],
+    "guards": [
+        {
+            "depths": {"least": 1, "each": True},
+            "widths": {"length": ["len", "depths"]},
+            "num_stages": {"equals": ["len", "depths"]},
+            "kinds": {"of": ["wide", "narrow"]},
+        }
+    ],
     "defaults": {
-        "widths": [8, 12], "depths": [2, 1], "kinds": ["narrow", "wide"], "num_stages": 2,
+        "widths": [8, 12],
+        "depths": [2, 1],
+        "kinds": ["narrow", "wide"],
+        "num_stages": 2,
         "embed_dim": 3,
     },
     "nodes": [
-        {"class": "Linear", "in": {
-            "weight": [["[]", "widths", "stage"], ["[]", "widths", ["-", "stage", 1]]]}},
-        {"class": "Linear", "in": {"weight": {
-            "if": ["kind", "kinds", "wide", "stage"],
-            "then": [["*", 2, ["[]", "widths", "stage"]]],
-            "else": [["[]", "widths", "stage"]]}}},
+        {
+            "class": "Linear",
+            "in": {"weight": [["[]", "widths", "stage"], ["[]", "widths", ["-", "stage", 1]]]},
+        },
+        {
+            "class": "Linear",
+            "in": {
+                "weight": {
+                    "if": ["kind", "kinds", "wide", "stage"],
+                    "then": [["*", 2, ["[]", "widths", "stage"]]],
+                    "else": [["[]", "widths", "stage"]],
+                }
+            },
+        },
         {"class": "Linear", "in": {"bias": [["*", "embed_dim", ["**", 2, "stage"]]]}},
-        {"class": "Stage", "in": {
-            "down": {"if": ["<", 0, "stage"], "then": 0},
-            "layers": {"class": "ModuleList", "count": ["[]", "depths", "stage"],
-                       "pick": [[["==", "i", 0], 2], [None, 1]]},
-            "last": {"if": ["==", ["+", "stage", 1], ["len", "depths"]], "then": [1]}}},
-        {"class": "StagedModel", "in": {
-            "stages": {"class": "ModuleList", "count": ["len", "depths"], "place": "stage",
-                       "layers": True, "pick": [[None, 3]]}}},
+        {
+            "class": "Stage",
+            "in": {
+                "down": {"if": ["<", 0, "stage"], "then": 0},
+                "layers": {
+                    "class": "ModuleList",
+                    "count": ["[]", "depths", "stage"],
+                    "pick": [[["==", "i", 0], 2], [None, 1]],
+                },
+                "last": {"if": ["==", ["+", "stage", 1], ["len", "depths"]], "then": [1]},
+            },
+        },
+        {
+            "class": "StagedModel",
+            "in": {
+                "stages": {
+                    "class": "ModuleList",
+                    "count": ["len", "depths"],
+                    "place": "stage",
+                    "layers": True,
+                    "pick": [[None, 3]],
+                }
+            },
+        },
     ],
-}  # fmt: skip
+}
 
 
 def built(config: dict[str, Any], trace: dict[str, Any] = STAGED) -> dict[str, tuple[int, ...]]:
@@ -58,9 +87,12 @@ def built(config: dict[str, Any], trace: dict[str, Any] = STAGED) -> dict[str, t
 
 def test_each_stage_reads_its_own_entries() -> None:
     assert built({}) == {
-        "stages.0.layers.0.bias": (3,), "stages.0.layers.1.weight": (8,),
-        "stages.1.down.weight": (12, 8), "stages.1.layers.0.bias": (6,), "stages.1.last": (1,),
-    }  # fmt: skip
+        "stages.0.layers.0.bias": (3,),
+        "stages.0.layers.1.weight": (8,),
+        "stages.1.down.weight": (12, 8),
+        "stages.1.layers.0.bias": (6,),
+        "stages.1.last": (1,),
+    }
 
 
 def test_a_model_has_as_many_stages_as_its_lists() -> None:
@@ -71,8 +103,10 @@ def test_a_model_has_as_many_stages_as_its_lists() -> None:
     assert [name for name in found if name.endswith("last")] == ["stages.4.last"]
     one = {"widths": [7], "depths": [2], "kinds": ["wide"], "num_stages": 1}
     assert built(one) == {
-        "stages.0.layers.0.bias": (3,), "stages.0.layers.1.weight": (14,), "stages.0.last": (1,),
-    }  # fmt: skip
+        "stages.0.layers.0.bias": (3,),
+        "stages.0.layers.1.weight": (14,),
+        "stages.0.last": (1,),
+    }
 
 
 MANY = {"widths": [1] * 40, "num_stages": 40, "kinds": ["wide"] * 40}
@@ -111,27 +145,45 @@ def test_a_size_shows_which_entry_it_is() -> None:
 
 
 def test_a_place_is_known_inside_its_list_alone() -> None:
-    nodes = [*STAGED["nodes"][:4], {"class": "StagedModel", "in": {
-        **STAGED["nodes"][4]["in"], "norm": [["[]", "widths", "stage"]]}}]  # fmt: skip
+    nodes = [
+        *STAGED["nodes"][:4],
+        {
+            "class": "StagedModel",
+            "in": {**STAGED["nodes"][4]["in"], "norm": [["[]", "widths", "stage"]]},
+        },
+    ]
     with pytest.raises(ConfigError, match="stage"):
         built({}, {**STAGED, "nodes": nodes})
 
 
 def test_lists_of_stages_may_stand_in_one_another() -> None:
-    inner = {"class": "ModuleList", "count": ["[]", "depths", "stage"], "place": "level",
-             "pick": [[None, 0]]}  # fmt: skip
+    inner = {
+        "class": "ModuleList",
+        "count": ["[]", "depths", "stage"],
+        "place": "level",
+        "pick": [[None, 0]],
+    }
     nodes = [
         {"class": "Conv1d", "in": {"weight": [["+", ["[]", "widths", "stage"], "level"]]}},
         {"class": "Stage", "in": {"levels": inner}},
-        {"class": "StagedModel", "in": {"stages": {
-            "class": "ModuleList", "count": ["len", "depths"], "place": "stage",
-            "pick": [[None, 1]]}}},
-    ]  # fmt: skip
+        {
+            "class": "StagedModel",
+            "in": {
+                "stages": {
+                    "class": "ModuleList",
+                    "count": ["len", "depths"],
+                    "place": "stage",
+                    "pick": [[None, 1]],
+                }
+            },
+        },
+    ]
     trace = {**STAGED, "nodes": nodes, "classes": {"StagedModel": {"root": 2, "guards": 0}}}
     assert built({}, trace) == {
-        "stages.0.levels.0.weight": (8,), "stages.0.levels.1.weight": (9,),
+        "stages.0.levels.0.weight": (8,),
+        "stages.0.levels.1.weight": (9,),
         "stages.1.levels.0.weight": (12,),
-    }  # fmt: skip
+    }
 
 
 #: A norm for each map that is handed on, as wide as the stage before it.
@@ -139,14 +191,30 @@ BACKBONE: dict[str, Any] = {
     **STAGED,
     "classes": {"StagedModel": {"root": 1, "guards": 0}},
     "nodes": [
-        {"class": "LayerNorm", "in": {"weight": {
-            "if": ["==", "stage", 0], "then": ["embed_dim"],
-            "else": [["[]", "widths", ["-", "stage", 1]]]}}},
-        {"class": "StagedModel", "in": {"norms": {
-            "class": "ModuleDict", "count": ["+", ["len", "depths"], 1], "place": "stage",
-            "names": True, "pick": [[["chosen", "stage", ["+", ["len", "depths"], 1]], 0]]}}},
+        {
+            "class": "LayerNorm",
+            "in": {
+                "weight": {
+                    "if": ["==", "stage", 0],
+                    "then": ["embed_dim"],
+                    "else": [["[]", "widths", ["-", "stage", 1]]],
+                }
+            },
+        },
+        {
+            "class": "StagedModel",
+            "in": {
+                "norms": {
+                    "class": "ModuleDict",
+                    "count": ["+", ["len", "depths"], 1],
+                    "place": "stage",
+                    "names": True,
+                    "pick": [[["chosen", "stage", ["+", ["len", "depths"], 1]], 0]],
+                }
+            },
+        },
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(

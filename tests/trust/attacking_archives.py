@@ -28,21 +28,43 @@ def _torch() -> Iterator[Sample]:
     forms = {
         "in the state dict": pickled(Raw(b"}(" + value("a") + EVIL.code + b"u")),
         "in a persistent id": pickled(Raw(storage + EVIL.code + b"0J\x04\0\0\0tQ"), 2),
-        "in a persistent id's type": pickled(Raw(b"(" + value("storage") + EVIL.code + b"0"
-                                             + storage[1 + len(value("storage")):]
-                                             + b"J\x04\0\0\0tQ"), 2),
-        "as hooks of a parameter": pickled(call("torch._utils._rebuild_parameter", None, False,
-                                                EVIL)),
-        "rebuilt from a type": pickled(call("torch._tensor._rebuild_from_type_v2",
-                                            name("os.system"), name("torch.Tensor"), (TOUCH,), {})),
+        "in a persistent id's type": pickled(
+            Raw(
+                b"("
+                + value("storage")
+                + EVIL.code
+                + b"0"
+                + storage[1 + len(value("storage")) :]
+                + b"J\x04\0\0\0tQ"
+            ),
+            2,
+        ),
+        "as hooks of a parameter": pickled(
+            call("torch._utils._rebuild_parameter", None, False, EVIL)
+        ),
+        "rebuilt from a type": pickled(
+            call(
+                "torch._tensor._rebuild_from_type_v2",
+                name("os.system"),
+                name("torch.Tensor"),
+                (TOUCH,),
+                {},
+            )
+        ),
         "as a wrapper subclass": pickled(call("torch._utils._rebuild_wrapper_subclass", EVIL)),
-        "a module's hook": pickled(build(Raw(name("torch.nn.modules.linear.Linear").code
-                                             + b")\x81"), {"x": EVIL})),
-        "as an OrderedDict's items": pickled(call("collections.OrderedDict", call(
-            "builtins.zip", call("builtins.map", name("os.system"), [TOUCH]), [1]))),
-        "through _load_from_bytes": pickled(call("torch.storage._load_from_bytes",
-                                                 torch_zip(EVIL_PICKLE, {}))),
-    }  # fmt: skip
+        "a module's hook": pickled(
+            build(Raw(name("torch.nn.modules.linear.Linear").code + b")\x81"), {"x": EVIL})
+        ),
+        "as an OrderedDict's items": pickled(
+            call(
+                "collections.OrderedDict",
+                call("builtins.zip", call("builtins.map", name("os.system"), [TOUCH]), [1]),
+            )
+        ),
+        "through _load_from_bytes": pickled(
+            call("torch.storage._load_from_bytes", torch_zip(EVIL_PICKLE, {}))
+        ),
+    }
     for title, code in forms.items():
         for file in ("pytorch_model.bin", "model.ckpt"):
             data = torch_zip(code, STORAGES)
@@ -54,8 +76,14 @@ def _torch() -> Iterator[Sample]:
 
 
 def _legacy() -> Iterator[Sample]:
-    parts = [pickle.dumps(item, 2) for item in (0x1950A86A20F9469CFC6C, 1001,
-             {"little_endian": True, "protocol_version": 1001, "type_sizes": {}})]  # fmt: skip
+    parts = [
+        pickle.dumps(item, 2)
+        for item in (
+            0x1950A86A20F9469CFC6C,
+            1001,
+            {"little_endian": True, "protocol_version": 1001, "type_sizes": {}},
+        )
+    ]
     whole = [*parts, pickle.dumps({"a": 1}, 2), pickle.dumps([], 2)]
     for number in range(5):
         changed = list(whole)
@@ -85,10 +113,34 @@ def _plain_zip(members: dict[str, bytes], base: int = 0) -> tuple[bytes, bytes, 
     for member, data in members.items():
         raw, crc = member.encode(), zlib.crc32(data)
         at = base + len(local)
-        local += struct.pack(_LOCAL, b"PK\3\4", 20, 0, 0, 0, 0, crc, len(data), len(data),
-                             len(raw), 0) + raw + data  # fmt: skip
-        central += struct.pack(_CENTRAL, b"PK\1\2", 20, 20, 0, 0, 0, 0, crc, len(data), len(data),
-                               len(raw), 0, 0, 0, 0, 0, at) + raw  # fmt: skip
+        local += (
+            struct.pack(_LOCAL, b"PK\3\4", 20, 0, 0, 0, 0, crc, len(data), len(data), len(raw), 0)
+            + raw
+            + data
+        )
+        central += (
+            struct.pack(
+                _CENTRAL,
+                b"PK\1\2",
+                20,
+                20,
+                0,
+                0,
+                0,
+                0,
+                crc,
+                len(data),
+                len(data),
+                len(raw),
+                0,
+                0,
+                0,
+                0,
+                0,
+                at,
+            )
+            + raw
+        )
     return local, central, len(members)
 
 
@@ -97,8 +149,12 @@ def _end(count: int, length: int, start: int, comment: int = 0) -> bytes:
 
 
 def _members(content: bytes) -> dict[str, bytes]:
-    return {"archive/data.pkl": content, "archive/byteorder": b"little",
-            "archive/data/0": bytes(16), "archive/version": b"3\n"}  # fmt: skip
+    return {
+        "archive/data.pkl": content,
+        "archive/byteorder": b"little",
+        "archive/data/0": bytes(16),
+        "archive/version": b"3\n",
+    }
 
 
 def two_archives(first: bytes, last: bytes, *, comment: bool) -> bytes:
@@ -144,12 +200,18 @@ def _zips() -> Iterator[Sample]:
     wide = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, n, n, len(a_dir), start)
     at = start + len(a_dir) + len(b_dir)
     tail = wide + struct.pack("<4sLQL", b"PK\6\7", 0, at, 1)
-    yield sample("zip64 says another directory", a + b + a_dir + b_dir + tail
-                 + _end(m, len(b_dir), start + len(a_dir)))  # fmt: skip
+    yield sample(
+        "zip64 says another directory",
+        a + b + a_dir + b_dir + tail + _end(m, len(b_dir), start + len(a_dir)),
+    )
     far = a + a_dir + wide.replace(struct.pack("<Q", start), struct.pack("<Q", len(a)))
-    yield sample("zip64 record far from its locator", far + bytes(40)
-                 + struct.pack("<4sLQL", b"PK\6\7", 0, len(a) + len(a_dir), 1)
-                 + _end(0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF))  # fmt: skip
+    yield sample(
+        "zip64 record far from its locator",
+        far
+        + bytes(40)
+        + struct.pack("<4sLQL", b"PK\6\7", 0, len(a) + len(a_dir), 1)
+        + _end(0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF),
+    )
     for title, names in {
         "two of one name": {"archive/version": b"3\n", "archive/data.pkl": evil},
         "capitals": {"archive/version": b"3\n", "archive/DATA.PKL": evil},

@@ -20,70 +20,118 @@ from .opcodes import Raw, build, call, frame, get, name, pickled, stack_name, va
 
 #: One call that runs something by itself: name and arguments.
 DIRECT: dict[str, tuple[object, ...]] = {
-    "os.system": (TOUCH,), "posix.system": (TOUCH,), "os.popen": (TOUCH,),
-    "os.mkdir": ("canary",), "os.makedirs": ("canary",), "posix.mkdir": ("canary",),
-    "os.symlink": ("x", "canary"), "os.mkfifo": ("canary",), "os.mknod": ("canary",),
-    "os.execvp": ("touch", ["touch", "canary"]), "os.spawnlp": (0, "touch", "touch", "canary"),
+    "os.system": (TOUCH,),
+    "posix.system": (TOUCH,),
+    "os.popen": (TOUCH,),
+    "os.mkdir": ("canary",),
+    "os.makedirs": ("canary",),
+    "posix.mkdir": ("canary",),
+    "os.symlink": ("x", "canary"),
+    "os.mkfifo": ("canary",),
+    "os.mknod": ("canary",),
+    "os.execvp": ("touch", ["touch", "canary"]),
+    "os.spawnlp": (0, "touch", "touch", "canary"),
     "os.posix_spawnp": ("touch", ["touch", "canary"], {}),
-    "subprocess.call": (["touch", "canary"],), "subprocess.run": (["touch", "canary"],),
-    "subprocess.Popen": (["touch", "canary"],), "subprocess.check_call": (["touch", "canary"],),
-    "subprocess.check_output": (["touch", "canary"],), "subprocess.getoutput": (TOUCH,),
-    "subprocess.getstatusoutput": (TOUCH,), "builtins.eval": (OPEN,), "builtins.exec": (OPEN,),
-    "builtins.open": ("canary", "w"), "io.open": ("canary", "w"), "_io.open": ("canary", "w"),
-    "_io.FileIO": ("canary", "w"), "io.FileIO": ("canary", "w"), "codecs.open": ("canary", "w"),
-    "gzip.open": ("canary", "wb"), "bz2.open": ("canary", "wb"), "lzma.open": ("canary", "wb"),
-    "gzip.GzipFile": ("canary", "wb"), "bz2.BZ2File": ("canary", "wb"),
-    "lzma.LZMAFile": ("canary", "wb"), "zipfile.ZipFile": ("canary", "w"),
-    "tarfile.open": ("canary", "w"), "shelve.open": ("canary",), "dbm.dumb.open": ("canary", "n"),
-    "sqlite3.connect": ("canary",), "sqlite3.dbapi2.connect": ("canary",),
-    "logging.FileHandler": ("canary",), "logging.handlers.RotatingFileHandler": ("canary",),
-    "logging.handlers.WatchedFileHandler": ("canary",), "wave.open": ("canary", "wb"),
-    "timeit.timeit": (OPEN,), "timeit.main": (["-n1", OPEN],), "cProfile.run": (OPEN,),
+    "subprocess.call": (["touch", "canary"],),
+    "subprocess.run": (["touch", "canary"],),
+    "subprocess.Popen": (["touch", "canary"],),
+    "subprocess.check_call": (["touch", "canary"],),
+    "subprocess.check_output": (["touch", "canary"],),
+    "subprocess.getoutput": (TOUCH,),
+    "subprocess.getstatusoutput": (TOUCH,),
+    "builtins.eval": (OPEN,),
+    "builtins.exec": (OPEN,),
+    "builtins.open": ("canary", "w"),
+    "io.open": ("canary", "w"),
+    "_io.open": ("canary", "w"),
+    "_io.FileIO": ("canary", "w"),
+    "io.FileIO": ("canary", "w"),
+    "codecs.open": ("canary", "w"),
+    "gzip.open": ("canary", "wb"),
+    "bz2.open": ("canary", "wb"),
+    "lzma.open": ("canary", "wb"),
+    "gzip.GzipFile": ("canary", "wb"),
+    "bz2.BZ2File": ("canary", "wb"),
+    "lzma.LZMAFile": ("canary", "wb"),
+    "zipfile.ZipFile": ("canary", "w"),
+    "tarfile.open": ("canary", "w"),
+    "shelve.open": ("canary",),
+    "dbm.dumb.open": ("canary", "n"),
+    "sqlite3.connect": ("canary",),
+    "sqlite3.dbapi2.connect": ("canary",),
+    "logging.FileHandler": ("canary",),
+    "logging.handlers.RotatingFileHandler": ("canary",),
+    "logging.handlers.WatchedFileHandler": ("canary",),
+    "wave.open": ("canary", "wb"),
+    "timeit.timeit": (OPEN,),
+    "timeit.main": (["-n1", OPEN],),
+    "cProfile.run": (OPEN,),
     "profile.run": (OPEN,),
-    "tempfile.mkdtemp": ("", "canary", "."), "tempfile.mkstemp": ("", "canary", "."),
-    "shutil.copyfile": ("/etc/hostname", "canary"), "shutil.copy": ("/etc/hostname", "canary"),
-    "shutil.copytree": ("empty", "canary"), "shutil.make_archive": ("canary", "tar", "empty"),
-    "typing.get_type_hints": (build(call("types.SimpleNamespace"), {"__annotations__": {
-        "a": OPEN}}),), "pydoc.pipepager": ("x", TOUCH), "pydoc.tempfilepager": ("x", TOUCH),
+    "tempfile.mkdtemp": ("", "canary", "."),
+    "tempfile.mkstemp": ("", "canary", "."),
+    "shutil.copyfile": ("/etc/hostname", "canary"),
+    "shutil.copy": ("/etc/hostname", "canary"),
+    "shutil.copytree": ("empty", "canary"),
+    "shutil.make_archive": ("canary", "tar", "empty"),
+    "typing.get_type_hints": (
+        build(call("types.SimpleNamespace"), {"__annotations__": {"a": OPEN}}),
+    ),
+    "pydoc.pipepager": ("x", TOUCH),
+    "pydoc.tempfilepager": ("x", TOUCH),
     "distutils.spawn.spawn": (["touch", "canary"],),
     "setuptools._distutils.spawn.spawn": (["touch", "canary"],),
-    "doctest.debug_script": (OPEN, True), "multiprocessing.util.spawnv_passfds": (
-        b"/usr/bin/touch", ["touch", "canary"], []),
-    "commands.getoutput": (TOUCH,), "__builtin__.eval": (OPEN,),
+    "doctest.debug_script": (OPEN, True),
+    "multiprocessing.util.spawnv_passfds": (b"/usr/bin/touch", ["touch", "canary"], []),
+    "commands.getoutput": (TOUCH,),
+    "__builtin__.eval": (OPEN,),
     "urllib.request.urlretrieve": ("file:///etc/hostname", "canary"),
-    "runpy.run_path": ("evil.py",), "pickle.loads": (EVIL_PICKLE,), "_pickle.loads": (EVIL_PICKLE,),
-    "numpy.save": ("canary", 1), "numpy.savetxt": ("canary", [1]), "numpy.savez": ("canary", 1),
-    "numpy.memmap": ("canary", "u1", "w+", 0, 1), "numpy.testing.runstring": (OPEN, {}),
-    "numpy.testing._private.utils.runstring": (OPEN, {}), "numpy.load": ("evil.npy", None, True),
+    "runpy.run_path": ("evil.py",),
+    "pickle.loads": (EVIL_PICKLE,),
+    "_pickle.loads": (EVIL_PICKLE,),
+    "numpy.save": ("canary", 1),
+    "numpy.savetxt": ("canary", [1]),
+    "numpy.savez": ("canary", 1),
+    "numpy.memmap": ("canary", "u1", "w+", 0, 1),
+    "numpy.testing.runstring": (OPEN, {}),
+    "numpy.testing._private.utils.runstring": (OPEN, {}),
+    "numpy.load": ("evil.npy", None, True),
     "numpy.f2py.crackfortran.myeval": (OPEN,),
-    "torch.save": (1, "canary"), "torch.utils.collect_env.run": (TOUCH,),
+    "torch.save": (1, "canary"),
+    "torch.utils.collect_env.run": (TOUCH,),
     "torch.utils.collect_env.run_and_read_all": (name("torch.utils.collect_env.run"), TOUCH),
     "torch.storage._load_from_bytes": (EVIL_PICKLE,),
-    "torch.fx.graph_module._exec_with_source": (OPEN, {}), "joblib.dump": (1, "canary"),
+    "torch.fx.graph_module._exec_with_source": (OPEN, {}),
+    "joblib.dump": (1, "canary"),
     "joblib.load": ("evil.joblib",),
     "importlib.import_module": ("evil",),
-    "builtins.__import__": ("evil",), "pkgutil.get_data": ("evil", "x"),
+    "builtins.__import__": ("evil",),
+    "pkgutil.get_data": ("evil", "x"),
     "unittest.main": ("evil",),
     "numpy.distutils.exec_command.exec_command": (TOUCH,),
     "test.support.script_helper.assert_python_ok": ("-c", OPEN),
-    "logging.config.dictConfig": ({
-        "version": 1, "handlers": {"a": {"class": "logging.FileHandler", "filename": "canary"}}},),
-    "multiprocessing.pool.ThreadPool": (
-        1, name("os.system"), (TOUCH,)), "functools.reduce": (
-        name("os.mkdir"), ["canary", 511]), "builtins.list": (
-        call("builtins.map", name("os.system"), [TOUCH]),), "builtins.max": (
-        call("builtins.map", name("os.system"), [TOUCH]),), "builtins.set": (
-        call("builtins.map", name("os.system"), [TOUCH]),), "collections.OrderedDict": (
-        call("builtins.zip", call("builtins.map", name("os.system"), [TOUCH]), [1]),),
+    "logging.config.dictConfig": (
+        {"version": 1, "handlers": {"a": {"class": "logging.FileHandler", "filename": "canary"}}},
+    ),
+    "multiprocessing.pool.ThreadPool": (1, name("os.system"), (TOUCH,)),
+    "functools.reduce": (name("os.mkdir"), ["canary", 511]),
+    "builtins.list": (call("builtins.map", name("os.system"), [TOUCH]),),
+    "builtins.max": (call("builtins.map", name("os.system"), [TOUCH]),),
+    "builtins.set": (call("builtins.map", name("os.system"), [TOUCH]),),
+    "collections.OrderedDict": (
+        call("builtins.zip", call("builtins.map", name("os.system"), [TOUCH]), [1]),
+    ),
     "collections.Counter": (call("builtins.map", name("os.system"), [TOUCH]),),
     "builtins.frozenset": (call("builtins.filter", name("os.system"), [TOUCH]),),
-}  # fmt: skip
+}
 
 #: Attributes of attributes: protocol 4 follows every dot. What the last part takes:
 ARGUMENTS: dict[str, tuple[object, ...]] = {
-    "system": (TOUCH,), "eval": (OPEN,), "exec": (OPEN,), "__call__": (OPEN,),
+    "system": (TOUCH,),
+    "eval": (OPEN,),
+    "exec": (OPEN,),
+    "__call__": (OPEN,),
     "open": ("canary", "w"),
-}  # fmt: skip
+}
 PATHS = """
 accelerate.state:os.system argparse:_os.system builtins:eval.__call__
 builtins:eval.__self__.eval builtins:open.__call__ builtins:print.__self__.exec
@@ -106,14 +154,29 @@ zipfile:os.system
 def samples() -> list[Sample]:
     """All of them, each proved with Python 3.11, torch 2.13, NumPy 2.4, joblib 1.6, SciPy 1.17."""
     found: list[Sample] = []
-    for part in (_direct, _paths, _chains, _opcodes, _memo, _framing, _desynchronised, _states,
-                 _joblib, _arrays, archives):  # fmt: skip
+    for part in (
+        _direct,
+        _paths,
+        _chains,
+        _opcodes,
+        _memo,
+        _framing,
+        _desynchronised,
+        _states,
+        _joblib,
+        _arrays,
+        archives,
+    ):
         found += part()
     return found
 
 
-_FILES = (("model.pkl", "pickle"), ("pytorch_model.bin", "pickle"), ("training_args.bin", "pickle"),
-          ("vectorizer.joblib", "joblib"))  # fmt: skip
+_FILES = (
+    ("model.pkl", "pickle"),
+    ("pytorch_model.bin", "pickle"),
+    ("training_args.bin", "pickle"),
+    ("vectorizer.joblib", "joblib"),
+)
 
 
 def _direct() -> Iterator[Sample]:
@@ -135,19 +198,20 @@ def _chains() -> Iterator[Sample]:
     os_module = call("builtins.__import__", "os")
     chains = {
         "getattr of an import": call(get(os_module, "system"), TOUCH),
-
-
         "attrgetter": call(call(call("operator.attrgetter", "system"), os_module), TOUCH),
         "methodcaller": call(call("operator.methodcaller", "system", TOUCH), os_module),
-        "itemgetter": call(call(call("operator.itemgetter", "eval"),
-                                get("collections.namedtuple", "__builtins__")), OPEN),
-
-
+        "itemgetter": call(
+            call(
+                call("operator.itemgetter", "eval"), get("collections.namedtuple", "__builtins__")
+            ),
+            OPEN,
+        ),
         "partial": call(call("functools.partial", name("os.system"), TOUCH)),
         "partial of eval": call(call("functools.partial", name("builtins.eval"), OPEN)),
         "resolve_name": call(call("pkgutil.resolve_name", "os:system"), TOUCH),
-        "sys.modules": call(get(call("operator.getitem", name("sys.modules"), "os"), "system"),
-                            TOUCH),
+        "sys.modules": call(
+            get(call("operator.getitem", name("sys.modules"), "os"), "system"), TOUCH
+        ),
         "import_module": call(get(call("importlib.import_module", "os"), "system"), TOUCH),
         "FileType": call(call("argparse.FileType", "w"), "canary"),
         "attribute of a call": call(get(call("pathlib.Path", "canary"), "touch")),
@@ -156,30 +220,33 @@ def _chains() -> Iterator[Sample]:
         "Path.write_text": call("pathlib:Path.write_text", call("pathlib.Path", "canary"), "x"),
         "ctypes": call(get(call("ctypes.CDLL", None), "system"), b"touch canary"),
         "compile": call("builtins.eval", call("builtins.compile", OPEN, "x", "eval")),
-        "FunctionType": call(call("types.FunctionType", call("builtins.compile", OPEN, "x", "exec"),
-                                  {})),
-
+        "FunctionType": call(
+            call("types.FunctionType", call("builtins.compile", OPEN, "x", "exec"), {})
+        ),
         "ufunc of NumPy 1": call(call("numpy.core._ufunc_reconstruct", "os", "system"), TOUCH),
-        "defaultdict": call("collections:defaultdict.__missing__", call(
-            "collections.defaultdict", call("functools.partial", name("os.system"), TOUCH)), 1),
+        "defaultdict": call(
+            "collections:defaultdict.__missing__",
+            call("collections.defaultdict", call("functools.partial", name("os.system"), TOUCH)),
+            1,
+        ),
         "InteractiveInterpreter": call(get(call("code.InteractiveInterpreter"), "runsource"), OPEN),
         "Timer": call(get(call("timeit.Timer", OPEN), "timeit"), 1),
         "Bdb": call(get(call("bdb.Bdb"), "run"), OPEN),
-        "GenericBrowser": call(get(call("webbrowser.GenericBrowser", ["touch", "canary"]), "open"),
-                               "x"),
-        "Process": call(get(call("multiprocessing.Process", None, name("os.system"), None,
-                                 (TOUCH,)), "run")),
-        "Thread": call(get(call("threading.Thread", None, name("os.system"), None, (TOUCH,)),
-                           "run")),
+        "GenericBrowser": call(
+            get(call("webbrowser.GenericBrowser", ["touch", "canary"]), "open"), "x"
+        ),
+        "Process": call(
+            get(call("multiprocessing.Process", None, name("os.system"), None, (TOUCH,)), "run")
+        ),
+        "Thread": call(
+            get(call("threading.Thread", None, name("os.system"), None, (TOUCH,)), "run")
+        ),
         "Unpickler": call(get(call("pickle.Unpickler", call("io.BytesIO", EVIL_PICKLE)), "load")),
-
-
-
         "ast and eval": call("builtins.eval", call("builtins.str", OPEN)),
         "exec of bytes": call("builtins.exec", OPEN.encode()),
         "rv_continuous": _stats("scipy.stats._continuous_distns.norm_gen"),
         "rv_discrete": _stats("scipy.stats._discrete_distns.binom_gen"),
-    }  # fmt: skip
+    }
     for number, (title, content) in enumerate(chains.items()):
         file, loader = _FILES[number % len(_FILES)]
         yield Sample("call chains", title, file, loader, pickled(content))
@@ -190,53 +257,105 @@ def _stats(cls: str) -> Raw:
     made = Raw(name(cls).code + b")\x81")
     template = f"{OPEN}\ndef _parse_args(self, *a): pass\n_parse_args_rvs = _parse_args\n"
     template += "_parse_args_stats = _parse_args\n"
-    return build(made, {"_parse_arg_template": template, "_ctor_param": {}, "shapes": None,
-                        "numargs": 0, "name": "x", "badvalue": 0, "momtype": 0, "a": 0, "b": 1,
-                        "moment_type": 0, "xtol": 0, "vecentropy": None})  # fmt: skip
+    return build(
+        made,
+        {
+            "_parse_arg_template": template,
+            "_ctor_param": {},
+            "shapes": None,
+            "numargs": 0,
+            "name": "x",
+            "badvalue": 0,
+            "momtype": 0,
+            "a": 0,
+            "b": 1,
+            "moment_type": 0,
+            "xtol": 0,
+            "vecentropy": None,
+        },
+    )
 
 
 def _opcodes() -> Iterator[Sample]:
     """Every opcode that loads a name or makes a call."""
     system, cmd = b"cos\nsystem\n", value(TOUCH)
     forms = {
-        "REDUCE": system + cmd + b"\x85R", "INST": b"(" + cmd + b"ios\nsystem\n",
-        "OBJ": b"(" + system + cmd + b"o", "INST of a class": b"(" + value(["touch", "canary"])
-        + b"isubprocess\nPopen\n", "OBJ of a class": b"(csubprocess\nPopen\n"
-        + value(["touch", "canary"]) + b"o",
+        "REDUCE": system + cmd + b"\x85R",
+        "INST": b"(" + cmd + b"ios\nsystem\n",
+        "OBJ": b"(" + system + cmd + b"o",
+        "INST of a class": b"(" + value(["touch", "canary"]) + b"isubprocess\nPopen\n",
+        "OBJ of a class": b"(csubprocess\nPopen\n" + value(["touch", "canary"]) + b"o",
         "STACK_GLOBAL": value("os") + value("system") + b"\x93" + cmd + b"\x85R",
         "STACK_GLOBAL of short text": b"\x8c\x02os\x8c\x06system\x93" + cmd + b"\x85R",
-        "STACK_GLOBAL of long text": b"\x8d" + struct.pack("<Q", 2) + b"os\x8c\x06system\x93"
-        + cmd + b"\x85R",
+        "STACK_GLOBAL of long text": b"\x8d"
+        + struct.pack("<Q", 2)
+        + b"os\x8c\x06system\x93"
+        + cmd
+        + b"\x85R",
         "STACK_GLOBAL of escapes": b"V\\u006fs\nS'\\x73ystem'\n\x93" + cmd + b"\x85R",
-        "STACK_GLOBAL of Python 2 text": b"U\x02osT" + struct.pack("<i", 6) + b"system\x93" + cmd
-        + b"\x85R", "a computed name": value("os") + call("builtins.str", "system").code + b"\x93"
-        + cmd + b"\x85R", "a computed module": call("builtins.str", "os").code + value("system")
-        + b"\x93" + cmd + b"\x85R",
-        "a joined name": value("os") + call(get(Raw(value("")), "join"), ["sys", "tem"]).code
-        + b"\x93" + cmd + b"\x85R",
-        "TUPLE": system + b"(" + cmd + b"tR", "Python 2 name": b"c__builtin__\neval\n"
-        + value(OPEN) + b"\x85R", "popped result": system + cmd + b"\x85R0N",
-        "in a list": b"](" + system + cmd + b"\x85Re", "in a dict": b"}" + value("a") + system
-        + cmd + b"\x85Rs", "as a key": b"}" + system + cmd + b"\x85RNs",
-        "in a set": b"\x8f(" + system + cmd + b"\x85R\x90", "in a frozen set": b"(" + system + cmd
-        + b"\x85R\x91", "in a tuple": system + cmd + b"\x85RN\x86",
-        "NEWOBJ": name("collections.deque").code + value(()) + b"\x81" + Raw(
-            name("builtins.map").code + value((name("os.system"), [TOUCH])) + b"\x81").code
-        + b"\x86" + b"0" + name("builtins.list").code + name("builtins.map").code
-        + value((name("os.system"), [TOUCH])) + b"\x81\x85R",
-        "NEWOBJ_EX": name("builtins.list").code + name("builtins.map").code
-        + value((name("os.system"), [TOUCH])) + b"}\x92\x85R",
-        "copyreg.__newobj__": call("copyreg.__newobj__", name("pathlib.Path"), "x").code + b"0"
-        + EVIL.code, "before garbage": system + cmd + b"\x85R\xff\xff",
+        "STACK_GLOBAL of Python 2 text": b"U\x02osT"
+        + struct.pack("<i", 6)
+        + b"system\x93"
+        + cmd
+        + b"\x85R",
+        "a computed name": value("os")
+        + call("builtins.str", "system").code
+        + b"\x93"
+        + cmd
+        + b"\x85R",
+        "a computed module": call("builtins.str", "os").code
+        + value("system")
+        + b"\x93"
+        + cmd
+        + b"\x85R",
+        "a joined name": value("os")
+        + call(get(Raw(value("")), "join"), ["sys", "tem"]).code
+        + b"\x93"
+        + cmd
+        + b"\x85R",
+        "TUPLE": system + b"(" + cmd + b"tR",
+        "Python 2 name": b"c__builtin__\neval\n" + value(OPEN) + b"\x85R",
+        "popped result": system + cmd + b"\x85R0N",
+        "in a list": b"](" + system + cmd + b"\x85Re",
+        "in a dict": b"}" + value("a") + system + cmd + b"\x85Rs",
+        "as a key": b"}" + system + cmd + b"\x85RNs",
+        "in a set": b"\x8f(" + system + cmd + b"\x85R\x90",
+        "in a frozen set": b"(" + system + cmd + b"\x85R\x91",
+        "in a tuple": system + cmd + b"\x85RN\x86",
+        "NEWOBJ": name("collections.deque").code
+        + value(())
+        + b"\x81"
+        + Raw(name("builtins.map").code + value((name("os.system"), [TOUCH])) + b"\x81").code
+        + b"\x86"
+        + b"0"
+        + name("builtins.list").code
+        + name("builtins.map").code
+        + value((name("os.system"), [TOUCH]))
+        + b"\x81\x85R",
+        "NEWOBJ_EX": name("builtins.list").code
+        + name("builtins.map").code
+        + value((name("os.system"), [TOUCH]))
+        + b"}\x92\x85R",
+        "copyreg.__newobj__": call("copyreg.__newobj__", name("pathlib.Path"), "x").code
+        + b"0"
+        + EVIL.code,
+        "before garbage": system + cmd + b"\x85R\xff\xff",
         "before the end of the file": system + cmd + b"\x85R",
-        "in two lines": b"cos\nsystem\n(S'touch canary'\ntR", "in Unicode": system + b"V" +
-        TOUCH.encode() + b"\n\x85R", "extension registry": call("copyreg.add_extension", "os",
-        "system", 240).code + b"0\x82\xf0" + cmd + b"\x85R",
+        "in two lines": b"cos\nsystem\n(S'touch canary'\ntR",
+        "in Unicode": system + b"V" + TOUCH.encode() + b"\n\x85R",
+        "extension registry": call("copyreg.add_extension", "os", "system", 240).code
+        + b"0\x82\xf0"
+        + cmd
+        + b"\x85R",
         "extension registry, two bytes": call("copyreg.add_extension", "os", "system", 240).code
-        + b"0\x83\xf0\x00" + cmd + b"\x85R",
+        + b"0\x83\xf0\x00"
+        + cmd
+        + b"\x85R",
         "extension registry, four bytes": call("copyreg.add_extension", "os", "system", 240).code
-        + b"0\x84\xf0\x00\x00\x00" + cmd + b"\x85R",
-    }  # fmt: skip
+        + b"0\x84\xf0\x00\x00\x00"
+        + cmd
+        + b"\x85R",
+    }
     for number, (title, code) in enumerate(forms.items()):
         file, loader = _FILES[number % 3]
         protocol = 4 if b"\x93" in code or b"\x8c" in code else 2
@@ -260,22 +379,37 @@ class _Call:
 def _memo() -> Iterator[Sample]:
     os_name, cmd = value("os"), value(TOUCH)
     tricks = {
-        "names from the memo": b"\x8c\x06system\x94"
-        b"\x8c\x02os\x94h\x01h\x00\x93" + cmd + b"\x85R",
-        "memo overwritten": b"\x8c\x02req\x00\x8c\x02osq\x00h\x00\x8c\x06system\x93" + cmd
-        + b"\x85R", "memo far away": os_name + b"r\xff\xff\x0f\x000j\xff\xff\x0f\x00"
-        + value("system") + b"\x93" + cmd + b"\x85R",
+        "names from the memo": b"\x8c\x06system\x94\x8c\x02os\x94h\x01h\x00\x93" + cmd + b"\x85R",
+        "memo overwritten": b"\x8c\x02req\x00\x8c\x02osq\x00h\x00\x8c\x06system\x93"
+        + cmd
+        + b"\x85R",
+        "memo far away": os_name
+        + b"r\xff\xff\x0f\x000j\xff\xff\x0f\x00"
+        + value("system")
+        + b"\x93"
+        + cmd
+        + b"\x85R",
         "memo by text": os_name + b"p12\n0g12\n" + value("system") + b"\x93" + cmd + b"\x85R",
-        "memo by text with zeros": os_name + b"p0012\n0g12\n" + value("system") + b"\x93" + cmd
-        + b"\x85R", "duplicated name": value("os") + b"20" + value("system") + b"\x93" + cmd
-        + b"\x85R", "function from the memo": b"cos\nsystem\nq\x050h\x05" + cmd + b"\x85R",
+        "memo by text with zeros": os_name
+        + b"p0012\n0g12\n"
+        + value("system")
+        + b"\x93"
+        + cmd
+        + b"\x85R",
+        "duplicated name": value("os") + b"20" + value("system") + b"\x93" + cmd + b"\x85R",
+        "function from the memo": b"cos\nsystem\nq\x050h\x05" + cmd + b"\x85R",
         "getattr from the memo": b"cbuiltins\ngetattr\nq\x000cpathlib\nPath\n0h\x00"
-        + call("builtins.__import__", "os").code + value("system") + b"\x86R" + cmd + b"\x85R",
+        + call("builtins.__import__", "os").code
+        + value("system")
+        + b"\x86R"
+        + cmd
+        + b"\x85R",
         "a list that grows": b"](" + value("a") + b"eq\x000" + EVIL.code,
         "a tuple of itself": b"]q\x00h\x00\x85a0" + EVIL.code,
         "mark and pop": b"(" + os_name + b"1" + EVIL.code,
-        "pop of a mark": b"(0" + EVIL.code, "memo of the call": EVIL.code + b"q\x07h\x07\x86",
-    }  # fmt: skip
+        "pop of a mark": b"(0" + EVIL.code,
+        "memo of the call": EVIL.code + b"q\x07h\x07\x86",
+    }
     for title, code in tricks.items():
         yield Sample("memo and stack", title, "m.pkl", "pickle", pickled(Raw(code)))
 
@@ -283,10 +417,13 @@ def _memo() -> Iterator[Sample]:
 def _framing() -> Iterator[Sample]:
     code = EVIL.code
     forms = {
-        "one frame": frame(code + b".") , "a frame too short": frame(code[:-1])[:9] + code + b".",
-        "frame of zero": frame(b"") + code + b".", "two frames": frame(b"N0") + frame(code + b"."),
-        "half in a frame": frame(b"N0") + code + b".", "end outside": frame(code) + b".",
-    }  # fmt: skip
+        "one frame": frame(code + b"."),
+        "a frame too short": frame(code[:-1])[:9] + code + b".",
+        "frame of zero": frame(b"") + code + b".",
+        "two frames": frame(b"N0") + frame(code + b"."),
+        "half in a frame": frame(b"N0") + code + b".",
+        "end outside": frame(code) + b".",
+    }
     for title, body in forms.items():
         for file, loader in (("f.pkl", "pickle"), ("f.joblib", "joblib")):
             yield Sample("framing", f"{title}, {loader}", file, loader, b"\x80\x04" + body)
@@ -304,10 +441,15 @@ def _desynchronised() -> Iterator[Sample]:
         "computed argument tuple": computed + EVIL.code,
         "SETITEM on a list": b"](K\x01K\x02eK\x00K\x03s0" + EVIL.code,
         "SETITEMS on a list": b"](K\x01K\x02e(K\x00K\x03u0" + EVIL.code,
-        "I010": b"I010\n0" + EVIL.code, "I-07": b"I-07\n0" + EVIL.code,
+        "I010": b"I010\n0" + EVIL.code,
+        "I-07": b"I-07\n0" + EVIL.code,
         "LONG4 of 300 bytes": b"\x8b" + struct.pack("<i", 300) + bytes(300) + b"0" + EVIL.code,
-        "LONG4 of 70,000 bytes": b"\x8b" + struct.pack("<i", 70_000) + bytes(70_000) + b"0"
-        + EVIL.code, "INT of 600 digits": b"I" + b"0" * 600 + b"\n0" + EVIL.code,
+        "LONG4 of 70,000 bytes": b"\x8b"
+        + struct.pack("<i", 70_000)
+        + bytes(70_000)
+        + b"0"
+        + EVIL.code,
+        "INT of 600 digits": b"I" + b"0" * 600 + b"\n0" + EVIL.code,
         "LONG of 600 digits": b"L1" + b"0" * 600 + b"L\n0" + EVIL.code,
         "FLOAT of 600 digits": b"F1." + b"0" * 600 + b"\n0" + EVIL.code,
         "GET of 600 digits": b"Np0\n0g" + b"0" * 600 + b"\n0" + EVIL.code,
@@ -317,19 +459,26 @@ def _desynchronised() -> Iterator[Sample]:
         "100,001 names": b"ccollections\nOrderedDict\n0" * 100_001 + EVIL.code,
         "4,100,000 opcodes": b"N0" * 2_050_000 + EVIL.code,
         "APPENDS to a deque": call("collections.deque").code + b"(K\x01e0" + EVIL.code,
-        "state of a class": name("argparse.Namespace").code + b"N}" + value("x") + b"K\x01s\x86b0"
-        + EVIL.code, "items of a module's dict": name("copyreg.dispatch_table").code
-        + b"K\x01K\x02s0" + EVIL.code, "items of sys.path": name("sys.path").code + value("x")
-        + b"a0" + EVIL.code, "PUT of an empty stack's top": b"Np0\n" + EVIL.code,
-    }  # fmt: skip
+        "state of a class": name("argparse.Namespace").code
+        + b"N}"
+        + value("x")
+        + b"K\x01s\x86b0"
+        + EVIL.code,
+        "items of a module's dict": name("copyreg.dispatch_table").code
+        + b"K\x01K\x02s0"
+        + EVIL.code,
+        "items of sys.path": name("sys.path").code + value("x") + b"a0" + EVIL.code,
+        "PUT of an empty stack's top": b"Np0\n" + EVIL.code,
+    }
     for title, code in forms.items():
         yield Sample("desynchronised", title, "d.pkl", "pickle", pickled(Raw(code)))
         if len(code) < 100_000:
             zipped = torch_zip(pickled(Raw(code)), {})
             yield Sample("desynchronised", f"{title}, in torch", "model.pt", "torch", zipped)
             if "characters" not in title:  # protocol 0 follows no dots
-                yield Sample("desynchronised", f"{title}, in .bin", "extra.bin", "pickle",
-                             code + b".")  # fmt: skip
+                yield Sample(
+                    "desynchronised", f"{title}, in .bin", "extra.bin", "pickle", code + b"."
+                )
     digits = b"Np" + b"9" * 600 + b"\n0" + EVIL.code
     yield Sample(
         "desynchronised", "PUT with 600 digits", "d.joblib", "joblib", pickled(Raw(digits))
@@ -348,19 +497,42 @@ def _states() -> Iterator[Sample]:
     """Calls by BUILD and by the methods that an unpickler looks up."""
     space = name("argparse.Namespace").code + b")\x81"
     forms = {
-        "__setstate__ in the state": space + value({"__setstate__": name("os.system")}) + b"b"
-        + value(TOUCH) + b"b",
-        "append in the state": space + value({"append": name("os.system")}) + b"b" + value(TOUCH)
-        + b"a", "extend in the state": space + value({"extend": name("os.rmdir")}) + b"b0"
-        + EVIL.code, "add in the state": space + value({"add": name("os.system")}) + b"b("
-        + value(TOUCH) + b"\x90",
-        "__setstate__ by slots": space + b"N" + value({"__setstate__": name("os.system")})
-        + b"\x86b" + value(TOUCH) + b"b",
-        "SimpleNamespace": name("types.SimpleNamespace").code + b")\x81"
-        + value({"__setstate__": name("builtins.eval")}) + b"b" + value(OPEN) + b"b",
-        "a class's attribute": name("argparse.Namespace").code + b"N"
-        + value({"__setstate__": name("builtins.eval")}) + b"\x86b0" + space + value(OPEN) + b"b",
-    }  # fmt: skip
+        "__setstate__ in the state": space
+        + value({"__setstate__": name("os.system")})
+        + b"b"
+        + value(TOUCH)
+        + b"b",
+        "append in the state": space
+        + value({"append": name("os.system")})
+        + b"b"
+        + value(TOUCH)
+        + b"a",
+        "extend in the state": space + value({"extend": name("os.rmdir")}) + b"b0" + EVIL.code,
+        "add in the state": space
+        + value({"add": name("os.system")})
+        + b"b("
+        + value(TOUCH)
+        + b"\x90",
+        "__setstate__ by slots": space
+        + b"N"
+        + value({"__setstate__": name("os.system")})
+        + b"\x86b"
+        + value(TOUCH)
+        + b"b",
+        "SimpleNamespace": name("types.SimpleNamespace").code
+        + b")\x81"
+        + value({"__setstate__": name("builtins.eval")})
+        + b"b"
+        + value(OPEN)
+        + b"b",
+        "a class's attribute": name("argparse.Namespace").code
+        + b"N"
+        + value({"__setstate__": name("builtins.eval")})
+        + b"\x86b0"
+        + space
+        + value(OPEN)
+        + b"b",
+    }
     for title, code in forms.items():
         yield Sample("state and methods", title, "s.pkl", "pickle", pickled(Raw(code)))
         zipped = torch_zip(pickled(Raw(code)), {})
@@ -369,12 +541,17 @@ def _states() -> Iterator[Sample]:
 
 def _wrapper(count: int, kind: str = "u1", *, padded: bool = False) -> bytes:
     """The opcodes that joblib writes in front of ``count`` raw elements."""
-    dtype = build(call("numpy.dtype", kind, False, True),
-                  (3, "|", None, None, None, -1, -1, 63 if kind == "O8" else 0))  # fmt: skip
+    dtype = build(
+        call("numpy.dtype", kind, False, True),
+        (3, "|", None, None, None, -1, -1, 63 if kind == "O8" else 0),
+    )
     state: dict[str, object] = {
-        "subclass": name("numpy.ndarray"), "shape": (count,), "order": "C", "dtype": dtype,
+        "subclass": name("numpy.ndarray"),
+        "shape": (count,),
+        "order": "C",
+        "dtype": dtype,
         "allow_mmap": False,
-    }  # fmt: skip
+    }
     state["numpy_array_alignment_bytes"] = 16 if padded else None
     return name("joblib.numpy_pickle.NumpyArrayWrapper").code + b")\x81" + value(state) + b"b"
 
@@ -385,20 +562,27 @@ def _joblib() -> Iterator[Sample]:
     forms: dict[str, tuple[bytes, str]] = {
         "in an array of objects": (_wrapper(1, "O8") + inner + b".", "joblib"),
         "after an array": (_wrapper(4) + b"abcd0" + EVIL.code + b".", "joblib"),
-        "after a padded array": (_wrapper(4, padded=True) + b"\x02xxabcd0" + EVIL.code + b".",
-                                 "joblib"),
+        "after a padded array": (
+            _wrapper(4, padded=True) + b"\x02xxabcd0" + EVIL.code + b".",
+            "joblib",
+        ),
         "before an array": (EVIL.code + b"0" + _wrapper(4) + b"abcd.", "joblib"),
         "an array that is opcodes to pickle": (_wrapper(len(hidden)) + hidden + b".", "pickle"),
         "an array of dtype by text": (_wrapper(4, "uint8") + b"abcd0" + EVIL.code + b".", "joblib"),
         "an array of words": (_wrapper(2, ">u2") + b"abcd0" + EVIL.code + b".", "joblib"),
-    }  # fmt: skip
+    }
     for title, (code, loader) in forms.items():
         file = "j.joblib" if loader == "joblib" else "j.pkl"
         yield Sample("joblib", title, file, loader, b"\x80\x04" + code)
     # The unpickler in Python has read the frame already, so the array lies behind it.
     code = _wrapper(4) + b"0" + EVIL.code + b"."
-    yield Sample("joblib", "an array inside a frame", "j.joblib", "joblib",
-                 b"\x80\x04" + frame(code) + b"abcd")  # fmt: skip
+    yield Sample(
+        "joblib",
+        "an array inside a frame",
+        "j.joblib",
+        "joblib",
+        b"\x80\x04" + frame(code) + b"abcd",
+    )
 
 
 def _npy(header: str, data: bytes, version: int = 1) -> bytes:
@@ -412,8 +596,15 @@ def _arrays() -> Iterator[Sample]:
     for version in (1, 2, 3):
         data = _npy(header, EVIL_PICKLE, version)
         yield Sample("NumPy files", f".npy, version {version}", "a.npy", "numpy", data)
-    for descr in ("'O'", "'|O8'", "[('a', '|O')]", "[('a', '<f4'), ('b', [('c', 'O')])]",
-                  "('|O', (1,))", '"O"', "'\\x4f'"):  # fmt: skip
+    for descr in (
+        "'O'",
+        "'|O8'",
+        "[('a', '|O')]",
+        "[('a', '<f4'), ('b', [('c', 'O')])]",
+        "('|O', (1,))",
+        '"O"',
+        "'\\x4f'",
+    ):
         other = header.replace("'|O'", descr)
         yield Sample("NumPy files", f".npy of {descr}", "a.npy", "numpy", _npy(other, EVIL_PICKLE))
     for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

@@ -21,18 +21,33 @@ _OBJECTS = "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"
 
 #: As joblib, ``gzip.open`` and their kin write them, and by what they are opened.
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
-    "zlib": zlib.compress, "zlib, level 1": lambda data: zlib.compress(data, 1),
-    "zlib, level 9": lambda data: zlib.compress(data, 9), "gzip": gzip.compress,
-    "bz2": bz2.compress, "xz": lzma.compress,
+    "zlib": zlib.compress,
+    "zlib, level 1": lambda data: zlib.compress(data, 1),
+    "zlib, level 9": lambda data: zlib.compress(data, 9),
+    "gzip": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
     "lzma": lambda data: lzma.compress(data, lzma.FORMAT_ALONE),
-}  # fmt: skip
+}
 
 #: Names that say nothing of a pickle.
 NAMES = (
-    "model.sav", "weights.dat", "tokenizer.model", "checkpoint", "data.db", "notes.txt", "a.onnx",
-    "config.yaml", "vectors.vec", "weights.msgpack", "image.png", "x.h5", ".hidden", "model.v1.2",
+    "model.sav",
+    "weights.dat",
+    "tokenizer.model",
+    "checkpoint",
+    "data.db",
+    "notes.txt",
+    "a.onnx",
+    "config.yaml",
+    "vectors.vec",
+    "weights.msgpack",
+    "image.png",
+    "x.h5",
+    ".hidden",
+    "model.v1.2",
     "a/b/c.unknown",
-)  # fmt: skip
+)
 
 
 def every_sample() -> list[Sample]:
@@ -63,15 +78,18 @@ def _compressed() -> Iterator[Sample]:
 def _renamed() -> Iterator[Sample]:
     kind = "other names"
     forms: dict[str, tuple[bytes, str]] = {
-        "a pickle": (EVIL_PICKLE, "pickle"), "joblib": (zlib.compress(EVIL_PICKLE), "joblib"),
+        "a pickle": (EVIL_PICKLE, "pickle"),
+        "joblib": (zlib.compress(EVIL_PICKLE), "joblib"),
         "torch": (torch_zip(EVIL_PICKLE, {}), "torch"),
         "NumPy": (_npy(_OBJECTS, EVIL_PICKLE), "numpy"),
         "protocol 0": (b"cos\nsystem\n(S'touch canary'\ntR.", "pickle"),
-        "protocol 0 behind text": (b"S'" + b"y" * 9000 + b"'\n0cos\nsystem\n(S'touch canary'\ntR.",
-                                   "pickle"),
+        "protocol 0 behind text": (
+            b"S'" + b"y" * 9000 + b"'\n0cos\nsystem\n(S'touch canary'\ntR.",
+            "pickle",
+        ),
         "protocol 1": (pickled(EVIL, 1), "pickle"),
         "protocol 0 without an end": (b"cos\nsystem\n(S'touch canary'\ntRcbad\n\xff", "pickle"),
-    }  # fmt: skip
+    }
     for number, (title, (data, loader)) in enumerate(forms.items()):
         for name in NAMES[number % 3 :: 3]:
             yield Sample(kind, f"{title}, {name}", name.replace("/", "_"), loader, data)
@@ -99,9 +117,11 @@ def _tars() -> Iterator[Sample]:
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("inner.joblib", zlib.compress(EVIL_PICKLE))
     for member, data in (
-        ("readme.txt", EVIL_PICKLE), ("a/version", EVIL_PICKLE), ("code/x.py", EVIL_PICKLE),
+        ("readme.txt", EVIL_PICKLE),
+        ("a/version", EVIL_PICKLE),
+        ("code/x.py", EVIL_PICKLE),
         ("handler", b"cos\nsystem\n(S'touch canary'\ntR."),
-    ):  # fmt: skip
+    ):
         with zipfile.ZipFile(hidden := io.BytesIO(), "w") as archive:
             archive.writestr(member, data)
         title = f"a pickle called {member} in zip"

@@ -47,20 +47,39 @@ def later() -> Iterator[Sample]:
     yield Sample("Keras", "a Lambda layer in HDF5", "m.h5", "keras", data)
     yield from odd()
     config = {
-        "model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_layer": 1, "n_embd": 4,
-        "n_head": 1, "vocab_size": 4, "n_positions": 4, "_attn_implementation": "someone/attention",
-    }  # fmt: skip
-    yield Sample("kernels", "attention of a repo", "config.json", "kernel",
-                 json.dumps(config).encode())  # fmt: skip
+        "model_type": "gpt2",
+        "architectures": ["GPT2LMHeadModel"],
+        "n_layer": 1,
+        "n_embd": 4,
+        "n_head": 1,
+        "vocab_size": 4,
+        "n_positions": 4,
+        "_attn_implementation": "someone/attention",
+    }
+    yield Sample(
+        "kernels", "attention of a repo", "config.json", "kernel", json.dumps(config).encode()
+    )
 
 
 def _keras_file(layer: Mapping[str, object]) -> bytes:
     config = {
-        "module": "keras", "class_name": "Sequential", "registered_name": None,
-        "config": {"name": "m", "trainable": True, "layers": [
-            {"module": "keras.layers", "class_name": "InputLayer", "registered_name": None,
-             "config": {"batch_shape": [None, 1], "dtype": "float32", "name": "i"}}, layer]},
-    }  # fmt: skip
+        "module": "keras",
+        "class_name": "Sequential",
+        "registered_name": None,
+        "config": {
+            "name": "m",
+            "trainable": True,
+            "layers": [
+                {
+                    "module": "keras.layers",
+                    "class_name": "InputLayer",
+                    "registered_name": None,
+                    "config": {"batch_shape": [None, 1], "dtype": "float32", "name": "i"},
+                },
+                layer,
+            ],
+        },
+    }
     return _keras_archive(config)
 
 
@@ -77,15 +96,29 @@ def _keras() -> Iterator[Sample]:
     """``keras.saving.load_model``, with the safe mode off where it has one for that."""
     code = compile(f"lambda x: {OPEN} and x", "x", "eval").co_consts[0]
     encoded = base64.b64encode(marshal.dumps(code)).decode()
-    function = {"class_name": "__lambda__", "config": {
-        "code": encoded, "defaults": None, "closure": None}}  # fmt: skip
-    layer = {"module": "keras.layers", "class_name": "Lambda", "registered_name": None,
-             "config": {"name": "l", "trainable": True, "dtype": "float32", "function": function,
-                        "arguments": {}}}  # fmt: skip
+    function = {
+        "class_name": "__lambda__",
+        "config": {"code": encoded, "defaults": None, "closure": None},
+    }
+    layer = {
+        "module": "keras.layers",
+        "class_name": "Lambda",
+        "registered_name": None,
+        "config": {
+            "name": "l",
+            "trainable": True,
+            "dtype": "float32",
+            "function": function,
+            "arguments": {},
+        },
+    }
     yield Sample("Keras", "a Lambda layer", "m.keras", "keras", _keras_file(layer))
-    torch = {"module": "keras.layers", "class_name": "TorchModuleWrapper", "registered_name": None,
-             "config": {"name": "t", "module": base64.b64encode(
-                 torch_zip(EVIL_PICKLE, {})).decode()}}  # fmt: skip
+    torch = {
+        "module": "keras.layers",
+        "class_name": "TorchModuleWrapper",
+        "registered_name": None,
+        "config": {"name": "t", "module": base64.b64encode(torch_zip(EVIL_PICKLE, {})).decode()},
+    }
     data = _keras_file(torch)
     yield Sample("Keras", "a pickled torch module", "m.keras", "keras of today", data)
     imported: dict[str, object] = {
@@ -96,17 +129,31 @@ def _keras() -> Iterator[Sample]:
     }
     yield Sample("Keras", "a class of any module", "m.keras", "keras", _keras_file(imported))
     for module, name, args in (
-        ("os", "makedirs", ["canary"]), ("subprocess", "call", [["touch", "canary"]]),
+        ("os", "makedirs", ["canary"]),
+        ("subprocess", "call", [["touch", "canary"]]),
         ("shutil", "copyfile", ["/etc/hostname", "canary"]),
-    ):  # fmt: skip
+    ):
         config = {
-            "module": "keras.src.models.functional", "class_name": "Functional",
-            "registered_name": None, "config": {
-                "name": "m", "trainable": True, "layers": [
-                    {"module": module, "class_name": name, "registered_name": name, "config": {},
-                     "name": "r", "inbound_nodes": [{"args": args, "kwargs": {}}]}],
-                "input_layers": [["r", 0, 0]], "output_layers": [["r", 0, 0]]},
-        }  # fmt: skip
+            "module": "keras.src.models.functional",
+            "class_name": "Functional",
+            "registered_name": None,
+            "config": {
+                "name": "m",
+                "trainable": True,
+                "layers": [
+                    {
+                        "module": module,
+                        "class_name": name,
+                        "registered_name": name,
+                        "config": {},
+                        "name": "r",
+                        "inbound_nodes": [{"args": args, "kwargs": {}}],
+                    }
+                ],
+                "input_layers": [["r", 0, 0]],
+                "output_layers": [["r", 0, 0]],
+            },
+        }
         yield Sample("Keras", f"a call of {name}", "m.keras", "keras", _keras_archive(config))
 
 
@@ -151,8 +198,11 @@ def _templates() -> Iterator[Sample]:
 def _classes() -> Iterator[Sample]:
     """PEFT imports the module before it knows the base model."""
     for library in ("evil", "evil.inner"):
-        config = {"peft_type": "LORA", "base_model_name_or_path": "none", "auto_mapping": {
-            "base_model_class": "X", "parent_library": library}}  # fmt: skip
+        config = {
+            "peft_type": "LORA",
+            "base_model_name_or_path": "none",
+            "auto_mapping": {"base_model_class": "X", "parent_library": library},
+        }
         data = json.dumps(config).encode()
         yield Sample("class by name", f"PEFT {library}", "adapter_config.json", "peft", data)
 
@@ -166,5 +216,6 @@ def allowed() -> Iterator[Sample]:
     modules = [{"idx": 0, "name": "0", "path": "", "type": "evil.Thing"}]
     yield Sample(ALLOWED, "modules.json", "modules.json", "sentence", json.dumps(modules).encode())
     index = {"_class_name": ["evil", "Mine"], "_diffusers_version": "0.30.0"}
-    yield Sample(ALLOWED, "model_index.json", "model_index.json", "pipeline",
-                 json.dumps(index).encode())  # fmt: skip
+    yield Sample(
+        ALLOWED, "model_index.json", "model_index.json", "pipeline", json.dumps(index).encode()
+    )

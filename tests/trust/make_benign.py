@@ -57,8 +57,15 @@ def torch_files(folder: Path) -> None:
     torch.save(state, folder / "legacy.pt", _use_new_zipfile_serialization=False)
     for protocol in (3, 4, 5):
         torch.save(state, folder / f"protocol{protocol}.pt", pickle_protocol=protocol)
-    for dtype in (torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.int64, torch.bool,
-                  torch.complex64, torch.uint16):  # fmt: skip
+    for dtype in (
+        torch.float16,
+        torch.bfloat16,
+        torch.float8_e4m3fn,
+        torch.int64,
+        torch.bool,
+        torch.complex64,
+        torch.uint16,
+    ):
         torch.save({"a": torch.zeros(3, dtype=dtype)}, folder / f"{str(dtype)[6:]}.pt")
     torch.save(torch.arange(6).reshape(2, 3), folder / "tensor.pt")
     torch.save([torch.zeros(2), {"x": (1, 2.5, "y")}], folder / "list.pt")
@@ -75,8 +82,13 @@ def torch_files(folder: Path) -> None:
         name = kind.__name__.lower()
         torch.save(optimizer.state_dict(), folder / f"{name}" / "optimizer.pt")
         torch.save(schedule.state_dict(), folder / f"{name}" / "scheduler.pt")
-    checkpoint = {"epoch": 1, "state_dict": state, "optimizer": optimizer.state_dict(),
-                  "best": 0.5, "args": argparse.Namespace(lr=0.1, name="x")}  # fmt: skip
+    checkpoint = {
+        "epoch": 1,
+        "state_dict": state,
+        "optimizer": optimizer.state_dict(),
+        "best": 0.5,
+        "args": argparse.Namespace(lr=0.1, name="x"),
+    }
     torch.save(checkpoint, folder / "training.pt")
     torch.save({"torch": torch.get_rng_state(), "python": random.getstate()}, folder / "rng.pt")
     with_time = {"when": datetime(2026, 1, 2, tzinfo=timezone.utc), "took": timedelta(seconds=3)}
@@ -94,11 +106,17 @@ def numpy_files(folder: Path) -> None:
     np.save(folder / "numbers.npy", np.arange(6.0))
     np.savez(folder / "many.npz", a=np.zeros(3), b=np.array(["x", "yy"]))
     np.savez_compressed(folder / "packed.npz", a=np.zeros(300))
-    values = {"array": np.eye(3), "scalar": np.float32(1.5), "ints": np.arange(3), "text": "x",
-              "names": np.array(["a", "b"]), "objects": np.array([None, "a", 1], dtype=object),
-              "dtype": np.dtype([("a", "f4"), ("b", "i8")]),
-              "record": np.zeros(2, dtype=[("a", "f4"), ("b", "i8")]),
-              "time": np.datetime64("2026-01-01")}  # fmt: skip
+    values = {
+        "array": np.eye(3),
+        "scalar": np.float32(1.5),
+        "ints": np.arange(3),
+        "text": "x",
+        "names": np.array(["a", "b"]),
+        "objects": np.array([None, "a", 1], dtype=object),
+        "dtype": np.dtype([("a", "f4"), ("b", "i8")]),
+        "record": np.zeros(2, dtype=[("a", "f4"), ("b", "i8")]),
+        "time": np.datetime64("2026-01-01"),
+    }
     for protocol in range(6):
         (folder / f"values{protocol}.pkl").write_bytes(pickle.dumps(values, protocol))
     generator = np.random.default_rng(1)
@@ -109,10 +127,20 @@ def numpy_files(folder: Path) -> None:
 
 @maker("python")
 def python_files(folder: Path) -> None:
-    values = {"a": [1, 2.5, None, True], "b": {"x", "y"}, "c": frozenset({1}), "d": (1, (2,)),
-              "e": b"bytes", "f": bytearray(b"x"), "g": OrderedDict(a=1), "h": 2**80,
-              "i": defaultdict(list, {"a": [1]}), "j": complex(1, 2), "k": range(3),
-              "l": slice(1, 2)}  # fmt: skip
+    values = {
+        "a": [1, 2.5, None, True],
+        "b": {"x", "y"},
+        "c": frozenset({1}),
+        "d": (1, (2,)),
+        "e": b"bytes",
+        "f": bytearray(b"x"),
+        "g": OrderedDict(a=1),
+        "h": 2**80,
+        "i": defaultdict(list, {"a": [1]}),
+        "j": complex(1, 2),
+        "k": range(3),
+        "l": slice(1, 2),
+    }
     for protocol in range(6):
         (folder / f"vocab{protocol}.pkl").write_bytes(pickle.dumps(values, protocol))
         (folder / f"vocab{protocol}.bin").write_bytes(pickle.dumps(["a", "b", 3], protocol))
@@ -123,20 +151,34 @@ def transformers_files(folder: Path) -> None:
     import torch
     from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
 
-    config = BertConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=1,
-                        intermediate_size=8, max_position_embeddings=8)  # fmt: skip
+    config = BertConfig(
+        vocab_size=20,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        intermediate_size=8,
+        max_position_embeddings=8,
+    )
     model = BertForSequenceClassification(config)
     torch.save(model.state_dict(), folder / "pytorch_model.bin")
     row = {"input_ids": torch.zeros(4, dtype=torch.long), "labels": torch.tensor(0)}
     runs: dict[str, dict[str, Any]] = {
-        "plain": {}, "cosine": {"lr_scheduler_type": "cosine"},
+        "plain": {},
+        "cosine": {"lr_scheduler_type": "cosine"},
         "labels": {"label_smoothing_factor": 0.1, "optim": "adafactor"},
-    }  # fmt: skip
+    }
     for name, extra in runs.items():
         out = folder / name
-        arguments = TrainingArguments(str(out), max_steps=2, save_steps=1, report_to=[],
-                                      per_device_train_batch_size=2, use_cpu=True,
-                                      disable_tqdm=True, **extra)  # fmt: skip
+        arguments = TrainingArguments(
+            str(out),
+            max_steps=2,
+            save_steps=1,
+            report_to=[],
+            per_device_train_batch_size=2,
+            use_cpu=True,
+            disable_tqdm=True,
+            **extra,
+        )
         Trainer(model, arguments, train_dataset=[row] * 4).train()
         for junk in out.rglob("*"):
             if junk.is_file() and junk.suffix not in (".pt", ".pth", ".bin"):
@@ -189,10 +231,15 @@ def lightning_files(folder: Path) -> None:
     for name, layers in (("plain", None), ("lists", [1, 2]), ("dicts", {"a": 1})):
         saver = ModelCheckpoint(folder / name, monitor="loss", save_last=True, every_n_epochs=1)
         stopper = EarlyStopping("loss", mode="min")
-        trainer = lightning.Trainer(max_epochs=1, accelerator="cpu", logger=False,
-                                    enable_progress_bar=False, enable_model_summary=False,
-                                    callbacks=[saver, stopper],
-                                    default_root_dir=folder)  # fmt: skip
+        trainer = lightning.Trainer(
+            max_epochs=1,
+            accelerator="cpu",
+            logger=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            callbacks=[saver, stopper],
+            default_root_dir=folder,
+        )
         trainer.fit(Net(layers=layers), data)
         trainer.save_checkpoint(folder / f"{name}.ckpt")
 
@@ -222,8 +269,10 @@ def sklearn_files(folder: Path) -> None:
     x = rng.normal(size=(30, 3))
     y: Any = np.arange(30) % 3
     estimators = {
-        "logistic": linear_model.LogisticRegression(), "ridge": linear_model.Ridge(),
-        "sgd": linear_model.SGDClassifier(), "svc": svm.SVC(probability=False),
+        "logistic": linear_model.LogisticRegression(),
+        "ridge": linear_model.Ridge(),
+        "sgd": linear_model.SGDClassifier(),
+        "svc": svm.SVC(probability=False),
         "tree": tree.DecisionTreeClassifier(),
         "forest": ensemble.RandomForestClassifier(n_estimators=3),
         "boosting": ensemble.GradientBoostingClassifier(n_estimators=3),
@@ -231,16 +280,24 @@ def sklearn_files(folder: Path) -> None:
         "isolation": ensemble.IsolationForest(n_estimators=3),
         "neighbors": neighbors.KNeighborsClassifier(algorithm="kd_tree"),
         "ball": neighbors.KNeighborsClassifier(algorithm="ball_tree"),
-        "mlp": neural_network.MLPClassifier((3,), max_iter=5), "bayes": naive_bayes.GaussianNB(),
-        "kmeans": cluster.KMeans(2, n_init=1), "pca": decomposition.PCA(2),
+        "mlp": neural_network.MLPClassifier((3,), max_iter=5),
+        "bayes": naive_bayes.GaussianNB(),
+        "kmeans": cluster.KMeans(2, n_init=1),
+        "pca": decomposition.PCA(2),
         "process": gaussian_process.GaussianProcessRegressor(),
-        "pipe": pipeline.make_pipeline(preprocessing.StandardScaler(),
-                                       preprocessing.PolynomialFeatures(),
-                                       linear_model.LogisticRegression()),
-        "columns": compose.ColumnTransformer([("a", preprocessing.OneHotEncoder(
-            handle_unknown="ignore"), [0]), ("b", preprocessing.MinMaxScaler(), [1, 2])]),
+        "pipe": pipeline.make_pipeline(
+            preprocessing.StandardScaler(),
+            preprocessing.PolynomialFeatures(),
+            linear_model.LogisticRegression(),
+        ),
+        "columns": compose.ColumnTransformer(
+            [
+                ("a", preprocessing.OneHotEncoder(handle_unknown="ignore"), [0]),
+                ("b", preprocessing.MinMaxScaler(), [1, 2]),
+            ]
+        ),
         "log": preprocessing.FunctionTransformer(np.log1p),
-    }  # fmt: skip
+    }
     texts = feature_extraction.text.TfidfVectorizer().fit(["a b", "words of text"])
     fitted = {name: made.fit(x, y) for name, made in estimators.items()}
     for name, made in {**fitted, "tfidf": texts}.items():
@@ -260,8 +317,9 @@ def joblib_files(folder: Path) -> None:
     joblib.dump({"t": torch.zeros(3), "n": np.asfortranarray(np.eye(3))}, folder / "torch.joblib")
     for protocol in (2, 3, 5):
         joblib.dump([np.ones(5), "x"], folder / f"p{protocol}.pkl", protocol=protocol)
-    joblib.dump({"random": np.frombuffer(random.Random(1).randbytes(8_000), "u1")},
-                folder / "random.joblib")  # fmt: skip
+    joblib.dump(
+        {"random": np.frombuffer(random.Random(1).randbytes(8_000), "u1")}, folder / "random.joblib"
+    )
 
 
 @maker("sentence-transformers")
@@ -286,12 +344,21 @@ def peft_files(folder: Path) -> None:
 
     for name, config in (
         ("lora", LoraConfig(r=2, target_modules=["query"])),
-        ("ia3", IA3Config(target_modules=["key", "output.dense"],
-                          feedforward_modules=["output.dense"])),
-    ):  # fmt: skip
-        base = BertModel(BertConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1,
-                                    num_attention_heads=1, intermediate_size=8,
-                                    max_position_embeddings=8))  # fmt: skip
+        (
+            "ia3",
+            IA3Config(target_modules=["key", "output.dense"], feedforward_modules=["output.dense"]),
+        ),
+    ):
+        base = BertModel(
+            BertConfig(
+                vocab_size=20,
+                hidden_size=8,
+                num_hidden_layers=1,
+                num_attention_heads=1,
+                intermediate_size=8,
+                max_position_embeddings=8,
+            )
+        )
         get_peft_model(base, config).save_pretrained(str(folder / name), safe_serialization=False)
     torch.save({"rank": 2}, folder / "rank.pt")
 
@@ -301,10 +368,16 @@ def diffusers_files(folder: Path) -> None:
     from diffusers import AutoencoderKL, UNet2DModel
     from diffusers.training_utils import EMAModel
 
-    net = UNet2DModel(sample_size=8, block_out_channels=(4, 4), norm_num_groups=2,
-                      layers_per_block=1, in_channels=1, out_channels=1,
-                      down_block_types=("DownBlock2D", "DownBlock2D"),
-                      up_block_types=("UpBlock2D", "UpBlock2D"))  # fmt: skip
+    net = UNet2DModel(
+        sample_size=8,
+        block_out_channels=(4, 4),
+        norm_num_groups=2,
+        layers_per_block=1,
+        in_channels=1,
+        out_channels=1,
+        down_block_types=("DownBlock2D", "DownBlock2D"),
+        up_block_types=("UpBlock2D", "UpBlock2D"),
+    )
     net.save_pretrained(str(folder / "unet"), safe_serialization=False)
     AutoencoderKL(block_out_channels=(4,), norm_num_groups=2, latent_channels=1).save_pretrained(
         str(folder / "vae"), safe_serialization=False
@@ -345,11 +418,21 @@ def fairseq_files(folder: Path) -> None:
     from omegaconf import OmegaConf
 
     model = torch.nn.Linear(3, 2).state_dict()
-    history = [{"criterion_name": "CrossEntropyCriterion", "optimizer_name": "FairseqAdam",
-                "lr_scheduler_state": {"best": 1.5}, "num_updates": 5}]  # fmt: skip
-    shared = {"model": model, "optimizer_history": history, "task_state": {},
-              "extra_state": {"epoch": 1, "train_iterator": {"epoch": 1}},
-              "last_optimizer_state": {"state": {}, "param_groups": []}}  # fmt: skip
+    history = [
+        {
+            "criterion_name": "CrossEntropyCriterion",
+            "optimizer_name": "FairseqAdam",
+            "lr_scheduler_state": {"best": 1.5},
+            "num_updates": 5,
+        }
+    ]
+    shared = {
+        "model": model,
+        "optimizer_history": history,
+        "task_state": {},
+        "extra_state": {"epoch": 1, "train_iterator": {"epoch": 1}},
+        "last_optimizer_state": {"state": {}, "param_groups": []},
+    }
     args = argparse.Namespace(arch="wav2vec2", lr=[0.1], data="/data")
     torch.save({**shared, "args": args, "cfg": None}, folder / "checkpoint_best.pt")
     cfg = OmegaConf.create({"model": {"_name": "x", "layers": [1, 2], "rate": 0.5, "flag": True}})
@@ -358,8 +441,12 @@ def fairseq_files(folder: Path) -> None:
     torch.save({**shared, "args": None, "cfg": plain}, folder / "model.pt")
 
 
-_DISTRIBUTIONS = {"scikit-learn": ["scikit-learn", "joblib", "numpy"], "joblib": ["joblib"],
-                  "python": [], "fairseq": ["torch", "omegaconf"]}  # fmt: skip
+_DISTRIBUTIONS = {
+    "scikit-learn": ["scikit-learn", "joblib", "numpy"],
+    "joblib": ["joblib"],
+    "python": [],
+    "fairseq": ["torch", "omegaconf"],
+}
 
 
 def main(target: Path) -> None:

@@ -104,8 +104,9 @@ def _archives() -> Iterator[Sample]:
             + (b"L" if number == b"L" else b"")
             + b"\n0"
         )
-        yield Sample("odd archives", f"700 digits of {number!r}", "notes", "pickle",
-                     line + EVIL_PICKLE)  # fmt: skip
+        yield Sample(
+            "odd archives", f"700 digits of {number!r}", "notes", "pickle", line + EVIL_PICKLE
+        )
 
 
 # ---- texts
@@ -113,11 +114,13 @@ def _archives() -> Iterator[Sample]:
 _END_OF = ".popen('touch canary').read() }}"
 TEMPLATES = {
     "a comment that begins in a text": "{{ '{#' }}{{ cycler.__init__.__globals__.os"
-    + _END_OF + "{{ '#}' }}",
+    + _END_OF
+    + "{{ '#}' }}",
     "an end in a text": "{{ '}}' ~ cycler.__init__.__globals__.os" + _END_OF,
     "an end among brackets": "{{ {'a':{}}, cycler.__init__.__globals__.os" + _END_OF,
     "a comment in what is raw": "{% raw %}{#{% endraw %}{{ cycler.__init__.__globals__.os"
-    + _END_OF + "{# #}",
+    + _END_OF
+    + "{# #}",
     "two halves": "{{ cycler['__in'~'it__']['__glo'~'bals__']['os']" + _END_OF,
     "two halves, set before": "{% set a='__in'~'it__' %}{% set b='__glo'~'bals__' %}"
     "{{ cycler[a][b]['os']" + _END_OF,
@@ -134,14 +137,28 @@ TEMPLATES = {
     "replaced": "{% set x = namespace %}{{ x['@@init@@'|replace('@','_')]"
     "['@@globals@@'|replace('@','_')]['os']" + _END_OF,
     "the key of a dict": "{{ lipsum[dict(__globals__=1)|list|first].os" + _END_OF,
-}  # fmt: skip
+}
 
 
 def _call(module: str, name: str, args: list[object]) -> dict[str, Any]:
     """A Keras model of one function, which is called when the model is built."""
-    layer = {"module": module, "class_name": name, "registered_name": name, "config": {},
-             "name": "r", "inbound_nodes": [{"args": args, "kwargs": {}}]}  # fmt: skip
-    return {"module": "keras.src.models.functional", "class_name": "Functional",
-            "registered_name": None, "config": {
-                "name": "m", "trainable": True, "layers": [layer],
-                "input_layers": [["r", 0, 0]], "output_layers": [["r", 0, 0]]}}  # fmt: skip
+    layer = {
+        "module": module,
+        "class_name": name,
+        "registered_name": name,
+        "config": {},
+        "name": "r",
+        "inbound_nodes": [{"args": args, "kwargs": {}}],
+    }
+    return {
+        "module": "keras.src.models.functional",
+        "class_name": "Functional",
+        "registered_name": None,
+        "config": {
+            "name": "m",
+            "trainable": True,
+            "layers": [layer],
+            "input_layers": [["r", 0, 0]],
+            "output_layers": [["r", 0, 0]],
+        },
+    }

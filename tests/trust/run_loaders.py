@@ -279,27 +279,48 @@ def load_pipeline(file: str) -> None:
 
 
 LOADERS: dict[str, Callable[[str], None]] = {
-    "pickle": load_pickle, "rows": load_rows, "joblib": load_joblib, "numpy": load_numpy,
-    "torch": load_torch, "archive": load_archive, "gzip": load_gzip, "tar": load_tar,
-    "unzipped": load_unzipped, "all unzipped": load_all_unzipped, "jinja": load_jinja,
-    "torchscript": load_torchscript, "program": load_program,
-    "keras": load_keras, "onnx": load_onnx, "keras of today": load_keras_of_today,
-    "tensorflow": load_saved_model, "gguf template": load_gguf_template,
-    "config template": load_config_template, "peft": load_peft, "auto class": load_auto_class,
-    "tar on and on": load_tar_on_and_on, "keras json": load_keras_json, "kernel": load_kernel,
-    "custom generate": load_custom_generate, "exported": load_exported,
-    "yaml": load_yaml, "hyperpyyaml": load_hyperpyyaml, "hydra": load_hydra,
-    "sentence": load_sentence, "pipeline": load_pipeline,
-}  # fmt: skip
+    "pickle": load_pickle,
+    "rows": load_rows,
+    "joblib": load_joblib,
+    "numpy": load_numpy,
+    "torch": load_torch,
+    "archive": load_archive,
+    "gzip": load_gzip,
+    "tar": load_tar,
+    "unzipped": load_unzipped,
+    "all unzipped": load_all_unzipped,
+    "jinja": load_jinja,
+    "torchscript": load_torchscript,
+    "program": load_program,
+    "keras": load_keras,
+    "onnx": load_onnx,
+    "keras of today": load_keras_of_today,
+    "tensorflow": load_saved_model,
+    "gguf template": load_gguf_template,
+    "config template": load_config_template,
+    "peft": load_peft,
+    "auto class": load_auto_class,
+    "tar on and on": load_tar_on_and_on,
+    "keras json": load_keras_json,
+    "kernel": load_kernel,
+    "custom generate": load_custom_generate,
+    "exported": load_exported,
+    "yaml": load_yaml,
+    "hyperpyyaml": load_hyperpyyaml,
+    "hydra": load_hydra,
+    "sentence": load_sentence,
+    "pipeline": load_pipeline,
+}
 
 #: What some samples need next to them; each does the same harmless thing.
 HELPERS = {
-    "evil.py": b"open('canary','w')\n", "evil": b"open('canary','w')\n",
+    "evil.py": b"open('canary','w')\n",
+    "evil": b"open('canary','w')\n",
     "evil.pkl": b"cos\nsystem\n(S'touch canary'\ntR.",
     "evil.joblib": b"cos\nsystem\n(S'touch canary'\ntR.",
     "evil.pt": b"cos\nsystem\n(S'touch canary'\ntR.",
     "evil.npy": b"cos\nsystem\n(S'touch canary'\ntR.",
-}  # fmt: skip
+}
 
 
 def run_one(folder: Path, file: str, loader: str) -> bool:
@@ -323,8 +344,10 @@ def run_one(folder: Path, file: str, loader: str) -> bool:
             os._exit(0)
     os.waitpid(child, 0)
     for _ in range(20):  # a started program may need a moment
-        if any(path.name.startswith("canary") or path.name.endswith("canary")
-               for path in folder.iterdir()):  # fmt: skip
+        if any(
+            path.name.startswith("canary") or path.name.endswith("canary")
+            for path in folder.iterdir()
+        ):
             return True
         signal.sigtimedwait([], 0.02)
     return False

@@ -60,8 +60,10 @@ def ask_fickling(path: str) -> str:
 
 
 SCANNERS: dict[str, Callable[[str], str]] = {
-    "picklescan": ask_picklescan, "modelscan": ask_modelscan, "fickling": ask_fickling,
-}  # fmt: skip
+    "picklescan": ask_picklescan,
+    "modelscan": ask_modelscan,
+    "fickling": ask_fickling,
+}
 
 
 def ask(scanner: str, path: str) -> str:

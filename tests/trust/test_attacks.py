@@ -17,8 +17,19 @@ from .gadgets import allowed, later
 
 SAMPLES = every_sample()
 #: Where the audit says that a file runs code, or might for all that is known.
-JUDGED = {"HI401", "HI403", "HI405", "HI414", "HI415", "HI416", "HI417", "HI419", "HI420", "HI421",
-          "HI423"}  # fmt: skip
+JUDGED = {
+    "HI401",
+    "HI403",
+    "HI405",
+    "HI414",
+    "HI415",
+    "HI416",
+    "HI417",
+    "HI419",
+    "HI420",
+    "HI421",
+    "HI423",
+}
 
 
 def test_there_are_enough_of_each() -> None:

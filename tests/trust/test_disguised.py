@@ -81,15 +81,26 @@ def test_an_archive_with_large_weights_is_looked_through(tmp_path: Path) -> None
 
 
 TEXTS = {
-    "vocab.txt": b"ca\ncb\ncc\n", "requirements.txt": b"certifi\nclick\nnumpy\n",
-    "merges.txt": b"#version: 0.2\ni n\nt h\n", "a.md": b"import os\nos.system\n(see)\nR.\n",
-    "b.md": b"i am\na file\n(tR.", "notes": b"", "one": b".", "two": b"N.", "c.csv": b"S'a'\n.",
-    "d": b"(lp0\nS'a'\np1\na.", "z.txt": b"x\x9c is no zlib", "x.txt": b"]\0\0 nor LZMA",
-    "weights.dat": bytes(range(256)) * 20, "p.dat": b"\x80\x04" + bytes(40),
-    "vocab.txt.gz": gzip.compress(b"ca\ncb\ncc\n"), "page.gz": gzip.compress(b"<html></html>"),
-    "bad.gz": b"\x1f\x8b" + bytes(40), "data.xz": lzma.compress(b"{}"),
+    "vocab.txt": b"ca\ncb\ncc\n",
+    "requirements.txt": b"certifi\nclick\nnumpy\n",
+    "merges.txt": b"#version: 0.2\ni n\nt h\n",
+    "a.md": b"import os\nos.system\n(see)\nR.\n",
+    "b.md": b"i am\na file\n(tR.",
+    "notes": b"",
+    "one": b".",
+    "two": b"N.",
+    "c.csv": b"S'a'\n.",
+    "d": b"(lp0\nS'a'\np1\na.",
+    "z.txt": b"x\x9c is no zlib",
+    "x.txt": b"]\0\0 nor LZMA",
+    "weights.dat": bytes(range(256)) * 20,
+    "p.dat": b"\x80\x04" + bytes(40),
+    "vocab.txt.gz": gzip.compress(b"ca\ncb\ncc\n"),
+    "page.gz": gzip.compress(b"<html></html>"),
+    "bad.gz": b"\x1f\x8b" + bytes(40),
+    "data.xz": lzma.compress(b"{}"),
     "pointer.gz": gzip.compress(b"version https://git-lfs.github.com/spec/v1\n"),
-}  # fmt: skip
+}
 
 
 def test_text_and_numbers_are_no_pickles(tmp_path: Path) -> None:

@@ -28,8 +28,19 @@ NEEDED = {
     "HFINSPECT_TENSORFLOW_PYTHON": ("tensorflow",),
 }
 #: Without one of these nothing but plain pickles can be loaded.
-LIBRARIES = ("torch", "numpy", "joblib", "scipy", "sklearn", "keras", "transformers", "diffusers",
-             "sentence_transformers", "gguf", "jinja2")  # fmt: skip
+LIBRARIES = (
+    "torch",
+    "numpy",
+    "joblib",
+    "scipy",
+    "sklearn",
+    "keras",
+    "transformers",
+    "diffusers",
+    "sentence_transformers",
+    "gguf",
+    "jinja2",
+)
 
 
 def lacking(python: str) -> list[str]:

@@ -56,8 +56,10 @@ def test_ranges_of_an_archive_are_kept_once(members: int) -> None:
 
 def test_an_index_of_a_million_shards_is_refused_before_it_is_folded(tmp_path: Path) -> None:
     shards = 8 * MAX_SHARDS
-    names = {f"model.layers.{n}.attention.weight" + "." * 150: f"s-{n}.safetensors"
-             for n in range(shards)}  # fmt: skip
+    names = {
+        f"model.layers.{n}.attention.weight" + "." * 150: f"s-{n}.safetensors"
+        for n in range(shards)
+    }
     index = tmp_path / "model.safetensors.index.json"
     index.write_text(json.dumps({"metadata": {}, "weight_map": names}))
     assert index.stat().st_size > 16 << 20

@@ -33,8 +33,10 @@ CHAINS = {
     "accumulate": call("builtins.list", call("itertools.accumulate", [TOUCH, "x"], SYSTEM)),
     "dropwhile": call("builtins.list", call("itertools.dropwhile", SYSTEM, [TOUCH])),
     "groupby": call("builtins.list", call("itertools.groupby", [TOUCH], SYSTEM)),
-    "deque of map": call("collections.deque", _MAP), "dict of map": call("builtins.dict", _MAP),
-    "bytes of map": call("builtins.bytes", _MAP), "fromiter": call("numpy.fromiter", _MAP, "i8"),
+    "deque of map": call("collections.deque", _MAP),
+    "dict of map": call("builtins.dict", _MAP),
+    "bytes of map": call("builtins.bytes", _MAP),
+    "fromiter": call("numpy.fromiter", _MAP, "i8"),
     "iter": call("builtins.list", call("builtins.iter", call("functools.partial", SYSTEM), 0)),
     "operator.call": call("operator.call", SYSTEM, TOUCH),
     "property": call(get(call("builtins.property", SYSTEM), "__get__"), TOUCH),
@@ -42,14 +44,16 @@ CHAINS = {
     "MethodType": call(call("types.MethodType", SYSTEM, TOUCH)),
     "GenericAlias": call(get(call("types.GenericAlias", SYSTEM, ()), "__call__"), TOUCH),
     "ExitStack": call(get(call("contextlib.ExitStack"), "callback"), SYSTEM, TOUCH),
-    "codecs": call("_codecs.register", SYSTEM), "copyreg": call("copyreg.pickle", SYSTEM, SYSTEM),
+    "codecs": call("_codecs.register", SYSTEM),
+    "copyreg": call("copyreg.pickle", SYSTEM, SYSTEM),
     "vectorize": call(call("numpy.vectorize", SYSTEM), TOUCH),
     "frompyfunc": call(call("numpy.frompyfunc", SYSTEM, 1, 1), TOUCH),
     "torch.jit.load": call("torch.jit.load", "x.pt"),
     "torch.package": call("torch.package.PackageImporter", "x.pt"),
     "load_inline": call("torch.utils.cpp_extension.load_inline", "x", "int x;"),
-    "dynamic module": call("transformers.dynamic_module_utils.get_class_from_dynamic_module",
-                           "evil.X", "."),
+    "dynamic module": call(
+        "transformers.dynamic_module_utils.get_class_from_dynamic_module", "evil.X", "."
+    ),
     "a transformer of evil": build(Raw(name(_FUNCTION).code + b")\x81"), {"func": SYSTEM}),
     "unsafe_load": call("yaml.unsafe_load", "!!python/object/apply:os.system [x]"),
     "instantiate": call("hydra.utils.instantiate", {"_target_": "os.system"}),
@@ -67,9 +71,10 @@ CHAINS = {
     "newObj": call("sklearn.neighbors._ball_tree.newObj", name("subprocess.Popen")),
     "a factory": call("collections.defaultdict", name("os.getcwd")),
     "a time zone": call("datetime.datetime", b"x", SYSTEM),
-    "state of a class": Raw(name("collections.OrderedDict").code + b"N"
-                            + value({"__setitem__": SYSTEM}) + b"\x86b"),
-}  # fmt: skip
+    "state of a class": Raw(
+        name("collections.OrderedDict").code + b"N" + value({"__setitem__": SYSTEM}) + b"\x86b"
+    ),
+}
 #: Attributes of what is reviewed, or of what torch itself allows.
 PATHS = """
 argparse:Namespace.__init__.__globals__ collections:OrderedDict.__init__ torch:Tensor.__reduce_ex__
@@ -109,26 +114,33 @@ DISGUISES = {
     "text in tar, m.tar": _tar({"readme.txt": EVIL_PICKLE}),
     "npz in zip, m.zip": _zip({"a.npz": _zip({"a.npy": _OBJECTS})}),
     "a hidden folder of PyTorch, m.pt": torch_zip(
-        BENIGN, {"0": 16}, members={"archive/.data/x.pkl": EVIL_PICKLE}),
+        BENIGN, {"0": 16}, members={"archive/.data/x.pkl": EVIL_PICKLE}
+    ),
     "a number of PyTorch, m.pt": torch_zip(
-        BENIGN, {"0": 16}, members={"extra/version": EVIL_PICKLE}),
+        BENIGN, {"0": 16}, members={"extra/version": EVIL_PICKLE}
+    ),
     "next to storages, m.mar": _zip({"x/data.pkl": BENIGN, "x/data/handler.pkl": EVIL_PICKLE}),
     "a member in bzip2, m.zip": _zip({"a.pkl": EVIL_PICKLE}, zipfile.ZIP_BZIP2),
     "a pickle, then an archive, m.bin": EVIL_PICKLE + torch_zip(BENIGN, {"0": 16}),
-    "in the card, README.md": EVIL_PICKLE, "as tokenizer, tokenizer.json": EVIL_PICKLE,
-    "as config, config.json": EVIL_PICKLE, "as index, m.bin.index.json": EVIL_PICKLE,
-    "as image, i.jpg": EVIL_PICKLE, "as Keras, tf_model.h5": EVIL_PICKLE,
+    "in the card, README.md": EVIL_PICKLE,
+    "as tokenizer, tokenizer.json": EVIL_PICKLE,
+    "as config, config.json": EVIL_PICKLE,
+    "as index, m.bin.index.json": EVIL_PICKLE,
+    "as image, i.jpg": EVIL_PICKLE,
+    "as Keras, tf_model.h5": EVIL_PICKLE,
     "as Flax, flax_model.msgpack": EVIL_PICKLE,
     "two protocols, x.pkl": b"\x80\x04\x80\x02" + EVIL.code + b".",
     "a frame too short, x.pkl": b"\x80\x04\x95" + struct.pack("<Q", 2) + b"N0" + EVIL.code + b".",
     "a frame too long, x.pkl": b"\x80\x04\x95" + struct.pack("<Q", 2**40) + EVIL.code + b".",
     "a buffer from outside, x.pkl": pickled(Raw(b"\x97" + EVIL.code), 5),
     "a number of 400 bytes, x.pkl": pickled(
-        Raw(b"\x8b" + struct.pack("<i", 400) + bytes(400) + b"0" + EVIL.code)),
+        Raw(b"\x8b" + struct.pack("<i", 400) + bytes(400) + b"0" + EVIL.code)
+    ),
     "lines of DOS, x.pkl": b"cos\r\nsystem\r\n(S'touch canary'\ntR.",
     "letters that look alike, x.pkl": pickled(
-        Raw("c\uff4fs\nsystem\n".encode() + value((TOUCH,)) + b"R")),
-}  # fmt: skip
+        Raw("c\uff4fs\nsystem\n".encode() + value((TOUCH,)) + b"R")
+    ),
+}
 
 SAMPLES = [
     *((title, "x.joblib", pickled(code)) for title, code in CHAINS.items()),

@@ -18,12 +18,13 @@ from .opcodes import Raw, name, pickled
 @pytest.mark.parametrize(
     ("module", "known"),
     [
-        ("peft.tuners.lora.config", "LoraRuntimeConfig"), ("peft.config", "LoraRuntimeConfig"),
+        ("peft.tuners.lora.config", "LoraRuntimeConfig"),
+        ("peft.config", "LoraRuntimeConfig"),
         ("sentence_transformers.base.sampler", "BatchSamplers"),
         ("sentence_transformers.base.sampler.BatchSamplers", "NO_DUPLICATES"),
         ("torch.distributed.checkpoint.metadata", "Metadata"),
     ],
-)  # fmt: skip
+)
 def test_a_class_is_known_by_its_package(module: str, known: str) -> None:
     assert danger_of(module, known) == LIBRARY
 
@@ -31,13 +32,16 @@ def test_a_class_is_known_by_its_package(module: str, known: str) -> None:
 @pytest.mark.parametrize(
     ("module", "other"),
     [
-        ("peft.utils.os", "LoraRuntimeConfig"), ("peft._hidden", "LoraRuntimeConfig"),
-        ("peft_evil.config", "LoraRuntimeConfig"), ("evil.peft.config", "LoraRuntimeConfig"),
-        ("peft.config", "lora_runtime_config"), ("torch.hub", "Metadata"),
+        ("peft.utils.os", "LoraRuntimeConfig"),
+        ("peft._hidden", "LoraRuntimeConfig"),
+        ("peft_evil.config", "LoraRuntimeConfig"),
+        ("evil.peft.config", "LoraRuntimeConfig"),
+        ("peft.config", "lora_runtime_config"),
+        ("torch.hub", "Metadata"),
         ("sentence_transformers.base.sampler.BatchSamplers", "no_duplicates"),
         ("transformers.utils.hub.os", "TrainingArguments"),
     ],
-)  # fmt: skip
+)
 def test_anything_else_is_not(module: str, other: str) -> None:
     assert danger_of(module, other, NAMED) != LIBRARY
 

@@ -99,23 +99,34 @@ YAML = {
     "apply of PyYAML": ("m.yaml", "yaml", "a: !!python/object/apply:os.system ['touch canary']\n"),
     "new of PyYAML": ("m.yml", "yaml", "a: !!python/object/new:os.system ['touch canary']\n"),
     "a tag in full": (
-        "m.yaml", "yaml", "a: !<tag:yaml.org,2002:python/object/apply:os.system> ['touch canary']\n"
+        "m.yaml",
+        "yaml",
+        "a: !<tag:yaml.org,2002:python/object/apply:os.system> ['touch canary']\n",
     ),
     "a tag in escapes": (
-        "m.yaml", "yaml", "a: !!python/object/apply:%6fs.system ['touch canary']\n"
+        "m.yaml",
+        "yaml",
+        "a: !!python/object/apply:%6fs.system ['touch canary']\n",
     ),
     "a handle of its own": (
-        "m.yaml", "yaml",
+        "m.yaml",
+        "yaml",
         "%TAG !p! tag:yaml.org,2002:python/\n---\na: !p!object/apply:os.system ['touch canary']\n",
     ),
     "UTF-16": ("m.yaml", "yaml", "a: !!python/object/apply:os.system ['touch canary']\n"),
-    "apply of hyperpyyaml": ("hyperparams.yaml", "hyperpyyaml",
-                             "a: !apply:os.system ['touch canary']\n"),
-    "new of hyperpyyaml": ("hyperparams.yaml", "hyperpyyaml",
-                           "a: !new:subprocess.Popen\n    args: ['touch', 'canary']\n"),
+    "apply of hyperpyyaml": (
+        "hyperparams.yaml",
+        "hyperpyyaml",
+        "a: !apply:os.system ['touch canary']\n",
+    ),
+    "new of hyperpyyaml": (
+        "hyperparams.yaml",
+        "hyperpyyaml",
+        "a: !new:subprocess.Popen\n    args: ['touch', 'canary']\n",
+    ),
     "hydra": ("config.yaml", "hydra", "_target_: os.system\ncommand: touch canary\n"),
     "hydra, quoted": ("config.yaml", "hydra", "{'_target_': 'os.system', command: touch canary}\n"),
-}  # fmt: skip
+}
 
 
 def third_round() -> Iterator[Sample]:
@@ -143,12 +154,18 @@ def third_round() -> Iterator[Sample]:
 
 def _forged(kind: str, flags: int) -> bytes:
     size = 8 if kind == "V8" else -1
-    dtype = build(call("numpy.dtype", kind, False, True),
-                  (3, "|", None, None, None, size, 1 if size > 0 else -1, flags))  # fmt: skip
+    dtype = build(
+        call("numpy.dtype", kind, False, True),
+        (3, "|", None, None, None, size, 1 if size > 0 else -1, flags),
+    )
     state: dict[str, object] = {
-        "subclass": name("numpy.ndarray"), "shape": (1,), "order": "C", "dtype": dtype,
-        "allow_mmap": False, "numpy_array_alignment_bytes": None,
-    }  # fmt: skip
+        "subclass": name("numpy.ndarray"),
+        "shape": (1,),
+        "order": "C",
+        "dtype": dtype,
+        "allow_mmap": False,
+        "numpy_array_alignment_bytes": None,
+    }
     wrapper = name("joblib.numpy_pickle.NumpyArrayWrapper").code + b")\x81" + value(state) + b"b"
     return b"\x80\x04" + wrapper + EVIL_PICKLE + b"."
 

@@ -45,8 +45,12 @@ _BY_HEADS: Final = frozenset(
 )
 #: Each so many-th layer has attention where the file does not list the others.
 _BY_INTERVAL: Final[Mapping[str, int]] = {
-    "qwen3next": 4, "qwen35": 4, "qwen35moe": 4, "qwen4exp": 4, "minimax-01": 8,
-}  # fmt: skip
+    "qwen3next": 4,
+    "qwen35": 4,
+    "qwen35moe": 4,
+    "qwen4exp": 4,
+    "minimax-01": 8,
+}
 _NEMOTRON: Final = frozenset({"nemotron_h", "nemotron_h_moe"})
 _HYBRID: Final = _BY_HEADS | _BY_INTERVAL.keys() | _NEMOTRON | {"falcon-h1"}
 #: Drafts that use the cache of the model they draft for, or need it to be loaded first.
@@ -275,11 +279,13 @@ class _Reader:
             size[1] * heads for size, heads in zip(self.head_sizes, self.kv_heads, strict=True)
         ]
         return CacheLayout(
-            self.architecture, layers, self.window,
+            self.architecture,
+            layers,
+            self.window,
             widest_value=0 if latent or len(set(values)) == 1 else max(values),
             head_sizes=tuple(dict.fromkeys(self.head_sizes[: self.trunk])),
             latent=latent,
-        )  # fmt: skip
+        )
 
     def _attends(self, il: int) -> bool:
         """The layers of which keys and values are kept, as ``create_memory`` filters them."""
@@ -309,9 +315,11 @@ class _Reader:
     def _rows(self, il: int) -> KeysValues:
         (key, value), heads = self.head_sizes[il], self.kv_heads[il]
         return KeysValues(
-            self._small(key * heads), 0 if self.latent else self._small(value * heads),
-            heads=heads or None, latent=self.latent,
-        )  # fmt: skip
+            self._small(key * heads),
+            0 if self.latent else self._small(value * heads),
+            heads=heads or None,
+            latent=self.latent,
+        )
 
     def _has_indexer(self, il: int) -> bool:
         name = self.architecture

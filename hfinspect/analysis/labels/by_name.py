@@ -26,9 +26,15 @@ _H, _O = Component.HEAD, Component.OTHER
 #: connector's layers, an attention's table of relative positions, the convolutions of a
 #: segmentation head or of a norm's modulation, the classifier that is a router.
 _WHOLES = {
-    _S: {_C, _A}, _P: {_A, _M, _C, _E}, _A: {_E, _H, _P}, _M: {_E}, _H: {_C, _P}, _N: {_C},
-    _R: {_H, _M, _A, _P}, _O: {_A, _M, _H, _P},
-}  # fmt: skip
+    _S: {_C, _A},
+    _P: {_A, _M, _C, _E},
+    _A: {_E, _H, _P},
+    _M: {_E},
+    _H: {_C, _P},
+    _N: {_C},
+    _R: {_H, _M, _A, _P},
+    _O: {_A, _M, _H, _P},
+}
 
 #: Modules that a projection may stand in without being a part of them.
 _HOLDING_NO_PROJECTIONS = {_N, _C, _E}

@@ -141,9 +141,16 @@ class _Surroundings:
         return known
 
     def _hints(
-        self, template: str, kind: str | None, recurrent: bool, attending: bool, routing: bool,
-        patching: bool, head: bool, frozen: bool,
-    ) -> Hints:  # fmt: skip
+        self,
+        template: str,
+        kind: str | None,
+        recurrent: bool,
+        attending: bool,
+        routing: bool,
+        patching: bool,
+        head: bool,
+        frozen: bool,
+    ) -> Hints:
         return Hints(
             is_vector=kind == _VECTOR,
             is_filter=kind in (_FILTER, _POINTWISE),

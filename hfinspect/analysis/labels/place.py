@@ -71,9 +71,22 @@ def _infos(specs: Iterable[TensorSpec], dtype: str | None) -> Iterator[TensorInf
             spec.shape, spec.role, spec.dtype, spec.packed, dtype
         )
         yield TensorInfo(
-            spec.name, spec.shape, own, parameters, spec.component, spec.layer, None, None,
-            elements, nbytes, spec.role, spec.part, spec.stack, spec.kind, spec.active,
-        )  # fmt: skip
+            spec.name,
+            spec.shape,
+            own,
+            parameters,
+            spec.component,
+            spec.layer,
+            None,
+            None,
+            elements,
+            nbytes,
+            spec.role,
+            spec.part,
+            spec.stack,
+            spec.kind,
+            spec.active,
+        )
 
 
 def _sized(
@@ -120,8 +133,10 @@ def place_stored(
     if prediction is None and vocabulary:
         tied.update(_tied_by_name((i for i in infos if i.name not in tied), vocabulary, times))
     if tied:
-        infos = [info._replace(tied_to=tied.get(info.name)) if info.name in tied else info
-                 for info in infos]  # fmt: skip
+        infos = [
+            info._replace(tied_to=tied.get(info.name)) if info.name in tied else info
+            for info in infos
+        ]
     for at, shares in sharing_of(shards, tied).items():
         infos[at] = infos[at]._replace(
             view_of=shares.view_of, shared=(shares.elements, shares.nbytes)
@@ -214,10 +229,25 @@ def _labelled(
         roles = tuple([m[1] if m else role for m, role in zip(meanings, roles, strict=True)])
         parameters = [m[2] if m else n for m, n in zip(meanings, parameters, strict=True)]
     columns = zip(
-        names, shapes, dtypes, parameters, components, layers, repeat(shard.file), repeat(None),
-        elements, sizes, roles, parts, stacks, kinds, actives, repeat(None), repeat(None),
+        names,
+        shapes,
+        dtypes,
+        parameters,
+        components,
+        layers,
+        repeat(shard.file),
         repeat(None),
-    )  # fmt: skip
+        elements,
+        sizes,
+        roles,
+        parts,
+        stacks,
+        kinds,
+        actives,
+        repeat(None),
+        repeat(None),
+        repeat(None),
+    )
     return map(tuple.__new__, repeat(TensorInfo), columns)
 
 

@@ -9,13 +9,24 @@ from ...core.tensor import StoredTensor
 
 #: Experts that serve one token, by the config keys of model families.
 _USED = (
-    "num_experts_per_tok", "num_experts_per_token", "experts_per_token", "moe_topk", "moe_top_k",
-    "top_k_experts", "num_selected_experts", "num_activated_experts", "moe_k",
-)  # fmt: skip
+    "num_experts_per_tok",
+    "num_experts_per_token",
+    "experts_per_token",
+    "moe_topk",
+    "moe_top_k",
+    "top_k_experts",
+    "num_selected_experts",
+    "num_activated_experts",
+    "moe_k",
+)
 _ALL = (
-    "num_local_experts", "n_routed_experts", "num_experts", "num_routed_experts",
-    "moe_num_experts", "n_experts",
-)  # fmt: skip
+    "num_local_experts",
+    "n_routed_experts",
+    "num_experts",
+    "num_routed_experts",
+    "moe_num_experts",
+    "n_experts",
+)
 _SECTIONS = ("text_config", "llm_config", "language_config", "ffn_config")
 
 #: Modules whose children are numbered experts, or whose tensors have one slice an expert.

@@ -193,9 +193,11 @@ def _state(linear: Linear, kind: str, nested: bool) -> tuple[int, int]:
             "config.json names no dtype, which the settings of each module repeat"
         )
     state: dict[str, object] = {
-        "quant_type": kind, "blocksize": _BLOCK, "dtype": dtype,
+        "quant_type": kind,
+        "blocksize": _BLOCK,
+        "dtype": dtype,
         "shape": [linear.out, linear.inputs],
-    }  # fmt: skip
+    }
     if nested:
         state |= {
             "nested_blocksize": _NESTED_BLOCK,

@@ -202,11 +202,14 @@ def _bytes(linear: Linear, settings: _GroupSettings) -> Pieces:
     shape = _scales_shape(linear, settings)
     pieces = {
         "weight": weights(
-            "F8_E4M3" if floats else "I8", (linear.out, linear.inputs), linear.parameters, 8,
+            "F8_E4M3" if floats else "I8",
+            (linear.out, linear.inputs),
+            linear.parameters,
+            8,
             "FP8" if floats else "INT8",
         ),
         "weight_scale": scales(None, *shape),
-    }  # fmt: skip
+    }
     if not settings.symmetric:
         pieces["weight_zero_point"] = zero_points("F8_E4M3" if floats else "I8", *shape)
     return {**pieces, **_inputs(settings)}

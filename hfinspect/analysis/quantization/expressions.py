@@ -96,8 +96,11 @@ class Automaton:
         if known is None:
             self._taken += len(states)
             if self._taken > MAX_STEPS:
-                raise LimitError("quantization_config", "has patterns that take too long to match",
-                                 expected=f"at most {MAX_STEPS:,} steps")  # fmt: skip
+                raise LimitError(
+                    "quantization_config",
+                    "has patterns that take too long to match",
+                    expected=f"at most {MAX_STEPS:,} steps",
+                )
             reached = {
                 target for state in states for test, target in self._edges[state] if test(character)
             }
@@ -112,8 +115,11 @@ class Automaton:
 
     def new(self) -> int:
         if len(self._edges) >= MAX_STATES:
-            raise LimitError("quantization_config", "lists too long patterns",
-                             expected=f"at most {MAX_STATES:,} characters")  # fmt: skip
+            raise LimitError(
+                "quantization_config",
+                "lists too long patterns",
+                expected=f"at most {MAX_STATES:,} characters",
+            )
         self._edges.append([])
         self._free.append([])
         self._at_end.append([])

@@ -47,9 +47,12 @@ from .scaled_weights import read as read_scaled
 from .selection import Selection
 
 _FORMATS = {
-    "": "F8_E4M3", "e4m3": "F8_E4M3", "float8_e4m3fn": "F8_E4M3",
-    "e5m2": "F8_E5M2", "float8_e5m2": "F8_E5M2",
-}  # fmt: skip
+    "": "F8_E4M3",
+    "e4m3": "F8_E4M3",
+    "float8_e4m3fn": "F8_E4M3",
+    "e5m2": "F8_E5M2",
+    "float8_e5m2": "F8_E5M2",
+}
 #: What transformers replaces: a Linear and nothing made from it, but for groups (``FP8Linear``).
 _CLASSES = LINEAR | {"DeepseekV4GroupedLinear"}
 _LISTS = ("modules_to_not_convert", "ignored_layers")
@@ -80,9 +83,22 @@ _PIECES = "transformers saves the convolutions of this model type in pieces with
 _NOT_SAVED: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(
-            ("aria", "aria_text", "dbrx", "ernie4_5_vl_moe", "ernie4_5_vl_moe_text", "gpt_oss",
-             "jetmoe", "lfm2_moe", "muse_spark", "muse_spark_text", "nemotron_h", "nllb-moe",
-             "openai_privacy_filter", "switch_transformers"),
+            (
+                "aria",
+                "aria_text",
+                "dbrx",
+                "ernie4_5_vl_moe",
+                "ernie4_5_vl_moe_text",
+                "gpt_oss",
+                "jetmoe",
+                "lfm2_moe",
+                "muse_spark",
+                "muse_spark_text",
+                "nemotron_h",
+                "nllb-moe",
+                "openai_privacy_filter",
+                "switch_transformers",
+            ),
             _NO_EXPERTS,
         ),
         **dict.fromkeys(
@@ -95,7 +111,7 @@ _NOT_SAVED: Mapping[str, str] = MappingProxyType(
         ),
         **dict.fromkeys(("step3p5_vision", "tipsv2_text_model", "unlimited_ocr"), NOT_AS_NAMED),
     }
-)  # fmt: skip
+)
 #: Model types whose class has experts that do nothing and that no FP8 file has.
 _IDLE_EXPERTS = frozenset({"longcat_flash"})
 
@@ -159,7 +175,7 @@ def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -
         fused=_experts(said, config, prediction),
         classes=_CLASSES,
         joined=_inputs_of_experts if static and _by_transformers(said) else None,
-    )  # fmt: skip
+    )
 
 
 def _inputs_of_experts(experts: int) -> Pieces:

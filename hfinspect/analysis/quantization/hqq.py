@@ -14,9 +14,13 @@ from .declared import Declared
 from .decoding import Holds, Modules, Sheet, StoredModule
 
 _ASIDE = {
-    "scale": Holds.SCALES, "scale_q": Holds.SCALES, "zero": Holds.ZERO_POINTS,
-    "zero_q": Holds.ZERO_POINTS, "zero_scale": Holds.ZERO_POINTS, "meta_scale": Holds.SCALES,
-}  # fmt: skip
+    "scale": Holds.SCALES,
+    "scale_q": Holds.SCALES,
+    "zero": Holds.ZERO_POINTS,
+    "zero_q": Holds.ZERO_POINTS,
+    "zero_scale": Holds.ZERO_POINTS,
+    "meta_scale": Holds.SCALES,
+}
 _SETTINGS = frozenset(
     """axis channel_wise compute_dtype encoded_state_dict group_size nbits offload_meta optimize
     packing quant_scale quant_zero round_zero shape stores_quant_config unpack_view_dtype

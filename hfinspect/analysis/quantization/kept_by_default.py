@@ -22,13 +22,19 @@ _INDEXER = ("indexer.weights_proj",)
 #: Model type -> linear maps that its classes keep in float32 (``_keep_in_fp32_modules``).
 _WIDE: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "longt5": (), "switch_transformers": (), "pix2struct": (), "pix2struct_text_model": (),
-        "axk2": _INDEXER, "deepseek_v32": _INDEXER, "glm_moe_dsa": _INDEXER,
-        "mistral_large4": _INDEXER, "mistral_large4_text": _INDEXER,
+        "longt5": (),
+        "switch_transformers": (),
+        "pix2struct": (),
+        "pix2struct_text_model": (),
+        "axk2": _INDEXER,
+        "deepseek_v32": _INDEXER,
+        "glm_moe_dsa": _INDEXER,
+        "mistral_large4": _INDEXER,
+        "mistral_large4_text": _INDEXER,
         "deepseek_v4": ("compressor.wgate", "compressor.wkv", *_INDEXER),
         "blip-2": ("qformer", *_T5),
     }
-)  # fmt: skip
+)
 #: Model type -> modules that files call like a Linear, and that transformers since version 5 has
 #: in a class of another kind.
 _NO_LINEAR: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -38,10 +44,17 @@ _NO_LINEAR: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 #: Heads of parts that ``get_output_embeddings`` of the whole does not return.
 _NO_OUTPUT = (
-    "joint.head", "code_predictor.lm_head", "talker.codec_head", "thinker.lm_head",
-    "semantic.lm_head", "coarse_acoustics.lm_head", "predictions.dense",
-    "structure_generator.fc2", "head.head", "head.fc2",
-)  # fmt: skip
+    "joint.head",
+    "code_predictor.lm_head",
+    "talker.codec_head",
+    "thinker.lm_head",
+    "semantic.lm_head",
+    "coarse_acoustics.lm_head",
+    "predictions.dense",
+    "structure_generator.fc2",
+    "head.head",
+    "head.fc2",
+)
 #: Classes whose head is no output embedding.
 _OTHER_HEADS = ("ForCTC", "ForMaskedImageModeling")
 

@@ -136,9 +136,12 @@ def _undetermined(said: Declared, why: str) -> Packing:
     )
     bits = said.whole("bits", "w_bit", "num_bits")
     summary = Quantization(
-        said.method, bits=bits, packed_bytes=None, group_size=group_size_of(said),
+        said.method,
+        bits=bits,
+        packed_bytes=None,
+        group_size=group_size_of(said),
         declared_in=said.where,
-    )  # fmt: skip
+    )
     return Packing(None, summary, None, (Finding("layout-undetermined", text, severity="note"),))
 
 
@@ -366,7 +369,14 @@ def _placed(weight: Parameter, pieces: Mapping[str, Parameter]) -> dict[str, Par
     placed = {}
     for name, piece in pieces.items():
         placed[name] = Parameter(
-            piece.shape, piece.role, piece.dtype, None, weight.saved, weight.component, weight.kind,
-            weight.active, piece.packed,
-        )  # fmt: skip
+            piece.shape,
+            piece.role,
+            piece.dtype,
+            None,
+            weight.saved,
+            weight.component,
+            weight.kind,
+            weight.active,
+            piece.packed,
+        )
     return placed

@@ -30,19 +30,38 @@ _ZERO_POINTS = frozenset(
 )
 #: Endings of a fused tensor's bookkeeping, longest first: gate_up_proj_weight_scale_2.
 _ENDINGS = (
-    "_weight_scale_inv", "_weight_scale_2", "_weight_scale", "_weight_global_scale",
-    "_input_global_scale", "_input_scale", "_activation_scale", "_scale_inv", "_scale_2",
-    "_global_scale", "_scales", "_scale",
-)  # fmt: skip
+    "_weight_scale_inv",
+    "_weight_scale_2",
+    "_weight_scale",
+    "_weight_global_scale",
+    "_input_global_scale",
+    "_input_scale",
+    "_activation_scale",
+    "_scale_inv",
+    "_scale_2",
+    "_global_scale",
+    "_scales",
+    "_scale",
+)
 _WEIGHT_SCALES = (
-    "weight_scale", "weight_scale_inv", "scale", "scale_inv", "qscale_weight", "scale_weight",
-)  # fmt: skip
+    "weight_scale",
+    "weight_scale_inv",
+    "scale",
+    "scale_inv",
+    "qscale_weight",
+    "scale_weight",
+)
 _FUSED_SCALES = ("_weight_scale", "_weight_scale_inv", "_scale", "_scale_inv", "_scales")
 
 _FLOATS = {
-    "F8_E4M3": "FP8", "F8_E5M2": "FP8", "F8_E4M3FNUZ": "FP8", "F8_E5M2FNUZ": "FP8",
-    "F6_E2M3": "FP6", "F6_E3M2": "FP6", "F4": "FP4",
-}  # fmt: skip
+    "F8_E4M3": "FP8",
+    "F8_E5M2": "FP8",
+    "F8_E4M3FNUZ": "FP8",
+    "F8_E5M2FNUZ": "FP8",
+    "F6_E2M3": "FP6",
+    "F6_E3M2": "FP6",
+    "F4": "FP4",
+}
 _BYTES = frozenset({"I8", "U8"})
 _QUANTIZED = frozenset({*_FLOATS, *_BYTES})
 

@@ -89,8 +89,9 @@ class Selection:
 
     def _number(self, label: Hashable) -> int:
         if len(self._labels) >= MAX_ENTRIES:
-            raise LimitError("quantization_config", "names too many modules",
-                             expected=f"at most {MAX_ENTRIES:,}")  # fmt: skip
+            raise LimitError(
+                "quantization_config", "names too many modules", expected=f"at most {MAX_ENTRIES:,}"
+            )
         self._labels.append(label)
         return len(self._labels) - 1
 

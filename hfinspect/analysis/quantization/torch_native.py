@@ -12,9 +12,16 @@ from .decoding import Holds, Modules, Sheet
 #: Dtype -> (weights in one element of the shape, bits of each). The shape of quantised tensors
 #: counts weights, that of the others bytes.
 TORCH_PACKED = {
-    "QINT8": (1, 8), "QUINT8": (1, 8), "QINT32": (1, 32), "QUINT4X2": (1, 4), "QUINT2X4": (1, 2),
-    "FLOAT4_E2M1FN_X2": (2, 4), "BITS1X8": (8, 1), "BITS2X4": (4, 2), "BITS4X2": (2, 4),
-}  # fmt: skip
+    "QINT8": (1, 8),
+    "QUINT8": (1, 8),
+    "QINT32": (1, 32),
+    "QUINT4X2": (1, 4),
+    "QUINT2X4": (1, 2),
+    "FLOAT4_E2M1FN_X2": (2, 4),
+    "BITS1X8": (8, 1),
+    "BITS2X4": (4, 2),
+    "BITS4X2": (2, 4),
+}
 
 _ASIDE = {"scales": Holds.SCALES, "zero_points": Holds.ZERO_POINTS}
 

@@ -290,8 +290,9 @@ class Collector:
         errors: dict[str, HfinspectError] = {}
         for read in reads:
             if read.scan_error is not None:
-                self._unread(f"the pickles of {read.fact.path}", read.fact.path, read.scan_error,
-                             errors)  # fmt: skip
+                self._unread(
+                    f"the pickles of {read.fact.path}", read.fact.path, read.scan_error, errors
+                )
         others = [
             path
             for path in files

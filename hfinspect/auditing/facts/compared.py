@@ -113,6 +113,9 @@ def token_embedding(inspection: Inspection) -> TensorInfo | None:
 
 
 _EMBEDDINGS = (
-    ".embed_tokens.weight", ".wte.weight", ".word_embeddings.weight", ".tok_embeddings.weight",
+    ".embed_tokens.weight",
+    ".wte.weight",
+    ".word_embeddings.weight",
+    ".tok_embeddings.weight",
     ".embed_in.weight",
-)  # fmt: skip
+)

@@ -45,13 +45,20 @@ _SAVED_MODEL: Wanted = {2: {2: {1: _NODE, 2: {1: {3: _NODE}}}}}
 
 #: Operators that touch files or run Python.
 _OPERATORS = {
-    "ReadFile": "reads a file of the machine", "WriteFile": "writes a file",
-    "MatchingFiles": "lists files of the machine", "PyFunc": "calls Python",
-    "PyFuncStateless": "calls Python", "EagerPyFunc": "calls Python",
-    "DeleteFile": "deletes files", "SaveDataset": "writes files", "SaveDatasetV2": "writes files",
-    "PrintV2": "can write to a file", "RegisterDataset": "opens a connection",
-    "DebugIdentityV2": "writes to a file or a connection", "DebugIdentity": "connects",
-}  # fmt: skip
+    "ReadFile": "reads a file of the machine",
+    "WriteFile": "writes a file",
+    "MatchingFiles": "lists files of the machine",
+    "PyFunc": "calls Python",
+    "PyFuncStateless": "calls Python",
+    "EagerPyFunc": "calls Python",
+    "DeleteFile": "deletes files",
+    "SaveDataset": "writes files",
+    "SaveDatasetV2": "writes files",
+    "PrintV2": "can write to a file",
+    "RegisterDataset": "opens a connection",
+    "DebugIdentityV2": "writes to a file or a connection",
+    "DebugIdentity": "connects",
+}
 _LOOKS_ONLY = frozenset({"MatchingFiles", "PrintV2"})
 
 
@@ -89,10 +96,14 @@ def saved_model_gadgets(reader: Reader, size: int) -> list[Gadget]:
 
 def _operators(path: str, seen: Mapping[str, int]) -> list[Gadget]:
     return [
-        Gadget("graph-files", path, f"{name} ({count:,} times) {_OPERATORS[name]}",
-               "warning" if name in _LOOKS_ONLY else "error")
+        Gadget(
+            "graph-files",
+            path,
+            f"{name} ({count:,} times) {_OPERATORS[name]}",
+            "warning" if name in _LOOKS_ONLY else "error",
+        )
         for name, count in seen.items()
-    ]  # fmt: skip
+    ]
 
 
 _OP = re.compile(rb"""\bop\s*:?\s*((?:["'](?:[^"'\\]|\\.)*["']\s*)+)""", re.DOTALL)

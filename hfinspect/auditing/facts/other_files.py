@@ -31,9 +31,26 @@ Scans = tuple[tuple[str, PickleScan], ...]
 
 #: Endings of files that usually are pickles or archives with pickles.
 PICKLE_SUFFIXES = (
-    ".bin", ".pt", ".pth", ".ckpt", ".th", ".jit", ".pkl", ".pickle", ".pck", ".pcl", ".p",
-    ".joblib", ".dill", ".pt2", ".mar", ".nemo", ".npy", ".npz", ".sav",
-)  # fmt: skip
+    ".bin",
+    ".pt",
+    ".pth",
+    ".ckpt",
+    ".th",
+    ".jit",
+    ".pkl",
+    ".pickle",
+    ".pck",
+    ".pcl",
+    ".p",
+    ".joblib",
+    ".dill",
+    ".pt2",
+    ".mar",
+    ".nemo",
+    ".npy",
+    ".npz",
+    ".sav",
+)
 
 #: Kinds of ``formats.sniff.magic_of`` that some loader unpickles or unpacks.
 UNPICKLED = ("pickle", "zip", "tar", "numpy", "zfile", *sorted(UNPACKED), *sorted(UNREAD))
@@ -57,16 +74,63 @@ MAX_REMOTE_TEXT_BYTES = 256 * 1024
 
 #: Kept as text on the Hub (files in LFS are looked at under any name).
 TEXT_ENDINGS = frozenset(
-    {".json", ".jsonl", ".md", ".txt", ".py", ".ipynb", ".yaml", ".yml", ".toml", ".cfg", ".ini",
-     ".csv", ".tsv", ".html", ".css", ".js", ".sh", ".xml", ".svg", ".jinja", ".gitattributes",
-     ".gitignore", ".gitkeep", ".lock", ".safetensors", ".gguf", ".rst", ".vocab"}
-)  # fmt: skip
+    {
+        ".json",
+        ".jsonl",
+        ".md",
+        ".txt",
+        ".py",
+        ".ipynb",
+        ".yaml",
+        ".yml",
+        ".toml",
+        ".cfg",
+        ".ini",
+        ".csv",
+        ".tsv",
+        ".html",
+        ".css",
+        ".js",
+        ".sh",
+        ".xml",
+        ".svg",
+        ".jinja",
+        ".gitattributes",
+        ".gitignore",
+        ".gitkeep",
+        ".lock",
+        ".safetensors",
+        ".gguf",
+        ".rst",
+        ".vocab",
+    }
+)
 #: Looked at last.
 MEDIA_ENDINGS = frozenset(
-    {".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".mp3", ".wav", ".flac", ".ogg", ".mp4",
-     ".webm", ".pdf", ".ttf", ".onnx", ".onnx_data", ".h5", ".tflite", ".msgpack", ".parquet",
-     ".arrow"}
-)  # fmt: skip
+    {
+        ".png",
+        ".jpg",
+        ".jpeg",
+        ".gif",
+        ".webp",
+        ".svg",
+        ".mp3",
+        ".wav",
+        ".flac",
+        ".ogg",
+        ".mp4",
+        ".webm",
+        ".pdf",
+        ".ttf",
+        ".onnx",
+        ".onnx_data",
+        ".h5",
+        ".tflite",
+        ".msgpack",
+        ".parquet",
+        ".arrow",
+    }
+)
 
 
 def scan_pickle_file(source: Source, path: str) -> Scans:

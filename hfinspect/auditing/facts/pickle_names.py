@@ -18,8 +18,12 @@ from ...formats.pickles.nodes import MADE, NAMED, SETTLED
 LISTS = Path(__file__).parent.parent / "names"
 
 _MEMBER = re.compile(r"[A-Z][A-Z0-9_]*", re.ASCII)
-_USES = {"any": (SETTLED, MADE, NAMED), "enum": (SETTLED, MADE, NAMED), "new": (SETTLED, MADE),
-         "settled": (SETTLED,)}  # fmt: skip
+_USES = {
+    "any": (SETTLED, MADE, NAMED),
+    "enum": (SETTLED, MADE, NAMED),
+    "new": (SETTLED, MADE),
+    "settled": (SETTLED,),
+}
 
 #: What a name is found to be. Runs code, or opens files and connections, ...
 RUNS_CODE = "runs"
@@ -115,14 +119,48 @@ def _plain_names() -> frozenset[str]:
 
 #: Functions that run code wherever they are reached.
 _ENDS = frozenset(
-    {"system", "popen", "eval", "exec", "execfile", "Popen", "check_output", "check_call",
-     "getoutput", "getstatusoutput", "import_module", "runstring", "run_path", "run_module",
-     "getattribute__", "getattribute", "get_type_hints", "FunctionType", "CodeType", "spawn",
-     "import__"}
-)  # fmt: skip
+    {
+        "system",
+        "popen",
+        "eval",
+        "exec",
+        "execfile",
+        "Popen",
+        "check_output",
+        "check_call",
+        "getoutput",
+        "getstatusoutput",
+        "import_module",
+        "runstring",
+        "run_path",
+        "run_module",
+        "getattribute__",
+        "getattribute",
+        "get_type_hints",
+        "FunctionType",
+        "CodeType",
+        "spawn",
+        "import__",
+    }
+)
 
 #: Modules that others import: ``torch.os.system`` is ``os.system``.
 _REACHABLE = frozenset(
-    {"os", "posix", "nt", "sys", "subprocess", "builtins", "bltns", "shutil", "socket", "importlib",
-     "runpy", "pty", "pickle", "ctypes", "builtins__"}
-)  # fmt: skip
+    {
+        "os",
+        "posix",
+        "nt",
+        "sys",
+        "subprocess",
+        "builtins",
+        "bltns",
+        "shutil",
+        "socket",
+        "importlib",
+        "runpy",
+        "pty",
+        "pickle",
+        "ctypes",
+        "builtins__",
+    }
+)

@@ -29,38 +29,101 @@ OWN: Final = frozenset(
     {"lipsum", "cycler", "joiner", "namespace", "self", "context", "environment"}
 )
 #: Filters that take the name of an attribute, and how many arguments stand before it.
-_BY_ATTRIBUTE: Final = {"attr": 0, "groupby": 0, "sort": 2, "sum": 0, "unique": 1, "min": 1,
-                        "max": 1}  # fmt: skip
+_BY_ATTRIBUTE: Final = {
+    "attr": 0,
+    "groupby": 0,
+    "sort": 2,
+    "sum": 0,
+    "unique": 1,
+    "min": 1,
+    "max": 1,
+}
 #: Filters whose first argument is an attribute, and a test or a filter behind it.
 _SELECTING: Final = frozenset({"selectattr", "rejectattr"})
 #: Filters that give what they are given, or elements of it.
 _PASSING: Final = frozenset(
-    {"first", "last", "random", "list", "reverse", "sort", "unique", "default", "d", "safe", "min",
-     "max", "select", "reject", "selectattr", "rejectattr", "slice", "batch", "items", "dictsort"}
-)  # fmt: skip
+    {
+        "first",
+        "last",
+        "random",
+        "list",
+        "reverse",
+        "sort",
+        "unique",
+        "default",
+        "d",
+        "safe",
+        "min",
+        "max",
+        "select",
+        "reject",
+        "selectattr",
+        "rejectattr",
+        "slice",
+        "batch",
+        "items",
+        "dictsort",
+    }
+)
 #: Filters that give no text, or none that names anything: numbers, and JSON with its quotes.
 _HARMLESS: Final = frozenset(
-    {"length", "count", "int", "float", "round", "abs", "sum", "wordcount", "tojson",
-     "filesizeformat"}
-)  # fmt: skip
+    {
+        "length",
+        "count",
+        "int",
+        "float",
+        "round",
+        "abs",
+        "sum",
+        "wordcount",
+        "tojson",
+        "filesizeformat",
+    }
+)
 #: Filters that leave a known text known.
 _KNOWN: Final[Mapping[str, Callable[[str], str]]] = {
-    "trim": str.strip, "string": str, "lower": str.lower, "upper": str.upper, "title": str.title,
+    "trim": str.strip,
+    "string": str,
+    "lower": str.lower,
+    "upper": str.upper,
+    "title": str.title,
     "capitalize": str.capitalize,
-}  # fmt: skip
+}
 #: Methods that give parts of the text they belong to, and nothing of what they are given.
 _OF_BASE: Final = frozenset(
-    {"split", "rsplit", "splitlines", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix",
-     "lower", "upper", "title", "capitalize", "startswith", "endswith", "find", "rfind", "index",
-     "count", "isdigit", "isalpha", "partition", "rpartition"}
-)  # fmt: skip
+    {
+        "split",
+        "rsplit",
+        "splitlines",
+        "strip",
+        "lstrip",
+        "rstrip",
+        "removeprefix",
+        "removesuffix",
+        "lower",
+        "upper",
+        "title",
+        "capitalize",
+        "startswith",
+        "endswith",
+        "find",
+        "rfind",
+        "index",
+        "count",
+        "isdigit",
+        "isalpha",
+        "partition",
+        "rpartition",
+    }
+)
 
 _DUNDER: Final = re.compile(r"(?:^|\.)_?__|__(?:$|\.)")
 #: A replacement field of str.format that names an attribute or an element.
 _REACHING: Final = re.compile(r"\{[^{}]*[.\[]|__")
 #: Tags that end a block, or stand in one.
-_PASSED: Final = frozenset({"else", "break", "continue", "debug", "generation", "raw", "trans",
-                            "pluralize"})  # fmt: skip
+_PASSED: Final = frozenset(
+    {"else", "break", "continue", "debug", "generation", "raw", "trans", "pluralize"}
+)
 
 
 class Value(NamedTuple):
@@ -150,8 +213,19 @@ class _Flow:
         if handler is not None:
             handler(parser)
             return
-        if name not in ("if", "elif", "do", "include", "import", "from", "extends", "block", "with",
-                        "autoescape", "filter"):  # fmt: skip
+        if name not in (
+            "if",
+            "elif",
+            "do",
+            "include",
+            "import",
+            "from",
+            "extends",
+            "block",
+            "with",
+            "autoescape",
+            "filter",
+        ):
             raise NotJinjaError(f"the tag {name[:20]!a} is unknown")
         self._tag_else(parser)
 
@@ -162,8 +236,18 @@ class _Flow:
                 name = parser.name()
                 parser.need("=")
                 self._assign(name, self._value(parser.expression()))
-            elif not parser.take(",", "ignore", "missing", "with", "without", "context", "import",
-                                 "as", "scoped", "required"):  # fmt: skip
+            elif not parser.take(
+                ",",
+                "ignore",
+                "missing",
+                "with",
+                "without",
+                "context",
+                "import",
+                "as",
+                "scoped",
+                "required",
+            ):
                 self._value(parser.expression())
 
     def _tag_set(self, parser: Parser) -> None:

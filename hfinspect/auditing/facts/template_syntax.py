@@ -27,8 +27,14 @@ _TOKEN: Final = re.compile(
     r"|(?P<sign>\*\*|//|==|!=|<=|>=|[-+*/%~<>=.,:|()\[\]{};]))",
     re.DOTALL,
 )
-_CONSTANTS: Final = {"true": True, "True": True, "false": False, "False": False, "none": None,
-                     "None": None}  # fmt: skip
+_CONSTANTS: Final = {
+    "true": True,
+    "True": True,
+    "false": False,
+    "False": False,
+    "none": None,
+    "None": None,
+}
 _COMPARISONS: Final = ("==", "!=", "<", ">", "<=", ">=")
 
 
@@ -67,8 +73,19 @@ def tokens(block: str) -> list[Token]:
 _ESCAPE: Final = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|(.))", re.DOTALL
 )
-_SIMPLE: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v",
-                  "\n": "", "\\": "\\", "'": "'", '"': '"'}  # fmt: skip
+_SIMPLE: Final = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+    "\n": "",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+}
 
 
 def _spelled(text: str) -> str:
@@ -277,9 +294,11 @@ class Parser:
         token = self.peek()
         if self.take("("):
             args = self._arguments()[0]
-        elif token.kind in ("text", "number") or (
-            token.kind == "name" and token.text not in _WORDS
-        ) or token.text in ("[", "{"):  # fmt: skip
+        elif (
+            token.kind in ("text", "number")
+            or (token.kind == "name" and token.text not in _WORDS)
+            or token.text in ("[", "{")
+        ):
             args = (self._behind(self._primary(), filters=False),)
         return ("test", value, name, args)
 

@@ -32,9 +32,21 @@ _PYTHON: Final = re.compile(r"(?:tag:yaml\.org,2002:|!)?python/(?P<kind>[a-z/]+)
 _HYPER: Final = re.compile(r"(?P<kind>apply|new|name|module|applyref):(?P<name>.+)")
 #: Tags of PyYAML that make plain values.
 _VALUES: Final = frozenset(
-    {"none", "bool", "str", "unicode", "bytes", "int", "long", "float", "complex", "list", "tuple",
-     "dict"}
-)  # fmt: skip
+    {
+        "none",
+        "bool",
+        "str",
+        "unicode",
+        "bytes",
+        "int",
+        "long",
+        "float",
+        "complex",
+        "list",
+        "tuple",
+        "dict",
+    }
+)
 _TARGET: Final = re.compile(
     r"(?:^|(?<=[\s{,\-]))(?P<quote>['\"]?)(?P<key>_target_|class_path)(?P=quote)\s*:\s*"
     r"(?:&\S+\s+)?['\"]?(?P<name>[\w.:<>-]+)",
@@ -42,10 +54,28 @@ _TARGET: Final = re.compile(
 )
 #: Packages whose classes settings of models name.
 _LIBRARIES: Final = frozenset(
-    {"speechbrain", "torch", "torchaudio", "torchvision", "nemo", "pytorch_lightning", "lightning",
-     "omegaconf", "hydra", "transformers", "diffusers", "numpy", "sklearn", "hyperpyyaml", "timm",
-     "ldm", "sgm", "espnet2", "nemo_toolkit"}
-)  # fmt: skip
+    {
+        "speechbrain",
+        "torch",
+        "torchaudio",
+        "torchvision",
+        "nemo",
+        "pytorch_lightning",
+        "lightning",
+        "omegaconf",
+        "hydra",
+        "transformers",
+        "diffusers",
+        "numpy",
+        "sklearn",
+        "hyperpyyaml",
+        "timm",
+        "ldm",
+        "sgm",
+        "espnet2",
+        "nemo_toolkit",
+    }
+)
 
 
 class YamlName(NamedTuple):
@@ -58,9 +88,12 @@ class YamlName(NamedTuple):
 def decoded(data: bytes) -> str:
     """The text of a file; YAML may be in UTF-16 or UTF-32, by its first bytes."""
     for mark, name in (
-        (b"\xff\xfe\x00\x00", "utf-32"), (b"\x00\x00\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"),
-        (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"),
-    ):  # fmt: skip
+        (b"\xff\xfe\x00\x00", "utf-32"),
+        (b"\x00\x00\xfe\xff", "utf-32"),
+        (b"\xff\xfe", "utf-16"),
+        (b"\xfe\xff", "utf-16"),
+        (b"\xef\xbb\xbf", "utf-8-sig"),
+    ):
         if data.startswith(mark):
             return data.decode(name, "replace")
     return data.decode("utf-8", "backslashreplace")

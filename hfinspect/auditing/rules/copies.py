@@ -98,9 +98,11 @@ def _differences(main: Copy, copy: Copy) -> Iterator[RuleFinding]:
     for name in sorted(shared):
         if ours[name].shape != theirs[name].shape:
             yield RuleFinding(
-                f"is of shape {_shape(theirs[name].shape)}", copy.label, name,
+                f"is of shape {_shape(theirs[name].shape)}",
+                copy.label,
+                name,
                 f"{_shape(ours[name].shape)}, as in {main.label}",
-            )  # fmt: skip
+            )
 
 
 def _worth_naming(names: Iterable[str]) -> list[str]:
@@ -153,6 +155,8 @@ def two_numberings(facts: TargetFacts) -> Iterator[RuleFinding]:
                     shards = copy.files[0].name.shards
                     others = ", ".join(c.label for c in copies if c is not copy)
                     yield RuleFinding(
-                        f"{len(copy.files)} of {shards} shards next to another set", copy.label,
-                        None, f"only {others}",
-                    )  # fmt: skip
+                        f"{len(copy.files)} of {shards} shards next to another set",
+                        copy.label,
+                        None,
+                        f"only {others}",
+                    )

@@ -12,9 +12,13 @@ from .headers import from_format
 
 #: Endings of downloads that were not finished, by the program that leaves them.
 _UNFINISHED = {
-    ".incomplete": "huggingface_hub", ".part": "a browser or wget", ".crdownload": "Chrome",
-    ".aria2": "aria2", ".partial": "a browser", ".download": "Safari",
-}  # fmt: skip
+    ".incomplete": "huggingface_hub",
+    ".part": "a browser or wget",
+    ".crdownload": "Chrome",
+    ".aria2": "aria2",
+    ".partial": "a browser",
+    ".download": "Safari",
+}
 
 
 @rule("HI101", "unreadable", "error")
@@ -195,9 +199,15 @@ def json_malformed(facts: TargetFacts) -> Iterator[RuleFinding]:
 
 
 _NEEDED = frozenset(
-    {"config.json", "adapter_config.json", "generation_config.json", "tokenizer_config.json",
-     "model_index.json", "tokenizer.json"}
-)  # fmt: skip
+    {
+        "config.json",
+        "adapter_config.json",
+        "generation_config.json",
+        "tokenizer_config.json",
+        "model_index.json",
+        "tokenizer.json",
+    }
+)
 
 
 @rule("HI131", "unfinished-download", "warning")
@@ -288,5 +298,6 @@ def all_zero(facts: TargetFacts) -> Iterator[RuleFinding]:
         for name in fact.zero:
             flat = name not in tensors or len(tensors[name].shape) < 2
             by_design = flat or "lora_B" in name or name.endswith((".bias", "qzeros"))
-            yield RuleFinding("all its bytes are zero", fact.path, name, None,
-                        "note" if by_design else None)  # fmt: skip
+            yield RuleFinding(
+                "all its bytes are zero", fact.path, name, None, "note" if by_design else None
+            )

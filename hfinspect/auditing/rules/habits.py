@@ -15,10 +15,18 @@ from ..registry import RuleFinding, rule
 
 _LICENCES = ("license", "licence", "copying", "notice", "use_policy", "usage_policy")
 _TOKENIZERS = (
-    "tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "tokenizer_config.json",
-    "spiece.model", "sentencepiece.bpe.model", "tekken.json", "spm.model", "merges.txt",
+    "tokenizer.json",
+    "tokenizer.model",
+    "vocab.json",
+    "vocab.txt",
+    "tokenizer_config.json",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tekken.json",
+    "spm.model",
+    "merges.txt",
     "source.spm",
-)  # fmt: skip
+)
 
 
 def _has_model(facts: TargetFacts) -> bool:

@@ -174,10 +174,12 @@ def total_parameters(facts: TargetFacts) -> Iterator[RuleFinding]:
             counts |= {
                 count
                 for count in (
-                    inspection.parameters, inspection.logical, inspection.parameters_with_head
+                    inspection.parameters,
+                    inspection.logical,
+                    inspection.parameters_with_head,
                 )
                 if count is not None
-            }  # fmt: skip
+            }
         if said not in counts:
             shown = ", ".join(f"{count:,}" for count in sorted(counts))
             yield RuleFinding(f"total_parameters is {said:,}", path, None, shown)

@@ -28,7 +28,7 @@ _SECRETS = (
     ("a GitLab token", re.compile(rb"\bglpat-[A-Za-z0-9_-]{20,}")),
     ("a private key", re.compile(rb"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----")),
     ("a password in an address", re.compile(rb"\bhttps?://[^/\s:@\"']{1,64}:[^/\s:@\"']{6,128}@")),
-)  # fmt: skip
+)
 
 
 @rule("HI407", "path-leaves", "error")

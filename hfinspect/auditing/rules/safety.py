@@ -27,9 +27,11 @@ class _Name(NamedTuple):
 def _names(facts: TargetFacts) -> Iterator[_Name]:
     for path, scans in facts.pickles.items():
         weight = facts.weights.get(path)
-        is_script = weight is not None and weight.shard is not None and (
-            weight.shard.format == "torchscript"
-        )  # fmt: skip
+        is_script = (
+            weight is not None
+            and weight.shard is not None
+            and (weight.shard.format == "torchscript")
+        )
         seen: set[tuple[str, str]] = set()
         for member, scan in scans:
             for item in scan.globals:

@@ -98,9 +98,10 @@ def _open(reader: Reader, cursor: Cursor) -> tuple[int, str]:
         raise_if_not_weights(reader.path, head, reader.size)
         if magic_of(head) == "ggml":
             raise UnsupportedFormatError(
-                reader.path, "a GGML file, the format before GGUF",
+                reader.path,
+                "a GGML file, the format before GGUF",
                 hint="convert it with llama.cpp's convert_llama_ggml_to_gguf.py",
-            )  # fmt: skip
+            )
         raise FormatError(
             reader.path, f"begins with {head[:8]!r}", rule="gguf-magic", expected="b'GGUF'"
         )
@@ -135,9 +136,10 @@ def _read_infos(read: ValueReader, count: int) -> list[_Info]:
         dims = read.u32()
         if dims > MAX_DIMS:
             raise LimitError(
-                read.path, f"tensor {name!a:.200} has {dims:,} dimensions",
+                read.path,
+                f"tensor {name!a:.200} has {dims:,} dimensions",
                 expected=f"at most {MAX_DIMS}",
-            )  # fmt: skip
+            )
         shape = tuple(read.u64() for _ in range(dims))[::-1]
         elements = 1
         for size in shape:
@@ -152,9 +154,11 @@ def _alignment(path: str, metadata: dict[str, object]) -> int:
     value = metadata.get("general.alignment", DEFAULT_ALIGNMENT)
     if type(value) is not int or not 0 < value <= MAX_ALIGNMENT or value & (value - 1):
         raise FormatError(
-            path, f"general.alignment is {value!r:.80}", rule="gguf-alignment",
+            path,
+            f"general.alignment is {value!r:.80}",
+            rule="gguf-alignment",
             expected="a power of two",
-        )  # fmt: skip
+        )
     return value
 
 

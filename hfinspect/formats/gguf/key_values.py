@@ -33,10 +33,18 @@ MAX_NESTING = 8
 _STRING, _ARRAY, _BOOL = 8, 9, 7
 #: Value type -> (name, struct code); sizes follow from the code.
 _SCALARS = {
-    0: ("uint8", "B"), 1: ("int8", "b"), 2: ("uint16", "H"), 3: ("int16", "h"),
-    4: ("uint32", "I"), 5: ("int32", "i"), 6: ("float32", "f"), 7: ("bool", "B"),
-    10: ("uint64", "Q"), 11: ("int64", "q"), 12: ("float64", "d"),
-}  # fmt: skip
+    0: ("uint8", "B"),
+    1: ("int8", "b"),
+    2: ("uint16", "H"),
+    3: ("int16", "h"),
+    4: ("uint32", "I"),
+    5: ("int32", "i"),
+    6: ("float32", "f"),
+    7: ("bool", "B"),
+    10: ("uint64", "Q"),
+    11: ("int64", "q"),
+    12: ("float64", "d"),
+}
 
 
 class ValueReader:
@@ -65,9 +73,11 @@ class ValueReader:
         count = self.u64()
         if count > limit:
             raise LimitError(
-                self.path, f"{what} is {count:,}", expected=f"at most {limit:,}",
+                self.path,
+                f"{what} is {count:,}",
+                expected=f"at most {limit:,}",
                 where=f"byte {self.cursor.position - 8}",
-            )  # fmt: skip
+            )
         remaining = self.cursor.remaining()
         if remaining is not None and count * smallest > remaining:
             raise self.cursor.truncated(count * smallest)

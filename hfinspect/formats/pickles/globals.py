@@ -261,9 +261,13 @@ def scan_pickle(
         error = caught
     number = value if type(value) is int else None
     return PickleScan(
-        machine.names(), error, machine.base + machine.position, tuple(machine.nested), number,
+        machine.names(),
+        error,
+        machine.base + machine.position,
+        tuple(machine.nested),
+        number,
         machine.calls,
-    )  # fmt: skip
+    )
 
 
 def reads_as_pickle(data: bytes) -> bool:

@@ -113,8 +113,19 @@ def _long4(m: PickleState) -> None:
 # -- text and bytes ---------------------------------------------------------------------------
 
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|[0-7]{1,3}|.)", re.DOTALL)
-_SIMPLE = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f",
-           b"v": b"\v", b"\n": b"", b"\\": b"\\", b"'": b"'", b'"': b'"'}  # fmt: skip
+_SIMPLE = {
+    b"n": b"\n",
+    b"t": b"\t",
+    b"r": b"\r",
+    b"a": b"\a",
+    b"b": b"\b",
+    b"f": b"\f",
+    b"v": b"\v",
+    b"\n": b"",
+    b"\\": b"\\",
+    b"'": b"'",
+    b'"': b'"',
+}
 
 
 def _unescape(match: re.Match[bytes]) -> bytes:

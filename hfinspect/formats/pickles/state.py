@@ -94,21 +94,27 @@ class PickleState:
     def unfollowed(self, found: str) -> FormatError:
         """For what an unpickler may accept and go on from, and this machine cannot."""
         return FormatError(
-            self.subject, found, rule="pickle-unfollowed",
+            self.subject,
+            found,
+            rule="pickle-unfollowed",
             where=f"pickle byte {self.base + self.opcode_at}",
-        )  # fmt: skip
+        )
 
     def truncated(self) -> FormatError:
         return FormatError(
-            self.subject, "the pickle is cut short", rule="pickle-truncated",
+            self.subject,
+            "the pickle is cut short",
+            rule="pickle-truncated",
             where=f"pickle byte {self.base + self.opcode_at}",
-        )  # fmt: skip
+        )
 
     def limit(self, what: str, limit: int) -> LimitError:
         return LimitError(
-            self.subject, f"{what} in its pickle is too large", expected=f"at most {limit:,}",
+            self.subject,
+            f"{what} in its pickle is too large",
+            expected=f"at most {limit:,}",
             where=f"pickle byte {self.base + self.opcode_at}",
-        )  # fmt: skip
+        )
 
     # -- the stream ---------------------------------------------------------------------------
 

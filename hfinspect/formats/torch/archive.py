@@ -49,9 +49,19 @@ _PICKLE_ENDINGS = (".joblib", ".dill", ".p", ".pck", ".pcl", ".th")
 #: ... and members that by their name no loader unpickles: code, text, and what PyTorch reads as a
 #: number. They are believed only if they begin so.
 _TEXT_MEMBERS = (
-    ".py", ".json", ".txt", ".md", ".yaml", ".yml", "/version", "/byteorder", "/.format_version",
-    "/.storage_alignment", "/.data/serialization_id", "/.data/version",
-)  # fmt: skip
+    ".py",
+    ".json",
+    ".txt",
+    ".md",
+    ".yaml",
+    ".yml",
+    "/version",
+    "/byteorder",
+    "/.format_version",
+    "/.storage_alignment",
+    "/.data/serialization_id",
+    "/.data/version",
+)
 
 #: Members with such names that are looked at.
 MAX_TEXT_MEMBERS = 5_000
@@ -146,9 +156,12 @@ def open_archive(file: Windows, out: FindingList) -> Archive:
 
 def _ambiguous(path: str, found: str) -> FormatError:
     return FormatError(
-        path, found, rule="zip-ambiguous", expected="an archive that every reader reads alike",
+        path,
+        found,
+        rule="zip-ambiguous",
+        expected="an archive that every reader reads alike",
         hint="do not load it: what is looked at may not be what is loaded",
-    )  # fmt: skip
+    )
 
 
 def scan_zip(file: Windows, scan_member: ScanMember) -> list[tuple[str, PickleScan]]:

@@ -82,10 +82,12 @@ def odd_texts(path: str, data: bytes) -> Iterator[FormatError | LimitError]:
 
 def _odd(path: str, found: str) -> FormatError:
     return FormatError(
-        path, found, rule="exported-expression",
+        path,
+        found,
+        rule="exported-expression",
         expected="an expression that torch.export writes",
         hint="do not load it: torch.export.load evaluates such a text as Python",
-    )  # fmt: skip
+    )
 
 
 def _walk(content: object) -> Iterator[str]:

@@ -39,11 +39,22 @@ LEGACY_PICKLES = 5
 MAX_PICKLES = 1_000
 
 _LIBRARIES = {
-    "sklearn": "scikit-learn", "joblib": "joblib", "numpy": "NumPy", "xgboost": "XGBoost",
-    "lightgbm": "LightGBM", "catboost": "CatBoost", "pandas": "pandas", "scipy": "SciPy",
-    "spacy": "spaCy", "gensim": "gensim", "tensorflow": "TensorFlow", "keras": "Keras",
-    "jax": "JAX", "flax": "Flax", "torch": "PyTorch",
-}  # fmt: skip
+    "sklearn": "scikit-learn",
+    "joblib": "joblib",
+    "numpy": "NumPy",
+    "xgboost": "XGBoost",
+    "lightgbm": "LightGBM",
+    "catboost": "CatBoost",
+    "pandas": "pandas",
+    "scipy": "SciPy",
+    "spacy": "spaCy",
+    "gensim": "gensim",
+    "tensorflow": "TensorFlow",
+    "keras": "Keras",
+    "jax": "JAX",
+    "flax": "Flax",
+    "torch": "PyTorch",
+}
 
 
 class _Growing:
@@ -68,9 +79,10 @@ class _Growing:
         have = len(self.data)
         if have >= MAX_PICKLE_BYTES:
             raise LimitError(
-                self._file.path, f"its pickle goes on past {have:,} bytes",
+                self._file.path,
+                f"its pickle goes on past {have:,} bytes",
                 expected=f"at most {MAX_PICKLE_BYTES:,}",
-            )  # fmt: skip
+            )
         self.data = self._file.read(0, min(have * GROWTH, MAX_PICKLE_BYTES))
         return len(self.data) > have
 
@@ -209,9 +221,10 @@ class _LegacyRead:
         self._left -= wanted - have
         if self._left < 0:
             raise LimitError(
-                self._file.path, f"its pickles take more than {MAX_PICKLE_BYTES:,} bytes",
+                self._file.path,
+                f"its pickles take more than {MAX_PICKLE_BYTES:,} bytes",
                 expected=f"at most {MAX_PICKLE_BYTES:,}, raw arrays apart",
-            )  # fmt: skip
+            )
         return self._file.read(offset, offset + wanted)
 
 

@@ -197,25 +197,43 @@ TENSOR_BUILDERS: dict[tuple[str, str], Builder] = {
     **{
         ("torch.jit._pickle", name): _first
         for name in (
-            "build_intlist", "build_doublelist", "build_boollist", "build_tensorlist",
+            "build_intlist",
+            "build_doublelist",
+            "build_boollist",
+            "build_tensorlist",
             "restore_type_tag",
         )
     },
-}  # fmt: skip
+}
 
 #: Names that stand for themselves: classes and constants that arguments refer to.
 _PLAIN_NAMES = {
-    ("collections", "OrderedDict"), ("collections", "Counter"),
-    ("torch", "Tensor"), ("torch.nn.parameter", "Parameter"), ("torch", "Storage"),
-    ("torch.storage", "UntypedStorage"), ("torch.storage", "TypedStorage"),
-    ("torch.storage", "_UntypedStorage"), ("torch.storage", "_TypedStorage"),
-    *(("torch", name) for name in ("per_tensor_affine", "per_tensor_symmetric",
-      "per_channel_affine", "per_channel_symmetric", "per_channel_affine_float_qparams")),
+    ("collections", "OrderedDict"),
+    ("collections", "Counter"),
+    ("torch", "Tensor"),
+    ("torch.nn.parameter", "Parameter"),
+    ("torch", "Storage"),
+    ("torch.storage", "UntypedStorage"),
+    ("torch.storage", "TypedStorage"),
+    ("torch.storage", "_UntypedStorage"),
+    ("torch.storage", "_TypedStorage"),
+    *(
+        ("torch", name)
+        for name in (
+            "per_tensor_affine",
+            "per_tensor_symmetric",
+            "per_channel_affine",
+            "per_channel_symmetric",
+            "per_channel_affine_float_qparams",
+        )
+    ),
     *((module, name) for module in ("torch", "torch.cuda") for name in STORAGE_DTYPES),
-    *((module, name.replace("Storage", "Tensor"))
-      for module in ("torch", "torch.cuda", "torch.sparse", "torch.cuda.sparse")
-      for name in STORAGE_DTYPES),
-}  # fmt: skip
+    *(
+        (module, name.replace("Storage", "Tensor"))
+        for module in ("torch", "torch.cuda", "torch.sparse", "torch.cuda.sparse")
+        for name in STORAGE_DTYPES
+    ),
+}
 
 
 def is_known(module: str, name: str) -> bool:

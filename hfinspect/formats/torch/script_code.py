@@ -59,10 +59,13 @@ def reaching_operators(path: str, data: bytes) -> Iterator[FormatError]:
         name = found["name"]
         what = f"calls {name}, which {_OPERATORS[name]}" if name else "calls getattr"
         yield FormatError(
-            path, what, rule=REACHES_OUT, where=f"line {line}",
+            path,
+            what,
+            rule=REACHES_OUT,
+            where=f"line {line}",
             expected="code that works on tensors alone",
             hint="do not load it: torch.jit.load runs __setstate__, and the model the rest",
-        )  # fmt: skip
+        )
 
 
 def _reaching(text: str) -> Iterator[re.Match[str]]:

@@ -32,11 +32,19 @@ SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".th", ".jit")
 _REFUSED = {
     "tar": "a PyTorch file in the tar format of versions before 0.1.10",
     "hdf5": "an HDF5 file (Keras or TensorFlow weights)",
-    "numpy": "a NumPy array", "gguf": "a GGUF file under another name", "ggml": "a GGML file",
-    "gzip": "a gzip archive", "zlib": "data compressed with zlib", "lz4": "an LZ4 archive",
-    "lzma": "an LZMA archive", "bzip2": "a bzip2 archive", "xz": "an xz archive",
-    "zstd": "a zstd archive", "7z": "a 7z archive", "riff": "a RIFF container (media)",
-}  # fmt: skip
+    "numpy": "a NumPy array",
+    "gguf": "a GGUF file under another name",
+    "ggml": "a GGML file",
+    "gzip": "a gzip archive",
+    "zlib": "data compressed with zlib",
+    "lz4": "an LZ4 archive",
+    "lzma": "an LZMA archive",
+    "bzip2": "a bzip2 archive",
+    "xz": "an xz archive",
+    "zstd": "a zstd archive",
+    "7z": "a 7z archive",
+    "riff": "a RIFF container (media)",
+}
 
 
 class TorchFormat:
@@ -63,9 +71,11 @@ class TorchFormat:
         if kind is None and (old := old_pickle(file, head)) is not None:
             raise old
         raise FormatError(
-            reader.path, f"begins with {head[:8]!r}", rule="torch-magic",
+            reader.path,
+            f"begins with {head[:8]!r}",
+            rule="torch-magic",
             expected="a zip archive or a pickle",
-        )  # fmt: skip
+        )
 
 
 FORMAT = TorchFormat()

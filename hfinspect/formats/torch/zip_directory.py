@@ -32,8 +32,19 @@ MAX_DOUBTS = 20
 #: An extra field of a local header.
 MAX_LOCAL_EXTRA = 65_535
 #: Members that may be archives themselves.
-ARCHIVE_SUFFIXES = (".zip", ".pt", ".pth", ".bin", ".ckpt", ".npz", ".pt2", ".mar", ".keras",
-                    ".jar", ".whl")  # fmt: skip
+ARCHIVE_SUFFIXES = (
+    ".zip",
+    ".pt",
+    ".pth",
+    ".bin",
+    ".ckpt",
+    ".npz",
+    ".pt2",
+    ".mar",
+    ".keras",
+    ".jar",
+    ".whl",
+)
 #: Read along with a member, for the padding that PyTorch puts into the local header's extra field.
 LOCAL_EXTRA_GUESS = 256
 
@@ -97,9 +108,12 @@ def _broken(
     path: str, found: str, where: int | None = None, rule: str = "zip-directory"
 ) -> FormatError:
     return FormatError(
-        path, found, rule=rule, where=None if where is None else f"byte {where}",
+        path,
+        found,
+        rule=rule,
+        where=None if where is None else f"byte {where}",
         hint="the file is damaged or cut short; download it again",
-    )  # fmt: skip
+    )
 
 
 class _End(NamedTuple):
@@ -236,12 +250,16 @@ def _inside_member(directory: ZipDirectory, at: int) -> bool:
     return any(
         entry.method == _STORED
         and entry.header_offset + _LOCAL.size + len(entry.name.encode()) <= at
-        and at + _END.size <= entry.header_offset + _LOCAL.size + len(entry.name.encode())
-        + MAX_LOCAL_EXTRA + entry.packed
+        and at + _END.size
+        <= entry.header_offset
+        + _LOCAL.size
+        + len(entry.name.encode())
+        + MAX_LOCAL_EXTRA
+        + entry.packed
         and at < directory.start
         for entry in directory.entries
         if entry.name.lower().endswith(ARCHIVE_SUFFIXES)
-    )  # fmt: skip
+    )
 
 
 def _try_directory(file: Windows, end: _End) -> ZipDirectory | None:
@@ -384,16 +402,20 @@ def data_offset(file: Windows, entry: ZipEntry, read_along: int = 0) -> int:
     local = file.read(entry.header_offset, entry.header_offset + guess)
     if len(local) < _LOCAL.size or not local.startswith(b"PK\x03\x04"):
         raise _broken(
-            file.path, f"no local header for {entry.name!a:.200}", entry.header_offset,
+            file.path,
+            f"no local header for {entry.name!a:.200}",
+            entry.header_offset,
             "zip-local-header",
-        )  # fmt: skip
+        )
     name_length, extra_length = _LOCAL.unpack_from(local)[9:11]
     local_name = local[_LOCAL.size : _LOCAL.size + name_length]
     if local_name.decode("utf-8", "backslashreplace") != entry.name:
         raise _broken(
-            file.path, f"the local header of {entry.name!a:.200} has another name",
-            entry.header_offset, "zip-local-header",
-        )  # fmt: skip
+            file.path,
+            f"the local header of {entry.name!a:.200} has another name",
+            entry.header_offset,
+            "zip-local-header",
+        )
     _check_local(file.path, local, entry)
     return int(entry.header_offset + _LOCAL.size + name_length + extra_length)
 
@@ -408,9 +430,11 @@ def _check_local(path: str, local: bytes, entry: ZipEntry) -> None:
         )
     if not same:
         raise _broken(
-            path, f"the local header of {entry.name!a:.200} and the directory say different things",
-            entry.header_offset, "zip-local-header",
-        )  # fmt: skip
+            path,
+            f"the local header of {entry.name!a:.200} and the directory say different things",
+            entry.header_offset,
+            "zip-local-header",
+        )
 
 
 def read_member(file: Windows, entry: ZipEntry, limit: int) -> bytes:
@@ -425,17 +449,20 @@ def read_member(file: Windows, entry: ZipEntry, limit: int) -> bytes:
         raise _broken(file.path, f"{what} is encrypted", entry.header_offset, "zip-encrypted")
     if not is_readable(entry):
         raise UnsupportedFormatError(
-            file.path, f"{what} is compressed by method {entry.method}",
+            file.path,
+            f"{what} is compressed by method {entry.method}",
             expected="stored (0) or deflated (8)",
-        )  # fmt: skip
+        )
     begin = data_offset(file, entry, read_along=entry.packed)
     packed = file.read(begin, begin + entry.packed)
     data = packed if entry.method == _STORED else _inflate(file.path, packed, entry)
     if len(data) != entry.size:
         raise _broken(
-            file.path, f"{what} has {len(data):,} bytes instead of {entry.size:,}", begin,
+            file.path,
+            f"{what} has {len(data):,} bytes instead of {entry.size:,}",
+            begin,
             "zip-member",
-        )  # fmt: skip
+        )
     return data
 
 
@@ -476,12 +503,15 @@ def _inflate(path: str, packed: bytes, entry: ZipEntry) -> bytes:
         data = inflater.decompress(packed, entry.size + 1)
     except zlib.error as error:
         raise _broken(
-            path, f"{entry.name!a:.200} cannot be inflated ({error})", entry.header_offset,
+            path,
+            f"{entry.name!a:.200} cannot be inflated ({error})",
+            entry.header_offset,
             "zip-member",
-        ) from None  # fmt: skip
+        ) from None
     if len(data) > entry.size:
         raise LimitError(
-            path, f"{entry.name!a:.200} inflates to more than it declares",
+            path,
+            f"{entry.name!a:.200} inflates to more than it declares",
             expected=f"{entry.size:,} bytes",
-        )  # fmt: skip
+        )
     return data

@@ -59,7 +59,10 @@ def _begin(file: Windows, stop: int) -> int:
 
 def _broken(file: Windows, where: int, found: str) -> FormatError:
     return FormatError(
-        file.path, found, rule="zip-directory", where=f"byte {where:,}",
+        file.path,
+        found,
+        rule="zip-directory",
+        where=f"byte {where:,}",
         expected="archives of torch.save, one behind the other",
         hint="the file is damaged or cut short; download it again",
-    )  # fmt: skip
+    )

@@ -16,24 +16,41 @@ if TYPE_CHECKING:
 #: Source: ggml-common.h (block_q8_0 ...): values and one or two float16 a block of 32.
 GGML_BLOCKS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
     {
-        "q8_0": (34, 32), "q5_1": (24, 32), "q5_0": (22, 32), "q4_1": (20, 32), "q4_0": (18, 32),
+        "q8_0": (34, 32),
+        "q5_1": (24, 32),
+        "q5_0": (22, 32),
+        "q4_1": (20, 32),
+        "q4_0": (18, 32),
         "iq4_nl": (18, 32),
     }
-)  # fmt: skip
+)
 #: The same of vLLM's own, without the scales of a token and head. nvfp4: half a byte, and a scale
 #: of one byte for 16 values. fp8_ds_mla is a layout of latents alone.
 VLLM_DTYPES: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
-    {"nvfp4": (9, 16), "int8_per_token_head": (1, 1), "fp8_per_token_head": (1, 1),
-     "fp8_ds_mla": (1, 1)}
-)  # fmt: skip
+    {
+        "nvfp4": (9, 16),
+        "int8_per_token_head": (1, 1),
+        "fp8_per_token_head": (1, 1),
+        "fp8_ds_mla": (1, 1),
+    }
+)
 #: How people write the other cache dtypes.
 _SPELLINGS = MappingProxyType(
     {
-        "bf16": "BF16", "bfloat16": "BF16", "f16": "F16", "fp16": "F16", "float16": "F16",
-        "half": "F16", "f32": "F32", "fp32": "F32", "float32": "F32", "fp8": "F8_E4M3",
-        "fp8_e4m3": "F8_E4M3", "fp8_e5m2": "F8_E5M2",
+        "bf16": "BF16",
+        "bfloat16": "BF16",
+        "f16": "F16",
+        "fp16": "F16",
+        "float16": "F16",
+        "half": "F16",
+        "f32": "F32",
+        "fp32": "F32",
+        "float32": "F32",
+        "fp8": "F8_E4M3",
+        "fp8_e4m3": "F8_E4M3",
+        "fp8_e5m2": "F8_E5M2",
     }
-)  # fmt: skip
+)
 #: Dtypes of a cache that every engine has, and those in one byte of vLLM and SGLang.
 PLAIN: Final = ("F32", "BF16", "F16")
 FLOAT8: Final = ("F8_E4M3", "F8_E5M2")

@@ -81,10 +81,22 @@ class Engine(ABC):
     last_stage_is_full: ClassVar[bool]
 
     _REQUIRED: ClassVar[tuple[str, ...]] = (
-        "name", "version", "cache_dtypes", "default_cache_dtype", "state_dtype", "kernel_less",
-        "support", "default_step", "places_layers", "deals_layers", "runs_gguf",
-        "runs_others", "reads_key_values", "converts", "last_stage_is_full",
-    )  # fmt: skip
+        "name",
+        "version",
+        "cache_dtypes",
+        "default_cache_dtype",
+        "state_dtype",
+        "kernel_less",
+        "support",
+        "default_step",
+        "places_layers",
+        "deals_layers",
+        "runs_gguf",
+        "runs_others",
+        "reads_key_values",
+        "converts",
+        "last_stage_is_full",
+    )
 
     def __post_init__(self) -> None:
         missing = [name for name in self._REQUIRED if not hasattr(self, name)]
@@ -181,9 +193,10 @@ class Engine(ABC):
         dtype = spelled_dtype(name)
         if self.cache_dtypes is not None and dtype not in self.cache_dtypes:
             raise UsageError(
-                f"cache dtype {name!r}", f"is not a cache dtype of {self.name}",
+                f"cache dtype {name!r}",
+                f"is not a cache dtype of {self.name}",
                 expected=short_names(self.cache_dtypes),
-            )  # fmt: skip
+            )
         return dtype
 
     def not_held(self, item: KeysValues, dtype: str) -> str:
@@ -199,9 +212,11 @@ class Engine(ABC):
         """The engine with the settings of its server. Raises UsageError for one that it does not
         have, and for one that is not possible."""
         named = {
-            "slots": slots is not None, "split cache": split_cache, "swa full": swa_full,
+            "slots": slots is not None,
+            "split cache": split_cache,
+            "swa full": swa_full,
             "flash attention off": not flash_attention,
-        }  # fmt: skip
+        }
         for name, is_named in named.items():
             if is_named:
                 raise UsageError(
@@ -222,9 +237,10 @@ class Engine(ABC):
             return self
         if self.default_step is None:
             raise UsageError(
-                f"step tokens {step_tokens}", f"are not a setting of engine {self.name}",
+                f"step tokens {step_tokens}",
+                f"are not a setting of engine {self.name}",
                 expected=" or ".join(stepping),
-            )  # fmt: skip
+            )
         if isinstance(step_tokens, bool) or not 1 <= step_tokens <= MAX_STEP:
             raise UsageError(
                 f"step tokens {step_tokens!r}", "are not possible", expected=f"1 to {MAX_STEP:,}"

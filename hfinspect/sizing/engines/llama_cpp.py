@@ -68,9 +68,12 @@ class LlamaCpp(Engine):
         """The context that holds ``batch`` sequences of so many tokens."""
         sequences = self.held_sequences(batch)
         return CellSettings(
-            n_ctx=tokens * (sequences if self.split else batch), n_seq_max=sequences,
-            n_ubatch=self.step, kv_unified=not self.split, swa_full=self.swa_full,
-        )  # fmt: skip
+            n_ctx=tokens * (sequences if self.split else batch),
+            n_seq_max=sequences,
+            n_ubatch=self.step,
+            kv_unified=not self.split,
+            swa_full=self.swa_full,
+        )
 
     def held_sequences(self, batch: int) -> int:
         return batch if self.slots is None else max(self.slots, batch)
@@ -161,23 +164,34 @@ class LlamaCpp(Engine):
         name = limit.name
         settings = self._settings(context, batch)
         step = Step(
-            settings.n_ctx, n_seq_max=settings.n_seq_max, n_ubatch=self.step, quantized=True,
-            kv_unified=settings.kv_unified, swa_full=self.swa_full,
+            settings.n_ctx,
+            n_seq_max=settings.n_seq_max,
+            n_ubatch=self.step,
+            quantized=True,
+            kv_unified=settings.kv_unified,
+            swa_full=self.swa_full,
             flash=self.flash and name not in WITHOUT_FLASH,
             # llama-server keeps logits of one token a slot; others may want those of all.
             n_outputs=max(self.step, 2048) if self.slots is None else settings.n_seq_max,
-        )  # fmt: skip
+        )
         facts = limit.facts
         graph = graph_of(
-            limit.root, limit.layers, width=facts.width, heads=facts.heads,
-            served=facts.experts_per_token, name=name, stacks=limit.stacks,
+            limit.root,
+            limit.layers,
+            width=facts.width,
+            heads=facts.heads,
+            served=facts.experts_per_token,
+            name=name,
+            stacks=limit.stacks,
             deepstack=limit.deepstack,
-        )  # fmt: skip
+        )
         moment = graph.largest(step)
         return Workspace(
-            logits=moment.logits, activation=moment.nbytes - moment.logits, runtime=RUNTIME_BYTES,
+            logits=moment.logits,
+            activation=moment.nbytes - moment.logits,
+            runtime=RUNTIME_BYTES,
             formula=f"{moment.name}: {moment.formula} + {RUNTIME_BYTES:,}",
-        )  # fmt: skip
+        )
 
     def usable(self, nbytes: int) -> int:
         return nbytes

@@ -179,10 +179,12 @@ class Graph:
         hole = min(masks, logits * _LOGITS_HOLE[0] // _LOGITS_HOLE[1])
         ids = tokens * _IDS
         yield Moment(
-            "logits", ids + tokens * row * eighths // 8 + logits + hole, logits,
+            "logits",
+            ids + tokens * row * eighths // 8 + logits + hole,
+            logits,
             f"{step.outputs:,} × {self.vocabulary:,} × 4 + {hole:,} + {tokens:,} × {eighths} × "
             f"{self.hidden:,} / 2 + {ids:,}",
-        )  # fmt: skip
+        )
         if self.by_layer:
             yield self._moment(
                 "embeddings of each layer", step, ids + masks, 8 * self.hidden + 4 * self.by_layer
@@ -191,9 +193,12 @@ class Graph:
             yield from self._of_layer(layer, here, later, step)
 
     def _of_layer(
-        self, layer: LayerWidths, here: frozenset[int | None], later: frozenset[int | None],
+        self,
+        layer: LayerWidths,
+        here: frozenset[int | None],
+        later: frozenset[int | None],
         step: Step,
-    ) -> Iterator[Moment]:  # fmt: skip
+    ) -> Iterator[Moment]:
         tokens, hidden = step.tokens, self.hidden
         ids = self._inputs(step)
         every = ids + sum(_mask(window, step) for window in self.layers[0][1])
@@ -270,10 +275,16 @@ def _biased(layer: LayerWidths, step: Step) -> int:
 
 @lru_cache(maxsize=4)
 def graph_of(
-    root: Module, layers: tuple[CachedLayer, ...], *, width: int | None = None,
-    heads: int | None = None, served: int | None = None, name: str = "",
-    stacks: tuple[tuple[str, int], ...] = (), deepstack: int = 0,
-) -> Graph:  # fmt: skip
+    root: Module,
+    layers: tuple[CachedLayer, ...],
+    *,
+    width: int | None = None,
+    heads: int | None = None,
+    served: int | None = None,
+    name: str = "",
+    stacks: tuple[tuple[str, int], ...] = (),
+    deepstack: int = 0,
+) -> Graph:
     """The graph of the text model of ``root``, whose layers keep ``layers``.
 
     ``width`` and ``heads`` are those that the config names, ``served`` the experts of a token,
@@ -289,10 +300,14 @@ def graph_of(
         for i, layer in enumerate(layers)
     ]
     return Graph(
-        hidden, vocabulary, max((size for _, size in tables if size > hidden), default=0),
-        2 if name in _LOGITS_TWICE else 1, tuple(dict.fromkeys(_with_later(widths))),
-        deepstack, name in BIASED,
-    )  # fmt: skip
+        hidden,
+        vocabulary,
+        max((size for _, size in tables if size > hidden), default=0),
+        2 if name in _LOGITS_TWICE else 1,
+        tuple(dict.fromkeys(_with_later(widths))),
+        deepstack,
+        name in BIASED,
+    )
 
 
 def _with_later(
@@ -434,9 +449,13 @@ def _heads(inner: dict[str, int], rows: KeysValues | None, heads: int | None) ->
 
 
 def _scan(
-    block: Sequence[Matrix], sums: dict[str, int], inner: dict[str, int], hidden: int,
-    *, runs: bool,
-) -> int:  # fmt: skip
+    block: Sequence[Matrix],
+    sums: dict[str, int],
+    inner: dict[str, int],
+    hidden: int,
+    *,
+    runs: bool,
+) -> int:
     """Of what runs over the tokens: Mamba's projections, what the convolution and the scan give,
     or the projections of a linear attention before and after its convolution."""
     names = {matrix.name for matrix in block}

@@ -22,10 +22,15 @@ ENGINES: Final[Mapping[str, Engine]] = MappingProxyType(
     {
         engine.name: engine
         for engine in (
-            LOGICAL, Transformers(), TransformersStatic(), Vllm(), Sglang(), LlamaCpp(),
+            LOGICAL,
+            Transformers(),
+            TransformersStatic(),
+            Vllm(),
+            Sglang(),
+            LlamaCpp(),
         )
     }
-)  # fmt: skip
+)
 
 #: The engine whose own files GGUF files are, whichever engine was named.
 OF_GGUF: Final[Engine] = ENGINES[LlamaCpp.name]

@@ -108,8 +108,10 @@ class Vllm(Engine):
             return layers  # layers that need as many tokens each are one group
         counts = [len(alike) for alike in kinds.values()]
         group = min(counts) if max(counts) >= 1.5 * min(counts) else max(counts)
-        return (*layers, *(_padding(alike[0]) for alike in kinds.values()
-                           for _ in range(-len(alike) % group)))  # fmt: skip
+        return (
+            *layers,
+            *(_padding(alike[0]) for alike in kinds.values() for _ in range(-len(alike) % group)),
+        )
 
     def rows(self, window: int | None, tokens: int, batch: int) -> int:
         longest = tokens if window is None else min(window - 1 + self.in_flight, tokens)

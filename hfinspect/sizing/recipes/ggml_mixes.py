@@ -49,41 +49,93 @@ class GgufModel(NamedTuple):
 
 #: Parts of names of matrices that are never quantised.
 _STAYS: Final = (
-    "_norm.weight", "ffn_gate_inp.weight", "ffn_gate_tid2eid.weight", "altup", "laurel",
-    "per_layer_model_proj", "ssm_conv1d", "shortconv.conv.weight", "indexer.k_proj.weight",
-    "indexer.q_proj.weight", "attn_rel_b.weight", ".position_embd", "sam.pos_embd", "sam.neck.",
-    "sam.net_", ".rel_pos", ".patch_embd", ".patch_merger", "a.rvq.codebook", "mm.a.code_embd",
-    *(f"time_mix_{name}.weight" for name in (
-        "first", "w0", "w1", "w2", "v0", "v1", "v2", "a0", "a1", "a2", "g1", "g2", "decay_w1",
-        "decay_w2", "lerp_fused")),
-)  # fmt: skip
+    "_norm.weight",
+    "ffn_gate_inp.weight",
+    "ffn_gate_tid2eid.weight",
+    "altup",
+    "laurel",
+    "per_layer_model_proj",
+    "ssm_conv1d",
+    "shortconv.conv.weight",
+    "indexer.k_proj.weight",
+    "indexer.q_proj.weight",
+    "attn_rel_b.weight",
+    ".position_embd",
+    "sam.pos_embd",
+    "sam.neck.",
+    "sam.net_",
+    ".rel_pos",
+    ".patch_embd",
+    ".patch_merger",
+    "a.rvq.codebook",
+    "mm.a.code_embd",
+    *(
+        f"time_mix_{name}.weight"
+        for name in (
+            "first",
+            "w0",
+            "w1",
+            "w2",
+            "v0",
+            "v1",
+            "v2",
+            "a0",
+            "a1",
+            "a2",
+            "g1",
+            "g2",
+            "decay_w1",
+            "decay_w2",
+            "lerp_fused",
+        )
+    ),
+)
 _STAYS_WHOLE: Final = frozenset({"position_embd.weight", "token_types.weight"})
 #: The same of one architecture.
 _STAYS_IN: Final = {
     "glm5-next": (
-        "hc_", "indexer.attn_q_b", "indexer.attn_k", "indexer.proj", "indexer_compressor_gate",
-        "indexer_compressor_ape", "ssm_f_a.weight", "ssm_f_b.weight", "ssm_g_a.weight",
-        "ssm_g_b.weight", "ssm_beta.weight", "attn_kv_a_mqa.weight", "attn_k_b.weight",
+        "hc_",
+        "indexer.attn_q_b",
+        "indexer.attn_k",
+        "indexer.proj",
+        "indexer_compressor_gate",
+        "indexer_compressor_ape",
+        "ssm_f_a.weight",
+        "ssm_f_b.weight",
+        "ssm_g_a.weight",
+        "ssm_g_b.weight",
+        "ssm_beta.weight",
+        "attn_kv_a_mqa.weight",
+        "attn_k_b.weight",
         "attn_v_b.weight",
     )
-}  # fmt: skip
+}
 _EIGHT_BITS_IN: Final = {"glm5-next": ("attn_q_a", "attn_q_b", "nextn.eh_proj")}
 
 #: Parts of names -> what a matrix is for, in the order of being asked.
 _PURPOSES: Final = (
-    ("attn_qkv.weight", "values"), ("attn_kv_b.weight", "values"), ("attn_v.weight", "values"),
-    ("attn_k.weight", "keys"), ("attn_q.weight", "queries"), ("attn_output.weight", "output"),
-    ("ffn_up", "up"), ("ffn_gate", "gate"), ("ffn_down", "down"),
-)  # fmt: skip
+    ("attn_qkv.weight", "values"),
+    ("attn_kv_b.weight", "values"),
+    ("attn_v.weight", "values"),
+    ("attn_k.weight", "keys"),
+    ("attn_q.weight", "queries"),
+    ("attn_output.weight", "output"),
+    ("ffn_up", "up"),
+    ("ffn_gate", "gate"),
+    ("ffn_down", "down"),
+)
 _TABLES: Final = frozenset({"token_embd.weight", "per_layer_token_embd.weight"})
 
 #: Where rows are no whole blocks of 256: the type with blocks of 32.
 _SMALLER: Final = {
-    **dict.fromkeys(("IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S", "IQ4_XS"),
-                    "IQ4_NL"),
+    **dict.fromkeys(
+        ("IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S", "IQ4_XS"), "IQ4_NL"
+    ),
     **dict.fromkeys(("Q2_K", "Q3_K", "TQ1_0", "TQ2_0"), "Q4_0"),
-    "Q4_K": "Q5_0", "Q5_K": "Q5_1", "Q6_K": "Q8_0",
-}  # fmt: skip
+    "Q4_K": "Q5_0",
+    "Q5_K": "Q5_1",
+    "Q6_K": "Q8_0",
+}
 
 _WIDE: Final = frozenset({"F32", "F16", "BF16"})
 _TINY: Final = frozenset({"IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ2_M"})
@@ -93,12 +145,17 @@ _HEAD_Q5: Final = _TINY | {"IQ3_XXS"}
 _TABLE_TYPES: Final = {
     **dict.fromkeys(("IQ2_XXS", "IQ2_XS", "IQ1_S", "IQ1_M"), "Q2_K"),
     **dict.fromkeys(("IQ2_S", "IQ2_M", "IQ3_XXS"), "IQ3_S"),
-    "TQ1_0": "Q4_K", "TQ2_0": "Q4_K",
-}  # fmt: skip
+    "TQ1_0": "Q4_K",
+    "TQ2_0": "Q4_K",
+}
 #: The attention's output where there are not 8 experts, and where there are.
 _OUTPUT_TYPES: Final = {
-    "Q2_K": "Q3_K", "IQ3_XXS": "IQ3_S", "Q3_K_M": "Q4_K", "Q3_K_L": "Q5_K", "IQ3_M": "Q4_K",
-}  # fmt: skip
+    "Q2_K": "Q3_K",
+    "IQ3_XXS": "IQ3_S",
+    "Q3_K_M": "Q4_K",
+    "Q3_K_L": "Q5_K",
+    "IQ3_M": "Q4_K",
+}
 _OUTPUT_OF_8: Final = frozenset(
     """Q2_K IQ3_XS IQ3_XXS Q3_K_S Q3_K_M IQ4_NL Q4_K_S Q4_K_M IQ3_S IQ3_M IQ4_XS""".split()
 )

@@ -55,29 +55,44 @@ def _declared(name: str, prediction: Prediction) -> dict[str, Any]:
         return {"quant_method": "mxfp4"}
     if name in ("NF4", "NF4 double"):
         return {
-            "quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4",
+            "quant_method": "bitsandbytes",
+            "load_in_4bit": True,
+            "bnb_4bit_quant_type": "nf4",
             "bnb_4bit_use_double_quant": name == "NF4 double",
             "bnb_4bit_quant_storage": "uint8",
-        }  # fmt: skip
+        }
     if name == "LLM.int8()":
         return {"quant_method": "bitsandbytes", "load_in_8bit": True}
     stays = _stays(prediction)
     if name.startswith("GPTQ"):
         dynamic: dict[str, Any] = {f"-:{_expression(entry)}$": {} for entry in stays}
         return {
-            "quant_method": "gptq", "bits": int(name[5]), "group_size": 128, "sym": True,
-            "desc_act": False, "checkpoint_format": "gptq", "lm_head": False, "dynamic": dynamic,
-        }  # fmt: skip
+            "quant_method": "gptq",
+            "bits": int(name[5]),
+            "group_size": 128,
+            "sym": True,
+            "desc_act": False,
+            "checkpoint_format": "gptq",
+            "lm_head": False,
+            "dynamic": dynamic,
+        }
     if name == "AWQ 4-bit":
         return {
-            "quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True,
-            "version": "gemm", "modules_to_not_convert": [*stays, "lm_head"],
-        }  # fmt: skip
+            "quant_method": "awq",
+            "bits": 4,
+            "group_size": 128,
+            "zero_point": True,
+            "version": "gemm",
+            "modules_to_not_convert": [*stays, "lm_head"],
+        }
     if name == "FP8 block":
         return {
-            "quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [128, 128],
-            "fmt": "e4m3", "modules_to_not_convert": [*stays, "lm_head"],
-        }  # fmt: skip
+            "quant_method": "fp8",
+            "activation_scheme": "dynamic",
+            "weight_block_size": [128, 128],
+            "fmt": "e4m3",
+            "modules_to_not_convert": [*stays, "lm_head"],
+        }
     return _compressed(name, [f"re:{_expression(entry)}$" for entry in stays])
 
 
@@ -85,13 +100,18 @@ def _compressed(name: str, ignored: list[str]) -> dict[str, Any]:
     """compressed-tensors, as llm-compressor's schemes fill it in."""
     layout, weights, inputs = _SCHEMES[name]
     return {
-        "quant_method": "compressed-tensors", "format": layout, "version": _COMPRESSED,
+        "quant_method": "compressed-tensors",
+        "format": layout,
+        "version": _COMPRESSED,
         "ignore": ignored,
-        "config_groups": {"group_0": {
-            "targets": ["Linear"], "weights": {"symmetric": True, "dynamic": False, **weights},
-            "input_activations": inputs,
-        }},
-    }  # fmt: skip
+        "config_groups": {
+            "group_0": {
+                "targets": ["Linear"],
+                "weights": {"symmetric": True, "dynamic": False, **weights},
+                "input_activations": inputs,
+            }
+        },
+    }
 
 
 _NVFP4: Final = {"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 16}
@@ -99,24 +119,28 @@ _NVFP4: Final = {"num_bits": 4, "type": "float", "strategy": "tensor_group", "gr
 #: Recipe -> format, weights and input_activations.
 _SCHEMES: Final[Mapping[str, tuple[str, dict[str, Any], dict[str, Any] | None]]] = {
     "FP8": (
-        "float-quantized", {"num_bits": 8, "type": "float", "strategy": "channel"},
+        "float-quantized",
+        {"num_bits": 8, "type": "float", "strategy": "channel"},
         {"num_bits": 8, "type": "float", "strategy": "token", "dynamic": True},
     ),
     "FP8 per tensor": (
-        "float-quantized", {"num_bits": 8, "type": "float", "strategy": "tensor"},
+        "float-quantized",
+        {"num_bits": 8, "type": "float", "strategy": "tensor"},
         {"num_bits": 8, "type": "float", "strategy": "tensor", "dynamic": False},
     ),
     "INT8 W8A8": (
-        "int-quantized", {"num_bits": 8, "type": "int", "strategy": "channel"},
+        "int-quantized",
+        {"num_bits": 8, "type": "int", "strategy": "channel"},
         {"num_bits": 8, "type": "int", "strategy": "token", "dynamic": True},
     ),
     "W4A16": (
         "pack-quantized",
-        {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128}, None,
+        {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128},
+        None,
     ),
     "NVFP4": ("nvfp4-pack-quantized", _NVFP4, {**_NVFP4, "dynamic": "local"}),
     "NVFP4A16": ("nvfp4-pack-quantized", _NVFP4, None),
-}  # fmt: skip
+}
 
 
 def _stays(prediction: Prediction) -> list[str]:

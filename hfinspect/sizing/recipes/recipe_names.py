@@ -34,15 +34,38 @@ _PLAIN: Final = ("F32", "F16", "BF16")
 #: in llama.cpp's src/llama-quant.cpp, commit 0c1e57098.
 _GGUF: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "Q8_0": "Q8_0", "Q6_K": "Q6_K", "Q5_K_M": "Q5_K", "Q5_K_S": "Q5_K", "Q5_1": "Q5_1",
-        "Q5_0": "Q5_0", "Q4_K_M": "Q4_K", "Q4_K_S": "Q4_K", "Q4_1": "Q4_1", "Q4_0": "Q4_0",
-        "IQ4_NL": "IQ4_NL", "IQ4_XS": "IQ4_XS", "MXFP4_MOE": "MXFP4", "Q3_K_L": "Q3_K",
-        "Q3_K_M": "Q3_K", "Q3_K_S": "Q3_K", "IQ3_M": "IQ3_S", "IQ3_S": "IQ3_S",
-        "IQ3_XS": "IQ3_S", "IQ3_XXS": "IQ3_XXS", "Q2_K": "Q2_K", "Q2_K_S": "Q2_K",
-        "IQ2_M": "IQ2_S", "IQ2_S": "IQ2_XS", "IQ2_XS": "IQ2_XS", "IQ2_XXS": "IQ2_XXS",
-        "TQ2_0": "TQ2_0", "TQ1_0": "TQ1_0", "IQ1_M": "IQ1_M", "IQ1_S": "IQ1_S",
+        "Q8_0": "Q8_0",
+        "Q6_K": "Q6_K",
+        "Q5_K_M": "Q5_K",
+        "Q5_K_S": "Q5_K",
+        "Q5_1": "Q5_1",
+        "Q5_0": "Q5_0",
+        "Q4_K_M": "Q4_K",
+        "Q4_K_S": "Q4_K",
+        "Q4_1": "Q4_1",
+        "Q4_0": "Q4_0",
+        "IQ4_NL": "IQ4_NL",
+        "IQ4_XS": "IQ4_XS",
+        "MXFP4_MOE": "MXFP4",
+        "Q3_K_L": "Q3_K",
+        "Q3_K_M": "Q3_K",
+        "Q3_K_S": "Q3_K",
+        "IQ3_M": "IQ3_S",
+        "IQ3_S": "IQ3_S",
+        "IQ3_XS": "IQ3_S",
+        "IQ3_XXS": "IQ3_XXS",
+        "Q2_K": "Q2_K",
+        "Q2_K_S": "Q2_K",
+        "IQ2_M": "IQ2_S",
+        "IQ2_S": "IQ2_XS",
+        "IQ2_XS": "IQ2_XS",
+        "IQ2_XXS": "IQ2_XXS",
+        "TQ2_0": "TQ2_0",
+        "TQ1_0": "TQ1_0",
+        "IQ1_M": "IQ1_M",
+        "IQ1_S": "IQ1_S",
     }
-)  # fmt: skip
+)
 NEEDS_IMATRIX: Final = frozenset("IQ1_S IQ1_M IQ2_XXS IQ2_XS IQ2_S IQ2_M IQ3_XXS Q2_K_S".split())
 #: Whose mix differs where an importance matrix is given, though it needs none.
 _MAY_HAVE_IMATRIX: Final = ("IQ4_NL", "IQ4_XS", "Q4_0", "Q5_0")
@@ -65,7 +88,7 @@ _PACKED: Final = (
     ("MLX 8-bit", "8-bit", "mlx", "mlx_lm.convert -q: groups of 64, embeddings too"),
     ("MLX 6-bit", "6-bit", "mlx", "mlx_lm.convert -q: groups of 64, embeddings too"),
     ("MLX 4-bit", "4-bit", "mlx", "mlx_lm.convert -q: groups of 64, embeddings too"),
-)  # fmt: skip
+)
 
 
 def _all() -> Iterator[Recipe]:
@@ -93,27 +116,76 @@ DEFAULT_RECIPES: Final = (STORED, "FP8", "Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "AW
 #: what they may mean, weights of four bits with scales, head and embeddings left as they are.
 _CALLED: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "stored": STORED, "original": STORED, "none": STORED,
-        "fp32": "F32", "float32": "F32", "32bit": "F32", "full": "F32",
-        "fp16": "F16", "float16": "F16", "half": "F16", "16bit": "BF16", "bfloat16": "BF16",
-        "fp8dynamic": "FP8", "float8": "FP8", "f8": "FP8", "fp8e4m3": "FP8", "w8a8fp8": "FP8",
-        "fp8blocks": "FP8 block", "blockfp8": "FP8 block", "finegrainedfp8": "FP8 block",
-        "fp8tensor": "FP8 per tensor", "fp8static": "FP8 per tensor",
-        "w8a8": "INT8 W8A8", "smoothquant": "INT8 W8A8", "int8w8a8": "INT8 W8A8",
-        "int8": "LLM.int8()", "bnb8bit": "LLM.int8()", "loadin8bit": "LLM.int8()",
-        "bitsandbytes8bit": "LLM.int8()", "8bit": "LLM.int8()", "bnbint8": "LLM.int8()",
-        "int4": "AWQ 4-bit", "4bit": "AWQ 4-bit", "awq": "AWQ 4-bit", "awq4": "AWQ 4-bit",
-        "gptq": "GPTQ 4-bit", "gptq4": "GPTQ 4-bit", "gptqint4": "GPTQ 4-bit",
-        "gptqint8": "GPTQ 8-bit", "gptq8": "GPTQ 8-bit", "autoround": "GPTQ 4-bit",
-        "compressedtensors": "W4A16", "w4": "W4A16", "fp4": "NVFP4",
-        "bnb": "NF4", "bnb4bit": "NF4", "loadin4bit": "NF4", "bitsandbytes": "NF4",
-        "bitsandbytes4bit": "NF4", "qlora": "NF4 double", "nf4doublequant": "NF4 double",
-        "mlx": "MLX 4-bit", "mlx4": "MLX 4-bit", "mlx6": "MLX 6-bit", "mlx8": "MLX 8-bit",
-        "q8": "Q8_0", "q6": "Q6_K", "q5": "Q5_K_M", "q4": "Q4_K_M", "q3": "Q3_K_M", "q2": "Q2_K",
-        "q5k": "Q5_K_M", "q4k": "Q4_K_M", "q3k": "Q3_K_M", "gguf": "Q4_K_M", "ggml": "Q4_K_M",
-        "mxfp4moe": "MXFP4_MOE", "ternary": "TQ2_0",
+        "stored": STORED,
+        "original": STORED,
+        "none": STORED,
+        "fp32": "F32",
+        "float32": "F32",
+        "32bit": "F32",
+        "full": "F32",
+        "fp16": "F16",
+        "float16": "F16",
+        "half": "F16",
+        "16bit": "BF16",
+        "bfloat16": "BF16",
+        "fp8dynamic": "FP8",
+        "float8": "FP8",
+        "f8": "FP8",
+        "fp8e4m3": "FP8",
+        "w8a8fp8": "FP8",
+        "fp8blocks": "FP8 block",
+        "blockfp8": "FP8 block",
+        "finegrainedfp8": "FP8 block",
+        "fp8tensor": "FP8 per tensor",
+        "fp8static": "FP8 per tensor",
+        "w8a8": "INT8 W8A8",
+        "smoothquant": "INT8 W8A8",
+        "int8w8a8": "INT8 W8A8",
+        "int8": "LLM.int8()",
+        "bnb8bit": "LLM.int8()",
+        "loadin8bit": "LLM.int8()",
+        "bitsandbytes8bit": "LLM.int8()",
+        "8bit": "LLM.int8()",
+        "bnbint8": "LLM.int8()",
+        "int4": "AWQ 4-bit",
+        "4bit": "AWQ 4-bit",
+        "awq": "AWQ 4-bit",
+        "awq4": "AWQ 4-bit",
+        "gptq": "GPTQ 4-bit",
+        "gptq4": "GPTQ 4-bit",
+        "gptqint4": "GPTQ 4-bit",
+        "gptqint8": "GPTQ 8-bit",
+        "gptq8": "GPTQ 8-bit",
+        "autoround": "GPTQ 4-bit",
+        "compressedtensors": "W4A16",
+        "w4": "W4A16",
+        "fp4": "NVFP4",
+        "bnb": "NF4",
+        "bnb4bit": "NF4",
+        "loadin4bit": "NF4",
+        "bitsandbytes": "NF4",
+        "bitsandbytes4bit": "NF4",
+        "qlora": "NF4 double",
+        "nf4doublequant": "NF4 double",
+        "mlx": "MLX 4-bit",
+        "mlx4": "MLX 4-bit",
+        "mlx6": "MLX 6-bit",
+        "mlx8": "MLX 8-bit",
+        "q8": "Q8_0",
+        "q6": "Q6_K",
+        "q5": "Q5_K_M",
+        "q4": "Q4_K_M",
+        "q3": "Q3_K_M",
+        "q2": "Q2_K",
+        "q5k": "Q5_K_M",
+        "q4k": "Q4_K_M",
+        "q3k": "Q3_K_M",
+        "gguf": "Q4_K_M",
+        "ggml": "Q4_K_M",
+        "mxfp4moe": "MXFP4_MOE",
+        "ternary": "TQ2_0",
     }
-)  # fmt: skip
+)
 
 
 def find_recipe(text: str) -> Recipe:
@@ -130,9 +202,11 @@ def find_recipe(text: str) -> Recipe:
     nearest = difflib.get_close_matches(plain, known, n=1, cutoff=0.5)
     hint = f"the nearest is {known[nearest[0]]}" if nearest else None
     raise UsageError(
-        f"width {text!r:.60}", "is not a recipe", hint=hint,
+        f"width {text!r:.60}",
+        "is not a recipe",
+        hint=hint,
         expected="Q4_K_M, Q8_0, AWQ 4-bit, GPTQ 4-bit, FP8, NF4, MLX 4-bit, BF16 ...",
-    )  # fmt: skip
+    )
 
 
 def _plain(text: str) -> str:

@@ -133,9 +133,7 @@ def _known(
     recipe: Recipe, nbytes: int, parameters: int | None, padded_nbytes: int | None = None
 ) -> RecipeSize:
     bits = 8 * nbytes / parameters if parameters else None
-    return RecipeSize(
-        recipe.name, recipe.dtype, nbytes, bits, "", recipe.engine, padded_nbytes
-    )  # fmt: skip
+    return RecipeSize(recipe.name, recipe.dtype, nbytes, bits, "", recipe.engine, padded_nbytes)
 
 
 def _unknown(recipe: Recipe, why: str) -> RecipeSize:

@@ -244,9 +244,14 @@ class HubClient:
         return most if isinstance(error, BrokenConnectionError) or names & broken else 1
 
     def _pause(
-        self, error: Exception, ask: Request, asked: RequestContext, deadline: Deadline,
-        failures: int, waited: float,
-    ) -> float:  # fmt: skip
+        self,
+        error: Exception,
+        ask: Request,
+        asked: RequestContext,
+        deadline: Deadline,
+        failures: int,
+        waited: float,
+    ) -> float:
         """Wait before the next try; seconds that the server named. RateLimitedError if too many."""
         seconds = None
         if isinstance(error, ErrorAnswerError) and error.status in (429, 503):

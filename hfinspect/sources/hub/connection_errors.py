@@ -111,9 +111,10 @@ def proxy_error(error: Exception, url: str, asked: RequestContext) -> NetworkErr
         return None
     why = why_none(error)
     return network_error_of(
-        asked, f"no connection to the proxy {clean(masked(proxy), 100)}{f': {why}' if why else ''}",
+        asked,
+        f"no connection to the proxy {clean(masked(proxy), 100)}{f': {why}' if why else ''}",
         "check HTTP_PROXY and HTTPS_PROXY; NO_PROXY names hosts that need none",
-    )  # fmt: skip
+    )
 
 
 def _proxy_for(url: str) -> str | None:

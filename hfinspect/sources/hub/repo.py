@@ -221,9 +221,13 @@ class HubSource:
                     return found
                 place = self._elsewhere[path] = found
             ask = Request(
-                place.url, self.asked(path), "cdn", headers, _RANGE_STATUSES,
+                place.url,
+                self.asked(path),
+                "cdn",
+                headers,
+                _RANGE_STATUSES,
                 deadline=self._deadline,
-            )  # fmt: skip
+            )
             try:
                 return self.client.fetch(ask, handle)
             except RefusedError as error:

@@ -93,9 +93,11 @@ def checked_sort(sort: str) -> str:
     if found is None:
         near = get_close_matches(sort.lower(), list(known), n=1, cutoff=0.5)
         raise UsageError(
-            f"sort {sort!r}", "is unknown", expected=", ".join(SORTS),
+            f"sort {sort!r}",
+            "is unknown",
+            expected=", ".join(SORTS),
             hint=f"did you mean {known[near[0]]}?" if near else None,
-        )  # fmt: skip
+        )
     return found
 
 

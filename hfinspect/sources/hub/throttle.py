@@ -138,9 +138,14 @@ class Throttle:
         if end <= now:  # a new window has begun
             remaining = allowed
         return QuotaUse(
-            name, self._used.get(name, 0), max(self._blocked_until.get(name, 0.0) - now, 0.0),
-            allowed, window, remaining, max(end - now, 0.0),
-        )  # fmt: skip
+            name,
+            self._used.get(name, 0),
+            max(self._blocked_until.get(name, 0.0) - now, 0.0),
+            allowed,
+            window,
+            remaining,
+            max(end - now, 0.0),
+        )
 
     def back_off(self, failures: int, most: float = float("inf")) -> None:
         """Sleep between two tries: exponential, with full jitter in the upper half."""

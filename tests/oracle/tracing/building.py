@@ -47,9 +47,14 @@ class Builds:
     """One class of one type."""
 
     def __init__(
-        self, library: Library, kind: str, name: str, seconds: float = 60,
-        released: Mapping[str, Any] | None = None, narrow: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        library: Library,
+        kind: str,
+        name: str,
+        seconds: float = 60,
+        released: Mapping[str, Any] | None = None,
+        narrow: int = 0,
+    ) -> None:
         self.library, self.kind, self.name = library, kind, name
         #: The config that must be answered: one as released, or the class's default.
         self.released = dict(released or {})
@@ -225,9 +230,10 @@ class Builds:
                 reasons.append(f"{type(error).__name__}: {error}")
                 continue
             self.hidden = {
-                key: value for key, value in self.library.hidden(self.kind, self.name).items()
+                key: value
+                for key, value in self.library.hidden(self.kind, self.name).items()
                 if "." not in key or key.rpartition(".")[0] in self.sections
-            }  # fmt: skip
+            }
             given = self._explicit(without(given, self.without))
             given |= {k: v for k, v in self.released.items() if k in self.without}
             self.parts = None

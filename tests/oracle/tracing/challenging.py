@@ -25,9 +25,11 @@ def challenges(
     as they must be; and the same with another flag or word turned."""
     done = set()
     modes: list[dict[str, Any]] = [
-        {key: value} for key in effective if isinstance(env.get(key), (bool, str))
+        {key: value}
+        for key in effective
+        if isinstance(env.get(key), (bool, str))
         for value in working.get(key, ())[:2]
-    ]  # fmt: skip
+    ]
     for condition, around in _conditions(tree, {}, env, working):
         for stage in range(_STAGES) if _is_staged(condition) else (0,):
             for changes in turned(_at(condition, stage), env):

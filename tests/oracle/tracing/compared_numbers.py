@@ -36,9 +36,11 @@ def other_way(condition: Written, env: Mapping[str, Any]) -> Iterator[dict[str, 
 def against_zero(compared: Iterable[Written]) -> set[str]:
     """The keys that are compared with nothing: a share of frames that are masked."""
     return {
-        key for op, *sides in compared for key, other in (sides, sides[::-1])
+        key
+        for op, *sides in compared
+        for key, other in (sides, sides[::-1])
         if isinstance(key, str) and op != "in" and not isinstance(other, (str, list)) and other == 0
-    }  # fmt: skip
+    }
 
 
 def limits(compared: Iterable[Written]) -> dict[str, set[int]]:

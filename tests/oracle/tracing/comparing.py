@@ -28,9 +28,10 @@ def _of_source(source: str) -> Mapping[str, set[str]]:
             names = [side.attr for side in sides if isinstance(side, ast.Attribute)]
             names += [side.id for side in sides if isinstance(side, ast.Name)]
             names += [
-                side.value.attr for side in sides
+                side.value.attr
+                for side in sides
                 if isinstance(side, ast.Subscript) and isinstance(side.value, ast.Attribute)
-            ]  # fmt: skip
+            ]
             for name in names:
                 found.setdefault(name, set()).update(w for side in sides for w in _words(side))
     return {name: words for name, words in found.items() if words}

@@ -67,14 +67,19 @@ def _guarded(
         ]
         classes[name] = {**roots[0], "or": roots[1:]} if "or" in entry else roots[0]
     return {
-        **trace, "classes": classes, "guards": rules, "defaults": dict(sorted(defaults.items())),
-    }  # fmt: skip
+        **trace,
+        "classes": classes,
+        "guards": rules,
+        "defaults": dict(sorted(defaults.items())),
+    }
 
 
 def _root(
-    entry: Mapping[str, Any], before: Mapping[str, Any], pairs: list[tuple[str, str]],
+    entry: Mapping[str, Any],
+    before: Mapping[str, Any],
+    pairs: list[tuple[str, str]],
     rules: list[dict[str, Any]],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """A root under its guards with these pairs, which join ``rules``."""
     rule = {key: dict(guard) for key, guard in before.items()}
     for divisor, of in pairs:
@@ -186,9 +191,13 @@ def _others(library: Library, kind: str, name: str, start: Given) -> Iterator[di
 
 
 def _answered(
-    library: Library, kind: str, name: str, trace: Mapping[str, Any], start: Given,
+    library: Library,
+    kind: str,
+    name: str,
+    trace: Mapping[str, Any],
+    start: Given,
     pair: tuple[str, str],
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether the trace answers where the class raises for this pair alone."""
     numbers = _numbers(library, kind, name, start)
     divisor, of = pair

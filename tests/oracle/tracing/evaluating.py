@@ -26,9 +26,10 @@ class EnvValues:
         self.env = env
         self.written = written
         self.numbers = {
-            k: v for k, v in env.items()
+            k: v
+            for k, v in env.items()
             if isinstance(v, (int, float, list)) and not isinstance(v, bool)
-        }  # fmt: skip
+        }
 
     def number(self, key: str) -> int | float:
         found = self.env.get(key)

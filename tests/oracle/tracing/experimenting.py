@@ -89,9 +89,10 @@ class Experiments(Builds):
     def _unlisted(self) -> Iterator[str]:
         """Keys that no config class lists and that change something, or cannot be tried."""
         values = {
-            key: found for key, found in self.library.unlisted(self.kind, self.name).items()
+            key: found
+            for key, found in self.library.unlisted(self.kind, self.name).items()
             if key not in self.base.env and not any(map(key.startswith, self.inner - {""}))
-        }  # fmt: skip
+        }
         there: dict[str, bool] = {}
         for place in range(max(map(len, values.values()), default=0)):
             these = {key: found[place] for key, found in values.items() if place < len(found)}
@@ -145,12 +146,15 @@ class Experiments(Builds):
         near = limits(self.compared.values())
         options = {
             key: alternatives(
-                key, value, self.annotations.get(key, ""), self.words.get(key, set()),
+                key,
+                value,
+                self.annotations.get(key, ""),
+                self.words.get(key, set()),
                 near.get(key, set()),
             )
             for key, value in base.env.items()
             if not IDLE.search(key)
-        }  # fmt: skip
+        }
         for key in against_zero(self.compared.values()) & options.keys():
             if isinstance(base.env[key], float) and base.env[key]:
                 options[key].insert(0, 0.0)
@@ -178,9 +182,11 @@ class Experiments(Builds):
         if not hasattr(self, "_sized"):
             inner = self.inner
             self._sized = {
-                key for written in self.sizes.values() for key in keys_of(written)
+                key
+                for written in self.sizes.values()
+                for key in keys_of(written)
                 if not any(key.startswith(path) for path in inner)
-            }  # fmt: skip
+            }
         return self._sized
 
     @property
@@ -249,9 +255,10 @@ class Experiments(Builds):
         """What the constructor compares of computed numbers, the other way round: the branch that
         it takes there."""
         computed = [
-            c for c in self.compared.values()
+            c
+            for c in self.compared.values()
             if c[0] != "in" and any(isinstance(side, list) for side in c[1:])
-        ]  # fmt: skip
+        ]
         for condition in computed[:30]:
             for changes in other_way(condition, self.base.env):
                 one = self.changed(changes)
@@ -271,8 +278,11 @@ class Experiments(Builds):
                 continue
             self.groups.append(group)
             self.lengths[group] = [len(one.env[group.lists[0]]) for one in (self.base, *built)]
-            alone = [{key: resized(key, self.base.env[key], group.length + by)}
-                     for key in group.lists for by in (1, -1)]  # fmt: skip
+            alone = [
+                {key: resized(key, self.base.env[key], group.length + by)}
+                for key in group.lists
+                for by in (1, -1)
+            ]
             found = (self.changed(changes) for changes in alone if all(changes.values()))
             self.seen += [*built, *(one for one in found if isinstance(one, Seen))]
             effective = set(self.effective())
@@ -356,9 +366,11 @@ class Experiments(Builds):
         """Keys of which a change alone or with others changes the tree."""
         base = self.base.root.signature
         found = [
-            k for s in self.seen if s.root.signature != base and len(s.changes) == 1
+            k
+            for s in self.seen
+            if s.root.signature != base and len(s.changes) == 1
             for k in s.changes
-        ]  # fmt: skip
+        ]
         said = HANDED if self.hands_on else ()  # by a condition of its own
         return [k for k in dict.fromkeys([*found, *sorted(self.conditional)]) if k not in said]
 
@@ -367,9 +379,11 @@ class Experiments(Builds):
         """Counts of stages that change nothing by themselves."""
         base = self.base.root.signature
         alone = {
-            key for s in self.seen if s.root.signature != base and len(s.changes) == 1
+            key
+            for s in self.seen
+            if s.root.signature != base and len(s.changes) == 1
             for key in s.changes
-        }  # fmt: skip
+        }
         return {key for group in self.groups for key in group.counts} - alone
 
     @property
@@ -427,9 +441,10 @@ class Experiments(Builds):
         there = [k for k in flattened(self.base_given, self.sections) if k not in changes]
         deep = self.shrunk()  # which take long to build
         absent = {
-            k for k in there
+            k
+            for k in there
             if not k.endswith("model_type") and self.rng.random() < (0.02 if k in deep else 0.2)
-        }  # fmt: skip
+        }
         return without(self.base_given, absent)
 
 

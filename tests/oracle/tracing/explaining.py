@@ -39,14 +39,19 @@ class Explained(Experiments):
         lists = [k for k in effective if isinstance(self.base.env.get(k), list)]
         # Of two sides no member of a list is chosen.
         lists += [
-            k for k in effective
+            k
+            for k in effective
             if any(isinstance(e.get(k), list) for e in envs) and not counts(self.base.env.get(k))
-        ]  # fmt: skip
+        ]
         fitter = Fitter(
-            builds, expressions, self._conditions(effective, seen), list(dict.fromkeys(lists)),
-            [k for k in effective if not isinstance(self.base.env.get(k), list)], self.known,
+            builds,
+            expressions,
+            self._conditions(effective, seen),
+            list(dict.fromkeys(lists)),
+            [k for k in effective if not isinstance(self.base.env.get(k), list)],
+            self.known,
             self._staged([*effective, *more]),
-        )  # fmt: skip
+        )
         found = fitter.root(range(len(builds)))
         return Trace(found, defaults, self.absent)
 
@@ -55,9 +60,13 @@ class Explained(Experiments):
         if not self.groups:
             return None
         return staged(
-            self.expressions.values(), self.sizes.values(), self.compared.values(),
-            self.base.env, effective, self.groups,
-        )  # fmt: skip
+            self.expressions.values(),
+            self.sizes.values(),
+            self.compared.values(),
+            self.base.env,
+            effective,
+            self.groups,
+        )
 
     def _defaults(
         self, seen: list[Seen], needed: set[str]
@@ -69,9 +78,8 @@ class Explained(Experiments):
         # All builds count: what is computed may change where no tensor does.
         absent = {name[1:] for name in self.missing}
         built = [
-            s for s in self.cache.values()
-            if isinstance(s, Seen) and absent.isdisjoint(s.written)
-        ]  # fmt: skip
+            s for s in self.cache.values() if isinstance(s, Seen) and absent.isdisjoint(s.written)
+        ]
         for key in sorted({k for env in envs for k in env}):
             found = [s.env.get(key) for s in built if not s.says(key)]
             if not found:
@@ -121,15 +129,19 @@ class Explained(Experiments):
             lists = all(isinstance(items, list) for _, items in where)
             plain = (bool, int) if lists else (bool, int, str)
             near = [
-                k for k, v in self.base.env.items()
-                if k.rpartition(".")[0] == key.rpartition(".")[0] and not IDLE.search(k)
-                and k not in derived and (v is None or isinstance(v, plain))
-            ]  # fmt: skip
+                k
+                for k, v in self.base.env.items()
+                if k.rpartition(".")[0] == key.rpartition(".")[0]
+                and not IDLE.search(k)
+                and k not in derived
+                and (v is None or isinstance(v, plain))
+            ]
             noted = [w for w in self.compared_sides() if derived.isdisjoint(keys_of(w))]
             noted += [
-                ["len", k] for k, v in self.base.env.items()
+                ["len", k]
+                for k, v in self.base.env.items()
                 if isinstance(v, list) and k not in derived
-            ]  # fmt: skip
+            ]
             listing = Listing(noted, near)
             found = listing.computed(where) if lists else listing.chosen(where)
         if found is None:
@@ -143,9 +155,12 @@ class Explained(Experiments):
     def deciding(self) -> set[str]:
         """The texts that choose a value which the class computes and the tree reads."""
         return {
-            key for found in map(self.listed.get, self.effective()) if found
-            for key in keys_of(found) if isinstance(self.base.env.get(key), str)
-        }  # fmt: skip
+            key
+            for found in map(self.listed.get, self.effective())
+            if found
+            for key in keys_of(found)
+            if isinstance(self.base.env.get(key), str)
+        }
 
     def compared_sides(self) -> list[Written]:
         """Expressions over the config that the class computes, and those that it compares."""

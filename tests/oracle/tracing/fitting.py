@@ -24,10 +24,15 @@ class Fitter(Lists):
     """The symbolic tree of builds."""
 
     def __init__(
-        self, builds: Sequence[Build], expressions: Iterable[Written],
-        conditions: Iterable[Written], lists: Sequence[str] = (), keys: Sequence[str] = (),
-        known: dict[Any, dict[str, Any]] | None = None, staged: Staged | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        builds: Sequence[Build],
+        expressions: Iterable[Written],
+        conditions: Iterable[Written],
+        lists: Sequence[str] = (),
+        keys: Sequence[str] = (),
+        known: dict[Any, dict[str, Any]] | None = None,
+        staged: Staged | None = None,
+    ) -> None:
         super().__init__(builds, expressions, conditions, lists, keys, known, staged)
         self._fits: dict[Any, Any] = {}
         self._left = 15_000
@@ -70,9 +75,10 @@ class Fitter(Lists):
         elif all(isinstance(node, Part) for node in nodes):
             if len({node.signature for node in nodes}) == 1:
                 return {"section": nodes[0].key, "class": nodes[0].class_name}
-        elif all(isinstance(node, Node) for node in nodes) and len(
-            {node.class_name for node in nodes}
-        ) == 1:  # fmt: skip
+        elif (
+            all(isinstance(node, Node) for node in nodes)
+            and len({node.class_name for node in nodes}) == 1
+        ):
             try:
                 return self._module(items, depth)
             except NoFit as error:

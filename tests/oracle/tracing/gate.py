@@ -57,9 +57,15 @@ def comparisons(keys: int) -> int:
 
 
 def gate(
-    library: Library, kind: str, name: str, whole: Mapping[str, Any], start: Given,
-    seed: str, until: float, count: int = LEAST,
-) -> Gated:  # fmt: skip
+    library: Library,
+    kind: str,
+    name: str,
+    whole: Mapping[str, Any],
+    start: Given,
+    seed: str,
+    until: float,
+    count: int = LEAST,
+) -> Gated:
     """Compare the trace ``whole`` with the library, ``count`` times or until that time of the
     processor; and where nothing differs at other lengths and sizes."""
     known = _known(whole, library.released(kind, name)) | library.unlisted(kind, name)
@@ -71,13 +77,16 @@ def gate(
     if found.wrong:
         return found
     more = comparing.all(
-        _resized(library, kind, name, start, rng), STRESSED, SHOWN,
+        _resized(library, kind, name, start, rng),
+        STRESSED,
+        SHOWN,
         time.process_time() + STRESS_SECONDS,
-    )  # fmt: skip
+    )
     return more._replace(
-        equal=found.equal + more.equal, refused=found.refused + more.refused,
+        equal=found.equal + more.equal,
+        refused=found.refused + more.refused,
         why=found.why or more.why,
-    )  # fmt: skip
+    )
 
 
 class _Comparing(NamedTuple):
@@ -134,8 +143,12 @@ def predicted(
 def _known(whole: Mapping[str, Any], released: list[dict[str, Any]]) -> dict[str, list[Any]]:
     """Key -> values that matter: those that guards name, and those of released configs."""
     found: dict[str, list[Any]] = {}
-    rules = [(key, value) for rule in whole["guards"] for key, guard in rule.items()
-             for value in guard.get("is", ())]  # fmt: skip
+    rules = [
+        (key, value)
+        for rule in whole["guards"]
+        for key, guard in rule.items()
+        for value in guard.get("is", ())
+    ]
     for key, value in [*rules, *(pair for given in released for pair in given.items())]:
         if value not in found.setdefault(key, []):
             found[key].append(value)
@@ -143,9 +156,14 @@ def _known(whole: Mapping[str, Any], released: list[dict[str, Any]]) -> dict[str
 
 
 def _varied(
-    library: Library, kind: str, name: str, start: Given, known: Mapping[str, list[Any]],
-    rng: Random, most: int,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
+    library: Library,
+    kind: str,
+    name: str,
+    start: Given,
+    known: Mapping[str, list[Any]],
+    rng: Random,
+    most: int,
+) -> Iterator[dict[str, Any]]:
     starts = [dict(start)] * 3 + list(library.starts(kind, name))[:2]
     for released in library.released(kind, name):
         starts += list(library.starts(kind, name, released))[:1]
@@ -197,10 +215,11 @@ def _doubled(library: Library, kind: str, name: str, base: Given, rng: Random) -
     plain = {k: v for k, v in full.items() if not IDLE.search(k)}
     sizes = {k: 2 * v for k, v in plain.items() if type(v) is int and v > 8}
     turned = {
-        key: options for key, value in plain.items()
+        key: options
+        for key, value in plain.items()
         if (value == 0 or isinstance(value, (bool, str, type(None))))
         and (options := alternatives(key, value, declared.get(key, ""), set(), set()))
-    }  # fmt: skip
+    }
     if turned:
         key = rng.choice(sorted(turned))
         sizes[key] = rng.choice(turned[key])

@@ -29,26 +29,30 @@ class Guarded(Explained):
     def _stages(self) -> set[str]:
         """Counts of what lists have an entry each for, where no other number was built."""
         return {
-            key for key in self.effective()
+            key
+            for key in self.effective()
             if not any(key in group.counts for group in self.groups)
             and isinstance(self.base.env[key], int)
             and re.search(r"(stage|block|level|layer)s?$", key)
             and any(
-                isinstance(v, list) and len(v) == self.base.env[key]
+                isinstance(v, list)
+                and len(v) == self.base.env[key]
                 and other.rpartition(".")[0] == key.rpartition(".")[0]
                 and not self._follows(other, key)
                 for other, v in self.base.env.items()
             )
-        }  # fmt: skip
+        }
 
     def _follows(self, key: str, count: str) -> bool:
         """Whether the class makes a list as long as another count says."""
         return any(
             s.env[count] == len(s.env[key])
             for s in self.cache.values()
-            if isinstance(s, Seen) and not s.says(key) and isinstance(s.env.get(key), list)
+            if isinstance(s, Seen)
+            and not s.says(key)
+            and isinstance(s.env.get(key), list)
             and s.env.get(count) != self.base.env[count]
-        )  # fmt: skip
+        )
 
     # ---- the guards of a trace
 
@@ -108,9 +112,10 @@ class Guarded(Explained):
         effective = set(self.effective())
         for group in self.groups:
             keys = [
-                key for key in (*group.lists, *group.counts)
+                key
+                for key in (*group.lists, *group.counts)
                 if key in effective or (key in self.looked and "" not in self.inner)
-            ]  # fmt: skip
+            ]
             first = next((key for key in keys if key in group.lists), None)
             if first is None:
                 continue
@@ -120,9 +125,11 @@ class Guarded(Explained):
                         found.setdefault(key, {})["length"] = group.length
                 continue
             unequal = {
-                key for s in self.seen for key, n in group.lengths(s.env).items()
+                key
+                for s in self.seen
+                for key, n in group.lengths(s.env).items()
                 if n != group.lengths(s.env)[first]
-            }  # fmt: skip
+            }
             for key in keys:
                 if key not in unequal and key != first:
                     rule = "length" if key in group.lists else "equals"
@@ -189,6 +196,8 @@ class Guarded(Explained):
 
 def is_positive(value: Any) -> bool:
     """Whether it is a list of counts or sizes."""
-    return isinstance(value, list) and bool(value) and all(
-        type(item) is int and item > 0 for item in value
-    )  # fmt: skip
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(type(item) is int and item > 0 for item in value)
+    )

@@ -225,9 +225,10 @@ class Transformers:
         leaves = {n.rpartition(".")[2] for n in state.keys() - trained_own}
         leaves -= {n.rpartition(".")[2] for n in trained_own}
         trained = {
-            n for n in turned
+            n
+            for n in turned
             if (own[n] in trained_own if n in own else n.rpartition(".")[2] not in leaves)
-        }  # fmt: skip
+        }
         dtypes = {n: str(t.dtype).removeprefix("torch.") for n, t in turned.items()}
         for part in getattr(model, "_keep_in_fp32_modules_strict", None) or ():
             dtypes |= {n: ALWAYS for n in dtypes.keys() - trained if part in own.get(n, n)}
@@ -241,10 +242,13 @@ class Transformers:
         classes = {n: type(m).__name__ for n, m in model.named_modules(remove_duplicate=False)}
         ordered = sorted(tensors, key=_place_of(state, own))
         return Saved(
-            {name: tensors[name] for name in ordered}, own,
-            {name: kept for name, (kept, _) in tied.items()}, frozenset(trained), classes,
+            {name: tensors[name] for name in ordered},
+            own,
+            {name: kept for name, (kept, _) in tied.items()},
+            frozenset(trained),
+            classes,
             _parts(model),
-        )  # fmt: skip
+        )
 
     def _tied(
         self, model: Any, state: Any, held: Any, turned: Any, own: Any, plain: bool
@@ -360,8 +364,10 @@ class Transformers:
             named = next((n for n in classes if n.endswith(("Model", "Encoder"))), None)
         prefix = str(self._class(classes[0]).base_model_prefix or "") if classes else ""
         return {
-            "base": named, "base_prefix": prefix, "category": self._category(kind, classes),
-        }  # fmt: skip
+            "base": named,
+            "base_prefix": prefix,
+            "category": self._category(kind, classes),
+        }
 
     def _category(self, kind: str, classes: list[str]) -> str:
         config = self._config_class(kind)
@@ -415,9 +421,13 @@ def _place_of(state: Mapping[str, Any], own: Mapping[str, str]) -> Any:
         if found is None:
             parts = name.split(".")
             found = next(
-                (stems[".".join(parts[:d])] for d in range(len(parts), 0, -1)
-                 if ".".join(parts[:d]) in stems), len(places),
-            )  # fmt: skip
+                (
+                    stems[".".join(parts[:d])]
+                    for d in range(len(parts), 0, -1)
+                    if ".".join(parts[:d]) in stems
+                ),
+                len(places),
+            )
         return found, tuple((int(p), "") if p.isdecimal() else (0, p) for p in name.split("."))
 
     return place

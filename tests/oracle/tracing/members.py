@@ -153,13 +153,13 @@ class Lists(Numbers):
         yield ["==", "i", 0]
         longest = max(n for _, _, n, _ in members)
         for key in self.lists:
-            if all(
-                len(self.values[b].env.get(key) or ()) >= n for b, _, n, _ in members
-            ):  # fmt: skip
+            if all(len(self.values[b].env.get(key) or ()) >= n for b, _, n, _ in members):
                 entries = {
-                    repr(e): e for b in builds for e in self.values[b].env[key]
+                    repr(e): e
+                    for b in builds
+                    for e in self.values[b].env[key]
                     if isinstance(e, (str, bool, int))
-                }  # fmt: skip
+                }
                 if len(entries) <= 8:
                     yield from (["kind", key, entry] for entry in entries.values())
             yield ["in", "i", key]

@@ -50,10 +50,15 @@ class Numbers:
     """``expressions`` are tried in order; ``conditions`` too."""
 
     def __init__(
-        self, builds: Sequence[Build], expressions: Iterable[Written],
-        conditions: Iterable[Written], lists: Sequence[str] = (), keys: Sequence[str] = (),
-        known: dict[Any, dict[str, Any]] | None = None, staged: Staged | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        builds: Sequence[Build],
+        expressions: Iterable[Written],
+        conditions: Iterable[Written],
+        lists: Sequence[str] = (),
+        keys: Sequence[str] = (),
+        known: dict[Any, dict[str, Any]] | None = None,
+        staged: Staged | None = None,
+    ) -> None:
         self.values = [EnvValues(b.env, b.written) for b in builds]
         self.builds = builds
         self._partial = {number for number, b in enumerate(builds) if b.root.partial}

@@ -13,9 +13,17 @@ _MAP = re.compile(r"stem$|stage[1-9]\d?$")
 #: The dtype of a buffer that is F32 in models of any dtype.
 ALWAYS = "always float32"
 _DTYPES = {
-    "float64": "F64", "complex64": "C64", "int64": "I64", "int32": "I32", "int8": "I8",
-    "uint8": "U8", "bool": "BOOL", "float16": "F16", "bfloat16": "BF16", ALWAYS: "F32",
-}  # fmt: skip
+    "float64": "F64",
+    "complex64": "C64",
+    "int64": "I64",
+    "int32": "I32",
+    "int8": "I8",
+    "uint8": "U8",
+    "bool": "BOOL",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    ALWAYS: "F32",
+}
 
 
 class Leaf(NamedTuple):
@@ -191,14 +199,18 @@ def tree(saved: Saved) -> Node:
             lists[".".join(segments[: found.position])] = True
         is_buffer = name not in saved.trained
         node.children[segments[-1]] = Leaf(
-            tuple(shape), is_buffer, _DTYPES.get(dtype), saved.tied.get(name),
+            tuple(shape),
+            is_buffer,
+            _DTYPES.get(dtype),
+            saved.tied.get(name),
             saved.active.get(name),
             saved.labels.get(name)
             or (
-                found.component.value, "" if found.part == "text" else found.part,
+                found.component.value,
+                "" if found.part == "text" else found.part,
                 _kind(segments, found.component),
             ),
-        )  # fmt: skip
+        )
     for path in lists:
         if path in places and places[path].is_numbered:
             places[path].layers = True
@@ -216,9 +228,14 @@ def tree(saved: Saved) -> Node:
             continue  # the reader knows of those next to what is saved
         if path in places:
             places[path].children[last] = Leaf(
-                older.shape, older.buffer, older.dtype if older.buffer else None, None, None,
-                older.label, saved=False,
-            )  # fmt: skip
+                older.shape,
+                older.buffer,
+                older.dtype if older.buffer else None,
+                None,
+                None,
+                older.label,
+                saved=False,
+            )
     for path, kept in saved.kept.items():
         places[path].kept = kept
     return root
@@ -286,31 +303,73 @@ def _classes(segments: list[str], own: str, classes: Mapping[str, str]) -> list[
 
 
 _ATTENTION = {
-    "q_proj": "query", "query": "query", "q": "query", "wq": "query", "q_lin": "query",
-    "k_proj": "key", "key": "key", "k": "key", "wk": "key", "k_lin": "key",
-    "v_proj": "value", "value": "value", "v": "value", "wv": "value", "v_lin": "value",
-    "o_proj": "output", "out_proj": "output", "wo": "output", "out_lin": "output",
-    "to_q": "query", "to_k": "key", "to_v": "value", "to_out": "output",
-    "projection_layer": "output", "attn.proj": "output",
-    "qkv": "qkv", "qkv_proj": "qkv", "kv": "key_value", "in_proj": "qkv",
-}  # fmt: skip
+    "q_proj": "query",
+    "query": "query",
+    "q": "query",
+    "wq": "query",
+    "q_lin": "query",
+    "k_proj": "key",
+    "key": "key",
+    "k": "key",
+    "wk": "key",
+    "k_lin": "key",
+    "v_proj": "value",
+    "value": "value",
+    "v": "value",
+    "wv": "value",
+    "v_lin": "value",
+    "o_proj": "output",
+    "out_proj": "output",
+    "wo": "output",
+    "out_lin": "output",
+    "to_q": "query",
+    "to_k": "key",
+    "to_v": "value",
+    "to_out": "output",
+    "projection_layer": "output",
+    "attn.proj": "output",
+    "qkv": "qkv",
+    "qkv_proj": "qkv",
+    "kv": "key_value",
+    "in_proj": "qkv",
+}
 _EMBEDDING = {
-    "word_embeddings": "token", "embed_tokens": "token", "token_embedding": "token",
-    "position_embeddings": "position", "position_embedding": "position", "pos_embed": "position",
-    "embed_positions": "position", "token_type_embeddings": "segment", "cls_token": "class_token",
-    "mask_token": "mask_token", "register_tokens": "register_token",
-    "patch_embedding": "patch", "patch_embeddings": "patch", "patch_embed": "patch",
-}  # fmt: skip
+    "word_embeddings": "token",
+    "embed_tokens": "token",
+    "token_embedding": "token",
+    "position_embeddings": "position",
+    "position_embedding": "position",
+    "pos_embed": "position",
+    "embed_positions": "position",
+    "token_type_embeddings": "segment",
+    "cls_token": "class_token",
+    "mask_token": "mask_token",
+    "register_tokens": "register_token",
+    "patch_embedding": "patch",
+    "patch_embeddings": "patch",
+    "patch_embed": "patch",
+}
 _MLP = {
-    "fc1": "up", "fc2": "down", "up_proj": "up", "down_proj": "down", "gate_proj": "gate",
-    "gate_up_proj": "gate_up", "wi": "up", "w1": "gate", "w3": "up", "w2": "down",
-    "linear_fc1": "up", "linear_fc2": "down",
-}  # fmt: skip
+    "fc1": "up",
+    "fc2": "down",
+    "up_proj": "up",
+    "down_proj": "down",
+    "gate_proj": "gate",
+    "gate_up_proj": "gate_up",
+    "wi": "up",
+    "w1": "gate",
+    "w3": "up",
+    "w2": "down",
+    "linear_fc1": "up",
+    "linear_fc2": "down",
+}
 _HEAD = {"lm_head": "lm_head", "classifier": "classifier", "pooler": "pooler"}
 _KINDS = {
-    Component.ATTENTION: _ATTENTION, Component.EMBEDDING: _EMBEDDING, Component.MLP: _MLP,
+    Component.ATTENTION: _ATTENTION,
+    Component.EMBEDDING: _EMBEDDING,
+    Component.MLP: _MLP,
     Component.HEAD: _HEAD,
-}  # fmt: skip
+}
 
 
 def _kind(segments: list[str], component: Component) -> str | None:

@@ -113,9 +113,10 @@ class Diffusers:
         released = dict(released or {})
         whole = self.full(kind, class_name, released)
         depth = {
-            k: _LEAST for k, v in whole.items()
+            k: _LEAST
+            for k, v in whole.items()
             if type(v) is int and v > _LEAST and _DEPTH.search(k)
-        }  # fmt: skip
+        }
         if depth:
             yield {**released, **depth}
         yield dict(released)
@@ -140,8 +141,11 @@ class Diffusers:
         own = {name: name for name in state}
         return Saved(
             {n: (tuple(t.shape), str(t.dtype).removeprefix("torch.")) for n, t in state.items()},
-            own, {}, trained, {n: type(m).__name__ for n, m in model.named_modules()},
-        )  # fmt: skip
+            own,
+            {},
+            trained,
+            {n: type(m).__name__ for n, m in model.named_modules()},
+        )
 
     def _loaded(self, class_name: str, given: Given) -> Any:
         """A model as its folder is loaded: from the config."""

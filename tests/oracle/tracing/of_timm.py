@@ -242,8 +242,9 @@ class _Uniting:
             return found
         held = [
             isinstance(b, Node) and name in b.children
-            for row, b in zip(rows, bare, strict=True) if row is not None
-        ]  # fmt: skip
+            for row, b in zip(rows, bare, strict=True)
+            if row is not None
+        ]
         if all(held) or not held:
             return found
         if any(held):
@@ -308,10 +309,13 @@ def _runs(node: Node) -> list[tuple[int, Node]] | None:
 
 #: Timm's own names of what a column is first met as.
 _LETTERS = {
-    "blocks": "depth", "cls_token": "embed_dim", "pos_embed": "embed_dim",
-    "patch_embed_proj_weight": "embed_dim", "stem_0_weight": "stem_width",
+    "blocks": "depth",
+    "cls_token": "embed_dim",
+    "pos_embed": "embed_dim",
+    "patch_embed_proj_weight": "embed_dim",
+    "stem_0_weight": "stem_width",
     "blocks_0_mlp_fc1_weight": "mlp_dim",
-}  # fmt: skip
+}
 
 
 def _hint(path: str, axis: int) -> str:

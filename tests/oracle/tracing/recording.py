@@ -108,9 +108,16 @@ class Recording(Guarded):
             raise Failed(f"refuses nearly everything: {gated}")
         idle = len([k for k in self.working if k not in self.effective()])
         return Recorded(
-            trace.tree, self._guards(guards), whole["defaults"], checked,
-            len(self.effective()), idle, shown[:8], gated, self.absent,
-        )  # fmt: skip
+            trace.tree,
+            self._guards(guards),
+            whole["defaults"],
+            checked,
+            len(self.effective()),
+            idle,
+            shown[:8],
+            gated,
+            self.absent,
+        )
 
     def _differing(self, whole: Mapping[str, Any], given: Mapping[str, Any]) -> list[Seen]:
         """The build of a config, where the trace gets it wrong."""
@@ -147,9 +154,15 @@ class Recording(Guarded):
         """The gate, each time with other configs; and the builds of those that differ."""
         started = time.process_time()
         gated = gate(
-            self.library, self.kind, self.name, whole, self.base_given, f"gate {number}",
-            started + GATE_SECONDS, comparisons(len(self.effective())),
-        )  # fmt: skip
+            self.library,
+            self.kind,
+            self.name,
+            whole,
+            self.base_given,
+            f"gate {number}",
+            started + GATE_SECONDS,
+            comparisons(len(self.effective())),
+        )
         self.until += time.process_time() - started  # which is not for experiments
         if not gated.wrong and gated.equal + gated.refused < LEAST and not self._is_small():
             raise Failed(f"too few comparisons: {gated}")
@@ -171,9 +184,10 @@ class Recording(Guarded):
     def _changes(self, one: Seen) -> dict[str, Any]:
         """What a config changes of the base."""
         return {
-            k: v for k, v in one.env.items()
+            k: v
+            for k, v in one.env.items()
             if not IDLE.search(k) and k in self.base.env and v != self.base.env[k]
-        }  # fmt: skip
+        }
 
     def _learn(self, whole: Mapping[str, Any], wrong: Seen) -> None:
         """A counterexample, and the smallest part of it that is one, to be explained."""
@@ -217,9 +231,10 @@ class Recording(Guarded):
         """Of all builds ever made, those that the trace gets wrong."""
         built = (one for one in self.cache.values() if isinstance(one, Seen))
         return [
-            one._replace(changes=self._changes(one)) for one in built
+            one._replace(changes=self._changes(one))
+            for one in built
             if self._within(one, guards) and not self.agrees(whole, one)
-        ][:12]  # fmt: skip
+        ][:12]
 
     def _few(self, whole: Any, guards: Any, checked: int) -> int:
         """Classes with hardly a key: fewer builds exist than are wanted."""

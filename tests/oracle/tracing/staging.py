@@ -61,10 +61,13 @@ def parallel(env: Env) -> list[Parallel]:
     found = []
     for (path, length), lists in groups.items():
         counts = [
-            key for key, value in env.items()
-            if type(value) is int and value == length and key.rpartition(".")[0] == path
+            key
+            for key, value in env.items()
+            if type(value) is int
+            and value == length
+            and key.rpartition(".")[0] == path
             and _COUNTS.search(key)
-        ]  # fmt: skip
+        ]
         numbers = any(all(type(v) is int for v in env[key]) for key in lists)
         if numbers and len(lists) + len(counts) > 1:
             found.append(Parallel(tuple(lists), tuple(counts), length))
@@ -84,9 +87,13 @@ def resized(key: str, value: Any, length: int) -> Any:
 
 
 def staged(
-    noted: Iterable[Written], sizes: Iterable[Written], compared: Iterable[Written], env: Env,
-    effective: Sequence[str], groups: Sequence[Parallel] = (),
-) -> Staged:  # fmt: skip
+    noted: Iterable[Written],
+    sizes: Iterable[Written],
+    compared: Iterable[Written],
+    env: Env,
+    effective: Sequence[str],
+    groups: Sequence[Parallel] = (),
+) -> Staged:
     """What may be said of a stage."""
     lists = [k for k in effective if isinstance(env.get(k), list)]
     longest = max((len(env[k]) for k in lists), default=0)

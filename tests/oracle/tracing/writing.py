@@ -216,9 +216,12 @@ def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _entry(
-    root: Mapping[str, Any], places: list[int], own: list[Any], guards: list[Any],
+    root: Mapping[str, Any],
+    places: list[int],
+    own: list[Any],
+    guards: list[Any],
     differing: Mapping[str, Any],
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """A root of a class in another trace, whose ``guards`` get those of the root."""
     rules = own[root["guards"]]
     if rules not in guards:

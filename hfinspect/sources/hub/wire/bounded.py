@@ -102,8 +102,9 @@ class _Backend:
             # Looking up a name knows no timeout.
             stream = elsewhere(
                 lambda: self._inner.connect_tcp(host, port, timeout=wait, **more),
-                wait, self._library.ConnectTimeout,
-            )  # fmt: skip
+                wait,
+                self._library.ConnectTimeout,
+            )
         return _Stream(stream, self._library)
 
     def __getattr__(self, name: str) -> Any:
@@ -137,8 +138,9 @@ class _Stream:
         else:
             stream = elsewhere(
                 lambda: self._inner.start_tls(ssl_context, server_hostname, wait),
-                wait, self._library.ConnectTimeout,
-            )  # fmt: skip
+                wait,
+                self._library.ConnectTimeout,
+            )
         return _Stream(stream, self._library)
 
     def close(self) -> None:

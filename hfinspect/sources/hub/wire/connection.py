@@ -355,9 +355,12 @@ class Connection:
         return self._stream
 
     def exchange(
-        self, target: Target, headers: Mapping[str, str], wait: float | None,
+        self,
+        target: Target,
+        headers: Mapping[str, str],
+        wait: float | None,
         done: Callable[[bool], None],
-    ) -> Reply:  # fmt: skip
+    ) -> Reply:
         """Send a GET request; the answer, its body not yet read. ``done`` as of ``Reply``."""
         stream = self.stream
         request = _spelled(target, headers)

@@ -91,9 +91,14 @@ class Transport:
         return made
 
     def _exchanged(
-        self, connection: Connection, target: Target, headers: Mapping[str, str],
-        wait: float | None, *, is_fresh: bool = False,
-    ) -> Reply | None:  # fmt: skip
+        self,
+        connection: Connection,
+        target: Target,
+        headers: Mapping[str, str],
+        wait: float | None,
+        *,
+        is_fresh: bool = False,
+    ) -> Reply | None:
         """The answer. None where a kept connection turns out to be one that the other side has
         closed meanwhile: nothing came in, and what was requested may be requested again."""
         try:
