@@ -227,7 +227,7 @@ def test_a_token_goes_to_the_hub_alone(app: App) -> None:
     ("name", "fault", "words"),
     [
         ("org/nothing", None, "org/nothing"),
-        ("org/llama", Fault("status", "/api/models/", status=429), "limits how often"),
+        ("org/llama", Fault("status", "/api/models/", status=429), "too many requests"),
         ("org/llama", Fault("status", "/api/models/", status=500), "500"),
         ("no name", None, "does not exist"),
     ],
