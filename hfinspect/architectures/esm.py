@@ -1,6 +1,6 @@
 """ESM-1b and ESM-2 (Rives et al. 2019, Lin et al. 2022): BERT in pre-norm layers, and a head that
 reads contacts off all attention maps. Names are those of the released files, whose norms have a
-weight and a bias: transformers 5.23 saves gamma and beta, as no file on the Hub has them
+weight and a bias: transformers 5 saves gamma and beta, as no file on the Hub has them
 (transformers/models/esm)."""
 
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """Assistants of Gemma 4 (Gemma Team 2026): small decoders that draft several tokens ahead. Source
-of shapes: the code of transformers/models/gemma4_assistant and gemma4_unified_assistant, which 5.23
-refuses to build. All layers read the large model's keys and values."""
+of shapes: the code of transformers/models/gemma4_assistant and gemma4_unified_assistant, which the
+library refuses to build. All layers read the large model's keys and values."""
 
 from ..layers.heads import to_words
 from ..trees import Buffer, Builder, Component, Linear, ModelConfig, Module, register

@@ -23,7 +23,7 @@ def _prompt(c: ModelConfig, s: seq2seq.Seq2Seq, layers: int) -> Module:
 def _model(c: ModelConfig, s: seq2seq.Seq2Seq) -> Module:
     tree = seq2seq.model(c, s)
     if c.flag("use_prompt", default=False):
-        # Released files hold the encoder's prompt; transformers 5.23 builds the encoder without.
+        # Released files hold the encoder's prompt; transformers 5 builds the encoder without.
         unused = _prompt(c, s, c.count("encoder_layers", "num_hidden_layers", default=12))
         unused.saved = False
         tree.inside("encoder").adding(self_attn_prompt=unused)

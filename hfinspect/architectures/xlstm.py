@@ -1,4 +1,4 @@
-"""xLSTM (Beck et al. 2024, 2025; transformers/models/xlstm). transformers 5.23 cannot build the
+"""xLSTM (Beck et al. 2024, 2025; transformers/models/xlstm). transformers 5 cannot build the
 fused form of ``weight_mode``, so it is not recorded."""
 
 from ..layers import named_decoder as s

@@ -3,7 +3,7 @@
 Two kinds of answer, never mixed. ``korthikanti`` is equation 1 of Korthikanti et al. (arXiv
 2205.05198): a GPT layer with 16-bit activations, dropout and a feed-forward four times as wide; a
 named estimate for any other model. ``framework_kept`` is what PyTorch's autograd keeps for
-transformers 5.23, to the byte, by the rules of kept_rules.json: sums of whole multiples of products
+transformers, to the byte, by the rules of kept_rules.json: sums of whole multiples of products
 of a model's sizes, which tests/oracle/record_activations.py finds in recordings.
 """
 

@@ -1,4 +1,4 @@
-"""What a catalogued class reads otherwise than its kin, with the counts of transformers 5.23."""
+"""What a catalogued class reads otherwise than its kin, with the counts of transformers."""
 
 from __future__ import annotations
 

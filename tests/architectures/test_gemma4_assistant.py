@@ -1,4 +1,4 @@
-"""Gemma 4's assistants, which transformers 5.23 has but cannot build (it refuses layers that all
+"""Gemma 4's assistants, which transformers has but cannot build (it refuses layers that all
 share their keys and values): counted by hand from its code."""
 
 from __future__ import annotations

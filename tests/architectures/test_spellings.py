@@ -61,7 +61,7 @@ def test_an_alias_replaces_the_own_key(parameters: int, config: dict[str, object
 
 
 def test_dbrx_hands_on_its_width_before_aliases() -> None:
-    """To the experts, whose config is another; recorded from transformers 5.23."""
+    """To the experts, whose config is another; recorded from transformers."""
     config = {"model_type": "dbrx", "d_model": 32, "hidden_size": 24, "n_heads": 4, "n_layers": 1}
     shapes = {spec.name: spec.shape for spec in predict(config).tensors}
     assert shapes["transformer.wte.weight"][1] == 24

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from hfinspect.analysis.quantization.declared import declared_in
 from hfinspect.analysis.quantization.packed_layout import Linear, PackedPlan, Pieces, weights
 from hfinspect.analysis.quantization.registry import find_plan
+from hfinspect.core.library_versions import TRANSFORMERS
 from hfinspect.trees.prediction import Prediction
 
 
@@ -110,7 +111,7 @@ PACKERS: Mapping[str, Packer] = {
 
 def settings(packer: Packer) -> dict[str, Any]:
     """What config.json has more than that of the plain model."""
-    return {"quantization_config": dict(packer.section), "transformers_version": "5.23.0"}
+    return {"quantization_config": dict(packer.section), "transformers_version": TRANSFORMERS}
 
 
 def plan_of(packer: Packer, prediction: Prediction) -> PackedPlan:

@@ -1,4 +1,4 @@
-"""Recordings on transformers 5.23 with torch 2.13, eager attention, tiny models on the CPU.
+"""Recordings on transformers with torch 2.13, eager attention, tiny models on the CPU.
 
 FLOPS: torch.utils.flop_counter over one forward pass: (config, tokens, FLOPs).
 """

@@ -219,7 +219,7 @@ def test_an_unknown_layout_is_refused_by_its_reason() -> None:
 @pytest.mark.parametrize(("tokens", "nbytes"), [(64, 6_447_104), (128, 6_639_616)])
 def test_compressed_keys(tokens: int, nbytes: int) -> None:
     """DeepSeek-V4's default: 43 windows of 128, 23 compressors of 128 tokens, 20 of 4 tokens with
-    an indexer next to them, as transformers 5.23 holds them."""
+    an indexer next to them, as transformers holds them."""
     config = {
         "model_type": "deepseek_v4",
         "architectures": ["DeepseekV4ForCausalLM"],

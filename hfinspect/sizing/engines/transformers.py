@@ -1,4 +1,4 @@
-"""The caches of transformers 5.23.0, ``cache_utils.py``.
+"""The caches of transformers, ``cache_utils.py``.
 
 A windowed layer holds ``window - 1`` tokens in a DynamicCache and ``window`` in a StaticCache;
 convolutions hold ``kernel`` columns.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ...core.library_versions import TRANSFORMERS, TRANSFORMERS_SERIES
 from ...core.records import dataclass
 from ...trees.cache_layout import KeysValues
 from ...trees.prediction import Prediction
@@ -29,7 +30,7 @@ class Transformers(RowPerToken):
     """A DynamicCache: rows are added as tokens come."""
 
     name: ClassVar[str] = "transformers"
-    version: ClassVar[str] = "5.23.0"
+    version: ClassVar[str] = TRANSFORMERS
     cache_dtypes: ClassVar[tuple[str, ...] | None] = PLAIN
     default_cache_dtype: ClassVar[str | None] = None
     state_dtype: ClassVar[str | None] = None
@@ -95,13 +96,13 @@ class TransformersStatic(Transformers):
 
     def unknown_layouts(self, layers: Sequence[CachedLayer]) -> Iterator[str]:
         if shares_rows(layers):
-            yield "transformers 5.23 has no StaticCache of compressed keys"
+            yield f"transformers {TRANSFORMERS_SERIES} has no StaticCache of compressed keys"
         if keeps_prompts_apart(layers):
             yield f"how {self.name} stores a prompt before generated tokens is unknown"
         if not all(layer.static for layer in layers):
             yield (
-                "transformers 5.23 fills no StaticCache for it: it keeps a cache of its own, or "
-                "fails"
+                f"transformers {TRANSFORMERS_SERIES} fills no StaticCache for it: it keeps a "
+                "cache of its own, or fails"
             )
 
     def notes(self, layers: Sequence[CachedLayer], held: CacheRequest, first: int) -> Iterator[str]:

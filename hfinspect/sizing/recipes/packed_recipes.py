@@ -17,12 +17,12 @@ from typing import Any, Final
 
 from ...analysis.quantization.packing import Packing, packing
 from ...core.components import Component, Role
+from ...core.library_versions import TRANSFORMERS
 from ...core.tensor import TensorSpec
 from ...trees.prediction import Prediction
 from .recipe_names import Recipe
 
-#: The versions whose rules are meant.
-_TRANSFORMERS: Final = "5.23.0"
+#: The version of compressed-tensors whose rules are meant.
 _COMPRESSED: Final = "0.14.0"
 
 #: Keys under which a config, or a section of it, says how its own files are packed.
@@ -34,7 +34,7 @@ def packed_as(
 ) -> Packing | None:
     """How the tensors of a model lie in files of this recipe; ``Packing.findings`` say why where
     that does not follow."""
-    bare = {**_without_declared(config or {}), "transformers_version": _TRANSFORMERS}
+    bare = {**_without_declared(config or {}), "transformers_version": TRANSFORMERS}
     declared = _declared(recipe.name, prediction)
     return packing(prediction, {**bare, "quantization_config": declared})
 
