@@ -250,10 +250,10 @@ def per_layer(tensors: Iterable[TensorInfo]) -> dict[str, tuple[int, int]]:
         rows = tensors.in_layers()
     else:
         rows = ((t, t.stack, t.layer, 1) for t in each(tensors, _summed))
-    for tensor, stack, layer, times in rows:
+    for tensor, stack, layer, count in rows:
         if layer is not None and _is_counted(tensor) and tensor.parameters:
             key = (str(tensor.component), f"{stack}.{layer}" if stack else str(layer))
-            found[key] = found.get(key, 0) + tensor.parameters * times
+            found[key] = found.get(key, 0) + tensor.parameters * count
     ranges: dict[str, tuple[int, int]] = {}
     for (component, _), parameters in found.items():
         least, most = ranges.get(component, (parameters, parameters))

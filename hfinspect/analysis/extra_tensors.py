@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from ..core.components import Role
 from ..core.expectation import Beyond
-from ..core.lazy_sequence import ONCE, counted
+from ..core.lazy_sequence import counted
 from ..core.tensor import TensorInfo, TensorSpec
 from ..trees.prediction import Prediction, is_held
 from .labels.place import Labelled
+from .tensor_table import TensorTable
 
 if TYPE_CHECKING:
     from .quantization.decoding import Decoded
@@ -23,9 +24,10 @@ def with_extra_tensors(
     placed: Labelled,
     prediction: Prediction | None,
     decoded: Mapping[str, Decoded],
-    times: Mapping[str, int] = ONCE,
+    table: TensorTable,
 ) -> Labelled:
-    """The tensors with ``beyond`` set where the class of ``prediction`` does not hold them.
+    """The labelled tensors of ``table``, with ``beyond`` set where the class of ``prediction`` does
+    not hold them.
 
     Layers of multi-token prediction that the tree knows as such are beyond a class that does not
     load them. Any other tensor is only where the class lacks nothing: where one of its own is not
@@ -33,7 +35,7 @@ def with_extra_tensors(
     """
     if prediction is None or _is_all_loaded(placed.told):
         return placed
-    whole = _holds_all(placed, prediction, times)
+    whole = _holds_all(placed, prediction, table)
     kinds: dict[int, str] = {}
     aside: dict[str, str] = {}  # by the name of the unpacked weight, for its bookkeeping
     for at, (info, spec) in enumerate(zip(placed.tensors, placed.told, strict=True)):
@@ -63,9 +65,9 @@ def _is_all_loaded(told: Sequence[TensorSpec | None]) -> bool:
     return len(known) == len(told) and all(map(_SAVED, known))
 
 
-def _holds_all(placed: Labelled, prediction: Prediction, times: Mapping[str, int]) -> bool:
+def _holds_all(placed: Labelled, prediction: Prediction, table: TensorTable) -> bool:
     held = {
-        spec.name: times.get(info.name, 1)
+        spec.name: table.total(info.name)
         for info, spec in zip(placed.tensors, placed.told, strict=True)
         if spec is not None and spec.role is Role.PARAMETER and is_held(spec)
     }
@@ -94,23 +96,23 @@ def extra_tensors_of(
     """Sums of the tensors beyond the class, one for each kind. ``first_name`` is the name of the
     first tensor of those that one stands for, by that one's."""
     groups: dict[str, list[tuple[TensorInfo, int]]] = {}
-    for info, times in counted(tensors):
+    for info, count in counted(tensors):
         if info.beyond is not None:
-            groups.setdefault(info.beyond, []).append((info, times))
+            groups.setdefault(info.beyond, []).append((info, count))
     return tuple(_summed(kind, members, first_name) for kind, members in groups.items())
 
 
 def _summed(
     kind: str, members: Sequence[tuple[TensorInfo, int]], first_name: Callable[[str], str]
 ) -> Beyond:
-    counts = [(info.parameters, times) for info, times in members if info.tied_to is None]
-    sizes = [(info.own_nbytes, times) for info, times in members]
-    known = [count * times for count, times in counts if count is not None]
-    sized = [size * times for size, times in sizes if size is not None]
+    parameters = [(info.parameters, count) for info, count in members if info.tied_to is None]
+    sizes = [(info.own_nbytes, count) for info, count in members]
+    known = [number * count for number, count in parameters if number is not None]
+    sized = [size * count for size, count in sizes if size is not None]
     return Beyond(
         kind,
-        sum(known) if len(known) == len(counts) else None,
-        sum(times for _, times in members),
+        sum(known) if len(known) == len(parameters) else None,
+        sum(count for _, count in members),
         sum(sized) if len(sized) == len(sizes) else None,
         first_name(members[0][0].name),
     )

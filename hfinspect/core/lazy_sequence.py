@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import repeat
-from types import MappingProxyType
 from typing import TypeVar, overload
 
 T = TypeVar("T")
-
-
-#: How many items each stands for, by name: where none is there, each for itself.
-ONCE: Mapping[str, int] = MappingProxyType({})
 
 
 class LazySequence(Sequence[T]):

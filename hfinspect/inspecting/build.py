@@ -12,10 +12,10 @@ from ..analysis.key_facts import facts_of
 from ..analysis.labels.place import Labelled, place_expected, place_stored
 from ..analysis.labels.routing import routing_of
 from ..analysis.quantization.declared import declared_in
+from ..analysis.tensor_table import TensorTable
 from ..core.cache_size import CacheSize
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.components import Component, Role
-from ..core.lazy_sequence import ONCE
 from ..core.model_facts import ModelFacts
 from ..core.overrides import Override
 from ..core.refs import Origin
@@ -27,7 +27,6 @@ from ..trees.prediction import Prediction, is_held
 from .assumed import assumed_class, assumed_finding
 
 if TYPE_CHECKING:
-    from ..analysis.folding import Fold
     from ..analysis.quantization.decoding import Decoding
     from ..analysis.quantization.packing import Packing
     from ..checkpoints.variants import Variant
@@ -145,50 +144,47 @@ def from_checkpoint(
     target: str,
     origin: Origin,
     checkpoint: Checkpoint,
+    table: TensorTable,
     prediction: Prediction | None,
     decoding: Decoding,
     *,
     config: Mapping[str, Any] | None = None,
     known: ReadContext = NOTHING_MORE,
     where: str = "config.json",
-    folded: Fold | None = None,
 ) -> Inspected:
     """What the headers hold, labelled and compared with what config.json (``where``) predicts.
 
-    ``folded`` are the tensors that are alike, whose ``decoding`` it then is. Raises NotAlikeError
-    where they turn out to be not.
+    ``table`` are the tensors of ``checkpoint``, and ``decoding`` is of it. Raises NotAlikeError
+    where the tensors of a group have to be looked at one by one.
 
     llama.cpp has names of its own: those of a GGUF file are translated to be compared, and its
     labels do not come from the prediction.
     """
-    from ..analysis.folded_tensors import FoldedTensors
     from .differing import Expected, compared
 
     is_gguf = checkpoint.format == "gguf"
     beside, prediction = (prediction, None) if is_gguf else (None, prediction)
     said = None if config is None else config.get("tie_word_embeddings")
     metadata = _metadata(checkpoint)
-    times = ONCE if folded is None else folded.times
     placed = place_stored(
-        checkpoint.shards if folded is None else folded.shards,
+        table,
         prediction,
         decoding.tensors,
         vocabulary=_vocabulary(config) if said is True else (),
         untied=said is False,
         routing=routing_of(config, metadata),
-        times=times,
     )
-    placed = with_extra_tensors(placed, prediction, decoding.tensors, times)
+    placed = with_extra_tensors(placed, prediction, decoding.tensors, table)
     if is_gguf:
         from ..analysis.gguf.own_facts import unstored_head
 
         placed = placed._replace(tied={**placed.tied, **unstored_head(checkpoint.shards)})
-    tensors = placed.tensors if folded is None else FoldedTensors(folded, placed.tensors)
+    tensors = table.labelled(placed.tensors)
     counts = _count(tensors)
     total = counts.total
     promise = Expected()
     if prediction is not None:
-        promise = Expected(True, compared(placed, prediction, decoding.tensors, folded))
+        promise = Expected(True, compared(placed, prediction, decoding.tensors, table))
     elif is_gguf and not checkpoint.missing:
         from .gguf_compared import HeldTensors, promise_of
 
@@ -221,7 +217,7 @@ def from_checkpoint(
         architecture=(known.adapter.type if known.adapter else None)
         or (prediction.architecture if prediction else _text(named)),
         catalogued=promise.catalogued,
-        beyond=extra_tensors_of(tensors, str if folded is None else folded.first_name),
+        beyond=extra_tensors_of(tensors, table.first_name),
         format=checkpoint.format,
         files=tuple(
             WeightFile(s.file, s.format, s.size, len(s.tensors), s.header_bytes)

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from ..analysis.folded_tensors import NotAlikeError, spec_names
-from ..analysis.folding import Fold
 from ..analysis.labels.place import Labelled
+from ..analysis.tensor_table import TensorTable
 from ..core.checkpoint import Finding
 from ..core.components import Role
 from ..core.expectation import Expectation
-from ..core.stored_tensors import fold_names
 from ..core.tensor import TensorInfo, TensorSpec
 from ..trees.prediction import Prediction, is_held
 
@@ -39,12 +37,11 @@ def compared(
     placed: Labelled,
     prediction: Prediction,
     decoded: Mapping[str, Decoded],
-    folded: Fold | None = None,
+    table: TensorTable,
 ) -> Expectation:
-    """Where the tensors that are held differ from those predicted.
+    """Where the tensors of a table differ from those predicted.
 
-    With ``folded`` one tensor is compared for all that are alike with it; names are made only of
-    those that differ. Raises NotAlikeError where the tree may call two of them the same.
+    Raises NotAlikeError where the tree may call two of a group the same.
     """
     weighed = [  # with fields by number: by name each takes as long as all the rest
         (info, spec)
@@ -53,8 +50,7 @@ def compared(
     ]
     known = [(info, spec) for info, spec in weighed if spec is not None]
     if len({spec[0] for _, spec in known}) < len(known):
-        if folded is not None:
-            raise NotAlikeError
+        table.look_at_each()
         known = _first_of_each(known)
     reshaped = {
         info.name: (info.shape, spec.shape)
@@ -70,12 +66,13 @@ def compared(
         and info.tied_to is None
         and info.beyond is None
     ]
-    if folded is not None:
-        reshaped = {name: reshaped[one] for name, one in folded.names(reshaped)}
-        unexpected = [name for name, _ in folded.names(unexpected)]
-        unsaved = [name for name, _ in folded.names(unsaved)]
-    missing = _missing(known, prediction, folded)
-    return Expectation(prediction.parameters, missing, tuple(unexpected), reshaped, tuple(unsaved))
+    return Expectation(
+        prediction.parameters,
+        _missing(known, prediction, table),
+        tuple(name for name, _ in table.names(unexpected)),
+        {name: reshaped[looked_at] for name, looked_at in table.names(reshaped)},
+        tuple(name for name, _ in table.names(unsaved)),
+    )
 
 
 def _first_of_each(known: Iterable[_Pair]) -> list[_Pair]:
@@ -86,33 +83,14 @@ def _first_of_each(known: Iterable[_Pair]) -> list[_Pair]:
     return list(first.values())
 
 
-def _missing(
-    known: Sequence[_Pair], prediction: Prediction, folded: Fold | None
-) -> tuple[str, ...]:
+def _missing(known: Sequence[_Pair], prediction: Prediction, table: TensorTable) -> tuple[str, ...]:
     """Names of predicted tensors that are not held."""
-    times: Mapping[str, int] = {} if folded is None else folded.times
-    if times:
-        _check_spellings(known)
-    count = sum(times.get(info.name, 1) for info, spec in known if is_held(spec))
+    in_tree = table.renamed([(info.name, spec.name) for info, spec in known])
+    count = sum(table.total(info.name) for info, spec in known if is_held(spec))
     if count == len(prediction.tensors):  # each once, and no others
         return ()
-    held: set[str] = set()
-    if folded is None:
-        held.update(spec.name for _, spec in known)
-    else:
-        alike = {one.name: one for one in folded.alike}
-        for info, spec in known:
-            held.update(spec_names(alike[info.name], spec))
+    held = set(in_tree)
     return tuple(name for name in prediction.tensors.names() if name not in held)
-
-
-def _check_spellings(known: Sequence[_Pair]) -> None:
-    """Names of one spelling differ in the tree if they do in the files. Raises NotAlikeError where
-    the files have two spellings for one of the tree's."""
-    spelled, _ = fold_names([info.name for info, _ in known])
-    named, _ = fold_names([spec.name for _, spec in known])
-    if len(set(zip(spelled, named, strict=True))) > len(set(named)):
-        raise NotAlikeError
 
 
 def _as_promised(spec: TensorSpec, meaning: Decoded | None) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 
-from ..analysis.folded_tensors import NotAlikeError
-from ..analysis.folding import fold_tensors
+from ..analysis.folding import answered_by_groups
 from ..analysis.labels.routing import routing_of
 from ..analysis.quantization.decode import decode
+from ..analysis.tensor_table import TensorTable
 from ..core.checkpoint import Checkpoint, Finding
 from ..core.refs import Origin
 from ..errors import ConfigError, UnknownArchitectureError
@@ -57,24 +56,20 @@ def _inspected(
             unknown = Finding(error.kind, text, where, severity="note")
             known = known._replace(findings=(*known.findings, unknown))
     labels = None if checkpoint.format == "gguf" else prediction  # GGUF has names of its own
-    with collector_paused():
-        folded = fold_tensors(checkpoint.shards, labels, routing_of(config, {}))
-        if folded is not None:
-            decoding = decode(folded.shards, config, companions, labels, folded.times)
-            with suppress(NotAlikeError):
-                if not decoding.of_names:
-                    return from_checkpoint(
-                        name,
-                        origin,
-                        checkpoint,
-                        prediction,
-                        decoding,
-                        config=config,
-                        known=known,
-                        where=where,
-                        folded=folded,
-                    )
-        decoding = decode(checkpoint.shards, config, companions, labels)
+
+    def answer(table: TensorTable) -> Inspected:
+        decoding = decode(table, config, companions, labels)
         return from_checkpoint(
-            name, origin, checkpoint, prediction, decoding, config=config, known=known, where=where
+            name,
+            origin,
+            checkpoint,
+            table,
+            prediction,
+            decoding,
+            config=config,
+            known=known,
+            where=where,
         )
+
+    with collector_paused():
+        return answered_by_groups(checkpoint.shards, labels, routing_of(config, {}), answer)

@@ -15,6 +15,7 @@ from hfinspect.analysis.quantization.expressions import UnreadablePatternError
 from hfinspect.analysis.quantization.packing import packing
 from hfinspect.analysis.quantization.registry import METHODS
 from hfinspect.analysis.quantization.selection import Selection
+from hfinspect.analysis.tensor_table import TensorTable
 from hfinspect.core.components import Role
 from hfinspect.errors import LimitError
 from hfinspect.trees.modules import Layers, Linear, Module, RMSNorm
@@ -111,7 +112,7 @@ def test_what_is_packed_is_read_back(config: Config, rows: int, groups: int, bia
     names = [spec.name for spec in found.tensors]
     assert len(set(names)) == len(names)
     stored = {spec.name: (spec.dtype or "BF16", spec.shape) for spec in found.tensors}
-    decoding = decode([shard(stored)], config, {}, whole)
+    decoding = decode(TensorTable([shard(stored)]), config, {}, whole)
     for spec in found.tensors:
         meaning = decoding.tensors.get(spec.name)
         assert (meaning is not None) == (spec.packed is not None), spec.name

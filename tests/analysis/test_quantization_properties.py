@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hfinspect.analysis.quantization.decode import decode
 from hfinspect.analysis.quantization.decoding import Decoding
 from hfinspect.analysis.quantization.registry import METHODS
+from hfinspect.analysis.tensor_table import TensorTable
 from hfinspect.core.checkpoint import Shard
 from hfinspect.core.components import Role
 from hfinspect.core.tensor import DTYPE_BITS, StoredTensor, nbytes_of
@@ -78,7 +79,7 @@ def test_any_size_comes_out_exactly(
     """``out`` in words and packs, ``in`` in whole groups, as all these libraries demand."""
     name, pack, config = packing
     out, inputs = 64 * rows, 128 * groups
-    decoding = decode([shard(pack("layers.0.linear", out, inputs))], config, {}, None)
+    decoding = decode(TensorTable([shard(pack("layers.0.linear", out, inputs))]), config, {}, None)
     counts = [meaning.parameters for meaning in decoding.tensors.values()]
     assert sum(count or 0 for count in counts) == out * inputs, (name, decoding.findings)
     assert None not in counts
@@ -120,7 +121,7 @@ def test_headers_of_no_sense(
     """Every count is a whole number or unknown, and the sums are those of the tensors."""
     config = {"quantization_config": {**section, "quant_method": method}}
     one = shard(tensors, {"a.weight": json.dumps(metadata, default=str)})
-    decoding = decode([one], config, {"quantize_config.json": section}, None)
+    decoding = decode(TensorTable([one]), config, {"quantize_config.json": section}, None)
     check(decoding, one)
 
 
@@ -166,7 +167,7 @@ def test_a_real_index_has_just_these_bytes() -> None:
             tensors[name] = ("F16", (hidden,) if is_norm else (config["vocab_size"], hidden))
     one = shard(tensors)
     assert sum(tensor.nbytes for tensor in one.tensors) == index["metadata"]["total_size"]
-    decoding = decode([one], config, {}, None)
+    decoding = decode(TensorTable([one]), config, {}, None)
     meant = decoding.tensors
     total = sum(
         meant[t.name].parameters or 0 if t.name in meant else t.elements for t in one.tensors

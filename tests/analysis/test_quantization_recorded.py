@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hfinspect.analysis.quantization.decode import decode
+from hfinspect.analysis.tensor_table import TensorTable
 from hfinspect.core.components import Role
 
 from .test_quantization_properties import shard
@@ -31,7 +32,7 @@ def test_there_are_recordings() -> None:
 def test_as_the_library_wrote_it(parameters: int, case: dict[str, Any]) -> None:
     tensors = {name: (dtype, tuple(shape)) for name, (dtype, shape) in case["tensors"].items()}
     one = shard(tensors, case["metadata"])
-    decoding = decode([one], case["config"], {}, None)
+    decoding = decode(TensorTable([one]), case["config"], {}, None)
     meant = decoding.tensors
     weights = [meaning for meaning in meant.values() if meaning.role is Role.PARAMETER]
     assert [meaning.parameters for meaning in weights] == [parameters], decoding.findings

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from hfinspect.analysis.labels.place import place_stored
+from hfinspect.analysis.tensor_table import TensorTable
 from hfinspect.core.checkpoint import Shard
 from hfinspect.core.components import Role
 from hfinspect.core.tensor import StoredTensor
@@ -42,7 +43,7 @@ def judged(one: RealClass) -> Judged:
         for name, row in one.rows.items()
     )
     shard = Shard("model.safetensors", "safetensors", stored, None, 0)
-    placed = place_stored([shard], None, {}).tensors
+    placed = place_stored(TensorTable([shard]), None, {}).tensors
     found = Judged(Counter(), Counter(), [], 0.0)
     real = total = 0
     for tensor, row in zip(placed, one.rows.values(), strict=True):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hfinspect.analysis.count import per_layer
-from hfinspect.analysis.folded_tensors import FoldedTensors
+from hfinspect.analysis.folded_table import FoldedTensors
 from hfinspect.analysis.kinds import fold
 from hfinspect.core.checkpoint import Checkpoint, Shard
 from hfinspect.core.refs import Origin

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import hfinspect
 from hfinspect.analysis.count import per_layer
-from hfinspect.analysis.folded_tensors import FoldedTensors
+from hfinspect.analysis.folded_table import FoldedTensors
 from hfinspect.analysis.folding import MANY_KINDS, fold_tensors
 from hfinspect.core.stored_tensors import StoredTensors
 from hfinspect.reports.overview import lay_out

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from ...core.checkpoint import Shard
 from ...core.components import Component, Role
 from ...core.extents import Extent
-from ...core.lazy_sequence import ONCE
 from ...core.tensor import Packed, StoredTensor, TensorInfo, TensorSpec, nbytes_of
 from ...trees.prediction import Prediction
 from ..shared_storage import sharing_of
+from ..tensor_table import TensorTable
 from .buffers import BUFFER_DTYPES
 from .by_name import NameLabels, layer_of
 from .context import labeller
@@ -101,16 +101,15 @@ def _sized(
 
 
 def place_stored(
-    shards: Sequence[Shard],
+    table: TensorTable,
     prediction: Prediction | None,
     decoded: Mapping[str, Decoded],
     *,
     vocabulary: Collection[int] = (),
     untied: bool = False,
     routing: Routing | None = None,
-    times: Mapping[str, int] = ONCE,
 ) -> Labelled:
-    """Tensors as stored.
+    """The tensors of a table's shards, as stored.
 
     ``decoded`` says of packed tensors and their bookkeeping what they stand for. A tensor that the
     tree knows takes its labels from there, others from their names. Ties are what the tree ties,
@@ -118,11 +117,11 @@ def place_stored(
     table: as many rows as one of ``vocabulary``, the numbers of tokens of a config that ties them.
     ``untied``: the config says tie_word_embeddings false, so a head that is stored next to the
     embedding is its own, even where a fresh model of the class would tie it (T5 v1.1).
-    ``routing`` says how many experts serve a token, for those the tree does not know. ``times``
-    says of the names that stand for several tensors how many these are (``analysis.folding``).
+    ``routing`` says how many experts serve a token, for those the tree does not know.
     """
+    shards = table.shards
     buffers = {name for shard in shards for name in _told_buffers(shard)}
-    labels = _Labels(prediction, routing, buffers, _surroundings(shards, decoded, times))
+    labels = _Labels(prediction, routing, buffers, _surroundings(table, decoded))
     infos: list[TensorInfo] = []
     for shard in shards:
         if shard.tensors:
@@ -131,7 +130,7 @@ def place_stored(
     tied = {} if untied else _ties_of_tree(infos, told)
     tied.update(_ties_by_storage(shards, tied))
     if prediction is None and vocabulary:
-        tied.update(_tied_by_name((i for i in infos if i.name not in tied), vocabulary, times))
+        tied.update(_tied_by_name((i for i in infos if i.name not in tied), vocabulary, table))
     if tied:
         infos = [
             info._replace(tied_to=tied.get(info.name)) if info.name in tied else info
@@ -149,15 +148,15 @@ _MATRIX = (0, 0)
 
 
 def _surroundings(
-    shards: Sequence[Shard], decoded: Mapping[str, Decoded], times: Mapping[str, int]
+    table: TensorTable, decoded: Mapping[str, Decoded]
 ) -> Iterator[tuple[str, Sequence[int]]]:
-    """Names and shapes of what tensors stand for; of several that are alike two."""
-    for shard in shards:
+    """Names and shapes of what tensors stand for; of a group of several two."""
+    for shard in table.shards:
         for stored in shard.tensors:
             meaning = decoded.get(stored.name)
             found = (stored.name, stored.shape) if meaning is None else (meaning.name, _MATRIX)
             yield found
-            if stored.name in times:
+            if not table.is_alone(stored.name):
                 yield found
 
 
@@ -301,7 +300,7 @@ def _ties_by_storage(shards: Sequence[Shard], known: Mapping[str, str]) -> dict[
 
 
 def _tied_by_name(
-    infos: Iterable[TensorInfo], vocabulary: Collection[int], times: Mapping[str, int]
+    infos: Iterable[TensorInfo], vocabulary: Collection[int], table: TensorTable
 ) -> dict[str, str]:
     """An unknown architecture with tie_word_embeddings true that stores both ends.
 
@@ -313,12 +312,12 @@ def _tied_by_name(
         for info in infos
         if len(info.shape) == 2 and info.shape[0] in vocabulary and info.role is Role.PARAMETER
     ]
-    tables = [i for i in matrices if i.component is Component.EMBEDDING]
+    embeddings = [i for i in matrices if i.component is Component.EMBEDDING]
     heads = [i for i in matrices if i.component is Component.HEAD]
-    if len(tables) != 1 or len(heads) != 1:
+    if len(embeddings) != 1 or len(heads) != 1:
         return {}
-    (table,), (head,) = tables, heads
-    if table.name in times or head.name in times:
+    (embedding,), (head,) = embeddings, heads
+    if not (table.is_alone(embedding.name) and table.is_alone(head.name)):
         return {}
-    same = table.shape == head.shape and table.dtype == head.dtype
-    return {head.name: table.name} if same else {}
+    same = embedding.shape == head.shape and embedding.dtype == head.dtype
+    return {head.name: embedding.name} if same else {}

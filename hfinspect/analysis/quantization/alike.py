@@ -86,7 +86,7 @@ def _trial(
     module: StoredModule, entry: list[Any], sheet: Sheet, read: ReadModule
 ) -> _Reading | None:
     """The reading of a module in terms that fit any other, None where that cannot be."""
-    trial = Sheet(sheet.promised, sheet.metadata, sheet.times)
+    trial = Sheet(sheet.promised, sheet.metadata, sheet.table)
     read(module, trial)
     if trial.findings or trial.has_unknown:
         return None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...core.checkpoint import Finding, Shard
 from ...core.components import Role
-from ...core.lazy_sequence import ONCE
 from ...core.results import Quantization
 from ...core.tensor import StoredTensor
 from ...trees.prediction import Prediction
 from ..labels.by_name import labels_of
 from ..labels.lookup import spec_finder
+from ..tensor_table import TensorTable
 from .declared import Declared, declared_in, group_size_of
 from .decoding import Decoding, Modules, Sheet
 from .registry import find_method, method_by_names
@@ -25,18 +25,18 @@ _BY_NAME = frozenset({"mlx", "metal", "torchao"})
 
 
 def decode(
-    shards: Sequence[Shard],
+    table: TensorTable,
     config: Mapping[str, object] | None,
     companions: Mapping[str, Mapping[str, object]],
     prediction: Prediction | None,
-    times: Mapping[str, int] = ONCE,
 ) -> Decoding:
     """What packed tensors and their bookkeeping stand for.
 
-    ``companions`` are hf_quant_config.json and quantize_config.json where there are; ``times`` says
-    of the names that stand for several tensors how many these are. Pure; raises nothing: what
-    cannot be known is unknown in the result and named in its findings.
+    ``companions`` are hf_quant_config.json and quantize_config.json where there are. Pure; of bad
+    input raises nothing: what cannot be known is unknown in the result and named in its findings.
+    Raises NotAlikeError where the tensors of a group have to be looked at one by one.
     """
+    shards = table.shards
     if shards and all(shard.format == "gguf" for shard in shards):
         from .ggml import decode as decode_ggml
 
@@ -44,28 +44,34 @@ def decode(
     declared = declared_in(config, companions)
     told = "" if declared.method else method_by_names(_suffixes(shards), _dtypes(shards))
     if declared.method or told:
-        decoding = _decode(shards, declared, declared.method or told, prediction, times)
+        method = declared.method or told
+        decoding = _decode(table, declared, method, prediction)
         if declared.method or decoding.tensors:
+            if method in _BY_NAME or _of_single_tensors(decoding.findings):
+                table.look_at_each()
             return decoding
     findings = tuple(_integer_weights(shards))
-    return Decoding(findings=findings, of_names=bool(findings))
+    if findings:
+        table.look_at_each()
+    return Decoding(findings=findings)
+
+
+def _of_single_tensors(findings: Iterable[Finding]) -> bool:
+    return any(finding.tensor is not None for finding in findings)
 
 
 def _decode(
-    shards: Sequence[Shard],
-    declared: Declared,
-    method: str,
-    prediction: Prediction | None,
-    times: Mapping[str, int],
+    table: TensorTable, declared: Declared, method: str, prediction: Prediction | None
 ) -> Decoding:
+    shards = table.shards
     find = spec_finder(prediction)
 
     def promised(name: str) -> int | None:
         spec = find(name)
         return spec.parameters if spec is not None and spec.parameters else None
 
-    sheet = Sheet(promised, _metadata(shards) if method == "torchao" else {}, times)
-    modules = Modules(shards, times)
+    sheet = Sheet(promised, _metadata(shards) if method == "torchao" else {}, table)
+    modules = Modules(table)
     read = find_method(method)
     if read is None:
         text = (
@@ -90,9 +96,7 @@ def _decode(
     if read is not None and not sheet.tensors and shards:
         text = f"{declared.where} names {method}, but no tensor is packed that way"
         sheet.note("not-quantized", text, None, "note")
-    findings = sheet.all_findings()
-    of_names = method in _BY_NAME or any(finding.tensor is not None for finding in findings)
-    return Decoding(sheet.tensors, _summary(declared, method, sheet), findings, of_names)
+    return Decoding(sheet.tensors, _summary(declared, method, sheet), sheet.all_findings())
 
 
 def _metadata(shards: Sequence[Shard]) -> Mapping[str, object]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from enum import Enum
 from operator import methodcaller
 from typing import Any, NamedTuple
 
-from ...core.checkpoint import Finding, Shard
+from ...core.checkpoint import Finding
 from ...core.components import Role
-from ...core.lazy_sequence import ONCE
 from ...core.records import dataclass
 from ...core.results import Quantization
 from ...core.tensor import StoredTensor
+from ..tensor_table import EACH_ALONE, TensorTable
 
 #: Findings of one rule that are kept; the rest is counted in one more finding.
 MAX_FINDINGS = 5
@@ -51,14 +51,11 @@ class Decoded(NamedTuple):
 
 @dataclass(frozen=True)
 class Decoding:
-    """The meaning of every tensor that is not simply what it looks like, by stored name.
-    ``of_names``: it depends on more than how tensors are called next to each other, or says
-    something of single ones."""
+    """The meaning of every tensor that is not simply what it looks like, by stored name."""
 
     tensors: Mapping[str, Decoded] = field(default_factory=dict)
     summary: Quantization | None = None
     findings: tuple[Finding, ...] = ()
-    of_names: bool = False
 
 
 class StoredModule(NamedTuple):
@@ -84,24 +81,24 @@ _SPLIT = methodcaller("rpartition", ".")
 
 
 class Modules(Mapping[str, StoredModule]):
-    """All tensors of a checkpoint by module; a ``StoredModule`` is made when needed, as of
+    """All tensors of a table by module; a ``StoredModule`` is made when needed, as of
     50,000 most are only compared. Of a name in two shards the last counts, as loaded.
 
     ``entries`` are the tensors of a module, each after a number for its kind (last segment of the
-    name, dtype, shape, size, and how many tensors it stands for): modules whose numbers agree
+    name, dtype, shape, size, and how many tensors its group has): modules whose numbers agree
     differ in nothing but their names.
     """
 
-    def __init__(self, shards: Iterable[Shard], times: Mapping[str, int] = ONCE) -> None:
+    def __init__(self, table: TensorTable) -> None:
         self.entries: dict[str, list[Any]] = {}
         entries = self.entries
         numbers: defaultdict[object, int] = defaultdict(itertools.count().__next__)
-        for shard in shards:
+        for shard in table.shards:
             if not shard.tensors:
                 continue
             names, dtypes, shapes, elements, sizes, *_ = zip(*shard.tensors, strict=True)
             modules, _, suffixes = zip(*map(_SPLIT, names), strict=True)
-            counts = map(times.get, names)
+            counts = (count for _, count in table.groups(shard))
             kinds = zip(suffixes, dtypes, shapes, elements, sizes, counts, strict=True)
             known = map(numbers.__getitem__, kinds)
             for name, number, tensor in zip(modules, known, shard.tensors, strict=True):
@@ -129,13 +126,13 @@ class Sheet:
     """Collects what a method finds out, and the sums of it.
 
     ``roles`` are bytes by what tensors hold, ``widths`` logical parameters by bits, ``schemes``
-    packed weights by the name of their scheme. ``metadata`` is the files' own; ``times`` says of
-    the names that stand for several tensors how many these are.
+    packed weights by the name of their scheme. ``metadata`` is the files' own; ``table`` are the
+    tensors, as far as the sums are over more than what is written down.
     """
 
     promised: Promised = lambda _name: None
     metadata: Mapping[str, object] = field(default_factory=dict)
-    times: Mapping[str, int] = field(default_factory=dict)
+    table: TensorTable = EACH_ALONE
     tensors: dict[str, Decoded] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     roles: dict[str, int] = field(default_factory=dict)
@@ -151,10 +148,10 @@ class Sheet:
         meaning = Decoded(name, Role.PARAMETER, parameters, Holds.WEIGHTS, bits)
         if not self._put(tensor, meaning):
             return
-        times = self.times.get(tensor.name, 1)
-        self.widths[bits] = self.widths.get(bits, 0) + parameters * times
+        total = self.table.total
+        self.widths[bits] = self.widths.get(bits, 0) + total(tensor.name, parameters)
         if scheme:
-            self.schemes[scheme] = self.schemes.get(scheme, 0) + times
+            self.schemes[scheme] = self.schemes.get(scheme, 0) + total(tensor.name)
 
     def plain(self, tensor: StoredTensor, name: str, role: Role) -> None:
         """A tensor that is not packed, stored under another name than its own."""
@@ -172,14 +169,14 @@ class Sheet:
         """Bookkeeping of the weight called ``name``."""
         self._put(tensor, Decoded(name, Role.QUANTIZATION, 0, holds))
 
-    def add_sums(self, other: Sheet, times: int) -> None:
-        """The sums of another sheet, ``times`` over, without its tensors and findings."""
+    def add_sums(self, other: Sheet, modules: int) -> None:
+        """The sums of another sheet for so many modules, without its tensors and findings."""
         for held, size in other.roles.items():
-            self.roles[held] = self.roles.get(held, 0) + size * times
+            self.roles[held] = self.roles.get(held, 0) + size * modules
         for bits, parameters in other.widths.items():
-            self.widths[bits] = self.widths.get(bits, 0) + parameters * times
+            self.widths[bits] = self.widths.get(bits, 0) + parameters * modules
         for scheme, count in other.schemes.items():
-            self.schemes[scheme] = self.schemes.get(scheme, 0) + count * times
+            self.schemes[scheme] = self.schemes.get(scheme, 0) + count * modules
 
     def note(self, rule: str, text: str, tensor: str | None, severity: str = "warning") -> None:
         """A finding; at most MAX_FINDINGS of a rule are kept."""
@@ -202,7 +199,7 @@ class Sheet:
             return False
         self.tensors[tensor.name] = meaning
         held = meaning.holds.value
-        size = tensor.nbytes * self.times.get(tensor.name, 1)
+        size = self.table.total(tensor.name, tensor.nbytes)
         self.roles[held] = self.roles.get(held, 0) + size
         return True
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ...analysis.quantization.decode import decode
 from ...analysis.quantization.decoding import Decoding
+from ...analysis.tensor_table import TensorTable
 from ...checkpoints.filenames import FileKind
 from ...checkpoints.one_file import Read
 from ...checkpoints.repo_layout import config_name
@@ -68,8 +69,9 @@ def judge(
         for name, fact in files.items()
         if name in COMPANIONS and fact.mapping is not None
     }
-    decoding = decode(checkpoint.shards, values, companions, prediction)
+    table = TensorTable(checkpoint.shards)
+    decoding = decode(table, values, companions, prediction)
     found = from_checkpoint(
-        "", Origin("directory", ""), checkpoint, prediction, decoding, config=values
+        "", Origin("directory", ""), checkpoint, table, prediction, decoding, config=values
     )
     return Judged(found.inspection, prediction, decoding, error, values, companions)
