@@ -24,10 +24,10 @@ def main() -> None:
         watch()
         from .cli.fast_path import begin
 
-        begin(sys.argv[1:])
+        begun = begin(sys.argv[1:])
         from .cli.outcome import leave, run
 
-        leave(run(sys.argv[1:]))
+        leave(run(sys.argv[1:], begun))
     except KeyboardInterrupt:  # before there is a command, or after
         from .cli.interrupt import say_interrupted
 

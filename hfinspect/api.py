@@ -25,7 +25,7 @@ from .inspecting.config_alone import predict as predict_config
 from .inspecting.inspect_run import inspect_target, is_config, json_of, of_pipeline
 from .inspecting.overriding import changed
 from .sources.deadline import Deadline, Timeout
-from .sources.login import Session, login
+from .sources.login import Session
 from .sources.opening import Access
 from .sources.source import Source
 
@@ -97,9 +97,8 @@ def inspect(
 
     Raises HfinspectError subclasses: see ``hfinspect.errors``.
     """
-    token, endpoint = login(session, token, endpoint)
     check_source(source, overrides)
-    access = Access(token, endpoint, timeout, client, cache, listing, progress)
+    access = Access.of(session, token, endpoint, timeout, client, cache, listing, progress)
     return inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     ).inspection
@@ -139,7 +138,6 @@ def compare(
     ``timeout`` is in seconds for each of them; ``cache`` keeps headers between runs; ``progress``
     is called with their sums. Raises UsageError for fewer than two, and what ``inspect`` raises.
     """
-    token, endpoint = login(session, token, endpoint)
     from .analysis.differences import compare as compared
     from .sources.pool import run_all
 
@@ -152,7 +150,7 @@ def compare(
     check_source(source, overrides)
     changes = [*[None] * (len(targets) - 1), overrides or None]
     shares = joined(progress, len(targets)) if progress else [None] * len(targets)
-    access = Access(token, endpoint, timeout, cache=cache)
+    access = Access.of(session, token, endpoint, timeout, cache=cache)
     tasks = [
         partial(
             inspect_target,
@@ -204,7 +202,6 @@ def explain(
     Raises what ``inspect`` raises, NothingToInspectError for a model without a config.json to
     derive from, and UnknownArchitectureError for one that is not in the catalog.
     """
-    token, endpoint = login(session, token, endpoint)
     from .explaining.derivation import Derivation
     from .explaining.derive import explained
     from .explaining.reconcile import compared, parse_count
@@ -212,7 +209,7 @@ def explain(
 
     asked = None if against is None else parse_count(against)
     check_source(source, overrides)
-    access = Access(token, endpoint, timeout, client, cache, progress=progress)
+    access = Access.of(session, token, endpoint, timeout, client, cache, progress=progress)
     whole = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     )
@@ -268,8 +265,7 @@ def explain_cache(
         on=None,
     )
     check_source(source, overrides)
-    token, endpoint = login(session, token, endpoint)
-    access = Access(token, endpoint, timeout, client, cache, progress=progress)
+    access = Access.of(session, token, endpoint, timeout, client, cache, progress=progress)
     whole = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     )
@@ -355,7 +351,6 @@ def memory(
     Raises UsageError for a context, an engine, a dtype or a device that is none, and what
     ``inspect`` raises. A cache whose layout is not known is refused in ``Memory.cache_unknown``.
     """
-    token, endpoint = login(session, token, endpoint)
     from .sizing.memory_request import memory_request
     from .sizing.planned import planned
 
@@ -389,7 +384,7 @@ def memory(
         modules_to_save=modules_to_save,
     )
     check_source(source, overrides)
-    access = Access(token, endpoint, timeout, client, cache, progress=progress)
+    access = Access.of(session, token, endpoint, timeout, client, cache, progress=progress)
     whole = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     )
@@ -420,13 +415,12 @@ def recipes(
 
     Raises UsageError for a name that is no recipe, and what ``inspect`` raises.
     """
-    token, endpoint = login(session, token, endpoint)
     from .core.recipe_list import RecipeList
     from .sizing.recipes import RECIPES, find_recipe, recipe_sizes
 
     chosen = list(RECIPES) if names is None else [find_recipe(name).name for name in names]
     check_source(source, overrides)
-    access = Access(token, endpoint, timeout, client, cache, progress=progress)
+    access = Access.of(session, token, endpoint, timeout, client, cache, progress=progress)
     found, prediction, _ = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     )
@@ -488,7 +482,6 @@ def audit(
     Raises UsageError for unknown codes, AccessErrors where the target as a whole cannot be read,
     and what ``inspect`` raises for a ``reference`` that cannot.
     """
-    token, endpoint = login(session, token, endpoint)
     from .auditing.run import run_audit
     from .checkpoints.read import read_checkpoint
     from .sources.local import LocalSource
@@ -496,7 +489,7 @@ def audit(
 
     # All values are no headers: a deep audit keeps nothing.
     kept = None if deep else cache
-    access = Access(token, endpoint, timeout, client, kept, progress=progress)
+    access = Access.of(session, token, endpoint, timeout, client, kept, progress=progress)
     ref = access.resolve(target, revision)
     access = access.started()
     base = None
@@ -548,7 +541,7 @@ def predict(
     unknown overrides, and for a target AccessErrors; NothingToInspectError where there is no config
     or it is a model of several parts.
     """
-    token, endpoint = login(session, token, endpoint)
+    access = Access.of(session, token, endpoint)
     given = config_given(config)
     if given is not None and not overrides:
         from .inspecting.overriding import check_spelling
@@ -558,10 +551,10 @@ def predict(
     parts, _ = predict_parts(
         config,
         revision=revision,
-        token=token,
+        token=access.token,
         overrides=overrides,
         file=file,
-        endpoint=endpoint,
+        endpoint=access.endpoint,
         timeout=timeout,
         cache=cache,
     )

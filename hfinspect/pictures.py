@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .sizing.curves import Curves
     from .sources.header_cache import HeaderCache
     from .sources.hub.client import HubClient
+    from .sources.login import Session
     from .sources.memoized import MemoizedSource
 
 #: A portrait has an audit of models up to so many tensors; a second reading of more takes longer
@@ -39,6 +40,7 @@ def portrait(
     revision: str | None = None,
     source: SourceChoice = "auto",
     token: str | bool | None = None,
+    session: Session | None = None,
     file: str | None = None,
     overrides: Mapping[str, Any] | None = None,
     endpoint: str | None = None,
@@ -58,7 +60,7 @@ def portrait(
     from .sources.memoized import MemoizedSource
 
     check_source(source, overrides)
-    access = Access(token, endpoint, timeout, client, cache, progress=progress)
+    access = Access.of(session, token, endpoint, timeout, client, cache, progress=progress)
     if brief:
         from .reports.portrait import Portrait
 
@@ -152,6 +154,7 @@ def memory_drawn(
     revision: str | None = None,
     source: SourceChoice = "auto",
     token: str | bool | None = None,
+    session: Session | None = None,
     file: str | None = None,
     timeout: Timeout = None,
     cache: HeaderCache | None = None,
@@ -168,7 +171,7 @@ def memory_drawn(
 
     wish = memory_request(**wishes)
     check_source(source, overrides)
-    access = Access(token, timeout=timeout, cache=cache, progress=progress)
+    access = Access.of(session, token, timeout=timeout, cache=cache, progress=progress)
     whole = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     )

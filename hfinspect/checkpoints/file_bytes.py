@@ -17,7 +17,7 @@ from ..formats.safetensors.safetensors import (
     name_bytes,
     names_bytes,
 )
-from ..sources.source import FileEntry, Source, locate
+from ..sources.source import FileEntry, Source
 from ..sources.waiting import result_of
 from .folded_index import FoldedMap
 
@@ -44,8 +44,8 @@ class SourceReader:
         return self._size
 
     def locate(self, stop: int) -> int:
-        """As ``sources.source.locate``, of this file."""
-        return locate(self._source, self.path, stop)
+        """As ``Source.locate``, of this file."""
+        return self._source.locate(self.path, stop)
 
     def read(self, start: int, stop: int) -> bytes:
         data = self._source.read(self.path, start, stop)

@@ -15,7 +15,7 @@ from ..core.checkpoint import Shard, ShardIndex
 from ..core.paths import why_unsafe
 from ..core.records import dataclass
 from ..errors import ConfigError, HfinspectError
-from ..sources.source import Source, keeper_of
+from ..sources.source import Source
 from .json_files import MAX_CONFIG_BYTES, parse_json
 
 # What a config alone does not need is imported by what reads the rest: it is half of a start.
@@ -169,7 +169,7 @@ def read_shard(
     ``collect``, which keeps it with others."""
     from .file_bytes import SourceReader
 
-    keeper = keeper_of(source) if format_name == "safetensors" else None
+    keeper = source.keeper if format_name == "safetensors" else None
     if keeper is None:
         return _read_now(SourceReader(source, path), format_name, guess, None)
     from .cached_shards import cached_shard, collecting, keeping

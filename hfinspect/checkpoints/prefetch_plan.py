@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from ..sources.prefetch import Front, PrefetchedSource, Ready, Whole, Wish
-from ..sources.source import HEADER, FileEntry, Keeper, Source, keeper_of
+from ..sources.source import HEADER, FileEntry, Keeper, Source
 from .json_files import MAX_CONFIG_BYTES
 
 
@@ -14,7 +14,7 @@ def reading_ahead(source: Source, *, weights: bool = True) -> PrefetchedSource:
     """The source, whose first reads are under way: those that ``read_model`` does. With
     ``weights=False`` none of a weight file."""
     is_main = source.origin.revision in (None, "main")
-    wishes = partial(first_reads, weights=weights, is_main=is_main, keeper=keeper_of(source))
+    wishes = partial(first_reads, weights=weights, is_main=is_main, keeper=source.keeper)
     under_way = PrefetchedSource(source, wishes)
     from . import choose, repo_layout  # noqa: F401 - what the list is judged with, meanwhile
 

@@ -164,10 +164,9 @@ def read_model(
 
 def _unread_folders(source: Source) -> list[Finding]:
     """Folders on disk that may not be read: what lies in them is not counted."""
-    refused: Mapping[str, HfinspectError] = getattr(source, "refused", {})
     return [
         Finding("unreadable", f"the folder {path} was not read: {error.found}", path)
-        for path, error in refused.items()
+        for path, error in source.refused.items()
     ]
 
 
@@ -364,7 +363,6 @@ def read_checkpoint(source: Source, *, file: str | None = None) -> Checkpoint:
 def no_weights(source: Source, files: Mapping[str, FileEntry]) -> HfinspectError:
     """The error that fits a model without weights that are read."""
     name = source.origin.name
-    refused: Mapping[str, HfinspectError] = getattr(source, "refused", {})
     unread = unsupported(files)
     if unread:
         formats = [f"{item.path}: {item.reason}{item.sized}" for item in unread[:_SHOWN]]
@@ -375,8 +373,8 @@ def no_weights(source: Source, files: Mapping[str, FileEntry]) -> HfinspectError
             f"holds only weights that are not read ({', '.join(formats)})",
             expected="safetensors, PyTorch or GGUF",
         )
-    if refused and "config.json" not in files:
-        return next(iter(refused.values()))
+    if source.refused and "config.json" not in files:
+        return next(iter(source.refused.values()))
     if "config.json" in files:
         return NothingToInspectError(name, "holds no weights", hint="read its config.json instead")
     return NothingToInspectError(name, "holds neither weights nor a config.json")

@@ -18,7 +18,7 @@ from ..formats.safetensors.cached_header import CachedHeader
 from ..formats.safetensors.header import Header
 from ..formats.safetensors.safetensors import judged_shard, shard_from_header
 from ..formats.strict_json import collector_paused
-from ..sources.source import FileEntry, Keeper, Source, keeper_of
+from ..sources.source import FileEntry, Keeper, Source
 from .alternatives import (
     SAME_BYTES,
     Alternative,
@@ -159,7 +159,7 @@ class WeightReading:
 
     def _server_headers(self, index: str) -> _Headers:
         """The headers that the server has ready, or those of it that were kept."""
-        self.keeper = keeper_of(self.source)
+        self.keeper = self.source.keeper
         if self.keeper is not None:
             from .cached_shards import cached_headers
 
@@ -180,7 +180,7 @@ class WeightReading:
     def _keeps_together(self) -> Keeper | None:
         """Who keeps the headers of shards that are read one by one; None for a single file too."""
         sharded = self.choice.format == "safetensors" and self.choice.index is not None
-        return keeper_of(self.source) if sharded else None
+        return self.source.keeper if sharded else None
 
     def _take_kept(self) -> None:
         """The shards that were read before."""

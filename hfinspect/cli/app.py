@@ -7,8 +7,9 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -17,6 +18,9 @@ from ..errors import UsageError
 from .fast_path import COMMANDS, completes
 from .plain_values import make_plain
 from .streams import standard_output
+
+if TYPE_CHECKING:
+    from ..sources.opening import Access
 
 #: Options of the program itself; anything else before a command belongs to ``inspect``.
 _OWN_OPTIONS: Final = frozenset(
@@ -136,11 +140,12 @@ def make_app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
     return app
 
 
-def parsed(arguments: Sequence[str]) -> object:
-    """Run the command that the arguments name; what it returns, if anything."""
+def parsed(arguments: Sequence[str], begun: Access | None = None) -> object:
+    """Run the command that the arguments name; what it returns, if anything. The command finds
+    ``begun`` as the object of its context."""
     arguments = _helped(arguments)
     check_command(arguments)
-    return _outcome(make_app(needed(arguments)), arguments)
+    return _outcome(make_app(needed(arguments)), arguments, begun)
 
 
 def _helped(arguments: Sequence[str]) -> Sequence[str]:
@@ -151,13 +156,14 @@ def _helped(arguments: Sequence[str]) -> Sequence[str]:
     return [*(word for word in arguments[1:2] if word in COMMANDS), "--help"]
 
 
-def _outcome(app: typer.Typer, arguments: Sequence[str]) -> object:
+def _outcome(app: typer.Typer, arguments: Sequence[str], begun: Access | None) -> object:
     """What the command returns. An OSError that comes this far is standard output's, from the
     parser's own help or version: a full disk."""
+    run = partial(app, args=list(arguments), prog_name=program(), standalone_mode=False, obj=begun)
     if not set(arguments) & _OWN_OPTIONS:
-        return app(args=list(arguments), prog_name=program(), standalone_mode=False)
+        return run()
     with standard_output():
-        return app(args=list(arguments), prog_name=program(), standalone_mode=False)
+        return run()
 
 
 def program() -> str:

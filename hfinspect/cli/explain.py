@@ -27,6 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 def explain(
+    ctx: typer.Context,
     model: options.Model,
     depth: Annotated[
         str | None,
@@ -107,6 +108,7 @@ def explain(
         "revision": revision,
         "source": source,
         "token": token,
+        "session": ctx.obj,  # the model may be open already
         "file": file,
         "timeout": timeout,
         "cache": kept_headers(no_cache=no_cache, refresh=refresh),

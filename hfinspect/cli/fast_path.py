@@ -7,8 +7,10 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ..sources.opening import Access
 
 #: Commands in the order of --help; each is a file of this folder with ``register(app)``.
 COMMANDS: Final = (
@@ -48,23 +50,24 @@ def completes() -> bool:
     return any(name.startswith("_HF") and name.endswith("_COMPLETE") for name in os.environ)
 
 
-def begin(arguments: Sequence[str]) -> None:
-    """Begin to read the model that is named, where nothing but a model is. Errors are left to the
-    command, which comes upon them again."""
+def begin(arguments: Sequence[str]) -> Access | None:
+    """Begin to read the model that is named, where nothing but a model is: what has it open. Errors
+    are left to the command, which comes upon them again."""
     words = list(arguments)
     if words and words[0] in _COMMANDS:
         del words[0]
     if len(words) != 1 or not _REPO.fullmatch(words[0]) or os.path.lexists(words[0]):
-        return
+        return None
     from ..errors import HfinspectError
 
-    with suppress(HfinspectError):
-        _begin(words[0])
+    try:
+        return _begin(words[0])
+    except HfinspectError:
+        return None
 
 
-def _begin(target: str) -> None:
+def _begin(target: str) -> Access | None:
     from ..checkpoints.prefetch_plan import reading_ahead
-    from ..sources import prefetch
     from ..sources.hub.client import HubClient
     from ..sources.opening import Access
     from .kept_headers import kept_headers
@@ -73,10 +76,10 @@ def _begin(target: str) -> None:
     access = Access(client=client, cache=kept_headers())
     ref = access.resolve(target)
     if ref.repo_id is None:
-        return
+        return None
     client.prepare()
     usual = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH)
     source = reading_ahead(access.open(ref))
     source.wanted = lambda: sys.setswitchinterval(usual)  # dozens of threads would fight for turns
-    prefetch.begin(ref, source)
+    return Access(client=client, sources={ref: source})

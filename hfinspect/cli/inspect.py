@@ -21,6 +21,7 @@ def register(app: typer.Typer) -> None:
 
 
 def inspect(
+    ctx: typer.Context,
     models: Annotated[
         list[str],
         typer.Argument(
@@ -82,5 +83,6 @@ def inspect(
         token=token,
         timeout=timeout,
         kept=kept,
+        session=ctx.obj,  # the model may be open already
     )
     return

@@ -27,6 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 def memory(
+    ctx: typer.Context,
     models: Annotated[
         list[str] | None,
         typer.Argument(
@@ -263,6 +264,7 @@ def memory(
         "overrides": parse_overrides(set_ or ()),
         "file": file,
         "token": token,
+        "session": ctx.obj,  # the model may be open already
         "timeout": timeout,
         "cache": kept_headers(no_cache=no_cache, refresh=refresh),
     }
@@ -282,7 +284,7 @@ def memory(
 
 
 #: What reads a model, of all that was asked.
-_READS = ("revision", "source", "overrides", "file", "token", "timeout", "cache")
+_READS = ("revision", "source", "overrides", "file", "token", "session", "timeout", "cache")
 
 
 def _quantized(

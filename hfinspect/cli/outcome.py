@@ -11,22 +11,25 @@ import itertools
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import HfinspectError, UsageError
 from .fast_path import is_plain
 from .interrupt import INTERRUPTED, say_interrupted
 from .streams import ARGUMENTS, complain_of, drop_stdout, flushed
 
+if TYPE_CHECKING:
+    from ..sources.opening import Access
 
-def run(arguments: Sequence[str]) -> int:
-    """Run a command and return the exit code. No traceback reaches a user except for a bug of
-    ours."""
+
+def run(arguments: Sequence[str], begun: Access | None = None) -> int:
+    """Run a command and return the exit code; ``begun`` has its model open already. No traceback
+    reaches a user except for a bug of ours."""
     if wants_json(arguments):
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     ARGUMENTS[:] = arguments
     try:
-        result = _plain(arguments) if is_plain(arguments) else _parsed(arguments)
+        result = _plain(arguments[0], begun) if is_plain(arguments) else _parsed(arguments, begun)
         flushed()
         if result == INTERRUPTED:  # typer makes an exit code of Ctrl-C and says nothing
             say_interrupted()
@@ -48,20 +51,20 @@ def run(arguments: Sequence[str]) -> int:
         return code
 
 
-def _plain(arguments: Sequence[str]) -> object:
+def _plain(model: str, begun: Access | None) -> object:
     """Nothing but a model: there is no option to be parsed, and the import of what parses them
     takes as long as the answer."""
     from .kept_headers import kept_headers
     from .shown_model import show_model
 
-    show_model(arguments[0], kept=kept_headers())
+    show_model(model, kept=kept_headers(), session=begun)
     return None
 
 
-def _parsed(arguments: Sequence[str]) -> object:
+def _parsed(arguments: Sequence[str], begun: Access | None) -> object:
     from .app import parsed
 
-    return parsed(arguments)
+    return parsed(arguments, begun)
 
 
 def seen_enough() -> int:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..reports.document import Document
     from ..reports.portrait import Portrait
     from ..sources.header_cache import HeaderCache
+    from ..sources.login import Session
 
 
 def show_model(
@@ -36,8 +37,10 @@ def show_model(
     update: Path | None = None,
     token: str | None = None,
     timeout: float | None = None,
+    session: Session | None = None,
 ) -> None:
-    """One model, read and written; arguments are the options of ``hfinspect inspect``."""
+    """One model, read and written; arguments are the options of ``hfinspect inspect``,
+    ``session`` what has it open already."""
     checked_format(format_, PICTURED)
     checked("--by", by, GROUPS)
     if update is not None and (output is not None or format_ not in ("table", "card")):
@@ -54,6 +57,7 @@ def show_model(
             revision=revision,
             source=source,
             token=token,
+            session=session,
             file=file,
             overrides=parse_overrides(set_ or ()),
             timeout=timeout,

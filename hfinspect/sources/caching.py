@@ -7,14 +7,15 @@ import re
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from ..core.hub_info import HubInfo
 from ..core.refs import Origin
 from ..errors import HfinspectError, NetworkError, OfflineError, RequestTimeoutError
 from .header_cache import HeaderCache
+from .layer import SourceLayer
 from .pool import run_all
-from .source import FileEntry, Keeper, Source, locate
+from .source import FileEntry, Keeper, Source
 
 #: A size that no file has: it is not known.
 _NO_SIZE: Final = (1 << 64) - 1
@@ -129,22 +130,8 @@ _FEW: Final = 3
 EVERYBODY: Final = "everybody"
 
 
-class SizedSource(Source, Protocol):
-    """A source that may know a size without a request, and who may read what it read."""
-
-    def known_size(self, path: str) -> int | None: ...
-
-    def reader_id(self) -> str | None:
-        """Who asks, as a digest of the token; None for nobody in particular."""
-        ...
-
-    def is_public(self) -> bool:
-        """Whether everybody may read the model, as far as its server has said."""
-        ...
-
-
-class CachingSource:
-    """``inner`` with its reads remembered (see ``sources.base.Source``).
+class CachingSource(SourceLayer):
+    """``inner`` with its reads remembered (see ``Source``).
 
     An entry belongs to one endpoint and one repo: what one server says of a file, even its hash,
     does not name another's. Of a model that not everybody may read it also belongs to the token
@@ -156,8 +143,8 @@ class CachingSource:
     for the revision is taken. Where the Hub was not asked, the origin says ``cache``.
     """
 
-    def __init__(self, inner: SizedSource, cache: HeaderCache, place: str) -> None:
-        self.inner = inner
+    def __init__(self, inner: Source, cache: HeaderCache, place: str) -> None:
+        super().__init__(inner)
         self.cache = cache
         self.place = place
         self._owner: str | None = None
@@ -193,7 +180,13 @@ class CachingSource:
     def listing_complete(self) -> bool:
         """Whether ``list_files`` is known to name all files of the commit."""
         self.list_files()
-        return self._origin is not None or getattr(self.inner, "listing_complete", True)
+        return self._origin is not None or self.inner.listing_complete
+
+    @property
+    def passed_over(self) -> Mapping[str, str]:
+        """Nothing where the list was kept: it is that of the Hub."""
+        self.list_files()
+        return {} if self._origin is not None else self.inner.passed_over
 
     def _owner_now(self) -> str:
         """Whose the entries are: everybody's for what is public, and for what was read without a
@@ -262,7 +255,7 @@ class CachingSource:
         segments = self._segments_of(path)
         with self._lock:
             known = segments.find(0, 1) is not None
-        return 0 if known else locate(self.inner, path, stop)
+        return 0 if known else self.inner.locate(path, stop)
 
     def _asked(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         if len(spans) == 1:

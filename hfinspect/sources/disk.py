@@ -14,8 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from .local import LocalSource
-from .source import Source
+from .source import DiskSource, Source
 
 #: A file with more holes than this is sparse enough to say so.
 MAX_HOLES = 1_000
@@ -55,7 +54,7 @@ class DiskFact(NamedTuple):
         return sys.platform != "win32" and bool(self.mode & stat.S_IWOTH)
 
 
-def disk_facts(source: LocalSource, weights: Iterable[str]) -> Mapping[str, DiskFact]:
+def disk_facts(source: DiskSource, weights: Iterable[str]) -> Mapping[str, DiskFact]:
     """Facts of every listed file, holes only of ``weights``. Files that are gone are left out."""
     root = os.path.realpath(source.root)
     wanted = set(weights)
@@ -67,15 +66,7 @@ def disk_facts(source: LocalSource, weights: Iterable[str]) -> Mapping[str, Disk
     return facts
 
 
-def on_disk(source: Source) -> LocalSource | None:
-    """The directory or file that a source reads, where it lies on a disk."""
-    inner: object = source
-    while inner is not None and not isinstance(inner, LocalSource):
-        inner = getattr(inner, "inner", None)
-    return inner
-
-
-def directory_mode(source: LocalSource) -> int:
+def directory_mode(source: DiskSource) -> int:
     """Permission bits of the root; 0 if they cannot be had, as on Windows."""
     if sys.platform == "win32":
         return 0
@@ -138,7 +129,7 @@ def _holes(full: Path, size: int) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-def leftovers(source: LocalSource) -> list[str]:
+def leftovers(source: DiskSource) -> list[str]:
     """Paths of unfinished downloads that belong to the directory but are not in its listing: those
     of ``hf download --local-dir``, and those among the blobs of a cache's snapshot."""
     root = Path(os.path.realpath(source.root))
@@ -160,15 +151,12 @@ def passed_over(source: Source) -> Mapping[str, list[str]]:
     Not among them is what ``hf download --local-dir`` keeps in ``.cache/huggingface``, which
     ``leftovers`` and ``recorded_hashes`` know. Empty for a file and for what the Hub lists.
     """
-    inner: object = source
-    while inner is not None and not hasattr(inner, "passed_over"):
-        inner = getattr(inner, "inner", None)
-    folders: Mapping[str, str] = getattr(inner, "passed_over", {})
+    disk = source.on_disk
     found: dict[str, list[str]] = {}
-    for path, why in folders.items():
+    for path, why in source.passed_over.items():
         paths = [path]
-        if path == ".cache" and isinstance(inner, LocalSource):
-            paths = _strangers(inner.root)
+        if path == ".cache" and disk is not None:
+            paths = _strangers(disk.root)
         found.setdefault(why, []).extend(paths)
     return {why: sorted(paths) for why, paths in found.items() if paths}
 
@@ -197,7 +185,7 @@ def _below(path: str | Path, root: Path) -> str:
     return os.path.relpath(path, root).replace(os.sep, "/")
 
 
-def recorded_hashes(source: LocalSource) -> Mapping[str, str]:
+def recorded_hashes(source: DiskSource) -> Mapping[str, str]:
     """path -> sha256 that ``hf download --local-dir`` noted next to a file (its etag)."""
     notes = source.root / _DOWNLOADS
     found = {}

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from ..core.records import dataclass
-
-
-class _Ranged(Protocol):
-    def known_size(self, path: str) -> int | None: ...
-
-    def read(self, path: str, start: int, stop: int) -> bytes: ...
-
-    def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]: ...
+from .source import Source
 
 
 @dataclass(frozen=True)
 class FileReader:
     """One file of a source (see ``formats.base.Reader``)."""
 
-    source: _Ranged
+    source: Source
     path: str
 
     @property

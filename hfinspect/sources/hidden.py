@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from .local import MAX_DEPTH, LocalSource
-from .source import FileEntry
+from .local import MAX_DEPTH
+from .source import DiskSource, FileEntry
 
 #: Files that are listed; a virtual environment has ten times as many.
 MAX_HIDDEN_FILES = 5_000
@@ -40,7 +40,7 @@ class Hidden(NamedTuple):
     left: tuple[str, ...] = ()
 
 
-def hidden_files(source: LocalSource, paths: Iterable[str]) -> Hidden:
+def hidden_files(source: DiskSource, paths: Iterable[str]) -> Hidden:
     """What lies below ``paths``, files or folders: at most MAX_HIDDEN_FILES, MAX_DEPTH deep."""
     files: list[FileEntry] = []
     versioned: list[str] = []

@@ -17,7 +17,7 @@ from ..errors import (
     LimitError,
     UnreadableError,
 )
-from .source import FileEntry, Origin
+from .source import DiskSource, FileEntry, Origin
 
 T = TypeVar("T")
 
@@ -48,8 +48,8 @@ _SNAPSHOT = re.compile(r"models--([^/\\]+)[/\\]snapshots[/\\]([0-9a-f]{40})(?=[/
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-class LocalSource:
-    """Files below ``path``, or the file at ``path`` (see ``sources.base.Source``).
+class LocalSource(DiskSource):
+    """Files below ``path``, or the file at ``path`` (see ``Source``).
 
     Symbolic links to files are followed wherever they lead, as the Hub's own cache consists of
     them; links to directories only within the root. Paths given to ``read`` come from file lists
@@ -67,16 +67,24 @@ class LocalSource:
         self._start = os.path.join(os.fspath(self.root), "")  # noqa: PTH118
         self._listing: Mapping[str, FileEntry] | None = None
         self._origin: Origin | None = None
-        #: Folders below the root that may not be read, with the error.
-        self.refused: dict[str, HfinspectError] = {}
-        #: Folders below a directory that are not in its listing: path -> HIDDEN, DEEP or OUTSIDE.
-        self.passed_over: dict[str, str] = {}
+        self._refused: dict[str, HfinspectError] = {}
+        self._passed_over: dict[str, str] = {}
 
     @property
     def origin(self) -> Origin:
         if self._origin is None:
             self._origin = self._whence()
         return self._origin
+
+    @property
+    def refused(self) -> Mapping[str, HfinspectError]:
+        return self._refused
+
+    @property
+    def passed_over(self) -> Mapping[str, str]:
+        """Folders below a directory that are not in its listing: path -> HIDDEN, DEEP or
+        OUTSIDE."""
+        return self._passed_over
 
     def _whence(self) -> Origin:
         kind = "directory" if self.file is None else "file"
@@ -138,7 +146,7 @@ class LocalSource:
                 elif _is_file(entry):
                     yield self._entry(path, is_link=entry.is_symlink())
         if self.file is None:  # what a link with another name leads to has been listed
-            self.passed_over = {p: why for p, (real, why) in skipped.items() if real not in seen}
+            self._passed_over = {p: why for p, (real, why) in skipped.items() if real not in seen}
 
     def _scan(self, directory: str) -> list[os.DirEntry[str]]:
         try:
@@ -148,7 +156,7 @@ class LocalSource:
             refused = self._translated(error, directory.rstrip("/"))
             if not directory:
                 raise refused from None
-            self.refused[directory.rstrip("/")] = refused
+            self._refused[directory.rstrip("/")] = refused
             return []
 
     def _real(self, path: Path) -> str:
@@ -196,9 +204,6 @@ class LocalSource:
         except OSError as error:
             raise self._translated(error, path) from None
 
-    def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
-        return [self.read(path, start, stop) for start, stop in spans]
-
     def read_all(self, path: str, limit: int) -> bytes:
         size = self.size(path)
         if size > limit:
@@ -210,13 +215,6 @@ class LocalSource:
     def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
         """One after the other: a disk gains nothing from more."""
         return [_outcome(task) for task in tasks]
-
-    def shard_headers(
-        self,
-        index_file: str,  # noqa: ARG002 - only a server can have them ready
-        come: Callable[[int], None] | None = None,  # noqa: ARG002
-    ) -> Mapping[str, bytes | Mapping[str, object]] | None:
-        return None
 
     def close(self) -> None:
         """Nothing is held open."""

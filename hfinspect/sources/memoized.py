@@ -4,18 +4,14 @@ nothing."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
 
-from ..core.refs import Origin
-from ..errors import HfinspectError
 from .caching import CachingSource, Segments
-from .source import FileEntry, Source, keeper_of, locate
+from .layer import SourceLayer
+from .source import FileEntry, Keeper, Source
 
-T = TypeVar("T")
 
-
-class MemoizedSource:
+class MemoizedSource(SourceLayer):
     """``inner`` with what was read kept in memory, until it shall ``only_answer``.
 
     What is kept are headers and small files: some kilobytes, and some megabytes of the largest
@@ -23,13 +19,21 @@ class MemoizedSource:
     """
 
     def __init__(self, inner: Source) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self._full = False
-        self.listing_complete: bool = getattr(inner, "listing_complete", True)
+        self._listing_complete = inner.listing_complete
         self._segments: dict[str, Segments] = {}
         self._whole: dict[str, bytes] = {}
         self._lock = threading.Lock()
-        self.keeper = keeper_of(inner)
+        self._keeper = inner.keeper
+
+    @property
+    def keeper(self) -> Keeper | None:
+        return self._keeper
+
+    @property
+    def listing_complete(self) -> bool:
+        return self._listing_complete
 
     def only_answer(self) -> None:
         """From now on nothing more is kept, here or in a header cache: what is read is not read
@@ -39,29 +43,17 @@ class MemoizedSource:
             self.inner.flush()
             self.inner = self.inner.inner
 
-    @property
-    def origin(self) -> Origin:
-        return self.inner.origin
-
-    @property
-    def refused(self) -> Mapping[str, HfinspectError]:
-        """Folders on disk that may not be read."""
-        return getattr(self.inner, "refused", {})
-
     def list_files(self) -> Mapping[str, FileEntry]:
         files = self.inner.list_files()
-        self.listing_complete = getattr(self.inner, "listing_complete", True)
+        self._listing_complete = self.inner.listing_complete
         return files
-
-    def size(self, path: str) -> int:
-        return self.inner.size(path)
 
     def read(self, path: str, start: int, stop: int) -> bytes:
         return self.read_spans(path, [(start, stop)])[0]
 
     def locate(self, path: str, stop: int) -> int:
         """As of ``HubSource``; nothing for what was read before."""
-        return 0 if self._known(path, 0, 1) is not None else locate(self.inner, path, stop)
+        return 0 if self._known(path, 0, 1) is not None else self.inner.locate(path, stop)
 
     def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         known = {span: self._known(path, *span) for span in spans}
@@ -85,17 +77,6 @@ class MemoizedSource:
                 with self._lock:
                     self._whole[path] = data
         return data
-
-    def shard_headers(
-        self, index_file: str, come: Callable[[int], None] | None = None
-    ) -> Mapping[str, bytes | Mapping[str, object]] | None:
-        return self.inner.shard_headers(index_file, come)
-
-    def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
-        return self.inner.gather(tasks)
-
-    def close(self) -> None:
-        self.inner.close()
 
     def _known(self, path: str, start: int, stop: int) -> bytes | None:
         with self._lock:

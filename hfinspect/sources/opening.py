@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import field, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from ..core.text import of_type
 from ..errors import MalformedError, RepoNotFoundError, UnknownArchitectureError, UsageError
 from .deadline import Deadline, Timeout
 from .local import LocalSource
+from .login import Session, login
 from .source import Source
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ class Access:
     ``token`` as in huggingface_hub (None is the saved one, False none). ``timeout`` is in seconds
     from the opening of each target, or one deadline for all of them. ``client`` shares connections
     and rate limits, ``cache`` keeps headers between runs, ``listing`` is the Hub's file list of the
-    target where it is known already. ``progress`` is called while headers are read.
+    target where it is known already. ``progress`` is called while headers are read. ``sources``
+    are open already: who opens one of these refs gets it as it is.
     """
 
     token: str | bool | None = field(default=None, repr=False)
@@ -87,6 +89,27 @@ class Access:
     cache: HeaderCache | None = None
     listing: Listing | None = None
     progress: Progress | None = None
+    sources: Mapping[ModelRef, Source] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        session: Session | None = None,
+        token: str | bool | None = None,
+        endpoint: str | None = None,
+        timeout: Timeout = None,
+        client: HubClient | None = None,
+        cache: HeaderCache | None = None,
+        listing: Listing | None = None,
+        progress: Progress | None = None,
+    ) -> Access:
+        """As the arguments of a verb say. A session that is an Access lends its client and what it
+        has open. Raises UsageError as ``login`` does."""
+        token, endpoint = login(session, token, endpoint)
+        made = cls(token, endpoint, timeout, client, cache, listing, progress)
+        if isinstance(session, Access):
+            return replace(made, client=client or session.client, sources=session.sources)
+        return made
 
     def started(self) -> Access:
         """With the time running from now."""
@@ -100,12 +123,10 @@ class Access:
         """The source that serves a ref: the disk, or the Hub behind the local Hub cache."""
         if ref.path is not None:
             return LocalSource(ref.path)
+        if ref in self.sources:
+            return self.sources[ref]
         from .hub.snapshots import CachedHubSource
-        from .prefetch import begun
 
-        under_way = begun(ref)
-        if under_way is not None:
-            return under_way
         assert ref.repo_id is not None
         hub = CachedHubSource(
             ref.repo_id,

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias
 
-from ..core.refs import ModelRef, Origin
 from ..errors import HfinspectError
+from .layer import SourceLayer
 from .source import FileEntry, Source
 from .threads import DaemonThreads
 from .waiting import result_of
-
-T = TypeVar("T")
 
 
 class Whole(NamedTuple):
@@ -49,7 +47,7 @@ _Headers: TypeAlias = "Mapping[str, bytes | Mapping[str, object]] | None"
 _THREADS = 3
 
 
-class PrefetchedSource:
+class PrefetchedSource(SourceLayer):
     """``inner``, whose file list is on its way, and after it what ``wishes`` makes of that list.
 
     Each wish is answered once, to whoever reads just that; its error is raised there. Everything
@@ -61,7 +59,7 @@ class PrefetchedSource:
     def __init__(
         self, inner: Source, wishes: Callable[[Mapping[str, FileEntry]], Sequence[Wish]]
     ) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self._wishes = wishes
         self._threads = DaemonThreads(_THREADS)
         self._coming: dict[Wish, Future[Any]] = {}
@@ -69,9 +67,6 @@ class PrefetchedSource:
         self._come = 0
         self._watch: Callable[[int], None] | None = None
         self._listed = self._threads.submit(self._list)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.inner, name)
 
     def _list(self) -> Mapping[str, FileEntry]:
         files = self.inner.list_files()
@@ -90,32 +85,19 @@ class PrefetchedSource:
             else:
                 self._coming[wish] = self._threads.submit(self.inner.read, wish.path, 0, wish.stop)
 
-    @property
-    def origin(self) -> Origin:
-        return self.inner.origin
-
     def list_files(self) -> Mapping[str, FileEntry]:
         wanted, self.wanted = self.wanted, None
         if wanted is not None:
             wanted()
         return result_of(self._listed)
 
-    def size(self, path: str) -> int:
-        return self.inner.size(path)
-
     def read(self, path: str, start: int, stop: int) -> bytes:
         coming = self._coming.pop(Front(path, stop), None) if start == 0 else None
         return self.inner.read(path, start, stop) if coming is None else result_of(coming)
 
-    def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
-        return self.inner.read_spans(path, spans)
-
     def read_all(self, path: str, limit: int) -> bytes:
         coming = self._coming.pop(Whole(path, limit), None)
         return self.inner.read_all(path, limit) if coming is None else result_of(coming)
-
-    def gather(self, tasks: Sequence[Callable[[], T]]) -> list[T | HfinspectError]:
-        return self.inner.gather(tasks)
 
     def shard_headers(self, index_file: str, come: Callable[[int], None] | None = None) -> _Headers:
         coming = self._coming.pop(Ready(index_file), None)
@@ -131,19 +113,3 @@ class PrefetchedSource:
         self._come, watch = come, self._watch
         if watch is not None:
             watch(come)
-
-    def close(self) -> None:
-        self.inner.close()
-
-
-_begun: dict[ModelRef, PrefetchedSource] = {}
-
-
-def begin(ref: ModelRef, source: PrefetchedSource) -> None:
-    """Who opens ``ref`` in the usual way, with the environment's token and endpoint, takes this."""
-    _begun[ref] = source
-
-
-def begun(ref: ModelRef) -> PrefetchedSource | None:
-    """What was begun for a ref, once."""
-    return _begun.pop(ref, None)

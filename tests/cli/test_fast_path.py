@@ -23,15 +23,14 @@ TENSORS: Tensors = {"wte.weight": ("BF16", (50257, 768))}
 PROGRAM = """
 import json, sys
 from hfinspect.cli.fast_path import begin
-from hfinspect.sources import prefetch
 found = []
 for arguments in json.loads(sys.argv[1]):
-    begin(arguments)
-    for source in prefetch._begun.values():
+    begun = begin(arguments)
+    sources = {} if begun is None else begun.sources
+    for source in sources.values():
         source.list_files()
         [coming.result() for coming in source._coming.values()]
-    found.append([ref.text for ref in prefetch._begun])
-    prefetch._begun.clear()
+    found.append([ref.text for ref in sources])
 assert sys.getswitchinterval() > 0.004  # threads take turns as usual once somebody reads
 print(json.dumps([found, "typer" in sys.modules]))
 """

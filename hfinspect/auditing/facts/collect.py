@@ -22,7 +22,7 @@ from ...core.verdicts import Unchecked
 from ...errors import AccessError, EntryNotFoundError, HfinspectError
 from ...formats.strict_json import collector_paused
 from ...inspecting.declared_class import Predicted
-from ...sources.disk import directory_mode, disk_facts, leftovers, on_disk, passed_over
+from ...sources.disk import directory_mode, disk_facts, leftovers, passed_over
 from ...sources.hidden import MAX_HIDDEN_FILES, Hidden, hidden_files
 from ...sources.local import HIDDEN
 from ...sources.pointers import MAX_POINTER
@@ -129,7 +129,7 @@ class Collector:
         folders = make_folders(files, facts, indexes, json_files, tokenizers, self.made)
         self._note_foreign(names)
         self._note_archives(facts)
-        disk = on_disk(self.source)
+        disk = self.source.on_disk
         return TargetFacts(
             origin=self.source.origin,
             files=files,
@@ -151,7 +151,7 @@ class Collector:
             deep=self._deep(facts),
             single=single,
             card=self._card(files),
-            listing_complete=getattr(self.source, "listing_complete", True),
+            listing_complete=self.source.listing_complete,
             unchecked=tuple(self.unchecked),
             left_out=tuple(self.left_out),
         )
@@ -431,7 +431,7 @@ class Collector:
         """Folders on disk that are not in the listing: anything may lie there. Files of those that
         are hidden."""
         found = passed_over(self.source)
-        disk = on_disk(self.source)
+        disk = self.source.on_disk
         hidden = hidden_files(disk, found.get(HIDDEN, ())) if disk is not None else Hidden()
         for why, paths in found.items():
             what = _several(paths)

@@ -13,7 +13,7 @@ from ...core.verdicts import Unchecked
 from ...errors import HfinspectError
 from ...formats.torch.zip_directory import data_offset, read_directory
 from ...formats.window import Windows
-from ...sources.disk import on_disk, recorded_hashes
+from ...sources.disk import recorded_hashes
 from ...sources.source import Source
 from .target import DeepFact, WeightFact
 from .values import FLOATS, ValueScan
@@ -44,7 +44,7 @@ class DeepScan:
         self.progress = progress
         self.unchecked: list[Unchecked] = []
         files = source.list_files()
-        disk = on_disk(source)
+        disk = source.on_disk
         noted = {} if disk is None else recorded_hashes(disk)
         self.recorded = {
             path: entry.sha256 or noted[path]

@@ -26,7 +26,7 @@ from ...errors import (
 from ..deadline import Deadline
 from ..file_reader import FileReader
 from ..pool import run_all
-from ..source import FileEntry, Origin
+from ..source import FileEntry, Origin, Source
 from .client import GZIP, HubClient, Request, api_json
 from .error_answers import RefusedError
 from .hub_errors import RequestContext
@@ -48,8 +48,8 @@ class _Elsewhere:
     url: str
 
 
-class HubSource:
-    """One model on the Hub (see ``sources.base.Source``).
+class HubSource(Source):
+    """One model on the Hub (see ``Source``).
 
     Pass a ``client`` to share connections and rate limits between many; else one is made from the
     other arguments and closed with the source. ``listing`` is the file list where it is known
@@ -312,6 +312,12 @@ class HubSource:
         if entry is None:
             raise self.no_such_file(path)
         return entry
+
+    def reader_id(self) -> str | None:
+        return self.client.reader()
+
+    def is_public(self) -> bool:
+        return self.listing().is_public
 
     def no_such_file(self, path: str) -> EntryNotFoundError:
         return EntryNotFoundError(self.asked(path).subject, f"has no file {path}")

@@ -37,7 +37,7 @@ from ...errors import (
 from ..deadline import Deadline
 from ..file_reader import FileReader
 from ..local import LocalSource
-from ..source import FileEntry, Origin
+from ..source import FileEntry, Origin, Source
 from .client import HubClient
 from .model_info import Listing, check_repo_id, is_commit
 from .repo import HubSource
@@ -72,8 +72,8 @@ class _Opened:
         return listed.size is None or listed.size == cached.size
 
 
-class CachedHubSource:
-    """One model on the Hub, read from the cache where possible (see ``sources.base.Source``).
+class CachedHubSource(Source):
+    """One model on the Hub, read from the cache where possible (see ``Source``).
 
     Arguments as for HubSource; ``cache_dir`` is huggingface_hub's (HF_HUB_CACHE) by default.
     """
@@ -168,13 +168,12 @@ class CachedHubSource:
         return self._from_hub(state, path).read_all(path, limit)
 
     def reader_id(self) -> str | None:
-        """Who asks, as a digest of the token; None for nobody in particular."""
-        return self.hub.client.reader()
+        return self.hub.reader_id()
 
     def is_public(self) -> bool:
         """Whether everybody may read the model, as far as the Hub has said: False where it has
         not, or was not asked."""
-        return self._opened().kind == "hub" and self.hub.listing().is_public
+        return self._opened().kind == "hub" and self.hub.is_public()
 
     def shard_headers(
         self, index_file: str, come: Callable[[int], None] | None = None
