@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import CodeType, FrameType
 
 import hfinspect
+from hfinspect.analysis.gguf.gguf_cache import cache_layout
 from hfinspect.core.results import Inspection
+from hfinspect.formats.gguf.metadata import describe
+from hfinspect.pictures import portrait
 from hfinspect.scanning.engine import ScanOptions
 from hfinspect.scanning.row_work import Item, RowWork
 from hfinspect.scanning.rows import Row
+from hfinspect.sizing.kv_cache import kept_layers
 from hfinspect.sources import threads
 from hfinspect.sources.local import LocalSource
 from hfinspect.trees.prediction import predict
@@ -42,7 +48,19 @@ def calls(of: Callable[..., object], work: Callable[[], object]) -> int:
     finally:
         sys.setprofile(before)
         threading.setprofile(None)
-    return counts[of.__code__]
+    return counts[inspect.unwrap(of).__code__]
+
+
+def test_key_values_and_caches_are_made_out_once() -> None:
+    """Of a GGUF file what its key-values say, and of any model what its layers keep."""
+    memory = partial(hfinspect.memory, on="24GB", context="8k")
+    for model in ("checkpoints/gguf-v3", "checkpoints/gguf-split"):
+        for verb in (hfinspect.inspect, memory, hfinspect.audit):
+            assert calls(describe, partial(verb, FIXTURES / model)) == 1
+        assert calls(cache_layout, partial(memory, FIXTURES / model)) == 1
+    for model in ("models/llama-3-8b", "models/gpt2"):
+        for sized in (memory, partial(hfinspect.memory, train="lora"), portrait):
+            assert calls(kept_layers, partial(sized, FIXTURES / model)) == 1
 
 
 def test_explaining_predicts_once() -> None:

@@ -14,6 +14,7 @@ from ..analysis.gguf.gguf_cache import LATENT, WITHOUT_MEMORY, CacheLayout, cach
 from ..analysis.gguf.llama_cpp_windows import WINDOWS
 from ..core.cache_size import AT_ONCE, ENCODES, CacheSize
 from ..core.components import Role
+from ..core.once import once_each
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
 from ..trees.cache_layout import KeysValues, Unknown
@@ -96,12 +97,28 @@ def gguf_layers(
     kind = metadata.get("general.type", _MODEL)
     if kind != _MODEL:
         return f"general.type of the file is {str(kind)[:40]}: it is not a model of its own"
-    layout = cache_layout(metadata, {tensor.name: tensor.shape for tensor in tensors})
+    layout = _layout(metadata, {tensor.name: tensor.shape for tensor in tensors})
     if isinstance(layout, str):
         return layout
     if layout.architecture in WITHOUT_MEMORY:
         return AT_ONCE if layout.architecture in _FILL_IN else ENCODES
     return kept_of(layout)
+
+
+_Shapes = Mapping[str, Sequence[int]]
+
+
+@once_each
+def _layouts(_metadata: Mapping[str, object]) -> list[tuple[_Shapes, CacheLayout | str]]:
+    """The layout of a file and the shapes that it was made of, once it was."""
+    return []
+
+
+def _layout(metadata: Mapping[str, object], shapes: _Shapes) -> CacheLayout | str:
+    known = _layouts(metadata)
+    if not known or known[0][0] != shapes:
+        known[:] = [(shapes, cache_layout(metadata, shapes))]
+    return known[0][1]
 
 
 def cache_of_file(

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from ..core.cache_size import CacheGroup, CacheSize
 from ..core.dims import expr_of
+from ..core.once import once_each
 from ..errors import UsageError
 from ..trees.cache_layout import PADDING, CacheItem, KeysValues, State, Unknown
 from ..trees.modules import Layers, Module
@@ -16,6 +17,7 @@ from .engines.registry import LOGICAL
 from .layer_cache import layer_cache
 
 
+@once_each
 def kept_layers(root: Module) -> tuple[CachedLayer, ...]:
     """The layers of the model's decoder, in order; of an encoder-decoder those of the decoder.
 

@@ -80,6 +80,7 @@ class Module:
     """
 
     __slots__ = (
+        "__weakref__",
         "active",
         "cache",
         "children",

@@ -14,7 +14,7 @@ from ..sniff import SNIFF_BYTES, magic_of, raise_if_not_weights
 from ..window import Cursor
 from .ggml_types import GGML_TYPES
 from .key_values import MAX_KEY_BYTES, MAX_KEYS, ValueReader
-from .metadata import GgufFacts, describe
+from .metadata import GgufFacts, GgufMetadata, describe
 
 __all__ = ["FORMAT", "GgufFacts", "GgufFormat", "describe"]
 
@@ -115,8 +115,8 @@ def _open(reader: Reader, cursor: Cursor) -> tuple[int, str]:
     return version, order
 
 
-def _read_metadata(read: ValueReader, count: int) -> dict[str, object]:
-    metadata: dict[str, object] = {}
+def _read_metadata(read: ValueReader, count: int) -> GgufMetadata:
+    metadata = GgufMetadata()
     for _ in range(count):
         key = read.text("a key", MAX_KEY_BYTES)
         if key in metadata:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...core.once import once_each
 from ...core.records import dataclass
 from .ggml_types import FILE_TYPES
 
@@ -55,6 +56,11 @@ class GgufFacts:
     split: tuple[int, int, int | None] | None = None
 
 
+class GgufMetadata(dict[str, object]):
+    """The key-values of one file, which do not change once they are read."""
+
+
+@once_each
 def describe(metadata: Mapping[str, object]) -> GgufFacts:
     """Facts from a shard's metadata. Pure; values of an unexpected type count as not said."""
     arch = _text(metadata.get("general.architecture"))

@@ -1,0 +1,32 @@
+"""What is made of an object, made once for as long as the object lives."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from typing import TypeVar
+
+Of = TypeVar("Of")
+Made = TypeVar("Made")
+
+
+def once_each(make: Callable[[Of], Made]) -> Callable[[Of], Made]:
+    """``make``, called once for each object: by identity, so that the object must not change, and
+    what is made must not refer to it. Of what takes no weak reference, as a plain dict, it is made
+    anew each time."""
+    known: dict[int, tuple[weakref.ref[Of], Made]] = {}
+
+    @wraps(make)
+    def made_once(of: Of) -> Made:
+        key = id(of)
+        found = known.get(key)
+        if found is not None and found[0]() is of:
+            return found[1]
+        made = make(of)
+        with suppress(TypeError):
+            known[key] = weakref.ref(of, lambda _: known.pop(key, None)), made
+        return made
+
+    return made_once
