@@ -1,0 +1,77 @@
+"""Whether the shards of a checkpoint fit together, and whether their index says the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from operator import itemgetter
+
+from ..core.checkpoint import Finding, Shard, ShardIndex
+from ..core.stored_tensors import StoredTensors, are_distinct
+from .folded_index import FoldedMap, is_as_stored
+
+#: So many names are given as examples.
+_EXAMPLES = 3
+
+_names_of = itemgetter(0)
+
+
+def repeated_tensors(shards: Sequence[Shard]) -> list[Finding]:
+    """Tensors that more than one shard holds: loaders take the one they read last."""
+    if len(shards) < 2:
+        return []
+    folded = [shard.tensors for shard in shards if isinstance(shard.tensors, StoredTensors)]
+    if len(folded) == len(shards) and are_distinct(
+        (kind.pattern, keys)
+        for tensors in folded
+        for kind, keys in zip(tensors.kinds, tensors.keys, strict=True)
+    ):
+        return []
+    total = sum(len(shard.tensors) for shard in shards)
+    names: set[str] = set()
+    for shard in shards:
+        names.update(map(_names_of, shard.tensors))
+    if len(names) == total:
+        return []
+    counts: Counter[str] = Counter()
+    for shard in shards:
+        counts.update(map(_names_of, shard.tensors))
+    repeated = [name for name, count in counts.items() if count > 1]
+    text = f"more than one shard holds {_examples(repeated)}"
+    return [Finding("tensor-in-two-shards", text, None, repeated[0])]
+
+
+def compare_with_index(
+    shards: Sequence[Shard], index: ShardIndex, missing: Collection[str]
+) -> list[Finding]:
+    """Where the index and the shards disagree about which tensors there are, and where."""
+    folder = index.file[: index.file.rfind("/") + 1]
+    if isinstance(index.weight_map, FoldedMap) and is_as_stored(index.weight_map, shards, folder):
+        return []
+    found: dict[str, str] = {}
+    for shard in shards:
+        file = shard.file[len(folder) :]
+        found.update(dict.fromkeys(map(_names_of, shard.tensors), file))
+    said = index.weight_map
+    if found == said:
+        return []
+    absent = {path[len(folder) :] for path in missing}
+    lost = [name for name, file in said.items() if name not in found and file not in absent]
+    extra = [name for name in found if name not in said]
+    moved = [name for name, file in said.items() if found.get(name, file) != file]
+    return [
+        *_finding("tensor-not-in-shards", lost, index, "the index names, but no shard holds"),
+        *_finding("tensor-not-in-index", extra, index, "a shard holds, but the index lacks"),
+        *_finding("tensor-in-other-shard", moved, index, "the index puts into another shard"),
+    ]
+
+
+def _finding(rule: str, names: list[str], index: ShardIndex, what: str) -> Iterable[Finding]:
+    if names:
+        yield Finding(rule, f"{what} {_examples(names)}", index.file, names[0])
+
+
+def _examples(names: list[str]) -> str:
+    shown = ", ".join(name[:80] for name in names[:_EXAMPLES])
+    more = len(names) - _EXAMPLES
+    return f"{shown} and {more:,} more tensors" if more > 0 else shown
