@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 from operator import itemgetter
 
 from ..core.checkpoint import Finding, Shard, ShardIndex
-from ..core.stored_tensors import StoredTensors, are_distinct
-from .folded_index import FoldedMap, is_as_stored
+from ..core.stored_tensors import known_distinct
+from .folded_index import is_as_stored
 
 #: So many names are given as examples.
 _EXAMPLES = 3
@@ -18,14 +18,7 @@ _names_of = itemgetter(0)
 
 def repeated_tensors(shards: Sequence[Shard]) -> list[Finding]:
     """Tensors that more than one shard holds: loaders take the one they read last."""
-    if len(shards) < 2:
-        return []
-    folded = [shard.tensors for shard in shards if isinstance(shard.tensors, StoredTensors)]
-    if len(folded) == len(shards) and are_distinct(
-        (kind.pattern, keys)
-        for tensors in folded
-        for kind, keys in zip(tensors.kinds, tensors.keys, strict=True)
-    ):
+    if len(shards) < 2 or known_distinct(shard.tensors for shard in shards):
         return []
     total = sum(len(shard.tensors) for shard in shards)
     names: set[str] = set()
@@ -46,7 +39,7 @@ def compare_with_index(
 ) -> list[Finding]:
     """Where the index and the shards disagree about which tensors there are, and where."""
     folder = index.file[: index.file.rfind("/") + 1]
-    if isinstance(index.weight_map, FoldedMap) and is_as_stored(index.weight_map, shards, folder):
+    if is_as_stored(index.weight_map, shards, folder):
         return []
     found: dict[str, str] = {}
     for shard in shards:

@@ -8,7 +8,6 @@ from itertools import groupby
 from operator import itemgetter
 
 from ..core.checkpoint import Shard, ShardIndex
-from ..core.stored_tensors import longest_name
 from ..formats.safetensors.safetensors import (
     DEFAULT_FIRST_GUESS,
     METADATA_BYTES,
@@ -19,7 +18,7 @@ from ..formats.safetensors.safetensors import (
 )
 from ..sources.source import FileEntry, Source
 from ..sources.waiting import result_of
-from .folded_index import FoldedMap
+from .folded_index import longest_names
 
 #: One shard's header shows how long those of the others are; this much more is read.
 _HEADROOM = 1.125
@@ -102,8 +101,9 @@ class FirstGuess:
     def take(self, index: ShardIndex) -> None:
         """What an index says of the shards next to it."""
         folder = index.file[: index.file.rfind("/") + 1]
-        if isinstance(index.weight_map, FoldedMap):
-            self._learn_lengths(folder, index.weight_map)
+        bounds = longest_names(index.weight_map)
+        if bounds is not None:
+            self._learn_lengths(folder, bounds)
         else:
             said: dict[str, list[str]] = {}
             # Most indexes name the tensors of a shard one after the other.
@@ -112,11 +112,11 @@ class FirstGuess:
             self._said |= said
         self.give_up()
 
-    def _learn_lengths(self, folder: str, weight_map: FoldedMap) -> None:
-        for (pattern, shard), keys in zip(weight_map.groups, weight_map.keys_of, strict=True):
+    def _learn_lengths(self, folder: str, bounds: Iterable[tuple[str, int, str]]) -> None:
+        for shard, tensors, longest in bounds:
             count, length = self._names.get(folder + shard, (0, 0))
-            longest = name_bytes(longest_name(pattern, keys))
-            self._names[folder + shard] = count + len(keys), length + len(keys) * longest
+            size = tensors * name_bytes(longest)
+            self._names[folder + shard] = count + tensors, length + size
 
     def bytes_for(self, format_name: str, path: str, size: int | None) -> int | None:
         if format_name != "safetensors":

@@ -16,7 +16,7 @@ from itertools import chain, count
 from typing import Final
 
 from ..core.checkpoint import Shard
-from ..core.stored_tensors import StoredTensors, are_distinct, fold_names, names_of
+from ..core.stored_tensors import StoredTensors, are_distinct, fold_names, longest_name, names_of
 from ..formats.strict_json import StrictJsonError, check_density, decode_pairs
 
 #: Bytes that are decoded at once: some ten thousand names.
@@ -75,7 +75,7 @@ class TooManyShardsError(Exception):
     """An index names more shards than any model has; nothing further of it is read."""
 
 
-def folded_map(data: bytes, piece: int = PIECE_BYTES) -> tuple[bytes, FoldedMap] | None:
+def read_in_pieces(data: bytes, piece: int = PIECE_BYTES) -> tuple[bytes, FoldedMap] | None:
     """The index without the entries of its weight_map, and these; None where it is not of the usual
     form, be it that it is broken. ``piece`` bytes are decoded at once.
     Raises TooManyShardsError."""
@@ -155,9 +155,27 @@ def _folded(pieces: Iterable[Sequence[tuple[str, object]]]) -> FoldedMap | None:
     return FoldedMap(named, which, grouped) if are_distinct(patterns_of) else None
 
 
-def is_as_stored(said: FoldedMap, shards: Iterable[Shard], folder: str) -> bool:
-    """Whether an index in ``folder`` names just the tensors that the shards hold, each where it is.
-    False too where the shards are not folded."""
+def named_shards(weight_map: Mapping[str, str]) -> set[str]:
+    """All shards that a map of tensors to shards names."""
+    return weight_map.shards if isinstance(weight_map, FoldedMap) else set(weight_map.values())
+
+
+def longest_names(weight_map: Mapping[str, str]) -> list[tuple[str, int, str]] | None:
+    """Shards of a map, each several times: with a number of its tensors, and a name that the names
+    of these are no longer than. None where the names themselves are at hand."""
+    if not isinstance(weight_map, FoldedMap):
+        return None
+    return [
+        (shard, len(keys), longest_name(pattern, keys))
+        for (pattern, shard), keys in zip(weight_map.groups, weight_map.keys_of, strict=True)
+    ]
+
+
+def is_as_stored(weight_map: Mapping[str, str], shards: Iterable[Shard], folder: str) -> bool:
+    """Whether an index in ``folder`` is known to name just the tensors that the shards hold, each
+    where it is. False too where the names have to be compared one by one."""
+    if not isinstance(weight_map, FoldedMap):
+        return False
     found: dict[_Group, list[Sequence[int]]] = {}
     for shard in shards:
         if not isinstance(shard.tensors, StoredTensors):
@@ -165,7 +183,7 @@ def is_as_stored(said: FoldedMap, shards: Iterable[Shard], folder: str) -> bool:
         file = shard.file[len(folder) :]
         for kind, keys in zip(shard.tensors.kinds, shard.tensors.keys, strict=True):
             found.setdefault((kind.pattern, file), []).append(keys)
-    named = dict(zip(said.groups, said.keys_of, strict=True))
+    named = dict(zip(weight_map.groups, weight_map.keys_of, strict=True))
     return named.keys() == found.keys() and all(
         sorted(named[group]) == sorted(chain.from_iterable(own)) for group, own in found.items()
     )

@@ -12,31 +12,31 @@ from ..formats.strict_json import StrictJsonError, check_values, decode_pairs, p
 from .folded_index import (
     MAX_NAME_LENGTH,
     MAX_SHARDS,
-    FoldedMap,
     TooManyShardsError,
-    folded_map,
+    named_shards,
+    read_in_pieces,
 )
 
 #: The largest indexes of 2026 name 500,000 tensors in 60 MB.
 MAX_INDEX_BYTES = 256 * 1024 * 1024
 
-#: An index of more bytes, of some 200,000 names, is folded, so that it takes no more memory than
-#: what it is of. A smaller one is read in a third of the time as it is.
-FOLDED_FROM = 16 << 20
+#: An index of more bytes, of some 200,000 names, is read piece by piece, so that it takes no more
+#: memory than what it is of. A smaller one is read as a whole, in a third of the time.
+PIECES_FROM = 16 << 20
 
 
-def parse_index(path: str, data: bytes, *, folded_from: int = FOLDED_FROM) -> ShardIndex:
+def parse_index(path: str, data: bytes, *, pieces_from: int = PIECES_FROM) -> ShardIndex:
     """The index that ``data`` spells. Raises ShardIndexError.
 
     The names of shards are relative to the directory of the index and do not leave it.
     """
     try:
-        folded = folded_map(data) if len(data) >= folded_from else None
+        in_pieces = read_in_pieces(data) if len(data) >= pieces_from else None
     except TooManyShardsError as error:
         found = f"names more than {MAX_SHARDS:,} shards"
         raise ShardIndexError(path, found, expected=f"at most {MAX_SHARDS:,}") from error
-    if folded is not None:
-        data = folded[0]
+    if in_pieces is not None:
+        data = in_pieces[0]
     try:
         content = decode_pairs(data)
         if not isinstance(content, tuple):
@@ -49,10 +49,10 @@ def parse_index(path: str, data: bytes, *, folded_from: int = FOLDED_FROM) -> Sh
     pairs = fields.get("weight_map")
     if not isinstance(pairs, tuple):
         raise ShardIndexError(path, "has no weight_map", expected="an object of tensor: shard")
-    weight_map: Mapping[str, object] = dict(pairs) if folded is None else folded[1]
-    _check_weight_map(path, weight_map)
+    weight_map: Mapping[str, object] = dict(pairs) if in_pieces is None else in_pieces[1]
+    _check_weight_map(path, weight_map, is_text=in_pieces is not None)
     findings = []
-    if folded is None and len(weight_map) < len(pairs):
+    if in_pieces is None and len(weight_map) < len(pairs):
         text = f"names {len(pairs) - len(weight_map):,} tensors more than once; the last one counts"
         findings.append(Finding("index-duplicate-key", text, path))
     if not isinstance(metadata, tuple):
@@ -62,9 +62,9 @@ def parse_index(path: str, data: bytes, *, folded_from: int = FOLDED_FROM) -> Sh
     return ShardIndex(path, cast("Mapping[str, str]", weight_map), known, tuple(findings))
 
 
-def _check_weight_map(path: str, weight_map: Mapping[str, object]) -> None:
-    is_folded = isinstance(weight_map, FoldedMap)  # of strings, none of them too long
-    if not is_folded and set(map(type, weight_map.values())) - {str}:
+def _check_weight_map(path: str, weight_map: Mapping[str, object], *, is_text: bool) -> None:
+    """``is_text``: it is known to be of strings, none of them too long."""
+    if not is_text and set(map(type, weight_map.values())) - {str}:
         raise ShardIndexError(path, "weight_map holds something else than strings")
     shards = named_shards(cast("Mapping[str, str]", weight_map))
     if len(shards) > MAX_SHARDS:
@@ -74,14 +74,9 @@ def _check_weight_map(path: str, weight_map: Mapping[str, object]) -> None:
         reason = why_unsafe(shard)
         if reason is not None:
             raise ShardIndexError(path, f"the shard name {shard[:200]!r} {reason}")
-    longest = 0 if is_folded else max(map(len, weight_map), default=0)
+    longest = 0 if is_text else max(map(len, weight_map), default=0)
     if longest > MAX_NAME_LENGTH:
         raise ShardIndexError(path, f"holds a tensor name of {longest:,} characters")
-
-
-def named_shards(weight_map: Mapping[str, str]) -> set[str]:
-    """All shards that a map of tensors to shards names."""
-    return weight_map.shards if isinstance(weight_map, FoldedMap) else set(weight_map.values())
 
 
 def shard_paths(index: ShardIndex) -> list[str]:

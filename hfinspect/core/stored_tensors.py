@@ -177,7 +177,7 @@ class StoredTensors(LazySequence[StoredTensor]):
         self.own_offsets = offsets
 
     @classmethod
-    def folded(
+    def of_columns(
         cls,
         names: Sequence[str],
         dtypes: Iterable[str],
@@ -271,6 +271,18 @@ def _names(pattern: str, keys: Sequence[int]) -> Iterator[str]:
     if width == 0:
         return repeat(pattern % (), len(keys))
     return (pattern % numbers_of(key, width) for key in keys)
+
+
+def known_distinct(files: Iterable[Sequence[StoredTensor]]) -> bool:
+    """Whether no two tensors of some files have one name, as far as that shows without making
+    them; where it does not, False."""
+    columns = list(files)
+    stored = [tensors for tensors in columns if isinstance(tensors, StoredTensors)]
+    return len(stored) == len(columns) and are_distinct(
+        (kind.pattern, keys)
+        for tensors in stored
+        for kind, keys in zip(tensors.kinds, tensors.keys, strict=True)
+    )
 
 
 def are_distinct(groups: Iterable[tuple[str, Sequence[int]]]) -> bool:

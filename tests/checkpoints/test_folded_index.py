@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hfinspect.checkpoints import folded_index
 from hfinspect.checkpoints.file_bytes import FirstGuess
-from hfinspect.checkpoints.folded_index import FoldedMap, folded_map, is_as_stored
+from hfinspect.checkpoints.folded_index import FoldedMap, is_as_stored, read_in_pieces
 from hfinspect.checkpoints.one_file import read_index, read_shard
 from hfinspect.checkpoints.weight_map import parse_index
 from hfinspect.formats.safetensors.safetensors import name_bytes, names_bytes
@@ -30,7 +30,7 @@ TEXT = json.dumps(PLAIN, indent=2).encode()
 
 def test_an_index_of_several_pieces_is_folded() -> None:
     assert len(TEXT) > folded_index.PIECE_BYTES
-    index = parse_index("x.index.json", TEXT, folded_from=1)
+    index = parse_index("x.index.json", TEXT, pieces_from=1)
     assert isinstance(index.weight_map, FoldedMap)
     assert len(index.weight_map.groups) == 4
     assert index.weight_map == MAP
@@ -56,7 +56,7 @@ def test_a_cut_changes_nothing(content: object, ascii_: bool, piece: int, more: 
     text = json.dumps(content, ensure_ascii=ascii_)
     at = text.rfind("}") if more else len(text)
     data = (text[:at] + more + text[at:]).encode()
-    found = folded_map(data, piece)
+    found = read_in_pieces(data, piece)
     if found is not None:
         whole = json.loads(data)
         assert dict(found[1]) == whole["weight_map"]
@@ -84,7 +84,7 @@ def test_a_cut_changes_nothing(content: object, ascii_: bool, piece: int, more: 
     ],
 )
 def test_what_is_unusual_is_read_whole(text: bytes) -> None:
-    assert folded_map(text) is None
+    assert read_in_pieces(text) is None
 
 
 def test_an_index_that_says_the_same_as_the_shards() -> None:
@@ -93,7 +93,7 @@ def test_an_index_that_says_the_same_as_the_shards() -> None:
     said = {name: f"model-{int(at >= 30)}.safetensors" for at, name in enumerate(held)}
 
     def compared(weight_map: dict[str, str]) -> bool:
-        found = folded_map(json.dumps({"weight_map": weight_map}).encode())
+        found = read_in_pieces(json.dumps({"weight_map": weight_map}).encode())
         assert found is not None
         return is_as_stored(found[1], shards, "")
 

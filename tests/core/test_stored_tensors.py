@@ -97,7 +97,7 @@ def test_only_whole_numbers_between_dots_are_taken_out() -> None:
 def folded(rows: Sequence[tuple[str, str, tuple[int, ...], int, int]], base: int) -> StoredTensors:
     names, dtypes, shapes, sizes, starts = zip(*rows, strict=True) if rows else ((),) * 5
     elements = [len(shape) for shape in shapes]
-    return StoredTensors.folded(names, dtypes, shapes, elements, sizes, starts, base)
+    return StoredTensors.of_columns(names, dtypes, shapes, elements, sizes, starts, base)
 
 
 @given(

@@ -75,7 +75,7 @@ def sound(header: Header) -> bool:
     """Whether it is one that a file may have: each name once, in one spelling."""
     tensors = header.tensors
     names = [tensor.name for tensor in tensors]
-    again = StoredTensors.folded(
+    again = StoredTensors.of_columns(
         names,
         [t.dtype for t in tensors],
         [t.shape for t in tensors],

@@ -339,7 +339,7 @@ def _tensors(columns: _Columns, base: int) -> StoredTensors:
     # (All sizes are ints here, so that equal shapes are the same.)
     shared = dict(zip(shapes, shapes, strict=True))
     counts = {shape: math.prod(shape) for shape in shared}
-    return StoredTensors.folded(
+    return StoredTensors.of_columns(
         names,
         dtypes,
         map(shared.__getitem__, shapes),
