@@ -14,11 +14,11 @@ from collections.abc import Mapping
 
 from ...core.tensor import StoredTensor
 from ...trees.prediction import Prediction
-from .alike import read_alike
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet, StoredModule
 from .kept_by_default import check_saved_as_packed
 from .packed_layout import PackedPlan
+from .read_modules import read_modules
 from .scaled_weights import read_module
 
 _SPARSE = ("bitmask", "compressed", "row_offsets")
@@ -43,7 +43,7 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
             for suffix in _TABLES & set(module.tensors):
                 sheet.aside(module.tensors[suffix], module.full("weight"), Holds.TABLES)
 
-    read_alike(modules, sheet, read_one, "weight")
+    read_modules(modules, sheet, read_one, "weight")
 
 
 def _claimed(said: Declared) -> list[tuple[int, int | None]]:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from ...core.tensor import DTYPE_BITS, StoredTensor
 from ...trees.prediction import Prediction
-from .alike import read_alike
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet, StoredModule, whole_ratio
 from .kept_by_default import check_saved_as_packed, kept_in_float32, kept_without_list
@@ -35,6 +34,7 @@ from .packed_layout import (
     weights,
     zero_points,
 )
+from .read_modules import read_modules
 from .selection import Selection
 from .text_layers import check_decoder
 
@@ -61,7 +61,7 @@ class _Layout(NamedTuple):
 
 def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
     """Every module with a ``qweight``, or Marlin's ``B``."""
-    read_alike(modules, sheet, lambda module, to: _read_module(module, said, to), "bias")
+    read_modules(modules, sheet, lambda module, to: _read_module(module, said, to), "bias")
 
 
 def _read_module(module: StoredModule, said: Declared, sheet: Sheet) -> None:

@@ -87,11 +87,11 @@ def packing(
         return _undetermined(said, str(error))
     dtype = prediction.dtype or plan.dtype
     found = Packing(specs, Quantization(said.method), dtype)
-    alike = _alike(found.tensors, dtype)
+    counts = _counts(found.tensors, dtype)
     return replace(
         found,
-        summary=_summary(said, alike),
-        findings=(*walk.findings, *_unsized(alike)),
+        summary=_summary(said, counts),
+        findings=(*walk.findings, *_unsized(counts)),
     )
 
 
@@ -101,26 +101,26 @@ def rewritten(plan: PackedPlan, prediction: Prediction) -> Module:
 
 
 #: (dtype, shape, what is packed) -> number of tensors.
-Alike = Mapping[tuple[str | None, tuple[int, ...], "Packed | None"], int]
+PackedCounts = Mapping[tuple[str | None, tuple[int, ...], "Packed | None"], int]
 
 
-def _alike(tensors: Copies[TensorSpec], dtype: str | None) -> Alike:
+def _counts(tensors: Copies[TensorSpec], dtype: str | None) -> PackedCounts:
     """Tensors counted by what their bytes depend on."""
-    alike: Counter[tuple[str | None, tuple[int, ...], Packed | None]] = Counter()
+    counts: Counter[tuple[str | None, tuple[int, ...], Packed | None]] = Counter()
     for spec, count in tensors.counted():
-        alike[spec.dtype or dtype, spec.shape, spec.packed] += count
-    return alike
+        counts[spec.dtype or dtype, spec.shape, spec.packed] += count
+    return counts
 
 
-def _unsized(alike: Alike) -> Iterator[Finding]:
+def _unsized(counts: PackedCounts) -> Iterator[Finding]:
     """Why the bytes of all tensors are no one number."""
-    unnamed = sum(count for (dtype, _, _), count in alike.items() if dtype is None)
+    unnamed = sum(count for (dtype, _, _), count in counts.items() if dtype is None)
     if unnamed:
         text = f"config.json names no dtype: the bytes of {unnamed:,} tensors are unknown"
         yield Finding("dtype-undetermined", text, severity="note")
         return
-    least = sum((nbytes_of(d, prod(shape)) or 0) * n for (d, shape, _), n in alike.items())
-    spread = sum(packed.varies * n for (_, _, packed), n in alike.items() if packed)
+    least = sum((nbytes_of(d, prod(shape)) or 0) * n for (d, shape, _), n in counts.items())
+    spread = sum(packed.varies * n for (_, _, packed), n in counts.items() if packed)
     if spread:
         text = (
             f"the tensors take {least:,} to {least + spread:,} bytes: the settings of each module "
@@ -145,12 +145,12 @@ def _undetermined(said: Declared, why: str) -> Packing:
     return Packing(None, summary, None, (Finding("layout-undetermined", text, severity="note"),))
 
 
-def _summary(said: Declared, alike: Alike) -> Quantization:
+def _summary(said: Declared, counts: PackedCounts) -> Quantization:
     roles: dict[str, int] = {}
     widths: dict[int | None, int] = {}
     schemes: set[str] = set()
     sized = True
-    for (dtype, shape, packed), count in alike.items():
+    for (dtype, shape, packed), count in counts.items():
         if packed is None:
             continue
         nbytes = nbytes_of(dtype, prod(shape))

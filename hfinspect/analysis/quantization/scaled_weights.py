@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...core.tensor import DTYPE_BITS, StoredTensor
-from .alike import read_alike
 from .declared import Declared
 from .decoding import Holds, Modules, Sheet, StoredModule
+from .read_modules import read_modules
 
 _SCALES = frozenset(
     """weight_scale weight_scale_inv weight_scale_2 weight_global_scale weight_scales scale_inv
@@ -68,7 +68,7 @@ _QUANTIZED = frozenset({*_FLOATS, *_BYTES})
 
 def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
     """Every module with a weight of one of these dtypes, and all scales."""
-    read_alike(modules, sheet, lambda module, to: read_module(module, said, to))
+    read_modules(modules, sheet, lambda module, to: read_module(module, said, to))
 
 
 def read_floats(modules: Modules, said: Declared, sheet: Sheet) -> None:

@@ -38,7 +38,7 @@ class _Reading:
     alike: list[tuple[str, list[Any]]] = field(default_factory=list)
 
 
-def read_alike(modules: Modules, sheet: Sheet, read: ReadModule, promised_for: str = "") -> None:
+def read_modules(modules: Modules, sheet: Sheet, read: ReadModule, promised_for: str = "") -> None:
     """Every module by ``read``, which looks at names only to write them down. If it needs the
     promise of a name, that is the one of the module's ``promised_for``.
 
