@@ -12,8 +12,9 @@ from ..core.checkpoint import Checkpoint, Finding
 from ..core.refs import Origin
 from ..errors import ConfigError, UnknownArchitectureError
 from ..formats.strict_json import collector_paused
-from .build import NOTHING_MORE, Inspected, ReadContext, from_checkpoint
+from .build import NOTHING_MORE, Inspected, ReadContext
 from .declared_class import predict_as
+from .from_checkpoint import from_checkpoint
 
 _NONE: Mapping[str, Mapping[str, object]] = {}
 

@@ -13,8 +13,8 @@ from ...checkpoints.repo_layout import config_name
 from ...core.checkpoint import Checkpoint
 from ...core.refs import Origin
 from ...errors import ConfigError, HfinspectError, MalformedError, UnknownArchitectureError
-from ...inspecting.build import from_checkpoint
 from ...inspecting.declared_class import Predicted, predict_as
+from ...inspecting.from_checkpoint import from_checkpoint
 from ...trees.prediction import Prediction
 from .target import Copy, Judged
 

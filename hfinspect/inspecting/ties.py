@@ -1,0 +1,106 @@
+"""What is tied: what the files leave out of it, what the head counts apart, what is there twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..analysis.labels.place import Labelled
+from ..core.checkpoint import Finding
+from ..core.components import Component
+from ..trees.prediction import Prediction, is_held
+
+#: Types and classes whose head is its own in transformers, whatever ``tie_word_embeddings`` says
+#: (it is true by default): classes without ``_tied_weights_keys`` for the head. Asked where
+#: nothing is predicted: the catalog lacks the type, or the config is malformed.
+_OWN_HEAD = frozenset(
+    """pop2piano AudioFlamingo3ForConditionalGeneration BailingHybridForCausalLM
+    BigBirdPegasusForCausalLM ClvpForCausalLM Cosmos3EdgeForConditionalGeneration
+    DiaForConditionalGeneration EsmcForMaskedLM GlmImageForConditionalGeneration
+    HiggsAudioV2ForConditionalGeneration Inkling2ForCausalLM Inkling2ForConditionalGeneration
+    InklingForCausalLM InklingForConditionalGeneration KimiLinearForCausalLM LukeForMaskedLM
+    MllamaForCausalLM MllamaForConditionalGeneration Molmo2ForConditionalGeneration
+    MoshiForCausalLM MuseSparkForConditionalGeneration MusicFlamingoForConditionalGeneration
+    NemotronHForCausalLM PPFormulaNetForConditionalGeneration ParakeetForRNNT
+    Qwen2AudioForConditionalGeneration ReformerForMaskedLM ReformerModelWithLMHead
+    RemBertForCausalLM RemBertForMaskedLM VibeVoiceAsrForConditionalGeneration
+    VoxtralForConditionalGeneration xLSTMForCausalLM""".split()
+)
+
+
+def vocabulary(config: Mapping[str, Any] | None) -> frozenset[int]:
+    """How many tokens a config that ties its embeddings and its sections say that there are."""
+    if config is None or not _OWN_HEAD.isdisjoint(_named_in(config)):
+        return frozenset()
+    sections = [config, *(v for v in config.values() if isinstance(v, Mapping))]
+    sizes = (section.get("vocab_size") for section in sections)
+    return frozenset(size for size in sizes if type(size) is int)
+
+
+def _named_in(config: Mapping[str, Any]) -> Iterator[str]:
+    """The model type and the classes of a config, as far as they are text."""
+    classes = config.get("architectures")
+    for name in (config.get("model_type"), *(classes if isinstance(classes, list) else ())):
+        if isinstance(name, str):
+            yield name
+
+
+def with_unstored_ties(placed: Labelled, prediction: Prediction | None) -> Labelled:
+    """Ties whose left-out end is, as usual, in no file."""
+    if prediction is None or not prediction.tied:
+        return placed
+    held = {spec.name: name for name, spec in placed.specs.items()}
+    tied = dict(placed.tied)
+    for name, kept in prediction.tied.items():
+        if name not in held and kept in held:
+            tied.setdefault(name, held[kept])
+    return placed._replace(tied=tied)
+
+
+def head_apart(placed: Labelled, prediction: Prediction | None) -> int:
+    """Parameters of the head where it is tied to something that is no head."""
+    if not placed.tied and (prediction is None or not prediction.tied):
+        return 0
+    stored = {info.name: info for info in placed.tensors}
+    count = 0
+    counted = set()
+    specs_held = placed.specs
+    for name, kept in placed.tied.items():
+        info, keeper = stored.get(name), stored.get(kept)
+        if info is None and keeper is not None and prediction is None:
+            count += keeper.parameters or 0  # a head that GGUF leaves out
+        if info is None or keeper is None:
+            continue
+        if info.component is Component.HEAD and keeper.component is not Component.HEAD:
+            count += info.parameters or 0
+            spec = specs_held.get(name)
+            counted.add(spec.name if spec else name)
+    if prediction is None:
+        return count
+    held = {spec.name for spec in specs_held.values()}
+    find = prediction.specs.find
+    for name in prediction.tied:
+        spec = find(name)
+        if spec is None or name in counted or name in held or spec.component is not Component.HEAD:
+            continue
+        keeper_spec = find(spec.tied_to or "")
+        if keeper_spec is None or not is_held(keeper_spec):
+            continue
+        if keeper_spec.component is not Component.HEAD:
+            count += spec.parameters
+    return count
+
+
+def tie_findings(placed: Labelled) -> list[Finding]:
+    if not placed.tied:
+        return []
+    stored = {info.name: info for info in placed.tensors}
+    findings = []
+    for name, kept in placed.tied.items():
+        if name not in stored:
+            continue
+        rule, text = "tied-stored-twice", f"{name} is stored although it is tied to {kept}"
+        if stored[name].view_of is not None:
+            rule, text = "tied-view", f"{name} is a view of {stored[name].view_of}"
+        findings.append(Finding(rule, f"{text}; it is counted once", tensor=name, severity="note"))
+    return findings
