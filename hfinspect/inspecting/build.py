@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..analysis.count import Cell, Key, Sums, by_component, by_dtype, by_part, sums, tally
@@ -13,7 +12,6 @@ from ..analysis.labels.place import place_expected
 from ..analysis.quantization.declared import declared_in
 from ..core.cache_size import CacheSize
 from ..core.checkpoint import Checkpoint, Finding
-from ..core.components import Role
 from ..core.model_facts import ModelFacts
 from ..core.overrides import Override
 from ..core.refs import Origin
@@ -29,11 +27,6 @@ if TYPE_CHECKING:
     from ..analysis.quantization.packing import Packing
     from ..checkpoints.variants import Variant
     from ..core.results import Adapter
-
-_NAME = itemgetter(0)
-_ROLE = TensorInfo._fields.index("role")
-#: A member of an Enum costs a call to look up.
-_BOOKKEEPING = Role.QUANTIZATION
 
 
 class Inspected(NamedTuple):

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..analysis.count import Sums, by_dtype
 from ..analysis.extra_tensors import extra_tensors_of, with_extra_tensors
 from ..analysis.key_facts import facts_of
-from ..analysis.labels.place import place_stored
+from ..analysis.labels.place import Labelled, place_stored
 from ..analysis.labels.routing import routing_of
 from ..analysis.tensor_table import TensorTable
 from ..core.cache_size import CacheSize
-from ..core.checkpoint import Checkpoint, Finding
+from ..core.checkpoint import Checkpoint, Finding, Shard
 from ..core.model_facts import ModelFacts
 from ..core.refs import Origin
 from ..core.results import VariantFile, WeightFile
 from ..core.tensor import TensorInfo
 from ..trees.prediction import Prediction
 from .assumed import assumed_class, assumed_finding
-from .build import NOTHING_MORE, Inspected, ReadContext, assembled, cache_fields, count_tensors
+from .build import (
+    NOTHING_MORE,
+    Inspected,
+    ReadContext,
+    TensorCounts,
+    assembled,
+    cache_fields,
+    count_tensors,
+)
+from .differing import Expected, compared
 from .ties import head_apart, tie_findings, vocabulary, with_unstored_ties
 
 if TYPE_CHECKING:
     from ..analysis.quantization.decoding import Decoding
     from ..checkpoints.variants import Variant
+    from ..core.results import Adapter
 
 
 def from_checkpoint(
@@ -47,100 +57,171 @@ def from_checkpoint(
     llama.cpp has names of its own: those of a GGUF file are translated to be compared, and its
     labels do not come from the prediction.
     """
-    from .differing import Expected, compared
-
-    is_gguf = checkpoint.format == "gguf"
-    beside, prediction = (prediction, None) if is_gguf else (None, prediction)
-    said = None if config is None else config.get("tie_word_embeddings")
-    metadata = _metadata(checkpoint)
-    placed = place_stored(
-        table,
-        prediction,
-        decoding.tensors,
-        vocabulary=vocabulary(config) if said is True else (),
-        untied=said is False,
-        routing=routing_of(config, metadata),
-    )
-    placed = with_extra_tensors(placed, prediction, decoding.tensors, table)
-    if is_gguf:
-        from ..analysis.gguf.own_facts import unstored_head
-
-        placed = placed._replace(tied={**placed.tied, **unstored_head(checkpoint.shards)})
-    tensors = table.labelled(placed.tensors)
-    counts = count_tensors(tensors)
-    total = counts.total
-    promise = Expected()
-    if prediction is not None:
-        promise = Expected(True, compared(placed, prediction, decoding.tensors, table))
-    elif is_gguf and not checkpoint.missing:
-        from .gguf_compared import HeldTensors, promise_of
-
-        first = checkpoint.shards[0].file if checkpoint.shards else None
-        held = HeldTensors(first, metadata, placed.tensors, total.parameters)
-        promise = promise_of(held, beside, where)
-    carried = prediction or beside or (promise.prediction if config is None else None)
-    assumed = assumed_class(prediction, config)
-    architectures = (config or {}).get("architectures")
-    named: object = (config or {}).get("architecture")  # timm's name
-    if isinstance(architectures, list) and architectures:
-        named = architectures[0]
-    model_type = (config or {}).get("model_type")
-    if is_gguf:
-        from ..analysis.gguf.own_facts import gguf_facts, model_type_of
-
-        model_type, facts = model_type or model_type_of(metadata), gguf_facts(metadata)
-    else:
-        facts = facts_of(config, prediction)
-    dtypes = by_dtype(counts.cells)
+    read = _read_gguf if checkpoint.format == "gguf" else _read
+    tensors = read(checkpoint, table, prediction, decoding, config, where)
     inspection = assembled(
         target,
         origin,
         "checkpoint",
-        tensors,
-        with_unstored_ties(placed, prediction).tied,
-        counts,
-        head_apart(placed, prediction),
-        model_type=prediction.model_type if prediction else _text(model_type),
-        architecture=(known.adapter.type if known.adapter else None)
-        or (prediction.architecture if prediction else _text(named)),
-        catalogued=promise.catalogued,
-        beyond=extra_tensors_of(tensors, table.first_name),
-        format=checkpoint.format,
-        files=tuple(
-            WeightFile(s.file, s.format, s.size, len(s.tensors), s.header_bytes)
-            for s in checkpoint.shards
-        ),
-        other_files={path: checkpoint.reasons.get(path, "") for path in checkpoint.others},
-        chosen_because=checkpoint.chosen_because,
-        missing_files=checkpoint.missing,
-        expectation=promise.expectation,
-        assumed=assumed,
+        tensors.all,
+        with_unstored_ties(tensors.labelled, tensors.same_names).tied,
+        tensors.counts,
+        head_apart(tensors.labelled, tensors.same_names),
+        **_model(checkpoint, tensors, config, known.adapter),
+        **_files(checkpoint),
+        beyond=extra_tensors_of(tensors.all, table.first_name),
+        catalogued=tensors.expected.catalogued,
+        expectation=tensors.expected.expectation,
         quantization=decoding.summary,
-        metadata=metadata,
-        facts=facts,
-        **(
-            _cache_of_file(metadata, tensors, facts)
-            if is_gguf
-            else cache_fields(carried, config, facts, dtypes)
-        ),
         config=config,
         layout=known.layout,
         contents=known.contents,
-        variants=_variants(known.variants, checkpoint, total.parameters),
+        variants=_variants(known.variants, checkpoint, tensors.counts.total.parameters),
         adapter=known.adapter,
         findings=(
-            *assumed_finding(assumed, prediction),
+            *assumed_finding(assumed_class(tensors.same_names, config), tensors.same_names),
             *known.findings,
             *checkpoint.findings,
             *(finding for shard in checkpoint.shards for finding in shard.findings),
             *decoding.findings,
-            *tie_findings(placed),
-            *_claims(total, checkpoint),
-            *promise.findings,
+            *tie_findings(tensors.labelled),
+            *_claims(tensors.counts.total, checkpoint),
+            *tensors.expected.findings,
             *known.last,
         ),
     )
-    return Inspected(inspection, carried, checkpoint)
+    return Inspected(inspection, tensors.prediction, checkpoint)
+
+
+# ---- first half: the tensors, labelled, counted and compared
+
+
+class _Tensors(NamedTuple):
+    """The tensors of a checkpoint: those of the table's shards with their labels, ``all`` of them,
+    their sums, and what differs from the ``prediction``. This is also ``same_names`` where its
+    names are those of the files."""
+
+    labelled: Labelled
+    all: Sequence[TensorInfo]
+    counts: TensorCounts
+    expected: Expected
+    prediction: Prediction | None
+    same_names: Prediction | None
+
+
+def _read(
+    _checkpoint: Checkpoint,
+    table: TensorTable,
+    prediction: Prediction | None,
+    decoding: Decoding,
+    config: Mapping[str, Any] | None,
+    _where: str,
+) -> _Tensors:
+    labelled = _labelled(table, prediction, decoding, config)
+    tensors = table.labelled(labelled.tensors)
+    expected = Expected()
+    if prediction is not None:
+        expected = Expected(True, compared(labelled, prediction, decoding.tensors, table))
+    return _Tensors(labelled, tensors, count_tensors(tensors), expected, prediction, prediction)
+
+
+def _read_gguf(
+    checkpoint: Checkpoint,
+    table: TensorTable,
+    prediction: Prediction | None,
+    decoding: Decoding,
+    config: Mapping[str, Any] | None,
+    where: str,
+) -> _Tensors:
+    """The same with names of llama.cpp: labels do not come from the prediction."""
+    from ..analysis.gguf.own_facts import unstored_head
+    from .gguf_compared import HeldTensors, promise_of
+
+    labelled = _labelled(table, None, decoding, config)
+    labelled = labelled._replace(tied={**labelled.tied, **unstored_head(checkpoint.shards)})
+    tensors = table.labelled(labelled.tensors)
+    counts = count_tensors(tensors)
+    expected = Expected()
+    if not checkpoint.missing:
+        first = checkpoint.shards[0].file if checkpoint.shards else None
+        held = HeldTensors(first, _metadata(table.shards), tensors, counts.total.parameters)
+        expected = promise_of(held, prediction, where)
+    if prediction is None and config is None:
+        prediction = expected.prediction
+    return _Tensors(labelled, tensors, counts, expected, prediction, None)
+
+
+def _labelled(
+    table: TensorTable,
+    prediction: Prediction | None,
+    decoding: Decoding,
+    config: Mapping[str, Any] | None,
+) -> Labelled:
+    tie = None if config is None else config.get("tie_word_embeddings")
+    labelled = place_stored(
+        table,
+        prediction,
+        decoding.tensors,
+        vocabulary=vocabulary(config) if tie is True else (),
+        untied=tie is False,
+        routing=routing_of(config, _metadata(table.shards)),
+    )
+    return with_extra_tensors(labelled, prediction, decoding.tensors, table)
+
+
+# ---- second half: what a result says next to the tensors
+
+
+def _model(
+    checkpoint: Checkpoint,
+    tensors: _Tensors,
+    config: Mapping[str, Any] | None,
+    adapter: Adapter | None,
+) -> dict[str, Any]:
+    """The fields about the model: what it is called, its numbers, and what it keeps in a cache."""
+    metadata = _metadata(checkpoint.shards)
+    values: Mapping[str, Any] = {} if config is None else config
+    same_names = tensors.same_names
+    model_type = values.get("model_type")
+    if checkpoint.format == "gguf":
+        from ..analysis.gguf.own_facts import gguf_facts, model_type_of
+
+        model_type, facts = model_type or model_type_of(metadata), gguf_facts(metadata)
+        cache = _cache_of_file(metadata, tensors.all, facts)
+    else:
+        facts = facts_of(config, same_names)
+        cache = cache_fields(tensors.prediction, config, facts, by_dtype(tensors.counts.cells))
+    architecture = same_names.architecture if same_names else _class_named(values)
+    return {
+        "model_type": same_names.model_type if same_names else _text(model_type),
+        "architecture": (adapter.type if adapter else None) or architecture,
+        "assumed": assumed_class(same_names, config),
+        "metadata": metadata,
+        "facts": facts,
+        **cache,
+    }
+
+
+def _class_named(config: Mapping[str, Any]) -> str | None:
+    """The class that a config names first."""
+    architectures = config.get("architectures")
+    if isinstance(architectures, list) and architectures:
+        return _text(architectures[0])
+    return _text(config.get("architecture"))  # timm's name
+
+
+def _files(checkpoint: Checkpoint) -> dict[str, Any]:
+    """The fields about the weight files."""
+    return {
+        "format": checkpoint.format,
+        "files": tuple(
+            WeightFile(s.file, s.format, s.size, len(s.tensors), s.header_bytes)
+            for s in checkpoint.shards
+        ),
+        "other_files": {path: checkpoint.reasons.get(path, "") for path in checkpoint.others},
+        "chosen_because": checkpoint.chosen_because,
+        "missing_files": checkpoint.missing,
+    }
 
 
 def _cache_of_file(
@@ -158,9 +239,9 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _metadata(checkpoint: Checkpoint) -> Mapping[str, object]:
+def _metadata(shards: Sequence[Shard]) -> Mapping[str, object]:
     """The first shard's own metadata: shards of one model carry the same."""
-    return checkpoint.shards[0].metadata if checkpoint.shards else {}
+    return shards[0].metadata if shards else {}
 
 
 def _variants(
