@@ -197,13 +197,14 @@ def explain(
 
     Arguments as for ``inspect``; where headers are read, they stand next to the derivation.
     ``against`` is another count, whose difference is explained by the usual conventions; as text it
-    may be rounded (``"124M"``, ``"1.5B"``).
+    may be rounded (``"124M"``, ``"1.5B"``). A GGUF file is derived from its own key-values.
 
     Raises what ``inspect`` raises, NothingToInspectError for a model without a config.json to
     derive from, and UnknownArchitectureError for one that is not in the catalog.
     """
     from .explaining.derivation import Derivation
     from .explaining.derive import explained
+    from .explaining.gguf_tree import gguf_derivation
     from .explaining.reconcile import compared, parse_count
     from .inspecting.pipelines import several_models
 
@@ -216,9 +217,13 @@ def explain(
     found = whole.inspection
     if found.config is None and found.members:
         raise several_models(found.target, [(_folder(m), m.declared) for m in found.members])
-    if found.config is None:
-        raise no_config(found.target, broken=_broken_config(found))
-    derivation = Derivation(whole.prediction or predict_config(found.config), found.config)
+    if found.config is not None:
+        derivation = Derivation(whole.prediction or predict_config(found.config), found.config)
+    else:
+        of_file = gguf_derivation(found)
+        if of_file is None:
+            raise no_config(found.target, broken=_broken_config(found))
+        derivation = of_file
     explanation = explained(found.target, found, derivation)
     return explanation if asked is None else compared(explanation, derivation, asked)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ..core.components import Component
+from ..core.config import Reads
 from ..core.explanation import Attention, Projection
 from ..core.records import dataclass
 from .count_tree import CountBranch, CountLeaf, Stack, leaves, numbered
@@ -21,6 +22,8 @@ _HEADS = (
     "attention_heads",
 )
 _GROUPS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num")
+#: Of a latent's heads: the width without position, and the width with it.
+_FREE, _ROTARY = "qk_nope_head_dim", "qk_rope_head_dim"
 _WIDTHS = ("head_dim", "d_kv", "kv_channels")
 
 #: kind -> how an explanation calls it. The order is that of explanations.
@@ -54,10 +57,15 @@ class Block:
         yield from (q for q in (self.heads, self.groups, self.width, self.hidden) if q)
 
 
-def blocks_of(tree: CountBranch, config: Mapping[str, Any]) -> tuple[Block, ...]:
-    """The attention blocks of each kind of layer, equal ones once."""
+def blocks_of(
+    tree: CountBranch, config: Mapping[str, Any], read: Reads, *, flat: bool = False
+) -> tuple[Block, ...]:
+    """The attention blocks of each kind of layer, equal ones once.
+
+    ``read`` are the sizes that the class took, defaults included. ``flat``: projections stand in
+    the layer itself, as in a GGUF file."""
     found: dict[frozenset[tuple[str, Polynomial]], Block] = {}
-    for path, branch in _attentions(tree, ""):
+    for path, branch in _in_layers(tree, "") if flat else _attentions(tree, ""):
         weights: dict[str, list[Polynomial]] = {}
         for _, leaf, _ in leaves(branch):
             if _is_projection(leaf):
@@ -65,7 +73,7 @@ def blocks_of(tree: CountBranch, config: Mapping[str, Any]) -> tuple[Block, ...]
         sums = {kind: total(weights[kind]) for kind in _NAMES if kind in weights}
         key = frozenset(sums.items())
         if sums and key not in found:
-            found[key] = _block(path, sums, config)
+            found[key] = _block(path, sums, config, read)
     return tuple(found.values())
 
 
@@ -93,7 +101,20 @@ def _attentions(branch: CountBranch, prefix: str) -> Iterator[tuple[str, CountBr
             yield from _attentions(child, f"{path}.")
 
 
-def _block(path: str, weights: Mapping[str, Polynomial], config: Mapping[str, Any]) -> Block:
+def _in_layers(branch: CountBranch, prefix: str) -> Iterator[tuple[str, CountBranch]]:
+    """The layers of each list."""
+    for child in branch.children:
+        path = f"{prefix}{child.name}"
+        if isinstance(child, Stack):
+            for kind in child.kinds:
+                yield f"{path}.{numbered(kind.indices, len(child.kinds) == 1)}", kind.layer
+        elif isinstance(child, CountBranch):
+            yield from _in_layers(child, f"{path}.")
+
+
+def _block(
+    path: str, weights: Mapping[str, Polynomial], config: Mapping[str, Any], read: Reads
+) -> Block:
     known = {q for weight in weights.values() for q in weight.quantities()}
     known |= {q for width in known for q in width.quotient}
     prefixes = {q.name.rsplit(".", 1)[0] for q in known if "." in q.name}
@@ -109,9 +130,13 @@ def _block(path: str, weights: Mapping[str, Polynomial], config: Mapping[str, An
             for quantity in known:
                 if quantity.name.rsplit(".", 1)[-1] == name:
                     return quantity
+            full = f"{prefix}.{name}" if prefix else name
             value = section.get(name)
-            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-                return Quantity(f"{prefix}.{name}" if prefix else name, value)
+            if type(value) is int and value > 0:
+                return Quantity(full, value)
+            key, default = read.get(full, (full, None)) if len(prefixes) < 2 else (full, None)
+            if type(default) is int:  # what the class takes where config.json has no such key
+                return Quantity(key, default)
         return None
 
     heads = find(_HEADS)
@@ -208,8 +233,12 @@ def _latent(block: Block, ledger: Ledger) -> str:
     }
 
     def named(key: str) -> str:
-        found = known.get(key)
-        return f"{letters[found]} = {found.value:,}" if found else key
+        quantity = known.get(key)
+        if quantity is None and key == _FREE and "head_dim" in known and _ROTARY in known:
+            whole, rotary = known["head_dim"], known[_ROTARY]
+            free = whole.value - rotary.value
+            return f"{letters[whole]} − {letters[rotary]} = {free:,}"
+        return f"{letters[quantity]} = {quantity.value:,}" if quantity else key
 
     query = (
         f"queries pass through a latent of {named('q_lora_rank')}"
@@ -219,8 +248,8 @@ def _latent(block: Block, ledger: Ledger) -> str:
     heads = "" if block.heads is None else f"{letters[block.heads]} = {block.heads.value:,} heads; "
     return (
         f"multi-head latent attention: {heads}{query}, keys and values through one of "
-        f"{named('kv_lora_rank')}; of each head {named('qk_nope_head_dim')} are free of position, "
-        f"{named('qk_rope_head_dim')} carry it (one key of that for all heads), and a value has "
+        f"{named('kv_lora_rank')}; of each head {named(_FREE)} are free of position, "
+        f"{named(_ROTARY)} carry it (one key of that for all heads), and a value has "
         f"{named('v_head_dim')}"
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -21,10 +22,13 @@ _INNER = ("intermediate_size", "ffn_dim", "n_inner", "d_ff", "ffn_hidden_size")
 
 @dataclass(frozen=True)
 class Derivation:
-    """Everything is computed when it is first needed."""
+    """Everything is computed when it is first needed. ``of_headers`` says that the tree was
+    made from the headers themselves, ``keys`` how the file calls the sizes in ``config``."""
 
     prediction: Prediction
     config: Mapping[str, Any]
+    of_headers: bool = False
+    keys: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def tree(self) -> CountBranch:
@@ -45,7 +49,7 @@ class Derivation:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        return blocks_of(self.tree, self.config)
+        return blocks_of(self.tree, self.config, self.prediction.read, flat=self.of_headers)
 
     @cached_property
     def quantities(self) -> tuple[Quantity, ...]:

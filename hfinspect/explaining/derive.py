@@ -66,7 +66,9 @@ def explained(
         approximation=_approximation(d),
         counts=counts,
         name_size=name_size_of(target, counts, active),
-        measured=measured(inspection, prediction) if inspection.source == "checkpoint" else None,
+        measured=measured(inspection, prediction)
+        if inspection.source == "checkpoint" and not d.of_headers
+        else None,
         overrides=inspection.overrides,
         nbytes=inspection.nbytes,
         quantization=inspection.quantization.method if inspection.quantization else None,
@@ -93,6 +95,7 @@ def _letters(d: Derivation) -> tuple[Letter, ...]:
             meaning += " of the encoder"
         meaning += f": {origin}" if origin and origin != meaning else ""
         key = quantity.name if _stands_in(d.config, quantity.name) else ""
+        key = d.keys.get(key, key)
         rows.append(Letter(letter, key, quantity.value, meaning))
     for what in ("key", "value"):  # what is alike so far differs by these
         alike = Counter(row.meaning for row in rows)

@@ -22,6 +22,9 @@ _WITHOUT_TENSORS = {
         "rotary",
     ),
 }
+#: Names of buffers that a remark lists.
+MAX_BUFFERS = 8
+
 _ROTARY_KEYS = (
     "rope_theta",
     "rope_parameters",
@@ -213,18 +216,20 @@ def _left_out(found: Found) -> Iterator[str]:
     saved = [i for i in found if i[1].status == "buffer"]
     if saved:
         elements = sum(leaf.count.value * times.value for _, leaf, times in saved)
-        names = ", ".join(dict.fromkeys(name for name, _, _ in saved))
-        yield f"buffers are not parameters: {elements:,} elements ({names})"
+        names = list(dict.fromkeys(name for name, _, _ in saved))
+        more = f" and {len(names) - MAX_BUFFERS} more" if len(names) > MAX_BUFFERS else ""
+        listed = ", ".join(names[:MAX_BUFFERS]) + more
+        yield f"buffers are not parameters: {elements:,} elements ({listed})"
     # Multi-token prediction has a line of its own, next to the total.
-    more = [
+    unsaved = [
         i
         for i in found
         if i[1].status == "unsaved" and i[1].role is Role.PARAMETER and i[1].part != "mtp"
     ]
-    if more:
-        elements = sum(leaf.count.value * times.value for _, leaf, times in more)
-        names = ", ".join(dict.fromkeys(extra_name(name, leaf) for name, leaf, _ in more))
+    if unsaved:
+        elements = sum(leaf.count.value * times.value for _, leaf, times in unsaved)
+        extra = dict.fromkeys(extra_name(name, leaf) for name, leaf, _ in unsaved)
         yield (
             f"files on the Hub may hold {with_rounded(elements)} parameters more that "
-            f"this class does not load: {names}"
+            f"this class does not load: {', '.join(extra)}"
         )

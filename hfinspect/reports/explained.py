@@ -83,7 +83,7 @@ def _summary(e: Explanation) -> Iterator[tuple[str, str]]:
     """At most eight lines of a terminal, and one for each key that was changed."""
     for one in e.overrides:
         yield "changed", str(one)
-    yield "model", e.architecture + (f" (model_type {e.model_type})" if e.model_type else "")
+    yield "model", e.architecture + _kind(e)
     active = ""
     if e.active_parameters is not None:
         active = f", {with_rounded(e.active_parameters)} active"
@@ -144,12 +144,23 @@ def _percent(value: int, e: Explanation) -> str:
     return f"{value / e.parameters * 100:.1f}%" if e.parameters else "0%"
 
 
+def _of_gguf(e: Explanation) -> bool:
+    """Whether the keys are those of a GGUF file, which begin with the architecture."""
+    return any(s.key.startswith(f"{e.model_type}.") for s in e.letters)
+
+
+def _kind(e: Explanation) -> str:
+    if _of_gguf(e):
+        return " (architecture of the GGUF file)"
+    return f" (model_type {e.model_type})" if e.model_type else ""
+
+
 def _symbols(e: Explanation) -> Table:
     columns = (
         Column("letter", "", "math"),
         Column("value", "value", "int"),
         Column("meaning", "meaning"),
-        Column("key", "config key"),
+        Column("key", "GGUF key" if _of_gguf(e) else "config key"),
     )
     rows = tuple((s.letter, s.value, s.meaning, "" if " " in s.key else s.key) for s in e.letters)
     return Table(columns, rows, title="Symbols", optional=("key",))

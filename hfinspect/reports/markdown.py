@@ -28,9 +28,14 @@ def escaped(text: str) -> str:
     return clean(text, 2000).translate(_ESCAPED)
 
 
+def _fact(label: str, text: str) -> str:
+    """A fact without a label goes on with the one above it."""
+    return f"- **{escaped(label)}**: {escaped(text)}" if label else f"  - {escaped(text)}"
+
+
 def _block(block: TextBlock) -> str:
     if isinstance(block, Facts):
-        return "\n".join(f"- **{escaped(label)}**: {escaped(text)}" for label, text in block.items)
+        return "\n".join(_fact(label, text) for label, text in block.items)
     if isinstance(block, Table):
         return _table(block)
     if isinstance(block, Preformatted):

@@ -459,3 +459,13 @@ def test_tables_are_of_one_kind_and_width(columns: str) -> None:
     lines = shown.partition("Before the layers\n")[2].splitlines()
     rules = [line for line in lines if line.startswith("---")]
     assert len({len(line) for line in rules}) == 1
+
+
+def test_heads_that_the_config_leaves_out_are_the_default_of_the_class() -> None:
+    sentences = {
+        kind: hfinspect.explain({"model_type": kind}).attention[0].sentence
+        for kind in ("bert", "gpt2", "llama")
+    }
+    assert sentences["bert"].startswith("multi-head attention: A = 12 heads")
+    assert sentences["gpt2"].startswith("multi-head attention: A = 12 heads")
+    assert sentences["llama"].startswith("multi-head attention: A = 32 heads")

@@ -43,7 +43,8 @@ _MODULES: Final = _table(
         reference_points denoising_class_embed prompt_ctx boxes_direct_project boxes_pool_project
         boxes_pos_enc_project memory_temporal_positional_encoding no_object_pointer
         no_memory_positional_encoding patterns pre_encode recycle_disto""",
-        _A: """encdecattention mha sinks indexer transientglobalselfattention localselfattention
+        _A: """encdecattention mha sinks attn_sinks indexer transientglobalselfattention
+        localselfattention
         r_w_bias r_r_bias r_s_bias seg_embed rel_embeddings per_dim_scale per_dim_k_scale
         linear_pos pos_h pos_w transformer_in conv_kernel_layer conv_out_layer pe_k
         distance_embedding box_rpb_embed_x box_rpb_embed_y gateway token_mixer message_fc assign
