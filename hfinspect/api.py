@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from .checkpoints.one_file import read_config
 from .core.choices import SourceChoice, check_source
 from .core.config import HasConfig, config_given
-from .core.other_names import OF_MEMORY, suggesting
+from .core.memory_options import CacheOptions, MemoryOptions
+from .core.option_field import called_with
 from .core.progress import Progress, joined
+from .core.records import dataclass
 from .core.refs import Origin
 from .core.results import Inspection, Member
 from .errors import HfinspectError, UsageError
@@ -24,6 +26,7 @@ from .inspecting.config_alone import no_config
 from .inspecting.config_alone import predict as predict_config
 from .inspecting.inspect_run import inspect_target, is_config, json_of, of_pipeline
 from .inspecting.overriding import changed
+from .inspecting.read_options import ReadOptions, inspect_with
 from .sources.deadline import Deadline, Timeout
 from .sources.login import Session
 from .sources.opening import Access
@@ -63,6 +66,20 @@ __all__ = [
     "predict_parts",
     "recipes",
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheCall(ReadOptions, CacheOptions):
+    """The arguments of ``explain_cache``."""
+
+    target: Target = field(kw_only=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryCall(ReadOptions, MemoryOptions):
+    """The arguments of ``memory``."""
+
+    target: Target = field(kw_only=False)
 
 
 def inspect(
@@ -228,27 +245,8 @@ def explain(
     return explanation if asked is None else compared(explanation, derivation, asked)
 
 
-def explain_cache(
-    target: Target,
-    *,
-    context: int | str | None = None,
-    batch: int = 1,
-    engine: str = "logical",
-    cache_dtype: str | None = None,
-    encoder_tokens: int | None = None,
-    step_tokens: int | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    revision: str | None = None,
-    source: SourceChoice = "auto",
-    token: str | bool | None = None,
-    session: Session | None = None,
-    file: str | None = None,
-    endpoint: str | None = None,
-    timeout: Timeout = None,
-    client: HubClient | None = None,
-    cache: HeaderCache | None = None,
-    progress: Progress | None = None,
-) -> CacheDerivation:
+@called_with(CacheCall)
+def explain_cache(call: CacheCall) -> CacheDerivation:
     """The derivation of a model's cache, line by line: ``2·L·G·d_k`` numbers a token, and so on.
 
     Arguments as for ``memory``, whose number the lines sum up to; without ``context`` it is that of
@@ -258,68 +256,15 @@ def explain_cache(
     tokens or whose layout no rule knows.
     """
     from .explaining.cache_ledger import cache_explained
-    from .sizing.memory_request import checked_request
+    from .sizing.memory_request import cache_request
 
-    wish = checked_request(
-        engine=engine,
-        context=context,
-        batch=batch,
-        cache_dtype=cache_dtype,
-        encoder_tokens=encoder_tokens,
-        step_tokens=step_tokens,
-        on=None,
-    )
-    check_source(source, overrides)
-    access = Access.of(session, token, endpoint, timeout, client, cache, progress=progress)
-    whole = inspect_target(
-        target, access, revision=revision, source=source, file=file, overrides=overrides
-    )
-    return cache_explained(whole.inspection, whole.prediction, wish)
+    request = cache_request(call)
+    whole, _ = inspect_with(call, call.target)
+    return cache_explained(whole.inspection, whole.prediction, request)
 
 
-@suggesting(OF_MEMORY)
-def memory(
-    target: Target,
-    *,
-    context: int | str | None = None,
-    batch: int = 1,
-    engine: str = "logical",
-    cache_dtype: str | None = None,
-    encoder_tokens: int | None = None,
-    on: str | None = None,
-    tensor_parallel: int = 1,
-    pipeline_parallel: int = 1,
-    expert_parallel: int = 1,
-    bandwidth: str | None = None,
-    step_tokens: int | None = None,
-    slots: int | None = None,
-    split_cache: bool = False,
-    swa_full: bool = False,
-    flash_attention: bool = True,
-    width: str | None = None,
-    train: str | None = None,
-    rank: int = 16,
-    targets: str | Sequence[str] | None = None,
-    modules_to_save: str | Sequence[str] | None = None,
-    seq: int | str | None = None,
-    optimizer: str = "adamw",
-    precision: str = "mixed",
-    gpus: int = 1,
-    zero: int = 0,
-    checkpointing: bool = False,
-    attention: str | None = None,
-    overrides: Mapping[str, Any] | None = None,
-    revision: str | None = None,
-    source: SourceChoice = "auto",
-    token: str | bool | None = None,
-    session: Session | None = None,
-    file: str | None = None,
-    endpoint: str | None = None,
-    timeout: Timeout = None,
-    client: HubClient | None = None,
-    cache: HeaderCache | None = None,
-    progress: Progress | None = None,
-) -> Memory:
+@called_with(MemoryCall)
+def memory(call: MemoryCall) -> Memory:
     """What a model needs to run: bytes of weights, cache and workspace, and what fits.
 
     ``context`` is in tokens (``4096``, ``"32k"``); without it the sum is given at 8,192, 32,768 and
@@ -342,11 +287,12 @@ def memory(
     ``train`` (``full``, ``lora``, ``qlora``) adds ``Memory.training``: what one device holds in a
     step over ``batch`` sequences of ``seq`` tokens (default 2,048). ``rank`` and ``targets`` are
     those of adapters (names, or ``"all-linear"``; default: peft's for the model type),
-    ``modules_to_save`` the modules that are trained whole next to them; ``precision`` (``mixed``,
-    ``bf16``, ``fp32``, ``amp``) is that of full training, and of the frozen weights next to
-    adapters where it is not ``mixed``; ``gpus`` and ``zero`` are the devices and the ZeRO stage,
-    ``checkpointing`` whether activations are computed again, ``attention`` the kernel whose
-    activations wait (``sdpa``, ``eager``; default: the library's).
+    ``modules_to_save`` the modules that are trained whole next to them; ``optimizer`` (``adamw``,
+    ``sgd``, ...) keeps a state for each parameter; ``precision`` (``mixed``, ``bf16``, ``fp32``,
+    ``amp``) is that of full training, and of the frozen weights next to adapters where it is not
+    ``mixed``; ``gpus`` and ``zero`` are the devices and the ZeRO stage, ``checkpointing`` whether
+    activations are computed again, ``attention`` the kernel whose activations wait (``sdpa``,
+    ``eager``; default: the library's).
 
     ``Memory.verdict`` says whether the device holds it (with ``train``: the training), always;
     ``Memory.recipes`` are usual quantisations by context, on the device or on cards of the usual
@@ -359,42 +305,10 @@ def memory(
     from .sizing.memory_request import memory_request
     from .sizing.planned import planned
 
-    wish = memory_request(
-        engine=engine,
-        context=context,
-        batch=batch,
-        cache_dtype=cache_dtype,
-        encoder_tokens=encoder_tokens,
-        on=on,
-        tensor_parallel=tensor_parallel,
-        pipeline_parallel=pipeline_parallel,
-        expert_parallel=expert_parallel,
-        bandwidth=bandwidth,
-        width=width,
-        step_tokens=step_tokens,
-        slots=slots,
-        split_cache=split_cache,
-        swa_full=swa_full,
-        flash_attention=flash_attention,
-        train=train,
-        rank=rank,
-        targets=targets,
-        seq=seq,
-        optimizer=optimizer,
-        precision=precision,
-        gpus=gpus,
-        zero=zero,
-        checkpointing=checkpointing,
-        attention=attention,
-        modules_to_save=modules_to_save,
-    )
-    check_source(source, overrides)
-    access = Access.of(session, token, endpoint, timeout, client, cache, progress=progress)
-    whole = inspect_target(
-        target, access, revision=revision, source=source, file=file, overrides=overrides
-    )
-    whole, wish = with_base(whole, wish, access)
-    return planned(whole.inspection, whole.prediction, wish)
+    request = memory_request(call)
+    whole, access = inspect_with(call, call.target)
+    whole, request = with_base(whole, request, access)
+    return planned(whole.inspection, whole.prediction, request)
 
 
 def recipes(

@@ -6,19 +6,21 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from .api import MemoryCall, Target, with_base
 from .core.choices import SourceChoice, check_source
 from .core.config import config_given
+from .core.option_field import called_with
 from .core.progress import Progress
 from .core.refs import ModelRef
 from .errors import HfinspectError
 from .inspecting.build import Inspected
 from .inspecting.inspect_run import inspect_opened, inspect_target, is_config, of_pipeline
+from .inspecting.read_options import inspect_with
 from .sources.deadline import Timeout
 from .sources.opening import Access, errors_about
 
 # What only one of them needs is imported by it.
 if TYPE_CHECKING:
-    from .api import Target
     from .core.explanation import Explanation
     from .core.footprint import Memory
     from .core.verdicts import AuditResult
@@ -147,34 +149,17 @@ def _portrait(whole: Inspected, audit: AuditResult | str) -> Portrait:
     return Portrait(found, explanation, memory, drawn, held, audit)
 
 
-def memory_drawn(
-    target: Target,
-    *,
-    overrides: Mapping[str, Any] | None = None,
-    revision: str | None = None,
-    source: SourceChoice = "auto",
-    token: str | bool | None = None,
-    session: Session | None = None,
-    file: str | None = None,
-    timeout: Timeout = None,
-    cache: HeaderCache | None = None,
-    progress: Progress | None = None,
-    **wishes: Any,
-) -> tuple[Memory, Curves | None]:
+@called_with(MemoryCall)
+def memory_drawn(call: MemoryCall) -> tuple[Memory, Curves | None]:
     """What ``memory`` returns for the same arguments and, from the same trip, the curves of the
     model on one device; None where its cache is not known."""
-    from .api import with_base
     from .sizing.curves import curves
     from .sizing.memory_request import memory_request
     from .sizing.planned import planned
     from .sizing.recipes.at_recipe import at_recipe
 
-    wish = memory_request(**wishes)
-    check_source(source, overrides)
-    access = Access.of(session, token, timeout=timeout, cache=cache, progress=progress)
-    whole = inspect_target(
-        target, access, revision=revision, source=source, file=file, overrides=overrides
-    )
+    wish = memory_request(call)
+    whole, access = inspect_with(call, call.target)
     whole, wish = with_base(whole, wish, access)
     found = planned(whole.inspection, whole.prediction, wish)
     if whole.prediction is None or wish.train is not None:

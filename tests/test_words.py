@@ -94,7 +94,8 @@ def found_in(where: object, texts: Iterator[tuple[int, str]]) -> list[str]:
 
 
 def test_the_library_names_no_option_of_the_command_line() -> None:
-    """But for layouts of a command's own reports, and documentation that is made of rules."""
+    """But for layouts of a command's own reports, documentation that is made of rules, and the
+    fields that options are made of."""
     option = re.compile(r"(?<![\w-])--[a-z][a-z-]+|`hfinspect ")
     found = [
         f"{path.relative_to(PACKAGE)}:{line}: {text[:80]}"
@@ -109,6 +110,7 @@ def test_the_library_names_no_option_of_the_command_line() -> None:
             "auditing/facts",
         )
         for path in sorted((PACKAGE / room).rglob("*.py"))
+        if path.name != "memory_options.py"
         for line, text in texts_of(path)
         if option.search(text)
     ]

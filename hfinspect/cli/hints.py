@@ -24,20 +24,7 @@ _ARGUMENTS: Final = {
     "resume": "--overwrite instead of --resume begins again",
 }
 
-#: Options of this field's other tools, and what they are here: first those of ``memory`` alone.
-_OF_MEMORY: Final = {
-    "--on 'RTX 4090'": "gpu device vram card gpu-memory max-memory",
-    "--context 32k": "ctx ctx-size n-ctx context-length context-size max-model-len max-length",
-    "--width int4": "dtype dtypes quant quantization bits",
-    "--kv-dtype fp8": "kv-cache-dtype cache-type-k cache-type-v ctk ctv",
-    "--batch 8": "bs batch-size max-num-seqs",
-    "--slots 4": "np parallel n-parallel",
-    "--split-cache": "no-kv-unified no-kvu",
-    "--no-flash-attention": "fa flash-attn",
-    "--tp 2": "tensor-parallel tensor-parallel-size",
-    "--pp 2": "pipeline-parallel pipeline-parallel-size",
-    "--ep 2": "expert-parallel enable-expert-parallel",
-}
+#: Options of this field's other tools, and what they are here, next to those of ``memory``.
 _ELSEWHERE: Final = {
     "--format json": "json",
     "--format csv": "csv",
@@ -75,10 +62,23 @@ def meant(option: str, taken: Container[str]) -> str | None:
     ``taken`` are the options that the command has.
     """
     word = option.lstrip("-")
-    for typed, words in (_OF_MEMORY | _ELSEWHERE).items():
+    of_memory = words_of_memory()
+    for typed, words in (of_memory | _ELSEWHERE).items():
         if word in words.split() and typed.split()[0] in taken:
             return f"did you mean {typed}?"
-    for typed, words in _OF_MEMORY.items():
+    for typed, words in of_memory.items():
         if word in words.split():
             return f"hfinspect memory MODEL {typed} shows that"
     return next((hint for hint, words in _NO_OPTION.items() if word in words.split()), None)
+
+
+def words_of_memory() -> dict[str, str]:
+    """What to type for ``memory``: what other tools call it."""
+    from ..core.memory_options import MemoryOptions
+    from ..core.option_field import options_of
+
+    return {
+        f"{one.flag} {one.example}".rstrip(): " ".join(one.other_names).replace("_", "-")
+        for _, one in options_of(MemoryOptions).values()
+        if one.other_names
+    }

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..core.choices import ENGINES, OPTIMIZERS
+from ..core.memory_options import InferenceOptions, TrainingOptions
 from ..core.progress import joined
 from . import options
 from .kept_headers import kept_headers
+from .option_groups import given, grouped
 
 if TYPE_CHECKING:
     from ..core.footprint import Memory
@@ -26,6 +27,7 @@ def register(app: typer.Typer) -> None:
     )(memory)
 
 
+@grouped
 def memory(
     ctx: typer.Context,
     models: Annotated[
@@ -37,160 +39,15 @@ def memory(
             show_default=False,
         ),
     ] = None,
-    context: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TOKENS",
-            help="Context length: 4096, 32k or 1M. Default: 8k, 32k and the model's own.",
-        ),
-    ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Number of sequences processed at once.")] = 1,
-    engine: Annotated[
-        str,
-        typer.Option(
-            help=f"Inference engine: {', '.join(ENGINES)}.", autocompletion=lambda: list(ENGINES)
-        ),
-    ] = "logical",
-    kv_dtype: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DTYPE",
-            help="Dtype of the KV cache: bf16, fp8, q8_0; in llama.cpp also keys/values apart: "
-            "q8_0/f16. Default: the model's dtype.",
-        ),
-    ] = None,
-    encoder_tokens: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="N", help="Number of encoder positions for cross-attention."),
-    ] = None,
-    step_tokens: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Tokens per step: max_num_batched_tokens in vLLM (default 8,192), "
-            "ubatch in llama.cpp (default 512).",
-        ),
-    ] = None,
-    slots: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="llama.cpp: number of server slots (-np). Default: the batch; llama-server's own "
-            "default is 4.",
-        ),
-    ] = None,
-    split_cache: Annotated[
-        bool,
-        typer.Option(
-            "--split-cache",
-            help="llama.cpp: reserve a full context for each slot (--no-kv-unified).",
-        ),
-    ] = False,
-    swa_full: Annotated[
-        bool,
-        typer.Option(
-            "--swa-full",
-            help="llama.cpp: keep the whole context in sliding-window layers (--swa-full).",
-        ),
-    ] = False,
-    no_flash_attention: Annotated[
-        bool,
-        typer.Option("--no-flash-attention", help="llama.cpp: turn off flash attention (-fa off)."),
-    ] = False,
-    on: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DEVICE",
-            help="One or more cards: 4090, 24GB, 2x80GB, 8xH100. 'list' shows all names.",
-        ),
-    ] = None,
-    tp: Annotated[
-        int,
-        typer.Option(
-            "--tp", min=1, help="Tensor parallelism: number of devices that share each layer."
-        ),
-    ] = 1,
-    pp: Annotated[
-        int, typer.Option("--pp", min=1, help="Pipeline parallelism: number of stages.")
-    ] = 1,
-    ep: Annotated[
-        int,
-        typer.Option(
-            "--ep", min=1, help="Expert parallelism: number of devices that share the experts."
-        ),
-    ] = 1,
-    bandwidth: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RATE",
-            help="Memory bandwidth per device, such as 3.35TB/s; limits tokens per second.",
-        ),
-    ] = None,
-    width: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RECIPE",
-            help="Assume these weights instead of the stored ones: awq, fp8, q4_k_m.",
-        ),
-    ] = None,
+    *,
+    inference: InferenceOptions,
     quantize: Annotated[
         str | None,
         typer.Option(
             metavar="RECIPES", help="List the size after quantisation: all, or q8_0,awq,nf4."
         ),
     ] = None,
-    train: Annotated[
-        str | None,
-        typer.Option(metavar="HOW", help="Estimate a training step instead: full, lora or qlora."),
-    ] = None,
-    rank: Annotated[int, typer.Option(min=1, help="Rank of the LoRA adapters.")] = 16,
-    targets: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Modules that get adapters: q_proj,v_proj or all-linear. Default: as in PEFT.",
-        ),
-    ] = None,
-    modules_to_save: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Modules to train in full: lm_head,embed_tokens.",
-        ),
-    ] = None,
-    seq: Annotated[
-        str | None,
-        typer.Option(metavar="TOKENS", help="Tokens per training sequence. Default: 2048."),
-    ] = None,
-    optimizer: Annotated[
-        str,
-        typer.Option(
-            help=f"Optimizer: {', '.join(OPTIMIZERS)}.", autocompletion=lambda: list(OPTIMIZERS)
-        ),
-    ] = "adamw",
-    precision: Annotated[
-        str,
-        typer.Option(
-            help="Training precision: mixed (float32 master weights), bf16, fp32 or amp (autocast)."
-        ),
-    ] = "mixed",
-    gpus: Annotated[int, typer.Option(min=1, help="Data parallelism: number of devices.")] = 1,
-    zero: Annotated[
-        int, typer.Option(min=0, max=3, help="ZeRO stage; the devices share the training state.")
-    ] = 0,
-    checkpointing: Annotated[
-        bool,
-        typer.Option(
-            "--checkpointing",
-            help="Use gradient checkpointing: recompute activations layer by layer.",
-        ),
-    ] = False,
-    attention: Annotated[
-        str | None,
-        typer.Option(metavar="KERNEL", help="Attention kernel in training: sdpa or eager."),
-    ] = None,
+    training: TrainingOptions,
     details: Annotated[
         bool,
         typer.Option(
@@ -226,39 +83,15 @@ def memory(
     from .reading_line import reading_line
 
     checked_format(format_)
+    on = inference.on
     if on is not None and on.strip().lower() == "list":
         _listed(format_, output)
         return
     if not models:
         raise UsageError("memory", "needs a model", expected="hfinspect memory MODEL")
     asked: dict[str, Any] = {
-        "context": context,
-        "batch": batch,
-        "engine": engine,
-        "cache_dtype": kv_dtype,
-        "encoder_tokens": encoder_tokens,
-        "step_tokens": step_tokens,
-        "on": on,
-        "slots": slots,
-        "split_cache": split_cache,
-        "swa_full": swa_full,
-        "flash_attention": not no_flash_attention,
-        "tensor_parallel": tp,
-        "pipeline_parallel": pp,
-        "expert_parallel": ep,
-        "bandwidth": bandwidth,
-        "width": width,
-        "train": train,
-        "rank": rank,
-        "targets": targets,
-        "modules_to_save": modules_to_save,
-        "seq": seq,
-        "optimizer": optimizer,
-        "precision": precision,
-        "gpus": gpus,
-        "zero": zero,
-        "checkpointing": checkpointing,
-        "attention": attention,
+        **given(inference),
+        **given(training),
         "revision": revision,
         "source": source,
         "overrides": parse_overrides(set_ or ()),

@@ -23,13 +23,15 @@ _Method = Callable[..., Any]
 _SET: Final = object.__setattr__
 
 
-def _record(*, frozen: bool = False, **without: bool) -> Callable[[type[T]], type[T]]:
+def _record(
+    *, frozen: bool = False, kw_only: bool = False, **without: bool
+) -> Callable[[type[T]], type[T]]:
     """``dataclasses.dataclass``; ``eq`` and ``repr`` may be False."""
     if without.keys() - {"eq", "repr"}:
         raise TypeError("other dataclasses take the standard decorator")
 
     def made(cls: type[T]) -> type[T]:
-        dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
+        dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
         methods: dict[str, _Method | None] = {"__init__": _first_init(cls)}
         if frozen:
             methods["__setattr__"] = _refusing(cls, "assign to", "__setattr__")

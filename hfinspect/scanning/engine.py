@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from .. import api
 from ..core.choices import SOURCES, checked
 from ..core.config import is_config
+from ..core.memory_options import InferenceOptions
 from ..core.records import dataclass
 from ..core.results import Failure, Inspection
 from ..errors import HfinspectError, LostError, UsageError
@@ -148,15 +149,12 @@ def memory_wish(
     alone = on is None and context is None
     if alone and (batch, engine, cache_dtype) == (1, "logical", None):
         return None
-    from ..sizing.memory_request import checked_request
+    from ..sizing.memory_request import inference_request
 
-    wish = checked_request(
-        engine=engine,
-        context=context,
-        batch=batch,
-        cache_dtype=cache_dtype,
-        encoder_tokens=None,
-        on=on,
+    wish = inference_request(
+        InferenceOptions(
+            on=on, context=context, batch=batch, engine=engine, cache_dtype=cache_dtype
+        )
     )
     if alone:
         raise UsageError(

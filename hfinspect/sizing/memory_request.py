@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from ..core.memory_options import CacheOptions, InferenceOptions, MemoryOptions
+from ..core.option_field import options_of
 from ..core.records import dataclass
 from ..errors import UsageError
 from .devices import Device, parse_device, parse_tokens
@@ -47,57 +49,52 @@ class AdapterBytes:
     parameters: int
 
 
-def checked_request(
-    *,
-    engine: str,
-    context: int | str | None,
-    batch: int,
-    cache_dtype: str | None,
-    encoder_tokens: int | None,
-    on: str | None,
-    tensor_parallel: int = 1,
-    pipeline_parallel: int = 1,
-    expert_parallel: int = 1,
-    bandwidth: str | None = None,
-    step_tokens: int | None = None,
-    width: str | None = None,
-    slots: int | None = None,
-    split_cache: bool = False,
-    swa_full: bool = False,
-    flash_attention: bool = True,
-) -> MemoryRequest:
-    """What a user wrote, checked. Raises UsageError."""
+def cache_request(options: CacheOptions) -> MemoryRequest:
+    """What a user wrote about a cache, checked. Raises UsageError."""
+    given = {name: getattr(options, name) for name in options_of(CacheOptions)}
+    return inference_request(InferenceOptions(**given))
+
+
+def inference_request(options: InferenceOptions) -> MemoryRequest:
+    """What a user wrote about inference, checked. Raises UsageError."""
+    batch, positions = options.batch, options.encoder_tokens
     if isinstance(batch, bool) or not 1 <= batch <= MAX_BATCH:
         raise UsageError(f"batch {batch!r}", "is not possible", expected=f"1 to {MAX_BATCH:,}")
-    if encoder_tokens is not None and not 0 <= encoder_tokens <= MAX_CONTEXT:
-        raise UsageError(f"encoder tokens {encoder_tokens!r}", "are not possible", expected="0 up")
-    rules = find_engine(engine, step_tokens).with_settings(
-        slots=slots, split_cache=split_cache, swa_full=swa_full, flash_attention=flash_attention
+    if positions is not None and not 0 <= positions <= MAX_CONTEXT:
+        raise UsageError(f"encoder tokens {positions!r}", "are not possible", expected="0 up")
+    rules = find_engine(options.engine, options.step_tokens).with_settings(
+        slots=options.slots,
+        split_cache=options.split_cache,
+        swa_full=options.swa_full,
+        flash_attention=options.flash_attention,
     )
-    if slots is not None and batch > slots:
-        raise UsageError(f"batch {batch}", f"is more than the {slots} slots")
-    rules = rules.in_stages(pipeline_parallel)
-    device = None if on is None else parse_device(on)
-    parallel = parallel_wished(tensor_parallel, pipeline_parallel, expert_parallel, rules)
+    if options.slots is not None and batch > options.slots:
+        raise UsageError(f"batch {batch}", f"is more than the {options.slots} slots")
+    rules = rules.in_stages(options.pipeline_parallel)
+    device = None if options.on is None else parse_device(options.on)
+    parallel = parallel_wished(
+        options.tensor_parallel, options.pipeline_parallel, options.expert_parallel, rules
+    )
     if device is not None:
         if 1 < device.count < parallel.devices:
             raise UsageError(
                 f"{parallel.devices} devices",
-                f"share the model, and device {on!r} names {device.count}",
+                f"share the model, and device {options.on!r} names {device.count}",
                 hint=f"name {parallel.devices}x or one",
             )
         rules = rules.on_device(device.nbytes, device.name)
         device = replace(device, nbytes=rules.usable(device.nbytes), whole=device.nbytes)
+    dtype = options.cache_dtype
     return MemoryRequest(
         engine=rules,
-        context=None if context is None else parse_tokens(context),
+        context=None if options.context is None else parse_tokens(options.context),
         batch=batch,
-        dtype=None if cache_dtype is None else rules.cache_dtype(cache_dtype),
-        encoder_tokens=encoder_tokens,
+        dtype=None if dtype is None else rules.cache_dtype(dtype),
+        encoder_tokens=positions,
         device=device,
         parallel=parallel,
-        bandwidth=_bandwidth(bandwidth, device),
-        width=None if width is None else _checked_width(width),
+        bandwidth=_bandwidth(options.bandwidth, device),
+        width=None if options.width is None else _checked_width(options.width),
     )
 
 
@@ -114,40 +111,17 @@ def _checked_width(width: str) -> str:
     return find_recipe(width).name
 
 
-def memory_request(*, train: str | None, **wishes: Any) -> MemoryRequest:
-    """``checked_request``, and where ``train`` names a way of training also that of
-    ``train_wished``, of which ``batch`` is that of the request. Raises UsageError."""
-    training = {
-        name: wishes.pop(name)
-        for name in (
-            "rank",
-            "targets",
-            "seq",
-            "optimizer",
-            "precision",
-            "gpus",
-            "zero",
-            "checkpointing",
-            "attention",
-            "modules_to_save",
-        )
-    }
-    wish = checked_request(**wishes)
-    if train is None:
-        return wish
-    from .training import train_wished
+def memory_request(options: MemoryOptions) -> MemoryRequest:
+    """What a user wrote about inference, and about training where ``train`` names a way, checked.
+    Raises UsageError."""
+    request = inference_request(options)
+    if options.train is None:
+        return request
+    from .training import training_request
 
-    if wish.width is not None:
+    if request.width is not None:
         raise UsageError("width", "applies to inference; training uses precision")
-    if not wish.parallel.alone:
+    if not request.parallel.alone:
         hint = "training divides by gpus and zero"
         raise UsageError("train", "cannot be combined with parallel inference", hint=hint)
-    return replace(
-        wish,
-        train=train_wished(
-            train,
-            batch=wishes["batch"],
-            encoder_tokens=wishes["encoder_tokens"],
-            **training,
-        ),
-    )
+    return replace(request, train=training_request(options.train, options))

@@ -18,6 +18,7 @@ from typing import Any, Final
 from ..core.components import Component, Role
 from ..core.footprint import WeightBytes
 from ..core.library_versions import TRANSFORMERS_SERIES
+from ..core.memory_options import MemoryOptions
 from ..core.records import dataclass
 from ..core.results import Inspection
 from ..core.training_bytes import AdaptedGroup, Training, TrainingLine
@@ -81,52 +82,43 @@ class TrainWish:
     encoder_tokens: int | None = None
 
 
-def train_wished(
-    method: str,
-    *,
-    rank: int,
-    targets: str | Sequence[str] | None,
-    seq: int | str | None,
-    batch: int,
-    optimizer: str,
-    precision: str,
-    gpus: int,
-    zero: int,
-    checkpointing: bool,
-    attention: str | None = None,
-    modules_to_save: str | Sequence[str] | None = None,
-    encoder_tokens: int | None = None,
-) -> TrainWish:
+def training_request(method: str, options: MemoryOptions) -> TrainWish:
     """What a user wrote, checked. Raises UsageError."""
     for name, value, known in (
         ("train", method, METHODS),
-        ("precision", precision, tuple(PRECISIONS)),
-        ("ZeRO stage", zero, (0, 1, 2, 3)),
-        ("attention", attention, (None, *ATTENTIONS)),
+        ("precision", options.precision, tuple(PRECISIONS)),
+        ("ZeRO stage", options.zero, (0, 1, 2, 3)),
+        ("attention", options.attention, (None, *ATTENTIONS)),
     ):
         if isinstance(value, bool) or value not in known:
             words = ", ".join(str(item) for item in known if item is not None)
             raise UsageError(f"{name} {value!r}", "is not known", expected=f"one of {words}")
-    for name, number, most in (("rank", rank, MAX_RANK), ("gpus", gpus, MAX_DEVICES)):
+    for name, number, most in (
+        ("rank", options.rank, MAX_RANK),
+        ("gpus", options.gpus, MAX_DEVICES),
+    ):
         if isinstance(number, bool) or not 1 <= number <= most:
             raise UsageError(f"{name} {number!r}", "is not possible", expected=f"1 to {most:,}")
-    for word, given in (("targets", targets), ("modules to save", modules_to_save)):
+    for word, given in (
+        ("targets", options.targets),
+        ("modules to save", options.modules_to_save),
+    ):
         if given is not None and method == "full":
             raise UsageError(word, "are those of adapters", hint="train lora or qlora")
     return TrainWish(
         method,
-        find_optimizer(optimizer),
-        precision,
-        USUAL_TOKENS if seq is None else parse_tokens(seq),
-        batch,
-        gpus,
-        zero,
-        checkpointing,
-        rank,
-        parse_targets(targets),
-        attention,
-        parse_targets(modules_to_save),
-        encoder_tokens,
+        find_optimizer(options.optimizer),
+        options.precision,
+        USUAL_TOKENS if options.seq is None else parse_tokens(options.seq),
+        options.batch,
+        options.gpus,
+        options.zero,
+        options.checkpointing,
+        options.rank,
+        parse_targets(options.targets),
+        options.attention,
+        parse_targets(options.modules_to_save),
+        options.encoder_tokens,
     )
 
 

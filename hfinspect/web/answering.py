@@ -119,30 +119,9 @@ def _memory(question: Mapping[str, Any]) -> Made:
     from .. import pictures
     from ..reports.memory_screen import lay_out
 
-    wishes: dict[str, Any] = {
-        "context": None,
-        "batch": 1,
-        "engine": "logical",
-        "cache_dtype": None,
-        "encoder_tokens": None,
-        "on": None,
-        "width": None,
-        "train": None,
-        "rank": 16,
-        "targets": None,
-        "seq": None,
-        "optimizer": "adamw",
-        "precision": "mixed",
-        "gpus": 1,
-        "zero": 0,
-        "checkpointing": False,
-        "attention": None,
-        "modules_to_save": None,
-    }
-    wishes |= {name: question[name] for name in _SIZES if question.get(name)}
-    reads = {name: value for name, value in _reads(question).items() if name != "endpoint"}
+    sizes = {name: question[name] for name in _SIZES if question.get(name)}
     found, curves = pictures.memory_drawn(
-        _target(question.get("target")), **reads, **_changes(question), **wishes
+        _target(question.get("target")), **_reads(question), **_changes(question), **sizes
     )
     document = lay_out(found, curves, drawn=True)
     return Made(document.title, document, found.to_dict())

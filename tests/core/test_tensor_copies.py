@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import pickle
 from collections import Counter
@@ -14,24 +13,13 @@ import pytest
 
 import hfinspect
 from hfinspect.analysis.count import per_layer, tally
+from hfinspect.core.memory_options import MemoryOptions
 from hfinspect.core.tensor import TensorInfo
 from hfinspect.core.tensor_copies import Copies, Place, Template
-from hfinspect.sizing.memory_request import checked_request, memory_request
+from hfinspect.sizing.memory_request import memory_request
 from hfinspect.sizing.plan import plan
-from hfinspect.sizing.training import train_wished
 
 MODELS = Path(__file__).resolve().parents[2] / "fixtures" / "models"
-#: What ``hfinspect.memory`` takes where nothing is chosen.
-NO_WISH = {
-    name: value.default
-    for name, value in inspect.signature(hfinspect.memory).parameters.items()
-    if name
-    in (
-        *inspect.signature(checked_request).parameters,
-        *inspect.signature(train_wished).parameters,
-        "train",
-    )
-}
 FP8 = {"quant_method": "fp8", "weight_block_size": [128, 128]}
 
 
@@ -104,7 +92,7 @@ def test_templates_without_tensors_have_no_place() -> None:
 def test_memory_is_summed_without_making_a_tensor(more: dict[str, Any]) -> None:
     """And every sum is that of the tensors one by one."""
     config = expert_model(256)
-    wish = memory_request(**{**NO_WISH, **more})
+    wish = memory_request(MemoryOptions(**more))
     found, prediction = hfinspect.inspect(config), hfinspect.predict(config)
     folded = plan(found, prediction, wish)
     assert folded.training is not None or folded.fits is not None or folded.weights.per_device

@@ -1,0 +1,164 @@
+"""The options of ``memory``, each written once: ``hfinspect memory`` has its flags from here,
+``hfinspect.memory`` its arguments, and what is sized (``sizing/memory_request.py``) its values.
+
+A field is a new option. The order is that of ``--help``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .choices import ENGINES, OPTIMIZERS
+from .option_field import option
+from .records import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheOptions:
+    """What the size of a cache depends on."""
+
+    context: int | str | None = option(
+        None,
+        "Context length: 4096, 32k or 1M. Default: 8k, 32k and the model's own.",
+        metavar="TOKENS",
+        example="32k",
+        other_names="ctx ctx_size n_ctx context_length context_size max_model_len max_length",
+    )
+    batch: int = option(
+        1,
+        "Number of sequences processed at once.",
+        least=1,
+        example="8",
+        other_names="bs batch_size max_num_seqs",
+    )
+    engine: str = option("logical", f"Inference engine: {', '.join(ENGINES)}.", choices=ENGINES)
+    cache_dtype: str | None = option(
+        None,
+        "Dtype of the KV cache: bf16, fp8, q8_0; in llama.cpp also keys/values apart: "
+        "q8_0/f16. Default: the model's dtype.",
+        flag="--kv-dtype",
+        metavar="DTYPE",
+        example="fp8",
+        other_names="kv_cache_dtype cache_type_k cache_type_v ctk ctv",
+    )
+    encoder_tokens: int | None = option(
+        None, "Number of encoder positions for cross-attention.", metavar="N", least=0
+    )
+    step_tokens: int | None = option(
+        None,
+        "Tokens per step: max_num_batched_tokens in vLLM (default 8,192), "
+        "ubatch in llama.cpp (default 512).",
+        metavar="N",
+        least=1,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceOptions(CacheOptions):
+    """What the memory of inference depends on."""
+
+    slots: int | None = option(
+        None,
+        "llama.cpp: number of server slots (-np). Default: the batch; llama-server's own "
+        "default is 4.",
+        metavar="N",
+        least=1,
+        example="4",
+        other_names="np parallel n_parallel n_seq_max",
+    )
+    split_cache: bool = option(
+        False,
+        "llama.cpp: reserve a full context for each slot (--no-kv-unified).",
+        other_names="no_kv_unified no_kvu",
+    )
+    swa_full: bool = option(
+        False, "llama.cpp: keep the whole context in sliding-window layers (--swa-full)."
+    )
+    flash_attention: bool = option(
+        True,
+        "llama.cpp: turn off flash attention (-fa off).",
+        flag="--no-flash-attention",
+        other_names="fa flash_attn",
+    )
+    on: str | None = option(
+        None,
+        "One or more cards: 4090, 24GB, 2x80GB, 8xH100. 'list' shows all names.",
+        metavar="DEVICE",
+        example="'RTX 4090'",
+        other_names="gpu device vram card gpu_memory max_memory",
+    )
+    tensor_parallel: int = option(
+        1,
+        "Tensor parallelism: number of devices that share each layer.",
+        flag="--tp",
+        least=1,
+        example="2",
+        other_names="tensor_parallel_size",
+    )
+    pipeline_parallel: int = option(
+        1,
+        "Pipeline parallelism: number of stages.",
+        flag="--pp",
+        least=1,
+        example="2",
+        other_names="pipeline_parallel_size",
+    )
+    expert_parallel: int = option(
+        1,
+        "Expert parallelism: number of devices that share the experts.",
+        flag="--ep",
+        least=1,
+        example="2",
+        other_names="enable_expert_parallel",
+    )
+    bandwidth: str | None = option(
+        None,
+        "Memory bandwidth per device, such as 3.35TB/s; limits tokens per second.",
+        metavar="RATE",
+    )
+    width: str | None = option(
+        None,
+        "Assume these weights instead of the stored ones: awq, fp8, q4_k_m.",
+        metavar="RECIPE",
+        example="int4",
+        other_names="dtype dtypes quant quantize quantization bits recipe",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """What the memory of training depends on, next to ``batch`` and ``encoder_tokens``."""
+
+    train: str | None = option(
+        None, "Estimate a training step instead: full, lora or qlora.", metavar="HOW"
+    )
+    rank: int = option(16, "Rank of the LoRA adapters.", least=1)
+    targets: str | Sequence[str] | None = option(
+        None,
+        "Modules that get adapters: q_proj,v_proj or all-linear. Default: as in PEFT.",
+        metavar="NAMES",
+    )
+    modules_to_save: str | Sequence[str] | None = option(
+        None, "Modules to train in full: lm_head,embed_tokens.", metavar="NAMES"
+    )
+    seq: int | str | None = option(
+        None, "Tokens per training sequence. Default: 2048.", metavar="TOKENS"
+    )
+    optimizer: str = option("adamw", f"Optimizer: {', '.join(OPTIMIZERS)}.", choices=OPTIMIZERS)
+    precision: str = option(
+        "mixed",
+        "Training precision: mixed (float32 master weights), bf16, fp32 or amp (autocast).",
+    )
+    gpus: int = option(1, "Data parallelism: number of devices.", least=1)
+    zero: int = option(0, "ZeRO stage; the devices share the training state.", least=0, most=3)
+    checkpointing: bool = option(
+        False, "Use gradient checkpointing: recompute activations layer by layer."
+    )
+    attention: str | None = option(
+        None, "Attention kernel in training: sdpa or eager.", metavar="KERNEL"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryOptions(TrainingOptions, InferenceOptions):
+    """All options of ``memory``: first those of inference."""

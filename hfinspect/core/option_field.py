@@ -1,0 +1,124 @@
+"""A field of a dataclass that is an option too: the command line and the library take its name,
+its type, its default and its help from here, so that each is written once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, Field, field, fields
+from functools import wraps
+from inspect import Parameter, Signature
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar, cast
+
+P = ParamSpec("P")
+C = TypeVar("C")
+R = TypeVar("R")
+T = TypeVar("T")
+
+#: Where the metadata of a field has its ``Option``.
+_KEY: Final = "option"
+
+
+class Option(NamedTuple):
+    """What the command line shows of a field."""
+
+    help: str
+    #: ``--name``; of a switch that is on by default the one that turns it off.
+    flag: str
+    metavar: str | None
+    least: int | None
+    most: int | None
+    #: What a shell completes.
+    choices: tuple[str, ...]
+    #: A value that a hint shows after the flag.
+    example: str
+    #: What other tools call it, with underscores.
+    other_names: tuple[str, ...]
+
+
+def option(
+    default: T,
+    help: str,  # noqa: A002 - its name in every parser of options
+    *,
+    flag: str = "",
+    metavar: str | None = None,
+    least: int | None = None,
+    most: int | None = None,
+    choices: tuple[str, ...] = (),
+    example: str = "",
+    other_names: str = "",
+) -> T:
+    """A field with a default and what the command line shows of it.
+
+    ``flag`` is left out where it is the field's name with hyphens.
+    """
+    shown = Option(help, flag, metavar, least, most, choices, example, tuple(other_names.split()))
+    return field(default=default, metadata={_KEY: shown})
+
+
+def options_of(record: type[Any]) -> dict[str, tuple[Field[Any], Option]]:
+    """Name -> field and option of each field that is an option, in the order of ``--help``."""
+    found = {}
+    for one in fields(record):
+        shown: Option | None = one.metadata.get(_KEY)
+        if shown is not None:
+            flag = shown.flag or f"--{one.name.replace('_', '-')}"
+            found[one.name] = (one, shown._replace(flag=flag))
+    return found
+
+
+def called_with(record: Callable[P, C]) -> Callable[[Callable[[C], R]], Callable[P, R]]:
+    """A function of a dataclass, as a function that takes the fields as arguments.
+
+    Type checkers see the arguments of the dataclass, ``help()`` and ``inspect.signature`` too. An
+    argument that it does not have is a TypeError, which names the one that other tools call so.
+    """
+    taken = _signature(cast("type[Any]", record))
+
+    def made(function: Callable[[C], R]) -> Callable[P, R]:
+        name = function.__name__
+        returned = function.__annotations__["return"]
+        signature = taken.replace(return_annotation=returned)
+
+        @wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError as error:
+                meant = _meant(cast("type[Any]", record), kwargs)
+                hint = f": did you mean {meant!r}?" if meant else ""
+                raise TypeError(f"{name}() {error}{hint}") from None
+            return function(record(*args, **kwargs))
+
+        called.__signature__ = signature  # type: ignore[attr-defined]
+        named = {one.name: one.annotation for one in taken.parameters.values()}
+        called.__annotations__ = {**named, "return": returned}
+        return called
+
+    return made
+
+
+def _signature(record: type[Any]) -> Signature:
+    parameters = [
+        Parameter(
+            one.name,
+            Parameter.KEYWORD_ONLY if one.kw_only else Parameter.POSITIONAL_OR_KEYWORD,
+            default=Parameter.empty if one.default is MISSING else one.default,
+            annotation=one.type,
+        )
+        for one in fields(record)
+    ]
+    return Signature(sorted(parameters, key=lambda one: one.kind))
+
+
+def _meant(record: type[Any], given: dict[str, Any]) -> str | None:
+    """The field that other tools, or the command line, call as an argument that is no field."""
+    known = options_of(record)
+    for word in given:
+        if word in (one.name for one in fields(record)):
+            continue
+        for name, (_, shown) in known.items():
+            flag = shown.flag.lstrip("-").replace("-", "_")
+            if word == flag or word in shown.other_names:
+                return name
+        return None  # the first one is what the error is about
+    return None
