@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
+    from . import errors as errors
     from .analysis.differences import Change, Comparison, Difference
     from .api import (
         Target,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         explain,
         explain_cache,
         inspect,
+        iter_tensors,
         memory,
         predict,
         recipes,
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from .core.progress import Progress
     from .core.recipe_bytes import RecipeSize
     from .core.recipe_fits import HeldAt, OnCard, RecipeFits
+    from .core.recipe_list import RecipeList
     from .core.refs import Origin
     from .core.results import (
         Adapter,
@@ -83,105 +86,54 @@ if TYPE_CHECKING:
     from .trees.modules import Module
     from .trees.prediction import Prediction
 
-#: Where each public name lives. They are imported on first use, so that ``import hfinspect`` and
-#: ``hfinspect --version`` cost nothing.
+#: Where each public name lives: module -> names. They are imported on first use, so that ``import
+#: hfinspect`` and ``hfinspect --version`` cost nothing. The imports above and ``__all__`` are made
+#: of this by ``python -m tests.packaging.public_names``.
 _HOMES = {
-    "audit": "api",
-    "compare": "api",
-    "explain": "api",
-    "inspect": "api",
-    "iter_tensors": "api",
-    "memory": "api",
-    "recipes": "api",
-    "explain_cache": "api",
-    "predict": "api",
-    "scan": "scanning",
-    "Change": "analysis.differences",
-    "Comparison": "analysis.differences",
-    "Difference": "analysis.differences",
-    "SourceChoice": "core.choices",
-    "Target": "api",
-    "Finding": "core.checkpoint",
-    "Component": "core.components",
-    "Role": "core.components",
-    "HasConfig": "core.config",
-    "Reads": "core.config",
-    "Assumed": "core.expectation",
-    "Beyond": "core.expectation",
-    "Expectation": "core.expectation",
-    "Against": "core.alternative_counts",
-    "Approximation": "core.alternative_counts",
-    "Attention": "core.explanation",
-    "Candidate": "core.alternative_counts",
-    "Convention": "core.alternative_counts",
-    "Explanation": "core.explanation",
-    "Letter": "core.ledger_lines",
-    "Measurement": "core.alternative_counts",
-    "NameSize": "core.alternative_counts",
-    "Projection": "core.explanation",
-    "Row": "core.ledger_lines",
-    "Section": "core.ledger_lines",
-    "Share": "core.ledger_lines",
-    "TensorDifference": "core.alternative_counts",
-    "Term": "core.alternative_counts",
-    "Extent": "core.extents",
-    "Verdict": "core.fitting",
-    "Flops": "core.flop_count",
-    "AdaptedGroup": "core.training_bytes",
-    "Training": "core.training_bytes",
-    "TrainingLine": "core.training_bytes",
-    "AtContext": "core.footprint",
-    "CacheDerivation": "core.cache_derivation",
-    "CacheLine": "core.cache_derivation",
-    "CacheGroup": "core.cache_size",
-    "CacheSize": "core.cache_size",
-    "Memory": "core.footprint",
-    "Stage": "core.footprint",
-    "LayerBytes": "core.offload_plan",
-    "Offload": "core.offload_plan",
-    "OffloadPlan": "core.offload_plan",
-    "Reading": "core.bytes_read",
-    "WeightBytes": "core.footprint",
-    "Workspace": "core.footprint",
-    "Formula": "core.formula",
-    "Tree": "core.formula",
-    "HubInfo": "core.hub_info",
-    "ModelFacts": "core.model_facts",
-    "Override": "core.overrides",
-    "Progress": "core.progress",
-    "RecipeList": "core.recipe_list",
-    "RecipeSize": "core.recipe_bytes",
-    "HeldAt": "core.recipe_fits",
-    "OnCard": "core.recipe_fits",
-    "RecipeFits": "core.recipe_fits",
-    "Origin": "core.refs",
-    "Adapter": "core.results",
-    "Failure": "core.results",
-    "Inspection": "core.results",
-    "Inventory": "core.inventory",
-    "InventoryFile": "core.inventory",
-    "Member": "core.results",
-    "Quantization": "core.results",
-    "Totals": "core.results",
-    "VariantFile": "core.results",
-    "WeightFile": "core.results",
-    "Packed": "core.tensor",
-    "TensorInfo": "core.tensor",
-    "TensorSpec": "core.tensor",
-    "AuditFinding": "core.verdicts",
-    "AuditResult": "core.verdicts",
-    "Unchecked": "core.verdicts",
-    "HfinspectError": "errors",
-    "Deadline": "sources.deadline",
-    "Timeout": "sources.deadline",
-    "HeaderCache": "sources.header_cache",
-    "HubClient": "sources.hub.client",
-    "Listing": "sources.hub.model_info",
-    "Session": "sources.login",
-    "FileEntry": "sources.source",
-    "Family": "trees.catalog",
-    "Module": "trees.modules",
-    "Prediction": "trees.prediction",
+    "analysis.differences": "Change Comparison Difference",
+    "api": "Target audit compare explain explain_cache inspect iter_tensors memory predict recipes",
+    "core.alternative_counts": "Against Approximation Candidate Convention Measurement NameSize "
+    "TensorDifference Term",
+    "core.bytes_read": "Reading",
+    "core.cache_derivation": "CacheDerivation CacheLine",
+    "core.cache_size": "CacheGroup CacheSize",
+    "core.checkpoint": "Finding",
+    "core.choices": "SourceChoice",
+    "core.components": "Component Role",
+    "core.config": "HasConfig Reads",
+    "core.expectation": "Assumed Beyond Expectation",
+    "core.explanation": "Attention Explanation Projection",
+    "core.extents": "Extent",
+    "core.fitting": "Verdict",
+    "core.flop_count": "Flops",
+    "core.footprint": "AtContext Memory Stage WeightBytes Workspace",
+    "core.formula": "Formula Tree",
+    "core.hub_info": "HubInfo",
+    "core.inventory": "Inventory InventoryFile",
+    "core.ledger_lines": "Letter Row Section Share",
+    "core.model_facts": "ModelFacts",
+    "core.offload_plan": "LayerBytes Offload OffloadPlan",
+    "core.overrides": "Override",
+    "core.progress": "Progress",
+    "core.recipe_bytes": "RecipeSize",
+    "core.recipe_fits": "HeldAt OnCard RecipeFits",
+    "core.recipe_list": "RecipeList",
+    "core.refs": "Origin",
+    "core.results": "Adapter Failure Inspection Member Quantization Totals VariantFile WeightFile",
+    "core.tensor": "Packed TensorInfo TensorSpec",
+    "core.training_bytes": "AdaptedGroup Training TrainingLine",
+    "core.verdicts": "AuditFinding AuditResult Unchecked",
+    "errors": "HfinspectError",
+    "scanning": "scan",
+    "sources.deadline": "Deadline Timeout",
+    "sources.header_cache": "HeaderCache",
+    "sources.hub.client": "HubClient",
+    "sources.hub.model_info": "Listing",
+    "sources.login": "Session",
+    "sources.source": "FileEntry",
+    "trees.catalog": "Family",
+    "trees.modules": "Module",
+    "trees.prediction": "Prediction",
 }
 
 __all__ = [
@@ -291,11 +243,12 @@ def __getattr__(name: str) -> Any:
 
     if name == "errors":
         return importlib.import_module(".errors", __name__)
-    if name in _HOMES:
-        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = next((module for module, names in _HOMES.items() if name in names.split()), None)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{home}", __name__), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

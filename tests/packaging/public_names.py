@@ -1,0 +1,65 @@
+"""The parts of ``hfinspect/__init__.py`` that follow from its ``_HOMES``.
+
+``python -m tests.packaging.public_names`` writes them: the imports that type checkers read, and
+``__all__``. A new public name is one word of ``_HOMES``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import hfinspect
+
+FILE = Path(hfinspect.__file__)
+#: Characters of a line.
+WIDTH = 100
+#: Public, and in no module of ours.
+OWN = ("__version__", "errors")
+
+
+def homes() -> Mapping[str, str]:
+    """Module -> its public names, in words."""
+    return hfinspect._HOMES
+
+
+def imports() -> str:
+    """The block below ``if TYPE_CHECKING:``."""
+    lines = ["if TYPE_CHECKING:"]
+    lines += ["    from . import errors as errors"]
+    for module, names in sorted(homes().items(), key=lambda one: one[0].split(".")):
+        lines += _import(module, sorted(names.split(), key=_as_sorted))
+    return "\n".join(lines) + "\n"
+
+
+def _import(module: str, names: list[str]) -> Iterator[str]:
+    line = f"    from .{module} import {', '.join(names)}"
+    if len(line) <= WIDTH:
+        yield line
+        return
+    yield f"    from .{module} import ("
+    yield from (f"        {name}," for name in names)
+    yield "    )"
+
+
+def _as_sorted(name: str) -> tuple[int, str]:
+    """Constants, classes, functions: the order of the linter."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
+
+
+def exports() -> str:
+    """``__all__``."""
+    names = [name for words in homes().values() for name in words.split()]
+    listed = sorted([*names, *OWN], key=_as_sorted)
+    return "__all__ = [\n" + "".join(f'    "{name}",\n' for name in listed) + "]\n"
+
+
+def written(text: str) -> str:
+    """The file with both parts as they follow."""
+    text = re.sub(r"^if TYPE_CHECKING:\n(?:    .*\n)+", lambda _: imports(), text, flags=re.M)
+    return re.sub(r"^__all__ = \[\n(?:    .*\n)+\]\n", lambda _: exports(), text, flags=re.M)
+
+
+if __name__ == "__main__":
+    FILE.write_text(written(FILE.read_text(encoding="utf-8")), encoding="utf-8")
