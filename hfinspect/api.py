@@ -29,7 +29,7 @@ from .inspecting.overriding import changed
 from .inspecting.read_options import ReadOptions, inspect_with
 from .sources.deadline import Deadline, Timeout
 from .sources.login import Session
-from .sources.opening import Access
+from .sources.opening import Access, local_source
 from .sources.source import Source
 
 # What only one verb needs is imported by it: a command starts in a third of a second.
@@ -144,7 +144,7 @@ def compare(
     token: str | bool | None = None,
     session: Session | None = None,
     endpoint: str | None = None,
-    timeout: float | None = None,
+    timeout: Timeout = None,
     cache: HeaderCache | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -152,8 +152,9 @@ def compare(
 
     ``names`` are what the report calls them, one for each target (default: the targets).
     ``overrides`` change config keys of the last one; then all are read by their configs alone.
-    ``timeout`` is in seconds for each of them; ``cache`` keeps headers between runs; ``progress``
-    is called with their sums. Raises UsageError for fewer than two, and what ``inspect`` raises.
+    ``timeout`` is in seconds for each of them, or one ``Deadline`` for all; ``cache`` keeps headers
+    between runs; ``progress`` is called with their sums. Raises UsageError for fewer than two, and
+    what ``inspect`` raises.
     """
     from .analysis.differences import compare as compared
     from .sources.pool import run_all
@@ -403,7 +404,6 @@ def audit(
     """
     from .auditing.run import run_audit
     from .checkpoints.read import read_checkpoint
-    from .sources.local import LocalSource
     from .sources.pointers import PointerSource
 
     # All values are no headers: a deep audit keeps nothing.
@@ -417,8 +417,8 @@ def audit(
         with closing(access.open(other)) as source:
             base = read_checkpoint(source, file=other.file)
     if ref.path is not None:
-        kind = PointerSource if pointers else LocalSource
-        opened: Source = kind(Path(ref.path).expanduser())
+        path = Path(ref.path).expanduser()
+        opened: Source = PointerSource(path) if pointers else local_source(path)
     else:
         endless = deep and not isinstance(timeout, Deadline)
         opened = (replace(access, timeout=Deadline.never()) if endless else access).open(ref)

@@ -113,11 +113,11 @@ def _audited(
     if is_config(picked) or is_config(ref.path):
         return "only the config was read"
     from .auditing.run import run_audit  # a hundred rules: a third of the time of a page
-    from .sources.local import LocalSource
+    from .sources.opening import local_source
 
     try:
         if ref.path is not None:
-            return run_audit(name, LocalSource(ref.path), file=picked)
+            return run_audit(name, local_source(ref.path), file=picked)
         opened.only_answer()
         return run_audit(name, opened, file=picked)
     except HfinspectError as error:

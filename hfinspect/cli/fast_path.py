@@ -24,6 +24,7 @@ COMMANDS: Final = (
     "scan",
     "architectures",
     "cache",
+    "serve",
 )
 #: Commands that read a model as ``inspect`` does, if they have no options.
 _COMMANDS: Final = frozenset({"inspect", "explain", "memory"})

@@ -17,6 +17,7 @@ from ..errors import (
     LimitError,
     UnreadableError,
 )
+from .local_paths import refuse_outside
 from .source import DiskSource, FileEntry, Origin
 
 T = TypeVar("T")
@@ -108,6 +109,7 @@ class LocalSource(DiskSource):
         return self._listing
 
     def _list(self) -> Mapping[str, FileEntry]:
+        refuse_outside(self._given, self._start + (self.file or ""))
         if self.file is None:
             return {entry.path: entry for entry in self._walk(MAX_DEPTH)}
         self._stat(self.file)
@@ -180,6 +182,7 @@ class LocalSource(DiskSource):
         reason = None if path == self.file else why_unsafe(path)  # the user's own word is good
         if reason is not None:
             raise UnreadableError(self._given, f"the path {path[:200]!r} {reason}")
+        refuse_outside(self._given, self._start + path, None if path == self.file else path)
         try:
             status = os.stat(self._start + path)  # noqa: PTH116
         except (OSError, ValueError) as error:

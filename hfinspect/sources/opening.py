@@ -16,6 +16,7 @@ from ..core.text import of_type
 from ..errors import MalformedError, RepoNotFoundError, UnknownArchitectureError, UsageError
 from .deadline import Deadline, Timeout
 from .local import LocalSource
+from .local_paths import may_be_read, mounted
 from .login import Session, login
 from .source import Source
 
@@ -46,6 +47,8 @@ def resolve(
 
 def _exists(path: str) -> bool:
     """Whether there is something, be it a link to nothing or in a directory one may not enter."""
+    if not may_be_read(path):
+        return False
     try:
         Path(path).expanduser().lstat()
     except PermissionError:
@@ -53,6 +56,11 @@ def _exists(path: str) -> bool:
     except (OSError, ValueError, RuntimeError):
         return False
     return True
+
+
+def local_source(path: str | os.PathLike[str]) -> Source:
+    """A directory or a file on disk, or what a server has at this path."""
+    return mounted(os.fspath(path)) or LocalSource(path)
 
 
 @contextmanager
@@ -122,7 +130,7 @@ class Access:
     def open(self, ref: ModelRef) -> Source:
         """The source that serves a ref: the disk, or the Hub behind the local Hub cache."""
         if ref.path is not None:
-            return LocalSource(ref.path)
+            return local_source(ref.path)
         if ref in self.sources:
             return self.sources[ref]
         from .hub.snapshots import CachedHubSource

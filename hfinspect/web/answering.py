@@ -1,4 +1,4 @@
-"""What the page's worker calls: a question as JSON, an answer as JSON.
+"""What the page's worker, and ``hfinspect serve``, call: a question as JSON, an answer as JSON.
 
 The answer is the page, picture, card and JSON form that the command line makes of the same
 question, or an error in words. Nothing here knows of a browser, so that it is tested without one.
@@ -9,21 +9,41 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.overrides import parse_overrides
-from ..core.text import clean
+from ..core.text import clean, of_type
 from ..errors import HfinspectError, UsageError
 from ..reports.document import Document
 from ..reports.registry import render
 
+if TYPE_CHECKING:
+    from ..sources.deadline import Timeout
+    from ..sources.header_cache import HeaderCache
+
 #: Characters of a question; a config of some megabytes is the largest part.
 MAX_QUESTION: Final = 16_000_000
-#: What is passed on to what makes an answer, by name.
-_READS: Final = ("revision", "token", "file", "endpoint")
+#: What makes the size of an answer about memory, by name.
 _SIZES: Final = ("context", "batch", "engine", "on", "width")
 
 Answer = dict[str, Any]
+#: What an answer is made by, as arguments of a verb.
+Reads = Mapping[str, Any]
+
+
+class Reach(NamedTuple):
+    """How an answerer reaches models. A page that computes by itself has a token from its user; a
+    server has a login of its own, and takes none from a page."""
+
+    own_login: bool = False
+    token: str | None = None
+    timeout: Timeout = None
+    cache: HeaderCache | None = None
+
+    def reads(self, question: Mapping[str, Any]) -> Reads:
+        """The arguments that say how a model is read."""
+        token = self.token if self.own_login else question.get("token") or None
+        return {"token": token, "timeout": self.timeout, "cache": self.cache}
 
 
 class Made(NamedTuple):
@@ -35,7 +55,7 @@ class Made(NamedTuple):
     more: Mapping[str, str] = {}
 
 
-def answer(text: str) -> str:
+def answer(text: str, reach: Reach = Reach()) -> str:  # noqa: B008 - frozen
     """``{"kind": "report", "target": "org/name", ...}`` -> ``{"html": ..., "title": ...}``.
 
     ``kind`` is ``report``, ``memory``, ``explain``, ``audit`` or ``compare``; ``target`` a repo id,
@@ -43,10 +63,15 @@ def answer(text: str) -> str:
     of ``KEY=VALUE``. An error of ours is ``{"error": ..., "hint": ...}``.
     """
     try:
-        return json.dumps(_answered(_question(text)))
+        return json.dumps(_answered(_question(text), reach))
     except HfinspectError as error:
-        found = {"error": clean(str(error), 2000), "hint": clean(error.hint or "", 500)}
-        return json.dumps({**found, "kind": error.kind})
+        return json.dumps(error_answer(error))
+
+
+def error_answer(error: HfinspectError) -> Answer:
+    """An error in words."""
+    hint = clean(error.hint or "", 500)
+    return {"error": clean(str(error), 2000), "hint": hint, "kind": error.kind}
 
 
 def _question(text: str) -> dict[str, Any]:
@@ -61,12 +86,12 @@ def _question(text: str) -> dict[str, Any]:
     return found
 
 
-def _answered(question: Mapping[str, Any]) -> Answer:
+def _answered(question: Mapping[str, Any], reach: Reach) -> Answer:
     kind = question.get("kind", "report")
     maker = _MAKERS.get(kind)
     if maker is None:
         raise UsageError(f"kind {kind!r}", "is unknown", expected=", ".join(_MAKERS))
-    title, document, form, more = maker(question)
+    title, document, form, more = maker(question, reach.reads(question))
     name = question.get("name")
     if isinstance(name, str) and name:  # of a file or a config, which have a path alone
         title = title.replace(_path(question["target"]), name)
@@ -91,21 +116,28 @@ def _target(given: object) -> Any:
     raise UsageError("the model", "is missing", expected="org/name, an address or a file")
 
 
-def _reads(question: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: question[name] for name in _READS if question.get(name)}
-
-
 def _changes(question: Mapping[str, Any]) -> dict[str, Any]:
-    return {"overrides": parse_overrides(question.get("set") or ())}
+    changes = question.get("set") or []
+    if not isinstance(changes, list) or not all(isinstance(one, str) for one in changes):
+        raise UsageError("the changes", "are no list of texts", expected="KEY=VALUE")
+    return {"overrides": parse_overrides(changes)}
 
 
-def _report(question: Mapping[str, Any]) -> Made:
+def _sizes(question: Mapping[str, Any]) -> dict[str, Any]:
+    sizes = {name: question[name] for name in _SIZES if question.get(name)}
+    for name, value in sizes.items():
+        if not isinstance(value, int if name == "batch" else str):
+            raise UsageError(name, f"is {of_type(value)}")
+    return sizes
+
+
+def _report(question: Mapping[str, Any], reads: Reads) -> Made:
     from ..analysis.count import per_layer
     from ..pictures import portrait
     from ..reports import card_block, overview
     from ..reports import portrait as portraits
 
-    found = portrait(_target(question.get("target")), **_reads(question), **_changes(question))
+    found = portrait(_target(question.get("target")), **reads, **_changes(question))
     inspection = found.inspection
     drawn = portraits.lay_out(found, groups=inspection.components)
     layers = per_layer(inspection.tensors)
@@ -115,53 +147,50 @@ def _report(question: Mapping[str, Any]) -> Made:
     return Made(drawn.title, drawn, inspection.to_dict(), {"svg": svg, "card": card})
 
 
-def _memory(question: Mapping[str, Any]) -> Made:
+def _memory(question: Mapping[str, Any], reads: Reads) -> Made:
     from .. import pictures
     from ..reports.memory_screen import lay_out
 
-    sizes = {name: question[name] for name in _SIZES if question.get(name)}
     found, curves = pictures.memory_drawn(
-        _target(question.get("target")), **_reads(question), **_changes(question), **sizes
+        _target(question.get("target")), **reads, **_changes(question), **_sizes(question)
     )
     document = lay_out(found, curves, drawn=True)
     return Made(document.title, document, found.to_dict())
 
 
-def _explain(question: Mapping[str, Any]) -> Made:
+def _explain(question: Mapping[str, Any], reads: Reads) -> Made:
     from .. import api
     from ..reports.explained import lay_out
 
-    more = {"against": question["against"]} if question.get("against") else {}
     target = _target(question.get("target"))
-    found = api.explain(target, **_reads(question), **_changes(question), **more)
+    found = api.explain(target, **reads, **_changes(question))
     document = lay_out(found, drawn=True)
     return Made(document.title, document, found.to_dict())
 
 
-def _audit(question: Mapping[str, Any]) -> Made:
+def _audit(question: Mapping[str, Any], reads: Reads) -> Made:
     from .. import api
     from ..reports.verdict import lay_out, to_dict
 
     target = _target(question.get("target"))
     if not isinstance(target, str):
         raise UsageError("a config", "has no files to audit", hint="drop the folder")
-    found = api.audit(target, **_reads(question))
+    found = api.audit(target, **reads)
     document = lay_out([found], lines=False, fixes=True)
     return Made(document.title, document, to_dict([found]))
 
 
-def _compare(question: Mapping[str, Any]) -> Made:
+def _compare(question: Mapping[str, Any], reads: Reads) -> Made:
     from .. import api
     from ..reports.comparison import lay_out
 
-    reads = {name: value for name, value in _reads(question).items() if name in ("token",)}
     first, other = _target(question.get("target")), _target(question.get("other"))
     found = api.compare(first, other, **reads)
     document = lay_out(found, drawn=True)
     return Made(document.title, document, found.to_dict())
 
 
-_MAKERS: Final[Mapping[str, Callable[[Mapping[str, Any]], Made]]] = {
+_MAKERS: Final[Mapping[str, Callable[[Mapping[str, Any], Reads], Made]]] = {
     "report": _report,
     "memory": _memory,
     "explain": _explain,

@@ -13,7 +13,7 @@ import io
 import json
 import shutil
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -35,6 +35,9 @@ PYODIDE: Final = (
 )
 #: The Hub, and where it keeps files.
 HUB: Final = ("https://huggingface.co", "https://*.huggingface.co", "https://*.hf.co")
+#: What asks a server, and what computes in the page.
+_OF_SERVER: Final = "by_server.js"
+_OF_PAGE: Final = ("in_page.js", "worker.js")
 #: Not needed in a browser.
 _LEFT_OUT: Final = ("cli", "__pycache__", "web/app")
 #: On the start page: they are answered without a network.
@@ -127,16 +130,27 @@ def _written(
     (output / "pyodide").mkdir(parents=True, exist_ok=True)
     for name in PYODIDE:
         yield Path(shutil.copyfile(pyodide / name, output / "pyodide" / name))
-    app = files(__package__) / "app"
-    for item in app.iterdir():
-        text = item.read_text(encoding="utf-8")
-        if item.name == "index.html":
-            text = text.replace("@POLICY@", policy(endpoint, storage)).replace(
-                "@VERSION@", __version__
-            )
-        yield _file(output / item.name, text.encode())
-    yield _file(output / "settings.json", json.dumps(settings(endpoint)).encode())
+    for name, content in page_files(policy(endpoint, storage), settings(endpoint)).items():
+        if name != _OF_SERVER:
+            yield _file(output / name, content)
     yield _file(output / "hfinspect.bin", packed())
+
+
+def page_files(allowed: str, offered: Mapping[str, Any]) -> dict[str, bytes]:
+    """The files of the page by name, with its Content-Security-Policy and settings."""
+    app = files(__package__) / "app"
+    found = {item.name: item.read_bytes() for item in app.iterdir()}
+    marks = {"POLICY": allowed, "VERSION": __version__, "ANSWERER": offered["answerer"]}
+    for mark, value in marks.items():
+        found["index.html"] = found["index.html"].replace(f"@{mark}@".encode(), value.encode())
+    return {**found, "settings.json": json.dumps(offered).encode()}
+
+
+def served_files() -> dict[str, bytes]:
+    """The same for ``hfinspect serve``: the page asks its server and nobody else."""
+    offered = {**settings(), "answerer": "server"}
+    kept = page_files(policy(None, (), in_page=False), offered)
+    return {name: content for name, content in kept.items() if name not in _OF_PAGE}
 
 
 def _file(path: Path, data: bytes) -> Path:
@@ -147,17 +161,29 @@ def _file(path: Path, data: bytes) -> Path:
 def settings(endpoint: str | None = None) -> dict[str, Any]:
     """What the page offers: engines, cards, examples."""
     names = [card.name for card in cards().values()]
-    return {"endpoint": endpoint, "engines": list(ENGINES), "cards": names, "examples": EXAMPLES}
+    return {
+        "answerer": "page",
+        "endpoint": endpoint,
+        "engines": list(ENGINES),
+        "cards": names,
+        "examples": EXAMPLES,
+    }
 
 
-def policy(endpoint: str | None = None, storage: Sequence[str] = ()) -> str:
-    """The page's Content-Security-Policy: requests go to the Hub and its storage alone, and of
-    answers only the script and the style of our own pages run."""
+def policy(
+    endpoint: str | None = None, storage: Sequence[str] = (), *, in_page: bool = True
+) -> str:
+    """The page's Content-Security-Policy: requests go to the Hub and its storage alone, or to the
+    page's own server where that answers, and of answers only the script and the style of our own
+    pages run."""
     style, script = page_hashes()
-    hosts = " ".join(HUB if endpoint is None else (endpoint, *storage))
+    hosts = HUB if endpoint is None else (endpoint, *storage)
+    python = "blob: 'wasm-unsafe-eval' " if in_page else ""
+    reached = " ".join(("'self'", *hosts)) if in_page else "'self'"
+    workers = "worker-src 'self' blob:; " if in_page else ""
     return (
-        f"default-src 'none'; script-src 'self' blob: 'wasm-unsafe-eval' '{script}'; "
-        f"style-src 'self' '{style}'; connect-src 'self' {hosts}; worker-src 'self' blob:; "
+        f"default-src 'none'; script-src 'self' {python}'{script}'; "
+        f"style-src 'self' '{style}'; connect-src {reached}; {workers}"
         "img-src 'self' data:; base-uri 'none'; form-action 'none'"
     )
 

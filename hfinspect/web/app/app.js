@@ -1,139 +1,134 @@
-// The page: a form, tabs, and a worker that answers. What comes from a model is text, or a page of its
-// own in a sandbox.
+// The page: a form, tabs, and an answerer. What comes from a model is text, or a page of its own in a
+// sandbox.
 const $ = (id) => document.getElementById(id);
 const KINDS = {report: "Report", memory: "Memory", explain: "Where from", audit: "Audit", compare: "Compare"};
 const FIELDS = ["on", "context", "engine", "batch", "other", "set"];
+const SAVED = {html: "text/html", json: "application/json", svg: "image/svg+xml", card: "text/markdown"};
+const MAX_SHOWN = 100;  // models of the shelf at once
 const base = new URL(".", document.baseURI).href;
-const settings = await (await fetch("settings.json")).json();
+const settings = await (await fetch(`${base}settings.json`)).json();
+const {Answerer} = await import(settings.answerer === "server" ? "./by_server.js" : "./in_page.js");
 
-let worker, ready, waiting = new Map(), number = 0, shown = "report", target = null, label = "";
-let answers = new Map();
+let shown = "report", target = null, label = "", turn = 0, answers = new Map();
+const answerer = new Answerer({base, settings, note, fail});
 
-function start() {
-  // A worker of a blob obeys this page's policy: it reaches the Hub and its storage, nobody else.
-  const code = new Blob([`import ${JSON.stringify(`${base}worker.js`)};`], {type: "text/javascript"});
-  worker = new Worker(URL.createObjectURL(code), {type: "module"});
-  ready = new Promise((done) => { worker.onmessage = ({data}) => {
-    if (data.ready) return done();
-    if ("said" in data) return said(data.said);
-    waiting.get(data.id)?.(data);
-    waiting.delete(data.id);
-  }; });
-  worker.onerror = () => failed("the page cannot start Python", "reload the page, or use a newer browser");
-  worker.postMessage({begin: {base, endpoint: settings.endpoint}});
-}
-
-function call(message) {
-  const id = ++number;
-  return new Promise((done) => { waiting.set(id, done); worker.postMessage({...message, id}); });
-}
-
-function said(text) { $("said").textContent = text; }
+function note(text) { $("said").textContent = text; }
 
 function busy(on) {
   for (const name of ["busy", "cancel"]) $(name).hidden = !on;
   document.body.setAttribute("aria-busy", on);
 }
 
-function failed(wrong, hint = "") {
+function fail(wrong, hint = "") {
+  busy(false);
   $("error").hidden = false;
   $("wrong").textContent = wrong;
   $("hint").textContent = hint;
-  said("");
+  note("");
 }
 
+function forget() {
+  $("error").hidden = true;
+  $("wrong").textContent = $("hint").textContent = "";
+}
+
+const isFile = () => typeof target === "string" && /^\/(files\d|dropped-)/.test(target);
+
 function question(kind) {
-  const found = {kind, target};
-  if (label !== target) found.name = label;
+  const asked = {kind, target};
+  if (label !== target) asked.name = label;
   for (const name of FIELDS) {
     const value = $(name).value.trim();
-    if (!value) continue;
-    found[name] = name === "set" ? value.split(/\s+/) : name === "batch" ? Number(value) : value;
+    if (value) asked[name] = name === "set" ? value.split(/\s+/) : name === "batch" ? Number(value) : value;
   }
-  if (kind !== "memory") for (const name of ["on", "context", "engine", "batch"]) delete found[name];
-  if (kind === "compare") delete found.set;
-  if ($("token").value && typeof target === "string") found.token = $("token").value;
-  return found;
+  if (kind !== "memory") for (const name of ["on", "context", "engine", "batch"]) delete asked[name];
+  if (kind !== "compare") delete asked.other;
+  if (kind === "compare" || kind === "audit") delete asked.set;
+  if ($("token").value && typeof target === "string" && !isFile()) asked.token = $("token").value;
+  return asked;
 }
 
 async function show(kind) {
   if (target === null) return;
   shown = kind;
-  tabs();
+  drawTabs();
+  forget();
   if (kind === "compare" && !$("other").value.trim()) {
     $("more").open = true;
     $("other").focus();
-    return failed("Compare needs another model", "type its name above");
+    $("page").hidden = $("saves").hidden = true;
+    return fail("Compare needs another model", "type its name above, and press Enter");
   }
-  const asked = question(kind), key = JSON.stringify(asked);
-  $("error").hidden = true;
-  $("wrong").textContent = $("hint").textContent = "";
+  const asked = question(kind), key = JSON.stringify(asked), mine = ++turn;
   remember();
-  let found = answers.get(key);
-  if (!found) {
+  let answer = answers.get(key);
+  if (answer) { busy(false); note(""); }
+  else {
     busy(true);
-    const before = number;
-    await ready;
-    const where = typeof target === "string" && !target.startsWith("/files") ? "the Hub is being read" : "it is being read";
-    found = await call({question: asked, said: where});
-    if (number !== before + 1) return;  // somebody wants something else by now
+    const reply = await answerer.answer(asked, isFile() || typeof target !== "string" ? "it is being read" : "the Hub is being read");
+    if (mine !== turn) return;  // somebody wants something else by now
     busy(false);
-    said(found.took ? `answered in ${(found.took / 1000).toFixed(found.took < 1000 ? 2 : 1)} s` : "");
-    found = found.answer;
-    if (!found.error) answers.set(key, found);
-  } else said("");
-  if (found.error) { $("page").hidden = $("saves").hidden = true; return failed(found.error, found.hint); }
-  $("page").hidden = $("saves").hidden = false;
-  $("page").srcdoc = found.html;
+    answer = reply.answer;
+    note(answer.error ? "" : `answered in ${(reply.took / 1000).toFixed(reply.took < 1000 ? 2 : 1)} s`);
+    if (!answer.error) answers.set(key, answer);
+  }
+  $("page").hidden = $("saves").hidden = Boolean(answer.error);
+  if (answer.error) return fail(answer.error, answer.hint);
+  $("page").srcdoc = answer.html;
   $("page").title = `${KINDS[kind]} of ${label}`;
   document.title = `${label}: ${KINDS[kind]} - hfinspect`;
-  saves(found);
+  offer(answer);
 }
 
-function saves(found) {
+function offer(answer) {
   const name = label.replace(/[^\w.-]+/g, "-").replace(/^-+|-+$/g, "") || "model";
-  const kinds = {html: "text/html", json: "application/json", svg: "image/svg+xml", card: "text/markdown"};
-  for (const [kind, type] of Object.entries(kinds)) {
+  for (const [kind, type] of Object.entries(SAVED)) {
     const link = $(`save-${kind}`);
-    link.hidden = !found[kind];
-    if (!found[kind]) continue;
+    link.hidden = !answer[kind];
     URL.revokeObjectURL(link.href);
-    link.href = URL.createObjectURL(new Blob([found[kind]], {type}));
+    if (!answer[kind]) continue;
+    link.href = URL.createObjectURL(new Blob([answer[kind]], {type}));
     link.download = `${name}-${shown}.${kind === "card" ? "md" : kind}`;
   }
+  $("link").hidden = typeof target !== "string" || isFile();
 }
 
-function tabs() {
-  const list = $("tabs");
-  list.hidden = target === null;
-  list.replaceChildren(...Object.entries(KINDS).map(([kind, text]) => {
-    const tab = document.createElement("button");
-    tab.type = "button";
-    tab.id = `tab-${kind}`;
-    tab.textContent = text;
-    tab.setAttribute("role", "tab");
-    tab.setAttribute("aria-controls", "panel");
+// ---- tabs
+
+const tabs = Object.entries(KINDS).map(([kind, text]) => {
+  const tab = document.createElement("button");
+  tab.type = "button";
+  tab.id = `tab-${kind}`;
+  tab.textContent = text;
+  tab.setAttribute("role", "tab");
+  tab.setAttribute("aria-controls", "panel");
+  tab.onclick = () => show(kind);
+  return [kind, tab];
+});
+$("tabs").append(...tabs.map(([, tab]) => tab));
+
+function drawTabs() {
+  $("tabs").hidden = target === null;
+  for (const [kind, tab] of tabs) {
     tab.setAttribute("aria-selected", kind === shown);
     tab.tabIndex = kind === shown ? 0 : -1;
-    tab.onclick = () => show(kind);
-    return tab;
-  }));
+  }
   $("panel").setAttribute("aria-labelledby", `tab-${shown}`);
 }
 
 $("tabs").onkeydown = (event) => {
-  const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
-  if (!step) return;
-  const kinds = Object.keys(KINDS);
-  const next = kinds[(kinds.indexOf(shown) + step + kinds.length) % kinds.length];
-  show(next);
-  $(`tab-${next}`).focus();
+  const kinds = Object.keys(KINDS), at = kinds.indexOf(shown), last = kinds.length - 1;
+  const next = {ArrowRight: (at + 1) % kinds.length, ArrowLeft: (at + last) % kinds.length, Home: 0, End: last}[event.key];
+  if (next === undefined) return;
+  event.preventDefault();
+  $(`tab-${kinds[next]}`).focus();
+  show(kinds[next]);
 };
 
 // ---- links: #org/name&on=RTX+4090&context=32k&tab=memory
 
 function remember() {
-  if (typeof target !== "string" || target.startsWith("/files")) return history.replaceState(null, "", base);
+  if (typeof target !== "string" || isFile()) return history.replaceState(null, "", base);
   const parts = [encodeURIComponent(target).replaceAll("%2F", "/").replaceAll("%40", "@").replaceAll("%3A", ":")];
   for (const name of FIELDS) {
     const value = $(name).value.trim();
@@ -144,7 +139,7 @@ function remember() {
 }
 
 function follow() {
-  const [name, ...rest] = decodeURIComponent("").concat(location.hash.slice(1)).split("&");
+  const [name, ...rest] = location.hash.slice(1).split("&");
   if (!name) return;
   const values = new URLSearchParams(rest.join("&"));
   for (const field of FIELDS) $(field).value = values.get(field) ?? "";
@@ -152,70 +147,69 @@ function follow() {
   let model = name;
   try { model = decodeURIComponent(name); } catch { /* as it stands */ }
   $("model").value = model;
-  shown = values.get("tab") in KINDS ? values.get("tab") : "report";
+  shown = Object.hasOwn(KINDS, values.get("tab")) ? values.get("tab") : "report";
   ask(model, model);
 }
 
 function ask(model, name) {
   target = model;
   label = name;
-  show(shown);
+  return show(shown);
 }
 
 $("ask").onsubmit = (event) => {
   event.preventDefault();
   const model = $("model").value.trim(), config = $("config").value.trim();
-  if (!model && config) return ask({config}, "the config");
-  if (!model && target !== null) return show(shown);
-  if (!model) return failed("no model", "type org/name, choose a file, or write a config");
-  ask(model, model);
+  if (model) return ask(model, model === target ? label : model);
+  if (config) return ask({config}, target?.config === config ? label : "the config");
+  if (target !== null) return show(shown);
+  fail("no model", "type org/name, choose a file, or write a config");
 };
 
 $("cancel").onclick = () => {
-  worker.terminate();
-  waiting.clear();
-  number += 2;
+  turn++;
+  answerer.cancel();
   busy(false);
-  said("cancelled");
-  start();
+  note("cancelled");
 };
 
 $("link").onclick = async () => {
-  try { await navigator.clipboard.writeText(location.href); said("the link is copied"); }
-  catch { said(location.href); }
+  try { await navigator.clipboard.writeText(location.href); note("the link is copied"); }
+  catch { note(location.href); }
 };
 
 // ---- files of the user
 
 async function take(list) {
   const files = list.filter(({name}) => !name.split("/").some((part) => part.startsWith(".")));
-  if (!files.length) return failed("no files", "drop .safetensors, .gguf, .bin or config.json");
+  forget();
+  if (!files.length) return fail("no files", "drop .safetensors, .gguf, .bin or config.json");
+  const mine = ++turn;
   busy(true);
-  await ready;
-  const {place, answer} = await call({files});
-  busy(false);
-  if (answer) return failed(answer.error, answer.hint);
+  const {place, error, hint} = await answerer.take(files);
+  if (mine !== turn) return;
+  if (error) return fail(error, hint);
   const roots = new Set(files.map(({name}) => name.split("/")[0]));
   const inside = roots.size === 1 && files.some(({name}) => name.includes("/")) ? `/${[...roots][0]}` : "";
   const alone = files.length === 1 ? `/${files[0].name}` : inside;
   $("model").value = "";
+  if (shown === "compare") shown = "report";
   ask(place + alone, files.length === 1 ? files[0].name : [...roots][0]);
 }
 
 const named = (files) => [...files].map((file) => ({name: file.webkitRelativePath || file.name, file}));
-$("files").onchange = () => take(named($("files").files));
-$("folder").onchange = () => take(named($("folder").files));
+for (const id of ["files", "folder"]) $(id).onchange = () => { take(named($(id).files)); $(id).value = ""; };
 
 async function entries(item, path = "") {
   if (item.isFile) {
-    const file = await new Promise((done, fail) => item.file(done, fail));
+    const file = await new Promise((done, wrong) => item.file(done, wrong));
     return [{name: path + item.name, file}];
   }
-  const reader = item.createReader(), found = [];
+  const reader = item.createReader(), inside = [];
   for (;;) {
-    const some = await new Promise((done, fail) => reader.readEntries(done, fail));
-    if (!some.length || found.length > 20000) return found;
-    for (const one of some) found.push(...await entries(one, `${path}${item.name}/`));
+    const some = await new Promise((done, wrong) => reader.readEntries(done, wrong));
+    if (!some.length || inside.length > 20000) return inside;
+    for (const one of some) inside.push(...await entries(one, `${path}${item.name}/`));
   }
 }
 
@@ -226,10 +220,43 @@ addEventListener("drop", async (event) => {
   document.body.classList.remove("dropping");
   const items = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (!items.length) return take(named(event.dataTransfer.files));
-  const found = [];
-  for (const item of items) found.push(...await entries(item));
-  take(found);
+  const inside = [];
+  try { for (const item of items) inside.push(...await entries(item)); }
+  catch (error) { return fail(`the browser cannot read it: ${error.message}`, "check its permissions"); }
+  take(inside);
 });
+
+// ---- the models of this machine, where a server knows them
+
+function size(bytes) {
+  if (bytes === null) return "";
+  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), 4);
+  return `${Number((bytes / 1000 ** power).toPrecision(3))} ${["B", "kB", "MB", "GB", "TB"][power]}`;
+}
+
+function drawShelf(models) {
+  const words = $("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const fitting = models.filter(({name}) => words.every((word) => name.toLowerCase().includes(word)));
+  $("models").replaceChildren(...fitting.slice(0, MAX_SHOWN).map(({name, target: path, place, nbytes}) => {
+    const row = document.createElement("li"), button = document.createElement("button"), more = document.createElement("span");
+    button.type = "button";
+    button.textContent = name;
+    button.onclick = () => { $("model").value = path; if (shown === "compare") shown = "report"; ask(path, name); };
+    more.textContent = ` ${size(nbytes)}${place === "cache" ? " in the Hub's cache" : ""}`;
+    row.append(button, more);
+    return row;
+  }));
+  const left = fitting.length - MAX_SHOWN;
+  $("count").textContent = left > 0 ? `and ${left} more: type to see fewer`
+    : fitting.length ? "" : models.length ? "no model has such a name" : "none";
+}
+
+async function openShelf() {
+  const models = await answerer.shelf();
+  if (models.error) return fail(models.error, models.hint);
+  $("search").oninput = () => drawShelf(models);
+  drawShelf(models);
+}
 
 // ---- beginning
 
@@ -248,7 +275,7 @@ for (const [name, config] of Object.entries(settings.examples)) {
   $("examples").append(button, " ");
 }
 addEventListener("hashchange", follow);
-start();
-ready.then(() => { if ($("said").textContent.startsWith("Python")) said(""); });
+answerer.ready.then(() => { if ($("said").textContent.startsWith("Python")) note(""); });
+if (settings.answerer === "server") openShelf();
 follow();
 document.documentElement.dataset.started = "yes";

@@ -1,7 +1,9 @@
 // Runs hfinspect in Pyodide: one question after the other, each answered by hfinspect.web.answering.
-let base, python, answering, mounted = 0;
+let python, answering, mounted = 0;
+let started;
+const begun = new Promise((done) => { started = done; });
 
-const say = (text) => postMessage({said: text});
+const note = (text) => postMessage({note: text});
 
 async function inflated(url) {
   const reply = await fetch(url);
@@ -10,16 +12,17 @@ async function inflated(url) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-async function begin(settings) {
-  base = settings.base;
-  say("Python is being loaded (8 MB, once)");
+async function begin({base, endpoint}) {
+  note("Python is being loaded (8 MB, once)");
   const packed = inflated(`${base}hfinspect.bin`);
+  packed.catch(() => {});  // it is awaited below, perhaps after another error
   const {loadPyodide} = await import(`${base}pyodide/pyodide.mjs`);
   const env = {HOME: "/home/pyodide"};
-  if (settings.endpoint) env.HF_ENDPOINT = settings.endpoint;
+  if (endpoint) env.HF_ENDPOINT = endpoint;
   python = await loadPyodide({indexURL: `${base}pyodide/`, env});
   python.unpackArchive(await packed, "zip");
   answering = python.pyimport("hfinspect.web.answering");
+  started();
   postMessage({ready: true});
 }
 
@@ -32,18 +35,23 @@ function mount(files) {
   return place;
 }
 
+const lastLine = (error) => String(error.message || error).trim().split("\n").at(-1);
+
 onmessage = async ({data}) => {
+  if (data.begin) {
+    try { return await begin(data.begin); }
+    catch (error) { return postMessage({failed: `Python cannot be loaded: ${lastLine(error)}`}); }
+  }
+  await begun;
   try {
-    if (data.begin) return await begin(data.begin);
     if (data.files) return postMessage({id: data.id, place: mount(data.files)});
-    say(data.said || "");
-    const started = performance.now();
+    note(data.note || "");
+    const since = performance.now();
     const text = answering.answer(JSON.stringify(data.question));
-    postMessage({id: data.id, answer: JSON.parse(text), took: performance.now() - started});
+    postMessage({id: data.id, answer: JSON.parse(text), took: performance.now() - since});
   } catch (error) {
-    const lines = String(error.message || error).trim().split("\n");
     postMessage({id: data.id, answer: {
-      error: `a bug of hfinspect: ${lines[lines.length - 1]}`,
+      error: `a bug of hfinspect: ${lastLine(error)}`,
       hint: "please report it with what you typed",
     }});
   }
