@@ -20,7 +20,7 @@ from .core.option_field import called_with
 from .core.progress import Progress, joined
 from .core.records import dataclass
 from .core.refs import Origin
-from .core.results import Inspection, Member
+from .core.results import Inspection
 from .errors import HfinspectError, UsageError
 from .inspecting.config_alone import no_config
 from .inspecting.config_alone import predict as predict_config
@@ -224,7 +224,7 @@ def explain(
     from .explaining.derive import explained
     from .explaining.gguf_tree import gguf_derivation
     from .explaining.reconcile import compared, parse_count
-    from .inspecting.pipelines import several_models
+    from .inspecting.pipelines import folder_of, several_models
 
     asked = None if against is None else parse_count(against)
     check_source(source, overrides)
@@ -234,7 +234,7 @@ def explain(
     )
     found = whole.inspection
     if found.config is None and found.members:
-        raise several_models(found.target, [(_folder(m), m.declared) for m in found.members])
+        raise several_models(found.target, [(folder_of(m), m.declared) for m in found.members])
     if found.config is not None:
         derivation = Derivation(whole.prediction or predict_config(found.config), found.config)
     else:
@@ -363,9 +363,10 @@ def with_base(
     is_local = found.origin.kind in ("directory", "file")
     base = inspect_target(base_target(adapter.base, is_local=is_local), access)
     below = base.inspection
-    both = replace(below.origin, name=f"{below.origin.name} + {found.origin.name}")
+    name = f"{below.origin.short_name} + {found.origin.short_name}"
+    both = replace(below.origin, name=name, repo_id=None, path=None)  # no place has both
     named = replace(below, target=found.target, origin=both)
-    own = AdapterBytes(found.origin.name, found.nbytes or 0, found.parameters or 0)
+    own = AdapterBytes(found.origin.short_name, found.nbytes or 0, found.parameters or 0)
     return base._replace(inspection=named), replace(wish, adapter=own)
 
 
@@ -545,11 +546,3 @@ def _only_part(config: Mapping[str, Any], overrides: Mapping[str, Any] | None) -
     assumed = assumed_class(found.prediction, found.config)
     notes = (*found.findings, *assumed_finding(assumed, found.prediction))
     return DeclaredPart("", "", found.config, found.prediction, found.overrides, notes)
-
-
-def _folder(member: Member) -> str:
-    """Where a part lies: the root's has the name of what it is."""
-    from .inspecting.pipelines import MAIN_MODULE
-    from .layers.sentence_modules import own_class
-
-    return "" if member.name in (MAIN_MODULE, own_class(member.declared)) else member.name

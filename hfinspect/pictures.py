@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from .core.explanation import Explanation
     from .core.footprint import Memory
     from .core.verdicts import AuditResult
-    from .reports.portrait import Portrait
-    from .sizing.curves import Curves
+    from .reports.portrait import PartPortrait, Portrait
+    from .sizing.curves import CurveInputs, Curves
+    from .sizing.memory_request import MemoryRequest
     from .sources.header_cache import HeaderCache
     from .sources.hub.client import HubClient
     from .sources.login import Session
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 #: A portrait has an audit of models up to so many tensors; a second reading of more takes longer
 #: than everything else on the page.
 MAX_AUDITED = 20_000
+#: Parts that have a chapter of their own.
+MAX_PARTS = 12
 
 
 def portrait(
@@ -87,7 +90,39 @@ def portrait(
             file=file,
             overrides=overrides,
         )
-        return _portrait(whole, _audited(str(target), ref, file, remembering, whole, source))
+        parts = (
+            ()
+            if whole.inspection.overrides
+            else _parts(str(target), ref, remembering, access, whole, source)
+        )
+        audit = _audited(str(target), ref, file, remembering, whole, source)
+        return _portrait(whole, audit, parts, _with_base(whole, access))
+
+
+def _parts(
+    name: str,
+    ref: ModelRef,
+    opened: MemoizedSource,
+    access: Access,
+    whole: Inspected,
+    source: SourceChoice,
+) -> tuple[PartPortrait, ...]:
+    """Each part of a pipeline as its own folder says it; its files were read already."""
+    from .inspecting.pipelines import folder_of
+    from .reports.portrait import PartPortrait
+
+    parts = []
+    for member in whole.inspection.members[:MAX_PARTS]:
+        folder = folder_of(member)
+        if not folder:  # of the root there is no inspection without the other parts
+            continue
+        try:
+            own = inspect_opened(name, ref, opened, access, source=source, file=folder)
+        except HfinspectError as error:
+            parts.append(PartPortrait(member.name, None, str(error)))
+            continue
+        parts.append(PartPortrait(member.name, own.inspection, _explanation(own)))
+    return tuple(parts)
 
 
 def _audited(
@@ -124,29 +159,53 @@ def _audited(
         return str(error)
 
 
-def _portrait(whole: Inspected, audit: AuditResult | str) -> Portrait:
+def _explanation(whole: Inspected) -> Explanation | str:
+    """Where the parameters come from; why that cannot be derived, as text."""
     from .explaining.derivation import Derivation
     from .explaining.derive import explained
+
+    found, prediction = whole.inspection, whole.prediction
+    if prediction is not None and found.config is not None:
+        return explained(found.target, found, Derivation(prediction, found.config))
+    if found.members:
+        return f"it is a {found.layout} of several parts"
+    return "its architecture is not in the catalog" if found.config else "there is no config"
+
+
+def _with_base(whole: Inspected, access: Access) -> tuple[Inspected, MemoryRequest]:
+    """What memory is computed for: an adapter with its base model, any other model as it is."""
+    from .api import with_base
+    from .sizing.engines.registry import LOGICAL
+    from .sizing.memory_request import MemoryRequest
+
+    wish = MemoryRequest(LOGICAL)
+    try:
+        return with_base(whole, wish, access)
+    except HfinspectError:  # the base was there a moment ago
+        return whole, wish
+
+
+def _portrait(
+    whole: Inspected,
+    audit: AuditResult | str,
+    parts: tuple[PartPortrait, ...] = (),
+    sized: tuple[Inspected, MemoryRequest] | None = None,
+) -> Portrait:
     from .reports.portrait import Portrait
     from .sizing.curves import curves, held_by_layers
     from .sizing.engines.registry import LOGICAL
     from .sizing.memory_request import MemoryRequest
     from .sizing.plan import plan
 
-    found, prediction = whole.inspection, whole.prediction
-    explanation: Explanation | str
-    if prediction is None or found.config is None:
-        several = f"it is a {found.layout} of several parts"
-        no_class = (
-            "its architecture is not in the catalog" if found.config else "there is no config"
-        )
-        explanation = several if found.members else no_class
-    else:
-        explanation = explained(found.target, found, Derivation(prediction, found.config))
-    memory = plan(found, prediction, MemoryRequest(LOGICAL))
-    drawn = None if prediction is None else curves(found, prediction, memory)
-    held = () if prediction is None or drawn is None else held_by_layers(found, prediction, memory)
-    return Portrait(found, explanation, memory, drawn, held, audit)
+    run, wish = sized or (whole, MemoryRequest(LOGICAL))
+    found, prediction = run.inspection, run.prediction
+    memory = plan(found, prediction, wish)
+    drawn = None if prediction is None else curves(found, prediction, memory, wish)
+    # The areas are those of the adapter alone, without its base model's cache.
+    held: tuple[CurveInputs, ...] = ()
+    if run is whole and prediction is not None and drawn is not None:
+        held = held_by_layers(found, prediction, memory)
+    return Portrait(whole.inspection, _explanation(whole), memory, drawn, held, audit, parts)
 
 
 @called_with(MemoryCall)

@@ -70,7 +70,7 @@ class Pattern(NamedTuple):
 class QuantizationKind:
     """Equal layers of one list: which, and what one of them holds. ``components`` has parameters
     and bytes of one layer, None where unknown; ``beyond`` is True for layers that the class does
-    not hold."""
+    not hold: their parameters are those in the file, which the class does not count."""
 
     stack: str
     layers: tuple[int, ...]
@@ -89,7 +89,8 @@ class Folded:
 
 
 class _Row(NamedTuple):
-    """A tensor without its place: ``name`` is that within its layer."""
+    """A tensor without its place: ``name`` is that within its layer. ``in_file`` are the parameters
+    of a tensor that the class may not load, ``parameters`` those that the class counts."""
 
     name: str
     shape: tuple[int, ...]
@@ -101,6 +102,7 @@ class _Row(NamedTuple):
     beyond: str | None
     parameters: int | None
     nbytes: int | None
+    in_file: int | None
 
 
 _NAME = itemgetter(0)
@@ -153,7 +155,8 @@ def _stored(
     found: dict[tuple[str, int], list[_Row]] = {}
     for tensor in tensors:
         stack, layer = tensor.stack, tensor.layer
-        head = f"{stack}.{layer}."
+        # The list of a pipeline's part is "unet/down_blocks"; names of tensors lack the part.
+        head = "" if stack is None else f"{stack.removeprefix(f'{tensor.part}/')}.{layer}."
         if stack and layer is not None and tensor.name.startswith(head):
             found.setdefault((stack, layer), []).append(_row(tensor, tensor.name[len(head) :]))
         else:
@@ -176,18 +179,20 @@ def _row(t: TensorInfo, name: str) -> _Row:
         t.beyond,
         t.parameters if counted else 0,
         nbytes,
+        t.parameters if t.tied_to is None else 0,
     )
 
 
 def _kind(stack: str, layers: tuple[int, ...], rows: Sequence[_Row]) -> QuantizationKind:
     components: dict[str, tuple[int | None, int | None]] = {}
+    beyond = all(row.beyond is not None for row in rows)
     for row in rows:
         parameters, nbytes = components.get(row.component, (0, 0))
-        components[row.component] = _plus(parameters, row.parameters), _plus(nbytes, row.nbytes)
+        own = row.in_file if beyond else row.parameters
+        components[row.component] = _plus(parameters, own), _plus(nbytes, row.nbytes)
     whole: tuple[int | None, int | None] = (0, 0)
     for one, size in components.values():
         whole = _plus(whole[0], one), _plus(whole[1], size)
-    beyond = all(row.beyond is not None for row in rows)
     return QuantizationKind(stack, layers, *whole, components, beyond)
 
 

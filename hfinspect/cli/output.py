@@ -71,8 +71,8 @@ def emit(
 
 
 def command_line() -> str:
-    """The command that is running, as one would type it: without a token, and without what an
-    address holds of a login."""
+    """The command that is running, as one would type it where the models are: without a token,
+    without what an address holds of a login, and without the way to a folder of this machine."""
     import shlex  # a page alone needs it
 
     left = iter(ARGUMENTS)
@@ -81,8 +81,17 @@ def command_line() -> str:
         if argument == "--token":
             next(left, None)
         elif not argument.startswith("--token="):
-            words.append(shlex.quote(masked(argument) if "://" in argument else argument))
+            words.append(
+                shlex.quote(masked(argument) if "://" in argument else _relative(argument))
+            )
     return " ".join(words)
+
+
+def _relative(argument: str) -> str:
+    """``/home/me/models/mine`` as ``mine``, ``--output=/tmp/x.html`` as ``--output=x.html``."""
+    option, equals, value = argument.rpartition("=") if argument[:2] == "--" else ("", "", argument)
+    path = Path(value).expanduser() if value[:1] == "~" else Path(value)
+    return f"{option}{equals}{path.name}" if path.is_absolute() and path.name else argument
 
 
 def checked_format(format_name: str, known: tuple[str, ...] = tuple(FORMATS)) -> str:

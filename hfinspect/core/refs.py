@@ -9,9 +9,11 @@ a repo.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from ..errors import UsageError
@@ -73,6 +75,16 @@ class Origin:
     commit: str | None = None
     path: str | None = None
     hub: HubInfo | None = None
+
+    @property
+    def short_name(self) -> str:
+        """What others call the model: the repo, or the folder's own name (and the file's, where a
+        file was named), never where it lies on this disk."""
+        if self.repo_id is not None or self.path is None:
+            return self.repo_id or self.name
+        path = Path(os.path.abspath(self.path))  # noqa: PTH100 - of text alone, no disk
+        folder = path.parent.name
+        return f"{folder}/{path.name}" if self.kind == "file" and folder else path.name or self.name
 
     def to_dict(self) -> dict[str, str | None]:
         """The JSON form; what the Hub said has one of its own."""

@@ -217,6 +217,12 @@ def _root_name(declared: str | None) -> str:
     return MAIN_MODULE if own is None or own in TRANSFORMERS else own
 
 
+def folder_of(member: Member) -> str:
+    """Where a part lies; empty for the root, whose part has the name of what it is."""
+    in_root = member.name in (MAIN_MODULE, own_class(member.declared))
+    return "" if in_root else member.name
+
+
 def _member(name: str, declared: str | None, one: Inspection) -> Member:
     return Member(
         name=name,

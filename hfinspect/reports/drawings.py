@@ -73,24 +73,20 @@ class Measure(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """A tile at the end of the tree: component, group of layers, module, tensor; and its size by
-    each measure, None where that is not known."""
+    """A tile at the end of the tree: part of a pipeline (empty for a single model), component,
+    group of layers, module; and its size by each measure, None where that is not known."""
 
+    part: str
     component: str
     group: str
     module: str
-    tensor: str
     sizes: tuple[int | None, ...]
-
-    @property
-    def path(self) -> tuple[str, ...]:
-        return tuple(filter(None, self[:4]))
 
 
 @dataclass(frozen=True)
 class Treemap(Picture):
-    """Areas of components, groups of layers, modules and tensors, by the first or another
-    measure. ``rest`` says what was left out of ``leaves``, which still add up."""
+    """Areas of parts, components, groups of layers and modules, by the first or another measure.
+    ``rest`` says what was left out of ``leaves``, which still add up."""
 
     title: str
     measures: tuple[Measure, ...]
@@ -98,15 +94,16 @@ class Treemap(Picture):
     rest: str = ""
 
     def in_text(self) -> tuple[Block, ...]:
-        names = ("component", "layers", "module", "tensor")
         columns = (
+            Column("part", "part"),
             Column("component", "component", "component"),
-            *(Column(name, name) for name in names[1:]),
+            Column("layers", "layers"),
+            Column("module", "module"),
             *(Column(m.name, m.title, "int") for m in self.measures),
         )
         rows: list[tuple[Cell, ...]] = [(*leaf[:4], *leaf.sizes) for leaf in self.leaves]
-        rows.append(("total", "", "", "", *(measure.total for measure in self.measures)))
-        table = Table(columns, tuple(rows), self.title, total=True)
+        rows.append(("", "total", "", "", *(measure.total for measure in self.measures)))
+        table = Table(columns, tuple(rows), self.title, total=True, optional=("part",))
         return (table, *([Paragraph(self.rest, "note")] if self.rest else []))
 
 
@@ -124,16 +121,16 @@ def fewer(treemap: Treemap, most: int) -> Treemap:
 
     chosen = set(sorted(range(len(leaves)), key=weight, reverse=True)[:most])
     kept = [leaf for i, leaf in enumerate(leaves) if i in chosen]
-    others: dict[str, list[Leaf]] = {}
+    others: dict[tuple[str, str], list[Leaf]] = {}
     for i, leaf in enumerate(leaves):
         if i not in chosen:
-            others.setdefault(leaf.component, []).append(leaf)
-    for component, group in others.items():
+            others.setdefault(leaf[:2], []).append(leaf)
+    for (part, component), group in others.items():
         sizes = tuple(
             None if any(s is None for s in column) else sum(s or 0 for s in column)
             for column in zip(*(leaf.sizes for leaf in group), strict=True)
         )
-        kept.append(Leaf(component, "", f"{len(group):,} smaller", "", sizes))
+        kept.append(Leaf(part, component, "", f"{len(group):,} smaller", sizes))
     left = len(leaves) - len(chosen)
     text = f"the {left:,} smallest areas are one for each component"
     return replace(treemap, leaves=tuple(kept), rest=text)

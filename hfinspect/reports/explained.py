@@ -58,7 +58,8 @@ def lay_out(e: Explanation, *, depth: Depth | None = None, drawn: bool = False) 
     if depth != "model":
         blocks += [_attention(block) for block in e.attention]
     blocks.append(Facts(tuple(_grouped(_remarks(e)))))
-    title = f"Parameters of {titled(e.origin.name, e.overrides)}"
+    name = e.origin.short_name if drawn else e.origin.name
+    title = f"Parameters of {titled(name, e.overrides)}"
     return Document(title, tuple(map(_in_group, blocks)), ledger)
 
 

@@ -29,7 +29,7 @@ from .drawings import (
     fewer,
     without_chapters,
 )
-from .palette import ink_of, patterns, variables
+from .palette import PART, ink_of, patterns, variables
 from .shortened import shortened
 from .strip_paths import strip_svg
 from .table import Canvas, shown
@@ -415,7 +415,9 @@ def _treemap(block: Treemap) -> str:
 
 def _tile(tile: Tile) -> str:
     x, y, w, h = (round(side, 1) for side in tile.box)
-    fill = f"url(#p-{ink_of(tile.node.component)})" if tile.depth == 0 else "none"
+    fill = f"url(#p-{ink_of(tile.node.component)})" if tile.filled else "none"
+    if tile.node.kind == "part":
+        fill = PART
     rect = f'<rect x="{x:g}" y="{y:g}" width="{w:g}" height="{h:g}" fill="{fill}"/>'
     room = int((w - 6) / 7)
     if h < 15 or room < 4:
@@ -430,7 +432,7 @@ def _tiles(block: Treemap) -> dict[str, Any]:
     def number(text: str) -> int:
         return names.setdefault(clean(text, 160), len(names))
 
-    leaves = [[*(number(part) for part in leaf[:4]), *_exact(leaf.sizes)] for leaf in block.leaves]
+    leaves = [[*(number(step) for step in leaf[:4]), *_exact(leaf.sizes)] for leaf in block.leaves]
     measures = [[m.name, m.title, m.unit, *_exact((m.total,)), m.note] for m in block.measures]
     return {"measures": measures, "names": list(names), "leaves": leaves}
 

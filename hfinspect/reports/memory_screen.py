@@ -56,10 +56,11 @@ def lay_out(
             )
         if full or drawn:
             blocks += details(found)
+    title = _title(found, found.origin.short_name if drawn else found.origin.name)
     if _is_training(found):  # the answer in line 1, and then whose it is
-        whose = ", ".join(filter(None, (_title(found), _model(found))))
+        whose = ", ".join(filter(None, (title, _model(found))))
         return Document(answer(found), tuple(blocks[1:]), plain_sums(found), whose)
-    return Document(_title(found), tuple(blocks), plain_sums(found), _model(found))
+    return Document(title, tuple(blocks), plain_sums(found), _model(found))
 
 
 def _is_training(found: Memory) -> bool:
@@ -69,8 +70,8 @@ def _is_training(found: Memory) -> bool:
 # ---- the first lines
 
 
-def _title(found: Memory) -> str:
-    return f"{found.origin.name} on {device_in_full(found)}" if found.device else found.origin.name
+def _title(found: Memory, name: str) -> str:
+    return f"{name} on {device_in_full(found)}" if found.device else name
 
 
 def device_in_full(found: Memory) -> str:

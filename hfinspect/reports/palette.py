@@ -37,6 +37,8 @@ INKS: Final = MappingProxyType(
     }
 )
 
+#: Fill of a pipeline's part in both schemes; its components lie on it in their own colours.
+PART: Final = "#3d434b"
 
 #: What memory is for, in the colours of components that stand for as much elsewhere.
 _ALIKE: Final = MappingProxyType({"weights": "mlp", "cache": "attention", "workspace": "norm"})

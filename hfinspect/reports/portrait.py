@@ -13,12 +13,14 @@ from ..analysis.kinds import Folded, Pattern, QuantizationKind, fold
 from ..core.components import Component
 from ..core.explanation import Explanation
 from ..core.footprint import Memory
+from ..core.overrides import titled
 from ..core.records import dataclass
 from ..core.results import Inspection, Totals
 from ..core.text import byte_size, spelled
 from ..core.verdicts import AuditResult
+from ..explaining.low_rank import low_rank
 from ..sizing.curves import CurveInputs, Curves
-from . import explained, memory_screen, overview, verdict
+from . import adapter_lines, explained, memory_screen, overview, verdict
 from .document import Block, Cell, Column, Document, Facts, Paragraph, Preformatted, Table
 from .drawings import (
     Chapter,
@@ -48,6 +50,21 @@ _COMPONENTS = {component.value: i for i, component in enumerate(Component)}
 
 
 @dataclass(frozen=True)
+class PartPortrait:
+    """One part of a pipeline as its own folder says it.
+
+    Fields:
+        name: the part's, as the pipeline calls it
+        inspection: what is inside; None where the part cannot be read for itself
+        explanation: where every parameter comes from; why not, as text
+    """
+
+    name: str
+    inspection: Inspection | None
+    explanation: Explanation | str
+
+
+@dataclass(frozen=True)
 class Portrait:
     """All that one trip to a model has learned. What is not known is the reason, as text.
 
@@ -58,6 +75,7 @@ class Portrait:
         curves: the same at every context; None where the cache is not known
         held: what layers keep of the cache
         audit: what is wrong; why it was not looked at, as text
+        parts: of a pipeline, each for itself
     """
 
     inspection: Inspection
@@ -66,6 +84,7 @@ class Portrait:
     curves: Curves | None
     held: tuple[CurveInputs, ...]
     audit: AuditResult | str
+    parts: tuple[PartPortrait, ...] = ()
 
 
 def lay_out(
@@ -84,14 +103,15 @@ def lay_out(
     chapters = (
         Chapter("where", "Where the parameters are", (*_where(portrait, folded), *tables)),
         Chapter("layers", "Layers", tuple(_layers(portrait, folded))),
-        Chapter("why", "Why so many", tuple(_why(portrait))),
+        *(_chapters_of_parts(portrait) or [_why(portrait, folded)]),
         Chapter("memory", "Memory", tuple(_memory(portrait))),
         Chapter("audit", "Audit", tuple(_audit(portrait))),
-        Chapter("tensors", "Tensors", tuple(_tensors(folded)), folded=True),
+        Chapter("tensors", "Tensors", tuple(_tensors(found, folded)), folded=True),
         Chapter("config", "config.json", tuple(_config(found.config)), folded=True),
     )
     blocks: tuple[Block, ...] = (Facts(tuple(facts)), *remarks, *chapters)
-    return Document(whole.title, blocks, whole.main, whole.summary)
+    title = titled(found.origin.short_name, found.overrides)
+    return Document(title, blocks, whole.main, whole.summary)
 
 
 # ---- where the parameters are
@@ -115,29 +135,43 @@ def treemap(
         return None
     names = [measure.name for measure in measures]
     stacks = {pattern.stack for pattern in folded.patterns if pattern.stack}
-    leaves = [_leaf(pattern, names, len(stacks) > 1) for pattern in folded.patterns]
+    parts = [member.name for member in found.members]
+    leaves = [_leaf(pattern, names, len(stacks) > 1, parts) for pattern in folded.patterns]
     leaves += [_cache_leaf(one, names, len(stacks) > 1) for one in held]
-    leaves = [leaf for leaf in leaves if any(leaf.sizes)]
+    leaves = [leaf for leaf in _by_module(leaves) if any(leaf.sizes)]
     leaves.sort(key=lambda leaf: _COMPONENTS.get(leaf.component, 99))
     return fewer(Treemap("Areas", tuple(measures), tuple(leaves)), MAX_LEAVES)
 
 
-def _leaf(pattern: Pattern, names: Sequence[str], several: bool) -> Leaf:
+def _leaf(pattern: Pattern, names: Sequence[str], several: bool, parts: Sequence[str]) -> Leaf:
     module, _, tensor = pattern.inside.rpartition(".")
     sizes = {"parameters": pattern.parameters, "nbytes": pattern.nbytes, "cache": 0}
+    part = pattern.part if pattern.part in parts else ""
     return Leaf(
+        part,
         BEYOND if pattern.beyond is not None else pattern.component,
-        _group(pattern.stack, pattern.layers, several),
+        _group(pattern.stack.removeprefix(f"{part}/"), pattern.layers, several),
         module or tensor,
-        tensor if module else "",
         tuple(sizes[name] for name in names),
     )
+
+
+def _by_module(leaves: Iterable[Leaf]) -> Iterator[Leaf]:
+    """A module's tensors (weight, bias, scales) as one leaf."""
+    alike: dict[tuple[str, ...], list[Leaf]] = {}
+    for leaf in leaves:
+        alike.setdefault(leaf[:4], []).append(leaf)
+    for group in alike.values():
+        columns = zip(*(leaf.sizes for leaf in group), strict=True)
+        sizes = (None if None in column else sum(s or 0 for s in column) for column in columns)
+        yield group[0]._replace(sizes=tuple(sizes))
 
 
 def _cache_leaf(held: CurveInputs, names: Sequence[str], several: bool) -> Leaf:
     component = Component.SSM if held.state else Component.ATTENTION
     sizes = tuple(held.nbytes if name == "cache" else 0 for name in names)
-    return Leaf(component.value, _group(held.stack, held.layers, several), held.label, "", sizes)
+    group = _group(held.stack, held.layers, several)
+    return Leaf("", component.value, group, held.label, sizes)
 
 
 def _group(stack: str, layers: Sequence[int], several: bool) -> str:
@@ -149,6 +183,15 @@ def _group(stack: str, layers: Sequence[int], several: bool) -> str:
 
 def _where(portrait: Portrait, folded: Folded) -> Iterator[Block]:
     found = portrait.inspection
+    yield from _bar(found)
+    drawn = treemap(found, folded, portrait.held, portrait.memory)
+    if drawn is None:
+        yield Paragraph("parameters and bytes are unknown: nothing to draw")
+    else:
+        yield drawn
+
+
+def _bar(found: Inspection) -> Iterator[Block]:
     whole = found.parameters
     if whole:
         pieces = tuple(
@@ -157,11 +200,6 @@ def _where(portrait: Portrait, folded: Folded) -> Iterator[Block]:
             if totals.parameters
         )
         yield StackedBar("parameters", pieces)
-    drawn = treemap(found, folded, portrait.held, portrait.memory)
-    if drawn is None:
-        yield Paragraph("parameters and bytes are unknown: nothing to draw")
-    else:
-        yield drawn
 
 
 # ---- layers
@@ -208,18 +246,44 @@ def _stretches(
         }
         for held, layers in kept.items():
             title = ranges(layers) + (" (not loaded)" if kind.beyond else "")
-            parameters = None if kind.beyond else kind.parameters
-            yield Stretch(tuple(layers), title, components, parameters, kind.nbytes, held or None)
+            sizes = kind.parameters, kind.nbytes
+            yield Stretch(tuple(layers), title, components, *sizes, held or None)
 
 
 # ---- why, memory, audit
 
 
-def _why(portrait: Portrait) -> list[Block]:
-    found = portrait.explanation
+def _why(portrait: Portrait, folded: Folded) -> Chapter:
+    found = portrait.inspection
+    if found.adapter is not None and isinstance(portrait.explanation, str):
+        derived = tuple(adapter_lines.lay_out(found, low_rank(folded.patterns)))
+    else:
+        derived = _derived(portrait.explanation)
+    return Chapter("why", "Why so many", derived)
+
+
+def _derived(found: Explanation | str) -> tuple[Block, ...]:
     if isinstance(found, str):
-        return [Paragraph(f"The count cannot be derived: {found}")]
-    return list(explained.lay_out(found).blocks)
+        return (Paragraph(f"The count cannot be derived: {found}"),)
+    return explained.lay_out(found).blocks
+
+
+def _chapters_of_parts(portrait: Portrait) -> list[Chapter]:
+    """Each part: how it is built, its components, and why it has so many parameters."""
+    declared = {member.name: member for member in portrait.inspection.members}
+    chapters = []
+    for at, part in enumerate(portrait.parts):
+        member, own = declared[part.name], part.inspection
+        kind = (member.declared or member.architecture or "").rpartition(".")[2]
+        blocks: list[Block] = []
+        if own is not None:
+            whole = overview.lay_out(own, layers=per_layer(own.tensors))
+            blocks += [Paragraph(f"{kind}: {whole.summary}" if kind else whole.summary), *_bar(own)]
+            if isinstance(part.explanation, str):
+                blocks += [block for block in whole.blocks if isinstance(block, Table)]
+        inner = (*blocks, *_derived(part.explanation))
+        chapters.append(Chapter(f"part-{at}", part.name, inner, folded=True))
+    return chapters
 
 
 def _memory(portrait: Portrait) -> list[Block]:
@@ -238,7 +302,7 @@ def _audit(portrait: Portrait) -> list[Block]:
 # ---- tensors and config
 
 
-def _tensors(folded: Folded) -> Iterator[Block]:
+def _tensors(found: Inspection, folded: Folded) -> Iterator[Block]:
     columns = (
         Column("name", "name"),
         Column("tensors", "tensors", "int"),
@@ -253,7 +317,8 @@ def _tensors(folded: Folded) -> Iterator[Block]:
     patterns = folded.patterns
     order = sorted(range(len(patterns)), key=lambda i: -(patterns[i].nbytes or 0))
     chosen = sorted(order[:MAX_ROWS])
-    rows = tuple(_tensor_row(patterns[i]) for i in chosen)
+    parts = [member.name for member in found.members]
+    rows = tuple(_tensor_row(patterns[i], parts) for i in chosen)
     whole = sum(pattern.tensors for pattern in patterns)
     yield Paragraph(
         f"{whole:,} tensors in {len(patterns):,} patterns: equal ones of all layers and experts in "
@@ -267,10 +332,11 @@ def _tensors(folded: Folded) -> Iterator[Block]:
         yield Paragraph(text, "note")
 
 
-def _tensor_row(p: Pattern) -> tuple[Cell, ...]:
+def _tensor_row(p: Pattern, parts: Sequence[str]) -> tuple[Cell, ...]:
+    own = f"{p.part}/" if p.part in parts and not p.stack else ""
     remark = "tied" if p.tied else "" if p.beyond is None else "not loaded"
     return (
-        p.name,
+        own + p.name,
         p.tensors,
         "×".join(str(int(size)) for size in p.shape) or "scalar",
         p.dtype or "unknown",

@@ -11,13 +11,15 @@ from html import escape
 from ..core.text import clean
 from .document import Document, Facts
 from .drawings import StackedBar, Treemap, sized, without_chapters
-from .palette import ink_of, patterns, variables
+from .palette import PART, ink_of, patterns, variables
 from .treemap import HEAD, Tile, placed
 from .treemap_layout import Box
 
 WIDTH, HEIGHT = 800, 400
 #: Where the tiles are; above them title and bar, below them the legend.
 _AREA = Box(12, 78, 776, 282)
+#: Height of a line of the legend, and the least share of a component that it names.
+_LINE, _LEAST = 17, 0.0005
 #: Width of a character of 12 pixels, a little more than that of most.
 _CHAR = 6.7
 #: Tiles that are drawn: more are too small to see, and the picture stays below 15 kB.
@@ -38,8 +40,10 @@ def render(document: Document) -> str:
     blocks = list(without_chapters(document.blocks))
     treemap = next((block for block in blocks if isinstance(block, Treemap)), None)
     bar = next((block for block in blocks if isinstance(block, StackedBar)), None)
-    pieces = bar.pieces if bar is not None else ()
-    tiles = [] if treemap is None else _chosen(placed(treemap, _AREA))
+    pieces = () if bar is None else tuple(sorted(bar.pieces, key=lambda piece: -piece[1]))
+    legend = _legend_lines(pieces)
+    area = _AREA._replace(h=_AREA.h - _LINE * max(len(legend) - 1, 0))
+    tiles = [] if treemap is None else _chosen(placed(treemap, area))
     used = dict.fromkeys(
         ink_of(name) for name in (*(p[0] for p in pieces), *(t.node.component for t in tiles))
     )
@@ -61,7 +65,7 @@ def render(document: Document) -> str:
     else:
         whole = treemap.measures[0]
         parts += [_tile(tile, whole.total, whole.unit) for tile in tiles]
-    parts += _legend(pieces)
+    parts += _legend(legend, area)
     return "".join([*parts, "</svg>"])
 
 
@@ -100,7 +104,9 @@ def _chosen(tiles: Iterable[Tile]) -> list[Tile]:
 
 def _tile(tile: Tile, whole: int, unit: str) -> str:
     x, y, w, h = tile.box
-    fill = f'fill="url(#p-{ink_of(tile.node.component)})"' if tile.depth == 0 else ""
+    fill = f'fill="url(#p-{ink_of(tile.node.component)})"' if tile.filled else ""
+    if tile.node.kind == "part":
+        fill = f'fill="{PART}"'
     rect = f'<rect class="e" x="{x:.4g}" y="{y:.4g}" width="{w:.4g}" height="{h:.4g}"/>'
     if fill:
         rect = rect.replace('class="e"', fill) + rect
@@ -126,15 +132,31 @@ def _fitting(text: str, width: float, char: float) -> str:
     return text[: max(room - 1, 0)] + "…" if room > 2 else ""
 
 
-def _legend(pieces: tuple[tuple[str, float, str], ...]) -> Iterator[str]:
-    left = 12.0
+def _legend_lines(
+    pieces: tuple[tuple[str, float, str], ...],
+) -> list[list[tuple[float, str, str]]]:
+    """(left, component, label) line by line: every component of at least ``_LEAST``."""
+    lines: list[list[tuple[float, str, str]]] = []
+    left = float(WIDTH)
     for name, share, text in pieces:
+        if share < _LEAST:
+            continue
         label = f"{name} {text} ({share * 100:.1f}%)"
         width = 16 + len(label) * (_CHAR + 0.2) + 12
         if left + width > WIDTH:
-            break
-        yield (
-            f'<rect x="{left:.4g}" y="373" width="11" height="11" fill="url(#p-{ink_of(name)})"/>'
-            f'<text class="s" x="{left + 16:.4g}" y="383">{_text(label, 60)}</text>'
-        )
+            lines.append([])
+            left = 12.0
+        lines[-1].append((left, name, label))
         left += width
+    return lines
+
+
+def _legend(lines: list[list[tuple[float, str, str]]], area: Box) -> Iterator[str]:
+    for at, line in enumerate(lines):
+        top = area.y + area.h + 13 + at * _LINE
+        for left, name, label in line:
+            yield (
+                f'<rect x="{left:.4g}" y="{top:.4g}" width="11" height="11" '
+                f'fill="url(#p-{ink_of(name)})"/>'
+                f'<text class="s" x="{left + 16:.4g}" y="{top + 10:.4g}">{_text(label, 60)}</text>'
+            )

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from .drawings import Leaf, Treemap
 from .treemap_layout import Box, squarified
 
+Kind = Literal["root", "part", "component", "group", "module"]
+
 
 @dataclass
 class Node:
-    """A part of the tree: its label, its component, its size by the chosen measure."""
+    """A place in the tree: what it is, its label, its component (none of a part, which has
+    several), its size by the chosen measure."""
 
+    kind: Kind
     label: str
     component: str
     size: int = 0
@@ -21,42 +25,49 @@ class Node:
 
 
 class Tile(NamedTuple):
-    """A node where it lies; ``inner`` says whether its children lie in it."""
+    """A node where it lies; ``inner`` says whether its children lie in it. ``filled`` tiles have
+    the colour of their component; what lies in them has edges alone."""
 
     node: Node
     box: Box
     depth: int
     inner: bool
 
+    @property
+    def filled(self) -> bool:
+        return self.node.kind == "component" or (self.depth == 0 and self.node.kind != "part")
+
 
 def tree(leaves: Sequence[Leaf], measure: int) -> Node:
     """The tree below one root. A part with a single child is one with it."""
-    root = Node("", "")
+    root = Node("root", "", "")
     for leaf in leaves:
         size = leaf.sizes[measure] or 0
         if not size:
             continue
         node = root
         root.size += size
-        for step in leaf.path:
-            node = node.children.setdefault(step, Node(step, leaf.component))
-            node.size += size
+        for kind, step in zip(_KINDS, leaf[:4], strict=True):
+            if step:
+                component = "" if kind == "part" else leaf.component
+                node = node.children.setdefault(step, Node(kind, step, component))
+                node.size += size
     for node in root.children.values():
-        node.children = {name: _joined(child) for name, child in node.children.items()}
-        if len(node.children) == 1:
-            (child,) = node.children.values()
-            node.label, node.children = f"{node.label} · {child.label}", child.children
+        _join(node)
     return root
 
 
-def _joined(node: Node) -> Node:
-    while len(node.children) == 1:
+_KINDS: Final[tuple[Kind, ...]] = ("part", "component", "group", "module")
+
+
+def _join(node: Node) -> None:
+    while len(node.children) == 1 and node.kind != "part":
         (child,) = node.children.values()
-        # A module and its tensor make one name; a group of layers and a module do not.
-        glue = " " if "layer" in node.label else "."
-        node = Node(f"{node.label}{glue}{child.label}", node.component, node.size, child.children)
-    node.children = {name: _joined(child) for name, child in node.children.items()}
-    return node
+        glue = " " if node.kind == "group" else " · "
+        node.label, node.children = f"{node.label}{glue}{child.label}", child.children
+        node.kind = node.kind if node.kind == "component" else child.kind
+    for child in node.children.values():
+        _join(child)
 
 
 #: Pixels of a label, and the least sides of a tile that is drawn, and of one with parts in it.
@@ -64,7 +75,9 @@ HEAD, LEAST, LEAST_INNER = 15.0, 3.0, 40.0
 
 
 def placed(treemap: Treemap, box: Box, measure: int = 0, depth: int = 3) -> Iterator[Tile]:
-    """Tiles from the outside to the inside, those too small to be seen left out."""
+    """Tiles from the outside to the inside, those too small to be seen left out; parts are one
+    level more than ``depth``."""
+    depth += any(leaf.part for leaf in treemap.leaves)
     yield from _placed(tree(treemap.leaves, measure), box, 0, depth)
 
 

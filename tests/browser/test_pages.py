@@ -17,6 +17,8 @@ import hfinspect
 from ..builders import write_config, write_safetensors
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
+from ..inspecting.test_adapters import write_adapter, write_base
+from ..inspecting.test_pipelines import EXPECTED, write_pipeline
 from .chromium import Chromium, find
 
 pytestmark = [
@@ -53,11 +55,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "evil": HOSTILE,
     }
     tensors = {t.name: ("F32", t.shape) for t in hfinspect.predict(llama).tensors}
+    for name in ("pipeline", "adapter", "base"):
+        (folder / name).mkdir()
     model = folder / "<b>model"
     write_config(model, llama)
     write_safetensors(model / "model.safetensors", {**tensors, HOSTILE: ("F32", (3,))})
     commands: dict[str, list[object]] = {name: [MODELS / name] for name in NAMES}
     commands["hostile"] = [model]
+    commands["pipeline"] = [write_pipeline(folder / "pipeline")]
+    commands["adapter"] = [write_adapter(folder / "adapter", str(write_base(folder / "base")))]
     commands["explain"] = ["explain", MODELS / "llama-3-8b"]
     commands["memory"] = ["memory", MODELS / "llama-3-8b", "--batch", "4"]
     commands["compare"] = ["compare", MODELS / "gpt2", MODELS / "openai-gpt"]
@@ -71,7 +77,17 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return made
 
 
-KINDS = (*NAMES, "hostile", "explain", "memory", "compare", "audit", "tensors")
+KINDS = (
+    *NAMES,
+    "hostile",
+    "pipeline",
+    "adapter",
+    "explain",
+    "memory",
+    "compare",
+    "audit",
+    "tensors",
+)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -250,6 +266,84 @@ def test_the_treemap_by_keyboard(browser: Chromium, pages: dict[str, Path]) -> N
     assert "shared_experts" in browser.value(label)
 
 
+@pytest.mark.parametrize("query", ["layers 3", "layer 3", "LAYER 3 proj"])
+def test_search_finds_one_layer(browser: Chromium, pages: dict[str, Path], query: str) -> None:
+    """Of equal layers that are one area each, with the size of one of them."""
+    browser.open(pages["llama-3-8b"])
+    browser.value(
+        f"(() => {{ const f = document.getElementById('find'); f.value = {query!r};"
+        "f.oninput(); })()"
+    )
+    told = browser.value("document.querySelector('.tool [role=status]').textContent")
+    layer = [t for t in hfinspect.inspect(MODELS / "llama-3-8b").tensors if t.layer == 3]
+    size = sum(t.parameters or 0 for t in layer if "proj" not in query or "proj" in t.name)
+    assert told.endswith(f" found, {size:,} parameters in layer 3")
+    assert not told.startswith("0 ")
+
+
+@pytest.mark.parametrize("name", ["llama-3-8b", "deepseek-v3", "pipeline", "bert-base-uncased"])
+@pytest.mark.parametrize("width", [1200, 700, 390])
+def test_labels_of_the_treemap_do_not_overlap(
+    browser: Chromium, pages: dict[str, Path], name: str, width: int
+) -> None:
+    browser.open(pages[name], width=width)
+    overlapping = browser.value(
+        """(() => {
+        const all = [...document.querySelectorAll('.t span')].map((span) => {
+            const line = span.getBoundingClientRect(), tile = span.parentElement;
+            return {text: span.textContent, left: line.left, right: line.right, top: line.top,
+                bottom: Math.min(line.bottom, tile.getBoundingClientRect().bottom)};
+        });
+        const hits = [];
+        all.forEach((a, i) => all.slice(i + 1).forEach((b) => {
+            const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+            const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+            if (wide > 1 && high > 1) hits.push([a.text, b.text]);
+        }));
+        return [all.length, hits];
+        })()"""
+    )
+    assert overlapping[0] > 4
+    assert overlapping[1] == []
+
+
+def test_areas_of_a_pipeline_are_its_parts(browser: Chromium, pages: dict[str, Path]) -> None:
+    browser.open(pages["pipeline"])
+    assert browser.value("document.querySelector('h1').textContent") == "pipeline"
+    labels = browser.value(
+        "[...document.querySelectorAll('#treemap [aria-level=\"1\"]')].map(t => t.ariaLabel)"
+    )
+    parts = {label.split(" ")[0]: label for label in labels}
+    assert set(parts) == set(EXPECTED)
+    for name, size in EXPECTED.items():
+        assert f"{name}: {size:,} parameters" in parts[name]
+
+
+def test_in_a_narrow_window_the_number_stands_next_to_the_name(
+    browser: Chromium, pages: dict[str, Path]
+) -> None:
+    second = (
+        "[...document.querySelectorAll('#why table')]"
+        ".filter(t => /parameters/.test(t.tHead.textContent))"
+        ".map(t => [...t.rows].map(r => r.cells[1].className))"
+    )
+    browser.open(pages["llama-3-8b"], width=390)
+    assert all(set(rows) == {"n"} for rows in browser.value(second))
+    browser.resize(1200, 900)
+    browser.wait(f"{second}.some(rows => rows[0] !== 'n')")
+
+
+def test_paper_tears_no_chart(browser: Chromium, pages: dict[str, Path]) -> None:
+    browser.open(pages["llama-3-8b"])
+    browser.send("Emulation.setEmulatedMedia", media="print")
+    torn = browser.value(
+        "[...document.querySelectorAll('.map,.stack,.curve,figure,.two')]"
+        ".filter(e => getComputedStyle(e).breakInside !== 'avoid').map(e => e.className)"
+    )
+    assert torn == []
+    browser.send("Emulation.setEmulatedMedia", media="")
+
+
 def test_a_letter_marks_its_key_and_its_places(browser: Chromium, pages: dict[str, Path]) -> None:
     browser.open(pages["gpt2"])
     button = "[...document.querySelectorAll('.letter')].find(b => b.textContent === 'H')"
@@ -281,7 +375,9 @@ def test_tables_are_filtered_sorted_and_copied(browser: Chromium, pages: dict[st
     assert browser.value(f"{rows}[0].cells[1].textContent") == "12"
 
 
-@pytest.mark.parametrize("name", ("deepseek-v3", "hostile", "audit", "compare", "memory"))
+@pytest.mark.parametrize(
+    "name", ("deepseek-v3", "hostile", "pipeline", "adapter", "audit", "compare", "memory")
+)
 @pytest.mark.parametrize("dark", [False, True])
 def test_axe_finds_nothing_serious(
     browser: Chromium, pages: dict[str, Path], name: str, dark: bool

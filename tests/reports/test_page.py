@@ -95,9 +95,9 @@ def checked(text: str) -> _Parsed:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_small_and_closed(name: str) -> None:
-    """An ordinary model's below 80 kB, with the JSON form as ``--format json`` has it."""
+    """An ordinary model's below 85 kB, with the JSON form as ``--format json`` has it."""
     text = program(str(MODELS / name), "--format", "html").out
-    assert len(text.encode()) <= 80_000
+    assert len(text.encode()) <= 85_000
     parsed = checked(text)
     form = json.loads(program(str(MODELS / name), "--format", "json").out)
     assert json.loads(parsed.blocks["script"][0]) == form
@@ -301,7 +301,7 @@ def test_a_picture_for_a_model_card(name: str, tmp_path: Path) -> None:
     assert root.find(f"{space}title") is not None
     described = root.find(f"{space}desc")
     assert described is not None
-    assert "Parameters by component: embedding " in (described.text or "")
+    assert re.search(r"Parameters by component: (mlp|embedding) \d", described.text or "")
     assert "prefers-color-scheme:dark" in text
     assert "<script" not in text
     assert "href" not in text

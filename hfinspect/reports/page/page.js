@@ -42,7 +42,7 @@ const copied = async (text, button) => {
 };
 const data = $('data') ? JSON.parse($('data').textContent) : {};
 
-// ---- treemap: areas, squarified (Bruls, Huizing, van Wijk 2000), three levels at a time
+// ---- treemap: areas, squarified (Bruls, Huizing, van Wijk 2000); below a part three levels at a time
 
 const squarified = (sizes, w, h) => {
   const boxes = [], whole = sizes.reduce((a, b) => a + b, 0), scale = w * h / whole;
@@ -70,19 +70,28 @@ const squarified = (sizes, w, h) => {
 
 const treemap = (found) => {
   const {measures, names, leaves} = found, host = $('treemap');
-  let measure = 0, root, zoom, focus = null, wanted = '';
+  let measure = 0, root, zoom, focus = null, text = '', layer = null;
+  const KINDS = ['part', 'component', 'group', 'module'];
+  // The layers that a group's name lists, as pairs: "layers 0-2, 7" has [0, 2] and [7, 7].
+  const runs = (group) => {
+    const list = /layers? ([\d, -]+)$/.exec(group);
+    return list ? list[1].split(',').map((run) => { const ends = run.trim().split('-').map(Number); return [ends[0], ends[ends.length - 1]]; }) : [];
+  };
   const grow = () => {
-    root = {label: 'all', children: [], size: 0n, path: [], parent: null};
+    root = {kind: 'root', label: 'all', children: [], size: 0n, path: [], parent: null};
     for (const leaf of leaves) {
       const size = BigInt(leaf[4 + measure] ?? 0);
       if (!size) continue;
       let node = root;
       node.size += size;
-      for (const step of leaf.slice(0, 4).map((i) => names[i]).filter(Boolean)) {
+      for (const [i, kind] of KINDS.entries()) {
+        const step = names[leaf[i]];
+        if (!step) continue;
         let next = node.children.find((c) => c.label === step);
         if (!next) {
-          next = {label: step, children: [], size: 0n, parent: node, component: names[leaf[0]]};
+          next = {kind, label: step, children: [], size: 0n, parent: node, component: i ? names[leaf[1]] : ''};
           next.path = [...node.path, step];
+          next.runs = kind === 'group' ? runs(step) : node.runs || [];
           node.children.push(next);
         }
         next.size += size;
@@ -90,21 +99,15 @@ const treemap = (found) => {
       }
     }
     const sort = (node) => {
-      // A part with a single child is one with it.
-      while (node.parent && node.parent.parent && node.children.length === 1) {
+      // What has a single child is one with it; a component keeps its colour, a part is shown as it is.
+      while (node !== root && node.kind !== 'part' && node.children.length === 1) {
         const child = node.children[0];
-        node.label += (/layer/.test(node.label) ? ' ' : '.') + child.label;
-        node.path = child.path; node.children = child.children;
+        node.label += (node.kind === 'group' ? ' ' : ' \u00b7 ') + child.label;
+        if (node.kind !== 'component') node.kind = child.kind;
+        node.path = child.path; node.runs = child.runs; node.children = child.children;
         for (const c of node.children) c.parent = node;
       }
       node.children.forEach(sort);
-      // A component with a single group shows that group's parts as its own.
-      if (node.parent === root && node.children.length === 1) {
-        const child = node.children[0];
-        node.label += ` \u00b7 ${child.label}`;
-        node.path = child.path; node.children = child.children;
-        for (const c of node.children) c.parent = node;
-      }
       node.children.sort((a, b) => (a.size < b.size ? 1 : -1));
     };
     sort(root);
@@ -114,28 +117,33 @@ const treemap = (found) => {
   const share = (node) => (Number(node.size) / Number(measures[measure][3]) * 100).toFixed(1) + '%';
   const full = (node) => `${node.path.join(' / ') || 'all'}: ${grouped(node.size)} ${unit()}` +
     (unit() === 'bytes' ? ` (${bytes(node.size)})` : '') + `, ${share(node)} of all`;
-  const is = (node) => wanted && node.path.join('.').toLowerCase().includes(wanted);
+  const wanted = () => text || layer !== null;
+  const inLayer = (node) => (node.runs || []).some(([a, b]) => a <= layer && layer <= b);
+  const is = (node) => wanted() && (!text || node.path.join('.').toLowerCase().includes(text)) && (layer === null || inLayer(node));
   const holds = (node) => is(node) || node.children.some(holds);
 
   const map = make('div', {className: 'map', role: 'tree'});
   const at = make('p', {className: 'at', id: 'at', ariaLive: 'polite'});
   const crumbs = make('ol', {className: 'crumbs'});
-  const search = make('input', {type: 'search', id: 'find', placeholder: 'q_proj, norm, layers 3'});
+  const search = make('input', {type: 'search', id: 'find', placeholder: 'q_proj, norm, layer 3'});
   const hits = make('span', {role: 'status'});
   const radios = make('fieldset', {}, make('legend', {textContent: 'Area'}), ...measures.map((m, i) => {
     const radio = make('input', {type: 'radio', name: 'area', value: m[0], checked: i === 0});
     radio.onchange = () => { measure = i; grow(); go(null); };
     return make('label', {}, radio, ' ' + m[1]);
   }));
-  const tile = (node, box, deep, i, w, h) => {
+  // Pixels that a label takes, and a label with the size below it.
+  const LINE = 21, LINES = 37;
+  const tile = (node, box, deep, i, w, h, head) => {
     const [x, y, tw, th] = box, shown = [];
-    const el = make('div', {className: `t c-${node.component}` + (deep < 2 ? ' in' : ''), role: 'treeitem',
+    const filled = node.kind === 'component' || (deep === 2 && node.kind !== 'part');
+    const el = make('div', {className: `t c-${node.component || 'part'}` + (filled || node.kind === 'part' ? '' : ' in'), role: 'treeitem',
       tabIndex: -1, 'aria-level': level(node), 'aria-posinset': i + 1, 'aria-setsize': node.parent.children.length});
     Object.assign(el.style, {left: x / w * 100 + '%', top: y / h * 100 + '%', width: tw / w * 100 + '%', height: th / h * 100 + '%'});
     el.node = node; node.el = el;
-    if (wanted) el.classList.add(is(node) ? 'hit' : holds(node) || above(node) ? 'near' : 'dim');
-    if (tw > 34 && th > 17) shown.push(make('span', {textContent: node.label}));
-    if (shown.length && th > 34 && tw > 52) shown.push(' ', make('span', {className: 'v', textContent: `${sized(node.size)}, ${share(node)}`}));
+    if (wanted()) el.classList.add(is(node) ? 'hit' : holds(node) || above(node) ? 'near' : 'dim');
+    if (tw > 34 && th >= LINE) shown.push(make('span', {textContent: node.label}));
+    if (shown.length && tw > 52 && head >= LINES) shown.push(' ', make('span', {className: 'v', textContent: `${sized(node.size)}, ${share(node)}`}));
     el.append(...shown);
     el.setAttribute('aria-label', `${node.label} ${sized(node.size)}, ${share(node)}; ${full(node)}`);
     return el;
@@ -154,12 +162,14 @@ const treemap = (found) => {
       node.children.forEach((child, i) => {
         const [x, y, tw, th] = boxes[i];
         if (tw < 1.2 || th < 1.2) return;
-        const el = tile(child, [left + x, top + y, tw, th], deep, i, w, h);
+        const few = th > 60 ? LINES : LINE;
+        const room = child.children.length && deep > 0 && tw > 60 && th > few + 20;
+        // What lies in a tile begins below its label; a tile without has its own room.
+        const el = tile(child, [left + x, top + y, tw, th], deep, i, w, h, room ? few : th);
         map.append(el);
         if (!child.children.length) return;
-        const head = th > 60 ? 37 : 21, room = deep > 0 && tw > 60 && th > head + 20;
-        el.setAttribute('aria-expanded', room);
-        if (room) lay(child, left + x + 4, top + y + head, tw - 8, th - head - 4, deep - 1);
+        el.setAttribute('aria-expanded', Boolean(room));
+        if (room) lay(child, left + x + 4, top + y + few, tw - 8, th - few - 4, deep - (child.kind !== 'part'));
       });
     };
     lay(zoom, 0, 0, w, h, 2);
@@ -211,12 +221,16 @@ const treemap = (found) => {
     if (keys[e.key]) { e.preventDefault(); keys[e.key](); }
   });
   search.oninput = () => {
-    wanted = search.value.trim().toLowerCase();
+    // "layers 3" and "layer 3 q_proj" are about one layer; its size is that of equal ones divided.
+    const query = search.value.trim().toLowerCase(), one = /\blayers? (\d+)(?![\d-])/.exec(query);
+    layer = one ? Number(one[1]) : null;
+    text = (one ? query.replace(one[0], '') : query).trim();
     const all = [];
     const walk = (n) => { if (is(n)) all.push(n); else n.children.forEach(walk); };
     walk(root);
-    const sum = all.reduce((a, n) => a + n.size, 0n);
-    hits.textContent = wanted ? `${all.length} found, ${grouped(sum)} ${unit()}` : '';
+    const share = (n) => (layer === null ? n.size : n.size / n.runs.reduce((sum, [a, b]) => sum + BigInt(b - a + 1), 0n));
+    const sum = all.reduce((a, n) => a + share(n), 0n);
+    hits.textContent = wanted() ? `${all.length} found, ${grouped(sum)} ${unit()}` + (layer === null ? '' : ` in layer ${layer}`) : '';
     search.first = all[0];
     paint();
   };
@@ -386,14 +400,14 @@ const tools = (table) => {
     for (const row of rows) row.hidden = !words.every((w) => row.textContent.toLowerCase().includes(w));
     said.textContent = `${rows.filter((r) => !r.hidden).length} of ${rows.length} rows`;
   };
-  heads.forEach((head, i) => {
+  heads.forEach((head) => {
     const button = make('button', {type: 'button', textContent: head.textContent});
     head.replaceChildren(button);
     button.onclick = () => {
       const down = head.getAttribute('aria-sort') === 'ascending' ? -1 : 1;
       heads.forEach((h) => h.removeAttribute('aria-sort'));
       head.setAttribute('aria-sort', down > 0 ? 'ascending' : 'descending');
-      const key = (row) => plain(row.cells[i]);
+      const key = (row) => plain(row.cells[head.cellIndex]);
       rows.sort((a, b) => down * key(a).localeCompare(key(b), 'en', {numeric: true}));
       body.append(...rows);
     };
@@ -403,9 +417,34 @@ const tools = (table) => {
     return /[",\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
   };
   const copy = make('button', {type: 'button', textContent: 'Copy as CSV'});
-  copy.onclick = () => copied([heads.map((h) => quoted(h.textContent.trim())).join(','),
+  copy.onclick = () => copied([[...table.tHead.rows[0].cells].map((h) => quoted(h.textContent.trim())).join(','),
     ...rows.filter((r) => !r.hidden).map((r) => [...r.cells].map((c) => quoted(plain(c))).join(','))].join('\n'), copy);
   table.parentElement.before(make('div', {className: 'tool'}, make('label', {}, 'Filter ', filter), said, copy));
+};
+
+// ---- in a narrow window the number of a table stands next to its name
+
+const numberFirst = () => {
+  const narrow = matchMedia('(max-width:44rem)');
+  for (const table of document.querySelectorAll('main table')) {
+    if (!table.tHead) continue;
+    const numbers = [...table.tHead.rows[0].cells].filter((head) => head.classList.contains('n'));
+    const main = numbers.find((head) => /^parameters/.test(head.textContent)) || numbers[0];
+    const home = main ? main.cellIndex : 0;
+    if (home < 2) continue;
+    const move = (from, to) => {
+      for (const row of table.rows) {
+        const cell = row.cells[from];
+        row.insertBefore(cell, row.cells[to < from ? to : to + 1] || null);
+      }
+    };
+    const settle = () => {
+      const at = main.cellIndex, to = narrow.matches ? 1 : home;
+      if (at !== to) move(at, to);
+    };
+    settle();
+    narrow.addEventListener('change', settle);
+  }
 };
 
 // ---- the page's own JSON
@@ -431,6 +470,7 @@ if (data.treemap) treemap(data.treemap);
 if (data.memory) memory(data.memory);
 letters();
 document.querySelectorAll('table[data-tools]').forEach(tools);
+numberFirst();
 machine();
 const open = () => document.querySelectorAll('details').forEach((d) => { d.open = true; });
 addEventListener('beforeprint', open);
