@@ -90,11 +90,7 @@ def portrait(
             file=file,
             overrides=overrides,
         )
-        parts = (
-            ()
-            if whole.inspection.overrides
-            else _parts(str(target), ref, remembering, access, whole, source)
-        )
+        parts = _parts(str(target), ref, remembering, access, whole, source)
         audit = _audited(str(target), ref, file, remembering, whole, source)
         return _portrait(whole, audit, parts, _with_base(whole, access))
 
@@ -112,7 +108,9 @@ def _parts(
     from .reports.portrait import PartPortrait
 
     parts = []
-    for member in whole.inspection.members[:MAX_PARTS]:
+    # What is changed is the root's config: a part for itself would be shown without the change.
+    members = () if whole.inspection.overrides else whole.inspection.members
+    for member in members[:MAX_PARTS]:
         folder = folder_of(member)
         if not folder:  # of the root there is no inspection without the other parts
             continue
@@ -163,10 +161,14 @@ def _explanation(whole: Inspected) -> Explanation | str:
     """Where the parameters come from; why that cannot be derived, as text."""
     from .explaining.derivation import Derivation
     from .explaining.derive import explained
+    from .explaining.gguf_tree import gguf_derivation
 
     found, prediction = whole.inspection, whole.prediction
+    derivation = gguf_derivation(found) if found.config is None and not found.members else None
     if prediction is not None and found.config is not None:
-        return explained(found.target, found, Derivation(prediction, found.config))
+        derivation = Derivation(prediction, found.config)
+    if derivation is not None:
+        return explained(found.target, found, derivation)
     if found.members:
         return f"it is a {found.layout} of several parts"
     return "its architecture is not in the catalog" if found.config else "there is no config"
