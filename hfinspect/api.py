@@ -307,7 +307,8 @@ def memory(call: MemoryCall) -> Memory:
     from .sizing.planned import planned
 
     request = memory_request(call)
-    whole, access = inspect_with(call, call.target)
+    unsized = request.device is not None
+    whole, access = inspect_with(call, call.target, unsized=unsized)
     whole, request = with_base(whole, request, access)
     return planned(whole.inspection, whole.prediction, request)
 
@@ -341,7 +342,7 @@ def recipes(
     chosen = list(RECIPES) if names is None else [find_recipe(name).name for name in names]
     check_source(source, overrides)
     access = Access.of(session, token, endpoint, timeout, client, cache, progress=progress)
-    found, prediction, _ = inspect_target(
+    found, prediction, *_ = inspect_target(
         target, access, revision=revision, source=source, file=file, overrides=overrides
     )
     sizes = recipe_sizes(found, prediction, chosen)

@@ -9,6 +9,7 @@
     │   ├── RevisionNotFoundError
     │   ├── EntryNotFoundError                  no such file, in a repo or on disk
     │   ├── NothingToInspectError               neither weights nor config.json
+    │   │   └── NoComponentError                a pipeline of whose components no size is known
     │   ├── GatedRepoError
     │   ├── UnauthorizedError                   a token is missing or refused
     │   ├── UnreadableError                     permissions, I/O errors
@@ -21,6 +22,7 @@
     │   └── MovedError                          the repo changed while it was read
     ├── MalformedError                      4   the bytes are not what they claim to be
     │   ├── ConfigError                         names the key
+    │   │   └── UnnamedModelError               neither model_type nor a class
     │   ├── FormatError                         a weight file against its format
     │   ├── ShardIndexError                     an index file against its format
     │   ├── LimitError                          a declared size beyond a named limit
@@ -155,6 +157,14 @@ class NothingToInspectError(AccessError):
     )
 
 
+class NoComponentError(NothingToInspectError):
+    """A pipeline's model_index.json is there, and nothing that says how large a component is.
+    ``missing`` are the paths of the configs that are not there."""
+
+    kind = "no_component"
+    missing: tuple[str, ...] = ()
+
+
 class GatedRepoError(AccessError):
     """Files are behind an access request."""
 
@@ -252,6 +262,12 @@ class ConfigError(MalformedError):
     ) -> None:
         super().__init__(subject, found, expected=expected, where=where, hint=hint)
         self.key = key
+
+
+class UnnamedModelError(ConfigError):
+    """The config is sound and names neither a model type nor a class."""
+
+    kind = "unnamed_model"
 
 
 class FormatError(MalformedError):

@@ -220,7 +220,7 @@ def memory_drawn(call: MemoryCall) -> tuple[Memory, Curves | None]:
     from .sizing.recipes.at_recipe import at_recipe
 
     wish = memory_request(call)
-    whole, access = inspect_with(call, call.target)
+    whole, access = inspect_with(call, call.target, unsized=wish.device is not None)
     whole, wish = with_base(whole, wish, access)
     found = planned(whole.inspection, whole.prediction, wish)
     if whole.prediction is None or wish.train is not None:

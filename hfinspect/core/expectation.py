@@ -63,6 +63,8 @@ class Beyond:
 
 #: Rule of the note that says which class was assumed.
 ASSUMED = "assumed-class"
+#: Rule of the finding that says why a model has no sizes at all.
+NO_SIZES = "no-sizes"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ..core.overrides import Override
 from ..core.refs import Origin
 from ..core.results import Inspection, Totals
 from ..core.tensor import TensorInfo
+from ..errors import HfinspectError
 from ..formats.strict_json import collector_paused
 from ..sizing.own_cache import NOTHING_READ, own_cache
 from ..trees.prediction import Prediction
@@ -31,11 +32,13 @@ if TYPE_CHECKING:
 
 class Inspected(NamedTuple):
     """A result and what it was made from, for whatever comes next: the prediction of the config
-    (None where there is none, or it does not name the class) and the weights as read."""
+    (None where there is none, or it does not name the class) and the weights as read. ``refused``
+    is the error that the model is to whoever asks what is inside (``unsized.py``)."""
 
     inspection: Inspection
     prediction: Prediction | None = None
     checkpoint: Checkpoint | None = None
+    refused: HfinspectError | None = None
 
     @property
     def predicted(self) -> tuple[Mapping[str, Any], Prediction] | None:

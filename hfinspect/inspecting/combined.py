@@ -28,7 +28,8 @@ def combined(
 ) -> Inspection:
     """The parts' tensors under the names of their parts, and sums over them.
 
-    ``other_files`` are those of no part; unless ``all_known``, a part is missing from the sums.
+    ``other_files`` are those of no part; unless ``all_known``, a part is missing from the sums, and
+    those of the whole are unknown.
     Ties hold within a part; they are shown as ``part/tensor``.
     """
     tensors: list[TensorInfo] = []
@@ -49,7 +50,7 @@ def combined(
         stored=total.stored,
         buffers=total.buffers,
         bookkeeping=total.bookkeeping,
-        nbytes=total.nbytes,
+        nbytes=total.nbytes if all_known else None,
         components=by_component(cells),
         parts=by_part(cells),
         dtypes=by_dtype(cells),

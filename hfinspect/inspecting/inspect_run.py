@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, TypeVar
 
 from ..checkpoints.json_files import PIPELINE_FILE
 from ..checkpoints.one_file import read_config
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from .adapter import Reach
 
 
+T = TypeVar("T")
+
 #: What reads weights: in a program that has read a model there is nothing left to import.
 _READING = f"{__package__.rpartition('.')[0]}.checkpoints.read"
 
@@ -38,16 +41,26 @@ def inspect_target(
     source: SourceChoice = "auto",
     file: str | None = None,
     overrides: Mapping[str, Any] | None = None,
+    unsized: bool = False,
 ) -> Inspected:
-    """As ``api.inspect``, with what the result was made from."""
+    """As ``api.inspect``, with what the result was made from. ``unsized``: a model of which nothing
+    says how large it is, is a result without tensors instead of an error."""
     given = config_given(target)
     if given is not None:
-        return promised("config", Origin("mapping", "config"), given, overrides)
+        made = _Promise("config", Origin("mapping", "config"), overrides, unsized)
+        return made.of(given)
     ref = of_pipeline(access.resolve(target, revision))
     access = access.started()
     with access.opened(ref) as opened:
         return inspect_opened(
-            str(target), ref, opened, access, source=source, file=file, overrides=overrides
+            str(target),
+            ref,
+            opened,
+            access,
+            source=source,
+            file=file,
+            overrides=overrides,
+            unsized=unsized,
         )
 
 
@@ -60,8 +73,10 @@ def inspect_opened(
     source: SourceChoice = "auto",
     file: str | None = None,
     overrides: Mapping[str, Any] | None = None,
+    unsized: bool = False,
 ) -> Inspected:
     """The same of a source that is open already."""
+    promise = _Promise(name, opened.origin, overrides, unsized)
     picked = json_of(ref) or ref.file or file
     if is_config(picked):
         if source == "checkpoint":
@@ -69,29 +84,68 @@ def inspect_opened(
         config = read_config(opened, picked)
         if config is None:
             raise no_config(name)
-        return promised(name, opened.origin, config, overrides)
+        return promise.of(config)
 
     def reach(base: str) -> Inspection:
         elsewhere = replace(access, listing=None)
         inner = elsewhere.resolve(base)
         with elsewhere.opened(inner) as base_source:
             further = _from_source(
-                base, base_source, inner.file, "auto", None, _no_further, elsewhere
+                _Promise(base, base_source.origin, None),
+                base_source,
+                inner.file,
+                "auto",
+                _no_further,
+                elsewhere,
             )
         return further.inspection
 
-    return _from_source(name, opened, picked, source, overrides, reach, access)
+    return _from_source(promise, opened, picked, source, reach, access)
+
+
+class _Promise(NamedTuple):
+    """What config.json promises of a target; ``unsized`` as in ``inspect_target``."""
+
+    name: str
+    origin: Origin
+    overrides: Mapping[str, Any] | None
+    unsized: bool = False
+
+    def of(
+        self,
+        config: Mapping[str, Any],
+        findings: Sequence[Finding] = (),
+        companions: Mapping[str, Mapping[str, object]] | None = None,
+        layout: str = "model",
+    ) -> Inspected:
+        return self.made(
+            lambda: promised(
+                self.name, self.origin, config, self.overrides, findings, companions, layout
+            ),
+            config,
+        )
+
+    def made(self, make: Callable[[], T], config: Mapping[str, Any] | None = None) -> T | Inspected:
+        """What ``make`` gives, or in its place what is known without sizes."""
+        if not self.unsized:
+            return make()
+        from .unsized import UNSIZED, unsized
+
+        try:
+            return make()
+        except UNSIZED as error:
+            return unsized(self.name, self.origin, error, config)
 
 
 def _from_source(
-    name: str,
+    promise: _Promise,
     opened: Source,
     file: str | None,
     source: SourceChoice,
-    overrides: Mapping[str, Any] | None,
     reach: Reach,
     access: Access,
 ) -> Inspected:
+    name, overrides = promise.name, promise.overrides
     wants_weights = source != "config" and not overrides
     # Not needed for a config alone, and a third of the time that it takes to start. Of the Hub the
     # list is on its way meanwhile, and what is read after it.
@@ -109,9 +163,9 @@ def _from_source(
     if source == "checkpoint":
         raise read.refused or no_weights(opened, read.files)
     whole = not file and not (overrides and PIPELINE_FILE in read.files)
-    several = inspect_declared(name, opened, overrides) if whole else None
+    several = promise.made(partial(inspect_declared, name, opened, overrides)) if whole else None
     if several is not None:
-        return Inspected(several)
+        return several
     if read.config is None:
         if read.config_error is not None:
             raise read.config_error
@@ -126,15 +180,7 @@ def _from_source(
         )
         for other in read.unread
     )
-    return promised(
-        name,
-        opened.origin,
-        read.config,
-        overrides,
-        (*read.findings, *unread),
-        read.companions,
-        read.layout.value,
-    )
+    return promise.of(read.config, (*read.findings, *unread), read.companions, read.layout.value)
 
 
 def _begun(source: Source, *, weights: bool) -> Source:

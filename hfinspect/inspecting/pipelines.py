@@ -20,11 +20,18 @@ from ..core.checkpoint import Finding
 from ..core.overrides import Override
 from ..core.refs import Origin
 from ..core.results import Inspection, Member
-from ..errors import ConfigError, HfinspectError, NothingToInspectError, UnknownArchitectureError
+from ..errors import (
+    ConfigError,
+    HfinspectError,
+    MalformedError,
+    NoComponentError,
+    NothingToInspectError,
+    UnknownArchitectureError,
+)
 from ..layers.sentence_modules import FAMILY, TRANSFORMERS, own_class
 from ..sources.source import Source
 from ..trees.prediction import Prediction
-from .build import from_prediction
+from .build import Inspected, from_prediction
 from .combined import combined
 from .declared_class import is_model, predict_as, sized_elsewhere
 from .overriding import changed
@@ -49,16 +56,16 @@ def inspect_parts(name: str, origin: Origin, read: ModelFiles) -> Inspection:
     parts: list[tuple[Member, Inspection]] = []
     if read.checkpoint is not None:
         kind = read.declared_class
-        whole, _, _ = inspect_weights(
+        whole = inspect_weights(
             name, origin, read.checkpoint, read.config, read.companions, declared=kind
-        )
+        ).inspection
         parts.append((_member(_root_name(kind), kind, whole), whole))
     for part in read.parts:
         if part.checkpoint is not None:
             where = f"{part.name}/{config_name(part.declared)}"
-            one, _, _ = inspect_weights(
+            one = inspect_weights(
                 name, origin, part.checkpoint, part.config, declared=part.declared, where=where
-            )
+            ).inspection
             parts.append((_member(part.name, part.declared, one), one))
     findings = [*read.findings, *_disagreements(parts)]
     others = {other.path: other.reason for other in (*read.others, *read.unread)}
@@ -168,7 +175,7 @@ def several_models(name: str, parts: Sequence[tuple[str, str | None]]) -> Nothin
 
 def inspect_declared(
     name: str, opened: Source, overrides: Mapping[str, Any] | None = None
-) -> Inspection | None:
+) -> Inspected | None:
     """A model of several parts from the configs of these alone; None where it is a single one.
 
     A part that the catalog does not know has unknown parameters. Raises NothingToInspectError
@@ -183,7 +190,7 @@ def inspect_declared(
     for part in model.parts:
         place = f"{part.name}/{config_name(part.declared)}".lstrip("/")
         if isinstance(part.found, HfinspectError):
-            text = f"{part.name or 'the root'}: {part.found}"
+            text = f"{part.name or 'the root'}: {part.found}: its bytes are unknown"
             findings.append(Finding(part.found.kind, text, place))
             continue
         one = from_prediction(
@@ -192,14 +199,11 @@ def inspect_declared(
         parts.append((_member(part.name or _root_name(part.declared), part.declared, one), one))
         changes += part.overrides
     if not parts:
-        missing = ", ".join(model.missing[:_SHOWN])
-        found = "has no component whose config.json is known"
-        raise NothingToInspectError(
-            name,
-            f"{found}: the configs that it names are not there" if missing else found,
-            expected=missing or None,
-        )
-    return combined(
+        raise _no_component(name, model)
+    if model.missing:
+        text = f"{not_there(model.missing)}: parameters and bytes of the whole are unknown"
+        findings.append(Finding("missing-component", text, PIPELINE_FILE))
+    whole = combined(
         name,
         opened.origin,
         model.layout.value,
@@ -207,8 +211,31 @@ def inspect_declared(
         findings,
         architecture=model.class_name,
         overrides=tuple(changes),
-        all_known=len(parts) == len(model.parts),
+        all_known=len(parts) == len(model.parts) and not model.missing,
     )
+    return Inspected(whole)
+
+
+def not_there(missing: Sequence[str]) -> str:
+    """``vae/config.json is not there``: the configs of components that a pipeline lacks."""
+    more = len(missing) - _SHOWN
+    shown = ", ".join(missing[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+    return f"{shown} {'is' if len(missing) == 1 else 'are'} not there"
+
+
+def _no_component(name: str, model: DeclaredModel) -> NothingToInspectError:
+    """The error where no part has a config that is known: one that is broken is no missing one."""
+    missing = ", ".join(model.missing[:_SHOWN])
+    found = "has no component whose config.json is known"
+    if any(isinstance(part.found, MalformedError) for part in model.parts):
+        return NothingToInspectError(name, found, expected=missing or None)
+    error = NoComponentError(
+        name,
+        f"{found}: the configs that it names are not there" if missing else found,
+        expected=missing or None,
+    )
+    error.missing = model.missing
+    return error
 
 
 def _root_name(declared: str | None) -> str:

@@ -49,8 +49,11 @@ class ReadOptions:
         )
 
 
-def inspect_with(options: ReadOptions, target: Any) -> tuple[Inspected, Access]:
-    """What was read of a model, and how other models are reached in the same way."""
+def inspect_with(
+    options: ReadOptions, target: Any, *, unsized: bool = False
+) -> tuple[Inspected, Access]:
+    """What was read of a model, and how other models are reached in the same way. ``unsized`` as in
+    ``inspect_target``."""
     check_source(options.source, options.overrides)
     access = options.access()
     whole = inspect_target(
@@ -60,5 +63,6 @@ def inspect_with(options: ReadOptions, target: Any) -> tuple[Inspected, Access]:
         source=options.source,
         file=options.file,
         overrides=options.overrides,
+        unsized=unsized,
     )
     return whole, access

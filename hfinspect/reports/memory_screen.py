@@ -281,6 +281,8 @@ def _next(found: Memory) -> str:
 def _training_answer(found: Memory) -> str:
     training = found.training
     if training is None:
+        if found.verdict is not None and found.training_unknown in found.verdict.text:
+            return f"training: {found.verdict.text}"
         verdict = "" if found.verdict is None else f"{found.verdict.text}; "
         return f"{verdict}training: unknown: {found.training_unknown}"
     method = _METHODS[training.method]

@@ -174,23 +174,29 @@ def inspect_one(
 def _size_one(target: api.Target, options: ScanOptions, wish: MemoryRequest) -> Memory | Failure:
     from .memory_rows import sized
 
-    found = _in_time(target, options, None)
+    found = _in_time(target, options, None, unsized=wish.device is not None)
     return found if isinstance(found, Failure) else sized(found, wish)
 
 
 def _in_time(
-    target: api.Target, options: ScanOptions, listing: Listing | None
+    target: api.Target, options: ScanOptions, listing: Listing | None, *, unsized: bool = False
 ) -> Inspected | Failure:
     deadline = Deadline(options.timeout)
     name = name_of(target)
+    work = partial(inspected, target, options, listing, deadline, unsized=unsized)
     try:
-        return within(deadline, lambda: inspected(target, options, listing, deadline), name)
+        return within(deadline, work, name)
     except HfinspectError as error:
         return Failure(name, error)
 
 
 def inspected(
-    target: api.Target, options: ScanOptions, listing: Listing | None, deadline: Deadline
+    target: api.Target,
+    options: ScanOptions,
+    listing: Listing | None,
+    deadline: Deadline,
+    *,
+    unsized: bool = False,
 ) -> Inspected | Failure:
     """One target, with what its result was made from, until the deadline as far as the network is
     concerned."""
@@ -198,7 +204,7 @@ def inspected(
     access = Access(None, options.endpoint, deadline, client, cache, listing)
     try:
         checked("source", options.source, SOURCES)
-        return inspect_target(target, access, source=options.source)
+        return inspect_target(target, access, source=options.source, unsized=unsized)
     except HfinspectError as error:
         return Failure(name_of(target), error)
 

@@ -29,7 +29,8 @@ def memory_row(found: Memory) -> Row:
     if not unknown and found.weights.nbytes is None:
         unknown = found.weights.unknown
     if found.verdict is not None and found.fits is None:
-        unknown = f"{found.verdict.text}; {unknown}"
+        text = found.verdict.text
+        unknown = text if unknown in text else f"{text}; {unknown}"
     values: Row = {
         "fits": found.fits,
         "max_context": found.max_context,

@@ -75,15 +75,24 @@ class RowWork:
         listing = item.listed.listing() if item.listed else None
         if not self.audit:
             return self._inspected_row(
-                inspected(item.target, self.options, listing, deadline), item.target
+                inspected(item.target, self.options, listing, deadline, unsized=self._unsized),
+                item.target,
             )
-        result, audited = _inspected_and_audited(item.target, self.options, listing, deadline)
+        result, audited = _inspected_and_audited(
+            item.target, self.options, listing, deadline, unsized=self._unsized
+        )
         row = self._inspected_row(result, item.target)
         if isinstance(audited, AuditResult):
             return {**row, **_audit_row(audited)}
         if audited is None or isinstance(result, Failure):
             return row
         return {**row, **lead(item.target, error=audited)}
+
+    @property
+    def _unsized(self) -> bool:
+        """Whether a model of which nothing says how large it is, has an answer: on a device, that
+        nobody knows."""
+        return self.wish is not None and self.wish.device is not None
 
     def _inspected_row(self, result: Inspected | Failure, target: str) -> Row:
         """The columns of an inspection and of memory; those of an audit are still null."""
@@ -95,6 +104,8 @@ class RowWork:
             from .memory_rows import memory_row, sized
 
             row.update(memory_row(sized(result, self.wish)))
+        if result.refused is not None:
+            return {**row, **row_of(Failure(target, result.refused), own, target)}
         return {**row, **row_of(result.inspection, own, target)}
 
     def _holds(self, item: Item, row: Row, deadline: Deadline) -> bool:
@@ -137,7 +148,12 @@ def current_commit(target: str, options: ScanOptions, deadline: Deadline) -> str
 
 
 def _inspected_and_audited(
-    target: str, options: ScanOptions, listing: Listing | None, deadline: Deadline
+    target: str,
+    options: ScanOptions,
+    listing: Listing | None,
+    deadline: Deadline,
+    *,
+    unsized: bool = False,
 ) -> tuple[Inspected | Failure, AuditResult | HfinspectError | None]:
     """Both of one target, whose files are read once. None for a model that could not be read: what
     is wrong with one that cannot be counted, an audit says."""
@@ -156,7 +172,12 @@ def _inspected_and_audited(
         try:
             with errors_about(ref):
                 result = inspect_opened(
-                    target, of_pipeline(ref), source, access, source=options.source
+                    target,
+                    of_pipeline(ref),
+                    source,
+                    access,
+                    source=options.source,
+                    unsized=unsized,
                 )
         except HfinspectError as error:
             result = Failure(target, error)

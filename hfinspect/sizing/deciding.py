@@ -83,11 +83,17 @@ def _passes(memory: Memory, found: Inspection, wish: MemoryRequest) -> Iterator[
     if held is not None:
         yield _pass("", held, held, cards, more)
     elif not memory.weights.widths:
-        yield Case("", 0, None)
+        yield Case("", -(-_parts_at_least(found) // cards), None)
     else:
         widths = memory.weights.widths
         for name, width, wider in _WIDTHS:
             yield _pass(name, widths[width], widths[wider], cards, more)
+
+
+def _parts_at_least(found: Inspection) -> int:
+    """Bytes of a pipeline's parts that are known, where others are not."""
+    sizes = [m.nbytes if m.nbytes is not None else (m.parameters or 0) // 2 for m in found.members]
+    return sum(sizes)
 
 
 def _pass(name: str, least: int, most: int, cards: int, more: int | None) -> Case:

@@ -36,13 +36,16 @@ _SOUND: Final = 3000
 
 def pass_limit(found: Inspection, context: int | None, batch: int) -> int | None:
     """Bytes at most for a pass over ``batch`` inputs; None where the widths of tensors are not
-    known."""
-    widest, logits = _sides(found)
-    if not widest:
+    known. The parts of a pipeline run one after the other: the limit is that of the largest."""
+    facts = {member.name: member.facts for member in found.members} or {"": found.facts}
+    sides = _sides(found)
+    if not sides or (found.members and not facts.keys() >= sides.keys()):
         return None
-    every = [found.facts, *(member.facts for member in found.members)]
-    positions = max(_positions(facts, context) for facts in every)
-    return batch * positions * (_COPIES * widest + logits) * _FLOAT + RUNTIME_BYTES
+    largest = max(
+        _positions(facts[part], context) * (_COPIES * widest + logits)
+        for part, (widest, logits) in sides.items()
+    )
+    return batch * largest * _FLOAT + RUNTIME_BYTES
 
 
 def cache_limit(found: Inspection, context: int | None, batch: int) -> int | None:
@@ -56,20 +59,23 @@ def cache_limit(found: Inspection, context: int | None, batch: int) -> int | Non
     return 2 * layers * width * (context or facts.context or USUAL_TOKENS) * batch * _FLOAT
 
 
-def _sides(found: Inspection) -> tuple[int, int]:
-    """The longest side of a matrix or kernel, of tables and heads the shorter one; and the outputs
-    of the largest head. Equal layers are looked at once."""
+def _sides(found: Inspection) -> dict[str, tuple[int, int]]:
+    """The longest side of a matrix or kernel, of tables and heads the shorter one, and the outputs
+    of the largest head; of a pipeline by part. Equal layers are looked at once."""
     tensors = found.tensors
     groups = tensors.counted() if isinstance(tensors, Copies) else ((t, 1) for t in tensors)
-    widest = logits = 0
+    found_in: dict[str, tuple[int, int]] = {}
     for tensor, _ in groups:
         sides = tensor.shape[:2]
         if len(sides) < 2:
             continue
+        part = tensor.part if found.members else ""
+        widest, logits = found_in.get(part, (0, 0))
         widest = max(widest, min(sides) if tensor.component in _TABLES else max(sides))
         if tensor.component == Component.HEAD:
             logits = max(logits, *sides)
-    return widest, logits
+        found_in[part] = widest, logits
+    return found_in
 
 
 def _positions(facts: ModelFacts, context: int | None) -> int:

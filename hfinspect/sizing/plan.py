@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from ..core.cache_size import ENCODES, SEVERAL, CacheSize
-from ..core.expectation import ASSUMED
+from ..core.expectation import ASSUMED, NO_SIZES
 from ..core.footprint import AtContext, Memory, Stage, WeightBytes
 from ..core.offload_plan import Offload
 from ..core.precision import precision
@@ -146,8 +146,8 @@ def _layers(
     found: Inspection, prediction: Prediction | None, engine: Engine
 ) -> tuple[tuple[CachedLayer, ...], str]:
     """What each layer keeps, or why that is not known."""
-    if found.members:
-        return (), SEVERAL
+    if found.members or _no_sizes(found):
+        return (), _no_sizes(found) or SEVERAL
     if found.format == "gguf":
         read = gguf_layers(found.metadata, found.tensors)
         if isinstance(read, str):
@@ -301,12 +301,17 @@ def _training(
     """What a step of training holds, or why that is not known; neither where none is wished."""
     if wish.train is None:
         return None, ""
-    if found.members:
-        return None, SEVERAL
+    if found.members or _no_sizes(found):
+        return None, _no_sizes(found) or SEVERAL
     from .training import size_training  # most questions are not about training
 
     sized = size_training(found, prediction, weights, wish.train)
     return (None, sized) if isinstance(sized, str) else (sized, "")
+
+
+def _no_sizes(found: Inspection) -> str:
+    """Why nothing says how large the model is; empty where something does."""
+    return next((f.text for f in found.findings if f.rule == NO_SIZES), "")
 
 
 def _contexts(own: int | None, named: int | None) -> tuple[int, ...]:
@@ -318,6 +323,9 @@ def _contexts(own: int | None, named: int | None) -> tuple[int, ...]:
 
 # ---- weights
 
+#: What a finding says of the whole after it has said which part is not known.
+_WHOLE: Final = ": parameters and bytes of the whole"
+
 
 def weights_of(found: Inspection) -> WeightBytes:
     beyond = [group.nbytes for group in found.beyond]
@@ -325,10 +333,10 @@ def weights_of(found: Inspection) -> WeightBytes:
     nbytes = None if found.nbytes is None else found.nbytes - more
     unknown = ""
     if nbytes is None:
-        reasons = [finding.text for finding in found.findings if "bytes" in finding.text]
+        reasons = [f.text.partition(_WHOLE)[0] for f in found.findings if "bytes" in f.text]
         no_dtype = found.source == "config" and "unknown" in found.dtypes
         usual = "its config names no dtype" if no_dtype else "the size of some tensors is unknown"
-        unknown = reasons[0] if reasons else usual
+        unknown = _no_sizes(found) or (reasons[0] if reasons else usual)
     return WeightBytes(
         nbytes=nbytes,
         source=found.source,

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from ..core.config import ModelConfig
 from ..core.records import dataclass
-from ..errors import ConfigError, UnknownArchitectureError
+from ..errors import UnknownArchitectureError, UnnamedModelError
 from . import timm, trace_files
 from .modules import Module, Parameter
 from .trace_files import TRACED
@@ -319,7 +319,7 @@ def choose(config: ModelConfig) -> FamilyChoice:
     if family is not None:
         return FamilyChoice(family, family.default, model_type, MOST_COMMON)
     if not model_type and not named:
-        raise ConfigError(
+        raise UnnamedModelError(
             "config.json",
             "names neither model_type nor architectures",
             key="model_type",
