@@ -14,6 +14,7 @@ from ..analysis.gguf.gguf_cache import LATENT, WITHOUT_MEMORY, CacheLayout, cach
 from ..analysis.gguf.llama_cpp_windows import WINDOWS
 from ..core.cache_size import AT_ONCE, ENCODES, CacheSize
 from ..core.components import Role
+from ..core.config import ModelConfig
 from ..core.once import once_each
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
@@ -44,14 +45,14 @@ def layers_held(found: Inspection, root: Module, engine: Engine) -> tuple[Cached
         if not isinstance(read, str):
             return read
     layers = kept_layers(root)
-    return converted(found.architecture, root, layers) if engine.converts else layers
+    return converted(found, root, layers) if engine.converts else layers
 
 
 def converted(
-    architecture: str | None, root: Module, layers: Sequence[CachedLayer]
+    found: Inspection, root: Module, layers: Sequence[CachedLayer]
 ) -> tuple[CachedLayer, ...]:
     """The layers of a class as llama.cpp keeps them once it is converted."""
-    name = converted_to(architecture)
+    name = converted_to(found.architecture)
     if name is not None and name not in LATENT:
         layers = _expanded(root, layers)
     rule = None if name is None else WINDOWS.get(name)
@@ -59,9 +60,14 @@ def converted(
     made = []
     for layer in layers:
         window = None if none or rule is None or layer.window is None else layer.window
+        keeps = tuple(item for item in layer.cache if not getattr(item, "cross", False))
         if window is not None and rule is not None and rule.fixed is not None:
             window = rule.fixed
-        keeps = tuple(item for item in layer.cache if not getattr(item, "cross", False))
+        elif window is not None and rule is not None and rule.written:
+            window = ModelConfig(found.config or {}).optional_dim(rule.written)
+            if window is None:
+                reason = f"llama.cpp's converter reads {rule.written}, which the config lacks"
+                keeps = (Unknown(reason),)
         made.append(replace(layer, cache=keeps, window=window))
     return tuple(made)
 

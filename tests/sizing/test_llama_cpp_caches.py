@@ -261,3 +261,31 @@ def test_t5_keeps_nothing_of_the_encoders_tokens() -> None:
     found = hfinspect.memory(config, engine="llama.cpp", context=4096).cache
     assert found is not None
     assert found.nbytes == 6 * 2 * 8 * 64 * 2 * 4096
+
+
+_MIMO = {
+    "model_type": "mimo_v2_flash",
+    "architectures": ["MiMoV2FlashForCausalLM"],
+    "num_hidden_layers": 7,
+    "sliding_window_size": 128,
+    "sliding_window": 128,
+}
+
+
+def test_the_window_is_the_one_that_the_converter_writes() -> None:
+    """MiMo-V2-Flash: its class looks back over 128 tokens and the query's own, conversion/mimo.py
+    writes ``sliding_window`` as it stands."""
+    kept = hfinspect.memory(_MIMO, engine="llama.cpp", context=32768).cache
+    assert kept is not None
+    assert {group.window for group in kept.layers} == {None, 128}
+    assert {group.rows for group in kept.layers} == {32768, 768}
+    own = hfinspect.memory(_MIMO, engine="transformers", context=32768).cache
+    assert own is not None
+    assert {group.rows for group in own.layers} == {32768, 128}
+
+
+def test_a_converter_that_lacks_its_key_gives_no_file() -> None:
+    without = {key: value for key, value in _MIMO.items() if key != "sliding_window"}
+    found = hfinspect.memory(without, engine="llama.cpp", context=32768)
+    assert found.cache is None
+    assert "converter reads sliding_window" in found.cache_unknown

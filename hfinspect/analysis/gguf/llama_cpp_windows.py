@@ -22,7 +22,9 @@ class Windows:
     ``every``: each so many-th layer sees everything, the last of them or, with ``first``, the
     first; 0 means that all layers have the window, None that the file lists them. ``size`` is that
     of a file without ``attention.sliding_window`` (None: the file must have it, 0: then there is
-    no window). ``fixed`` replaces what the file says. ``only_with`` layers (EXAONE 4).
+    no window). ``fixed`` replaces what the file says. ``only_with`` layers (EXAONE 4). ``written``
+    is the key of config.json that the converter writes into the file as it stands, where the model
+    itself counts otherwise (MiMo-V2-Flash: its class reads ``sliding_window_size`` + 1).
     """
 
     every: int | None
@@ -30,6 +32,7 @@ class Windows:
     size: int | None = 0
     fixed: int | None = None
     only_with: int | None = None
+    written: str = ""
 
 
 _LISTED: Final = Windows(None, size=None)
@@ -54,7 +57,7 @@ WINDOWS: Final[Mapping[str, Windows]] = MappingProxyType(
         "llama4": Windows(4, size=8192, fixed=8192),
         "maple": _LISTED,
         "mellum": Windows(4),
-        "mimo2": _LISTED,
+        "mimo2": Windows(None, size=None, written="sliding_window"),  # conversion/mimo.py
         "muse-glimmer": Windows(4, size=None),
         "olmo2": Windows(4),
         "plamo3": Windows(8),
