@@ -132,7 +132,7 @@ def _rows(item: CacheItem, window: str, engine: Engine) -> str:
         return texts[item.of]
     if item.before and not window and engine.cells == 1:
         return f"b·(N + {int(item.before):,})"
-    return engine.rows_formula(window)
+    return engine.holding(item).rows_formula(window)
 
 
 def _width(nbytes: int, elements: int, rows: int, dtype: str) -> str:

@@ -21,11 +21,17 @@ ROWS: list[dict[str, Any]] = json.loads(
 )["rows"]
 
 
+def _rows(heads: int, key: int, value: int) -> KeysValues:
+    if not heads:
+        return KeysValues(key, value, latent=True)
+    return KeysValues(heads * key, heads * value, heads=heads)
+
+
 def reserved_by_us(row: dict[str, Any]) -> int:
     """Bytes of the groups of one recorded row."""
     layers = [
-        CachedLayer((KeysValues(heads * size, heads * size, heads=heads),), window)
-        for count, window, heads, size in row["kinds"]
+        CachedLayer((_rows(heads, key, value),), window)
+        for count, window, heads, key, value in row["kinds"]
         for _ in range(count)
     ]
     tokens, step, steps = row["at"]
@@ -74,3 +80,35 @@ def test_a_share_of_the_device_stays_free() -> None:
 
 def test_stages_keep_more_steps_in_flight() -> None:
     assert Vllm().in_stages(4).in_flight == 5 * 8192  # type: ignore[attr-defined]
+
+
+_GEMMA_4 = {
+    "model_type": "gemma4_text",
+    "architectures": ["Gemma4ForCausalLM"],
+    "torch_dtype": "bfloat16",
+    "num_hidden_layers": 30,
+    "num_key_value_heads": 8,
+    "head_dim": 256,
+    "global_head_dim": 512,
+    "num_global_key_value_heads": 2,
+    "attention_k_eq_v": True,
+    "sliding_window": 1024,
+    "hidden_size_per_layer_input": 0,
+}
+
+
+@pytest.mark.parametrize("dtype", [None, "fp8", "f32"])
+def test_a_config_gives_the_pages_of_its_planner(dtype: str | None) -> None:
+    """The row ``gemma-4-26b-a4b``: full layers hold 32 tokens in a page, the others 16."""
+    at = [32768, 8192, 2]
+    row = next(row for row in ROWS if row["model"] == "gemma-4-26b-a4b" and row["at"] == at)
+    found = hfinspect.memory(_GEMMA_4, engine="vllm", context=32768, kv_dtype=dtype).cache
+    assert found is not None
+    assert found.nbytes * 2 == row["nbytes"] * {None: 2, "fp8": 1, "f32": 4}[dtype]
+    assert any("pages of one size" in note for note in found.notes)
+    derived = hfinspect.explain_cache(_GEMMA_4, engine="vllm", context=32768, kv_dtype=dtype)
+    assert sum(line.nbytes for line in derived.lines) == found.nbytes
+    assert {line.rows_formula for line in derived.lines} == {
+        "b·16·(⌈min(W − 1 + 2·8,192, N)/16⌉ + 1)",
+        "b·32·⌈N/32⌉",
+    }

@@ -118,6 +118,10 @@ class Engine(ABC):
             return batch * self.rows(window, tokens, 1)
         return self.rows(window, tokens + int(item.before), batch)
 
+    def holding(self, item: KeysValues) -> Engine:
+        """The engine with the cells that it has for rows of ``item``."""
+        return self
+
     @abstractmethod
     def rows_formula(self, window: str) -> str:
         """``rows`` in symbols: b sequences of N tokens. ``window`` is empty where there is none."""

@@ -8,6 +8,10 @@
   in engine/arg_utils.py).
 - Layers of different kinds are cut into groups of equal length; what a group lacks is reserved all
   the same (``_get_kv_cache_groups_uniform_page_size``).
+- Where layers of different kinds have rows of different sizes (Gemma 4, MiMo-V2-Flash), pages
+  become as large as the largest: a smaller one that divides it holds as many times the tokens, any
+  other is padded; latents that do not divide it make all layers one group without windows
+  (``unify_kv_cache_spec_page_size``). That is the layout of FlashAttention and Triton, LBNHC.
 - One state a sequence, in the model's dtype, in a page of attention's size. fp8_ds_mla is 656 bytes
   a token and layer, nvfp4 9 bytes for 16 values, a dtype per token and head adds a float32 scale
   for each; an indexer (``models/deepseek_v2.py``) keeps one byte a value and a float32 scale for
@@ -61,6 +65,9 @@ class Vllm(Engine):
     #: Tokens of a step, and sequences at once, that the server takes on the device.
     device_step: int = 8192
     sequences: int = 1024
+    #: Of pages that became one size: the rows of the largest, and what sizes them.
+    largest: KeysValues | None = None
+    sized_in: tuple[str, int | None] = ("BF16", None)
 
     name: ClassVar[str] = "vllm"
     version: ClassVar[str] = "0.33.0"
@@ -118,6 +125,16 @@ class Vllm(Engine):
         extra = 0 if window is None else 1
         return batch * (-(-longest // self.cells) + extra) * self.cells
 
+    def rows_of(self, item: KeysValues, window: int | None, tokens: int, batch: int) -> int:
+        return super(Vllm, self.holding(item)).rows_of(item, window, tokens, batch)
+
+    def holding(self, item: KeysValues) -> Vllm:
+        """With the block that this item has in pages of one size."""
+        if self.largest is None or item.cross:
+            return self
+        page, own = (bytes_in_layout(one, 1, *self.sized_in) for one in (self.largest, item))
+        return replace(self, cells=self.cells * (page // own)) if page % own == 0 else self
+
     def rows_formula(self, window: str) -> str:
         step = self.cells
         flying = f"{self.steps_in_flight}·{self.step:,}"
@@ -132,7 +149,10 @@ class Vllm(Engine):
     ) -> int:
         if item.name == "indexer":
             return indexer_bytes(self.row_elements(item), rows)
-        return bytes_in_layout(item, rows, dtype, heads)
+        largest = self.largest
+        if largest is None or item.cross or self.holding(item).cells > self.cells:
+            return bytes_in_layout(item, rows, dtype, heads)
+        return bytes_in_layout(largest, rows, dtype, heads)  # padded, or the largest itself
 
     def not_held(self, item: KeysValues, dtype: str) -> str:
         return not_held(item, dtype)
@@ -158,7 +178,8 @@ class Vllm(Engine):
         """States get pages as large as those of attention: the block grows until a page holds a
         layer's states, and what is left of the page is padding, which the layers returned keep too.
 
-        Source: ``Platform`` in platforms/interface.py, with mamba_cache_mode ``none``."""
+        Source: ``Platform`` in platforms/interface.py, with mamba_cache_mode ``none``. Without
+        states, pages of different sizes become one."""
         rows = (
             item
             for layer in layers
@@ -167,7 +188,9 @@ class Vllm(Engine):
             if not item.cross
         )
         row = next(rows, None)
-        if row is None or not any(layer.states for layer in layers):
+        if not any(layer.states for layer in layers):
+            return self._unified(layers, held)
+        if row is None:
             return layers, self
         alone = replace(held, batch=1)
         sizes = {
@@ -187,6 +210,23 @@ class Vllm(Engine):
         }
         return tuple(made[layer] for layer in layers), replace(self, cells=block)
 
+    def _unified(
+        self, layers: Sequence[CachedLayer], held: CacheRequest
+    ) -> tuple[Sequence[CachedLayer], Vllm]:
+        """Pages of one size, where layers need different numbers of tokens."""
+        keeps = [layer for layer in layers if layer.cache]
+        alone = all(len(one.cache) == 1 for one in keeps)
+        items = dict.fromkeys(item for layer in keeps for item in layer.keys_values)
+        if self.largest or not alone or len({layer.window for layer in keeps}) < 2:
+            return layers, self
+        sizes = {item: bytes_in_layout(item, 1, held.dtype, held.heads) for item in items}
+        largest = max(sizes, key=lambda item: sizes[item])
+        if len(set(sizes.values())) < 2:
+            return layers, self
+        if any(item.latent and sizes[largest] % size for item, size in sizes.items()):
+            return [replace(layer, window=None) for layer in layers], self
+        return layers, replace(self, largest=largest, sized_in=(held.dtype, held.heads))
+
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
         # The profiling run takes a whole step, whatever comes later.
         return limit.of_steps(self.step, min(self.sequences, self.step))
@@ -200,6 +240,11 @@ class Vllm(Engine):
                 f"vLLM's line 'GPU KV cache size' counts every layer in full, {first:,} bytes a "
                 f"token; a windowed layer reserves blocks for its window and "
                 f"{self.steps_in_flight} steps of {self.step:,} tokens"
+            )
+        if self.largest is not None:
+            yield (
+                "vLLM makes pages of one size: layers with smaller rows hold more tokens in each, "
+                "or pad it"
             )
 
     def check_parallel(self, devices: int) -> None:
