@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.choices import listed
+from ..reports.registry import OF_FINDINGS, OF_RULES
 from . import options
 from .kept_headers import kept_headers
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ..core.results import Failure
     from ..core.verdicts import AuditResult
 
-FORMATS = ("table", "json", "csv", "markdown", "sarif", "junit", "cyclonedx", "html")
 _THRESHOLDS = ("error", "warning", "note", "never")
 
 
@@ -98,16 +98,7 @@ def audit(
     ] = False,
     revision: options.Revision = None,
     file: options.File = None,
-    format_: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            "-f",
-            help=f"{listed(FORMATS)}. --output's extension also sets it.",
-            autocompletion=lambda: FORMATS,
-            callback=options.by_suffix(FORMATS),
-        ),
-    ] = "table",
+    format_: Annotated[str, options.format_option(OF_FINDINGS)] = "table",
     output: options.Output = None,
     token: options.Token = None,
     timeout: options.Timeout = None,
@@ -131,7 +122,7 @@ def audit(
     from .output import checked_format
     from .reading_line import reading_line
 
-    checked_format(format_, FORMATS)
+    checked_format(format_, OF_FINDINGS)
     if explain is not None:
         return _explain(explain, format_, output)
     project, remark = find_config(targets or (), config)
@@ -276,12 +267,8 @@ def _list(found: Sequence[Rule], format_: str, output: Path | None) -> None:
 def _not_of_rules(option: str, format_: str) -> None:
     from ..errors import UsageError
 
-    if format_ in ("sarif", "junit", "cyclonedx", "html"):
-        raise UsageError(
-            f"{option} as {format_}",
-            "is not available",
-            expected="table, json, csv, markdown or html",
-        )
+    if format_ not in OF_RULES:
+        raise UsageError(f"{option} as {format_}", "is not available", expected=listed(OF_RULES))
 
 
 def _explain(code: str, format_: str, output: Path | None) -> None:

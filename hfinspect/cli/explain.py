@@ -8,14 +8,13 @@ import typer
 
 from ..core.choices import DEPTHS, ENGINES, checked, listed
 from ..errors import UsageError
+from ..reports.registry import OF_FORMULAS
 from . import options
 from .kept_headers import kept_headers
 
 if TYPE_CHECKING:
     from ..core.explanation import Explanation
     from ..reports.document import Document
-
-FORMATS = ("table", "markdown", "latex", "json", "html")
 
 
 def register(app: typer.Typer) -> None:
@@ -70,16 +69,7 @@ def explain(
     source: options.Source = "auto",
     set_: options.Set = None,
     file: options.File = None,
-    format_: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            "-f",
-            help="table, markdown, latex, json or html. --output's extension also sets it.",
-            autocompletion=lambda: list(FORMATS),
-            callback=options.by_suffix(FORMATS),
-        ),
-    ] = "table",
+    format_: Annotated[str, options.format_option(OF_FORMULAS)] = "table",
     output: options.Output = None,
     token: options.Token = None,
     timeout: options.Timeout = None,
@@ -96,7 +86,7 @@ def explain(
     from .output import FILE, canvas_of_stdout, checked_format, command_line, write
     from .reading_line import reading_line
 
-    checked_format(format_, FORMATS)
+    checked_format(format_, OF_FORMULAS)
     if depth is not None:
         checked("--depth", depth, DEPTHS)
     if of_cache and (depth is not None or against is not None):

@@ -39,10 +39,6 @@ FOREIGN: Final = frozenset(
 )
 
 
-def _formats() -> list[str]:
-    return list(FORMATS)
-
-
 def by_suffix(known: Sequence[str]) -> Callable[..., str | None]:
     """A callback of --format: where it is not given, the ending of --output says it.
 
@@ -122,37 +118,32 @@ Timeout = Annotated[
         show_default=False,
     ),
 ]
-Format = Annotated[
-    str,
-    typer.Option(
+
+
+def format_option(known: Sequence[str], more: str = "") -> Any:
+    """``--format`` of a command that writes ``known``, with ``more`` at the end of its help."""
+    return typer.Option(
         "--format",
         "-f",
-        help="table, json, csv, markdown or html. --output's extension also sets it.",
-        autocompletion=_formats,
-        callback=by_suffix(tuple(FORMATS)),
-    ),
-]
+        help=f"{listed(known)}. --output's extension also sets it.{more}",
+        autocompletion=lambda: list(known),
+        callback=by_suffix(known),
+    )
+
+
+Format = Annotated[str, format_option(tuple(FORMATS))]
 #: That of a command without --output.
 PlainFormat = Annotated[
     str,
     typer.Option(
         "--format",
         "-f",
-        help="table, json, csv, markdown or html.",
-        autocompletion=_formats,
+        help=f"{listed(tuple(FORMATS))}.",
+        autocompletion=lambda: list(FORMATS),
     ),
 ]
 #: That of inspect.
-PicturedFormat = Annotated[
-    str,
-    typer.Option(
-        "--format",
-        "-f",
-        help="table, json, csv, markdown, html, svg or card. --output's extension also sets it.",
-        autocompletion=lambda: list(PICTURED),
-        callback=by_suffix(PICTURED),
-    ),
-]
+PicturedFormat = Annotated[str, format_option(PICTURED)]
 Source = Annotated[
     str,
     typer.Option(

@@ -12,6 +12,7 @@ import typer
 
 from ..core.choices import ENGINES, SOURCES, checked, listed
 from ..errors import UsageError
+from ..reports.registry import OF_ROWS
 from . import options
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from .scan_run import Job, ScanPlan
 
 
-FORMATS = ("jsonl", "csv", "parquet", "table", "markdown")
 #: Columns of memory that a table always has: with a device, and without one.
 _SHOWN = ("fits", "max_context")
 _SIZES = ("memory_context", "memory_cache", "memory_total")
@@ -75,14 +75,7 @@ def scan(
     ] = False,
     format_: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            "-f",
-            callback=options.by_suffix(FORMATS),
-            help=f"{listed(FORMATS)}. --output's extension also sets it. Default: "
-            "table on a terminal, else jsonl.",
-            autocompletion=lambda: FORMATS,
-        ),
+        options.format_option(OF_ROWS, " Default: table on a terminal, else jsonl."),
     ] = None,
     output: options.RowsOutput = None,
     columns: Annotated[
@@ -179,7 +172,7 @@ def scan(
         # Outputs of the parts in a row are the output of the whole, which has one header.
         header=shard is None or shard.startswith("1/"),
     )
-    plan.check(FORMATS)
+    plan.check(OF_ROWS)
     checked("source", source, SOURCES)
     asked = ScanOptions(
         source=source,  # type: ignore[arg-type]  # just checked

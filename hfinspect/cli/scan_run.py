@@ -10,7 +10,9 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Final, TextIO, TypeAlias
 
+from ..core.choices import listed
 from ..errors import UnreadableError, UsageError
+from ..reports.registry import OF_LATER_ROWS
 from ..scanning import parquet
 from ..scanning import row_work as session
 from ..scanning.engine import client_of
@@ -64,7 +66,9 @@ class ScanPlan:
             raise UsageError("--overwrite", "cannot be combined with --resume or --refresh")
         if self.resume and (self.output is None or self.format_ in ("table", "markdown")):
             raise UsageError(
-                "--resume", "needs a file of rows", expected="--output FILE, jsonl, csv or parquet"
+                "--resume",
+                "needs a file of rows",
+                expected=f"--output FILE, {listed(OF_LATER_ROWS)}",
             )
 
     def check_output(self) -> None:

@@ -19,10 +19,22 @@ FORMATS: Final = {
 }
 #: Formats that draw a model's own picture alone.
 DRAWN_FORMATS: Final = {"svg": "svg"}
-#: Formats of a model's own report, which can be drawn as a picture too.
-PICTURED: Final = (*FORMATS, *DRAWN_FORMATS, "card")
 #: Formats for documents full of formulas alone.
 FORMULA_FORMATS: Final = {"latex": "latex"}
+
+# What the commands write, in the order of their help.
+
+#: A model's own report, which can be drawn as a picture too.
+PICTURED: Final = (*FORMATS, *DRAWN_FORMATS, "card")
+#: A derivation.
+OF_FORMULAS: Final = ("table", "markdown", *FORMULA_FORMATS, "json", "html")
+#: Findings, for the tools that take findings too.
+OF_FINDINGS: Final = ("table", "json", "csv", "markdown", "sarif", "junit", "cyclonedx", "html")
+#: The rules of the audit.
+OF_RULES: Final = ("table", "json", "csv", "markdown")
+#: Rows that a later run goes on with, and rows: a scan's.
+OF_LATER_ROWS: Final = ("jsonl", "csv", "parquet")
+OF_ROWS: Final = (*OF_LATER_ROWS, "table", "markdown")
 
 
 def render(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from .program import hfinspect
+from hfinspect.cli import options
+from hfinspect.reports import registry
+
+from .program import ROOT, hfinspect
 
 BLOOM = "fixtures/models/bloom-1b4-zh"
 
@@ -71,3 +76,35 @@ def test_a_scan_writes_what_its_file_is_called(tmp_path: Path) -> None:
     refused = hfinspect("scan", tmp_path / "list", "-o", tmp_path / "x.json", "-q")
     assert refused.code == 2
     assert "a name that ends with .jsonl, or --format jsonl with this one" in refused.err
+
+
+def test_no_list_of_formats_is_written_by_hand() -> None:
+    """In help, errors and checks of the command line: they are those of the registry."""
+    names = {
+        name
+        for known in (registry.PICTURED, registry.OF_FORMULAS, registry.OF_FINDINGS)
+        for name in (*known, *registry.OF_ROWS)
+    }
+    two = re.compile(rf"\b({'|'.join(names)})(?:, | or )({'|'.join(names)})\b")
+    assert two.search("table, json or csv")
+    listed = [
+        f"{path.name}:{node.lineno}: {node.value}"
+        for path in sorted((ROOT / "hfinspect" / "cli").glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if two.search(node.value)
+    ]
+    assert listed == []
+
+
+def test_each_format_has_an_ending() -> None:
+    """But for none: ``--output`` says every format."""
+    known = {*registry.PICTURED, *registry.OF_FORMULAS, *registry.OF_FINDINGS, *registry.OF_ROWS}
+    assert known - {"cyclonedx"} == {name for names in options.SUFFIXES.values() for name in names}
+
+
+@pytest.mark.parametrize("format_", ["html", "sarif"])
+def test_rules_are_written_in_some_formats(format_: str) -> None:
+    done = hfinspect("audit", "--list", "--format", format_)
+    assert done.code == 2
+    assert "expected table, json, csv or markdown" in " ".join(done.err.split())
