@@ -80,7 +80,7 @@ def test_nothing_undeclared(distributions: tuple[Path, Path], tmp_path: Path) ->
     listed = call(python, "-m", "pip", "list", "--format", "json", cwd=tmp_path)
     assert {row["name"] for row in json.loads(listed)} <= {"hfinspect", "pip", "setuptools"}
     missing = call(python, "-m", "pip", "check", cwd=tmp_path, code=1)
-    for name in ("huggingface-hub", "platformdirs", "safetensors", "tabulate", "typer"):
+    for name in ("filelock", "huggingface-hub", "platformdirs", "safetensors", "tabulate", "typer"):
         assert f"requires {name}" in missing
 
 

@@ -113,11 +113,11 @@ def test_a_second_scan_of_one_output_is_refused(scan: Scanner, tmp_path: Path) -
     assert out.read_bytes() == before
     first.send_signal(signal.SIGKILL)  # which leaves its lock behind
     first.communicate()
-    assert (tmp_path / ".out.jsonl.lock").read_text() == str(first.pid)
+    assert (tmp_path / ".out.jsonl.pid").read_text() == str(first.pid)
     scan.hub.faults.clear()
     assert scan(listed, "-o", out, "--no-cache", "--resume").code == 0
     assert [row["target"] for row in rows_in(out)] == names
-    assert not (tmp_path / ".out.jsonl.lock").exists()
+    assert [path.name for path in tmp_path.glob(".*")] == []
 
 
 def test_a_lock_is_given_back(tmp_path: Path) -> None:
@@ -127,9 +127,10 @@ def test_a_lock_is_given_back(tmp_path: Path) -> None:
             pass
         with OutputLock(tmp_path / "other.csv"):
             pass
-    (tmp_path / ".rows.csv.lock").write_text("99999999")  # somebody who is gone
+    (tmp_path / ".rows.csv.lock").touch()  # of somebody who is gone
+    (tmp_path / ".rows.csv.pid").write_text("99999999")
     with OutputLock(out):
-        assert (tmp_path / ".rows.csv.lock").read_text() == str(os.getpid())
+        assert (tmp_path / ".rows.csv.pid").read_text() == str(os.getpid())
     assert list(tmp_path.iterdir()) == []
 
 
