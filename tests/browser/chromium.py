@@ -69,6 +69,8 @@ class Chromium:
         self._buffer = b""
         self._number = 0
         self.session: str | None = None
+        #: Whether pages are opened in the dark where nothing else is said.
+        self.dark = False
         self.requests: list[str] = []
         self.console: list[str] = []
 
@@ -129,7 +131,7 @@ class Chromium:
         scripts: bool = True,
         width: int = 1200,
         height: int = 900,
-        dark: bool = False,
+        dark: bool | None = None,
     ) -> None:
         """A new page; what the last one did is forgotten."""
         self.session = None
@@ -141,7 +143,8 @@ class Chromium:
             self.send(f"{domain}.enable")
         self.resize(width, height)
         self.send("Emulation.setScriptExecutionDisabled", value=not scripts)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        is_dark = self.dark if dark is None else dark
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}
         still = {"name": "prefers-reduced-motion", "value": "reduce"}
         self.send("Emulation.setEmulatedMedia", features=[scheme, still])
         self.requests, self.console = [], []

@@ -7,129 +7,41 @@ Pyodide is npm's package (``npm pack pyodide``, unpacked); HFINSPECT_PYODIDE say
 
 from __future__ import annotations
 
-import base64
-import http.server
 import json
 import os
-import threading
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
 
 import hfinspect
-from hfinspect.web.assemble import EXAMPLES, PYODIDE, assemble
+from hfinspect.web.assemble import EXAMPLES
 
-from ..builders import safetensors_bytes, shard_names
-from ..cli.program import ROOT
 from ..hub_server import Fault, HubServer
+from .app_page import CORS, HAS_PYODIDE, MODELS, SMALL_LLAMA, AppPage, put_together, sharded_llama
 from .chromium import Chromium, find
 
-PACKAGE = Path(os.environ.get("HFINSPECT_PYODIDE", "package"))
 AXE = os.environ.get("HFINSPECT_AXE", "")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(find() is None, reason="no Chromium: apt-get install chromium"),
     pytest.mark.skipif(
-        not all((PACKAGE / name).is_file() for name in PYODIDE),
-        reason="no Pyodide: npm pack pyodide, and HFINSPECT_PYODIDE",
+        not HAS_PYODIDE, reason="no Pyodide: npm pack pyodide, and HFINSPECT_PYODIDE"
     ),
 ]
-MODELS = ROOT / "fixtures" / "models"
-#: What the real Hub shows to pages of other origins.
-SHOWN = "Content-Range,ETag,Link,X-Repo-Commit,X-Error-Code,X-Error-Message,Accept-Ranges"
-CORS = {
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Expose-Headers": SHOWN,
-    "Access-Control-Allow-Headers": "authorization,range",
-}
+#: Where the app lies on its server: a site that embeds it has other pages above.
+PREFIX = "/hfinspect/app/"
 
 
-SMALL_LLAMA: dict[str, Any] = {
-    "architectures": ["LlamaForCausalLM"],
-    "model_type": "llama",
-    "hidden_size": 16,
-    "intermediate_size": 32,
-    "max_position_embeddings": 128,
-    "num_attention_heads": 2,
-    "num_hidden_layers": 2,
-    "num_key_value_heads": 1,
-    "tie_word_embeddings": False,
-    "torch_dtype": "float32",
-    "vocab_size": 64,
-}
-
-
-def sharded_llama(count: int) -> dict[str, bytes]:
-    """A repo of the small model: config.json, and weights in so many shards."""
-    tensors = {
-        t.name: ("F32", tuple(map(int, t.shape))) for t in hfinspect.predict(SMALL_LLAMA).tensors
-    }
-    names = shard_names("model", ".safetensors", count)
-    parts = {name: dict(list(tensors.items())[at::count]) for at, name in enumerate(names)}
-    found = {name: safetensors_bytes(part) for name, part in parts.items()}
-    found["config.json"] = json.dumps(SMALL_LLAMA).encode()
-    if count > 1:
-        weight_map = {tensor: name for name, part in parts.items() for tensor in part}
-        index = {"metadata": {}, "weight_map": weight_map}
-        found["model.safetensors.index.json"] = json.dumps(index).encode()
-    return found
-
-
-class _Files(http.server.SimpleHTTPRequestHandler):
-    extensions_map = {  # noqa: RUF012 - as in the base class
-        **http.server.SimpleHTTPRequestHandler.extensions_map,
-        ".mjs": "text/javascript",
-        ".js": "text/javascript",
-        ".wasm": "application/wasm",
-    }
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-class App(NamedTuple):
-    """The page in a browser, and the Hub that it names."""
+class App(AppPage):
+    """The app in Chromium, and the Hub that it names."""
 
     browser: Chromium
-    url: str
-    hub: HubServer
 
-    def open(self, after: str = "", *, width: int = 1200, dark: bool = False) -> None:
-        self.browser.open(f"{self.url}?{time.monotonic_ns()}{after}", width=width, dark=dark)
-        self.browser.wait("document.documentElement.dataset.started === 'yes'")
-
-    def text(self, name: str) -> str:
-        return str(self.browser.value(f"document.getElementById('{name}').textContent"))
-
-    def type(self, **fields: str) -> None:
-        for name, value in fields.items():
-            self.browser.value(f"document.getElementById('{name}').value = {json.dumps(value)}")
-
-    def go(self) -> None:
-        self.browser.value("document.getElementById('go').click()")
-        self.settle()
-
-    def tab(self, kind: str) -> None:
-        self.browser.value(f"document.getElementById('tab-{kind}').click()")
-        self.settle()
-
-    def settle(self) -> None:
-        self.browser.wait("document.body.getAttribute('aria-busy') === 'true' || !0")
-        self.browser.wait(
-            "document.body.getAttribute('aria-busy') !== 'true' && "
-            "(!document.getElementById('page').hidden || !document.getElementById('error').hidden)"
-        )
-
-    def form(self) -> Any:
-        """The JSON form that the page offers for download."""
-        found = self.browser.value(
-            "fetch(document.getElementById('save-json').href).then((r) => r.text())"
-        )
-        return json.loads(found)
+    def __init__(self, browser: Chromium, url: str, hub: HubServer) -> None:
+        super().__init__(browser, url)
+        self.hub = hub
 
     def foreign(self) -> list[str]:
         """Requests to other places than the app's own."""
@@ -139,30 +51,15 @@ class App(NamedTuple):
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    hub = HubServer()
-    hub.more_headers = dict(CORS)
-    hub.add("org/llama", sharded_llama(3))
-    folder = tmp_path_factory.mktemp("app")
-    # Headers of a blob's fetch are the page's own, so 'self' has to do for downloads in tests.
-    assemble(folder, PACKAGE, hub.endpoint, [hub.cdn])
-    page = folder / "index.html"
-    page.write_text(page.read_text().replace("connect-src 'self'", "connect-src 'self' blob:"))
-    server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(_Files, directory=str(folder))
-    )
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    browser = Chromium()
-    yield App(browser, f"http://127.0.0.1:{server.server_port}/", hub)
-    browser.close()
-    server.shutdown()
-    server.server_close()
-    hub.close()
+    with put_together(tmp_path_factory.mktemp("app"), PREFIX) as (site, hub):
+        browser = Chromium()
+        yield App(browser, site.url, hub)
+        browser.close()
 
 
 def test_an_example_needs_no_network(app: App) -> None:
     app.open()
-    app.browser.value("[...document.querySelectorAll('#examples button')][2].click()")
-    app.settle()
+    app.example(2)
     assert app.form()["parameters"] == hfinspect.predict(EXAMPLES["Llama 3 8B"]).parameters
     assert app.foreign() == []
     assert app.browser.console == []
@@ -260,26 +157,11 @@ def test_a_storage_host_that_hides_content_range(app: App) -> None:
 
 def test_dropped_files_cause_no_request(app: App) -> None:
     app.open()
-    drop(app, sharded_llama(2))
-    app.settle()
+    app.choose(sharded_llama(2))
     assert app.form()["parameters"] == hfinspect.predict(SMALL_LLAMA).parameters
     app.tab("audit")
     assert app.text("wrong") == ""
     assert app.foreign() == []
-
-
-def drop(app: App, files: dict[str, Any]) -> None:
-    """As if a user had chosen these files."""
-    parts = ",".join(
-        f"new File([Uint8Array.from(atob('{base64.b64encode(content).decode()}'), "
-        f"(c) => c.charCodeAt(0))], {json.dumps(name)})"
-        for name, content in ((n, bytes(c)) for n, c in files.items())
-    )
-    app.browser.value(
-        f"(() => {{ const t = new DataTransfer(); for (const f of [{parts}]) t.items.add(f);"
-        "const e = document.getElementById('files'); e.files = t.files;"
-        "e.dispatchEvent(new Event('change')); })()"
-    )
 
 
 def test_nobody_else_is_reached(app: App) -> None:
@@ -306,8 +188,7 @@ def test_budgets(app: App) -> None:
     assert sizes <= 8_500_000
     app.open()
     began = time.monotonic()
-    app.browser.value("[...document.querySelectorAll('#examples button')][0].click()")
-    app.settle()
+    app.example(0)
     cold = time.monotonic() - began
     config = (MODELS / "deepseek-v3" / "config.json").read_text()
     app.type(model="", config=config)
@@ -320,8 +201,7 @@ def test_budgets(app: App) -> None:
 
 def served(app: App) -> list[str]:
     app.open()
-    app.browser.value("[...document.querySelectorAll('#examples button')][0].click()")
-    app.settle()
+    app.example(0)
     return [url for url in app.browser.requests if url.startswith(app.url)]
 
 
@@ -336,9 +216,10 @@ def size_of(app: App, url: str) -> int:
 @pytest.mark.skipif(not AXE, reason="HFINSPECT_AXE names no axe.min.js")
 @pytest.mark.parametrize("dark", [False, True])
 def test_axe_finds_nothing(app: App, dark: bool) -> None:
-    app.open(dark=dark)
-    app.browser.value("[...document.querySelectorAll('#examples button')][0].click()")
-    app.settle()
+    app.browser.dark = dark
+    app.open()
+    app.browser.dark = False
+    app.example(0)
     app.browser.value("document.getElementById('more').open = true")
     app.browser.value(Path(AXE).read_text())
     found = app.browser.value(

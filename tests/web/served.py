@@ -58,7 +58,7 @@ class Server:
         return self.process.returncode, err
 
     def request(
-        self, path: str, body: bytes | None = None, method: str = "", **headers: str | None
+        self, path: str, body: bytes | None = None, method: str = "", **headers: Any
     ) -> Reply:
         """As the page asks. Headers are changed by their names (``_`` for ``-``), left out with
         None."""

@@ -231,7 +231,7 @@ def test_strangers_are_refused(
     place: Place, path: str, headers: dict[str, str | None], status: int
 ) -> None:
     server = place.server
-    changed = {
+    changed: dict[str, Any] = {
         name: value and value.format(port=server.port, token=server.token)
         for name, value in headers.items()
     }
