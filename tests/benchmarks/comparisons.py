@@ -86,7 +86,7 @@ def comparisons(folder: Path, hub: Hub) -> list[Comparison]:
                     "modelinfo",
                 ),
             ],
-            5,
+            1.5,
         ),
         Comparison(
             "A GGUF file of 2,400 tensors",
@@ -181,7 +181,7 @@ def comparisons(folder: Path, hub: Hub) -> list[Comparison]:
                 Contender("hfinspect DIRECTORY", hfinspect(million)),
                 Contender("json.loads of the headers", program(peers.ONLY_JSON, million)),
             ],
-            memory=400e6,
+            memory=250e6,
         ),
     ]
     return [replace(one, contenders=[c for c in one.contenders if can(c.needs)]) for one in found]
