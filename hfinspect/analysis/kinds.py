@@ -88,7 +88,7 @@ class Folded:
     patterns: tuple[Pattern, ...]
 
 
-class _Row(NamedTuple):
+class _KindRow(NamedTuple):
     """A tensor without its place: ``name`` is that within its layer. ``in_file`` are the parameters
     of a tensor that the class may not load, ``parameters`` those that the class counts."""
 
@@ -112,7 +112,7 @@ def fold(tensors: Iterable[TensorInfo]) -> Folded:
     """Kinds of layers and patterns of tensors. Two layers are of a kind if their tensors have the
     same names, shapes, dtypes and labels."""
     outside, layers = _placed(tensors)
-    kinds: dict[tuple[str, tuple[_Row, ...]], list[int]] = {}
+    kinds: dict[tuple[str, tuple[_KindRow, ...]], list[int]] = {}
     for (stack, layer), rows in layers.items():
         kinds.setdefault((stack, rows), []).append(layer)
     found = [(stack, tuple(sorted(of)), rows) for (stack, rows), of in kinds.items()]
@@ -126,12 +126,12 @@ def fold(tensors: Iterable[TensorInfo]) -> Folded:
 
 def _placed(
     tensors: Iterable[TensorInfo],
-) -> tuple[list[_Row], dict[tuple[str, int], tuple[_Row, ...]]]:
+) -> tuple[list[_KindRow], dict[tuple[str, int], tuple[_KindRow, ...]]]:
     """The tensors outside of layers, and those of each layer by their name in it, in order."""
-    outside: list[_Row] = []
-    layers: dict[tuple[str, int], tuple[_Row, ...]] = {}
+    outside: list[_KindRow] = []
+    layers: dict[tuple[str, int], tuple[_KindRow, ...]] = {}
     if isinstance(tensors, Copies):
-        made: dict[int, tuple[_Row, ...]] = {}
+        made: dict[int, tuple[_KindRow, ...]] = {}
         for place in tensors.places():
             stack, layer, rows = place.stack, place.layer, place.template.rows
             if layer is None or place.head != f"{stack}.{layer}." or any(r.stack for r in rows):
@@ -148,11 +148,11 @@ def _placed(
 
 def _stored(
     tensors: Iterable[TensorInfo],
-    outside: list[_Row],
-    layers: dict[tuple[str, int], tuple[_Row, ...]],
+    outside: list[_KindRow],
+    layers: dict[tuple[str, int], tuple[_KindRow, ...]],
 ) -> None:
     """Tensors with their full names, sorted into what is outside and the layers."""
-    found: dict[tuple[str, int], list[_Row]] = {}
+    found: dict[tuple[str, int], list[_KindRow]] = {}
     for tensor in tensors:
         stack, layer = tensor.stack, tensor.layer
         # The list of a pipeline's part is "unet/down_blocks"; names of tensors lack the part.
@@ -165,10 +165,10 @@ def _stored(
         layers[place] = layers.get(place, ()) + tuple(sorted(rows, key=_NAME))
 
 
-def _row(t: TensorInfo, name: str) -> _Row:
+def _row(t: TensorInfo, name: str) -> _KindRow:
     counted = t.tied_to is None and t.beyond is None
     nbytes = t.nbytes if t.shared is None else t.own_nbytes
-    return _Row(
+    return _KindRow(
         name,
         t.shape,
         t.dtype,
@@ -183,7 +183,7 @@ def _row(t: TensorInfo, name: str) -> _Row:
     )
 
 
-def _kind(stack: str, layers: tuple[int, ...], rows: Sequence[_Row]) -> QuantizationKind:
+def _kind(stack: str, layers: tuple[int, ...], rows: Sequence[_KindRow]) -> QuantizationKind:
     components: dict[str, tuple[int | None, int | None]] = {}
     beyond = all(row.beyond is not None for row in rows)
     for row in rows:
@@ -200,9 +200,9 @@ def _plus(a: int | None, b: int | None) -> int | None:
     return None if a is None or b is None else a + b
 
 
-def _patterns(stack: str, layers: tuple[int, ...], rows: Iterable[_Row]) -> Iterator[Pattern]:
+def _patterns(stack: str, layers: tuple[int, ...], rows: Iterable[_KindRow]) -> Iterator[Pattern]:
     """Tensors of a layer, those that differ in numbers of their names alone together."""
-    alike: dict[Any, list[tuple[tuple[int, ...], _Row]]] = {}
+    alike: dict[Any, list[tuple[tuple[int, ...], _KindRow]]] = {}
     for row in rows:
         texts = _NUMBER.findall(row.name)
         masked = _NUMBER.sub("#", row.name) if texts else row.name
@@ -215,8 +215,8 @@ def _patterns(stack: str, layers: tuple[int, ...], rows: Iterable[_Row]) -> Iter
 
 
 def _grids(
-    group: Sequence[tuple[tuple[int, ...], _Row]], place: int
-) -> Iterator[tuple[str, list[_Row]]]:
+    group: Sequence[tuple[tuple[int, ...], _KindRow]], place: int
+) -> Iterator[tuple[str, list[_KindRow]]]:
     """The group whole where every combination of its numbers is there, else in parts."""
     values = [sorted(set(column)) for column in zip(*(n for n, _ in group), strict=True)]
     cells = 1
@@ -227,14 +227,14 @@ def _grids(
         name = group[0][1].name
         yield _NUMBER.sub(lambda _: _ranged(next(left)), name), [row for _, row in group]
         return
-    split: dict[int, list[tuple[tuple[int, ...], _Row]]] = {}
+    split: dict[int, list[tuple[tuple[int, ...], _KindRow]]] = {}
     for item in group:
         split.setdefault(item[0][place], []).append(item)
     for part in split.values():
         yield from _grids(part, place + 1)
 
 
-def _pattern(stack: str, layers: tuple[int, ...], name: str, rows: Sequence[_Row]) -> Pattern:
+def _pattern(stack: str, layers: tuple[int, ...], name: str, rows: Sequence[_KindRow]) -> Pattern:
     times = max(len(layers), 1)
     first = rows[0]
     parameters: int | None = 0

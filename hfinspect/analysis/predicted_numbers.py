@@ -61,7 +61,7 @@ class _Apart:
         return self
 
 
-class _Table:
+class _NumberTable:
     """Tensors by the first number of their names and what comes before it."""
 
     def __init__(self, rows: Iterable[tuple[str, _Row]]) -> None:
@@ -95,14 +95,14 @@ def _seen_from(row: _Row, head: str, number: int) -> _Row:
 class _Inner:
     """Below a number of the tree, in each of the spellings that a file may have for it."""
 
-    def __init__(self, tables: Iterable[_Table]) -> None:
+    def __init__(self, tables: Iterable[_NumberTable]) -> None:
         self._tables = tuple(tables)
 
     def below(self, head: str, number: int) -> Hashable:
         return tuple(tuple(table.get(head, number)) for table in self._tables)
 
     def inside(self, head: str, number: int) -> Numbers:
-        return _Inner(_Table(table.get(head, number)) for table in self._tables)
+        return _Inner(_NumberTable(table.get(head, number)) for table in self._tables)
 
 
 class _Tree:
@@ -112,7 +112,7 @@ class _Tree:
         family = prediction.family
         self._prefix = f"{family.base_prefix}." if family and family.base_prefix else ""
         self._aliases = tuple(family.aliases.items()) if family else ()
-        self._rows = _Table(())
+        self._rows = _NumberTable(())
         self._places: dict[tuple[str, int], list[tuple[str, Place[TensorSpec]]]] = {}
         for place in prediction.specs.places():
             found = split_at_number(place.head)
@@ -148,8 +148,8 @@ class _Tree:
             return _Apart()
         return _Inner(self._inside(one, number) for one in spelled)
 
-    def _inside(self, head: str, number: int) -> _Table:
-        table = _Table(self._rows.get(head, number))
+    def _inside(self, head: str, number: int) -> _NumberTable:
+        table = _NumberTable(self._rows.get(head, number))
         for rest, place in self._places.get((head, number), ()):
             for spec in place.template.rows:
                 table.add(f"{rest}{spec.name}", _row(spec))

@@ -95,7 +95,7 @@ Node = CountLeaf | CountBranch | Stack
 def counted_tree(root: Module, config: Mapping[str, Any]) -> CountBranch:
     """The whole model. ``config`` has the keys that say how many layers there are."""
     return CountBranch(
-        "", root.class_name, _children(root, Context().entering(root), _Layers(config))
+        "", root.class_name, _children(root, Context().entering(root), _LayerContext(config))
     )
 
 
@@ -134,7 +134,7 @@ def numbered(indices: tuple[int, ...], everyone: bool, most: int | None = MAX_LI
     return f"[{','.join(shown)}]"
 
 
-class _Layers:
+class _LayerContext:
     """How many layers, as a polynomial; ``inside`` while a stack's layer is being counted,
     ``path`` of the module whose children are."""
 
@@ -143,11 +143,11 @@ class _Layers:
         self.path = path
         self.inside = inside
 
-    def within(self) -> _Layers:
-        return _Layers(self.config, inside=True)
+    def within(self) -> _LayerContext:
+        return _LayerContext(self.config, inside=True)
 
-    def at(self, name: str) -> _Layers:
-        return self if self.inside else _Layers(self.config, f"{self.path}{name}.")
+    def at(self, name: str) -> _LayerContext:
+        return self if self.inside else _LayerContext(self.config, f"{self.path}{name}.")
 
     def some(self, indices: tuple[int, ...], name: str) -> Polynomial:
         """Some of the layers: a quantity that no config key names. A single one needs none."""
@@ -168,12 +168,12 @@ class _Layers:
         return unknown(Quantity(f"layers of {self.path}{name}", found))
 
 
-def _children(module: Module, context: Context, layers: _Layers) -> tuple[Node, ...]:
+def _children(module: Module, context: Context, layers: _LayerContext) -> tuple[Node, ...]:
     return _nodes(module.children, context, layers)
 
 
 def _nodes(
-    children: Mapping[str, Module | Parameter], context: Context, layers: _Layers
+    children: Mapping[str, Module | Parameter], context: Context, layers: _LayerContext
 ) -> tuple[Node, ...]:
     nodes: list[Node] = []
     for name, child in children.items():
@@ -226,7 +226,7 @@ def _leaf(name: str, tensor: Parameter, context: Context) -> CountLeaf:
 
 
 def _groups(
-    modules: ModuleList, context: Context, layers: _Layers
+    modules: ModuleList, context: Context, layers: _LayerContext
 ) -> list[tuple[tuple[Node, ...], str, list[int]]]:
     """Members in groups of equals: what is in one, its class, their numbers."""
     members: dict[int, list[int]] = {}  # of an object that is listed many times
@@ -249,7 +249,7 @@ def _groups(
     ]
 
 
-def _stack(name: str, modules: ModuleList, context: Context, layers: _Layers) -> list[Node]:
+def _stack(name: str, modules: ModuleList, context: Context, layers: _LayerContext) -> list[Node]:
     groups = _groups(modules, context, layers.within())
     saved = [group for group in groups if any(_is_saved(node) for node in group[0])]
     nodes: list[Node] = []
@@ -273,7 +273,7 @@ def _is_saved(node: Node) -> bool:
     return any(leaf.status != "unsaved" for _, leaf, _ in leaves(node))
 
 
-def _folded(name: str, modules: ModuleList, context: Context, layers: _Layers) -> list[Node]:
+def _folded(name: str, modules: ModuleList, context: Context, layers: _LayerContext) -> list[Node]:
     groups = _groups(modules, context, layers)
     nodes: list[Node] = []
     for content, class_name, indices in groups:

@@ -148,14 +148,14 @@ def gguf_derivation(inspection: Inspection) -> Derivation | None:
     countable = inspection.complete and inspection.parameters is not None
     if inspection.format != "gguf" or not countable or not inspection.tensors:
         return None
-    sizes = _Sizes(inspection)
+    sizes = _DeclaredSizes(inspection)
     root = Module("GGUF", _children(list(inspection.tensors), sizes, inspection.tied))
     architecture = str(inspection.metadata.get("general.architecture") or "unknown")
     prediction = Prediction(architecture, architecture, root)
     return Derivation(prediction, sizes.config, of_headers=True, keys=sizes.keys)
 
 
-class _Sizes:
+class _DeclaredSizes:
     """Sizes of the key-values: ``config`` by their names in configs, ``keys`` by those in the
     file."""
 
@@ -246,7 +246,7 @@ class _Sizes:
 
 
 def _children(
-    tensors: Iterable[TensorInfo], sizes: _Sizes, tied: Mapping[str, str]
+    tensors: Iterable[TensorInfo], sizes: _DeclaredSizes, tied: Mapping[str, str]
 ) -> dict[str, Module | Parameter]:
     """Modules by the segments of the tensors' names; lists of layers where reports see them."""
     nodes: dict[str, Any] = {}
@@ -280,7 +280,7 @@ def _place(nodes: dict[str, Any], name: str, tensor: Parameter) -> None:
 
 
 def _modules(
-    nodes: Mapping[str, Any], stacks: set[str], path: str, sizes: _Sizes
+    nodes: Mapping[str, Any], stacks: set[str], path: str, sizes: _DeclaredSizes
 ) -> dict[str, Module | Parameter]:
     made: dict[str, Module | Parameter] = {}
     for name, node in nodes.items():
@@ -301,7 +301,7 @@ def _is_norm(child: Module | Parameter) -> bool:
     return isinstance(child, Parameter) and child.component is Component.NORM
 
 
-def _layers(children: Mapping[str, Module | Parameter], sizes: _Sizes) -> Layers:
+def _layers(children: Mapping[str, Module | Parameter], sizes: _DeclaredSizes) -> Layers:
     count = sum(key.isdecimal() for key in children)
     known = sizes.at("L", None)
     layers = Layers((), count=known if known == count else count)
@@ -328,7 +328,7 @@ def _module_of(tensor: TensorInfo) -> str:
     return ".".join(segments[:-1] if segments[-1] in ("weight", "bias") else segments)
 
 
-def _shape(tensor: TensorInfo, sizes: _Sizes) -> tuple[int, ...]:
+def _shape(tensor: TensorInfo, sizes: _DeclaredSizes) -> tuple[int, ...]:
     if tensor.role is Role.PARAMETER and tensor.parameters != tensor.elements:
         return (tensor.parameters or 0,)  # packed: what it stands for
     name = _module_of(tensor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ..analysis.gguf.expected import Verdict, compare_names
+from ..analysis.gguf.expected import GgufComparison, compare_names
 from ..analysis.gguf.own_config import config_of
 from ..core.checkpoint import Finding
 from ..core.expectation import Expectation
@@ -43,9 +43,9 @@ def promise_of(held: HeldTensors, prediction: Prediction | None, where: str) -> 
         prediction, source = own_promise(held), OWN_VALUES
     if prediction is None:
         return Expected()
-    verdict = compare_names(held.tensors, prediction, facts.architecture)
-    findings = tuple(_findings(held, verdict, source))
-    return Expected(is_catalogued, verdict.expectation, findings, prediction)
+    comparison = compare_names(held.tensors, prediction, facts.architecture)
+    findings = tuple(_findings(held, comparison, source))
+    return Expected(is_catalogued, comparison.expectation, findings, prediction)
 
 
 def own_promise(held: HeldTensors) -> Prediction | None:
@@ -62,25 +62,25 @@ def own_promise(held: HeldTensors) -> Prediction | None:
         return None  # numbers that make no model: what the header holds is still right
 
 
-def _findings(of: HeldTensors, verdict: Verdict, source: str) -> Iterator[Finding]:
+def _findings(of: HeldTensors, comparison: GgufComparison, source: str) -> Iterator[Finding]:
     file = of.file
-    if not verdict.expectation.agrees:
-        yield Finding("config-differs", _difference(of, verdict.expectation, source), file)
-    if verdict.unnamed:
-        held, promised = verdict.rest
+    if not comparison.expectation.agrees:
+        yield Finding("config-differs", _difference(of, comparison.expectation, source), file)
+    if comparison.unnamed:
+        held, promised = comparison.rest
         same = "as many elements as" if held == promised else f"{held:,} elements, not those of"
         text = (
-            f"{len(verdict.unnamed):,} tensors of {source} have no known name in GGUF "
-            f"({_examples(verdict.unnamed)}); the file's remaining tensors have {same} these "
+            f"{len(comparison.unnamed):,} tensors of {source} have no known name in GGUF "
+            f"({_examples(comparison.unnamed)}); the file's remaining tensors have {same} these "
             f"({promised:,})"
         )
         severity = "note" if held == promised else "warning"
         yield Finding("gguf-names", text, file, severity=severity)
-    if verdict.elsewhere:
-        parts = " and ".join(verdict.elsewhere)
+    if comparison.elsewhere:
+        parts = " and ".join(comparison.elsewhere)
         text = f"the {parts} part of {source} is not compared: GGUF keeps it apart"
         yield Finding("gguf-parts", text, file, severity="note")
-    for name in verdict.stored_ties:
+    for name in comparison.stored_ties:
         text = f"{name} is stored although {source} ties it; it is counted as a tensor of its own"
         yield Finding("gguf-stored-tie", text, file, name, "note")
 

@@ -99,7 +99,7 @@ def _usable(kind: str, driver_mib: str, gb: int) -> tuple[int, str]:
     return gb * 2**30 * share[0] // share[1], f"{share[0]}/{share[1]} of the memory"
 
 
-class Column(Mapping[str, int]):
+class CardColumn(Mapping[str, int]):
     """One number of each card by name; the table is read when one is asked."""
 
     def __init__(self, number: Callable[[Card], int]) -> None:

@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from ..core.records import dataclass
 from ..errors import UsageError
-from .cards import Card, Column, cards
+from .cards import Card, CardColumn, cards
 
 _MIB: Final = 1024**2
 
 #: Name -> MiB that a model may use, and GB by the datasheet (for most cards GiB).
-CARDS: Final[Mapping[str, int]] = Column(lambda card: card.nbytes // _MIB)
-NOMINAL: Final[Mapping[str, int]] = Column(lambda card: card.gb)
+CARDS: Final[Mapping[str, int]] = CardColumn(lambda card: card.nbytes // _MIB)
+NOMINAL: Final[Mapping[str, int]] = CardColumn(lambda card: card.gb)
 
 #: What ``--on`` takes to print the table.
 LIST: Final = "list"

@@ -154,7 +154,7 @@ def stages(layers: int, count: int, engine: Engine) -> list[range]:
 
 
 @dataclass(frozen=True)
-class _Heads:
+class _SplitHeads:
     query: int
     key: int
 
@@ -221,7 +221,7 @@ class _Shares:
         facts = found.facts
         query = facts.heads or 0
         key = facts.kv_heads or query
-        self._heads = _Heads(query, key) if query and key else None
+        self._heads = _SplitHeads(query, key) if query and key else None
 
     def sum(self, tensors: Iterable[tuple[HeldTensor, int]]) -> int:
         """Of tensors, each as often as it is there."""

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hfinspect
-from hfinspect.analysis.gguf.expected import Verdict, compare_names
+from hfinspect.analysis.gguf.expected import GgufComparison, compare_names
 from hfinspect.analysis.gguf.llama_cpp_names import gguf_name, is_left_out
 from hfinspect.analysis.gguf.own_config import config_of
 from hfinspect.core.components import Component, Role
@@ -147,10 +147,10 @@ def test_names_are_those_of_the_gguf_package(model_type: str) -> None:
 def test_what_was_converted_is_what_was_promised(model_type: str) -> None:
     architecture = ARCHITECTURES[model_type]
     for prediction in predictions()[model_type]:
-        verdict = compare_names(converted(prediction, architecture), prediction, architecture)
-        assert verdict.expectation.agrees
-        if not verdict.unnamed and architecture != "bert":
-            assert verdict.expectation.parameters == prediction.parameters
+        comparison = compare_names(converted(prediction, architecture), prediction, architecture)
+        assert comparison.expectation.agrees
+        if not comparison.unnamed and architecture != "bert":
+            assert comparison.expectation.parameters == prediction.parameters
 
 
 # ---- differences
@@ -171,7 +171,7 @@ CONFIG = {
 }
 
 
-def verdict_of(change: Callable[[dict[str, TensorInfo]], None]) -> Verdict:
+def comparison_of(change: Callable[[dict[str, TensorInfo]], None]) -> GgufComparison:
     prediction = hfinspect.predict(CONFIG)
     tensors = {item.name: item for item in converted(prediction, "qwen3moe")}
     change(tensors)
@@ -179,13 +179,13 @@ def verdict_of(change: Callable[[dict[str, TensorInfo]], None]) -> Verdict:
 
 
 def test_a_missing_tensor_is_named_as_the_tree_names_it() -> None:
-    verdict = verdict_of(lambda tensors: tensors.pop("blk.1.attn_q_norm.weight") and None)
-    assert verdict.expectation.missing == ("model.layers.1.self_attn.q_norm.weight",)
+    comparison = comparison_of(lambda tensors: tensors.pop("blk.1.attn_q_norm.weight") and None)
+    assert comparison.expectation.missing == ("model.layers.1.self_attn.q_norm.weight",)
 
 
 def test_a_missing_group_of_experts() -> None:
-    verdict = verdict_of(lambda tensors: tensors.pop("blk.0.ffn_up_exps.weight") and None)
-    assert verdict.expectation.missing == tuple(
+    comparison = comparison_of(lambda tensors: tensors.pop("blk.0.ffn_up_exps.weight") and None)
+    assert comparison.expectation.missing == tuple(
         f"model.layers.0.mlp.experts.{n}.up_proj.weight" for n in range(4)
     )
 
@@ -194,7 +194,7 @@ def test_a_tensor_that_nothing_promises() -> None:
     def add(tensors: dict[str, TensorInfo]) -> None:
         tensors["blk.0.attn_q.bias"] = info("blk.0.attn_q.bias", (32,))
 
-    assert verdict_of(add).expectation.unexpected == ("blk.0.attn_q.bias",)
+    assert comparison_of(add).expectation.unexpected == ("blk.0.attn_q.bias",)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_tensor_of_another_size(
     def change(tensors: dict[str, TensorInfo]) -> None:
         tensors[name] = info(name, shape)
 
-    assert verdict_of(change).expectation.reshaped == {name: (shape, promised)}
+    assert comparison_of(change).expectation.reshaped == {name: (shape, promised)}
 
 
 def test_a_transposed_tensor_is_no_difference() -> None:
@@ -219,7 +219,7 @@ def test_a_transposed_tensor_is_no_difference() -> None:
         shape = tensors["blk.0.attn_q.weight"].shape
         tensors["blk.0.attn_q.weight"] = info("blk.0.attn_q.weight", shape[::-1])
 
-    assert verdict_of(turn).expectation.agrees
+    assert comparison_of(turn).expectation.agrees
 
 
 def test_experts_one_by_one_as_in_2023() -> None:
@@ -230,7 +230,7 @@ def test_experts_one_by_one_as_in_2023() -> None:
                 own = name.replace("_exps", f".{number}")
                 tensors[own] = info(own, tuple(shape))
 
-    assert verdict_of(split).expectation.agrees
+    assert comparison_of(split).expectation.agrees
 
 
 @pytest.mark.parametrize("model_type", ["phi3", "deepseek_v3", "gpt_oss", "gpt_bigcode"])
@@ -273,9 +273,9 @@ def test_separate_projections_in_one_tensor() -> None:
 def test_a_tied_head_that_is_stored_is_said() -> None:
     prediction = hfinspect.predict({**CONFIG, "tie_word_embeddings": True})
     tensors = [*converted(prediction, "qwen3moe"), info("output.weight", (64, 16))]
-    verdict = compare_names(tensors, prediction, "qwen3moe")
-    assert verdict.expectation.agrees
-    assert verdict.stored_ties == ("output.weight",)
+    comparison = compare_names(tensors, prediction, "qwen3moe")
+    assert comparison.expectation.agrees
+    assert comparison.stored_ties == ("output.weight",)
 
 
 def test_tensors_without_a_known_name_are_compared_by_their_sum() -> None:
@@ -284,10 +284,10 @@ def test_tensors_without_a_known_name_are_compared_by_their_sum() -> None:
     rest = sum(spec.parameters for spec in prediction.tensors) - sum(
         spec.parameters for spec in prediction.tensors if gguf_name(spec, "apertus") is not None
     )
-    verdict = compare_names([*known, info("blk.0.xielu", (rest,))], prediction, "apertus")
-    assert verdict.unnamed
-    assert verdict.expectation.agrees
-    assert verdict.rest == (rest, rest)
+    comparison = compare_names([*known, info("blk.0.xielu", (rest,))], prediction, "apertus")
+    assert comparison.unnamed
+    assert comparison.expectation.agrees
+    assert comparison.rest == (rest, rest)
     assert compare_names(known, prediction, "apertus").rest == (0, rest)
 
 
@@ -381,9 +381,9 @@ def test_a_file_alone_promises_by_its_key_values(given: dict[str, Any]) -> None:
     tensors = converted(prediction, architecture)
     own = config_of(metadata_of(config, architecture), {item.name for item in tensors})
     assert own is not None
-    verdict = compare_names(tensors, hfinspect.predict(own), architecture)
-    assert verdict.expectation.agrees, verdict.expectation
-    assert verdict.expectation.parameters == prediction.parameters
+    comparison = compare_names(tensors, hfinspect.predict(own), architecture)
+    assert comparison.expectation.agrees, comparison.expectation
+    assert comparison.expectation.parameters == prediction.parameters
 
 
 @pytest.mark.parametrize(
@@ -455,8 +455,8 @@ def test_any_key_values_promise_something_or_nothing(
         assert prediction.specs is not None
     except HfinspectError:
         return
-    verdict = compare_names(tensors, prediction, architecture)
-    assert verdict.expectation.parameters >= 0
+    comparison = compare_names(tensors, prediction, architecture)
+    assert comparison.expectation.parameters >= 0
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from ...trees.prediction import Prediction
 from .llama_cpp_names import PIECES, gguf_name, is_left_out, merged_expert
 
 
-class Verdict(NamedTuple):
+class GgufComparison(NamedTuple):
     """``expectation`` names missing tensors as the config's tree does, others as the file does.
 
     ``unnamed`` are predicted tensors without a known name in GGUF; where there are any, ``rest`` is
@@ -69,7 +69,7 @@ _PART = "text"
 
 def compare_names(
     tensors: Sequence[TensorInfo], prediction: Prediction, architecture: str
-) -> Verdict:
+) -> GgufComparison:
     """The file's tensors next to the catalog's. Pure.
 
     ``architecture`` is the file's own (``general.architecture``).
@@ -93,7 +93,7 @@ def compare_names(
     rest = (sum(group.elements for group in held.values()), sum(map(_parameters, unnamed)))
     unexpected = () if unnamed else tuple(own for group in held.values() for own in group.names)
     parameters = sum(group.elements for group in promised.values()) + rest[1]
-    return Verdict(
+    return GgufComparison(
         Expectation(parameters, tuple(missing), unexpected, reshaped),
         tuple(spec.name for spec in unnamed),
         rest if unnamed else (0, 0),

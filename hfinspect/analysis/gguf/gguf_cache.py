@@ -122,13 +122,13 @@ def cache_layout(
     if architecture in _DRAFTS:
         return f"{architecture} drafts for another model and is loaded with it"
     try:
-        found = _Reader(architecture, metadata, shapes)
+        found = _KeyReader(architecture, metadata, shapes)
         return found.layout()
     except UnreadableKeyError as error:
         return str(error)
 
 
-class _Reader:
+class _KeyReader:
     """``llama_hparams`` as the loader fills them, as far as caches depend on them."""
 
     def __init__(

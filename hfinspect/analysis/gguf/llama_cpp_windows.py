@@ -16,7 +16,7 @@ from .key_numbers import KeyNumbers, UnreadableKeyError
 
 
 @dataclass(frozen=True)
-class Windows:
+class WindowRule:
     """How an architecture's layers look back.
 
     ``every``: each so many-th layer sees everything, the last of them or, with ``first``, the
@@ -35,33 +35,33 @@ class Windows:
     written: str = ""
 
 
-_LISTED: Final = Windows(None, size=None)
+_LISTED: Final = WindowRule(None, size=None)
 
-WINDOWS: Final[Mapping[str, Windows]] = MappingProxyType(
+WINDOWS: Final[Mapping[str, WindowRule]] = MappingProxyType(
     {
-        "afmoe": Windows(4),
-        "cohere2": Windows(4, size=None),
-        "cohere2moe": Windows(4, first=True, size=None),
-        "deepseek4": Windows(0, size=None),
+        "afmoe": WindowRule(4),
+        "cohere2": WindowRule(4, size=None),
+        "cohere2moe": WindowRule(4, first=True, size=None),
+        "deepseek4": WindowRule(0, size=None),
         "dots3note": _LISTED,
-        "exaone-moe": Windows(4, size=None),
-        "exaone4": Windows(4, size=4096, only_with=64),
-        "gemma2": Windows(2, size=4096),
-        "gemma3": Windows(6),
-        "gemma3n": Windows(5, size=None),
+        "exaone-moe": WindowRule(4, size=None),
+        "exaone4": WindowRule(4, size=4096, only_with=64),
+        "gemma2": WindowRule(2, size=4096),
+        "gemma3": WindowRule(6),
+        "gemma3n": WindowRule(5, size=None),
         "gemma4": _LISTED,
-        "gpt-oss": Windows(2, size=None),
+        "gpt-oss": WindowRule(2, size=None),
         "granite_swa": _LISTED,
-        "laguna": Windows(4, first=True),
-        "lfm2": Windows(0),
-        "llama4": Windows(4, size=8192, fixed=8192),
+        "laguna": WindowRule(4, first=True),
+        "lfm2": WindowRule(0),
+        "llama4": WindowRule(4, size=8192, fixed=8192),
         "maple": _LISTED,
-        "mellum": Windows(4),
-        "mimo2": Windows(None, size=None, written="sliding_window"),  # conversion/mimo.py
-        "muse-glimmer": Windows(4, size=None),
-        "olmo2": Windows(4),
-        "plamo3": Windows(8),
-        "smallthinker": Windows(4, first=True, fixed=4096),
+        "mellum": WindowRule(4),
+        "mimo2": WindowRule(None, size=None, written="sliding_window"),  # conversion/mimo.py
+        "muse-glimmer": WindowRule(4, size=None),
+        "olmo2": WindowRule(4),
+        "plamo3": WindowRule(8),
+        "smallthinker": WindowRule(4, first=True, fixed=4096),
         "spark2_5": _LISTED,
         "step35": _LISTED,
     }
@@ -96,7 +96,7 @@ def windowed_layers(
 
 
 def _flags(
-    rule: Windows, architecture: str, keys: KeyNumbers, layers: int, trunk: int
+    rule: WindowRule, architecture: str, keys: KeyNumbers, layers: int, trunk: int
 ) -> list[bool]:
     if architecture in ("deepseek4", "lfm2"):
         return [True] * layers

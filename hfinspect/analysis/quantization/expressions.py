@@ -56,7 +56,7 @@ class Automaton:
 
     def expression(self, text: str, number: int) -> int:
         """Adds a regular expression; its first state. Raises UnreadablePatternError, LimitError."""
-        first, last = _Reader(self, text).read()
+        first, last = _ExpressionReader(self, text).read()
         self.accepts[last] = number
         return first
 
@@ -134,7 +134,7 @@ class Automaton:
         return after
 
 
-class _Reader:
+class _ExpressionReader:
     """One expression by recursive descent; each part becomes (first state, last state)."""
 
     def __init__(self, automaton: Automaton, text: str) -> None:

@@ -51,7 +51,7 @@ _GROUPED = frozenset({"DeepseekV4GroupedLinear"})
 _WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8)
 
 
-class _Layout(NamedTuple):
+class _PackedLayout(NamedTuple):
     """The logical shape and the bits that shapes agree on."""
 
     parameters: int
@@ -89,7 +89,7 @@ def _set_aside(module: StoredModule, name: str, sheet: Sheet) -> None:
             sheet.aside(tensor, name, holds)
 
 
-def _check_bits(found: _Layout, packed: StoredTensor, said: Declared, sheet: Sheet) -> None:
+def _check_bits(found: _PackedLayout, packed: StoredTensor, said: Declared, sheet: Sheet) -> None:
     claimed = said.whole("bits", "w_bit")
     # GPTQModel's and AutoRound's lists of modules with settings of their own.
     varies = said.section("dynamic") or said.section("extra_config")
@@ -98,7 +98,7 @@ def _check_bits(found: _Layout, packed: StoredTensor, said: Declared, sheet: She
         sheet.note("quantization-mismatch", text, packed.name)
 
 
-def _layout(module: StoredModule, packed: StoredTensor, said: Declared) -> _Layout | str:
+def _layout(module: StoredModule, packed: StoredTensor, said: Declared) -> _PackedLayout | str:
     """The layout that the shapes allow, or why there is none."""
     word = DTYPE_BITS.get(packed.dtype, 0)
     if packed.dtype not in ("I32", "U32", "I16", "I64", "I8", "U8"):
@@ -110,22 +110,22 @@ def _layout(module: StoredModule, packed: StoredTensor, said: Declared) -> _Layo
         return "there are no scales that show the layout"
     rows, columns = packed.shape
     if packed.dtype == "I16" and scales.shape[1] == rows * 4 and module.get("g_idx") is None:
-        return _Layout(packed.elements * 4, 4, "AWQ gemv_fast")
+        return _PackedLayout(packed.elements * 4, 4, "AWQ gemv_fast")
     if columns == scales.shape[1]:
         return _gptq(module, packed, scales.shape[1], word, said)
     bits = whole_ratio(columns * word, scales.shape[1])
     if bits in _WIDTHS and whole_ratio(rows, scales.shape[0]):
-        return _Layout(rows * scales.shape[1], bits, "AWQ gemm")
+        return _PackedLayout(rows * scales.shape[1], bits, "AWQ gemm")
     bits = said.whole("bits", "w_bit") or 4
     if rows == scales.shape[0] and bits in _WIDTHS:
         total = whole_ratio(packed.elements * word, bits)
-        return "its bits do not divide" if total is None else _Layout(total, bits, "AWQ gemv")
+        return "its bits do not divide" if total is None else _PackedLayout(total, bits, "AWQ gemv")
     return f"its shape {packed.shape} does not fit scales of {scales.shape}"
 
 
 def _gptq(
     module: StoredModule, packed: StoredTensor, out: int, word: int, said: Declared
-) -> _Layout | str:
+) -> _PackedLayout | str:
     rows = packed.shape[0]
     order, zeros = module.get("g_idx"), module.get("qzeros")
     inputs = order.elements if order is not None and order.elements else None
@@ -140,7 +140,7 @@ def _gptq(
     inputs = whole_ratio(rows * word, bits)
     if inputs is None:
         return f"{rows} rows of {word}-bit words do not hold a whole number of {bits}-bit values"
-    return _Layout(inputs * out, bits, "GPTQ")
+    return _PackedLayout(inputs * out, bits, "GPTQ")
 
 
 def _read_marlin(module: StoredModule, sheet: Sheet) -> None:

@@ -19,7 +19,7 @@ from .decoding import Decoded, Modules, Sheet, StoredModule
 ReadModule = Callable[[StoredModule, Sheet], None]
 
 
-class _Meaning(NamedTuple):
+class _RelativeMeaning(NamedTuple):
     """A ``Decoded`` in any module: of the tensor at ``at`` in its entry, standing for what the
     module calls ``named``, which is at ``named_at`` if it is there."""
 
@@ -30,10 +30,10 @@ class _Meaning(NamedTuple):
 
 
 @dataclass()
-class _Reading:
+class _ModuleReading:
     """What one module came out as, and the others that are like it."""
 
-    meanings: list[_Meaning]
+    meanings: list[_RelativeMeaning]
     sums: Sheet
     alike: list[tuple[str, list[Any]]] = field(default_factory=list)
 
@@ -48,7 +48,7 @@ def read_modules(modules: Modules, sheet: Sheet, read: ReadModule, promised_for:
         for module in modules.values():
             read(module, sheet)
         return
-    known: dict[object, _Reading | None] = {}
+    known: dict[object, _ModuleReading | None] = {}
     promised = sheet.promised
     for name, entry in modules.entries.items():
         key: object = tuple(entry[::2])
@@ -68,7 +68,7 @@ def read_modules(modules: Modules, sheet: Sheet, read: ReadModule, promised_for:
             _repeat(reading, sheet.tensors)
 
 
-def _repeat(reading: _Reading, into: dict[str, Decoded]) -> None:
+def _repeat(reading: _ModuleReading, into: dict[str, Decoded]) -> None:
     """The meanings of a reading for all modules that are alike, each for all of them in one go."""
     for at, named, named_at, rest in reading.meanings:
         names = [entry[at][0] for _, entry in reading.alike]
@@ -84,7 +84,7 @@ def _repeat(reading: _Reading, into: dict[str, Decoded]) -> None:
 
 def _trial(
     module: StoredModule, entry: list[Any], sheet: Sheet, read: ReadModule
-) -> _Reading | None:
+) -> _ModuleReading | None:
     """The reading of a module in terms that fit any other, None where that cannot be."""
     trial = Sheet(sheet.promised, sheet.metadata, sheet.table)
     read(module, trial)
@@ -99,6 +99,8 @@ def _trial(
         if stored not in places or not name.startswith(prefix):
             return None
         meanings.append(
-            _Meaning(places[stored], name.removeprefix(prefix), places.get(name), tuple(rest))
+            _RelativeMeaning(
+                places[stored], name.removeprefix(prefix), places.get(name), tuple(rest)
+            )
         )
-    return _Reading(meanings, trial)
+    return _ModuleReading(meanings, trial)

@@ -18,17 +18,17 @@ _KEY = re.compile(r"(?P<key>[A-Za-z_]+):[ \t]*(?P<value>.*)")
 _ITEM = re.compile(r"[ \t]*-[ \t]+(?P<value>.*)")
 
 
-class Card(NamedTuple):
+class ModelCard(NamedTuple):
     """``licence`` is empty where the card names none."""
 
     licence: str = ""
     base_models: tuple[str, ...] = ()
 
 
-def read_card(head: bytes) -> Card:
+def read_card(head: bytes) -> ModelCard:
     """The card whose file begins with these bytes."""
     if not head.startswith(b"---"):
-        return Card()
+        return ModelCard()
     text = head.split(b"\n---", 1)[0].decode("utf-8", "replace")
     values: dict[str, list[str]] = {}
     key = ""
@@ -43,7 +43,9 @@ def read_card(head: bytes) -> Card:
     licences = [*values.get("license", ()), *values.get("license_name", ())]
     if licences[:1] == ["other"] and len(licences) > 1:
         licences = licences[1:]
-    return Card(licences[0] if licences else "", tuple(values.get("base_model", ())[:MAX_BASES]))
+    return ModelCard(
+        licences[0] if licences else "", tuple(values.get("base_model", ())[:MAX_BASES])
+    )
 
 
 def _values(text: str) -> list[str]:

@@ -27,7 +27,7 @@ from ...sources.hidden import MAX_HIDDEN_FILES, Hidden, hidden_files
 from ...sources.local import HIDDEN
 from ...sources.pointers import MAX_POINTER
 from ...sources.source import FileEntry, Source
-from .card import Card, read_card
+from .card import ModelCard, read_card
 from .companions_read import (
     CONFIGS,
     MAX_OTHER_FILES,
@@ -337,12 +337,12 @@ class Collector:
             elif result:
                 found[path] = result
 
-    def _card(self, files: Mapping[str, FileEntry]) -> Card:
+    def _card(self, files: Mapping[str, FileEntry]) -> ModelCard:
         path = next((path for path in files if path.lower() == "readme.md"), None)
         if path is None:
-            return Card()
+            return ModelCard()
         head = self._ask([partial(self.source.read, path, 0, MAX_CARD_HEAD)])[0]
-        return read_card(head) if isinstance(head, bytes) else Card()
+        return read_card(head) if isinstance(head, bytes) else ModelCard()
 
     def _stand_ins(
         self, files: Mapping[str, FileEntry], names: Mapping[str, WeightName]

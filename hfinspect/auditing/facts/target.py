@@ -24,7 +24,7 @@ from ...inspecting.declared_class import is_model
 from ...sources.disk import DiskFact
 from ...sources.source import FileEntry
 from ...trees.prediction import Prediction
-from .card import Card
+from .card import ModelCard
 
 if TYPE_CHECKING:
     from ...analysis.quantization.packing import Packing
@@ -287,7 +287,7 @@ class TargetFacts:
     reference_name: str | None = None
     deep: Mapping[str, DeepFact] = field(default_factory=dict)
     single: bool = False
-    card: Card = field(default_factory=Card)
+    card: ModelCard = field(default_factory=ModelCard)
     listing_complete: bool = True
     unchecked: tuple[Unchecked, ...] = ()
     left_out: tuple[LeftOut, ...] = ()

@@ -89,7 +89,7 @@ class _Path(NamedTuple):
         return ".".join(reversed(segments))
 
 
-class _Step(NamedTuple):
+class _Visit(NamedTuple):
     value: object
     path: _Path | None
     depth: int
@@ -97,7 +97,7 @@ class _Step(NamedTuple):
     kind: str = ""
     leave: int = 0  # not 0: the id of a container that has been walked through
 
-    def down(self, key: object, value: object) -> _Step:
+    def down(self, key: object, value: object) -> _Visit:
         """The step from a container to one of its items."""
         path = _Path(self.path, _segment(key))
         return self._replace(value=value, path=path, depth=self.depth + 1)
@@ -117,7 +117,7 @@ class Walker:
 
         Cycles are not followed. Raises LimitError.
         """
-        pending = [_Step(root, None, 0)]
+        pending = [_Visit(root, None, 0)]
         inside: dict[int, tuple[int, int]] = {}
         tensors = name_bytes = cycles = 0
         while pending:
@@ -146,7 +146,7 @@ class Walker:
             if self._visits > MAX_VISITS:
                 raise self._limit("the content, unfolded,", MAX_VISITS)
             inside[id(value)] = (tensors, cycles)
-            pending.append(_Step(None, None, 0, leave=id(value)))
+            pending.append(_Visit(None, None, 0, leave=id(value)))
             pending.extend(reversed(list(_children(step))))
 
     def _limit(self, what: str, limit: int) -> LimitError:
@@ -221,7 +221,7 @@ def _segment(key: object) -> str:
     return str(key) if type(key) is int else "<key>"
 
 
-def _children(step: _Step) -> Iterator[_Step]:
+def _children(step: _Visit) -> Iterator[_Visit]:
     value = step.value
     items: Iterable[tuple[object, object]]
     if isinstance(value, Inert):
@@ -238,7 +238,7 @@ def _children(step: _Step) -> Iterator[_Step]:
             yield step.down(key, item)
 
 
-def _attributes(step: _Step, node: Inert) -> Iterator[_Step]:
+def _attributes(step: _Visit, node: Inert) -> Iterator[_Visit]:
     """Attributes of an instance: a module's holders disappear from names."""
     for index, part in enumerate(node.children()):
         if not isinstance(part, dict):
