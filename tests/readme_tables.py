@@ -14,7 +14,10 @@ from . import catalog_tables, python_fields
 
 ROOT = Path(__file__).resolve().parents[1]
 #: README and all of docs/.
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    ROOT / "README.md",
+    *(p for p in sorted((ROOT / "docs").rglob("*.md")) if p.parent.name != "rules"),
+]
 
 
 def architectures() -> str:

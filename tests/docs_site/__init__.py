@@ -1,0 +1,1 @@
+"""The documents as a site: ``python -m tests.docs_site --output DIR``."""
