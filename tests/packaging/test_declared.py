@@ -19,9 +19,6 @@ else:
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 #: Distribution -> the module that it brings, where their names differ.
 MODULES = {"huggingface-hub": "huggingface_hub"}
-#: Imported by none of our modules: the format's own library, which tests judge our reader by and
-#: users have at hand for what hfinspect has inspected.
-UNUSED = {"safetensors"}
 
 
 def modules(requirements: list[str]) -> set[str]:
@@ -70,7 +67,7 @@ def test_what_is_imported_with_a_file_is_no_extra() -> None:
 
 
 def test_every_base_dependency_is_used() -> None:
-    assert BASE - {module for _, module, _ in FOUND} == UNUSED
+    assert BASE - {module for _, module, _ in FOUND} == set()
 
 
 def test_versions_and_classifiers_agree() -> None:

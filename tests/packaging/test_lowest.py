@@ -13,5 +13,5 @@ def test_the_tested_versions_are_the_promised_ones() -> None:
     tested = dict(line.split("==") for line in lines if "==" in line)
     for requirement in PROJECT["dependencies"]:
         name, version = requirement.partition(";")[0].split(">=")
-        if name != "safetensors":  # tests compare with its newest formats; nothing of it is called
+        if name != "safetensors":  # tests compare with its newest formats
             assert re.fullmatch(rf"{re.escape(version)}(\.0)*", tested[name]), name

@@ -1,4 +1,5 @@
-"""Reading whole files: their checksums, and the values of their tensors. In bounded memory."""
+"""Reading whole files: their checksums, the values of their tensors, and their headers by a second
+parser. In bounded memory."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from ...formats.torch.zip_directory import data_offset, read_directory
 from ...formats.window import Windows
 from ...sources.disk import recorded_hashes
 from ...sources.source import Source
+from .second_reading import NoSecondReadingError, disagreement
 from .target import DeepFact, WeightFact
 from .values import FLOATS, ValueScan
 
@@ -43,6 +45,7 @@ class DeepScan:
         self.weights = weights
         self.progress = progress
         self.unchecked: list[Unchecked] = []
+        self._alone = False
         files = source.list_files()
         disk = source.on_disk
         noted = {} if disk is None else recorded_hashes(disk)
@@ -67,11 +70,12 @@ class DeepScan:
         try:
             segments = self._segments(weight) if weight is not None else []
             digest, scans = self._read(path, segments)
+            differs = self._second_reading(weight) if weight is not None else ""
         except HfinspectError as error:
             return DeepFact(path, "", recorded, error=error)
         bad = [(s.tensor, v.count, v.first, v.nan) for s, v in scans if v.count]
         zero = [s.tensor for s, v in scans if v.zero and s.stop > s.start]
-        return DeepFact(path, digest, recorded, tuple(bad), tuple(zero))
+        return DeepFact(path, digest, recorded, tuple(bad), tuple(zero), differs)
 
     def _read(
         self, path: str, segments: Sequence[Segment]
@@ -94,6 +98,17 @@ class DeepScan:
             if self.progress is not None:
                 self.progress(self.done, self.total)
         return digest.hexdigest(), scans
+
+    def _second_reading(self, weight: WeightFact) -> str:
+        """What the library of the format reads otherwise; said once where it cannot be asked."""
+        if self._alone:
+            return ""
+        try:
+            return disagreement(self.source, weight)
+        except NoSecondReadingError as error:
+            self._alone = True
+            self.unchecked.append(Unchecked("headers by a second parser", str(error)))
+            return ""
 
     # ---- where the tensors are
 

@@ -246,14 +246,15 @@ class Folder:
 @dataclass(frozen=True)
 class DeepFact:
     """What reading all values of a file showed: ``sha256`` of the whole, tensors with values that
-    are not finite (name, how many, element of the first, whether that is a NaN), and tensors that
-    are zero throughout."""
+    are not finite (name, how many, element of the first, whether that is a NaN), tensors that are
+    zero throughout, and what the format's own library reads otherwise in its header."""
 
     path: str
     sha256: str
     recorded: str | None = None
     not_finite: tuple[tuple[str, int, int, bool], ...] = ()
     zero: tuple[str, ...] = ()
+    disagreement: str = ""
     error: HfinspectError | None = None
 
 

@@ -301,3 +301,17 @@ def all_zero(facts: TargetFacts) -> Iterator[RuleFinding]:
             yield RuleFinding(
                 "all its bytes are zero", fact.path, name, None, "note" if by_design else None
             )
+
+
+@rule("HI145", "second-parser", "error", deep=True)
+def second_parser(facts: TargetFacts) -> Iterator[RuleFinding]:
+    """The safetensors library refuses a header that hfinspect reads, or reads other tensors in it.
+
+    Why: a file that two readers take for different models can hide one of them; or a reader has a
+    bug.
+
+    Fix: save the file again with a current version of safetensors; if the finding stays, report it.
+    """
+    for fact in facts.deep.values():
+        if fact.disagreement:
+            yield RuleFinding(fact.disagreement, fact.path)
