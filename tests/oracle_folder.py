@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import hfinspect
 
 ORACLE = Path(__file__).resolve().parents[1] / "fixtures" / "oracle"
 
 if not (ORACLE / "recorded").is_dir():
+    import pytest  # only here: recorders read the folder where there is no pytest
+
     pytest.skip(
         f"no recordings in a source distribution: a clone of the repository at v"
         f"{hfinspect.__version__} has them, in fixtures/oracle",

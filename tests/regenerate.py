@@ -4,6 +4,8 @@
 documents. ``python -m tests.regenerate TYPE ...`` first records what transformers makes of the case
 files of these families: what it saves, what it keeps between tokens, and (of the types that
 ``record_printed`` lists) what it prints. That needs ``pip install -e '.[oracle]'``.
+``python -m tests.regenerate --all`` records those of every family, which takes the better part of
+an hour, and writes the golden files of explain as well.
 """
 
 from __future__ import annotations
@@ -53,14 +55,33 @@ def _forget_types() -> None:
     catalog.index.cache_clear()
 
 
-def main(types: list[str]) -> None:
+def main(words: list[str]) -> None:
+    everything = "--all" in words
+    types = [word for word in words if word != "--all"]
     for name in types:
+        if name.startswith("-"):
+            sys.exit(f"{name}: no such option; expected --all or names of case files")
         if not (CASES / f"{name}.json").exists():
-            sys.exit(f"fixtures/oracle/cases/{name}.json: no such case file; write it first")
-    for recorder in RECORDERS if types else ():
-        command = [sys.executable, "-m", f"tests.oracle.{recorder}", *types]
-        if subprocess.run(command, check=False, cwd=ROOT).returncode:
-            sys.exit("not everything was recorded (above: why); nothing else was written")
+            sys.exit(
+                f"fixtures/oracle/cases/{name}.json: no such case file; write it first "
+                "(docs/adding-a-model.md), or record a trace: python -m tests.oracle trace TYPE"
+            )
+    for recorder in RECORDERS if types or everything else ():
+        # Without names a recorder takes every case file.
+        _run(f"tests.oracle.{recorder}", *([] if everything else types))
+    write_generated()
+    if everything:
+        _run("tests.explaining.golden_explain")
+
+
+def _run(module: str, *words: str) -> None:
+    command = [sys.executable, "-m", module, *words]
+    if subprocess.run(command, check=False, cwd=ROOT).returncode:
+        sys.exit("not everything was recorded (above: why); nothing else was written")
+
+
+def write_generated() -> None:
+    """The index, the pages of rules, and the tables and outputs of the documents."""
     _forget_types()
     INDEX.write_text(index_text(), encoding="utf-8")
     catalog.index.cache_clear()  # the tables are those of the new one

@@ -3,7 +3,7 @@
 vLLM and SGLang run a class that they do not have by transformers' own code where its attention can
 be replaced; they put their own cache of keys and values under it, and nothing else (vLLM,
 models/transformers/base.py; SGLang, models/transformers.py). llama.cpp runs what its converter
-takes. ``python -m tests.oracle.record_engine_classes`` reads the lists.
+takes. ``python -m tests.oracle record engine-classes`` reads the lists.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Families as data: the reader of ``architectures/traced/*.json``.
 
-A trace is recorded from the library's own constructor (``python -m tests.oracle.trace``). It has a
+A trace is recorded from the library's own constructor (``python -m tests.oracle trace``). It has a
 table of nodes, and for each class the node at its root and the guards under which it is exact::
 
     {"model_type": "pvt", "classes": {"PvtModel": {"root": 17, "guards": 0}}, "nodes": [...],
@@ -23,7 +23,7 @@ A node is one of
 - a choice: ``{"if": condition, "then": node, "else": node or null}``
 - a number: the node of that place in the table, which must stand earlier.
 
-A class with ``"cache"`` has shown what its layers keep (``python -m tests.oracle.record_caches
+A class with ``"cache"`` has shown what its layers keep (``python -m tests.oracle record caches
 --traced``): what the kinds of their projections say, or with ``"like"`` what the layers of another
 family keep that is built from a section. Of any other class it is not known::
 

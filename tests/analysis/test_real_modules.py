@@ -1,7 +1,7 @@
 """Names alone against transformers' own modules, on every class that the library has.
 
 What each tensor really is was recorded from the modules (``tests/oracle/record_modules.py``);
-``python -m tests.oracle.record_modules --rates`` prints each difference.
+``python -m tests.oracle record modules --rates`` prints each difference.
 """
 
 from __future__ import annotations

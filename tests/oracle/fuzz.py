@@ -1,10 +1,10 @@
 """Compare predictions with transformers over random configs: as many as wanted, seeded, resumable.
 
     pip install 'hfinspect[oracle]'
-    python -m tests.oracle.fuzz --state fuzz.json --each 20            # 20 more of every type
-    python -m tests.oracle.fuzz --state fuzz.json --each 20 llama t5   # of some
-    python -m tests.oracle.fuzz --state fuzz.json --report             # what was found so far
-    python -m tests.oracle.fuzz --again llama:17                       # one comparison, in full
+    python -m tests.oracle fuzz --state fuzz.json --each 20            # 20 more of every type
+    python -m tests.oracle fuzz --state fuzz.json --each 20 llama t5   # of some
+    python -m tests.oracle fuzz --state fuzz.json --report             # what was found so far
+    python -m tests.oracle fuzz --again llama:17                       # one comparison, in full
 
 A comparison takes a class that transformers has for a catalogued model_type, a small config of the
 type, and one to four changed keys (mutating.py): values, aliases, sections, spellings of the whole

@@ -1,7 +1,7 @@
 """Write the small PyTorch and GGUF files of fixtures/checkpoints/, and what is in them.
 
     pip install 'hfinspect[oracle,test]'
-    python -m tests.oracle.make_torch_fixtures
+    python -m tests.oracle fixtures
 
 Each directory holds the files and ``expected.json``: for PyTorch, every tensor as torch.load sees
 it (name: dtype, shape, elements, bytes of the view, its first element in hexadecimal) and the

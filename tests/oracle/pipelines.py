@@ -1,7 +1,7 @@
 """Which pipelines of diffusers are whole: every component with weights is a class of the catalog.
 
 pip install 'hfinspect[oracle]'
-python -m tests.oracle.pipelines           # how many, and what the others lack
+python -m tests.oracle pipelines           # how many, and what the others lack
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Record what transformers (or diffusers) saves, for the tests that need no torch.
 
     pip install 'hfinspect[oracle]'
-    python -m tests.oracle.record                 # every case
-    python -m tests.oracle.record llama t5        # cases/llama.json, cases/t5.json
-    python -m tests.oracle.record --check llama   # compare with what is recorded, write nothing
+    python -m tests.oracle record saves                # every case
+    python -m tests.oracle record saves llama t5       # cases/llama.json, cases/t5.json
+    python -m tests.oracle record saves --check llama  # compare with the recording, write nothing
 
 A case file lists small random models to build and whole default configs to count::
 
@@ -181,14 +181,14 @@ def record_default(entry: dict[str, Any], architecture: str) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """JSON has no infinity; transformers spells it as an object, and so do we."""
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return {"__float__": {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")}
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value
 
 
@@ -205,7 +205,7 @@ def _text(records: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def _same(old: dict[str, Any], new: dict[str, Any]) -> bool:
+def same(old: dict[str, Any], new: dict[str, Any]) -> bool:
     return all(old.get(key) == new.get(key) for key in ("parameters", "tensors", "digest"))
 
 
@@ -232,33 +232,33 @@ def main() -> int:
         before = json.loads(path.read_text()) if path.exists() else {}
         now: dict[str, Any] = {}
         for entry in entries if isinstance(entries, list) else [entries]:
-            for label, job in _jobs(entry):
+            for label, job in jobs(entry):
                 try:
-                    now[label] = _plain(job())
+                    now[label] = plain(job())
                 except Exception as error:
                     print(f"{label}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr)
                     failures += 1
                     continue
-                same = _same(before.get(label, {}), now[label])
-                print(f"{label}: {'ok' if same else 'DIFFERS' if options.check else 'new'}")
-                failures += options.check and not same
+                equal = same(before.get(label, {}), now[label])
+                print(f"{label}: {'ok' if equal else 'DIFFERS' if options.check else 'new'}")
+                failures += options.check and not equal
         if not options.check and len(now):
             path.write_text(_text({**before, **now} if failures else now))
     return 1 if failures else 0
 
 
-def _jobs(entry: dict[str, Any]) -> list[tuple[str, Any]]:
+def jobs(entry: dict[str, Any]) -> list[tuple[str, Any]]:
     """What a case file's entry asks to be recorded: label, and what does it."""
     prefix = (entry["model_type"] or "diffusers").replace("/", "_")
-    jobs: list[tuple[str, Any]] = [
+    found: list[tuple[str, Any]] = [
         (f"{prefix}-{case['name']}", lambda case=case, i=i: record_case(entry, case, first=i == 0))
         for i, case in enumerate(entry.get("cases", ()))
     ]
-    jobs += [
+    found += [
         (f"{prefix}-default-{architecture}", lambda a=architecture: record_default(entry, a))
         for architecture in entry.get("defaults", ())
     ]
-    return jobs
+    return found
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Record what autograd keeps for the backward pass, and the rules that follow from it.
 
     pip install 'hfinspect[oracle]' peft
-    python -m tests.oracle.record_activations              # every model type of kept_models
-    python -m tests.oracle.record_activations llama gpt2
-    python -m tests.oracle.record_activations --packed llama qwen2   # needs bitsandbytes
+    python -m tests.oracle record activations              # every model type of kept_models
+    python -m tests.oracle record activations llama gpt2
+    python -m tests.oracle record activations --packed llama qwen2   # needs bitsandbytes
 
 A small model runs forward once in training mode, and ``saved_tensors_hooks`` sees each tensor that
 is kept; unique storages count, parameters and buffers do not. Sizes are such that the bytes of a

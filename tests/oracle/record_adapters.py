@@ -1,8 +1,8 @@
 """Record how many parameters peft's LoRA trains, for the tests of adapters that need no peft.
 
     pip install 'hfinspect[oracle]' peft
-    python -m tests.oracle.record_adapters                # every type of the case files
-    python -m tests.oracle.record_adapters llama mixtral  # these anew
+    python -m tests.oracle record adapters                # every type of the case files
+    python -m tests.oracle record adapters llama mixtral  # these anew
 
 The first class of each type that writes, or fills in words, or else its bare model is built on the
 meta device; LoRA of rank 4 is counted at peft's default targets, at "all-linear", and at the names

@@ -1,11 +1,11 @@
 """Record what transformers keeps between tokens, for the tests of memory that need no torch.
 
     pip install 'hfinspect[oracle]'
-    python -m tests.oracle.record_caches            # every family with a case file
-    python -m tests.oracle.record_caches llama t5
-    python -m tests.oracle.record_caches library    # classes that have no small model
-    python -m tests.oracle.record_caches --generating    # which classes of the catalog generate
-    python -m tests.oracle.record_caches --traced evolla     # of a trace, at its recorded configs
+    python -m tests.oracle record caches            # every family with a case file
+    python -m tests.oracle record caches llama t5
+    python -m tests.oracle record caches library    # classes that have no small model
+    python -m tests.oracle record caches --generating    # which classes of the catalog generate
+    python -m tests.oracle record caches --traced evolla     # of a trace, at its recorded configs
 
 Each small model of a case file whose class generates is built, run once over ``TOKENS`` tokens with
 ``use_cache=True``, and every tensor of the returned cache is written down: the layer's class, the

@@ -1,8 +1,8 @@
 """Record by which names transformers' config classes know a key, and what their sections are.
 
-    python -m tests.oracle.record_config_keys           # hfinspect/core/config_keys.json
+    python -m tests.oracle record config-keys           # hfinspect/core/config_keys.json
                                                         # and config_fields.json next to it
-    python -m tests.oracle.record_config_keys --check   # compare, write nothing
+    python -m tests.oracle record config-keys --check   # compare, write nothing
 
 ``aliases`` maps model_type -> {alias: key}: a value under the alias replaces one under the key,
 because the class sets aliases after its fields (``attribute_map``).  Where the class's field is

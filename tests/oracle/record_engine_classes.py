@@ -2,7 +2,8 @@
 
     pip download --no-deps vllm sglang               # and unpack the wheels; nothing is installed
     pip download --no-deps --no-binary :all: llama-cpp-python   # its source has llama.cpp's
-    python -m tests.oracle.record_engine_classes VLLM_FOLDER SGLANG_FOLDER LLAMA_CPP_FOLDER
+    python -m tests.oracle record engine-classes VLLM_FOLDER SGLANG_FOLDER LLAMA_CPP_FOLDER
+    python -m tests.oracle record engine-classes --through   # only what transformers runs
 
 Nothing of the engines is imported: their lists are literals in vLLM's model_executor/models/
 registry.py and llama.cpp's conversion/__init__.py, and the names in ``EntryClass`` of SGLang's
@@ -151,18 +152,32 @@ def through_transformers() -> list[str]:
     return found
 
 
-def main(vllm: str, sglang: str, llama_cpp: str) -> None:
+def through() -> dict[str, Any]:
     import transformers
 
-    through = {"version": transformers.__version__, "classes": through_transformers()}
+    return {"version": transformers.__version__, "classes": through_transformers()}
+
+
+def write_through() -> None:
+    """Record only what runs by the code of transformers; the engines' own lists stay."""
+    whole = json.loads(FILE.read_text())
+    FILE.write_text(json.dumps({**whole, "through": through()}, indent=1) + "\n")
+
+
+def main(vllm: str, sglang: str, llama_cpp: str) -> None:
     whole = {
         "vllm": of_vllm(Path(vllm)),
         "sglang": of_sglang(Path(sglang)),
         "llama.cpp": of_llama_cpp(Path(llama_cpp)),
-        "through": through,
+        "through": through(),
     }
     FILE.write_text(json.dumps(whole, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    if sys.argv[1:] == ["--through"]:
+        write_through()
+    elif len(sys.argv) == 4:
+        main(*sys.argv[1:])
+    else:
+        sys.exit("give the unpacked folders of vllm, sglang and llama-cpp-python, or --through")

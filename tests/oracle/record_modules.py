@@ -1,9 +1,9 @@
 """Record what the real modules of transformers say: which tensors are parameters, what each is for.
 
     pip install 'hfinspect[oracle]'
-    python -m tests.oracle.record_modules             # every class of every type: some minutes
-    python -m tests.oracle.record_modules TYPE...      # of these types, in place of what was known
-    python -m tests.oracle.record_modules --rates     # how names alone do, from what is recorded
+    python -m tests.oracle record modules             # every class of every type: some minutes
+    python -m tests.oracle record modules TYPE...      # of these types, in place of what was known
+    python -m tests.oracle record modules --rates     # how names alone do, from what is recorded
 
 Each class that transformers has for a type is built on the meta device, with the type's default
 config and few layers (or the small config of a recorded case where that one fails), and its tensors

@@ -1,8 +1,8 @@
 """Records what transformers saves of small packed models: names, dtypes and shapes.
 
-    python -m tests.oracle.record_packed            # writes fixtures/oracle/packed.json
-    python -m tests.oracle.record_packed --all      # compares every recorded class, writes nothing
-    python -m tests.oracle.record_packed --all bnb4 # of one method (packers.py)
+    python -m tests.oracle record packed            # writes fixtures/oracle/packed.json
+    python -m tests.oracle record packed --all      # compares every recorded class, writes nothing
+    python -m tests.oracle record packed --all bnb4 # of one method (packers.py)
 
 A model is built on the meta device, its modules are replaced by the quantizer's own, and the names
 are those that ``save_pretrained`` writes. ``--all`` takes one case of each class in ``recorded/``

@@ -1,8 +1,8 @@
 """Record print(model) of small models, for the test of the printed structure.
 
     pip install 'hfinspect[oracle]'
-    python -m tests.oracle.record_printed           # every model below
-    python -m tests.oracle.record_printed llama     # of these types; others are passed over
+    python -m tests.oracle record printed           # every model below
+    python -m tests.oracle record printed llama     # of these types; others are passed over
 
 One file each in fixtures/oracle/printed, replayed by tests/trees/test_structure.py.
 """

@@ -1,6 +1,6 @@
 """Records what quantisation libraries write for one Linear of 256 inputs and 192 outputs.
 
-    python -m tests.oracle.record_quantized bitsandbytes mlx ...
+    python -m tests.oracle record quantized bitsandbytes mlx ...
 
 writes ``fixtures/checkpoints/quantized/<library>.json``: names, dtypes and shapes, no data. The
 libraries are not needed by any test.

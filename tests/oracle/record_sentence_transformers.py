@@ -1,6 +1,6 @@
 """Records what sentence-transformers saves for small models of its own modules.
 
-    python -m tests.oracle.record_sentence_transformers [CASE ...]
+    python -m tests.oracle record sentence-transformers [CASE ...]
 
 writes ``fixtures/oracle/sentence_transformers/<case>.json``: the small JSON files as they are,
 every tensor of every weight file (``name dims dtype``), and what the modules count of themselves:

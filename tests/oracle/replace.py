@@ -1,8 +1,8 @@
 """Put traces in place of written families that say no more than these.
 
     pip install 'hfinspect[oracle]'
-    python -m tests.oracle.replace dinov3_vit swin          # says what a trace would lack
-    python -m tests.oracle.replace --write dinov3_vit swin  # and replaces where that is nothing
+    python -m tests.oracle replace dinov3_vit swin          # says what a trace would lack
+    python -m tests.oracle replace --write dinov3_vit swin  # and replaces where that is nothing
     python -m tests.regenerate                              # then: the index of types and classes
 
 A family is a file of ``architectures/``.  Each class of each of its types is recorded as

@@ -1,12 +1,12 @@
 """Predictions next to the library at other lengths of lists and odd sizes: what fuzz rarely tries.
 
     pip install 'hfinspect[oracle]'
-    python -m tests.oracle.stress                              # every trace and written family
-    python -m tests.oracle.stress --seed 7 swin glpn           # some, by the names of their files
-    python -m tests.oracle.stress --of written                 # or --of traced; all by default
-    python -m tests.oracle.stress --library diffusers          # or timm; transformers by default
-    python -m tests.oracle.stress --from m --chunk 500         # on from a file, for 500 seconds
-    python -m tests.oracle.stress --keep glpn                  # and keep what differs as a case
+    python -m tests.oracle stress                              # every trace and written family
+    python -m tests.oracle stress --seed 7 swin glpn           # some, by the names of their files
+    python -m tests.oracle stress --of written                 # or --of traced; all by default
+    python -m tests.oracle stress --library diffusers          # or timm; transformers by default
+    python -m tests.oracle stress --from m --chunk 500         # on from a file, for 500 seconds
+    python -m tests.oracle stress --keep glpn                  # and keep what differs as a case
 
 What was recorded is taken with its lists cut or repeated together, and with other numbers in them
 and elsewhere, divisible by nothing in particular (resizing.py).  Each is built on the meta device;

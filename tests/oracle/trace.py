@@ -1,13 +1,13 @@
 """Record families as data from the library's own constructors: ``architectures/traced/``.
 
     pip install 'hfinspect[oracle]'
-    python -m tests.oracle.trace pvt hiera            # the classes that the catalog lacks
-    python -m tests.oracle.trace --again pvt          # a recorded family anew
-    python -m tests.oracle.trace --judge bert t5      # compare with what is written, write nothing
-    python -m tests.oracle.trace --refused            # the types that are refused by name
-    python -m tests.oracle.trace --check pvt          # the gate over what is recorded, again
-    python -m tests.oracle.trace --divisors pvt       # which keys have to divide which
-    python -m tests.oracle.trace --diffusers AutoencoderKLWan    # a class of diffusers
+    python -m tests.oracle trace pvt hiera            # the classes that the catalog lacks
+    python -m tests.oracle trace --again pvt          # a recorded family anew
+    python -m tests.oracle trace --judge bert t5      # compare with what is written, write nothing
+    python -m tests.oracle trace --refused            # the types that are refused by name
+    python -m tests.oracle trace --check pvt          # the gate over what is recorded, again
+    python -m tests.oracle trace --divisors pvt       # which keys have to divide which
+    python -m tests.oracle trace --diffusers AutoencoderKLWan    # a class of diffusers
     python -m tests.regenerate                        # then: the index of types and classes
 
 Each class is built on the meta device from a small config, then from the same config with one key
@@ -343,6 +343,28 @@ def lacking(library: Library, kind: str) -> list[str]:
     return [n for n in library.classes(kind) if n not in known or known[n][0].startswith("traced/")]
 
 
+def recorded_classes(kind: str) -> set[str]:
+    """The classes that the trace of a type has: the file says it, whatever the index does."""
+    place = TRACED / f"{file_name(kind)}.json"
+    return set(json.loads(place.read_text())["classes"]) if place.exists() else set()
+
+
+def know_files() -> None:
+    """Put the traces that no index has yet into this process's index: a composite is recorded
+    right after its parts."""
+    files = set(index().types.values()) | {file for file, _ in index().classes.values()}
+    for place in sorted(TRACED.glob("*.json")):
+        file = f"traced/{place.stem}"
+        if file in files:
+            continue
+        trace = json.loads(place.read_text())
+        kind = trace["model_type"] or ""
+        if kind:
+            index().types.setdefault(kind, file)  # type: ignore[attr-defined]
+        for name in trace["classes"]:
+            index().classes.setdefault(name, (file, kind))  # type: ignore[attr-defined]
+
+
 def judge(library: Library, kind: str, seconds: float) -> Iterator[str]:
     """How a trace of a written family answers its recordings: answered, refused, wrong."""
     from tests.architectures import recordings
@@ -452,6 +474,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     library = diffusers() if options.diffusers else transformers()
+    know_files()
     if options.refused:
         for kind, names in refused(library):
             print(kind, *names)
@@ -468,7 +491,8 @@ def main() -> int:
             for line in judge(library, kind, options.seconds):
                 print(line, flush=True)
             continue
-        names = [n for n in lacking(library, kind) if options.again or n not in index().classes]
+        there = set() if options.again else recorded_classes(kind)
+        names = [name for name in lacking(library, kind) if name not in there]
         if not names:
             print(f"{kind}: is recorded")
             continue

@@ -1,8 +1,8 @@
 """Record timm's architectures as data: ``architectures/traced/timm_*.json``.
 
     pip install 'hfinspect[oracle]' timm
-    python -m tests.oracle.trace_timm                # all that FAMILIES lists
-    python -m tests.oracle.trace_timm convnext       # one file of them
+    python -m tests.oracle trace-timm                # all that FAMILIES lists
+    python -m tests.oracle trace-timm convnext       # one file of them
     python -m tests.regenerate                       # then: the index of types and classes
 
 A file holds the names of one module of timm.  Names of one structure share a root (see

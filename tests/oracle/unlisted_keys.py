@@ -1,10 +1,10 @@
 """Keys that a library reads although its config class does not list them, compared one by one.
 
     pip install 'hfinspect[oracle]'
-    python -m tests.oracle.unlisted_keys                 # every catalogued type
-    python -m tests.oracle.unlisted_keys phi3 opt        # some
-    python -m tests.oracle.unlisted_keys --listing phi3  # which keys those are
-    python -m tests.oracle.unlisted_keys --guard vit_msn # traces that have none of them from now on
+    python -m tests.oracle unlisted-keys                 # every catalogued type
+    python -m tests.oracle unlisted-keys phi3 opt        # some
+    python -m tests.oracle unlisted-keys --listing phi3  # which keys those are
+    python -m tests.oracle unlisted-keys --guard vit_msn # traces that have none of them from now on
 
 ``getattr(config, "head_dim", ...)`` in a model, ``kwargs.pop("n_embed", ...)`` in a config class: a
 config.json may hold such a key, and no walk over the fields of a config class meets it. The names

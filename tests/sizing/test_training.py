@@ -311,7 +311,7 @@ def test_frozen_weights_keep_fewer_activations() -> None:
 @pytest.mark.parametrize("targets", [None, "all-linear"])
 def test_layers_in_nf4_keep_what_frozen_layers_keep(targets: str | None) -> None:
     """bitsandbytes 0.50.2 on the CPU kept as many bytes as LoRA in each of 16 drawn models
-    (python -m tests.oracle.record_activations --packed)."""
+    (python -m tests.oracle record activations --packed)."""
     lora, packed = (_training(LLAMA, how, seq=512, targets=targets) for how in ("lora", "qlora"))
     assert packed.activations is not None
     assert packed.activations == lora.activations

@@ -1,0 +1,344 @@
+"""Take a new release of transformers: what is new, what changed, and a report of it.
+
+    pip install 'transformers==5.24.0'       # in an environment of its own, with '.[oracle]'
+    python -m tests.oracle release 5.24.0         # takes it and writes release-5.24.0.md
+    python -m tests.oracle release 5.24.0 --dry   # only writes what it would take
+
+The release that the catalog was recorded from is the past: fixtures/oracle/sources.json has a
+digest of each package's code for shapes, and the recordings have what that release saved.  A new
+release
+
+1. is surveyed: new types and classes are traced, parts before what holds them;
+2. is compared package by package: only types of packages that differ are built again, each as
+   often as it was recorded, and every answer has to be what was recorded;
+3. has its config classes compared: a key that a recorded type did not have is named, and a trace
+   of such a type is recorded anew.  The new trace takes the old one's place only where it answers
+   every recording of the past;
+4. gives config keys, the classes that engines run by it, the constant for its number, and tables.
+
+What changed and could not be taken stays as it was, is listed under "By hand", and keeps the digest
+of the past, so that the next run lists it again.  A run that was stopped is run again: what is
+recorded stays.  It ends with 1 where something is left to do by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hfinspect.core import library_versions
+from hfinspect.errors import HfinspectError
+
+from . import record, sources, survey
+from .deliberate import something
+from .record_config_keys import FIELDS, config_classes, fields
+from .trace import FIXTURES as TRACE_FIXTURES
+from .trace import LEFT_OUT, ROOT, TRACED, file_name, know_files, recorded_classes
+from .tracing.gate import predicted
+from .tracing.library import Transformers, transformers
+from .tracing.observing import flat, tree
+
+CONSTANT = Path(library_versions.__file__)
+#: Documents that name the release.
+NAMING = (ROOT / "docs" / "memory.md",)
+#: Seconds that a trace of one type may take, all its classes together.
+PATIENCE = 1200
+
+
+@dataclass
+class Report:
+    """What a run found and did, section by section, and how long each step took."""
+
+    past: str
+    now: str
+    sections: dict[str, list[str]] = field(default_factory=dict)
+    minutes: dict[str, float] = field(default_factory=dict)
+
+    def add(self, section: str, line: str) -> None:
+        self.sections.setdefault(section, []).append(line)
+        print(f"{section}: {line}", flush=True)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self.minutes[name] = (time.monotonic() - started) / 60
+            print(f"{name}: {self.minutes[name]:.1f} minutes", file=sys.stderr, flush=True)
+
+    def text(self) -> str:
+        lines = [f"# transformers {self.now}, taken after {self.past}", ""]
+        order = (BY_HAND, TAKEN, REFUSED, CHANGED, EQUAL)
+        for section in (*order, *(s for s in self.sections if s not in order)):
+            if section in self.sections:
+                rows = self.sections[section]
+                lines += [f"## {section} ({len(rows)})", "", *(f"- {row}" for row in rows), ""]
+        total = sum(self.minutes.values())
+        lines += ["## Minutes", "", *(f"- {n}: {m:.1f}" for n, m in self.minutes.items())]
+        return "\n".join([*lines, f"- together: {total:.1f}", ""])
+
+
+BY_HAND = "By hand"
+TAKEN = "Taken"
+REFUSED = "Not taken, and why"
+CHANGED = "Saves something else than the past did"
+EQUAL = "Code changed, answers did not"
+
+
+def kinds_by_package() -> dict[str, list[str]]:
+    """Package of transformers/models -> the model types whose config class is in it."""
+    found: dict[str, list[str]] = {}
+    for kind, cls in config_classes().items():
+        found.setdefault(cls.__module__.split(".")[2], []).append(kind)
+    return found
+
+
+def changed_answers(library: Transformers, kinds: set[str]) -> Iterator[tuple[str, str]]:
+    """Type, and what it says of a recording of these types that is another now, or cannot be
+    built; ``""`` where it is equal."""
+    for path in sorted((record.FIXTURES / "recorded").glob("*.json")):
+        recordings = json.loads(path.read_text())
+        if not any(row["model_type"] in kinds for row in recordings.values()):
+            continue
+        content = json.loads((record.FIXTURES / "cases" / path.name).read_text())
+        for entry in content if isinstance(content, list) else [content]:
+            if entry["model_type"] in kinds:
+                for label, job in record.jobs(entry):
+                    if label in recordings:
+                        yield entry["model_type"], _difference(label, recordings[label], job)
+    for path in sorted(TRACE_FIXTURES.glob("*.json")):
+        for label, row in json.loads(path.read_text())["recordings"].items():
+            if row["library"] == library.name and row["model_type"] in kinds:
+                yield row["model_type"], _traced_difference(library, label, row)
+
+
+def _difference(label: str, before: Mapping[str, Any], job: Any) -> str:
+    try:
+        now = record.plain(job())
+    except Exception as error:
+        return f"{label}: {type(error).__name__} {str(error)[:120]}"
+    if record.same(dict(before), now):
+        return ""
+    differing = set(before.get("tensors", ())) ^ set(now.get("tensors", ()))
+    counts = f"{before['parameters']:,} parameters, now {now['parameters']:,}"
+    return f"{label}: {counts}; {', '.join(sorted(differing)[:4])}"
+
+
+def _traced_difference(library: Transformers, label: str, row: Mapping[str, Any]) -> str:
+    kind, name = row["model_type"], row["architecture"]
+    try:
+        built = flat(tree(library.build(kind, name, row["given"])))
+    except Exception as error:
+        return f"{label}: {type(error).__name__} {str(error)[:120]}"
+    same = record.shapes_digest(built) == row["digest"]
+    return "" if same else f"{label}: {len(built)} tensors, {row['count']} in the past"
+
+
+def new_keys(kinds: Iterable[str]) -> dict[str, list[str]]:
+    """Type -> keys that its config class has now and had not when it was recorded."""
+    past = json.loads(FIELDS.read_text())
+    now = fields()
+    common = set(past["common"].split())
+    found = {}
+    for kind in sorted(kinds):
+        before = {*common, *past["fields"].get(kind, "").split()}
+        added = set(now["fields"].get(kind, "").split()) - before
+        if kind in past["fields"] and added:
+            found[kind] = sorted(added)
+    return found
+
+
+def in_order(library: Transformers, kinds: Iterable[str]) -> list[str]:
+    """Types so that parts come before what holds them."""
+    waiting = sorted(kinds)
+    holds = {kind: _parts(library, kind) & set(waiting) - {kind} for kind in waiting}
+    done: list[str] = []
+    while waiting:
+        ready = [kind for kind in waiting if holds[kind] <= set(done)] or waiting[:1]
+        done += ready
+        waiting = [kind for kind in waiting if kind not in ready]
+    return done
+
+
+def _parts(library: Transformers, kind: str) -> set[str]:
+    """The types of its sections; none where the default config cannot be made."""
+    try:
+        return set(library.sections(kind, "").values())
+    except Exception:
+        return set()
+
+
+def trace(kind: str, *options: str) -> str:
+    """Record a type in a process of its own: what that printed."""
+    command = [sys.executable, "-m", "tests.oracle", "trace", *options, kind]
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, timeout=PATIENCE, capture_output=True, text=True, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"took longer than {PATIENCE} s"
+    return (done.stdout + done.stderr).strip()
+
+
+def take_new(library: Transformers, report: Report, *, dry: bool) -> None:
+    """Trace the types and classes that the catalog lacks."""
+    news: dict[str, list[str]] = {}
+    for change in survey.survey(library, tensors=False):
+        if change.what in ("new type", "new class"):
+            news.setdefault(change.kind, []).extend(change.name.split())
+        else:
+            report.add(BY_HAND, str(change))
+    for kind in in_order(library, news):
+        if dry:
+            report.add(BY_HAND, f"{kind} is new: {', '.join(news[kind])}")
+            continue
+        printed = trace(kind)
+        there = recorded_classes(kind)
+        for name in news[kind]:
+            if name in there:
+                report.add(TAKEN, f"{kind} {name}")
+            else:
+                reasons = json.loads(LEFT_OUT.read_text())[library.name]
+                why = reasons.get(f"{kind} {name}")
+                report.add(REFUSED, f"{kind} {name}: {why or (printed.splitlines() or ['?'])[-1]}")
+
+
+def retake(library: Transformers, kind: str) -> str:
+    """Record a trace anew where it answers all recordings of the past; else it stays: why."""
+    places = [room / f"{file_name(kind)}.json" for room in (TRACED, TRACE_FIXTURES)]
+    past = [place.read_text() for place in places]
+    trace(kind, "--again")
+    now = [place.read_text() for place in places]
+    if now == past:
+        return "the recorder wrote no other trace"
+    new = json.loads(now[0])
+    lost = [
+        label
+        for label, row in json.loads(past[1])["recordings"].items()
+        if not _answered(library, new, row)
+    ]
+    if not lost:
+        return ""
+    for place, text in zip(places, past, strict=True):
+        place.write_text(text)
+    return f"a new trace does not answer what the past saved: {', '.join(lost[:4])}"
+
+
+def _answered(library: Transformers, trace: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
+    try:
+        shapes = predicted(library, row["model_type"], row["architecture"], trace, row["given"])
+    except (HfinspectError, KeyError):
+        return False
+    return record.shapes_digest(something(shapes)) == str(row["digest"])
+
+
+def compare(library: Transformers, packages: list[str], report: Report, *, dry: bool) -> set[str]:
+    """Build the types of these packages again. Returns the packages with something left to do."""
+    by_package = kinds_by_package()
+    package_of = {kind: package for package in packages for kind in by_package.get(package, ())}
+    wrong: dict[str, list[str]] = {}
+    counts: dict[str, int] = {}
+    for kind, difference in changed_answers(library, set(package_of)):
+        counts[kind] = counts.get(kind, 0) + 1
+        if difference:
+            wrong.setdefault(kind, []).append(difference)
+    left: set[str] = set()
+    for kind, keys in new_keys(package_of).items():
+        named = f"{kind} has new keys: {', '.join(keys)}"
+        traced = (TRACED / f"{file_name(kind)}.json").exists()
+        why = "" if dry or not traced else retake(library, kind)
+        if traced and not dry and not why:
+            report.add(TAKEN, f"{named}; its trace is recorded anew")
+        else:
+            report.add(BY_HAND, f"{named}; {why or 'its file in architectures/ has to read them'}")
+            left.add(package_of[kind])
+    for kind, differences in wrong.items():
+        left.add(package_of[kind])
+        for difference in differences:
+            report.add(CHANGED, f"{kind} {difference}")
+        report.add(BY_HAND, f"{kind}: {len(differences)} of {counts[kind]} recordings changed")
+    for kind in sorted(counts.keys() - wrong.keys()):
+        report.add(EQUAL, f"{kind}: {counts[kind]} recordings")
+    return left
+
+
+def write_constant(version: str) -> None:
+    """The release in the one constant, and in the documents that name it."""
+    past = library_versions.TRANSFORMERS_SERIES
+    now = ".".join(version.split(".")[:2])
+    text = CONSTANT.read_text()
+    pattern = r'(TRANSFORMERS: Final = )"[^"]+"'
+    CONSTANT.write_text(re.sub(pattern, rf'\1"{version}"', text))
+    for document in NAMING:
+        pattern = rf"(transformers`? ){re.escape(past)}\b"
+        document.write_text(re.sub(pattern, rf"\g<1>{now}", document.read_text()))
+
+
+def write_rest(version: str) -> None:
+    """Config keys, classes that engines run, the constant, and everything that is generated."""
+    write_constant(version)
+    for command in (
+        "tests.oracle record config-keys",
+        "tests.oracle record engine-classes --through",
+        "tests.regenerate",
+    ):
+        subprocess.run([sys.executable, "-m", *command.split()], cwd=ROOT, check=True)
+
+
+def release(wanted: str, *, dry: bool, whole: bool) -> Report:
+    """Take the installed release; ``whole``: build every type again, not those that changed."""
+    library = transformers()
+    if library.version != wanted:
+        sys.exit(
+            f"transformers {library.version} is installed, {wanted} is asked for: "
+            f"pip install transformers=={wanted}"
+        )
+    past = sources.recorded()
+    know_files()
+    report = Report(past["version"], wanted)
+    with report.step("comparing sources"):
+        version, now = sources.installed()
+        packages = sorted(now) if whole else sources.changed(past["packages"], now)
+        for package in sorted(past["packages"].keys() - now.keys()):
+            report.add(BY_HAND, f"transformers/models/{package} went")
+    with report.step("tracing what is new"):
+        take_new(library, report, dry=dry)
+    with report.step(f"building what changed, {len(packages)} packages"):
+        left = compare(library, packages, report, dry=dry)
+    if not dry:
+        with report.step("keys, classes of engines, tables"):
+            sources.write(
+                version, {n: past["packages"].get(n, d) if n in left else d for n, d in now.items()}
+            )
+            write_rest(version)
+    return report
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("version", help="of transformers, as it is installed: 5.24.0")
+    parser.add_argument("--dry", action="store_true", help="take nothing, only report")
+    parser.add_argument("--whole", action="store_true", help="build every recorded type again")
+    parser.add_argument("--report", type=Path, help="where to; release-VERSION.md if not given")
+    options = parser.parse_args(arguments)
+    warnings.simplefilter("ignore")
+    report = release(options.version, dry=options.dry, whole=options.whole)
+    place = options.report or Path(f"release-{options.version}.md")
+    place.write_text(report.text())
+    print(f"wrote {place}", file=sys.stderr)
+    return 1 if BY_HAND in report.sections else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
