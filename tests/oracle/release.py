@@ -301,7 +301,7 @@ def release(wanted: str, *, dry: bool, whole: bool) -> Report:
     library = transformers()
     if library.version != wanted:
         sys.exit(
-            f"transformers {library.version} is installed, {wanted} is asked for: "
+            f"transformers {library.version} is installed, the command names {wanted}: "
             f"pip install transformers=={wanted}"
         )
     past = sources.recorded()

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from hfinspect.core.library_versions import TRANSFORMERS, TRANSFORMERS_SERIES
+
 from . import release, sources
 
 MODEL = '''
@@ -97,8 +99,6 @@ def test_a_package_that_came_or_went_has_not_changed() -> None:
 
 
 def test_the_record_is_of_the_release_that_the_package_speaks_of() -> None:
-    from hfinspect.core.library_versions import TRANSFORMERS
-
     record = sources.recorded()
     assert record["version"] == TRANSFORMERS, "run `python -m tests.oracle release VERSION`"
     assert len(record["packages"]) > 400
@@ -109,7 +109,7 @@ def test_taking_a_release_writes_its_number_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     constant, document = tmp_path / "library_versions.py", tmp_path / "memory.md"
-    series = release.library_versions.TRANSFORMERS_SERIES
+    series = TRANSFORMERS_SERIES
     constant.write_text(release.CONSTANT.read_text())
     document.write_text(f"| `transformers` {series} | transformers 4.2 | sglang 0.{series} |")
     monkeypatch.setattr(release, "CONSTANT", constant)
