@@ -12,7 +12,7 @@ A node is one of
   "tied": "other.name"}``; with ``"saved": false`` a buffer that only older files hold
 - a module: ``{"class": "PvtLayer", "in": {"name": node, ...}}``
   which may say what it keeps between tokens, ``"keeps": [{"key": ..., "value": ...}, ...]``
-  (``keeps.py``), and as a layer how far back it looks, ``"window": expression``
+  (``cache_layout.py``), and as a layer how far back it looks, ``"window": expression``
 - a list: ``{"class": "ModuleList", "count": expression, "pick": [[condition, node], ...]}``, of
   whose members each is the first node whose condition holds (null: always); with
   ``"place": "stage"`` all that is inside may read ``stage``, the number of the member: a list of
