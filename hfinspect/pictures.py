@@ -148,11 +148,11 @@ def _audited(
     from .auditing.run import run_audit  # a hundred rules: a third of the time of a page
     from .sources.opening import local_source
 
+    shards = () if whole.checkpoint is None else whole.checkpoint.shards
     try:
         if ref.path is not None:
-            return run_audit(name, local_source(ref.path), file=picked)
-        opened.only_answer()
-        return run_audit(name, opened, file=picked)
+            return run_audit(name, local_source(ref.path), file=picked, shards=shards)
+        return run_audit(name, opened, file=picked, shards=shards)
     except HfinspectError as error:
         return str(error)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from ..core.checkpoint import Checkpoint
+from ..core.checkpoint import Checkpoint, Shard
 from ..core.inventory import Inventory, InventoryFile
 from ..core.progress import Progress
 from ..core.verdicts import SEVERITIES, AuditFinding, AuditResult, Unchecked
@@ -36,13 +36,16 @@ def run_audit(
     reference_name: str | None = None,
     progress: Progress | None = None,
     made: Predicted | None = None,
+    shards: Sequence[Shard] = (),
 ) -> AuditResult:
-    """Audit what ``source`` serves; ``made`` is a prediction that is there already.
+    """Audit what ``source`` serves; ``made`` is a prediction that is there already, ``shards`` are
+    weight files whose headers were read already.
 
     Raises UsageError for unknown codes, AccessErrors.
     """
     rules = chosen(select, ignore, deep=deep)
-    collector = Collector(source, file, deep, reference, reference_name, progress, made)
+    known = {shard.file: shard for shard in shards}
+    collector = Collector(source, file, deep, reference, reference_name, progress, made, known)
     facts = collector.collect()
     result = judge_facts(target, facts, rules, deep=deep)
     if not (facts.weights or facts.pickles or facts.has_config or result.findings):

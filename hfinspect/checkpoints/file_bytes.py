@@ -30,7 +30,7 @@ class SourceReader:
 
     def __init__(self, source: Source, path: str) -> None:
         self.path = path
-        self.is_near = is_local(source)
+        self.is_near = source.is_near
         self._source = source
         self._has_read = False
         entry = source.list_files().get(path)
@@ -75,7 +75,7 @@ class FirstGuess:
         typical: int | None = None,
         awaiting: bool = False,
     ) -> None:
-        self._is_local = is_local(source)
+        self._is_near = source.is_near
         self._names: dict[str, tuple[int, int]] = {}
         self._said: dict[str, list[str]] = {}
         #: Shards whose tensors are just those that an index says, of the indexes that are known by
@@ -91,7 +91,7 @@ class FirstGuess:
     @property
     def early(self) -> int | None:
         """Bytes that are a good guess while the index is on its way; None where it is not."""
-        return None if self._is_local or self._come.done() else self._seen
+        return None if self._is_near or self._come.done() else self._seen
 
     def give_up(self) -> None:
         """No index comes any more."""
@@ -121,7 +121,7 @@ class FirstGuess:
     def bytes_for(self, format_name: str, path: str, size: int | None) -> int | None:
         if format_name != "safetensors":
             return None
-        if self._is_local:
+        if self._is_near:
             return PREFIX_BYTES
         result_of(self._come)
         said = self._said.get(path)
@@ -158,8 +158,3 @@ def is_incompressible(entry: FileEntry) -> bool:
     """Whether a file comes as it is: the Hub keeps it in LFS. An index of that kind (more than
     10 MB) would cost about as much as the headers that it describes, any other a tenth."""
     return entry.sha256 is not None
-
-
-def is_local(source: Source) -> bool:
-    """Whether reads cost no round trips."""
-    return source.origin.kind != "hub"

@@ -26,7 +26,7 @@ from .alternatives import (
     with_judgement,
 )
 from .choose import OtherFile, WeightChoice
-from .file_bytes import FirstGuess, is_incompressible, is_local, typical_header
+from .file_bytes import FirstGuess, is_incompressible, typical_header
 from .one_file import Read, good, read_index, read_shard
 from .weight_map import Shards, shards_of
 
@@ -202,7 +202,7 @@ class WeightReading:
         if choice.index is None:
             return None
         worth = choice.format == "safetensors" and not is_incompressible(self.files[choice.index])
-        if choice.whole and not worth and not is_local(self.source):
+        if choice.whole and not worth and not self.source.is_near:
             return None
         return partial(read_index, self.source, choice.index)
 
@@ -241,7 +241,7 @@ class WeightReading:
         """Other weights whose headers are cheap enough to be compared with the chosen ones."""
         if self.choice.picked or not self.choice.others:
             return []
-        return alternatives_to(self._named(), self.files, local=is_local(self.source))
+        return alternatives_to(self._named(), self.files, local=self.source.is_near)
 
     def _read_rival(self, rival: Alternative) -> list[Shard]:
         guess = FirstGuess(self.source)
@@ -348,7 +348,7 @@ def read_weights(
     The readings go side by side: what one of them asks in a round is asked with the others'.
     """
     # On disk there is nothing to wait for, so the collector can rest for all of it.
-    with collector_paused() if is_local(source) else nullcontext():
+    with collector_paused() if source.is_near else nullcontext():
         running = [_Running(rounds) for rounds in readings]
         for one in running:
             one.go_on(None)
@@ -389,7 +389,7 @@ def _answered(source: Source, running: Sequence[_Running], tasks: Sequence[Task]
 
 def check_number(source: Source, files: int) -> None:
     """Raises LimitError for more files of a repo than are worth reading one by one."""
-    if files > MAX_WEIGHT_FILES and not is_local(source):
+    if files > MAX_WEIGHT_FILES and not source.is_near:
         error = LimitError(
             source.origin.name,
             f"has {files:,} weight files to be read one by one",

@@ -56,13 +56,13 @@ def serve(
     from ..sources.hub.cached_repos import cache_directory
     from ..sources.local_paths import only_below
     from ..web.answering import Reach
+    from ..web.open_models import OpenModels
     from ..web.serving.loopback import Served
     from .streams import complain, standard_output
 
     named = _existing(paths or ())
-    reach = Reach(
-        own_login=True, token=token, cache=kept_headers(no_cache=no_cache, refresh=refresh)
-    )
+    kept = kept_headers(no_cache=no_cache, refresh=refresh)
+    reach = Reach(own_login=True, token=token, cache=kept, opened=OpenModels())
     with only_below([*named, cache_directory()]), Served(named, reach, port) as server:
         with standard_output() as out:
             print(server.address, file=out, flush=True)

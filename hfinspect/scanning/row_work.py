@@ -18,7 +18,6 @@ from ..errors import (
     UnknownArchitectureError,
 )
 from ..inspecting.build import Inspected
-from ..inspecting.declared_class import Predicted
 from ..inspecting.inspect_run import inspect_opened, of_pipeline
 from ..sources.deadline import Deadline
 from ..sources.hub.model_info import Listing
@@ -184,21 +183,26 @@ def _inspected_and_audited(
             if not isinstance(error, _JUDGED):
                 return result, None
         try:
-            made = None if isinstance(result, Failure) else result.predicted
-            return result, _audited(target, ref, source, made)
+            inspected = None if isinstance(result, Failure) else result
+            return result, _audited(target, ref, source, inspected)
         except HfinspectError as error:
             return result, error
 
 
 def _audited(
-    target: str, ref: ModelRef, source: MemoizedSource, made: Predicted | None
+    target: str, ref: ModelRef, source: MemoizedSource, inspected: Inspected | None
 ) -> AuditResult:
+    from ..auditing.facts.weights_read import is_without_bytes
     from ..auditing.run import run_audit
 
     if of_pipeline(ref) != ref and ref.path is not None:  # one file of a pipeline that was named
         return run_audit(target, LocalSource(ref.path), file=ref.file)
     source.only_answer()
-    return run_audit(target, source, file=ref.file, made=made)
+    made = None if inspected is None else inspected.predicted
+    read = () if inspected is None or inspected.checkpoint is None else inspected.checkpoint.shards
+    # What a server has parsed is read once more: a scan judges every byte of a header.
+    shards = [shard for shard in read if not is_without_bytes(shard)]
+    return run_audit(target, source, file=ref.file, made=made, shards=shards)
 
 
 def _audit_row(found: AuditResult) -> Row:

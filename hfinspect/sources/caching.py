@@ -177,6 +177,11 @@ class CachingSource(SourceLayer):
         return self._files
 
     @property
+    def is_near(self) -> bool:
+        """A commit whose list is known costs what it cost at first, for whatever was not read."""
+        return self._out_of_reach if self._origin is not None else self.inner.is_near
+
+    @property
     def listing_complete(self) -> bool:
         """Whether ``list_files`` is known to name all files of the commit."""
         self.list_files()

@@ -52,6 +52,10 @@ class SourceLayer(Source):
         return self.inner.known_size(path)
 
     @property
+    def is_near(self) -> bool:
+        return self.inner.is_near
+
+    @property
     def keeper(self) -> Keeper | None:
         return self.inner.keeper
 

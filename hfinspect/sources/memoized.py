@@ -5,27 +5,33 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from .caching import CachingSource, Segments
 from .layer import SourceLayer
 from .source import FileEntry, Keeper, Source
 
+#: Bytes of headers and small files that are kept of a model: the headers of the largest take 80 MB.
+MAX_MEMOIZED: Final = 128 << 20
+
 
 class MemoizedSource(SourceLayer):
-    """``inner`` with what was read kept in memory, until it shall ``only_answer``.
+    """``inner`` with what was read kept in memory, until it shall ``only_answer``, or up to
+    ``MAX_MEMOIZED`` bytes.
 
     What is kept are headers and small files: some kilobytes, and some megabytes of the largest
     models. It goes with the source.
     """
 
-    def __init__(self, inner: Source) -> None:
+    def __init__(self, inner: Source, keeper: Keeper | None = None) -> None:
+        """``keeper`` is for an inner source that has none."""
         super().__init__(inner)
-        self._full = False
-        self._listing_complete = inner.listing_complete
+        self._left = MAX_MEMOIZED
+        self._listing_complete: bool | None = None
         self._segments: dict[str, Segments] = {}
         self._whole: dict[str, bytes] = {}
         self._lock = threading.Lock()
-        self._keeper = inner.keeper
+        self._keeper = inner.keeper or keeper
 
     @property
     def keeper(self) -> Keeper | None:
@@ -33,12 +39,14 @@ class MemoizedSource(SourceLayer):
 
     @property
     def listing_complete(self) -> bool:
+        if self._listing_complete is None:
+            self._listing_complete = self.inner.listing_complete
         return self._listing_complete
 
     def only_answer(self) -> None:
         """From now on nothing more is kept, here or in a header cache: what is read is not read
         again."""
-        self._full = True
+        self._left = 0
         if isinstance(self.inner, CachingSource):
             self.inner.flush()
             self.inner = self.inner.inner
@@ -73,8 +81,8 @@ class MemoizedSource(SourceLayer):
             data = self._whole.get(path)
         if data is None or len(data) > limit:
             data = self.inner.read_all(path, limit)
-            if not self._full:
-                with self._lock:
+            with self._lock:
+                if self._has_room(data):
                     self._whole[path] = data
         return data
 
@@ -87,9 +95,13 @@ class MemoizedSource(SourceLayer):
             return None if segments is None else segments.find(start, stop)
 
     def _keep(self, path: str, start: int, data: bytes) -> None:
-        if self._full:
-            return
         entry = self.inner.list_files().get(path)
         with self._lock:
-            of_file = self._segments.setdefault(path, Segments(entry.size if entry else None))
-            of_file.add(start, data)
+            if self._has_room(data):
+                of_file = self._segments.setdefault(path, Segments(entry.size if entry else None))
+                of_file.add(start, data)
+
+    def _has_room(self, data: bytes) -> bool:
+        fits = len(data) <= self._left
+        self._left -= len(data) if fits else 0
+        return fits

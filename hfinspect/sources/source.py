@@ -91,6 +91,11 @@ class Source(ABC):
         return self.size(path)
 
     @property
+    def is_near(self) -> bool:
+        """Whether reads cost no round trips."""
+        return False
+
+    @property
     def keeper(self) -> Keeper | None:
         """Who keeps what is made of the files between runs; None where nobody does."""
         return None
@@ -128,6 +133,10 @@ class DiskSource(Source):
     """A source whose files lie below the directory ``root``."""
 
     root: Path
+
+    @property
+    def is_near(self) -> bool:
+        return True
 
     @property
     def on_disk(self) -> DiskSource:

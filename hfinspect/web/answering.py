@@ -16,6 +16,7 @@ from ..core.text import clean, of_type
 from ..errors import HfinspectError, UsageError
 from ..reports.document import Document
 from ..reports.registry import render
+from .open_models import OpenModels
 
 if TYPE_CHECKING:
     from ..sources.deadline import Timeout
@@ -39,11 +40,16 @@ class Reach(NamedTuple):
     token: str | None = None
     timeout: Timeout = None
     cache: HeaderCache | None = None
+    opened: OpenModels | None = None
 
     def reads(self, question: Mapping[str, Any]) -> Reads:
-        """The arguments that say how a model is read."""
+        """The arguments that say how a model is read. ``opened`` has what earlier questions have
+        read of the models that this one names."""
         token = self.token if self.own_login else question.get("token") or None
-        return {"token": token, "timeout": self.timeout, "cache": self.cache}
+        named = (question.get("target"), question.get("other"))
+        opened = self.opened or OpenModels()
+        session = opened.access(named, token, self.cache)
+        return {"session": session, "timeout": self.timeout, "cache": self.cache}
 
 
 class Made(NamedTuple):

@@ -10,12 +10,12 @@ from functools import partial
 from itertools import accumulate
 from typing import TypeVar, cast
 
-from ...checkpoints.file_bytes import FirstGuess, is_local
+from ...checkpoints.file_bytes import FirstGuess
 from ...checkpoints.filenames import FileKind, WeightName, weight_name
 from ...checkpoints.one_file import IndexRead, Read, gathered, read_index, read_json
 from ...checkpoints.repo_layout import naming_files
 from ...checkpoints.weights import check_number
-from ...core.checkpoint import Checkpoint
+from ...core.checkpoint import Checkpoint, Shard
 from ...core.progress import Count, Progress
 from ...core.text import clean
 from ...core.verdicts import Unchecked
@@ -56,7 +56,7 @@ from .other_files import (
 )
 from .target import DeepFact, Gadget, LeftOut, TargetFacts, TokenizerFact, WeightFact
 from .templates import MAX_TEMPLATE_FILES
-from .weights_read import NETWORK, WeightRead, read_weight
+from .weights_read import NETWORK, WeightRead, is_without_bytes, read_weight
 from .yaml_names import ENDINGS, MAX_YAML_BYTES, MAX_YAML_FILES, decoded
 
 T = TypeVar("T")
@@ -95,7 +95,7 @@ _NO_HDF5 = (".safetensors", ".gguf", ".json", ".txt", ".md", ".py")
 @dataclass
 class Collector:
     """Reads what the rules need from ``source``. ``file`` limits the audit to one weight file;
-    ``made`` is a prediction that is there already."""
+    ``made`` is a prediction that is there already, ``known`` are weight files that were read."""
 
     source: Source
     file: str | None = None
@@ -104,13 +104,14 @@ class Collector:
     reference_name: str | None = None
     progress: Progress | None = None
     made: Predicted | None = None
+    known: Mapping[str, Shard] = field(default_factory=dict)
     unchecked: list[Unchecked] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
 
     def collect(self) -> TargetFacts:
         """Raises AccessErrors where nothing at all can be read."""
         # On disk there is nothing to wait for, so the garbage collector can rest for all of it.
-        with collector_paused() if is_local(self.source) else nullcontext():
+        with collector_paused() if self.source.is_near else nullcontext():
             return self._collect()
 
     def _collect(self) -> TargetFacts:
@@ -189,11 +190,11 @@ class Collector:
         """JSON files and indexes by path, tokenizers by folder."""
         indexes = [path for path, name in names.items() if name.is_index]
         small = [path for path in files if path.rpartition("/")[2] in CONFIGS]
-        if is_local(self.source):
+        if self.source.is_near:
             small += self._other_json(files)
         folders = {path[: path.rfind("/") + 1] for path in files}
         tokenizers = {folder: tokenizer_path(files, folder) for folder in folders}
-        if not is_local(self.source) and not self.deep:
+        if not self.source.is_near and not self.deep:
             # Each costs megabytes, and is the same in nearly every folder.
             below = sorted(path for folder, path in tokenizers.items() if folder and path)
             if below:
@@ -203,7 +204,7 @@ class Collector:
         asked = {folder: path for folder, path in tokenizers.items() if path is not None}
         source = self.source
         limit = MAX_TOKENIZER_BYTES
-        if not is_local(source) and not self.deep:
+        if not source.is_near and not self.deep:
             limit = MAX_REMOTE_TOKENIZER_BYTES
         tasks: list[Callable[[], object]] = [partial(read_json, source, p) for p in small]
         tasks += [partial(read_index, source, p) for p in indexes]
@@ -250,7 +251,7 @@ class Collector:
         found: dict[str, Read[object]],
         files: Mapping[str, FileEntry],
     ) -> None:
-        if error.kind == "limit" and (self.deep or is_local(self.source)):
+        if error.kind == "limit" and (self.deep or self.source.is_near):
             self._leave(f"ids of {path}", f"{error.found}; {error.expected}", path)
         elif error.kind == "limit":
             why = f"{error.found}; {error.expected}, but for a deep audit"
@@ -267,16 +268,20 @@ class Collector:
         count = Count("headers", self.progress)
         count.expect(len(weights))
         check_number(self.source, len(weights))
-        tasks = [partial(read_weight, self.source, name, guess) for name in weights]
+        tasks = [partial(read_weight, self.source, name, guess, self.known) for name in weights]
         found = gathered(self.source, [count.counted(task) for task in tasks])
         refused = [read.fact.refused for read in found]
         denied = [error for error in refused if isinstance(error, AccessError)]
-        if not is_local(self.source) and denied and len(denied) == len(found):
+        if not self.source.is_near and denied and len(denied) == len(found):
             raise denied[0]  # gated, offline: that is no property of the files
         for read in found:
             error = read.fact.refused
             if error is not None and error.kind in NETWORK:
                 self._leave(read.fact.path, error.found, read.fact.path)
+        parsed = [read for read in found if is_without_bytes(read.fact.shard)]
+        if parsed:
+            why = "the server gave them parsed, in one answer; the command audit reads each file"
+            self.unchecked.append(Unchecked(f"the bytes of {len(parsed):,} headers", why))
         return found
 
     def _pickles(
@@ -326,7 +331,7 @@ class Collector:
         errors: dict[str, HfinspectError],
     ) -> None:
         """Pickles and archives of pickles under names that promise none."""
-        paths, left = to_sniff(entries, local=is_local(self.source))
+        paths, left = to_sniff(entries, local=self.source.is_near)
         if left:
             what = f"whether {left:,} more files are pickles"
             self._leave(what, f"the first bytes of {len(paths):,} are checked")
@@ -348,7 +353,7 @@ class Collector:
         self, files: Mapping[str, FileEntry], names: Mapping[str, WeightName]
     ) -> dict[str, str]:
         """Pointers and pages in place of files that are read nowhere else: path -> rule."""
-        here = is_local(self.source)
+        here = self.source.is_near
         found: dict[str, str] = {}
         asked = []
         for path, entry in files.items():
@@ -367,11 +372,11 @@ class Collector:
 
     def _gadgets(self, files: Mapping[str, FileEntry]) -> tuple[Gadget, ...]:
         paths = [path for path in files if is_graph(path)]
-        if is_local(self.source):
+        if self.source.is_near:
             named = [path for path in files if not path.endswith(_NO_HDF5) and not is_graph(path)]
             answers = self._ask([partial(is_hdf5, self.source, path) for path in named])
             paths += [path for path, answer in zip(named, answers, strict=True) if answer is True]
-        if not is_local(self.source) and len(paths) > MAX_REMOTE_GRAPHS:
+        if not self.source.is_near and len(paths) > MAX_REMOTE_GRAPHS:
             what = f"what {len(paths) - MAX_REMOTE_GRAPHS:,} files of other libraries do"
             self._leave(what, f"{MAX_REMOTE_GRAPHS} are checked")
             paths = paths[:MAX_REMOTE_GRAPHS]
@@ -423,7 +428,7 @@ class Collector:
         """On the Hub a member that is not read keeps its local header, too."""
         shards = [fact.shard for fact in weights.values() if fact.shard is not None]
         zips = [s for s in shards if s.format == "torch" and not s.metadata.get("legacy")]
-        if zips and not is_local(self.source):
+        if zips and not self.source.is_near:
             what = "local headers of archive members that nothing else made it read"
             self.unchecked.append(Unchecked(what, "on the Hub each is a request"))
 

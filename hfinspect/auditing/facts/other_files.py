@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ...checkpoints.file_bytes import SourceReader, is_local
+from ...checkpoints.file_bytes import SourceReader
 from ...errors import FormatError, LimitError
 from ...formats.base import SpanReader
 from ...formats.hdf5 import MAGIC
@@ -149,7 +149,7 @@ def scan_unnamed(source: Source, path: str) -> Scans:
         return ()
     kind = magic_of(head)
     if kind is None:
-        limit = MAX_TEXT_BYTES if is_local(source) else MAX_REMOTE_TEXT_BYTES
+        limit = MAX_TEXT_BYTES if source.is_near else MAX_REMOTE_TEXT_BYTES
         verdict = _is_bare_pickle(file, head, limit)
         if verdict is None:
             found = f"its first {limit:,} bytes may be the beginning of a pickle: not checked"
@@ -210,7 +210,7 @@ class _Sparing:
 
 def _reader(source: Source, path: str, limit: int = MAX_REMOTE_READS) -> SpanReader:
     reader = SourceReader(source, path)
-    return reader if is_local(source) else _Sparing(reader, limit)
+    return reader if source.is_near else _Sparing(reader, limit)
 
 
 def to_sniff(files: Iterable[FileEntry], *, local: bool) -> tuple[list[str], int]:

@@ -3,12 +3,14 @@ names its pickles hold."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ...checkpoints.file_bytes import FirstGuess, SourceReader
 from ...checkpoints.filenames import FileKind, WeightName
 from ...checkpoints.one_file import Read, read_header
 from ...core.checkpoint import Finding, Shard
+from ...core.stored_tensors import StoredTensors
 from ...errors import AccessError, FormatError, HfinspectError, LimitError, UnsupportedFormatError
 from ...formats.torch.legacy import is_plain_pickle
 from ...formats.torch.torch import scan_file
@@ -29,8 +31,22 @@ class WeightRead(NamedTuple):
     scan_error: HfinspectError | None = None
 
 
-def read_weight(source: Source, name: WeightName, guess: FirstGuess) -> WeightRead:
-    """A weight file, each range of it read at most once. Raises nothing that concerns only it."""
+def is_without_bytes(shard: Shard | None) -> bool:
+    """Whether a shard was made of a header that a server has parsed: of its own bytes none was
+    seen, neither the length before it nor a key that is there twice."""
+    tensors = None if shard is None else shard.tensors
+    return isinstance(tensors, StoredTensors) and tensors.start is None
+
+
+def read_weight(
+    source: Source, name: WeightName, guess: FirstGuess, known: Mapping[str, Shard]
+) -> WeightRead:
+    """A weight file, each range of it read at most once; ``known`` are those that were read.
+    Raises nothing that concerns only it."""
+    shard = known.get(name.path)
+    if shard is not None and shard.format == name.format != "torch":
+        guess.learn(shard)
+        return WeightRead(weight_fact(name, Read(name.path, shard.size, shard)))
     reader = SourceReader(source, name.path)
     if name.format != "torch":
         return WeightRead(weight_fact(name, read_header(reader, name.format, guess)))

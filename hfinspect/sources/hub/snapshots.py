@@ -117,6 +117,11 @@ class CachedHubSource(Source):
         return replace(self.hub.origin, kind=state.kind, commit=state.commit, path=path)
 
     @property
+    def is_near(self) -> bool:
+        """Whether the Hub is not asked, but for what the cache lacks of a commit that it lists."""
+        return self.origin.kind != "hub"
+
+    @property
     def listing_complete(self) -> bool:
         """Whether ``list_files`` is known to name all files of the commit."""
         return self._opened().complete

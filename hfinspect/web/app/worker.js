@@ -1,5 +1,5 @@
 // Runs hfinspect in Pyodide: one question after the other, each answered by hfinspect.web.answering.
-let python, answering, mounted = 0;
+let python, answering, reach, mounted = 0;
 let started;
 const begun = new Promise((done) => { started = done; });
 
@@ -22,6 +22,7 @@ async function begin({base, endpoint}) {
   python = await loadPyodide({indexURL: `${base}pyodide/`, env});
   python.unpackArchive(await packed, "zip");
   answering = python.pyimport("hfinspect.web.answering");
+  reach = answering.Reach.callKwargs({opened: answering.OpenModels()});
   started();
   postMessage({ready: true});
 }
@@ -47,7 +48,7 @@ onmessage = async ({data}) => {
     if (data.files) return postMessage({id: data.id, place: mount(data.files)});
     note(data.note || "");
     const since = performance.now();
-    const text = answering.answer(JSON.stringify(data.question));
+    const text = answering.answer(JSON.stringify(data.question), reach);
     postMessage({id: data.id, answer: JSON.parse(text), took: performance.now() - since});
   } catch (error) {
     postMessage({id: data.id, answer: {

@@ -1,0 +1,33 @@
+"""What is made of a model's files, kept in memory for the next question about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+#: Bytes that are kept of a model: parsed headers of a million tensors take about 20 MB.
+MAX_KEPT: Final = 32 << 20
+
+
+class MemoryKeeper:
+    """A ``Keeper`` of one model at one commit, up to ``MAX_KEPT`` bytes."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], bytes] = {}
+        self._left = MAX_KEPT
+
+    def kept(self, path: str, what: str, *, of_commit: bool = False) -> bytes | None:  # noqa: ARG002
+        return self._kept.get((path, what))
+
+    def keep(
+        self,
+        path: str,
+        what: str,
+        made: bytes,
+        *,
+        of_commit: bool = False,  # noqa: ARG002
+        instead_of: Sequence[str] = (),  # noqa: ARG002 - the bytes that were read stay, too
+    ) -> None:
+        if len(made) <= self._left:
+            self._left -= len(made)
+            self._kept[path, what] = made
