@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from ..core.refs import Origin
 from ..errors import HfinspectError
+from .deadline import Deadline
 from .source import DiskSource, FileEntry, Keeper, Source
 
 T = TypeVar("T")
@@ -33,6 +34,9 @@ class SourceLayer(Source):
 
     def read_all(self, path: str, limit: int) -> bytes:
         return self.inner.read_all(path, limit)
+
+    def heed(self, deadline: Deadline) -> None:
+        self.inner.heed(deadline)
 
     def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         return self.inner.read_spans(path, spans)

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 
 from ..core.refs import Origin
 from ..errors import HfinspectError
+from .deadline import Deadline
 
 __all__ = ["DiskSource", "FileEntry", "Origin", "Source"]
 
@@ -65,6 +66,9 @@ class Source(ABC):
 
     @abstractmethod
     def close(self) -> None: ...
+
+    def heed(self, deadline: Deadline) -> None:  # noqa: B027 - nobody waits for a disk
+        """From now on all requests end by this deadline, in place of another one."""
 
     def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         """Several ranges of one file, ascending and apart, each as ``read`` gives it: with one

@@ -48,7 +48,7 @@ class Reach(NamedTuple):
         token = self.token if self.own_login else question.get("token") or None
         named = (question.get("target"), question.get("other"))
         opened = self.opened or OpenModels()
-        session = opened.access(named, token, self.cache)
+        session = opened.access(named, token, self.cache, self.timeout)
         return {"session": session, "timeout": self.timeout, "cache": self.cache}
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ..core.refs import ModelRef
 from ..errors import HfinspectError
+from ..sources.deadline import Deadline, Timeout
 from ..sources.memoized import MemoizedSource
 from ..sources.memory_keeper import MemoryKeeper
 from ..sources.opening import Access
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 
 #: As many as one question is about.
 MAX_OPEN: Final = 2
-#: Seconds until a model is looked up anew: a branch may have moved. Half the time that one model
-#: may take, which runs from its opening.
+#: Seconds until a model is looked up anew: a branch may have moved.
 MAX_AGE: Final = 300.0
 
 
@@ -46,12 +46,16 @@ class OpenModels:
         self._lock = Lock()
 
     def access(
-        self, targets: Iterable[object], token: str | None, cache: HeaderCache | None = None
+        self,
+        targets: Iterable[object],
+        token: str | None,
+        cache: HeaderCache | None = None,
+        timeout: Timeout = None,
     ) -> Access:
-        """Access as who has the token, with the models of the Hub open that targets name. A local
-        path is not among them, for its files may change; what is wrong with a name, the verb
-        says."""
-        access = Access(token, self._endpoint, cache=cache)
+        """Access as who has the token, with the models of the Hub open that targets name: as long
+        as the last question about one may take. A local path is not among them, for its files may
+        change; what is wrong with a name, the verb says."""
+        access = Access(token, self._endpoint, timeout, cache=cache).started()
         sources = {}
         with self._lock:
             for target in targets:
@@ -69,6 +73,7 @@ class OpenModels:
         if found is None:
             source = MemoizedSource(access.open(ref), MemoryKeeper())
             found = _Opened(ref, token, source, now)
+        found.source.heed(Deadline.of(access.timeout))
         others = [one for one in young if one is not found]
         self._opened = [*others[1 - MAX_OPEN :], found]
         return found.source

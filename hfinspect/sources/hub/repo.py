@@ -171,6 +171,9 @@ class HubSource(Source):
             )
         self._sizes[path] = served
 
+    def heed(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+
     def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         found: list[bytes] = []
         size = self.known_size(path)

@@ -160,6 +160,9 @@ class CachedHubSource(Source):
         is_here = state.local is not None and state.in_cache(path)
         return 0 if is_here else self._from_hub(state, path).locate(path, stop)
 
+    def heed(self, deadline: Deadline) -> None:
+        self.hub.heed(deadline)
+
     def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
         state = self._opened()
         if state.local is not None and state.in_cache(path):

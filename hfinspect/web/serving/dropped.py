@@ -125,6 +125,11 @@ class DroppedSource(Source):
     def origin(self) -> Origin:
         return self._origin
 
+    @property
+    def is_near(self) -> bool:
+        """A part comes from the same machine: an audit looks at as much as on a disk."""
+        return True
+
     def list_files(self) -> Mapping[str, FileEntry]:
         return self._files
 
