@@ -46,6 +46,8 @@ class Reach(NamedTuple):
         """The arguments that say how a model is read. ``opened`` has what earlier questions have
         read of the models that this one names."""
         token = self.token if self.own_login else question.get("token") or None
+        if not isinstance(token, str | None):
+            raise UsageError("the token", f"is {of_type(token)}", expected="a text")
         named = (question.get("target"), question.get("other"))
         opened = self.opened or OpenModels()
         session = opened.access(named, token, self.cache, self.timeout)
@@ -74,6 +76,13 @@ def answer(text: str, reach: Reach = Reach()) -> str:  # noqa: B008 - frozen
         return json.dumps(error_answer(error))
 
 
+def prepare() -> None:
+    """Answer a small question of each kind, so that the next one waits for no import."""
+    small = {"config": json.dumps({"model_type": "gpt2", "n_layer": 1})}
+    for kind in _MAKERS:
+        answer(json.dumps({"kind": kind, "target": small, "other": small}))
+
+
 def error_answer(error: HfinspectError) -> Answer:
     """An error in words."""
     hint = clean(error.hint or "", 500)
@@ -94,7 +103,7 @@ def _question(text: str) -> dict[str, Any]:
 
 def _answered(question: Mapping[str, Any], reach: Reach) -> Answer:
     kind = question.get("kind", "report")
-    maker = _MAKERS.get(kind)
+    maker = _MAKERS.get(kind) if isinstance(kind, str) else None
     if maker is None:
         raise UsageError(f"kind {kind!r}", "is unknown", expected=", ".join(_MAKERS))
     title, document, form, more = maker(question, reach.reads(question))

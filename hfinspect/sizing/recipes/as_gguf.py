@@ -9,8 +9,8 @@ own (``--mmproj``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from ...analysis.gguf.llama_cpp_names import gguf_name, is_left_out
 from ...core.components import Role
@@ -62,6 +62,33 @@ _Shape = tuple[int, ...]
 _Written = list[tuple[str, _Shape]]
 
 
+class _Group(NamedTuple):
+    """What the file holds under one name: the shape of the first tensor, and the names of all."""
+
+    shape: _Shape
+    names: list[str]
+
+
+_Groups = dict[str, _Group]
+
+
+class _Layer(NamedTuple):
+    """Names in the file of one place of a template, each with the numbers of its tensors; ``layer``
+    is None where they are those of this place alone."""
+
+    layer: int | None
+    named: Mapping[str, list[int]]
+
+    def at(self, layer: int | None) -> Iterator[tuple[str, list[int]]]:
+        """The same in another layer."""
+        own, other = f"blk.{self.layer}.", f"blk.{layer}."
+        for name, numbers in self.named.items():
+            if self.layer is not None and layer != self.layer and name.startswith(own):
+                yield other + name[len(own) :], numbers
+            else:
+                yield name, numbers
+
+
 def gguf_model(found: Inspection, prediction: Prediction | None) -> GgufModel | str:
     """The file, or why it is not known."""
     if found.format == "gguf":
@@ -94,19 +121,46 @@ class _Converter:
         if isinstance(groups, str):
             return groups
         tensors: list[GgufTensor] = []
-        for name, specs in groups.items():
-            written = self._written(name, specs, groups)
+        for name, group in groups.items():
+            written = self._written(name, group, groups)
             if written is None:
-                return f"how the converter writes {specs[0].name} is not known"
-            made_of = tuple(spec.name for spec in specs)
+                return f"how the converter writes {group.names[0]} is not known"
+            made_of = tuple(group.names)
             tensors += (_typed(own, shape, made_of) for own, shape in written)
         tensors += [_typed(own, shape) for own, shape in self._positions(tensors)]
         return self._with_numbers(tensors)
 
-    def _groups(self) -> dict[str, list[TensorSpec]] | str:
-        """What the file holds under one name: experts are many."""
-        groups: dict[str, list[TensorSpec]] = {}
-        for spec in self._prediction.tensors:
+    def _groups(self) -> _Groups | str:
+        """What the file holds under one name: experts are many.
+
+        Layers that are copies are named once: their names differ in the number of the layer.
+        """
+        groups: _Groups = {}
+        layers: dict[tuple[int, str], _Layer] = {}
+        for place in self._prediction.tensors.places():
+            rows, start = place.template.rows, f"{place.stack}.{place.layer}."
+            head = place.head.removesuffix(start)
+            is_layer = place.layer is not None and place.head == head + start
+            known = layers.get((id(place.template), head)) if is_layer else None
+            if known is None:
+                named = self._named(tuple(place.rows()))
+                if isinstance(named, str):
+                    return named
+                is_layer = is_layer and all(row.stack is None for row in rows)
+                known = _Layer(place.layer if is_layer else None, named)
+                if is_layer:
+                    layers[id(place.template), head] = known
+            for name, numbers in known.at(place.layer):
+                held = [place.head + rows[at].name for at in numbers]
+                group = groups.setdefault(name, _Group(rows[numbers[0]].shape, []))
+                group.names.extend(held)
+        return groups
+
+    def _named(self, specs: Sequence[TensorSpec]) -> dict[str, list[int]] | str:
+        """The names in the file, each with the numbers of the tensors that it holds; or why one is
+        not known."""
+        found: dict[str, list[int]] = {}
+        for at, spec in enumerate(specs):
             if spec.part != "text" or is_left_out(spec, self._architecture):
                 continue
             if spec.role is not Role.PARAMETER and not spec.name.endswith(_BUFFERS):
@@ -116,8 +170,8 @@ class _Converter:
             name = self._name(spec)
             if name is None:
                 return f"llama.cpp's name of {spec.name} is not known"
-            groups.setdefault(name, []).append(spec)
-        return groups
+            found.setdefault(name, []).append(at)
+        return found
 
     def _name(self, spec: TensorSpec) -> str | None:
         for end, own in _ENDS.items():
@@ -125,11 +179,9 @@ class _Converter:
                 return f"blk.{spec.layer}.{own}"
         return gguf_name(spec, self._architecture)
 
-    def _written(
-        self, name: str, specs: list[TensorSpec], groups: Mapping[str, list[TensorSpec]]
-    ) -> _Written | None:
+    def _written(self, name: str, group: _Group, groups: _Groups) -> _Written | None:
         """Names and shapes in the file of what has one name; None where that is not known."""
-        shape = specs[0].shape if len(specs) == 1 else (len(specs), *specs[0].shape)
+        shape = group.shape if len(group.names) == 1 else (len(group.names), *group.shape)
         block, _, last = name.rpartition(".")
         path, dot, stem = block.rpartition(".")
         start = path + dot
@@ -146,7 +198,7 @@ class _Converter:
             return self._shared(start, stem, shape)
         if stem == "qkvz":
             gate = groups.get(f"{start}ssm_out.weight")
-            rows = gate[0].shape[1] if gate else 0
+            rows = gate.shape[1] if gate else 0
             return [
                 (f"{start}attn_qkv.weight", (shape[0] - rows, shape[1])),
                 (f"{start}attn_gate.weight", (rows, shape[1])),
@@ -159,14 +211,12 @@ class _Converter:
             return [(name, (shape[0] - first, *shape[1:]))]
         return [(name, shape)]
 
-    def _latent(
-        self, start: str, shape: _Shape, groups: Mapping[str, list[TensorSpec]]
-    ) -> _Written | None:
+    def _latent(self, start: str, shape: _Shape, groups: _Groups) -> _Written | None:
         """Keys and values from the latent, head by head, the keys transposed."""
         output, heads = groups.get(f"{start}attn_output.weight"), self._facts.heads
-        if not output or not heads or shape[0] % heads or output[0].shape[1] % heads:
+        if not output or not heads or shape[0] % heads or output.shape[1] % heads:
             return None
-        values = output[0].shape[1] // heads
+        values = output.shape[1] // heads
         keys, rank = shape[0] // heads - values, shape[1]
         return [
             (f"{start}attn_k_b.weight", (heads, rank, keys)),

@@ -8,6 +8,7 @@ from math import prod
 
 from ...core.cache_size import SEVERAL
 from ...core.components import Role
+from ...core.lazy_sequence import counted
 from ...core.recipe_bytes import RecipeSize
 from ...core.results import Inspection
 from ...core.tensor import nbytes_of
@@ -104,7 +105,7 @@ class SizedRecipes:
         sizes = [stored_bytes(tensor, kind) for tensor, kind in pairs]
         elements = sum(prod(tensor.shape) for tensor in model.tensors)
         known = _known(recipe, sum(sizes), elements, padded(sizes))
-        apart = sorted({t.part for t in self._found.tensors if t.part != "text"})
+        apart = sorted({t.part for t, _ in counted(self._found.tensors)} - {"text"})
         if self._found.format == "gguf" or not apart:
             return known
         return replace(known, note=f"without the parts {', '.join(apart)}: a file of their own")

@@ -69,6 +69,7 @@ async function show(kind) {
     if (mine !== turn) return;  // somebody wants something else by now
     busy(false);
     answer = reply.answer;
+    if (reply.heap) $("said").title = `Python holds ${(reply.heap / 1e6).toFixed()} MB`;
     note(answer.error ? "" : `answered in ${(reply.took / 1000).toFixed(reply.took < 1000 ? 2 : 1)} s`);
     if (!answer.error) answers.set(key, answer);
   }

@@ -31,7 +31,7 @@ export class Answerer {
     return new Promise((done) => { this.waiting.set(id, done); this.worker.postMessage({...message, id}); });
   }
 
-  // -> {answer, took: milliseconds}
+  // -> {answer, took: milliseconds, heap: bytes}
   async answer(question, note) {
     await this.ready;
     return this.call({question, note});

@@ -1,5 +1,5 @@
 // Runs hfinspect in Pyodide: one question after the other, each answered by hfinspect.web.answering.
-let python, answering, reach, mounted = 0;
+let python, answering, reach, mounted = 0, prepared = false;
 let started;
 const begun = new Promise((done) => { started = done; });
 
@@ -48,8 +48,10 @@ onmessage = async ({data}) => {
     if (data.files) return postMessage({id: data.id, place: mount(data.files)});
     note(data.note || "");
     const since = performance.now();
-    const text = answering.answer(JSON.stringify(data.question), reach);
-    postMessage({id: data.id, answer: JSON.parse(text), took: performance.now() - since});
+    const answer = JSON.parse(answering.answer(JSON.stringify(data.question), reach));
+    postMessage({id: data.id, answer, took: performance.now() - since, heap: python._module.HEAPU8.length});
+    if (!prepared) setTimeout(() => answering.prepare());  // for the other tabs, while it is read
+    prepared = true;
   } catch (error) {
     postMessage({id: data.id, answer: {
       error: `a bug of hfinspect: ${lastLine(error)}`,
