@@ -46,17 +46,17 @@ def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
             sheet.aside(scales, name, Holds.SCALES)
 
 
-def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> PackedPlan:
+def plan(declared: Declared, _config: Mapping[str, object], _prediction: Prediction) -> PackedPlan:
     """Every Linear whose weight is not listed in ``linear_weights_not_to_quantize``."""
     sizes = [
-        said.whole(key)
+        declared.whole(key)
         for key in ("in_group_size", "out_group_size", "num_codebooks", "nbits_per_codebook")
     ]
     known = [size for size in sizes if size is not None and size > 0]
     if len(known) < 4 or known[3] > 16:
         raise UndeterminedError("it does not name the sizes of groups and codebooks")
     wide, high, books, bits = known
-    kept = said.names("linear_weights_not_to_quantize") or []
+    kept = declared.names("linear_weights_not_to_quantize") or []
     selection = Selection()
     selection.add([name.removesuffix(".weight") for name in kept if isinstance(name, str)], KEEP)
 

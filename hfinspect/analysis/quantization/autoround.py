@@ -20,29 +20,29 @@ from .selection import Selection
 _IN_EXPRESSIONS = frozenset("\\^$()[]+|")
 
 
-def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
     """Every packed module."""
-    words.read(modules, said, sheet)
-    compressed.read(modules, said, sheet)
+    words.read(modules, declared, sheet)
+    compressed.read(modules, declared, sheet)
 
 
-def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> PackedPlan:
+def plan(declared: Declared, _config: Mapping[str, object], _prediction: Prediction) -> PackedPlan:
     """Every Linear in the blocks that are named, or in the layers of the language model; sizes that
     do not divide by 32 stay as they are. ``extra_config`` has settings of single modules."""
     selection = Selection()
-    for pattern, settings in said.section("extra_config").items():
+    for pattern, settings in declared.section("extra_config").items():
         own = settings if isinstance(settings, Mapping) else {}
         bits = own.get("bits")
         if type(bits) is int and bits >= 16:
             label: object = KEEP
         else:
-            label = _scheme(Declared(said.method, {**said.values, **own}, said.where))
+            label = _scheme(Declared(declared.method, {**declared.values, **own}, declared.where))
         if _IN_EXPRESSIONS.isdisjoint(pattern) and ".*" not in pattern:
             selection.add([pattern], label)
         else:
             selection.expression(pattern, label)
-    scheme = _scheme(said)
-    blocks = said.values.get("block_name_to_quantize")
+    scheme = _scheme(declared)
+    blocks = declared.values.get("block_name_to_quantize")
     named = blocks.split(",") if isinstance(blocks, str) else blocks
     if isinstance(named, list) and named:
         selection.add(named, scheme, inside=False)
@@ -50,14 +50,14 @@ def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction)
     return PackedPlan(scheme, selection, layers_only=True)
 
 
-def _scheme(said: Declared) -> Scheme:
-    bits, group = said.whole("bits"), said.whole("group_size")
-    kind = said.text("packing_format").removeprefix("auto_round:")
+def _scheme(declared: Declared) -> Scheme:
+    bits, group = declared.whole("bits"), declared.whole("group_size")
+    kind = declared.text("packing_format").removeprefix("auto_round:")
     if bits not in (2, 3, 4, 8) or group is None or group == 0:
         raise UndeterminedError("it does not name bits and group_size")
     if kind in ("auto_gptq", "gptq"):
         # Only AutoRound's own format leaves the order out.
-        own = said.text("packing_format").startswith("auto_round:")
+        own = declared.text("packing_format").startswith("auto_round:")
         pack = words.gptq(bits, group, order=not own)
     elif kind in ("auto_awq", "awq"):
         pack = words.awq("gemm", bits, group)

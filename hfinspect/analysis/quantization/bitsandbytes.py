@@ -110,14 +110,14 @@ _SHORTEST, _LONGEST = 3, 24
 _TAKEN_APART = frozenset({"llama4", "llama4_text"})
 
 
-def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
+def plan(declared: Declared, config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """Every Linear but those listed; without a list, all but the output head (transformers,
     ``get_modules_to_not_convert``). Experts are packed by versions that have a Linear of each."""
     check_saved_as_packed(prediction, config)
     apart = has_experts_apart(config, prediction)
     experts_stay = apart is False
     joined = experts_stay and prediction.model_type not in _TAKEN_APART
-    kept = said.names("llm_int8_skip_modules")
+    kept = declared.names("llm_int8_skip_modules")
     selection = Selection()
     selection.add(kept or (), KEEP)
     selection.add(kept_in_float32(prediction), KEEP)
@@ -125,10 +125,12 @@ def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -
         selection.add(no_linear_since_5(prediction), KEEP)
     if kept is None:
         selection.add(kept_without_list(prediction), KEEP, inside=False)
-    if said.values.get("load_in_8bit") is True or said.values.get("_load_in_8bit") is True:
+    if declared.values.get("load_in_8bit") is True or declared.values.get("_load_in_8bit") is True:
         packed: Scheme = _eight_bits
-    elif said.values.get("load_in_4bit") is True or said.values.get("_load_in_4bit") is True:
-        packed = _four_bits(said)
+    elif (
+        declared.values.get("load_in_4bit") is True or declared.values.get("_load_in_4bit") is True
+    ):
+        packed = _four_bits(declared)
     else:
         raise UndeterminedError("it says neither load_in_4bit nor load_in_8bit")
 
@@ -157,10 +159,10 @@ def _eight_bits(linear: Linear) -> Pieces:
     }
 
 
-def _four_bits(said: Declared) -> Scheme:
-    kind = said.text("bnb_4bit_quant_type") or "fp4"
-    nested = said.values.get("bnb_4bit_use_double_quant") is True
-    storage = TORCH_DTYPES.get(said.text("bnb_4bit_quant_storage") or "uint8")
+def _four_bits(declared: Declared) -> Scheme:
+    kind = declared.text("bnb_4bit_quant_type") or "fp4"
+    nested = declared.values.get("bnb_4bit_use_double_quant") is True
+    storage = TORCH_DTYPES.get(declared.text("bnb_4bit_quant_storage") or "uint8")
     if kind not in ("nf4", "fp4") or storage is None:
         raise UndeterminedError(f"the type {kind!r:.40} is not known")
 

@@ -28,17 +28,17 @@ _TABLES = frozenset({"weight_shape", "weight_g_idx", "shape", *_SPARSE})
 _FULL = (1, 2, 4, 8)
 
 
-def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
     """Every module that is packed or scaled."""
-    claimed = _claimed(said)
+    claimed = _claimed(declared)
 
     def read_one(module: StoredModule, sheet: Sheet) -> None:
         packed = module.get("weight_packed")
         if packed is not None:
             _read_packed(module, packed, claimed, sheet)
         elif module.get("bitmask") is not None and module.get("compressed") is not None:
-            _read_sparse(module, said, sheet)
-        read_module(module, said, sheet)
+            _read_sparse(module, declared, sheet)
+        read_module(module, declared, sheet)
         if packed is not None:
             for suffix in _TABLES & set(module.tensors):
                 sheet.aside(module.tensors[suffix], module.full("weight"), Holds.TABLES)
@@ -46,11 +46,11 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
     read_modules(modules, sheet, read_one, "weight")
 
 
-def _claimed(said: Declared) -> list[tuple[int, int | None]]:
+def _claimed(declared: Declared) -> list[tuple[int, int | None]]:
     """(bits, group size) of every group of integers in the config; AutoRound has but one."""
     found = []
-    single = {"num_bits": said.whole("bits"), "group_size": said.whole("group_size")}
-    for weights in (*said.weight_schemes(), single):
+    single = {"num_bits": declared.whole("bits"), "group_size": declared.whole("group_size")}
+    for weights in (*declared.weight_schemes(), single):
         bits, group = weights.get("num_bits"), weights.get("group_size")
         if type(bits) is int and 1 <= bits <= 8 and weights.get("type") in (None, "int"):
             found.append((bits, group if type(group) is int and group > 0 else None))
@@ -138,9 +138,9 @@ def _has_bytes_of_32(scale: StoredTensor | None, weights: int) -> bool:
     return scale is not None and scale.dtype in ("U8", "F8_E8M0") and scale.elements * 32 == weights
 
 
-def _read_sparse(module: StoredModule, said: Declared, sheet: Sheet) -> None:
+def _read_sparse(module: StoredModule, declared: Declared, sheet: Sheet) -> None:
     """Values and a bitmask of which are zero: how many there were is data, not header."""
-    inner = said.section("sparsity_config").get("format")
+    inner = declared.section("sparsity_config").get("format")
     format_name = inner if isinstance(inner, str) else "sparse-bitmask"
     name = module.full("weight")
     for suffix in ("compressed", "bitmask", "row_offsets", "shape"):
@@ -153,9 +153,9 @@ def _read_sparse(module: StoredModule, said: Declared, sheet: Sheet) -> None:
             sheet.aside(tensor, name, Holds.TABLES)
 
 
-def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
+def plan(declared: Declared, config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """The inverse, which has a file of its own."""
     from .compressed_expected import plan as planned
 
     check_saved_as_packed(prediction, config)
-    return planned(said, prediction)
+    return planned(declared, prediction)

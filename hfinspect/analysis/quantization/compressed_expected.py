@@ -54,31 +54,31 @@ class _GroupSettings(NamedTuple):
     dense: bool | None
 
 
-def plan(said: Declared, prediction: Prediction) -> PackedPlan:
+def plan(declared: Declared, prediction: Prediction) -> PackedPlan:
     """Modules by the groups that name them, the other ones of the class Linear by the group that
     names the class. Raises UndeterminedError."""
-    if said.section("sparsity_config").get("format") not in (None, "dense"):
+    if declared.section("sparsity_config").get("format") not in (None, "dense"):
         raise UndeterminedError("how many values are zero is not in the config")
-    _check_transforms(said)
-    ignored = said.names("ignore") or []
+    _check_transforms(declared)
+    ignored = declared.names("ignore") or []
     if _HEAD in ignored and _head_is_elsewhere(prediction):
         raise UndeterminedError(f"it keeps {_HEAD}, and the files call the output head otherwise")
     selection = Selection()
     _select(selection, ignored, KEEP)
     scheme: Scheme | None = None
-    groups = list(said.section("config_groups").values())[:_MAX_GROUPS]
+    groups = list(declared.section("config_groups").values())[:_MAX_GROUPS]
     if not groups:
         raise UndeterminedError("it has no config_groups")
     for entry in groups:
         group: Mapping[str, object] = entry if isinstance(entry, Mapping) else {}
-        found = _settings(said, group)
+        found = _settings(declared, group)
         own = _scheme(found)
         targets = group.get("targets")
         named = targets if isinstance(targets, list) else []
         if _CLASS in named:
             scheme = own
         _select(selection, [target for target in named if target != _CLASS], own)
-    cache = "attention" if said.values.get("kv_cache_scheme") else ""
+    cache = "attention" if declared.values.get("kv_cache_scheme") else ""
     return PackedPlan(scheme, selection, LINEARS, cache_scales=cache)
 
 
@@ -100,9 +100,9 @@ def _select(selection: Selection, patterns: list[object], label: object) -> None
             selection.add([pattern], label, inside=False, alone=True)
 
 
-def _check_transforms(said: Declared) -> None:
+def _check_transforms(declared: Declared) -> None:
     """Rotations that are merged into weights leave no trace; others are tensors."""
-    groups = said.section("transform_config").get("config_groups")
+    groups = declared.section("transform_config").get("config_groups")
     for group in list(groups.values())[:_MAX_GROUPS] if isinstance(groups, Mapping) else ():
         applied = group.get("apply") if isinstance(group, Mapping) else None
         for entry in applied if isinstance(applied, list) else ():
@@ -111,7 +111,7 @@ def _check_transforms(said: Declared) -> None:
                 raise UndeterminedError("its transforms are tensors of their own")
 
 
-def _settings(said: Declared, group: Mapping[str, object]) -> _GroupSettings:
+def _settings(declared: Declared, group: Mapping[str, object]) -> _GroupSettings:
     found = group.get("weights")
     weight = Declared(values=found if isinstance(found, Mapping) else {})
     bits = weight.whole("num_bits")
@@ -125,7 +125,7 @@ def _settings(said: Declared, group: Mapping[str, object]) -> _GroupSettings:
     block = weight.values.get("block_structure")
     size = weight.whole("group_size")
     return _GroupSettings(
-        layout=own if isinstance(own, str) else said.text("format"),
+        layout=own if isinstance(own, str) else declared.text("format"),
         bits=bits,
         kind=weight.text("type") or "int",
         strategy=weight.text("strategy") or ("channel" if size in (None, -1) else "group"),
@@ -135,7 +135,7 @@ def _settings(said: Declared, group: Mapping[str, object]) -> _GroupSettings:
         ordered=weight.values.get("actorder") in (True, "group"),
         input_scale=static,
         input_zero=static and inputs is not None and inputs.get("symmetric") is False,
-        dense=_is_dense(said.text("version")),
+        dense=_is_dense(declared.text("version")),
     )
 
 

@@ -114,14 +114,14 @@ def _method_of(values: Mapping[str, object]) -> str:
     return method.lower() if isinstance(method, str) else ""
 
 
-def group_size_of(said: Declared) -> int | None:
+def group_size_of(declared: Declared) -> int | None:
     """The number of weights that share a scale, if the config names one for all (or the method has
     but one)."""
-    sizes = {scheme.get("group_size") for scheme in said.weight_schemes()}
-    sizes.add(said.whole("group_size", "q_group_size"))
+    sizes = {scheme.get("group_size") for scheme in declared.weight_schemes()}
+    sizes.add(declared.whole("group_size", "q_group_size"))
     known = {size for size in sizes if type(size) is int and size > 0}
-    if not known and said.method == "mxfp4":
+    if not known and declared.method == "mxfp4":
         return 32
-    if not known and said.text("quant_algo").endswith("nvfp4"):
+    if not known and declared.text("quant_algo").endswith("nvfp4"):
         return 16
     return known.pop() if len(known) == 1 else None

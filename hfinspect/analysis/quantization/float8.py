@@ -116,9 +116,9 @@ _NOT_SAVED: Mapping[str, str] = MappingProxyType(
 _IDLE_EXPERTS = frozenset({"longcat_flash"})
 
 
-def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
     """Every module with a weight of one of these dtypes, and all scales."""
-    read_scaled(modules, said, sheet)
+    read_scaled(modules, declared, sheet)
     for name in modules:
         if name == "experts" or name.endswith(".experts"):
             _read_of_experts(modules, name, sheet)
@@ -138,43 +138,43 @@ def _read_of_experts(modules: Modules, name: str, sheet: Sheet) -> None:
         sheet.aside(tensor, f"{owner}.weight", Holds.SCALES)
 
 
-def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
+def plan(declared: Declared, config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """Every Linear but those that are listed; without a list, all but what transformers keeps by
     default. A config that transformers did not write says by its list alone what is packed next to
     the language model."""
-    kept = said.names(*_LISTS)
-    if kept is None and _has_other_parts(prediction) and not _by_transformers(said):
+    kept = declared.names(*_LISTS)
+    if kept is None and _has_other_parts(prediction) and not _by_transformers(declared):
         raise UndeterminedError("it does not list what stays as it is next to the language model")
     model_type = prediction.model_type or ""
     if kept is None and model_type in _JOINED:
         raise UndeterminedError("it does not list the vision part, whose scales have other names")
     if model_type in _IDLE_EXPERTS:
         raise UndeterminedError("whether the experts that do nothing are in the files is not known")
-    if _by_transformers(said) and model_type in _NOT_SAVED:
+    if _by_transformers(declared) and model_type in _NOT_SAVED:
         raise UndeterminedError(_NOT_SAVED[model_type])
-    if _by_transformers(said) and _has_part(prediction, "Dinov2"):
+    if _by_transformers(declared) and _has_part(prediction, "Dinov2"):
         raise UndeterminedError(_NO_READING)
     for key in ("modules_to_convert", "quantized_layers", "config_groups"):
-        if said.values.get(key):
+        if declared.values.get(key):
             raise UndeterminedError(f"{key} mixes layouts")
-    if said.values.get("kv_cache_scheme"):
+    if declared.values.get("kv_cache_scheme"):
         raise UndeterminedError("the names of the KV cache's scales are not known")
-    by_library = _by_transformers(said) or said.method == "fbgemm_fp8"
+    by_library = _by_transformers(declared) or declared.method == "fbgemm_fp8"
     selection = Selection()
     selection.add(kept or (), KEEP)
     selection.add(kept_in_float32(prediction), KEEP)
     selection.add(no_linear_since_5(prediction) if by_library else _KEPT, KEEP)
     if kept is None:
         selection.add(kept_without_list(prediction), KEEP, inside=False)
-    static = said.text("activation_scheme") == "static"
-    if said.method == "fbgemm_fp8":
+    static = declared.text("activation_scheme") == "static"
+    if declared.method == "fbgemm_fp8":
         return _fbgemm_plan(config, selection, prediction)
     return PackedPlan(
-        _settings(said, config, prediction).linear,
+        _settings(declared, config, prediction).linear,
         selection,
-        fused=_experts(said, config, prediction),
+        fused=_experts(declared, config, prediction),
         classes=_CLASSES,
-        joined=_inputs_of_experts if static and _by_transformers(said) else None,
+        joined=_inputs_of_experts if static and _by_transformers(declared) else None,
     )
 
 
@@ -186,9 +186,9 @@ def _inputs_of_experts(experts: int) -> Pieces:
     }
 
 
-def _by_transformers(said: Declared) -> bool:
+def _by_transformers(declared: Declared) -> bool:
     """Whether transformers wrote the config: it writes these keys always (FineGrainedFP8Config)."""
-    return {"dequantize", "modules_to_not_convert"} <= said.values.keys()
+    return {"dequantize", "modules_to_not_convert"} <= declared.values.keys()
 
 
 def _has_part(prediction: Prediction, name: str) -> bool:
@@ -278,31 +278,33 @@ class _Settings(NamedTuple):
         return parts(out, high), parts(inputs, wide)
 
 
-def _settings(said: Declared, config: Mapping[str, object], prediction: Prediction) -> _Settings:
-    dtype = _FORMATS.get(said.text("fmt"))
+def _settings(
+    declared: Declared, config: Mapping[str, object], prediction: Prediction
+) -> _Settings:
+    dtype = _FORMATS.get(declared.text("fmt"))
     if dtype is None:
-        raise UndeterminedError(f"fmt {said.text('fmt')!r:.40} is not known")
+        raise UndeterminedError(f"fmt {declared.text('fmt')!r:.40} is not known")
     scale = "F32"
-    if said.text("scale_fmt") == "ue8m0":
-        if _by_transformers(said):
+    if declared.text("scale_fmt") == "ue8m0":
+        if _by_transformers(declared):
             scale = "F8_E8M0"
         elif prediction.model_type not in _WIDE_SCALES:
             raise UndeterminedError("scales of the format ue8m0 are kept in several dtypes")
-    of_experts = said.text("expert_dtype") or _text(config.get("expert_dtype"))
+    of_experts = declared.text("expert_dtype") or _text(config.get("expert_dtype"))
     four = of_experts == "fp4" and scale == "F8_E8M0"
     if of_experts not in ("", "fp8") and not four:
         raise UndeterminedError("its experts have another dtype than the other modules")
-    static = said.text("activation_scheme") == "static"
-    blocks = said.values.get("weight_block_size")
+    static = declared.text("activation_scheme") == "static"
+    blocks = declared.values.get("weight_block_size")
     if blocks is None:
         given = {"weight_block_size", "modules_to_not_convert"}
-        if given.isdisjoint(said.values):
+        if given.isdisjoint(declared.values):
             return _Settings(dtype, "F32", None, static, ("scale", "input_scale"))
-        return _Settings(dtype, "F32", None, static, halved=_by_transformers(said))
+        return _Settings(dtype, "F32", None, static, halved=_by_transformers(declared))
     if not (isinstance(blocks, list) and len(blocks) == 2 and all(map(_is_size, blocks))):
         raise UndeterminedError(f"weight_block_size {blocks!r:.40} is not a pair of sizes")
     pair = blocks[0], blocks[1]
-    return _Settings(dtype, scale, pair, static, halved=_by_transformers(said), four=four)
+    return _Settings(dtype, scale, pair, static, halved=_by_transformers(declared), four=four)
 
 
 def _text(value: object) -> str:
@@ -330,12 +332,14 @@ _EACH = frozenset({"Step3p7MoELinear"})
 _MIXED_UP = frozenset({"inkling_mm_model", "inkling_model"})
 
 
-def _experts(said: Declared, config: Mapping[str, object], prediction: Prediction) -> FusedScheme:
+def _experts(
+    declared: Declared, config: Mapping[str, object], prediction: Prediction
+) -> FusedScheme:
     """Experts in one tensor (``FP8Experts``): (experts, out, in) here, whatever the order is when
     nothing is packed, with scales for each expert."""
 
     def pack(fused: Fused) -> Pieces:
-        packed, names = _settings(said, config, prediction), fused.siblings
+        packed, names = _settings(declared, config, prediction), fused.siblings
         if fused.module in _EACH and not packed.static:
             return _all_experts(fused.shape, packed, fused.name, f"{fused.name}_scale_inv")
         if fused.module_name in _GRANITE and packed.halved and not packed.static:

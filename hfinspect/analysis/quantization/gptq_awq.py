@@ -59,22 +59,22 @@ class _PackedLayout(NamedTuple):
     scheme: str
 
 
-def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
     """Every module with a ``qweight``, or Marlin's ``B``."""
-    read_modules(modules, sheet, lambda module, to: _read_module(module, said, to), "bias")
+    read_modules(modules, sheet, lambda module, to: _read_module(module, declared, to), "bias")
 
 
-def _read_module(module: StoredModule, said: Declared, sheet: Sheet) -> None:
+def _read_module(module: StoredModule, declared: Declared, sheet: Sheet) -> None:
     packed = module.get("qweight")
     if packed is None:
         _read_marlin(module, sheet)
         return
     name = module.full("weight")
-    found = _layout(module, packed, said)
+    found = _layout(module, packed, declared)
     if isinstance(found, str):
         sheet.unknown(packed, name, found)
     else:
-        _check_bits(found, packed, said, sheet)
+        _check_bits(found, packed, declared, sheet)
         sheet.weight(packed, name, found.parameters, found.bits, found.scheme)
     _set_aside(module, name, sheet)
     bias = module.get("bias")
@@ -89,16 +89,18 @@ def _set_aside(module: StoredModule, name: str, sheet: Sheet) -> None:
             sheet.aside(tensor, name, holds)
 
 
-def _check_bits(found: _PackedLayout, packed: StoredTensor, said: Declared, sheet: Sheet) -> None:
-    claimed = said.whole("bits", "w_bit")
+def _check_bits(
+    found: _PackedLayout, packed: StoredTensor, declared: Declared, sheet: Sheet
+) -> None:
+    claimed = declared.whole("bits", "w_bit")
     # GPTQModel's and AutoRound's lists of modules with settings of their own.
-    varies = said.section("dynamic") or said.section("extra_config")
+    varies = declared.section("dynamic") or declared.section("extra_config")
     if claimed is not None and claimed != found.bits and not varies:
-        text = f"{packed.name} holds {found.bits} bits per weight where {said.where} says {claimed}"
+        text = f"{packed.name} holds {found.bits} bits per weight where {declared.where} says {claimed}"
         sheet.note("quantization-mismatch", text, packed.name)
 
 
-def _layout(module: StoredModule, packed: StoredTensor, said: Declared) -> _PackedLayout | str:
+def _layout(module: StoredModule, packed: StoredTensor, declared: Declared) -> _PackedLayout | str:
     """The layout that the shapes allow, or why there is none."""
     word = DTYPE_BITS.get(packed.dtype, 0)
     if packed.dtype not in ("I32", "U32", "I16", "I64", "I8", "U8"):
@@ -112,11 +114,11 @@ def _layout(module: StoredModule, packed: StoredTensor, said: Declared) -> _Pack
     if packed.dtype == "I16" and scales.shape[1] == rows * 4 and module.get("g_idx") is None:
         return _PackedLayout(packed.elements * 4, 4, "AWQ gemv_fast")
     if columns == scales.shape[1]:
-        return _gptq(module, packed, scales.shape[1], word, said)
+        return _gptq(module, packed, scales.shape[1], word, declared)
     bits = whole_ratio(columns * word, scales.shape[1])
     if bits in _WIDTHS and whole_ratio(rows, scales.shape[0]):
         return _PackedLayout(rows * scales.shape[1], bits, "AWQ gemm")
-    bits = said.whole("bits", "w_bit") or 4
+    bits = declared.whole("bits", "w_bit") or 4
     if rows == scales.shape[0] and bits in _WIDTHS:
         total = whole_ratio(packed.elements * word, bits)
         return "its bits do not divide" if total is None else _PackedLayout(total, bits, "AWQ gemv")
@@ -124,7 +126,7 @@ def _layout(module: StoredModule, packed: StoredTensor, said: Declared) -> _Pack
 
 
 def _gptq(
-    module: StoredModule, packed: StoredTensor, out: int, word: int, said: Declared
+    module: StoredModule, packed: StoredTensor, out: int, word: int, declared: Declared
 ) -> _PackedLayout | str:
     rows = packed.shape[0]
     order, zeros = module.get("g_idx"), module.get("qzeros")
@@ -134,7 +136,7 @@ def _gptq(
     elif zeros is not None and len(zeros.shape) == 2 and zeros.elements:
         bits = whole_ratio(zeros.shape[1] * DTYPE_BITS.get(zeros.dtype, 0), out)
     else:
-        bits = said.whole("bits")
+        bits = declared.whole("bits")
     if bits not in _WIDTHS:
         return f"{rows} rows of {word}-bit words do not divide among its {inputs or '?'} inputs"
     inputs = whole_ratio(rows * word, bits)
@@ -168,7 +170,7 @@ def _read_marlin(module: StoredModule, sheet: Sheet) -> None:
 # ---- the inverse
 
 
-def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
+def plan(declared: Declared, config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """Every Linear in the layers of the language model, as these tools go layer by layer.
 
     ``modules_in_block_to_quantize`` and GPTQModel's ``dynamic`` (``-:`` leaves modules out, ``+:``
@@ -178,43 +180,45 @@ def plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -
     scheme: Scheme | None
     outside = ""
     check_decoder(prediction)
-    if said.method.startswith("awq"):
+    if declared.method.startswith("awq"):
         check_saved_as_packed(prediction, config)
-        scheme = awq(said.text("version") or "gemm", *_settings(said))
-        listed = said.names("modules_to_not_convert")
+        scheme = awq(declared.text("version") or "gemm", *_settings(declared))
+        listed = declared.names("modules_to_not_convert")
         selection.add(listed or (), KEEP)
         selection.add(kept_in_float32(prediction), KEEP)
         if not listed:  # transformers reads what AutoAWQ leaves outside of the layers as packed
             selection.add(kept_without_list(prediction), KEEP, inside=False)
             outside = "it does not list what stays as it is outside of the layers"
     else:
-        scheme = _gptq_plan(said, selection)
-    heads = said.values.get("lm_head") is True
+        scheme = _gptq_plan(declared, selection)
+    heads = declared.values.get("lm_head") is True
     if heads:
         selection.add(["lm_head"], scheme)
     # AutoGPTQ and AutoAWQ load and save in float16, AutoAWQ without exception.
-    floats = "F16" if said.method.startswith("awq") else None
+    floats = "F16" if declared.method.startswith("awq") else None
     classes = LINEARS if floats else LINEARS - _GROUPED | CONV1D
     return PackedPlan(
         scheme, selection, classes, layers_only=True, outside=outside, dtype="F16", floats=floats
     )
 
 
-def _gptq_plan(said: Declared, selection: Selection) -> Scheme | None:
-    form = "marlin" if said.values.get("is_marlin_format") else said.text("checkpoint_format")
+def _gptq_plan(declared: Declared, selection: Selection) -> Scheme | None:
+    form = (
+        "marlin" if declared.values.get("is_marlin_format") else declared.text("checkpoint_format")
+    )
     if form not in ("", "gptq", "gptq_v2"):
         raise UndeterminedError(f"the format {form!r:.40} is not predicted")
-    bits, group = _settings(said)
-    biased = _adds_biases(said)
+    bits, group = _settings(declared)
+    biased = _adds_biases(declared)
     scheme = gptq(bits, group, adds_bias=biased)
-    for pattern, settings in said.section("dynamic").items():
+    for pattern, settings in declared.section("dynamic").items():
         own = settings if isinstance(settings, Mapping) else {}
         label: object = KEEP
         if not pattern.startswith("-:"):
-            merged = Declared(said.method, {**said.values, **own}, said.where)
+            merged = Declared(declared.method, {**declared.values, **own}, declared.where)
             label = gptq(*_settings(merged), adds_bias=biased)
         selection.expression(pattern.removeprefix("-:").removeprefix("+:"), label)
-    blocks = said.names("modules_in_block_to_quantize")
+    blocks = declared.names("modules_in_block_to_quantize")
     if blocks is None:
         return scheme
     for names in blocks:
@@ -222,17 +226,17 @@ def _gptq_plan(said: Declared, selection: Selection) -> Scheme | None:
     return None
 
 
-def _settings(said: Declared) -> tuple[int, int]:
-    bits, group = said.whole("bits", "w_bit"), said.whole("group_size", "q_group_size")
+def _settings(declared: Declared) -> tuple[int, int]:
+    bits, group = declared.whole("bits", "w_bit"), declared.whole("group_size", "q_group_size")
     if bits not in _WIDTHS or group is None or group == 0:
         raise UndeterminedError("it does not name bits and group_size")
     return bits, group
 
 
-def _adds_biases(said: Declared) -> bool:
+def _adds_biases(declared: Declared) -> bool:
     """AutoGPTQ before 0.8 gave every Linear a bias. Its configs name ``model_file_base_name`` and
     no ``checkpoint_format``, which came in the same week (March 2024)."""
-    return "model_file_base_name" in said.values and "checkpoint_format" not in said.values
+    return "model_file_base_name" in declared.values and "checkpoint_format" not in declared.values
 
 
 def gptq(bits: int, group: int, *, order: bool = True, adds_bias: bool = False) -> Scheme:

@@ -30,9 +30,9 @@ _SETTINGS = frozenset(
 _ROWS = {8: 1, 4: 2, 3: 10, 2: 4, 1: 8}
 
 
-def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
     """Every module with a ``W_q``."""
-    claimed = list(dict.fromkeys(_claimed(said.values, 3)))
+    claimed = list(dict.fromkeys(_claimed(declared.values, 3)))
     for module in modules.values():
         packed = module.get("W_q")
         if packed is None:

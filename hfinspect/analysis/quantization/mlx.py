@@ -34,13 +34,15 @@ _BITS = (2, 3, 4, 5, 6, 8)
 _GROUPS = (16, 32, 64, 128)
 
 
-def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
     """Every module with a weight of words and scales."""
     for module in modules.values():
         weight, scales = module.get("weight"), module.get("scales")
         if weight is None or scales is None or weight.dtype != "U32":
             continue
-        found = _bits_and_inputs(weight, scales, _entry(module, said), sheet.promised(weight.name))
+        found = _bits_and_inputs(
+            weight, scales, _entry(module, declared), sheet.promised(weight.name)
+        )
         if found is None:
             why = f"words {weight.shape} with scales {scales.shape} fit no bits and group size"
             sheet.unknown(weight, weight.name, why)
@@ -54,9 +56,9 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
             sheet.aside(zeros, weight.name, Holds.ZERO_POINTS)
 
 
-def _entry(module: StoredModule, said: Declared) -> Mapping[str, object]:
-    own = said.values.get(module.name)
-    return own if isinstance(own, Mapping) else said.values
+def _entry(module: StoredModule, declared: Declared) -> Mapping[str, object]:
+    own = declared.values.get(module.name)
+    return own if isinstance(own, Mapping) else declared.values
 
 
 def _bits_and_inputs(
@@ -97,7 +99,7 @@ def _scheme(module: StoredModule, scales: StoredTensor, bits: int) -> str:
 _MODES = {"affine": 0, "mxfp4": 4, "nvfp4": 4, "mxfp8": 8}
 
 
-def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
+def plan(declared: Declared, _config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """Every Linear and Embedding of a language model without experts, whose names mlx_lm keeps.
     An entry under a module's name has settings of its own, or false."""
     if any(
@@ -105,18 +107,18 @@ def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) 
     ):
         raise UndeterminedError("MLX has names of its own for experts and for images")
     selection = Selection()
-    for name, entry in said.values.items():
+    for name, entry in declared.values.items():
         if entry is False:
             selection.add([name], KEEP, inside=False)
         elif isinstance(entry, Mapping):
-            merged = Declared(said.method, {**said.values, **entry}, said.where)
+            merged = Declared(declared.method, {**declared.values, **entry}, declared.where)
             selection.add([name], _packing(merged), inside=False)
-    return PackedPlan(_packing(said), selection, embeddings=True)
+    return PackedPlan(_packing(declared), selection, embeddings=True)
 
 
-def _packing(said: Declared) -> Scheme:
-    bits, group = said.whole("bits"), said.whole("group_size")
-    mode = said.text("mode") or "affine"
+def _packing(declared: Declared) -> Scheme:
+    bits, group = declared.whole("bits"), declared.whole("group_size")
+    mode = declared.text("mode") or "affine"
     if bits not in _BITS or group not in _GROUPS or _MODES.get(mode) not in (0, bits):
         raise UndeterminedError("MLX has no such bits, group_size and mode")
 

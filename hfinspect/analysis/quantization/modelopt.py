@@ -31,20 +31,20 @@ from .selection import Selection
 _GROUP = 16
 
 
-def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
     """Every module with a weight of these dtypes, and all scales."""
-    read_scaled(modules, said, sheet)
+    read_scaled(modules, declared, sheet)
 
 
-def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction) -> PackedPlan:
+def plan(declared: Declared, _config: Mapping[str, object], _prediction: Prediction) -> PackedPlan:
     """Every Linear that is not excluded, or of a mixture those that are listed."""
-    kept = said.names("exclude_modules", "ignore")
+    kept = declared.names("exclude_modules", "ignore")
     selection = Selection()
     selection.add(kept or (), KEEP)
-    algorithm = said.text("quant_algo")
+    algorithm = declared.text("quant_algo")
     scheme: Scheme | None = None
     if algorithm == "mixed_precision":
-        layers = said.section("quantized_layers")
+        layers = declared.section("quantized_layers")
         if not layers:
             raise UndeterminedError("it does not list the layers of its mixture")
         known = {}
@@ -57,18 +57,18 @@ def plan(said: Declared, _config: Mapping[str, object], _prediction: Prediction)
     else:
         if kept is None:  # an export always has the list, if need be an empty one
             raise UndeterminedError("it does not list which modules stay as they are")
-        size = said.values.get("group_size") or _size_in_groups(said)
+        size = declared.values.get("group_size") or _size_in_groups(declared)
         scheme = scheme_of(algorithm, size)
-    return PackedPlan(scheme, selection, cache_scales=_cache(said))
+    return PackedPlan(scheme, selection, cache_scales=_cache(declared))
 
 
-def _size_in_groups(said: Declared) -> object:
-    return next((weight.get("group_size") for weight in said.weight_schemes()), None)
+def _size_in_groups(declared: Declared) -> object:
+    return next((weight.get("group_size") for weight in declared.weight_schemes()), None)
 
 
-def _cache(said: Declared) -> str:
-    algorithm = said.text("kv_cache_quant_algo")
-    scheme = said.section("kv_cache_scheme")
+def _cache(declared: Declared) -> str:
+    algorithm = declared.text("kv_cache_quant_algo")
+    scheme = declared.section("kv_cache_scheme")
     if algorithm not in ("", "fp8", "none") or (scheme and scheme.get("num_bits") != 8):
         raise UndeterminedError("the scales of its KV cache are not known")
     return "projections" if algorithm == "fp8" or scheme else ""

@@ -25,7 +25,7 @@ from .scaled_weights import read_module
 from .selection import Selection
 
 
-def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
     """Every pair of blocks and scales; what else has scales is read as such."""
     for module in modules.values():
         for suffix, blocks in module.tensors.items():
@@ -41,10 +41,10 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
                 sheet.weight(blocks, name, 2 * blocks.elements, 4, "MXFP4")
             if scales is not None:
                 sheet.aside(scales, name, Holds.SCALES)
-        read_module(module, said, sheet)
+        read_module(module, declared, sheet)
 
 
-def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
+def plan(declared: Declared, _config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """Experts alone; all other tensors are bfloat16 (README of openai/gpt-oss, "Precision format").
 
     Only the layout of gpt-oss follows from a config: in its tree experts are (experts, in, out),
@@ -53,7 +53,7 @@ def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) 
     if prediction.model_type != "gpt_oss":
         raise UndeterminedError("its layout is known for gpt-oss alone")
     selection = Selection()
-    selection.add(said.names("modules_to_not_convert") or (), KEEP)
+    selection.add(declared.names("modules_to_not_convert") or (), KEEP)
     return PackedPlan(None, selection, fused=_pack, dtype="BF16")
 
 

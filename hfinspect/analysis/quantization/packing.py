@@ -71,26 +71,26 @@ def packing(
     ``companions`` are hf_quant_config.json and quantize_config.json where there are. Raises
     nothing: a layout that does not follow from the config is a finding, and ``specs`` is None.
     """
-    said = declared_in(config, companions or {})
-    if not said.method:
+    declared = declared_in(config, companions or {})
+    if not declared.method:
         return None
     try:
-        plan = find_plan(said, config or {}, prediction)
+        plan = find_plan(declared, config or {}, prediction)
         walk = _Walk(plan, prediction.dtype or plan.dtype)
         root = walk.root(prediction)
         if plan.selection.names_nothing:
             raise UndeterminedError("it names modules by other names than the files have")
         specs = expected_tensors(root)
     except UnreadablePatternError as error:
-        return _undetermined(said, f"the pattern {str(error)!r:.80} is not read")
+        return _undetermined(declared, f"the pattern {str(error)!r:.80} is not read")
     except (UndeterminedError, LimitError) as error:
-        return _undetermined(said, str(error))
+        return _undetermined(declared, str(error))
     dtype = prediction.dtype or plan.dtype
-    found = Packing(specs, Quantization(said.method), dtype)
+    found = Packing(specs, Quantization(declared.method), dtype)
     counts = _counts(found.tensors, dtype)
     return replace(
         found,
-        summary=_summary(said, counts),
+        summary=_summary(declared, counts),
         findings=(*walk.findings, *_unsized(counts)),
     )
 
@@ -129,23 +129,23 @@ def _unsized(counts: PackedCounts) -> Iterator[Finding]:
         yield Finding("bytes-vary", text, severity="note")
 
 
-def _undetermined(said: Declared, why: str) -> Packing:
+def _undetermined(declared: Declared, why: str) -> Packing:
     text = (
-        f"{said.where} names {said.method:.40}, but {why}: dtypes and bytes are unknown without "
-        "the headers of the weight files"
+        f"{declared.where} names {declared.method:.40}, but {why}: dtypes and bytes are unknown "
+        "without the headers of the weight files"
     )
-    bits = said.whole("bits", "w_bit", "num_bits")
+    bits = declared.whole("bits", "w_bit", "num_bits")
     summary = Quantization(
-        said.method,
+        declared.method,
         bits=bits,
         packed_bytes=None,
-        group_size=group_size_of(said),
-        declared_in=said.where,
+        group_size=group_size_of(declared),
+        declared_in=declared.where,
     )
     return Packing(None, summary, None, (Finding("layout-undetermined", text, severity="note"),))
 
 
-def _summary(said: Declared, counts: PackedCounts) -> Quantization:
+def _summary(declared: Declared, counts: PackedCounts) -> Quantization:
     roles: dict[str, int] = {}
     widths: dict[int | None, int] = {}
     schemes: set[str] = set()
@@ -161,15 +161,15 @@ def _summary(said: Declared, counts: PackedCounts) -> Quantization:
             schemes.add(packed.scheme)
     known = {bits: parameters for bits, parameters in widths.items() if bits is not None}
     return Quantization(
-        method=said.method,
+        method=declared.method,
         bits=next(iter(known)) if len(known) == 1 and None not in widths else None,
         packed_parameters=sum(widths.values()),
         packed_bytes=roles.get(_WEIGHTS, 0) if sized else None,
         roles=roles if sized else {},
         scheme=", ".join(sorted(schemes - {""})),
         widths={str(bits): parameters for bits, parameters in sorted(known.items())},
-        group_size=group_size_of(said),
-        declared_in=said.where,
+        group_size=group_size_of(declared),
+        declared_in=declared.where,
     )
 
 

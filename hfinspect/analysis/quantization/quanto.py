@@ -14,7 +14,7 @@ _BITS = {"int2": 2, "qint2": 2, "int4": 4, "qint4": 4}
 _FLOATS = ("F8_E4M3", "F8_E5M2", "F8_E4M3FNUZ")
 
 
-def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
     """Every group that is named after a weight and has a scale."""
     for name, module in modules.items():
         for suffix in ("input_scale", "output_scale"):
@@ -30,7 +30,7 @@ def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
         if plain is not None and plain.dtype in ("I8", *_FLOATS):
             sheet.weight(plain, name, plain.elements, 8, "int8" if plain.dtype == "I8" else "FP8")
         elif packed is not None:
-            bits = _BITS.get(said.text("weights"))
+            bits = _BITS.get(declared.text("weights"))
             if bits is None or packed.dtype != "U8":
                 sheet.unknown(packed, name, "no config says how many bits a value has")
             elif whole_ratio(packed.elements * 8 // bits, scale.elements) is None:

@@ -80,18 +80,20 @@ def find_method(name: str) -> Read | None:
     return cast("Read", import_module(f".{file}", __package__).read)
 
 
-def find_plan(said: Declared, config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
+def find_plan(
+    declared: Declared, config: Mapping[str, object], prediction: Prediction
+) -> PackedPlan:
     """How a config packs the tensors of ``prediction``. Raises UndeterminedError and what patterns
     raise: a method that is not known, or one whose layout does not follow from its config."""
     from .packed_layout import UndeterminedError
 
-    file = METHODS.get(said.method)
+    file = METHODS.get(declared.method)
     if file is None:
         raise UndeterminedError("that method is not known")
     plan = getattr(import_module(f".{file}", __package__), "plan", None)
     if plan is None:
         raise UndeterminedError("its layout does not follow from the config")
-    return cast("PackedPlan", plan(said, config, prediction))
+    return cast("PackedPlan", plan(declared, config, prediction))
 
 
 def method_by_names(suffixes: Set[str], dtypes: Set[str]) -> str:

@@ -66,28 +66,28 @@ _BYTES = frozenset({"I8", "U8"})
 _QUANTIZED = frozenset({*_FLOATS, *_BYTES})
 
 
-def read(modules: Modules, said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
     """Every module with a weight of one of these dtypes, and all scales."""
-    read_modules(modules, sheet, lambda module, to: read_module(module, said, to))
+    read_modules(modules, sheet, lambda module, to: read_module(module, declared, to))
 
 
-def read_floats(modules: Modules, said: Declared, sheet: Sheet) -> None:
+def read_floats(modules: Modules, declared: Declared, sheet: Sheet) -> None:
     """Only the dtypes that say themselves how many weights there are, for methods not known."""
     for module in modules.values():
         weight = module.get("weight")
         if weight is not None and weight.dtype in _FLOATS:
-            read_module(module, said, sheet)
+            read_module(module, declared, sheet)
 
 
-def read_module(module: StoredModule, said: Declared, sheet: Sheet) -> None:
+def read_module(module: StoredModule, declared: Declared, sheet: Sheet) -> None:
     """One module: its ``weight``, its fused weights, and their bookkeeping."""
     tensors = module.tensors
     weight = tensors.get("weight")
     packed = weight is not None and weight.dtype in _QUANTIZED
     if weight is not None and packed:
-        read_weight(weight, weight.name, module.get(*_WEIGHT_SCALES), said, sheet)
+        read_weight(weight, weight.name, module.get(*_WEIGHT_SCALES), declared, sheet)
     # Where no config says that anything is quantised, a name alone is no reason to discount.
-    told = packed or bool(said.method)
+    told = packed or bool(declared.method)
     for suffix, tensor in tensors.items():
         if (suffix in _SCALES and (told or _is_cache_scale(suffix, tensor))) or (
             suffix == "scale" and packed
@@ -98,7 +98,7 @@ def read_module(module: StoredModule, said: Declared, sheet: Sheet) -> None:
         elif suffix in _ZERO_POINTS and told:
             sheet.aside(tensor, module.full("weight"), Holds.ZERO_POINTS)
         elif suffix.endswith(_ENDINGS):
-            _read_fused(module, suffix, tensor, said, sheet)
+            _read_fused(module, suffix, tensor, declared, sheet)
 
 
 def _is_cache_scale(suffix: str, tensor: StoredTensor) -> bool:
@@ -107,7 +107,7 @@ def _is_cache_scale(suffix: str, tensor: StoredTensor) -> bool:
 
 
 def _read_fused(
-    module: StoredModule, suffix: str, tensor: StoredTensor, said: Declared, sheet: Sheet
+    module: StoredModule, suffix: str, tensor: StoredTensor, declared: Declared, sheet: Sheet
 ) -> None:
     """Bookkeeping ``tensor`` of a sibling that is named without ``.weight``, and that sibling."""
     for ending in _ENDINGS:
@@ -116,13 +116,13 @@ def _read_fused(
         if weight is None or weight.dtype not in _QUANTIZED:
             continue
         scale = module.get(*(stem + end for end in _FUSED_SCALES))
-        read_weight(weight, weight.name, scale, said, sheet)
+        read_weight(weight, weight.name, scale, declared, sheet)
         sheet.aside(tensor, weight.name, Holds.SCALES)
         return
 
 
 def read_weight(
-    weight: StoredTensor, name: str, scale: StoredTensor | None, said: Declared, sheet: Sheet
+    weight: StoredTensor, name: str, scale: StoredTensor | None, declared: Declared, sheet: Sheet
 ) -> None:
     """A weight of a one-byte or smaller dtype, by its scale."""
     scheme = _FLOATS.get(weight.dtype)
@@ -130,7 +130,7 @@ def read_weight(
         if weight.dtype == "F4" and scale is not None:
             scheme = _four_bit_scheme(weight.elements, scale) or scheme
         sheet.weight(weight, name, weight.elements, DTYPE_BITS[weight.dtype], scheme)
-        _check_blocks(weight, scale, said, sheet)
+        _check_blocks(weight, scale, declared, sheet)
         return
     if scale is None:
         sheet.unknown(weight, name, f"{weight.dtype} without a scale may hold anything")
@@ -188,10 +188,10 @@ def _fits_one_each(shape: Sequence[int], scale: StoredTensor) -> bool:
 
 
 def _check_blocks(
-    weight: StoredTensor, scale: StoredTensor | None, said: Declared, sheet: Sheet
+    weight: StoredTensor, scale: StoredTensor | None, declared: Declared, sheet: Sheet
 ) -> None:
     """Block scales against ``weight_block_size``: ceil(out / b0) by ceil(in / b1)."""
-    blocks = said.values.get("weight_block_size")
+    blocks = declared.values.get("weight_block_size")
     if scale is None or len(scale.shape) != 2 or len(weight.shape) != 2:
         return
     if not (isinstance(blocks, list) and len(blocks) == 2):

@@ -34,15 +34,15 @@ def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
         sheet.weight(weight, weight.name, total, 2, "ternary")
 
 
-def plan(said: Declared, _config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
+def plan(declared: Declared, _config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """Every Linear but those listed; none where quantisation is done while loading."""
-    kept = said.names("modules_to_not_convert")
+    kept = declared.names("modules_to_not_convert")
     selection = Selection()
     selection.add(kept or (), KEEP)
     selection.add(kept_in_float32(prediction), KEEP)
     if kept is None:
         selection.add(kept_without_list(prediction), KEEP, inside=False)
-    is_online = said.text("quantization_mode") == "online"
+    is_online = declared.text("quantization_mode") == "online"
     return PackedPlan(None if is_online else _pack, selection)
 
 
