@@ -152,7 +152,7 @@ def _totals(members: Sequence[tuple[Key, Cell]]) -> Totals:
 
 def by_component(cells: Mapping[Key, Cell]) -> dict[str, Totals]:
     """Totals by component, in the order of ``Component``; the five usual groups always there."""
-    found = totals_by(_of_class(cells), lambda key: key.component.value)
+    totals = totals_by(_of_class(cells), lambda key: key.component.value)
     usual = (
         Component.EMBEDDING,
         Component.ATTENTION,
@@ -161,9 +161,9 @@ def by_component(cells: Mapping[Key, Cell]) -> dict[str, Totals]:
         Component.HEAD,
     )
     return {
-        c.value: found.get(c.value, Totals(0, 0, 0))
+        c.value: totals.get(c.value, Totals(0, 0, 0))
         for c in Component
-        if c.value in found or c in usual
+        if c.value in totals or c in usual
     }
 
 
@@ -209,19 +209,19 @@ def component_shares(
     tensors: Sequence[TensorInfo], by: str
 ) -> dict[str, tuple[tuple[str, float], ...]]:
     """Group -> components and their share of all parameters, in the order of components."""
-    found: dict[str, dict[str, int]] = {}
-    whole = 0
+    by_group: dict[str, dict[str, int]] = {}
+    all_parameters = 0
     for tensor in tensors:
         where = GROUPINGS[by](tensor)
         if where is not None and not (tensor.tied_to or tensor.beyond) and tensor.parameters:
-            group = found.setdefault(where, {})
+            group = by_group.setdefault(where, {})
             name = str(tensor.component)
             group[name] = group.get(name, 0) + tensor.parameters
-            whole += tensor.parameters
+            all_parameters += tensor.parameters
     order = {str(component): i for i, component in enumerate(Component)}
     return {
-        name: tuple((c, group[c] / whole) for c in sorted(group, key=lambda c: order[c]))
-        for name, group in found.items()
+        name: tuple((c, group[c] / all_parameters) for c in sorted(group, key=lambda c: order[c]))
+        for name, group in by_group.items()
     }
 
 
@@ -244,7 +244,7 @@ GROUPINGS: dict[str, Callable[[TensorInfo], str | None]] = {
 
 def per_layer(tensors: Iterable[TensorInfo]) -> dict[str, tuple[int, int]]:
     """Component -> (least, most) unique parameters of one layer, over layers that have any."""
-    found: dict[tuple[str, str], int] = {}
+    by_layer: dict[tuple[str, str], int] = {}
     rows: Iterable[tuple[TensorInfo, str | None, int | None, int]]
     if isinstance(tensors, InLayers):
         rows = tensors.in_layers()
@@ -253,9 +253,9 @@ def per_layer(tensors: Iterable[TensorInfo]) -> dict[str, tuple[int, int]]:
     for tensor, stack, layer, count in rows:
         if layer is not None and _is_counted(tensor) and tensor.parameters:
             key = (str(tensor.component), f"{stack}.{layer}" if stack else str(layer))
-            found[key] = found.get(key, 0) + tensor.parameters * count
+            by_layer[key] = by_layer.get(key, 0) + tensor.parameters * count
     ranges: dict[str, tuple[int, int]] = {}
-    for (component, _), parameters in found.items():
+    for (component, _), parameters in by_layer.items():
         least, most = ranges.get(component, (parameters, parameters))
         ranges[component] = (min(least, parameters), max(most, parameters))
     return ranges

@@ -123,17 +123,17 @@ def compare(
 def _changes(
     mine: Mapping[str, TensorInfo], theirs: Mapping[str, TensorInfo]
 ) -> tuple[Change, ...]:
-    found: dict[_Key, list[int | None]] = {}
+    layers_of: dict[_Key, list[int | None]] = {}
     for name in [*mine, *(name for name in theirs if name not in mine)]:
         for kind, a, b in _compared(mine.get(name), theirs.get(name)):
             tensor = mine.get(name) or theirs[name]
             key = (kind, _folded(tensor), a, b, tensor.role.value)
-            found.setdefault(key, []).append(tensor.layer)
+            layers_of.setdefault(key, []).append(tensor.layer)
     return tuple(
         Change(
             kind, name, tuple(sorted({n for n in layers if n is not None})), len(layers), a, b, role
         )
-        for (kind, name, a, b, role), layers in found.items()
+        for (kind, name, a, b, role), layers in layers_of.items()
     )
 
 

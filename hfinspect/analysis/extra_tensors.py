@@ -35,11 +35,11 @@ def with_extra_tensors(
     """
     if prediction is None or _is_all_loaded(placed.told):
         return placed
-    whole = _holds_all(placed, prediction, table)
+    holds_all = _holds_all(placed, prediction, table)
     kinds: dict[int, str] = {}
     aside: dict[str, str] = {}  # by the name of the unpacked weight, for its bookkeeping
     for at, (info, spec) in enumerate(zip(placed.tensors, placed.told, strict=True)):
-        kind = _kind(info, spec, whole)
+        kind = _kind(info, spec, holds_all)
         if kind is None:
             continue
         kinds[at] = kind
@@ -66,19 +66,19 @@ def _is_all_loaded(told: Sequence[TensorSpec | None]) -> bool:
 
 
 def _holds_all(placed: Labelled, prediction: Prediction, table: TensorTable) -> bool:
-    held = {
+    by_spec = {
         spec.name: table.total(info.name)
         for info, spec in zip(placed.tensors, placed.told, strict=True)
         if spec is not None and spec.role is Role.PARAMETER and is_held(spec)
     }
     wanted = (count for s, count in prediction.tensors.counted() if s.role is Role.PARAMETER)
-    return sum(held.values()) == sum(wanted)
+    return sum(by_spec.values()) == sum(wanted)
 
 
-def _kind(info: TensorInfo, spec: TensorSpec | None, whole: bool) -> str | None:
+def _kind(info: TensorInfo, spec: TensorSpec | None, holds_all: bool) -> str | None:
     if spec is not None and not spec.saved and is_further_token(spec):
         return "mtp"
-    if not whole or info.role is not Role.PARAMETER or info.tied_to is not None:
+    if not holds_all or info.role is not Role.PARAMETER or info.tied_to is not None:
         return None
     if spec is None:
         return "unexpected"
@@ -123,8 +123,8 @@ def extra_tensors_of_config(prediction: Prediction) -> tuple[Beyond, ...]:
 
     Whether files hold them, and in which dtype, no config says: bytes are unknown.
     """
-    found = [spec for spec in prediction.extras if is_further_token(spec) and spec.parameters]
-    if not found:
+    further = [spec for spec in prediction.extras if is_further_token(spec) and spec.parameters]
+    if not further:
         return ()
-    total = sum(spec.parameters for spec in found if spec.tied_to is None)
-    return (Beyond("mtp", total, len(found), None, found[0].name),)
+    total = sum(spec.parameters for spec in further if spec.tied_to is None)
+    return (Beyond("mtp", total, len(further), None, further[0].name),)

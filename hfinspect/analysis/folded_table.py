@@ -51,14 +51,14 @@ class FoldedTable(TensorTable):
     """
 
     def __init__(
-        self, files: Sequence[Shard], kinds: Sequence[StoredKind], found: Sequence[Alike]
+        self, files: Sequence[Shard], kinds: Sequence[StoredKind], groups: Sequence[Alike]
     ) -> None:
         super().__init__(files)
         self._number = {kind: at for at, kind in enumerate(kinds)}
         self._kinds = kinds
-        firsts = self._firsts(found)
-        order = sorted(range(len(found)), key=firsts.__getitem__)
-        self.alike = [found[at] for at in order]
+        firsts = self._firsts(groups)
+        order = sorted(range(len(groups)), key=firsts.__getitem__)
+        self.alike = [groups[at] for at in order]
         self._first = [firsts[at] for at in order]
         self._times = {one.name: one.times for one in self.alike if one.times > 1}
 
@@ -99,9 +99,9 @@ class FoldedTable(TensorTable):
 
     def names(self, wanted: Iterable[str]) -> list[tuple[str, str]]:
         chosen = set(wanted)
-        found = [one for one in self.alike if one.name in chosen]
-        if all(one.times == 1 for one in found):
-            return [(one.name, one.name) for one in found]
+        wanted_groups = [one for one in self.alike if one.name in chosen]
+        if all(one.times == 1 for one in wanted_groups):
+            return [(one.name, one.name) for one in wanted_groups]
         names = chain.from_iterable(tensors.names() for _, tensors in self.parts())
         alike = (self.alike[at].name for at in self._numbers())
         return [pair for pair in zip(names, alike, strict=True) if pair[1] in chosen]
@@ -132,16 +132,16 @@ class FoldedTable(TensorTable):
     def _finders(self) -> list[Callable[[int], int]]:
         return [_finder(own, self.alike) for own in self._by_kind(self.alike)]
 
-    def _by_kind(self, found: Sequence[Alike]) -> list[list[int]]:
+    def _by_kind(self, groups: Sequence[Alike]) -> list[list[int]]:
         of_kind: list[list[int]] = [[] for _ in self._kinds]
-        for at, one in enumerate(found):
+        for at, one in enumerate(groups):
             of_kind[one.kind].append(at)
         return of_kind
 
-    def _firsts(self, found: Sequence[Alike]) -> dict[int, int]:
+    def _firsts(self, groups: Sequence[Alike]) -> dict[int, int]:
         """Where among all tensors the first of each is."""
-        of_kind = self._by_kind(found)
-        finders = {at: _finder(own, found) for at, own in enumerate(of_kind) if len(own) > 1}
+        of_kind = self._by_kind(groups)
+        finders = {at: _finder(own, groups) for at, own in enumerate(of_kind) if len(own) > 1}
         firsts: dict[int, int] = {}
         before = 0
         for shard in self._files:
@@ -161,10 +161,10 @@ class FoldedTable(TensorTable):
         return firsts
 
 
-def _finder(own: Sequence[int], found: Sequence[Alike]) -> Callable[[int], int]:
+def _finder(own: Sequence[int], groups: Sequence[Alike]) -> Callable[[int], int]:
     if len(own) == 1:
         return lambda _key, at=own[0]: at  # type: ignore[misc]
-    return {key: at for at in own for key in found[at].members()}.__getitem__
+    return {key: at for at in own for key in groups[at].members()}.__getitem__
 
 
 def _tensors(shard: Shard) -> StoredTensors:

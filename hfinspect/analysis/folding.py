@@ -120,13 +120,13 @@ def _split(
         rests = {kind: texts for kind, texts, _ in own}
         experts = routing if routing and is_list_of_experts(head) else None
         alike: dict[object, list[int]] = {}
-        held = _held(own)
-        for number, parts in held.items():
+        parts_of = _held(own)
+        for number, parts in parts_of.items():
             is_one = experts is not None and number < experts[1]
             key = (*parts, predicted.below(head, number), is_one)
             alike.setdefault(key, []).append(number)
         for same in alike.values():
-            inner = [(kind, rests[kind], _keys(spelled)) for kind, spelled in held[same[0]]]
+            inner = [(kind, rests[kind], _keys(spelled)) for kind, spelled in parts_of[same[0]]]
             below = predicted.inside(head, same[0])
             places = (*numbers, tuple(same))
             yield from _split(inner, f"{name}{head}{same[0]}", places, below, routing)
@@ -134,21 +134,21 @@ def _split(
 
 def _held(groups: Iterable[_Group]) -> dict[int, list[tuple[int, _Spelled]]]:
     """What stands below each number: kinds, and the keys of the rest of their names."""
-    held: dict[int, list[tuple[int, _Spelled]]] = {}
+    below: dict[int, list[tuple[int, _Spelled]]] = {}
     for kind, texts, keys in groups:
         shift = NUMBER_BITS * (len(texts) - 1)
         if not shift:
             nothing = (kind, (0, 0))
             for number in keys:
-                held.setdefault(number, []).append(nothing)
+                below.setdefault(number, []).append(nothing)
             continue
         at = 0
         while at < len(keys):
             number = keys[at] >> shift
             end = bisect_left(keys, (number + 1) << shift, at)
-            held.setdefault(number, []).append((kind, _spelled(keys[at:end], number << shift)))
+            below.setdefault(number, []).append((kind, _spelled(keys[at:end], number << shift)))
             at = end
-    return held
+    return below
 
 
 def _spelled(keys: _Keys, base: int) -> _Spelled:

@@ -184,8 +184,8 @@ class _Found:
         if prefix and not self._looked_at(prefix):
             return False
         read = [self._read[key] for key in map(prefix.__add__, spellings) if key in self._read]
-        said = (self._lookup(prefix + spelling, of_class=False) for spelling in spellings)
-        for key, value in chain(read, said):
+        values = (self._lookup(prefix + spelling, of_class=False) for spelling in spellings)
+        for key, value in chain(read, values):
             number = accepts(value)
             if number is not None:
                 self._values[name], self._keys[name] = number, key
@@ -216,12 +216,12 @@ class _Found:
     @cached_property
     def _read_sections(self) -> Set[str]:
         """Sections of which the class read a key, each with the dot at its end."""
-        found: set[str] = set()
+        sections: set[str] = set()
         for key in self._read:
-            while (at := key.rfind(".") + 1) and key[:at] not in found:
-                found.add(key[:at])
+            while (at := key.rfind(".") + 1) and key[:at] not in sections:
+                sections.add(key[:at])
                 key = key[: at - 1]
-        return found
+        return sections
 
     def _has_layers(self, prefix: str, of_class: bool) -> bool:
         names = (*_LAYERS, *_ENCODER, *_DECODER)
@@ -277,8 +277,8 @@ class _Found:
             return
 
         def there(names: Sequence[str]) -> list[str]:
-            found = [self._lookup(prefix + name, of_class) for name in names]
-            return [n for n, (_, v) in zip(names, found, strict=True) if size_of(v) is not None]
+            values = [self._lookup(prefix + name, of_class) for name in names]
+            return [n for n, (_, v) in zip(names, values, strict=True) if size_of(v) is not None]
 
         encoder, decoder, others = there(_ENCODER), there(_DECODER), there(_LAYERS)
         if decoder and (encoder or others):
@@ -304,13 +304,13 @@ class _Found:
 
 def stack_lengths(root: Module) -> frozenset[int]:
     """How long the lists of modules in a tree are."""
-    found: set[int] = set()
+    lengths: set[int] = set()
     for module in each_module(root):
         if isinstance(module, ModuleList):
             listed = module.children.values()
-            found.add(len(listed))
-            found.add(sum(not isinstance(child, Module) or child.saved for child in listed))
-    return frozenset(found)
+            lengths.add(len(listed))
+            lengths.add(sum(not isinstance(child, Module) or child.saved for child in listed))
+    return frozenset(lengths)
 
 
 def size_of(value: object) -> int | None:

@@ -115,12 +115,12 @@ def fold(tensors: Iterable[TensorInfo]) -> Folded:
     kinds: dict[tuple[str, tuple[_KindRow, ...]], list[int]] = {}
     for (stack, layer), rows in layers.items():
         kinds.setdefault((stack, rows), []).append(layer)
-    found = [(stack, tuple(sorted(of)), rows) for (stack, rows), of in kinds.items()]
+    ordered = [(stack, tuple(sorted(of)), rows) for (stack, rows), of in kinds.items()]
     patterns = list(_patterns("", (), outside)) if outside else []
-    inner = [pattern for stack, of, rows in found for pattern in _patterns(stack, of, rows)]
+    inner = [pattern for stack, of, rows in ordered for pattern in _patterns(stack, of, rows)]
     return Folded(
-        tuple(_kind(stack, of, rows) for stack, of, rows in found),
-        tuple(sorted((*patterns, *_joined(inner)), key=_order(found))),
+        tuple(_kind(stack, of, rows) for stack, of, rows in ordered),
+        tuple(sorted((*patterns, *_joined(inner)), key=_order(ordered))),
     )
 
 
@@ -152,16 +152,16 @@ def _stored(
     layers: dict[tuple[str, int], tuple[_KindRow, ...]],
 ) -> None:
     """Tensors with their full names, sorted into what is outside and the layers."""
-    found: dict[tuple[str, int], list[_KindRow]] = {}
+    rows_of: dict[tuple[str, int], list[_KindRow]] = {}
     for tensor in tensors:
         stack, layer = tensor.stack, tensor.layer
         # The list of a pipeline's part is "unet/down_blocks"; names of tensors lack the part.
         head = "" if stack is None else f"{stack.removeprefix(f'{tensor.part}/')}.{layer}."
         if stack and layer is not None and tensor.name.startswith(head):
-            found.setdefault((stack, layer), []).append(_row(tensor, tensor.name[len(head) :]))
+            rows_of.setdefault((stack, layer), []).append(_row(tensor, tensor.name[len(head) :]))
         else:
             outside.append(_row(tensor, tensor.name))
-    for place, rows in found.items():
+    for place, rows in rows_of.items():
         layers[place] = layers.get(place, ()) + tuple(sorted(rows, key=_NAME))
 
 

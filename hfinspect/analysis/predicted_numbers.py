@@ -71,9 +71,9 @@ class _NumberTable:
 
     def add(self, text: str, row: _Row) -> None:
         """A tensor whose name is, or ends with, ``text``."""
-        found = split_at_number(text)
-        if found is not None:
-            head, number, rest = found
+        split = split_at_number(text)
+        if split is not None:
+            head, number, rest = split
             entry = rest, _seen_from(row, head, number)
             self._rows.setdefault((head, number), []).append(entry)
 
@@ -115,15 +115,15 @@ class _Tree:
         self._rows = _NumberTable(())
         self._places: dict[tuple[str, int], list[tuple[str, Place[TensorSpec]]]] = {}
         for place in prediction.specs.places():
-            found = split_at_number(place.head)
-            if found is None:
+            first = split_at_number(place.head)
+            if first is None:
                 for spec in place.rows():
                     self._rows.add(spec.name, _row(spec))
             else:
-                head, number, rest = found
+                head, number, rest = first
                 self._places.setdefault((head, number), []).append((rest, place))
         ties = (*prediction.tied, *prediction.tied.values())
-        split = [found for name in ties if (found := split_at_number(name)) is not None]
+        split = [first for name in ties if (first := split_at_number(name)) is not None]
         self._tied = {(head, number) for head, number, _ in split}
 
     def _spellings(self, head: str) -> list[str]:

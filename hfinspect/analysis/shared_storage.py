@@ -29,7 +29,7 @@ def sharing_of(shards: Sequence[Shard], tied: Container[str]) -> dict[int, Shari
     """The tensors, by their position among those of all shards, of which some bytes are counted
     with another. Tensors that are not ``tied`` come first, then those that are first in the file.
     """
-    found: dict[int, Sharing] = {}
+    sharing: dict[int, Sharing] = {}
     before = 0
     for shard in shards:
         storages: dict[str, list[tuple[int, StoredTensor, Extent]]] = {}
@@ -38,15 +38,15 @@ def sharing_of(shards: Sequence[Shard], tied: Container[str]) -> dict[int, Shari
                 item = (at, tensor, tensor.storage)
                 storages.setdefault(tensor.storage.key, []).append(item)
         for items in storages.values():
-            found.update(_sharing(items, tied))
+            sharing.update(_sharing(items, tied))
         before += len(shard.tensors)
-    return found
+    return sharing
 
 
 def stored_bytes(shards: Sequence[Shard]) -> int:
     """Bytes of all tensors, those of a shared storage once."""
-    whole = sum(tensor.nbytes for shard in shards for tensor in shard.tensors)
-    return whole - sum(item.nbytes for item in sharing_of(shards, ()).values())
+    total = sum(tensor.nbytes for shard in shards for tensor in shard.tensors)
+    return total - sum(item.nbytes for item in sharing_of(shards, ()).values())
 
 
 def _sharing(
@@ -123,13 +123,13 @@ class _Claims:
         if at < stop:
             gaps.append((at, stop))
         if gaps:
-            held = zip(
+            runs = zip(
                 self.starts[first:last],
                 self.stops[first:last],
                 self.owners[first:last],
                 strict=True,
             )
-            merged = sorted([*held, *((begin, end, name) for begin, end in gaps)])
+            merged = sorted([*runs, *((begin, end, name) for begin, end in gaps)])
             self.starts[first:last] = [begin for begin, _, _ in merged]
             self.stops[first:last] = [end for _, end, _ in merged]
             self.owners[first:last] = [who for _, _, who in merged]

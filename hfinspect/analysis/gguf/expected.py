@@ -74,24 +74,24 @@ def compare_names(
 
     ``architecture`` is the file's own (``general.architecture``).
     """
-    held = _held(tensors)
+    in_file = _held(tensors)
     elsewhere = {spec.part for spec in prediction.tensors} - {_PART}
     promised, unnamed = _promised(prediction.tensors, architecture)
-    _join_pieces(held, promised)
+    _join_pieces(in_file, promised)
     missing: list[str] = []
     reshaped: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {}
     for name, group in promised.items():
-        found = held.pop(name, None)
-        if found is None:
+        tensors_here = in_file.pop(name, None)
+        if tensors_here is None:
             missing += group.names
-        elif not _alike(found, group):
-            reshaped[found.names[0]] = (found.shape, group.shape)
+        elif not _alike(tensors_here, group):
+            reshaped[tensors_here.names[0]] = (tensors_here.shape, group.shape)
     for name in _names(prediction.extras, architecture):
-        held.pop(name, None)
+        in_file.pop(name, None)
     ties = _names((spec for spec in prediction.specs if spec.tied_to), architecture)
-    stored_ties = [name for name in list(held) if name in ties and held.pop(name)]
-    rest = (sum(group.elements for group in held.values()), sum(map(_parameters, unnamed)))
-    unexpected = () if unnamed else tuple(own for group in held.values() for own in group.names)
+    stored_ties = [name for name in list(in_file) if name in ties and in_file.pop(name)]
+    rest = (sum(group.elements for group in in_file.values()), sum(map(_parameters, unnamed)))
+    unexpected = () if unnamed else tuple(own for group in in_file.values() for own in group.names)
     parameters = sum(group.elements for group in promised.values()) + rest[1]
     return GgufComparison(
         Expectation(parameters, tuple(missing), unexpected, reshaped),
@@ -133,18 +133,18 @@ def _parameters(spec: TensorSpec) -> int:
     return spec.parameters
 
 
-def _join_pieces(held: _Groups, promised: _Groups) -> None:
+def _join_pieces(in_file: _Groups, promised: _Groups) -> None:
     """Where one side has whole what the other has in pieces, put the pieces under the whole's
     name."""
-    for mine, other in ((held, promised), (promised, held)):
+    for mine, other in ((in_file, promised), (promised, in_file)):
         for whole in [name for name in other if name not in mine]:
             block, _, rest = whole.rpartition(".")
             path, dot, stem = block.rpartition(".")
             pieces = [f"{path}{dot}{piece}.{rest}" for piece in PIECES.get(stem, ())]
-            found = [mine.pop(name) for name in pieces if name in mine]
-            if found:
+            pieces_here = [mine.pop(name) for name in pieces if name in mine]
+            if pieces_here:
                 joined = mine.setdefault(whole, _Group())
-                for piece in found:
+                for piece in pieces_here:
                     joined.add(piece.names, piece.shapes)
 
 

@@ -122,8 +122,8 @@ def cache_layout(
     if architecture in _DRAFTS:
         return f"{architecture} drafts for another model and is loaded with it"
     try:
-        found = _KeyReader(architecture, metadata, shapes)
-        return found.layout()
+        reader = _KeyReader(architecture, metadata, shapes)
+        return reader.layout()
     except UnreadableKeyError as error:
         return str(error)
 
@@ -258,7 +258,7 @@ class _KeyReader:
             return CacheLayout(name, tuple(CacheLayer() for _ in range(self.layers)))
         if name == "deepseek4":
             return self._made(self._compressed(), latent=True)
-        kept: list[tuple[CacheItem, ...]] = []
+        by_layer: list[tuple[CacheItem, ...]] = []
         for il in range(self.layers):
             cache: tuple[CacheItem, ...] = ()
             if self._attends(il):
@@ -267,13 +267,14 @@ class _KeyReader:
                     cache += (self._indexer(),)
             if self._keeps_state(il):
                 cache += self._states(il)
-            kept.append(cache)
-        return self._made(kept, latent=self.latent)
+            by_layer.append(cache)
+        return self._made(by_layer, latent=self.latent)
 
-    def _made(self, kept: Sequence[tuple[CacheItem, ...]], *, latent: bool) -> CacheLayout:
-        self._check_shapes(kept)
+    def _made(self, by_layer: Sequence[tuple[CacheItem, ...]], *, latent: bool) -> CacheLayout:
+        self._check_shapes(by_layer)
         layers = tuple(
-            CacheLayer(keeps, windowed) for keeps, windowed in zip(kept, self.windowed, strict=True)
+            CacheLayer(keeps, windowed)
+            for keeps, windowed in zip(by_layer, self.windowed, strict=True)
         )
         values = [
             size[1] * heads for size, heads in zip(self.head_sizes, self.kv_heads, strict=True)
@@ -368,14 +369,14 @@ class _KeyReader:
     def _states(self, il: int) -> tuple[CacheItem, ...]:
         """``n_embd_r`` and ``n_embd_s``: of a convolution's columns, and of what runs on."""
         columns, running = self._state_sizes()
-        found: list[CacheItem] = []
+        states: list[CacheItem] = []
         if columns:
-            found.append(State("convolution", (self._small(columns),), _F32))
+            states.append(State("convolution", (self._small(columns),), _F32))
         if running:
-            found.append(State("recurrent", (self._small(running),), _F32))
+            states.append(State("recurrent", (self._small(running),), _F32))
         if self.architecture == "qwen4exp" and il in (self.keys.array("ple.layers") or ()):
-            found.append(State("convolution", (self._small(self._ngrams()),), _F32))
-        return tuple(found)
+            states.append(State("convolution", (self._small(self._ngrams()),), _F32))
+        return tuple(states)
 
     def _state_sizes(self) -> tuple[int, int]:
         name, number = self.architecture, self.keys.number
@@ -412,7 +413,7 @@ class _KeyReader:
                 f"{self.layers} layers"
             )
         indexer = self.keys.number("attention.indexer.key_length")
-        kept: list[tuple[CacheItem, ...]] = []
+        by_layer: list[tuple[CacheItem, ...]] = []
         for il in range(self.layers):
             size = self.head_sizes[il][0]
             row = self._small(size * self.kv_heads[il])
@@ -427,8 +428,8 @@ class _KeyReader:
                 cache += (KeysValues(row, 0, latent=True, name="compressed keys", every=_HCA),)
             if il < self.trunk and ratio in (_CSA, _HCA):
                 cache += self._compressor_states(ratio, indexer)
-            kept.append(cache)
-        return kept
+            by_layer.append(cache)
+        return by_layer
 
     def _compressor_states(self, ratio: int, indexer: int) -> tuple[State, ...]:
         """Keys and scores of the tokens in no full row yet, in float32."""
@@ -448,11 +449,11 @@ class _KeyReader:
             )
         return number
 
-    def _check_shapes(self, kept: Sequence[tuple[CacheItem, ...]]) -> None:
+    def _check_shapes(self, by_layer: Sequence[tuple[CacheItem, ...]]) -> None:
         """``create_tensor`` refuses a projection whose rows are not what the key-values say."""
         if self.latent or self.architecture in ("deepseek4", "minicpm3", "plm", "nanbeige"):
             return
-        for il, keeps in enumerate(kept):
+        for il, keeps in enumerate(by_layer):
             for item in keeps:
                 if isinstance(item, KeysValues) and not item.name:
                     self._check_rows(il, int(item.key), int(item.value))

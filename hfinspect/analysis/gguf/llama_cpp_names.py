@@ -160,14 +160,14 @@ def gguf_name(spec: TensorSpec, architecture: str) -> str | None:
     if spec.layer is None:
         segments = path.split(".")
         tails = (".".join(segments[start:]) for start in range(len(segments)))
-        found = next((_TOP[tail] for tail in tails if tail in _TOP), None)
-        return None if found is None else f"{found}{suffix}"
-    found = _LAYER.get(path)
-    if found is None:
+        stem = next((_TOP[tail] for tail in tails if tail in _TOP), None)
+        return None if stem is None else f"{stem}{suffix}"
+    stem = _LAYER.get(path)
+    if stem is None:
         return None
     if path == "post_attention_layernorm" and architecture in _WITH_POST_NORM:
-        found = "post_attention_norm"
-    return f"blk.{spec.layer}.{found}" + ("" if found in _BARE else suffix)
+        stem = "post_attention_norm"
+    return f"blk.{spec.layer}.{stem}" + ("" if stem in _BARE else suffix)
 
 
 def is_left_out(spec: TensorSpec, architecture: str) -> bool:

@@ -80,10 +80,11 @@ def _gemma(model_type: str, class_name: str, window: int | None) -> Callable[...
         facts: GgufFacts, metadata: Mapping[str, object], names: frozenset[str]
     ) -> _Config | None:
         config = _common(facts, names, model_type, class_name)
-        said = metadata.get(f"{facts.architecture}.attention.sliding_window", window)
-        if said is None:
+        sliding = metadata.get(f"{facts.architecture}.attention.sliding_window", window)
+        if sliding is None:
             return {**config, "layer_types": ["full_attention"] * (facts.layers or 0)}
-        return {**config, "sliding_window": said} if type(said) is int and said > 0 else None
+        is_size = type(sliding) is int and sliding > 0
+        return {**config, "sliding_window": sliding} if is_size else None
 
     return build
 

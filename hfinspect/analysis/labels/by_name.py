@@ -132,8 +132,8 @@ def of_template(template: str, hints: Hints = NO_HINTS) -> NameLabels:
     words = template.lower().split(".")
     position = _layer_position(words) if hints.position is None else hints.position
     component = _component(words, position, hints)
-    held = is_buffer(words, is_frozen=hints.is_frozen, is_routing=hints.is_routing)
-    role = Role.BUFFER if held else Role.PARAMETER
+    as_buffer = is_buffer(words, is_frozen=hints.is_frozen, is_routing=hints.is_routing)
+    role = Role.BUFFER if as_buffer else Role.PARAMETER
     part = next((_PART_TABLE[word] for word in words[:3] if word in _PART_TABLE), "text")
     return NameLabels(component, role, part, position)
 
@@ -148,14 +148,14 @@ def _component(words: list[str], position: int | None, hints: Hints) -> Componen
         return _E
     if hints.is_unembedding:
         return _H
-    found = _by_words(words, position, hints)
-    if hints.is_recurrent and found not in (_N, _R):
+    by_words = _by_words(words, position, hints)
+    if hints.is_recurrent and by_words not in (_N, _R):
         return _S
-    if hints.is_head and position is None and found not in (_N, _E, _A) and not hints.is_filter:
+    if hints.is_head and position is None and by_words not in (_N, _E, _A) and not hints.is_filter:
         # An MLP block of a head is one; the two Linears of a classifier are the head.
-        is_block = found is _M and _M in map(module_word, words)
-        return found if is_block else _H
-    return found
+        is_block = by_words is _M and _M in map(module_word, words)
+        return by_words if is_block else _H
+    return by_words
 
 
 def _by_words(words: list[str], position: int | None, hints: Hints) -> Component:
@@ -185,28 +185,28 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
         return _C
     starts = [i for i in range(1, len(words)) if _numbers_a_layer(words, i)]
     start = max([*starts[-1:], position or 0])
-    found = _read(words[start:], hints) or _read(words, hints)
-    if found is _C and not hints.is_filter and _C not in map(module_word, words[start:]):
+    component = _read(words[start:], hints) or _read(words, hints)
+    if component is _C and not hints.is_filter and _C not in map(module_word, words[start:]):
         # A Linear in a layer of "conv_encoder", which may be a Swin, or between q, k and v.
         if hints.is_attending:
             return _A
         if start and any(map(weak_word, words[start:])):
             return _by_weak_words(words[start:], position, hints)
-    if found is _C and hints.is_pointwise and position is not None:
+    if component is _C and hints.is_pointwise and position is not None:
         # A 1x1 convolution is a projection, of the attention or the MLP that it stands in.
         last = next(i for i in reversed(range(len(words))) if module_word(words[i]) is _C)
         outside = words[:last] + words[last + 1 :]
         rest = _by_words(outside, position, hints._replace(is_pointwise=False))
         return rest if rest in (_A, _M) else _C
-    if found is None:
+    if component is None:
         return _by_weak_words(words, position, hints)
-    if found in _WHOLES[_P] and _P in map(module_word, words[:start]):
+    if component in _WHOLES[_P] and _P in map(module_word, words[:start]):
         return _P
-    if found is _M and position is None and _is_beside_layers(words):
+    if component is _M and position is None and _is_beside_layers(words):
         return _P
-    if found is _M and not _GATES.isdisjoint(words):
+    if component is _M and not _GATES.isdisjoint(words):
         return _R  # "mlp.gate" is a router: the weaker word below the stronger one
-    return found
+    return component
 
 
 def _is_beside_layers(words: list[str]) -> bool:
@@ -220,8 +220,8 @@ def _by_weak_words(words: list[str], position: int | None, hints: Hints) -> Comp
     """Where no module and no projection is known."""
     if hints.is_attending:
         return _A
-    said = [*filter(None, map(weak_word, reversed(words)))]
-    weak, outer = next(iter(said), None), said[1:]
+    components = [*filter(None, map(weak_word, reversed(words)))]
+    weak, outer = next(iter(components), None), components[1:]
     if hints.is_filter and weak in (None, _P):
         return _C
     if weak is _H and _P in outer:
@@ -239,8 +239,8 @@ def _by_weak_words(words: list[str], position: int | None, hints: Hints) -> Comp
 
 def _read(words: list[str], hints: Hints) -> Component | None:
     """The component that some segments say, from the last to the first."""
-    found: Component | None = None
-    held: Component | None = None  # of a projection, until the module that it stands in is found
+    component: Component | None = None
+    projection: Component | None = None  # until the module that it stands in is found
     at = 0
     modules = [
         word
@@ -251,20 +251,20 @@ def _read(words: list[str], hints: Hints) -> Component | None:
         module = module_word(word)
         if module is None:
             part = projection_word(word)
-            if found is None:
-                held = held or part
-            elif part is _S and found is _C and modules[~at] != "conv":
-                found = _S  # mixer.conv1d
+            if component is None:
+                projection = projection or part
+            elif part is _S and component is _C and modules[~at] != "conv":
+                component = _S  # mixer.conv1d
         elif module is _N and i > _NORM_REACH:
             continue
-        elif found is None:
-            if held is None or module not in _HOLDING_NO_PROJECTIONS:
-                found, at = module, i
-        elif _is_part(found, modules[~at], module, near=i == at + 1):
-            found, at = module, i
-    if found is None and held is _S and hints.is_attending:
+        elif component is None:
+            if projection is None or module not in _HOLDING_NO_PROJECTIONS:
+                component, at = module, i
+        elif _is_part(component, modules[~at], module, near=i == at + 1):
+            component, at = module, i
+    if component is None and projection is _S and hints.is_attending:
         return _A  # not every module called mixer is a recurrent one
-    return found or held
+    return component or projection
 
 
 def _is_part(part: Component, name: str, whole: Component, *, near: bool) -> bool:

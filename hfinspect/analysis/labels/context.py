@@ -228,8 +228,8 @@ def _unembedding(
             tables.add(tuple(shape))
         elif is_table is False:
             others.append((template, tuple(shape)))
-    found = [template for template, shape in others if shape in tables]
-    return found[0].rpartition(".")[0] if len(found) == 1 else None
+    heads = [template for template, shape in others if shape in tables]
+    return heads[0].rpartition(".")[0] if len(heads) == 1 else None
 
 
 def _bodies(templates: Iterable[str]) -> frozenset[str]:

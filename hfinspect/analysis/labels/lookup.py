@@ -27,10 +27,10 @@ def specs_finder(
             return list(map(find, names))
         if not by_name:
             by_name.update((spec[0], spec) for spec in prediction.specs)
-        found = list(map(by_name.get, names))
-        if all(found):
-            return found
-        return [spec or find(name) for spec, name in zip(found, names, strict=True)]
+        specs = list(map(by_name.get, names))
+        if all(specs):
+            return specs
+        return [spec or find(name) for spec, name in zip(specs, names, strict=True)]
 
     return find_all
 

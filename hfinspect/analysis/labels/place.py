@@ -94,10 +94,10 @@ def _sized(
 ) -> tuple[str | None, int, int, int | None]:
     """Dtype, parameters, elements and bytes of a predicted tensor."""
     elements = prod(shape)
-    found = own or dtype
+    stored_dtype = own or dtype
     parameters = 0 if role is not _PARAMETER else elements if packed is None else packed.parameters
     varies = packed is not None and packed.varies
-    return found, parameters, elements, None if varies else nbytes_of(found, elements)
+    return stored_dtype, parameters, elements, None if varies else nbytes_of(stored_dtype, elements)
 
 
 def place_stored(
@@ -154,10 +154,10 @@ def _surroundings(
     for shard in table.shards:
         for stored in shard.tensors:
             meaning = decoded.get(stored.name)
-            found = (stored.name, stored.shape) if meaning is None else (meaning.name, _MATRIX)
-            yield found
+            named = (stored.name, stored.shape) if meaning is None else (meaning.name, _MATRIX)
+            yield named
             if not table.is_alone(stored.name):
-                yield found
+                yield named
 
 
 class _Labels:
@@ -183,13 +183,13 @@ class _Labels:
 
     def of(self, tensors: Sequence[StoredTensor], meant: Sequence[str]) -> list[TensorSpec]:
         """Labels of tensors that stand for what is called ``meant``."""
-        found = self._find(meant)
-        self.told += found
-        if None not in found:
-            return cast("list[TensorSpec]", found)
+        specs = self._find(meant)
+        self.told += specs
+        if None not in specs:
+            return cast("list[TensorSpec]", specs)
         return [
             spec or self._told_by_name(stored, name)
-            for stored, spec, name in zip(tensors, found, meant, strict=True)
+            for stored, spec, name in zip(tensors, specs, meant, strict=True)
         ]
 
     def _told_by_name(self, stored: StoredTensor, meant: str) -> TensorSpec:
@@ -279,9 +279,9 @@ def _ties_of_tree(infos: Sequence[TensorInfo], told: Sequence[TensorSpec | None]
     }
     tied: dict[str, str] = {}
     for info in infos:
-        kept = kept_by.get(ends.get(info.name) or "")
-        if kept is not None and kept.name != info.name and kept.shape == info.shape:
-            tied[info.name] = kept.name
+        keeper = kept_by.get(ends.get(info.name) or "")
+        if keeper is not None and keeper.name != info.name and keeper.shape == info.shape:
+            tied[info.name] = keeper.name
     return tied
 
 
@@ -293,9 +293,9 @@ def _ties_by_storage(shards: Sequence[Shard], known: Mapping[str, str]) -> dict[
         for stored in shard.tensors:
             if stored.storage is None or stored.name in known:
                 continue
-            kept = first.setdefault((shard.file, stored.storage), stored.name)
-            if kept != stored.name:
-                tied[stored.name] = known.get(kept, kept)
+            first_name = first.setdefault((shard.file, stored.storage), stored.name)
+            if first_name != stored.name:
+                tied[stored.name] = known.get(first_name, first_name)
     return tied
 
 

@@ -50,9 +50,9 @@ def routing_of(
         value for key in _SECTIONS if isinstance(value := (config or {}).get(key), Mapping)
     ]
     for section in sections:
-        found = _checked(_first(section, _USED), _first(section, _ALL))
-        if found is not None:
-            return found
+        routing = _checked(_first(section, _USED), _first(section, _ALL))
+        if routing is not None:
+            return routing
     if "general.architecture" not in metadata:
         return None
     from ...formats.gguf.gguf import describe

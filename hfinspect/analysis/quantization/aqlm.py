@@ -25,7 +25,7 @@ from .packed_layout import (
 from .selection import Selection
 
 
-def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, _declared: Declared, sheet: Sheet) -> None:
     """Every module with codes and codebooks."""
     for module in modules.values():
         codes, books = module.get("codes"), module.get("codebooks")
@@ -56,9 +56,10 @@ def plan(declared: Declared, _config: Mapping[str, object], _prediction: Predict
     if len(known) < 4 or known[3] > 16:
         raise UndeterminedError("it does not name the sizes of groups and codebooks")
     wide, high, books, bits = known
-    kept = declared.names("linear_weights_not_to_quantize") or []
+    unpacked = declared.names("linear_weights_not_to_quantize") or []
     selection = Selection()
-    selection.add([name.removesuffix(".weight") for name in kept if isinstance(name, str)], KEEP)
+    modules = [name.removesuffix(".weight") for name in unpacked if isinstance(name, str)]
+    selection.add(modules, KEEP)
 
     def pack(linear: Linear) -> Pieces:
         rows, columns = (

@@ -54,7 +54,7 @@ _ASIDE = {
 _BLOCKS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 
 
-def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, _declared: Declared, sheet: Sheet) -> None:
     """Groups named after a weight hold 4-bit state; modules with SCB are int8."""
     for name, module in modules.items():
         absmax = module.get("absmax")
@@ -117,13 +117,13 @@ def plan(declared: Declared, config: Mapping[str, object], prediction: Predictio
     apart = has_experts_apart(config, prediction)
     experts_stay = apart is False
     joined = experts_stay and prediction.model_type not in _TAKEN_APART
-    kept = declared.names("llm_int8_skip_modules")
+    unpacked = declared.names("llm_int8_skip_modules")
     selection = Selection()
-    selection.add(kept or (), KEEP)
+    selection.add(unpacked or (), KEEP)
     selection.add(kept_in_float32(prediction), KEEP)
     if experts_stay:
         selection.add(no_linear_since_5(prediction), KEEP)
-    if kept is None:
+    if unpacked is None:
         selection.add(kept_without_list(prediction), KEEP, inside=False)
     if declared.values.get("load_in_8bit") is True or declared.values.get("_load_in_8bit") is True:
         packed: Scheme = _eight_bits

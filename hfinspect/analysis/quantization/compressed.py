@@ -48,13 +48,13 @@ def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
 
 def _claimed(declared: Declared) -> list[tuple[int, int | None]]:
     """(bits, group size) of every group of integers in the config; AutoRound has but one."""
-    found = []
+    claims = []
     single = {"num_bits": declared.whole("bits"), "group_size": declared.whole("group_size")}
     for weights in (*declared.weight_schemes(), single):
         bits, group = weights.get("num_bits"), weights.get("group_size")
         if type(bits) is int and 1 <= bits <= 8 and weights.get("type") in (None, "int"):
-            found.append((bits, group if type(group) is int and group > 0 else None))
-    return list(dict.fromkeys(found))
+            claims.append((bits, group if type(group) is int and group > 0 else None))
+    return list(dict.fromkeys(claims))
 
 
 def _read_packed(

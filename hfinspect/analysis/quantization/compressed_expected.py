@@ -71,8 +71,8 @@ def plan(declared: Declared, prediction: Prediction) -> PackedPlan:
         raise UndeterminedError("it has no config_groups")
     for entry in groups:
         group: Mapping[str, object] = entry if isinstance(entry, Mapping) else {}
-        found = _settings(declared, group)
-        own = _scheme(found)
+        settings = _settings(declared, group)
+        own = _scheme(settings)
         targets = group.get("targets")
         named = targets if isinstance(targets, list) else []
         if _CLASS in named:
@@ -112,8 +112,8 @@ def _check_transforms(declared: Declared) -> None:
 
 
 def _settings(declared: Declared, group: Mapping[str, object]) -> _GroupSettings:
-    found = group.get("weights")
-    weight = Declared(values=found if isinstance(found, Mapping) else {})
+    weights = group.get("weights")
+    weight = Declared(values=weights if isinstance(weights, Mapping) else {})
     bits = weight.whole("num_bits")
     if bits is None:
         raise UndeterminedError("a group names no num_bits")
@@ -147,8 +147,8 @@ def _pair(block: object) -> tuple[int, int] | None:
 
 
 def _is_dense(version: str) -> bool | None:
-    found = re.match(r"(\d{1,4})\.(\d{1,4})", version)
-    return None if found is None else (int(found[1]), int(found[2])) >= _DENSE_SINCE
+    numbers = re.match(r"(\d{1,4})\.(\d{1,4})", version)
+    return None if numbers is None else (int(numbers[1]), int(numbers[2])) >= _DENSE_SINCE
 
 
 def _scheme(settings: _GroupSettings) -> Scheme:

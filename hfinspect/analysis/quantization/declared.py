@@ -66,9 +66,9 @@ def declared_in(
 ) -> Declared:
     """The quantisation that config.json names, or else one of the files next to it."""
     for place, values in _in_config(config or {}):
-        found = _from_section(place, values)
-        if found is not None:
-            return found
+        declared = _from_section(place, values)
+        if declared is not None:
+            return declared
     other = companions.get("hf_quant_config.json")
     if other is not None:
         inner = other.get("quantization")

@@ -127,7 +127,7 @@ def _left_over(shards: Sequence[Shard], sheet: Sheet) -> Iterator[StoredTensor]:
 
 def _integer_weights(shards: Sequence[Shard]) -> Iterator[Finding]:
     """Matrices of integers in a checkpoint that nothing calls quantised."""
-    found = [
+    matrices = [
         tensor.name
         for shard in shards
         for tensor in shard.tensors
@@ -135,12 +135,12 @@ def _integer_weights(shards: Sequence[Shard]) -> Iterator[Finding]:
         and len(tensor.shape) == 2
         and tensor.name.endswith("weight")
     ]
-    if found:
+    if matrices:
         text = (
-            f"{found[0]} and {len(found) - 1:,} more are matrices of integers although nothing "
-            "calls the model quantised; they are counted as stored"
+            f"{matrices[0]} and {len(matrices) - 1:,} more are matrices of integers although "
+            "nothing calls the model quantised; they are counted as stored"
         )
-        yield Finding("integer-weights", text, tensor=found[0])
+        yield Finding("integer-weights", text, tensor=matrices[0])
 
 
 def _summary(declared: Declared, method: str, sheet: Sheet) -> Quantization | None:

@@ -171,8 +171,8 @@ class Sheet:
 
     def add_sums(self, other: Sheet, modules: int) -> None:
         """The sums of another sheet for so many modules, without its tensors and findings."""
-        for held, size in other.roles.items():
-            self.roles[held] = self.roles.get(held, 0) + size * modules
+        for role, size in other.roles.items():
+            self.roles[role] = self.roles.get(role, 0) + size * modules
         for bits, parameters in other.widths.items():
             self.widths[bits] = self.widths.get(bits, 0) + parameters * modules
         for scheme, count in other.schemes.items():
@@ -198,9 +198,9 @@ class Sheet:
         if tensor.name in self.tensors:
             return False
         self.tensors[tensor.name] = meaning
-        held = meaning.holds.value
+        role = meaning.holds.value
         size = self.table.total(tensor.name, tensor.nbytes)
-        self.roles[held] = self.roles.get(held, 0) + size
+        self.roles[role] = self.roles.get(role, 0) + size
         return True
 
 

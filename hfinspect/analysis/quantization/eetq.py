@@ -9,7 +9,7 @@ from .declared import Declared
 from .decoding import Holds, Modules, Sheet
 
 
-def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, _declared: Declared, sheet: Sheet) -> None:
     """Every module with ``weight_scales``."""
     for module in modules.values():
         scales, weight = module.get("weight_scales"), module.get("qweight", "weight")

@@ -77,16 +77,16 @@ class Automaton:
 
     def closure(self, states: Iterable[int], *, at_end: bool = False) -> frozenset[int]:
         """These states and those that are reached for free."""
-        found = set(states)
-        waiting = list(found)
+        closed = set(states)
+        waiting = list(closed)
         while waiting:
             state = waiting.pop()
             reached = self._free[state] + self._at_end[state] if at_end else self._free[state]
             for other in reached:
-                if other not in found:
-                    found.add(other)
+                if other not in closed:
+                    closed.add(other)
                     waiting.append(other)
-        return frozenset(found)
+        return frozenset(closed)
 
     def step(self, states: frozenset[int], character: str) -> frozenset[int]:
         """The states after one more character. Raises LimitError beyond MAX_STEPS."""
@@ -145,10 +145,10 @@ class _ExpressionReader:
         self._at = 0
 
     def read(self) -> tuple[int, int]:
-        found = self._alternatives(0)
+        ends = self._alternatives(0)
         if self._at < len(self._text):
             raise UnreadablePatternError(self._text)
-        return found
+        return ends
 
     def _peek(self) -> str:
         return self._text[self._at] if self._at < len(self._text) else ""
@@ -222,10 +222,10 @@ class _ExpressionReader:
             self._at += 1
             if self._take() != ":":
                 raise UnreadablePatternError(self._text)
-        found = self._alternatives(depth + 1)
+        ends = self._alternatives(depth + 1)
         if self._take() != ")":
             raise UnreadablePatternError(self._text)
-        return found
+        return ends
 
     def _test(self, character: str) -> Test:
         if character == ".":
@@ -240,9 +240,9 @@ class _ExpressionReader:
 
     def _escaped(self) -> Test:
         character = self._take()
-        found = _CLASSES.get(character)
-        if found is not None:
-            return found
+        test = _CLASSES.get(character)
+        if test is not None:
+            return test
         if character.isalnum():  # \b, \1, \D ... are not read
             raise UnreadablePatternError(self._text)
         return character.__eq__

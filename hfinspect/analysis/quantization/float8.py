@@ -142,11 +142,11 @@ def plan(declared: Declared, config: Mapping[str, object], prediction: Predictio
     """Every Linear but those that are listed; without a list, all but what transformers keeps by
     default. A config that transformers did not write says by its list alone what is packed next to
     the language model."""
-    kept = declared.names(*_LISTS)
-    if kept is None and _has_other_parts(prediction) and not _by_transformers(declared):
+    unpacked = declared.names(*_LISTS)
+    if unpacked is None and _has_other_parts(prediction) and not _by_transformers(declared):
         raise UndeterminedError("it does not list what stays as it is next to the language model")
     model_type = prediction.model_type or ""
-    if kept is None and model_type in _JOINED:
+    if unpacked is None and model_type in _JOINED:
         raise UndeterminedError("it does not list the vision part, whose scales have other names")
     if model_type in _IDLE_EXPERTS:
         raise UndeterminedError("whether the experts that do nothing are in the files is not known")
@@ -161,10 +161,10 @@ def plan(declared: Declared, config: Mapping[str, object], prediction: Predictio
         raise UndeterminedError("the names of the KV cache's scales are not known")
     by_library = _by_transformers(declared) or declared.method == "fbgemm_fp8"
     selection = Selection()
-    selection.add(kept or (), KEEP)
+    selection.add(unpacked or (), KEEP)
     selection.add(kept_in_float32(prediction), KEEP)
     selection.add(no_linear_since_5(prediction) if by_library else _KEPT, KEEP)
-    if kept is None:
+    if unpacked is None:
         selection.add(kept_without_list(prediction), KEEP, inside=False)
     static = declared.text("activation_scheme") == "static"
     if declared.method == "fbgemm_fp8":

@@ -70,12 +70,12 @@ def _read_module(module: StoredModule, declared: Declared, sheet: Sheet) -> None
         _read_marlin(module, sheet)
         return
     name = module.full("weight")
-    found = _layout(module, packed, declared)
-    if isinstance(found, str):
-        sheet.unknown(packed, name, found)
+    layout = _layout(module, packed, declared)
+    if isinstance(layout, str):
+        sheet.unknown(packed, name, layout)
     else:
-        _check_bits(found, packed, declared, sheet)
-        sheet.weight(packed, name, found.parameters, found.bits, found.scheme)
+        _check_bits(layout, packed, declared, sheet)
+        sheet.weight(packed, name, layout.parameters, layout.bits, layout.scheme)
     _set_aside(module, name, sheet)
     bias = module.get("bias")
     if bias is not None and sheet.promised(name) and sheet.promised(bias.name) is None:
@@ -90,13 +90,14 @@ def _set_aside(module: StoredModule, name: str, sheet: Sheet) -> None:
 
 
 def _check_bits(
-    found: _PackedLayout, packed: StoredTensor, declared: Declared, sheet: Sheet
+    layout: _PackedLayout, packed: StoredTensor, declared: Declared, sheet: Sheet
 ) -> None:
     claimed = declared.whole("bits", "w_bit")
     # GPTQModel's and AutoRound's lists of modules with settings of their own.
     varies = declared.section("dynamic") or declared.section("extra_config")
-    if claimed is not None and claimed != found.bits and not varies:
-        text = f"{packed.name} holds {found.bits} bits per weight where {declared.where} says {claimed}"
+    if claimed is not None and claimed != layout.bits and not varies:
+        bits = f"{layout.bits} bits per weight"
+        text = f"{packed.name} holds {bits} where {declared.where} says {claimed}"
         sheet.note("quantization-mismatch", text, packed.name)
 
 

@@ -115,8 +115,8 @@ def kept_without_list(prediction: Prediction) -> list[str]:
     if prediction.architecture.endswith(_OTHER_HEADS):
         heads = set()
     last = None if heads else _last_parameter(prediction.root)
-    found = names | heads | ({last} if last else set())
-    return sorted(name.removesuffix(".weight") for name in found)
+    unpacked = names | heads | ({last} if last else set())
+    return sorted(name.removesuffix(".weight") for name in unpacked)
 
 
 def _is_matrix(spec: TensorSpec) -> bool:
@@ -130,9 +130,9 @@ def _last_parameter(module: Module) -> str | None:
         return None
     for name, child in reversed(module.children.items()):
         if isinstance(child, Module):
-            found = _last_parameter(child)
-            if found is not None:
-                return f"{name}.{found}"
+            last = _last_parameter(child)
+            if last is not None:
+                return f"{name}.{last}"
     for name, child in reversed(module.children.items()):
         if isinstance(child, Parameter) and _is_own(child):
             return name

@@ -40,14 +40,14 @@ def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
         weight, scales = module.get("weight"), module.get("scales")
         if weight is None or scales is None or weight.dtype != "U32":
             continue
-        found = _bits_and_inputs(
+        bits_and_inputs = _bits_and_inputs(
             weight, scales, _entry(module, declared), sheet.promised(weight.name)
         )
-        if found is None:
+        if bits_and_inputs is None:
             why = f"words {weight.shape} with scales {scales.shape} fit no bits and group size"
             sheet.unknown(weight, weight.name, why)
         else:
-            bits, inputs = found
+            bits, inputs = bits_and_inputs
             rows = weight.elements // weight.shape[-1]
             sheet.weight(weight, weight.name, rows * inputs, bits, _scheme(module, scales, bits))
         sheet.aside(scales, weight.name, Holds.SCALES)

@@ -38,9 +38,9 @@ def read(modules: Modules, declared: Declared, sheet: Sheet) -> None:
 
 def plan(declared: Declared, _config: Mapping[str, object], _prediction: Prediction) -> PackedPlan:
     """Every Linear that is not excluded, or of a mixture those that are listed."""
-    kept = declared.names("exclude_modules", "ignore")
+    unpacked = declared.names("exclude_modules", "ignore")
     selection = Selection()
-    selection.add(kept or (), KEEP)
+    selection.add(unpacked or (), KEEP)
     algorithm = declared.text("quant_algo")
     scheme: Scheme | None = None
     if algorithm == "mixed_precision":
@@ -55,7 +55,7 @@ def plan(declared: Declared, _config: Mapping[str, object], _prediction: Predict
                 known[own] = scheme_of(*own)
             selection.add([name], known[own], inside=False)
     else:
-        if kept is None:  # an export always has the list, if need be an empty one
+        if unpacked is None:  # an export always has the list, if need be an empty one
             raise UndeterminedError("it does not list which modules stay as they are")
         size = declared.values.get("group_size") or _size_in_groups(declared)
         scheme = scheme_of(algorithm, size)

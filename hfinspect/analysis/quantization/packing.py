@@ -86,10 +86,10 @@ def packing(
     except (UndeterminedError, LimitError) as error:
         return _undetermined(declared, str(error))
     dtype = prediction.dtype or plan.dtype
-    found = Packing(specs, Quantization(declared.method), dtype)
-    counts = _counts(found.tensors, dtype)
+    result = Packing(specs, Quantization(declared.method), dtype)
+    counts = _counts(result.tensors, dtype)
     return replace(
-        found,
+        result,
         summary=_summary(declared, counts),
         findings=(*walk.findings, *_unsized(counts)),
     )
@@ -309,22 +309,22 @@ class _Walk:
 
     def _cache_scales(self, children: Children) -> dict[str, Module | Parameter]:
         """The factors for keys and values, where an attention projects to these."""
-        found: dict[str, Module | Parameter] = {}
+        members: dict[str, Module | Parameter] = {}
         for letter in "kv":
             projection = children.get(f"{letter}_proj")
             if not isinstance(projection, Module):
                 continue
             if self._plan.cache_scales == "attention":
-                found[f"{letter}_scale"] = scales(None, 1)
+                members[f"{letter}_scale"] = scales(None, 1)
             else:
                 made = copy.copy(projection)
                 made.children = {**projection.children, f"{letter}_scale": scales("F32")}
-                found[f"{letter}_proj"] = made
-        if not found and not {"kv_b_proj", "qkv_proj", "query_key_value"}.isdisjoint(children):
+                members[f"{letter}_proj"] = made
+        if not members and not {"kv_b_proj", "qkv_proj", "query_key_value"}.isdisjoint(children):
             text = "the scales of the KV cache are not counted: their names depend on the exporter"
             if not self.findings:
                 self.findings.append(Finding("cache-scales", text, severity="note"))
-        return found
+        return members
 
 
 def _with_children(node: Module, children: dict[str, Module | Parameter]) -> Module:
@@ -335,16 +335,16 @@ def _with_children(node: Module, children: dict[str, Module | Parameter]) -> Mod
 
 def _brought_out(children: dict[str, Module | Parameter]) -> dict[str, Module | Parameter]:
     """With what modules in it have outside of themselves: ``../experts.x`` as ``experts.x``."""
-    found = dict(children)
+    members = dict(children)
     for name, child in children.items():
         if not isinstance(child, Module):
             continue
         outside = [key for key in child.children if key.startswith(_OUTSIDE)]
         if outside:
-            kept = {k: c for k, c in child.children.items() if k not in outside}
-            found[name] = _with_children(child, kept)
-            found.update({key.removeprefix(_OUTSIDE): child.children[key] for key in outside})
-    return found
+            inside = {k: c for k, c in child.children.items() if k not in outside}
+            members[name] = _with_children(child, inside)
+            members.update({key.removeprefix(_OUTSIDE): child.children[key] for key in outside})
+    return members
 
 
 def _is_matrix(tensor: Parameter) -> bool:

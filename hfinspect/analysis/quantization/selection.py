@@ -166,8 +166,8 @@ class Selection:
     def _below(self, nodes: frozenset[int], segment: str) -> frozenset[int]:
         if not nodes:
             return nodes
-        found = (self._children[node].get(segment) for node in nodes)
-        return frozenset(node for node in found if node is not None)
+        children = (self._children[node].get(segment) for node in nodes)
+        return frozenset(node for node in children if node is not None)
 
     @property
     def names_nothing(self) -> bool:

@@ -16,7 +16,7 @@ from .packed_layout import KEEP, Linear, PackedPlan, Pieces, parts, scales, weig
 from .selection import Selection
 
 
-def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, _declared: Declared, sheet: Sheet) -> None:
     """Every module with a scale and a weight of bytes."""
     for module in modules.values():
         weight, scale = module.get("weight"), module.get("weight_scale")
@@ -36,11 +36,11 @@ def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
 
 def plan(declared: Declared, _config: Mapping[str, object], prediction: Prediction) -> PackedPlan:
     """Every Linear but those listed; none where quantisation is done while loading."""
-    kept = declared.names("modules_to_not_convert")
+    unpacked = declared.names("modules_to_not_convert")
     selection = Selection()
-    selection.add(kept or (), KEEP)
+    selection.add(unpacked or (), KEEP)
     selection.add(kept_in_float32(prediction), KEEP)
-    if kept is None:
+    if unpacked is None:
         selection.add(kept_without_list(prediction), KEEP, inside=False)
     is_online = declared.text("quantization_mode") == "online"
     return PackedPlan(None if is_online else _pack, selection)

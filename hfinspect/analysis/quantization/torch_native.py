@@ -26,14 +26,14 @@ TORCH_PACKED = {
 _ASIDE = {"scales": Holds.SCALES, "zero_points": Holds.ZERO_POINTS}
 
 
-def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, _declared: Declared, sheet: Sheet) -> None:
     """Every tensor of these dtypes, and what lies below its name."""
     packed: set[str] = set()
     for module in modules.values():
         for tensor in module.tensors.values():
-            found = TORCH_PACKED.get(tensor.dtype)
-            if found is not None:
-                each, bits = found
+            layout = TORCH_PACKED.get(tensor.dtype)
+            if layout is not None:
+                each, bits = layout
                 parameters = tensor.elements * each
                 sheet.weight(tensor, tensor.name, parameters, bits, tensor.dtype.lower())
                 packed.add(tensor.name)

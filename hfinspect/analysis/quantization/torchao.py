@@ -29,7 +29,7 @@ _PLAIN = "_data"
 _MAX_ENTRY = 10_000
 
 
-def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
+def read(modules: Modules, _declared: Declared, sheet: Sheet) -> None:
     """Every tensor that is stored in parts."""
     for module in modules.values():
         if "weight" in module.name.split("."):
@@ -50,7 +50,7 @@ def read(modules: Modules, _said: Declared, sheet: Sheet) -> None:
 
 def _in_parts(module: StoredModule) -> dict[str, dict[str, StoredTensor]]:
     """Tensors by the name of the one that they are parts of (``weight``), then by part."""
-    found: dict[str, dict[str, StoredTensor]] = {}
+    by_weight: dict[str, dict[str, StoredTensor]] = {}
     for suffix, tensor in module.tensors.items():
         own, colon, part = suffix.partition(":")
         if not colon and suffix.startswith("_"):
@@ -58,8 +58,8 @@ def _in_parts(module: StoredModule) -> dict[str, dict[str, StoredTensor]]:
             part = max(ends, key=len, default="")
             own = suffix[1 : -len(part) - 1] if part else ""
         if own and part:
-            found.setdefault(own, {})[part] = tensor
-    return found
+            by_weight.setdefault(own, {})[part] = tensor
+    return by_weight
 
 
 def _set_pickled_aside(module: StoredModule, sheet: Sheet) -> None:
