@@ -317,6 +317,6 @@ def _inspected(
     wanted = (*audits, *of_memory, *_named(columns))
     if query:
         items = listed(asked, query, limit, ("sha", "siblings", "private", *INFO))
-        return Job(items, limit, work, chosen, listed=True, named=wanted, options=asked)
+        return Job(items, limit, work, chosen, listed=True, named=wanted, options=asked, wish=wish)
     found = named(text, recursive, limit)
-    return Job(found, len(found), work, chosen, named=wanted, options=asked)
+    return Job(found, len(found), work, chosen, named=wanted, options=asked, wish=wish)

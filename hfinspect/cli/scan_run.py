@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TextIO, TypeAlias
 
 from ..core.choices import listed
 from ..errors import UnreadableError, UsageError
-from ..reports.registry import OF_LATER_ROWS
+from ..reports.registry import OF_LATER_ROWS, ROW_DOCUMENTS
 from ..scanning import parquet
 from ..scanning import row_work as session
 from ..scanning.engine import client_of
@@ -32,7 +32,9 @@ from .streams import standard_output
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from ..reports.document import Document
     from ..scanning.engine import ScanOptions
+    from ..sizing.memory_request import MemoryRequest
     from ..sources.hub.throttle import QuotaUse
 
 
@@ -64,7 +66,7 @@ class ScanPlan:
             parquet.require()
         if self.resume and self.overwrite:
             raise UsageError("--overwrite", "cannot be combined with --resume or --refresh")
-        if self.resume and (self.output is None or self.format_ in ("table", "markdown")):
+        if self.resume and (self.output is None or self.format_ in ROW_DOCUMENTS):
             raise UsageError(
                 "--resume",
                 "needs a file of rows",
@@ -75,7 +77,7 @@ class ScanPlan:
         """Raises UsageError for an output with rows that this run would delete."""
         if self.output is None or self.resume or self.overwrite or _is_stream(self.output):
             return
-        if self.format_ in ("table", "markdown"):
+        if self.format_ in ROW_DOCUMENTS:
             return
         for path in (self.output, _rows_of_parquet(self.output)):
             found = _rows_in(path, header=self.format_ == "csv" and self.header)
@@ -107,6 +109,7 @@ class Job:
     named: tuple[str, ...] = ()
     sort: str | None = None
     options: ScanOptions | None = None
+    wish: MemoryRequest | None = None
 
     @property
     def types(self) -> dict[str, str]:
@@ -137,7 +140,7 @@ def execute(plan: ScanPlan, job: Job) -> bool:
     plan = _with_fewer_jobs(plan)
     with _locked(plan), _interruptible(plan, tally), executor_of(plan.dask) as executor:
         plan.check_output()
-        if plan.format_ in ("table", "markdown"):
+        if plan.format_ in ROW_DOCUMENTS:
             _as_document(plan, job, executor, tally)
         elif plan.output is None:
             _to_stream(plan, job, executor, tally, standard_output)
@@ -176,7 +179,7 @@ def _interruptible(plan: ScanPlan, tally: Tally) -> Iterator[None]:
     """Ctrl-C says how many rows there are, and how to go on."""
 
     def more() -> str:
-        if plan.output is None or _is_stream(plan.output) or plan.format_ in ("table", "markdown"):
+        if plan.output is None or _is_stream(plan.output) or plan.format_ in ROW_DOCUMENTS:
             return ""
         rows = f"{tally.rows:,} row{'' if tally.rows == 1 else 's'}"
         if plan.refresh:
@@ -308,10 +311,31 @@ def _as_document(plan: ScanPlan, job: Job, executor: Executor | None, tally: Tal
     from .output import emit
 
     rows: list[Row] = []
+    laid_out = (
+        _page if plan.format_ == "html" else lambda rows, job: lay_out(rows, job.types, job.named)
+    )
     try:
         rows.extend(_followed(plan, job, executor, tally))
     finally:  # a scan that is interrupted shows the rows that it has
-        emit(plan.format_, lambda: lay_out(rows, job.types, job.named), dict, plan.output)
+        emit(plan.format_, lambda: laid_out(rows, job), dict, plan.output, ROW_DOCUMENTS)
+
+
+def _page(rows: list[Row], job: Job) -> Document:
+    from ..reports.rows_page import Sized, lay_out
+    from ..scanning.rows import meanings
+    from ..sizing.cards import cards
+    from ..sizing.curves import LINES
+
+    sized = None
+    if job.wish is not None:
+        device, engine = job.wish.device, job.wish.engine
+        count = "" if device is None or device.count == 1 else f"{device.count} × "
+        name = "" if device is None else f"{count}{device.name}"
+        # Of several devices a row has what one holds: no sum for a card alone.
+        usual = [] if count else [card for count, card in LINES if count == 1]
+        usable = ((card, engine.usable(cards()[card].nbytes)) for card in usual)
+        sized = Sized(name, tuple(usable))
+    return lay_out(rows, job.types, meanings(), job.named, sized)
 
 
 def _to_stream(

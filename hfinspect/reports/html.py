@@ -19,6 +19,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from ..core.text import byte_size, clean, clean_lines
+from . import grid
 from .document import Block, Column, Document, Facts, Paragraph, Picture, Preformatted, Table
 from .drawings import (
     Chapter,
@@ -29,6 +30,7 @@ from .drawings import (
     fewer,
     without_chapters,
 )
+from .grid import Grid
 from .palette import PART, ink_of, patterns, variables
 from .shortened import shortened
 from .strip_paths import strip_svg
@@ -54,11 +56,12 @@ _NUMERIC: Final = ("int", "share")
 def render(document: Document, form: Mapping[str, Any] | None = None, command: str = "") -> str:
     """The document as one page. ``form`` is its JSON form, which the page then holds; ``command``
     made it."""
-    page = _Page(document)
+    page = _Page(document, has_form=bool(form))
     body = page.body(command)
     data = page.data()
-    held, left = (None, ()) if form is None else shortened(form, MAX_FORM)
-    style, script = _style(), _script()
+    held, left = shortened(form, MAX_FORM) if form else (None, ())
+    grids = any(isinstance(block, Grid) for block in page.blocks)
+    style, script = _style(), _script("grid" if grids else "page")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -107,8 +110,13 @@ def _style() -> str:
 
 
 @cache
-def _script() -> str:
-    return (files(__package__) / "page" / "page.js").read_text(encoding="utf-8")
+def _script(name: str = "page") -> str:
+    """What all scripts share, and that of a page or of a ``grid``."""
+    parts = [
+        (files(__package__) / "page" / f"{part}.js").read_text(encoding="utf-8")
+        for part in ("dom", name)
+    ]
+    return "'use strict';\n(() => {\n" + "\n".join(parts) + "})();\n"
 
 
 def page_hashes() -> tuple[str, str]:
@@ -128,8 +136,9 @@ def _text(text: str, limit: int = MAX_NAME) -> str:
 class _Page:
     """The parts of one page; what was left out for want of room is said where it would be."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, *, has_form: bool) -> None:
         self.document = document
+        self.has_form = has_form
         self.blocks = list(without_chapters(document.blocks))
         tables = [block for block in self.blocks if isinstance(block, Table)]
         symbols = [t for t in tables if t.columns and t.columns[0].name == "letter"]
@@ -141,7 +150,8 @@ class _Page:
         document = self.document
         used = dict.fromkeys(ink_of(name) for name in _components(self.blocks))
         chapters = [block for block in document.blocks if isinstance(block, Chapter)]
-        names = [(c.name, c.title) for c in chapters] + [("json", "JSON")]
+        names = [(c.name, c.title) for c in chapters]
+        names += [("json", "JSON")] if self.has_form else []
         links = "".join(f'<li><a href="#{n}">{_text(t)}</a></li>' for n, t in names)
         title = _text(document.title) or "hfinspect"
         head = [
@@ -158,7 +168,8 @@ class _Page:
         for block in document.blocks:
             if before and not isinstance(block, Facts):
                 head.append(_made_by(command))
-                nav = f'<nav aria-label="Chapters"><ul>{links}</ul></nav>\n' if chapters else ""
+                several = len(names) > 1
+                nav = f'<nav aria-label="Chapters"><ul>{links}</ul></nav>\n' if several else ""
                 head.append(f"</header>\n{nav}")
                 before = False
             (head if before else parts).append(self.block(block))
@@ -206,6 +217,8 @@ class _Page:
             return "".join(self._strips(block))
         if isinstance(block, MemoryCurves):
             return _MEMORY
+        if isinstance(block, Grid):
+            return "".join(grid.drawn(block, self._table))
         assert isinstance(block, Picture)
         return "".join(self._drawn(inner) for inner in block.in_text())
 
@@ -320,6 +333,8 @@ class _Page:
         for block in self.blocks:
             if isinstance(block, MemoryCurves):
                 found["memory"] = _curves(block)
+            elif isinstance(block, Grid):
+                found["grid"] = grid.data(block)
             elif isinstance(block, Treemap):
                 most = len(block.leaves)
                 while len(embedded(data := _tiles(block))) > MAX_DATA - 12_000 and most > 8:

@@ -34,7 +34,9 @@ OF_FINDINGS: Final = ("table", "json", "csv", "markdown", "sarif", "junit", "cyc
 OF_RULES: Final = ("table", "json", "csv", "markdown")
 #: Rows that a later run goes on with, and rows: a scan's.
 OF_LATER_ROWS: Final = ("jsonl", "csv", "parquet")
-OF_ROWS: Final = (*OF_LATER_ROWS, "table", "markdown")
+#: Rows that are written when all are there.
+ROW_DOCUMENTS: Final = ("table", "markdown", "html")
+OF_ROWS: Final = (*OF_LATER_ROWS, *ROW_DOCUMENTS)
 
 
 def render(

@@ -314,6 +314,12 @@ def types_of(columns: Sequence[str]) -> dict[str, str]:
     return {name: kinds[name] for name in dict.fromkeys((*LEADING, *columns))}
 
 
+def meanings() -> dict[str, str]:
+    """Column -> what it says."""
+    groups = (LEADING, COLUMNS, MEMORY_COLUMNS, AUDIT_COLUMNS, TOTALS_COLUMNS)
+    return {name: column.meaning for group in groups for name, column in group.items()}
+
+
 def columns_table() -> str:
     """All columns as a markdown table, for the documentation."""
     lines = ["| column | type | meaning |", "| --- | --- | --- |"]
