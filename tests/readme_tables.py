@@ -92,6 +92,12 @@ def limits() -> str:
     return table()
 
 
+def requests() -> str:
+    from .sources.requests_table import table
+
+    return table()
+
+
 def wire() -> str:
     from .sources.wire_rows import table
 
@@ -108,6 +114,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "layers": layers,
     "left out": catalog_tables.left_out,
     "names": names,
+    "requests": requests,
     "verbs": python_fields.verbs,
     "wire": wire,
 }

@@ -86,6 +86,8 @@ def test_a_repo_of_the_hub(app: App) -> None:
     app.settle()
     native = hfinspect.inspect("org/llama", endpoint=app.hub.endpoint)
     seen = list(app.hub.meter.requests)
+    files = [r for r in seen if "/resolve/" in r.path and r.method == "GET"]
+    assert files and all("range" in r.headers for r in files), "nothing bounds another answer"
     found = app.form()
     assert (found["parameters"], found["source"]) == (native.parameters, "checkpoint")
     assert [r for r in seen if r.method == "OPTIONS"] == []  # no preflight

@@ -196,6 +196,27 @@ def test_the_limit_holds_where_no_size_is_listed(hub: HubServer, gzips: bool) ->
         source(hub, "org/model").read_all("config.json", 100_000)
 
 
+@pytest.mark.parametrize("lists_sizes", [True, False])
+def test_where_bodies_come_whole_the_request_names_the_most(
+    hub: HubServer, lists_sizes: bool
+) -> None:
+    """As in a browser: no file sends more than may be read of it, whoever says its size."""
+    hub.lists_sizes = lists_sizes
+    content = {"a.json": b"[1]", "empty.json": b"", "large.json": b" " * 50_000}
+    hub.add("org/model", {**content, "lfs.bin": b"[2]"})
+    model = source(hub, "org/model")
+    model.client.has_bodies_whole = True
+    for path, data in (*list(content.items())[:2], ("lfs.bin", b"[2]")):
+        assert model.read_all(path, 100) == data
+    with pytest.raises(LimitError):
+        model.read_all("large.json", 100)
+    assert len(model.read_all("large.json", 50_000)) == 50_000
+    hub.meter.clear()
+    with pytest.raises(LimitError):
+        model.read_all("large.json", 100)
+    assert hub.meter.sent() == (0 if lists_sizes else 101)
+
+
 def test_a_server_that_ignores_range_is_hung_up_on(hub: HubServer) -> None:
     """The rest of a 1 GB file is not read: what was sent beyond is what sockets buffer."""
     hub.ignores_range = True

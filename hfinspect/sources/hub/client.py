@@ -29,7 +29,7 @@ from .error_answers import (
 )
 from .hub_errors import RequestContext, network_error
 from .request_headers import hub_headers
-from .settings import checked_endpoint, hub_constants
+from .settings import IN_BROWSER, checked_endpoint, hub_constants
 from .throttle import RetryPolicy, Throttle, retry_after
 from .wire.address import is_same_host, is_web_address, origin_text
 from .wire.answer import (
@@ -99,6 +99,9 @@ class HubClient:
         self._headers: dict[str, str] | None = None
         #: Whether several ranges may be requested at once: until the storage host shows it cannot.
         self.joins_ranges = True
+        #: Whether a body is in memory before its first byte is read, as in a browser: then what a
+        #: request names is the only limit that there is.
+        self.has_bodies_whole = IN_BROWSER
 
     @property
     def policy(self) -> RetryPolicy:

@@ -38,7 +38,9 @@ from .wire.http import IN_FLIGHT
 
 T = TypeVar("T")
 
-_RANGE_STATUSES = frozenset({416})
+#: Of a range that begins behind the end, as every range of an empty file does.
+_PAST_THE_END = 416
+_RANGE_STATUSES = frozenset({_PAST_THE_END})
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,7 @@ class HubSource(Source):
 
         def handle(answer: Answer) -> bytes:
             _refuse_page(answer, path)
-            data = answer.whole(limit)
+            data = b"" if answer.status == _PAST_THE_END else answer.whole(limit)
             if size is not None and len(data) != size:
                 raise BrokenAnswerError(f"sent {len(data):,} of {size:,} bytes")
             listed = self._entry(path).sha256
@@ -212,7 +214,9 @@ class HubSource(Source):
                 raise BrokenAnswerError("sent a file of another sha256 than it has listed")
             return data
 
-        return self._fetch(path, GZIP, handle)
+        most = limit + 1 if size is None else size
+        bounded = self.client.has_bodies_whole and most > 0
+        return self._fetch(path, _range(0, most) if bounded else GZIP, handle)
 
     def _fetch(self, path: str, headers: dict[str, str], handle: Callable[[Answer], T]) -> T:
         """What ``handle`` makes of a file's bytes, wherever they are."""

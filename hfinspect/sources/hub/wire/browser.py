@@ -3,8 +3,8 @@
 There are no sockets and no threads in WebAssembly. A worker may send a request and wait; redirects
 are followed by the browser, which leaves the token out where they lead to another host. Of headers
 only ``range`` and ``authorization`` are set: any other would cost a request more (CORS preflight).
-The whole body is in memory before anything is read of it, so that the page's policy, which names
-the Hub and its storage, is the limit of who may answer.
+The browser has the whole body before anything is read of it. So whole files are requested by their
+range, as ``HubClient.has_bodies_whole`` says, and of what comes Python takes piece by piece.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any, Final
 from .connection import NoConnectionError
 
 _SENT: Final = ("range", "authorization")
+#: Bytes that are taken from the browser at a time: the reader's limit ends it after the last one.
+_PIECE: Final = 1 << 20
 #: Of an answer that the browser has inflated already.
 _AS_SENT: Final = ("content-encoding", "content-length", "transfer-encoding")
 
@@ -33,7 +35,8 @@ class BrowserReply:
 
     def iter_raw(self) -> Iterator[bytes]:
         if self._body is not None:
-            yield self._body.to_bytes()
+            for start in range(0, int(self._body.byteLength), _PIECE):
+                yield self._body.slice(start, start + _PIECE).to_bytes()
 
 
 class BrowserSession:
