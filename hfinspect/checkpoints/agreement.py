@@ -41,17 +41,17 @@ def compare_with_index(
     folder = index.file[: index.file.rfind("/") + 1]
     if is_as_stored(index.weight_map, shards, folder):
         return []
-    found: dict[str, str] = {}
+    in_shards: dict[str, str] = {}
     for shard in shards:
         file = shard.file[len(folder) :]
-        found.update(dict.fromkeys(map(_names_of, shard.tensors), file))
-    said = index.weight_map
-    if found == said:
+        in_shards.update(dict.fromkeys(map(_names_of, shard.tensors), file))
+    in_index = index.weight_map
+    if in_shards == in_index:
         return []
     absent = {path[len(folder) :] for path in missing}
-    lost = [name for name, file in said.items() if name not in found and file not in absent]
-    extra = [name for name in found if name not in said]
-    moved = [name for name, file in said.items() if found.get(name, file) != file]
+    lost = [name for name, file in in_index.items() if name not in in_shards and file not in absent]
+    extra = [name for name in in_shards if name not in in_index]
+    moved = [name for name, file in in_index.items() if in_shards.get(name, file) != file]
     return [
         *_finding("tensor-not-in-shards", lost, index, "the index names, but no shard holds"),
         *_finding("tensor-not-in-index", extra, index, "a shard holds, but the index lacks"),

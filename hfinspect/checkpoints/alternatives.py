@@ -48,7 +48,7 @@ def alternatives_to(
     """
     taken = set(chosen)
     folder = chosen[0][: chosen[0].rfind("/") + 1] if chosen else ""
-    found: list[Alternative] = []
+    alternatives: list[Alternative] = []
     room = MAX_LOCAL_FILES if local else MAX_HUB_FILES
     for item in candidates(files):
         paths = tuple(name.path for name in item.files)
@@ -57,9 +57,9 @@ def alternatives_to(
         if same_bytes(chosen, paths, files):
             continue  # its hash has shown it already
         if item.first.directory == folder and _is_worth_it(item, local=local):
-            found.append(Alternative(item.first.format, paths))
+            alternatives.append(Alternative(item.first.format, paths))
             room -= len(paths)
-    return found
+    return alternatives
 
 
 def same_bytes(chosen: Sequence[str], paths: Sequence[str], files: Mapping[str, FileEntry]) -> bool:

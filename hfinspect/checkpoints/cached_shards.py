@@ -34,11 +34,11 @@ def cached_shard(source: Source, keeper: Keeper, path: str) -> CachedShard | Non
     if packed is None:
         return None
     with collector_paused():
-        found = unpack_headers(packed)
-        if found is None or len(found) != 1:
+        headers = unpack_headers(packed)
+        if headers is None or len(headers) != 1:
             return None
         entry = source.list_files().get(path)
-        known = _same_size(found[0], entry)
+        known = _same_size(headers[0], entry)
         if known is None:
             return None
         shard, error = judge_parsed(_named(known.header, path), known.size)
@@ -71,8 +71,8 @@ def cached_headers(
 ) -> dict[str, Header] | None:
     """The headers of all shards of an index as the server had them ready before, by path; None
     where it had not, or a shard has another size now."""
-    found = _unpacked(keeper.kept(index, _ALL, of_commit=True), files)
-    return None if found is None else {one.header.file: one.header for one in found}
+    headers = _unpacked(keeper.kept(index, _ALL, of_commit=True), files)
+    return None if headers is None else {one.header.file: one.header for one in headers}
 
 
 def cache_headers(keeper: Keeper, index: str, headers: Sequence[CachedHeader]) -> None:
@@ -86,8 +86,8 @@ def cached_shards(
     """The headers of those shards of an index that were read before, by path; none where one of
     the weight files next to the index is another one now."""
     place = _CacheEntry.of(index, files)
-    found = _unpacked(keeper.kept(place.path, place.what, of_commit=place.of_commit), files)
-    return {one.header.file: one for one in found or ()}
+    headers = _unpacked(keeper.kept(place.path, place.what, of_commit=place.of_commit), files)
+    return {one.header.file: one for one in headers or ()}
 
 
 def cache_shards(
@@ -134,10 +134,10 @@ def _unpacked(packed: bytes | None, files: Mapping[str, FileEntry]) -> list[Cach
     if packed is None:
         return None
     with collector_paused():
-        found = unpack_headers(packed)
-    known = [_same_size(one, files.get(one.header.file)) for one in found or ()]
-    whole = [one for one in known if one is not None]
-    return whole if whole and len(whole) == len(known) else None
+        headers = unpack_headers(packed)
+    known = [_same_size(one, files.get(one.header.file)) for one in headers or ()]
+    usable = [one for one in known if one is not None]
+    return usable if usable and len(usable) == len(known) else None
 
 
 def _same_size(one: CachedHeader, entry: FileEntry | None) -> CachedHeader | None:

@@ -88,13 +88,13 @@ def choose(files: Mapping[str, FileEntry], pick: str | None = None) -> WeightCho
     """
     if pick is not None:
         return _picked(files, pick)
-    found = candidates(files)
-    eligible = [item for item in found if item.first.kind in _KIND_ORDER]
+    candidates_here = candidates(files)
+    eligible = [item for item in candidates_here if item.first.kind in _KIND_ORDER]
     if not eligible:
         return None
     eligible.sort(key=_preference)
     best = eligible[0]
-    rest = [item for item in found if item is not best]
+    rest = [item for item in candidates_here if item is not best]
     return WeightChoice(
         best.first.format,
         tuple(name.path for name in best.files),
@@ -169,17 +169,17 @@ def candidates(files: Mapping[str, FileEntry]) -> list[WeightCandidate]:
         group.size += files[name.path].size or 0
     for group in groups.values():
         group.files.sort(key=lambda name: name.number or 0)
-    found = list(groups.values())
+    ordered = list(groups.values())
     for name in names:
         if name.is_index:
-            _attach_index(name, found)
-    return found
+            _attach_index(name, ordered)
+    return ordered
 
 
-def _attach_index(index: WeightName, found: list[WeightCandidate]) -> None:
+def _attach_index(index: WeightName, candidates: list[WeightCandidate]) -> None:
     """Give the index to the numbered shards of its name; failing these, it stands for files of
     other names, if there are any that it could mean."""
-    same = [item for item in found if _place(item.first) == _place(index)]
+    same = [item for item in candidates if _place(item.first) == _place(index)]
     numbered = [item for item in same if item.first.shards is not None]
     if numbered:
         # Several numberings under one name are leftovers of another save: the index will say.
@@ -187,11 +187,11 @@ def _attach_index(index: WeightName, found: list[WeightCandidate]) -> None:
         return
     others = [
         item
-        for item in found
+        for item in candidates
         if item.first.directory == index.directory and item.first.format == index.format
     ]
     if [item for item in others if item not in same] or not others:
-        found.append(WeightCandidate(index, index=index.path))
+        candidates.append(WeightCandidate(index, index=index.path))
 
 
 def _place(name: WeightName) -> tuple[str, str, str, str]:

@@ -63,14 +63,14 @@ def copy_beside(
         return None
     left = {path: entry for path, entry in scope.items() if path not in tried}
     inside = {path: entry for path, entry in left.items() if _folder(path) == name.directory}
-    found = choose(inside)
-    if found is None or found.missing:
+    choice = choose(inside)
+    if choice is None or choice.missing:
         return None
-    best = weight_name(next(iter(found.files), found.index or ""))
+    best = weight_name(next(iter(choice.files), choice.index or ""))
     if best is None or (best.kind is FileKind.ADAPTER and name.kind is not FileKind.ADAPTER):
         return None
     everything = choose(left)
-    return everything if everything and everything.files == found.files else found
+    return everything if everything and everything.files == choice.files else choice
 
 
 def _folder(path: str) -> str:

@@ -77,7 +77,7 @@ class FirstGuess:
     ) -> None:
         self._is_near = source.is_near
         self._names: dict[str, tuple[int, int]] = {}
-        self._said: dict[str, list[str]] = {}
+        self._named: dict[str, list[str]] = {}
         #: Shards whose tensors are just those that an index says, of the indexes that are known by
         #: name.
         self._confirmed: set[str] = set()
@@ -105,11 +105,11 @@ class FirstGuess:
         if bounds is not None:
             self._learn_lengths(folder, bounds)
         else:
-            said: dict[str, list[str]] = {}
+            names_of: dict[str, list[str]] = {}
             # Most indexes name the tensors of a shard one after the other.
             for shard, items in groupby(index.weight_map.items(), itemgetter(1)):
-                said.setdefault(folder + shard, []).extend(map(itemgetter(0), items))
-            self._said |= said
+                names_of.setdefault(folder + shard, []).extend(map(itemgetter(0), items))
+            self._named |= names_of
         self.give_up()
 
     def _learn_lengths(self, folder: str, bounds: Iterable[tuple[str, int, str]]) -> None:
@@ -124,25 +124,25 @@ class FirstGuess:
         if self._is_near:
             return PREFIX_BYTES
         result_of(self._come)
-        said = self._said.get(path)
-        if said is not None:
-            return header_bound(len(said), names_bytes(said), size)
+        named = self._named.get(path)
+        if named is not None:
+            return header_bound(len(named), names_bytes(named), size)
         names = self._names.get(path)
         return self._seen if names is None else header_bound(*names, size)
 
     def compare(self, path: str, names: set[str]) -> None:
         """Compare the names in a header with those that an index says."""
-        said = self._said.get(path)
-        if said is not None and len(names) == len(said) and names.issuperset(said):
+        named = self._named.get(path)
+        if named is not None and len(names) == len(named) and names.issuperset(named):
             self._confirmed.add(path)
 
     def all_confirmed(self, paths: Collection[str]) -> bool:
         """Whether these are the shards that the indexes name, and have just the tensors that these
         say."""
-        return not self._names and set(paths) == self._said.keys() == self._confirmed
+        return not self._names and set(paths) == self._named.keys() == self._confirmed
 
     def learn(self, shard: Shard) -> None:
-        known = shard.file in self._names or shard.file in self._said
+        known = shard.file in self._names or shard.file in self._named
         if shard.format != "safetensors" or known:
             return
         self._seen = max(self._seen, int(shard.header_bytes * _HEADROOM))

@@ -81,10 +81,10 @@ def read_in_pieces(data: bytes, piece: int = PIECE_BYTES) -> tuple[bytes, Folded
     Raises TooManyShardsError."""
     try:
         check_density(data)
-        found = _entries(data)
-        if found is None:
+        span = _entries(data)
+        if span is None:
             return None
-        start, stop = found
+        start, stop = span
         rest = data[:start] + data[stop:]
         content = decode_pairs(rest)
         if not isinstance(content, tuple):
@@ -176,14 +176,14 @@ def is_as_stored(weight_map: Mapping[str, str], shards: Iterable[Shard], folder:
     where it is. False too where the names have to be compared one by one."""
     if not isinstance(weight_map, FoldedMap):
         return False
-    found: dict[_Group, list[Sequence[int]]] = {}
+    in_shards: dict[_Group, list[Sequence[int]]] = {}
     for shard in shards:
         if not isinstance(shard.tensors, StoredTensors):
             return False
         file = shard.file[len(folder) :]
         for kind, keys in zip(shard.tensors.kinds, shard.tensors.keys, strict=True):
-            found.setdefault((kind.pattern, file), []).append(keys)
+            in_shards.setdefault((kind.pattern, file), []).append(keys)
     named = dict(zip(weight_map.groups, weight_map.keys_of, strict=True))
-    return named.keys() == found.keys() and all(
-        sorted(named[group]) == sorted(chain.from_iterable(own)) for group, own in found.items()
+    return named.keys() == in_shards.keys() and all(
+        sorted(named[group]) == sorted(chain.from_iterable(own)) for group, own in in_shards.items()
     )

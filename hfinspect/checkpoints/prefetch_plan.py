@@ -31,18 +31,18 @@ def first_reads(
     from .choose import choose
     from .repo_layout import Layout, layout_of
 
-    found: list[Wish] = [Whole("config.json", MAX_CONFIG_BYTES)] if "config.json" in files else []
+    reads: list[Wish] = [Whole("config.json", MAX_CONFIG_BYTES)] if "config.json" in files else []
     if not weights or layout_of(files) is not Layout.SINGLE:
-        return found
+        return reads
     choice = choose(files)
     if choice is None or choice.format != "safetensors":
-        return found
+        return reads
     if choice.index is not None:
         if is_main and (keeper is None or not are_cached(keeper, choice.index)):
-            found.append(Ready(choice.index))
+            reads.append(Ready(choice.index))
     elif len(choice.files) == 1:
         [path] = choice.files
         known = keeper is not None and keeper.kept(path, HEADER) is not None
         if "/" not in path and not known:
-            found.append(Front(path, DEFAULT_FIRST_GUESS))
-    return found
+            reads.append(Front(path, DEFAULT_FIRST_GUESS))
+    return reads

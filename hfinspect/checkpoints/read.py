@@ -113,19 +113,21 @@ def read_model(
         name: cast("Read[object]", good(result)) for name, result in zip(first, read, strict=True)
     }
     notes = _Notes(small)
-    whole = checkpoints.pop(0) if main is not None else None
-    if isinstance(whole, UnsupportedFormatError) and file is not None:
-        raise whole
+    main_checkpoint = checkpoints.pop(0) if main is not None else None
+    if isinstance(main_checkpoint, UnsupportedFormatError) and file is not None:
+        raise main_checkpoint
     declared = notes.declared(texts)
     folder = _beside(files, main, file).rstrip("/")
     own = f"{folder}/{config_name(declared.get(folder))}" if folder in declared else ""
     config = texts.pop(own if folder and own in small else "config.json", None)
     error = None if config is None else _no_object("config.json", config)
-    found = dict(zip(folders, checkpoints, strict=True))
+    by_folder = dict(zip(folders, checkpoints, strict=True))
     if declared and layout is Layout.MODULES:
         others = {name: kind for name, kind in declared.items() if name != folder}
-        found = _named(source, files, others, found, count, weights=weights)
-    refused = [one for one in (whole, *found.values()) if isinstance(one, HfinspectError)]
+        by_folder = _named(source, files, others, by_folder, count, weights=weights)
+    refused = [
+        one for one in (main_checkpoint, *by_folder.values()) if isinstance(one, HfinspectError)
+    ]
     parts = tuple(
         LayoutPart(
             folder,
@@ -133,7 +135,7 @@ def read_model(
             declared.get(folder),
             notes.mapping(f"{folder}/{config_name(declared.get(folder))}", texts),
         )
-        for folder, one in found.items()
+        for folder, one in by_folder.items()
     )
     if not _names_quantization(config):
         late = [name for name in _IF_NOT_IN_CONFIG if name in small]
@@ -150,15 +152,15 @@ def read_model(
         None if config is None else config.mapping,
         error,
         {name: value for name, value in companions.items() if value is not None},
-        _checkpoint(whole),
+        _checkpoint(main_checkpoint),
         parts,
         declared,
         declared.get(folder),
         gguf_variants(files) if main is not None and main.format == "gguf" else (),
-        tuple(_left_over(files, whole, parts, refused)) if parts else (),
+        tuple(_left_over(files, main_checkpoint, parts, refused)) if parts else (),
         (*(_refused(files, error) for error in refused), *unsupported(files)),
         (*notes.findings, *_unread_folders(source)),
-        whole if isinstance(whole, UnsupportedFormatError) else None,
+        main_checkpoint if isinstance(main_checkpoint, UnsupportedFormatError) else None,
     )
 
 
@@ -192,7 +194,7 @@ def _named(
     source: Source,
     files: Mapping[str, FileEntry],
     declared: Mapping[str, str],
-    found: _Found,
+    by_folder: _Found,
     count: Count,
     *,
     weights: bool,
@@ -201,15 +203,15 @@ def _named(
     inside = {
         folder: {path: entry for path, entry in files.items() if path.rpartition("/")[0] == folder}
         for folder in declared
-        if folder and folder not in found
+        if folder and folder not in by_folder
     }
     late = {folder: choice for folder in inside if (choice := choose(inside[folder])) and weights}
     readings = [
         rounds_of(source, files, choice, inside[name], count) for name, choice in late.items()
     ]
     _, checkpoints = read_weights(source, readings, [])
-    found = {**found, **dict(zip(late, checkpoints, strict=True))}
-    return {folder: found[folder] for folder in declared if folder in found}
+    by_folder = {**by_folder, **dict(zip(late, checkpoints, strict=True))}
+    return {folder: by_folder[folder] for folder in declared if folder in by_folder}
 
 
 def _checkpoint(found: Checkpoint | UnsupportedFormatError | None) -> Checkpoint | None:
@@ -266,8 +268,8 @@ def _small_files(
     for folder in folders:
         paths = [f"{folder}/{name}" for name in sorted(names)]
         places |= {path: (path, path) for path in paths}
-    found = {name: [path for path in paths if path in files] for name, paths in places.items()}
-    return {name: paths[0] for name, paths in found.items() if paths}
+    present = {name: [path for path in paths if path in files] for name, paths in places.items()}
+    return {name: paths[0] for name, paths in present.items() if paths}
 
 
 _Texts = dict[str, Read[object]]
@@ -325,13 +327,13 @@ def _is_adapter(choice: WeightChoice) -> bool:
 
 def _left_over(
     files: Mapping[str, FileEntry],
-    whole: object,
+    main_checkpoint: object,
     parts: tuple[LayoutPart, ...],
     refused: Sequence[HfinspectError],
 ) -> list[OtherFile]:
     """Weight files that no part has used or accounted for."""
     known = {error.subject for error in refused}
-    for checkpoint in (whole, *(part.checkpoint for part in parts)):
+    for checkpoint in (main_checkpoint, *(part.checkpoint for part in parts)):
         if isinstance(checkpoint, Checkpoint):
             known.update(shard.file for shard in checkpoint.shards)
             known.update(checkpoint.others)
@@ -354,10 +356,10 @@ def read_checkpoint(source: Source, *, file: str | None = None) -> Checkpoint:
     if choice is None:
         raise no_weights(source, files)
     rounds = rounds_of(source, files, choice, files, Count("headers", None))
-    _, [found] = read_weights(source, [rounds], [])
-    if isinstance(found, UnsupportedFormatError):
-        raise found
-    return found
+    _, [checkpoint] = read_weights(source, [rounds], [])
+    if isinstance(checkpoint, UnsupportedFormatError):
+        raise checkpoint
+    return checkpoint
 
 
 def no_weights(source: Source, files: Mapping[str, FileEntry]) -> HfinspectError:

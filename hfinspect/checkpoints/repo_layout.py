@@ -69,12 +69,12 @@ def part_folders(files: Mapping[str, FileEntry], layout: Layout) -> dict[str, We
         folder, slash, _ = path.rpartition("/")
         if slash and _may_be_part(folder, layout):
             folders.setdefault(folder, {})[path] = entry
-    found: dict[str, WeightChoice] = {}
+    choices: dict[str, WeightChoice] = {}
     for folder, inside in sorted(folders.items())[: 16 * MAX_PARTS]:
         choice = choose(inside)
-        if choice is not None and len(found) < MAX_PARTS:
-            found[folder] = choice
-    return found
+        if choice is not None and len(choices) < MAX_PARTS:
+            choices[folder] = choice
+    return choices
 
 
 def _may_be_part(folder: str, layout: Layout) -> bool:
@@ -92,18 +92,18 @@ def config_folders(files: Iterable[str]) -> list[str]:
 
 def naming_files(files: Collection[str]) -> list[str]:
     """Paths of the files that say which folder is what; an older router says it in config.json."""
-    found: list[str] = []
+    paths: list[str] = []
     has_modules = MODULES_FILE in files
     for path in files:
         folder, _, name = path.rpartition("/")
         if path in (PIPELINE_FILE, MODULES_FILE) or (
             has_modules
-            and len(found) < MAX_PARTS
+            and len(paths) < MAX_PARTS
             and (not folder or _may_be_part(folder, Layout.MODULES))
             and (name == ROUTER_FILE or (name == "config.json" and folder.endswith("_Asym")))
         ):
-            found.append(path)
-    return found
+            paths.append(path)
+    return paths
 
 
 def declared_folders(contents: Mapping[str, object]) -> dict[str, str]:
@@ -115,20 +115,20 @@ def declared_folders(contents: Mapping[str, object]) -> dict[str, str]:
         return declared_components(contents[PIPELINE_FILE])
     if MODULES_FILE not in contents:
         return {}
-    found = declared_modules(contents[MODULES_FILE])
-    waiting = [folder for folder in found if own_class(found[folder]) in ROUTERS]
-    while waiting and len(found) < 2 * MAX_PARTS:
+    modules = declared_modules(contents[MODULES_FILE])
+    waiting = [folder for folder in modules if own_class(modules[folder]) in ROUTERS]
+    while waiting and len(modules) < 2 * MAX_PARTS:
         folder = waiting.pop(0)
         start = f"{folder}/" if folder else ""
         name = next(
             (start + n for n in (ROUTER_FILE, "config.json") if start + n in contents), None
         )
         for key, kind in declared_routes(name or "", contents.get(name or "")).items():
-            if start + key not in found:
-                found[start + key] = kind
+            if start + key not in modules:
+                modules[start + key] = kind
                 if own_class(kind) in ROUTERS:
                     waiting.append(start + key)
-    return found
+    return modules
 
 
 def config_name(declared: str | None) -> str:

@@ -36,24 +36,24 @@ def models_below(files: Iterable[str]) -> list[str]:
         return []
     parts = tuple(f"{folder}/" for folder in with_config)
     alone = {folder for folder in with_weights if not folder.startswith(parts)}
-    found = {folder for folder in with_config if not folder.startswith(parts)} | alone
-    return sorted(found) if with_config or len(found) > 1 else []
+    folders = {folder for folder in with_config if not folder.startswith(parts)} | alone
+    return sorted(folders) if with_config or len(folders) > 1 else []
 
 
 def refuse_models_below(origin: Origin, files: Iterable[str]) -> None:
     """Raises NothingToInspectError where the top holds no model and folders below it do."""
-    found = models_below(files)
-    if not found:
+    folders = models_below(files)
+    if not folders:
         return
-    shown = ", ".join(found[:_SHOWN]) + (", ..." if len(found) > _SHOWN else "")
+    shown = ", ".join(folders[:_SHOWN]) + (", ..." if len(folders) > _SHOWN else "")
     if origin.repo_id is None:
-        one = f"{origin.path or origin.name}/{found[0]}"
+        one = f"{origin.path or origin.name}/{folders[0]}"
     else:
         at = f"@{origin.revision}" if origin.revision else ""
-        one = f"hf://{origin.repo_id}{at}/{found[0]}"
+        one = f"hf://{origin.repo_id}{at}/{folders[0]}"
     error = NothingToInspectError(
         origin.name,
-        f"holds no model at its top, but {len(found)} below it: {shown}",
+        f"holds no model at its top, but {len(folders)} below it: {shown}",
         expected="one of them",
         hint=f"inspect one of them, such as {one}",
     )

@@ -215,8 +215,8 @@ class WeightReading:
 
     def _take_headers(self, answer: object) -> None:
         self.headers = cast("_Headers | None", answer) or {}
-        found = sum(path in self.headers for path in self.shards.present)
-        self.count.add(found - self._came)  # negative where the answer is not used
+        headers = sum(path in self.headers for path in self.shards.present)
+        self.count.add(headers - self._came)  # negative where the answer is not used
 
     def _take_index(self, answer: object) -> None:
         self.index = cast("Read[ShardIndex]", answer).strict()
@@ -273,8 +273,8 @@ class WeightReading:
             return self.read[path].strict()
         header, size = self.headers[path], self.files[path].size
 
-        def parsed(found: Header) -> None:
-            self._parsed.append(CachedHeader(found, size))
+        def parsed(parsed_header: Header) -> None:
+            self._parsed.append(CachedHeader(parsed_header, size))
 
         if isinstance(header, Header):
             return judged_shard(header, size)
@@ -320,9 +320,9 @@ class WeightReading:
     def _others(self, shards: Sequence[Shard]) -> list[OtherFile]:
         used = {shard.file for shard in shards}
         judgements = {
-            path: judged(shards, found)
-            for rival, found in self.rivals.items()
-            if not isinstance(found, HfinspectError)
+            path: judged(shards, rival_shards)
+            for rival, rival_shards in self.rivals.items()
+            if not isinstance(rival_shards, HfinspectError)
             for path in rival.files
         }
         for other in self.choice.others:
