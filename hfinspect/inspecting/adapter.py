@@ -31,8 +31,8 @@ def adapter_of(
     findings: list[Finding] = []
     if isinstance(base, str) and base.strip():
         try:
-            found = reach(base_target(base, is_local=origin.kind in ("directory", "file")))
-            parameters = found.parameters if found.adapter is None else None
+            base_model = reach(base_target(base, is_local=origin.kind in ("directory", "file")))
+            parameters = base_model.parameters if base_model.adapter is None else None
         except HfinspectError as error:
             text = f"the base model {base!r:.200} was not reached: {clean(str(error))}"
             findings.append(Finding("base-model", text, severity="note"))

@@ -185,5 +185,5 @@ def cache_fields(
 ) -> dict[str, CacheSize | str]:
     """The fields of a result that say what the model keeps between tokens."""
     heads = facts.kv_heads or facts.heads
-    found = own_cache(prediction, config, facts.context, heads, stored)
-    return {"cache_unknown" if isinstance(found, str) else "cache": found}
+    cache = own_cache(prediction, config, facts.context, heads, stored)
+    return {"cache_unknown" if isinstance(cache, str) else "cache": cache}

@@ -36,7 +36,9 @@ def combined(
     tied: dict[str, str] = {}
     for member, one in parts:
         tensors += [_of_part(tensor, member.name) for tensor in one.tensors]
-        tied |= {f"{member.name}/{key}": f"{member.name}/{kept}" for key, kept in one.tied.items()}
+        tied |= {
+            f"{member.name}/{key}": f"{member.name}/{keeper}" for key, keeper in one.tied.items()
+        }
     cells = tally(tensors)
     total = sums(cells)
     formats = {one.format for _, one in parts}
@@ -87,9 +89,9 @@ def _merged(mappings: Iterable[Mapping[str, str]]) -> dict[str, str]:
     return result
 
 
-def _quantization(found: Sequence[Quantization | None]) -> Quantization | None:
+def _quantization(quantizations: Sequence[Quantization | None]) -> Quantization | None:
     """The parts' quantisations added up, if they are of one method; else only its parts have it."""
-    there = [one for one in found if one is not None]
+    there = [one for one in quantizations if one is not None]
     if len({one.method for one in there}) != 1:
         return None
     roles: dict[str, int] = {}

@@ -89,8 +89,8 @@ def _missing(known: Sequence[_Pair], prediction: Prediction, table: TensorTable)
     count = sum(table.total(info.name) for info, spec in known if is_held(spec))
     if count == len(prediction.tensors):  # each once, and no others
         return ()
-    held = set(in_tree)
-    return tuple(name for name in prediction.tensors.names() if name not in held)
+    in_files = set(in_tree)
+    return tuple(name for name in prediction.tensors.names() if name not in in_files)
 
 
 def _as_promised(spec: TensorSpec, meaning: Decoded | None) -> bool:

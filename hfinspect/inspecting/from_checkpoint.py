@@ -231,8 +231,8 @@ def _cache_of_file(
     from ..sizing.gguf_layers import cache_of_file
 
     heads = facts.kv_heads or facts.heads
-    found = cache_of_file(metadata, tensors, facts.context, heads)
-    return {"cache_unknown" if isinstance(found, str) else "cache": found}
+    cache = cache_of_file(metadata, tensors, facts.context, heads)
+    return {"cache_unknown" if isinstance(cache, str) else "cache": cache}
 
 
 def _text(value: object) -> str | None:

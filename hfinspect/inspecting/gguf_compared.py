@@ -94,8 +94,8 @@ def _difference(of: HeldTensors, expectation: Expectation, source: str) -> str:
     if expectation.unexpected:
         parts.append(f"held, not predicted: {_examples(expectation.unexpected)}")
     sizes = [
-        f"{name} ({_shape(found)}, predicted {_shape(promised)})"
-        for name, (found, promised) in expectation.reshaped.items()
+        f"{name} ({_shape(in_file)}, predicted {_shape(promised)})"
+        for name, (in_file, promised) in expectation.reshaped.items()
     ]
     if sizes:
         parts.append(f"of another size: {_examples(sizes)}")

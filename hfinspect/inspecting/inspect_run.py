@@ -157,13 +157,15 @@ def _from_source(
     from .pipelines import inspect_declared, several_models
 
     read = read_model(opened, file=file, weights=wants_weights, progress=access.progress)
-    found = inspect_read(name, opened.origin, read, reach)
-    if found is not None:
-        return found
+    inspected = inspect_read(name, opened.origin, read, reach)
+    if inspected is not None:
+        return inspected
     if source == "checkpoint":
         raise read.refused or no_weights(opened, read.files)
-    whole = not file and not (overrides and PIPELINE_FILE in read.files)
-    several = promise.made(partial(inspect_declared, name, opened, overrides)) if whole else None
+    is_whole_repo = not file and not (overrides and PIPELINE_FILE in read.files)
+    several = (
+        promise.made(partial(inspect_declared, name, opened, overrides)) if is_whole_repo else None
+    )
     if several is not None:
         return several
     if read.config is None:

@@ -48,9 +48,10 @@ def build(config: Mapping[str, Any], unknown: UnknownArchitectureError) -> Predi
             model = cls._from_config(built)
             root = _tree(cls.__name__, model, _saved(model))
     except Exception as error:  # transformers raises whatever its classes raise
-        said = f"{type(error).__name__}: {error}"[:300]
+        message = f"{type(error).__name__}: {error}"[:300]
         version = transformers.__version__
-        raise ConfigError("config.json", f"is refused by transformers {version}: {said}") from None
+        refusal = f"is refused by transformers {version}: {message}"
+        raise ConfigError("config.json", refusal) from None
     finally:
         transformers.logging.set_verbosity(verbosity)
     return Prediction(
@@ -113,10 +114,10 @@ def _tree(
         _put(root, name, Parameter(shape, role=role, component=labels_in(name).component))
     tied = dict(model.all_tied_weights_keys)
     # A name may stand for a buffer too: that of Fourier features in PE's audio model.
-    held = model.state_dict() if tied else {}
-    for name, kept in tied.items():
-        shape = tuple(held[kept].shape)
-        _put(root, name, Parameter(shape, tied_to=kept, component=labels_in(name).component))
+    state = model.state_dict() if tied else {}
+    for name, keeper in tied.items():
+        shape = tuple(state[keeper].shape)
+        _put(root, name, Parameter(shape, tied_to=keeper, component=labels_in(name).component))
     return _module(class_name, "", root, classes, stacks)
 
 

@@ -35,7 +35,7 @@ def inspect_read(name: str, origin: Origin, read: ModelFiles, reach: Reach) -> I
         # A config next to an adapter is that of the base model.
         return inspect_weights(name, origin, checkpoint, None, read.companions, known=known)
     known = ReadContext(findings, read.layout.value, contents_of(checkpoint), read.variants)
-    found = inspect_weights(
+    inspected = inspect_weights(
         name,
         origin,
         checkpoint,
@@ -44,9 +44,9 @@ def inspect_read(name: str, origin: Origin, read: ModelFiles, reach: Reach) -> I
         declared=read.declared_class,
         known=known,
     )
-    if found.prediction is not None and found.prediction.family is FAMILY:
-        return found._replace(prediction=None)  # of the repo's class, not of the config alone
-    return found
+    if inspected.prediction is not None and inspected.prediction.family is FAMILY:
+        return inspected._replace(prediction=None)  # of the repo's class, not of the config alone
+    return inspected
 
 
 def _findings(read: ModelFiles) -> list[Finding]:
@@ -79,17 +79,17 @@ def contents_of(checkpoint: Checkpoint) -> dict[str, object]:
 
 
 def _pickled(metadata: Mapping[str, object], formats: Sequence[str]) -> dict[str, object]:
-    found: dict[str, object] = {}
+    contents: dict[str, object] = {}
     if "torchscript" in formats:
-        found["archive"] = "TorchScript"
-        found["code_files"] = metadata.get("code_files")
+        contents["archive"] = "TorchScript"
+        contents["code_files"] = metadata.get("code_files")
     elif metadata.get("legacy") is True:
-        found["archive"] = "PyTorch before 1.6"
+        contents["archive"] = "PyTorch before 1.6"
     if metadata.get("kind") not in (None, "state_dict"):
-        found["kind"] = metadata["kind"]
+        contents["kind"] = metadata["kind"]
     if metadata.get("state_dict"):
-        found["model_in"] = metadata["state_dict"]
+        contents["model_in"] = metadata["state_dict"]
     others = metadata.get("other_keys")
     if isinstance(others, list) and others:
-        found["also_holds"] = [str(key) for key in others[:_MAX_LISTED]]
-    return found
+        contents["also_holds"] = [str(key) for key in others[:_MAX_LISTED]]
+    return contents

@@ -85,24 +85,24 @@ def promised(
 ) -> Inspected:
     """What a config predicts, some of its keys changed. ``companions`` are the small files that
     say more of its quantisation."""
-    found = changed(config, overrides)
+    overridden = changed(config, overrides)
     inspection = from_prediction(
         name,
         origin,
-        found.prediction,
-        config=found.config,
-        overrides=found.overrides,
+        overridden.prediction,
+        config=overridden.config,
+        overrides=overridden.overrides,
         companions=companions,
-        findings=(*found.findings, *findings),
+        findings=(*overridden.findings, *findings),
         layout=layout,
     )
-    return Inspected(inspection, found.prediction)
+    return Inspected(inspection, overridden.prediction)
 
 
 def _names_read(config: Mapping[str, Any]) -> set[tuple[str, ...]]:
-    with keys_read() as found, suppress(HfinspectError):  # what was read before it, is known
+    with keys_read() as keys, suppress(HfinspectError):  # what was read before it, is known
         predict(config)
-    return found
+    return keys
 
 
 def _set(
@@ -124,11 +124,11 @@ def _spellings(key: str, names: _Names) -> list[str]:
     """
     first = {spelled[0] for spelled in names}
     pairs = {(spelled[0], other) for spelled in names for other in spelled[1:]}
-    found = []
+    spellings = []
     for own, other in sorted(pairs):
         if key in (own, other) and (other not in first or (other, own) in pairs):
-            found.append(own if key == other else other)
-    return found
+            spellings.append(own if key == other else other)
+    return spellings
 
 
 def _before(config: Mapping[str, Any], key: str, names: _Names) -> Any:
@@ -190,7 +190,7 @@ def _without_effect(
     """The overrides that change no tensor: left out, the prediction is the same."""
     from ..analysis.quantization.packing import packing
 
-    found = []
+    findings = []
     for key in overrides:
         others = {other: value for other, value in overrides.items() if other != key}
         try:
@@ -203,5 +203,5 @@ def _without_effect(
             same = False
         if same:
             text = f"{key} changes no tensor"
-            found.append(Finding(WITHOUT_EFFECT, text, severity="note"))
-    return found
+            findings.append(Finding(WITHOUT_EFFECT, text, severity="note"))
+    return findings

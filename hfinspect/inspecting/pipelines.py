@@ -56,10 +56,10 @@ def inspect_parts(name: str, origin: Origin, read: ModelFiles) -> Inspection:
     parts: list[tuple[Member, Inspection]] = []
     if read.checkpoint is not None:
         kind = read.declared_class
-        whole = inspect_weights(
+        inspected = inspect_weights(
             name, origin, read.checkpoint, read.config, read.companions, declared=kind
         ).inspection
-        parts.append((_member(_root_name(kind), kind, whole), whole))
+        parts.append((_member(_root_name(kind), kind, inspected), inspected))
     for part in read.parts:
         if part.checkpoint is not None:
             where = f"{part.name}/{config_name(part.declared)}"
@@ -148,9 +148,14 @@ def _part(
 ) -> DeclaredPart:
     try:
         if overrides and own_class(declared) not in FAMILY.classes:
-            found = changed(config or {}, overrides)
+            overridden = changed(config or {}, overrides)
             return DeclaredPart(
-                folder, declared, found.config, found.prediction, found.overrides, found.findings
+                folder,
+                declared,
+                overridden.config,
+                overridden.prediction,
+                overridden.overrides,
+                overridden.findings,
             )
         prediction = None if config is None else predict_as(declared, config)
         return DeclaredPart(folder, declared, config or {}, prediction or sized_elsewhere(declared))
@@ -203,7 +208,7 @@ def inspect_declared(
     if model.missing:
         text = f"{not_there(model.missing)}: parameters and bytes of the whole are unknown"
         findings.append(Finding("missing-component", text, PIPELINE_FILE))
-    whole = combined(
+    inspection = combined(
         name,
         opened.origin,
         model.layout.value,
@@ -213,7 +218,7 @@ def inspect_declared(
         overrides=tuple(changes),
         all_known=len(parts) == len(model.parts) and not model.missing,
     )
-    return Inspected(whole)
+    return Inspected(inspection)
 
 
 def not_there(missing: Sequence[str]) -> str:
@@ -282,5 +287,5 @@ def _disagreements(parts: Sequence[tuple[Member, Inspection]]) -> list[Finding]:
 
 
 def _class_of(content: object) -> str | None:
-    found = content.get("_class_name") if isinstance(content, Mapping) else None
-    return found if isinstance(found, str) else None
+    class_name = content.get("_class_name") if isinstance(content, Mapping) else None
+    return class_name if isinstance(class_name, str) else None

@@ -56,7 +56,7 @@ def inspect_with(
     ``inspect_target``."""
     check_source(options.source, options.overrides)
     access = options.access()
-    whole = inspect_target(
+    inspected = inspect_target(
         target,
         access,
         revision=options.revision,
@@ -65,4 +65,4 @@ def inspect_with(
         overrides=options.overrides,
         unsized=unsized,
     )
-    return whole, access
+    return inspected, access

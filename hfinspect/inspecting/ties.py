@@ -49,11 +49,11 @@ def with_unstored_ties(placed: Labelled, prediction: Prediction | None) -> Label
     """Ties whose left-out end is, as usual, in no file."""
     if prediction is None or not prediction.tied:
         return placed
-    held = {spec.name: name for name, spec in placed.specs.items()}
+    stored_as = {spec.name: name for name, spec in placed.specs.items()}
     tied = dict(placed.tied)
-    for name, kept in prediction.tied.items():
-        if name not in held and kept in held:
-            tied.setdefault(name, held[kept])
+    for name, keeper in prediction.tied.items():
+        if name not in stored_as and keeper in stored_as:
+            tied.setdefault(name, stored_as[keeper])
     return placed._replace(tied=tied)
 
 
@@ -65,8 +65,8 @@ def head_apart(placed: Labelled, prediction: Prediction | None) -> int:
     count = 0
     counted = set()
     specs_held = placed.specs
-    for name, kept in placed.tied.items():
-        info, keeper = stored.get(name), stored.get(kept)
+    for name, keeper_name in placed.tied.items():
+        info, keeper = stored.get(name), stored.get(keeper_name)
         if info is None and keeper is not None and prediction is None:
             count += keeper.parameters or 0  # a head that GGUF leaves out
         if info is None or keeper is None:
@@ -77,11 +77,16 @@ def head_apart(placed: Labelled, prediction: Prediction | None) -> int:
             counted.add(spec.name if spec else name)
     if prediction is None:
         return count
-    held = {spec.name for spec in specs_held.values()}
+    in_files = {spec.name for spec in specs_held.values()}
     find = prediction.specs.find
     for name in prediction.tied:
         spec = find(name)
-        if spec is None or name in counted or name in held or spec.component is not Component.HEAD:
+        if (
+            spec is None
+            or name in counted
+            or name in in_files
+            or spec.component is not Component.HEAD
+        ):
             continue
         keeper_spec = find(spec.tied_to or "")
         if keeper_spec is None or not is_held(keeper_spec):
@@ -96,10 +101,10 @@ def tie_findings(placed: Labelled) -> list[Finding]:
         return []
     stored = {info.name: info for info in placed.tensors}
     findings = []
-    for name, kept in placed.tied.items():
+    for name, keeper in placed.tied.items():
         if name not in stored:
             continue
-        rule, text = "tied-stored-twice", f"{name} is stored although it is tied to {kept}"
+        rule, text = "tied-stored-twice", f"{name} is stored although it is tied to {keeper}"
         if stored[name].view_of is not None:
             rule, text = "tied-view", f"{name} is a view of {stored[name].view_of}"
         findings.append(Finding(rule, f"{text}; it is counted once", tensor=name, severity="note"))
