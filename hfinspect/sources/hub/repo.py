@@ -214,9 +214,9 @@ class HubSource(Source):
                 raise BrokenAnswerError("sent a file of another sha256 than it has listed")
             return data
 
-        most = limit + 1 if size is None else size
-        bounded = self.client.has_bodies_whole and most > 0
-        return self._fetch(path, _range(0, most) if bounded else GZIP, handle)
+        stop = limit + 1 if size is None else size
+        bounded = self.client.has_bodies_whole and stop > 0
+        return self._fetch(path, _range(0, stop) if bounded else GZIP, handle)
 
     def _fetch(self, path: str, headers: dict[str, str], handle: Callable[[Answer], T]) -> T:
         """What ``handle`` makes of a file's bytes, wherever they are."""
