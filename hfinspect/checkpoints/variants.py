@@ -32,13 +32,13 @@ def gguf_variants(files: Mapping[str, FileEntry]) -> tuple[Variant, ...]:
     Vision projectors and adapters are left out. What is in them is not known from this: bits per
     weight take the number of parameters, which all variants of a model share.
     """
-    sized = [
+    models = [
         item
         for item in candidates(files)
         if item.first.format == "gguf" and item.first.kind is FileKind.WEIGHTS and not item.missing
     ]
     variants = []
-    for item in sized:
+    for item in models:
         paths = tuple(name.path for name in item.files)
         sizes = [files[path].size for path in paths]
         total = sum(size for size in sizes if size is not None)
