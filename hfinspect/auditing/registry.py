@@ -99,10 +99,10 @@ def rules() -> Mapping[str, Rule]:
 
 def get_rule(code: str) -> Rule:
     """The rule of a code (any case). Raises UsageError."""
-    found = rules().get(code.strip().upper())
-    if found is None:
+    rule = rules().get(code.strip().upper())
+    if rule is None:
         raise UsageError(f"rule {code}", "is unknown", expected="a code such as HI201")
-    return found
+    return rule
 
 
 def chosen(
@@ -111,26 +111,26 @@ def chosen(
     """Rules whose code begins with one of ``select`` (all, if none) and with none of ``ignore``;
     the longer prefix wins where both match. Raises UsageError for a prefix of no rule."""
     wanted, unwanted = _prefixes(select), _prefixes(ignore)
-    found = []
+    rules_chosen = []
     for code, item in rules().items():
         best = _longest(code, wanted) if wanted else 0
         worst = _longest(code, unwanted)
         if best is None or (worst is not None and worst >= best):
             continue
         if deep or not item.deep:
-            found.append(item)
-    return tuple(found)
+            rules_chosen.append(item)
+    return tuple(rules_chosen)
 
 
 def _prefixes(texts: Sequence[str]) -> tuple[str, ...]:
-    found = []
+    prefixes = []
     for text in texts:
         for part in text.split(","):
             prefix = part.strip().upper()
             if not any(code.startswith(prefix) for code in rules()) or not prefix:
                 raise UsageError(f"rule {part!r}", "is unknown", expected="a code or its beginning")
-            found.append(prefix)
-    return tuple(found)
+            prefixes.append(prefix)
+    return tuple(prefixes)
 
 
 def _longest(code: str, prefixes: tuple[str, ...]) -> int | None:

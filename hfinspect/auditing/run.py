@@ -107,20 +107,20 @@ def _inventory(facts: TargetFacts) -> Inventory:
 
 def _findings(rule: Rule, facts: TargetFacts) -> Iterator[AuditFinding]:
     left = iter(rule.check(facts))
-    for found in islice(left, MAX_PER_RULE):
+    for finding in islice(left, MAX_PER_RULE):
         yield AuditFinding(
             rule.code,
             rule.name,
-            found.severity or rule.severity,
-            found.text,
-            found.file,
-            found.tensor,
-            found.expected,
+            finding.severity or rule.severity,
+            finding.text,
+            finding.file,
+            finding.tensor,
+            finding.expected,
         )
     worst, more = "note", 0
-    for found in islice(left, MAX_COUNTED):
+    for finding in islice(left, MAX_COUNTED):
         more += 1
-        worst = max(worst, found.severity or rule.severity, key=SEVERITIES.index)
+        worst = max(worst, finding.severity or rule.severity, key=SEVERITIES.index)
     if next(left, None) is not None:
         more, worst = more + 1, "error"  # what comes then is not looked at
     if more:

@@ -224,13 +224,13 @@ class Collector:
 
     def _by_path(self, reads: Iterable[AnyRead]) -> dict[str, AnyRead]:
         """What was read, without files that the network refused: these are not checked."""
-        found = {}
+        by_path = {}
         for read in reads:
             if read.error is not None and read.error.kind in NETWORK:
                 self._leave(read.path, read.error.found, read.path)
             else:
-                found[read.path] = read
-        return found
+                by_path[read.path] = read
+        return by_path
 
     def _other_json(self, files: Mapping[str, FileEntry]) -> list[str]:
         """JSON files that no loader is known to read, as far as it goes."""
@@ -248,7 +248,7 @@ class Collector:
         self,
         path: str,
         error: HfinspectError,
-        found: dict[str, Read[object]],
+        reads: dict[str, Read[object]],
         files: Mapping[str, FileEntry],
     ) -> None:
         if error.kind == "limit" and (self.deep or self.source.is_near):
@@ -259,7 +259,7 @@ class Collector:
         elif error.kind in NETWORK:
             self._leave(f"ids of {path}", error.found, path)
         else:
-            found[path] = Read(path, files[path].size or 0, error=error)
+            reads[path] = Read(path, files[path].size or 0, error=error)
 
     def _weights(
         self, weights: Sequence[WeightName], indexes: Mapping[str, IndexRead]
@@ -269,20 +269,20 @@ class Collector:
         count.expect(len(weights))
         check_number(self.source, len(weights))
         tasks = [partial(read_weight, self.source, name, guess, self.known) for name in weights]
-        found = gathered(self.source, [count.counted(task) for task in tasks])
-        refused = [read.fact.refused for read in found]
+        reads = gathered(self.source, [count.counted(task) for task in tasks])
+        refused = [read.fact.refused for read in reads]
         denied = [error for error in refused if isinstance(error, AccessError)]
-        if not self.source.is_near and denied and len(denied) == len(found):
+        if not self.source.is_near and denied and len(denied) == len(reads):
             raise denied[0]  # gated, offline: that is no property of the files
-        for read in found:
+        for read in reads:
             error = read.fact.refused
             if error is not None and error.kind in NETWORK:
                 self._leave(read.fact.path, error.found, read.fact.path)
-        parsed = [read for read in found if is_without_bytes(read.fact.shard)]
+        parsed = [read for read in reads if is_without_bytes(read.fact.shard)]
         if parsed:
             why = "the server gave them parsed, in one answer; the command audit reads each file"
             self.unchecked.append(Unchecked(f"the bytes of {len(parsed):,} headers", why))
-        return found
+        return reads
 
     def _pickles(
         self,
@@ -291,7 +291,7 @@ class Collector:
         reads: Sequence[WeightRead],
         hidden: Sequence[FileEntry],
     ) -> tuple[dict[str, Scans], dict[str, HfinspectError]]:
-        found = {read.fact.path: read.scans for read in reads if read.scans is not None}
+        scans = {read.fact.path: read.scans for read in reads if read.scans is not None}
         errors: dict[str, HfinspectError] = {}
         for read in reads:
             if read.scan_error is not None:
@@ -309,11 +309,11 @@ class Collector:
             if isinstance(result, HfinspectError):
                 self._unread(f"the pickles of {path}", path, result, errors)
             elif result:
-                found[path] = result
+                scans[path] = result
         known = {r.fact.path for r in reads} | set(others)
         unnamed = [entry for path, entry in files.items() if path not in known]
-        self._unnamed([*unnamed, *hidden], found, errors)
-        return found, errors
+        self._unnamed([*unnamed, *hidden], scans, errors)
+        return scans, errors
 
     def _unread(
         self, what: str, path: str, error: HfinspectError, errors: dict[str, HfinspectError]
@@ -327,7 +327,7 @@ class Collector:
     def _unnamed(
         self,
         entries: Sequence[FileEntry],
-        found: dict[str, Scans],
+        scans: dict[str, Scans],
         errors: dict[str, HfinspectError],
     ) -> None:
         """Pickles and archives of pickles under names that promise none."""
@@ -340,7 +340,7 @@ class Collector:
             if isinstance(result, HfinspectError):
                 self._unread(f"whether {path} is a pickle", path, result, errors)
             elif result:
-                found[path] = result
+                scans[path] = result
 
     def _card(self, files: Mapping[str, FileEntry]) -> ModelCard:
         path = next((path for path in files if path.lower() == "readme.md"), None)
@@ -354,21 +354,21 @@ class Collector:
     ) -> dict[str, str]:
         """Pointers and pages in place of files that are read nowhere else: path -> rule."""
         here = self.source.is_near
-        found: dict[str, str] = {}
+        stand_ins: dict[str, str] = {}
         asked = []
         for path, entry in files.items():
             name = names.get(path)
             if name is not None and name.kind is not FileKind.FOREIGN:
                 continue
             if entry.size == 0 and name is not None:
-                found[path] = "empty-file"
+                stand_ins[path] = "empty-file"
             elif 0 < (entry.size or 0) <= MAX_POINTER and (
                 here or name is not None or path.endswith(_KEPT_IN_LFS)
             ):
                 asked.append(path)
         results = self._ask([partial(stand_in, self.source, path) for path in asked])
         told = zip(asked, results, strict=True)
-        return found | {path: rule for path, rule in told if isinstance(rule, str)}
+        return stand_ins | {path: rule for path, rule in told if isinstance(rule, str)}
 
     def _gadgets(self, files: Mapping[str, FileEntry]) -> tuple[Gadget, ...]:
         paths = [path for path in files if is_graph(path)]
@@ -382,17 +382,17 @@ class Collector:
             paths = paths[:MAX_REMOTE_GRAPHS]
         reads = MAX_DEEP_READS if self.deep else MAX_REMOTE_GRAPH_READS
         results = self._ask([partial(graph_gadgets, self.source, path, reads) for path in paths])
-        found: list[Gadget] = []
+        gadgets: list[Gadget] = []
         unread: dict[str, list[str]] = {}
         for path, result in zip(paths, results, strict=True):
             if isinstance(result, list):
-                found += result
+                gadgets += result
             else:
                 unread.setdefault(result.found, []).append(path)
         for why, these in unread.items():  # conversions come in dozens: a line for all of them
             only = these[0] if len(these) == 1 else None
             self._leave(f"what {_several(these)} make their loaders do", why, only)
-        return tuple(found)
+        return tuple(gadgets)
 
     def _templates(self, files: Mapping[str, FileEntry]) -> dict[str, str]:
         paths = [path for path in files if path.lower().endswith((".jinja", ".jinja2", ".j2"))]
@@ -404,8 +404,8 @@ class Collector:
         for path, result in zip(paths, results, strict=True):
             if isinstance(result, HfinspectError):
                 self._leave(path, result.found, path)
-        found = zip(paths, results, strict=True)
-        return {path: text for path, text in found if isinstance(text, str)}
+        reads = zip(paths, results, strict=True)
+        return {path: text for path, text in reads if isinstance(text, str)}
 
     def _yaml(self, files: Mapping[str, FileEntry]) -> dict[str, str]:
         paths = [path for path in files if path.lower().endswith(ENDINGS)]
@@ -414,15 +414,15 @@ class Collector:
             self._leave(what, f"only {MAX_YAML_FILES} are checked")
         paths = paths[:MAX_YAML_FILES]
         reads = [partial(self.source.read, path, 0, MAX_YAML_BYTES + 1) for path in paths]
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for path, data in zip(paths, self._ask(reads), strict=True):
             if isinstance(data, HfinspectError):
                 self._leave(path, data.found, path)
                 continue
             if len(data) > MAX_YAML_BYTES:
                 self._leave(f"{path} behind {MAX_YAML_BYTES:,} bytes", "settings are short", path)
-            found[path] = decoded(data)
-        return found
+            texts[path] = decoded(data)
+        return texts
 
     def _note_archives(self, weights: Mapping[str, WeightFact]) -> None:
         """On the Hub a member that is not read keeps its local header, too."""
@@ -435,10 +435,10 @@ class Collector:
     def _passed_over(self) -> Sequence[FileEntry]:
         """Folders on disk that are not in the listing: anything may lie there. Files of those that
         are hidden."""
-        found = passed_over(self.source)
+        entries = passed_over(self.source)
         disk = self.source.on_disk
-        hidden = hidden_files(disk, found.get(HIDDEN, ())) if disk is not None else Hidden()
-        for why, paths in found.items():
+        hidden = hidden_files(disk, entries.get(HIDDEN, ())) if disk is not None else Hidden()
+        for why, paths in entries.items():
             what = _several(paths)
             if why == HIDDEN and disk is not None:
                 self.unchecked.append(Unchecked(what, why))
@@ -471,6 +471,6 @@ class Collector:
             return {}
         progress = None if self.progress is None else partial(self.progress, "values")
         scan = DeepScan(self.source, facts, progress)
-        found = scan.run()
+        deep_facts = scan.run()
         self.unchecked += scan.unchecked
-        return found
+        return deep_facts

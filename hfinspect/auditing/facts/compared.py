@@ -30,13 +30,18 @@ class Compared(NamedTuple):
 def compared(facts: TargetFacts) -> Iterator[Compared]:
     for folder in facts.folders:
         judged, copy = folder.judged, folder.main
-        found, prediction = judged.inspection, judged.prediction
-        if copy is None or found is None or found.expectation is None or prediction is None:
+        inspection, prediction = judged.inspection, judged.prediction
+        if (
+            copy is None
+            or inspection is None
+            or inspection.expectation is None
+            or prediction is None
+        ):
             continue
         if facts.single and copy.sharded:
             continue
         yield Compared(
-            folder, copy, found, found.expectation, prediction, judged.specs, judged.infos
+            folder, copy, inspection, inspection.expectation, prediction, judged.specs, judged.infos
         )
 
 
@@ -56,9 +61,9 @@ def missing_parameters(c: Compared) -> Iterator[TensorSpec]:
 def respelled(c: Compared) -> bool:
     """Whether these seem to be the predicted tensors under the names of another layout: hardly a
     name is known, and there are about as many."""
-    promised, held = len(c.prediction.tensors), len(c.infos)
+    promised, in_files = len(c.prediction.tensors), len(c.infos)
     few = 10 * len(c.expectation.missing) >= 9 * promised
-    return few and abs(held - promised) * 10 <= promised
+    return few and abs(in_files - promised) * 10 <= promised
 
 
 def reshaped_parameters(
@@ -74,7 +79,7 @@ def shape_text(shape: tuple[int, ...]) -> str:
     return "x".join(str(int(size)) for size in shape) or "scalar"
 
 
-def said_dtype(config: Mapping[str, object] | None) -> str | None:
+def declared_dtype(config: Mapping[str, object] | None) -> str | None:
     """The config's dtype in the spelling of safetensors, None where it has none."""
     try:
         return config_dtype(ModelConfig(config)) if config is not None else None

@@ -120,16 +120,16 @@ class DeepScan:
         if self._is_big_endian(shard):
             self._skip(weight.path, "it is big-endian")
             return []
-        found = [
+        segments = [
             Segment(t.offset, t.offset + t.nbytes, t.name, t.dtype)
             for t in shard.tensors
             if t.offset is not None and shard.format not in ("torch", "torchscript")
         ]
         if shard.format in ("torch", "torchscript"):
-            found = self._storages(weight.path, shard)
-        found.sort()
+            segments = self._storages(weight.path, shard)
+        segments.sort()
         apart: list[Segment] = []
-        for segment in found:
+        for segment in segments:
             if apart and segment.start < apart[-1].stop:
                 continue  # overlaps are a finding of their own, and hostile ones cost squares
             apart.append(segment)
@@ -151,7 +151,7 @@ class DeepScan:
                 if t.offset is not None
             ]
         file = Windows(SourceReader(self.source, path))
-        found = []
+        segments = []
         for entry in read_directory(file).entries:
             _, mark, key = entry.name.rpartition("/data/")
             stored = first.get(key) if mark else None
@@ -159,8 +159,8 @@ class DeepScan:
                 continue
             # The reader keeps what it read, so each local header gets one of its own.
             begin = data_offset(Windows(SourceReader(self.source, path)), entry)
-            found.append(Segment(begin, begin + entry.size, stored.name, stored.dtype))
-        return found
+            segments.append(Segment(begin, begin + entry.size, stored.name, stored.dtype))
+        return segments
 
     def _is_big_endian(self, shard: Shard) -> bool:
         return "big" in (shard.metadata.get("byteorder"), shard.metadata.get("GGUF.byte_order"))

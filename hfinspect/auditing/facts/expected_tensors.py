@@ -71,7 +71,7 @@ def judge(
     }
     table = TensorTable(checkpoint.shards)
     decoding = decode(table, values, companions, prediction)
-    found = from_checkpoint(
+    inspected = from_checkpoint(
         "", Origin("directory", ""), checkpoint, table, prediction, decoding, config=values
     )
-    return Judged(found.inspection, prediction, decoding, error, values, companions)
+    return Judged(inspected.inspection, prediction, decoding, error, values, companions)

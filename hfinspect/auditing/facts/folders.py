@@ -71,7 +71,7 @@ def _declared(
 ) -> Mapping[str, str]:
     """Folder -> the class that its repo says it is, of the audited folder and of repos below it;
     what is malformed is a finding elsewhere."""
-    found: dict[str, str] = {}
+    classes: dict[str, str] = {}
     for base in repos_below(json_files)[:MAX_REPOS]:
         start = f"{base}/" if base else ""
         inside = [path.removeprefix(start) for path in files if path.startswith(start)]
@@ -79,8 +79,8 @@ def _declared(
         contents = {path: fact.value for path, fact in read.items() if fact and not fact.error}
         with suppress(ConfigError):
             for folder, kind in declared_folders(contents).items():
-                found.setdefault((start + folder).rstrip("/"), kind)
-    return found
+                classes.setdefault((start + folder).rstrip("/"), kind)
+    return classes
 
 
 def _copies(
@@ -88,7 +88,7 @@ def _copies(
     weights: Mapping[str, WeightFact],
     indexes: Mapping[str, IndexRead],
 ) -> list[Copy]:
-    found = []
+    copies = []
     used: set[str] = set()
     ordered = sorted(candidates(files), key=lambda item: item.index is None)
     for item in ordered:
@@ -101,7 +101,7 @@ def _copies(
             continue  # named by an index under a name that shows no numbering
         used.update(shards.present)
         label = item.index or (shards.present[0] if shards.present else first.path)
-        found.append(
+        copies.append(
             Copy(
                 label,
                 first.format,
@@ -114,7 +114,7 @@ def _copies(
                 fact,
             )
         )
-    return found
+    return copies
 
 
 def _shards(

@@ -64,17 +64,17 @@ _LOOKS_ONLY = frozenset({"MatchingFiles", "PrintV2"})
 
 def onnx_gadgets(reader: Reader, size: int) -> list[Gadget]:
     """Weights that an ONNX file takes from outside its folder. Raises HfinspectErrors."""
-    found: list[Gadget] = []
+    gadgets: list[Gadget] = []
     for _, entry in fields(reader.path, _cursor(reader), size, _ONNX):
         parts = list(fields(reader.path, _in_memory(reader.path, entry), len(entry), _ENTRY))
         if ("key", b"location") not in parts:
             continue
         for location in [value.decode("utf-8", "backslashreplace") for _, value in parts]:
             why = why_unsafe(location.removeprefix("./"))
-            if why is not None and len(found) < MAX_GADGETS:
+            if why is not None and len(gadgets) < MAX_GADGETS:
                 text = f"takes weights from {location!a:.150}, which {why}"
-                found.append(Gadget("onnx-outside", reader.path, text, "error"))
-    return found
+                gadgets.append(Gadget("onnx-outside", reader.path, text, "error"))
+    return gadgets
 
 
 _ENTRY: Wanted = {1: "key", 2: "value"}
@@ -155,10 +155,10 @@ _NO_LAYERS = re.compile(
 def keras_text_gadgets(path: str, text: bytes) -> list[Gadget]:
     """What a Keras config in JSON, however it is spelled, makes a loader run or import."""
     plain = _ESCAPE.sub(lambda match: bytes([int(match[1], 16)]), text)
-    found = dict.fromkeys(
+    gadgets = dict.fromkeys(
         gadget for match in _PAIR.finditer(plain) for gadget in _keras(path, match[1], match[2])
     )
-    return sorted(found, key=lambda gadget: gadget.severity)[:MAX_GADGETS]  # errors first
+    return sorted(gadgets, key=lambda gadget: gadget.severity)[:MAX_GADGETS]  # errors first
 
 
 def _keras(path: str, key: bytes, value: bytes) -> Iterator[Gadget]:
@@ -200,13 +200,13 @@ def hdf5_gadgets(file: Windows) -> list[Gadget]:
 
     Raises HfinspectErrors.
     """
-    found = keras_text_gadgets(file.path, file.read(0, HDF5_HEAD))
+    gadgets = keras_text_gadgets(file.path, file.read(0, HDF5_HEAD))
     try:
         texts = root_texts(file)
     except HfinspectError:
-        if found:
-            return found
+        if gadgets:
+            return gadgets
         raise
     for text in texts.values():
-        found += keras_text_gadgets(file.path, text)
-    return list(dict.fromkeys(found))
+        gadgets += keras_text_gadgets(file.path, text)
+    return list(dict.fromkeys(gadgets))

@@ -222,14 +222,14 @@ def to_sniff(files: Iterable[FileEntry], *, local: bool) -> tuple[list[str], int
     if local:
         paths = [entry.path for entry in files]
         return paths[:MAX_SNIFFED], max(0, len(paths) - MAX_SNIFFED)
-    found = [
+    unnamed = [
         entry
         for entry in files
         if (entry.size is None or entry.size > 1)
         and (entry.sha256 is not None or _ending(entry.path) not in TEXT_ENDINGS)
     ]
-    found.sort(key=lambda entry: _ending(entry.path) in MEDIA_ENDINGS)
-    paths = [entry.path for entry in found]
+    unnamed.sort(key=lambda entry: _ending(entry.path) in MEDIA_ENDINGS)
+    paths = [entry.path for entry in unnamed]
     return paths[:MAX_REMOTE_SNIFFED], max(0, len(paths) - MAX_REMOTE_SNIFFED)
 
 

@@ -36,12 +36,12 @@ LIBRARY = "library"
 @cache
 def read_list(name: str) -> dict[str, tuple[str, str]]:
     """name -> (use, reason) of ``weights_only``, ``libraries`` or ``runs_code``."""
-    found: dict[str, tuple[str, str]] = {}
+    entries: dict[str, tuple[str, str]] = {}
     for line in (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             use, dotted, reason = line.split("\t")
-            found[dotted] = (use, reason)
-    return found
+            entries[dotted] = (use, reason)
+    return entries
 
 
 def danger_of(module: str, name: str, use: str = NAMED) -> str | None:

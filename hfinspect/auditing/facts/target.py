@@ -134,12 +134,12 @@ class Copy:
     @cached_property
     def holders(self) -> Mapping[str, list[str]]:
         """Tensor name -> the files that hold it."""
-        found: dict[str, list[str]] = {}
+        files_of: dict[str, list[str]] = {}
         for file in self.files:
             path = file.path
             for tensor in file.tensors:
-                found.setdefault(tensor[0], []).append(path)
-        return found
+                files_of.setdefault(tensor[0], []).append(path)
+        return files_of
 
     @cached_property
     def tensors(self) -> Mapping[str, StoredTensor]:
@@ -150,7 +150,7 @@ class Copy:
         return {name: paths[0] for name, paths in self.holders.items()}
 
     @cached_property
-    def said(self) -> Mapping[str, str]:
+    def shard_of(self) -> Mapping[str, str]:
         """Tensor name -> path of the shard that the index gives it to; empty without an index."""
         if self.index is None or self.index.value is None:
             return {}
@@ -163,9 +163,9 @@ class Copy:
     def lost_names(self) -> frozenset[str]:
         """Names that the index gives to files that are missing or cannot be read."""
         fine = {file.path for file in self.files if file.sound}
-        if fine.issuperset(self.said.values()):
+        if fine.issuperset(self.shard_of.values()):
             return frozenset()
-        return frozenset(name for name, file in self.said.items() if file not in fine)
+        return frozenset(name for name, file in self.shard_of.items() if file not in fine)
 
 
 @dataclass(frozen=True)

@@ -177,8 +177,8 @@ def flow_danger(blocks: Iterable[tuple[bool, str]]) -> str | None:
         for number in range(MAX_ROUNDS):
             before = dict(flow.variables)
             flow.widens = number >= _WIDENED_FROM
-            for tag, found in trees:
-                flow.block(tag, Parser(found))
+            for tag, tree in trees:
+                flow.block(tag, Parser(tree))
             if flow.variables == before:
                 return None
     except _DangerError as danger:

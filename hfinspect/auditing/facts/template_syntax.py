@@ -55,7 +55,7 @@ class Token(NamedTuple):
 
 def tokens(block: str) -> list[Token]:
     """The tokens of one block. Raises NotJinjaError."""
-    found: list[Token] = []
+    tokens_read: list[Token] = []
     at, end = 0, len(block.rstrip())
     while at < end:
         match = _TOKEN.match(block, at)
@@ -64,10 +64,10 @@ def tokens(block: str) -> list[Token]:
         at = match.end()
         kind = match.lastgroup or ""
         text = match[kind]
-        found.append(Token(kind, _spelled(text[1:-1]) if kind == "text" else text))
-        if len(found) > MAX_TOKENS:
+        tokens_read.append(Token(kind, _spelled(text[1:-1]) if kind == "text" else text))
+        if len(tokens_read) > MAX_TOKENS:
             raise NotJinjaError(f"more than {MAX_TOKENS:,} tokens")
-    return found
+    return tokens_read
 
 
 _ESCAPE: Final = re.compile(
@@ -108,8 +108,8 @@ def _unescaped(match: re.Match[str]) -> str:
 class Parser:
     """Reads the tokens of one block."""
 
-    def __init__(self, found: Sequence[Token]) -> None:
-        self._tokens = found
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self._tokens = tokens
         self._at = 0
         self._depth = 0
 

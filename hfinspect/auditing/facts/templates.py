@@ -80,16 +80,16 @@ def _end_of(text: str, at: int, begin: str) -> int:
     """Where a block ends; the end of the text for one that never does."""
     end, depth = ("}}", "%}")[begin == "{%"], 0
     while (piece := _PIECE.search(text, at)) is not None:
-        at, found = piece.end(), piece[0]
-        if found[0] in "'\"":
+        at, mark = piece.end(), piece[0]
+        if mark[0] in "'\"":
             continue
-        if not depth and found.endswith(end):
+        if not depth and mark.endswith(end):
             return at
-        if found.endswith("}}"):
+        if mark.endswith("}}"):
             at -= 1  # the first of two brackets
-        if found in ("(", "[", "{"):
+        if mark in ("(", "[", "{"):
             depth += 1
-        elif found[-1] in ")]}":
+        elif mark[-1] in ")]}":
             depth = max(depth - 1, 0)
     return len(text)
 
@@ -106,14 +106,14 @@ def templates(facts: TargetFacts) -> Iterator[tuple[str, str, str]]:
 
 
 def _in_config(config: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    found = config.get("chat_template")
-    if isinstance(found, str):
-        yield "chat_template", found
+    template = config.get("chat_template")
+    if isinstance(template, str):
+        yield "chat_template", template
     pairs: list[tuple[object, object]] = []
-    if isinstance(found, Mapping):
-        pairs = list(found.items())
-    elif isinstance(found, list):
-        pairs = [(i.get("name"), i.get("template")) for i in found if isinstance(i, Mapping)]
+    if isinstance(template, Mapping):
+        pairs = list(template.items())
+    elif isinstance(template, list):
+        pairs = [(i.get("name"), i.get("template")) for i in template if isinstance(i, Mapping)]
     for name, text in pairs:
         if isinstance(text, str):
             yield f"chat_template {name}", text

@@ -106,11 +106,11 @@ class ValueScan:
         whole = len(data) - len(data) % kind.size
         self.rest = data[whole:]
         piece = data[:whole] if self.rest else data
-        found = marks(kind, piece)
-        if found:
+        marked = marks(kind, piece)
+        if marked:
             if self.first < 0:
-                at = found.index(1)
+                at = marked.index(1)
                 self.first = self.elements + at
                 self.nan = is_nan(kind, piece[at * kind.size : (at + 1) * kind.size])
-            self.count += found.count(1)
+            self.count += marked.count(1)
         self.elements += whole // kind.size

@@ -23,7 +23,7 @@ _TENSORS = ("state_dict", "tensor", "list")
 
 def weight_files(facts: TargetFacts) -> frozenset[str]:
     """Paths of PyTorch files in which only what rebuilds tensors belongs."""
-    shards = {path for _, copy in facts.copies() for path in copy.said.values()}
+    shards = {path for _, copy in facts.copies() for path in copy.shard_of.values()}
     return frozenset(
         path
         for path, weight in facts.weights.items()
@@ -46,5 +46,9 @@ def _holds_tensors_alone(weight: WeightFact) -> bool:
     shard = weight.shard
     if shard is None or shard.format != "torch" or is_pickle_by_name(weight):
         return False
-    said = shard.metadata
-    return bool(shard.tensors) and said.get("kind") in _TENSORS and not said.get("training_keys")
+    metadata = shard.metadata
+    return (
+        bool(shard.tensors)
+        and metadata.get("kind") in _TENSORS
+        and not metadata.get("training_keys")
+    )

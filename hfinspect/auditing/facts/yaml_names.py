@@ -102,10 +102,10 @@ def decoded(data: bytes) -> str:
 def names_in(text: str) -> Iterator[YamlName]:
     """What a file of YAML makes its loader import or call, each once."""
     seen: set[YamlName] = set()
-    for found in _all(text):
-        if found not in seen:
-            seen.add(found)
-            yield found
+    for name in _all(text):
+        if name not in seen:
+            seen.add(name)
+            yield name
         if len(seen) >= MAX_NAMES:
             return
 

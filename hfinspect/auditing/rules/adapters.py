@@ -32,15 +32,15 @@ def _adapters(facts: TargetFacts) -> Iterator[tuple[Folder, Copy, Mapping[str, o
 
 def _pairs(copy: Copy) -> Iterator[tuple[str, StoredTensor | None, StoredTensor | None, bool]]:
     """(module, A, B, whether of an embedding) of every module that has either half."""
-    found: dict[tuple[str, bool], dict[str, StoredTensor]] = {}
+    pairs: dict[tuple[str, bool], dict[str, StoredTensor]] = {}
     for name, tensor in copy.tensors.items():
         parts = name.split(".")
         for at, part in enumerate(parts):
             if part in _HALVES or part in _HALVES.values():
                 key = (".".join(parts[:at]), "embedding" in part)
-                found.setdefault(key, {})[part[-1]] = tensor
+                pairs.setdefault(key, {})[part[-1]] = tensor
                 break
-    for (module, embedding), halves in found.items():
+    for (module, embedding), halves in pairs.items():
         yield module, halves.get("A"), halves.get("B"), embedding
 
 
@@ -55,13 +55,13 @@ def adapter_rank(facts: TargetFacts) -> Iterator[RuleFinding]:
     for folder, copy, settings in _adapters(facts):
         pattern = settings.get("rank_pattern")
         ranks = {settings.get("r"), *(pattern.values() if isinstance(pattern, dict) else ())}
-        said = {rank for rank in ranks if type(rank) is int}
+        declared = {rank for rank in ranks if type(rank) is int}
         for _, first, second, _ in _pairs(copy):
             a = first.shape[0] if first is not None and first.shape else None
             b = second.shape[1] if second is not None and len(second.shape) > 1 else None
             for tensor, rank in ((first, a), (second, b)):
-                if tensor is not None and rank is not None and said and rank not in said:
-                    shown = " or ".join(map(str, sorted(said)))
+                if tensor is not None and rank is not None and declared and rank not in declared:
+                    shown = " or ".join(map(str, sorted(declared)))
                     expected = f"rank {shown} by {folder.path}adapter_config.json"
                     path = copy.file_of[tensor.name]
                     yield RuleFinding(f"is of rank {rank}", path, tensor.name, expected)

@@ -20,13 +20,13 @@ _ENOUGH_LAYERS = 4
 
 def _rows(folder: Folder) -> tuple[int, str] | None:
     """How many ids the model has room for, and who says so."""
-    found = folder.judged.inspection
-    info = token_embedding(found) if found is not None else None
-    said = vocab_size(folder.config)
+    inspection = folder.judged.inspection
+    info = token_embedding(inspection) if inspection is not None else None
+    declared = vocab_size(folder.config)
     plain = info is not None and info.role is Role.PARAMETER and info.dtype in _FLOATS
-    if info is not None and plain and said in (None, info.shape[0]):
+    if info is not None and plain and declared in (None, info.shape[0]):
         return info.shape[0], f"rows of {info.name}"
-    return None if said is None else (said, f"vocab_size of {folder.config_path}")
+    return None if declared is None else (declared, f"vocab_size of {folder.config_path}")
 
 
 @rule("HI314", "tokenizer-beyond-vocabulary", "error")
@@ -111,13 +111,13 @@ def odd_layer(facts: TargetFacts) -> Iterator[RuleFinding]:
     Fix: compare the layer with its source, and save it like the others.
     """
     for folder in facts.folders:
-        found = folder.judged.inspection
-        if found is None:
+        inspection = folder.judged.inspection
+        if inspection is None:
             continue
         prediction = folder.judged.prediction
         specs = {s.name: s.shape for s in prediction.specs} if prediction else {}
         groups: dict[tuple[str, str], list[tuple[int, str, tuple[int, ...], str | None, int]]] = {}
-        for info in found.tensors:
+        for info in inspection.tensors:
             if info.layer is None or info.stack is None or info.nbytes is None:
                 continue
             _, _, suffix = info.name.partition(f"{info.stack}.{info.layer}.")

@@ -91,14 +91,14 @@ def vocabulary(facts: TargetFacts) -> Iterator[RuleFinding]:
         if _is_vocabulary(info, promised):
             yield _shape_found(c, info, promised)
     for folder in facts.folders:
-        found = folder.judged.inspection
-        said = vocab_size(folder.config)
-        if found is None or folder.judged.prediction is not None or said is None:
+        inspection = folder.judged.inspection
+        declared = vocab_size(folder.config)
+        if inspection is None or folder.judged.prediction is not None or declared is None:
             continue
-        table = token_embedding(found)
-        if table is not None and said not in table.shape:
+        table = token_embedding(inspection)
+        if table is not None and declared not in table.shape:
             text = f"has {table.shape[0]:,} rows"
-            yield RuleFinding(text, table.file, table.name, f"vocab_size is {said:,}")
+            yield RuleFinding(text, table.file, table.name, f"vocab_size is {declared:,}")
 
 
 def _shape_found(c: Compared, info: TensorInfo, promised: tuple[int, ...]) -> RuleFinding:
@@ -140,53 +140,57 @@ def layers(facts: TargetFacts) -> Iterator[RuleFinding]:
     Fix: correct the number of layers in the config, or complete the checkpoint.
     """
     for folder in facts.folders:
-        copy, found = folder.main, folder.judged.inspection
+        copy, inspection = folder.main, folder.judged.inspection
         if copy is None or not copy.readable or (facts.single and copy.sharded):
             continue
         if copy.format == "gguf":
             yield from _gguf_layers(copy)
-        elif found is not None:
-            yield from _layers(folder, copy, found)
+        elif inspection is not None:
+            yield from _layers(folder, copy, inspection)
 
 
-def _layers(folder: Folder, copy: Copy, found: Inspection) -> Iterator[RuleFinding]:
-    held = _stacks(found.tensors)
+def _layers(folder: Folder, copy: Copy, inspection: Inspection) -> Iterator[RuleFinding]:
+    stacks = _stacks(inspection.tensors)
     if folder.judged.prediction is not None:
         for stack, count in _stacks(folder.judged.prediction.specs).items():
             saved = _stacks(folder.judged.prediction.tensors).get(stack, count)
-            have = held.get(stack, 0)
+            have = stacks.get(stack, 0)
             if have and have not in (count, saved) and not (saved <= have <= count):
                 text = f"{have:,} layers in {stack}"
                 yield RuleFinding(text, copy.label, None, f"{saved:,} by {folder.config_path}")
         return
-    said = config_number(folder.config, *_LAYER_KEYS)
-    most = max(held.items(), key=lambda item: item[1], default=None)
-    if said is not None and most is not None and said != most[1]:
+    declared = config_number(folder.config, *_LAYER_KEYS)
+    most = max(stacks.items(), key=lambda item: item[1], default=None)
+    if declared is not None and most is not None and declared != most[1]:
         text = f"{most[1]:,} layers in {most[0]}"
-        yield RuleFinding(text, copy.label, None, f"{said:,} by {folder.config_path}", "warning")
+        yield RuleFinding(
+            text, copy.label, None, f"{declared:,} by {folder.config_path}", "warning"
+        )
 
 
 def _gguf_layers(copy: Copy) -> Iterator[RuleFinding]:
     shards = [file.shard for file in copy.files if file.shard is not None]
-    said = next((n for n in (describe(s.metadata).layers for s in shards) if n is not None), None)
+    declared = next(
+        (n for n in (describe(s.metadata).layers for s in shards) if n is not None), None
+    )
     numbers = {
         int(parts[1])
         for name in copy.tensors
         if len(parts := name.split(".", 2)) == 3 and parts[0] == "blk" and parts[1].isdecimal()
     }
-    if said is not None and numbers and max(numbers) + 1 != said:
+    if declared is not None and numbers and max(numbers) + 1 != declared:
         yield RuleFinding(
-            f"{max(numbers) + 1:,} layers", copy.label, None, f"{said:,} by block_count"
+            f"{max(numbers) + 1:,} layers", copy.label, None, f"{declared:,} by block_count"
         )
 
 
 def _stacks(tensors: Iterable[TensorSpec | TensorInfo]) -> dict[str, int]:
     """Name of a list of layers -> its highest number plus one."""
-    found: dict[str, int] = {}
+    stacks: dict[str, int] = {}
     for tensor in tensors:
         if tensor.stack is not None and tensor.layer is not None:
-            found[tensor.stack] = max(tensor.layer + 1, found.get(tensor.stack, 0))
-    return found
+            stacks[tensor.stack] = max(tensor.layer + 1, stacks.get(tensor.stack, 0))
+    return stacks
 
 
 @rule("HI309", "tied-stored-twice", "note")
@@ -198,14 +202,14 @@ def tied_stored_twice(facts: TargetFacts) -> Iterator[RuleFinding]:
     Fix: leave it out, or set tie_word_embeddings to false if it is meant to differ.
     """
     for folder in facts.folders:
-        found, copy = folder.judged.inspection, folder.main
-        if found is None or copy is None or copy.format != "safetensors":
+        inspection, copy = folder.judged.inspection, folder.main
+        if inspection is None or copy is None or copy.format != "safetensors":
             continue
-        for finding in found.findings:
+        for finding in inspection.findings:
             if finding.rule == "tied-stored-twice" and finding.tensor is not None:
                 path = copy.file_of.get(finding.tensor)
-                kept = found.tied.get(finding.tensor)
-                yield RuleFinding(f"is tied to {kept}", path, finding.tensor, "stored once")
+                keeper = inspection.tied.get(finding.tensor)
+                yield RuleFinding(f"is tied to {keeper}", path, finding.tensor, "stored once")
 
 
 @rule("HI310", "head-missing", "error")

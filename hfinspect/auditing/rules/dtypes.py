@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from ...core.components import Role
-from ..facts.compared import said_dtype
+from ..facts.compared import declared_dtype
 from ..facts.target import Folder, TargetFacts
 from ..registry import RuleFinding, rule
 
@@ -22,11 +22,11 @@ def dtype(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Fix: correct `dtype` (formerly `torch_dtype`) in the config, or save the weights in it.
     """
-    for folder, said, counts in _dtypes(facts):
+    for folder, declared, counts in _dtypes(facts):
         most = max(counts, key=lambda name: counts[name])
-        if most != said and not (most == "F32" and said in _SIXTEEN):
+        if most != declared and not (most == "F32" and declared in _SIXTEEN):
             text = f"most weights are {most}"
-            yield RuleFinding(text, folder.main.label if folder.main else None, None, said)
+            yield RuleFinding(text, folder.main.label if folder.main else None, None, declared)
 
 
 @rule("HI308", "mixed-precision", "note")
@@ -47,13 +47,13 @@ def mixed_precision(facts: TargetFacts) -> Iterator[RuleFinding]:
 def _dtypes(facts: TargetFacts) -> Iterator[tuple[Folder, str | None, Mapping[str, int]]]:
     """(folder, the config's dtype, parameters by float dtype) where weights are plain floats."""
     for folder in facts.folders:
-        found = folder.judged.inspection
-        if found is None or folder.config is None or "quantization_config" in folder.config:
+        inspection = folder.judged.inspection
+        if inspection is None or folder.config is None or "quantization_config" in folder.config:
             continue
         counts: Counter[str] = Counter()
-        for info in found.tensors:
+        for info in inspection.tensors:
             if info.dtype in _FLOATS and info.role is Role.PARAMETER:
                 counts[info.dtype] += info.own_elements
-        said = said_dtype(folder.config)
-        if counts and said is not None:
-            yield folder, said, dict(counts.most_common())
+        declared = declared_dtype(folder.config)
+        if counts and declared is not None:
+            yield folder, declared, dict(counts.most_common())

@@ -75,9 +75,9 @@ def pointer(facts: TargetFacts) -> Iterator[RuleFinding]:
         if rule_name in ("lfs-pointer", "xet-pointer"):
             yield RuleFinding(f"{_POINTERS[rule_name]} in place of the file", path)
     for fact in facts.json.values():
-        found = sniff(fact.text[:512], fact.size) if fact.error is not None else None
-        if found in _POINTERS and fact.path not in facts.stand_ins:
-            yield RuleFinding(f"{_POINTERS[found]} in place of the file", fact.path)
+        content = sniff(fact.text[:512], fact.size) if fact.error is not None else None
+        if content in _POINTERS and fact.path not in facts.stand_ins:
+            yield RuleFinding(f"{_POINTERS[content]} in place of the file", fact.path)
 
 
 _POINTERS = {"lfs-pointer": "a Git LFS pointer", "xet-pointer": "a Xet pointer"}
@@ -93,8 +93,8 @@ def page(facts: TargetFacts) -> Iterator[RuleFinding]:
     """
     yield from from_format(facts, "HI104")
     for fact in facts.json.values():
-        found = sniff(fact.text[:512], fact.size) if fact.error is not None else None
-        if found in ("html-page", "error-page"):
+        content = sniff(fact.text[:512], fact.size) if fact.error is not None else None
+        if content in ("html-page", "error-page"):
             yield RuleFinding("a web page or an error message in place of the file", fact.path)
 
 
@@ -157,8 +157,8 @@ def _unwritten(facts: TargetFacts) -> Iterator[tuple[WeightFact, int, int]]:
         last = min(max(offset + nbytes for offset, nbytes in spans), disk.size)
         missing = sum(_overlap(first, last, *hole) for hole in disk.holes)
         # The block in which the data begins holds the header too, so it is never a hole.
-        whole = missing and missing + _BLOCK - first % _BLOCK >= last - first
-        yield weight, last - first if whole else missing, last - first
+        all_missing = missing and missing + _BLOCK - first % _BLOCK >= last - first
+        yield weight, last - first if all_missing else missing, last - first
 
 
 #: Blocks of most file systems. What begins in the header's block counts as unwritten with the rest.

@@ -165,15 +165,15 @@ def chat_template(facts: TargetFacts) -> Iterator[RuleFinding]:
     Fix: do not use the template; restore the original.
     """
     for path, name, text in templates(facts):
-        found = danger_in(text)
-        if found is not None:
-            said = f"{clean(name, 80)} {clean(found, 120)}"
-            yield RuleFinding(f"{said} (the sandbox of transformers stops it)", path)
+        danger = danger_in(text)
+        if danger is not None:
+            described = f"{clean(name, 80)} {clean(danger, 120)}"
+            yield RuleFinding(f"{described} (the sandbox of transformers stops it)", path)
         elif len(text) >= MAX_TEMPLATE_CHARS or (
             path in facts.weights and len(text.encode("utf-8", "replace")) >= MAX_TEXT_BYTES
         ):
-            said = f"{clean(name, 80)} is too long: its end is not looked at"
-            yield RuleFinding(said, path)
+            described = f"{clean(name, 80)} is too long: its end is not looked at"
+            yield RuleFinding(described, path)
 
 
 @rule("HI420", "onnx-outside", "error")
@@ -213,6 +213,6 @@ def yaml_code(facts: TargetFacts) -> Iterator[RuleFinding]:
     Fix: read the file; load it with yaml.safe_load, or take the settings from a source you trust.
     """
     for path, text in facts.yaml.items():
-        for found in names_in(text):
-            severity = "error" if found.runs else "warning"
-            yield RuleFinding(clean(found.text, 200), path, severity=severity)
+        for name in names_in(text):
+            severity = "error" if name.runs else "warning"
+            yield RuleFinding(clean(name.text, 200), path, severity=severity)

@@ -9,7 +9,7 @@ from ...checkpoints.repo_layout import config_name
 from ...core.components import Role
 from ...core.text import byte_size
 from ...layers.sentence_modules import SIZED_BY_TOKENIZER, own_class
-from ..facts.compared import said_dtype, vocab_size
+from ..facts.compared import declared_dtype, vocab_size
 from ..facts.target import TargetFacts
 from ..registry import RuleFinding, rule
 
@@ -90,18 +90,18 @@ def float32(facts: TargetFacts) -> Iterator[RuleFinding]:
     Fix: save the model in the config's dtype, or correct the config.
     """
     for folder in facts.folders:
-        found, said = folder.judged.inspection, said_dtype(folder.config)
-        if found is None or said not in ("F16", "BF16") or folder.main is None:
+        inspection, declared = folder.judged.inspection, declared_dtype(folder.config)
+        if inspection is None or declared not in ("F16", "BF16") or folder.main is None:
             continue
         if "quantization_config" in (folder.config or {}):
             continue
         sizes = {True: 0, False: 0}
-        for info in found.tensors:
+        for info in inspection.tensors:
             if info.role is Role.PARAMETER and (own := info.own_nbytes) is not None:
                 sizes[info.dtype == "F32"] += own
         if sizes[True] > sizes[False]:
             text = f"{byte_size(sizes[True])} of float32"
-            expected = f"{said} by {folder.config_path}, half of it"
+            expected = f"{declared} by {folder.config_path}, half of it"
             yield RuleFinding(text, folder.main.label, None, expected)
 
 

@@ -314,10 +314,10 @@ def no_tensors(facts: TargetFacts) -> Iterator[RuleFinding]:
     Fix: save the model from a process that holds the weights (not from one that has them on the
     meta device or spread over others).
     """
-    for found in from_format(facts, "HI129"):
-        weight = facts.weights[found.file or ""]
+    for finding in from_format(facts, "HI129"):
+        weight = facts.weights[finding.file or ""]
         if weight.name.kind is not FileKind.TRAINING:  # the state of a fresh optimizer is empty
-            yield found
+            yield finding
     for weight in facts.weights.values():
         if weight.shard is None or weight.name.format == "torch" or weight.tensors:
             continue

@@ -17,7 +17,7 @@ def _indexed(facts: TargetFacts) -> Iterator[tuple[Copy, str, Mapping[str, str]]
         return
     for _, copy in facts.copies():
         if copy.index is not None and copy.index.value is not None:
-            yield copy, copy.index.path, copy.said
+            yield copy, copy.index.path, copy.shard_of
 
 
 @rule("HI201", "shard-missing", "error")
@@ -34,13 +34,13 @@ def shard_missing(facts: TargetFacts) -> Iterator[RuleFinding]:
         index = copy.index.value if copy.index is not None else None
         # Another copy that is whole makes an incomplete one a leftover, not a broken model.
         spare = copy is not folder.main and folder.main is not None and index is None
-        counts = Counter(copy.said.values()) if copy.missing else {}
+        counts = Counter(copy.shard_of.values()) if copy.missing else {}
         for path in copy.missing:
-            held = f"{counts[path]:,} tensors in it, by the index" if path in counts else None
+            expected = f"{counts[path]:,} tensors in it, by the index" if path in counts else None
             mild = spare or not facts.listing_complete
             where = "there" if facts.listing_complete else "in the cache"
             yield RuleFinding(
-                f"the shard is not {where}", path, None, held, "warning" if mild else None
+                f"the shard is not {where}", path, None, expected, "warning" if mild else None
             )
 
 
@@ -68,9 +68,9 @@ def tensor_not_in_shards(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Fix: rebuild the index from the shards, or fetch the shard that should hold it.
     """
-    for copy, index, said in _indexed(facts):
+    for copy, index, weight_map in _indexed(facts):
         lost, holders = copy.lost_names, copy.holders
-        for name, shard in said.items():
+        for name, shard in weight_map.items():
             if name not in holders and name not in lost:
                 yield RuleFinding("the index names it, but no shard holds it", index, name, shard)
 
@@ -83,9 +83,9 @@ def tensor_not_in_index(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Fix: rebuild the index from the shards.
     """
-    for copy, _, said in _indexed(facts):
+    for copy, _, weight_map in _indexed(facts):
         for name, paths in copy.holders.items():
-            if name not in said:
+            if name not in weight_map:
                 yield RuleFinding("the index does not name it", paths[0], name)
 
 
@@ -113,11 +113,15 @@ def wrong_shard(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Fix: rebuild the index from the shards.
     """
-    for copy, _, said in _indexed(facts):
+    for copy, _, weight_map in _indexed(facts):
         for name, paths in copy.holders.items():
-            if name in said and said[name] not in paths and said[name] not in copy.missing:
+            if (
+                name in weight_map
+                and weight_map[name] not in paths
+                and weight_map[name] not in copy.missing
+            ):
                 yield RuleFinding(
-                    "the index puts it into another shard", paths[0], name, said[name]
+                    "the index puts it into another shard", paths[0], name, weight_map[name]
                 )
 
 
@@ -130,28 +134,28 @@ def total_size(facts: TargetFacts) -> Iterator[RuleFinding]:
     Fix: rebuild the index from the shards.
     """
     for copy, path, _ in _indexed(facts):
-        said = _claim(copy, "total_size")
-        if said is None:
+        claimed = _claim(copy, "total_size")
+        if claimed is None:
             continue
         if not copy.readable:
-            yield from _too_small(facts, copy, path, said)
+            yield from _too_small(facts, copy, path, claimed)
             continue
         stored = stored_bytes([file.shard for file in copy.files if file.shard is not None])
         # PyTorch indexes count a tensor that shares memory under each of its names, or once.
         repeated = sum(tensor.nbytes for file in copy.files for tensor in file.tensors)
-        if said not in (stored, repeated):
-            yield RuleFinding(f"total_size is {said:,}", path, None, f"{stored:,}")
+        if claimed not in (stored, repeated):
+            yield RuleFinding(f"total_size is {claimed:,}", path, None, f"{stored:,}")
 
 
-def _too_small(facts: TargetFacts, copy: Copy, path: str, said: int) -> Iterator[RuleFinding]:
+def _too_small(facts: TargetFacts, copy: Copy, path: str, claimed: int) -> Iterator[RuleFinding]:
     """Where only names and sizes are known: safetensors shards hold their tensors' bytes and a
     header, so all of them together cannot be smaller than the tensors."""
     if copy.format != "safetensors" or copy.missing or any(file.problems for file in copy.files):
         return
     sizes = [facts.files[file.path].size for file in copy.files]
     known = sum(size for size in sizes if size is not None)
-    if None not in sizes and known < said:
-        text = f"total_size is {said:,}, and the shards have {known:,} bytes in all"
+    if None not in sizes and known < claimed:
+        text = f"total_size is {claimed:,}, and the shards have {known:,} bytes in all"
         yield RuleFinding(text, path, None, "shards that are larger", severity="error")
 
 
@@ -164,8 +168,8 @@ def total_parameters(facts: TargetFacts) -> Iterator[RuleFinding]:
     Fix: rebuild the index from the shards.
     """
     for copy, path, _ in _indexed(facts):
-        said = _claim(copy, "total_parameters")
-        if said is None or not copy.readable:
+        claimed = _claim(copy, "total_parameters")
+        if claimed is None or not copy.readable:
             continue
         folder = next((f for f in facts.folders if f.main is copy), None)
         counts = {sum(t.elements for file in copy.files for t in file.tensors)}
@@ -180,9 +184,9 @@ def total_parameters(facts: TargetFacts) -> Iterator[RuleFinding]:
                 )
                 if count is not None
             }
-        if said not in counts:
+        if claimed not in counts:
             shown = ", ".join(f"{count:,}" for count in sorted(counts))
-            yield RuleFinding(f"total_parameters is {said:,}", path, None, shown)
+            yield RuleFinding(f"total_parameters is {claimed:,}", path, None, shown)
 
 
 def _claim(copy: Copy, key: str) -> int | None:
@@ -201,8 +205,8 @@ def numbering(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Fix: rename the shards to run from 1 to their number, and rebuild the index.
     """
-    for copy, path, said in _indexed(facts):
-        names = [weight_name(shard) for shard in sorted(set(said.values()))]
+    for copy, path, weight_map in _indexed(facts):
+        names = [weight_name(shard) for shard in sorted(set(weight_map.values()))]
         numbered = [n for n in names if n is not None and n.shards is not None]
         numbers = {n.number for n in numbered if n.number is not None}
         counts = {n.shards for n in numbered if n.shards is not None}

@@ -44,13 +44,13 @@ _WORD = 32
 def _settings(folder: Folder) -> Mapping[str, object] | None:
     """What config.json or a file next to it says of the quantisation."""
     files = {
-        name: found
+        name: mapping
         for name in ("hf_quant_config.json", "quantize_config.json")
-        if (found := folder.mapping(name)) is not None
+        if (mapping := folder.mapping(name)) is not None
     }
-    said = declared_in(folder.config, files)
-    if said.method:
-        return said.values
+    declared = declared_in(folder.config, files)
+    if declared.method:
+        return declared.values
     named = (folder.config or {}).get("quantization_config")
     if isinstance(named, dict):
         return named
@@ -138,9 +138,9 @@ def packing(facts: TargetFacts) -> Iterator[RuleFinding]:
     """
     for folder, copy in _weights(facts):
         seen: set[str | None] = set()
-        for found in _by_shapes(folder, copy):
-            seen.add(found.tensor)
-            yield found
+        for contradiction in _by_shapes(folder, copy):
+            seen.add(contradiction.tensor)
+            yield contradiction
         for finding in folder.judged.decoding.findings:
             if finding.rule == "quantization-mismatch" and finding.tensor not in seen:
                 file = copy.file_of.get(finding.tensor or "", copy.label)
@@ -156,10 +156,12 @@ def _by_prediction(folder: Folder, copy: Copy, seen: Set[str]) -> Iterator[RuleF
     of a config that is most often incomplete. Factors of activations and of the cache are optional
     to loaders, and so is the order of GPTQ's groups.
     """
-    packing, found = folder.judged.packing, folder.judged.inspection
+    packing, inspection = folder.judged.packing, folder.judged.inspection
     if packing is None or packing.specs is None or not copy.readable:
         return
-    reshaped = found.expectation.reshaped if found is not None and found.expectation else {}
+    reshaped = (
+        inspection.expectation.reshaped if inspection is not None and inspection.expectation else {}
+    )
     seen = seen | {_module(name) for name in reshaped}
     pieces: dict[str, list[TensorSpec]] = {}
     for spec in packing.tensors:
@@ -185,7 +187,7 @@ def _other_layouts(packing: Packing, copy: Copy) -> set[str]:
     """Modules whose files follow another writer of the same method: with factors of other names, or
     with integers where floats are predicted."""
     predicted = {spec.name: spec for spec in packing.tensors}
-    found = set()
+    layouts = set()
     for name, stored in copy.tensors.items():
         spec = predicted.get(name)
         if spec is None:
@@ -193,8 +195,8 @@ def _other_layouts(packing: Packing, copy: Copy) -> set[str]:
         else:
             is_other = spec.packed is not None and _is_whole(spec.dtype) != _is_whole(stored.dtype)
         if is_other:
-            found.add(_module(name))
-    return found
+            layouts.add(_module(name))
+    return layouts
 
 
 def _is_whole(dtype: str | None) -> bool:
@@ -241,9 +243,9 @@ def _by_shapes(folder: Folder, copy: Copy) -> Iterator[RuleFinding]:
         if not name.endswith(".qweight") or len(qweight.shape) != 2:
             continue
         module = name.removesuffix(".qweight")
-        found = _contradiction(copy.tensors, module, qweight, bits, group, method == "awq")
-        if found is not None:
-            yield RuleFinding(found[0], copy.file_of[name], name, found[1])
+        contradiction = _contradiction(copy.tensors, module, qweight, bits, group, method == "awq")
+        if contradiction is not None:
+            yield RuleFinding(contradiction[0], copy.file_of[name], name, contradiction[1])
 
 
 def _group(settings: Mapping[str, object]) -> int | None:

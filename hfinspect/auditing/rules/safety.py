@@ -210,8 +210,8 @@ def _auto_map(facts: TargetFacts) -> Iterator[tuple[str, str, str]]:
     """(config, entry, ``file.Class`` or ``repo--file.Class``), each reference once a config."""
     for fact in facts.json.values():
         seen: set[str] = set()
-        for found in _auto_maps(fact.value):
-            for entry, value in found.items():
+        for auto_map in _auto_maps(fact.value):
+            for entry, value in auto_map.items():
                 for reference in value if isinstance(value, list) else [value]:
                     if isinstance(reference, str) and reference not in seen:
                         seen.add(reference)
@@ -221,11 +221,11 @@ def _auto_map(facts: TargetFacts) -> Iterator[tuple[str, str, str]]:
 def _auto_maps(config: object) -> Iterator[Mapping[str, object]]:
     """Every ``auto_map``, those of sections (``text_config``) and of lists of them included."""
     for section in _sections(config):
-        found = section.get("auto_map")
-        if isinstance(found, (str, list)):
-            found = {"auto_map": found}
-        if isinstance(found, Mapping):
-            yield found
+        auto_map = section.get("auto_map")
+        if isinstance(auto_map, (str, list)):
+            auto_map = {"auto_map": auto_map}
+        if isinstance(auto_map, Mapping):
+            yield auto_map
 
 
 def _sections(config: object) -> Iterator[Mapping[str, object]]:
