@@ -84,10 +84,10 @@ def test_a_repo_of_the_hub(app: App) -> None:
     app.hub.meter.requests.clear()
     app.open("#org/llama&on=24GB")
     app.settle()
+    files = [r for r in app.hub.meter.requests if "/resolve/" in r.path and r.method == "GET"]
+    assert files and all("range" in r.headers for r in files), "nothing bounds another answer"
     native = hfinspect.inspect("org/llama", endpoint=app.hub.endpoint)
     seen = list(app.hub.meter.requests)
-    files = [r for r in seen if "/resolve/" in r.path and r.method == "GET"]
-    assert files and all("range" in r.headers for r in files), "nothing bounds another answer"
     found = app.form()
     assert (found["parameters"], found["source"]) == (native.parameters, "checkpoint")
     assert [r for r in seen if r.method == "OPTIONS"] == []  # no preflight
@@ -95,9 +95,13 @@ def test_a_repo_of_the_hub(app: App) -> None:
     app.tab("memory")
     assert app.form()["fits"] is True
     assert app.browser.value("location.hash") == "#org/llama&on=24GB&tab=memory"
-    for kind in ("explain", "audit"):
-        app.tab(kind)
-        assert app.text("wrong") == ""
+    app.tab("explain")
+    assert app.text("wrong") == ""
+    assert len(app.hub.meter.requests) == len(seen), "the report has read all of it"
+    app.tab("audit")
+    assert app.text("wrong") == ""
+    more = [r.path for r in app.hub.meter.requests[len(seen) :] if r.host == "hub"]
+    assert more and all(path.endswith(".safetensors") for path in more), "headers as files"
     app.type(other="org/llama")
     app.tab("compare")
     assert app.form()["same_structure"] is True
