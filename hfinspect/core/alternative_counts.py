@@ -8,12 +8,18 @@ from dataclasses import field
 from typing import Any
 
 from .formula import Formula
+from .json_form import JsonForm
 from .records import dataclass
 from .results import dict_of
 
 
 @dataclass(frozen=True)
-class Approximation:
+class Approximation(
+    JsonForm,
+    without="total",
+    names={"rest": "left_over_formula"},
+    after={"left_over": "non_embedding"},
+):
     """``12·L·H²`` next to the truth, and what is left: total − embedding − 12·L·H².
 
     Fields:
@@ -34,19 +40,9 @@ class Approximation:
     def left_over(self) -> int:
         return self.total - self.embedding - self.formula.value
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "formula": self.formula.to_dict(),
-            "embedding": self.embedding,
-            "non_embedding": self.non_embedding,
-            "left_over": self.left_over,
-            "left_over_formula": dict_of(self.rest),
-        }
-
 
 @dataclass(frozen=True)
-class Candidate:
+class Candidate(JsonForm, names={"name": "convention", "value": "parameters"}):
     """A way to count, and what it comes to.
 
     Fields:
@@ -57,13 +53,9 @@ class Candidate:
     name: str
     value: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {"convention": self.name, "parameters": self.value}
-
 
 @dataclass(frozen=True)
-class NameSize:
+class NameSize(JsonForm, after={"says": "text"}):
     """A size in the model's name. ``reached`` are the counts that round to it; where none does,
     ``nearest`` is the one that comes closest.
 
@@ -83,20 +75,9 @@ class NameSize:
     reached: tuple[Candidate, ...]
     nearest: Candidate
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "text": self.text,
-            "says": self.says,
-            "low": self.low,
-            "high": self.high,
-            "reached": [c.to_dict() for c in self.reached],
-            "nearest": self.nearest.to_dict(),
-        }
-
 
 @dataclass(frozen=True)
-class TensorDifference:
+class TensorDifference(JsonForm):
     """A tensor that is held and not predicted (positive), or predicted and not held (negative).
 
     Fields:
@@ -109,13 +90,12 @@ class TensorDifference:
     reason: str
     parameters: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {"tensor": self.tensor, "reason": self.reason, "parameters": self.parameters}
-
 
 @dataclass(frozen=True)
-class Measurement:
+class Measurement(
+    JsonForm,
+    after={"complete": "components", "unexplained": "complete", "differences": "unexplained"},
+):
     """What the headers hold next to what was derived. ``unexplained`` is what the differences,
     tensor by tensor, do not account for.
 
@@ -133,19 +113,9 @@ class Measurement:
     unexplained: int | None
     complete: bool = True
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "parameters": self.parameters,
-            "components": dict(self.components),
-            "complete": self.complete,
-            "unexplained": self.unexplained,
-            "differences": [one.to_dict() for one in self.differences],
-        }
-
 
 @dataclass(frozen=True)
-class Convention:
+class Convention(JsonForm):
     """A usual way to count otherwise: what it adds to (or takes from) the exact total.
 
     Fields:
@@ -160,18 +130,9 @@ class Convention:
     delta: Formula | None
     value: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "name": self.name,
-            "text": self.text,
-            "delta": dict_of(self.delta),
-            "value": self.value,
-        }
-
 
 @dataclass(frozen=True)
-class Term:
+class Term(JsonForm, names={"text": "term"}):
     """One monomial of a closed form: its coefficient in the right one and in the other.
 
     Fields:
@@ -185,10 +146,6 @@ class Term:
     value: int
     right: str
     other: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {"term": self.text, "value": self.value, "right": self.right, "other": self.other}
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,14 @@ from typing import Any
 from .cache_size import CacheSize
 from .display import Shown
 from .formula import Formula
+from .json_form import JsonForm
 from .ledger_lines import Letter
 from .refs import Origin
 from .results import SCHEMA_VERSION
 
 
 @dataclass(frozen=True)
-class CacheLine:
+class CacheLine(JsonForm):
     """What layers keep that keep the same: elements × rows × bytes an element.
 
     Fields:
@@ -36,18 +37,6 @@ class CacheLine:
     width: str
     dtype: str
     nbytes: int
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "label": self.label,
-            "layers": self.layers,
-            "elements": self.elements.to_dict(),
-            "rows": self.rows,
-            "rows_formula": self.rows_formula,
-            "width": self.width,
-            "dtype": self.dtype,
-            "nbytes": self.nbytes,
-        }
 
 
 @dataclass(frozen=True, repr=False)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, Final
+from typing import Final
 
+from .json_form import JsonForm
 from .records import dataclass
 
 #: Why a model has no cache, or nothing is known of it; other reasons are those of a layout whose
@@ -18,7 +19,7 @@ SEVERAL: Final = "it is a model of several parts; size one of them"
 
 
 @dataclass(frozen=True)
-class CacheGroup:
+class CacheGroup(JsonForm):
     """Layers that keep the same. ``layers`` is how many, ``label`` what they keep (``keys and
     values``, ``latent``, ``recurrent state`` ...), ``window`` the tokens they look back on (None:
     all). ``elements`` are a token's (rows) or a sequence's (states), in all these layers;
@@ -46,22 +47,9 @@ class CacheGroup:
     nbytes: int = 0
     formula: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "label": self.label,
-            "layers": self.layers,
-            "elements": self.elements,
-            "dtype": self.dtype,
-            "grows": self.grows,
-            "window": self.window,
-            "rows": self.rows,
-            "nbytes": self.nbytes,
-            "formula": self.formula,
-        }
-
 
 @dataclass(frozen=True)
-class CacheSize:
+class CacheSize(JsonForm, after={"encoder_tokens": "batch", "layers": "notes"}):
     """Bytes of a cache for ``batch`` sequences of ``tokens``, as ``engine`` holds it.
 
     ``kv_bytes`` are keys and values (latents, indexers and cross-attention too), ``state_bytes``
@@ -106,23 +94,3 @@ class CacheSize:
     encoder_tokens: int | None = None
     assumed: str = ""
     notes: tuple[str, ...] = field(default=())
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "engine": self.engine,
-            "version": self.version,
-            "tokens": self.tokens,
-            "batch": self.batch,
-            "encoder_tokens": self.encoder_tokens,
-            "dtype": self.dtype,
-            "nbytes": self.nbytes,
-            "kv_bytes": self.kv_bytes,
-            "state_bytes": self.state_bytes,
-            "fixed": self.fixed,
-            "per_token": self.per_token,
-            "per_token_first": self.per_token_first,
-            "knee": self.knee,
-            "assumed": self.assumed,
-            "notes": list(self.notes),
-            "layers": [group.to_dict() for group in self.layers],
-        }

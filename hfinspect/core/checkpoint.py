@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
+from .json_form import JsonForm
 from .records import dataclass
 from .tensor import StoredTensor
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(JsonForm, after={"severity": "rule"}):
     """Something noticed that does not stop the reading; ``rule`` is stable, ``text`` for people.
 
     Fields:
@@ -26,16 +27,6 @@ class Finding:
     file: str | None = None
     tensor: str | None = None
     severity: str = "warning"
-
-    def to_dict(self) -> dict[str, str | None]:
-        """The JSON form."""
-        return {
-            "rule": self.rule,
-            "severity": self.severity,
-            "text": self.text,
-            "file": self.file,
-            "tensor": self.tensor,
-        }
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
+from .json_form import JsonForm
 from .records import dataclass
 
 #: Why parameters in the files are not those of the class.
@@ -17,7 +18,7 @@ BEYOND = {
 
 
 @dataclass(frozen=True)
-class Beyond:
+class Beyond(JsonForm):
     """What the files hold beyond the class: a key of ``BEYOND``, parameters (None where a packing
     is unknown), tensors, bytes (None where only the config was read) and the first tensor.
 
@@ -50,16 +51,6 @@ class Beyond:
         also = f" and {self.tensors - 1:,} more" if self.tensors > 1 else ""
         return f"{count} parameters{held}: {what} ({self.first}{also})"
 
-    def to_dict(self) -> dict[str, str | int | None]:
-        """The JSON form."""
-        return {
-            "kind": self.kind,
-            "parameters": self.parameters,
-            "tensors": self.tensors,
-            "nbytes": self.nbytes,
-            "first": self.first,
-        }
-
 
 #: Rule of the note that says which class was assumed.
 ASSUMED = "assumed-class"
@@ -68,7 +59,7 @@ NO_SIZES = "no-sizes"
 
 
 @dataclass(frozen=True)
-class Assumed:
+class Assumed(JsonForm):
     """The class that was taken where the config names none, and why. ``other`` is the other common
     class (the base model, or one with a language model's head), None where there is none.
 
@@ -90,15 +81,6 @@ class Assumed:
         if self.other is None or self.other_parameters in (None, parameters):
             return text
         return f"{text}; {self.other} has {self.other_parameters:,} parameters"
-
-    def to_dict(self) -> dict[str, str | int | None]:
-        """The JSON form."""
-        return {
-            "architecture": self.architecture,
-            "because": self.because,
-            "other": self.other,
-            "other_parameters": self.other_parameters,
-        }
 
 
 @dataclass(frozen=True)

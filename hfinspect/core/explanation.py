@@ -13,6 +13,7 @@ from .alternative_counts import Against, Approximation, Candidate, Measurement, 
 from .display import Shown, counted
 from .expectation import Assumed, Beyond
 from .formula import Formula
+from .json_form import JsonForm
 from .ledger_lines import Letter, Section, Share
 from .overrides import Override
 from .records import dataclass
@@ -21,7 +22,7 @@ from .results import SCHEMA_VERSION, dict_of, weight_memory
 
 
 @dataclass(frozen=True)
-class Projection:
+class Projection(JsonForm):
     """One projection of an attention: weights of a layer, of one head, and how many heads.
 
     Fields:
@@ -38,19 +39,9 @@ class Projection:
     heads: int | None
     letter: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "name": self.name,
-            "weights": self.weights.to_dict(),
-            "per_head": dict_of(self.per_head),
-            "heads": self.heads,
-            "letter": self.letter,
-        }
-
 
 @dataclass(frozen=True)
-class Attention:
+class Attention(JsonForm):
     """An attention block: what it is in a sentence, and its projections.
 
     Fields:
@@ -62,14 +53,6 @@ class Attention:
     path: str
     sentence: str
     projections: tuple[Projection, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "path": self.path,
-            "sentence": self.sentence,
-            "projections": [one.to_dict() for one in self.projections],
-        }
 
 
 @dataclass(frozen=True, repr=False)

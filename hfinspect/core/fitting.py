@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from .json_form import JsonForm
 from .records import dataclass
 
 FITS: Final = "fits"
@@ -12,7 +13,7 @@ DEPENDS: Final = "depends"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(JsonForm):
     """Whether ``capacity`` bytes hold what is needed, which is between ``least`` and ``most``.
 
     Where both are known and equal, the answer compares one number. Else it is ``fits`` only where
@@ -36,12 +37,3 @@ class Verdict:
     def fits(self) -> bool | None:
         """True, False, or None where it depends."""
         return {FITS: True, DOES_NOT_FIT: False}.get(self.answer)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "answer": self.answer,
-            "text": self.text,
-            "least": self.least,
-            "most": self.most,
-            "capacity": self.capacity,
-        }

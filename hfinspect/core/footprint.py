@@ -11,6 +11,7 @@ from .cache_size import CacheSize
 from .display import Shown
 from .fitting import Verdict
 from .flop_count import Flops
+from .json_form import JsonForm
 from .offload_plan import Offload
 from .recipe_fits import RecipeFits
 from .records import dataclass
@@ -20,7 +21,7 @@ from .training_bytes import Training
 
 
 @dataclass(frozen=True)
-class WeightBytes:
+class WeightBytes(JsonForm):
     """Bytes of the weights. ``nbytes`` are those that the class loads, exact from headers or from
     the config's own dtypes, None where a packing or dtype is not known (``unknown`` says why);
     ``per_device`` those of the fullest device under tensor parallelism. ``widths`` are bytes at
@@ -42,19 +43,9 @@ class WeightBytes:
     widths: Mapping[str, int] = field(default_factory=dict, hash=False)
     unknown: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "nbytes": self.nbytes,
-            "source": self.source,
-            "parameters": self.parameters,
-            "per_device": self.per_device,
-            "widths": dict(self.widths),
-            "unknown": self.unknown,
-        }
-
 
 @dataclass(frozen=True)
-class Workspace:
+class Workspace(JsonForm, after={"nbytes": ""}):
     """A limit, not an exact number: what a step needs in addition to weights and cache, in bytes.
 
     ``logits`` are those of one position a sequence in float32, ``activation`` the widest layer's
@@ -76,18 +67,9 @@ class Workspace:
     def nbytes(self) -> int:
         return self.logits + self.activation + self.runtime
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "nbytes": self.nbytes,
-            "logits": self.logits,
-            "activation": self.activation,
-            "runtime": self.runtime,
-            "formula": self.formula,
-        }
-
 
 @dataclass(frozen=True)
-class Stage:
+class Stage(JsonForm):
     """One stage of a pipeline, by one of its devices.
 
     Fields:
@@ -104,18 +86,9 @@ class Stage:
     weights: int | None
     cache: int
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "first": self.first,
-            "last": self.last,
-            "holds": list(self.holds),
-            "weights": self.weights,
-            "cache": self.cache,
-        }
-
 
 @dataclass(frozen=True)
-class AtContext:
+class AtContext(JsonForm, after={"context": ""}):
     """The sum at one context on the fullest device: ``total`` is weights, cache and the workspace's
     limit; None where the weights' bytes are not known. ``fits`` None: no device was named.
 
@@ -138,17 +111,6 @@ class AtContext:
     @property
     def context(self) -> int:
         return self.cache.tokens
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "context": self.context,
-            "cache": self.cache.to_dict(),
-            "workspace": self.workspace.to_dict(),
-            "total": self.total,
-            "fits": self.fits,
-            "weights": self.weights,
-            "stage": self.stage,
-        }
 
 
 @dataclass(frozen=True, repr=False)

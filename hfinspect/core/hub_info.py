@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from .json_form import JsonForm
 from .records import dataclass
 
 
 @dataclass(frozen=True)
-class HubInfo:
+class HubInfo(JsonForm):
     """The model card's licence and library, and the Hub's own state of the repo; None is unknown.
 
     ``gated`` is ``auto`` or ``manual`` (how access is granted), or False. ``last_modified`` is as
@@ -29,14 +28,3 @@ class HubInfo:
     library: str | None = None
     task: str | None = None
     tags: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "license": self.license,
-            "gated": self.gated,
-            "last_modified": self.last_modified,
-            "library": self.library,
-            "task": self.task,
-            "tags": list(self.tags),
-        }

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .formula import Formula
+from .json_form import JsonForm
 from .records import dataclass
-from .results import dict_of
 
 
 @dataclass(frozen=True)
-class Letter:
+class Letter(JsonForm):
     """A symbol: its letter, the key of the config, the number that it stands for and what it is,
     with how the number comes about where the config does not give it.
 
@@ -26,18 +24,13 @@ class Letter:
     value: int
     meaning: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "letter": self.letter,
-            "key": self.key,
-            "value": self.value,
-            "meaning": self.meaning,
-        }
-
 
 @dataclass(frozen=True)
-class Row:
+class Row(
+    JsonForm,
+    names={"count": "formula", "value": "parameters"},
+    after={"status": "kind", "tied_to": "status", "parameters": "formula"},
+):
     """A line of the ledger: a module, a group of modules (with ``indent`` less than what it holds)
     or, ``level`` ``tensor``, one tensor of a module.
 
@@ -75,26 +68,9 @@ class Row:
         """What the row adds: 0 unless it is counted."""
         return self.count.value if self.status == "counted" else 0
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "path": self.path,
-            "label": self.label,
-            "indent": self.indent,
-            "level": self.level,
-            "component": self.component,
-            "kind": self.kind,
-            "status": self.status,
-            "tied_to": self.tied_to,
-            "weights": dict_of(self.weights),
-            "biases": dict_of(self.biases),
-            "formula": self.count.to_dict(),
-            "parameters": self.value,
-        }
-
 
 @dataclass(frozen=True)
-class Share:
+class Share(JsonForm, names={"value": "parameters"}, after={"parameters": "biases"}):
     """What one component takes: weights and biases apart. ``formula`` is None where it would be
     too long to read.
 
@@ -114,19 +90,13 @@ class Share:
     def value(self) -> int:
         return self.weights + self.biases
 
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "component": self.component,
-            "weights": self.weights,
-            "biases": self.biases,
-            "parameters": self.value,
-            "formula": dict_of(self.formula),
-        }
-
 
 @dataclass(frozen=True)
-class Section:
+class Section(
+    JsonForm,
+    names={"shares": "components", "value": "one_value"},
+    after={"one_value": "one", "parameters": "total"},
+):
     """Consecutive lines: modules outside the layers, or one layer of ``layers`` equal ones.
 
     ``one`` is the sum of the rows, ``total`` that sum times the number of layers; both None where
@@ -162,18 +132,3 @@ class Section:
     @property
     def parameters(self) -> int:
         return self.value * self.copies
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "title": self.title,
-            "path": self.path,
-            "layers": list(self.layers),
-            "times": dict_of(self.times),
-            "rows": [row.to_dict() for row in self.rows],
-            "components": [share.to_dict() for share in self.shares],
-            "one": dict_of(self.one),
-            "one_value": self.value,
-            "total": dict_of(self.total),
-            "parameters": self.parameters,
-        }

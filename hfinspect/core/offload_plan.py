@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from .json_form import JsonForm
 from .records import dataclass
 
 
 @dataclass(frozen=True)
-class LayerBytes:
+class LayerBytes(JsonForm):
     """Neighbouring layers that weigh the same, each of them.
 
     Fields:
@@ -25,18 +24,9 @@ class LayerBytes:
     experts: int
     cache: int
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "first": self.first,
-            "last": self.last,
-            "weights": self.weights,
-            "experts": self.experts,
-            "cache": self.cache,
-        }
-
 
 @dataclass(frozen=True)
-class OffloadPlan:
+class OffloadPlan(JsonForm):
     """One way to split the model. ``flags`` are those of llama.cpp; ``gpu_layers`` its ``-ngl``:
     the output layer, and so many repeating layers less one, the last ones. ``cpu_experts`` are
     the first layers whose experts stay on the CPU.
@@ -63,22 +53,9 @@ class OffloadPlan:
     cpu_weights: int
     cpu_cache: int
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "flags": self.flags,
-            "gpu_layers": self.gpu_layers,
-            "cpu_experts": self.cpu_experts,
-            "gpu_weights": self.gpu_weights,
-            "gpu_cache": self.gpu_cache,
-            "workspace": self.workspace,
-            "fullest": self.fullest,
-            "cpu_weights": self.cpu_weights,
-            "cpu_cache": self.cpu_cache,
-        }
-
 
 @dataclass(frozen=True)
-class Offload:
+class Offload(JsonForm):
     """The model by layer, and the plans that a device holds; none without a device.
 
     The first plan has the most layers on the GPU; the second, of a model with experts that does not
@@ -99,13 +76,3 @@ class Offload:
     output: int
     everywhere: int
     plans: tuple[OffloadPlan, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "tokens": self.tokens,
-            "input": self.input,
-            "layers": [group.to_dict() for group in self.layers],
-            "output": self.output,
-            "everywhere": self.everywhere,
-            "plans": [plan.to_dict() for plan in self.plans],
-        }

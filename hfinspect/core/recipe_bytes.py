@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from .json_form import JsonForm
 from .records import dataclass
 
 
 @dataclass(frozen=True)
-class RecipeSize:
+class RecipeSize(JsonForm, after={"padded_nbytes": "nbytes"}):
     """The bytes of a model's tensors under one recipe.
 
     Fields:
@@ -31,16 +30,3 @@ class RecipeSize:
     engine: str = ""
     padded_nbytes: int | None = None
     note: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "name": self.name,
-            "dtype": self.dtype,
-            "nbytes": self.nbytes,
-            "padded_nbytes": self.padded_nbytes,
-            "bits_per_weight": self.bits_per_weight,
-            "why_unknown": self.why_unknown,
-            "engine": self.engine,
-            "note": self.note,
-        }

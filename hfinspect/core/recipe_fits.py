@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from .json_form import JsonForm
 from .recipe_bytes import RecipeSize
 from .records import dataclass
 
 
 @dataclass(frozen=True)
-class HeldAt:
+class HeldAt(JsonForm):
     """Whether a device holds a recipe at one context. ``total`` are weights, cache and the
     workspace's limit.
 
@@ -23,12 +24,9 @@ class HeldAt:
     total: int | None
     fits: bool | None
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"context": self.context, "total": self.total, "fits": self.fits}
-
 
 @dataclass(frozen=True)
-class OnCard:
+class OnCard(JsonForm):
     """A recipe on one card.
 
     Fields:
@@ -45,15 +43,6 @@ class OnCard:
     at: tuple[HeldAt, ...]
     longest: int | None = None
     holds_more: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "card": self.card,
-            "nbytes": self.nbytes,
-            "at": [held.to_dict() for held in self.at],
-            "longest": self.longest,
-            "holds_more": self.holds_more,
-        }
 
 
 @dataclass(frozen=True)

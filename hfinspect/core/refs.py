@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from ..errors import UsageError
 from .hub_info import HubInfo
+from .json_form import JsonForm
 from .records import dataclass
 
 #: Characters the Hub allows in a repo name (huggingface_hub.utils._validators).
@@ -51,7 +52,7 @@ class ModelRef:
 
 
 @dataclass(frozen=True)
-class Origin:
+class Origin(JsonForm, without="hub"):
     """What was read, as reports name it.
 
     ``kind`` is ``hub``, ``directory``, ``file``, ``cache`` (the Hub's files in the local cache) or
@@ -85,17 +86,6 @@ class Origin:
         path = Path(os.path.abspath(self.path))  # noqa: PTH100 - of text alone, no disk
         folder = path.parent.name
         return f"{folder}/{path.name}" if self.kind == "file" and folder else path.name or self.name
-
-    def to_dict(self) -> dict[str, str | None]:
-        """The JSON form; what the Hub said has one of its own."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "repo_id": self.repo_id,
-            "revision": self.revision,
-            "commit": self.commit,
-            "path": self.path,
-        }
 
 
 def parse_ref(

@@ -14,6 +14,7 @@ from .cache_size import CacheSize
 from .checkpoint import Finding
 from .display import Shown, counted
 from .expectation import Assumed, Beyond, Expectation
+from .json_form import JsonForm
 from .model_facts import ModelFacts
 from .overrides import Override
 from .records import dataclass
@@ -26,7 +27,7 @@ SCHEMA_VERSION: Final = "2.0"
 
 
 @dataclass(frozen=True)
-class Totals:
+class Totals(JsonForm):
     """A group's sums. ``parameters`` is unique (tied weights once, buffers and bookkeeping not at
     all, only those of the class) and None where a tensor's packing is unknown; ``nbytes`` is None
     where a dtype is.
@@ -41,13 +42,9 @@ class Totals:
     tensors: int
     nbytes: int | None
 
-    def to_dict(self) -> dict[str, int | None]:
-        """The JSON form."""
-        return {"parameters": self.parameters, "tensors": self.tensors, "nbytes": self.nbytes}
-
 
 @dataclass(frozen=True)
-class WeightFile:
+class WeightFile(JsonForm):
     """One weight file that was read: size in bytes if known, tensors and header bytes.
 
     Fields:
@@ -63,16 +60,6 @@ class WeightFile:
     size: int | None
     tensors: int
     header_bytes: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "path": self.path,
-            "format": self.format,
-            "size": self.size,
-            "tensors": self.tensors,
-            "header_bytes": self.header_bytes,
-        }
 
 
 @dataclass(frozen=True)
@@ -144,7 +131,7 @@ class Quantization:
 
 
 @dataclass(frozen=True)
-class Member:
+class Member(JsonForm):
     """One part of a model that consists of several: a component of a pipeline, a module.
 
     ``declared`` is the class that the pipeline names, ``predicted`` what the part's config.json
@@ -177,23 +164,6 @@ class Member:
     complete: bool = True
     quantization: Quantization | None = None
     facts: ModelFacts = field(default_factory=ModelFacts)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "name": self.name,
-            "declared": self.declared,
-            "architecture": self.architecture,
-            "catalogued": self.catalogued,
-            "parameters": self.parameters,
-            "predicted": self.predicted,
-            "nbytes": self.nbytes,
-            "dtypes": list(self.dtypes),
-            "files": list(self.files),
-            "complete": self.complete,
-            "quantization": dict_of(self.quantization),
-            "facts": self.facts.to_dict(),
-        }
 
 
 @dataclass(frozen=True)
@@ -234,7 +204,7 @@ class VariantFile:
 
 
 @dataclass(frozen=True)
-class Adapter:
+class Adapter(JsonForm):
     """The settings of a PEFT adapter. ``base_parameters`` is None where the base model was not
     reached; the adapter's own parameters are those of the inspection.
 
@@ -257,19 +227,6 @@ class Adapter:
     task: str | None
     base: str | None
     base_parameters: int | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "type": self.type,
-            "rank": self.rank,
-            "alpha": self.alpha,
-            "targets": list(self.targets),
-            "saved": list(self.saved),
-            "task": self.task,
-            "base": self.base,
-            "base_parameters": self.base_parameters,
-        }
 
 
 @dataclass(frozen=True, repr=False)

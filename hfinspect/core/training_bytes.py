@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
 
+from .json_form import JsonForm
 from .records import dataclass
 
 
 @dataclass(frozen=True)
-class TrainingLine:
+class TrainingLine(JsonForm):
     """One line of the sum: bytes on one device, and how they come about.
 
     Fields:
@@ -23,12 +23,9 @@ class TrainingLine:
     nbytes: int
     formula: str
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "nbytes": self.nbytes, "formula": self.formula}
-
 
 @dataclass(frozen=True)
-class AdaptedGroup:
+class AdaptedGroup(JsonForm):
     """Matrices of one name and shape that get an adapter: ``count`` matrices of ``columns`` inputs
     and ``rows`` outputs, ``parameters`` = count · rank · (columns + rows).
 
@@ -46,18 +43,20 @@ class AdaptedGroup:
     columns: int
     parameters: int
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "count": self.count,
-            "rows": self.rows,
-            "columns": self.columns,
-            "parameters": self.parameters,
-        }
-
 
 @dataclass(frozen=True)
-class Training:
+class Training(
+    JsonForm,
+    after={
+        "rank": "checkpointing",
+        "targets": "rank",
+        "adapters": "frozen",
+        "states_nbytes": "states",
+        "saved": "step",
+        "least": "saved",
+        "total": "least",
+    },
+):
     """Bytes on one of ``gpus`` devices for one step of training.
 
     ``states`` are exact: weights, gradients, float32 masters and optimizer state. ``activations``
@@ -134,31 +133,3 @@ class Training:
             return None
         step = 0 if self.step is None else self.step.nbytes
         return self.states_nbytes + max(self.activations.nbytes + self.logits.nbytes, step)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "method": self.method,
-            "optimizer": self.optimizer,
-            "precision": self.precision,
-            "tokens": self.tokens,
-            "batch": self.batch,
-            "gpus": self.gpus,
-            "zero": self.zero,
-            "checkpointing": self.checkpointing,
-            "rank": self.rank,
-            "targets": list(self.targets),
-            "trainable": self.trainable,
-            "frozen": self.frozen,
-            "adapters": [group.to_dict() for group in self.adapters],
-            "states": [line.to_dict() for line in self.states],
-            "states_nbytes": self.states_nbytes,
-            "activations": None if self.activations is None else self.activations.to_dict(),
-            "activations_unknown": self.activations_unknown,
-            "logits": None if self.logits is None else self.logits.to_dict(),
-            "step": None if self.step is None else self.step.to_dict(),
-            "saved": dict(self.saved),
-            "least": self.least,
-            "total": self.total,
-            "estimates": dict(self.estimates),
-            "notes": list(self.notes),
-        }

@@ -6,8 +6,9 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
+from ..core.json_form import JsonForm
 from ..core.records import dataclass
 from ..errors import UsageError
 from .cards import Card, CardColumn, cards
@@ -28,7 +29,7 @@ MAX_DEVICES: Final = 100_000
 
 
 @dataclass(frozen=True)
-class Device:
+class Device(JsonForm, without="whole bandwidth"):
     """``count`` devices of ``nbytes`` bytes each. ``name`` is the card's, or what was written.
     ``whole`` are a device's bytes where an engine takes only ``nbytes`` of them; ``bandwidth`` is
     that of a known card's memory, in bytes a second."""
@@ -43,9 +44,6 @@ class Device:
     def total(self) -> int:
         """Bytes of all together."""
         return self.nbytes * self.count
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "nbytes": self.nbytes, "count": self.count}
 
 
 def parse_size(text: str) -> int | None:

@@ -1,0 +1,63 @@
+"""The JSON form of a dataclass: its fields, each written once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Any, ClassVar
+
+
+class JsonForm:
+    """A dataclass whose JSON form has the names of its fields, in their order.
+
+    Where the form differs, the class says so: ``without`` are fields that it leaves out, ``names``
+    is field or property -> its key, ``after`` is key -> the key that it follows. A key of ``names``
+    or ``after`` that no field has is a property.
+    """
+
+    _without: ClassVar[tuple[str, ...]] = ()
+    _names: ClassVar[Mapping[str, str]] = {}
+    _after: ClassVar[Mapping[str, str]] = {}
+
+    def __init_subclass__(
+        cls,
+        *,
+        without: str = "",
+        names: Mapping[str, str] | None = None,
+        after: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init_subclass__()
+        cls._without, cls._names, cls._after = tuple(without.split()), names or {}, after or {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        cls: Any = type(self)
+        return {key: plain(getattr(self, name)) for key, name in json_keys(cls).items()}
+
+
+@cache
+def json_keys(cls: Any) -> Mapping[str, str]:
+    """Key of the JSON form -> the field or property that it has, in the order of the form."""
+    names = {one.name for one in fields(cls)}
+    keys = {
+        cls._names.get(one.name, one.name): one.name
+        for one in fields(cls)
+        if one.name not in cls._without
+    }
+    computed = {key: name for name, key in cls._names.items() if name not in names}
+    order = [key for key in keys if key not in cls._after]
+    for key, before in cls._after.items():
+        order.insert(order.index(before) + 1 if before else 0, key)
+    return {key: keys.get(key) or computed.get(key, key) for key in order}
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: lists for tuples, objects for mappings and results."""
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return {name: plain(one) for name, one in value.items()}
+    return [plain(one) for one in value]
