@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..auditing.registry import Rule
     from ..core.results import Failure
     from ..core.verdicts import AuditResult
+    from ..reports.document import Document
 
 _THRESHOLDS = ("error", "warning", "note", "never")
 
@@ -231,7 +232,7 @@ def _show(
 ) -> None:
     from ..auditing.registry import rules
     from ..reports import cyclonedx, junit, sarif
-    from ..reports.verdict import lay_out, to_dict
+    from ..reports.verdict import lay_out, lay_out_page, to_dict
     from .output import emit, write
 
     if format_ == "sarif":
@@ -241,14 +242,13 @@ def _show(
     elif format_ == "junit":
         write(junit.render(results, rules(), fail_on), output)
     else:
-        lines = format_ == "table"
-        fixes = format_ == "html"
-        emit(
-            format_,
-            lambda: lay_out(results, lines=lines, fixes=fixes),
-            lambda: to_dict(results),
-            output,
-        )
+
+        def laid_out() -> Document:
+            if format_ == "html":
+                return lay_out_page(results)
+            return lay_out(results, lines=format_ == "table")
+
+        emit(format_, laid_out, lambda: to_dict(results), output)
 
 
 def _list(found: Sequence[Rule], format_: str, output: Path | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..analysis.count import per_layer
@@ -13,6 +13,8 @@ from ..core.overrides import titled
 from ..core.results import Inspection
 from ..core.text import byte_size, method_word, more_are, spelled
 from .document import Block, Cell, Column, Document, Paragraph, Table
+from .drawings import Chapter
+from .page_names import page_names
 
 #: Rows of one table of differences; the rest is counted (all are in the JSON form).
 MAX_ROWS = 40
@@ -30,35 +32,53 @@ _VERDICTS = {"packing": "packed differently", "dtype": "in other dtypes"}
 
 def lay_out(comparison: Comparison, *, drawn: bool = False) -> Document:
     """The first model is what the others are compared with: ``-`` is only in the first. ``drawn``:
-    with a bar of components for each."""
-    blocks: list[Block] = [_side_by_side(comparison.inspections, drawn=drawn)]
-    title = ""
+    the verdict first, a bar of components for each, and a chapter for each pair."""
+    models = comparison.inspections
+    names = [_short(model) for model in models]
+    full = [titled(model.target, model.overrides) for model in models]
     if drawn:
-        title = " and ".join(model.target for model in comparison.inspections)
-        blocks[:0] = [block for model in comparison.inspections for block in _bar(model)]
-    first, *others = comparison.inspections
-    for other, difference in zip(others, comparison.differences, strict=True):
-        named = titled(other.target, other.overrides)
-        blocks += _difference(
-            titled(first.target, first.overrides), named, difference, _sides(first, other)
-        )
+        short = page_names([(model.target, model.origin) for model in models])
+        full = [titled(name, one.overrides) for name, one in zip(short, models, strict=True)]
+        names = [
+            f"{name}, changed" if model.overrides else name
+            for name, model in zip(short, models, strict=True)
+        ]
+    table = _side_by_side(models, names, drawn=drawn)
+    blocks: list[Block] = [table]
+    if drawn:
+        bars = zip(full, models, strict=True)
+        blocks[:0] = [block for name, model in bars for block in _bar(name, model)]
+    verdicts = [_verdict(difference) for difference in comparison.differences]
+    for at, (difference, verdict) in enumerate(zip(comparison.differences, verdicts, strict=True)):
+        sides = (names[0], names[at + 1])
+        sides = ("first", "other") if sides[0] == sides[1] else sides
+        inner = _difference(difference, sides, drawn=drawn)
+        line = f"{full[0]} and {full[at + 1]}: {verdict}"
+        if drawn:
+            blocks.append(Chapter(f"pair-{at}", line, tuple(inner)))
+        else:
+            blocks += [Paragraph(line), *inner]
     blocks += [
-        Paragraph(f"{model.target}: {finding.text}", "note")
-        for model in comparison.inspections
+        Paragraph(f"{name}: {finding.text}", "note")
+        for name, model in zip(full, models, strict=True)
         for finding in model.findings
         if finding.rule == ASSUMED
     ]
-    return Document(title, tuple(blocks), _plain(comparison.inspections))
+    if not drawn:
+        return Document("", tuple(blocks), _plain(models))
+    several = [f"{name}: {text}" for name, text in zip(full[1:], verdicts, strict=True)]
+    summary = verdicts[0] if len(verdicts) == 1 else "; ".join(several)
+    return Document(" and ".join(full), tuple(blocks), _plain(models), summary)
 
 
-def _bar(model: Inspection) -> Iterator[Block]:
+def _bar(name: str, model: Inspection) -> Iterator[Block]:
     from .drawings import StackedBar
     from .headline import summary
 
     whole = model.parameters
     known = [(name, totals.parameters) for name, totals in model.components.items()]
     pieces = tuple((name, size / whole, spelled(size)) for name, size in known if size and whole)
-    yield Paragraph(f"{model.target}: {summary(model)}")
+    yield Paragraph(f"{name}: {summary(model)}")
     yield StackedBar("parameters", pieces)
 
 
@@ -138,7 +158,7 @@ def _cache_lines(models: tuple[Inspection, ...]) -> Iterator[_Line]:
         yield _Line(name, cells, "" if hidden else label, shown)
 
 
-def _side_by_side(models: tuple[Inspection, ...], *, drawn: bool) -> Table:
+def _side_by_side(models: tuple[Inspection, ...], names: Sequence[str], *, drawn: bool) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for line in _lines(models):
         if line.label:
@@ -146,7 +166,7 @@ def _side_by_side(models: tuple[Inspection, ...], *, drawn: bool) -> Table:
         if line.name == "parameters":
             rows.append(("  rounded", *(spelled(m.parameters or 0) for m in models)))
     columns = [Column("property", "")]
-    columns += [Column(m.target, _short(m)) for m in models]
+    columns += [Column(m.target, name) for m, name in zip(models, names, strict=True)]
     return Table(tuple(columns), tuple(rows), title="Properties" if drawn else "")
 
 
@@ -199,12 +219,6 @@ def _short(model: Inspection) -> str:
     return f"{name}, changed" if model.overrides else name
 
 
-def _sides(first: Inspection, other: Inspection) -> tuple[str, str]:
-    """What the two columns of a difference are called."""
-    here, there = _short(first), _short(other)
-    return ("first", "other") if here == there else (here, there)
-
-
 def _verdict(difference: Difference) -> str:
     kinds = {change.kind for change in difference.changes}
     words = ["identical in structure" if difference.same_structure else "different in structure"]
@@ -212,17 +226,16 @@ def _verdict(difference: Difference) -> str:
     return ", ".join(words)
 
 
-def _difference(
-    first: str, other: str, difference: Difference, sides: tuple[str, str]
-) -> list[Block]:
+def _difference(difference: Difference, sides: tuple[str, str], *, drawn: bool) -> Iterator[Block]:
     """``sides`` are the names of both as the columns have room for them."""
-    blocks: list[Block] = [Paragraph(f"{first} and {other}: {_verdict(difference)}")]
+    # A page leaves out what is empty; a narrow terminal is not to leave out what is not.
+    idle = ("here", "there") if drawn else ()
     here, there = sides
     if difference.config:
         keys = (Column("key", "config key"), Column("here", here), Column("there", there))
         changed = list(difference.config.items())[:MAX_ROWS]
         rows = tuple((key, _value(a), _value(b)) for key, (a, b) in changed)
-        blocks.append(Table(keys, rows, title="Config keys that differ"))
+        yield Table(keys, rows, "Config keys that differ", optional=idle)
     if difference.changes:
         columns = (
             Column("change", ""),
@@ -231,11 +244,11 @@ def _difference(
             Column("there", there),
         )
         changes = tuple(map(_change, difference.changes[:MAX_ROWS]))
-        blocks.append(Table(columns, changes, title="Tensors that differ"))
+        title = "Tensors that differ"
+        yield Table(columns, changes, title, optional=idle)
     hidden = max(len(difference.changes) - MAX_ROWS, 0) + max(len(difference.config) - MAX_ROWS, 0)
     if hidden:
-        blocks.append(Paragraph(f"{more_are(hidden, 'row')} in --format json", "note"))
-    return blocks
+        yield Paragraph(f"{more_are(hidden, 'row')} in --format json", "note")
 
 
 def _change(change: Change) -> tuple[Cell, ...]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..core.results import SCHEMA_VERSION, Failure
 from ..core.text import clean
 from ..core.verdicts import SEVERITIES, AuditFinding, AuditResult
 from .document import Block, Column, Document, Facts, Paragraph, Preformatted, Table
+from .drawings import Chapter
 from .folded import folded_findings
+from .page_names import page_names
 
 if TYPE_CHECKING:
     from ..auditing.registry import Rule
@@ -28,6 +31,51 @@ _COLUMNS = (
     Column("found", "found"),
     Column("expected", "expected"),
 )
+
+_NAMED = {column.name: column for column in _COLUMNS}
+
+
+def lay_out_page(results: Sequence[AuditResult | Failure]) -> Document:
+    """The verdict, all targets together, then each under its name, then how to fix what was
+    found."""
+    names = page_names([(r.target, getattr(r, "origin", None)) for r in results])
+    verdicts = [_in_a_word(result) for result in results]
+    if len(results) == 1:
+        blocks = (*_of_page(results[0], names[0]), *_fixes(results))
+        return Document(names[0], blocks, _table(results), verdicts[0])
+    chapters = [Chapter("all", "All targets", tuple(_sum(results)[1:]))]
+    chapters += [
+        Chapter(f"target-{at}", f"{name}: {verdict}", _of_page(result, name))
+        for at, (name, verdict, result) in enumerate(zip(names, verdicts, results, strict=True))
+    ]
+    fixes = _fixes(results)
+    chapters += [Chapter("fixes", "How to fix it", (replace(fixes[0], title=""),))] if fixes else []
+    return Document(
+        f"Audit of {len(results):,} targets", tuple(chapters), _table(results), _of_all(results)
+    )
+
+
+def _of_page(result: AuditResult | Failure, name: str) -> tuple[Block, ...]:
+    if isinstance(result, Failure):
+        return (Paragraph(f"not audited: {result.error}", "error"),)
+    return tuple(_audit(result, lines=False, name=name))
+
+
+def _in_a_word(result: AuditResult | Failure) -> str:
+    """``4 errors, 2 notes``, ``no findings``, ``not audited``."""
+    if isinstance(result, Failure):
+        return "not audited"
+    found = {kind: count for kind, count in result.counts.items() if count}
+    return _counted(found) or "no findings"
+
+
+def _of_all(results: Sequence[AuditResult | Failure]) -> str:
+    """How many targets have errors, and how many could not be audited."""
+    audited = [result for result in results if isinstance(result, AuditResult)]
+    wrong = sum(_worst(result) == "error" for result in audited)
+    failed = len(results) - len(audited)
+    texts = [f"{wrong:,} of {len(results):,} targets with errors" if wrong else "no errors"]
+    return "; ".join([*texts, f"{failed:,} not audited"] if failed else texts)
 
 
 def lay_out(
@@ -87,20 +135,21 @@ def _failure(failure: Failure) -> list[Block]:
     return [Paragraph(f"{failure.target}: not audited: {failure.error}", "error")]
 
 
-def _audit(result: AuditResult, lines: bool) -> list[Block]:
+def _audit(result: AuditResult, lines: bool, name: str = "") -> list[Block]:
     blocks: list[Block] = []
     if result.findings and lines:
         lines_of = [_line(found, many) for found, many in folded_findings(result.findings)]
         blocks.append(Preformatted("\n".join(lines_of)))
     elif result.findings:
         rows = tuple(
-            (f.code, f.severity, f.file, f.tensor, f.text + _many(many), f.expected)
+            (f.code, f.rule, f.severity, f.file, f.tensor, f.text + _many(many), f.expected)
             for f, many in folded_findings(result.findings)
         )
-        kept = ("code", "severity", "file", "tensor", "found", "expected")
-        columns = tuple(c for c in _COLUMNS if c.name in kept)
-        blocks.append(Table(columns, rows, title="Findings"))
-    items = [("audited", _audited(result)), ("found", summary(result))]
+        kept = ("code", "rule", "severity", "file", "tensor", "found", "expected")
+        columns = tuple(_NAMED[name] for name in kept)
+        optional = ("file", "tensor", "expected")
+        blocks.append(Table(columns, rows, title="Findings", optional=optional))
+    items = [("audited", _audited(result, name or result.target)), ("found", summary(result))]
     if result.known:
         items.append(("known", f"{result.known:,} of the baseline, not listed"))
     items += [("not checked", f"{item.what}: {item.why}") for item in result.unchecked]
@@ -108,14 +157,19 @@ def _audit(result: AuditResult, lines: bool) -> list[Block]:
     return blocks
 
 
-def _fixes(results: Sequence[AuditResult | Failure]) -> list[Block]:
+def _fixes(results: Sequence[AuditResult | Failure]) -> list[Table]:
     from ..auditing.registry import get_rule
 
     audited = [result for result in results if isinstance(result, AuditResult)]
     codes = sorted({finding.code for result in audited for finding in result.findings})
-    columns = (Column("code", "code"), Column("why", "why it matters"), Column("fix", "fix"))
+    columns = (
+        Column("code", "code"),
+        Column("rule", "rule"),
+        Column("why", "why it matters"),
+        Column("fix", "fix"),
+    )
     rules = [get_rule(code) for code in codes]
-    rows = tuple((rule.code, rule.why, rule.fix) for rule in rules)
+    rows = tuple((rule.code, rule.name, rule.why, rule.fix) for rule in rules)
     return [Table(columns, rows, title="How to fix it")] if rows else []
 
 
@@ -132,14 +186,14 @@ def _line(finding: AuditFinding, count: int) -> str:
     return f"{finding.severity:<7}  {finding.code}  {text}{_many(count)}"
 
 
-def _audited(result: AuditResult) -> str:
+def _audited(result: AuditResult, name: str) -> str:
     origin = result.origin
     commit = f" at commit {origin.commit}" if origin.commit else ""
     depth = "headers and values" if result.deep else "headers"
     files = "1 weight file" if result.files == 1 else f"{result.files:,} weight files"
     against = f", against {result.reference}" if result.reference else ""
     return (
-        f"{result.target}{commit}: {depth} of {files}, {result.tensors:,} tensors, "
+        f"{name}{commit}: {depth} of {files}, {result.tensors:,} tensors, "
         f"{len(result.rules)} rules{against}"
     )
 
