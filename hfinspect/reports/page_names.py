@@ -11,7 +11,7 @@ from ..core.refs import Origin
 
 def page_names(models: Sequence[tuple[str, Origin | None]]) -> list[str]:
     """One name for each (target, origin): the repo, the folder's own name, or the name that was
-    given in Python. Folders of one name are told apart by those that they lie in."""
+    given in Python. Folders of one name have those that they lie in before it."""
     names = [_short(target, origin) for target, origin in models]
     seen = Counter(names)
     return [
