@@ -172,7 +172,7 @@ def _tensors(shard: Shard) -> StoredTensors:
     return shard.tensors
 
 
-class _Layer(NamedTuple):
+class _LayerPattern(NamedTuple):
     """Where the layer is in names: a template for the stack, and how many of the first numbers make
     it and the layer, which is the last of them; none where the layer is the same for all."""
 
@@ -234,7 +234,7 @@ class FoldedTensors(InLayers[TensorInfo]):
 
 
 def _stacks(
-    layer: _Layer, numbers: Sequence[Sequence[int]], before: tuple[int, ...] = ()
+    layer: _LayerPattern, numbers: Sequence[Sequence[int]], before: tuple[int, ...] = ()
 ) -> Iterator[tuple[str, int]]:
     if len(numbers) == 1 and layer.stack is not None:
         stack = layer.stack % before
@@ -244,21 +244,21 @@ def _stacks(
             yield from _stacks(layer, numbers[1:], (*before, number))
 
 
-def _layer(one: Alike, info: TensorInfo) -> _Layer:
+def _layer(one: Alike, info: TensorInfo) -> _LayerPattern:
     stack, layer = info.stack, info.layer
     if one.times == 1 or stack is None:
         if layer is not None and one.times > 1:
             raise NotAlikeError(info.name)
-        return _Layer(stack)
+        return _LayerPattern(stack)
     text = stack if layer is None else f"{stack}.{layer}" if stack else str(layer)
     [pattern], [key] = fold_names([text])
     width = width_of(pattern)
     if not width:
-        return _Layer(stack)
+        return _LayerPattern(stack)
     first = tuple(numbers[0] for numbers in one.numbers[:width])
     if layer is None or not pattern.endswith(MARK) or numbers_of(key, width) != first:
         raise NotAlikeError(info.name)
-    return _Layer(pattern.removesuffix(MARK).removesuffix("."), width)
+    return _LayerPattern(pattern.removesuffix(MARK).removesuffix("."), width)
 
 
 def _check_spellings(pairs: Sequence[tuple[str, str]]) -> None:

@@ -25,7 +25,7 @@ MAX_OPEN: Final = 2
 MAX_AGE: Final = 300.0
 
 
-class _Opened(NamedTuple):
+class _OpenModel(NamedTuple):
     """A model that is open, as who asks, and since when."""
 
     ref: ModelRef
@@ -42,7 +42,7 @@ class OpenModels:
     ) -> None:
         self._endpoint = endpoint
         self._clock = clock
-        self._opened: list[_Opened] = []
+        self._opened: list[_OpenModel] = []
         self._lock = Lock()
 
     def access(
@@ -72,7 +72,7 @@ class OpenModels:
         found = next((one for one in young if (one.ref, one.token) == (ref, token)), None)
         if found is None:
             source = MemoizedSource(access.open(ref), MemoryKeeper())
-            found = _Opened(ref, token, source, now)
+            found = _OpenModel(ref, token, source, now)
         found.source.heed(Deadline.of(access.timeout))
         others = [one for one in young if one is not found]
         self._opened = [*others[1 - MAX_OPEN :], found]

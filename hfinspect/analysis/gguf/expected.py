@@ -37,7 +37,7 @@ class GgufComparison(NamedTuple):
 
 
 @dataclass()
-class _Group:
+class _NamedGroup:
     """What one name stands for: tensors of the file, or of the tree."""
 
     names: list[str] = field(default_factory=list)
@@ -61,7 +61,7 @@ class _Group:
         return (len(self.shapes), *first) if alike else (self.elements,)
 
 
-_Groups = dict[str, _Group]
+_Groups = dict[str, _NamedGroup]
 
 #: The part of a model that a GGUF file of type "model" holds; others have files of their own.
 _PART = "text"
@@ -107,7 +107,9 @@ def _held(tensors: Iterable[TensorInfo]) -> _Groups:
     groups: _Groups = {}
     for info in tensors:
         if info.role is Role.PARAMETER and info.part == _PART:
-            groups.setdefault(merged_expert(info.name), _Group()).add([info.name], [info.shape])
+            groups.setdefault(merged_expert(info.name), _NamedGroup()).add(
+                [info.name], [info.shape]
+            )
     return groups
 
 
@@ -121,7 +123,7 @@ def _promised(specs: Iterable[TensorSpec], architecture: str) -> tuple[_Groups, 
         if name is None:
             unnamed.append(spec)
         else:
-            groups.setdefault(name, _Group()).add([spec.name], [spec.shape])
+            groups.setdefault(name, _NamedGroup()).add([spec.name], [spec.shape])
     return groups, unnamed
 
 
@@ -143,12 +145,12 @@ def _join_pieces(in_file: _Groups, promised: _Groups) -> None:
             pieces = [f"{path}{dot}{piece}.{rest}" for piece in PIECES.get(stem, ())]
             pieces_here = [mine.pop(name) for name in pieces if name in mine]
             if pieces_here:
-                joined = mine.setdefault(whole, _Group())
+                joined = mine.setdefault(whole, _NamedGroup())
                 for piece in pieces_here:
                     joined.add(piece.names, piece.shapes)
 
 
-def _alike(found: _Group, promised: _Group) -> bool:
+def _alike(found: _NamedGroup, promised: _NamedGroup) -> bool:
     """Whether the elements agree; of single tensors also the sizes, in any order."""
     if found.elements != promised.elements:
         return False
