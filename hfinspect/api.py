@@ -69,6 +69,22 @@ __all__ = [
 
 
 @dataclass(frozen=True, kw_only=True)
+class ExplainCall(ReadOptions):
+    """The arguments of ``explain``."""
+
+    target: Target = field(kw_only=False)
+    against: int | str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecipesCall(ReadOptions):
+    """The arguments of ``recipes``."""
+
+    target: Target = field(kw_only=False)
+    names: Sequence[str] | None = field(default=None, kw_only=False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class CacheCall(ReadOptions, CacheOptions):
     """The arguments of ``explain_cache``."""
 
@@ -195,22 +211,8 @@ def _broken_config(found: Inspection) -> str | None:
     return next((one.text for one in found.findings if one.rule == "config"), None)
 
 
-def explain(
-    target: Target,
-    *,
-    overrides: Mapping[str, Any] | None = None,
-    against: int | str | None = None,
-    revision: str | None = None,
-    source: SourceChoice = "auto",
-    token: str | bool | None = None,
-    session: Session | None = None,
-    file: str | None = None,
-    endpoint: str | None = None,
-    timeout: Timeout = None,
-    client: HubClient | None = None,
-    cache: HeaderCache | None = None,
-    progress: Progress | None = None,
-) -> Explanation:
+@called_with(ExplainCall)
+def explain(call: ExplainCall) -> Explanation:
     """The derivation of a model's parameter count, in symbols and in numbers.
 
     Arguments as for ``inspect``; where headers are read, they stand next to the derivation.
@@ -226,12 +228,8 @@ def explain(
     from .explaining.reconcile import compared, parse_count
     from .inspecting.pipelines import folder_of, several_models
 
-    asked = None if against is None else parse_count(against)
-    check_source(source, overrides)
-    access = Access.of(session, token, endpoint, timeout, client, cache, progress=progress)
-    whole = inspect_target(
-        target, access, revision=revision, source=source, file=file, overrides=overrides
-    )
+    asked = None if call.against is None else parse_count(call.against)
+    whole, _ = inspect_with(call, call.target)
     found = whole.inspection
     if found.config is None and found.members:
         raise several_models(found.target, [(folder_of(m), m.declared) for m in found.members])
@@ -313,22 +311,8 @@ def memory(call: MemoryCall) -> Memory:
     return planned(whole.inspection, whole.prediction, request)
 
 
-def recipes(
-    target: Target,
-    names: Sequence[str] | None = None,
-    *,
-    overrides: Mapping[str, Any] | None = None,
-    revision: str | None = None,
-    source: SourceChoice = "auto",
-    token: str | bool | None = None,
-    session: Session | None = None,
-    file: str | None = None,
-    endpoint: str | None = None,
-    timeout: Timeout = None,
-    client: HubClient | None = None,
-    cache: HeaderCache | None = None,
-    progress: Progress | None = None,
-) -> RecipeList:
+@called_with(RecipesCall)
+def recipes(call: RecipesCall) -> RecipeList:
     """What a model weighs under recipes: as it is stored, in llama.cpp's mixes (``"Q4_K_M"``), as
     ``"AWQ 4-bit"``, ``"GPTQ 4-bit"``, ``"FP8"``, ``"NF4"``, ``"MLX 4-bit"`` ...; all that are known
     without ``names``. Bytes are exact; where they do not follow from what was read,
@@ -339,12 +323,9 @@ def recipes(
     from .core.recipe_list import RecipeList
     from .sizing.recipes import RECIPES, find_recipe, recipe_sizes
 
+    names = call.names
     chosen = list(RECIPES) if names is None else [find_recipe(name).name for name in names]
-    check_source(source, overrides)
-    access = Access.of(session, token, endpoint, timeout, client, cache, progress=progress)
-    found, prediction, *_ = inspect_target(
-        target, access, revision=revision, source=source, file=file, overrides=overrides
-    )
+    (found, prediction, *_), _ = inspect_with(call, call.target)
     sizes = recipe_sizes(found, prediction, chosen)
     return RecipeList(found.target, found.origin, found.parameters, sizes)
 
