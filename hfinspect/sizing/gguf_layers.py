@@ -168,6 +168,18 @@ def deepstack_layers(found: Inspection, root: Module) -> int:
     return 0
 
 
+def indexer_ratio(found: Inspection) -> int:
+    """Tokens of a block that an indexer scores, by the file's or the config's key; the smallest of
+    several, and 1 where no key says it, which is most blocks."""
+    arch = found.metadata.get("general.architecture")
+    listed = found.metadata.get(f"{arch}.attention.compress_ratios")
+    if not isinstance(listed, list):
+        config = ModelConfig(found.config or {})
+        every = (config, *config.sections())
+        listed = [one.raw("indexer_compress_ratio") for one in every]
+    return min((one for one in listed if type(one) is int and one > 0), default=1)
+
+
 def tree_of_file(found: Inspection) -> Prediction:
     """A tree of the tensors of a file whose architecture the catalog does not have.
 

@@ -26,7 +26,13 @@ from .engines.cache_dtypes import bytes_an_element
 from .engines.interface import Engine
 from .flat_widths import BITS, at_bits
 from .flops import count_flops
-from .gguf_layers import deepstack_layers, gguf_layers, layers_held, tree_of_file
+from .gguf_layers import (
+    deepstack_layers,
+    gguf_layers,
+    indexer_ratio,
+    layers_held,
+    tree_of_file,
+)
 from .kv_cache import cache_size, decoder_blocks, decoder_stacks, kept_layers, unknown_layouts
 from .largest import largest
 from .memory_request import MAX_BATCH, MAX_CONTEXT, MemoryRequest
@@ -406,6 +412,7 @@ def sizer(
             found.facts,
             found.model_type or "",
             deepstack_layers(found, prediction.root),
+            indexer_ratio(found),
         ),
         held_in,
         assumed,

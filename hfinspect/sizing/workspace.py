@@ -35,8 +35,8 @@ class WorkspaceLimit:
     share each layer. The tree is walked once, however many contexts and batches are tried.
 
     ``layers`` is what each layer keeps, ``stacks`` where the decoder has them, ``facts`` what the
-    config says, ``name`` the model type, ``deepstack`` how many layers get features of pictures:
-    for an engine that looks at each layer.
+    config says, ``name`` the model type, ``deepstack`` how many layers get features of pictures,
+    ``ratio`` the tokens of a block that an indexer scores: for an engine that looks at each layer.
     """
 
     root: Module
@@ -47,6 +47,7 @@ class WorkspaceLimit:
     facts: ModelFacts = ModelFacts()
     name: str = ""
     deepstack: int = 0
+    ratio: int = 1
 
     def at(self, tokens: int, batch: int) -> Workspace:
         """For a step of so many tokens of each sequence."""

@@ -1,6 +1,6 @@
 """The limit of llama.cpp's compute buffer next to what a real one reserved.
 
-Never below, and at most 1.5 times of it. What is left out is named with its reason.
+Never below, and at most 1.5 times of it, of every file of the record.
 """
 
 from __future__ import annotations
@@ -12,17 +12,12 @@ import pytest
 
 from hfinspect import api
 from hfinspect.analysis.gguf.gguf_cache import CacheLayout, cache_layout
-from hfinspect.sizing.engines.llama_cpp_graph import WITHOUT_FLASH, Graph, Step, graph_of
-from hfinspect.sizing.gguf_layers import deepstack_layers, kept_of, tree_of_file
+from hfinspect.sizing.engines.llama_cpp_graph import WITHOUT_FLASH, Graph, graph_of
+from hfinspect.sizing.engines.llama_cpp_step import Step
+from hfinspect.sizing.gguf_layers import deepstack_layers, indexer_ratio, kept_of, tree_of_file
 from hfinspect.sizing.kv_cache import decoder_stacks
 from tests.sizing.llama_cpp_record import FULL_SIZE, Recorded, Reserved, Setting, recorded
 
-#: Attention over chosen blocks of tokens: not derived, and so remarked on.
-_SPARSE = frozenset({"qwen4exp", "minimax-m3", "glm5-next", "deepseek4"})
-#: Nothing is generated with these, so that no limit is shown.
-_ENCODERS = frozenset({"t5encoder", "llama-embed"})
-#: Files that have experts of which llama.cpp's graph makes no use.
-_UNUSED = frozenset({"refact-moe"})
 _LIMIT = 1.5
 
 
@@ -65,6 +60,7 @@ def graph(one: str, folder: Path) -> Graph | None:
         name=found.architecture,
         stacks=tuple(decoder_stacks(root)),
         deepstack=deepstack_layers(inspection, root),
+        ratio=indexer_ratio(inspection),
     )
 
 
@@ -72,17 +68,12 @@ def _all() -> tuple[Recorded, ...]:
     return (*recorded(), *recorded(FULL_SIZE))
 
 
-def _judged() -> list[Recorded]:
-    left_out = _SPARSE | _ENCODERS
-    return [one for one in _all() if one.architecture not in left_out and one.name not in _UNUSED]
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("headers")
 
 
-@pytest.mark.parametrize("one", _judged(), ids=lambda one: one.name)
+@pytest.mark.parametrize("one", _all(), ids=lambda one: one.name)
 def test_the_limit_is_never_below_and_at_most_half_above(one: Recorded, folder: Path) -> None:
     made = graph(one.name, folder)
     if made is None:

@@ -21,7 +21,8 @@ from ..cache_request import CachedLayer, CacheRequest
 from ..llama_cpp_cells import CellSettings, block, rows_held
 from .cache_dtypes import GGML_BLOCKS, PLAIN, two_dtypes
 from .interface import Engine, Support, not_known_here, padded, windows_of
-from .llama_cpp_graph import WITHOUT_FLASH, Step, graph_of
+from .llama_cpp_graph import WITHOUT_FLASH, graph_of
+from .llama_cpp_step import Step
 
 if TYPE_CHECKING:
     from ..workspace import WorkspaceLimit
@@ -184,6 +185,7 @@ class LlamaCpp(Engine):
             name=name,
             stacks=limit.stacks,
             deepstack=limit.deepstack,
+            ratio=limit.ratio,
         )
         moment = graph.largest(step)
         return Workspace(
@@ -219,12 +221,6 @@ class LlamaCpp(Engine):
         if self.split:
             yield f"llama-server's -c is {sequences * held.tokens:,}, for all slots together"
 
-        if any(_chooses_blocks(layer) for layer in layers):
-            yield (
-                "llama.cpp's compute buffer is not derived for attention over chosen blocks of "
-                "tokens: it may need more than the workspace given here"
-            )
-
     def encoder_notes(self, nbytes: Callable[[], tuple[int, int]]) -> tuple[str, ...]:
         size, tokens = nbytes()
         made = f"made a cache of {size:,} bytes for {tokens:,} tokens of an encoder"
@@ -243,13 +239,3 @@ def _widened(item: CacheItem, widest: int) -> CacheItem:
     if not isinstance(item, KeysValues) or item.name or item.latent or not item.value:
         return item
     return replace(item, value=widest)
-
-
-def _chooses_blocks(layer: CachedLayer) -> bool:
-    """Whether attention is over blocks that an indexer chooses, or over rows of many tokens. Over
-    single latents it is known (DeepSeek-V3.2)."""
-    rows = layer.keys_values
-    chooses = any(item.name == "indexer" for item in rows)
-    return any(item.every > 1 for item in rows) or (
-        chooses and not any(item.latent and not item.name for item in rows)
-    )

@@ -33,11 +33,10 @@ from ...trees.cache_layout import KeysValues, State
 from ...trees.modules import Layers, Module, Parameter, each_module
 from ..cache_request import CachedLayer
 from ..matrices import Matrix, matrices
-from .interface import padded
+from .llama_cpp_chooser import Chooser, chooser_of, group_masks, streams_of
+from .llama_cpp_step import Step
 
 _FLOAT: Final = 4
-#: ``n_ctx`` and windows are rounded up to so many cells.
-CELLS: Final = 256
 #: Positions, rows of the cache to write, ids of outputs: bytes a token, with room for each.
 _IDS: Final = 64
 #: Projections back to the residual stream, by kind and by the names of GGUF.
@@ -59,49 +58,11 @@ _ROOM: Final = 128
 WITHOUT_FLASH: Final = frozenset({"grok"})
 #: Architectures whose scores get a bias by distance, for which there is no flash attention.
 BIASED: Final = frozenset({"t5", "t5encoder", "mt5", "umt5"})
+#: Encoders: their attention reads no cache, though llama.cpp makes one for some of them.
+ENCODERS: Final = frozenset({"t5encoder", "llama-embed"})
+#: Architectures that may have experts in a file, of which their graph makes no use.
+_WITHOUT_EXPERTS: Final = frozenset({"refact"})
 _LOGITS_TWICE: Final = frozenset({"chameleon"})
-
-
-class Step(NamedTuple):
-    """How a context is made; the names are llama.cpp's.
-
-    Fields:
-        n_ctx [tokens]: of all sequences together
-        n_seq_max [sequences]: that the cache may hold
-        n_ubatch [tokens]: of one step
-        kv_unified: all sequences share the cells
-        swa_full: windowed layers hold the whole context
-        flash: flash attention
-        n_outputs [tokens]: of a step that may have logits
-        quantized: keys or values are in blocks
-    """
-
-    n_ctx: int
-    n_seq_max: int = 1
-    n_ubatch: int = 512
-    kv_unified: bool = True
-    swa_full: bool = False
-    flash: bool = True
-    n_outputs: int = 2048
-    quantized: bool = False
-
-    @property
-    def tokens(self) -> int:
-        """Of the graph: no more than fit the context, as many for each sequence."""
-        return padded(min(self.n_ctx, self.n_ubatch), self.n_seq_max)
-
-    @property
-    def outputs(self) -> int:
-        return min(self.tokens, self.n_outputs)
-
-    def cells(self, window: int | None) -> int:
-        """Cells of one stream that a layer holds."""
-        streams = 1 if self.kv_unified else self.n_seq_max
-        whole = padded(padded(self.n_ctx, CELLS) // streams, CELLS)
-        if window is None or self.swa_full:
-            return whole
-        held = window * (self.n_seq_max if self.kv_unified else 1) + min(self.n_ubatch, self.n_ctx)
-        return padded(min(whole, held), CELLS)
 
 
 class Moment(NamedTuple):
@@ -124,7 +85,7 @@ class LayerWidths(NamedTuple):
         heads: of attention
         latent: elements of a latent row; 0 where there is none
         value: elements of a row of values
-        indexer: queries of the indexer; 0 where there is none
+        chooser: what chooses the tokens or blocks that attention looks at
         states: of one sequence, float32, as often as they are held
         pairs: heads of a linear attention that looks at pairs of the tokens of a step
         head_size: of keys
@@ -139,7 +100,7 @@ class LayerWidths(NamedTuple):
     heads: int = 0
     latent: int = 0
     value: int = 0
-    indexer: int = 0
+    chooser: Chooser | None = None
     states: int = 0
     pairs: int = 0
     head_size: int = 0
@@ -153,7 +114,8 @@ class Graph:
     side), ``vocabulary``, ``by_layer`` elements of embeddings that each layer adds, the distinct
     layers, each with the windows of those after it, and how many layers get features of pictures
     next to those of the input (``n_deepstack_layers``). ``biased``: scores get a bias by distance,
-    which is held twice next to them, and the bucket of each pair.
+    which is held twice next to them, and the bucket of each pair. ``streams``: copies of the stream
+    that hyper-connections mix. ``cached``: it reads what was kept before.
     """
 
     hidden: int
@@ -163,9 +125,12 @@ class Graph:
     layers: tuple[tuple[LayerWidths, frozenset[int | None], frozenset[int | None]], ...]
     deepstack: int = 0
     biased: bool = False
+    streams: int = 1
+    cached: bool = True
 
     def largest(self, step: Step) -> Moment:
         """The moment with the most bytes."""
+        step = step if self.cached else step._replace(cached=False, quantized=False)
         found = max(self._moments(step), key=lambda moment: moment.nbytes)
         room = found.nbytes // _ROOM
         return found._replace(nbytes=found.nbytes + room, formula=f"{found.formula} + {room:,}")
@@ -205,26 +170,32 @@ class Graph:
         before = ids + sum(_mask(window, step) for window in here)
         after = ids + sum(_mask(window, step) for window in later)
         gone = before - after
-        width = 4 * hidden + layer.attention
+        wide = (self.streams - 1) * hidden
+        width = 4 * hidden + wide + layer.attention
         if layer.rows:
             scores = _biased(layer, step) if self.biased else _scores(layer, step)
             hole = min(every - before, scores // 8)
-            yield self._moment("attention", step, before + scores + hole, width, every - before)
-        if layer.indexer:
-            cells = step.cells(None) * tokens
-            choice = before + _scores(layer, step) + 20 * cells
-            yield self._moment("indexer's choice", step, choice, width)
-            fixed = before + (13 if step.flash else 19) * cells
-            yield self._moment("indexer", step, fixed, width + layer.indexer * 21 // 10)
+            # A bias comes when queries and keys are gone.
+            alive = width - hidden if self.biased else width
+            yield self._moment("attention", step, before + scores + hole, alive, every - before)
+        if layer.chooser:
+            for name, fixed, queries in layer.chooser.moments(step, _scores(layer, step)):
+                # DeepSeek-V4 holds its streams twice more next to the queries.
+                more = 2 * wide if layer.chooser.kind == "grouped" else 0
+                yield self._moment(name, step, before + fixed, width + queries + more)
         states = step.n_seq_max * layer.states * _FLOAT
         if layer.mlp:
-            yield self._moment("MLP", step, after, 5 * hidden + layer.mlp, gone + 2 * states)
+            yield self._moment(
+                "MLP", step, after, 5 * hidden + wide + layer.mlp, gone + 2 * states
+            )
         if layer.experts:
             streams = 6 if layer.window is None else 7  # holes of the other kind's mask
-            yield self._moment("experts", step, after, streams * hidden + layer.experts, gone)
+            yield self._moment(
+                "experts", step, after, streams * hidden + wide + layer.experts, gone
+            )
         if layer.scan:
             pairs = 9 * tokens * tokens * layer.pairs
-            width = 4 * hidden + layer.scan
+            width = 4 * hidden + wide + layer.scan
             yield self._moment("state", step, after + states + pairs, width, gone)
 
     def _moment(self, name: str, step: Step, fixed: int, width: int, gone: int = 0) -> Moment:
@@ -240,7 +211,8 @@ class Graph:
         places = 0 if step.flash else 8 * values * len(windows)
         # Features come as an input, and tokens are padded to its width.
         features = 2 * self.deepstack * self.hidden
-        return step.tokens * (_IDS + (self.by_layer + features) * _FLOAT + places)
+        own = step.tokens * (_IDS + (self.by_layer + features) * _FLOAT + places)
+        return own + group_masks((layer.chooser for layer, _, _ in self.layers), step)
 
     def _rotations(self, step: Step) -> int:
         """Next to quantized caches: the matrices that rotate keys and values of each head."""
@@ -260,8 +232,8 @@ def _scores(layer: LayerWidths, step: Step) -> int:
     if step.flash or not layer.rows:
         return 0
     cells = step.cells(layer.window)
-    streams = 1 if step.kv_unified else step.n_seq_max
-    latents = cells * streams * layer.latent * 2
+    latents = cells * step.streams * layer.latent * 2
+    cells += layer.chooser.group_cells(step) if layer.chooser else 0
     return step.tokens * layer.heads * cells * _FLOAT + latents
 
 
@@ -284,19 +256,23 @@ def graph_of(
     name: str = "",
     stacks: tuple[tuple[str, int], ...] = (),
     deepstack: int = 0,
+    ratio: int = 1,
 ) -> Graph:
     """The graph of the text model of ``root``, whose layers keep ``layers``.
 
     ``width`` and ``heads`` are those that the config names, ``served`` the experts of a token,
     ``name`` llama.cpp's architecture or the model type, ``stacks`` the paths of the decoder's lists
-    of layers and how many each has, ``deepstack`` the layers that get features of pictures.
+    of layers and how many each has, ``deepstack`` the layers that get features of pictures,
+    ``ratio`` the tokens of a block that an indexer scores.
     """
     tables = list(_tables(root))
     hidden = width or min((size for _, size in tables), default=0)
     vocabulary = max((rows for rows, size in tables if size == hidden), default=0)
     blocks = _blocks(root, stacks)
+    if name in _WITHOUT_EXPERTS:
+        blocks = [[one for one in block if _role(one) not in ("expert", "router")] for block in blocks]
     widths = [
-        _widths(blocks[i % len(blocks)] if blocks else [], layer, hidden, heads, served)
+        _widths(blocks[i % len(blocks)] if blocks else [], layer, hidden, heads, served, ratio)
         for i, layer in enumerate(layers)
     ]
     return Graph(
@@ -307,6 +283,8 @@ def graph_of(
         tuple(dict.fromkeys(_with_later(widths))),
         deepstack,
         name in BIASED,
+        max((streams_of(block, hidden) for block in blocks), default=1),
+        name not in ENCODERS,
     )
 
 
@@ -353,7 +331,12 @@ def _blocks(root: Module, stacks: Sequence[tuple[str, int]]) -> list[list[Matrix
 
 
 def _widths(
-    block: Sequence[Matrix], layer: CachedLayer, hidden: int, heads: int | None, served: int | None
+    block: Sequence[Matrix],
+    layer: CachedLayer,
+    hidden: int,
+    heads: int | None,
+    served: int | None,
+    ratio: int,
 ) -> LayerWidths:
     """What the matrices of one block give out."""
     sums: dict[str, int] = defaultdict(int)
@@ -389,7 +372,9 @@ def _widths(
         heads=_heads(inner, rows, heads),
         latent=int(rows.key) + int(rows.value) if rows and rows.latent else 0,
         value=int(rows.value) if rows else 0,
-        indexer=sums["indexer"] if any(i.name == "indexer" for i in layer.keys_values) else 0,
+        chooser=chooser_of(
+            [matrix for matrix in block if _role(matrix) == "indexer"], layer, rows, ratio
+        ),
         states=_held_states(block, conv + running),
         pairs=heads if running and not conv else 0,
         head_size=int(rows.key) // int(rows.heads or 1) if rows and not rows.latent else 0,
