@@ -68,19 +68,16 @@ def _caches() -> Iterator[Row]:
 
 def _buffers() -> Iterator[Row]:
     """Within: never below what was reserved, and at most 1.5 times of it."""
-    names = {one.name for one in graphs._judged()}
-    counts = {True: [0, 0], False: [0, 0]}
+    counts = [0, 0]
     with tempfile.TemporaryDirectory() as folder:
         for one in graphs._all():
             made = graphs.graph(one.name, Path(folder))
             for setting, real in one.settings.items() if made is not None else ():
                 if isinstance(real, Reserved) and made is not None:
                     ours = made.largest(graphs.step_of(setting, one.architecture)).nbytes
-                    good = real.compute <= ours <= 1.5 * real.compute
-                    counts[one.name in names][not good] += 1
+                    counts[not real.compute <= ours <= 1.5 * real.compute] += 1
     judge = "llama.cpp 0.5.0 (commit 0c1e57098)"
-    yield Row("limit of the compute buffer", judge, 0, *counts[True])
-    yield Row("the same, of files that no rule covers yet", judge, 0, *counts[False])
+    yield Row("limit of the compute buffer", judge, 0, *counts)
 
 
 def _types() -> Row:
@@ -106,16 +103,18 @@ Each row compares our numbers with what an engine printed or reserved itself. Th
 asserts that it is up to date.
 
 *Within*: states differ by the alignment of tensors alone; a limit is never below what was reserved
-and at most 1.5 times of it. The files that no rule covers yet are attention over chosen blocks of
-tokens (qwen4exp, minimax-m3, glm5-next, deepseek4), encoders and one
-file with experts that are not used; for the first kind `memory` says that the limit may be too low.
+and at most 1.5 times of it. The limit of the compute buffer is never below; what counts as wrong is
+above 1.5 times (1.55 to 1.86: MiniMax-M3, Qwen3-235B-A22B and DeepSeek-V4-Flash in one or two of
+twelve settings each).
 
 | what | judge | equal | within | wrong |
 | --- | --- | ---: | ---: | ---: |
 {rows}
 
-The limit of the compute buffer was fitted to this record: there is no second one that it has not
-seen. CUDA graphs of vLLM, and the workspace of SGLang and transformers, are compared with nothing.
+Factors of the compute buffer's limit were fitted to this record. Eight models of full size were
+recorded after that (Gemma 3 27B, gpt-oss-120b, Mistral Small 24B, OLMo 2 13B, Qwen2.5-72B,
+Qwen3-235B-A22B, SmolLM2-135M, StarCoder2-7B): of their 96 cases none is below, one is above 1.5.
+CUDA graphs of vLLM, and the workspace of SGLang and transformers, are compared with nothing.
 Caches of transformers are compared in `tests/sizing/test_recorded_caches.py`, training with torch's
 autograd in `tests/sizing/test_training.py`.
 """

@@ -25,6 +25,7 @@ from ..trees.prediction import Prediction
 from .cache_request import CachedLayer, CacheRequest
 from .engine_classes import converted_to
 from .engines.interface import Engine
+from .engines.llama_cpp_chooser import Indexing
 from .engines.registry import LOGICAL, OF_GGUF
 from .flops import attentions
 from .kv_cache import cache_size, decoder_blocks, kept_layers
@@ -168,16 +169,22 @@ def deepstack_layers(found: Inspection, root: Module) -> int:
     return 0
 
 
-def indexer_ratio(found: Inspection) -> int:
-    """Tokens of a block that an indexer scores, by the file's or the config's key; the smallest of
-    several, and 1 where no key says it, which is most blocks."""
-    arch = found.metadata.get("general.architecture")
-    listed = found.metadata.get(f"{arch}.attention.compress_ratios")
-    if not isinstance(listed, list):
-        config = ModelConfig(found.config or {})
-        every = (config, *config.sections())
-        listed = [one.raw("indexer_compress_ratio") for one in every]
-    return min((one for one in listed if type(one) is int and one > 0), default=1)
+def indexing_of(found: Inspection) -> Indexing:
+    """What the file's or the config's keys say of an indexer."""
+    own = f"{found.metadata.get('general.architecture')}.attention."
+    config = ModelConfig(found.config or {})
+    configs = (config, *config.sections())
+
+    def said(key: str, *spellings: str) -> int:
+        """The smallest of several, 0 where there is none."""
+        value = found.metadata.get(own + key)
+        listed = value if isinstance(value, list) else [value]
+        listed = [*listed, *(one.raw(name) for one in configs for name in spellings)]
+        return min((one for one in listed if type(one) is int and one > 0), default=0)
+
+    pooled = said("indexer.kpool", "index_kpool")
+    ratio = said("compress_ratios", "indexer_compress_ratio") or pooled
+    return Indexing(max(ratio, 1), said("indexer.top_k", "index_topk", "indexer_budget"))
 
 
 def tree_of_file(found: Inspection) -> Prediction:

@@ -29,7 +29,7 @@ from .flops import count_flops
 from .gguf_layers import (
     deepstack_layers,
     gguf_layers,
-    indexer_ratio,
+    indexing_of,
     layers_held,
     tree_of_file,
 )
@@ -412,7 +412,7 @@ def sizer(
             found.facts,
             found.model_type or "",
             deepstack_layers(found, prediction.root),
-            indexer_ratio(found),
+            indexing_of(found),
         ),
         held_in,
         assumed,

@@ -20,6 +20,7 @@ from ..core.model_facts import ModelFacts
 from ..core.records import dataclass
 from ..trees.modules import Module, Parameter, each_module
 from .cache_request import CachedLayer
+from .engines.llama_cpp_chooser import ALL_TOKENS, Indexing
 from .matrices import Matrix, matrices
 
 #: A device's context and libraries: about half a gigabyte with CUDA 12 (torch, cuBLAS, kernels).
@@ -36,7 +37,7 @@ class WorkspaceLimit:
 
     ``layers`` is what each layer keeps, ``stacks`` where the decoder has them, ``facts`` what the
     config says, ``name`` the model type, ``deepstack`` how many layers get features of pictures,
-    ``ratio`` the tokens of a block that an indexer scores: for an engine that looks at each layer.
+    ``indexing`` what keys say of its indexer: for an engine that looks at each layer.
     """
 
     root: Module
@@ -47,7 +48,7 @@ class WorkspaceLimit:
     facts: ModelFacts = ModelFacts()
     name: str = ""
     deepstack: int = 0
-    ratio: int = 1
+    indexing: Indexing = ALL_TOKENS
 
     def at(self, tokens: int, batch: int) -> Workspace:
         """For a step of so many tokens of each sequence."""

@@ -6,6 +6,7 @@ The key-values are those of the models' own configs, as llama.cpp's converter wr
 tensors are those that llama.cpp then needs. ``plan`` loads the header alone, of a sparse file,
 and reserves nothing: the compute buffer is that of the graph of a whole step. (Where the graph of
 one token is larger, as with block-sparse attention, only the tiny files of llama_cpp.json say it.)
+A model that is in the record stays as it is, but for those of ``--only`` and with ``--fresh``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 from hfinspect.formats.gguf.gguf import FORMAT
 from tests.formats.gguf_files import GgufWriter
 from tests.formats.readers import MeteredReader
-from tests.sizing.llama_cpp_record import FULL_SIZE, pack, write_key
+from tests.sizing.llama_cpp_record import FULL_SIZE, pack, unpack, write_key
 from tests.sizing.record_llama_cpp import compiled, options, run, version
 
 #: n_ctx, n_seq_max, n_ubatch, kv_unified, swa_full, type_k, type_v, flash_attn, n_outputs_max:
@@ -276,6 +277,160 @@ MODELS: dict[str, tuple[str, tuple[int, ...], dict[str, Any]]] = {
             "rope.dimension_count": 128,
         },
     ),
+    "minimax-m3-428b": (
+        "minimax-m3",
+        (6144, 60, 64, 4, 12288, 200064, 524288),
+        {
+            "attention.key_length": 128,
+            "attention.value_length": 128,
+            "rope.dimension_count": 64,
+            "expert_count": 128,
+            "expert_used_count": 4,
+            "expert_shared_count": 1,
+            "expert_feed_forward_length": 3072,
+            "expert_gating_func": 2,
+            "expert_weights_scale": 2.0,
+            "leading_dense_block_count": 3,
+            "attention.indexer.head_count": 4,
+            "attention.indexer.key_length": 128,
+            "attention.indexer.top_k": 16,
+            "attention.indexer.block_size": 128,
+            "attention.indexer.local_blocks": 1,
+        },
+    ),
+    "glm-5-next": (
+        "glm5-next",
+        (4096, 45, 64, 1, 12288, 154880, 1048576),
+        {
+            "attention.head_count_kv": [0, 0, 0, 1] * 11 + [0],
+            "attention.key_length": 512,
+            "attention.value_length": 512,
+            "attention.key_length_mla": 256,
+            "attention.value_length_mla": 256,
+            "attention.q_lora_rank": 1536,
+            "attention.kv_lora_rank": 512,
+            "rope.dimension_count": 0,
+            "ssm.conv_kernel": 4,
+            "kda.head_dim": 128,
+            "leading_dense_block_count": 3,
+            "expert_count": 288,
+            "expert_used_count": 8,
+            "expert_shared_count": 1,
+            "expert_feed_forward_length": 2048,
+            "expert_gating_func": 2,
+            "attention.indexer.head_count": 32,
+            "attention.indexer.key_length": 128,
+            "attention.indexer.top_k": 2048,
+            "attention.indexer.kpool": 16,
+            "attention.indexer.kpool_select_tail": True,
+            "hyper_connection.count": 4,
+            "hyper_connection.sinkhorn_iterations": 20,
+            "hyper_connection.epsilon": 1e-6,
+        },
+    ),
+    "deepseek-v4-flash": (
+        "deepseek4",
+        (4096, 43, 64, 1, 2048, 129280, 1048576),
+        {
+            "attention.key_length": 512,
+            "attention.value_length": 512,
+            "attention.q_lora_rank": 1024,
+            "attention.output_lora_rank": 1024,
+            "attention.output_group_count": 8,
+            "attention.sliding_window": 128,
+            "attention.compress_ratios": [0, 0, *[4, 128] * 20, 4],
+            "attention.compress_rope_freq_base": 160000.0,
+            "rope.dimension_count": 64,
+            "hash_layer_count": 0,
+            "expert_count": 256,
+            "expert_used_count": 6,
+            "expert_shared_count": 1,
+            "expert_feed_forward_length": 2048,
+            "expert_weights_scale": 1.5,
+            "expert_weights_norm": True,
+            "expert_gating_func": 4,
+            "swiglu_clamp_exp": 10.0,
+            "attention.indexer.head_count": 64,
+            "attention.indexer.key_length": 128,
+            "attention.indexer.top_k": 512,
+            "hyper_connection.count": 4,
+            "hyper_connection.sinkhorn_iterations": 20,
+            "hyper_connection.epsilon": 1e-6,
+        },
+    ),
+    # The class's own default sizes, and an indexer as wide as that of MiniMax-M3.
+    "qwen4-exp": (
+        "qwen4exp",
+        (2048, 40, 16, 2, 5120, 248320, 262144),
+        {
+            "attention.key_length": 256,
+            "attention.value_length": 256,
+            "rope.dimension_count": 64,
+            "rope.dimension_sections": [11, 11, 10, 0],
+            "expert_count": 256,
+            "expert_used_count": 8,
+            "expert_feed_forward_length": 512,
+            "expert_shared_feed_forward_length": 512,
+            "ssm.conv_kernel": 4,
+            "ssm.state_size": 128,
+            "ssm.group_count": 16,
+            "ssm.time_step_rank": 32,
+            "ssm.inner_size": 4096,
+            "full_attention_interval": 4,
+            "hyper_connection.count": 4,
+            "hyper_connection.low_rank": 320,
+            "attention.indexer.head_count": 4,
+            "attention.indexer.key_length": 128,
+            "attention.indexer.top_k": 2048,
+            "attention.compress_ratios": [4] * 40,
+        },
+    ),
+    # Added when the rules of the limit were whole: it had not seen them.
+    "gemma-3-27b": (
+        "gemma3",
+        (5376, 62, 32, 16, 21504, 262208, 131072),
+        {
+            "attention.key_length": 128,
+            "attention.value_length": 128,
+            "attention.sliding_window": 1024,
+        },
+    ),
+    "gpt-oss-120b": (
+        "gpt-oss",
+        (2880, 36, 64, 8, 2880, 201088, 131072),
+        {
+            "attention.key_length": 64,
+            "attention.value_length": 64,
+            "expert_count": 128,
+            "expert_used_count": 4,
+            "expert_feed_forward_length": 2880,
+            "attention.sliding_window": 128,
+        },
+    ),
+    "mistral-small-24b": (
+        "llama",
+        (5120, 40, 32, 8, 32768, 131072, 32768),
+        {"attention.key_length": 128, "attention.value_length": 128},
+    ),
+    "qwen2.5-72b": ("qwen2", (8192, 80, 64, 8, 29568, 152064, 131072), {}),
+    "qwen3-235b-a22b": (
+        "qwen3moe",
+        (4096, 94, 64, 4, 12288, 151936, 40960),
+        {
+            "attention.key_length": 128,
+            "attention.value_length": 128,
+            "expert_count": 128,
+            "expert_used_count": 8,
+            "expert_feed_forward_length": 1536,
+        },
+    ),
+    "olmo-2-13b": ("olmo2", (5120, 40, 40, 40, 13824, 100352, 4096), {}),
+    "smollm2-135m": ("llama", (576, 30, 9, 3, 1536, 49152, 8192), {}),
+    "starcoder2-7b": (
+        "starcoder2",
+        (4608, 32, 36, 4, 18432, 49152, 16384),
+        {"attention.layer_norm_epsilon": 1e-05},
+    ),
 }
 #: More than any of these files has: a sparse file takes no room.
 _SPARSE = 3 * 2**40
@@ -285,8 +440,10 @@ _HEADER = 4 * 2**20
 def main() -> None:
     asked = options()
     program = compiled(asked.source, asked.build, asked.work)
-    record = {}
+    record = {} if asked.fresh else unpack(json.loads(FULL_SIZE.read_text()))
     for name, (architecture, numbers, others) in MODELS.items():
+        if name in record and name not in asked.only:
+            continue
         keys = asked.work / f"{name}.keys.gguf"
         writer = GgufWriter()
         write_key(writer, "general.architecture", architecture)

@@ -185,7 +185,7 @@ class LlamaCpp(Engine):
             name=name,
             stacks=limit.stacks,
             deepstack=limit.deepstack,
-            ratio=limit.ratio,
+            indexing=limit.indexing,
         )
         moment = graph.largest(step)
         return Workspace(

@@ -9,10 +9,10 @@ key, S the streams, n the sequences:
   every pair and key head, twice, next to the mask in float32 and that of positions; a step of one
   token a stream gathers rows instead. Without flash attention, and where sequences share cells, the
   graph attends to everything and chooses nothing.
-- ``scored`` blocks (Qwen4-Exp, qwen4exp.cpp): a score for each block, head and token, twice; means of
-  keys
-- ``pooled`` keys (GLM 5 next, glm5-next.cpp): a mask over the cells of all sequences five times;
-  and keys with their gates, of all pools at once
+- ``scored`` blocks (Qwen4-Exp, qwen4exp.cpp): a score for each block, head and token, twice; means
+  of keys; zeros for the chosen tokens of every such layer; then a score for each cell, three times
+- ``pooled`` keys (GLM 5 next, glm5-next.cpp): what is chosen, five times, next to two masks; and
+  keys with their gates, of all pools at once
 - ``grouped`` rows (DeepSeek-V4, deepseek4.cpp): masks over the groups through all layers, three
   with an indexer; scores over window and groups together; the indexer's queries twice
 
@@ -32,8 +32,18 @@ from .interface import padded
 from .llama_cpp_step import CELLS, Step
 
 _FLOAT: Final = 4
-#: Pools that are not full, and the rows that a step adds: ``n_pool`` is padded by so many.
-_POOLS: Final = 256 + 3
+
+
+class Indexing(NamedTuple):
+    """What only keys say of an indexer: ``ratio`` tokens of a block that it scores (1 where no key
+    says it, which is most blocks), ``top_k`` tokens that it chooses (0: not said, so all)."""
+
+    ratio: int = 1
+    top_k: int = 0
+
+
+#: Of a model whose keys say neither.
+ALL_TOKENS: Final = Indexing()
 
 
 class Chooser(NamedTuple):
@@ -47,6 +57,8 @@ class Chooser(NamedTuple):
         every: tokens of a block or group
         value: elements of a row of values of the layer
         row: elements of a row of keys of the layer
+        top_k: tokens that are chosen
+        layers: of the graph that choose so
     """
 
     kind: Literal["tokens", "blocks", "scored", "pooled", "grouped"]
@@ -56,6 +68,8 @@ class Chooser(NamedTuple):
     every: int
     value: int
     row: int
+    top_k: int
+    layers: int = 1
 
     def moments(self, step: Step, scores: int) -> Iterator[tuple[str, int, int]]:
         """Name, bytes, and elements of a token, next to what attention has; ``scores`` are the
@@ -67,25 +81,39 @@ class Chooser(NamedTuple):
             yield "indexer", (13 if step.flash else 19) * pairs, self.queries * 21 // 10
         elif self.kind == "blocks" and step.flash and step.streams == step.n_seq_max:
             choice = 2 * _FLOAT * (pairs + self.heads * pairs // step.streams)
-            yield "choice of blocks", choice, self.queries
+            yield "choice of blocks", choice, 0
             # As at start, when no position is taken.
             gathered = (_FLOAT + 2 + 2) * self.value * CELLS * step.streams
             yield "chosen rows", gathered, self.queries
         elif self.kind == "scored":
-            blocks = -(-cells // self.every)
-            each = _FLOAT * (1 + 2 * self.heads) * blocks * step.tokens
-            keys = 2 * _FLOAT * self.size * blocks * step.streams
-            yield "scores of blocks", scores + _FLOAT * pairs + each + keys, 2 * self.queries
+            yield from self._scored(step, scores)
         elif self.kind == "pooled":
-            every = step.n_seq_max * cells + _POOLS
-            choice = 5 * _FLOAT * every * step.tokens
-            keys = 4 * _FLOAT * self.size * every
-            yield "choice of pools", scores + choice, 0
-            yield "pooled keys", _FLOAT * every * step.tokens + keys, 0
-            yield "indexer", _FLOAT * every * step.tokens, 2 * self.queries
+            yield from self._pooled(step, scores)
         elif self.kind == "grouped":
             rows = step.n_seq_max * (cells // self.every + step.cells(0) + 2 * CELLS)
             yield "indexer", scores + _FLOAT * self.row * rows, 2 * self.queries
+
+    def _scored(self, step: Step, scores: int) -> Iterator[tuple[str, int, int]]:
+        cells, tokens = step.cells(None), step.tokens
+        blocks = -(-cells // self.every)
+        chosen = _FLOAT * tokens * min(cells, self.top_k + self.every - 1) * self.layers
+        keys = 2 * _FLOAT * self.size * blocks * step.streams
+        each, queries = _FLOAT * self.heads * blocks * tokens, 2 * _FLOAT * self.queries * tokens
+        # Scores take the place of the queries where they are no larger.
+        both = 2 * each if each > queries else each
+        fixed = scores + chosen + _FLOAT * blocks * tokens + both + keys
+        yield "scores of blocks", fixed, 2 * self.queries
+        yield "scores of tokens", scores + chosen + 3 * _FLOAT * cells * tokens, self.queries
+
+    def _pooled(self, step: Step, scores: int) -> Iterator[tuple[str, int, int]]:
+        cells, tokens = step.cells(None), step.tokens
+        every = step.n_seq_max * cells + CELLS
+        chosen = (min(every, self.top_k) + self.every - 1) * tokens * _FLOAT
+        mask = 2 * -(-every // self.every) * tokens
+        both = (4 if step.flash else 8) * cells * tokens
+        yield "choice of pools", scores + mask + both + 5 * chosen, 0
+        yield "pooled keys", mask + chosen + 4 * _FLOAT * self.size * every, 0
+        yield "indexer", mask + chosen, 2 * self.queries
 
     def group_cells(self, step: Step) -> int:
         """Cells of groups that attention looks at next to the window."""
@@ -107,29 +135,29 @@ def group_masks(choosers: Iterable[Chooser | None], step: Step) -> int:
 
 
 def chooser_of(
-    indexer: Sequence[Matrix], layer: CachedLayer, rows: KeysValues | None, ratio: int
+    indexer: Sequence[Matrix], layer: CachedLayer, rows: KeysValues | None, keys: Indexing
 ) -> Chooser | None:
-    """Of the matrices of a layer's indexer, and what the layer keeps. ``ratio``: tokens of a block,
-    where no row of the cache says it."""
+    """Of the matrices of a layer's indexer, what the layer keeps, and what keys say."""
     if rows is None:
         return None
     row, value = int(rows.key), int(rows.value)
     groups = [item for item in layer.keys_values if item.every > 1 and item.of == "groups"]
     sides = sorted((matrix.rows for matrix in indexer), reverse=True)
     queries = sum(sides)
+    top_k = keys.top_k or 2**31
     if groups:
-        return Chooser("grouped", queries, 0, 0, int(groups[0].every), value, row)
-    keys = next((item for item in layer.keys_values if item.name == "indexer"), None)
-    if keys is None or not sides:
+        return Chooser("grouped", queries, 0, 0, int(groups[0].every), value, row, top_k)
+    kept = next((item for item in layer.keys_values if item.name == "indexer"), None)
+    if kept is None or not sides:
         return None
-    size = sides[1] if len(sides) > 1 else int(keys.key)
+    size = sides[1] if len(sides) > 1 else int(kept.key)
     heads = -(-sides[0] // size)
     kind: Literal["tokens", "blocks", "scored", "pooled"] = "tokens"
     if not rows.latent:
         kind = "blocks" if heads == rows.heads else "scored"
     elif any("compress" in matrix.path for matrix in indexer):
         kind = "pooled"
-    return Chooser(kind, queries, heads, size, max(ratio, 1), value, row)
+    return Chooser(kind, queries, heads, size, max(keys.ratio, 1), value, row, top_k)
 
 
 def streams_of(block: Iterable[Matrix], hidden: int) -> int:

@@ -33,7 +33,7 @@ from ...trees.cache_layout import KeysValues, State
 from ...trees.modules import Layers, Module, Parameter, each_module
 from ..cache_request import CachedLayer
 from ..matrices import Matrix, matrices
-from .llama_cpp_chooser import Chooser, chooser_of, group_masks, streams_of
+from .llama_cpp_chooser import ALL_TOKENS, Chooser, Indexing, chooser_of, group_masks, streams_of
 from .llama_cpp_step import Step
 
 _FLOAT: Final = 4
@@ -62,6 +62,8 @@ BIASED: Final = frozenset({"t5", "t5encoder", "mt5", "umt5"})
 ENCODERS: Final = frozenset({"t5encoder", "llama-embed"})
 #: Architectures that may have experts in a file, of which their graph makes no use.
 _WITHOUT_EXPERTS: Final = frozenset({"refact"})
+#: Architectures that rotate a part of each head: queries are there once more.
+_PARTLY_ROTATED: Final = frozenset({"minimax-m3", "minimax_m3_vl", "minimax_m3_vl_text"})
 _LOGITS_TWICE: Final = frozenset({"chameleon"})
 
 
@@ -180,14 +182,12 @@ class Graph:
             yield self._moment("attention", step, before + scores + hole, alive, every - before)
         if layer.chooser:
             for name, fixed, queries in layer.chooser.moments(step, _scores(layer, step)):
-                # DeepSeek-V4 holds its streams twice more next to the queries.
-                more = 2 * wide if layer.chooser.kind == "grouped" else 0
+                # Next to the queries these hold their streams twice more.
+                more = 2 * wide if layer.chooser.kind in ("grouped", "scored") else 0
                 yield self._moment(name, step, before + fixed, width + queries + more)
         states = step.n_seq_max * layer.states * _FLOAT
         if layer.mlp:
-            yield self._moment(
-                "MLP", step, after, 5 * hidden + wide + layer.mlp, gone + 2 * states
-            )
+            yield self._moment("MLP", step, after, 5 * hidden + wide + layer.mlp, gone + 2 * states)
         if layer.experts:
             streams = 6 if layer.window is None else 7  # holes of the other kind's mask
             yield self._moment(
@@ -256,24 +256,38 @@ def graph_of(
     name: str = "",
     stacks: tuple[tuple[str, int], ...] = (),
     deepstack: int = 0,
-    ratio: int = 1,
+    indexing: Indexing = ALL_TOKENS,
 ) -> Graph:
     """The graph of the text model of ``root``, whose layers keep ``layers``.
 
     ``width`` and ``heads`` are those that the config names, ``served`` the experts of a token,
     ``name`` llama.cpp's architecture or the model type, ``stacks`` the paths of the decoder's lists
     of layers and how many each has, ``deepstack`` the layers that get features of pictures,
-    ``ratio`` the tokens of a block that an indexer scores.
+    ``indexing`` what keys say of its indexer.
     """
     tables = list(_tables(root))
     hidden = width or min((size for _, size in tables), default=0)
     vocabulary = max((rows for rows, size in tables if size == hidden), default=0)
     blocks = _blocks(root, stacks)
     if name in _WITHOUT_EXPERTS:
-        blocks = [[one for one in block if _role(one) not in ("expert", "router")] for block in blocks]
+        blocks = [
+            [one for one in block if _role(one) not in ("expert", "router")] for block in blocks
+        ]
     widths = [
-        _widths(blocks[i % len(blocks)] if blocks else [], layer, hidden, heads, served, ratio)
+        _widths(
+            blocks[i % len(blocks)] if blocks else [],
+            layer,
+            hidden,
+            heads,
+            served,
+            indexing,
+            rotated=name in _PARTLY_ROTATED,
+        )
         for i, layer in enumerate(layers)
+    ]
+    scored = sum(one.chooser is not None and one.chooser.kind == "scored" for one in widths)
+    widths = [
+        one._replace(chooser=one.chooser and one.chooser._replace(layers=scored)) for one in widths
     ]
     return Graph(
         hidden,
@@ -336,7 +350,9 @@ def _widths(
     hidden: int,
     heads: int | None,
     served: int | None,
-    ratio: int,
+    indexing: Indexing,
+    *,
+    rotated: bool,
 ) -> LayerWidths:
     """What the matrices of one block give out."""
     sums: dict[str, int] = defaultdict(int)
@@ -363,7 +379,7 @@ def _widths(
     heads = heads or max((m.times for m in block if _role(m) == "absorbed"), default=0)
     conv, running = _states(layer)
     return LayerWidths(
-        attention=_attention(sums, inner, rows, heads),
+        attention=_attention(sums, inner, rows, heads) + (inner["attention"] if rotated else 0),
         mlp=sums["mlp"] + (inner["mlp"] if gated or sums["mlp"] > inner["mlp"] else 0),
         experts=_experts(sums, inner, served or 1, hidden),
         scan=_scan(block, sums, inner, hidden, runs=bool(conv and running))
@@ -373,7 +389,7 @@ def _widths(
         latent=int(rows.key) + int(rows.value) if rows and rows.latent else 0,
         value=int(rows.value) if rows else 0,
         chooser=chooser_of(
-            [matrix for matrix in block if _role(matrix) == "indexer"], layer, rows, ratio
+            [matrix for matrix in block if _role(matrix) == "indexer"], layer, rows, indexing
         ),
         states=_held_states(block, conv + running),
         pairs=heads if running and not conv else 0,
