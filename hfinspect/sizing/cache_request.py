@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final, NamedTuple
+
 from ..core.records import dataclass
 from ..trees.cache_layout import CacheItem, KeysValues, State
 
@@ -46,3 +48,15 @@ class CacheRequest:
     @property
     def seen(self) -> int:
         return self.tokens if self.encoder_tokens is None else self.encoder_tokens
+
+
+class Indexing(NamedTuple):
+    """What only keys say of an indexer: ``ratio`` tokens of a block that it scores (1 where no key
+    says it, which is most blocks), ``top_k`` tokens that it chooses (0: not said, so all)."""
+
+    ratio: int = 1
+    top_k: int = 0
+
+
+#: Of a model whose keys say neither.
+ALL_TOKENS: Final = Indexing()

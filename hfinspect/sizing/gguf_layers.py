@@ -22,10 +22,9 @@ from ..trees.cache_layout import KeysValues, Unknown
 from ..trees.catalog import Family
 from ..trees.modules import Layers, Module, Parameter, each_module
 from ..trees.prediction import Prediction
-from .cache_request import CachedLayer, CacheRequest
+from .cache_request import CachedLayer, CacheRequest, Indexing
 from .engine_classes import converted_to
 from .engines.interface import Engine
-from .engines.llama_cpp_chooser import Indexing
 from .engines.registry import LOGICAL, OF_GGUF
 from .flops import attentions
 from .kv_cache import cache_size, decoder_blocks, kept_layers

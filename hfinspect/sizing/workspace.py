@@ -19,8 +19,7 @@ from ..core.footprint import Workspace
 from ..core.model_facts import ModelFacts
 from ..core.records import dataclass
 from ..trees.modules import Module, Parameter, each_module
-from .cache_request import CachedLayer
-from .engines.llama_cpp_chooser import ALL_TOKENS, Indexing
+from .cache_request import ALL_TOKENS, CachedLayer, Indexing
 from .matrices import Matrix, matrices
 
 #: A device's context and libraries: about half a gigabyte with CUDA 12 (torch, cuBLAS, kernels).

@@ -1,8 +1,7 @@
 """What llama.cpp's graph holds while an indexer chooses what attention looks at.
 
-Five kinds, told apart by what the layer keeps and by the indexer's matrices. T are the tokens of a
-step, C the cells of one stream, q the indexer's queries of a token, H its heads, D the width of a
-key, S the streams, n the sequences:
+Five kinds, which differ in what the layer keeps and in the indexer's matrices. T are the tokens of
+a step, C the cells of one stream:
 
 - ``tokens`` of latents (DeepSeek-V3.2, src/models/deepseek32.cpp): scores of every pair
 - ``blocks`` for each key head (MiniMax-M3, minimax-m3.cpp): for the tokens of one stream a mask of
@@ -26,24 +25,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
 from ...trees.cache_layout import KeysValues
-from ..cache_request import CachedLayer
+from ..cache_request import CachedLayer, Indexing
 from ..matrices import Matrix
 from .interface import padded
 from .llama_cpp_step import CELLS, Step
 
 _FLOAT: Final = 4
-
-
-class Indexing(NamedTuple):
-    """What only keys say of an indexer: ``ratio`` tokens of a block that it scores (1 where no key
-    says it, which is most blocks), ``top_k`` tokens that it chooses (0: not said, so all)."""
-
-    ratio: int = 1
-    top_k: int = 0
-
-
-#: Of a model whose keys say neither.
-ALL_TOKENS: Final = Indexing()
 
 
 class Chooser(NamedTuple):

@@ -31,9 +31,9 @@ from ...core.components import Component
 from ...core.records import dataclass
 from ...trees.cache_layout import KeysValues, State
 from ...trees.modules import Layers, Module, Parameter, each_module
-from ..cache_request import CachedLayer
+from ..cache_request import ALL_TOKENS, CachedLayer, Indexing
 from ..matrices import Matrix, matrices
-from .llama_cpp_chooser import ALL_TOKENS, Chooser, Indexing, chooser_of, group_masks, streams_of
+from .llama_cpp_chooser import Chooser, chooser_of, group_masks, streams_of
 from .llama_cpp_step import Step
 
 _FLOAT: Final = 4
