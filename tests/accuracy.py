@@ -17,7 +17,7 @@ from hfinspect.sizing.recipes.ggml_mixes import mixed
 from hfinspect.sizing.recipes.recipe_names import RECIPES
 
 from .sizing import test_llama_cpp_graph as graphs
-from .sizing import test_recipes, test_vllm_pages
+from .sizing import test_recipes, test_recipes_by_tools, test_vllm_pages
 from .sizing.llama_cpp_record import Reserved, recorded
 from .sizing.test_llama_cpp_caches import read, settings_of
 
@@ -40,6 +40,7 @@ def rows() -> Iterator[Row]:
     pages = [test_vllm_pages.reserved_by_us(row) == row["nbytes"] for row in test_vllm_pages.ROWS]
     yield Row("cache of a sequence", "vLLM 0.33.0's planner", sum(pages), 0, pages.count(False))
     yield _types()
+    yield from _sizes()
 
 
 def _caches() -> Iterator[Row]:
@@ -93,6 +94,20 @@ def _types() -> Row:
                 right += same
                 wrong += not same
     return Row("types of all tensors under a mix", "llama-quantize 0.5.0", right, 0, wrong)
+
+
+def _sizes() -> Iterator[Row]:
+    """Bytes of whole models: full-size headers, and files that tools wrote."""
+    with tempfile.TemporaryDirectory() as folder:
+        for what, judge, kept in (
+            ("bytes of a full-size model under a mix", "llama-quantize 0.5.0", "sizes"),
+            ("bytes of a file of NF4 or LLM.int8()", "bitsandbytes 0.50.2", "LLM NF4"),
+            ("bytes of a file of MLX", "mlx 0.32.4", "MLX"),
+        ):
+            counts = [0, 0]
+            for right in test_recipes_by_tools.compared(kept, Path(folder)):
+                counts[not right] += 1
+            yield Row(what, judge, counts[0], 0, counts[1])
 
 
 _PAGE = """# Compared with the real engines

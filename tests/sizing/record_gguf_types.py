@@ -20,6 +20,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from .gguf_type_cases import LIBRARY, REMOTE
 from .gguf_types_record import RECORD, Recorded, packed, write
 
 SOURCE = Path(os.environ.get("LLAMA_CPP", "llama.cpp"))
@@ -394,6 +395,8 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "roberta": ("roberta", "RobertaModel", {}),
     "xlm-roberta": ("xlm-roberta", "XLMRobertaModel", {}),
     "modernbert": ("modernbert", "ModernBertModel", {}),
+    **LIBRARY,
+    **REMOTE,
 }
 
 
@@ -421,6 +424,9 @@ def save(case: str, folder: Path) -> None:
     import transformers
 
     model_type, name, given = CASES[case]
+    if "catalog" in given:
+        save_from_catalog({"model_type": model_type, "architectures": [name]}, given, folder)
+        return
     said = given.get("said", {})
     config = config_of(model_type, {k: v for k, v in given.items() if k != "said"}, transformers)
     torch.manual_seed(0)
@@ -430,10 +436,42 @@ def save(case: str, folder: Path) -> None:
         turn_experts(folder / "model.safetensors")
     path = folder / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **said}))
+    write_tokenizer(folder)
+
+
+def write_tokenizer(folder: Path) -> None:
     words = {f"w{i}": i for i in range(320)}
-    (folder / "tokenizer.json").write_text(
-        json.dumps({"model": {"type": "WordPiece", "vocab": words}, "added_tokens": []})
-    )
+    model = {
+        "type": "WordPiece",
+        "vocab": words,
+        "unk_token": "w0",
+        "continuing_subword_prefix": "##",
+        "max_input_chars_per_word": 100,
+    }
+    (folder / "tokenizer.json").write_text(json.dumps({"model": model, "added_tokens": []}))
+
+
+def save_from_catalog(named: dict[str, Any], given: dict[str, Any], folder: Path) -> None:
+    """A model whose class is remote code, which is not run: the tensors that the catalog predicts
+    of its config, in bfloat16. Of the usual sizes those that its family reads."""
+    import torch
+    from safetensors.torch import save_file
+
+    from hfinspect.core.config import keys_read
+    from hfinspect.trees.prediction import is_held, predict
+
+    own = {key: value for key, value in given.items() if key != "catalog"}
+    with keys_read() as read_keys, contextlib.suppress(Exception):
+        predict({**named, **USUAL, **own})
+    names = {name for spelled in read_keys for name in spelled}
+    usual = {key: value for key, value in USUAL.items() if key in names}
+    length = {"max_position_embeddings": USUAL["max_position_embeddings"]}
+    config = {**named, "torch_dtype": "bfloat16", **length, **usual, **own}
+    held = [spec for spec in predict(config).tensors if is_held(spec)]
+    tensors = {spec.name: torch.zeros(spec.shape, dtype=torch.bfloat16) for spec in held}
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "config.json").write_text(json.dumps(config))
+    write_tokenizer(folder)
 
 
 def turn_experts(path: Path) -> None:
@@ -474,6 +512,8 @@ def convert(folder: Path, out: Path) -> None:
     given = json.loads((folder / "config.json").read_text())
     hparams = {**given, **hparams, **{k: v for k, v in given.items() if k not in hparams}}
     made = Wordless(folder, gguf.LlamaFileType.MOSTLY_BF16, out, hparams=hparams)
+    if hasattr(made, "impl"):  # of two converters, one does what the other is asked
+        type(made.impl).set_vocab = Wordless.set_vocab
     made.write()
 
 

@@ -47,10 +47,11 @@ _IN_A_LAYER = {
         feedforward_layernorm pre_ff_layernorm mlp_norm pre_mlp_layernorm""",
     "post_ffw_norm": "post_feedforward_layernorm post_mlp_layernorm",
     "layer_output_norm": "output.LayerNorm output_layer_norm",
-    "ffn_gate": "mlp.gate_proj feed_forward.gate_proj feed_forward.w1 mlp.w2",
+    "ffn_gate": """mlp.gate_proj feed_forward.gate_proj feed_forward.w1 mlp.w2
+        mlp.c_fc_0""",
     "ffn_up": """mlp.up_proj mlp.gate_up_proj mlp.c_fc mlp.fc1 mlp.fc_in mlp.dense_h_to_4h
-        mlp.w1 ffn.up_proj feed_forward.up_proj feed_forward.w3 intermediate.dense mixer.up_proj
-        ffn.lin1 mlp.Wi""",
+        mlp.c_fc_1 mlp.w1 ffn.up_proj feed_forward.up_proj feed_forward.w3 intermediate.dense
+        mixer.up_proj ffn.lin1 mlp.Wi""",
     "ffn_down": """mlp.down_proj mlp.c_proj mlp.fc2 mlp.fc_out mlp.dense_4h_to_h ffn.down_proj
         feed_forward.down_proj feed_forward.w2 output.dense mixer.down_proj ffn.lin2 mlp.Wo""",
     "ffn_sub_norm": "mlp.ffn_sub_norm",
@@ -129,12 +130,14 @@ _OUTSIDE = {
 
 #: Where the norm after the attention is one of its own, not the one before the MLP.
 _WITH_POST_NORM = frozenset(
-    """gemma2 gemma3 gemma3n gemma4 olmo2 exaone4 glm4moe gpt-oss seed_oss afmoe qwen3next qwen35
-    qwen35moe""".split()
+    """gemma2 gemma3 gemma3n gemma4 gemma-embedding olmo2 exaone4 glm4moe gpt-oss seed_oss afmoe
+    qwen3next qwen35 qwen35moe""".split()
 )
 
 #: What the converters leave out: the heads and poolers of encoders.
-_LEFT_OUT = frozenset({"pooler", "cls", "qa_outputs", "classifier"})
+_LEFT_OUT = frozenset(
+    """pooler cls qa_outputs classifier vocab_transform vocab_layer_norm vocab_projector""".split()
+)
 _ENCODERS = frozenset({"bert", "nomic-bert", "jina-bert-v2"})
 
 #: llama.cpp's names without a suffix: tensors that are no module's weight.
@@ -156,6 +159,8 @@ _SINGLE_EXPERT = re.compile(r"(blk\.\d+\.ffn_(?:gate|up|down))\.\d+(\.weight|\.b
 def gguf_name(spec: TensorSpec, architecture: str) -> str | None:
     """The tensor of a GGUF file (``general.architecture`` as given) that holds this one, alone or
     with others; None if its name is not known."""
+    if architecture in _T5_ARCHITECTURES:
+        return _t5_name(spec.name)
     path, suffix = _path_and_suffix(spec)
     if spec.layer is None:
         segments = path.split(".")
@@ -168,6 +173,41 @@ def gguf_name(spec: TensorSpec, architecture: str) -> str | None:
     if path == "post_attention_layernorm" and architecture in _WITH_POST_NORM:
         stem = "post_attention_norm"
     return f"blk.{spec.layer}.{stem}" + ("" if stem in _BARE else suffix)
+
+
+#: T5 and its encoder alone, whose layers have numbered parts: 0 is the attention, 1 the cross
+#: attention of the decoder, the last the MLP.
+_T5_ARCHITECTURES = frozenset({"t5", "t5encoder"})
+_T5_LAYER = re.compile(r"(enc|dec)oder\.block\.(\d+)\.layer\.(\d)\.([\w.]+)\.weight")
+_IN_T5 = {
+    **{f"SelfAttention.{kind}": f"attn_{kind}" for kind in "qkvo"},
+    **{f"EncDecAttention.{kind}": f"cross_attn_{kind}" for kind in "qkvo"},
+    "SelfAttention.relative_attention_bias": "attn_rel_b",
+    "DenseReluDense.wi": "ffn_up",
+    "DenseReluDense.wi_0": "ffn_gate",
+    "DenseReluDense.wi_1": "ffn_up",
+    "DenseReluDense.wo": "ffn_down",
+}
+_T5_NORMS = {"0": "attn_norm", "enc1": "ffn_norm", "dec1": "cross_attn_norm", "dec2": "ffn_norm"}
+_OUTSIDE_T5 = {
+    "shared.weight": "token_embd.weight",
+    "encoder.embed_tokens.weight": "token_embd.weight",
+    "decoder.embed_tokens.weight": "token_embd.weight",
+    "encoder.final_layer_norm.weight": "enc.output_norm.weight",
+    "decoder.final_layer_norm.weight": "dec.output_norm.weight",
+    "lm_head.weight": "output.weight",
+}
+
+
+def _t5_name(name: str) -> str | None:
+    found = _T5_LAYER.fullmatch(name)
+    if found is None:
+        return _OUTSIDE_T5.get(name)
+    side, layer, part, path = found.groups()
+    own = _IN_T5.get(path)
+    if path == "layer_norm":
+        own = _T5_NORMS.get(part) or _T5_NORMS.get(side + part)
+    return None if own is None else f"{side}.blk.{layer}.{own}.weight"
 
 
 def is_left_out(spec: TensorSpec, architecture: str) -> bool:

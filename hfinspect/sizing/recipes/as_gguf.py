@@ -53,10 +53,16 @@ _ENDS: Final = {
     "shared_mlp.output_linear.weight": "shared_down.weight",
     "linear_attn.in_proj_qkvz.weight": "qkvz.weight",
 }
+#: Heads of classes for sequences -> their names in the file.
+_CLASS_HEADS: Final = {
+    "classifier": "cls",
+    "classifier.dense": "cls",
+    "classifier.out_proj": "cls.output",
+}
 #: Matrices that GPT-2 has transposed.
 _CONV1D: Final = frozenset({"attn_qkv", "attn_output", "ffn_up", "ffn_down"})
 #: Model types whose first positions are those of padding, and left out.
-_PADDED: Final = frozenset({"roberta", "xlm-roberta", "camembert"})
+_PADDED: Final = frozenset({"roberta", "xlm-roberta"})
 
 _Shape = tuple[int, ...]
 _Written = list[tuple[str, _Shape]]
@@ -72,6 +78,10 @@ class _Group(NamedTuple):
 _Groups = dict[str, _Group]
 
 
+#: What comes before ``blk.`` in names.
+_SIDES: Final = ("", "enc.", "dec.")
+
+
 class _Layer(NamedTuple):
     """Names in the file of one place of a template, each with the numbers of its tensors; ``layer``
     is None where they are those of this place alone."""
@@ -83,8 +93,9 @@ class _Layer(NamedTuple):
         """The same in another layer."""
         own, other = f"blk.{self.layer}.", f"blk.{layer}."
         for name, numbers in self.named.items():
-            if self.layer is not None and layer != self.layer and name.startswith(own):
-                yield other + name[len(own) :], numbers
+            side, is_own, rest = name.partition(own)  # of the encoder or the decoder, or neither
+            if self.layer is not None and layer != self.layer and is_own and side in _SIDES:
+                yield side + other + rest, numbers
             else:
                 yield name, numbers
 
@@ -111,6 +122,10 @@ class _Converter:
         text = config.get("text_config")
         self._config = {**config, **text} if isinstance(text, Mapping) else config
         self._architecture = GGUF_CLASSES.get(prediction.architecture, "")
+        if self._architecture == "mistral3" and self._config.get("model_type") == "mistral4":
+            self._architecture = ""  # the same class around a text model that is written otherwise
+        classifies = prediction.architecture.endswith("ForSequenceClassification")
+        self._class_heads = _CLASS_HEADS if classifies else {}
 
     def model(self) -> GgufModel | str:
         """The file, or why it is not known."""
@@ -161,7 +176,7 @@ class _Converter:
         not known."""
         found: dict[str, list[int]] = {}
         for at, spec in enumerate(specs):
-            if spec.part != "text" or is_left_out(spec, self._architecture):
+            if spec.part != "text" or self._is_left_out(spec):
                 continue
             if spec.role is not Role.PARAMETER and not spec.name.endswith(_BUFFERS):
                 continue
@@ -173,7 +188,15 @@ class _Converter:
             found.setdefault(name, []).append(at)
         return found
 
+    def _is_left_out(self, spec: TensorSpec) -> bool:
+        """Classifiers are heads of their own in the files of rerankers."""
+        head = self._class_heads.get(spec.name.rpartition(".")[0])
+        return head is None and is_left_out(spec, self._architecture)
+
     def _name(self, spec: TensorSpec) -> str | None:
+        path, dot, last = spec.name.rpartition(".")
+        if path in self._class_heads:
+            return f"{self._class_heads[path]}{dot}{last}"
         for end, own in _ENDS.items():
             if spec.name.endswith("." + end):
                 return f"blk.{spec.layer}.{own}"
@@ -190,6 +213,8 @@ class _Converter:
             return [(name, (shape[0], shape[2]))]
         if stem == "attn_kv_b" and self._architecture in _LATENT:
             return self._latent(start, shape, groups)
+        if stem == "attn_qkv" and self._architecture in _SPLIT:
+            return self._three(start, shape, last)
         if stem == "ffn_gate_up_exps":
             return self._halves(start, shape, last)
         if stem == "ffn_down_exps" and len(shape) == 3 and shape[1] != width:
@@ -222,6 +247,16 @@ class _Converter:
             (f"{start}attn_k_b.weight", (heads, rank, keys)),
             (f"{start}attn_v_b.weight", (heads, values, rank)),
         ]
+
+    def _three(self, start: str, shape: _Shape, last: str) -> _Written | None:
+        """Queries, keys and values apart, by heads."""
+        heads = self._facts.heads or 0
+        kv_heads = self._facts.kv_heads or heads
+        if not heads or shape[0] % (heads + 2 * kv_heads):
+            return None
+        rows = shape[0] // (heads + 2 * kv_heads)
+        counts = (("q", heads), ("k", kv_heads), ("v", kv_heads))
+        return [(f"{start}attn_{kind}.{last}", (rows * n, *shape[1:])) for kind, n in counts]
 
     def _halves(self, start: str, shape: _Shape, last: str) -> _Written | None:
         """Gates and ups of all experts, in one tensor of (experts, 2 · inner, width) or turned."""
@@ -273,6 +308,9 @@ class _Converter:
             kv_heads = 1
         elif architecture == "phi2":
             kv_heads = heads
+        elif architecture == "deci":  # a number for each layer
+            counts = self._config.get("num_key_value_heads_per_layer")
+            kv_heads = _first(counts, kv_heads) or kv_heads
         elif architecture == "falcon":
             found = self._config.get("num_kv_heads", self._config.get("n_head_kv", 1))
             kv_heads = found if type(found) is int and found > 0 else 1
@@ -280,7 +318,7 @@ class _Converter:
                 return "the converter refuses a Falcon whose num_kv_heads are not its key heads"
         elif architecture in _BY_LAYER and not any(t.name.startswith(_FIRST_K) for t in tensors):
             kv_heads = 0  # mamba2 has none in any layer
-        layers = facts.layers
+        layers = facts.layers or facts.encoder_layers
         if layers is None:
             return "how many layers it has is not known"
         return _model(architecture, layers, facts.experts or 0, heads, kv_heads, tensors)
@@ -288,6 +326,8 @@ class _Converter:
 
 #: Architectures that keep gates and ups of all experts in one tensor.
 _FUSED: Final = frozenset({"gemma4"})
+#: Whose joined matrix of queries, keys and values is written as three.
+_SPLIT: Final = frozenset({"internlm2", "bailingmoe"})
 _FIRST_K: Final = "blk.0.attn_k."
 
 
