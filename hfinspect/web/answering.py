@@ -27,6 +27,15 @@ MAX_QUESTION: Final = 16_000_000
 #: What makes the size of an answer about memory, by name.
 _SIZES: Final = ("context", "batch", "engine", "on", "width")
 
+#: Kind of an error -> what to do in a page, which has no login, no disk and no environment.
+_PAGE_HINTS: Final = {
+    "repo_not_found": "check the spelling; a private model needs a token, which you can type above",
+    "unauthorized": "type a token above: huggingface.co/settings/tokens has yours",
+    "gated": "accept the terms on the model's page, and type a token above",
+    "network": "check the network, and whether something in the browser blocks the Hub",
+    "timeout": "try again",
+}
+
 Answer = dict[str, Any]
 #: What an answer is made by, as arguments of a verb.
 Reads = Mapping[str, Any]
@@ -73,7 +82,10 @@ def answer(text: str, reach: Reach = Reach()) -> str:  # noqa: B008 - frozen
     try:
         return json.dumps(_answered(_question(text), reach))
     except HfinspectError as error:
-        return json.dumps(error_answer(error))
+        found = error_answer(error)
+        if not reach.own_login and error.kind in _PAGE_HINTS:
+            found["hint"] = _PAGE_HINTS[error.kind]
+        return json.dumps(found)
 
 
 def prepare() -> None:

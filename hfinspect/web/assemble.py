@@ -2,7 +2,7 @@
 
 Pyodide is npm's package ``pyodide`` (``npm pack pyodide``, unpacked); only four of its files are
 needed. ``hfinspect.bin`` is this package as a zip archive without compression, packed as a whole.
-``hashes.json`` has the sha256 of each file.
+``README.md`` says how to host the folder; ``hashes.json`` has the sha256 of each file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HUB: Final = ("https://huggingface.co", "https://*.huggingface.co", "https://*.h
 _OF_SERVER: Final = "by_server.js"
 _OF_PAGE: Final = ("in_page.js", "worker.js")
 #: Not needed in a browser.
-_LEFT_OUT: Final = ("cli", "__pycache__", "web/app")
+_LEFT_OUT: Final = ("cli", "__pycache__", "web/app", "web/serving", "web/hosting.md")
 #: On the start page: they are answered without a network.
 EXAMPLES: Final[dict[str, dict[str, Any]]] = {
     "BERT base": {
@@ -134,6 +134,9 @@ def _written(
         if name != _OF_SERVER:
             yield _file(output / name, content)
     yield _file(output / "hfinspect.bin", packed())
+    hosting = (files(__package__) / "hosting.md").read_text(encoding="utf-8")
+    yield _file(output / "README.md", hosting.replace("@VERSION@", __version__).encode())
+    yield _file(output / ".nojekyll", b"")
 
 
 def page_files(allowed: str, offered: Mapping[str, Any]) -> dict[str, bytes]:
@@ -189,7 +192,11 @@ def policy(
 
 
 def packed() -> bytes:
-    """This package as a zip archive of stored files, packed as a whole: equal from run to run."""
+    """This package as a zip archive of stored files, packed as a whole: equal from run to run.
+
+    A browser unpacks gzip by itself. As xz the package has 1.1 in place of 1.6 MB, but Python takes
+    a second longer to unpack it in a browser, which is more than the download of the rest.
+    """
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for path in sorted(PACKAGE.rglob("*"), key=lambda p: (p.suffix, str(p))):

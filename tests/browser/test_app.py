@@ -201,6 +201,18 @@ def test_budgets(app: App) -> None:
     assert heap["usedSize"] + heap["embedderHeapUsedSize"] < 40_000_000
 
 
+def test_a_page_of_another_site_can_show_it(app: App) -> None:
+    """As ``README.md`` of the folder says."""
+    outer = app.url.removesuffix(PREFIX.removeprefix("/")) + "guide.html"
+    app.browser.open(outer)
+    inside = "document.querySelector('iframe').contentDocument"
+    app.browser.wait(f"{inside}?.documentElement?.dataset.started === 'yes'")
+    app.browser.value(f"{inside}.querySelector('#examples button').click()")
+    app.browser.wait(f"!{inside}.getElementById('page').hidden")
+    assert app.browser.value(f"{inside}.getElementById('wrong').textContent") == ""
+    assert app.browser.console == []
+
+
 def served(app: App) -> list[str]:
     app.open()
     app.example(0)

@@ -76,6 +76,7 @@ async function show(kind) {
   $("page").hidden = $("saves").hidden = Boolean(answer.error);
   if (answer.error) return fail(answer.error, answer.hint);
   $("page").srcdoc = answer.html;
+  if ($("panel").getBoundingClientRect().top > innerHeight * 0.75) $("tabs").scrollIntoView();
   $("page").title = `${KINDS[kind]} of ${label}`;
   document.title = `${label}: ${KINDS[kind]} - hfinspect`;
   offer(answer);
@@ -242,7 +243,12 @@ function drawShelf(models) {
     const row = document.createElement("li"), button = document.createElement("button"), more = document.createElement("span");
     button.type = "button";
     button.textContent = name;
-    button.onclick = () => { $("model").value = path; if (shown === "compare") shown = "report"; ask(path, name); };
+    button.onclick = () => {
+      $("shelf").open = false;
+      $("model").value = path;
+      if (shown === "compare") shown = "report";
+      ask(path, name);
+    };
     more.textContent = ` ${size(nbytes)}${place === "cache" ? " in the Hub's cache" : ""}`;
     row.append(button, more);
     return row;
