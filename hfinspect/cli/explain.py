@@ -11,6 +11,7 @@ from ..errors import UsageError
 from ..reports.registry import OF_FORMULAS
 from . import options
 from .kept_headers import kept_headers
+from .option_groups import flag_of_memory
 
 if TYPE_CHECKING:
     from ..core.explanation import Explanation
@@ -46,23 +47,18 @@ def explain(
     ] = False,
     context: Annotated[
         str | None,
-        typer.Option(
-            metavar="TOKENS",
-            help="With --cache: context length, 4096 or 32k. Default: the model's own.",
+        flag_of_memory(
+            "context", "With --cache: context length, 4096 or 32k. Default: the model's own."
         ),
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="With --cache: number of sequences.")] = 1,
+    batch: Annotated[int, flag_of_memory("batch", "With --cache: number of sequences.")] = 1,
     engine: Annotated[
-        str,
-        typer.Option(
-            help=f"With --cache: inference engine: {', '.join(ENGINES)}.",
-            autocompletion=lambda: list(ENGINES),
-        ),
+        str, flag_of_memory("engine", f"With --cache: inference engine: {', '.join(ENGINES)}.")
     ] = "logical",
     kv_dtype: Annotated[
         str | None,
-        typer.Option(
-            metavar="DTYPE", help="With --cache: dtype of the cache, such as bf16, fp8 or q8_0."
+        flag_of_memory(
+            "cache_dtype", "With --cache: dtype of the cache, such as bf16, fp8 or q8_0."
         ),
     ] = None,
     revision: options.Revision = None,

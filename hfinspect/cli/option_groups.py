@@ -11,6 +11,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import typer
 
+from ..core.memory_options import MemoryOptions
 from ..core.option_field import Option, options_of
 
 
@@ -42,6 +43,11 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 def given(group: Any) -> dict[str, Any]:
     """The values of a group by the names that the library has for them."""
     return {one.name: getattr(group, one.name) for one in fields(group)}
+
+
+def flag_of_memory(name: str, help: str) -> Any:  # noqa: A002 - as typer calls it
+    """The flag of an option of ``memory`` in another command, whose help it has."""
+    return _shown(options_of(MemoryOptions)[name][1]._replace(help=help))
 
 
 def _flags(group: type[Any]) -> Iterator[inspect.Parameter]:

@@ -14,6 +14,7 @@ from ..core.choices import ENGINES, SOURCES, checked, listed
 from ..errors import UsageError
 from ..reports.registry import OF_ROWS
 from . import options
+from .option_groups import flag_of_memory
 
 if TYPE_CHECKING:
     from ..scanning.engine import ScanOptions
@@ -102,28 +103,24 @@ def scan(
     ] = False,
     on: Annotated[
         str | None,
-        typer.Option(metavar="DEVICE", help="Add columns: does it fit 24GB, 2x80GB or 'RTX 4090'?"),
+        flag_of_memory("on", "Add columns: does it fit 24GB, 2x80GB or 'RTX 4090'?"),
     ] = None,
     context: Annotated[
         str | None,
-        typer.Option(
-            metavar="TOKENS",
-            help="Add memory columns at this context length, such as 8k. Default with --on: the "
+        flag_of_memory(
+            "context",
+            "Add memory columns at this context length, such as 8k. Default with --on: the "
             "model's own.",
         ),
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="For memory: number of sequences.")] = 1,
+    batch: Annotated[int, flag_of_memory("batch", "For memory: number of sequences.")] = 1,
     engine: Annotated[
-        str,
-        typer.Option(
-            help=f"For memory: inference engine: {', '.join(ENGINES)}.",
-            autocompletion=lambda: list(ENGINES),
-        ),
+        str, flag_of_memory("engine", f"For memory: inference engine: {', '.join(ENGINES)}.")
     ] = "logical",
     kv_dtype: Annotated[
         str | None,
-        typer.Option(
-            metavar="DTYPE", help="For memory: dtype of the KV cache, such as bf16, fp8 or q8_0."
+        flag_of_memory(
+            "cache_dtype", "For memory: dtype of the KV cache, such as bf16, fp8 or q8_0."
         ),
     ] = None,
     source: options.Source = "auto",
