@@ -9,7 +9,7 @@ import pytest
 import hfinspect
 from hfinspect.errors import NothingToInspectError
 from hfinspect.sizing.curves import curves
-from hfinspect.sizing.engines.registry import LOGICAL
+from hfinspect.sizing.engines.registry import ENGINES, LOGICAL
 from hfinspect.sizing.memory_request import MemoryRequest
 from hfinspect.sizing.plan import plan
 
@@ -176,3 +176,12 @@ def test_a_page_has_no_curves_of_engines_that_cannot() -> None:
 def test_explain_names_the_engines_reason() -> None:
     with pytest.raises(NothingToInspectError, match="has no class BambaForCausalLM"):
         hfinspect.explain_cache(BAMBA, engine="sglang")
+
+
+@pytest.mark.parametrize(
+    ("gib", "step"),
+    [(16, 2048), (20, 4096), (40, 4096), (60, 8192), (141, 8192), (160, 16384), (192, 16384)],
+)
+def test_sglang_takes_larger_steps_on_larger_cards(gib: int, step: int) -> None:
+    assert ENGINES["sglang"].on_device(gib * 1024**3, "").step == step
+    assert ENGINES["sglang"].step == 8192

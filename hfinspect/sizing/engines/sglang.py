@@ -1,13 +1,16 @@
 """How SGLang 0.5.23 holds a model, ``mem_cache/memory_pool.py``.
 
 A row a token; convolutions hold ``kernel - 1`` columns; an indexer (``DSATokenToKVPool``) is as in
-vLLM.
+vLLM. A step takes ``chunked_prefill_size`` tokens: 8,192 on cards from 60 GiB on, 16,384 from 160
+GiB on, 4,096 from 20 GiB on and 2,048 below (``handle_gpu_memory_settings`` in
+arg_groups/memory_hook.py, read on 2026-11-28).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...core.records import dataclass
 from ...core.tensor import TORCH_DTYPES
@@ -16,16 +19,21 @@ from ...trees.prediction import Prediction
 from ..cache_request import CachedLayer
 from .cache_dtypes import FLOAT8, PLAIN
 from .float8_indexer import indexer_bytes, own_section
-from .interface import RowPerToken, Support, not_known_here
+from .interface import Engine, RowPerToken, Support, not_known_here
 
 if TYPE_CHECKING:
     from ...core.footprint import Workspace
     from ..workspace import WorkspaceLimit
 
+#: Bytes of a card, and the tokens of a step from that size on; below the last, 2,048.
+_STEPS: Final = ((160 * 1024**3, 16384), (60 * 1024**3, 8192), (20 * 1024**3, 4096))
+
 
 @dataclass(frozen=True)
 class Sglang(RowPerToken):
-    """A pool of rows."""
+    """A pool of rows. ``device_step``: tokens of a step that the server takes on the device."""
+
+    device_step: int = 8192
 
     name: ClassVar[str] = "sglang"
     version: ClassVar[str] = "0.5.23"
@@ -49,6 +57,14 @@ class Sglang(RowPerToken):
         if item.name == "indexer":
             return indexer_bytes(self.row_elements(item), rows)
         return super().bytes_of_rows(item, rows, dtype, heads)
+
+    @property
+    def step(self) -> int:
+        return self.step_tokens or self.device_step
+
+    def on_device(self, nbytes: int, name: str) -> Engine:
+        step = next((tokens for size, tokens in _STEPS if nbytes >= size), 2048)
+        return replace(self, device_step=step)
 
     def recurrent_dtype(
         self, prediction: Prediction, config: Mapping[str, Any] | None, dtype: str
