@@ -97,12 +97,32 @@ class Progress:
         left = self._left(now, quotas)
         if blocked is not None and waits:
             self._hint(blocked)
-            rest = f", {spoken(left)} left" if left is not None else ""
-            return f"{count}  {self._waiting(blocked)}goes on in {clock(blocked.blocked)}{rest}"
+            wait, rest = clock(blocked.blocked), ""
+            if left is not None:
+                rest = f", {spoken(left)} left"
+            short = f"waits {wait}{rest.replace('about ', '')}"
+            return self._fitting(
+                f"{count}  {self._waiting(blocked)}goes on in {wait}{rest}",
+                f"{count}  {short}",
+                f"{self.done:,}  {short}",
+            )
         share = f" ({self.done * 100 // self.total}%)" if self.total else ""
-        rate = self.done / max(now - self._begun, 1e-9)
-        parts = [f"{count}{share}", f"{rate:.1f}/s", f"{self.failed:,} failed"]
-        return "  ".join([*parts, f"{spoken(left)} left"] if left is not None else parts)
+        rate = f"{self.done / max(now - self._begun, 1e-9):.1f}/s"
+        failed = f"{self.failed:,} failed"
+        whole = [] if left is None else [f"{spoken(left)} left"]
+        last = [text.replace("about ", "") for text in whole]
+        return self._fitting(
+            "  ".join([f"{count}{share}", rate, failed, *whole]),
+            "  ".join([f"{count}{share}", failed, *last]),
+            "  ".join([count, failed, *last]),
+            "  ".join([count, *last]),
+        )
+
+    def _fitting(self, *texts: str) -> str:
+        """The first that the terminal has room for: what is last in a line, the time left, would
+        be cut."""
+        room = _columns() - 1 if self._terminal else _WIDE
+        return next((text for text in texts if len(text) <= room), texts[-1])
 
     def _waiting(self, quota: QuotaUse) -> str:
         """``waiting for the Hub: 500 calls in 5 min without a token``, as far as there is room."""

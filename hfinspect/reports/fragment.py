@@ -35,6 +35,10 @@ _STYLE = (
     ".hfinspect .stack{display:block;border-radius:4px;max-width:100%}"
 )
 
+#: Of text: notebooks that are not trusted lose the style sheet, and JupyterLab's own aligns every
+#: cell to the right; it keeps what an element says itself.
+_LEFT = ' style="text-align:left"'
+
 
 def render(document: Document) -> str:
     """The document as one ``div``, below 20,000 bytes."""
@@ -60,7 +64,8 @@ def _text(text: str) -> str:
 def _block(block: Block) -> str:
     if isinstance(block, Facts):
         rows = "".join(
-            f"<tr><th>{_text(label)}</th><td>{_text(text)}</td></tr>" for label, text in block.items
+            f"<tr><th{_LEFT}>{_text(label)}</th><td{_LEFT}>{_text(text)}</td></tr>"
+            for label, text in block.items
         )
         return f"<table>{rows}</table>"
     if isinstance(block, Table):
@@ -127,7 +132,7 @@ def _table(table: Table) -> str:
 
 
 def _class(column: Column) -> str:
-    return ' class="n"' if column.kind in ("int", "share") else ""
+    return ' class="n"' if column.kind in ("int", "share") else _LEFT
 
 
 def _cell(cell: Cell, column: Column) -> str:

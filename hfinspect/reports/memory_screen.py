@@ -6,6 +6,7 @@ Everything else (each sum, each layer, each formula) is in ``footprint_lines``, 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..core.fitting import DEPENDS, DOES_NOT_FIT, FITS
@@ -29,6 +30,8 @@ _METHODS: Final = {
     "qlora": "QLoRA fine-tuning",
 }
 _ANSWERS: Final = {True: "yes", False: "no", None: "?"}
+#: By the first column of a table.
+_CAPTIONS: Final = {"recipe": "What fits, by recipe", "context": "Memory by context"}
 #: Of a row that stands out.
 _LARGEST: Final = "<- largest that fits"
 
@@ -56,11 +59,21 @@ def lay_out(
             )
         if full or drawn:
             blocks += details(found)
+    if drawn:
+        blocks = [_captioned(block) for block in blocks]
     title = _title(found, found.origin.short_name if drawn else found.origin.name)
     if _is_training(found):  # the answer in line 1, and then whose it is
         whose = ", ".join(filter(None, (title, _model(found))))
         return Document(answer(found), tuple(blocks[1:]), plain_sums(found), whose)
     return Document(title, tuple(blocks), plain_sums(found), _model(found))
+
+
+def _captioned(block: Block) -> Block:
+    """A table with a title: a page and a notebook show it by that; on a terminal the line above
+    says it."""
+    if not isinstance(block, Table) or block.title:
+        return block
+    return replace(block, title=_CAPTIONS.get(block.columns[0].name, ""))
 
 
 def _is_training(found: Memory) -> bool:

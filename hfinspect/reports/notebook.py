@@ -51,7 +51,7 @@ def document_of(result: Result, *, short: bool = False) -> Document:
     if isinstance(result, Memory):
         return memory_screen.lay_out(result, drawn=short)
     if isinstance(result, AuditResult):
-        return verdict.lay_out([result])
+        return verdict.lay_out_page([result]) if short else verdict.lay_out([result])
     if isinstance(result, Comparison):
         return comparison.lay_out(result, drawn=short)
     if isinstance(result, Prediction):

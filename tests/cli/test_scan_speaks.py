@@ -73,7 +73,27 @@ def test_the_waiting_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert waiting("80", monkeypatch) == (
         "500/3,000  waiting for the Hub; goes on in 1:52, about 22 min left"
     )
-    assert waiting("40", monkeypatch, token=True).startswith("500/3,000  goes on in 1:52")
+    assert waiting("40", monkeypatch, token=True) == "500/3,000  waits 1:52, 22 min left"
+
+
+@pytest.mark.parametrize("total", [3_000, 20_000_000])
+@pytest.mark.parametrize("blocked", [0.0, 112.0])
+@pytest.mark.parametrize("columns", ["40", "60", "80", "120"])
+def test_the_time_left_is_never_cut(
+    monkeypatch: pytest.MonkeyPatch, columns: str, blocked: float, total: int
+) -> None:
+    shown_on(monkeypatch)
+    monkeypatch.setenv("COLUMNS", columns)
+    now = [0.0]
+    progress = Progress(total, quotas=lambda: [quota(blocked=blocked)], clock=lambda: now[0])
+    for _ in range(500):
+        progress.add(ROW)
+    now[0] = 300.0
+    line = progress.line(now[0])
+    progress.finish()
+    assert len(line) < int(columns)
+    assert line.endswith(" left")
+    assert ("1:52" in line) is bool(blocked)
 
 
 def test_it_is_redrawn_while_nothing_comes_in(monkeypatch: pytest.MonkeyPatch) -> None:

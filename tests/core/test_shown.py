@@ -123,7 +123,10 @@ def test_html_is_small_and_escapes_everything(
             "width",
             "height",
             "fill",
+            "style",
         }
+        styles = {value for name, value in elements.attributes if name == "style"}
+        assert styles <= {"text-align:left"}
         plain = {
             "div",
             "h4",
@@ -207,12 +210,21 @@ def test_a_notebook_shows_captions_and_open_findings(tmp_path: Path) -> None:
     assert "<summary>Config keys that differ</summary>" in text
     assert "<summary>config key" not in text
     assert "mine and theirs: different in structure" in text
+    # A notebook that is not trusted has no style sheet of ours: each cell of text says it itself.
+    assert '<th style="text-align:left">config key</th>' in text
+    assert re.search(r'<td style="text-align:left">vocab_size</td>', text)
     assert "div.hfinspect table td{text-align:left" in text
     assert "div.hfinspect table .n{text-align:right" in text
+    memory = hfinspect.memory(MODELS / "llama-3-8b", on="24GB")._repr_html_()
+    captions = re.findall(r"<summary>(.*?)</summary>", memory)
+    assert captions[:2] == ["What fits, by recipe", "Memory by context"]
+    assert not any(caption.startswith("table of") for caption in captions)
     with pytest.raises(UsageError, match="one for each of 2 models"):
         hfinspect.compare(gpt2, bloom, names=["one"])
     (tmp_path / "model.safetensors").write_bytes(b"no header")
-    assert "<details open><summary>Findings</summary>" in hfinspect.audit(tmp_path)._repr_html_()
+    audited = hfinspect.audit(tmp_path)._repr_html_()
+    assert "<details open><summary>Findings</summary>" in audited
+    assert re.search(r"<p><b>\d errors?[^<]*</b></p>", audited)
 
 
 def test_a_memory_in_a_line() -> None:
