@@ -78,7 +78,7 @@ def test_tables_are_those_of_the_code(name: str) -> None:
     """``python -m tests.readme_tables`` writes them."""
     if name == "catalog.md":  # it counts the recordings
         from . import oracle_folder  # noqa: F401
-    assert readme_tables.filled(TEXTS[name]) == TEXTS[name]
+    assert readme_tables.filled(TEXTS[name]) == TEXTS[name], "run `python -m tests.regenerate`"
 
 
 def test_every_table_is_shown() -> None:

@@ -1,13 +1,14 @@
-"""Which release of transformers the package speaks of: the one constant for it.
+"""Which releases of transformers the package speaks of, each in one constant.
 
-The catalog, the caches, the rules of activations and the lists of classes were recorded from this
-release; ``python -m tests.oracle release`` takes a later one and writes its number here. A single
+``python -m tests.oracle release`` takes a later release and writes ``TRANSFORMERS``. A single
 recording may name an older release: it stays until something in it changes.
 """
 
 from typing import Final
 
-#: The release itself, as ``transformers.__version__`` says it.
-TRANSFORMERS: Final = "5.23.0"
+#: Names and shapes, keys of configs, and lists of classes are of this release.
+TRANSFORMERS: Final = "5.24.0"
+#: Caches and activations were recorded by running models of this release.
+TRANSFORMERS_RUN: Final = "5.23.0"
 #: The same as texts name it: major and minor number.
-TRANSFORMERS_SERIES: Final = ".".join(TRANSFORMERS.split(".")[:2])
+TRANSFORMERS_RUN_SERIES: Final = ".".join(TRANSFORMERS_RUN.split(".")[:2])

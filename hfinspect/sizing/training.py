@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from ..core.components import Component, Role
 from ..core.footprint import WeightBytes
-from ..core.library_versions import TRANSFORMERS_SERIES
+from ..core.library_versions import TRANSFORMERS_RUN_SERIES
 from ..core.memory_options import MemoryOptions
 from ..core.records import dataclass
 from ..core.results import Inspection
@@ -343,7 +343,7 @@ def _activations(
     kept = framework_kept(prediction, found.config or {}, step)
     if isinstance(kept, str):
         return None, kept
-    name = f"activations (transformers {TRANSFORMERS_SERIES}, {attention} attention)"
+    name = f"activations (transformers {TRANSFORMERS_RUN_SERIES}, {attention} attention)"
     again = wish.checkpointing
     formula = f"{kept.formula(checkpointing=again)}, t = s·b = {step.places:,}"
     return TrainingLine(name, kept.nbytes(checkpointing=again), formula), ""

@@ -21,6 +21,12 @@ from hfinspect.core.tensor import StoredTensor
 from ..oracle.real_modules import FOLDER, RealClass, real_classes
 from ..oracle_folder import ORACLE
 
+#: What to do when names alone say something else.
+_ADVICE = (
+    "names alone give other components than the real modules: hfinspect/analysis/labels/ has the "
+    "rules, and `python -m tests.oracle record modules --rates` prints each difference"
+)
+
 assert FOLDER.parent == ORACLE
 
 #: Of parameters by names alone, next to the real ones.
@@ -86,7 +92,7 @@ def test_names_say_what_the_modules_are(group: str) -> None:
     whole = sum(one.whole[group] for one in everything().values())
     wrong = sum(one.wrong[group] for one in everything().values())
     assert whole > 100
-    assert wrong <= RATE * whole
+    assert wrong <= RATE * whole, _ADVICE
 
 
 def test_most_is_judged() -> None:
@@ -113,4 +119,4 @@ def test_task_heads_are_heads() -> None:
 
 def test_totals_by_names_alone() -> None:
     off = {cls: one.off for cls, one in everything().items() if abs(one.off) > TOTAL}
-    assert not off
+    assert not off, _ADVICE

@@ -46,6 +46,15 @@ def everything() -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield family, label, record
 
 
+def advice(family: str) -> str:
+    """What to do when a family's prediction differs from its recordings."""
+    return (
+        f"{family}: build what is 'missing' in the family's file of hfinspect/architectures/, and "
+        "not what is 'unexpected' (-vv prints all of both; the counts are yours, a save's). Where "
+        f"the recording is out of date: python -m tests.regenerate {family}"
+    )
+
+
 def is_default(record: dict[str, Any]) -> bool:
     return "digest" in record
 

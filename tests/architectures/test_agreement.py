@@ -204,7 +204,8 @@ ALL = sorted({*recorded_configs(), *other_configs()})
 @pytest.mark.parametrize("family", ALL)
 def test_names_and_tree_agree(family: str) -> None:
     differing = sorted(disagreements(family))
-    assert not differing, "\n".join(["names say, the tree says", *differing])
+    what = "set component= or kind= where the module is built, or the rule in analysis/labels/"
+    assert not differing, "\n".join([f"names say, the tree says; {what}", *differing])
 
 
 def test_every_class_is_reached() -> None:

@@ -30,8 +30,15 @@ def test_what_was_wrong_once_is_right_or_refused(name: str) -> None:
         try:
             specs = predict({**entry["given"], **head}).tensors
         except HfinspectError as error:
-            assert "answered" not in entry, f"{entry['given']}: {error}"
+            assert "answered" not in entry, f"{error}; {_advice(entry)}"
             continue
         lines = [line(spec.name, spec.shape) for spec in specs if all(spec.shape)]
-        assert len(lines) == entry["count"], entry["given"]
-        assert digest(lines) == entry["digest"], entry["given"]
+        assert len(lines) == entry["count"], _advice(entry)
+        assert digest(lines) == entry["digest"], _advice(entry)
+
+
+def _advice(entry: dict[str, Any]) -> str:
+    return (
+        f"{entry['given']}: this prediction was wrong once. Refuse the config by a guard, or "
+        f"record its trace anew: python -m tests.oracle trace --again {entry['model_type']}"
+    )

@@ -27,4 +27,4 @@ def test_older_buffers(kind: str) -> None:
             re.sub(r"\d+", "*", spec.name): list(spec.shape)
             for spec in found.extras
             if spec.role is Role.BUFFER
-        } == wanted
+        } == wanted, f"{name}: fixtures/oracle/older_buffers.json has what older files hold"

@@ -22,13 +22,13 @@ FAMILIES = recordings.FAMILIES
 @pytest.mark.parametrize("family", FAMILIES)
 def test_prediction_is_what_a_save_writes(family: str) -> None:
     """Names, shapes and buffer dtypes of every tensor, and the unique parameters."""
-    assert all_differences(recordings.sample(family)) == {}
+    assert all_differences(recordings.sample(family)) == {}, recordings.advice(family)
 
 
 @pytest.mark.all_recordings
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_recording(family: str) -> None:
-    assert all_differences(recordings.of(family)) == {}
+    assert all_differences(recordings.of(family)) == {}, recordings.advice(family)
 
 
 def test_the_sample_has_every_class() -> None:
@@ -101,7 +101,9 @@ def test_class_names_are_the_real_ones(family: str) -> None:
         for name, module in (("", root), *modules(root)):
             if module.class_name != real.get(name, module.class_name):
                 differing[f"{label} {name}"] = (module.class_name, real[name])
-    assert differing == {}
+    assert differing == {}, (
+        f"{family}: give these modules the class names of the library (theirs is the second)"
+    )
 
 
 def modules(module: Module, prefix: str = "") -> list[tuple[str, Module]]:

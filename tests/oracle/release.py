@@ -1,8 +1,8 @@
 """Take a new release of transformers: what is new, what changed, and a report of it.
 
-    pip install 'transformers==5.24.0'       # in an environment of its own, with '.[oracle]'
-    python -m tests.oracle release 5.24.0         # takes it and writes release-5.24.0.md
-    python -m tests.oracle release 5.24.0 --dry   # only writes what it would take
+    pip install transformers==VERSION              # in an environment of its own, with '.[oracle]'
+    python -m tests.oracle release VERSION         # takes it and writes release-VERSION.md
+    python -m tests.oracle release VERSION --dry   # only writes what it would take
 
 The release that the catalog was recorded from is the past: fixtures/oracle/sources.json has a
 digest of each package's code for shapes, and the recordings have what that release saved.  A new
@@ -37,20 +37,23 @@ from pathlib import Path
 from typing import Any
 
 from hfinspect.core import library_versions
-from hfinspect.errors import HfinspectError
 
 from . import record, sources, survey
-from .deliberate import something
 from .record_config_keys import FIELDS, config_classes, fields
 from .trace import FIXTURES as TRACE_FIXTURES
-from .trace import LEFT_OUT, ROOT, TRACED, file_name, know_files, recorded_classes
-from .tracing.gate import predicted
+from .trace import (
+    LEFT_OUT,
+    ROOT,
+    TRACED,
+    file_name,
+    know_files,
+    recorded_classes,
+    unanswered,
+)
 from .tracing.library import Transformers, transformers
 from .tracing.observing import flat, tree
 
 CONSTANT = Path(library_versions.__file__)
-#: Documents that name the release.
-NAMING = (ROOT / "docs" / "memory.md",)
 #: Seconds that a trace of one type may take, all its classes together.
 PATIENCE = 1200
 
@@ -223,24 +226,12 @@ def retake(library: Transformers, kind: str) -> str:
     if now == past:
         return "the recorder wrote no other trace"
     new = json.loads(now[0])
-    lost = [
-        label
-        for label, row in json.loads(past[1])["recordings"].items()
-        if not _answered(library, new, row)
-    ]
+    lost = unanswered(library, new, json.loads(past[1])["recordings"])
     if not lost:
         return ""
     for place, text in zip(places, past, strict=True):
         place.write_text(text)
     return f"a new trace does not answer what the past saved: {', '.join(lost[:4])}"
-
-
-def _answered(library: Transformers, trace: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
-    try:
-        shapes = predicted(library, row["model_type"], row["architecture"], trace, row["given"])
-    except (HfinspectError, KeyError):
-        return False
-    return record.shapes_digest(something(shapes)) == str(row["digest"])
 
 
 def compare(library: Transformers, packages: list[str], report: Report, *, dry: bool) -> set[str]:
@@ -274,15 +265,9 @@ def compare(library: Transformers, packages: list[str], report: Report, *, dry: 
 
 
 def write_constant(version: str) -> None:
-    """The release in the one constant, and in the documents that name it."""
-    past = library_versions.TRANSFORMERS_SERIES
-    now = ".".join(version.split(".")[:2])
-    text = CONSTANT.read_text()
+    """The release of names and shapes in its constant."""
     pattern = r'(TRANSFORMERS: Final = )"[^"]+"'
-    CONSTANT.write_text(re.sub(pattern, rf'\1"{version}"', text))
-    for document in NAMING:
-        pattern = rf"(transformers`? ){re.escape(past)}\b"
-        document.write_text(re.sub(pattern, rf"\g<1>{now}", document.read_text()))
+    CONSTANT.write_text(re.sub(pattern, rf'\1"{version}"', CONSTANT.read_text()))
 
 
 def write_rest(version: str) -> None:
@@ -316,6 +301,13 @@ def release(wanted: str, *, dry: bool, whole: bool) -> Report:
         take_new(library, report, dry=dry)
     with report.step(f"building what changed, {len(packages)} packages"):
         left = compare(library, packages, report, dry=dry)
+    run = library_versions.TRANSFORMERS_RUN
+    if run != wanted:
+        report.add(
+            BY_HAND,
+            f"caches and activations are of {run}: `record caches`, `record activations`, read "
+            "what differs, then write TRANSFORMERS_RUN and docs/memory.md",
+        )
     if not dry:
         with report.step("keys, classes of engines, tables"):
             sources.write(
@@ -327,7 +319,7 @@ def release(wanted: str, *, dry: bool, whole: bool) -> Report:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("version", help="of transformers, as it is installed: 5.24.0")
+    parser.add_argument("version", help="of transformers, as it is installed")
     parser.add_argument("--dry", action="store_true", help="take nothing, only report")
     parser.add_argument("--whole", action="store_true", help="build every recorded type again")
     parser.add_argument("--report", type=Path, help="where to; release-VERSION.md if not given")

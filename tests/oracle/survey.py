@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from hfinspect.trees.catalog import families, index
+from hfinspect.trees.catalog import families, find_class, find_type, index
 
 from . import saved
 from .record import FIXTURES, record_default
@@ -39,12 +39,20 @@ class Change(NamedTuple):
 
 
 #: The worst first.
-ORDER = ("class went", "tensors changed", "not built", "new type", "new class")
+ORDER = (
+    "class went",
+    "tensors changed",
+    "not built",
+    "new type",
+    "new type of known classes",
+    "new class",
+)
 
 
 def survey(library: Transformers, *, tensors: bool) -> list[Change]:
     """Every difference, the worst first."""
-    found = [*_gone(), *(_changed() if tensors else ()), *_new(library)]
+    changed = _changed() if tensors else ()
+    found = [*_gone(), *changed, *_new(library), *_borrowing(library)]
     return sorted(found, key=lambda change: (ORDER.index(change.what), change))
 
 
@@ -120,6 +128,16 @@ def _new(library: Transformers) -> Iterator[Change]:
             yield from (Change("new class", kind, name) for name in names)
         else:
             yield Change("new type", kind, " ".join(names))
+
+
+def _borrowing(library: Transformers) -> Iterator[Change]:
+    """Types that auto classes build as the classes of another: ``sarvam_moe`` as GLM-4-MoE. Only
+    their defaults and second names are new, so there is nothing to trace; a file says them."""
+    for kind in library.types():
+        if find_type(kind) is None:
+            names = [n for n in saved._auto_classes(kind) if not n.endswith("Config")]
+            if names and all(find_class(name) for name in names):
+                yield Change("new type of known classes", kind, " ".join(sorted(names)))
 
 
 def main(arguments: list[str] | None = None) -> int:

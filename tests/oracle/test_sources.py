@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hfinspect.core.library_versions import TRANSFORMERS, TRANSFORMERS_SERIES
+from hfinspect.core.library_versions import TRANSFORMERS, TRANSFORMERS_RUN
 
 from . import release, sources
 
@@ -105,18 +105,16 @@ def test_the_record_is_of_the_release_that_the_package_speaks_of() -> None:
     assert all(re.fullmatch("[0-9a-f]{16}", digest) for digest in record["packages"].values())
 
 
-def test_taking_a_release_writes_its_number_once(
+def test_taking_a_release_writes_its_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    constant, document = tmp_path / "library_versions.py", tmp_path / "memory.md"
-    series = TRANSFORMERS_SERIES
+    constant = tmp_path / "library_versions.py"
     constant.write_text(release.CONSTANT.read_text())
-    document.write_text(f"| `transformers` {series} | transformers 4.2 | sglang 0.{series} |")
     monkeypatch.setattr(release, "CONSTANT", constant)
-    monkeypatch.setattr(release, "NAMING", (document,))
     release.write_constant("6.7.8")
-    assert 'TRANSFORMERS: Final = "6.7.8"' in constant.read_text()
-    assert document.read_text() == f"| `transformers` 6.7 | transformers 4.2 | sglang 0.{series} |"
+    text = constant.read_text()
+    assert 'TRANSFORMERS: Final = "6.7.8"' in text
+    assert f'TRANSFORMERS_RUN: Final = "{TRANSFORMERS_RUN}"' in text
 
 
 def test_the_report_begins_with_what_is_left_to_do() -> None:

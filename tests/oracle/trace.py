@@ -278,6 +278,11 @@ def record_family(
     places = TRACED / f"{file_name(kind)}.json", FIXTURES / f"{file_name(kind)}.json"
     trace = with_divisors(library, kind, family_json(library, kind, found))
     recordings = examples(library, kind, found)
+    if refused := unanswered(library, trace, recordings):
+        print(
+            f"{kind}: not written, it refuses its own recordings", *refused, sep="\n   ", flush=True
+        )
+        return False
     if places[0].exists():
         old = json.loads(places[0].read_text())
         entries = json.loads(MENDED.read_text())
@@ -292,6 +297,19 @@ def record_family(
     places[0].write_text(text(trace))
     places[1].write_text(text({"recordings": recordings}))
     return True
+
+
+def unanswered(
+    library: Library, trace: Mapping[str, Any], recordings: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """The recordings that a trace refuses, or answers otherwise than the library built them."""
+    kind = trace["model_type"]
+    return [
+        label
+        for label, row in recordings.items()
+        if row["architecture"] not in trace["classes"]
+        or _says(library, kind or row["architecture"], trace, row) != "equal"
+    ]
 
 
 def unmended(

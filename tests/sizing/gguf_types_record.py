@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hfinspect.core.library_versions import TRANSFORMERS
+from hfinspect.core.library_versions import TRANSFORMERS_RUN
 
 RECORD = Path(__file__).parents[2] / "fixtures" / "oracle" / "gguf_types.json"
 
@@ -68,7 +68,7 @@ def read() -> dict[str, Any]:
 def write(cases: dict[str, Any]) -> None:
     """The record, one case a line."""
     lines = ",\n".join(f"{json.dumps(n)}: {json.dumps(cases[n])}" for n in sorted(cases))
-    head = f'"llama.cpp": "0c1e57098", "transformers": "{TRANSFORMERS}"'
+    head = f'"llama.cpp": "0c1e57098", "transformers": "{TRANSFORMERS_RUN}"'
     RECORD.write_text(f'{{{head}, "cases": {{\n{lines}\n}}}}\n', encoding="utf-8")
 
 

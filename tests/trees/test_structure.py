@@ -19,7 +19,10 @@ PRINTED = sorted((recordings.RECORDED.parent / "printed").glob("*.json"))
 @pytest.mark.parametrize("path", PRINTED, ids=lambda path: path.stem)
 def test_structure_is_what_print_shows(path: Path) -> None:
     record = json.loads(path.read_text())
-    assert render(predict(record["config"]).root).splitlines() == record["printed"]
+    assert render(predict(record["config"]).root).splitlines() == record["printed"], (
+        f"print(model) shows the right side: change the modules of the family, or record it anew "
+        f"with `python -m tests.oracle record printed {path.stem}`"
+    )
 
 
 def test_what_only_older_files_hold_is_not_shown() -> None:

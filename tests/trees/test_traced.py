@@ -334,13 +334,20 @@ def wrong(path: Path, *, every: bool) -> list[str]:
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: str(path.stem))
 def test_recorded_builds(path: Path) -> None:
-    assert wrong(path, every=False) == []
+    assert wrong(path, every=False) == [], advice(path)
 
 
 @pytest.mark.all_recordings
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: str(path.stem))
 def test_every_recorded_build(path: Path) -> None:
-    assert wrong(path, every=True) == []
+    assert wrong(path, every=True) == [], advice(path)
+
+
+def advice(path: Path) -> str:
+    return (
+        "these recordings are answered otherwise than the library saves them. A trace is not "
+        f"changed by hand: python -m tests.oracle trace --again {path.stem}"
+    )
 
 
 def test_only_the_trace_that_is_wanted_is_read() -> None:

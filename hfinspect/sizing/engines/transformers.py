@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...core.library_versions import TRANSFORMERS, TRANSFORMERS_SERIES
+from ...core.library_versions import TRANSFORMERS_RUN, TRANSFORMERS_RUN_SERIES
 from ...core.records import dataclass
 from ...trees.cache_layout import KeysValues
 from ...trees.prediction import Prediction
@@ -30,7 +30,7 @@ class Transformers(RowPerToken):
     """A DynamicCache: rows are added as tokens come."""
 
     name: ClassVar[str] = "transformers"
-    version: ClassVar[str] = TRANSFORMERS
+    version: ClassVar[str] = TRANSFORMERS_RUN
     cache_dtypes: ClassVar[tuple[str, ...] | None] = PLAIN
     default_cache_dtype: ClassVar[str | None] = None
     state_dtype: ClassVar[str | None] = None
@@ -96,12 +96,12 @@ class TransformersStatic(Transformers):
 
     def unknown_layouts(self, layers: Sequence[CachedLayer]) -> Iterator[str]:
         if shares_rows(layers):
-            yield f"transformers {TRANSFORMERS_SERIES} has no StaticCache of compressed keys"
+            yield f"transformers {TRANSFORMERS_RUN_SERIES} has no StaticCache of compressed keys"
         if keeps_prompts_apart(layers):
             yield f"how {self.name} stores a prompt before generated tokens is unknown"
         if not all(layer.static for layer in layers):
             yield (
-                f"transformers {TRANSFORMERS_SERIES} fills no StaticCache for it: it keeps a "
+                f"transformers {TRANSFORMERS_RUN_SERIES} fills no StaticCache for it: it keeps a "
                 "cache of its own, or fails"
             )
 
