@@ -28,7 +28,7 @@ _KINDS = {
     "cache": "Hugging Face cache on this machine",
     "directory": "local directory",
     "file": "local file",
-    "mapping": "config given in Python",
+    "mapping": "a config, without files",
 }
 
 
