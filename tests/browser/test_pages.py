@@ -4,9 +4,7 @@ numbers are those of the JSON form."""
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
 from ..inspecting.test_adapters import write_adapter, write_base
 from ..inspecting.test_pipelines import EXPECTED, write_pipeline
+from .axe import serious_findings
 from .chromium import Chromium, find
 
 pytestmark = [
@@ -28,16 +27,7 @@ pytestmark = [
 
 MODELS = ROOT / "fixtures" / "models"
 NAMES = ("gpt2", "bert-base-uncased", "llama-3-8b", "mixtral-8x7b", "deepseek-v3")
-#: axe-core's one file (npm install axe-core), where it is.
-AXE = os.environ.get("HFINSPECT_AXE", "")
 HOSTILE = "</script><script>alert(1)</script>\u202eevil\x07"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chromium]:
-    chromium = Chromium()
-    yield chromium
-    chromium.close()
 
 
 @pytest.fixture(scope="module")
@@ -382,17 +372,8 @@ def test_tables_are_filtered_sorted_and_copied(browser: Chromium, pages: dict[st
 def test_axe_finds_nothing_serious(
     browser: Chromium, pages: dict[str, Path], name: str, dark: bool
 ) -> None:
-    if not AXE:
-        pytest.skip("no axe-core: npm install axe-core, HFINSPECT_AXE=.../axe.min.js")
     browser.open(pages[name], dark=dark)
-    browser.value("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    browser.value(Path(AXE).read_text(encoding="utf-8") + ";1")
-    found = browser.value(
-        "axe.run().then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact))"
-        ".map(v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200), "
-        "(v.nodes[0].any[0] || {}).message]))"
-    )
-    assert found == []
+    assert serious_findings(browser) == []
 
 
 def test_nothing_is_wider_than_a_telephone(browser: Chromium, pages: dict[str, Path]) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +12,13 @@ import pytest
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
 from ..reports.test_scan_page import made_up, page_of
+from .axe import serious_findings
 from .chromium import Chromium, find
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(find() is None, reason="no Chromium: apt-get install chromium"),
 ]
-AXE = os.environ.get("HFINSPECT_AXE", "")
 MODELS = ROOT / "fixtures" / "models"
 CELLS = (
     "[...document.querySelectorAll('.pane tbody tr:not(.space)')]"
@@ -29,13 +27,6 @@ CELLS = (
 HEADS = "[...document.querySelectorAll('.pane thead th')].map(h => h.textContent)"
 TOLD = "document.querySelector('.tool [role=status]').textContent"
 COUNT = 10_000
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chromium]:
-    chromium = Chromium()
-    yield chromium
-    chromium.close()
 
 
 @pytest.fixture(scope="module")
@@ -168,17 +159,8 @@ def test_ten_thousand_rows_are_smooth(browser: Chromium, pages: dict[str, Path])
 def test_axe_finds_nothing_serious(
     browser: Chromium, pages: dict[str, Path], name: str, dark: bool
 ) -> None:
-    if not AXE:
-        pytest.skip("no axe-core: npm install axe-core, HFINSPECT_AXE=.../axe.min.js")
     browser.open(pages[name], dark=dark)
-    browser.value("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-    browser.value(Path(AXE).read_text(encoding="utf-8") + ";1")
-    found = browser.value(
-        "axe.run().then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact))"
-        ".map(v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200), "
-        "(v.nodes[0].any[0] || {}).message]))"
-    )
-    assert found == []
+    assert serious_findings(browser) == []
 
 
 def test_nothing_is_wider_than_a_telephone(browser: Chromium, pages: dict[str, Path]) -> None:
