@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import field, replace
 from fnmatch import fnmatchcase
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .checkpoints.one_file import read_config
-from .core.choices import SourceChoice, check_source
+from .core.choices import WEIGHT_METHODS, SourceChoice, WeightMethod, check_source, checked
 from .core.config import HasConfig, config_given
 from .core.memory_options import CacheOptions, MemoryOptions
 from .core.option_field import called_with
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from .core.recipe_list import RecipeList
     from .core.tensor import TensorInfo
     from .core.verdicts import AuditResult
+    from .core.weight_changes import ReadingCost
     from .inspecting.build import Inspected
     from .inspecting.pipelines import DeclaredPart
     from .sizing.memory_request import MemoryRequest
@@ -50,9 +50,6 @@ if TYPE_CHECKING:
     from .trees.prediction import Prediction
 
 Target = str | os.PathLike[str] | Mapping[str, Any] | HasConfig
-
-#: Models that are compared are read at once, up to so many.
-_AT_ONCE = 8
 
 __all__ = [
     "SourceChoice",
@@ -157,6 +154,8 @@ def compare(
     names: Sequence[str] | None = None,
     source: SourceChoice = "auto",
     overrides: Mapping[str, Any] | None = None,
+    weights: WeightMethod | None = None,
+    announce: Callable[[ReadingCost], None] | None = None,
     token: str | bool | None = None,
     session: Session | None = None,
     endpoint: str | None = None,
@@ -168,12 +167,13 @@ def compare(
 
     ``names`` are what the report calls them, one for each target (default: the targets).
     ``overrides`` change config keys of the last one; then all are read by their configs alone.
-    ``timeout`` is in seconds for each of them, or one ``Deadline`` for all; ``cache`` keeps headers
-    between runs; ``progress`` is called with their sums. Raises UsageError for fewer than two, and
-    what ``inspect`` raises.
+    ``weights`` reads weights too, which no other verb does: ``sample`` 4,096 bytes of each tensor,
+    ``values`` all bytes of models on this machine; ``announce`` is called with what that reads,
+    before it does. ``timeout`` is in seconds for each of them, or one ``Deadline`` for all;
+    ``cache`` keeps headers between runs; ``progress`` is called with their sums. Raises UsageError
+    for fewer than two, and what ``inspect`` raises.
     """
-    from .analysis.differences import compare as compared
-    from .sources.pool import run_all
+    from .lineage.opened import ModelToCompare, compared_models
 
     if len(targets) < 2:
         raise UsageError("compare", "needs two models or more", expected="A B [C ...]")
@@ -182,28 +182,19 @@ def compare(
             f"{len(names)} names", "do not fit", expected=f"one for each of {len(targets)} models"
         )
     check_source(source, overrides)
+    if weights is not None:
+        checked("weights", weights, WEIGHT_METHODS)
+        if overrides or source == "config":
+            raise UsageError("weights", "cannot be compared by configs alone")
     changes = [*[None] * (len(targets) - 1), overrides or None]
     shares = joined(progress, len(targets)) if progress else [None] * len(targets)
     access = Access.of(session, token, endpoint, timeout, cache=cache)
-    tasks = [
-        partial(
-            inspect_target,
-            target,
-            replace(access, progress=share),
-            source="config" if overrides else source,
-            overrides=changed,
-        )
+    models = [
+        ModelToCompare(target, replace(access, progress=share), changed)
         for target, share, changed in zip(targets, shares, changes, strict=True)
     ]
-    found = []
-    for result in run_all(tasks, _AT_ONCE):  # each waits mostly for the network
-        if isinstance(result, HfinspectError):
-            raise result
-        found.append(result)
-    shown = [one.inspection for one in found]
-    if names is not None:
-        shown = [replace(one, target=name) for one, name in zip(shown, names, strict=True)]
-    return compared(shown, [one.prediction for one in found])
+    choice = "config" if overrides else source
+    return compared_models(models, choice, names, weights, announce, progress)
 
 
 def _broken_config(found: Inspection) -> str | None:

@@ -24,6 +24,7 @@ HEIGHTS = {
     "analysis": 5,
     "sizing": 6,
     "inspecting": 7,
+    "lineage": 8,
     "explaining": 7,
     "auditing": 8,
     "reports": 9,

@@ -9,8 +9,9 @@ from typing import Any, Final
 from ..core.components import Role
 from ..core.display import Shown, counted
 from ..core.records import dataclass
-from ..core.results import SCHEMA_VERSION, Inspection
+from ..core.results import SCHEMA_VERSION, Inspection, dict_of
 from ..core.tensor import TensorInfo
+from ..core.weight_changes import FileIdentity, WeightChanges
 from ..trees.prediction import Prediction
 from .labels.lookup import spec_finder
 
@@ -64,11 +65,15 @@ class Difference:
         target: the other model, as it was named
         changes: tensors that differ, folded by layers
         config: key -> (value here, value there)
+        files: files with equal content; None where no hash is known
+        weights: which weights differ; None unless they were read
     """
 
     target: str
     changes: tuple[Change, ...]
     config: Mapping[str, tuple[Any, Any]] = field(hash=False)
+    files: FileIdentity | None = None
+    weights: WeightChanges | None = None
 
     @property
     def same_structure(self) -> bool:
@@ -127,7 +132,7 @@ def _changes(
     for name in [*mine, *(name for name in theirs if name not in mine)]:
         for kind, a, b in _compared(mine.get(name), theirs.get(name)):
             tensor = mine.get(name) or theirs[name]
-            key = (kind, _folded(tensor), a, b, tensor.role.value)
+            key = (kind, folded_name(tensor), a, b, tensor.role.value)
             layers_of.setdefault(key, []).append(tensor.layer)
     return tuple(
         Change(
@@ -171,7 +176,7 @@ def _shape(tensor: TensorInfo) -> str:
     return "x".join(str(int(size)) for size in tensor.shape) or "scalar"
 
 
-def _folded(tensor: TensorInfo) -> str:
+def folded_name(tensor: TensorInfo) -> str:
     """The name with its layer number as ``N``; expert numbers after it fold as ``E``."""
     segments = tensor.name.split(".")
     if tensor.stack is None or tensor.layer is None:
@@ -219,6 +224,8 @@ def _difference_to_dict(difference: Difference) -> dict[str, Any]:
     return {
         "target": difference.target,
         "same_structure": difference.same_structure,
+        "files": dict_of(difference.files),
+        "weights": dict_of(difference.weights),
         "config": {key: {"here": a, "there": b} for key, (a, b) in difference.config.items()},
         "changes": [
             {

@@ -16,8 +16,12 @@ SourceChoice: TypeAlias = Literal["auto", "checkpoint", "config"]
 #: How far a derivation goes down: sums, modules of one layer, every tensor.
 Depth: TypeAlias = Literal["model", "layer", "tensor"]
 
+#: How weights are compared: a sample of each tensor, or all bytes.
+WeightMethod: TypeAlias = Literal["sample", "values"]
+
 SOURCES: Final[tuple[SourceChoice, ...]] = get_args(SourceChoice)
 DEPTHS: Final[tuple[Depth, ...]] = get_args(Depth)
+WEIGHT_METHODS: Final[tuple[WeightMethod, ...]] = get_args(WeightMethod)
 #: What the table of an inspection groups by.
 GROUPS: Final = ("component", "layer", "dtype", "file", "part")
 #: What a list of tensors is sorted by.

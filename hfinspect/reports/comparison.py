@@ -12,6 +12,13 @@ from ..core.expectation import ASSUMED
 from ..core.overrides import titled
 from ..core.results import Inspection
 from ..core.text import byte_size, method_word, more_are, spelled
+from ..core.weight_changes import (
+    SAMPLE_BYTES,
+    VERDICTS,
+    ChangedTensors,
+    FileIdentity,
+    WeightChanges,
+)
 from .document import Block, Cell, Column, Document, Paragraph, Table
 from .drawings import Chapter
 from .page_names import page_names
@@ -231,6 +238,10 @@ def _difference(difference: Difference, sides: tuple[str, str], *, drawn: bool) 
     # A page leaves out what is empty; a narrow terminal is not to leave out what is not.
     idle = ("here", "there") if drawn else ()
     here, there = sides
+    if difference.files is not None:
+        blocks.append(Paragraph(equal_files(difference.files, first)))
+    if difference.weights is not None:
+        blocks += _weights(difference.weights)
     if difference.config:
         keys = (Column("key", "config key"), Column("here", here), Column("there", there))
         changed = list(difference.config.items())[:MAX_ROWS]
@@ -249,6 +260,53 @@ def _difference(difference: Difference, sides: tuple[str, str], *, drawn: bool) 
     hidden = max(len(difference.changes) - MAX_ROWS, 0) + max(len(difference.config) - MAX_ROWS, 0)
     if hidden:
         yield Paragraph(f"{more_are(hidden, 'row')} in --format json", "note")
+
+
+# ---- equal files, and weights
+
+
+def equal_files(files: FileIdentity, first: str) -> str:
+    """``12 of 30 files are byte-identical to BASE``, and whether its weights are."""
+    text = f"{len(files.equal)} of {files.files:,} files are byte-identical to {first}"
+    if files.compared < files.files:
+        text += f" ({files.files - files.compared:,} without a known hash)"
+    if not files.weights:
+        return text
+    moved = any(one.weights for one in files.renamed)
+    return f"{text}: the same weights{' under another name' if moved else ''}"
+
+
+_ORIGIN = {
+    "sample": f"{SAMPLE_BYTES:,} bytes of each; equal samples do not prove equal tensors",
+    "values": "all bytes of each",
+}
+
+
+def _weights(weights: WeightChanges) -> Iterator[Block]:
+    """How many tensors differ and what that looks like, then where."""
+    counts = f"{weights.changed:,} of {weights.tensors:,} tensors differ"
+    yield Paragraph(f"weights: {counts} ({_ORIGIN[weights.method]}): {VERDICTS[weights.verdict]}")
+    changed = [group for group in weights.groups if group.changed]
+    columns = [Column("name", "weights that differ"), Column("layers", "layers")]
+    columns += [Column("same", "layers alike")] if any(group.same for group in changed) else []
+    if weights.method == "values":
+        columns.append(Column("elements", "elements", "int"))
+    if changed:
+        rows = tuple(tuple(_group(g)[c.name] for c in columns) for g in changed[:MAX_ROWS])
+        yield Table(tuple(columns), rows)
+    if len(changed) > MAX_ROWS:
+        yield Paragraph(f"{more_are(len(changed) - MAX_ROWS, 'row')} in --format json", "note")
+    for reason, count in weights.not_compared.items():
+        yield Paragraph(f"{count:,} not compared: {reason}", "note")
+
+
+def _group(group: ChangedTensors) -> dict[str, Cell]:
+    return {
+        "name": group.name,
+        "layers": ranges(group.differing),
+        "same": ranges(group.same),
+        "elements": group.elements,
+    }
 
 
 def _change(change: Change) -> tuple[Cell, ...]:

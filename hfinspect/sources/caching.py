@@ -88,7 +88,7 @@ class KnownList(NamedTuple):
 
     def pack(self) -> bytes:
         """As bytes, for ``unpack``."""
-        entries = [[e.path, e.size, e.sha256] for e in self.files.values()]
+        entries = [list(e) for e in self.files.values()]
         hub = None if self.hub is None else self.hub.to_dict()
         kept = {"commit": self.commit, "files": entries, "hub": hub, "public": self.is_public}
         return json.dumps(kept).encode()
@@ -102,7 +102,7 @@ class KnownList(NamedTuple):
             hub = kept.get("hub")  # not there in what earlier versions kept
             return cls(
                 _text(kept["commit"]),
-                {_text(path): FileEntry(path, size, sha) for path, size, sha in kept["files"]},
+                {_text(path): FileEntry(path, *known) for path, *known in kept["files"]},
                 None if hub is None else HubInfo(**{**hub, "tags": tuple(hub["tags"])}),
                 kept.get("public") is True,
             )

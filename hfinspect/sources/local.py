@@ -47,6 +47,7 @@ COMPANIONS = (
 #: a large file's blob is its sha256.
 _SNAPSHOT = re.compile(r"models--([^/\\]+)[/\\]snapshots[/\\]([0-9a-f]{40})(?=[/\\]|$)")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_SHA1 = re.compile(r"[0-9a-f]{40}")
 
 
 class LocalSource(DiskSource):
@@ -173,7 +174,7 @@ class LocalSource(DiskSource):
             size: int | None = os.stat(self._start + name).st_size  # noqa: PTH116
         except OSError:
             size = None  # a link to nothing: listed, because it should have been a file
-        return FileEntry(name, size, _recorded_hash(self.root / name) if is_link else None)
+        return FileEntry(name, size, *(_recorded_hashes(self.root / name) if is_link else ()))
 
     def size(self, path: str) -> int:
         return self._stat(path).st_size
@@ -281,11 +282,15 @@ def _outcome(task: Callable[[], T]) -> T | HfinspectError:
         return error
 
 
-def _recorded_hash(path: Path) -> str | None:
-    """The sha256 in the name of the blob that a link of the Hub's cache points to."""
+def _recorded_hashes(path: Path) -> tuple[str | None, str | None]:
+    """The hash in the name of the blob that a link of the Hub's cache points to: the sha256 of a
+    large file, the Git object of a small one."""
     try:
         target = path.readlink()
     except OSError:  # no link
-        return None
-    named = target.parent.name == "blobs" and _SHA256.fullmatch(target.name)
-    return target.name if named else None
+        return None, None
+    if target.parent.name != "blobs":
+        return None, None
+    if _SHA256.fullmatch(target.name):
+        return target.name, None
+    return None, f"git:{target.name}" if _SHA1.fullmatch(target.name) else None

@@ -18,17 +18,20 @@ T = TypeVar("T")
 
 class FileEntry(NamedTuple):
     """One file of a model: POSIX path below the model's root, size in bytes if known,
-    and the content's hash if the source knows it without reading (sha256 of an LFS object).
+    and the content's hash if the source knows it without reading (sha256 of an LFS object, or
+    another one, with its kind before it: ``git:`` of a blob, ``xet:``).
 
     Fields:
         path: below the model's root, with forward slashes
         size [bytes]: None where nobody says it
         sha256: of the content, where it is known without reading
+        object_id: another hash of the content, with its kind before it
     """
 
     path: str
     size: int | None = None
     sha256: str | None = None
+    object_id: str | None = None
 
 
 class Source(ABC):

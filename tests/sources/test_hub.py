@@ -44,8 +44,9 @@ def test_the_list_names_sizes_hashes_and_the_commit_in_one_request(hub: HubServe
     file = weights(LINEAR)
     repo = hub.add("org/model", {"config.json": b"{}", "a/b c#.safetensors": file})
     model = source(hub, "org/model")
+    blob = repo.commits[repo.sha]["config.json"].oid
     assert model.list_files() == {
-        "config.json": FileEntry("config.json", 2, None),
+        "config.json": FileEntry("config.json", 2, None, f"git:{blob}"),
         "a/b c#.safetensors": FileEntry("a/b c#.safetensors", file.size, file.sha256),
     }
     assert model.size("a/b c#.safetensors") == file.size

@@ -117,7 +117,19 @@ def _entry(sibling: object) -> FileEntry:
         path,
         _size(sibling.get("size")),
         sha256 if isinstance(sha256, str) and _SHA256.fullmatch(sha256) else None,
+        _object_id(sibling, is_large=isinstance(lfs, dict)),
     )
+
+
+def _object_id(sibling: Mapping[str, object], *, is_large: bool) -> str | None:
+    """The hash under which the file's content is stored. Of a large file Git has a pointer, whose
+    hash is not the content's."""
+    xet, git = sibling.get("xetHash"), sibling.get("blobId")
+    if isinstance(xet, str) and _SHA256.fullmatch(xet):
+        return f"xet:{xet}"
+    if isinstance(git, str) and _COMMIT.fullmatch(git) and not is_large:
+        return f"git:{git}"
+    return None
 
 
 def _size(value: object) -> int | None:

@@ -1,0 +1,221 @@
+"""Weights of two checkpoints next to each other: samples of each tensor, or all bytes.
+
+Bytes are compared, never interpreted: equal bytes are equal weights, and of bytes that differ the
+elements are counted. Memory is that of two chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from ..core.components import Component
+from ..core.progress import Progress
+from ..core.weight_changes import (
+    SAMPLE_BYTES,
+    ChangedTensors,
+    ReadingCost,
+    WeightChanges,
+    verdict_of,
+)
+from ..errors import HfinspectError, UnreadableError, UsageError
+from ..inspecting.build import Inspected
+from ..sources.source import Source
+from .pairs import Pair, Pairs, Place, pairs_of
+
+#: Read at once from either file.
+CHUNK_BYTES: Final = 4 * 1024 * 1024
+#: Samples of one file that are requested together.
+_TOGETHER: Final = 32
+
+#: Called with what will be read before anything is.
+Announce = Callable[[ReadingCost], None]
+
+
+class OpenModel(NamedTuple):
+    """A model that was read, and where its bytes come from."""
+
+    source: Source
+    inspected: Inspected
+
+
+class _Outcome(NamedTuple):
+    """``elements`` that differ; None where only a sample was read."""
+
+    differs: bool
+    elements: int | None
+
+
+def sampled(
+    first: OpenModel,
+    other: OpenModel,
+    announce: Announce | None = None,
+    progress: Progress | None = None,
+) -> WeightChanges:
+    """``SAMPLE_BYTES`` from the middle of every tensor of both models. Raises AccessError."""
+    found = _comparable(first, other)
+    cost = sample_cost(found.pairs, first.source, other.source)
+    if announce is not None:
+        announce(cost)
+    here = _samples(first.source, [pair.here for pair in found.pairs])
+    there = _samples(other.source, [pair.there for pair in found.pairs])
+    outcomes = []
+    for done, pair in enumerate(found.pairs, 1):
+        outcomes.append(_Outcome(here[pair.here] != there[pair.there], None))
+        if progress is not None:
+            progress("samples", done, len(found.pairs))
+    return _summed("sample", cost, found, outcomes)
+
+
+def compared_whole(
+    first: OpenModel,
+    other: OpenModel,
+    announce: Announce | None = None,
+    progress: Progress | None = None,
+) -> WeightChanges:
+    """All bytes of both models, which have to lie on this machine. Raises UsageError where they do
+    not, and AccessError."""
+    for model in (first, other):
+        if model.source.on_disk is None:
+            raise UsageError(
+                model.inspected.inspection.target,
+                "is on the Hub, and --values reads whole files",
+                expected="models on this machine",
+                hint="--sample reads 4 kB of each tensor from the Hub",
+            )
+    found = _comparable(first, other)
+    nbytes = sum(pair.here.nbytes for pair in found.pairs)
+    cost = ReadingCost(len(found.pairs), 2 * nbytes, 0)
+    if announce is not None:
+        announce(cost)
+    outcomes, done = [], 0
+    for pair in found.pairs:
+        outcome = _Outcome(False, 0)
+        for a, b in _chunks(first.source, other.source, pair):
+            if a != b:
+                differing = differing_elements(a, b, pair.element)
+                outcome = _Outcome(True, (outcome.elements or 0) + differing)
+            done += len(a) + len(b)
+            if progress is not None:
+                progress("values", done, cost.nbytes)
+        outcomes.append(outcome)
+    return _summed("values", cost, found, outcomes)
+
+
+def _comparable(first: OpenModel, other: OpenModel) -> Pairs:
+    for model in (first, other):
+        if model.inspected.checkpoint is None:
+            raise UsageError(
+                model.inspected.inspection.target,
+                "has no weight headers that were read, so no weights can be compared",
+                expected="a model with safetensors or GGUF files",
+            )
+    return pairs_of(first.inspected, other.inspected)
+
+
+# ---- samples
+
+
+def sample_of(place: Place) -> tuple[int, int]:
+    """Where a tensor's sample begins and ends in the file: its middle, from a multiple of 64."""
+    if place.nbytes <= SAMPLE_BYTES:
+        return place.start, place.start + place.nbytes
+    start = place.start + (place.nbytes - SAMPLE_BYTES) // 2 // 64 * 64
+    return start, start + SAMPLE_BYTES
+
+
+def sample_cost(pairs: Iterable[Pair], *sources: Source) -> ReadingCost:
+    """Exact bytes, and requests at most: one a sample, where no server joins ranges."""
+    known = list(pairs)
+    nbytes = sum(min(pair.here.nbytes, SAMPLE_BYTES) for pair in known)
+    remote = sum(source.on_disk is None for source in sources)
+    return ReadingCost(len(known), 2 * nbytes, remote * len(known))
+
+
+def _samples(source: Source, places: Iterable[Place]) -> Mapping[Place, bytes]:
+    tasks = []
+    for file, inside in groupby(sorted(set(places)), key=lambda place: place.file):
+        known = list(inside)
+        tasks += [
+            partial(_of_file, source, file, known[at : at + _TOGETHER])
+            for at in range(0, len(known), _TOGETHER)
+        ]
+    samples: dict[Place, bytes] = {}
+    for result in source.gather(tasks):
+        if isinstance(result, HfinspectError):
+            raise result
+        samples.update(result)
+    return samples
+
+
+def _of_file(source: Source, file: str, places: list[Place]) -> dict[Place, bytes]:
+    spans = [sample_of(place) for place in places]
+    read = source.read_spans(file, spans)
+    for (start, stop), data in zip(spans, read, strict=True):
+        _check_length(file, data, stop - start)
+    return dict(zip(places, read, strict=True))
+
+
+def _check_length(file: str, data: bytes, expected: int) -> None:
+    if len(data) != expected:
+        raise UnreadableError(
+            file, f"ends after {len(data):,} bytes of a tensor", expected=f"{expected:,} bytes"
+        )
+
+
+# ---- all bytes
+
+
+def _chunks(first: Source, other: Source, pair: Pair) -> Iterator[tuple[bytes, bytes]]:
+    size = pair.here.nbytes
+    for at in range(0, size, CHUNK_BYTES):
+        length = min(CHUNK_BYTES, size - at)
+        a = first.read(pair.here.file, pair.here.start + at, pair.here.start + at + length)
+        b = other.read(pair.there.file, pair.there.start + at, pair.there.start + at + length)
+        _check_length(pair.here.file, a, length)
+        _check_length(pair.there.file, b, length)
+        yield a, b
+
+
+def differing_elements(a: bytes, b: bytes, width: int) -> int:
+    """Elements of ``width`` bytes that differ; both have one length, of whole elements."""
+    different = int.from_bytes(a, "little") ^ int.from_bytes(b, "little")
+    marks = different.to_bytes(len(a), "little")
+    if width > 1:
+        merged = 0
+        for byte in range(width):
+            merged |= int.from_bytes(marks[byte::width], "little")
+        marks = merged.to_bytes(len(a) // width, "little")
+    return len(marks) - marks.count(0)
+
+
+# ---- by name, over the layers
+
+
+def _summed(
+    method: str, cost: ReadingCost, found: Pairs, outcomes: list[_Outcome]
+) -> WeightChanges:
+    groups: dict[str, list[tuple[Pair, _Outcome]]] = {}
+    for pair, outcome in zip(found.pairs, outcomes, strict=True):
+        groups.setdefault(pair.group, []).append((pair, outcome))
+    changed = tuple(_group(name, members) for name, members in groups.items())
+    return WeightChanges(method, cost, verdict_of(changed), changed, found.not_compared)
+
+
+def _group(name: str, members: list[tuple[Pair, _Outcome]]) -> ChangedTensors:
+    tensor = members[0][0].tensor
+    differing = {p.tensor.layer for p, o in members if o.differs} - {None}
+    same = {p.tensor.layer for p, _ in members} - {None} - differing
+    counts = [o.elements for _, o in members]
+    return ChangedTensors(
+        name,
+        str(tensor.component),
+        tuple(sorted(layer for layer in same if layer is not None)),
+        tuple(sorted(layer for layer in differing if layer is not None)),
+        len(members),
+        sum(o.differs for _, o in members),
+        None if None in counts else sum(count or 0 for count in counts),
+        len(tensor.shape) > 1 and tensor.component is not Component.NORM,
+    )

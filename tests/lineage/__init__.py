@@ -1,0 +1,1 @@
+"""Equal files and weights of two models."""
