@@ -53,6 +53,7 @@ class WeightFile(JsonForm):
         size [bytes]: of the whole file; None where nobody says it
         tensors [tensors]: how many the header describes
         header_bytes [bytes]: of the part that describes tensors
+        sha256: of the file, where the Hub or its cache lists it; None otherwise
     """
 
     path: str
@@ -60,6 +61,7 @@ class WeightFile(JsonForm):
     size: int | None
     tensors: int
     header_bytes: int
+    sha256: str | None = None
 
 
 @dataclass(frozen=True)

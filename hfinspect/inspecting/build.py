@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..analysis.quantization.packing import Packing
     from ..checkpoints.variants import Variant
     from ..core.results import Adapter
+    from ..sources.source import FileEntry
 
 
 class Inspected(NamedTuple):
@@ -52,7 +53,8 @@ class ReadContext(NamedTuple):
     """What is known of a model before its tensors are counted.
 
     ``findings`` come before those of the files, ``last`` after them; ``variants`` are the
-    quantisations to choose from, ``contents`` what the file says of itself.
+    quantisations to choose from, ``contents`` what the file says of itself. ``files`` is the list
+    of all files, with the hashes that are known.
     """
 
     findings: Sequence[Finding] = ()
@@ -61,6 +63,7 @@ class ReadContext(NamedTuple):
     variants: Sequence[Variant] = ()
     adapter: Adapter | None = None
     last: Sequence[Finding] = ()
+    files: Mapping[str, FileEntry] = {}
 
 
 NOTHING_MORE = ReadContext()

@@ -17,6 +17,7 @@ from ..core.model_facts import ModelFacts
 from ..core.refs import Origin
 from ..core.results import VariantFile, WeightFile
 from ..core.tensor import TensorInfo
+from ..sources.source import FileEntry
 from ..trees.prediction import Prediction
 from .assumed import assumed_class, assumed_finding
 from .build import (
@@ -68,7 +69,7 @@ def from_checkpoint(
         tensors.counts,
         head_apart(tensors.labelled, tensors.same_names),
         **_model(checkpoint, tensors, config, known.adapter),
-        **_files(checkpoint),
+        **_files(checkpoint, known.files),
         beyond=extra_tensors_of(tensors.all, table.first_name),
         catalogued=tensors.expected.catalogued,
         expectation=tensors.expected.expectation,
@@ -210,12 +211,13 @@ def _class_named(config: Mapping[str, Any]) -> str | None:
     return _text(config.get("architecture"))  # timm's name
 
 
-def _files(checkpoint: Checkpoint) -> dict[str, Any]:
+def _files(checkpoint: Checkpoint, listed: Mapping[str, FileEntry]) -> dict[str, Any]:
     """The fields about the weight files."""
+    hashes = {s.file: listed[s.file].sha256 for s in checkpoint.shards if s.file in listed}
     return {
         "format": checkpoint.format,
         "files": tuple(
-            WeightFile(s.file, s.format, s.size, len(s.tensors), s.header_bytes)
+            WeightFile(s.file, s.format, s.size, len(s.tensors), s.header_bytes, hashes.get(s.file))
             for s in checkpoint.shards
         ),
         "other_files": {path: checkpoint.reasons.get(path, "") for path in checkpoint.others},

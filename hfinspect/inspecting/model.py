@@ -31,10 +31,14 @@ def inspect_read(name: str, origin: Origin, read: ModelFiles, reach: Reach) -> I
     if read.layout is Layout.ADAPTER:
         settings = read.companions.get("adapter_config.json")
         adapter, last = adapter_of(settings, origin, reach)
-        known = ReadContext(findings, read.layout.value, adapter=adapter, last=last)
+        known = ReadContext(
+            findings, read.layout.value, adapter=adapter, last=last, files=read.files
+        )
         # A config next to an adapter is that of the base model.
         return inspect_weights(name, origin, checkpoint, None, read.companions, known=known)
-    known = ReadContext(findings, read.layout.value, contents_of(checkpoint), read.variants)
+    known = ReadContext(
+        findings, read.layout.value, contents_of(checkpoint), read.variants, files=read.files
+    )
     inspected = inspect_weights(
         name,
         origin,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from hashlib import sha256
 from typing import Final, NamedTuple
 
 from ..core.cache_size import CacheSize
@@ -47,6 +48,15 @@ def _component(name: str) -> Callable[[Inspection], Value]:
         return 0 if totals is None else totals.parameters
 
     return value
+
+
+def _weights_sha256(inspection: Inspection) -> Value:
+    """The sha256 of one weight file, or that of the sorted ones of several: equal for equal
+    weights, whatever their files are called."""
+    hashes = sorted(file.sha256 for file in inspection.files if file.sha256 is not None)
+    if not hashes or len(hashes) < len(inspection.files):
+        return None
+    return hashes[0] if len(hashes) == 1 else sha256("\n".join(hashes).encode()).hexdigest()
 
 
 def _main_dtype(found: Inspection) -> Value:
@@ -169,6 +179,11 @@ COLUMNS: Final[Mapping[str, RowColumn]] = {
     ),
     "tensors": RowColumn("int64", lambda f: len(f.tensors), "number of tensors"),
     "files": RowColumn("int64", lambda f: len(f.files), "number of weight files read"),
+    "weights_sha256": RowColumn(
+        "string",
+        _weights_sha256,
+        "equal for equal weight files, whatever their names; null where no list has hashes",
+    ),
     "findings": RowColumn("int64", lambda f: len(f.findings), "remarks from reading the model"),
     "license": _hub("license", "the licence"),
     "gated": _hub("gated", "`auto`, `manual` or `false`"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import hfinspect
 from hfinspect.core.weight_changes import SAMPLE_BYTES, FileIdentity, ReadingCost
 from hfinspect.errors import UsageError
+from hfinspect.scanning.rows import COLUMNS
 from hfinspect.sources.header_cache import HeaderCache
 
 from ..hub_server import HubServer
@@ -112,3 +114,15 @@ def test_all_bytes_are_read_on_disk_alone(hub: HubServer) -> None:
 
 def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_scan_has_one_hash_for_the_same_weights(hub: HubServer) -> None:
+    data = file_bytes(weights())
+    add(hub, "org/base", data)
+    add(hub, "org/copy", data, "pytorch_copy.safetensors")
+    add(hub, "org/tuned", file_bytes(tuned(lambda name: True)))
+    names = ["org/base", "org/copy", "org/tuned"]
+    found = [hfinspect.inspect(name, token=False, endpoint=hub.endpoint) for name in names]
+    base, copy, other = (COLUMNS["weights_sha256"].value(one) for one in found)
+    assert base == copy == hashlib.sha256(data).hexdigest()
+    assert other not in (None, base)
