@@ -239,9 +239,9 @@ def _difference(difference: Difference, sides: tuple[str, str], *, drawn: bool) 
     idle = ("here", "there") if drawn else ()
     here, there = sides
     if difference.files is not None:
-        blocks.append(Paragraph(equal_files(difference.files, first)))
+        yield Paragraph(equal_files(difference.files, here))
     if difference.weights is not None:
-        blocks += _weights(difference.weights)
+        yield from _weights(difference.weights)
     if difference.config:
         keys = (Column("key", "config key"), Column("here", here), Column("there", there))
         changed = list(difference.config.items())[:MAX_ROWS]
