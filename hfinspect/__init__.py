@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .core.cache_derivation import CacheDerivation, CacheLine
     from .core.cache_size import CacheGroup, CacheSize
     from .core.checkpoint import Finding
-    from .core.choices import SourceChoice
+    from .core.choices import SourceChoice, WeightMethod
     from .core.components import Component, Role
     from .core.config import HasConfig, Reads
     from .core.expectation import Assumed, Beyond, Expectation
@@ -74,6 +74,13 @@ if TYPE_CHECKING:
     from .core.tensor import Packed, TensorInfo, TensorSpec
     from .core.training_bytes import AdaptedGroup, Training, TrainingLine
     from .core.verdicts import AuditFinding, AuditResult, Unchecked
+    from .core.weight_changes import (
+        ChangedTensors,
+        EqualFile,
+        FileIdentity,
+        ReadingCost,
+        WeightChanges,
+    )
     from .errors import HfinspectError
     from .scanning import scan
     from .sources.deadline import Deadline, Timeout
@@ -98,7 +105,7 @@ _HOMES = {
     "core.cache_derivation": "CacheDerivation CacheLine",
     "core.cache_size": "CacheGroup CacheSize",
     "core.checkpoint": "Finding",
-    "core.choices": "SourceChoice",
+    "core.choices": "SourceChoice WeightMethod",
     "core.components": "Component Role",
     "core.config": "HasConfig Reads",
     "core.expectation": "Assumed Beyond Expectation",
@@ -123,6 +130,7 @@ _HOMES = {
     "core.tensor": "Packed TensorInfo TensorSpec",
     "core.training_bytes": "AdaptedGroup Training TrainingLine",
     "core.verdicts": "AuditFinding AuditResult Unchecked",
+    "core.weight_changes": "ChangedTensors EqualFile FileIdentity ReadingCost WeightChanges",
     "errors": "HfinspectError",
     "scanning": "scan",
     "sources.deadline": "Deadline Timeout",
@@ -153,17 +161,20 @@ __all__ = [
     "CacheSize",
     "Candidate",
     "Change",
+    "ChangedTensors",
     "Comparison",
     "Component",
     "Convention",
     "Deadline",
     "Difference",
+    "EqualFile",
     "Expectation",
     "Explanation",
     "Extent",
     "Failure",
     "Family",
     "FileEntry",
+    "FileIdentity",
     "Finding",
     "Flops",
     "Formula",
@@ -196,6 +207,7 @@ __all__ = [
     "Projection",
     "Quantization",
     "Reading",
+    "ReadingCost",
     "Reads",
     "RecipeFits",
     "RecipeList",
@@ -221,7 +233,9 @@ __all__ = [
     "VariantFile",
     "Verdict",
     "WeightBytes",
+    "WeightChanges",
     "WeightFile",
+    "WeightMethod",
     "Workspace",
     "__version__",
     "audit",

@@ -21,7 +21,7 @@ from ..sources.opening import Access, errors_about
 from ..sources.pool import run_all
 from ..sources.source import Source
 from .equal_files import HashedFiles, identity
-from .weight_reading import Announce, OpenModel, compared_whole, sampled
+from .weight_reading import Announce, ModelWithBytes, compared_whole, sampled
 
 #: Models that are read at the same time.
 _AT_ONCE: Final = 8
@@ -120,10 +120,10 @@ def _equal_files(first: ModelBeingCompared, other: ModelBeingCompared) -> FileId
     return identity(HashedFiles.of(first.source), HashedFiles.of(other.source))
 
 
-def _with_bytes(model: ModelBeingCompared) -> OpenModel:
+def _with_bytes(model: ModelBeingCompared) -> ModelWithBytes:
     source = model.source
     if source is None:
         raise UsageError("a config", "has no weights to compare", expected="a model with files")
     while isinstance(source, SourceLayer):  # what keeps headers is to keep no weights
         source = source.inner
-    return OpenModel(source, model.inspected)
+    return ModelWithBytes(source, model.inspected)

@@ -19,7 +19,7 @@ WIDTHS: Final = {
 }
 
 
-class Place(NamedTuple):
+class ByteRange(NamedTuple):
     """The bytes of a tensor: ``start`` in the file, ``nbytes`` from there on."""
 
     file: str
@@ -27,13 +27,13 @@ class Place(NamedTuple):
     nbytes: int
 
 
-class Pair(NamedTuple):
+class TensorPair(NamedTuple):
     """One tensor in both models. ``group`` is its name with the layer's number as ``N``."""
 
     tensor: TensorInfo
     group: str
-    here: Place
-    there: Place
+    here: ByteRange
+    there: ByteRange
 
     @property
     def element(self) -> int:
@@ -41,20 +41,20 @@ class Pair(NamedTuple):
         return WIDTHS.get(self.tensor.dtype or "", 1)
 
 
-class Pairs(NamedTuple):
+class TensorPairs(NamedTuple):
     """What can be compared, in the order of the files, and reason -> tensors that cannot."""
 
-    pairs: list[Pair]
+    pairs: list[TensorPair]
     not_compared: dict[str, int]
 
 
-def pairs_of(first: Inspected, other: Inspected) -> Pairs:
+def pairs_of(first: Inspected, other: Inspected) -> TensorPairs:
     """Tensors of one name, shape and dtype in both."""
     mine = by_common_name(first.inspection, first.prediction)
     theirs = by_common_name(other.inspection, other.prediction)
     here, there = _places(first.checkpoint), _places(other.checkpoint)
     reasons: Counter[str] = Counter()
-    pairs: list[Pair] = []
+    pairs: list[TensorPair] = []
     for name, tensor in mine.items():
         twin = theirs.get(name)
         if twin is None:
@@ -66,17 +66,17 @@ def pairs_of(first: Inspected, other: Inspected) -> Pairs:
             if a is None or b is None or a.nbytes != b.nbytes:
                 reasons["in a format whose headers do not say where a tensor begins"] += 1
             else:
-                pairs.append(Pair(tensor, folded_name(tensor), a, b))
+                pairs.append(TensorPair(tensor, folded_name(tensor), a, b))
     reasons["only in the other model"] += sum(name not in mine for name in theirs)
     pairs.sort(key=lambda pair: pair.here)
-    return Pairs(pairs, {reason: count for reason, count in reasons.items() if count})
+    return TensorPairs(pairs, {reason: count for reason, count in reasons.items() if count})
 
 
-def _places(checkpoint: Checkpoint | None) -> Mapping[tuple[str | None, str], Place]:
+def _places(checkpoint: Checkpoint | None) -> Mapping[tuple[str | None, str], ByteRange]:
     if checkpoint is None:
         return {}
     return {
-        (shard.file, tensor.name): Place(shard.file, tensor.offset, tensor.nbytes)
+        (shard.file, tensor.name): ByteRange(shard.file, tensor.offset, tensor.nbytes)
         for shard in checkpoint.shards
         for tensor in shard.tensors
         if tensor.offset is not None and _is_plain(tensor)

@@ -23,7 +23,7 @@ from ..core.weight_changes import (
 from ..errors import HfinspectError, UnreadableError, UsageError
 from ..inspecting.build import Inspected
 from ..sources.source import Source
-from .pairs import Pair, Pairs, Place, pairs_of
+from .pairs import TensorPair, TensorPairs, ByteRange, pairs_of
 
 #: Read at once from either file.
 CHUNK_BYTES: Final = 4 * 1024 * 1024
@@ -34,7 +34,7 @@ _TOGETHER: Final = 32
 Announce = Callable[[ReadingCost], None]
 
 
-class OpenModel(NamedTuple):
+class ModelWithBytes(NamedTuple):
     """A model that was read, and where its bytes come from."""
 
     source: Source
@@ -49,8 +49,8 @@ class _Outcome(NamedTuple):
 
 
 def sampled(
-    first: OpenModel,
-    other: OpenModel,
+    first: ModelWithBytes,
+    other: ModelWithBytes,
     announce: Announce | None = None,
     progress: Progress | None = None,
 ) -> WeightChanges:
@@ -70,8 +70,8 @@ def sampled(
 
 
 def compared_whole(
-    first: OpenModel,
-    other: OpenModel,
+    first: ModelWithBytes,
+    other: ModelWithBytes,
     announce: Announce | None = None,
     progress: Progress | None = None,
 ) -> WeightChanges:
@@ -104,7 +104,7 @@ def compared_whole(
     return _summed("values", cost, found, outcomes)
 
 
-def _comparable(first: OpenModel, other: OpenModel) -> Pairs:
+def _comparable(first: ModelWithBytes, other: ModelWithBytes) -> TensorPairs:
     for model in (first, other):
         if model.inspected.checkpoint is None:
             raise UsageError(
@@ -118,7 +118,7 @@ def _comparable(first: OpenModel, other: OpenModel) -> Pairs:
 # ---- samples
 
 
-def sample_of(place: Place) -> tuple[int, int]:
+def sample_of(place: ByteRange) -> tuple[int, int]:
     """Where a tensor's sample begins and ends in the file: its middle, from a multiple of 64."""
     if place.nbytes <= SAMPLE_BYTES:
         return place.start, place.start + place.nbytes
@@ -126,7 +126,7 @@ def sample_of(place: Place) -> tuple[int, int]:
     return start, start + SAMPLE_BYTES
 
 
-def sample_cost(pairs: Iterable[Pair], *sources: Source) -> ReadingCost:
+def sample_cost(pairs: Iterable[TensorPair], *sources: Source) -> ReadingCost:
     """Exact bytes, and requests at most: one a sample, where no server joins ranges."""
     known = list(pairs)
     nbytes = sum(min(pair.here.nbytes, SAMPLE_BYTES) for pair in known)
@@ -134,7 +134,7 @@ def sample_cost(pairs: Iterable[Pair], *sources: Source) -> ReadingCost:
     return ReadingCost(len(known), 2 * nbytes, remote * len(known))
 
 
-def _samples(source: Source, places: Iterable[Place]) -> Mapping[Place, bytes]:
+def _samples(source: Source, places: Iterable[ByteRange]) -> Mapping[ByteRange, bytes]:
     tasks = []
     for file, inside in groupby(sorted(set(places)), key=lambda place: place.file):
         known = list(inside)
@@ -142,7 +142,7 @@ def _samples(source: Source, places: Iterable[Place]) -> Mapping[Place, bytes]:
             partial(_of_file, source, file, known[at : at + _TOGETHER])
             for at in range(0, len(known), _TOGETHER)
         ]
-    samples: dict[Place, bytes] = {}
+    samples: dict[ByteRange, bytes] = {}
     for result in source.gather(tasks):
         if isinstance(result, HfinspectError):
             raise result
@@ -150,7 +150,7 @@ def _samples(source: Source, places: Iterable[Place]) -> Mapping[Place, bytes]:
     return samples
 
 
-def _of_file(source: Source, file: str, places: list[Place]) -> dict[Place, bytes]:
+def _of_file(source: Source, file: str, places: list[ByteRange]) -> dict[ByteRange, bytes]:
     spans = [sample_of(place) for place in places]
     read = source.read_spans(file, spans)
     for (start, stop), data in zip(spans, read, strict=True):
@@ -168,7 +168,7 @@ def _check_length(file: str, data: bytes, expected: int) -> None:
 # ---- all bytes
 
 
-def _chunks(first: Source, other: Source, pair: Pair) -> Iterator[tuple[bytes, bytes]]:
+def _chunks(first: Source, other: Source, pair: TensorPair) -> Iterator[tuple[bytes, bytes]]:
     size = pair.here.nbytes
     for at in range(0, size, CHUNK_BYTES):
         length = min(CHUNK_BYTES, size - at)
@@ -195,16 +195,16 @@ def differing_elements(a: bytes, b: bytes, width: int) -> int:
 
 
 def _summed(
-    method: str, cost: ReadingCost, found: Pairs, outcomes: list[_Outcome]
+    method: str, cost: ReadingCost, found: TensorPairs, outcomes: list[_Outcome]
 ) -> WeightChanges:
-    groups: dict[str, list[tuple[Pair, _Outcome]]] = {}
+    groups: dict[str, list[tuple[TensorPair, _Outcome]]] = {}
     for pair, outcome in zip(found.pairs, outcomes, strict=True):
         groups.setdefault(pair.group, []).append((pair, outcome))
     changed = tuple(_group(name, members) for name, members in groups.items())
     return WeightChanges(method, cost, verdict_of(changed), changed, found.not_compared)
 
 
-def _group(name: str, members: list[tuple[Pair, _Outcome]]) -> ChangedTensors:
+def _group(name: str, members: list[tuple[TensorPair, _Outcome]]) -> ChangedTensors:
     tensor = members[0][0].tensor
     differing = {p.tensor.layer for p, o in members if o.differs} - {None}
     same = {p.tensor.layer for p, _ in members} - {None} - differing

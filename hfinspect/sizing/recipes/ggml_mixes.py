@@ -167,7 +167,7 @@ def mixed(model: GgufModel, recipe: str, base: str, imatrix: bool) -> tuple[str,
     one that most get. ``imatrix``: an importance matrix is given."""
     if base in _WIDE:
         return tuple(base if _is_quantised(model, t) else t.dtype for t in model.tensors)
-    chooser = _Chooser(model, recipe, base, imatrix)
+    chooser = _TypeChooser(model, recipe, base, imatrix)
     found = dict.fromkeys((tensor.name for tensor in model.tensors), "")
     for tensor in sorted(model.tensors, key=_order):
         if _is_quantised(model, tensor):
@@ -205,7 +205,7 @@ def _gets_more(layer: int, layers: int) -> bool:
     return layer < layers // 8 or layer >= 7 * layers // 8 or (layer - layers // 8) % 3 == 2
 
 
-class _Chooser:
+class _TypeChooser:
     """The choice for one tensor after the other, in the order of ``_order``: some rules count the
     tensors of a kind that came before."""
 
