@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
 import typer
 
 from hfinspect.cli import app, fast_path
+from hfinspect.trees.catalog import families, index
 
 from . import readme_outputs, readme_tables
 from .cli.program import ROOT
@@ -114,3 +117,21 @@ def test_the_readme_stays_short() -> None:
     assert len(TEXTS["README.md"].splitlines()) <= 260
     top = [path.name for path in readme_tables.DOCUMENTS if path.parent.name == "docs"]
     assert [name for name in top if f"(docs/{name})" not in TEXTS["README.md"]] == []
+
+
+def test_the_change_log_counts_the_catalog() -> None:
+    """Model types of transformers and of other code; classes of diffusers; names of timm."""
+    fields = (ROOT / "hfinspect" / "core" / "config_fields.json").read_text()
+    library = set(json.loads(fields)["fields"])
+    types = set(index().types)
+    sources = {family.file: family.source for family in families()}
+    named = Counter(sources[file] for file, kind in index().classes.values() if not kind)
+    counts = {
+        "model types of transformers": len(types & library),
+        "classes of diffusers": named["diffusers"],
+        "names of timm": named["timm"],
+        "types of remote code": len(types - library),
+    }
+    text = " ".join((ROOT / "CHANGELOG.md").read_text().split())
+    wrong = {what: count for what, count in counts.items() if f"{count} {what}" not in text}
+    assert not wrong, "CHANGELOG.md has other numbers"
