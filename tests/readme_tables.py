@@ -108,7 +108,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "architectures": architectures,
     "audit": audit,
     "columns": columns,
-    "families": catalog_tables.families,
     "fields": python_fields.tables,
     "limits": limits,
     "layers": layers,

@@ -23,7 +23,7 @@ from ..core.weight_changes import (
 from ..errors import HfinspectError, UnreadableError, UsageError
 from ..inspecting.build import Inspected
 from ..sources.source import Source
-from .pairs import TensorPair, TensorPairs, ByteRange, pairs_of
+from .pairs import ByteRange, TensorPair, TensorPairs, pairs_of
 
 #: Read at once from either file.
 CHUNK_BYTES: Final = 4 * 1024 * 1024

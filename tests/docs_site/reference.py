@@ -12,10 +12,13 @@ import typer
 
 from hfinspect.cli import app
 
+from .. import catalog_tables
 from ..cli.program import ROOT
 from ..cli.program import hfinspect as program
 
 _SCHEMAS = ROOT / "hfinspect" / "schemas"
+_FAMILIES = """How each family of [the catalog](../catalog.md) is known. *Guarded keys*: a trace
+refuses a config that has another value there than was recorded."""
 _FORMS = """`--format json` and `to_dict()` give these forms. `schema_version` changes when a
 key is renamed or removed, or means something else; new keys may come at any time."""
 
@@ -24,6 +27,9 @@ def write(folder: Path) -> None:
     folder.mkdir()
     (folder / "cli.md").write_text(commands())
     (folder / "json.md").write_text(schemas())
+    (folder / "families.md").write_text(
+        f"# Families\n\n{_FAMILIES}\n\n{catalog_tables.families()}\n"
+    )
     for path in _SCHEMAS.glob("*.json"):
         shutil.copy(path, folder / path.name)
 

@@ -18,7 +18,7 @@ from .staging import embed, with_links
 
 DOCS = ROOT / "docs"
 #: What the build makes.
-MADE = {"reference/cli.md", "reference/json.md", "gallery/index.md"}
+MADE = {"reference/cli.md", "reference/json.md", "reference/families.md", "gallery/index.md"}
 #: Counts of the models' own files on the Hub.
 KNOWN = {
     "Qwen2.5-7B": 7_615_616_512,
