@@ -208,11 +208,13 @@ def explain(call: ExplainCall) -> Explanation:
 
     Arguments as for ``inspect``; where headers are read, they stand next to the derivation.
     ``against`` is another count, whose difference is explained by the usual conventions; as text it
-    may be rounded (``"124M"``, ``"1.5B"``). A GGUF file is derived from its own key-values.
+    may be rounded (``"124M"``, ``"1.5B"``). A GGUF file is derived from its own key-values, a LoRA
+    adapter from its rank and its headers.
 
     Raises what ``inspect`` raises, NothingToInspectError for a model without a config.json to
     derive from, and UnknownArchitectureError for one that is not in the catalog.
     """
+    from .explaining.adapter_tree import adapter_derivation
     from .explaining.derivation import Derivation
     from .explaining.derive import explained
     from .explaining.gguf_tree import gguf_derivation
@@ -227,7 +229,7 @@ def explain(call: ExplainCall) -> Explanation:
     if found.config is not None:
         derivation = Derivation(whole.prediction or predict_config(found.config), found.config)
     else:
-        of_file = gguf_derivation(found)
+        of_file = gguf_derivation(found) or adapter_derivation(found)
         if of_file is None:
             raise no_config(found.target, broken=_broken_config(found))
         derivation = of_file

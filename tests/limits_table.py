@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,9 +74,13 @@ def _comment(lines: list[str], at: int) -> str:
 
 
 def table() -> str:
-    rows = ["| where | limit | value | why |", "| --- | --- | ---: | --- |"]
-    for file, name, value, reason in limits():
-        shown = f"{value:,}" if value < 2**62 else f"2^{int(value).bit_length() - 1}"
-        reason = reason.replace("|", "\\|")
-        rows.append(f"| `{file}` | `{name}` | {shown} | {reason} |")
+    """Each file's limits, with what each counts: the first part of its comment, whose whole stands
+    next to the constant."""
+    rows = ["| limit | value | counts |", "| --- | ---: | --- |"]
+    for file, of_file in groupby(limits(), key=lambda limit: limit.file):
+        rows.append(f"| **{file}** | | |")
+        for _, name, value, reason in of_file:
+            shown = f"{value:,}" if value < 2**62 else f"2^{int(value).bit_length() - 1}"
+            counts = re.split(r"[:;]\s|\.(?:\s|$)", reason)[0].replace("|", "\\|")
+            rows.append(f"| `{name}` | {shown} | {counts} |")
     return "\n".join(rows)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -57,29 +56,6 @@ def names() -> str:
     return "\n".join(lines)
 
 
-def layers() -> str:
-    """What families share: each public function and class, with the first line of its docstring."""
-    lines = ["| file | name | what it is |", "| --- | --- | --- |"]
-    for path in sorted((ROOT / "hfinspect" / "layers").glob("[!_]*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        lines.append(f"| **{path.name}** | | {_first_sentence(tree)} |")
-        lines += [
-            f"| | `{node.name}` | {_first_sentence(node)} |"
-            for node in tree.body
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef))
-            and node.name[0] != "_"
-            and ast.get_docstring(node)
-        ]
-    return "\n".join(lines)
-
-
-def _first_sentence(node: ast.Module | ast.FunctionDef | ast.ClassDef) -> str:
-    """The first sentence of a docstring, as a cell."""
-    text = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
-    sentence = re.split(r"(?<!et al)\.\s", text)[0].rstrip(".")
-    return sentence.replace("``", "`").replace("|", "\\|")
-
-
 def columns() -> str:
     from hfinspect.scanning.rows import columns_table
 
@@ -110,7 +86,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "columns": columns,
     "fields": python_fields.tables,
     "limits": limits,
-    "layers": layers,
     "left out": catalog_tables.left_out,
     "names": names,
     "requests": requests,

@@ -83,13 +83,23 @@ def by_suffix(known: Sequence[str]) -> Callable[..., str | None]:
     return chosen
 
 
+#: Ending of another format -> the one that serves the same purpose.
+_INSTEAD: Final = {
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".webp"), ".svg"),
+    ".pdf": ".html",
+    ".xlsx": ".csv",
+}
+
+
 def _no_format_of(output: Path, known: Sequence[str]) -> UsageError:
     """Of an extension of another format: a table in ``z.png`` helps nobody."""
     endings = [end for end, formats in SUFFIXES.items() if formats[0] in known]
+    near = _INSTEAD.get(output.suffix.lower())
     return UsageError(
         f"--output {output}",
-        "names a format that hfinspect does not write",
+        f"hfinspect does not write {output.suffix} files",
         expected=f"a name that ends with {', '.join(endings)}",
+        hint=f"did you mean {output.with_suffix(near)}?" if near and near in endings else None,
     )
 
 

@@ -120,5 +120,9 @@ def _meant(record: type[Any], given: dict[str, Any]) -> str | None:
             flag = shown.flag.lstrip("-").replace("-", "_")
             if word == flag or word in shown.other_names:
                 return name
-        return None  # the first one is what the error is about
+        import difflib
+
+        # The first one is what the error is about.
+        names = [one.name for one in fields(record)]
+        return next(iter(difflib.get_close_matches(word, names, n=1)), None)
     return None

@@ -11,7 +11,7 @@ of llama.cpp checks.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from ..analysis.gguf.own_facts import gguf_facts
@@ -19,9 +19,9 @@ from ..core.components import Component, Role
 from ..core.dims import Dim
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
-from ..trees.modules import Layers, Module, Parameter
 from ..trees.prediction import Prediction
 from .derivation import Derivation
+from .header_tree import tree_of_headers
 
 #: What a size is called in configs -> what follows the architecture in the file's key. The names of
 #: configs choose the letters and the words of a derivation, the keys stand in its table of symbols.
@@ -149,7 +149,13 @@ def gguf_derivation(inspection: Inspection) -> Derivation | None:
     if inspection.format != "gguf" or not countable or not inspection.tensors:
         return None
     sizes = _DeclaredSizes(inspection)
-    root = Module("GGUF", _children(list(inspection.tensors), sizes, inspection.tied))
+    root = tree_of_headers(
+        "GGUF",
+        inspection,
+        shape=lambda tensor: _shape(tensor, sizes),
+        kind=lambda tensor: _KINDS.get(_module_of(tensor), tensor.kind),
+        layers=sizes.at("L", None),
+    )
     architecture = str(inspection.metadata.get("general.architecture") or "unknown")
     prediction = Prediction(architecture, architecture, root)
     return Derivation(prediction, sizes.config, of_headers=True, keys=sizes.keys)
@@ -240,84 +246,6 @@ class _DeclaredSizes:
                 return None
             product = value if product is None else product * value
         return product
-
-
-# ---- the tree
-
-
-def _children(
-    tensors: Iterable[TensorInfo], sizes: _DeclaredSizes, tied: Mapping[str, str]
-) -> dict[str, Module | Parameter]:
-    """Modules by the segments of the tensors' names; lists of layers where reports see them."""
-    nodes: dict[str, Any] = {}
-    stacks: set[str] = set()
-    shapes: dict[str, tuple[int, ...]] = {}
-    for tensor in tensors:
-        if tensor.stack is not None:
-            stacks.add(tensor.stack)
-        shapes[tensor.name] = shape = _shape(tensor, sizes)
-        _place(nodes, tensor.name, _parameter(tensor, shape))
-    for name, kept in tied.items():
-        if name not in shapes and kept in shapes:
-            head = Parameter(shapes[kept], tied_to=kept, component=Component.HEAD, kind="lm_head")
-            _place(nodes, name, head)
-    return _modules(nodes, stacks, "", sizes)
-
-
-def _place(nodes: dict[str, Any], name: str, tensor: Parameter) -> None:
-    *path, last = name.split(".")
-    at = nodes
-    for segment in path:
-        inner = at.setdefault(segment, {})
-        if isinstance(inner, Parameter):  # a tensor whose name goes on in another's
-            inner = at[segment] = {"": inner}
-        at = inner
-    inner = at.get(last)
-    if isinstance(inner, dict):
-        inner[""] = tensor
-    else:
-        at[last] = tensor
-
-
-def _modules(
-    nodes: Mapping[str, Any], stacks: set[str], path: str, sizes: _DeclaredSizes
-) -> dict[str, Module | Parameter]:
-    made: dict[str, Module | Parameter] = {}
-    for name, node in nodes.items():
-        where = f"{path}{name}"
-        if isinstance(node, Parameter):
-            made[name] = node
-            continue
-        children = _modules(node, stacks, f"{where}.", sizes)
-        if where in stacks:
-            made[name] = _layers(children, sizes)
-        else:
-            norm = all(_is_norm(child) for child in children.values())
-            made[name] = Module("norm" if norm else "module", children)
-    return made
-
-
-def _is_norm(child: Module | Parameter) -> bool:
-    return isinstance(child, Parameter) and child.component is Component.NORM
-
-
-def _layers(children: Mapping[str, Module | Parameter], sizes: _DeclaredSizes) -> Layers:
-    count = sum(key.isdecimal() for key in children)
-    known = sizes.at("L", None)
-    layers = Layers((), count=known if known == count else count)
-    layers.children.update(children)
-    return layers
-
-
-def _parameter(tensor: TensorInfo, shape: tuple[int, ...]) -> Parameter:
-    return Parameter(
-        shape,
-        role=tensor.role,
-        component=tensor.component,
-        kind=_KINDS.get(_module_of(tensor), tensor.kind),
-        active=tensor.active,
-        tied_to=tensor.tied_to,
-    )
 
 
 def _module_of(tensor: TensorInfo) -> str:

@@ -75,6 +75,7 @@ _USUAL = (
     _Usual("W", "tokens of the sliding window", "sliding_window attention_chunk_size"),
     _Usual("B", "buckets of relative positions", "relative_attention_num_buckets"),
     _Usual("M", "mel bands", "num_mel_bins"),
+    _Usual("r", "rank of the adapter", "r"),
     _Usual("r_kv", "rank of the latent of keys and values", "kv_lora_rank"),
     _Usual("r_q", "rank of the latent of queries", "q_lora_rank"),
     _Usual("r_t", "rank of the time step", "time_step_rank"),

@@ -15,8 +15,8 @@ from ..analysis.kinds import Pattern
 from ..core.records import dataclass
 
 #: How PEFT, diffusers and other trainers call the two matrices, and what follows a name.
-_FIRST = re.compile(r"\.(?:lora_A|lora_down|lora\.down|lora_embedding_A)(?=\.|$)")
-_SECOND = re.compile(r"\.(?:lora_B|lora_up|lora\.up|lora_embedding_B)(?=\.|$)")
+FIRST = re.compile(r"\.(?:lora_A|lora_down|lora\.down|lora_embedding_A)(?=\.|$)")
+SECOND = re.compile(r"\.(?:lora_B|lora_up|lora\.up|lora_embedding_B)(?=\.|$)")
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def low_rank(patterns: Iterable[Pattern]) -> LowRank:
     others: list[Pattern] = []
     for pattern in patterns:
         name = pattern.name
-        for matrix, found in ((_FIRST, first), (_SECOND, second)):
+        for matrix, found in ((FIRST, first), (SECOND, second)):
             parts = matrix.split(name)
             if len(parts) == 2 and len(pattern.shape) >= 2 and parts[0] not in found:
                 found[parts[0]] = pattern

@@ -80,7 +80,8 @@ def _positions(
     kinds = _computed(root, model_type, config)
     for kind in kinds:
         yield _POSITION_TEXTS[kind]
-    if not (learned or relative or kinds):
+    # Of an adapter alone, nothing says how its base model encodes positions.
+    if model_type is not None and not (learned or relative or kinds):
         yield "no tensor holds positions"
 
 

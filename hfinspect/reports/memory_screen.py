@@ -284,7 +284,8 @@ def _next(found: Memory) -> str:
     typed = ["why: --details"]
     if found.main is not None and found.offload is None:
         typed.append("offload: --engine llama.cpp")
-    typed.append("training: --train qlora")
+    if found.weights.parameters is not None:
+        typed.append("training: --train qlora")
     if found.device is None:
         typed.insert(0, "your card: --on 'RTX 4090'")
     return "     ".join(typed)

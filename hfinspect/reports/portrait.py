@@ -255,7 +255,7 @@ def _stretches(
 
 def _why(portrait: Portrait, folded: Folded) -> Chapter:
     found = portrait.inspection
-    if found.adapter is not None and isinstance(portrait.explanation, str):
+    if found.adapter is not None:
         derived = tuple(adapter_lines.lay_out(found, low_rank(folded.patterns)))
     else:
         derived = _derived(portrait.explanation)

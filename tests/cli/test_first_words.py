@@ -31,10 +31,10 @@ def test_help_is_a_command() -> None:
 def test_an_extension_without_a_format_is_an_error(tmp_path: Path) -> None:
     done = program(GPT2, "-o", tmp_path / "z.png")
     assert done.code == 2
-    assert (
-        "names a format that hfinspect does not write, expected a name that ends with .json"
-        in done.err
-    )
+    assert "hfinspect does not write .png files, expected a name that ends with .json" in done.err
+    assert "hint: did you mean" in done.err
+    assert "z.svg?" in done.err
+    assert "hint: hfinspect audit --help" in program("audit", GPT2, "-o", tmp_path / "z.png").err
     assert not (tmp_path / "z.png").exists()
     assert program(GPT2, "-f", "json", "-o", tmp_path / "z.log").code == 0
 

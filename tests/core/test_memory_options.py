@@ -40,6 +40,8 @@ def test_a_function_of_a_dataclass_takes_its_fields() -> None:
         cut(salt=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="did you mean 'slices'"):
         cut(pieces=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="did you mean 'slices'"):
+        cut(slice=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="did you mean 'crust'"):
         cut(no_crust=True)  # type: ignore[call-arg]
 

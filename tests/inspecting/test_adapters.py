@@ -157,3 +157,33 @@ def test_settings_of_no_sense(value: object, tmp_path: Path) -> None:
     found = hfinspect.inspect(tmp_path)
     assert found.parameters == OWN
     conforms(found.to_dict(tensors=True))
+
+
+def test_an_adapter_explains_itself(tmp_path: Path) -> None:
+    """From its rank and its headers; the base model need not be there."""
+    derived = hfinspect.explain(write_adapter(tmp_path, None), against=OWN + 1)
+    assert derived.parameters == OWN == hfinspect.inspect(tmp_path).parameters
+    assert derived.closed is not None
+    assert derived.closed.text == "128·r"
+    assert [(one.letter, one.key, one.value) for one in derived.letters] == [("r", "r", RANK)]
+    assert derived.against is not None
+    assert derived.against.difference == 1
+    conforms(derived.to_dict(), "explanation")
+    done = run("explain", tmp_path)
+    assert done.code == 0
+    assert "rank of the adapter" in done.out
+    assert "positions" not in done.out
+
+
+def test_a_module_with_a_rank_of_its_own_keeps_plain_numbers(tmp_path: Path) -> None:
+    tensors = lora() | {
+        "base_model.model.lm_head.lora_A.weight": ("F32", (8, 16)),
+        "base_model.model.lm_head.lora_B.weight": ("F32", (64, 8)),
+        "base_model.model.model.norm.weight": ("F32", (16,)),
+    }
+    write_safetensors(tmp_path / "adapter_model.safetensors", tensors)
+    (tmp_path / "adapter_config.json").write_text(json.dumps(settings(None)))
+    derived = hfinspect.explain(tmp_path)
+    assert derived.parameters == OWN + 8 * (16 + 64) + 16
+    assert derived.closed is not None
+    assert derived.closed.text == "128·r + 656"

@@ -304,6 +304,7 @@ def test_nobody_knows_and_the_answer_names_what_is_missing(case: str, tmp_path: 
         done = program("memory", folder, "--on", "24GB", *more)
         words = " ".join(html.unescape(done.out).split())
         assert (done.code, text in words) == (6, True), more
+        assert "--train" not in words, more  # whose size is as unknown
     done = program("memory", folder, GPT2, "--on", "24GB")
     assert (done.code, text in " ".join(done.out.split())) == (6, True)
     (row,) = hfinspect.scan([folder], on="24GB")
