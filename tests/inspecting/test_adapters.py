@@ -176,7 +176,8 @@ def test_an_adapter_explains_itself(tmp_path: Path) -> None:
 
 
 def test_a_module_with_a_rank_of_its_own_keeps_plain_numbers(tmp_path: Path) -> None:
-    tensors = lora() | {
+    tensors: Tensors = {
+        **lora(),
         "base_model.model.lm_head.lora_A.weight": ("F32", (8, 16)),
         "base_model.model.lm_head.lora_B.weight": ("F32", (64, 8)),
         "base_model.model.model.norm.weight": ("F32", (16,)),
