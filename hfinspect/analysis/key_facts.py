@@ -22,22 +22,9 @@ from ..trees.prediction import Prediction
 _MOST = 2**31
 
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "layers", "depth", "n_blocks")
-_WIDTH = (
-    "hidden_size",
-    "d_model",
-    "n_embd",
-    "dim",
-    "emb_dim",
-    "embed_dim",
-    "width",
-)
-_HEADS = (
-    "num_attention_heads",
-    "n_head",
-    "n_heads",
-    "num_heads",
-    "attention_heads",
-    "encoder_attention_heads",
+_WIDTH = tuple("hidden_size d_model n_embd dim emb_dim embed_dim width".split())
+_HEADS = tuple(
+    "num_attention_heads n_head n_heads num_heads attention_heads encoder_attention_heads".split()
 )
 
 #: Fields of the main stack -> spellings of their key, the usual one first.
@@ -45,41 +32,23 @@ _MAIN: Mapping[str, tuple[str, ...]] = {
     "width": _WIDTH,
     "heads": _HEADS,
     "decoder_heads": ("decoder_attention_heads", "decoder_num_attention_heads"),
-    "kv_heads": (
-        "num_key_value_heads",
-        "num_kv_heads",
-        "n_head_kv",
-        "num_attention_groups",
-        "multi_query_group_num",
-        "attn_config.kv_n_heads",
+    "kv_heads": tuple(
+        """num_key_value_heads num_kv_heads n_head_kv num_attention_groups multi_query_group_num
+        attn_config.kv_n_heads""".split()
     ),
     "head_dim": ("head_dim", "attention_head_dim", "kv_channels", "d_kv"),
     "vocabulary": ("vocab_size", "n_token", "n_words", "padded_vocab_size"),
-    "context": (
-        "max_position_embeddings",
-        "n_positions",
-        "n_ctx",
-        "max_target_positions",
-        "max_seq_len",
-        "seq_length",
-        "max_sequence_length",
-        "context_length",
-        "model_max_length",
+    "context": tuple(
+        """max_position_embeddings n_positions n_ctx max_target_positions max_seq_len seq_length
+        max_sequence_length context_length model_max_length""".split()
     ),
-    "experts": (
-        "num_local_experts",
-        "n_routed_experts",
-        "num_experts",
-        "moe_num_experts",
-        "ffn_config.moe_num_experts",
+    "experts": tuple(
+        """num_local_experts n_routed_experts num_experts moe_num_experts
+        ffn_config.moe_num_experts""".split()
     ),
-    "experts_per_token": (
-        "num_experts_per_tok",
-        "num_experts_per_token",
-        "moe_topk",
-        "moe_k",
-        "moe_top_k",
-        "ffn_config.moe_top_k",
+    "experts_per_token": tuple(
+        """num_experts_per_tok num_experts_per_token moe_topk moe_k moe_top_k
+        ffn_config.moe_top_k""".split()
     ),
     "single_layers": ("num_single_layers",),
     "cross_attention_width": ("cross_attention_dim", "joint_attention_dim"),
@@ -108,19 +77,13 @@ _TEXT = (
     "decoder.",
     "",
 )
-_VISION = (
-    "vision_config.",
-    "vision_config_dict.",
-    "thinker_config.vision_config.",
-    "vision_tower.",
-    "vit_config.",
+_VISION = tuple(
+    """vision_config. vision_config_dict. thinker_config.vision_config. vision_tower.
+    vit_config.""".split()
 )
-_AUDIO = (
-    "audio_config.",
-    "thinker_config.audio_config.",
-    "speech_config.",
-    "audio_encoder.",
-    "encoder_config.",
+_AUDIO = tuple(
+    """audio_config. thinker_config.audio_config. speech_config. audio_encoder.
+    encoder_config.""".split()
 )
 
 _Number = int | tuple[int, ...]

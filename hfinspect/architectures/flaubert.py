@@ -4,14 +4,9 @@ same tensors (transformers/models/flaubert)."""
 from ..layers.composing import renamed
 from ..trees.catalog import Builder, builder, register
 
-_ENDINGS = (
-    "WithLMHeadModel",
-    "Model",
-    "ForSequenceClassification",
-    "ForQuestionAnsweringSimple",
-    "ForQuestionAnswering",
-    "ForTokenClassification",
-    "ForMultipleChoice",
+_ENDINGS = tuple(
+    """WithLMHeadModel Model ForSequenceClassification ForQuestionAnsweringSimple
+    ForQuestionAnswering ForTokenClassification ForMultipleChoice""".split()
 )
 
 

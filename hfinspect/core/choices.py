@@ -30,17 +30,8 @@ TENSOR_SORTS: Final = ("size", "name", "layer")
 ENGINES: Final = ("logical", "transformers", "transformers-static", "vllm", "sglang", "llama.cpp")
 
 #: Which state training keeps for each parameter.
-OPTIMIZERS: Final = (
-    "adamw",
-    "adamw8bit",
-    "adam-amsgrad",
-    "adafactor",
-    "lion",
-    "sgd",
-    "sgd-momentum",
-    "rmsprop",
-    "adagrad",
-    "muon",
+OPTIMIZERS: Final = tuple(
+    "adamw adamw8bit adam-amsgrad adafactor lion sgd sgd-momentum rmsprop adagrad muon".split()
 )
 
 

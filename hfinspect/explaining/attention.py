@@ -13,13 +13,8 @@ from .count_tree import CountBranch, CountLeaf, Stack, leaves, numbered
 from .ledger import Ledger
 from .polynomials import Polynomial, Quantity, total, with_widths
 
-_HEADS = (
-    "num_attention_heads",
-    "n_head",
-    "n_heads",
-    "num_heads",
-    "encoder_attention_heads",
-    "attention_heads",
+_HEADS = tuple(
+    "num_attention_heads n_head n_heads num_heads encoder_attention_heads attention_heads".split()
 )
 _GROUPS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num")
 #: Of a latent's heads: the width without position, and the width with it.

@@ -32,15 +32,9 @@ Status = Literal["counted", "tied", "buffer", "unsaved"]
 MAX_LISTED = 4
 
 #: Config keys that say how many layers there are, where the list itself does not.
-_LAYER_KEYS = (
-    "num_hidden_layers",
-    "n_layer",
-    "n_layers",
-    "num_layers",
-    "encoder_layers",
-    "decoder_layers",
-    "num_decoder_layers",
-    "depth",
+_LAYER_KEYS = tuple(
+    """num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers
+    num_decoder_layers depth""".split()
 )
 
 

@@ -25,14 +25,9 @@ _WITHOUT_TENSORS = {
 #: Names of buffers that a remark lists.
 MAX_BUFFERS = 8
 
-_ROTARY_KEYS = (
-    "rope_theta",
-    "rope_parameters",
-    "rope_scaling",
-    "rotary_dim",
-    "rotary_pct",
-    "partial_rotary_factor",
-    "rotary_emb_base",
+_ROTARY_KEYS = tuple(
+    """rope_theta rope_parameters rope_scaling rotary_dim rotary_pct partial_rotary_factor
+    rotary_emb_base""".split()
 )
 _POSITION_TEXTS = {
     "rotary": "rotary positions turn queries and keys by angles: computed, 0 parameters",

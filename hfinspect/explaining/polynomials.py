@@ -193,15 +193,8 @@ def _quotient(expr: Binary, left: Polynomial, right: Polynomial) -> Polynomial |
 #: name).
 _WIDTHS: dict[str, tuple[frozenset[str], str]] = {
     **dict.fromkeys(
-        (
-            "num_attention_heads",
-            "n_head",
-            "n_heads",
-            "num_heads",
-            "attention_heads",
-            "encoder_attention_heads",
-            "decoder_attention_heads",
-        ),
+        """num_attention_heads n_head n_heads num_heads attention_heads encoder_attention_heads
+        decoder_attention_heads""".split(),
         (
             frozenset({"hidden_size", "n_embd", "n_embed", "d_model", "dim", "embed_dim"}),
             "head_dim",

@@ -10,20 +10,10 @@ from .derivation import Derivation
 from .polynomials import Polynomial, total
 
 #: How the names of ways about whole modules begin.
-_WHOLE = (
-    "head-apart",
-    "no-embeddings",
-    "no-token-embeddings",
-    "no-position-embeddings",
-    "no-head",
-    "no-pooler",
-    "with-pooler",
-    "counted-as-",
-    "not-loaded",
-    "active-only",
-    "one-expert",
-    "causal-masks",
-    "multi-token-prediction",
+_WHOLE = tuple(
+    """head-apart no-embeddings no-token-embeddings no-position-embeddings no-head no-pooler
+    with-pooler counted-as- not-loaded active-only one-expert causal-masks
+    multi-token-prediction""".split()
 )
 
 Item = tuple[str, CountLeaf, Polynomial]

@@ -18,19 +18,8 @@ from .config_alone import predict
 
 #: Keys that say something else than which tensors there are: the dtype, the packing, the context.
 _OTHERWISE_READ = frozenset(
-    {
-        "architectures",
-        "dtype",
-        "max_position_embeddings",
-        "model_type",
-        "quantization_config",
-        "rope_parameters",
-        "rope_scaling",
-        "rope_theta",
-        "sliding_window",
-        "torch_dtype",
-        "use_cache",
-    }
+    """architectures dtype max_position_embeddings model_type quantization_config rope_parameters
+    rope_scaling rope_theta sliding_window torch_dtype use_cache""".split()
 )
 
 #: How alike a key is to the one that was meant: hidden_sizes and hidden_size are at 0.96.

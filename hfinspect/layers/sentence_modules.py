@@ -34,17 +34,8 @@ TRANSFORMERS: Final = frozenset({"Transformer", "MLMTransformer", "CLIPModel", "
 
 #: Classes without a weight.
 WEIGHTLESS: Final = frozenset(
-    {
-        "BoW",
-        "Dropout",
-        "HierarchicalTokenPooling",
-        "LambdaTokenPooling",
-        "LogitScore",
-        "MultiVectorMask",
-        "Normalize",
-        "Pooling",
-        "SpladePooling",
-    }
+    """BoW Dropout HierarchicalTokenPooling LambdaTokenPooling LogitScore MultiVectorMask Normalize
+    Pooling SpladePooling""".split()
 )
 
 #: Classes that send their input one of several ways; their modules lie in folders below.

@@ -21,13 +21,9 @@ _DOWN = ("CrossAttnDownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D",
 _MIDDLE, _SIMPLE, _BARE = (f"UNetMidBlock2D{end}" for end in ("CrossAttn", "SimpleCrossAttn", ""))
 _DEPTH = "transformer_layers_per_block"
 #: Every rung down that this catalog builds; those up are called alike.
-_TYPES = (
-    "CrossAttnDownBlock2D",
-    "DownBlock2D",
-    "ResnetDownsampleBlock2D",
-    "SimpleCrossAttnDownBlock2D",
-    "KDownBlock2D",
-    "KCrossAttnDownBlock2D",
+_TYPES = tuple(
+    """CrossAttnDownBlock2D DownBlock2D ResnetDownsampleBlock2D SimpleCrossAttnDownBlock2D
+    KDownBlock2D KCrossAttnDownBlock2D""".split()
 )
 
 

@@ -12,16 +12,9 @@ from ..core.text import byte_size, spelled
 from .document import Block, Cell, Column, Document, Paragraph, Table
 from .memory_screen import device_in_full
 
-_PLAIN = (
-    "target",
-    "parameters",
-    "precision",
-    "weights_nbytes",
-    "cache_per_token",
-    "context",
-    "total_nbytes",
-    "answer",
-    "max_context",
+_PLAIN = tuple(
+    """target parameters precision weights_nbytes cache_per_token context total_nbytes answer
+    max_context""".split()
 )
 #: Left out where there is no room, the last first.
 _OPTIONAL = ("parameters", "context", "precision", "per_token")

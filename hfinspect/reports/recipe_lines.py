@@ -11,16 +11,7 @@ from ..core.text import byte_size, spelled
 from ..sizing.cards import Card
 from .document import Block, Cell, Column, Document, Paragraph, Table
 
-_PLAIN = (
-    "name",
-    "dtype",
-    "nbytes",
-    "padded_nbytes",
-    "bits_per_weight",
-    "engine",
-    "why_unknown",
-    "note",
-)
+_PLAIN = tuple("name dtype nbytes padded_nbytes bits_per_weight engine why_unknown note".split())
 
 
 def lay_out(found: RecipeList) -> Document:

@@ -15,22 +15,9 @@ from .grid import Bar, Chart, Grid, GridColumn
 Rows = Sequence[Mapping[str, Cell]]
 
 #: What is shown at first, where any row says it, next to what the user named.
-_SHOWN = (
-    "target",
-    "fits",
-    "max_context",
-    "memory_total",
-    "parameters",
-    "active_parameters",
-    "nbytes",
-    "dtype",
-    "quantization",
-    "architecture",
-    "audit_errors",
-    "audit_warnings",
-    "audit_codes",
-    "status",
-    "error_kind",
+_SHOWN = tuple(
+    """target fits max_context memory_total parameters active_parameters nbytes dtype quantization
+    architecture audit_errors audit_warnings audit_codes status error_kind""".split()
 )
 #: A column of the page alone: what the cards' bars count.
 NEEDED = "memory_needed"

@@ -10,21 +10,9 @@ from .document import Cell, Column, Document, Table
 _ALWAYS = ("target", "status", "parameters", "error_kind")
 _ALWAYS_FITTING = ("target", "status", "fits", "max_context")
 #: What comes next, where there is room; then everything else.
-_FIRST = (
-    "error_kind",
-    "memory_total",
-    "parameters",
-    "active_parameters",
-    "dtype",
-    "quantization",
-    "nbytes",
-    "memory_unknown",
-    "architecture",
-    "model_type",
-    "cache_per_token",
-    "cache_nbytes",
-    "context",
-    "error",
+_FIRST = tuple(
+    """error_kind memory_total parameters active_parameters dtype quantization nbytes memory_unknown
+    architecture model_type cache_per_token cache_nbytes context error""".split()
 )
 
 

@@ -14,12 +14,8 @@ from ..core.records import dataclass
 from ..trees.prediction import Prediction
 
 #: Classes whose forward pass was recorded, by what follows the model type's own name.
-_HEADS: Final = (
-    "ForCausalLM",
-    "LMHeadModel",
-    "ForMaskedLM",
-    "ForConditionalGeneration",
-    "MarianMTModel",
+_HEADS: Final = tuple(
+    "ForCausalLM LMHeadModel ForMaskedLM ForConditionalGeneration MarianMTModel".split()
 )
 #: Functions that keep their input alone; gelu_new is a formula of many steps, relu keeps its
 #: output.
@@ -33,15 +29,8 @@ _ACTIVATIONS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 )
 _ACTIVATION_KEYS: Final = ("hidden_act", "hidden_activation", "activation_function", "activation")
 _T5: Final = ("t5", "mt5")
-_BARTS: Final = (
-    "bart",
-    "mbart",
-    "pegasus",
-    "marian",
-    "blenderbot",
-    "blenderbot-small",
-    "m2m_100",
-    "plbart",
+_BARTS: Final = tuple(
+    "bart mbart pegasus marian blenderbot blenderbot-small m2m_100 plbart".split()
 )
 
 

@@ -18,15 +18,8 @@ from ..trees.modules import Module, ModuleList, Parameter
 
 #: Attributes under which models keep the attention to an encoder's tokens.
 CROSS: Final = frozenset(
-    {
-        "encoder_attn",
-        "crossattention",
-        "cross_attn",
-        "EncDecAttention",
-        "cross_attention",
-        "encoder_decoder_attention",
-        "multihead_attn",
-    }
+    """encoder_attn crossattention cross_attn EncDecAttention cross_attention
+    encoder_decoder_attention multihead_attn""".split()
 )
 
 

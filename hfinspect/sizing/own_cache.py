@@ -29,33 +29,16 @@ from .kv_cache import cache_size, encodes_alone, kept_layers, unknown_layouts
 #: Contexts that are shown where none is named, next to the model's own.
 USUAL_CONTEXTS: Final = (8192, 32768)
 #: Endings of classes that write one token after the other.
-GENERATES: Final = (
-    "ForCausalLM",
-    "LMHeadModel",
-    "ForConditionalGeneration",
-    "DoubleHeadsModel",
-    "ForSpeechToText",
-    "ForProteinText2Text",
-    "EncoderDecoderModel",
+GENERATES: Final = tuple(
+    """ForCausalLM LMHeadModel ForConditionalGeneration DoubleHeadsModel ForSpeechToText
+    ForProteinText2Text EncoderDecoderModel""".split()
 )
 #: Classes that write one token after the other, and what they keep is not recorded.
 _NOT_RECORDED: Final = frozenset(
-    {
-        "BarkCoarseModel",
-        "BarkModel",
-        "BarkSemanticModel",
-        "BlipForQuestionAnswering",
-        "DiffusionGemmaForBlockDiffusion",
-        "IdeficsForVisionText2Text",
-        "ImageGPTForCausalImageModeling",
-        "Nemotron3_5AsrForRNNT",
-        "NemotronAsrStreamingForRNNT",
-        "ParakeetForRNNT",
-        "ParakeetForTDT",
-        "SeamlessM4Tv2ForSpeechToSpeech",
-        "SeamlessM4Tv2ForTextToSpeech",
-        "SpeechT5ForTextToSpeech",
-    }
+    """BarkCoarseModel BarkModel BarkSemanticModel BlipForQuestionAnswering
+    DiffusionGemmaForBlockDiffusion IdeficsForVisionText2Text ImageGPTForCausalImageModeling
+    Nemotron3_5AsrForRNNT NemotronAsrStreamingForRNNT ParakeetForRNNT ParakeetForTDT
+    SeamlessM4Tv2ForSpeechToSpeech SeamlessM4Tv2ForTextToSpeech SpeechT5ForTextToSpeech""".split()
 )
 #: Endings of classes that are the encoder of an encoder-decoder alone.
 _ENCODERS: Final = ("EncoderModel", "GenerationEncoder", "NetEncoder")

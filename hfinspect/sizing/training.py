@@ -50,12 +50,8 @@ PRECISIONS: Final = {
 #: peft makes adapters float32, whatever the model's dtype.
 _ADAPTER: Final = PRECISIONS["fp32"]
 #: Classes whose loss is over the words of each position.
-_WRITES: Final = (
-    "ForCausalLM",
-    "LMHeadModel",
-    "ForConditionalGeneration",
-    "MarianMTModel",
-    "ForMaskedLM",
+_WRITES: Final = tuple(
+    "ForCausalLM LMHeadModel ForConditionalGeneration MarianMTModel ForMaskedLM".split()
 )
 #: Tokens of a training sequence where none are named.
 USUAL_TOKENS: Final = 2048

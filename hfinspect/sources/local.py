@@ -35,12 +35,9 @@ DEEP = f"more than {MAX_DEPTH} folders deep"
 OUTSIDE = "a link that leads out of the directory"
 
 #: What may describe a single file that lies next to it.
-COMPANIONS = (
-    "config.json",
-    "adapter_config.json",
-    "hf_quant_config.json",
-    "quantize_config.json",
-    "quantization_config.json",
+COMPANIONS = tuple(
+    """config.json adapter_config.json hf_quant_config.json quantize_config.json
+    quantization_config.json""".split()
 )
 
 #: The layout of the Hub's local cache: the commit and the repo stand in the path, and the name of

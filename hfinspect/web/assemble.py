@@ -26,12 +26,8 @@ from ..sizing.cards import cards
 
 PACKAGE: Final = Path(__file__).resolve().parents[1]
 #: Of Pyodide's package.
-PYODIDE: Final = (
-    "pyodide.mjs",
-    "pyodide.asm.mjs",
-    "pyodide.asm.wasm",
-    "python_stdlib.zip",
-    "pyodide-lock.json",
+PYODIDE: Final = tuple(
+    "pyodide.mjs pyodide.asm.mjs pyodide.asm.wasm python_stdlib.zip pyodide-lock.json".split()
 )
 #: The Hub, and where it keeps files.
 HUB: Final = ("https://huggingface.co", "https://*.huggingface.co", "https://*.hf.co")

@@ -8,24 +8,13 @@ from collections.abc import Mapping
 from ...core.tensor import StoredTensor
 
 #: Experts that serve one token, by the config keys of model families.
-_USED = (
-    "num_experts_per_tok",
-    "num_experts_per_token",
-    "experts_per_token",
-    "moe_topk",
-    "moe_top_k",
-    "top_k_experts",
-    "num_selected_experts",
-    "num_activated_experts",
-    "moe_k",
+_USED = tuple(
+    """num_experts_per_tok num_experts_per_token experts_per_token moe_topk moe_top_k top_k_experts
+    num_selected_experts num_activated_experts moe_k""".split()
 )
-_ALL = (
-    "num_local_experts",
-    "n_routed_experts",
-    "num_experts",
-    "num_routed_experts",
-    "moe_num_experts",
-    "n_experts",
+_ALL = tuple(
+    """num_local_experts n_routed_experts num_experts num_routed_experts moe_num_experts
+    n_experts""".split()
 )
 _SECTIONS = ("text_config", "llm_config", "language_config", "ffn_config")
 

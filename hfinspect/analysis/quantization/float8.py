@@ -83,22 +83,9 @@ _PIECES = "transformers saves the convolutions of this model type in pieces with
 _NOT_SAVED: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(
-            (
-                "aria",
-                "aria_text",
-                "dbrx",
-                "ernie4_5_vl_moe",
-                "ernie4_5_vl_moe_text",
-                "gpt_oss",
-                "jetmoe",
-                "lfm2_moe",
-                "muse_spark",
-                "muse_spark_text",
-                "nemotron_h",
-                "nllb-moe",
-                "openai_privacy_filter",
-                "switch_transformers",
-            ),
+            """aria aria_text dbrx ernie4_5_vl_moe ernie4_5_vl_moe_text gpt_oss jetmoe lfm2_moe
+            muse_spark muse_spark_text nemotron_h nllb-moe openai_privacy_filter
+            switch_transformers""".split(),
             _NO_EXPERTS,
         ),
         **dict.fromkeys(

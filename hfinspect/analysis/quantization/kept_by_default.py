@@ -43,17 +43,9 @@ _NO_LINEAR: Mapping[str, tuple[str, ...]] = MappingProxyType(
     )
 )
 #: Heads of parts that ``get_output_embeddings`` of the whole does not return.
-_NO_OUTPUT = (
-    "joint.head",
-    "code_predictor.lm_head",
-    "talker.codec_head",
-    "thinker.lm_head",
-    "semantic.lm_head",
-    "coarse_acoustics.lm_head",
-    "predictions.dense",
-    "structure_generator.fc2",
-    "head.head",
-    "head.fc2",
+_NO_OUTPUT = tuple(
+    """joint.head code_predictor.lm_head talker.codec_head thinker.lm_head semantic.lm_head
+    coarse_acoustics.lm_head predictions.dense structure_generator.fc2 head.head head.fc2""".split()
 )
 #: Classes whose head is no output embedding.
 _OTHER_HEADS = ("ForCTC", "ForMaskedImageModeling")

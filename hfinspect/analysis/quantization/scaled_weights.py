@@ -29,27 +29,12 @@ _ZERO_POINTS = frozenset(
     v_zero_point""".split()
 )
 #: Endings of a fused tensor's bookkeeping, longest first: gate_up_proj_weight_scale_2.
-_ENDINGS = (
-    "_weight_scale_inv",
-    "_weight_scale_2",
-    "_weight_scale",
-    "_weight_global_scale",
-    "_input_global_scale",
-    "_input_scale",
-    "_activation_scale",
-    "_scale_inv",
-    "_scale_2",
-    "_global_scale",
-    "_scales",
-    "_scale",
+_ENDINGS = tuple(
+    """_weight_scale_inv _weight_scale_2 _weight_scale _weight_global_scale _input_global_scale
+    _input_scale _activation_scale _scale_inv _scale_2 _global_scale _scales _scale""".split()
 )
-_WEIGHT_SCALES = (
-    "weight_scale",
-    "weight_scale_inv",
-    "scale",
-    "scale_inv",
-    "qscale_weight",
-    "scale_weight",
+_WEIGHT_SCALES = tuple(
+    "weight_scale weight_scale_inv scale scale_inv qscale_weight scale_weight".split()
 )
 _FUSED_SCALES = ("_weight_scale", "_weight_scale_inv", "_scale", "_scale_inv", "_scales")
 

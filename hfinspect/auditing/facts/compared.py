@@ -117,10 +117,7 @@ def token_embedding(inspection: Inspection) -> TensorInfo | None:
     return None
 
 
-_EMBEDDINGS = (
-    ".embed_tokens.weight",
-    ".wte.weight",
-    ".word_embeddings.weight",
-    ".tok_embeddings.weight",
-    ".embed_in.weight",
+_EMBEDDINGS = tuple(
+    """.embed_tokens.weight .wte.weight .word_embeddings.weight .tok_embeddings.weight
+    .embed_in.weight""".split()
 )

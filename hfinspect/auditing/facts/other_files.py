@@ -30,26 +30,9 @@ from .templates import MAX_TEMPLATE_CHARS
 Scans = tuple[tuple[str, PickleScan], ...]
 
 #: Endings of files that usually are pickles or archives with pickles.
-PICKLE_SUFFIXES = (
-    ".bin",
-    ".pt",
-    ".pth",
-    ".ckpt",
-    ".th",
-    ".jit",
-    ".pkl",
-    ".pickle",
-    ".pck",
-    ".pcl",
-    ".p",
-    ".joblib",
-    ".dill",
-    ".pt2",
-    ".mar",
-    ".nemo",
-    ".npy",
-    ".npz",
-    ".sav",
+PICKLE_SUFFIXES = tuple(
+    """.bin .pt .pth .ckpt .th .jit .pkl .pickle .pck .pcl .p .joblib .dill .pt2 .mar .nemo .npy
+    .npz .sav""".split()
 )
 
 #: Kinds of ``formats.sniff.magic_of`` that some loader unpickles or unpacks.
@@ -74,62 +57,13 @@ MAX_REMOTE_TEXT_BYTES = 256 * 1024
 
 #: Kept as text on the Hub (files in LFS are looked at under any name).
 TEXT_ENDINGS = frozenset(
-    {
-        ".json",
-        ".jsonl",
-        ".md",
-        ".txt",
-        ".py",
-        ".ipynb",
-        ".yaml",
-        ".yml",
-        ".toml",
-        ".cfg",
-        ".ini",
-        ".csv",
-        ".tsv",
-        ".html",
-        ".css",
-        ".js",
-        ".sh",
-        ".xml",
-        ".svg",
-        ".jinja",
-        ".gitattributes",
-        ".gitignore",
-        ".gitkeep",
-        ".lock",
-        ".safetensors",
-        ".gguf",
-        ".rst",
-        ".vocab",
-    }
+    """.json .jsonl .md .txt .py .ipynb .yaml .yml .toml .cfg .ini .csv .tsv .html .css .js .sh .xml
+    .svg .jinja .gitattributes .gitignore .gitkeep .lock .safetensors .gguf .rst .vocab""".split()
 )
 #: Looked at last.
 MEDIA_ENDINGS = frozenset(
-    {
-        ".png",
-        ".jpg",
-        ".jpeg",
-        ".gif",
-        ".webp",
-        ".svg",
-        ".mp3",
-        ".wav",
-        ".flac",
-        ".ogg",
-        ".mp4",
-        ".webm",
-        ".pdf",
-        ".ttf",
-        ".onnx",
-        ".onnx_data",
-        ".h5",
-        ".tflite",
-        ".msgpack",
-        ".parquet",
-        ".arrow",
-    }
+    """.png .jpg .jpeg .gif .webp .svg .mp3 .wav .flac .ogg .mp4 .webm .pdf .ttf .onnx .onnx_data
+    .h5 .tflite .msgpack .parquet .arrow""".split()
 )
 
 

@@ -119,48 +119,13 @@ def _plain_names() -> frozenset[str]:
 
 #: Functions that run code wherever they are reached.
 _ENDS = frozenset(
-    {
-        "system",
-        "popen",
-        "eval",
-        "exec",
-        "execfile",
-        "Popen",
-        "check_output",
-        "check_call",
-        "getoutput",
-        "getstatusoutput",
-        "import_module",
-        "runstring",
-        "run_path",
-        "run_module",
-        "getattribute__",
-        "getattribute",
-        "get_type_hints",
-        "FunctionType",
-        "CodeType",
-        "spawn",
-        "import__",
-    }
+    """system popen eval exec execfile Popen check_output check_call getoutput getstatusoutput
+    import_module runstring run_path run_module getattribute__ getattribute get_type_hints
+    FunctionType CodeType spawn import__""".split()
 )
 
 #: Modules that others import: ``torch.os.system`` is ``os.system``.
 _REACHABLE = frozenset(
-    {
-        "os",
-        "posix",
-        "nt",
-        "sys",
-        "subprocess",
-        "builtins",
-        "bltns",
-        "shutil",
-        "socket",
-        "importlib",
-        "runpy",
-        "pty",
-        "pickle",
-        "ctypes",
-        "builtins__",
-    }
+    """os posix nt sys subprocess builtins bltns shutil socket importlib runpy pty pickle ctypes
+    builtins__""".split()
 )

@@ -32,20 +32,7 @@ _PYTHON: Final = re.compile(r"(?:tag:yaml\.org,2002:|!)?python/(?P<kind>[a-z/]+)
 _HYPER: Final = re.compile(r"(?P<kind>apply|new|name|module|applyref):(?P<name>.+)")
 #: Tags of PyYAML that make plain values.
 _VALUES: Final = frozenset(
-    {
-        "none",
-        "bool",
-        "str",
-        "unicode",
-        "bytes",
-        "int",
-        "long",
-        "float",
-        "complex",
-        "list",
-        "tuple",
-        "dict",
-    }
+    "none bool str unicode bytes int long float complex list tuple dict".split()
 )
 _TARGET: Final = re.compile(
     r"(?:^|(?<=[\s{,\-]))(?P<quote>['\"]?)(?P<key>_target_|class_path)(?P=quote)\s*:\s*"
@@ -54,27 +41,8 @@ _TARGET: Final = re.compile(
 )
 #: Packages whose classes settings of models name.
 _LIBRARIES: Final = frozenset(
-    {
-        "speechbrain",
-        "torch",
-        "torchaudio",
-        "torchvision",
-        "nemo",
-        "pytorch_lightning",
-        "lightning",
-        "omegaconf",
-        "hydra",
-        "transformers",
-        "diffusers",
-        "numpy",
-        "sklearn",
-        "hyperpyyaml",
-        "timm",
-        "ldm",
-        "sgm",
-        "espnet2",
-        "nemo_toolkit",
-    }
+    """speechbrain torch torchaudio torchvision nemo pytorch_lightning lightning omegaconf hydra
+    transformers diffusers numpy sklearn hyperpyyaml timm ldm sgm espnet2 nemo_toolkit""".split()
 )
 
 

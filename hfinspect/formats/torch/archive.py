@@ -48,19 +48,9 @@ PICKLE_MEMBERS = (".pkl", ".pickle", ".debug_pkl")
 _PICKLE_ENDINGS = (".joblib", ".dill", ".p", ".pck", ".pcl", ".th")
 #: ... and members that by their name no loader unpickles: code, text, and what PyTorch reads as a
 #: number. They are believed only if they begin so.
-_TEXT_MEMBERS = (
-    ".py",
-    ".json",
-    ".txt",
-    ".md",
-    ".yaml",
-    ".yml",
-    "/version",
-    "/byteorder",
-    "/.format_version",
-    "/.storage_alignment",
-    "/.data/serialization_id",
-    "/.data/version",
+_TEXT_MEMBERS = tuple(
+    """.py .json .txt .md .yaml .yml /version /byteorder /.format_version /.storage_alignment
+    /.data/serialization_id /.data/version""".split()
 )
 
 #: Members with such names that are looked at.

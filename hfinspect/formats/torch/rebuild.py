@@ -197,11 +197,8 @@ TENSOR_BUILDERS: dict[tuple[str, str], Builder] = {
     **{
         ("torch.jit._pickle", name): _first
         for name in (
-            "build_intlist",
-            "build_doublelist",
-            "build_boollist",
-            "build_tensorlist",
-            "restore_type_tag",
+            """build_intlist build_doublelist build_boollist build_tensorlist
+            restore_type_tag""".split()
         )
     },
 }
@@ -220,11 +217,8 @@ _PLAIN_NAMES = {
     *(
         ("torch", name)
         for name in (
-            "per_tensor_affine",
-            "per_tensor_symmetric",
-            "per_channel_affine",
-            "per_channel_symmetric",
-            "per_channel_affine_float_qparams",
+            """per_tensor_affine per_tensor_symmetric per_channel_affine per_channel_symmetric
+            per_channel_affine_float_qparams""".split()
         )
     ),
     *((module, name) for module in ("torch", "torch.cuda") for name in STORAGE_DTYPES),

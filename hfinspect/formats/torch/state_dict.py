@@ -21,18 +21,9 @@ MAX_NAME_BYTES = 128 * 1024 * 1024
 
 #: Where training scripts keep the weights, the clearest first: PyTorch Lightning and most others
 #: (state_dict), DeepSpeed (module), timm, fairseq, Megatron (model), and other common spellings.
-MODEL_KEYS = (
-    "state_dict",
-    "model_state_dict",
-    "model_state",
-    "module",
-    "model",
-    "net",
-    "network",
-    "weights",
-    "params",
-    "params_ema",
-    "generator",
+MODEL_KEYS = tuple(
+    """state_dict model_state_dict model_state module model net network weights params params_ema
+    generator""".split()
 )
 #: What training scripts keep next to the weights in one dict, as settings or state: Lightning
 #: (trainer/connectors/checkpoint_connector.py), fairseq (checkpoint_utils.py), timm

@@ -32,19 +32,7 @@ MAX_DOUBTS = 20
 #: An extra field of a local header.
 MAX_LOCAL_EXTRA = 65_535
 #: Members that may be archives themselves.
-ARCHIVE_SUFFIXES = (
-    ".zip",
-    ".pt",
-    ".pth",
-    ".bin",
-    ".ckpt",
-    ".npz",
-    ".pt2",
-    ".mar",
-    ".keras",
-    ".jar",
-    ".whl",
-)
+ARCHIVE_SUFFIXES = tuple(".zip .pt .pth .bin .ckpt .npz .pt2 .mar .keras .jar .whl".split())
 #: Read along with a member, for the padding that PyTorch puts into the local header's extra field.
 LOCAL_EXTRA_GUESS = 256
 

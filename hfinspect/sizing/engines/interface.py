@@ -80,22 +80,10 @@ class Engine(ABC):
     #: Whether the last stage of a pipeline is the first that gets a layer more.
     last_stage_is_full: ClassVar[bool]
 
-    _REQUIRED: ClassVar[tuple[str, ...]] = (
-        "name",
-        "version",
-        "cache_dtypes",
-        "default_cache_dtype",
-        "state_dtype",
-        "kernel_less",
-        "support",
-        "default_step",
-        "places_layers",
-        "deals_layers",
-        "runs_gguf",
-        "runs_others",
-        "reads_key_values",
-        "converts",
-        "last_stage_is_full",
+    _REQUIRED: ClassVar[tuple[str, ...]] = tuple(
+        """name version cache_dtypes default_cache_dtype state_dtype kernel_less support
+        default_step places_layers deals_layers runs_gguf runs_others reads_key_values converts
+        last_stage_is_full""".split()
     )
 
     def __post_init__(self) -> None:

@@ -71,43 +71,16 @@ _STAYS: Final = (
     "mm.a.code_embd",
     *(
         f"time_mix_{name}.weight"
-        for name in (
-            "first",
-            "w0",
-            "w1",
-            "w2",
-            "v0",
-            "v1",
-            "v2",
-            "a0",
-            "a1",
-            "a2",
-            "g1",
-            "g2",
-            "decay_w1",
-            "decay_w2",
-            "lerp_fused",
-        )
+        for name in "first w0 w1 w2 v0 v1 v2 a0 a1 a2 g1 g2 decay_w1 decay_w2 lerp_fused".split()
     ),
 )
 _STAYS_WHOLE: Final = frozenset({"position_embd.weight", "token_types.weight"})
 #: The same of one architecture.
 _STAYS_IN: Final = {
-    "glm5-next": (
-        "hc_",
-        "indexer.attn_q_b",
-        "indexer.attn_k",
-        "indexer.proj",
-        "indexer_compressor_gate",
-        "indexer_compressor_ape",
-        "ssm_f_a.weight",
-        "ssm_f_b.weight",
-        "ssm_g_a.weight",
-        "ssm_g_b.weight",
-        "ssm_beta.weight",
-        "attn_kv_a_mqa.weight",
-        "attn_k_b.weight",
-        "attn_v_b.weight",
+    "glm5-next": tuple(
+        """hc_ indexer.attn_q_b indexer.attn_k indexer.proj indexer_compressor_gate
+        indexer_compressor_ape ssm_f_a.weight ssm_f_b.weight ssm_g_a.weight ssm_g_b.weight
+        ssm_beta.weight attn_kv_a_mqa.weight attn_k_b.weight attn_v_b.weight""".split()
     )
 }
 _EIGHT_BITS_IN: Final = {"glm5-next": ("attn_q_a", "attn_q_b", "nextn.eh_proj")}
