@@ -19,6 +19,7 @@ from ..core.components import Component, Role
 from ..core.dims import Dim
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
+from ..core.word_tables import pairs
 from ..trees.prediction import Prediction
 from .derivation import Derivation
 from .header_tree import tree_of_headers
@@ -50,29 +51,13 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 #: Letters of ``_AXES``.
-_LETTERS: Final[Mapping[str, str]] = {
-    "L": "num_hidden_layers",
-    "H": "hidden_size",
-    "V": "vocab_size",
-    "A": "num_attention_heads",
-    "G": "num_key_value_heads",
-    "k": "head_dim",
-    "v": "v_head_dim",
-    "I": "intermediate_size",
-    "P": "max_position_embeddings",
-    "E": "num_local_experts",
-    "S": "n_shared_experts",
-    "e": "moe_intermediate_size",
-    "s": "shared_expert_intermediate_size",
-    "q": "q_lora_rank",
-    "c": "kv_lora_rank",
-    "r": "qk_rope_head_dim",
-    "d": "ssm_inner_size",
-    "n": "ssm_state_size",
-    "t": "time_step_rank",
-    "w": "conv_kernel",
-    "g": "ssm_groups",
-}
+_LETTERS: Final[Mapping[str, str]] = pairs(
+    """L=num_hidden_layers H=hidden_size V=vocab_size A=num_attention_heads G=num_key_value_heads
+    k=head_dim v=v_head_dim I=intermediate_size P=max_position_embeddings E=num_local_experts
+    S=n_shared_experts e=moe_intermediate_size s=shared_expert_intermediate_size q=q_lora_rank
+    c=kv_lora_rank r=qk_rope_head_dim d=ssm_inner_size n=ssm_state_size t=time_step_rank
+    w=conv_kernel g=ssm_groups"""
+)
 
 #: Tensor (without layer and ``.weight``) -> its axes, row-major; ``|`` separates alternatives, of
 #: which the first that has the axis's size is taken. A bias has the first axis alone.
@@ -123,19 +108,10 @@ _AXES: Final[Mapping[str, str]] = {
     "shortconv.out_proj": "H H",
 }
 #: Projections of the attention -> what they do.
-_KINDS: Final[Mapping[str, str]] = {
-    "attn_q": "query",
-    "attn_k": "key",
-    "attn_v": "value",
-    "attn_qkv": "qkv",
-    "attn_q_a": "query_down",
-    "attn_q_b": "query_up",
-    "attn_kv_a_mqa": "kv_down",
-    "attn_kv_b": "kv_up",
-    "attn_k_b": "kv_up",
-    "attn_v_b": "kv_up",
-    "attn_output": "output",
-}
+_KINDS: Final[Mapping[str, str]] = pairs(
+    """attn_q=query attn_k=key attn_v=value attn_qkv=qkv attn_q_a=query_down attn_q_b=query_up
+    attn_kv_a_mqa=kv_down attn_kv_b=kv_up attn_k_b=kv_up attn_v_b=kv_up attn_output=output"""
+)
 _TERM: Final = re.compile(r"([+-]?)([^+-]+)")
 _VECTOR: Final = "H|k"  # of a norm that the table does not name
 

@@ -1,4 +1,5 @@
-"""The classes whose conversion to GGUF is known: class -> ``general.architecture``.
+"""The classes whose conversion to GGUF is known: class -> ``general.architecture``. A row of the
+table is an architecture and its classes.
 
 Each was compared, tensor by tensor, with the file that llama.cpp's converter made of a tiny model
 (fixtures/oracle/gguf_types.json; commit 0c1e57098, November 2026).
@@ -10,139 +11,104 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from ...core.word_tables import by_word
+
 GGUF_CLASSES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "AfmoeForCausalLM": "afmoe",
-        "ApertusForCausalLM": "apertus",
-        "ArceeForCausalLM": "arcee",
-        "BailingMoeForCausalLM": "bailingmoe",
-        "BambaForCausalLM": "granitehybrid",
-        "BertForMaskedLM": "bert",
-        "BertForSequenceClassification": "bert",
-        "BertModel": "bert",
-        "BloomForCausalLM": "bloom",
-        "BloomModel": "bloom",
-        "CamembertModel": "bert",
-        "ChatGLMModel": "chatglm",
-        "Cohere2ForCausalLM": "cohere2",
-        "Cohere2MoeForCausalLM": "cohere2moe",
-        "CohereForCausalLM": "command-r",
-        "DeciLMForCausalLM": "deci",
-        "DeepseekForCausalLM": "deepseek",
-        "DeepseekV2ForCausalLM": "deepseek2",
-        "DeepseekV32ForCausalLM": "deepseek32",
-        "DeepseekV3ForCausalLM": "deepseek2",
-        "DistilBertForMaskedLM": "bert",
-        "DistilBertModel": "bert",
-        "Dots1ForCausalLM": "dots1",
-        "DreamModel": "dream",
-        "Ernie4_5ForCausalLM": "ernie4_5",
-        "Ernie4_5_MoeForCausalLM": "ernie4_5-moe",
-        "Exaone4ForCausalLM": "exaone4",
-        "ExaoneForCausalLM": "exaone",
-        "ExaoneMoeForCausalLM": "exaone-moe",
-        "FalconForCausalLM": "falcon",
-        "FalconH1ForCausalLM": "falcon-h1",
-        "FalconMambaForCausalLM": "mamba",
-        "GPT2LMHeadModel": "gpt2",
-        "GPTBigCodeForCausalLM": "starcoder",
-        "GPTNeoXForCausalLM": "gptneox",
-        "Gemma2ForCausalLM": "gemma2",
-        "Gemma3ForCausalLM": "gemma3",
-        "Gemma3ForConditionalGeneration": "gemma3",
-        "Gemma3TextModel": "gemma-embedding",
-        "Gemma3nForCausalLM": "gemma3n",
-        "Gemma3nForConditionalGeneration": "gemma3n",
-        "Gemma4ForCausalLM": "gemma4",
-        "Gemma4ForConditionalGeneration": "gemma4",
-        "GemmaForCausalLM": "gemma",
-        "Glm4ForCausalLM": "glm4",
-        "Glm4MoeForCausalLM": "glm4moe",
-        "Glm4MoeLiteForCausalLM": "deepseek2",
-        "Glm4vForConditionalGeneration": "glm4",
-        "Glm4vMoeForConditionalGeneration": "glm4moe",
-        "GlmForCausalLM": "chatglm",
-        "GlmMoeDsaForCausalLM": "glm-dsa",
-        "GlmOcrForConditionalGeneration": "glm4",
-        "GptOssForCausalLM": "gpt-oss",
-        "GraniteForCausalLM": "granite",
-        "GraniteMoeForCausalLM": "granitemoe",
-        "GraniteMoeHybridForCausalLM": "granitehybrid",
-        "GraniteMoeSharedForCausalLM": "granitemoe",
-        "GraniteSWAForCausalLM": "granite_swa",
-        "HunYuanDenseV1ForCausalLM": "hunyuan-dense",
-        "HunYuanVLForConditionalGeneration": "hunyuan_vl",
-        "IQuestCoderForCausalLM": "llama",
-        "InternLM2ForCausalLM": "internlm2",
-        "InternLM3ForCausalLM": "llama",
-        "Jais2ForCausalLM": "jais2",
-        "JambaForCausalLM": "jamba",
-        "LagunaForCausalLM": "laguna",
-        "Lfm2ForCausalLM": "lfm2",
-        "Lfm2Model": "lfm2",
-        "Lfm2MoeForCausalLM": "lfm2moe",
-        "Llama4ForCausalLM": "llama4",
-        "Llama4ForConditionalGeneration": "llama4",
-        "LlamaForCausalLM": "llama",
-        "LlamaModel": "llama",
-        "LlavaForConditionalGeneration": "llama",
-        "MPTForCausalLM": "mpt",
-        "MT5ForConditionalGeneration": "t5",
-        "Mamba2ForCausalLM": "mamba2",
-        "MambaForCausalLM": "mamba",
-        "MellumForCausalLM": "mellum",
-        "MiniCPM3ForCausalLM": "minicpm3",
-        "MiniCPMForCausalLM": "minicpm",
-        "MiniMaxM2ForCausalLM": "minimax-m2",
-        "Ministral3ForCausalLM": "mistral3",
-        "Mistral3ForConditionalGeneration": "mistral3",
-        "MistralForCausalLM": "llama",
-        "MixtralForCausalLM": "llama",
-        "ModernBertModel": "modern-bert",
-        "NemotronForCausalLM": "nemotron",
-        "NemotronHForCausalLM": "nemotron_h",
-        "Olmo2ForCausalLM": "olmo2",
-        "Olmo3ForCausalLM": "olmo2",
-        "OlmoForCausalLM": "olmo",
-        "OlmoeForCausalLM": "olmoe",
-        "OrionForCausalLM": "orion",
-        "PaddleOCRVLForConditionalGeneration": "paddleocr",
-        "PanguEmbeddedForCausalLM": "pangu-embedded",
-        "Phi3ForCausalLM": "phi3",
-        "PhiForCausalLM": "phi2",
-        "PhiMoEForCausalLM": "phimoe",
-        "QWenLMHeadModel": "qwen",
-        "Qwen2AudioForConditionalGeneration": "qwen2",
-        "Qwen2ForCausalLM": "qwen2",
-        "Qwen2Model": "qwen2",
-        "Qwen2MoeForCausalLM": "qwen2moe",
-        "Qwen2VLForConditionalGeneration": "qwen2vl",
-        "Qwen2_5_VLForConditionalGeneration": "qwen2vl",
-        "Qwen3ForCausalLM": "qwen3",
-        "Qwen3Model": "qwen3",
-        "Qwen3MoeForCausalLM": "qwen3moe",
-        "Qwen3NextForCausalLM": "qwen3next",
-        "Qwen3VLForConditionalGeneration": "qwen3vl",
-        "Qwen3VLMoeForConditionalGeneration": "qwen3vlmoe",
-        "Qwen3_5ForCausalLM": "qwen35",
-        "Qwen3_5ForConditionalGeneration": "qwen35",
-        "Qwen3_5MoeForCausalLM": "qwen35moe",
-        "Qwen3_5MoeForConditionalGeneration": "qwen35moe",
-        "RWForCausalLM": "falcon",
-        "RobertaForSequenceClassification": "bert",
-        "RobertaModel": "bert",
-        "SeedOssForCausalLM": "seed_oss",
-        "SmolLM3ForCausalLM": "smollm3",
-        "SolarOpenForCausalLM": "glm4moe",
-        "StableLmForCausalLM": "stablelm",
-        "Starcoder2ForCausalLM": "starcoder2",
-        "T5EncoderModel": "t5encoder",
-        "T5ForConditionalGeneration": "t5",
-        "UMT5ForConditionalGeneration": "t5",
-        "VoxtralForConditionalGeneration": "llama",
-        "XLMRobertaForSequenceClassification": "bert",
-        "XLMRobertaModel": "bert",
-        "XverseForCausalLM": "xverse",
-        "YoutuForCausalLM": "deepseek2",
-    }
+    by_word(
+        """
+        afmoe: AfmoeForCausalLM
+        apertus: ApertusForCausalLM
+        arcee: ArceeForCausalLM
+        bailingmoe: BailingMoeForCausalLM
+        granitehybrid: BambaForCausalLM GraniteMoeHybridForCausalLM
+        bert: BertForMaskedLM BertForSequenceClassification BertModel CamembertModel
+            DistilBertForMaskedLM DistilBertModel RobertaForSequenceClassification RobertaModel
+            XLMRobertaForSequenceClassification XLMRobertaModel
+        bloom: BloomForCausalLM BloomModel
+        chatglm: ChatGLMModel GlmForCausalLM
+        cohere2: Cohere2ForCausalLM
+        cohere2moe: Cohere2MoeForCausalLM
+        command-r: CohereForCausalLM
+        deci: DeciLMForCausalLM
+        deepseek: DeepseekForCausalLM
+        deepseek2: DeepseekV2ForCausalLM DeepseekV3ForCausalLM Glm4MoeLiteForCausalLM
+            YoutuForCausalLM
+        deepseek32: DeepseekV32ForCausalLM
+        dots1: Dots1ForCausalLM
+        dream: DreamModel
+        ernie4_5: Ernie4_5ForCausalLM
+        ernie4_5-moe: Ernie4_5_MoeForCausalLM
+        exaone4: Exaone4ForCausalLM
+        exaone: ExaoneForCausalLM
+        exaone-moe: ExaoneMoeForCausalLM
+        falcon: FalconForCausalLM RWForCausalLM
+        falcon-h1: FalconH1ForCausalLM
+        mamba: FalconMambaForCausalLM MambaForCausalLM
+        gpt2: GPT2LMHeadModel
+        starcoder: GPTBigCodeForCausalLM
+        gptneox: GPTNeoXForCausalLM
+        gemma2: Gemma2ForCausalLM
+        gemma3: Gemma3ForCausalLM Gemma3ForConditionalGeneration
+        gemma-embedding: Gemma3TextModel
+        gemma3n: Gemma3nForCausalLM Gemma3nForConditionalGeneration
+        gemma4: Gemma4ForCausalLM Gemma4ForConditionalGeneration
+        gemma: GemmaForCausalLM
+        glm4: Glm4ForCausalLM Glm4vForConditionalGeneration GlmOcrForConditionalGeneration
+        glm4moe: Glm4MoeForCausalLM Glm4vMoeForConditionalGeneration SolarOpenForCausalLM
+        glm-dsa: GlmMoeDsaForCausalLM
+        gpt-oss: GptOssForCausalLM
+        granite: GraniteForCausalLM
+        granitemoe: GraniteMoeForCausalLM GraniteMoeSharedForCausalLM
+        granite_swa: GraniteSWAForCausalLM
+        hunyuan-dense: HunYuanDenseV1ForCausalLM
+        hunyuan_vl: HunYuanVLForConditionalGeneration
+        llama: IQuestCoderForCausalLM InternLM3ForCausalLM LlamaForCausalLM LlamaModel
+            LlavaForConditionalGeneration MistralForCausalLM MixtralForCausalLM
+            VoxtralForConditionalGeneration
+        internlm2: InternLM2ForCausalLM
+        jais2: Jais2ForCausalLM
+        jamba: JambaForCausalLM
+        laguna: LagunaForCausalLM
+        lfm2: Lfm2ForCausalLM Lfm2Model
+        lfm2moe: Lfm2MoeForCausalLM
+        llama4: Llama4ForCausalLM Llama4ForConditionalGeneration
+        mpt: MPTForCausalLM
+        t5: MT5ForConditionalGeneration T5ForConditionalGeneration UMT5ForConditionalGeneration
+        mamba2: Mamba2ForCausalLM
+        mellum: MellumForCausalLM
+        minicpm3: MiniCPM3ForCausalLM
+        minicpm: MiniCPMForCausalLM
+        minimax-m2: MiniMaxM2ForCausalLM
+        mistral3: Ministral3ForCausalLM Mistral3ForConditionalGeneration
+        modern-bert: ModernBertModel
+        nemotron: NemotronForCausalLM
+        nemotron_h: NemotronHForCausalLM
+        olmo2: Olmo2ForCausalLM Olmo3ForCausalLM
+        olmo: OlmoForCausalLM
+        olmoe: OlmoeForCausalLM
+        orion: OrionForCausalLM
+        paddleocr: PaddleOCRVLForConditionalGeneration
+        pangu-embedded: PanguEmbeddedForCausalLM
+        phi3: Phi3ForCausalLM
+        phi2: PhiForCausalLM
+        phimoe: PhiMoEForCausalLM
+        qwen: QWenLMHeadModel
+        qwen2: Qwen2AudioForConditionalGeneration Qwen2ForCausalLM Qwen2Model
+        qwen2moe: Qwen2MoeForCausalLM
+        qwen2vl: Qwen2VLForConditionalGeneration Qwen2_5_VLForConditionalGeneration
+        qwen3: Qwen3ForCausalLM Qwen3Model
+        qwen3moe: Qwen3MoeForCausalLM
+        qwen3next: Qwen3NextForCausalLM
+        qwen3vl: Qwen3VLForConditionalGeneration
+        qwen3vlmoe: Qwen3VLMoeForConditionalGeneration
+        qwen35: Qwen3_5ForCausalLM Qwen3_5ForConditionalGeneration
+        qwen35moe: Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration
+        seed_oss: SeedOssForCausalLM
+        smollm3: SmolLM3ForCausalLM
+        stablelm: StableLmForCausalLM
+        starcoder2: Starcoder2ForCausalLM
+        t5encoder: T5EncoderModel
+        xverse: XverseForCausalLM
+        """
+    )
 )
