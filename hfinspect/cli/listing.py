@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from ..errors import UsageError
 from ..scanning import targets
 from ..scanning.engine import ScanOptions, shared
 from ..scanning.row_work import Item
+from ..sources.hub.search import BEGIN, ListPlace
 
 
 @dataclass(frozen=True)
@@ -28,21 +30,35 @@ class HubQuery:
         return bool(self.author or self.search or self.filters or self.sort)
 
 
-def named(text: str | None, recursive: bool, limit: int | None) -> list[Item]:
+@dataclass(frozen=True)
+class NamedTargets:
+    """Targets of which the names can be read again and again, as they are needed: a list file of a
+    million lines is never held."""
+
+    names: Callable[[], Iterable[str]]
+    limit: int | None = None
+
+    def __iter__(self) -> Iterator[Item]:
+        return (Item(name) for name in islice(self.names(), self.limit))
+
+
+def named(text: str | None, recursive: bool, limit: int | None) -> NamedTargets:
     """The targets of a list file, of standard input, or below a directory."""
     if text is None:
         raise UsageError(
             "scan", "needs a list", expected="a file, - for stdin, --author or --filter"
         )
-    return [Item(name) for name in islice(_names(text, recursive), limit)]
+    return NamedTargets(_names(text, recursive), limit)
 
 
-def _names(text: str, recursive: bool) -> Iterator[str]:
+def _names(text: str, recursive: bool) -> Callable[[], Iterable[str]]:
     path = Path(text).expanduser()
     if recursive:
-        return targets.below(path)
+        below = list(targets.below(path))
+        return lambda: below
     if text == "-":
-        return iter(targets.from_stream(sys.stdin, "standard input"))
+        typed = list(targets.from_stream(sys.stdin, "standard input"))
+        return lambda: typed
     if os.path.isdir(path):  # noqa: PTH112 - which is False where nobody may look
         raise UsageError(
             text,
@@ -50,11 +66,18 @@ def _names(text: str, recursive: bool) -> Iterator[str]:
             expected="a text file",
             hint="--recursive scans every checkpoint below it",
         )
-    return iter(targets.from_file(path))
+    if not path.is_file():  # a pipe is read once; what is not there is said
+        piped = list(targets.from_file(path))
+        return lambda: piped
+    return partial(targets.from_file, path)
 
 
 def listed(
-    options: ScanOptions, query: HubQuery, limit: int | None, expand: Sequence[str]
+    options: ScanOptions,
+    query: HubQuery,
+    limit: int | None,
+    expand: Sequence[str],
+    begin: ListPlace = BEGIN,
 ) -> Iterator[Item]:
     """The Hub's own list, one request per page, made when it is needed."""
     from ..sources.hub.search import checked_sort, list_models
@@ -70,5 +93,6 @@ def listed(
         limit=limit,
         expand=tuple(expand),
         timeout=options.timeout,
+        begin=begin,
     )
     return (Item(model.repo_id, model) for model in models)

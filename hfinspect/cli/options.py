@@ -172,13 +172,16 @@ Output = Annotated[
         is_eager=True,
     ),
 ]
-#: A scan's: it writes no JSON document but a line for each row.
+#: A scan's: it writes no JSON document but a line for each row. A text, for a path has no slash at
+#: its end.
 RowsOutput = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
         "--output",
         "-o",
-        help="Write to this file; its extension sets the format (x.jsonl, x.csv).",
+        metavar="PATH",
+        help="Write to this file; its extension sets the format (x.jsonl, x.csv). A folder "
+        "(models/) gets parts of Parquet.",
         show_default=False,
         is_eager=True,
     ),

@@ -32,7 +32,8 @@ def register(app: typer.Typer) -> None:
     app.command(
         "scan",
         epilog="Example: hfinspect scan models.txt --format csv --output models.csv --resume; or "
-        "hfinspect scan models.txt --on 24GB --context 8k --sort max_context",
+        "hfinspect scan models.txt --on 24GB --context 8k --sort max_context; or "
+        "hfinspect scan --filter safetensors --output models/ --resume",
     )(scan)
 
 
@@ -131,6 +132,10 @@ def scan(
     shard: Annotated[
         str | None, typer.Option(metavar="K/N", help="Scan only part K of N of the list.")
     ] = None,
+    part_rows: Annotated[
+        int,
+        typer.Option(help="Number of rows of each part in a folder.", min=100, max=1_000_000),
+    ] = 10_000,
     fail_fast: Annotated[
         bool, typer.Option("--fail-fast", help="Stop at the first failure.")
     ] = False,
@@ -152,13 +157,16 @@ def scan(
     """Scan many models, one row each. Exit code 1 if any failed."""
     from ..scanning.engine import ScanOptions, close_shared, memory_wish
     from ..scanning.rows import SORTABLE
+    from ..scanning.targets import shard_numbers
     from . import kept_headers
     from .listing import HubQuery
-    from .scan_run import ScanPlan, execute
+    from .scan_run import FolderOutput, ScanPlan, execute
 
+    into_folder = output is not None and (output.endswith(("/", os.sep)) or Path(output).is_dir())
+    path = None if output is None else Path(output)
     plan = ScanPlan(
-        format_=format_ or _usual_format(output),
-        output=output,
+        format_=format_ or ("parquet" if into_folder else _usual_format(path)),
+        output=path,
         resume=resume or refresh,
         refresh=refresh,
         overwrite=overwrite,
@@ -168,6 +176,9 @@ def scan(
         dask=dask,
         # Outputs of the parts in a row are the output of the whole, which has one header.
         header=shard is None or shard.startswith("1/"),
+        folder=FolderOutput(part_rows, (1, 1) if shard is None else shard_numbers(shard))
+        if into_folder
+        else None,
     )
     plan.check(OF_ROWS)
     checked("source", source, SOURCES)
@@ -182,6 +193,8 @@ def scan(
     if sort is not None and not by_column and targets is not None:
         raise _no_order_of_rows(sort)
     query = HubQuery(author, search, tuple(filter_ or ()), None if by_column else sort)
+    if by_column and into_folder:
+        raise UsageError(f"--sort {sort}", "needs all rows at once", expected="an output file")
     if by_column and plan.resume:
         raise UsageError("--resume", f"does not go with --sort {sort}: rows are in another order")
     if query and targets is not None:
@@ -204,7 +217,7 @@ def scan(
         job = replace(job, sort=sort, named=(*job.named, str(sort)))
     if totals_only:
         plan.say("the parameters are the Hub's own report, not counted by hfinspect")
-    if shard is not None:
+    if shard is not None and not into_folder:
         from ..scanning.targets import part
 
         items = part(list(job.items), shard)
@@ -270,10 +283,10 @@ def _reported(
     if audit:
         raise UsageError("--totals-only", "has columns of its own, no audit and no memory")
     chosen = chosen_columns(columns, totals=True)
-    items = listed(asked, query, limit, ("sha", "safetensors"))
+    list_from = partial(listed, asked, query, limit, ("sha", "safetensors"))
     work = partial(reported, columns=chosen)
     named_too = (*chosen, *_named(columns))
-    return Job(items, limit, work, chosen, listed=True, named=named_too, options=asked)
+    return Job(list_from(), limit, work, chosen, query, list_from, named_too, options=asked)
 
 
 def _named(columns: str | None) -> tuple[str, ...]:
@@ -292,6 +305,8 @@ def _inspected(
     wish: MemoryRequest | None,
 ) -> Job:
     """An inspection of every target."""
+    from functools import partial
+
     from ..scanning.row_work import RowWork
     from ..scanning.rows import AUDIT_COLUMNS, MEMORY_COLUMNS, chosen_columns
     from ..sources.hub.search import INFO
@@ -313,7 +328,10 @@ def _inspected(
     work = RowWork(asked, chosen, bool(audits), refresh, wish)
     wanted = (*audits, *of_memory, *_named(columns))
     if query:
-        items = listed(asked, query, limit, ("sha", "siblings", "private", *INFO))
-        return Job(items, limit, work, chosen, listed=True, named=wanted, options=asked, wish=wish)
+        expand = ("sha", "siblings", "private", *INFO)
+        list_from = partial(listed, asked, query, limit, expand)
+        items = list_from()
+        return Job(items, limit, work, chosen, query, list_from, wanted, options=asked, wish=wish)
     found = named(text, recursive, limit)
-    return Job(found, len(found), work, chosen, named=wanted, options=asked, wish=wish)
+    total = sum(1 for _ in found)  # a list that is none is refused before anything is asked
+    return Job(found, total, work, chosen, named=wanted, options=asked, wish=wish)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import TYPE_CHECKING, Final, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO, TypeAlias
 
 from ..core.choices import listed
 from ..errors import UnreadableError, UsageError
 from ..reports.registry import OF_LATER_ROWS, ROW_DOCUMENTS
 from ..scanning import parquet
 from ..scanning import row_work as session
+from ..scanning.dataset import Dataset
 from ..scanning.engine import client_of
 from ..scanning.journal import MAX_LINE, Journal
 from ..scanning.lines import FORMATS
@@ -22,6 +23,7 @@ from ..scanning.lock import OutputLock
 from ..scanning.resume import Early, left_to_do, not_there, with_rows
 from ..scanning.row_work import Item
 from ..scanning.rows import Row, sorted_by, types_of
+from ..scanning.targets import falls_to
 from ..sources.descriptors import at_once, limit
 from . import interrupt
 from .dask import executor_of
@@ -35,11 +37,20 @@ if TYPE_CHECKING:
     from ..reports.document import Document
     from ..scanning.engine import ScanOptions
     from ..sizing.memory_request import MemoryRequest
+    from ..sources.hub.search import ListPlace
     from ..sources.hub.throttle import QuotaUse
+    from .listing import HubQuery
 
 
 #: How the first line of an output begins: a row, or the header of a table.
 _FIRST_OF_ROWS: Final = (b'{"target"', b"target,")
+
+
+class FolderOutput(NamedTuple):
+    """An output of parts: rows of each, and which shard of how many this is."""
+
+    part_rows: int
+    shard: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,7 @@ class ScanPlan:
     dask: str | None
     header: bool = True
     overwrite: bool = False
+    folder: FolderOutput | None = None
 
     def check(self, formats: Sequence[str]) -> None:
         """Raises UsageError for what cannot be done, before anything is asked or written."""
@@ -64,6 +76,12 @@ class ScanPlan:
             if self.output is None:
                 raise UsageError("format parquet", "needs a file", expected="--output FILE")
             parquet.require()
+        if self.folder is not None and self.format_ != "parquet":
+            raise UsageError(
+                f"format {self.format_}", "needs a file", expected="parquet for a folder"
+            )
+        if self.folder is not None and self.refresh:
+            raise UsageError("--refresh", "needs a file of rows", expected="--output FILE")
         if self.resume and self.overwrite:
             raise UsageError("--overwrite", "cannot be combined with --resume or --refresh")
         if self.resume and (self.output is None or self.format_ in ROW_DOCUMENTS):
@@ -77,7 +95,7 @@ class ScanPlan:
         """Raises UsageError for an output with rows that this run would delete."""
         if self.output is None or self.resume or self.overwrite or _is_stream(self.output):
             return
-        if self.format_ in ROW_DOCUMENTS:
+        if self.format_ in ROW_DOCUMENTS or self.folder is not None:
             return
         for path in (self.output, _rows_of_parquet(self.output)):
             found = _rows_in(path, header=self.format_ == "csv" and self.header)
@@ -96,16 +114,17 @@ class ScanPlan:
 
 @dataclass(frozen=True)
 class Job:
-    """What is scanned. ``total`` is None where the number is not known; ``listed`` says that the
-    items are the Hub's list, whose order changes between two runs; ``named`` are the columns that
-    the user named, which a table never leaves out; ``sort`` is the column that rows are sorted by
-    when all are there."""
+    """What is scanned. ``total`` is None where the number is not known; ``query`` says that the
+    items are the Hub's list, whose order changes between two runs, and ``list_from`` begins it at a
+    place; ``named`` are the columns that the user named, which a table never leaves out; ``sort``
+    is the column that rows are sorted by when all are there."""
 
     items: Iterable[Item]
     total: int | None
     work: Callable[[Item], Row]
     columns: tuple[str, ...]
-    listed: bool = False
+    query: HubQuery | None = None
+    list_from: Callable[[ListPlace], Iterable[Item]] | None = None
     named: tuple[str, ...] = ()
     sort: str | None = None
     options: ScanOptions | None = None
@@ -144,6 +163,8 @@ def execute(plan: ScanPlan, job: Job) -> bool:
             _as_document(plan, job, executor, tally)
         elif plan.output is None:
             _to_stream(plan, job, executor, tally, standard_output)
+        elif plan.folder is not None:
+            _to_folder(plan, plan.output, job, executor, tally)
         elif _is_stream(plan.output):
             with _opened(plan.output) as written:
                 _to_stream(plan, job, executor, tally, written)
@@ -169,7 +190,7 @@ def _with_fewer_jobs(plan: ScanPlan) -> ScanPlan:
 
 def _locked(plan: ScanPlan) -> AbstractContextManager[object]:
     """Nobody else writes the output meanwhile. Raises UsageError if somebody does."""
-    if plan.output is None or _is_stream(plan.output):
+    if plan.output is None or plan.folder is not None or _is_stream(plan.output):
         return nullcontext()
     return OutputLock(plan.output)
 
@@ -258,7 +279,7 @@ def _followed(
     job: Job,
     executor: Executor | None,
     tally: Tally,
-    on_early: Callable[[Item, Row], None] | None = None,
+    on_finished: Callable[[Item, Row, bool], None] | None = None,
 ) -> Iterator[Row]:
     """Rows in order, with progress next to them; ends after too many failures."""
     progress = Progress(
@@ -267,8 +288,8 @@ def _followed(
 
     def on_row(item: Item, row: Row, early: bool) -> None:
         progress.add(row)
-        if early and on_early is not None:
-            on_early(item, row)
+        if on_finished is not None:
+            on_finished(item, row, early)
 
     found = session.rows(
         job.items, job.work, job.columns, jobs=plan.jobs, executor=executor, on_row=on_row
@@ -361,7 +382,7 @@ def _to_file(plan: ScanPlan, path: Path, job: Job, executor: Executor | None, ta
     with journal, Early(path, columns) as early:
         there = journal.open(resume=plan.resume)
         tally.before, tally.rows = sum(not kept.ok for kept in there), len(there)
-        left = not_there(job.items, there) if job.listed else left_to_do(job.items, there, path)
+        left = not_there(job.items, there) if job.query else left_to_do(job.items, there, path)
         items = with_rows(left, early.open(resume=plan.resume))
         total = None if job.total is None else max(job.total - len(there), 0)
         if there:
@@ -407,3 +428,32 @@ def _to_parquet(
     if not tally.enough:
         parquet.convert(beside, path, job.types)
         beside.unlink()
+
+
+def _to_folder(
+    plan: ScanPlan, path: Path, job: Job, executor: Executor | None, tally: Tally
+) -> None:
+    """Rows to parts of Parquet, from the first part on that is not whole."""
+    folder = plan.folder
+    assert folder is not None
+    k, n = folder.shard
+    query = {} if job.query is None else {**asdict(job.query), "filters": [*job.query.filters]}
+    with Dataset(path, job.types, query, shard=folder.shard, part_rows=folder.part_rows) as dataset:
+        dataset.begin(resume=plan.resume, overwrite=plan.overwrite)
+        tally.rows = dataset.manifest.rows + dataset.rows_of_journals()
+        items = job.items if job.list_from is None else job.list_from(dataset.place)
+        own = (item for item in items if n == 1 or falls_to(item.target, k, n))
+        total = job.total if n == 1 else None
+        if job.list_from is None:
+            dataset.check(own)
+            if n > 1:
+                total = sum(falls_to(item.target, k, n) for item in job.items)
+        left = None if total is None else max(total - tally.rows, 0)
+        if tally.rows:
+            plan.say(f"{path} has {tally.rows:,} rows" + (f", {left:,} to go" if left else ""))
+        rest = replace(job, items=dataset.left(own), total=left)
+        for _ in _followed(plan, rest, executor, tally, dataset.add):
+            tally.rows = dataset.rows
+        if not tally.enough:
+            dataset.finish()
+        tally.before = dataset.manifest.failures

@@ -7,7 +7,7 @@ cut last line, check that the rows are those of this list, go on after them.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -109,15 +109,33 @@ class Journal:
 
     def rows(self) -> Iterator[Row]:
         """The whole rows, read again from the file."""
+        return (row for _, row in self.rows_and_offsets())
+
+    def rows_and_offsets(self) -> Iterator[tuple[int, Row]]:
+        """The whole rows, read again from the file, each with the byte at which its line begins."""
+        begin = 0
         with self.path.open("rb") as stream:
             for number, raw in enumerate(stream):
                 row = self._parsed(raw, number) if raw.endswith(b"\n") else None
                 if row is not None:
-                    yield row
+                    yield begin, row
+                begin += len(raw)
 
-    def write(self, row: Row) -> None:
-        """Append a row. A full disk leaves the file as it was before the row."""
+    def rows_at(self, offsets: Iterable[int]) -> Iterator[Row]:
+        """The rows whose lines begin at these bytes, in this order."""
+        with self.path.open("rb") as stream:
+            for offset in offsets:
+                stream.seek(offset)
+                row = self._parsed(stream.readline(MAX_LINE), 1)
+                assert row is not None  # only a header is none
+                yield row
+
+    def write(self, row: Row) -> int:
+        """Append a row; the byte at which its line begins. A full disk leaves the file as it was
+        before the row."""
+        begin = self._end
         self._write(self.lines.line(row))
+        return begin
 
     def _write(self, line: str) -> None:
         data = line.encode("utf-8") + b"\n"

@@ -28,6 +28,11 @@ def require() -> None:
 
 def convert(journal: Path, output: Path, types: Mapping[str, str]) -> None:
     """Write ``output`` from the rows of ``journal``; it appears whole or not at all."""
+    write(Journal(journal, FORMATS["jsonl"], tuple(types)).rows(), output, types)
+
+
+def write(rows: Iterator[Row], output: Path, types: Mapping[str, str]) -> None:
+    """Write ``output`` from rows; it appears whole or not at all. Raises UnreadableError."""
     import pyarrow
     import pyarrow.parquet
 
@@ -35,7 +40,6 @@ def convert(journal: Path, output: Path, types: Mapping[str, str]) -> None:
     unfinished = output.with_name(f".{output.name}.new")
     try:
         with pyarrow.parquet.ParquetWriter(unfinished, schema) as writer:
-            rows = Journal(journal, FORMATS["jsonl"], tuple(types)).rows()
             while batch := list(islice(rows, ROWS)):
                 writer.write_table(pyarrow.Table.from_pylist(batch, schema))
         unfinished.replace(output)

@@ -65,8 +65,9 @@ class Early:
             return {}
         return {str(row["target"]): row for row in self._journal.rows()}
 
-    def write(self, item: Item, row: Row) -> None:
-        if item.row is None:
+    def write(self, item: Item, row: Row, early: bool) -> None:
+        """A row, if it is finished before its turn."""
+        if early and item.row is None:
             self._journal.write(row)
 
     def finish(self) -> None:

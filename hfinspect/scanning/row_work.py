@@ -34,11 +34,13 @@ if TYPE_CHECKING:
 
 
 class Item(NamedTuple):
-    """One target, with what is known of it: the Hub's list entry, a row of an earlier run."""
+    """One target, with what is known of it: the Hub's list entry, a row of an earlier run, its
+    number among those of this run."""
 
     target: str
     listed: ListedModel | None = None
     row: Row | None = None
+    number: int = 0
 
 
 #: Errors of a model that was read and cannot be counted: what is wrong with it, an audit says.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from stat import S_ISDIR
@@ -32,19 +33,20 @@ def from_lines(lines: Iterable[str], name: str = "the list") -> Iterator[str]:
         yield text.split(" #", 1)[0].strip()
 
 
-def from_stream(stream: TextIO, name: str) -> list[str]:
-    """The targets of an open text file. Raises UsageError."""
+def from_stream(stream: TextIO, name: str) -> Iterator[str]:
+    """The targets of an open text file, read as they are needed. Raises UsageError."""
     try:
-        return list(from_lines(iter(lambda: stream.readline(MAX_LINE + 1), ""), name))
+        yield from from_lines(iter(lambda: stream.readline(MAX_LINE + 1), ""), name)
     except UnicodeDecodeError:
         raise UsageError(name, "is not a text file", expected="one model a line") from None
 
 
-def from_file(path: Path) -> list[str]:
-    """The targets of a text file. Raises EntryNotFoundError, UnreadableError, UsageError."""
+def from_file(path: Path) -> Iterator[str]:
+    """The targets of a text file, read as they are needed. Raises EntryNotFoundError,
+    UnreadableError, UsageError."""
     try:
         with path.open(encoding="utf-8") as stream:
-            return from_stream(stream, str(path))
+            yield from from_stream(stream, str(path))
     except FileNotFoundError:
         raise EntryNotFoundError(
             str(path),
@@ -92,14 +94,26 @@ def _as_path(folder: str) -> str:
     return folder if plain else os.path.join(".", folder)  # noqa: PTH118
 
 
-def part(items: Sequence[T], text: str) -> list[T]:
-    """The part ``K/N`` of a list: consecutive items, so that the outputs of 1/N to N/N in a row
-    are the output of the whole. Raises UsageError."""
+def shard_numbers(text: str) -> tuple[int, int]:
+    """K and N of ``K/N``. Raises UsageError."""
     number, _, count = text.partition("/")
     if not (number.isdecimal() and count.isdecimal() and len(text) < 14):
         raise UsageError(f"shard {text!r}", "is malformed", expected="K/N, as in 3/16")
     k, n = int(number), int(count)
     if not 1 <= k <= n:
         raise UsageError(f"shard {text}", "does not exist", expected=f"1/{n} to {n}/{n}")
+    return k, n
+
+
+def part(items: Sequence[T], text: str) -> list[T]:
+    """The part ``K/N`` of a list: consecutive items, so that the outputs of 1/N to N/N in a row
+    are the output of the whole. Raises UsageError."""
+    k, n = shard_numbers(text)
     total = len(items)
     return list(items[(k - 1) * total // n : k * total // n])
+
+
+def falls_to(target: str, k: int, n: int) -> bool:
+    """Whether shard ``k`` of ``n`` has the target, by a checksum of its name: nobody needs the
+    whole list, and one that changes between two shards loses no model that stays in it."""
+    return zlib.crc32(target.encode("utf-8", "surrogatepass")) % n == k - 1

@@ -111,8 +111,9 @@ def test_early_rows_of_another_command_are_dropped(tmp_path: Path) -> None:
     row.update(target="a", status="ok")
     with Early(tmp_path / "out", COLUMNS_HERE) as early:
         assert early.open(resume=False) == {}
-        early.write(Item("a"), row)
-        early.write(Item("b", row=row), row)  # it is there already
+        early.write(Item("a"), row, True)
+        early.write(Item("b", row=row), row, True)  # it is there already
+        early.write(Item("c"), row, False)  # in its turn
     with Early(tmp_path / "out", COLUMNS_HERE) as early:
         assert early.open(resume=True) == {"a": row}
     with Early(tmp_path / "out", (*LEADING, "files")) as early:

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from difflib import get_close_matches
-from typing import Final
-from urllib.parse import urlencode, urljoin
+from typing import Final, NamedTuple
+from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 
 from ...core.hub_info import HubInfo
 from ...core.records import dataclass
@@ -25,15 +25,31 @@ SORTS: Final = ("downloads", "likes", "lastModified", "createdAt", "trendingScor
 PAGE = 1000
 #: What HubInfo is made of, but for the tags.
 INFO = ("gated", "lastModified", "library_name", "pipeline_tag", "cardData")
+#: The Hub's cursors have some 200 characters.
+MAX_CURSOR = 4096
 #: A page of 1,000 models with their files' names is a few MB; some repos hold 10,000 files.
 _MAX_PAGE_BYTES = 128 << 20
+
+
+class ListPlace(NamedTuple):
+    """Where in a list to go on: after ``number`` entries, which is ``skip`` entries after the
+    ``cursor`` that the Hub gave (empty: after the beginning). A cursor holds a place in the Hub's
+    order, so that what is new before it moves nothing."""
+
+    number: int = 0
+    cursor: str = ""
+    skip: int = 0
+
+
+#: The beginning of a list.
+BEGIN: Final = ListPlace()
 
 
 @dataclass(frozen=True)
 class ListedModel:
     """One entry of a list. ``reported`` are the parameters by dtype that the Hub reports:
     counted by its own rules, not by ours; empty where it reports none. ``files`` are names without
-    sizes, None where they were not requested."""
+    sizes, None where they were not requested. ``end`` is the place after it."""
 
     repo_id: str
     commit: str | None = None
@@ -42,6 +58,7 @@ class ListedModel:
     files: tuple[str, ...] | None = None
     info: HubInfo | None = None
     private: bool | None = None
+    end: ListPlace = BEGIN
 
     def listing(self) -> Listing | None:
         """The file list of the model at that commit, which spares the request for it."""
@@ -62,12 +79,14 @@ def list_models(
     limit: int | None = None,
     expand: tuple[str, ...] = ("sha", "safetensors"),
     timeout: float | None = None,
+    begin: ListPlace = BEGIN,
 ) -> Iterator[ListedModel]:
     """Models that match, one request per page; the next page is requested when it is needed.
 
     ``expand`` are the Hub's names of what else to report: ``sha``, ``safetensors`` (its totals),
     ``siblings`` (names of files), ``INFO`` (licence and kin), ``private``. ``timeout`` is in
-    seconds for each page. Raises AccessError subclasses.
+    seconds for each page. ``begin`` is a place of the same list, ``limit`` counts from the list's
+    own beginning. Raises AccessError subclasses.
     """
     query = [("expand", name) for name in expand]
     query += [(key, value) for key, value in (("author", author), ("search", search)) if value]
@@ -75,15 +94,29 @@ def list_models(
     if sort:
         query += [("sort", sort), ("direction", "-1")]
     query.append(("limit", str(min(limit or PAGE, PAGE))))
+    place = begin._replace(number=begin.number - begin.skip, skip=0)
+    unwanted = begin.skip
+    query += [("cursor", begin.cursor)] if begin.cursor else []
     url: str | None = f"{client.endpoint}/api/models?{urlencode(query)}"
-    left = limit
     seen: set[str] = set()
-    while url is not None and url not in seen and (left is None or left > 0):
+    while url is not None and url not in seen and (limit is None or place.number < limit):
         seen.add(url)
         page, url = _page(client, url, Deadline(timeout))
-        page = page if left is None else page[:left]
-        left = None if left is None else left - len(page)
-        yield from page
+        for model in page if limit is None else page[: limit - place.number]:
+            place = place._replace(number=place.number + 1, skip=place.skip + 1)
+            if unwanted:
+                unwanted -= 1
+            else:
+                yield replace(model, end=place)
+        cursor = _cursor(url)
+        if cursor:
+            place = ListPlace(place.number, cursor)
+
+
+def _cursor(url: str | None) -> str:
+    """The cursor in a page's address, if it has one."""
+    found = parse_qs(urlsplit(url or "").query).get("cursor", [""])[0]
+    return found if len(found) <= MAX_CURSOR else ""
 
 
 def checked_sort(sort: str) -> str:

@@ -1,0 +1,288 @@
+"""Rows of a long scan as a folder of Parquet files: parts of equal length, each whole or not there.
+
+    models/_scan.json                   which parts are whole, and where the list goes on
+    models/part-00000.parquet           ``part-2-of-8-00000.parquet`` of shard 2/8
+    models/_part-00001.rows.jsonl       rows of a part in progress, as they are finished
+
+Readers of datasets (pyarrow, pandas, Dask, Spark) pass over names that begin with ``_``. A part is
+written under another name and renamed when all of its rows are there; the manifest follows. So a
+run that ends anywhere is resumed with the first part that the manifest lacks, and asks only for the
+rows that its journal lacks. Memory holds the offsets of the rows of one or two parts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from ..errors import UnreadableError, UsageError
+from ..sources.hub.search import BEGIN, ListPlace
+from . import parquet
+from .dataset_manifest import Manifest, PartRecord, read_manifest, write_manifest
+from .journal import Journal
+from .lines import FORMATS
+from .lock import OutputLock
+from .row_work import Item, failed
+from .rows import Row
+
+#: Rows of a part: some 2 MB of Parquet, and 20 MB of a journal that a crash may leave.
+PART_ROWS: Final = 10_000
+
+#: What such a folder may hold that its readers see.
+_PART: Final = re.compile(r"part(?:-\d+-of-(\d+))?-\d{5,}\.parquet")
+_MANIFEST: Final = re.compile(r"_scan(?:-\d+-of-(\d+))?\.json")
+
+
+class Dataset:
+    """One shard's parts in a folder, which is made if it is not there. Use as a context manager.
+
+    Raises UsageError where the folder holds something else or another scan writes to it.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        types: Mapping[str, str],
+        query: Mapping[str, object],
+        *,
+        shard: tuple[int, int] = (1, 1),
+        part_rows: int = PART_ROWS,
+    ) -> None:
+        self.folder = folder
+        self.shard = shard
+        self.manifest = Manifest(query, types, part_rows)
+        self._label = "" if shard[1] == 1 else f"-{shard[0]}-of-{shard[1]}"
+        self._path = folder / f"_scan{self._label}.json"
+        self._lock = OutputLock(self._path)
+        self._first = 0
+        self._open: dict[int, _OpenPart] = {}
+
+    def __enter__(self) -> Dataset:
+        try:
+            self.folder.mkdir(exist_ok=True)
+        except OSError as error:
+            raise UnreadableError(str(self.folder), f"cannot be made: {error.strerror}") from None
+        self._lock.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for part in self._open.values():
+            part.journal.close()
+        self._lock.__exit__()
+
+    def begin(self, *, resume: bool, overwrite: bool) -> None:
+        """Begin, or go on after the whole parts. Raises UsageError where a run without ``resume``
+        would delete rows, or the parts are those of another command."""
+        self._check_folder()
+        there = read_manifest(self._path)
+        if there is not None and not (resume or overwrite):
+            state = "a scan" if there.complete else "an unfinished scan"
+            raise UsageError(
+                str(self.folder),
+                f"holds {state}: {there.rows:,} rows in {len(there.parts):,} whole parts",
+                hint="--resume goes on with it, --overwrite begins again",
+            )
+        if there is None or overwrite:
+            self._delete()
+        else:
+            self.manifest = self._same(there)
+            for number in range(len(there.parts)):
+                if not self._part_path(number).is_file():
+                    raise UsageError(
+                        str(self._part_path(number)),
+                        "is not there",
+                        expected=f"a part of {there.parts[number].rows:,} rows",
+                        hint="--overwrite begins again",
+                    )
+        self._first = len(self.manifest.parts)
+        write_manifest(self._path, self.manifest._replace(complete=False))
+
+    def _check_folder(self) -> None:
+        for path in self.folder.iterdir():
+            if path.name.startswith("."):
+                continue
+            ours = _PART.fullmatch(path.name) or _MANIFEST.fullmatch(path.name)
+            if ours is None and not path.name.startswith("_"):
+                raise UsageError(
+                    str(self.folder), f"holds {path.name}", expected="a new or an empty folder"
+                )
+            if ours is not None and int(ours[1] or 1) != self.shard[1]:
+                count = int(ours[1] or 1)
+                raise UsageError(
+                    str(self.folder),
+                    f"holds {path.name}, of {count} shard{'' if count == 1 else 's'}",
+                    expected=f"parts of {self.shard[1]}",
+                    hint="each number of shards has its own folder",
+                )
+
+    def _same(self, there: Manifest) -> Manifest:
+        """The manifest of an earlier run. Raises UsageError if it was another command's."""
+        for name, mine, other in (
+            ("columns", self.manifest.columns, there.columns),
+            ("the list", self.manifest.query, there.query),
+            ("--part-rows", self.manifest.part_rows, there.part_rows),
+        ):
+            if mine != other:
+                raise UsageError(
+                    str(self.folder),
+                    f"was begun by another command: {name} differ"
+                    + ("s" if name == "the list" else ""),
+                    hint="repeat that one with --resume, or begin again with --overwrite",
+                )
+        return there
+
+    def _delete(self) -> None:
+        """The shard's parts and journals, the manifest first: what it lacks is not there."""
+        parts = re.compile(rf"part{self._label}-\d{{5,}}\.parquet")
+        self._path.unlink(missing_ok=True)
+        own = [path for path in self.folder.iterdir() if parts.fullmatch(path.name)]
+        for path in (*own, *self._journals()):
+            path.unlink(missing_ok=True)
+
+    @property
+    def place(self) -> ListPlace:
+        """Where the list goes on after the whole parts."""
+        return self.manifest.place
+
+    @property
+    def rows(self) -> int:
+        """Rows that are there, those of journals too."""
+        return self.manifest.rows + sum(
+            len(part.offsets) - part.missing for part in self._open.values()
+        )
+
+    def rows_of_journals(self) -> int:
+        """Rows that an earlier run left in parts that it did not finish."""
+        rows = 0
+        for path in self._journals():
+            with path.open("rb") as stream:
+                rows += sum(line.endswith(b"\n") for line in stream)
+        return rows
+
+    def _journals(self) -> list[Path]:
+        own = re.compile(rf"_part{self._label}-\d{{5,}}\.rows\.jsonl")
+        return [path for path in self.folder.iterdir() if own.fullmatch(path.name)]
+
+    def check(self, items: Iterator[Item]) -> None:
+        """Take the items of the whole parts from a list that is read from its beginning.
+
+        Raises UsageError if they are others.
+        """
+        for number, record in enumerate(self.manifest.parts):
+            names = _digest(item.target for item in islice(items, record.rows))
+            if names != record.targets:
+                raise UsageError(
+                    str(self._part_path(number)),
+                    "was written for another list",
+                    hint="--overwrite begins again",
+                )
+
+    def left(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Of the items after the whole parts those without a row, numbered."""
+        part_rows = self.manifest.part_rows
+        for number, item in enumerate(items):
+            part = self._part(number // part_rows)
+            if part.expects(item):
+                self._write_whole()
+            else:
+                yield item._replace(number=number)
+
+    def add(self, item: Item, row: Row, _early: bool) -> None:
+        """The row of an item of ``left``; they may come in any order."""
+        number, at = divmod(item.number, self.manifest.part_rows)
+        self._open[number].add(at, row)
+        self._write_whole()
+
+    def finish(self) -> None:
+        """All items have rows: write the last part, which may be shorter."""
+        for number in sorted(self._open):
+            self._write(number)
+        write_manifest(self._path, self.manifest._replace(complete=True))
+        for path in self._journals():  # of parts that the list no longer has
+            path.unlink(missing_ok=True)
+
+    def _part(self, number: int) -> _OpenPart:
+        if number not in self._open:
+            name = f"_part{self._label}-{self._first + number:05d}.rows.jsonl"
+            self._open[number] = _OpenPart(self.folder / name, self.manifest.columns)
+        return self._open[number]
+
+    def _part_path(self, number: int) -> Path:
+        return self.folder / f"part{self._label}-{number:05d}.parquet"
+
+    def _write_whole(self) -> None:
+        """Write parts that are whole, in their order: the manifest names no later one."""
+        while self._open:
+            oldest = min(self._open)
+            part = self._open[oldest]
+            if len(part.offsets) < self.manifest.part_rows or part.missing:
+                return
+            self._write(oldest)
+
+    def _write(self, number: int) -> None:
+        part = self._open[number]
+        parquet.write(
+            part.journal.rows_at(part.offsets),
+            self._part_path(self._first + number),
+            self.manifest.columns,
+        )
+        record = PartRecord(len(part.offsets), part.failures, part.targets.hexdigest())
+        self.manifest = self.manifest._replace(parts=(*self.manifest.parts, record), place=part.end)
+        write_manifest(self._path, self.manifest)
+        del self._open[number]
+        part.journal.close()
+        part.journal.path.unlink(missing_ok=True)
+
+
+class _OpenPart:
+    """A part in progress: its journal, and where in it the row of each item is (-1: not yet)."""
+
+    def __init__(self, path: Path, columns: Mapping[str, str]) -> None:
+        self.journal = Journal(path, FORMATS["jsonl"], tuple(columns))
+        self.journal.open(resume=True)
+        self.offsets = array("q")
+        self.missing = self.failures = 0
+        self.targets = hashlib.sha256()
+        self.end = BEGIN
+        #: Rows of an earlier run by target: the offset, and whether it failed.
+        self._known = {
+            str(row["target"]): (offset, failed(row))
+            for offset, row in self.journal.rows_and_offsets()
+        }
+
+    def expects(self, item: Item) -> bool:
+        """Take the next item; whether its row is there already."""
+        self.targets.update(_counted(item.target))
+        if item.listed is not None:
+            self.end = item.listed.end
+        known = self._known.get(item.target)
+        if known is None:
+            self.offsets.append(-1)
+            self.missing += 1
+            return False
+        self.offsets.append(known[0])
+        self.failures += known[1]
+        return True
+
+    def add(self, at: int, row: Row) -> None:
+        self.offsets[at] = self.journal.write(row)
+        self.missing -= 1
+        self.failures += failed(row)
+
+
+def _digest(targets: Iterable[str]) -> str:
+    total = hashlib.sha256()
+    for target in targets:
+        total.update(_counted(target))
+    return total.hexdigest()
+
+
+def _counted(target: str) -> bytes:
+    """A target with its length, so that two lists of different names never make the same bytes."""
+    text = target.encode("utf-8", "surrogatepass")
+    return b"%d:%b" % (len(text), text)
