@@ -49,12 +49,13 @@ class Workspace(JsonForm, after={"nbytes": ""}):
     """A limit, not an exact number: what a step needs in addition to weights and cache, in bytes.
 
     ``logits`` are those of one position a sequence in float32, ``activation`` the widest layer's
-    outputs for the tokens of one step, ``runtime`` the device's own context and libraries.
+    outputs for the tokens of one step, ``runtime`` the device's own context and libraries,
+    with all that the engine leaves free of a device (SGLang).
 
     Fields:
         logits [bytes]: of one position of each sequence, float32
         activation [bytes]: the widest layer's outputs in one step
-        runtime [bytes]: of the device's own context and libraries
+        runtime [bytes]: of the device's own context and libraries, and what an engine leaves free
         formula: how they come about
     """
 

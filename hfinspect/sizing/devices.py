@@ -147,15 +147,10 @@ def sold_hint(device: Device) -> str:
     )
 
 
-def smallest_card(nbytes: int, usable: Callable[[int], int] = int) -> str | None:
-    """The usual card with the least memory that holds so many bytes; None if none does. ``usable``
-    says how many of a card's bytes are taken."""
-    fitting = [
-        (card.nbytes, card.name)
-        for card in cards().values()
-        if card.proposed and usable(card.nbytes) >= nbytes
-    ]
-    return min(fitting)[1] if fitting else None
+def smallest_card(holds: Callable[[Card], bool]) -> str | None:
+    """The usual card with the least memory that holds what is asked; None if none does."""
+    proposed = sorted((c for c in cards().values() if c.proposed), key=lambda c: (c.nbytes, c.name))
+    return next((card.name for card in proposed if holds(card)), None)
 
 
 def parse_tokens(text: str | int) -> int:

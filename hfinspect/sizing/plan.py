@@ -19,6 +19,7 @@ from ..core.training_bytes import Training
 from ..errors import UsageError
 from ..trees.prediction import Prediction
 from .cache_request import CachedLayer, CacheRequest
+from .cards import Card
 from .deciding import decided
 from .devices import smallest_card, sold_hint
 from .engine_classes import runs
@@ -235,7 +236,7 @@ def _with_cache(
         flops=counted,
         flops_unknown=flops if isinstance(flops, str) else "",
         reading=count_reading(found, layers, held, counted, wish.bandwidth, wish.parallel.devices),
-        smallest_card=None if main.total is None else smallest_card(main.total, wish.engine.usable),
+        smallest_card=None if main.total is None else smallest_card(partial(sized.holds, main)),
         stages=sized.shown_stages(main.context, batch) if known else (),
         **(_longest(sized, own, main) if limited else {}),
         max_batch=largest(lambda n: sized.at(main.context, n).fits, MAX_BATCH) if limited else None,
@@ -413,6 +414,8 @@ def sizer(
             found.model_type or "",
             deepstack_layers(found, prediction.root),
             indexing_of(found),
+            prediction.architecture,
+            found.config or {},
         ),
         held_in,
         assumed,
@@ -504,6 +507,14 @@ class Sizer:
             whole = Splitter(self.by_layer, kept, workspace.nbytes, device).whole()
             return replace(fullest, total=whole.fullest, fits=whole.fullest <= device.nbytes)
         return replace(fullest, fits=fullest.total <= device.nbytes)
+
+    def holds(self, main: AtContext, card: Card) -> bool:
+        """Whether a card holds ``main`` under the engine's own settings on that card."""
+        engine = self.wish.engine.on_device(card.nbytes, card.name)
+        at, wish = main, replace(self.wish, engine=engine, device=None)
+        if engine != self.wish.engine:
+            at = replace(self, wish=wish).at(main.context, self.wish.batch)
+        return at.total is not None and at.total <= engine.usable(card.nbytes)
 
     def cache_by_layer(self, context: int, batch: int) -> list[int]:
         """Bytes that each layer keeps; equal ones are computed once."""

@@ -22,6 +22,7 @@ from ..core.results import Inspection
 from ..trees.prediction import Prediction
 from .deciding import more_at_most
 from .devices import Device
+from .engines.interface import Engine
 from .gguf_layers import layers_held, tree_of_file
 from .largest import largest
 from .memory_request import MAX_CONTEXT, MemoryRequest
@@ -47,7 +48,9 @@ def recipe_table(
     cards = (
         [wish.device]
         if wish.device
-        else [Device(f"{n} GB", wish.engine.usable(n * 10**9)) for n in USUAL_CARDS]
+        else [
+            Device(f"{n} GB", wish.engine.usable(n * 10**9), whole=n * 10**9) for n in USUAL_CARDS
+        ]
     )
     rows = [RecipeFits(size, tuple(make(size, card) for card in cards)) for size in sizes]
     return tuple(_marked(rows) if wish.device else rows)
@@ -92,13 +95,15 @@ def _of_cache(
     float32 = bool(sized.assumed) and wish.dtype is None and wish.engine.default_cache_dtype is None
 
     @cache
-    def more(context: int, dtype: str) -> tuple[int, int]:
-        at_dtype = replace(sized, held=replace(sized.held, dtype=dtype))
+    def more(engine: Engine, context: int, dtype: str) -> tuple[int, int]:
+        held = replace(sized.held, dtype=dtype)
+        at_dtype = replace(sized, held=held, wish=replace(sized.wish, engine=engine))
         sums = at_dtype.at(context, wish.batch)
         return sums.cache.nbytes, sums.workspace.nbytes
 
     def make(size: RecipeSize, card: Device) -> OnCard:
-        on_card = replace(sized, wish=replace(sized.wish, device=card))
+        engine = sized.wish.engine.on_device(card.whole or card.nbytes, card.name)
+        on_card = replace(sized, wish=replace(sized.wish, engine=engine, device=card))
         each = _on_each(size, memory, wish, card)
 
         def held(context: int) -> HeldAt:
@@ -108,7 +113,7 @@ def _of_cache(
             if each is None:
                 return HeldAt(context, None, None)
             wide = float32 and size.dtype == "F32"
-            cache_bytes, workspace = more(context, "F32" if wide else sized.held.dtype)
+            cache_bytes, workspace = more(engine, context, "F32" if wide else sized.held.dtype)
             least, most = each
             total = None if most is None else most + cache_bytes + workspace
             # Who deals out whole layers deals out their cache too.

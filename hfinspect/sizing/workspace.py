@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import field
 from fractions import Fraction
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from ..core.footprint import Workspace
 from ..core.model_facts import ModelFacts
@@ -37,6 +39,7 @@ class WorkspaceLimit:
     ``layers`` is what each layer keeps, ``stacks`` where the decoder has them, ``facts`` what the
     config says, ``name`` the model type, ``deepstack`` how many layers get features of pictures,
     ``indexing`` what keys say of its indexer: for an engine that looks at each layer.
+    ``architecture`` and ``config`` are the model's class and its config.json.
     """
 
     root: Module
@@ -48,6 +51,8 @@ class WorkspaceLimit:
     name: str = ""
     deepstack: int = 0
     indexing: Indexing = ALL_TOKENS
+    architecture: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def at(self, tokens: int, batch: int) -> Workspace:
         """For a step of so many tokens of each sequence."""

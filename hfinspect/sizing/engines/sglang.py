@@ -2,14 +2,15 @@
 
 A row a token; convolutions hold ``kernel - 1`` columns; an indexer (``DSATokenToKVPool``) is as in
 vLLM. A step takes ``chunked_prefill_size`` tokens: 8,192 on cards from 60 GiB on, 16,384 from 160
-GiB on, 4,096 from 20 GiB on and 2,048 below (``handle_gpu_memory_settings`` in
-arg_groups/memory_hook.py, read on 2026-11-28).
+GiB on, 4,096 from 20 GiB on and 2,048 below. On a named card the workspace is what SGLang leaves
+free of it (``sglang_reserve.py``), or what a step takes where that is more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...core.records import dataclass
@@ -31,9 +32,19 @@ _STEPS: Final = ((160 * 1024**3, 16384), (60 * 1024**3, 8192), (20 * 1024**3, 40
 
 @dataclass(frozen=True)
 class Sglang(RowPerToken):
-    """A pool of rows. ``device_step``: tokens of a step that the server takes on the device."""
+    """A pool of rows.
+
+    Fields:
+        device_step [tokens]: of a step that the server takes on the device
+        device_nbytes [bytes]: of the device; 0 where none is named
+        device_amd: whether AMD made it
+        stages: that the layers are cut into
+    """
 
     device_step: int = 8192
+    device_nbytes: int = 0
+    device_amd: bool = False
+    stages: int = 1
 
     name: ClassVar[str] = "sglang"
     version: ClassVar[str] = "0.5.23"
@@ -63,8 +74,15 @@ class Sglang(RowPerToken):
         return self.step_tokens or self.device_step
 
     def on_device(self, nbytes: int, name: str) -> Engine:
+        from ..cards import cards
+
         step = next((tokens for size, tokens in _STEPS if nbytes >= size), 2048)
-        return replace(self, device_step=step)
+        known = cards().get(name)
+        amd = known is not None and known.family.startswith("gfx")
+        return replace(self, device_step=step, device_nbytes=nbytes, device_amd=amd)
+
+    def in_stages(self, count: int) -> Engine:
+        return replace(self, stages=count)
 
     def recurrent_dtype(
         self, prediction: Prediction, config: Mapping[str, Any] | None, dtype: str
@@ -73,7 +91,27 @@ class Sglang(RowPerToken):
         return TORCH_DTYPES.get(str(own_section(config).get("mamba_ssm_dtype")))
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
-        return limit.at(min(context, self.step), batch)
+        step = limit.of_steps(min(batch * context, self.step), batch)
+        return self._beside(step, limit) if self.device_nbytes else step
+
+    def _beside(self, step: Workspace, limit: WorkspaceLimit) -> Workspace:
+        """What is left free of the device, at least for a step."""
+        from ..workspace import RUNTIME_BYTES  # most runs size nothing
+        from .sglang_reserve import MIB, Card, left_free, served, static_share
+
+        facts, nbytes = limit.facts, self.device_nbytes
+        model = served(limit.architecture, limit.config, facts.heads or 0, facts.context or 0)
+        card = Card(Fraction(nbytes, MIB), limit.ranks, self.stages, self.device_amd)
+        left = left_free(nbytes, card, self.step, model, RUNTIME_BYTES)
+        if left <= step.nbytes:
+            return step
+        share = float(static_share(card, self.step, model))
+        return replace(
+            step,
+            runtime=left - step.logits - step.activation,
+            formula=f"{left:,} that SGLang leaves free (mem_fraction_static {share:.3f}), of which "
+            f"a step takes {step.formula}",
+        )
 
     def usable(self, nbytes: int) -> int:
         return nbytes
