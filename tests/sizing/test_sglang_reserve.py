@@ -11,7 +11,7 @@ import pytest
 
 import hfinspect
 from hfinspect.sizing.engines.sglang import Sglang
-from hfinspect.sizing.engines.sglang_reserve import MIB, Card, Served, served, static_share
+from hfinspect.sizing.engines.sglang_reserve import MIB, HeldCard, ServedModel, served, static_share
 from hfinspect.sizing.workspace import RUNTIME_BYTES
 
 ROOT = Path(__file__).parents[2]
@@ -40,7 +40,7 @@ def same(row: dict[str, Any]) -> bool:
     """Whether step and share are those that SGLang sets."""
     engine = Sglang().on_device(row["mib"] * MIB, "")
     assert isinstance(engine, Sglang)
-    card = Card(Fraction(row["mib"]), row["tensor"], row["stages"], row["amd"])
+    card = HeldCard(Fraction(row["mib"]), row["tensor"], row["stages"], row["amd"])
     share = static_share(card, engine.step, served(row["architecture"], config_of(row), 0, 0))
     # SGLang multiplies numbers of 64 bits.
     return engine.step == row["step"] and abs(share - Fraction(row["fraction"])) < Fraction(
@@ -73,9 +73,9 @@ def test_a_card_is_compared_with_weights_cache_and_what_is_left_free(card: str, 
 
 
 def test_aiter_takes_its_part_of_a_card_of_amd() -> None:
-    card = Card(Fraction(65520), amd=True)
+    card = HeldCard(Fraction(65520), amd=True)
     short, long, latents = (
-        static_share(card, 8192, Served(heads=32, context=context, latents=latents))
+        static_share(card, 8192, ServedModel(heads=32, context=context, latents=latents))
         for context, latents in ((8192, False), (8193, False), (8193, True))
     )
     assert long == short * Fraction(85, 100)

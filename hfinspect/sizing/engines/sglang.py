@@ -97,11 +97,11 @@ class Sglang(RowPerToken):
     def _beside(self, step: Workspace, limit: WorkspaceLimit) -> Workspace:
         """What is left free of the device, at least for a step."""
         from ..workspace import RUNTIME_BYTES  # most runs size nothing
-        from .sglang_reserve import MIB, Card, left_free, served, static_share
+        from .sglang_reserve import MIB, HeldCard, left_free, served, static_share
 
         facts, nbytes = limit.facts, self.device_nbytes
         model = served(limit.architecture, limit.config, facts.heads or 0, facts.context or 0)
-        card = Card(Fraction(nbytes, MIB), limit.ranks, self.stages, self.device_amd)
+        card = HeldCard(Fraction(nbytes, MIB), limit.ranks, self.stages, self.device_amd)
         left = left_free(nbytes, card, self.step, model, RUNTIME_BYTES)
         if left <= step.nbytes:
             return step

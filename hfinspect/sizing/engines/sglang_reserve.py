@@ -79,7 +79,7 @@ _PARTS: Final = ("text_config", "llm_config", "thinker_config", "vision_config",
 _AITER_HEADS: Final = (16, 128)
 
 
-class Served(NamedTuple):
+class ServedModel(NamedTuple):
     """What the rule asks of a model. ``tower``: layers and width of its vision tower."""
 
     latents: bool = False
@@ -91,7 +91,7 @@ class Served(NamedTuple):
     context: int = 0
 
 
-class Card(NamedTuple):
+class HeldCard(NamedTuple):
     """A card, the devices that share each layer, and the stages."""
 
     mib: Fraction
@@ -100,7 +100,7 @@ class Card(NamedTuple):
     amd: bool = False
 
 
-def served(architecture: str, config: Mapping[str, Any], heads: int, context: int) -> Served:
+def served(architecture: str, config: Mapping[str, Any], heads: int, context: int) -> ServedModel:
     """Of a class and its config."""
     sections = [config, *(part for name in _PARTS if isinstance(part := config.get(name), dict))]
     several = any(isinstance(config.get(name), dict) for name in _PARTS)
@@ -112,7 +112,7 @@ def served(architecture: str, config: Mapping[str, Any], heads: int, context: in
     tower = None
     if multimodal and isinstance(vision, dict):
         tower = (_count(vision, "num_hidden_layers", 24), _count(vision, "hidden_size", 1024))
-    return Served(
+    return ServedModel(
         latents=not is_v4 and any(_count(section, "kv_lora_rank", 0) for section in sections),
         multimodal=multimodal,
         tower=tower,
@@ -133,7 +133,7 @@ def _count(section: Mapping[str, Any], key: str, usual: int) -> int:
     return value if type(value) is int and 0 <= value < 2**31 else usual
 
 
-def static_share(card: Card, step: int, model: Served) -> Fraction:
+def static_share(card: HeldCard, step: int, model: ServedModel) -> Fraction:
     """``mem_fraction_static``: the share that weights and cache take; below 0 where nothing is left
     for them."""
     devices = Fraction(card.tensor * card.stages, 8) * 1024
@@ -150,13 +150,13 @@ def static_share(card: Card, step: int, model: Served) -> Fraction:
     return share * Fraction(85, 100) if card.amd and _by_aiter(card, model) else share
 
 
-def _by_aiter(card: Card, model: Served) -> bool:
+def _by_aiter(card: HeldCard, model: ServedModel) -> bool:
     """Whether aiter's attention runs it, over a context that takes more of its memory."""
     runs = not model.latents or model.heads // card.tensor in _AITER_HEADS
     return runs and model.context > 8192
 
 
-def _graphs(card: Card, step: int, model: Served) -> int:
+def _graphs(card: HeldCard, step: int, model: ServedModel) -> int:
     """MiB of the CUDA graphs."""
     few = card.tensor < 4
     sequences = next(
@@ -184,7 +184,7 @@ def _beside_tower(layers: int, width: int) -> Fraction:
     return Fraction(95, 100) * max(Fraction(8, 10), min(Fraction(105, 100), factor))
 
 
-def left_free(nbytes: int, card: Card, step: int, model: Served, runtime: int) -> int:
+def left_free(nbytes: int, card: HeldCard, step: int, model: ServedModel, runtime: int) -> int:
     """Bytes of a device that are neither for weights nor for the cache. ``runtime`` are those that
     are taken before the weights are loaded."""
     share = max(static_share(card, step, model), Fraction(0))
