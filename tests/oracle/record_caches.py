@@ -126,6 +126,8 @@ def run(model: Any, tokens: int, static: int | None = None, seen: int = SEEN) ->
         own = getattr(model.config, "decoder", model.config)
         ids = torch.full((own.num_codebooks, tokens), 7, dtype=torch.long)
     arguments = inspect.signature(model.forward).parameters
+    # Since 5.24 the argument has another name in some classes.
+    slot = "past_key_values" if "past_key_values" in arguments else "cache"
     inputs: dict[str, Any] = {"use_cache": True}
     own_inputs = inputs_of(whole, ids)
     if own_inputs is not None:
@@ -159,11 +161,11 @@ def run(model: Any, tokens: int, static: int | None = None, seen: int = SEEN) ->
         cache = StaticCache(config=model.config, max_cache_len=static)
         if model.config.is_encoder_decoder or "encoder_hidden_states" in inputs:
             cache = EncoderDecoderCache(cache, StaticCache(config=model.config, max_cache_len=seen))
-        inputs["past_key_values"] = cache
+        inputs[slot] = cache
     inputs = {k: v for k, v in inputs.items() if k in arguments or k == "use_cache"}
     cache = _filled(model, inputs)
-    if cache is None and "past_key_values" in arguments:  # it makes none, but fills one it is given
-        inputs["past_key_values"] = DynamicCache(config=model.config)
+    if cache is None and slot in arguments:  # it makes none, but fills one it is given
+        inputs[slot] = DynamicCache(config=model.config)
         cache = _filled(model, inputs)
     if cache is None:
         raise LookupError("the output has no cache")
@@ -176,9 +178,10 @@ def _filled(model: Any, inputs: dict[str, Any]) -> Any:
 
     with torch.no_grad():
         out = model(**inputs)
-    names = ("past_key_values", "cache_params", "state", "mems")
+    names = ("past_key_values", "cache", "cache_params", "state", "mems")
     made = next((cache for n in names if (cache := getattr(out, n, None)) is not None), None)
-    return inputs.get("past_key_values") if made is None else made
+    given = inputs.get("past_key_values", inputs.get("cache"))
+    return given if made is None else made
 
 
 def record(entry: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
