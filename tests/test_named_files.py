@@ -34,7 +34,7 @@ FOREIGN = re.compile(
 #: The folders at the top, and the rooms: where a path begins that means one of ours.
 FOLDERS = {path.name for path in (*ROOT.iterdir(), *PACKAGE.iterdir()) if path.is_dir()}
 #: Of the examples of docs/adding-a-model.md, which a reader writes; and a page of ggml's.
-ELSEWHERE = re.compile(r"(kestrel|heron|egret)\.(py|json)$|^docs/gguf\.md$")
+ELSEWHERE = re.compile(r"(kestrel|heron|egret|TYPE)\.(py|json)$|^docs/gguf\.md$")
 #: Files of a checkpoint, and of other projects, that are named alone everywhere.
 ALONE = re.compile(r"^(modeling|configuration|conversion|convert|tokenization|model|tokenizer)_?")
 

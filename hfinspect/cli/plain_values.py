@@ -106,6 +106,12 @@ def _path(value: Any) -> Path:
     return Path(value)
 
 
+def _paths(value: Any) -> list[Path]:
+    if type(value) not in (list, tuple):
+        raise NotPlainError
+    return [_path(item) for item in value]
+
+
 def _float(value: Any) -> float:
     if type(value) is float:
         return value
@@ -120,4 +126,5 @@ _PLAIN: Final[dict[object, Callable[[Any], Any]]] = {
     int: _number,
     float: _float,
     Path: _path,
+    list[Path]: _paths,
 }

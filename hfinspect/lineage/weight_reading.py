@@ -83,7 +83,7 @@ def compared_whole(
                 model.inspected.inspection.target,
                 "is on the Hub, and --values reads whole files",
                 expected="models on this machine",
-                hint="--sample reads 4 kB of each tensor from the Hub",
+                hint="a sample of each tensor can be compared: 4 kB by range",
             )
     found = _comparable(first, other)
     nbytes = sum(pair.here.nbytes for pair in found.pairs)

@@ -85,7 +85,7 @@ class Dataset:
             raise UsageError(
                 str(self.folder),
                 f"holds {state}: {there.rows:,} rows in {len(there.parts):,} whole parts",
-                hint="--resume goes on with it, --overwrite begins again",
+                hint="resume goes on with it, overwrite begins again",
             )
         if there is None or overwrite:
             self._delete()
@@ -97,7 +97,7 @@ class Dataset:
                         str(self._part_path(number)),
                         "is not there",
                         expected=f"a part of {there.parts[number].rows:,} rows",
-                        hint="--overwrite begins again",
+                        hint="overwrite begins again",
                     )
         self._first = len(self.manifest.parts)
         write_manifest(self._path, self.manifest._replace(complete=False))
@@ -132,7 +132,7 @@ class Dataset:
                     str(self.folder),
                     f"was begun by another command: {name} differ"
                     + ("s" if name == "the list" else ""),
-                    hint="repeat that one with --resume, or begin again with --overwrite",
+                    hint="repeat that one with resume, or begin again with overwrite",
                 )
         return there
 
@@ -179,7 +179,7 @@ class Dataset:
                 raise UsageError(
                     str(self._part_path(number)),
                     "was written for another list",
-                    hint="--overwrite begins again",
+                    hint="overwrite begins again",
                 )
 
     def left(self, items: Iterable[Item]) -> Iterator[Item]:

@@ -56,7 +56,7 @@ def refuse_outside(target: str, path: str, where: str | None = None) -> None:
             target,
             "lies outside the folders that this server may read",
             where=where,
-            hint="name its folder: hfinspect serve FOLDER",
+            hint="name its folder when you start the server",
         )
 
 
