@@ -52,7 +52,7 @@ def run_audit(
         error = NothingToInspectError(
             target,
             "holds neither weights nor a config.json",
-            hint="a directory of checkpoints is audited folder by folder",
+            hint="audit a directory of checkpoints folder by folder",
         )
         error.argument = ("audit", target)
         raise error

@@ -64,7 +64,7 @@ def inspect(
             raise UsageError(
                 "--revision, --by, --set, --file and --update",
                 "are for one model, and several were given",
-                hint="a revision goes with its model: org/name@revision",
+                hint="write the revision with its model: org/name@revision",
             )
         show(models, source, format_, output, token, timeout, kept)
         return

@@ -86,7 +86,7 @@ def _existing(paths: Sequence[Path]) -> list[Path]:
             path.stat()
         except FileNotFoundError:
             raise EntryNotFoundError(
-                str(path), "does not exist", hint="a repo of the Hub is typed into the page"
+                str(path), "does not exist", hint="type the name of a Hub repo into the page"
             ) from None
         except OSError as error:
             raise UnreadableError(str(path), f"cannot be read: {error.strerror}") from None

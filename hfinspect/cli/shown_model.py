@@ -44,7 +44,7 @@ def show_model(
     checked_format(format_, PICTURED)
     checked("--by", by, GROUPS)
     if update is not None and (output is not None or format_ not in ("table", "card")):
-        raise UsageError("--update", "writes a card into its own file", hint="no -o, no -f with it")
+        raise UsageError("--update", "writes a card into its own file", hint="remove -o and -f")
     drawn = format_ in ("html", "svg") or update is not None
     ask: Any = api.inspect
     if drawn:

@@ -44,7 +44,7 @@ def cache_explained(
         raise NothingToInspectError(
             found.target,
             f"has no cache to derive: {reason}",
-            hint="explain without it derives the parameters, memory sizes the weights",
+            hint="explain derives its parameters, memory sizes its weights",
         )
     held, _ = held_of(found, prediction, wish)
     held = replace(held, tokens=kept.tokens, batch=kept.batch)

@@ -117,7 +117,7 @@ class Dataset:
                     str(self.folder),
                     f"holds {path.name}, of {count} shard{'' if count == 1 else 's'}",
                     expected=f"parts of {self.shard[1]}",
-                    hint="each number of shards has its own folder",
+                    hint="use another folder for another number of shards",
                 )
 
     def _same(self, there: Manifest) -> Manifest:

@@ -102,7 +102,7 @@ class Journal:
             str(self.path),
             f"line {number + 1} is not a row of such a scan",
             expected="the output of the same command",
-            hint="begin anew",
+            hint="begin a new file",
         )
         error.argument = ("resume", "")
         return error

@@ -87,7 +87,7 @@ def _not_ours(output: Path) -> UsageError:
         str(output),
         "is not an output of such a scan",
         expected="the output of the same command",
-        hint="begin anew",
+        hint="begin a new file",
     )
     error.argument = ("resume", "")
     return error

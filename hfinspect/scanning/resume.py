@@ -25,7 +25,7 @@ def left_to_do(
                 str(path),
                 f"row {i + 1} is {clean(kept.target)}",
                 expected=clean(item.target) if item else "no such row",
-                hint="it was written for another list; begin anew",
+                hint="the file was written for another list; begin a new file",
             )
             error.argument = ("resume", "")
             raise error

@@ -51,7 +51,7 @@ def from_file(path: Path) -> Iterator[str]:
         raise EntryNotFoundError(
             str(path),
             "does not exist",
-            hint="a scan takes a file with a model on each line; one model alone is inspected",
+            hint="give a file with one model per line; hfinspect inspect reads one model",
         ) from None
     except OSError as error:
         raise UnreadableError(str(path), f"cannot be read: {error.strerror}") from None

@@ -229,7 +229,7 @@ class LocalSource(DiskSource):
                     self._given,
                     "does not exist",
                     where=where,
-                    hint="check the spelling; a repo of the Hub is written org/name",
+                    hint="check the spelling; a Hub repo is org/name",
                 )
             return EntryNotFoundError(
                 self._given,

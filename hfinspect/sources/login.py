@@ -38,5 +38,5 @@ def login(
             "session",
             f"is {of_type(session)}",
             expected="an object with token and endpoint",
-            hint="huggingface_hub.HfApi is one",
+            hint="pass a huggingface_hub.HfApi, for example",
         ) from None

@@ -223,7 +223,7 @@ class GuardedRead:
         return UnknownArchitectureError(
             f"{self._name} with {self._config.path}{key} = {text[:60]}",
             "was not recorded",
-            hint="the headers of the weights can be read, or install hfinspect[transformers]",
+            hint="read the headers of the weights, or install hfinspect[transformers]",
         )
 
 

@@ -180,7 +180,7 @@ def without_part(module: Module, name: str) -> UnknownArchitectureError:
     return UnknownArchitectureError(
         f"class {module.class_name}",
         f"has no {name}, which the class around it needs",
-        hint="a section of the config names a model_type that this class does not take",
+        hint="a section of the config names a model_type that this class does not accept",
     )
 
 

@@ -91,7 +91,7 @@ def _refused(name: str, key: str, found: object) -> UnknownArchitectureError:
     return UnknownArchitectureError(
         f"{name} with {key} = {repr(found)[:60]}",
         "was not recorded",
-        hint="the headers of its weights can be read",
+        hint="read the headers of its weights",
     )
 
 
@@ -100,5 +100,5 @@ def unknown(name: str) -> UnknownArchitectureError:
     return UnknownArchitectureError(
         f"architecture {name!r}",
         "is one of timm's, whose configs name a model and not its sizes; it was not recorded",
-        hint="the headers of its weights can be read",
+        hint="read the headers of its weights",
     )

@@ -189,7 +189,7 @@ def offsets_out_of_range(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Why: its data is not there; a careless reader reads foreign memory.
 
-    Fix: download the file again; if it stays, save the tensors again.
+    Fix: download the file again; if the finding stays, save the tensors again.
     """
     return from_format(facts, "HI118")
 
@@ -256,7 +256,7 @@ def zip_damaged(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Why: the file was cut short or put together by hand; readers see different members in it.
 
-    Fix: download the file again; if it stays, save it again with torch.save.
+    Fix: download the file again; if the finding stays, save it again with torch.save.
     """
     return from_format(facts, "HI124")
 
@@ -267,7 +267,7 @@ def pickle_damaged(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Why: the file cannot be loaded, or not by every loader.
 
-    Fix: download the file again; if it stays, save it again with torch.save.
+    Fix: download the file again; if the finding stays, save it again with torch.save.
     """
     return from_format(facts, "HI125")
 
@@ -278,7 +278,7 @@ def storage(facts: TargetFacts) -> Iterator[RuleFinding]:
 
     Why: these tensors have no data, or only a part of it.
 
-    Fix: download the file again; if it stays, save it again with torch.save.
+    Fix: download the file again; if the finding stays, save it again with torch.save.
     """
     return from_format(facts, "HI126")
 

@@ -244,7 +244,7 @@ class HubSource(Source):
             self.asked(path).subject,
             f"the storage host {host} refuses access ({refused.status})",
             where=path,
-            hint="try again; if it stays, the file cannot be read from this network",
+            hint="try again; if it fails again, this network cannot reach the file",
         )
         ours.server_said = refused.said
         raise ours from refused
@@ -277,7 +277,7 @@ class HubSource(Source):
                 f"the server read commit {served[:40]}",
                 expected=f"{pinned}, which was listed",
                 where=path,
-                hint="the model was changed meanwhile; try again",
+                hint="the model changed while it was read; try again",
             )
 
     def shard_headers(

@@ -28,7 +28,7 @@ def hub_headers(token: str | bool | None, asked: RequestContext) -> dict[str, st
         raise UnauthorizedError(
             asked.subject,
             "the token has characters that no token has",
-            hint="set it again with `hf auth login` or HF_TOKEN",
+            hint="set the token again with `hf auth login` or HF_TOKEN",
         )
     if secret:
         headers["authorization"] = f"Bearer {secret}"

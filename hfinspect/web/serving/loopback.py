@@ -72,7 +72,7 @@ class Served(http.server.ThreadingHTTPServer):
             raise UnreadableError(
                 f"port {port}",
                 f"cannot be used: {error.strerror}",
-                hint="another program may have it; without a port, a free one is taken",
+                hint="another program may use it; without a port, serve chooses a free one",
             ) from None
         self.gate = Gate(self.server_port)
         self.named = tuple(named)
