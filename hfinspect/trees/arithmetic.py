@@ -116,14 +116,14 @@ def _applied(op: str, terms: list[int | float], written: Written) -> int | float
     ):
         raise NoValueError("is not an expression")
     try:
-        found = apply(*terms)
+        result = apply(*terms)
     except (ArithmeticError, ValueError, TypeError) as error:
         raise NoValueError(f"has no value ({error})") from None
-    if not abs(found) <= MAX_DIM**2:
+    if not abs(result) <= MAX_DIM**2:
         raise NoValueError("is larger than any size")
-    if isinstance(found, (float, Dim)):
-        return found
-    return Dim(found, spelled(written)) if any(isinstance(t, Dim) for t in terms) else int(found)
+    if isinstance(result, (float, Dim)):
+        return result
+    return Dim(result, spelled(written)) if any(isinstance(t, Dim) for t in terms) else int(result)
 
 
 def _power(terms: list[int | float], written: Written) -> int | float:
@@ -131,12 +131,12 @@ def _power(terms: list[int | float], written: Written) -> int | float:
     if len(terms) != 2 or not (0 <= terms[1] <= 64 and abs(terms[0]) <= MAX_DIM):
         raise NoValueError("is larger than any size")
     base, exponent = terms
-    found = base**exponent
-    if isinstance(found, float):
-        return found
+    result = base**exponent
+    if isinstance(result, float):
+        return result
     if isinstance(base, Dim) and exponent in (2, 3):
         return base * base if exponent == 2 else base * base * base
-    return Dim(found, spelled(written)) if any(isinstance(t, Dim) for t in terms) else int(found)
+    return Dim(result, spelled(written)) if any(isinstance(t, Dim) for t in terms) else int(result)
 
 
 def _index(i: int | None) -> int:
@@ -148,10 +148,10 @@ def _index(i: int | None) -> int:
 def _of_pair(arguments: list[Any], values: Values) -> int | float:
     if len(arguments) != 2 or not isinstance(arguments[0], str) or arguments[1] not in (0, 1):
         raise NoValueError("is not an expression")
-    found = values.raw(arguments[0])
-    if not isinstance(found, (list, tuple)):
+    pair = values.raw(arguments[0])
+    if not isinstance(pair, (list, tuple)):
         return values.number(arguments[0])
-    if len(found) != 2:
+    if len(pair) != 2:
         raise NoValueError(f"has not two sides in {arguments[0]}", key=arguments[0])
     return _of_list("[]", arguments, values, None, 0)
 
@@ -191,12 +191,12 @@ def holds(written: Written, values: Values, i: int | None = None, depth: int = 0
             raise NoValueError("is not a condition")
         if op == "given":
             return values.given(first)
-        found = values.raw(first)
+        flag = values.raw(first)
         if op == "null":
-            return found is None
-        if isinstance(found, (list, dict)):  # one flag for each member is another tree
+            return flag is None
+        if isinstance(flag, (list, dict)):  # one flag for each member is another tree
             raise NoValueError(f"is computed from {first}, which is not a flag", key=first)
-        return bool(found)
+        return bool(flag)
     if op == "kind" and len(rest) == 2:
         i = int(value(rest.pop(), values, i, depth + 1))
     if len(rest) != 1:
@@ -218,10 +218,10 @@ def holds(written: Written, values: Values, i: int | None = None, depth: int = 0
     return compare(_side(first, values, i, depth), _side(rest[0], values, i, depth))
 
 
-def _words(found: object) -> Sequence[object]:
-    if isinstance(found, str):
-        return [word.strip() for word in found.lower().split("|")]
-    return found if isinstance(found, (list, tuple)) else ()
+def _words(listed: object) -> Sequence[object]:
+    if isinstance(listed, str):
+        return [word.strip() for word in listed.lower().split("|")]
+    return listed if isinstance(listed, (list, tuple)) else ()
 
 
 def _side(written: Written, values: Values, i: int | None, depth: int) -> int | float:

@@ -14,11 +14,11 @@ def chosen_stages(c: ModelConfig, names: Sequence[str]) -> list[int]:
     """Which of the stages a backbone hands on: ``out_features`` by name, else ``out_indices``,
     else the last. Source: transformers/backbone_utils.py."""
     if c.has("out_features"):
-        found = c.strings("out_features")
-        for name in found:
+        features = c.strings("out_features")
+        for name in features:
             if name not in names:
                 raise c.error("out_features", name, f"one of {', '.join(names)}")
-        return [names.index(name) for name in found]
+        return [names.index(name) for name in features]
     indices = c.raw("out_indices")
     if indices is None:
         return [len(names) - 1]

@@ -82,7 +82,7 @@ NUMBERS: Final = ("key", "value", "heads", "repeated", "every", "before")
 _WORDS: Final = ("cross", "latent", "name", "dtype", "of", "prompt", "by_sequence")
 
 
-def kept(written: Mapping[str, Any], number: Callable[[Any], int]) -> CacheItem:
+def cache_item(written: Mapping[str, Any], number: Callable[[Any], int]) -> CacheItem:
     """What data says that a block keeps: its fields by name, ``shape`` only of a state and
     ``reason`` only of what is unknown. ``number`` gives the value of a written size.
 
@@ -96,7 +96,7 @@ def kept(written: Mapping[str, Any], number: Callable[[Any], int]) -> CacheItem:
     words: dict[str, Any] = {
         k: v for k, v in written.items() if k in _WORDS and isinstance(v, (str, bool))
     }
-    said: dict[str, Any] = {k: number(v) for k, v in written.items() if k in NUMBERS}
-    if len(words) + len(said) < len(written):
+    numbers: dict[str, Any] = {k: number(v) for k, v in written.items() if k in NUMBERS}
+    if len(words) + len(numbers) < len(written):
         raise ValueError("keeps what is not a row of keys and values")
-    return KeysValues(**words, **said)
+    return KeysValues(**words, **numbers)

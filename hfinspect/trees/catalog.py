@@ -118,14 +118,14 @@ def register_part(
     """Add a model_type with one class, built or of its parts, which is its base: a section of a
     composite, or what a release with code of its own consists of."""
 
-    def whole(c: ModelConfig) -> Module:
+    def root_of(c: ModelConfig) -> Module:
         if isinstance(build, Mapping):
             return Module(class_name, {at: part(c) for at, part in build.items()})
         return build(c)
 
     return register(
         model_type,
-        {class_name: whole},
+        {class_name: root_of},
         base=class_name,
         base_prefix=prefix,
         category=category,
@@ -136,7 +136,7 @@ def register_part(
 def register_pair(
     model_type: str | tuple[str, ...],
     name: str,
-    whole: Builder,
+    with_head: Builder,
     model: Builder,
     category: str,
     *,
@@ -145,7 +145,7 @@ def register_pair(
     **options: Any,
 ) -> Family:
     """Add a family of two classes: ``{name}Model``, and what keeps it under ``prefix``."""
-    classes = {f"{name}{ending}": whole, f"{name}Model": model}
+    classes = {f"{name}{ending}": with_head, f"{name}Model": model}
     return register(model_type, classes, base_prefix=prefix, category=category, **options)
 
 
@@ -239,13 +239,13 @@ def _load(file: str) -> None:
     if not file.startswith(TRACED):
         importlib.import_module(f"{_FAMILIES}.{file}")
     elif file not in _TRACED_LOADED:
-        found = traced_family(json.loads(trace_files.content(_FAMILIES, file)), file)
+        family = traced_family(json.loads(trace_files.content(_FAMILIES, file)), file)
         _TRACED_LOADED.add(file)
-        for model_type in found.model_types:
+        for model_type in family.model_types:
             # Where a family of the type is written, a trace adds the classes that it lacks.
             if model_type not in index().types or index().types[model_type] == file:
-                _BY_TYPE.setdefault(model_type, found)
-        _add_classes(found)
+                _BY_TYPE.setdefault(model_type, family)
+        _add_classes(family)
 
 
 def traced_family(trace: Mapping[str, Any], file: str = "") -> Family:

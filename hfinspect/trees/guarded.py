@@ -41,10 +41,10 @@ class GuardedRead:
         """The config of a section; an absent one as the class makes it."""
         if path not in self._sections:
             outer, name = self.place(path)
-            found = outer.section(name)
+            inner = outer.section(name)
             if path in self.absent and not outer.says(name):
-                found = ModelConfig(self.absent[path], found.path, found.kind)
-            self._sections[path] = found
+                inner = ModelConfig(self.absent[path], inner.path, inner.kind)
+            self._sections[path] = inner
         return self._sections[path]
 
     def named(self, key: str) -> str:
@@ -67,11 +67,11 @@ class GuardedRead:
         config, last = self.place(key)
         if last == "num_labels" and config.has("num_labels", "id2label", "_num_labels"):
             return int(config.num_labels)
-        found = config.raw(last)
-        if found is not None:
-            if self._reading and config.fields.raw(last) != found:
-                raise self.refused(key, found)  # see number
-            return found
+        raw = config.raw(last)
+        if raw is not None:
+            if self._reading and config.fields.raw(last) != raw:
+                raise self.refused(key, raw)  # see number
+            return raw
         default = self._defaults.get(key, _MISSING)
         if default is _MISSING or (config.says(last) and isinstance(default, bool)):
             return None  # a null that is written down is false
@@ -125,10 +125,10 @@ class GuardedRead:
             return config.number(last, default=0.0)
         if config.has(last):
             return config.dim(last, minimum=min([0, *self._below(key)]))
-        found = self.raw(key)
-        if isinstance(found, bool) or not isinstance(found, (int, float)):
+        raw = self.raw(key)
+        if isinstance(raw, bool) or not isinstance(raw, (int, float)):
             raise config.missing(last)
-        return found if isinstance(found, float) else config.dim(last, default=found, minimum=0)
+        return raw if isinstance(raw, float) else config.dim(last, default=raw, minimum=0)
 
     def _below(self, key: str) -> list[int]:
         """Numbers under the least that a guard allows which are known as well: -1 for none."""
@@ -144,11 +144,11 @@ class GuardedRead:
         return place in self._chosen[count]
 
     def items(self, key: str) -> list[Any]:
-        found = self.raw(key)
-        if not isinstance(found, (list, tuple)) or len(found) > MAX_COUNT:
+        entries = self.raw(key)
+        if not isinstance(entries, (list, tuple)) or len(entries) > MAX_COUNT:
             config, last = self.place(key)
-            raise config.error(last, found, "a list")
-        return list(found)
+            raise config.error(last, entries, "a list")
+        return list(entries)
 
     def check_layers(self) -> None:
         """Raises ConfigError where a list has not one word for each layer: no config class of
@@ -182,24 +182,24 @@ class GuardedRead:
             if self.given(key):
                 raise self.refused(key, self.raw(key))
             return
-        found = self.raw(key)
-        if "is" in guard and not any(_same(found, allowed) for allowed in guard["is"]):
-            raise self.refused(key, found)
+        raw = self.raw(key)
+        if "is" in guard and not any(_same(raw, allowed) for allowed in guard["is"]):
+            raise self.refused(key, raw)
         if "least" in guard and any(
             side < guard["least"] and side not in self._below(key)
             for side in self._sides(key, guard)
         ):
-            raise self.refused(key, found)
+            raise self.refused(key, raw)
         if "length" in guard and len(self.items(key)) != value(guard["length"], self):
-            raise self.refused(key, found)
-        if "equals" in guard and found != value(guard["equals"], self):
-            raise self.refused(key, found)
-        if found and any(self.raw(k) is not wanted for k, wanted in guard.get("needs", {}).items()):
-            raise self.refused(key, found)
+            raise self.refused(key, raw)
+        if "equals" in guard and raw != value(guard["equals"], self):
+            raise self.refused(key, raw)
+        if raw and any(self.raw(k) is not wanted for k, wanted in guard.get("needs", {}).items()):
+            raise self.refused(key, raw)
         if "of" in guard and not all(
             any(_same(item, allowed) for allowed in guard["of"]) for item in self.items(key)
         ):
-            raise self.refused(key, found)
+            raise self.refused(key, raw)
         for other in guard.get("divides", ()):
             config, last = self.place(key)
             config.divided(int(self.number(other)), int(self.number(key)), self.named(other), last)
@@ -207,19 +207,19 @@ class GuardedRead:
     def _sides(self, key: str, guard: Mapping[str, Any]) -> list[int | float]:
         """The number of a key; with ``pair`` in its guard the two that it may have instead; with
         ``each`` every entry of a list."""
-        found = self.raw(key)
-        if found is None:
+        raw = self.raw(key)
+        if raw is None:
             return []
         if guard.get("each"):
             return [value(["[]", key, i], self) for i in range(len(self.items(key)))]
-        if isinstance(found, (list, tuple)) and guard.get("pair"):
-            if len(found) != 2:
-                raise self.refused(key, found)
+        if isinstance(raw, (list, tuple)) and guard.get("pair"):
+            if len(raw) != 2:
+                raise self.refused(key, raw)
             return [value(["pair", key, side], self) for side in (0, 1)]
         return [self.number(key)]
 
-    def refused(self, key: str, found: object) -> UnknownArchitectureError:
-        text = repr(found)
+    def refused(self, key: str, raw: object) -> UnknownArchitectureError:
+        text = repr(raw)
         return UnknownArchitectureError(
             f"{self._name} with {self._config.path}{key} = {text[:60]}",
             "was not recorded",
@@ -227,5 +227,5 @@ class GuardedRead:
         )
 
 
-def _same(found: object, allowed: object) -> bool:
-    return found == allowed and isinstance(found, bool) == isinstance(allowed, bool)
+def _same(given: object, allowed: object) -> bool:
+    return given == allowed and isinstance(given, bool) == isinstance(allowed, bool)

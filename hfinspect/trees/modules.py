@@ -125,10 +125,10 @@ class Module:
     def __getitem__(self, name: str) -> Module | Parameter:
         """The child of that name. Raises UnknownArchitectureError: a section may describe a model
         of another form than the composite's class can hold."""
-        found = self.children.get(name)
-        if found is None:
+        child = self.children.get(name)
+        if child is None:
             raise without_part(self, name)
-        return found
+        return child
 
     def adding(self, **more: Module | Parameter | None) -> Module:
         """This module, with further children, or others in place of those that it has."""
@@ -150,18 +150,18 @@ class Module:
         """The module at a path of attribute names below this one. Raises as ``[]`` does."""
         at = self
         for name in path:
-            found = at[name]
-            if not isinstance(found, Module):
+            child = at[name]
+            if not isinstance(child, Module):
                 raise without_part(at, name)
-            at = found
+            at = child
         return at
 
     def tensor(self, name: str = "weight") -> Parameter:
         """The tensor of that name in this module. Raises as ``[]`` does."""
-        found = self[name]
-        if isinstance(found, Module):
+        child = self[name]
+        if isinstance(child, Module):
             raise without_part(self, name)
-        return found
+        return child
 
 
 def each_module(root: Module) -> Iterator[Module]:

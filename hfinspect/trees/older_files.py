@@ -8,39 +8,39 @@ from .modules import Module, Parameter
 
 def older_names(module: Module) -> dict[str, Parameter]:
     """What only older files hold: numbers of positions, and a normed weight before torch 2."""
-    found = {}
+    names = {}
     many = _tensor_at(module, "position_embeddings", "weight")
     table = many or _tensor_at(module, "position_embedding", "weight")
     if table and "entity_embeddings" not in module.children:  # whose positions are inputs
         numbers = (1, table.shape[0])
-        found["position_ids"] = Parameter(
+        names["position_ids"] = Parameter(
             numbers, Role.BUFFER, "I64", saved=False, component=Component.EMBEDDING
         )
     for name, part in (("weight_g", "original0"), ("weight_v", "original1")):
         path = ("parametrizations", "weight", part)
         normed = _tensor_at(module, *path)
         if normed is not None:
-            found[name] = Parameter(
+            names[name] = Parameter(
                 normed.shape, saved=False, component=_component_at(module, *path)
             )
-    return found
+    return names
 
 
 def _component_at(module: Module, *path: str) -> Component | None:
     """What the innermost says that says anything."""
-    found: Component | None = None
+    component: Component | None = None
     here: Module | Parameter = module
     for name in path:
         assert isinstance(here, Module)
         inner = here.children[name]
         assert inner is not None
         here = inner
-        found = here.component or found
-    return found
+        component = here.component or component
+    return component
 
 
 def _tensor_at(module: Module, *path: str) -> Parameter | None:
-    found: Module | Parameter | None = module
+    place: Module | Parameter | None = module
     for name in path:
-        found = found.children.get(name) if isinstance(found, Module) else None
-    return found if isinstance(found, Parameter) else None
+        place = place.children.get(name) if isinstance(place, Module) else None
+    return place if isinstance(place, Parameter) else None

@@ -65,8 +65,8 @@ class Prediction(Shown):
     @cached_property
     def tied(self) -> dict[str, str]:
         """Name left out -> name kept."""
-        found = self.specs.where(lambda spec: bool(spec.tied_to and spec.saved))
-        return {spec.name: spec.tied_to for spec in found if spec.tied_to}
+        tied_specs = self.specs.where(lambda spec: bool(spec.tied_to and spec.saved))
+        return {spec.name: spec.tied_to for spec in tied_specs if spec.tied_to}
 
     @cached_property
     def extras(self) -> Copies[TensorSpec]:
@@ -83,8 +83,8 @@ class Prediction(Shown):
         before = self._made.get(name)
         if before is None or before[0] != given:
             before = self._made[name] = given, make()
-        found: T = before[1]
-        return found
+        result: T = before[1]
+        return result
 
     @cached_property
     def parameters(self) -> int:
@@ -94,8 +94,8 @@ class Prediction(Shown):
     @cached_property
     def buffers(self) -> int:
         """Elements of saved buffers."""
-        found = self.tensors.counted()
-        return sum(spec.elements * count for spec, count in found if spec.role is Role.BUFFER)
+        counted = self.tensors.counted()
+        return sum(spec.elements * count for spec, count in counted if spec.role is Role.BUFFER)
 
     @cached_property
     def active_parameters(self) -> int:
@@ -135,9 +135,9 @@ def _built(choice: FamilyChoice, config: ModelConfig) -> Module:
 
     if not differing:
         return build(config)
-    with keys_read() as found:
+    with keys_read() as spellings_read:
         root = build(config)
-    read = {key for spellings in found for key in spellings}
+    read = {key for spellings in spellings_read for key in spellings}
     for key, value in differing.items():
         if config.path + key not in read:
             raise config.unknown(key, value, "none: this class has layers alike")
@@ -246,12 +246,12 @@ def part_described(config: ModelConfig, choice: FamilyChoice) -> ModelConfig:
     family, own = choice.family, config.model_type
     if own is None or own in family.model_types:
         return config
-    found = _sections_of(config, family.model_types)
-    if len(found) > 1:
-        places = " and ".join(section.path.rstrip(".") for section in found)
+    sections = _sections_of(config, family.model_types)
+    if len(sections) > 1:
+        places = " and ".join(section.path.rstrip(".") for section in sections)
         raise _not_described(choice, f"has the sizes of {places}", "a section of its own")
-    if found:
-        return found[0]
+    if sections:
+        return sections[0]
     # What is recorded of sections is known of the library's classes alone.
     composite = any(keys_of(name).sections for name in family.model_types)
     if composite or family.source != "transformers" or config.has(*_SIZES) or not config.sections():
@@ -266,12 +266,12 @@ def _sections_of(config: ModelConfig, model_types: tuple[str, ...]) -> list[Mode
     level = [config]
     for _ in range(_DEEPEST):
         level = [section for outer in level for section in outer.sections()]
-        found: dict[str, ModelConfig] = {}
+        distinct: dict[str, ModelConfig] = {}
         for section in level:
             if section.kind in model_types:
-                found.setdefault(repr(section.given), section)
-        if found:
-            return list(found.values())
+                distinct.setdefault(repr(section.given), section)
+        if distinct:
+            return list(distinct.values())
     return []
 
 
@@ -290,10 +290,10 @@ _TEXT_SECTIONS = ("text_config", "thinker_config", "language_config", "llm_confi
 
 def config_dtype(config: ModelConfig) -> str | None:
     """``dtype`` (``torch_dtype`` in older files) in the spelling of safetensors, or None."""
-    found = config.raw("dtype", "torch_dtype")
-    if found is None:
+    dtype = config.raw("dtype", "torch_dtype")
+    if dtype is None:
         sections = [config.section(key) for key in _TEXT_SECTIONS if config.has(key)]
-        found = next((s.raw("dtype", "torch_dtype") for s in sections), None)
-    if not isinstance(found, str):
+        dtype = next((s.raw("dtype", "torch_dtype") for s in sections), None)
+    if not isinstance(dtype, str):
         return None
-    return TORCH_DTYPES.get(found.removeprefix("torch."))
+    return TORCH_DTYPES.get(dtype.removeprefix("torch."))

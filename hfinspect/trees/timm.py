@@ -45,23 +45,23 @@ def arguments(name: str, config: ModelConfig) -> ModelConfig:
         return ModelConfig({**classes, **given(name, config)})
     # A config of before 2023 is itself what later stands under pretrained_cfg.
     about = config.section("pretrained_cfg") if config.has("pretrained_cfg") else config
-    found: dict[str, Any] = {"fixed_input_size": about.flag("fixed_input_size", default=False)}
+    values: dict[str, Any] = {"fixed_input_size": about.flag("fixed_input_size", default=False)}
     size = about.dims("input_size", default=()) if about.has("input_size") else ()
     if size:
         if len(size) != 3:
             raise about.error("input_size", list(size), "channels, height and width")
-        found["in_chans"] = int(size[0])
-        if found["fixed_input_size"]:
-            found["img_size"] = _side(name, [int(side) for side in size[1:]])
+        values["in_chans"] = int(size[0])
+        if values["fixed_input_size"]:
+            values["img_size"] = _side(name, [int(side) for side in size[1:]])
     place = config if config.says("num_classes") else about  # a null there is the class's default
     if place.has("num_classes") and place.dim("num_classes", minimum=-1) >= 0:
-        found["num_classes"] = int(place.dim("num_classes", minimum=0))
+        values["num_classes"] = int(place.dim("num_classes", minimum=0))
     if about is not config and about.has("global_pool"):
-        found["global_pool"] = about.text("global_pool")
-    found |= given(name, config)
-    if found["fixed_input_size"] and "img_size" not in found:
+        values["global_pool"] = about.text("global_pool")
+    values |= given(name, config)
+    if values["fixed_input_size"] and "img_size" not in values:
         raise _refused(name, "input_size", None)  # the size is the class's, which no trace has
-    return ModelConfig(found)
+    return ModelConfig(values)
 
 
 def given(name: str, config: ModelConfig) -> Mapping[str, Any]:
@@ -69,14 +69,14 @@ def given(name: str, config: ModelConfig) -> Mapping[str, Any]:
     if not config.has("model_args"):
         return {}
     section = config.section("model_args")
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in section.values.items():
         if value is None or key in _IDLE:
             continue
         if key not in _ARGUMENTS:
             raise _refused(name, f"model_args.{key}", value)
-        found[key] = _side(name, value) if key == "img_size" else value
-    return found
+        values[key] = _side(name, value) if key == "img_size" else value
+    return values
 
 
 def _side(name: str, value: Any) -> int:
@@ -87,9 +87,9 @@ def _side(name: str, value: Any) -> int:
     return int(sides[0])
 
 
-def _refused(name: str, key: str, found: object) -> UnknownArchitectureError:
+def _refused(name: str, key: str, value: object) -> UnknownArchitectureError:
     return UnknownArchitectureError(
-        f"{name} with {key} = {repr(found)[:60]}",
+        f"{name} with {key} = {repr(value)[:60]}",
         "was not recorded",
         hint="read the headers of its weights",
     )

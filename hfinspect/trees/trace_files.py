@@ -27,21 +27,21 @@ def names(room: str) -> list[str]:
 
     folder = files(room) / TRACED
     if folder.is_dir():
-        found = [file.name.removesuffix(".json") for file in folder.iterdir()]
+        traces = [file.name.removesuffix(".json") for file in folder.iterdir()]
     else:
-        found = list(_blocks(room))
-    return sorted(f"{TRACED}/{name}" for name in found)
+        traces = list(_blocks(room))
+    return sorted(f"{TRACED}/{name}" for name in traces)
 
 
 def content(room: str, name: str) -> bytes:
     """The JSON of ``traced/<name>``. Raises FileNotFoundError, and HfinspectError where this Python
     cannot read what a wheel has."""
     try:
-        found = pkgutil.get_data(room, f"{name}.json")
+        data = pkgutil.get_data(room, f"{name}.json")
     except FileNotFoundError:
         return _packed(room, name.removeprefix(f"{TRACED}/"))
-    assert found is not None
-    return found
+    assert data is not None
+    return data
 
 
 def _packed(room: str, name: str) -> bytes:
@@ -59,8 +59,8 @@ def _blocks(room: str) -> dict[str, bytes]:
     packed = pkgutil.get_data(room, _PACK)
     assert packed is not None
     first, _, rest = packed.partition(b"\n")
-    found: dict[str, bytes] = {}
+    block_of: dict[str, bytes] = {}
     for length, traces in json.loads(first):
-        found |= dict.fromkeys(traces, rest[:length])
+        block_of |= dict.fromkeys(traces, rest[:length])
         rest = rest[length:]
-    return found
+    return block_of

@@ -10,7 +10,7 @@ from ..core.config import MAX_COUNT, MAX_DIM, ModelConfig
 from ..core.dims import Dim
 from .arithmetic import NoValueError, Written, holds, value
 from .backbone_stages import stage_names
-from .cache_layout import Unknown, kept
+from .cache_layout import Unknown, cache_item
 from .guarded import GuardedRead
 from .modules import Layers, Module, ModuleList, Parameter
 from .older_files import older_names
@@ -101,13 +101,13 @@ class Building:
 
     def _count(self, written: Written, most: int, what: str) -> int:
         try:
-            found = value(written, self._read)
-            if not isinstance(found, int) or not 0 <= found <= most:
+            count = value(written, self._read)
+            if not isinstance(count, int) or not 0 <= count <= most:
                 raise NoValueError(f"is not a {what}")
         except NoValueError as error:
             error.key = error.key or self._read.first_given(written)
             raise
-        return found
+        return count
 
     def _tensor(self, node: Mapping[str, Any]) -> Parameter:
         active = node.get("active")
@@ -139,7 +139,7 @@ class Building:
         for name, older in older_names(made).items():
             made.children.setdefault(name, older)  # unless the trace has it itself
         if "keeps" in node:
-            made.cache = tuple(kept(said, self._size) for said in node["keeps"][:MAX_KEPT])
+            made.cache = tuple(cache_item(row, self._size) for row in node["keeps"][:MAX_KEPT])
         if "window" in node:
             self._windows[id(made)] = self._size(node["window"])
         return made
@@ -154,10 +154,10 @@ class Building:
         members = [member for member in numbered if member is not None]
         if len(members) < count:
             raise ValueError("a list that lacks a member")
-        whole = count if isinstance(count, Dim) else None
+        length = count if isinstance(count, Dim) else None
         if node.get("layers"):
-            return self._layers(node, members, whole)
-        return ModuleList(members, class_name=str(node["class"]), count=whole, **_labels(node))
+            return self._layers(node, members, length)
+        return ModuleList(members, class_name=str(node["class"]), count=length, **_labels(node))
 
     def _stages(self, node: Mapping[str, Any], numbered: list[Module | None]) -> Module:
         """What calls its members stem, stage1, ... and holds those that are handed on."""
@@ -165,11 +165,11 @@ class Building:
         members = {name: member for name, member in by_name if member is not None}
         return Module(str(node["class"]), members, **_labels(node))
 
-    def _layers(self, node: Mapping[str, Any], members: list[Module], whole: Dim | None) -> Layers:
+    def _layers(self, node: Mapping[str, Any], members: list[Module], length: Dim | None) -> Layers:
         if self._cache is None:
             for member in members:
                 member.cache = _NOT_SHOWN
-        made = Layers(members, class_name=str(node["class"]), part=node.get("part"), count=whole)
+        made = Layers(members, class_name=str(node["class"]), part=node.get("part"), count=length)
         made.static = self._cache is None or self._cache.get("static", True)
         looks = [self._windows.get(id(member)) for member in members]
         if any(window is not None for window in looks):

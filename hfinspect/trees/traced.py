@@ -120,7 +120,7 @@ def _keep_like(
         if not isinstance(inner, Module):
             raise ValueError("a cache of what is not a module")
         place = inner
-    found = next(part for part in each_module(model) if isinstance(part, Layers))
-    if not isinstance(place, Layers) or len(place.children) != len(found.children):
+    layers = next(part for part in each_module(model) if isinstance(part, Layers))
+    if not isinstance(place, Layers) or len(place.children) != len(layers.children):
         raise ValueError("layers that are not those of the section")
-    place.like = found
+    place.like = layers
