@@ -53,5 +53,11 @@ def _forms(e: Encoder) -> Forms:
 
 
 BERT.like(
-    "Bros", "bros", pooling="always", embeddings=_tables, whole=_whole, forms=_forms, headless=True
+    "Bros",
+    "bros",
+    pooling="always",
+    embeddings=_tables,
+    make_model=_whole,
+    forms=_forms,
+    headless=True,
 ).register("bros")

@@ -56,6 +56,6 @@ BERT.like(
     attention=_attention,
     layer=_layer,
     embeddings=bert.narrow_tables,
-    whole=bert.projected,
+    make_model=bert.projected,
     forms=lambda e: {**bert.summary_forms(e), "ForMaskedLM": bert.generating(e)},
 ).register("convbert")

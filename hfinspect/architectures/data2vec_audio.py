@@ -27,5 +27,5 @@ def _model(s: Speech, c: ModelConfig) -> Module:
     return found.adding(feature_extractor=speech.feature_encoder(c, s.name, form="layer"))
 
 
-_DATA2VEC = WAV2VEC2.like("Data2VecAudio", "data2vec_audio", defaults=_DEFAULTS, whole=_model)
+_DATA2VEC = WAV2VEC2.like("Data2VecAudio", "data2vec_audio", defaults=_DEFAULTS, make_model=_model)
 _DATA2VEC.register("data2vec-audio")

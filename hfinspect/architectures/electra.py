@@ -46,6 +46,6 @@ BERT.like(
     "electra",
     defaults={**BASE, "embedding_size": 128, **_SIZES},
     embeddings=narrow_tables,
-    whole=projected,
+    make_model=projected,
     forms=_forms,
 ).register("electra")

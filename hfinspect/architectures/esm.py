@@ -121,7 +121,7 @@ ESM = Encoder(
     {**BASE, "vocab_size": None, "max_position_embeddings": 1026},
     embeddings=_embeddings,
     layer=_layer,
-    whole=_model,
+    make_model=_model,
     encoder=lambda e, c: stack(e, c).adding(emb_layer_norm_after=norm(c)),
     words=lambda e, c: roberta_words(e, c).adding(
         decoder=to_words(hidden(c), vocab(c), e.table if c.tied() else None)

@@ -73,7 +73,7 @@ JINA = Encoder(
     DEFAULTS,
     layer=_layer,
     encoder=_stack,
-    whole=_whole,
+    make_model=_whole,
     embeddings=without("position_embeddings", "LayerNorm"),
     words=roberta_words,
     forms=_forms,

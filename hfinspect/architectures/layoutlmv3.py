@@ -50,5 +50,5 @@ def _forms(e: Encoder) -> Forms:
 
 _DEFAULTS = {**BASE, "vocab_size": 50265, "layer_norm_eps": 1e-5}
 Encoder(
-    "LayoutLMv3", "layoutlmv3", _DEFAULTS, embeddings=_tables, whole=_whole, forms=_forms
+    "LayoutLMv3", "layoutlmv3", _DEFAULTS, embeddings=_tables, make_model=_whole, forms=_forms
 ).register("layoutlmv3", category="multimodal")

@@ -30,7 +30,7 @@ def _translation(c: ModelConfig, s: seq2seq.Seq2Seq) -> Module:
 
 
 MARIAN = seq2seq.Seq2Seq(
-    "Marian", positions="SinusoidalPositionalEmbedding", offset=0, vocab=58101, whole=_model
+    "Marian", positions="SinusoidalPositionalEmbedding", offset=0, vocab=58101, make_model=_model
 )
 MARIAN.register(
     "marian",

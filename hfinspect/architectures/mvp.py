@@ -32,4 +32,4 @@ def _model(c: ModelConfig, s: seq2seq.Seq2Seq) -> Module:
     return tree
 
 
-BART.like("Mvp", words="", vocab=50267, labels=2, whole=_model).register("mvp", *seq2seq.ALL)
+BART.like("Mvp", words="", vocab=50267, labels=2, make_model=_model).register("mvp", *seq2seq.ALL)

@@ -51,4 +51,4 @@ def _model(c: ModelConfig, s: seq2seq.Seq2Seq) -> Module:
     return tree
 
 
-M2M100.like("NllbMoe", whole=_model).register("nllb-moe", *seq2seq.GENERATION)
+M2M100.like("NllbMoe", make_model=_model).register("nllb-moe", *seq2seq.GENERATION)

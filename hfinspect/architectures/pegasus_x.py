@@ -29,5 +29,5 @@ seq2seq.Seq2Seq(
     bias=False,
     logits_bias=False,
     attends=_attention,
-    whole=_model,
+    make_model=_model,
 ).register("pegasus_x", *seq2seq.GENERATION)

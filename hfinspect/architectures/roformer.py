@@ -25,7 +25,7 @@ BERT.like(
     "RoFormer",
     "roformer",
     encoder=_stack,
-    whole=bert.projected,
+    make_model=bert.projected,
     forms=_forms,
     words=lambda e, c: bert_mlm_head(c, e.name, table=e.table, width=bert.embedding_width(c)),
     attention=lambda e, c: attention(c, e.name),

@@ -27,4 +27,4 @@ def _model(s: Speech, c: ModelConfig) -> Module:
     return built.adding(encoder=Module(f"{s.name}Encoder", {at: parts[at] for at in order}))
 
 
-SEW.like("SEWD", "sew_d", defaults=_DEFAULTS, whole=_model).register("sew-d")
+SEW.like("SEWD", "sew_d", defaults=_DEFAULTS, make_model=_model).register("sew-d")

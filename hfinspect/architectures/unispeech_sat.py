@@ -19,7 +19,7 @@ def _model(s: Speech, c: ModelConfig) -> Module:
 
 
 _TABLE, _clusters = Component.EMBEDDING, size("num_clusters", default=504)
-_UNISPEECH = WAV2VEC2.like("UniSpeechSat", "unispeech_sat", whole=_model, adapted=False)
+_UNISPEECH = WAV2VEC2.like("UniSpeechSat", "unispeech_sat", make_model=_model, adapted=False)
 _FORM: dict[str, Part] = {
     "label_embeddings_concat": lambda c: Weight(_clusters(c), CODE(c), component=_TABLE),
     "unispeech_sat": _UNISPEECH.model,

@@ -65,4 +65,4 @@ def _model(_s: Speech, c: ModelConfig) -> Module:
     )
 
 
-Speech(_NAME, "wav2vec2_bert", _DEFAULTS, whole=_model).register("wav2vec2-bert")
+Speech(_NAME, "wav2vec2_bert", _DEFAULTS, make_model=_model).register("wav2vec2-bert")

@@ -9,7 +9,7 @@ from .jina_embeddings_v3 import DEFAULTS, JINA
 
 
 def _whole(e: Encoder, c: ModelConfig) -> Module:
-    root = JINA.whole(e, c)
+    root = JINA.make_model(e, c)
     if c.text("position_embedding_type", default="rotary") == "absolute":
         positions = Embedding(c.dim("max_position_embeddings"), hidden(c), kind="position")
         root.without("rotary_emb").inside("embeddings").adding(position_embeddings=positions)
@@ -17,7 +17,9 @@ def _whole(e: Encoder, c: ModelConfig) -> Module:
 
 
 _DEFAULTS = {**DEFAULTS, "position_embedding_type": "rotary"}
-_FLASH = JINA.like("XLMRoberta", "roberta", defaults=_DEFAULTS, whole=_whole, forms=roberta_forms)
+_FLASH = JINA.like(
+    "XLMRoberta", "roberta", defaults=_DEFAULTS, make_model=_whole, forms=roberta_forms
+)
 
 
 def _adapt(root: Module, tasks: int, rank: int) -> None:

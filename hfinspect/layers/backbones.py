@@ -31,13 +31,13 @@ def older_backbone(
 ) -> ModelConfig:
     """``backbone_config``, or the model of timm that stands for none: ``backbone``, else ``name``,
     with ``backbone_kwargs``, else the ``usual``. A name that is not ``known`` may be a repo's."""
-    more, said = c.section("backbone_kwargs"), c.text("backbone")
+    more, model_name = c.section("backbone_kwargs"), c.text("backbone")
     plain = c.flag("use_timm_backbone", default=True) and not more.given
-    if c.has("backbone_config") or not (plain or known(said or "")):
+    if c.has("backbone_config") or not (plain or known(model_name or "")):
         return c.section("backbone_config")
     # Older libraries make the first convolution of it, newer ones pass over it.
     more.dim("in_chans", default=3, minimum=3, maximum=3)
-    kind = {"model_type": "timm_backbone", "backbone": said or name}
+    kind = {"model_type": "timm_backbone", "backbone": model_name or name}
     return ModelConfig({**(usual if plain else more.given), **kind}, c.path)
 
 
@@ -51,23 +51,23 @@ def maps_of_timm(c: ModelConfig, name: str, channels: int) -> Module:
     if family is None or family.source != "timm":
         raise timm.unknown(name)
     args = {"in_chans": channels}
-    whole = family.classes[name](
+    network = family.classes[name](
         ModelConfig({"model_type": timm.WRAPPER, "num_classes": 0, "model_args": args})
     )
-    if whole.class_name not in _STAGES:
+    if network.class_name not in _STAGES:
         raise c.unknown("features_only", True, f"false for {name}")
-    stages, alone = _STAGES[whole.class_name]
+    stages, alone = _STAGES[network.class_name]
     parts: dict[str, Module | Parameter] = {}
-    for key, part in whole.children.items():
+    for key, part in network.children.items():
         if alone and key == stages and isinstance(part, Module):
             parts |= {f"{key}_{at}": each for at, each in part.children.items()}
         else:
             parts[key] = part
-    found = [key for key in parts if key.startswith(stages)]
-    found = found if alone else ["bn1", *found]  # the stem's map is the first
-    count, usual = len(found), range(len(found))
+    stage_names = [key for key in parts if key.startswith(stages)]
+    stage_names = stage_names if alone else ["bn1", *stage_names]  # the stem's map is the first
+    count, usual = len(stage_names), range(len(stage_names))
     handed = c.dims("out_indices", default=usual, least=1, minimum=-count, maximum=count - 1)
-    last = list(parts).index(found[max(int(at) % count for at in handed)])
+    last = list(parts).index(stage_names[max(int(at) % count for at in handed)])
     return Module("FeatureListNet", dict(list(parts.items())[: last + 1]), part="vision")
 
 
@@ -98,8 +98,8 @@ def staged(c: ModelConfig, sizes: Sequence[Dim], stages: int | None = None) -> t
 def _widths(c: ModelConfig, network: Module) -> tuple[Dim, ...]:
     norms = network.children.get("hidden_states_norms")
     if isinstance(norms, Module):  # Swin and ConvNeXt have one for each map
-        found = [norm["weight"] for norm in norms.children.values() if isinstance(norm, Module)]
-        sizes = tuple(exact(w.shape[0]) for w in found if isinstance(w, Parameter))
+        weights = [norm["weight"] for norm in norms.children.values() if isinstance(norm, Module)]
+        sizes = tuple(exact(w.shape[0]) for w in weights if isinstance(w, Parameter))
         # MaskFormer's Swin has one for each stage, whichever it hands on.
         return staged(c, (*sizes[:1], *sizes)) if c.model_type == "maskformer-swin" else sizes
     if c.model_type in ("beit", "lw_detr_vit", "rf_detr_dinov2"):

@@ -2,7 +2,7 @@
 
 An ``Encoder`` says what such families differ in. Where a field does not say enough, a plain
 function takes the place of ``embeddings``, ``attention``, ``layer``, ``encoder``, ``words`` or the
-``whole``: it gets the encoder and the config, and returns a module.
+``make_model``: it gets the encoder and the config, and returns a module.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class Encoder:
     layer: Make = bert_layer
     encoder: Make = stack
     words: Make = bert_words
-    whole: Make = usual_model
+    make_model: Make = usual_model
     headless: bool = False
     forms: Callable[[Encoder], Forms] = bert_forms
     lacks: tuple[str, ...] = ()
@@ -213,12 +213,12 @@ class Encoder:
 
     def model(self, c: ModelConfig) -> Module:
         """``{name}Model``."""
-        return self.whole(self, c)
+        return self.make_model(self, c)
 
     def bare(self, c: ModelConfig) -> Module:
         """The model as heads that look at every token keep it."""
-        kept = replace(self, pooling="never") if self.pooling == "stripped" else self
-        return kept.model(c)
+        encoder = replace(self, pooling="never") if self.pooling == "stripped" else self
+        return encoder.model(c)
 
     def classes(self, more: Mapping[str, Form | Builder] | None = None) -> dict[str, Builder]:
         """Those of ``forms``, of ``more``, and the model."""

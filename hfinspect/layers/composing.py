@@ -182,13 +182,13 @@ def respelled_classes(
 
 
 def _respell(module: Module, names: Mapping[str, str], way: str = "Sequential") -> None:
-    found: dict[str, Module | Parameter] = {}
+    children: dict[str, Module | Parameter] = {}
     for name, child in module.children.items():
         *path, last = names.get(name, name).split(".")
-        at = found
+        at = children
         for step in path:
             inner = at.setdefault(step, Module(way))
             assert isinstance(inner, Module)
             at = inner.children
         at[last] = child
-    module.children = found
+    module.children = children

@@ -86,13 +86,13 @@ def block_lists(
 def _entries(c: ModelConfig, key: str, blocks: object, width: int) -> list[Entry]:
     if not isinstance(blocks, (list, tuple)) or not 0 < len(blocks) <= MAX_COUNT:
         raise c.error(key, blocks, f"a list of blocks of {width} entries")
-    found = []
+    rows = []
     for j, entries in enumerate(blocks):
         at = f"{key}[{j}]"
         if not isinstance(entries, (list, tuple)) or len(entries) != width:
             raise c.error(at, entries, f"{width} entries")
-        found.append(tuple(_entry(c, f"{at}[{k}]", entry) for k, entry in enumerate(entries)))
-    return found
+        rows.append(tuple(_entry(c, f"{at}[{k}]", entry) for k, entry in enumerate(entries)))
+    return rows
 
 
 def _entry(c: ModelConfig, key: str, value: object) -> Dim:

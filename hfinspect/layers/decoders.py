@@ -224,9 +224,9 @@ def adding(make: Callable[..., Module], **parts: Part | None) -> Callable[..., M
     def made(d: Decoder, c: ModelConfig, *kind: Any) -> Module:
         block = make(d, c, *kind)
         for name, part in parts.items():
-            found = part(d, c, *kind) if part else block.children.pop(name) and None
-            if found is not None:
-                block.children[name] = found
+            child = part(d, c, *kind) if part else block.children.pop(name) and None
+            if child is not None:
+                block.children[name] = child
         return block
 
     return made
@@ -300,8 +300,8 @@ def next_token_layer(name: str, layer: Module, hidden: int, vocab: int) -> Modul
         "eh_proj": Linear(hidden * 2, hidden, bias=False, component=Component.PROJECTOR),
     }
     last = {"shared_head": Module("SharedHead", norm=norm, head=to_words(hidden, vocab))}
-    whole = Module(f"{name}MultiTokenPredictorLayer", part="mtp", kind="mtp", saved=False)
-    return whole.adding(**parts, **layer.children, **last)
+    predictor = Module(f"{name}MultiTokenPredictorLayer", part="mtp", kind="mtp", saved=False)
+    return predictor.adding(**parts, **layer.children, **last)
 
 
 def joined_layer(d: Decoder, c: ModelConfig, layer: Module, name: str) -> Module:
@@ -309,8 +309,8 @@ def joined_layer(d: Decoder, c: ModelConfig, layer: Module, name: str) -> Module
     joins them, a decoder layer and a norm."""
     h, norms = d.width(c), d.norms(c, "enorm", "hnorm")
     joint = Linear(h * 2, h, bias=False, component=Component.PROJECTOR)
-    whole = Module(name, norms, eh_proj=joint, part="mtp", kind="mtp")
-    return whole.adding(**layer.children, **d.norms(c, "final_layernorm"))
+    predictor = Module(name, norms, eh_proj=joint, part="mtp", kind="mtp")
+    return predictor.adding(**layer.children, **d.norms(c, "final_layernorm"))
 
 
 # ---- the family

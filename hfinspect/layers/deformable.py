@@ -33,9 +33,9 @@ def levels(c: ModelConfig) -> Dim:
 def heads(c: ModelConfig, key: str, d: Dim, of: str = "d_model", *, default: int = 8) -> Dim:
     """How many heads share the width ``d``, which is that of the key ``of``. Raises ConfigError
     where they cannot."""
-    found = c.dim(key, default=default)
-    c.divided(d, found, of, key)
-    return found
+    count = c.dim(key, default=default)
+    c.divided(d, count, of, key)
+    return count
 
 
 def eps(c: ModelConfig) -> float:
@@ -151,8 +151,8 @@ def layer_heads(
     ``boxes`` makes those of a layer, from its number and from the name that they are tied to."""
     at = tied_to and f"{tied_to}."
     labels = [label_scores(c, d, at and f"{at}class_embed.{i}") for i in range(count)]
-    found = [boxes(i, at and f"{at}bbox_embed.{i}") for i in range(count)]
-    return {"class_embed": nn.ModuleList(labels), "bbox_embed": nn.ModuleList(found)}
+    box_heads = [boxes(i, at and f"{at}bbox_embed.{i}") for i in range(count)]
+    return {"class_embed": nn.ModuleList(labels), "bbox_embed": nn.ModuleList(box_heads)}
 
 
 def up_down(d: int, inner: int, *names: str) -> dict[str, nn.Module]:

@@ -160,16 +160,16 @@ def _points(c: ModelConfig, width: int, pair: int) -> nn.Module:
     """Algorithm 22, invariant point attention: queries, keys and values are points of space too,
     of three coordinates each; their norms come out with them."""
     heads, inner = c.dim("num_heads_ipa", default=12), c.dim("ipa_dim", default=16)
-    asked, held = c.dim("num_qk_points", default=4), c.dim("num_v_points", default=8)
+    query_points, value_points = c.dim("num_qk_points", default=4), c.dim("num_v_points", default=8)
     return nn.Module(
         "EsmFoldInvariantPointAttention",
         head_weights=nn.Weight(heads),
         linear_q=_linear(width, heads * inner, kind="query"),
         linear_kv=_linear(width, 2 * heads * inner, kind="key_value"),
-        linear_q_points=_linear(width, heads * asked * 3),
-        linear_kv_points=_linear(width, heads * (asked + held) * 3),
+        linear_q_points=_linear(width, heads * query_points * 3),
+        linear_kv_points=_linear(width, heads * (query_points + value_points) * 3),
         linear_b=_linear(pair, heads),
-        linear_out=_linear(heads * (pair + inner + held * 4), width, kind="output"),
+        linear_out=_linear(heads * (pair + inner + value_points * 4), width, kind="output"),
         component=_A,
     )
 

@@ -118,8 +118,8 @@ def register_headed(
     model_type: str, name: str, ending: str, model: Builder, category: str = "vision", **heads: Part
 ) -> Family:
     """Add ``{name}Model``, and ``{name}{ending}``, which has it and these ``heads``."""
-    whole = composed({f"{name}{ending}": {"model": model, **heads}}, part="vision")
-    classes = {**whole, f"{name}Model": model}
+    headed = composed({f"{name}{ending}": {"model": model, **heads}}, part="vision")
+    classes = {**headed, f"{name}Model": model}
     return register(model_type, classes, base_prefix="model", category=category)
 
 

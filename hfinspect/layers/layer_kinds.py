@@ -25,11 +25,11 @@ def words(
 
     def kinds(_d: object, c: ModelConfig, layers: int) -> Sequence[str]:
         default, count = [usual(c, i) for i in range(layers)], None if longer else layers
-        found = c.strings(key, *other.split(), default=default, count=count, least=layers)[:layers]
-        for word in found:
+        chosen = c.strings(key, *other.split(), default=default, count=count, least=layers)[:layers]
+        for word in chosen:
             if allowed and word not in allowed:
                 raise c.error(key, word, " or ".join(allowed))
-        return found
+        return chosen
 
     return kinds
 
@@ -63,6 +63,6 @@ def side_by_side(*lists: Kinds) -> Kinds:
     """What each of several lists says of a layer."""
 
     def kinds(d: Decoder, c: ModelConfig, layers: int) -> Sequence[Any]:
-        return list(zip(*(found(d, c, layers) for found in lists), strict=True))
+        return list(zip(*(kinds_of(d, c, layers) for kinds_of in lists), strict=True))
 
     return kinds

@@ -103,8 +103,8 @@ def text_width(model: Module) -> Dim:
 
 
 def _width(root: Module, kind: str, axis: int) -> Dim:
-    for said, weight in _weights(root):
-        if said == kind:
+    for weight_kind, weight in _weights(root):
+        if weight_kind == kind:
             return _dim(weight.shape[axis])
     raise without_part(root, f"{kind} embedding")
 
@@ -113,10 +113,10 @@ def _weights(module: Module, kind: str | None = None) -> Iterator[tuple[str | No
     """All weights below, each after its kind: that of the modules around it, unless it has one."""
     for child in module.children.values():
         if isinstance(child, Module):
-            said, weight = child.kind or kind, child.children.get("weight")
+            own_kind, weight = child.kind or kind, child.children.get("weight")
             if isinstance(weight, Parameter):
-                yield said, weight
-            yield from _weights(child, said)
+                yield own_kind, weight
+            yield from _weights(child, own_kind)
 
 
 @dataclass(frozen=True)
@@ -335,16 +335,16 @@ def register_worded(
     ``{model_type}_text``."""
     base, ending = composed({f"{name}Model": model})[f"{name}Model"], "ForConditionalGeneration"
 
-    def whole(c: ModelConfig) -> Module:
+    def with_words(c: ModelConfig) -> Module:
         if head:
             return Module(f"{name}{ending}", model=base(c), lm_head=head(c))
         inside = text_ties and c.section("text_config").tied(default=False)
-        said = ModelConfig({"tie_word_embeddings": True}) if inside else c
-        return worded(f"{name}{ending}", lambda _: base(c), tied=tied, text=text)(said)
+        config = ModelConfig({"tie_word_embeddings": True}) if inside else c
+        return worded(f"{name}{ending}", lambda _: base(c), tied=tied, text=text)(config)
 
     if alone:
         register_part(f"{model_type}_text", f"{name}TextModel", alone, "text decoder")
-    return register_pair(model_type, name, whole, base, "multimodal")
+    return register_pair(model_type, name, with_words, base, "multimodal")
 
 
 def worded(
@@ -377,19 +377,19 @@ def register_flat(
             for at, made in towers.items()
         }
 
-    def whole(c: ModelConfig) -> Module:
+    def with_words(c: ModelConfig) -> Module:
         section = text_section(c)
         ties = c.tied(default=tied) or section.tied(default=tied)
-        found = respelled(Module(f"{name}ForConditionalGeneration", dict(seen(c))), spelled)
+        root = respelled(Module(f"{name}ForConditionalGeneration", dict(seen(c))), spelled)
         to = "model.embed_tokens.weight" if ties else None
         words = text.named(f"{name}Model", section)  # what it is in memory
-        return found.adding(model=words, lm_head=text.words(section, to))
+        return root.adding(model=words, lm_head=text.words(section, to))
 
     def model(c: ModelConfig) -> Module:
         words = text.named(f"{text.name}TextModel", text_section(c))
         return Module(f"{name}Model", {**seen(c), "language_model": words})
 
-    classes = {f"{name}ForConditionalGeneration": whole, f"{name}Model": model}
+    classes = {f"{name}ForConditionalGeneration": with_words, f"{name}Model": model}
     aliases = {f"model.{at}.": f"{spelled.get(at, at)}." for at in towers}
     return register(
         model_type,

@@ -47,8 +47,8 @@ class Seq2Seq:
 
     ``words`` and ``positions`` end the class names of the tables; no ``words``: a plain one, no
     ``positions``: they are computed. ``attends`` builds attention of a side, to its own states or
-    across, ``whole`` the model; ``logits_bias``: next to the head is a buffer of zeros, which old
-    conversions filled.
+    across, ``make_model`` the model; ``logits_bias``: next to the head is a buffer of zeros, which
+    old conversions filled.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Seq2Seq:
     bias: bool = True
     logits_bias: bool = True
     attends: Callable[[ModelConfig, Seq2Seq, int, bool], Module] = attention
-    whole: Callable[[ModelConfig, Seq2Seq], Module] = model
+    make_model: Callable[[ModelConfig, Seq2Seq], Module] = model
     length_keys: tuple[str, str] = ("max_position_embeddings", "max_position_embeddings")
     lengths: tuple[int, int] | None = None
 
@@ -189,7 +189,7 @@ def conditional_generation(c: ModelConfig, s: Seq2Seq) -> Module:
         f"{s.name}ForConditionalGeneration",
         {
             "final_logits_bias": logits_bias,
-            s.prefix: s.whole(c, s),
+            s.prefix: s.make_model(c, s),
             "lm_head": lm_head(c, s, f"{s.prefix}.shared.weight"),
         },
     )
@@ -222,7 +222,7 @@ def classes(s: Seq2Seq, *suffixes: str) -> dict[str, Builder]:
     def span(c: ModelConfig) -> Module:
         return classifier(width(c, s), 2)  # start and end, whatever num_labels says
 
-    model = of(s.whole)
+    model = of(s.make_model)
     forms: dict[str, Builder | Form] = {
         "ForConditionalGeneration": of(conditional_generation),
         "Model": model,

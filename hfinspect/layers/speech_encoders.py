@@ -56,8 +56,8 @@ class Speech:
     they keep the model.
 
     ``defaults`` are those of the config class. ``projected`` and ``encoder`` make what follows the
-    convolutions, ``adapted`` says whether strided ones may shorten the end; ``whole`` makes a model
-    of another form. ``endings`` are those of the classes.
+    convolutions, ``adapted`` says whether strided ones may shorten the end; ``make_model`` makes a
+    model of another form. ``endings`` are those of the classes.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Speech:
     defaults: Mapping[str, Any]
     projected: Make = projection
     encoder: Make = stack
-    whole: Make = model
+    make_model: Make = model
     adapted: bool = True
     endings: tuple[str, ...] = tuple(_HEADS)
 
@@ -75,7 +75,7 @@ class Speech:
 
     def model(self, c: ModelConfig) -> Module:
         """``{name}Model``."""
-        return self.whole(self, c)
+        return self.make_model(self, c)
 
     def register(self, model_type: str, *, more: Forms | None = None) -> Speech:
         """Add the model and its heads to the catalog, and ``more`` classes; returns the family."""

@@ -106,9 +106,9 @@ class Ladder:
 
     def way(self, *, up: bool = False) -> list[Module]:
         """The rungs down, or ``up`` again."""
-        found = diffusion.rungs(self.c, self.channels, self.layers, _DOWN, _TYPES, up=up)
+        rungs = diffusion.rungs(self.c, self.channels, self.layers, _DOWN, _TYPES, up=up)
         deep = depths(self.c, _DEPTH, len(self.channels), up=up)
-        return [self._rung(rung, depth) for rung, depth in zip(found, deep, strict=True)]
+        return [self._rung(rung, depth) for rung, depth in zip(rungs, deep, strict=True)]
 
     def middle(self) -> Module | None:
         """What stands between them; null is a value of its own here: nothing."""

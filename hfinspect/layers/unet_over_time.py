@@ -62,8 +62,8 @@ def ladder(c: ModelConfig) -> dict[str, nn.Module | None]:
         return nn.Module(rung.kind, {**parts, **rung.sampler()})
 
     def way(*, up: bool) -> nn.Layers:
-        found = diffusion.rungs(c, channels, layers, _DOWN, up=up)
-        return nn.Layers(made(r, len(r.coming) * r.kind.startswith("Cross")) for r in found)
+        rungs = diffusion.rungs(c, channels, layers, _DOWN, up=up)
+        return nn.Layers(made(r, len(r.coming) * r.kind.startswith("Cross")) for r in rungs)
 
     middle = Rung("UNetMidBlock3DCrossAttn", count - 1, [wide] * 2, wide, last=True)
     return {

@@ -48,8 +48,8 @@ def ratio_of(c: ModelConfig, key: str, *, default: float) -> float:
 def multiple(size: float, divisor: int, least: int | None = None) -> int:
     """The nearest multiple of ``divisor`` (of two the greater) that is not more than a tenth below
     the size, and ``least``, or once the divisor, at least. Source: make_divisible of MobileNet."""
-    found = max(least or divisor, int(size + divisor / 2) // divisor * divisor)
-    return found + divisor if found < 0.9 * size else found
+    rounded = max(least or divisor, int(size + divisor / 2) // divisor * divisor)
+    return rounded + divisor if rounded < 0.9 * size else rounded
 
 
 def scaled(c: ModelConfig, size: Dim, key: str, *, default: float) -> Dim:
