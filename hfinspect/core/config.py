@@ -37,14 +37,14 @@ _READ: ContextVar[set[tuple[str, ...]] | None] = ContextVar("keys read", default
 def keys_read() -> Iterator[set[tuple[str, ...]]]:
     """The keys that getters read inside: each with the other spellings that the getter takes
     after it, all of them dotted."""
-    found: set[tuple[str, ...]] = set()
-    outer, token = _READ.get(), _READ.set(found)
+    keys: set[tuple[str, ...]] = set()
+    outer, token = _READ.get(), _READ.set(keys)
     try:
-        yield found
+        yield keys
     finally:
         _READ.reset(token)
         if outer is not None:
-            outer |= found
+            outer |= keys
 
 
 #: Dotted key -> the spelling of it that was taken, and the number or list that was read.
@@ -132,14 +132,14 @@ class ModelConfig:
 
     @property
     def architectures(self) -> tuple[str, ...]:
-        found = self.raw("architectures")
-        if found is None:
+        names = self.raw("architectures")
+        if names is None:
             return ()
-        if isinstance(found, str):
-            return (found,)
-        if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-            raise self.error("architectures", found, "a list of class names")
-        return tuple(found)
+        if isinstance(names, str):
+            return (names,)
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise self.error("architectures", names, "a list of class names")
+        return tuple(names)
 
     # ---- getters
 
@@ -190,23 +190,23 @@ class ModelConfig:
         """A size. ``default`` is an int (then shown under the key's name) or a Dim expression."""
         key, value = self._find(keys)
         if value is not None:
-            found = Dim(self._integer(key, value, minimum, maximum), self.path + key)
+            size = Dim(self._integer(key, value, minimum, maximum), self.path + key)
         elif default is _REQUIRED:
             raise self.missing(key)
         else:
-            found = default if isinstance(default, Dim) else Dim(default, self.path + keys[0])
-        self._note(keys, key, int(found))
-        self._shared(key, found)
-        return found
+            size = default if isinstance(default, Dim) else Dim(default, self.path + keys[0])
+        self._note(keys, key, int(size))
+        self._shared(key, size)
+        return size
 
     def _shared(self, key: str, heads: int) -> None:
         """Raises ConfigError where heads do not divide a width that the class wants them to."""
         own = self._keys.own.get(key, key)
         if own in self._keys.divides:
             width, default = self._keys.divides[own]
-            found = self.values.get(width)
-            if found is None or isinstance(found, int):
-                self.divided(default if found is None else found, heads, width, key)
+            own_width = self.values.get(width)
+            if own_width is None or isinstance(own_width, int):
+                self.divided(default if own_width is None else own_width, heads, width, key)
 
     def count(self, *keys: str, default: Any = _REQUIRED, minimum: int = 0) -> Dim:
         """How many layers, experts, stages: bounded by what can be listed."""
@@ -248,10 +248,10 @@ class ModelConfig:
 
     def word(self, key: str, *known: str, default: str | None = None) -> str:
         """One of the ``known`` words; absent, the first unless ``default`` is given."""
-        found = self.text(key, default=default or known[0])
-        if found is None or found not in known:
-            raise self.error(key, found, " or ".join(known))
-        return found
+        value = self.text(key, default=default or known[0])
+        if value is None or value not in known:
+            raise self.error(key, value, " or ".join(known))
+        return value
 
     def dims(
         self,
@@ -302,8 +302,8 @@ class ModelConfig:
         model of timm's."""
         key, value = self._find(keys)
         if key == "backbone_config" and value is None and self.has("backbone"):
-            found = self.raw("backbone")
-            raise self.unknown("backbone", found, "its own config under backbone_config")
+            backbone = self.raw("backbone")
+            raise self.unknown("backbone", backbone, "its own config under backbone_config")
         if value is None:
             value = dict(default or {})
         if not isinstance(value, Mapping):
@@ -381,8 +381,8 @@ class ModelConfig:
     @property
     def padding_idx(self) -> int | None:
         """pad_token_id as an embedding shows it; anything but a number is none."""
-        found = self.raw("pad_token_id")
-        return found if isinstance(found, int) and not isinstance(found, bool) else None
+        token = self.raw("pad_token_id")
+        return token if isinstance(token, int) and not isinstance(token, bool) else None
 
     # ---- errors
 
@@ -390,10 +390,10 @@ class ModelConfig:
         """A ConfigError that names the key."""
         return self._wrong(key, f"is {_shown(value)}", expected)
 
-    def miscounted(self, key: str, found: int, expected: str) -> ConfigError:
+    def miscounted(self, key: str, count: int, expected: str) -> ConfigError:
         """A ConfigError about a list of so many entries."""
-        entries = "entry" if found == 1 else "entries"
-        return self._wrong(key, f"has {found:,} {entries}", expected)
+        entries = "entry" if count == 1 else "entries"
+        return self._wrong(key, f"has {count:,} {entries}", expected)
 
     def missing(self, key: str) -> ConfigError:
         expected = "a value, since this model type has no default for it"

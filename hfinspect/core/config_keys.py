@@ -50,9 +50,9 @@ class ConfigKeys:
         """The mapping with every value under the class's own key."""
         if not any(name in values for name in self.own):
             return values
-        found = {self.own.get(name, name): None for name in values}
-        found |= {name: value for name, value in values.items() if name not in self.own}
-        return found | {key: values[alias] for key, alias in aliased.items()}
+        by_own_name = {self.own.get(name, name): None for name in values}
+        by_own_name |= {name: value for name, value in values.items() if name not in self.own}
+        return by_own_name | {key: values[alias] for key, alias in aliased.items()}
 
     def spellings(self, keys: Sequence[str]) -> list[tuple[str, ...]]:
         """What one getter reads, under the class's own keys; and each of them with its

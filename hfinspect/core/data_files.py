@@ -23,8 +23,8 @@ def read(room: str, name: str) -> dict[str, Any]:
     except FileNotFoundError:
         content = unpacked(pkgutil.get_data(room, f"{name}.xz"), name)
     assert content is not None
-    found: dict[str, Any] = json.loads(content)
-    return found
+    data: dict[str, Any] = json.loads(content)
+    return data
 
 
 def unpacked(stream: bytes | None, name: str) -> bytes:

@@ -44,12 +44,12 @@ class Beyond(JsonForm):
     def text_of(self, architecture: str | None) -> str:
         """The same, with the name of the class where it is known."""
         count = "unknown" if self.parameters is None else f"{self.parameters:,}"
-        held = "" if self.nbytes is not None else " (if in the files)"
+        condition = "" if self.nbytes is not None else " (if in the files)"
         what = BEYOND[self.kind].format(architecture or "the class")
         if self.kind == "mtp":
-            return f"{count} for {what}{held}"
+            return f"{count} for {what}{condition}"
         also = f" and {self.tensors - 1:,} more" if self.tensors > 1 else ""
-        return f"{count} parameters{held}: {what} ({self.first}{also})"
+        return f"{count} parameters{condition}: {what} ({self.first}{also})"
 
 
 #: Rule of the note that says which class was assumed.
@@ -121,7 +121,7 @@ class Expectation:
             "unexpected": list(self.unexpected),
             "unsaved": list(self.unsaved),
             "reshaped": {
-                name: {"found": list(found), "expected": list(expected)}
-                for name, (found, expected) in self.reshaped.items()
+                name: {"found": list(stored), "expected": list(expected)}
+                for name, (stored, expected) in self.reshaped.items()
             },
         }

@@ -21,9 +21,9 @@ def once_each(make: Callable[[Of], Made]) -> Callable[[Of], Made]:
     @wraps(make)
     def made_once(of: Of) -> Made:
         key = id(of)
-        found = known.get(key)
-        if found is not None and found[0]() is of:
-            return found[1]
+        entry = known.get(key)
+        if entry is not None and entry[0]() is of:
+            return entry[1]
         made = make(of)
         with suppress(TypeError):
             known[key] = weakref.ref(of, lambda _: known.pop(key, None)), made

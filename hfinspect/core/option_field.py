@@ -57,13 +57,13 @@ def option(
 
 def options_of(record: type[Any]) -> dict[str, tuple[Field[Any], Option]]:
     """Name -> field and option of each field that is an option, in the order of ``--help``."""
-    found = {}
+    options = {}
     for one in fields(record):
         shown: Option | None = one.metadata.get(_KEY)
         if shown is not None:
             flag = shown.flag or f"--{one.name.replace('_', '-')}"
-            found[one.name] = (one, shown._replace(flag=flag))
-    return found
+            options[one.name] = (one, shown._replace(flag=flag))
+    return options
 
 
 def called_with(record: Callable[P, C]) -> Callable[[Callable[[C], R]], Callable[P, R]]:

@@ -12,19 +12,19 @@ _NAMED_SHARE: Final = 0.05
 
 def precision(inspection: Inspection) -> str:
     """The quantisation, else the dtypes of most bytes."""
-    found, mixture = inspection.quantization, inspection.contents.get("file_type")
+    quantization, mixture = inspection.quantization, inspection.contents.get("file_type")
     if isinstance(mixture, str):
         return mixture
-    if found is not None:
-        name = found.scheme or found.method
-        bits = "" if found.bits is None else f"{found.bits}-bit"
-        digits = str(found.bits) in name or bits in ("", name)
+    if quantization is not None:
+        name = quantization.scheme or quantization.method
+        bits = "" if quantization.bits is None else f"{quantization.bits}-bit"
+        digits = str(quantization.bits) in name or bits in ("", name)
         return name if digits else f"{name} {bits}"
     unsaid = [totals for totals in inspection.dtypes.values() if totals.nbytes is None]
     if 2 * sum(totals.parameters or 0 for totals in unsaid) > (inspection.parameters or 0):
         return "dtype unknown"  # a counter's I64 says nothing of the rest
     known = {name: totals.nbytes or 0 for name, totals in inspection.dtypes.items()}
-    whole = sum(known.values())
+    total = sum(known.values())
     ordered = sorted(known, key=lambda name: -known[name])
-    named = [name for name in ordered if known[name] >= _NAMED_SHARE * whole and known[name]]
+    named = [name for name in ordered if known[name] >= _NAMED_SHARE * total and known[name]]
     return " + ".join(named) or ("dtype unknown" if inspection.parameters else "")

@@ -61,8 +61,8 @@ def joined(progress: Progress, parts: int) -> list[Progress]:
         def report(what: str, done: int, total: int) -> None:
             with lock:
                 states[part][what] = (done, total)
-                found = [state[what] for state in states if what in state]
-                progress(what, sum(done for done, _ in found), sum(total for _, total in found))
+                pairs = [state[what] for state in states if what in state]
+                progress(what, sum(done for done, _ in pairs), sum(total for _, total in pairs))
 
         return report
 

@@ -71,8 +71,8 @@ def fold_names(names: Sequence[str]) -> tuple[list[str], list[int]]:
 
 
 def _fold_each(names: Iterable[str]) -> tuple[list[str], list[int]]:
-    found = list(map(_fold_one, names))
-    return [pattern for pattern, _ in found], [key for _, key in found]
+    folded = list(map(_fold_one, names))
+    return [pattern for pattern, _ in folded], [key for _, key in folded]
 
 
 def _fold_one(name: str) -> tuple[str, int]:
@@ -125,8 +125,8 @@ _PIECE = re.compile("%%|%d|[^%]+")
 def split_at_number(text: str) -> tuple[str, int, str] | None:
     """What comes before the first number of a name, the number, and what comes after; None where
     there is none."""
-    found = _NUMBER.search(text)
-    return found and (text[: found.start()], int(found[0]), text[found.end() :])
+    match = _NUMBER.search(text)
+    return match and (text[: match.start()], int(match[0]), text[match.end() :])
 
 
 def key_of(numbers: Iterable[int]) -> int:

@@ -91,10 +91,10 @@ class Copies(Counted[T]):
 
     @cached_property
     def _by_head(self) -> dict[str, list[Place[T]]]:
-        found: dict[str, list[Place[T]]] = {}
+        places: dict[str, list[Place[T]]] = {}
         for place in self._places:
-            found.setdefault(place.head, []).append(place)
-        return found
+            places.setdefault(place.head, []).append(place)
+        return places
 
     def find(self, name: str) -> T | None:
         """The tensor of this name, None if there is none."""
@@ -119,10 +119,10 @@ class Copies(Counted[T]):
     def counted(self) -> Iterator[tuple[T, int]]:
         """The tensors of each template and how often it is there, in order of first appearance.
         Their names, stacks and layers are relative: for sums over anything else."""
-        found: dict[int, list[Any]] = {}
+        counts: dict[int, list[Any]] = {}
         for place in self._places:
-            found.setdefault(id(place.template), [place.template, 0])[1] += 1
-        for template, count in found.values():
+            counts.setdefault(id(place.template), [place.template, 0])[1] += 1
+        for template, count in counts.values():
             for row in template.rows:
                 yield row, count
 

@@ -100,16 +100,16 @@ class AuditResult(Shown):
     inventory: Inventory = field(default_factory=Inventory)
 
     def _in_a_line(self) -> str:
-        found = ", ".join(f"{count} {severity}s" for severity, count in self.counts.items())
-        return f"{self.target}: {found}, {self.files} files"
+        severities = ", ".join(f"{count} {severity}s" for severity, count in self.counts.items())
+        return f"{self.target}: {severities}, {self.files} files"
 
     @property
     def counts(self) -> Mapping[str, int]:
         """Number of findings by severity, the worst first."""
-        found = dict.fromkeys(reversed(SEVERITIES), 0)
+        counts = dict.fromkeys(reversed(SEVERITIES), 0)
         for finding in self.findings:
-            found[finding.severity] += 1
-        return found
+            counts[finding.severity] += 1
+        return counts
 
     def failing(self, threshold: str = "error") -> tuple[AuditFinding, ...]:
         """Findings of severity ``threshold`` or worse."""
