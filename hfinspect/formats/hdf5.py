@@ -51,7 +51,7 @@ class _Root:
         self._heaps: dict[int, dict[int, bytes]] = {}
 
     def texts(self) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
+        texts: dict[str, bytes] = {}
         seen = 0
         for kind, data in self._messages(self._root_header()):
             if kind == _ATTRIBUTE_INFO and self._is_dense(data):
@@ -63,14 +63,14 @@ class _Root:
                 attribute = self._attribute(data)
                 text = self._text(attribute)
                 if text is not None:
-                    found[attribute.name] = text
-        return found
+                    texts[attribute.name] = text
+        return texts
 
-    def _broken(self, found: str) -> FormatError:
-        return FormatError(self._file.path, found, rule="hdf5")
+    def _broken(self, problem: str) -> FormatError:
+        return FormatError(self._file.path, problem, rule="hdf5")
 
-    def _limit(self, found: str) -> LimitError:
-        return LimitError(self._file.path, found)
+    def _limit(self, problem: str) -> LimitError:
+        return LimitError(self._file.path, problem)
 
     def _take(self, start: int, length: int) -> bytes:
         data = self._file.read(self._base + start, self._base + start + length)
@@ -203,12 +203,12 @@ class _Root:
         if self._left < 0:
             raise self._limit("its texts are too large")
         data, at = self._take(heap, size), first
-        found: dict[int, bytes] = {}
+        objects: dict[int, bytes] = {}
         while at + first <= size:
             number = int.from_bytes(data[at : at + 2], "little")
             length = int.from_bytes(data[at + 8 : at + first], "little")
             if not number or at + first + length > size:
                 break
-            found.setdefault(number, data[at + first : at + first + length])
+            objects.setdefault(number, data[at + first : at + first + length])
             at += first + -(-length // 8) * 8
-        return found
+        return objects

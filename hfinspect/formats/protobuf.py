@@ -41,9 +41,9 @@ class _ProtobufWalk:
             if shift >= 70:
                 raise self.malformed("a number goes on past ten bytes")
 
-    def malformed(self, found: str) -> FormatError:
+    def malformed(self, problem: str) -> FormatError:
         where = f"byte {self.cursor.position:,}"
-        return FormatError(self.path, found, rule="protobuf", where=where)
+        return FormatError(self.path, problem, rule="protobuf", where=where)
 
     def message(self, stop: int, wanted: Wanted, depth: int) -> Iterator[tuple[str, bytes]]:
         if depth > MAX_DEPTH:
@@ -100,9 +100,9 @@ class _ProtobufWalk:
         if field is None:
             self.cursor.skip(length)
         elif isinstance(field, str):
-            kept = min(length, MAX_VALUE_BYTES)
-            value = self.cursor.take(kept)
-            self.cursor.skip(length - kept)
+            size = min(length, MAX_VALUE_BYTES)
+            value = self.cursor.take(size)
+            self.cursor.skip(length - size)
             yield field, value
         else:
             yield from self.message(end, field, depth + 1)

@@ -110,8 +110,8 @@ def raise_if_not_weights(path: str, head: bytes, size: int | None) -> None:
     """Raise FormatError with the rule that ``sniff`` names; return quietly for anything else."""
     rule = sniff(head, size)
     if rule is not None:
-        found, hint = NOT_WEIGHTS[rule]
-        raise FormatError(path, found, rule=rule, expected="a weight file", hint=hint)
+        problem, hint = NOT_WEIGHTS[rule]
+        raise FormatError(path, problem, rule=rule, expected="a weight file", hint=hint)
 
 
 def magic_of(first_bytes: bytes) -> str | None:
@@ -134,7 +134,7 @@ def _is_old_tar(block: bytes) -> bool:
     if len(block) < SNIFF_BYTES or not block[0] or not block[148:156].strip(b" \0").isdigit():
         return False
     try:
-        said = int(block[148:156].strip(b" \0"), 8)
+        checksum = int(block[148:156].strip(b" \0"), 8)
     except ValueError:
         return False
-    return said == sum(block[:148]) + 8 * ord(" ") + sum(block[156:SNIFF_BYTES])
+    return checksum == sum(block[:148]) + 8 * ord(" ") + sum(block[156:SNIFF_BYTES])

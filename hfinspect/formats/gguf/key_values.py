@@ -65,8 +65,8 @@ class ValueReader:
     def u64(self) -> int:
         return int(self._u64.unpack(self.cursor.take(8))[0])
 
-    def malformed(self, found: str, rule: str) -> FormatError:
-        return FormatError(self.path, found, rule=rule, where=f"byte {self.cursor.position}")
+    def malformed(self, problem: str, rule: str) -> FormatError:
+        return FormatError(self.path, problem, rule=rule, where=f"byte {self.cursor.position}")
 
     def counted(self, what: str, limit: int, smallest: int) -> int:
         """A number of things to come, of at least ``smallest`` bytes each: bounded before use."""
@@ -118,12 +118,12 @@ class ValueReader:
 
     def _kept_text(self, key: str) -> str:
         length = self.u64()
-        kept = min(length, MAX_TEXT_BYTES)
-        self._keep(kept)
-        text = self.cursor.take(kept).decode("utf-8", "backslashreplace")
-        if length > kept:
-            self.cursor.skip(length - kept)
-            text_of = f"{key!a:.200} holds a text of {length:,} bytes, kept are {kept:,}"
+        size = min(length, MAX_TEXT_BYTES)
+        self._keep(size)
+        text = self.cursor.take(size).decode("utf-8", "backslashreplace")
+        if length > size:
+            self.cursor.skip(length - size)
+            text_of = f"{key!a:.200} holds a text of {length:,} bytes, kept are {size:,}"
             self._out.add("long-text", text_of, None, "note")
         return text
 
@@ -146,9 +146,9 @@ class ValueReader:
         # The limit is that of the whole header: an item takes at least a byte.
         if kind == _STRING:
             count = self.counted(f"the length of {key!a:.200}", 2**40, 8)
-            kept = count if count <= MAX_KEPT_TEXTS else FIRST_ITEMS
-            items: list[object] = [self._kept_text(key) for _ in range(kept)]
-            self._skip_texts(count - kept)
+            listed = count if count <= MAX_KEPT_TEXTS else FIRST_ITEMS
+            items: list[object] = [self._kept_text(key) for _ in range(listed)]
+            self._skip_texts(count - listed)
             return _array_value("string", count, items)
         if kind == _ARRAY:
             count = self.counted(f"the length of {key!a:.200}", MAX_KEPT_NUMBERS, 12)
@@ -156,9 +156,9 @@ class ValueReader:
         code = self._scalar(kind, key)
         size = struct.calcsize(self.order + code)
         count = self.counted(f"the length of {key!a:.200}", 2**40, size)
-        kept = count if count <= MAX_KEPT_NUMBERS else FIRST_ITEMS
-        items = self._numbers(code, kept)
-        self.cursor.skip((count - kept) * size)
+        listed = count if count <= MAX_KEPT_NUMBERS else FIRST_ITEMS
+        items = self._numbers(code, listed)
+        self.cursor.skip((count - listed) * size)
         return _array_value(_SCALARS[kind][0], count, items)
 
     def _skip_texts(self, count: int) -> None:

@@ -68,10 +68,10 @@ def item_type(dtype: object) -> ItemType | None:
     for _ in range(MAX_FIELDS):
         if not pending:
             return None if size is None else ItemType(size, has_objects)
-        found = _one_type(pending.pop())
-        if found is None:
+        one_type = _one_type(pending.pop())
+        if one_type is None:
             return None
-        item, inner = found
+        item, inner = one_type
         size = item.size if size is None else size
         has_objects |= item.has_objects
         pending += inner[:MAX_FIELDS]

@@ -95,10 +95,10 @@ class ScanMachine(PickleMachine):
         arguments = tuple(args) if isinstance(args, (tuple, list)) else (args,)
         if isinstance(target, GlobalRef):
             settle = _SETTLED.get((target.module, target.name))
-            found = settle(self, arguments) if settle is not None else None
-            if found is not None:
+            result = settle(self, arguments) if settle is not None else None
+            if result is not None:
                 target.settled += 1
-                return found
+                return result
         return Inert(target, arguments)
 
     def attribute(self, args: tuple[object, ...]) -> object | None:

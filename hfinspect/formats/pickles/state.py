@@ -83,19 +83,19 @@ class PickleState:
 
     # -- errors -------------------------------------------------------------------------------
 
-    def malformed(self, found: str) -> FormatError:
+    def malformed(self, problem: str) -> FormatError:
         return FormatError(
             self.subject,
-            found,
+            problem,
             rule="pickle-malformed",
             where=f"pickle byte {self.base + self.opcode_at}",
         )
 
-    def unfollowed(self, found: str) -> FormatError:
+    def unfollowed(self, problem: str) -> FormatError:
         """For what an unpickler may accept and go on from, and this machine cannot."""
         return FormatError(
             self.subject,
-            found,
+            problem,
             rule="pickle-unfollowed",
             where=f"pickle byte {self.base + self.opcode_at}",
         )

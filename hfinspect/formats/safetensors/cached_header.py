@@ -54,14 +54,14 @@ class _BrokenError(Exception):
 
 def pack_headers(headers: Iterable[CachedHeader]) -> bytes:
     """Some headers as bytes, for ``unpack_headers``."""
-    said, arrays = [], []
+    entries, arrays = [], []
     for header, size in headers:
         tensors = header.tensors
         parts = [tensors.which, *tensors.keys]
         if tensors.own_offsets is not None:
             parts.append(tensors.own_offsets)
         packed = [array(_code(part), part) for part in parts]
-        said.append(
+        entries.append(
             {
                 "file": header.file,
                 "size": size,
@@ -74,7 +74,7 @@ def pack_headers(headers: Iterable[CachedHeader]) -> bytes:
             }
         )
         arrays += packed
-    text = json.dumps({"version": VERSION, "order": sys.byteorder, "headers": said}).encode()
+    text = json.dumps({"version": VERSION, "order": sys.byteorder, "headers": entries}).encode()
     return b"".join([_LENGTH.pack(len(text)), text, *(part.tobytes() for part in arrays)])
 
 
@@ -99,9 +99,9 @@ def _headers(data: bytes) -> Iterator[CachedHeader]:
     at = _LENGTH.size + length
     text = data[_LENGTH.size : at]
     _need(len(text) == length)
-    said = json.loads(text)
-    _need(said["version"] == VERSION and said["order"] == sys.byteorder)
-    for one in said["headers"]:
+    content = json.loads(text)
+    _need(content["version"] == VERSION and content["order"] == sys.byteorder)
+    for one in content["headers"]:
         arrays = []
         for code, count in one["arrays"]:
             _need(code in _CODES and len(code) == 1 and type(count) is int and count >= 0)
@@ -120,13 +120,13 @@ def _need(holds: bool) -> None:
         raise _BrokenError
 
 
-def _header(said: Mapping[str, Any], arrays: Sequence[array[int]]) -> CachedHeader:
-    start, skipped, metadata = said["start"], said["skipped"], said["metadata"]
-    file, size = said["file"], said["size"]
+def _header(entry: Mapping[str, Any], arrays: Sequence[array[int]]) -> CachedHeader:
+    start, skipped, metadata = entry["start"], entry["skipped"], entry["metadata"]
+    file, size = entry["file"], entry["size"]
     _need(type(file) is str and (size is None or (type(size) is int and size >= 0)))
     _need(type(start) is int and start >= 0 and type(skipped) is int and skipped >= 0)
     _need(isinstance(metadata, dict) and all(isinstance(v, str) for v in metadata.values()))
-    kinds = [_kind(*kind) for kind in said["kinds"]]
+    kinds = [_kind(*kind) for kind in entry["kinds"]]
     which, keys, more = arrays[0], arrays[1 : 1 + len(kinds)], arrays[1 + len(kinds) :]
     _need(len(keys) == len(kinds) and len(more) <= 1 and len(set(kinds)) == len(kinds))
     _need(Counter(which) == dict(enumerate(map(len, keys))) and all(keys))
@@ -135,7 +135,7 @@ def _header(said: Mapping[str, Any], arrays: Sequence[array[int]]) -> CachedHead
     _need(are_distinct((kind.pattern, own) for kind, own in zip(kinds, keys, strict=True)))
     _need(not more or len(more[0]) == len(which))
     tensors = StoredTensors(kinds, which, keys, start, more[0] if more else None)
-    findings = tuple(Finding(**_strings(finding)) for finding in said["findings"])
+    findings = tuple(Finding(**_strings(finding)) for finding in entry["findings"])
     return CachedHeader(Header(file, tensors, start, metadata, findings, skipped), size)
 
 

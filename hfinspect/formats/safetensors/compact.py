@@ -44,9 +44,9 @@ def compact_header(data: bytes) -> Compact | None:
     except UnicodeDecodeError:
         return None
     metadata = None
-    found = _METADATA.match(text)
-    if found is not None:
-        metadata, text = found[1], "{" + text[found.end() :]
+    match = _METADATA.match(text)
+    if match is not None:
+        metadata, text = match[1], "{" + text[match.end() :]
     rows = _ENTRY.findall(text)
     if not rows or text[-1] != "}":
         return None
@@ -54,11 +54,11 @@ def compact_header(data: bytes) -> Compact | None:
     # Entries that are as long as the text, but for its last character, are all that it holds.
     if sum(len("".join(column)) for column in columns) + _FIXED * len(rows) + 1 != len(text):
         return None
-    names, dtypes, said, starts, stops = columns
-    sizes = {shape: _sizes(shape) for shape in set(said)}
+    names, dtypes, shape_texts, starts, stops = columns
+    sizes = {shape: _sizes(shape) for shape in set(shape_texts)}
     if None in sizes.values():
         return None
-    shapes = [sizes[shape] or () for shape in said]
+    shapes = [sizes[shape] or () for shape in shape_texts]
     return Compact(
         metadata, list(names), list(dtypes), shapes, list(map(int, starts)), list(map(int, stops))
     )

@@ -206,11 +206,11 @@ def _judged(
 
 
 def _error(header: Header, finding: Finding) -> FormatError:
-    found = finding.text
+    problem = finding.text
     if finding.tensor is not None:
-        found = f"tensor {finding.tensor[:120]!r} {found}"
+        problem = f"tensor {finding.tensor[:120]!r} {problem}"
     hint = "the file is incomplete; download it again" if finding.rule == "truncated" else None
-    return FormatError(header.file, found, rule=finding.rule, hint=hint)
+    return FormatError(header.file, problem, rule=finding.rule, hint=hint)
 
 
 def name_bytes(name: str) -> int:

@@ -22,21 +22,21 @@ def validate(header: Header, size: int | None) -> tuple[Finding, ...]:
     Severity ``error`` is what the safetensors library refuses; the rule ``dtype`` with severity
     ``warning`` marks a dtype that it refuses too, but whose size is known from the offsets.
     """
-    found = FindingList(header.file)
+    findings = FindingList(header.file)
     tensors = header.tensors
     if not _all_spans_fit(tensors.kinds):
         for tensor in tensors:
-            _check_tensor(tensor, found)
+            _check_tensor(tensor, findings)
     end = header.data_start
     if not header.skipped:
-        end = _check_layout(header, found)
+        end = _check_layout(header, findings)
     if size is not None and not header.skipped:
-        _check_end(end, size, found)
-    _check_names(tensors, found)
+        _check_end(end, size, findings)
+    _check_names(tensors, findings)
     if header.data_start % ALIGNMENT:
         text = f"tensor data starts at byte {header.data_start:,}, no multiple of {ALIGNMENT}"
-        found.add("misaligned", text, None, "note")
-    return header.findings + found.done()
+        findings.add("misaligned", text, None, "note")
+    return header.findings + findings.done()
 
 
 def refused(findings: Sequence[Finding]) -> Finding | None:
@@ -55,27 +55,27 @@ def _all_spans_fit(kinds: Iterable[StoredKind]) -> bool:
     )
 
 
-def _check_tensor(tensor: StoredTensor, found: FindingList) -> None:
+def _check_tensor(tensor: StoredTensor, findings: FindingList) -> None:
     name, dtype, shape, elements, nbytes = tensor[:5]
     if nbytes < 0:
-        found.add("offsets", "ends before it begins", name)
+        findings.add("offsets", "ends before it begins", name)
         return
     bits = LIBRARY_DTYPES.get(dtype)
     if element_count(shape) is None or (bits is not None and elements * bits > MAX_U64):
-        found.add("overflow", "shape and dtype make a size beyond 64 bits", name)
+        findings.add("overflow", "shape and dtype make a size beyond 64 bits", name)
     elif bits is None:
         text = f"has the unknown dtype {dtype[:40]!r}; its offsets span {nbytes:,} bytes"
-        found.add("dtype", text, name, "warning")
+        findings.add("dtype", text, name, "warning")
     elif elements * bits % 8:
         text = f"{elements:,} values of {dtype} do not fill whole bytes"
-        found.add("span", text, name)
+        findings.add("span", text, name)
     elif elements * bits != nbytes * 8:
         size = "×".join(map(str, shape[:16])) or "a scalar"
         text = f"spans {nbytes:,} bytes, but {size} of {dtype} takes {elements * bits // 8:,}"
-        found.add("span", text, name)
+        findings.add("span", text, name)
 
 
-def _check_layout(header: Header, found: FindingList) -> int:
+def _check_layout(header: Header, findings: FindingList) -> int:
     """Holes and overlaps between the spans; returns where the last one ends."""
     end, tensors = header.data_start, header.tensors
     if tensors.in_order:
@@ -89,29 +89,29 @@ def _check_layout(header: Header, found: FindingList) -> int:
             continue  # reported as "offsets"
         if start > end:
             text = f"leaves a hole of {start - end:,} bytes before it"
-            found.add("hole", text, name)
+            findings.add("hole", text, name)
         elif start < end:
             text = f"begins {end - start:,} bytes before {previous[:80]!r} ends"
-            found.add("overlap", text, name)
+            findings.add("overlap", text, name)
         if stop >= end:
             end, previous = stop, name
     return end
 
 
-def _check_end(end: int, size: int, found: FindingList) -> None:
+def _check_end(end: int, size: int, findings: FindingList) -> None:
     if end > size:
         text = f"the last {end - size:,} of {end:,} bytes are missing"
-        found.add("truncated", text)
+        findings.add("truncated", text)
     elif end < size:
-        found.add("trailing-bytes", f"{size - end:,} bytes after the last tensor belong to none")
+        findings.add("trailing-bytes", f"{size - end:,} bytes after the last tensor belong to none")
 
 
-def _check_names(tensors: StoredTensors, found: FindingList) -> None:
+def _check_names(tensors: StoredTensors, findings: FindingList) -> None:
     patterns = {kind.pattern for kind in tensors.kinds}
     if "" in patterns:
-        found.add("name", "a tensor has an empty name", "", "warning")
+        findings.add("name", "a tensor has an empty name", "", "warning")
     if "".join(patterns).isprintable():
         return
     for name in tensors.names():
         if not name.isprintable():
-            found.add("name", "the name holds control characters", name, "warning")
+            findings.add("name", "the name holds control characters", name, "warning")

@@ -97,7 +97,7 @@ def read_zip(file: Windows) -> Shard:
         data, subject=file.path, builders=table.builders(), persistent=table.persistent
     )
     root = machine.run()
-    found, metadata = describe_content(root, file.path, out)
+    findings, metadata = describe_content(root, file.path, out)
     names = [item for item in machine.globals if not _inside(item.module, archive)]
     metadata["globals"] = list_globals(names, out)
     metadata.update(_small_members(file, archive))
@@ -107,11 +107,11 @@ def read_zip(file: Windows) -> Shard:
         out.add("torchscript", text, None, "note")
         metadata["code_files"] = code
     _check_storages(table.storages, archive, out)
-    check_views(found, table.storages, out)
+    check_views(findings, table.storages, out)
     return Shard(
         file.path,
         "torchscript" if archive.torchscript else "torch",
-        stored_tensors(found, lambda storage: _known_offset(file, archive, storage)),
+        stored_tensors(findings, lambda storage: _known_offset(file, archive, storage)),
         file.size,
         len(data) + archive.directory.stop - archive.directory.start,
         metadata,
@@ -144,10 +144,10 @@ def open_archive(file: Windows, out: FindingList) -> Archive:
     return Archive(directory, members, chosen, "constants.pkl" in members)
 
 
-def _ambiguous(path: str, found: str) -> FormatError:
+def _ambiguous(path: str, problem: str) -> FormatError:
     return FormatError(
         path,
-        found,
+        problem,
         rule="zip-ambiguous",
         expected="an archive that every reader reads alike",
         hint="do not load it: what is looked at may not be what is loaded",
@@ -167,17 +167,21 @@ def scan_zip(file: Windows, scan_member: ScanMember) -> list[tuple[str, PickleSc
         local, left = local_doubts(file, directory)
         scans += _doubtful(file.path, f"{where}archive", local)
         if left:
-            found = f"the local headers of {left:,} members are not compared with the directory"
-            unread = UnreadPartError(file.path, found)
+            problem = f"the local headers of {left:,} members are not compared with the directory"
+            unread = UnreadPartError(file.path, problem)
             scans.append((f"{where}archive", PickleScan((), unread, 0)))
         hidden, unseen = _posing_as_text(file, directory)
         if unseen:
-            found = f"{unseen:,} members with names of text are not looked at"
-            scans.append((f"{where}archive", PickleScan((), UnreadPartError(file.path, found), 0)))
+            problem = f"{unseen:,} members with names of text are not looked at"
+            scans.append(
+                (f"{where}archive", PickleScan((), UnreadPartError(file.path, problem), 0))
+            )
         members = hidden + _unpickled(directory)
         if len(members) > MAX_PICKLES:
-            found = f"{len(members) - MAX_PICKLES:,} members that may hold pickles are not checked"
-            error = LimitError(file.path, found, expected=f"at most {MAX_PICKLES:,}")
+            problem = (
+                f"{len(members) - MAX_PICKLES:,} members that may hold pickles are not checked"
+            )
+            error = LimitError(file.path, problem, expected=f"at most {MAX_PICKLES:,}")
             scans.append((f"{where}archive", PickleScan((), error, 0)))
         for entry in members[:MAX_PICKLES]:
             scans += _scan_member(file, entry, where, scan_member)
@@ -191,8 +195,8 @@ def _scan_code(file: Windows, directory: ZipDirectory, where: str) -> list[tuple
     members = [entry for entry in directory.entries if is_code(entry.name)]
     errors: list[tuple[str, HfinspectError]] = []
     if len(members) > MAX_CODE_MEMBERS:
-        found = f"{len(members) - MAX_CODE_MEMBERS:,} files of code are not checked"
-        errors.append(("archive", LimitError(file.path, found, expected=f"{MAX_CODE_MEMBERS:,}")))
+        problem = f"{len(members) - MAX_CODE_MEMBERS:,} files of code are not checked"
+        errors.append(("archive", LimitError(file.path, problem, expected=f"{MAX_CODE_MEMBERS:,}")))
     for entry in members[:MAX_CODE_MEMBERS]:
         path = f"{file.path}/{entry.name}"
         try:
@@ -213,8 +217,8 @@ def _scan_exported(
     texts = [entry for entry in directory.entries if entry.name.lower().endswith(".json")]
     errors: list[tuple[str, HfinspectError]] = []
     if len(texts) > MAX_JSON_MEMBERS:
-        found = f"{len(texts) - MAX_JSON_MEMBERS:,} members of JSON are not checked"
-        errors.append(("archive", LimitError(file.path, found, expected=f"{MAX_JSON_MEMBERS:,}")))
+        problem = f"{len(texts) - MAX_JSON_MEMBERS:,} members of JSON are not checked"
+        errors.append(("archive", LimitError(file.path, problem, expected=f"{MAX_JSON_MEMBERS:,}")))
     for entry in texts[:MAX_JSON_MEMBERS]:
         try:
             data = read_member(file, entry, MAX_JSON)
@@ -237,15 +241,15 @@ def _scan_member(
         if not is_pickle and not _looks_inside(file, entry):
             return []
         data = read_member(file, entry, MAX_PICKLE_BYTES)
-        found = scan_member(f"{file.path}/{entry.name}", data) if data else []
+        inner_scans = scan_member(f"{file.path}/{entry.name}", data) if data else []
     except (FormatError, LimitError, UnsupportedFormatError) as error:
         return [(f"{where}{entry.name}", PickleScan((), error, 0))]
-    if is_pickle and not found:
+    if is_pickle and not inner_scans:
         # PyTorch reads it as a pickle whatever it begins with.
         return [(f"{where}{entry.name}", scan_pickle(data, subject=file.path))]
     return [
-        (f"{where}{entry.name}" if len(found) == 1 else f"{where}{entry.name}, {name}", scan)
-        for name, scan in found
+        (f"{where}{entry.name}" if len(inner_scans) == 1 else f"{where}{entry.name}, {name}", scan)
+        for name, scan in inner_scans
     ]
 
 
@@ -273,12 +277,12 @@ def _posing_as_text(file: Windows, directory: ZipDirectory) -> tuple[list[ZipEnt
     """Members with names of text that begin as pickles or archives, and how many were not read."""
     named = [e for e in directory.entries if e.size and e.name.lower().endswith(_TEXT_MEMBERS)]
     near = [entry for entry in _at_hand(file, named) if is_readable(entry)]
-    found = []
+    posing = []
     for entry in near:
         with suppress(FormatError):  # a local header that differs is reported already
             if _begins_as_pickle(file, entry):
-                found.append(entry)
-    return found, len(named) - len(near)
+                posing.append(entry)
+    return posing, len(named) - len(near)
 
 
 def _at_hand(file: Windows, named: Sequence[ZipEntry]) -> Sequence[ZipEntry]:

@@ -80,10 +80,10 @@ def odd_texts(path: str, data: bytes) -> Iterator[FormatError | LimitError]:
         yield _odd(path, reason)
 
 
-def _odd(path: str, found: str) -> FormatError:
+def _odd(path: str, problem: str) -> FormatError:
     return FormatError(
         path,
-        found,
+        problem,
         rule="exported-expression",
         expected="an expression that torch.export writes",
         hint="do not load it: torch.export.load evaluates such a text as Python",

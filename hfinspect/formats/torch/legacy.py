@@ -89,15 +89,15 @@ def read_legacy(file: Windows, head: bytes) -> Shard:
     """The shard of a legacy file; UnsupportedFormatError for any other pickle."""
     content = _read_pickles(file, head)
     out = FindingList(file.path)
-    found, metadata = describe_content(content.root, file.path, out)
+    findings, metadata = describe_content(content.root, file.path, out)
     metadata["globals"] = list_globals(content.globals, out)
     metadata["legacy"] = True
     if isinstance(content.sys_info, dict):
         little = content.sys_info.get("little_endian")
         metadata["byteorder"] = "big" if little is False else "little"
     places = _place_storages(content, file.known_size(), out)
-    check_views(found, content.table.storages, out)
-    tensors = stored_tensors(found, lambda storage: places.get(storage.key))
+    check_views(findings, content.table.storages, out)
+    tensors = stored_tensors(findings, lambda storage: places.get(storage.key))
     return Shard(file.path, "torch", tensors, file.size, content.stop, metadata, out.done())
 
 
@@ -116,8 +116,8 @@ def _read_pickles(file: Windows, head: bytes) -> _Content:
         names.extend(machine.globals)
     protocol, sys_info, root, keys = values
     if protocol != PROTOCOL_VERSION or type(protocol) is not int:
-        found = "a PyTorch file of an unknown protocol"
-        raise UnsupportedFormatError(file.path, found, expected=str(PROTOCOL_VERSION))
+        problem = "a PyTorch file of an unknown protocol"
+        raise UnsupportedFormatError(file.path, problem, expected=str(PROTOCOL_VERSION))
     if not isinstance(keys, list):
         raise FormatError(file.path, "no list of storage keys follows", rule="storage-keys")
     texts = [key if isinstance(key, str) else str(key) if type(key) is int else "" for key in keys]
@@ -228,8 +228,10 @@ def scan_pickles(file: Windows, head: bytes) -> list[tuple[str, PickleScan]]:
     data, base, start, is_legacy = head, 0, 0, False
     for number in range(1, MAX_PICKLES + 2):
         if number > MAX_PICKLES:
-            found = f"more than {MAX_PICKLES:,} pickles follow each other: the rest is not checked"
-            error = LimitError(file.path, found, expected=f"at most {MAX_PICKLES:,}")
+            problem = (
+                f"more than {MAX_PICKLES:,} pickles follow each other: the rest is not checked"
+            )
+            error = LimitError(file.path, problem, expected=f"at most {MAX_PICKLES:,}")
             scans.append((f"pickle {number}", PickleScan((), error, start)))
             break
         scan = scan_pickle(

@@ -35,8 +35,8 @@ def local_doubts(file: Windows, directory: ZipDirectory) -> tuple[list[str], int
         local = file.glance(begin, stop) if file.is_near else file.peek(begin, stop)
         if local is None:
             continue
-        if found := _difference(local, entry, name):
-            doubts.append(f"the local header of {entry.name!a:.200} {found}")
+        if difference := _difference(local, entry, name):
+            doubts.append(f"the local header of {entry.name!a:.200} {difference}")
         if len(doubts) >= MAX_DOUBTS:
             break
     return doubts, len(directory.entries) - len(compared) if file.is_near else 0
@@ -56,7 +56,7 @@ def _difference(local: bytes, entry: ZipEntry, name: bytes) -> str | None:
     # Sizes that follow the data may be zero here; a size that does not fit is in the extra field.
     free = (0, _FULL32) if flags & _SIZES_FOLLOW else (_FULL32,)
     sizes = ((packed, entry.packed), (size, entry.size))
-    if any(said not in (known, *free) for said, known in sizes):
+    if any(local_size not in (known, *free) for local_size, known in sizes):
         return "has other sizes"
     if crc != entry.crc and not (flags & _SIZES_FOLLOW and crc == 0):
         return "has another checksum"

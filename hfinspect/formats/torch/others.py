@@ -51,15 +51,15 @@ def scan_array(file: Windows, head: bytes) -> list[tuple[str, PickleScan]]:
         raise FormatError(file.path, "its NumPy header is cut short", rule="numpy-header")
     (length,) = struct.unpack_from("<I" if wide else "<H", head, 8)
     if length > MAX_NUMPY_HEADER:
-        found = f"its NumPy header has {length:,} bytes"
-        raise LimitError(file.path, found, expected=f"at most {MAX_NUMPY_HEADER:,}")
+        problem = f"its NumPy header has {length:,} bytes"
+        raise LimitError(file.path, problem, expected=f"at most {MAX_NUMPY_HEADER:,}")
     header = file.read(begin, begin + length)
     if _is_plain(header):
         return []
     data = file.read(begin + length, begin + length + MAX_ARRAY_BYTES)
     if len(data) == MAX_ARRAY_BYTES:
-        found = "its pickled objects are too large to look through"
-        raise LimitError(file.path, found, expected=f"at most {MAX_ARRAY_BYTES:,} bytes")
+        problem = "its pickled objects are too large to look through"
+        raise LimitError(file.path, problem, expected=f"at most {MAX_ARRAY_BYTES:,} bytes")
     scans = scan_pickles(file, data)
     return [(f"array, {name}", scan) for name, scan in scans]
 
@@ -67,10 +67,10 @@ def scan_array(file: Windows, head: bytes) -> list[tuple[str, PickleScan]]:
 def _is_plain(header: bytes) -> bool:
     """Whether an array's header says that it holds no objects."""
     try:
-        found = ast.literal_eval(header.decode("utf-8").strip())
+        content = ast.literal_eval(header.decode("utf-8").strip())
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return False
-    pending = [found.get("descr") if isinstance(found, dict) else None]
+    pending = [content.get("descr") if isinstance(content, dict) else None]
     while pending:
         descr = pending.pop()
         if isinstance(descr, list) and all(isinstance(f, tuple) and len(f) > 1 for f in descr):
@@ -119,10 +119,10 @@ def scan_tar(file: Windows, scan_part: ScanPart) -> list[tuple[str, PickleScan]]
             return [*scans, (name, PickleScan((), error, at))]
         scans += _scan_tar_member(file, name, at + _BLOCK, length, scan_part)
         at += _BLOCK + -(-length // _BLOCK) * _BLOCK
-    found = (
+    problem = (
         f"only {MAX_TAR_MEMBERS:,} members of a tar archive are looked at: the rest is not checked"
     )
-    return [*scans, ("archive", PickleScan((), UnreadPartError(file.path, found), 0))]
+    return [*scans, ("archive", PickleScan((), UnreadPartError(file.path, problem), 0))]
 
 
 def _behind(file: Windows, at: int, size: int) -> int | None:
@@ -170,8 +170,8 @@ def _tar_number(path: str, field: bytes, at: int) -> int:
     try:
         return int(field.rstrip(b"\0 ").decode() or "0", 8)
     except (UnicodeDecodeError, ValueError):
-        found = "a tar member has no readable size"
-        raise FormatError(path, found, rule="tar-member", where=f"byte {at}") from None
+        problem = "a tar member has no readable size"
+        raise FormatError(path, problem, rule="tar-member", where=f"byte {at}") from None
 
 
 def _poses(file: Windows, begin: int, length: int) -> bool:
@@ -186,8 +186,8 @@ def _scan_tar_member(
     scans: list[tuple[str, PickleScan]] = []
     base = name.removeprefix("./")
     if base in _TORCH_MEMBERS:
-        found = "torch.load unpickles this member, with numbers between pickles: not followed"
-        error = FormatError(file.path, found, rule="pickle-unfollowed", where=f"byte {begin}")
+        problem = "torch.load unpickles this member, with numbers between pickles: not followed"
+        error = FormatError(file.path, problem, rule="pickle-unfollowed", where=f"byte {begin}")
         scans.append((name, PickleScan((), error, begin)))
     if not length or (base.lower().endswith(_TEXT_MEMBERS) and not _poses(file, begin, length)):
         return scans

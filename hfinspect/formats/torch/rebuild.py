@@ -43,9 +43,9 @@ def _sizes(value: object, what: str) -> tuple[int, ...]:
 
 
 def _dtype(value: object) -> TorchDtype:
-    found = _any_dtype(value)
-    _need(found.known, "a tensor's dtype")
-    return found
+    dtype = _any_dtype(value)
+    _need(dtype.known, "a tensor's dtype")
+    return dtype
 
 
 def _any_dtype(value: object) -> TorchDtype:
@@ -261,18 +261,18 @@ class StorageTable:
             raise BadPickleArgumentsError("a storage's key is not text")
         size = _size(identifier[4], "a storage's size") * dtype.item_bytes
         device = location if isinstance(location, str) else ""
-        whole = Storage(key, dtype, size, 0, device)
-        known = self.storages.get(whole.key)
+        storage = Storage(key, dtype, size, 0, device)
+        known = self.storages.get(storage.key)
         if known is None or known.nbytes < size:
-            self.storages[whole.key] = whole
+            self.storages[storage.key] = storage
         view = identifier[5] if len(identifier) > 5 else None
         if view is None:
-            return whole
+            return storage
         _need(isinstance(view, tuple) and len(view) == 3, "a storage's view")
         _, offset, length = view if isinstance(view, tuple) else (0, 0, 0)
         base = _size(offset, "a storage's view") * dtype.item_bytes
         length = _size(length, "a storage's view") * dtype.item_bytes
-        return Storage(whole.key, dtype, length, base, device)
+        return Storage(storage.key, dtype, length, base, device)
 
     def ordered_dict(self, args: Args) -> object:
         """OrderedDict() or OrderedDict([(key, value), ...]): a dict, which keeps order anyway."""

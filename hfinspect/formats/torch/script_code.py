@@ -54,9 +54,9 @@ def is_code(member: str) -> bool:
 def reaching_operators(path: str, data: bytes) -> Iterator[FormatError]:
     """Where one file of code reaches out of the model, the first few places."""
     text = data.decode("latin-1")
-    for found in islice(_reaching(text), _SHOWN):
-        line = text.count("\n", 0, found.start()) + 1
-        name = found["name"]
+    for match in islice(_reaching(text), _SHOWN):
+        line = text.count("\n", 0, match.start()) + 1
+        name = match["name"]
         what = f"calls {name}, which {_OPERATORS[name]}" if name else "calls getattr"
         yield FormatError(
             path,
@@ -70,14 +70,14 @@ def reaching_operators(path: str, data: bytes) -> Iterator[FormatError]:
 
 def _reaching(text: str) -> Iterator[re.Match[str]]:
     own = not _REBOUND.search(text)
-    for found in _REACH.finditer(text):
-        plain = _PLAIN_GET.match(text, found.start())
+    for match in _REACH.finditer(text):
+        plain = _PLAIN_GET.match(text, match.start())
         if plain and plain[1] not in _OPERATORS:
             continue
-        before = text[: found.start()].rstrip()
+        before = text[: match.start()].rstrip()
         is_own = own and re.search(r"(?<![\w.])self$", before[-8:], re.ASCII)
-        if not (is_own and _declares(text, found["name"])):
-            yield found
+        if not (is_own and _declares(text, match["name"])):
+            yield match
 
 
 def _declares(text: str, name: str | None) -> bool:

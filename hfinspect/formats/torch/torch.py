@@ -103,8 +103,8 @@ def _scan_row(file: Windows, depth: int) -> list[tuple[str, PickleScan]]:
     scans: list[tuple[str, PickleScan]] = []
     for number, (begin, length) in enumerate(archives_in_row(file), 1):
         part = Windows(WindowPart(file.fresh(), file.path, begin, length))
-        found = scan_zip(part, lambda path, data: _scan_bytes(path, data, depth))
-        scans += [(f"archive {number}, {name}", scan) for name, scan in found]
+        inner_scans = scan_zip(part, lambda path, data: _scan_bytes(path, data, depth))
+        scans += [(f"archive {number}, {name}", scan) for name, scan in inner_scans]
     return scans
 
 
@@ -170,16 +170,16 @@ def _member_scanner(depth: int) -> Callable[[str, bytes], list[tuple[str, Pickle
 
 
 def _with_nested(name: str, scan: PickleScan, depth: int) -> list[tuple[str, PickleScan]]:
-    found = [(name, scan)]
+    scans = [(name, scan)]
     for number, data in enumerate(scan.nested, 1):
         where = f"{name}, tensor file {number}"
         try:
             inner = _scan_bytes(where, data, depth)
         except (FormatError, LimitError) as error:
-            found.append((where, PickleScan((), error, 0)))
+            scans.append((where, PickleScan((), error, 0)))
             continue
-        found += [(f"{where}, {member}", each) for member, each in inner]
-    return found
+        scans += [(f"{where}, {member}", each) for member, each in inner]
+    return scans
 
 
 def _scan_bytes(path: str, data: bytes, depth: int) -> list[tuple[str, PickleScan]]:
@@ -188,8 +188,8 @@ def _scan_bytes(path: str, data: bytes, depth: int) -> list[tuple[str, PickleSca
 
 def _scan_inside(reader: Reader, depth: int) -> list[tuple[str, PickleScan]]:
     if depth >= MAX_NESTING:
-        found = "archives lie in archives: the innermost are not checked"
-        raise LimitError(reader.path, found, expected=f"at most {MAX_NESTING} levels")
+        problem = "archives lie in archives: the innermost are not checked"
+        raise LimitError(reader.path, problem, expected=f"at most {MAX_NESTING} levels")
     return scan_file(reader, depth + 1)
 
 

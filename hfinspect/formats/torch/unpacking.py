@@ -84,8 +84,8 @@ class _Unpacking:
             try:
                 self._feed(data)
             except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as error:
-                found = f"its {self._kind} data is damaged: {error}"
-                raise FormatError(self._file.path, found, rule="compressed") from None
+                problem = f"its {self._kind} data is damaged: {error}"
+                raise FormatError(self._file.path, problem, rule="compressed") from None
         if not self._machine.eof:
             raise FormatError(self._file.path, "its compressed data ends early", rule="compressed")
 
@@ -114,8 +114,8 @@ class _Unpacking:
         if len(self.out) > FREE_BYTES and len(self.out) > MAX_RATIO * self._taken:
             raise self._limit(f"it unpacks to more than {MAX_RATIO:,} times its size")
 
-    def _limit(self, found: str) -> UnreadPartError:
-        return UnreadPartError(self._file.path, f"{found}: the rest is not checked")
+    def _limit(self, problem: str) -> UnreadPartError:
+        return UnreadPartError(self._file.path, f"{problem}: the rest is not checked")
 
 
 def scan_compressed(

@@ -20,10 +20,12 @@ MAX_LISTED = 1_000
 Locate = Callable[[Storage], "int | None"]
 
 
-def stored_tensors(found: Iterable[StateDictFinding], locate: Locate) -> tuple[StoredTensor, ...]:
+def stored_tensors(
+    findings: Iterable[StateDictFinding], locate: Locate
+) -> tuple[StoredTensor, ...]:
     """The tensors as every format reports them; equal ``storage`` means the same bytes."""
     tensors = []
-    for item in found:
+    for item in findings:
         view = item.view
         begin = locate(view.storage) if view.storage else None
         tensors.append(
@@ -41,7 +43,7 @@ def stored_tensors(found: Iterable[StateDictFinding], locate: Locate) -> tuple[S
 
 
 def check_views(
-    found: Sequence[StateDictFinding], storages: Mapping[str, Storage], out: FindingList
+    findings: Sequence[StateDictFinding], storages: Mapping[str, Storage], out: FindingList
 ) -> None:
     """Findings about tensors against their storages.
 
@@ -49,7 +51,7 @@ def check_views(
     and compound-tensor for tensors that are stored in pieces.
     """
     by_storage: dict[str, list[StateDictFinding]] = {}
-    for item in found:
+    for item in findings:
         view = item.view
         if item.kind:
             text = f"is a piece of a {item.kind} tensor"
@@ -57,11 +59,11 @@ def check_views(
         if view.storage is None:
             out.add("no-data", "has a shape but no data (device meta)", item.name, "warning")
             continue
-        whole = storages.get(view.storage.key, view.storage)
+        storage = storages.get(view.storage.key, view.storage)
         if not view.elements:
             continue  # an empty slice may begin beyond its storage
-        if view.span[1] > whole.nbytes or view.span[1] > view.storage.base + view.storage.nbytes:
-            text = f"reaches byte {view.span[1]:,} of a storage of {whole.nbytes:,}"
+        if view.span[1] > storage.nbytes or view.span[1] > view.storage.base + view.storage.nbytes:
+            text = f"reaches byte {view.span[1]:,} of a storage of {storage.nbytes:,}"
             out.add("out-of-storage", text, item.name)
         if not view.dtype.known:
             text = f"the dtype {view.dtype.name!a:.80} is not known: elements as its shape says"
@@ -118,8 +120,8 @@ def describe_content(
     """
     walker = Walker(subject)
     model, others = walker.split(root)
-    found = list(walker.find_tensors(model.value))
-    kind = "state_dict" if found and isinstance(model.value, dict) else model.kind
+    findings = list(walker.find_tensors(model.value))
+    kind = "state_dict" if findings and isinstance(model.value, dict) else model.kind
     metadata: dict[str, object] = {
         "kind": model.kind if model.kind == "optimizer" else kind,
         "state_dict": model.path,
@@ -134,18 +136,18 @@ def describe_content(
             total = sum(sizes["bytes"] for sizes in parts.values() if sizes)
             text = f"holds {total:,} bytes of tensors next to the model ({model.path!a:.200})"
             out.add("training-state", text, None, "note")
-    if buffers := [item.name for item in found if item.buffer]:
+    if buffers := [item.name for item in findings if item.buffer]:
         metadata["buffers"] = buffers[:MAX_LISTED]
-    if parameters := sum(item.view.parameter for item in found):
+    if parameters := sum(item.view.parameter for item in findings):
         metadata["parameters"] = parameters
-    for name, count in Counter(item.name for item in found).items():
+    for name, count in Counter(item.name for item in findings).items():
         if count > 1:
             out.add("duplicate-name", f"is there {count} times", name)
-    if not found:
+    if not findings:
         out.add("no-tensors", "holds no tensors", None, "warning")
     elif model.kind == "optimizer":
         out.add("optimizer-state", "holds an optimizer's state, no model", None, "warning")
-    return found, metadata
+    return findings, metadata
 
 
 def _short(path: str) -> str:

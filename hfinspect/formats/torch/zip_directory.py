@@ -81,23 +81,23 @@ class ZipDirectory(NamedTuple):
 
         The latter are paired with themselves. The local header is at least 30 bytes and the name.
         """
-        found = []
+        pairs = []
         ordered = sorted(self.entries, key=lambda entry: entry.header_offset)
         for index, entry in enumerate(ordered):
             end = entry.header_offset + _LOCAL.size + len(entry.name.encode()) + entry.packed
             if end > self.start:
-                found.append((entry, entry))
+                pairs.append((entry, entry))
             elif index + 1 < len(ordered) and end > ordered[index + 1].header_offset:
-                found.append((entry, ordered[index + 1]))
-        return found
+                pairs.append((entry, ordered[index + 1]))
+        return pairs
 
 
 def _broken(
-    path: str, found: str, where: int | None = None, rule: str = "zip-directory"
+    path: str, problem: str, where: int | None = None, rule: str = "zip-directory"
 ) -> FormatError:
     return FormatError(
         path,
-        found,
+        problem,
         rule=rule,
         where=None if where is None else f"byte {where}",
         hint="the file is damaged or cut short; download it again",
@@ -140,30 +140,30 @@ def read_directories(file: Windows) -> tuple[list[ZipDirectory], list[str]]:
     places = _signatures(tail)
     if not places:
         read_directory(file)  # which says so
-    found: list[ZipDirectory] = []
+    directories: list[ZipDirectory] = []
     differences: list[str] = []
     last = places[-1]
     if len(places) > MAX_END_RECORDS:
         differences.append(f"it has {len(places):,} end records: not all of them are checked")
     for at in dict.fromkeys([*reversed(places[1 - MAX_END_RECORDS :]), places[0]]):
-        if at != last and found and _inside_member(found[0], tail_start + at):
+        if at != last and directories and _inside_member(directories[0], tail_start + at):
             continue  # an archive in an archive, which is looked at as a member
         for choice in _readings(file, tail, tail_start, at):
             other = _try_directory(file, choice)
             if other is None:
                 continue
-            if all((other.start, other.entries) != (d.start, d.entries) for d in found):
-                found.append(other)
+            if all((other.start, other.entries) != (d.start, d.entries) for d in directories):
+                directories.append(other)
             if at != last:
                 differences.append(f"a second directory ends at byte {tail_start + at:,}")
-    if not found:
+    if not directories:
         return [read_directory(file)], []
     differences += _doubts(file, tail, tail_start, last)
-    if any(directory.uncounted for directory in found):
+    if any(directory.uncounted for directory in directories):
         differences.append("the directory goes on behind the members that its end record counts")
-    if len(found) > 1:
-        differences.append(f"readers find {len(found)} directories in it")
-    return found, list(dict.fromkeys(differences))
+    if len(directories) > 1:
+        differences.append(f"readers find {len(directories)} directories in it")
+    return directories, list(dict.fromkeys(differences))
 
 
 def _tail(file: Windows) -> tuple[bytes, int]:
@@ -174,12 +174,12 @@ def _tail(file: Windows) -> tuple[bytes, int]:
 
 def _signatures(tail: bytes) -> list[int]:
     """Where end records may begin, in the part of the file that readers search."""
-    found: list[int] = []
+    positions: list[int] = []
     at = max(0, len(tail) - MAX_END_BYTES) - 1
     while (at := tail.find(b"PK\x05\x06", at + 1)) >= 0:
         if at + _END.size <= len(tail):
-            found.append(at)
-    return found
+            positions.append(at)
+    return positions
 
 
 def _comment_end(tail: bytes, at: int) -> int:
@@ -221,9 +221,9 @@ def _doubts(file: Windows, tail: bytes, tail_start: int, at: int) -> list[str]:
     if end.start + end.length != end.at:
         doubts.append("the directory does not end where its end record begins")
     fields = _END.unpack_from(tail, at)
-    said, full = (fields[4], fields[5], fields[6]), (_FULL16, _FULL32, _FULL32)
+    numbers, full = (fields[4], fields[5], fields[6]), (_FULL16, _FULL32, _FULL32)
     wide = (end.entries, end.length, end.start)
-    if any(a not in (b, c) for a, b, c in zip(said, wide, full, strict=True)):
+    if any(a not in (b, c) for a, b, c in zip(numbers, wide, full, strict=True)):
         doubts.append("its two end records (zip64 and the old one) say different things")
     if fields[3] != fields[4]:
         doubts.append("its end record counts its members twice, and differently")
@@ -351,8 +351,8 @@ def _parse_entries(
 def _has_field(extra: bytes, kind: int) -> bool:
     at = 0
     while at + 4 <= len(extra):
-        found, length = struct.unpack_from("<2H", extra, at)
-        if found == kind:
+        field_kind, length = struct.unpack_from("<2H", extra, at)
+        if field_kind == kind:
             return True
         at += 4 + length
     return False
@@ -414,7 +414,8 @@ def _check_local(path: str, local: bytes, entry: ZipEntry) -> None:
     same = method == entry.method and (flags ^ entry.flags) & _ENCRYPTED == 0
     if same and not flags & _SIZES_FOLLOW:
         same = crc == entry.crc and all(
-            said in (known, _FULL32) for said, known in ((packed, entry.packed), (size, entry.size))
+            local_size in (known, _FULL32)
+            for local_size, known in ((packed, entry.packed), (size, entry.size))
         )
     if not same:
         raise _broken(

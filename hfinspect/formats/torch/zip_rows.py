@@ -23,16 +23,16 @@ _FULL: Final = 0xFFFFFFFF
 
 def archives_in_row(file: Windows) -> list[tuple[int, int]]:
     """Begin and length of each archive, first to last. Raises FormatError, LimitError."""
-    found: list[tuple[int, int]] = []
+    archives: list[tuple[int, int]] = []
     stop = file.known_size()
     while stop > 0:
         begin = _begin(file, stop)
-        found.append((begin, stop - begin))
-        if len(found) > MAX_ARCHIVES:
+        archives.append((begin, stop - begin))
+        if len(archives) > MAX_ARCHIVES:
             text = f"more than {MAX_ARCHIVES:,} archives in a row"
             raise LimitError(file.path, text, expected=f"at most {MAX_ARCHIVES:,}")
         stop = begin
-    return found[::-1]
+    return archives[::-1]
 
 
 def _begin(file: Windows, stop: int) -> int:
@@ -57,10 +57,10 @@ def _begin(file: Windows, stop: int) -> int:
     return int(begin)
 
 
-def _broken(file: Windows, where: int, found: str) -> FormatError:
+def _broken(file: Windows, where: int, problem: str) -> FormatError:
     return FormatError(
         file.path,
-        found,
+        problem,
         rule="zip-directory",
         where=f"byte {where:,}",
         expected="archives of torch.save, one behind the other",
