@@ -59,7 +59,7 @@ def blocks_of(
 
     ``read`` are the sizes that the class took, defaults included. ``flat``: projections stand in
     the layer itself, as in a GGUF file."""
-    found: dict[frozenset[tuple[str, Polynomial]], Block] = {}
+    blocks: dict[frozenset[tuple[str, Polynomial]], Block] = {}
     for path, branch in _in_layers(tree, "") if flat else _attentions(tree, ""):
         weights: dict[str, list[Polynomial]] = {}
         for _, leaf, _ in leaves(branch):
@@ -67,9 +67,9 @@ def blocks_of(
                 weights.setdefault(leaf.kind, []).append(leaf.count)
         sums = {kind: total(weights[kind]) for kind in _NAMES if kind in weights}
         key = frozenset(sums.items())
-        if sums and key not in found:
-            found[key] = _block(path, sums, config, read)
-    return tuple(found.values())
+        if sums and key not in blocks:
+            blocks[key] = _block(path, sums, config, read)
+    return tuple(blocks.values())
 
 
 def _is_projection(leaf: CountLeaf) -> bool:
@@ -230,9 +230,9 @@ def _latent(block: Block, ledger: Ledger) -> str:
     def named(key: str) -> str:
         quantity = known.get(key)
         if quantity is None and key == _FREE and "head_dim" in known and _ROTARY in known:
-            whole, rotary = known["head_dim"], known[_ROTARY]
-            free = whole.value - rotary.value
-            return f"{letters[whole]} − {letters[rotary]} = {free:,}"
+            head_dim, rotary = known["head_dim"], known[_ROTARY]
+            free = head_dim.value - rotary.value
+            return f"{letters[head_dim]} − {letters[rotary]} = {free:,}"
         return f"{letters[quantity]} = {quantity.value:,}" if quantity else key
 
     query = (
@@ -251,6 +251,6 @@ def _latent(block: Block, ledger: Ledger) -> str:
 
 def hidden_of(quantities: Iterable[Quantity]) -> Quantity | None:
     """The hidden size to collect formulas by: a top-level key, else the text model's."""
-    found = [q for q in quantities if _is_hidden(q)]
-    plain = [q for q in found if "." not in q.name or q.name.startswith("text_config.")]
-    return next(iter(plain or found), None)
+    hidden_sizes = [q for q in quantities if _is_hidden(q)]
+    plain = [q for q in hidden_sizes if "." not in q.name or q.name.startswith("text_config.")]
+    return next(iter(plain or hidden_sizes), None)

@@ -30,38 +30,38 @@ from .writer import Writer
 
 
 def cache_explained(
-    found: Inspection, prediction: Prediction | None, wish: MemoryRequest
+    inspection: Inspection, prediction: Prediction | None, request: MemoryRequest
 ) -> CacheDerivation:
     """The derivation of the cache that ``sizing`` plans for this wish.
 
     Raises NothingToInspectError for a model that keeps nothing between tokens, or whose layout no
     rule knows.
     """
-    planned = plan(found, prediction, wish)
-    kept = planned.cache
-    if kept is None or prediction is None or not kept.layers:
+    planned = plan(inspection, prediction, request)
+    cache = planned.cache
+    if cache is None or prediction is None or not cache.layers:
         reason = planned.cache_unknown or "it keeps no state between tokens"
         raise NothingToInspectError(
-            found.target,
+            inspection.target,
             f"has no cache to derive: {reason}",
             hint="explain derives its parameters, memory sizes its weights",
         )
-    held, _ = held_of(found, prediction, wish)
-    held = replace(held, tokens=kept.tokens, batch=kept.batch)
-    layers = layers_held(found, prediction.root, wish.engine)
-    return _derived(found, prediction, layers, kept, held, wish.engine)
+    cache_request, _ = held_of(inspection, prediction, request)
+    cache_request = replace(cache_request, tokens=cache.tokens, batch=cache.batch)
+    layers = layers_held(inspection, prediction.root, request.engine)
+    return _derived(inspection, prediction, layers, cache, cache_request, request.engine)
 
 
 def _derived(
-    found: Inspection,
+    inspection: Inspection,
     prediction: Prediction,
     layers: Sequence[CachedLayer],
     cache: CacheSize,
-    held: CacheRequest,
+    cache_request: CacheRequest,
     engine: Engine,
 ) -> CacheDerivation:
     """The derivation of ``cache``, which is that of these layers as ``held`` says."""
-    layers, engine = engine.in_pages(layers, held)
+    layers, engine = engine.in_pages(layers, cache_request)
     kinds = list(counted_keeps(engine.in_groups(layers)).items())
     every = layer_count(prediction.root)
     counts = [every if count == every == len(layers) else count for _, count in kinds]
@@ -95,8 +95,8 @@ def _derived(
         for quantity, letter in letters.items()
     )
     return CacheDerivation(
-        found.target,
-        found.origin,
+        inspection.target,
+        inspection.origin,
         prediction.architecture,
         prediction.model_type,
         cache,

@@ -54,8 +54,8 @@ def _rows(item: Item | None, keys: tuple[str, ...]) -> Quantity | None:
     """The quantity under one of the keys in a table's size."""
     if item is None:
         return None
-    found = [q for q in item[1].count.quantities() if q.name.rsplit(".", 1)[-1] in keys]
-    return found[0] if found else None
+    quantities = [q for q in item[1].count.quantities() if q.name.rsplit(".", 1)[-1] in keys]
+    return quantities[0] if quantities else None
 
 
 def _swap(
@@ -101,9 +101,9 @@ def _vocabularies(d: Derivation, token: Item, vocab: Quantity) -> Iterator[Way]:
 def _round_numbers(value: int) -> list[int]:
     """What people say for 50,257: 50,000, 50,300; and 50,304 as padded."""
     powers = [10**digits for digits in range(len(str(value)) - 1, 1, -1)]
-    found = [round(value / power) * power for power in powers]
-    found += [-(-value // pad) * pad for pad in _PADDING]
-    return [words for words in dict.fromkeys(found) if words and words != value]
+    candidates = [round(value / power) * power for power in powers]
+    candidates += [-(-value // pad) * pad for pad in _PADDING]
+    return [words for words in dict.fromkeys(candidates) if words and words != value]
 
 
 # ---- attention, MLP, experts, layers
@@ -142,8 +142,8 @@ def attention_and_mlp(d: Derivation) -> Iterator[Way]:
         delta = 0
         for active in {leaf.active for _, leaf, _ in routed}:
             k, n = active or (1, 1)
-            whole = sum(f.count.value * t.value for _, f, t in routed if f.active == active)
-            delta -= whole - whole * (served or k) // n
+            all_experts = sum(f.count.value * t.value for _, f, t in routed if f.active == active)
+            delta -= all_experts - all_experts * (served or k) // n
         yield Way(name, text, number(delta), frozenset(n for n, _, _ in routed))
 
 

@@ -154,10 +154,10 @@ def _pooler_of_base(d: Derivation) -> Polynomial | None:
     if base not in family.classes:  # its name is known, its modules are not
         return None
     tree = counted_tree(family.classes[base](ModelConfig(d.config)), d.config)
-    found = [leaf.count for _, leaf, _ in leaves(tree) if leaf.kind == "pooler"]
+    counts = [leaf.count for _, leaf, _ in leaves(tree) if leaf.kind == "pooler"]
     known = set(d.quantities)
-    pooler = total(found)
-    return pooler if found and set(pooler.quantities()) <= known else None
+    pooler = total(counts)
+    return pooler if counts and set(pooler.quantities()) <= known else None
 
 
 # ---- norms
@@ -171,9 +171,9 @@ def _norms(d: Derivation) -> Iterator[Way]:
     modules = list(
         dict.fromkeys(name.rpartition(".")[0] for name, leaf, _ in d.counted if is_norm(name, leaf))
     )
-    held = {name.rpartition(".")[0] for name in inside}
-    of_layers = [module for module in modules if module in held]
-    outside = [module for module in modules if module not in held]
+    with_norms = {name.rpartition(".")[0] for name in inside}
+    of_layers = [module for module in modules if module in with_norms]
+    outside = [module for module in modules if module not in with_norms]
     yield without(d, "no-norms", "norms left out", is_norm)
     yield without(d, "no-norm-biases", "norms without beta", lambda n, f: is_norm(n, f) and f.bias)
     yield without(
@@ -232,11 +232,11 @@ def counts_of(d: Derivation) -> tuple[Candidate, ...]:
     exact = d.polynomial.value
     every = ways_of(d)
     ways = {way.name: way for way in reversed(every)}
-    found = [Candidate("every parameter once", exact)]
-    found += [_candidate(ways["head-apart"], exact)] if "head-apart" in ways else []
-    found += _base_model(d, every, ways.get("with-pooler"))
-    found += [_candidate(ways[name], exact) for name in _USUAL[1:] if name in ways]
-    return tuple(found)
+    candidates = [Candidate("every parameter once", exact)]
+    candidates += [_candidate(ways["head-apart"], exact)] if "head-apart" in ways else []
+    candidates += _base_model(d, every, ways.get("with-pooler"))
+    candidates += [_candidate(ways[name], exact) for name in _USUAL[1:] if name in ways]
+    return tuple(candidates)
 
 
 def _candidate(way: Way, exact: int) -> Candidate:
@@ -248,16 +248,16 @@ def _base_model(d: Derivation, ways: Sequence[Way], pooler: Way | None) -> list[
     heads = [way.delta.value for way in ways if way.name == "no-head"]
     poolers = [way.delta.value for way in ways if way.name == "no-pooler"]
     base = d.polynomial.value + sum(heads)
-    found = []
+    candidates = []
     if poolers or heads:
         what = " and ".join(name for name, some in (("head", heads), ("pooler", poolers)) if some)
-        found.append(Candidate(f"without {what}", base + sum(poolers)))
+        candidates.append(Candidate(f"without {what}", base + sum(poolers)))
     if poolers and heads:
-        found.append(Candidate("the base model with its pooler", base))
+        candidates.append(Candidate("the base model with its pooler", base))
     if pooler is not None:
-        whole = base + pooler.delta.value
-        found.append(Candidate("the base model with its pooler", whole))
-    return found
+        with_pooler = base + pooler.delta.value
+        candidates.append(Candidate("the base model with its pooler", with_pooler))
+    return candidates
 
 
 #: Where conventions come from, the usual first: of two that change a count alike it is the one.

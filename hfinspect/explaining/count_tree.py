@@ -152,14 +152,14 @@ class _LayerContext:
         definition = f"layers {short} {where}"
         return unknown(Quantity(f"layers {every} {where}", len(indices), definition))
 
-    def count(self, modules: ModuleList, found: int, name: str) -> Polynomial:
+    def count(self, modules: ModuleList, members: int, name: str) -> Polynomial:
         """All of them."""
-        if modules.count is not None and int(modules.count) == found:
+        if modules.count is not None and int(modules.count) == members:
             return of_size(modules.count)
         for key in _LAYER_KEYS:
-            if self.config.get(key) == found and not isinstance(self.config[key], bool):
-                return unknown(Quantity(key, found))
-        return unknown(Quantity(f"layers of {self.path}{name}", found))
+            if self.config.get(key) == members and not isinstance(self.config[key], bool):
+                return unknown(Quantity(key, members))
+        return unknown(Quantity(f"layers of {self.path}{name}", members))
 
 
 def _children(module: Module, context: Context, layers: _LayerContext) -> tuple[Node, ...]:

@@ -117,16 +117,16 @@ class Derivation:
         tied = [spec for spec in heads if spec.name in self.prediction.tied]
         if not tied:
             return 0
-        kept = {spec.tied_to for spec in tied}
-        own = {spec.name for spec in heads if spec.name in kept}
+        original_names = {spec.tied_to for spec in tied}
+        own = {spec.name for spec in heads if spec.name in original_names}
         return sum(spec.parameters for spec in tied if spec.tied_to not in own)
 
 
 def _stacks(branch: CountBranch) -> list[Stack]:
-    found = []
+    stacks = []
     for child in branch.children:
         if isinstance(child, Stack):
-            found.append(child)
+            stacks.append(child)
         elif isinstance(child, CountBranch):
-            found += _stacks(child)
-    return found
+            stacks += _stacks(child)
+    return stacks

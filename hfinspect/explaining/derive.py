@@ -182,12 +182,12 @@ def _differences(inspection: Inspection, prediction: Prediction) -> Iterator[Ten
             continue
         spec = find(info.name)
         if info.name in expectation.reshaped:
-            held, expected = expectation.reshaped[info.name]
+            stored, expected = expectation.reshaped[info.name]
             size = predicted[spec.name].parameters if spec and spec.name in predicted else 0
             if spec is None:  # labelled by a name that is not the tree's (GGUF)
                 size = math.prod(expected)
             if info.parameters != size:
-                text = f"of shape {_shape(held)}, predicted {_shape(expected)}"
+                text = f"of shape {_shape(stored)}, predicted {_shape(expected)}"
                 yield TensorDifference(info.name, text, info.parameters - size)
         elif spec is not None and not spec.saved:
             yield TensorDifference(

@@ -34,9 +34,11 @@ def tree_of_headers(
             stacks.add(tensor.stack)
         shapes[tensor.name] = sides = shape(tensor)
         _place(nodes, tensor.name, _parameter(tensor, sides, kind(tensor)))
-    for tied, kept in inspection.tied.items():
-        if tied not in shapes and kept in shapes:
-            head = Parameter(shapes[kept], tied_to=kept, component=Component.HEAD, kind="lm_head")
+    for tied, source in inspection.tied.items():
+        if tied not in shapes and source in shapes:
+            head = Parameter(
+                shapes[source], tied_to=source, component=Component.HEAD, kind="lm_head"
+            )
             _place(nodes, tied, head)
     return Module(name, _modules(nodes, stacks, "", layers))
 

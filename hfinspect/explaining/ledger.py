@@ -158,13 +158,13 @@ def _layer_section(layers: _LedgerLayers, ledger: Ledger) -> Section:
 
 
 def shares_of(
-    found: Iterable[tuple[CountLeaf, Polynomial]],
+    counted: Iterable[tuple[CountLeaf, Polynomial]],
     ledger: Ledger,
     group: Callable[[CountLeaf], str] = lambda leaf: leaf.component.value,
 ) -> tuple[Share, ...]:
     """Sums by component, in the order of ``Component``; each leaf comes with its multiplier."""
     sums: dict[str, tuple[list[Polynomial], list[Polynomial]]] = {}
-    for leaf, times in found:
+    for leaf, times in counted:
         if leaf.status == "counted":
             weights, biases = sums.setdefault(group(leaf), ([], []))
             (biases if leaf.bias else weights).append(leaf.count * times)
@@ -188,16 +188,16 @@ def _node_rows(node: Node, prefix: str, before: str, indent: int, ledger: Ledger
             yield _tensor_row(node, prefix + node.name, before + node.name, indent, ledger)
         return
     assert isinstance(node, CountBranch)
-    held = [child for child in node.children if _saved(child)]
-    if not held:
+    saved = [child for child in node.children if _saved(child)]
+    if not saved:
         return
     path, label = prefix + node.name, before + node.name
-    if len(held) == 1 and isinstance(held[0], CountBranch):
-        yield from _node_rows(held[0], f"{path}.", f"{label}.", indent, ledger)
+    if len(saved) == 1 and isinstance(saved[0], CountBranch):
+        yield from _node_rows(saved[0], f"{path}.", f"{label}.", indent, ledger)
         return
-    below = [child for child in held if isinstance(child, CountBranch)]
+    below = [child for child in saved if isinstance(child, CountBranch)]
     yield _module_row(node, path, label, indent, "group" if below else "module", ledger)
-    for child in held:
+    for child in saved:
         if isinstance(child, CountLeaf):
             row = _tensor_row(child, f"{path}.{child.name}", child.name, indent + 1, ledger)
             # Next to modules, a bare parameter is a line of the ledger like them.
@@ -230,10 +230,12 @@ def _tensor_row(leaf: CountLeaf, path: str, label: str, indent: int, ledger: Led
 def _module_row(
     branch: CountBranch, path: str, label: str, indent: int, level: str, ledger: Ledger
 ) -> Row:
-    found = [leaf for _, leaf, _ in leaves(branch) if leaf.status != "unsaved"]
-    live = [leaf for leaf in found if leaf.status == "counted"]
-    status = "counted" if live else "tied" if any(f.status == "tied" for f in found) else "buffer"
-    shown = live or [leaf for leaf in found if leaf.status == status]
+    all_leaves = [leaf for _, leaf, _ in leaves(branch) if leaf.status != "unsaved"]
+    live = [leaf for leaf in all_leaves if leaf.status == "counted"]
+    status = (
+        "counted" if live else "tied" if any(f.status == "tied" for f in all_leaves) else "buffer"
+    )
+    shown = live or [leaf for leaf in all_leaves if leaf.status == status]
     weights = total(leaf.count for leaf in shown if not leaf.bias)
     biases = total(leaf.count for leaf in shown if leaf.bias)
     first = shown[0]

@@ -66,10 +66,10 @@ def low_rank(patterns: Iterable[Pattern]) -> LowRank:
     others: list[Pattern] = []
     for pattern in patterns:
         name = pattern.name
-        for matrix, found in ((FIRST, first), (SECOND, second)):
+        for matrix, patterns_of in ((FIRST, first), (SECOND, second)):
             parts = matrix.split(name)
-            if len(parts) == 2 and len(pattern.shape) >= 2 and parts[0] not in found:
-                found[parts[0]] = pattern
+            if len(parts) == 2 and len(pattern.shape) >= 2 and parts[0] not in patterns_of:
+                patterns_of[parts[0]] = pattern
                 break
         else:
             others.append(pattern)

@@ -47,14 +47,14 @@ def _name_size(
     active: int | None,
     name: str,
 ) -> NameSize:
-    low, high, cut, said = _range(match)
+    low, high, cut, size_text = _range(match)
     text = match[0]
-    says = f"{said}"
+    says = f"{size_text}"
     candidates = [count for count in counts if count.name != ONE_EXPERT]
     dense = [count for count in counts if count.name == ONE_EXPERT]
     if match["times"] and dense:
         candidates = dense + candidates
-        says = f"{match['times']} experts of a {said} model"
+        says = f"{match['times']} experts of a {size_text} model"
     also = next((m for m in _SIZE.finditer(name.replace("_", "-")) if m["active"]), None)
     if also is not None and active is not None:
         a_low, _, a_cut, a_said = _range(also)

@@ -46,15 +46,15 @@ def notes_of(
     ledger: Ledger,
 ) -> tuple[tuple[str, str], ...]:
     """(about, sentence), in the order of a model."""
-    found = list(leaves(tree))
-    counted = [item for item in found if item[1].status == "counted"]
+    all_leaves = list(leaves(tree))
+    counted = [item for item in all_leaves if item[1].status == "counted"]
     return (
         *(("positions", text) for text in _positions(counted, root, model_type, config, ledger)),
         *(("norms", text) for text in _norms(tree, ledger)),
         *(("MLP", text) for text in _mlps(counted)),
         *(("experts", text) for text in _experts(counted, ledger)),
-        *(("tied", text) for text in _tied(found, ledger)),
-        *(("not counted", text) for text in _left_out(found)),
+        *(("tied", text) for text in _tied(all_leaves, ledger)),
+        *(("not counted", text) for text in _left_out(all_leaves)),
     )
 
 
@@ -112,12 +112,12 @@ def _norms(tree: CountBranch, ledger: Ledger) -> Iterator[str]:
     """``50 LayerNorms of gamma and beta, 2·H = 4,096 each: 204,800``."""
     groups: dict[tuple[str, Polynomial, bool], list[Polynomial]] = {}
     for branch, times in _norm_modules(tree, number(1)):
-        held = [leaf for leaf in branch.children if isinstance(leaf, CountLeaf)]
-        held = [leaf for leaf in held if leaf.status == "counted"]
-        both = any(leaf.bias for leaf in held)
+        own_leaves = [leaf for leaf in branch.children if isinstance(leaf, CountLeaf)]
+        own_leaves = [leaf for leaf in own_leaves if leaf.status == "counted"]
+        both = any(leaf.bias for leaf in own_leaves)
         # Folded siblings count as often as they occur.
-        copies = max(leaf.copies for leaf in held)
-        one = total(leaf.count for leaf in held)
+        copies = max(leaf.copies for leaf in own_leaves)
+        one = total(leaf.count for leaf in own_leaves)
         if one.value % copies == 0 and copies > 1:
             one = number(one.value // copies)
         groups.setdefault((branch.class_name, one, both), []).append(times.times(copies))
@@ -139,8 +139,8 @@ def _norm_modules(
         for kind in node.kinds:
             yield from _norm_modules(kind.layer, times * kind.times)
         return
-    held = [leaf for leaf in node.children if isinstance(leaf, CountLeaf)]
-    live = [leaf for leaf in held if leaf.status == "counted"]
+    own_leaves = [leaf for leaf in node.children if isinstance(leaf, CountLeaf)]
+    live = [leaf for leaf in own_leaves if leaf.status == "counted"]
     if live and all(leaf.component is Component.NORM for leaf in live):
         yield node, times
     for child in node.children:
@@ -163,14 +163,14 @@ def _experts(counted: Found, ledger: Ledger) -> Iterator[str]:
     routed = [(leaf, times) for _, leaf, times in counted if leaf.active is not None]
     for k, n in dict.fromkeys(leaf.active for leaf, _ in routed if leaf.active is not None):
         mine = [(leaf, times) for leaf, times in routed if leaf.active == (k, n)]
-        whole = sum(leaf.count.value * times.value for leaf, times in mine)
-        active = whole * k // n
+        all_experts = sum(leaf.count.value * times.value for leaf, times in mine)
+        active = all_experts * k // n
         each = _one_expert(mine, n)
         if each is not None:
             formula = ledger.rows_formula(each)
             yield f"one expert of a layer: {formula.text} = {formula.value:,}"
         yield (
-            f"{k} of {n} experts are used per token: {with_rounded(whole)} parameters are in "
+            f"{k} of {n} experts are used per token: {with_rounded(all_experts)} parameters are in "
             f"experts, {with_rounded(active)} of them active"
         )
     shared = sum(
@@ -184,19 +184,19 @@ def _one_expert(routed: list[tuple[CountLeaf, Polynomial]], count: int) -> Polyn
     """The polynomial of one expert, where all layers with experts have the same ones."""
     if len({times for _, times in routed}) != 1:
         return None
-    whole = total(leaf.count for leaf, _ in routed)
-    factors = [dict(key) for key in whole.terms]
+    layer = total(leaf.count for leaf, _ in routed)
+    factors = [dict(key) for key in layer.terms]
     for quantity in {q for key in factors for q in key if q.value == count}:
         if all(key.get(quantity, 0) > 0 for key in factors):
-            return whole * Polynomial({((quantity, -1),): 1})
+            return layer * Polynomial({((quantity, -1),): 1})
     return None
 
 
 # ---- ties, and what is not counted
 
 
-def _tied(found: Found, ledger: Ledger) -> Iterator[str]:
-    for name, leaf, times in found:
+def _tied(all_leaves: Found, ledger: Ledger) -> Iterator[str]:
+    for name, leaf, times in all_leaves:
         if leaf.status == "tied":
             formula = ledger.rows_formula(leaf.count * times)
             size = f"{formula.text} = {formula.value:,}"
@@ -208,8 +208,8 @@ def extra_name(name: str, leaf: CountLeaf) -> str:
     return "multi-token prediction" if leaf.part == "mtp" else leaf.kind or name
 
 
-def _left_out(found: Found) -> Iterator[str]:
-    saved = [i for i in found if i[1].status == "buffer"]
+def _left_out(all_leaves: Found) -> Iterator[str]:
+    saved = [i for i in all_leaves if i[1].status == "buffer"]
     if saved:
         elements = sum(leaf.count.value * times.value for _, leaf, times in saved)
         names = list(dict.fromkeys(name for name, _, _ in saved))
@@ -219,7 +219,7 @@ def _left_out(found: Found) -> Iterator[str]:
     # Multi-token prediction has a line of its own, next to the total.
     unsaved = [
         i
-        for i in found
+        for i in all_leaves
         if i[1].status == "unsaved" and i[1].role is Role.PARAMETER and i[1].part != "mtp"
     ]
     if unsaved:

@@ -66,9 +66,9 @@ class Polynomial:
     @cached_property
     def value(self) -> int:
         """The number it stands for. Exact."""
-        found = sum((c * monomial_value(key) for key, c in self.terms.items()), Fraction(0))
-        assert found.denominator == 1
-        return int(found)
+        total = sum((c * monomial_value(key) for key, c in self.terms.items()), Fraction(0))
+        assert total.denominator == 1
+        return int(total)
 
     def quantities(self) -> Iterator[Quantity]:
         """Every unknown, repetitions included."""
@@ -144,10 +144,14 @@ def of_shape(shape: Sequence[int]) -> Polynomial:
 def of_size(size: int) -> Polynomial:
     """One dimension. Where its expression does not come to its value, the plain number."""
     try:
-        found = _of_expr(expr_of(size))
+        polynomial = _of_expr(expr_of(size))
     except RecursionError:  # a sum over thousands of entries of a list: nobody reads that
         return number(int(size))
-    return found if found is not None and found.value == int(size) else number(int(size))
+    return (
+        polynomial
+        if polynomial is not None and polynomial.value == int(size)
+        else number(int(size))
+    )
 
 
 def _of_expr(expr: Expr) -> Polynomial | None:

@@ -72,10 +72,10 @@ def parse_count(count: str | int) -> ReconcileRequest:
     if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= _MAX_COUNT:
         return ReconcileRequest(f"{count:,}", count, count, count + 1)
     text = count.strip() if isinstance(count, str) else ""
-    found = _ROUNDED.fullmatch(text)
-    if found is not None and _GROUPED.fullmatch(found["whole"]):
-        value = Decimal(_SEPARATORS.sub("", found["whole"]) + (found["part"] or ""))
-        unit, half = _UNITS[found["unit"].lower()], Decimal(10) ** -len((found["part"] or ".")[1:])
+    match = _ROUNDED.fullmatch(text)
+    if match is not None and _GROUPED.fullmatch(match["whole"]):
+        value = Decimal(_SEPARATORS.sub("", match["whole"]) + (match["part"] or ""))
+        unit, half = _UNITS[match["unit"].lower()], Decimal(10) ** -len((match["part"] or ".")[1:])
         low, high = (int(edge * unit) for edge in (value - half / 2, value + half / 2))
         return ReconcileRequest(text, int(value * unit), max(low, 0), high)
     scientific = _SCIENTIFIC.fullmatch(text)
@@ -101,24 +101,26 @@ def compared(explanation: Explanation, d: Derivation, asked: ReconcileRequest) -
     exact = explanation.parameters
     fits = asked.low <= exact < asked.high
     at_most = MAX_ROUNDED if asked.rounded else MAX_CONVENTIONS
-    found: list[tuple[Way, ...]] = []
+    matching: list[tuple[Way, ...]] = []
     if asked.rounded and not fits:
-        found = roughly(ways, asked.low - exact, asked.high - exact)
+        matching = roughly(ways, asked.low - exact, asked.high - exact)
     elif not fits:
-        found = readings(ways, asked.number - exact)
-    nearest = same_size(asked.low, asked.high) if asked.rounded and not fits and not found else None
+        matching = readings(ways, asked.number - exact)
+    nearest = (
+        same_size(asked.low, asked.high) if asked.rounded and not fits and not matching else None
+    )
     comparison = Against(
         asked.number,
         asked.number - exact,
-        tuple(tuple(_convention(way, d) for way in reading) for reading in found),
+        tuple(tuple(_convention(way, d) for way in reading) for reading in matching),
         len(ways),
         at_most,
         asked.text,
         (asked.low, asked.high),
         known=nearest,
     )
-    if found:
-        comparison = _with_forms(comparison, d, found[0])
+    if matching:
+        comparison = _with_forms(comparison, d, matching[0])
     return replace(explanation, against=comparison)
 
 
