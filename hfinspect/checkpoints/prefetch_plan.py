@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from ..sources.prefetch import Front, PrefetchedSource, Ready, Whole, Wish
+from ..sources.prefetch import Front, PlannedRead, PrefetchedSource, Ready, Whole
 from ..sources.source import HEADER, FileEntry, Keeper, Source
 from .json_files import MAX_CONFIG_BYTES
 
@@ -14,8 +14,8 @@ def reading_ahead(source: Source, *, weights: bool = True) -> PrefetchedSource:
     """The source, whose first reads are under way: those that ``read_model`` does. With
     ``weights=False`` none of a weight file."""
     is_main = source.origin.revision in (None, "main")
-    wishes = partial(first_reads, weights=weights, is_main=is_main, keeper=source.keeper)
-    under_way = PrefetchedSource(source, wishes)
+    plan = partial(first_reads, weights=weights, is_main=is_main, keeper=source.keeper)
+    under_way = PrefetchedSource(source, plan)
     from . import choose, repo_layout  # noqa: F401 - what the list is judged with, meanwhile
 
     return under_way
@@ -23,7 +23,7 @@ def reading_ahead(source: Source, *, weights: bool = True) -> PrefetchedSource:
 
 def first_reads(
     files: Mapping[str, FileEntry], *, weights: bool, is_main: bool, keeper: Keeper | None = None
-) -> list[Wish]:
+) -> list[PlannedRead]:
     """config.json; and of a model in safetensors that is not kept the front of its only file, or
     the headers of all its shards, which the server has ready of main."""
     from ..formats.safetensors.safetensors import DEFAULT_FIRST_GUESS
@@ -31,7 +31,9 @@ def first_reads(
     from .choose import choose
     from .repo_layout import Layout, layout_of
 
-    reads: list[Wish] = [Whole("config.json", MAX_CONFIG_BYTES)] if "config.json" in files else []
+    reads: list[PlannedRead] = (
+        [Whole("config.json", MAX_CONFIG_BYTES)] if "config.json" in files else []
+    )
     if not weights or layout_of(files) is not Layout.SINGLE:
         return reads
     choice = choose(files)

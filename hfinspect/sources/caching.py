@@ -66,7 +66,7 @@ class Segments:
         if len(packed) < _HEAD.size:
             return None
         size, count = _HEAD.unpack_from(packed)
-        found = cls(None if size == _NO_SIZE else size)
+        segments = cls(None if size == _NO_SIZE else size)
         at = _HEAD.size
         for _ in range(count):
             data = at + _PIECE.size
@@ -74,8 +74,8 @@ class Segments:
                 return None
             start, length = _PIECE.unpack_from(packed, at)
             at = data + length
-            found._pieces[start] = packed[data:at]
-        return found if at == len(packed) else None
+            segments._pieces[start] = packed[data:at]
+        return segments if at == len(packed) else None
 
 
 class KnownList(NamedTuple):
@@ -90,21 +90,21 @@ class KnownList(NamedTuple):
         """As bytes, for ``unpack``."""
         entries = [list(e) for e in self.files.values()]
         hub = None if self.hub is None else self.hub.to_dict()
-        kept = {"commit": self.commit, "files": entries, "hub": hub, "public": self.is_public}
-        return json.dumps(kept).encode()
+        content = {"commit": self.commit, "files": entries, "hub": hub, "public": self.is_public}
+        return json.dumps(content).encode()
 
     @classmethod
     def unpack(cls, packed: bytes | None) -> KnownList | None:
         """What ``pack`` made; None where there is nothing, or something else, as another version
         may have kept: it is requested again."""
         try:
-            kept = json.loads(packed or b"null")
-            hub = kept.get("hub")  # not there in what earlier versions kept
+            content = json.loads(packed or b"null")
+            hub = content.get("hub")  # not there in what earlier versions kept
             return cls(
-                _text(kept["commit"]),
-                {_text(path): FileEntry(path, *known) for path, *known in kept["files"]},
+                _text(content["commit"]),
+                {_text(path): FileEntry(path, *known) for path, *known in content["files"]},
                 None if hub is None else HubInfo(**{**hub, "tags": tuple(hub["tags"])}),
-                kept.get("public") is True,
+                content.get("public") is True,
             )
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             return None
@@ -169,10 +169,10 @@ class CachingSource(SourceLayer):
                 self._owner = self._owner_now()
                 self._remember(self._files)
             except (OfflineError, NetworkError, RequestTimeoutError):
-                found = self._remembered()
-                if found is None:
+                files = self._remembered()
+                if files is None:
                     raise
-                self._files = found
+                self._files = files
                 self._out_of_reach = True
         return self._files
 
@@ -215,19 +215,24 @@ class CachingSource(SourceLayer):
 
     def _remembered(self) -> Mapping[str, FileEntry] | None:
         self._owner = EVERYBODY
-        found = KnownList.unpack(self.cache.get(self._list_key(EVERYBODY)))
+        known_list = KnownList.unpack(self.cache.get(self._list_key(EVERYBODY)))
         # Of what is not public everybody may have the list, and its reader the files.
-        reader = None if found and found.is_public else self.inner.reader_id()
+        reader = None if known_list and known_list.is_public else self.inner.reader_id()
         own = None if reader is None else self.cache.get(self._list_key(reader))
         if (owned := KnownList.unpack(own)) is not None:
-            self._owner, found = reader, owned
-        if found is None:
+            self._owner, known_list = reader, owned
+        if known_list is None:
             return None
         origin = self.inner.origin
         self._origin = Origin(
-            "cache", origin.name, origin.repo_id, origin.revision, found.commit, hub=found.hub
+            "cache",
+            origin.name,
+            origin.repo_id,
+            origin.revision,
+            known_list.commit,
+            hub=known_list.hub,
         )
-        return found.files
+        return known_list.files
 
     def size(self, path: str) -> int:
         known = self.known_size(path)
@@ -267,12 +272,12 @@ class CachingSource(SourceLayer):
             return [self.inner.read(path, *spans[0])]
         return self.inner.read_spans(path, spans)
 
-    def _keep(self, path: str, segments: Segments, found: Mapping[tuple[int, int], bytes]) -> None:
+    def _keep(self, path: str, segments: Segments, parts: Mapping[tuple[int, int], bytes]) -> None:
         key = self._key(path, "ranges")
         with self._lock:
             if segments.size is None:
                 segments.size = self.inner.known_size(path)
-            for (start, _), data in found.items():
+            for (start, _), data in parts.items():
                 segments.add(start, data)
             if key is not None:
                 self._unwritten[key] = segments.pack()
@@ -311,14 +316,14 @@ class CachingSource(SourceLayer):
 
     def _segments_of(self, path: str) -> Segments:
         with self._lock:
-            found = self._segments.get(path)
-        if found is not None:
-            return found
+            segments = self._segments.get(path)
+        if segments is not None:
+            return segments
         key = self._key(path, "ranges")
         packed = None if key is None else self.cache.get(key)
-        found = (Segments.unpack(packed) if packed is not None else None) or Segments()
+        segments = (Segments.unpack(packed) if packed is not None else None) or Segments()
         with self._lock:
-            return self._segments.setdefault(path, found)
+            return self._segments.setdefault(path, segments)
 
     def read_all(self, path: str, limit: int) -> bytes:
         key = self._key(path, f"all {limit}")

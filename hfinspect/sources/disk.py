@@ -111,11 +111,11 @@ def _holes(full: Path, size: int) -> tuple[tuple[int, int], ...]:
         return ()
     if not hasattr(os, "SEEK_HOLE") or not size:
         return ()
-    found: list[tuple[int, int]] = []
+    holes: list[tuple[int, int]] = []
     try:
         with full.open("rb", buffering=0) as file:
             at = 0
-            while at < size and len(found) < MAX_HOLES:
+            while at < size and len(holes) < MAX_HOLES:
                 start = os.lseek(file.fileno(), at, os.SEEK_HOLE)
                 if start >= size:
                     break
@@ -123,10 +123,10 @@ def _holes(full: Path, size: int) -> tuple[tuple[int, int], ...]:
                     at = os.lseek(file.fileno(), start, os.SEEK_DATA)
                 except OSError:  # no data after the hole
                     at = size
-                found.append((start, at))
+                holes.append((start, at))
     except OSError:
         return ()
-    return tuple(found)
+    return tuple(holes)
 
 
 def leftovers(source: DiskSource) -> list[str]:
@@ -136,13 +136,13 @@ def leftovers(source: DiskSource) -> list[str]:
     places = [root / _DOWNLOADS]
     if root.parent.name == "snapshots":
         places.append(root.parent.parent / "blobs")
-    found: list[str] = []
+    paths: list[str] = []
     for place in places:
         for directory, _, names in os.walk(place, onerror=None):
             for name in sorted(names):
-                if name.endswith(".incomplete") and len(found) < MAX_LEFTOVERS:
-                    found.append(os.path.relpath(Path(directory) / name, root))
-    return found
+                if name.endswith(".incomplete") and len(paths) < MAX_LEFTOVERS:
+                    paths.append(os.path.relpath(Path(directory) / name, root))
+    return paths
 
 
 def passed_over(source: Source) -> Mapping[str, list[str]]:
@@ -152,33 +152,33 @@ def passed_over(source: Source) -> Mapping[str, list[str]]:
     ``leftovers`` and ``recorded_hashes`` know. Empty for a file and for what the Hub lists.
     """
     disk = source.on_disk
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for path, why in source.passed_over.items():
         paths = [path]
         if path == ".cache" and disk is not None:
             paths = _strangers(disk.root)
-        found.setdefault(why, []).extend(paths)
-    return {why: sorted(paths) for why, paths in found.items() if paths}
+        by_reason.setdefault(why, []).extend(paths)
+    return {why: sorted(paths) for why, paths in by_reason.items() if paths}
 
 
 def _strangers(root: Path) -> list[str]:
     """What the Hub's client does not put into ``.cache``, at most MAX_LEFTOVERS of it."""
-    found: list[str] = []
+    paths: list[str] = []
     cache = root / ".cache"
     if cache.is_symlink():
         return [".cache"]
-    walk = os.walk(cache, onerror=lambda error: found.append(_below(error.filename, root)))
+    walk = os.walk(cache, onerror=lambda error: paths.append(_below(error.filename, root)))
     for number, (directory, folders, names) in enumerate(walk):
         here = Path(directory).relative_to(cache).parts
         kind = here[1] if len(here) > 1 else ""
         expected = {0: {"huggingface"}, 1: _NOTES.keys()}.get(len(here), set(folders))
         strange = [n for n in names if not here or not _NOTES[kind].fullmatch(n)]
         strange += [f for f in folders if f not in expected or (Path(directory) / f).is_symlink()]
-        found += [_below(Path(directory) / name, root) for name in sorted(strange)]
+        paths += [_below(Path(directory) / name, root) for name in sorted(strange)]
         folders[:] = sorted(set(folders) - set(strange))
-        if len(found) > MAX_LEFTOVERS or number > MAX_NOTE_FOLDERS:
-            return [*found[:MAX_LEFTOVERS], ".cache"]
-    return found
+        if len(paths) > MAX_LEFTOVERS or number > MAX_NOTE_FOLDERS:
+            return [*paths[:MAX_LEFTOVERS], ".cache"]
+    return paths
 
 
 def _below(path: str | Path, root: Path) -> str:
@@ -188,7 +188,7 @@ def _below(path: str | Path, root: Path) -> str:
 def recorded_hashes(source: DiskSource) -> Mapping[str, str]:
     """path -> sha256 that ``hf download --local-dir`` noted next to a file (its etag)."""
     notes = source.root / _DOWNLOADS
-    found = {}
+    hashes = {}
     if not notes.is_dir():
         return {}
     for path in source.list_files():
@@ -199,5 +199,5 @@ def recorded_hashes(source: DiskSource) -> Mapping[str, str]:
             continue
         etag = lines[1].strip() if len(lines) > 1 else ""
         if len(etag) == 64 and not set(etag) - set("0123456789abcdef"):
-            found[path] = etag
-    return found
+            hashes[path] = etag
+    return hashes

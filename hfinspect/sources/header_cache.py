@@ -208,8 +208,8 @@ def _paths(root: Path) -> Iterator[str]:
 
 def _listed(folder: Path | str) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(folder) as found:
-            return list(found)
+        with os.scandir(folder) as entries:
+            return list(entries)
     except OSError:  # not there yet, or not any more
         return []
 

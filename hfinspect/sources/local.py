@@ -59,9 +59,9 @@ class LocalSource(DiskSource):
         self._given = os.fspath(path)
         # os.path never raises here, pathlib does: what is wrong is said by the first method called.
         expanded = os.path.expanduser(self._given)  # noqa: PTH111
-        whole = os.path.isdir(expanded)  # noqa: PTH112
-        self.file = None if whole else Path(expanded).name
-        self.root = Path(expanded) if whole else Path(expanded).parent
+        is_folder = os.path.isdir(expanded)  # noqa: PTH112
+        self.file = None if is_folder else Path(expanded).name
+        self.root = Path(expanded) if is_folder else Path(expanded).parent
         # A path object for each of 100,000 files would take most of the time.
         self._start = os.path.join(os.fspath(self.root), "")  # noqa: PTH118
         self._listing: Mapping[str, FileEntry] | None = None

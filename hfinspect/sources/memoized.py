@@ -68,10 +68,10 @@ class MemoizedSource(SourceLayer):
         missing = [span for span, data in known.items() if data is None]
         if missing:
             if len(missing) == 1:
-                found = [self.inner.read(path, *missing[0])]
+                parts = [self.inner.read(path, *missing[0])]
             else:
-                found = self.inner.read_spans(path, missing)
-            for (start, stop), data in zip(missing, found, strict=True):
+                parts = self.inner.read_spans(path, missing)
+            for (start, stop), data in zip(missing, parts, strict=True):
                 known[(start, stop)] = data
                 self._keep(path, start, data)
         return [known[span] or b"" for span in spans]
@@ -88,10 +88,10 @@ class MemoizedSource(SourceLayer):
 
     def _known(self, path: str, start: int, stop: int) -> bytes | None:
         with self._lock:
-            whole = self._whole.get(path)
+            content = self._whole.get(path)
             segments = self._segments.get(path)
-            if whole is not None:
-                return whole[start:stop]
+            if content is not None:
+                return content[start:stop]
             return None if segments is None else segments.find(start, stop)
 
     def _keep(self, path: str, start: int, data: bytes) -> None:

@@ -39,8 +39,8 @@ class Pointer(NamedTuple):
 
 def parse_pointer(data: bytes) -> Pointer | None:
     """The pointer that a whole file is; None for any other file, a damaged pointer included."""
-    found = _POINTER.fullmatch(data) if len(data) <= MAX_POINTER else None
-    return None if found is None else Pointer(found["oid"].decode(), int(found["size"]))
+    match = _POINTER.fullmatch(data) if len(data) <= MAX_POINTER else None
+    return None if match is None else Pointer(match["oid"].decode(), int(match["size"]))
 
 
 class PointerSource(LocalSource):
@@ -56,17 +56,17 @@ class PointerSource(LocalSource):
         entry = super()._entry(name, is_link=is_link)
         if entry.size is None or not 0 < entry.size <= MAX_POINTER:
             return entry
-        found, path = None, self.root / name
+        pointer, path = None, self.root / name
         with suppress(OSError):  # what may not be read is said where it is read
-            found = parse_pointer(path.read_bytes()) if path.is_file() else None
-        if found is None:
+            pointer = parse_pointer(path.read_bytes()) if path.is_file() else None
+        if pointer is None:
             return entry
-        self.pointers[name] = found
-        return FileEntry(name, found.size, found.sha256)
+        self.pointers[name] = pointer
+        return FileEntry(name, pointer.size, pointer.sha256)
 
     def size(self, path: str) -> int:
-        found = self._pointer(path)
-        return super().size(path) if found is None else found.size
+        pointer = self._pointer(path)
+        return super().size(path) if pointer is None else pointer.size
 
     def read(self, path: str, start: int, stop: int) -> bytes:
         if self._pointer(path) is not None:

@@ -38,7 +38,7 @@ class Ready(NamedTuple):
     index_file: str
 
 
-Wish: TypeAlias = Whole | Front | Ready
+PlannedRead: TypeAlias = Whole | Front | Ready
 
 #: What ``shard_headers`` returns.
 _Headers: TypeAlias = "Mapping[str, bytes | Mapping[str, object]] | None"
@@ -48,21 +48,21 @@ _THREADS = 3
 
 
 class PrefetchedSource(SourceLayer):
-    """``inner``, whose file list is on its way, and after it what ``wishes`` makes of that list.
+    """``inner``, whose file list is on its way, and after it what ``plan`` makes of that list.
 
-    Each wish is answered once, to whoever reads just that; its error is raised there. Everything
+    Each read is answered once, to whoever reads just that; its error is raised there. Everything
     else is ``inner``'s. ``wanted`` is called when somebody wants the list.
     """
 
     wanted: Callable[[], None] | None = None
 
     def __init__(
-        self, inner: Source, wishes: Callable[[Mapping[str, FileEntry]], Sequence[Wish]]
+        self, inner: Source, plan: Callable[[Mapping[str, FileEntry]], Sequence[PlannedRead]]
     ) -> None:
         super().__init__(inner)
-        self._wishes = wishes
+        self._plan = plan
         self._threads = DaemonThreads(_THREADS)
-        self._coming: dict[Wish, Future[Any]] = {}
+        self._coming: dict[PlannedRead, Future[Any]] = {}
         #: How many headers have come, and who is to know of more.
         self._come = 0
         self._watch: Callable[[int], None] | None = None
@@ -71,19 +71,19 @@ class PrefetchedSource(SourceLayer):
     def _list(self) -> Mapping[str, FileEntry]:
         files = self.inner.list_files()
         with suppress(HfinspectError):  # whoever reads the model says what is wrong with the list
-            self._read(self._wishes(files))
+            self._read(self._plan(files))
         self._threads.shutdown(wait=False)
         return files
 
-    def _read(self, wishes: Sequence[Wish]) -> None:
-        for wish in wishes:
-            if isinstance(wish, Whole):
-                self._coming[wish] = self._threads.submit(self.inner.read_all, *wish)
-            elif isinstance(wish, Ready):
-                ready = self._threads.submit(self.inner.shard_headers, wish.index_file, self._note)
-                self._coming[wish] = ready
+    def _read(self, reads: Sequence[PlannedRead]) -> None:
+        for one in reads:
+            if isinstance(one, Whole):
+                self._coming[one] = self._threads.submit(self.inner.read_all, *one)
+            elif isinstance(one, Ready):
+                ready = self._threads.submit(self.inner.shard_headers, one.index_file, self._note)
+                self._coming[one] = ready
             else:
-                self._coming[wish] = self._threads.submit(self.inner.read, wish.path, 0, wish.stop)
+                self._coming[one] = self._threads.submit(self.inner.read, one.path, 0, one.stop)
 
     def list_files(self) -> Mapping[str, FileEntry]:
         wanted, self.wanted = self.wanted, None
@@ -106,8 +106,8 @@ class PrefetchedSource(SourceLayer):
         self._watch = come
         if come is not None and self._come:
             come(self._come)
-        found: _Headers = result_of(coming)
-        return found
+        headers: _Headers = result_of(coming)
+        return headers
 
     def _note(self, come: int) -> None:
         self._come, watch = come, self._watch

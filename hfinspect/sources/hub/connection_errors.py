@@ -28,7 +28,7 @@ _OTHER_HOST = "a proxy or a network's log-in page may answer in its place"
 class _Fault(NamedTuple):
     """What is wrong with a certificate, and what helps."""
 
-    found: str
+    problem: str
     hint: str
 
 
@@ -81,7 +81,7 @@ def certificate_error(error: Exception, asked: RequestContext) -> NetworkError |
     if fault is None:
         reason = clean(str(getattr(refused, "verify_message", "") or refused), 100)
         fault = _Fault(f"is not trusted: {reason}", _AUTHORITY)
-    return network_error_of(asked, f"the certificate of {asked.server} {fault.found}", fault.hint)
+    return network_error_of(asked, f"the certificate of {asked.server} {fault.problem}", fault.hint)
 
 
 def why_none(error: Exception) -> str | None:

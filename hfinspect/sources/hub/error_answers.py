@@ -36,25 +36,25 @@ _REQUEST_IDS: Final = ("x-request-id", "x-amzn-trace-id", "x-amz-cf-id")
 
 
 class ErrorAnswerError(Exception):
-    """An answer of status 400 or more. ``said`` is what its server says of it; ``meant`` is
+    """An answer of status 400 or more. ``message`` is what its server says of it; ``meant`` is
     huggingface_hub's error for it, None where it could not make one of that answer."""
 
     def __init__(
         self,
         status: int,
         headers: Mapping[str, str],
-        said: str | None = None,
+        message: str | None = None,
         meant: Exception | None = None,
     ) -> None:
         self.status = status
         self.headers = headers
-        self.said = said
+        self.message = message
         self.meant = meant
         super().__init__(status)
 
     def __reduce__(self) -> tuple[object, ...]:
         # It is the cause of errors that cross process borders, where ``meant`` cannot always go.
-        return type(self), (self.status, dict(self.headers), self.said, None)
+        return type(self), (self.status, dict(self.headers), self.message, None)
 
 
 class RefusedError(ErrorAnswerError):
@@ -69,9 +69,9 @@ def error_of(answer: Answer, quota: str, secret: str) -> ErrorAnswerError:
     """
     with suppress(Exception):  # a body that is cut or stalls says no less than one that is not
         answer.drain()
-    said = _words(answer.headers, secret)
+    message = _words(answer.headers, secret)
     if quota == "cdn" and answer.status not in RETRIED_STATUSES:
-        return RefusedError(answer.status, answer.headers, said)
+        return RefusedError(answer.status, answer.headers, message)
     meant = None
     if not IN_BROWSER and says_its_kind(answer.status, answer.headers):
         from huggingface_hub import hf_raise_for_status
@@ -80,7 +80,7 @@ def error_of(answer: Answer, quota: str, secret: str) -> ErrorAnswerError:
             hf_raise_for_status(only_telling(answer.status, answer.headers, answer.url))
         except Exception as error:
             meant = error  # what the table of translate() does not know counts by its status
-    return ErrorAnswerError(answer.status, answer.headers, said, meant)
+    return ErrorAnswerError(answer.status, answer.headers, message, meant)
 
 
 def _words(headers: Mapping[str, str], secret: str) -> str | None:
@@ -122,7 +122,7 @@ def of_answer(error: ErrorAnswerError, asked: RequestContext) -> HfinspectError:
         only = f"the token is sent to {asked.endpoint} alone: set HF_ENDPOINT={asked.elsewhere}"
         ours.hint = f"{only} if that is your Hub now{known_hint}"
     if isinstance(ours, AccessError):
-        ours.server_said = error.said
+        ours.server_said = error.message
     return ours
 
 
@@ -131,9 +131,9 @@ def final_error(error: Exception, asked: RequestContext, url: str) -> HfinspectE
     if isinstance(error, ErrorAnswerError):
         return of_answer(error, asked)
     if isinstance(error, TooLongError):
-        found = "is larger" if asked.path else "the Hub's answer about it is larger"
+        problem = "is larger" if asked.path else "the Hub's answer about it is larger"
         limit = f"at most {error.limit:,} bytes"
-        return LimitError(asked.subject, found, expected=limit, where=asked.path)
+        return LimitError(asked.subject, problem, expected=limit, where=asked.path)
     if isinstance(error, (BrokenAnswerError, UnusableAnswerError)):
         return network_error(asked, str(error))
     blamed = certificate_error(error, asked) or proxy_error(error, url, asked)

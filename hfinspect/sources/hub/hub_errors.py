@@ -55,7 +55,7 @@ class Meaning(NamedTuple):
     and {server} (who answered, or did not)."""
 
     error: type[HfinspectError]
-    found: str
+    problem: str
     hint: str | None = None
     hint_with_token: str | None = None
     #: Where the server is not the endpoint.
@@ -212,10 +212,10 @@ def by_status(status: int, asked: RequestContext) -> Meaning:
     known = _BY_STATUS.get(status)
     if known is not None:
         return known
-    found = f"{{server}} answered with status {status}"
+    problem = f"{{server}} answered with status {status}"
     if status >= 500:
-        return Meaning(NetworkError, found, _LATER)
-    return Meaning(NetworkError, found, _CHECK_HUB, hint_elsewhere=_CHECK_PROXY)
+        return Meaning(NetworkError, problem, _LATER)
+    return Meaning(NetworkError, problem, _CHECK_HUB, hint_elsewhere=_CHECK_PROXY)
 
 
 def status_of(error: Exception) -> int:
@@ -240,18 +240,18 @@ def build(meaning: Meaning, asked: RequestContext) -> HfinspectError:
         asked.repo_id or asked.endpoint
         if meaning.error is RevisionNotFoundError
         else asked.subject,
-        meaning.found.format_map(texts),
+        meaning.problem.format_map(texts),
         where=asked.path if meaning.error is not EntryNotFoundError else None,
         hint=hint.format_map(texts) if hint else None,
     )
 
 
-def network_error(asked: RequestContext, found: str) -> NetworkError:
+def network_error(asked: RequestContext, problem: str) -> NetworkError:
     """An answer that is no use, in the server's name."""
     hint = "a proxy or a network's log-in page may be in the way; try again later"
-    return network_error_of(asked, f"{asked.server} {found}", hint)
+    return network_error_of(asked, f"{asked.server} {problem}", hint)
 
 
-def network_error_of(asked: RequestContext, found: str, hint: str) -> NetworkError:
+def network_error_of(asked: RequestContext, problem: str, hint: str) -> NetworkError:
     """An error about a request, in words of its own."""
-    return NetworkError(asked.subject, found, where=asked.path, hint=hint)
+    return NetworkError(asked.subject, problem, where=asked.path, hint=hint)

@@ -149,15 +149,15 @@ class HubSource(Source):
         stop = stop if size is None else min(stop, size)
         if stop <= 0 or path in self._elsewhere:
             return 0
-        found = self._resolve(
+        front = self._resolve(
             path, _range(0, stop), partial(_file_part, path=path, start=0, stop=stop)
         )
-        if isinstance(found, _Elsewhere):
-            self._elsewhere[path] = found
+        if isinstance(front, _Elsewhere):
+            self._elsewhere[path] = front
             return 0
-        self._check_size(path, size, found.size)
-        self._fronts[path] = found
-        return len(found.data)
+        self._check_size(path, size, front.size)
+        self._fronts[path] = front
+        return len(front.data)
 
     def _check_size(self, path: str, listed: int | None, served: int | None) -> None:
         if served is None:
@@ -177,7 +177,7 @@ class HubSource(Source):
         self._deadline = deadline
 
     def read_spans(self, path: str, spans: Sequence[tuple[int, int]]) -> list[bytes]:
-        found: list[bytes] = []
+        data: list[bytes] = []
         size = self.known_size(path)
         if len(spans) > 1 and size is not None and self.client.joins_ranges:
             parts = self._joined(path, [(start, min(stop, size)) for start, stop in spans])
@@ -185,8 +185,8 @@ class HubSource(Source):
                 self.client.joins_ranges = False  # S3 by itself and simple proxies do not
             for part in parts:
                 self._check_size(path, size, part.size)
-                found.append(part.data)
-        return found + [self.read(path, start, stop) for start, stop in spans[len(found) :]]
+                data.append(part.data)
+        return data + [self.read(path, start, stop) for start, stop in spans[len(data) :]]
 
     def _joined(self, path: str, spans: Sequence[tuple[int, int]]) -> list[Part]:
         """Ranges that one request gives: fewer where the server does not do that, however it says
@@ -223,10 +223,10 @@ class HubSource(Source):
         for fresh in (False, True):
             place = None if fresh else self._elsewhere.get(path)
             if place is None:
-                found = self._resolve(path, headers, handle)
-                if not isinstance(found, _Elsewhere):
-                    return found
-                place = self._elsewhere[path] = found
+                answer = self._resolve(path, headers, handle)
+                if not isinstance(answer, _Elsewhere):
+                    return answer
+                place = self._elsewhere[path] = answer
             ask = Request(
                 place.url,
                 self.asked(path),
@@ -246,7 +246,7 @@ class HubSource(Source):
             where=path,
             hint="try again; if it fails again, this network cannot reach the file",
         )
-        ours.server_said = refused.said
+        ours.server_said = refused.message
         raise ours from refused
 
     def _resolve(

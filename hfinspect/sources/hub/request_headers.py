@@ -62,5 +62,5 @@ def _token_to_send(token: str | bool | None) -> str | None:
         return token if isinstance(token, str) else None
     from huggingface_hub.utils._headers import get_token_to_send
 
-    found: str | None = get_token_to_send(token)
-    return found
+    own_token: str | None = get_token_to_send(token)
+    return own_token

@@ -115,15 +115,15 @@ def list_models(
 
 def _cursor(url: str | None) -> str:
     """The cursor in a page's address, if it has one."""
-    found = parse_qs(urlsplit(url or "").query).get("cursor", [""])[0]
-    return found if len(found) <= MAX_CURSOR else ""
+    cursor = parse_qs(urlsplit(url or "").query).get("cursor", [""])[0]
+    return cursor if len(cursor) <= MAX_CURSOR else ""
 
 
 def checked_sort(sort: str) -> str:
     """The Hub's name of an order. Raises UsageError with the nearest."""
     known = {name.lower(): name for name in SORTS}
-    found = known.get(sort.replace("_", "").lower())
-    if found is None:
+    key = known.get(sort.replace("_", "").lower())
+    if key is None:
         near = get_close_matches(sort.lower(), list(known), n=1, cutoff=0.5)
         raise UsageError(
             f"sort {sort!r}",
@@ -131,7 +131,7 @@ def checked_sort(sort: str) -> str:
             expected=", ".join(SORTS),
             hint=f"did you mean {known[near[0]]}?" if near else None,
         )
-    return found
+    return key
 
 
 def _page(client: HubClient, url: str, deadline: Deadline) -> tuple[list[ListedModel], str | None]:
@@ -140,10 +140,10 @@ def _page(client: HubClient, url: str, deadline: Deadline) -> tuple[list[ListedM
         # On a Hub that has moved, the next page is where this one came from.
         if following is not None and not is_same_host(answer.url, following):
             following = None
-        found = api_json(answer, _MAX_PAGE_BYTES)
-        if not isinstance(found, list):
+        items = api_json(answer, _MAX_PAGE_BYTES)
+        if not isinstance(items, list):
             raise BrokenAnswerError("answered something that is not a list of models")
-        return [_model(item) for item in found], following
+        return [_model(item) for item in items], following
 
     asked = client.asked("the list of models")
     return client.fetch(Request(url, asked, "api", GZIP, deadline=deadline), handle)

@@ -235,9 +235,9 @@ class CachedHubSource(Source):
         revision = self.hub.revision or "main"
         online = not self.hub.client.offline
         if not online or _FULL_COMMIT.fullmatch(revision):
-            found = self._known(revision) if online else self._from_cache(revision, online=False)
-            if found is not None and (found.complete or not online):
-                return found
+            opened = self._known(revision) if online else self._from_cache(revision, online=False)
+            if opened is not None and (opened.complete or not online):
+                return opened
         if not online:
             raise OfflineError(
                 self.hub.asked(None).subject,
@@ -247,10 +247,10 @@ class CachedHubSource(Source):
         try:
             listing = self.hub.listing()
         except (NetworkError, RequestTimeoutError, RateLimitedError):
-            found = self._known(revision, online=False)
-            if found is None:
+            opened = self._known(revision, online=False)
+            if opened is None:
                 raise
-            return found
+            return opened
         local = None
         if listing.commit:
             with suppress(UnreadableError):  # somebody else's cache

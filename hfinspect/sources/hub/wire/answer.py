@@ -159,13 +159,15 @@ class Answer:
 
     def _begins_at(self, start: int) -> bool:
         """Whether ``part`` can take bytes from ``start`` on out of this answer."""
-        said = self.headers.get("content-range", "").strip()
-        return self.status == 200 or (self.status == 206 and said.startswith(f"bytes {start}-"))
+        content_range = self.headers.get("content-range", "").strip()
+        return self.status == 200 or (
+            self.status == 206 and content_range.startswith(f"bytes {start}-")
+        )
 
     def _partial(self, start: int, stop: int) -> Part:
-        said = self.headers.get("content-range", "").strip()
-        match = _CONTENT_RANGE.fullmatch(said)
-        if not said and not self._coding and self._declared_length == stop - start:
+        content_range = self.headers.get("content-range", "").strip()
+        match = _CONTENT_RANGE.fullmatch(content_range)
+        if not content_range and not self._coding and self._declared_length == stop - start:
             return self._just(start, stop, None)  # hidden, but just so many bytes were requested
         if not match or not match[1] or self._coding:
             raise UnusableAnswerError("answered 206 without a usable Content-Range")
@@ -264,7 +266,7 @@ def _split_parts(body: bytes, boundary: bytes, spans: Sequence[tuple[int, int]])
 
     A part's length is what its own Content-Range says, so data may hold anything.
     """
-    found: list[Part] = []
+    parts: list[Part] = []
     at = body.find(b"--" + boundary + b"\r\n")
     for start, stop in spans:
         head_end = body.find(b"\r\n\r\n", at, at + MAX_PART_HEAD_BYTES)
@@ -278,12 +280,12 @@ def _split_parts(body: bytes, boundary: bytes, spans: Sequence[tuple[int, int]])
         data = body[begin : begin + last + 1 - first]
         if (first, last + 1) != (start, min(stop, size)) or len(data) != last + 1 - first:
             return []
-        found.append(Part(data, size))
+        parts.append(Part(data, size))
         at = begin + len(data) + 2
         if body[at - 2 : at] != b"\r\n":
             return []
     is_whole = body.startswith(b"--" + boundary + b"--", at)
-    return found if is_whole and len({part.size for part in found}) == 1 else []
+    return parts if is_whole and len({part.size for part in parts}) == 1 else []
 
 
 def parse_json(data: bytes) -> object:

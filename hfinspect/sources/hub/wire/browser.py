@@ -69,8 +69,8 @@ class BrowserSession:
 
 def _headers(text: str) -> dict[str, str]:
     lines = (line.partition(":") for line in text.splitlines())
-    found = {name.strip().lower(): value.strip() for name, sign, value in lines if sign}
-    return {name: value for name, value in found.items() if name not in _AS_SENT}
+    headers = {name.strip().lower(): value.strip() for name, sign, value in lines if sign}
+    return {name: value for name, value in headers.items() if name not in _AS_SENT}
 
 
 def _why(error: Exception) -> str:

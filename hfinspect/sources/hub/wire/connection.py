@@ -90,16 +90,16 @@ class Stream:
         self._timeout: float | None = -1.0  # none that a socket has: not set yet
         self._most = 0
         #: What has come in and was not taken yet.
-        self.kept = b""
+        self.buffered = b""
         self.wait: float | None = None
         #: Bytes that may still come in; BrokenConnectionError for more.
         self.allowance = 0
 
     def received(self, most: int) -> bytes:
         """At most so many bytes: those that are kept, else what comes in next; none at the end."""
-        if self.kept:
-            kept, self.kept = self.kept[:most], self.kept[most:]
-            return kept
+        if self.buffered:
+            data, self.buffered = self.buffered[:most], self.buffered[most:]
+            return data
         return self.more(most)
 
     def more(self, most: int) -> bytes:
@@ -133,7 +133,7 @@ class Stream:
 
     def has_more(self) -> bool:
         """Whether bytes are there that nobody has requested, or the other side has hung up."""
-        return bool(self.kept) or _is_readable(self._sock)
+        return bool(self.buffered) or _is_readable(self._sock)
 
     def end(self) -> None:
         """Close the connection."""
@@ -187,7 +187,7 @@ class Reply:
     def _head(self) -> bytes:
         """The bytes of the next head, with the empty line at its end."""
         stream = self._stream
-        data, seen = stream.kept, 0
+        data, seen = stream.buffered, 0
         while (end := _HEAD_END.search(data, max(seen - 2, 0))) is None:
             seen = len(data)
             more = stream.more(_BUFFER)
@@ -195,8 +195,8 @@ class Reply:
                 what = "hangs up in its head" if data else "hangs up without an answer"
                 raise BrokenConnectionError(what)
             data = data + more if data else more
-            stream.kept = data
-        stream.kept = data[end.end() :]
+            stream.buffered = data
+        stream.buffered = data[end.end() :]
         return data[: end.end()]
 
     def _take(self, fields: list[tuple[str, str]], *, is_new: bool) -> None:
@@ -271,14 +271,14 @@ class Reply:
 
     def _line(self) -> bytes:
         stream = self._stream
-        data, seen = stream.kept, 0
+        data, seen = stream.buffered, 0
         while (end := data.find(b"\n", seen)) < 0:
             seen = len(data)
             more = stream.more(_BUFFER)
             if not more:
                 raise BrokenConnectionError("ends within its body")
-            data = stream.kept = data + more
-        stream.kept = data[end + 1 :]
+            data = stream.buffered = data + more
+        stream.buffered = data[end + 1 :]
         return data[: end + 1]
 
     def close(self) -> None:

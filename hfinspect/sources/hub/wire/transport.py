@@ -52,10 +52,10 @@ class Transport:
     ) -> Reply:
         """The answer to a GET request, its body not yet read; each wait lasts at most ``wait``
         seconds. Raises WireErrors."""
-        kept = self._taken(origin)
+        connection = self._taken(origin)
         try:
-            if kept is not None:
-                reply = self._exchanged(kept, target, headers, wait)
+            if connection is not None:
+                reply = self._exchanged(connection, target, headers, wait)
                 if reply is not None:
                     return reply
             fresh = self._opened(origin, wait)
@@ -72,10 +72,10 @@ class Transport:
             self._busy += 1
             for at in reversed(range(len(self._idle))):
                 if self._idle[at].origin == origin:
-                    found = self._idle.pop(at)
-                    if found.is_of_use(KEPT_SECONDS):
-                        return found
-                    found.end()
+                    connection = self._idle.pop(at)
+                    if connection.is_of_use(KEPT_SECONDS):
+                        return connection
+                    connection.end()
             while self._idle and len(self._idle) + self._busy > self._connections:
                 self._idle.pop(0).end()
         return None
