@@ -14,6 +14,12 @@ from ...checkpoints.file_bytes import FirstGuess
 from ...checkpoints.filenames import FileKind, WeightName, weight_name
 from ...checkpoints.one_file import IndexRead, Read, gathered, read_index, read_json
 from ...checkpoints.repo_layout import naming_files
+from ...checkpoints.token_table import (
+    MAX_TOKENIZER_BYTES,
+    TokenTable,
+    read_tokenizer,
+    tokenizer_path,
+)
 from ...checkpoints.weights import check_number
 from ...core.checkpoint import Checkpoint, Shard
 from ...core.progress import Count, Progress
@@ -33,9 +39,6 @@ from .companions_read import (
     MAX_OTHER_FILES,
     MAX_OTHER_JSON,
     MAX_REMOTE_TOKENIZER_BYTES,
-    MAX_TOKENIZER_BYTES,
-    read_tokenizer,
-    tokenizer_path,
 )
 from .deep import DeepScan
 from .folders import MAX_REPOS, make_folders, repos_below
@@ -54,7 +57,7 @@ from .other_files import (
     stand_in,
     to_sniff,
 )
-from .target import DeepFact, Gadget, LeftOut, TargetFacts, TokenizerFact, WeightFact
+from .target import DeepFact, Gadget, LeftOut, TargetFacts, WeightFact
 from .templates import MAX_TEMPLATE_FILES
 from .weights_read import NETWORK, WeightRead, is_without_bytes, read_weight
 from .yaml_names import ENDINGS, MAX_YAML_BYTES, MAX_YAML_FILES, decoded
@@ -186,7 +189,7 @@ class Collector:
 
     def _small(
         self, files: Mapping[str, FileEntry], names: Mapping[str, WeightName]
-    ) -> tuple[dict[str, Read[object]], dict[str, IndexRead], dict[str, TokenizerFact]]:
+    ) -> tuple[dict[str, Read[object]], dict[str, IndexRead], dict[str, TokenTable]]:
         """JSON files and indexes by path, tokenizers by folder."""
         indexes = [path for path, name in names.items() if name.is_index]
         small = [path for path in files if path.rpartition("/")[2] in CONFIGS]
@@ -216,7 +219,7 @@ class Collector:
         for (folder, path), result in zip(
             asked.items(), results[len(small) + len(indexes) :], strict=True
         ):
-            if isinstance(result, TokenizerFact):
+            if isinstance(result, TokenTable):
                 found_tokenizers[folder] = result
             elif isinstance(result, HfinspectError):
                 self._note_tokenizer(path, result, found_json, files)

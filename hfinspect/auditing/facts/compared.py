@@ -85,39 +85,3 @@ def declared_dtype(config: Mapping[str, object] | None) -> str | None:
         return config_dtype(ModelConfig(config)) if config is not None else None
     except ConfigError:
         return None
-
-
-def config_number(config: Mapping[str, object] | None, *keys: str) -> int | None:
-    """The first of the keys that is a positive whole number, at the top or under text_config."""
-    if config is None:
-        return None
-    inner = config.get("text_config")
-    for place in (config, inner if isinstance(inner, dict) else {}):
-        for key in keys:
-            value = place.get(key)
-            if type(value) is int and value > 0:
-                return value
-    return None
-
-
-def vocab_size(config: Mapping[str, object] | None) -> int | None:
-    """The config's vocab_size, also where it is nested; None where it has none."""
-    return config_number(config, "vocab_size")
-
-
-def token_embedding(inspection: Inspection) -> TensorInfo | None:
-    """The table of token embeddings: by its label, else by the names that most models use."""
-    for info in inspection.tensors:
-        if info.kind == "token" and info.part == "text" and len(info.shape) == 2:
-            return info
-    for info in inspection.tensors:
-        known = info.name.endswith(_EMBEDDINGS) or f".{info.name}".endswith(_EMBEDDINGS)
-        if known and len(info.shape) == 2 and info.part == "text":
-            return info
-    return None
-
-
-_EMBEDDINGS = tuple(
-    """.embed_tokens.weight .wte.weight .word_embeddings.weight .tok_embeddings.weight
-    .embed_in.weight""".split()
-)

@@ -14,12 +14,13 @@ from ...checkpoints.repo_layout import (
     declared_folders,
     naming_files,
 )
+from ...checkpoints.token_table import TokenTable
 from ...checkpoints.weight_map import Shards, shards_of
 from ...errors import ConfigError
 from ...inspecting.declared_class import Predicted
 from ...sources.source import FileEntry
 from .expected_tensors import judge
-from .target import Copy, Folder, TokenizerFact, WeightFact
+from .target import Copy, Folder, WeightFact
 
 
 def make_folders(
@@ -27,7 +28,7 @@ def make_folders(
     weights: Mapping[str, WeightFact],
     indexes: Mapping[str, IndexRead],
     json_files: Mapping[str, Read[object]],
-    tokenizers: Mapping[str, TokenizerFact],
+    tokenizers: Mapping[str, TokenTable],
     made: Predicted | None = None,
 ) -> tuple[Folder, ...]:
     """Every directory with weights or a config, the root first; ``made`` as in ``judge``."""

@@ -8,6 +8,7 @@ from ...checkpoints.file_bytes import SourceReader
 from ...errors import FormatError, LimitError
 from ...formats.base import SpanReader
 from ...formats.hdf5 import MAGIC
+from ...formats.jinja.template_blocks import MAX_TEMPLATE_CHARS
 from ...formats.pickles.globals import PickleScan, reads_as_pickle, scan_pickle
 from ...formats.sniff import SNIFF_BYTES, magic_of, sniff
 from ...formats.torch.torch import scan_behind, scan_file
@@ -25,7 +26,6 @@ from .graphs import (
     saved_model_text_gadgets,
 )
 from .target import Gadget
-from .templates import MAX_TEMPLATE_CHARS
 
 Scans = tuple[tuple[str, PickleScan], ...]
 

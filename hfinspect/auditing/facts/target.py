@@ -12,6 +12,7 @@ from ...analysis.quantization.decoding import Decoding
 from ...checkpoints.filenames import FileKind, WeightName
 from ...checkpoints.one_file import IndexRead, Read
 from ...checkpoints.repo_layout import config_name
+from ...checkpoints.token_table import TokenTable
 from ...core.checkpoint import Checkpoint, Finding, Shard
 from ...core.records import dataclass
 from ...core.refs import Origin
@@ -85,14 +86,6 @@ class WeightFact:
 _LOSES_TENSORS = frozenset(
     {"entry", "dtype", "shape", "offsets", "overflow", "duplicate-key", "not-json", "no-tensors"}
 )
-
-
-@dataclass(frozen=True)
-class TokenizerFact:
-    """The highest id that the tokenizer's files name, and which file names it."""
-
-    highest: int
-    file: str
 
 
 @dataclass(frozen=True)
@@ -216,7 +209,7 @@ class Folder:
     copies: tuple[Copy, ...]
     main: Copy | None
     json: Mapping[str, Read[object]] = field(default_factory=dict)
-    tokenizer: TokenizerFact | None = None
+    tokenizer: TokenTable | None = None
     judged: Judged = field(default_factory=Judged)
     declared: str | None = None
 

@@ -10,10 +10,11 @@ an attribute or a subscript, is a danger. Data may be any text, and is the calle
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from .template_syntax import Node, NotJinjaError, Parser, tokens
+from ...formats.jinja.template_syntax import Node, NotJinjaError, Parser, tokens
+from ...formats.jinja.template_tags import TagReader
 
 #: Times that a template is gone through, until no variable may be anything more.
 MAX_ROUNDS: Final = 40
@@ -120,10 +121,6 @@ _OF_BASE: Final = frozenset(
 _DUNDER: Final = re.compile(r"(?:^|\.)_?__|__(?:$|\.)")
 #: A replacement field of str.format that names an attribute or an element.
 _REACHING: Final = re.compile(r"\{[^{}]*[.\[]|__")
-#: Tags that end a block, or stand in one.
-_PASSED: Final = frozenset(
-    {"else", "break", "continue", "debug", "generation", "raw", "trans", "pluralize"}
-)
 
 
 class Value(NamedTuple):
@@ -188,7 +185,7 @@ def flow_danger(blocks: Iterable[tuple[bool, str]]) -> str | None:
     return "is not followed: its variables depend on one another"
 
 
-class _Flow:
+class _Flow(TagReader):
     """One round over a template with what variables may be so far."""
 
     def __init__(self) -> None:
@@ -198,109 +195,17 @@ class _Flow:
 
     # ---- tags
 
-    def block(self, tag: bool, parser: Parser) -> None:
-        if parser.at_end():
-            return
-        if not tag:
-            while not parser.at_end():
-                self._value(parser.tuple_())
-                parser.take(",")
-            return
-        name = parser.name()
-        if name.startswith("end") or name in _PASSED:
-            return
-        handler: Callable[[Parser], None] | None = getattr(self, f"_tag_{name}", None)
-        if handler is not None:
-            handler(parser)
-            return
-        if name not in (
-            "if",
-            "elif",
-            "do",
-            "include",
-            "import",
-            "from",
-            "extends",
-            "block",
-            "with",
-            "autoescape",
-            "filter",
-        ):
-            raise NotJinjaError(f"the tag {name[:20]!a} is unknown")
-        self._tag_else(parser)
+    def evaluated(self, node: Node) -> None:
+        self._value(node)
 
-    def _tag_else(self, parser: Parser) -> None:
-        """Any other tag: expressions, some with a name and a sign in front."""
-        while not parser.at_end():
-            if parser.peek().kind == "name" and parser.peek(1).text == "=":
-                name = parser.name()
-                parser.need("=")
-                self._assign(name, self._value(parser.expression()))
-            elif not parser.take(
-                ",",
-                "ignore",
-                "missing",
-                "with",
-                "without",
-                "context",
-                "import",
-                "as",
-                "scoped",
-                "required",
-            ):
-                self._value(parser.expression())
-
-    def _tag_set(self, parser: Parser) -> None:
-        targets = [self._target(parser)]
-        while parser.take(","):
-            targets.append(self._target(parser))
-        if not parser.take("="):  # a block that is rendered into a variable
-            for target in targets:
-                self._assign(target, Value(made="a block of the template"))
-            return
-        value = self._value(parser.tuple_())
+    def assigned(self, targets: Sequence[str], node: Node | None, *, loop: bool = False) -> None:
+        value = Value(made="a block of the template") if node is None else self._value(node)
+        value = _elements(value) if loop else value
         for target in targets:
             self._assign(target, value if len(targets) == 1 else value.whole)
 
-    def _target(self, parser: Parser) -> str:
-        if parser.take("("):
-            return self._target(parser)
-        name = parser.name()
-        while parser.take("."):
-            name = f".{parser.name()}"  # of any namespace: attributes are one for all
-        parser.take(")")
-        return name
-
-    def _tag_for(self, parser: Parser) -> None:
-        targets = [self._target(parser)]
-        while parser.take(","):
-            targets.append(self._target(parser))
-        parser.need("in")
-        value = _elements(self._value(parser.tuple_()))
-        for target in targets:
-            self._assign(target, value.whole if len(targets) > 1 else value)
-        if parser.take("if"):
-            self._value(parser.expression())
-
-    def _tag_macro(self, parser: Parser) -> None:
-        name = parser.name()
-        self._macros[name] = self._parameters(parser)
-
-    def _tag_call(self, parser: Parser) -> None:
-        if parser.peek().text == "(":
-            self._macros["caller"] = self._parameters(parser)
-        self._value(parser.expression())
-
-    def _parameters(self, parser: Parser) -> tuple[str, ...]:
-        names: list[str] = []
-        parser.need("(")
-        while not parser.take(")"):
-            name = parser.name()
-            names.append(name)
-            if parser.take("="):
-                self._assign(name, self._value(parser.expression()))
-            parser.take(",")
-        return tuple(names)
+    def macro(self, name: str, parameters: tuple[str, ...]) -> None:
+        self._macros[name] = parameters
 
     def _assign(self, name: str, value: Value) -> None:
         before = self.variables.get(name, DATA)
@@ -538,11 +443,3 @@ def _concatenated(values: list[Value]) -> Value:
         plain = first.texts and not first.made and all(t[:1].isalnum() for t in first.texts)
         return Value(texts=frozenset(first.texts)) if plain else Value(made=made)
     return Value(texts=frozenset(joined))
-
-
-def blocks_of(pieces: Iterable[str]) -> Iterator[tuple[bool, str]]:
-    """Blocks as the lexer cuts them out, with their ends: whether a tag, and what is in it."""
-    for piece in pieces:
-        tag = piece.endswith("%}")
-        text = piece[:-2] if piece.endswith(("%}", "}}")) else piece
-        yield tag, text

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from ...core.components import Role
+from ...analysis.vocabulary_rows import embedding_rows, vocab_size
 from ...core.text import byte_size
 from ..facts.companions_read import added_ids
-from ..facts.compared import token_embedding, vocab_size
 from ..facts.target import Folder, TargetFacts
 from ..registry import RuleFinding, rule
-
-_FLOATS = ("F32", "F16", "BF16")
 
 #: Fewer layers than this have no rule to be an exception from.
 _ENOUGH_LAYERS = 4
@@ -20,13 +17,7 @@ _ENOUGH_LAYERS = 4
 
 def _rows(folder: Folder) -> tuple[int, str] | None:
     """How many ids the model has room for, and who says so."""
-    inspection = folder.judged.inspection
-    info = token_embedding(inspection) if inspection is not None else None
-    declared = vocab_size(folder.config)
-    plain = info is not None and info.role is Role.PARAMETER and info.dtype in _FLOATS
-    if info is not None and plain and declared in (None, info.shape[0]):
-        return info.shape[0], f"rows of {info.name}"
-    return None if declared is None else (declared, f"vocab_size of {folder.config_path}")
+    return embedding_rows(folder.judged.inspection, folder.config, folder.config_path)
 
 
 @rule("HI314", "tokenizer-beyond-vocabulary", "error")

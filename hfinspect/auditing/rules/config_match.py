@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ...analysis.vocabulary_rows import config_number, token_embedding, vocab_size
 from ...core.components import Component
 from ...core.results import Inspection
 from ...core.tensor import TensorInfo, TensorSpec
@@ -11,13 +12,10 @@ from ...formats.gguf.gguf import describe
 from ..facts.compared import (
     Compared,
     compared,
-    config_number,
     missing_parameters,
     reshaped_parameters,
     respelled,
     shape_text,
-    token_embedding,
-    vocab_size,
 )
 from ..facts.target import Copy, Folder, TargetFacts
 from ..registry import RuleFinding, rule

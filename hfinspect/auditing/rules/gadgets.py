@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from ...checkpoints.one_file import Read
 from ...core.text import clean
 from ...formats.gguf.key_values import MAX_TEXT_BYTES
+from ...formats.jinja.template_blocks import MAX_TEMPLATE_CHARS
 from ...layers.sentence_modules import LIBRARIES
 from ..facts.target import TargetFacts
-from ..facts.templates import MAX_TEMPLATE_CHARS, danger_in, templates
+from ..facts.templates import danger_in, templates
 from ..facts.yaml_names import names_in
 from ..registry import RuleFinding, rule
 

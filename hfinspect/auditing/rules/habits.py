@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...analysis.vocabulary_rows import vocab_size
 from ...checkpoints.filenames import FileKind
 from ...checkpoints.repo_layout import config_name
 from ...core.components import Role
 from ...core.text import byte_size
 from ...layers.sentence_modules import SIZED_BY_TOKENIZER, own_class
-from ..facts.compared import declared_dtype, vocab_size
+from ..facts.compared import declared_dtype
 from ..facts.target import TargetFacts
 from ..registry import RuleFinding, rule
 

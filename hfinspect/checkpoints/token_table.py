@@ -1,0 +1,226 @@
+"""The tokens that tokenizer.json, vocab.json or vocab.txt lists, with their ids.
+
+Which id an added token gets is the rule of the tokenizers library (``AddedVocabulary.add_tokens``):
+that of the vocabulary where it has the token; else the number of tokens in the vocabulary, or one
+more than the highest id given so far where that is higher. The ids in the file are not heeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Final
+
+from ..core.checkpoint import Finding
+from ..core.records import dataclass
+from ..core.text import clean
+from ..core.tokenizer_facts import AddedToken
+from ..errors import ConfigError, LimitError
+from ..formats.strict_json import collector_paused
+from ..sources.source import FileEntry, Source
+from .json_files import parse_json
+
+#: Files that list a tokenizer's ids, the most complete first.
+TOKENIZERS: Final = ("tokenizer.json", "vocab.json", "vocab.txt")
+
+#: Files that add tokens to it, too.
+ADDING: Final = ("added_tokens.json", "tokenizer_config.json")
+
+#: The largest tokenizers (262,144 ids with merges) take 35 MB.
+MAX_TOKENIZER_BYTES: Final = 128 * 1024 * 1024
+
+#: Commas and opening brackets in one; the largest have 2.5 million. Each is an object in memory.
+MAX_VALUES: Final = 8_000_000
+
+#: Ids are unsigned numbers of 32 bits in the tokenizers library.
+MAX_ID: Final = 2**32
+
+
+@dataclass(frozen=True)
+class TokenTable:
+    """One file's tokens. ``ids`` are those of the vocabulary, ``added`` the tokens added to it;
+    ``kind`` is the model's name in tokenizer.json, by its form where the file has none.
+
+    Fields:
+        file: where they stand
+        kind: ``BPE``, ``Unigram``, ``WordPiece``, ``WordLevel``; None where the file does not say
+        ids: token -> id
+        added: tokens added to them, in the order of the file
+    """
+
+    file: str
+    kind: str | None
+    ids: Mapping[str, int]
+    added: tuple[AddedToken, ...] = ()
+
+    @cached_property
+    def highest(self) -> int:
+        """The highest id; -1 where there is none."""
+        return max([*self.ids.values(), *(one.id for one in self.added)], default=-1)
+
+    def id_of(self, token: str) -> int | None:
+        """The id of a token of the vocabulary or of an added one."""
+        known = self.ids.get(token)
+        return self._added.get(token) if known is None else known
+
+    @cached_property
+    def given(self) -> Mapping[str, int]:
+        """Added token -> the id that the tokenizers library gives it."""
+        return {one.content: one.given for one in self.added if one.given is not None}
+
+    @cached_property
+    def _added(self) -> Mapping[str, int]:
+        return {one.content: one.id for one in reversed(self.added)}
+
+
+def tokenizer_path(files: Mapping[str, FileEntry], folder: str) -> str | None:
+    """The file of a folder that says most about ids."""
+    return next((folder + name for name in TOKENIZERS if folder + name in files), None)
+
+
+def read_tokenizer(source: Source, path: str, limit: int = MAX_TOKENIZER_BYTES) -> TokenTable:
+    """Raises LimitError, ConfigError, AccessErrors."""
+    return parse_tokenizer(path, source.read_all(path, limit))
+
+
+def parse_tokenizer(path: str, data: bytes) -> TokenTable:
+    """The tokens in a file's bytes. Raises LimitError, ConfigError."""
+    with collector_paused():
+        if path.endswith(".txt"):
+            return TokenTable(path, "WordPiece", _lines(path, data))
+        values = data.count(b",") + data.count(b"[") + data.count(b"{")
+        if values > MAX_VALUES:
+            raise LimitError(
+                path, f"holds {values:,} values", expected=f"at most {MAX_VALUES:,} of a tokenizer"
+            )
+        value = parse_json(path, data)
+        if not isinstance(value, dict):
+            raise ConfigError(path, "is not a JSON object")
+        if not path.endswith("tokenizer.json"):
+            return TokenTable(path, None, _ids(value.items()))
+        return _of_tokenizer(path, value)
+
+
+def _lines(path: str, data: bytes) -> Mapping[str, int]:
+    """A token a line, as BERT's vocab.txt has them; of equal ones the last counts."""
+    if not data.strip():
+        return {}
+    if data.count(b"\n") > MAX_VALUES:
+        raise LimitError(path, "has too many lines", expected=f"at most {MAX_VALUES:,}")
+    lines = data.decode("utf-8", "replace").removesuffix("\n").split("\n")
+    return {line.rstrip("\r"): number for number, line in enumerate(lines)}
+
+
+def _of_tokenizer(path: str, value: Mapping[str, object]) -> TokenTable:
+    model = value.get("model")
+    model = model if isinstance(model, dict) else {}
+    vocab = model.get("vocab")
+    ids: Mapping[str, int] = {}
+    if isinstance(vocab, dict):
+        ids = _ids(vocab.items())
+    elif isinstance(vocab, list):
+        pieces = ((item, at) for at, item in enumerate(vocab) if isinstance(item, list) and item)
+        ids = _ids((item[0], at) for item, at in pieces)
+    added = value.get("added_tokens")
+    return TokenTable(path, _kind(model), ids, _added(path, added, ids))
+
+
+def _ids(pairs: Iterable[tuple[object, object]]) -> Mapping[str, int]:
+    return {
+        token: number
+        for token, number in pairs
+        if type(number) is int and 0 <= number < MAX_ID and isinstance(token, str)
+    }
+
+
+def _kind(model: Mapping[str, object]) -> str | None:
+    """Older files have no type: the libraries then go by the form."""
+    kind = model.get("type")
+    if isinstance(kind, str):
+        return kind
+    if isinstance(model.get("vocab"), list):
+        return "Unigram"
+    if "merges" in model:
+        return "BPE"
+    return "WordPiece" if "max_input_chars_per_word" in model else None
+
+
+def _added(path: str, items: object, ids: Mapping[str, int]) -> tuple[AddedToken, ...]:
+    """With the id that the library gives to each."""
+    tokens = []
+    given: dict[str, int] = {}
+    following = len(ids)
+    for item in items if isinstance(items, list) else ():
+        if not isinstance(item, dict):
+            continue
+        content, number = item.get("content"), item.get("id")
+        if not isinstance(content, str) or type(number) is not int or not 0 <= number < MAX_ID:
+            continue
+        if content and content not in given:
+            given[content] = ids.get(content, following)
+            following = max(following, given[content] + 1) if content not in ids else following
+        special = item.get("special")
+        flag = special if isinstance(special, bool) else None
+        tokens.append(AddedToken(content, number, flag, path, given.get(content)))
+    return tuple(tokens)
+
+
+def added_by(file: str, value: Mapping[str, object]) -> Iterator[AddedToken]:
+    """The tokens that added_tokens.json or tokenizer_config.json adds."""
+    decoder = value.get("added_tokens_decoder")
+    if file.rpartition("/")[2] == ADDING[0]:
+        for content, number in value.items():
+            if type(number) is int and 0 <= number < MAX_ID:
+                yield AddedToken(content, number, None, file)
+    elif isinstance(decoder, dict):
+        for key, item in decoder.items():
+            number = int(key) if key.isascii() and key.isdigit() and len(key) < 12 else MAX_ID
+            token = item.get("content") if isinstance(item, dict) else item
+            special = item.get("special") if isinstance(item, dict) else None
+            if number < MAX_ID and isinstance(token, str):
+                flag = special if isinstance(special, bool) else None
+                yield AddedToken(token, number, flag, file)
+
+
+def spelled_token(value: object) -> str | None:
+    """A special token in a config: its text, or an object with its ``content``."""
+    content = value.get("content") if isinstance(value, dict) else value
+    return content if isinstance(content, str) and content else None
+
+
+def all_added(table: TokenTable | None, others: Iterable[AddedToken]) -> list[AddedToken]:
+    """All that is added, by id: each token once for each id that a file gives it."""
+    first: dict[tuple[str, int], AddedToken] = {}
+    for one in (*(table.added if table else ()), *others):
+        first.setdefault((one.content, one.id), one)
+    return sorted(first.values(), key=lambda one: (one.id, one.content))
+
+
+def id_conflicts(table: TokenTable | None, added: Iterable[AddedToken]) -> Iterator[Finding]:
+    """Tokens that get another id than a file says, or the one of another token."""
+    if table is None:
+        return
+    taken = {number: token for token, number in table.ids.items()}
+    for one in added:
+        given = table.given.get(one.content)
+        token = clean(one.content, _SHOWN)
+        if one.file != table.file:
+            known = table.id_of(one.content)
+            if known is not None and known != one.id:
+                text = f"{token} has id {one.id:,} here and {known:,} in {table.file}"
+                yield Finding(CONFLICT, text, one.file)
+        elif given is None:
+            continue
+        elif given != one.id:
+            text = f"{token} has id {one.id:,}; the tokenizers library gives it {given:,}"
+            yield Finding(CONFLICT, text, one.file, severity="error")
+        elif taken.get(given, one.content) != one.content:
+            other = clean(taken[given], _SHOWN)
+            text = f"{token} has id {given:,}, which {other} of the vocabulary has too"
+            yield Finding(CONFLICT, text, one.file, severity="error")
+
+
+#: The rule of these findings.
+CONFLICT: Final = "added-token-id"
+#: Characters of a token in a sentence.
+_SHOWN: Final = 40

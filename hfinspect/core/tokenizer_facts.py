@@ -1,0 +1,202 @@
+"""TokenizerFacts: what a tokenizer's files say, next to the model that it is used with.
+
+``hfinspect/schemas/tokenizer.schema.json`` describes ``TokenizerFacts.to_dict()``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from .checkpoint import Finding
+from .json_form import JsonForm
+from .records import dataclass
+from .refs import Origin
+from .results import SCHEMA_VERSION
+
+#: Added tokens that a result lists; the largest known models have some 6,000.
+MAX_LISTED: Final = 16_384
+
+
+@dataclass(frozen=True)
+class AddedToken(JsonForm):
+    """One token that is added to a vocabulary.
+
+    ``given`` is the id that the tokenizers library gives it when it loads tokenizer.json: that of
+    the vocabulary where it has the token, else the next free one; the number in the file is not
+    heeded. None where another file adds the token.
+
+    Fields:
+        content: the token as it stands in the file
+        id: as the file says
+        special: whether it is left out when ids are decoded; None where the file does not say it
+        file: the first file that names it
+        given: the id that the tokenizers library gives it; None where it is not said
+    """
+
+    content: str
+    id: int
+    special: bool | None
+    file: str
+    given: int | None = None
+
+
+@dataclass(frozen=True)
+class Vocabulary(JsonForm):
+    """The tokens of a tokenizer and the rows that the model has for them.
+
+    Fields:
+        file: the file that lists the tokens; None where none was read
+        kind: ``BPE``, ``Unigram``, ``WordPiece``, ``WordLevel``, or a GGUF file's name for it
+        tokenizer_class: of tokenizer_config.json
+        base [tokens]: of the vocabulary, without added ones; None where it was not read
+        added [tokens]: that files add, those included that the vocabulary has too
+        special [tokens]: of the added ones, that are left out when ids are decoded
+        tokens [tokens]: all different ones; None where the vocabulary was not read
+        highest: the highest id; None where no file names one
+        unused [ids]: below the highest that no token has; None where the vocabulary was not read
+        declared [tokens]: vocab_size of the config
+        rows [rows]: of the table of embeddings; None where it is not known
+        rows_by: the tensor, or the config key, that says so
+        head_rows [rows]: of an output head of its own; None where it has none
+        padding [rows]: behind the highest id; None where one of both is not known
+        beyond [ids]: that have no row; None as above
+    """
+
+    file: str | None = None
+    kind: str | None = None
+    tokenizer_class: str | None = None
+    base: int | None = None
+    added: int = 0
+    special: int = 0
+    tokens: int | None = None
+    highest: int | None = None
+    unused: int | None = None
+    declared: int | None = None
+    rows: int | None = None
+    rows_by: str = ""
+    head_rows: int | None = None
+    padding: int | None = None
+    beyond: int | None = None
+
+
+@dataclass(frozen=True)
+class SpecialToken(JsonForm):
+    """One role of special tokens in the files that name it, side by side.
+
+    Fields:
+        role: ``bos``, ``eos``, ``pad``, ``unk``, ``sep``, ``cls`` or ``mask``
+        token: what the tokenizer's files call it; None where they name none
+        tokenizer: its id by the vocabulary; empty where it is not known
+        config: ids of config.json; empty where it names none
+        generation: ids of generation_config.json; empty where it names none
+    """
+
+    role: str
+    token: str | None = None
+    tokenizer: tuple[int, ...] = ()
+    config: tuple[int, ...] = ()
+    generation: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class ChatTemplate(JsonForm):
+    """What a chat template heeds, by its text: it was parsed and not rendered.
+
+    Fields:
+        name: ``default``, or the name under which the file has it
+        file: where it stands
+        characters [characters]: of its text
+        roles: words that it compares a message's role with
+        any_role: whether it writes the role of a message as it comes
+        tools: whether it heeds a list of tools
+        tool_calls: whether it writes calls of tools in messages
+        modalities: kinds of content that it tells apart: ``image``, ``video``, ``audio``
+        thinking: the variables that switch thinking
+        variables: all that it takes from its caller
+        tokens: special tokens that it writes, in ``<|`` and ``|>``
+        unknown: those of them that no file has; empty where the vocabulary was not read
+        problem: why it was not read; empty where it was
+    """
+
+    name: str
+    file: str
+    characters: int
+    roles: tuple[str, ...] = ()
+    any_role: bool = False
+    tools: bool = False
+    tool_calls: bool = False
+    modalities: tuple[str, ...] = ()
+    thinking: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    tokens: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class ContextLengths(JsonForm):
+    """What the files say of the longest sequence, in tokens.
+
+    Fields:
+        model_max_length [tokens]: of tokenizer_config.json; None where it sets no limit
+        config [tokens]: of the model's config; None where it names none
+        config_key: the key that says so
+        rope_type: how rotary positions are stretched: ``yarn``, ``linear``, ``llama3``, ...
+        factor: by how much, as the config writes it
+        original [tokens]: what the model was trained with before
+        reach [tokens]: original x factor; None where it is no whole number or does not apply
+        sliding_window [tokens]: that a layer with a window sees
+        generation [tokens]: max_length of generation_config.json
+    """
+
+    model_max_length: int | None = None
+    config: int | None = None
+    config_key: str = ""
+    rope_type: str | None = None
+    factor: int | float | None = None
+    original: int | None = None
+    reach: int | None = None
+    sliding_window: int | None = None
+    generation: int | None = None
+
+
+@dataclass(frozen=True)
+class TokenizerFacts:
+    """A tokenizer, its chat templates and the model's limits, read from files and never run.
+
+    Fields:
+        target: the model as it was named
+        origin: what was read, and at which commit
+        files: what was read, in order
+        vocabulary: tokens and rows
+        special: special tokens by role
+        added_tokens: the first 16,384 of the added ones, by id
+        templates: chat templates, the default one first
+        context: longest sequences
+        findings: where the files disagree, and what was not read
+    """
+
+    target: str
+    origin: Origin
+    files: tuple[str, ...] = ()
+    vocabulary: Vocabulary = Vocabulary()
+    special: tuple[SpecialToken, ...] = ()
+    added_tokens: tuple[AddedToken, ...] = ()
+    templates: tuple[ChatTemplate, ...] = ()
+    context: ContextLengths = ContextLengths()
+    findings: tuple[Finding, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "target": self.target,
+            "origin": self.origin.to_dict(),
+            "files": list(self.files),
+            "vocabulary": self.vocabulary.to_dict(),
+            "special": [one.to_dict() for one in self.special],
+            "added_tokens": [one.to_dict() for one in self.added_tokens],
+            "templates": [one.to_dict() for one in self.templates],
+            "context": self.context.to_dict(),
+            "findings": [one.to_dict() for one in self.findings],
+        }
