@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         memory,
         predict,
         recipes,
+        tokenizer,
     )
     from .core.alternative_counts import (
         Against,
@@ -72,6 +73,14 @@ if TYPE_CHECKING:
         WeightFile,
     )
     from .core.tensor import Packed, TensorInfo, TensorSpec
+    from .core.tokenizer_facts import (
+        AddedToken,
+        ChatTemplate,
+        ContextLengths,
+        SpecialToken,
+        TokenizerFacts,
+        Vocabulary,
+    )
     from .core.training_bytes import AdaptedGroup, Training, TrainingLine
     from .core.verdicts import AuditFinding, AuditResult, Unchecked
     from .core.weight_changes import (
@@ -98,7 +107,8 @@ if TYPE_CHECKING:
 #: of this by ``python -m tests.packaging.public_names``.
 _HOMES = {
     "analysis.differences": "Change Comparison Difference",
-    "api": "Target audit compare explain explain_cache inspect iter_tensors memory predict recipes",
+    "api": "Target audit compare explain explain_cache inspect iter_tensors memory predict recipes "
+    "tokenizer",
     "core.alternative_counts": "Against Approximation Candidate Convention Measurement NameSize "
     "TensorDifference Term",
     "core.bytes_read": "Reading",
@@ -128,6 +138,8 @@ _HOMES = {
     "core.refs": "Origin",
     "core.results": "Adapter Failure Inspection Member Quantization Totals VariantFile WeightFile",
     "core.tensor": "Packed TensorInfo TensorSpec",
+    "core.tokenizer_facts": "AddedToken ChatTemplate ContextLengths SpecialToken TokenizerFacts "
+    "Vocabulary",
     "core.training_bytes": "AdaptedGroup Training TrainingLine",
     "core.verdicts": "AuditFinding AuditResult Unchecked",
     "core.weight_changes": "ChangedTensors EqualFile FileIdentity ReadingCost WeightChanges",
@@ -147,6 +159,7 @@ _HOMES = {
 __all__ = [
     "AdaptedGroup",
     "Adapter",
+    "AddedToken",
     "Against",
     "Approximation",
     "Assumed",
@@ -162,8 +175,10 @@ __all__ = [
     "Candidate",
     "Change",
     "ChangedTensors",
+    "ChatTemplate",
     "Comparison",
     "Component",
+    "ContextLengths",
     "Convention",
     "Deadline",
     "Difference",
@@ -218,6 +233,7 @@ __all__ = [
     "Session",
     "Share",
     "SourceChoice",
+    "SpecialToken",
     "Stage",
     "Target",
     "TensorDifference",
@@ -225,6 +241,7 @@ __all__ = [
     "TensorSpec",
     "Term",
     "Timeout",
+    "TokenizerFacts",
     "Totals",
     "Training",
     "TrainingLine",
@@ -232,6 +249,7 @@ __all__ = [
     "Unchecked",
     "VariantFile",
     "Verdict",
+    "Vocabulary",
     "WeightBytes",
     "WeightChanges",
     "WeightFile",
@@ -249,6 +267,7 @@ __all__ = [
     "predict",
     "recipes",
     "scan",
+    "tokenizer",
 ]
 
 

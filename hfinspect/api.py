@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .core.footprint import Memory
     from .core.recipe_list import RecipeList
     from .core.tensor import TensorInfo
+    from .core.tokenizer_facts import TokenizerFacts
     from .core.verdicts import AuditResult
     from .core.weight_changes import ReadingCost
     from .inspecting.build import Inspected
@@ -62,6 +63,7 @@ __all__ = [
     "predict",
     "predict_parts",
     "recipes",
+    "tokenizer",
 ]
 
 
@@ -84,6 +86,13 @@ class RecipesCall(ReadOptions):
 @dataclass(frozen=True, kw_only=True)
 class CacheCall(ReadOptions, CacheOptions):
     """The arguments of ``explain_cache``."""
+
+    target: Target = field(kw_only=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerCall(ReadOptions):
+    """The arguments of ``tokenizer``."""
 
     target: Target = field(kw_only=False)
 
@@ -321,6 +330,32 @@ def recipes(call: RecipesCall) -> RecipeList:
     (found, prediction, *_), _ = inspect_with(call, call.target)
     sizes = recipe_sizes(found, prediction, chosen)
     return RecipeList(found.target, found.origin, found.parameters, sizes)
+
+
+@called_with(TokenizerCall)
+def tokenizer(call: TokenizerCall) -> TokenizerFacts:
+    """A model's tokenizer next to the model: tokens and rows, special ids, chat templates, lengths.
+
+    Arguments as for ``inspect``, without ``overrides``; ``file`` also names a folder that holds a
+    tokenizer (``"tokenizer"`` of a pipeline). Read are the model as ``inspect`` reads it, then
+    tokenizer.json (or vocab.json, vocab.txt), tokenizer_config.json, special_tokens_map.json,
+    added_tokens.json, generation_config.json and chat templates, a request each that is there; of a
+    GGUF file its key-values. Templates are parsed, never rendered. ``TokenizerFacts.findings`` say
+    where the files disagree.
+
+    Raises what ``inspect`` raises for a target that cannot be read, and NothingToInspectError for
+    one without a tokenizer. A model of unknown size is a finding.
+    """
+    from .inspecting.tokenizer_run import tokenizer_target
+
+    check_source(call.source, call.overrides)
+    if call.overrides:
+        raise UsageError(
+            "overrides", "are for models, and a tokenizer's files are read as they are"
+        )
+    return tokenizer_target(
+        call.target, call.access(), revision=call.revision, source=call.source, file=call.file
+    )
 
 
 def with_base(

@@ -30,6 +30,7 @@ _MODALITIES: Final = {
     "audio_url": "audio",
     "input_audio": "audio",
 }
+_COMPARED: Final = frozenset(("==", "!=", "in", "not in"))
 #: Variables of a caller that switch thinking.
 _THINKING: Final = ("enable_thinking", "thinking", "thinking_mode", "reasoning_effort")
 #: A special token as nearly all chat models spell theirs; DeepSeek's have wide signs.
@@ -59,7 +60,8 @@ def abilities(name: str, file: str, text: str) -> ChatTemplate:
         name,
         file,
         length,
-        roles=_told(seen.roles),
+        roles=_told({word: None for word in seen.roles if word not in seen.refused}),
+        refused=_told(seen.refused),
         any_role=seen.any_role,
         tools="tools" in seen.variables,
         tool_calls="tool_calls" in seen.members,
@@ -100,6 +102,9 @@ class _Seen(TagReader):
         self.members: set[str] = set()
         self.any_role = False
         self._own: set[str] = set()
+        #: Roles for which it raises an error, and those of the condition in the block before.
+        self.refused: dict[str, None] = {}
+        self._asked: dict[str, None] = {}
         #: Names that hold the role of a message.
         self._role_names: set[str] = set()
 
@@ -110,7 +115,11 @@ class _Seen(TagReader):
         self.written.update(dict.fromkeys(_SPECIAL.findall(text)))
 
     def block(self, tag: bool, parser: Parser) -> None:
+        """The roles that a condition asks for are refused where the next block raises an error."""
         self._prints = not tag
+        if not tag and parser.peek().text == "raise_exception":
+            self.refused.update(self._asked)
+        self._asked = {}
         super().block(tag, parser)
 
     def evaluated(self, node: Node) -> None:
@@ -149,8 +158,8 @@ class _Seen(TagReader):
         handler = getattr(self, f"_on_{kind}", None)
         if handler is not None:
             handler(*node[1:])
-        if kind == "op" and node[1] == "==":
-            self._compare(node[2])
+        if kind == "op" and node[1] in _COMPARED:
+            self._compare(node[2], equal=node[1] in ("==", "in"))
         # What a value is compared with, or cut at, is not written.
         heeded = kind in ("op", "test") or (kind == "call" and node[1][0] == "attr")
         for inner in _inner(node):
@@ -184,12 +193,14 @@ class _Seen(TagReader):
         if self._is_role(of):
             self.roles.update(dict.fromkeys(_texts(args)))
 
-    def _compare(self, items: tuple[Node, ...]) -> None:
+    def _compare(self, items: tuple[Node, ...], *, equal: bool) -> None:
         words = dict.fromkeys(_texts(items))
         self.compared.update(words)
         self.members.update(words)
         if any(self._is_role(item) for item in items):
             self.roles.update(words)
+            if equal:
+                self._asked.update(words)
 
 
 def _inner(node: Node) -> tuple[Node, ...]:

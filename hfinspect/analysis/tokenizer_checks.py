@@ -49,7 +49,7 @@ def _special_ids(facts: TokenizerFacts) -> Iterator[Finding]:
         (first, ids), *others = _places(facts, one).items() or [("", set[int]())]
         for second, other_ids in others:
             if ids.isdisjoint(other_ids):
-                text = f"{one.role} is {_listed(ids)} by {first}, {_listed(other_ids)} by {second}"
+                text = f"{one.role} is {_listed(ids)}, and {_listed(other_ids)} by {second}"
                 if one.token and second == _TOKENIZER:
                     text += f" ({clean(one.token, 40)})"
                 yield Finding("special-ids-differ", text, first)

@@ -12,8 +12,10 @@ from ..core.tensor import TensorInfo
 _FLOATS: Final = ("F32", "F16", "BF16")
 _EMBEDDINGS: Final = tuple(
     """.embed_tokens.weight .wte.weight .word_embeddings.weight .tok_embeddings.weight
-    .embed_in.weight""".split()
+    .embed_in.weight .token_embd.weight""".split()
 )
+#: What a GGUF file calls the head of a language model.
+_GGUF_HEAD: Final = "output.weight"
 
 
 def config_number(config: Mapping[str, object] | None, *keys: str) -> int | None:
@@ -58,16 +60,19 @@ def embedding_rows(
 
 
 def _is_plain(inspection: Inspection | None, info: TensorInfo) -> bool:
-    """Whether a shape is that of the parameter: GGUF's is, that of other packed ones is not."""
+    """Whether a shape is that of the parameter: predicted ones and GGUF's are, packed ones not."""
     if info.role is not Role.PARAMETER:
         return False
-    return info.dtype in _FLOATS or (inspection is not None and inspection.format == "gguf")
+    if inspection is not None and (inspection.source == "config" or inspection.format == "gguf"):
+        return True
+    return info.dtype in _FLOATS
 
 
 def head_rows(inspection: Inspection | None) -> int | None:
     """Rows of an output head of its own that scores each token; None where it has none."""
     for info in inspection.tensors if inspection is not None else ():
-        is_head = info.kind == "lm_head" and info.part == "text" and len(info.shape) == 2
+        named = info.kind == "lm_head" or info.name == _GGUF_HEAD
+        is_head = named and info.part == "text" and len(info.shape) == 2
         if is_head and _is_plain(inspection, info):
             return info.shape[0]
     return None

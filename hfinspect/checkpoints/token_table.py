@@ -56,21 +56,17 @@ class TokenTable:
     @cached_property
     def highest(self) -> int:
         """The highest id; -1 where there is none."""
-        return max([*self.ids.values(), *(one.id for one in self.added)], default=-1)
+        return max([*self.ids.values(), *self.given.values()], default=-1)
 
     def id_of(self, token: str) -> int | None:
-        """The id of a token of the vocabulary or of an added one."""
+        """The id of a token of the vocabulary or of an added one, as the library gives it."""
         known = self.ids.get(token)
-        return self._added.get(token) if known is None else known
+        return self.given.get(token) if known is None else known
 
     @cached_property
     def given(self) -> Mapping[str, int]:
         """Added token -> the id that the tokenizers library gives it."""
         return {one.content: one.given for one in self.added if one.given is not None}
-
-    @cached_property
-    def _added(self) -> Mapping[str, int]:
-        return {one.content: one.id for one in reversed(self.added)}
 
 
 def tokenizer_path(files: Mapping[str, FileEntry], folder: str) -> str | None:

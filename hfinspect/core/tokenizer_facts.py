@@ -52,7 +52,7 @@ class Vocabulary(JsonForm):
         added [tokens]: that files add, those included that the vocabulary has too
         special [tokens]: of the added ones, that are left out when ids are decoded
         tokens [tokens]: all different ones; None where the vocabulary was not read
-        highest: the highest id; None where no file names one
+        highest: the highest id, as the library gives them; None where no file names one
         unused [ids]: below the highest that no token has; None where the vocabulary was not read
         declared [tokens]: vocab_size of the config
         rows [rows]: of the table of embeddings; None where it is not known
@@ -86,7 +86,7 @@ class SpecialToken(JsonForm):
     Fields:
         role: ``bos``, ``eos``, ``pad``, ``unk``, ``sep``, ``cls`` or ``mask``
         token: what the tokenizer's files call it; None where they name none
-        tokenizer: its id by the vocabulary; empty where it is not known
+        tokenizer: its id as the tokenizers library gives it; empty where it is not known
         config: ids of config.json; empty where it names none
         generation: ids of generation_config.json; empty where it names none
     """
@@ -107,6 +107,7 @@ class ChatTemplate(JsonForm):
         file: where it stands
         characters [characters]: of its text
         roles: words that it compares a message's role with
+        refused: those of a condition behind which it raises an error
         any_role: whether it writes the role of a message as it comes
         tools: whether it heeds a list of tools
         tool_calls: whether it writes calls of tools in messages
@@ -122,6 +123,7 @@ class ChatTemplate(JsonForm):
     file: str
     characters: int
     roles: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
     any_role: bool = False
     tools: bool = False
     tool_calls: bool = False

@@ -131,7 +131,10 @@ def vocabulary_of(read: TokenizerRead, model: ModelRead, added: Iterable[AddedTo
     table, added = read.table, list(added)
     declared_class = read.mapping(SMALL[0]).get("tokenizer_class")
     rows, rows_by = embedding_rows(model.inspection, model.config, model.config_path) or (None, "")
-    ids = {one.id for one in added} | set(table.ids.values() if table else ())
+    ids = set(table.ids.values() if table else ())
+    for one in added:
+        known = table.id_of(one.content) if table else None
+        ids.add(one.id if known is None else known)
     contents = {one.content for one in added if one.content}
     highest = max(ids, default=None)
     tokens = len(contents | table.ids.keys()) if table else None

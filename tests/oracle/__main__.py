@@ -48,6 +48,12 @@ SUBJECTS = (
     Command("adapters", "record_adapters", "what LoRA trains", (*LIBRARIES, "peft")),
     Command("packed", "record_packed", "what is saved of small packed models"),
     Command("quantized", "record_quantized", "one Linear in each quantisation library", ("torch",)),
+    Command(
+        "tokenizers",
+        "record_tokenizers",
+        "what transformers says of small tokenizers",
+        ("tokenizers", "transformers"),
+    ),
     Command("engine-classes", "record_engine_classes", "the classes that each engine runs"),
     Command(
         "sentence-transformers",

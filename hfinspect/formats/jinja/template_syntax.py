@@ -179,14 +179,16 @@ class Parser:
 
     def _compared(self) -> Node:
         items = [self._sum()]
+        signs: list[str] = []
         while True:
             inverted = self.peek().text == "not" and self.peek(1) == Token("name", "in")
             if inverted:
                 self._at += 1
+            signs.append("not in" if inverted else self.peek().text)
             if not self.take(*_COMPARISONS, "in"):
                 break
             items.append(self._sum())
-        return ("op", "==", tuple(items)) if len(items) > 1 else items[0]
+        return ("op", signs[0], tuple(items)) if len(items) > 1 else items[0]
 
     def _sum(self) -> Node:
         value = self._joined()

@@ -1,0 +1,117 @@
+"""From a target to its tokenizer: the model as ``inspect`` reads it, then the few small files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from ..checkpoints.one_file import read_config
+from ..checkpoints.token_table import TOKENIZERS
+from ..checkpoints.tokenizer_files import read_tokenizer_files, tokenizer_folders
+from ..core.checkpoint import Finding
+from ..core.choices import SourceChoice
+from ..core.config import config_given
+from ..core.refs import ModelRef
+from ..core.tokenizer_facts import TokenizerFacts
+from ..errors import (
+    HfinspectError,
+    MalformedError,
+    NothingToInspectError,
+    UnknownArchitectureError,
+    UsageError,
+)
+from ..sources.opening import Access
+from ..sources.source import FileEntry, Source
+from .build import Inspected
+from .inspect_run import inspect_opened, json_of, of_pipeline
+from .tokenizing import ModelRead, tokenizer_facts
+
+#: Errors after which a tokenizer is looked at without its model.
+_NO_MODEL = (MalformedError, NothingToInspectError, UnknownArchitectureError)
+
+
+def tokenizer_target(
+    target: object,
+    access: Access,
+    *,
+    revision: str | None = None,
+    source: SourceChoice = "auto",
+    file: str | None = None,
+) -> TokenizerFacts:
+    """As ``api.tokenizer``."""
+    if config_given(target) is not None:
+        raise UsageError("a config", "has no tokenizer", expected="a repo, a directory or a file")
+    ref = of_pipeline(access.resolve(target, revision))
+    if ref.path is not None and json_of(ref) is not None:
+        ref = replace(ref, path=str(Path(ref.path).parent))
+    access = access.started()
+    with access.opened(ref) as opened:
+        return _read(str(target), ref, opened, access, source, ref.file or file)
+
+
+def _read(
+    name: str,
+    ref: ModelRef,
+    opened: Source,
+    access: Access,
+    source: SourceChoice,
+    file: str | None,
+) -> TokenizerFacts:
+    files = opened.list_files()
+    folders = tokenizer_folders(files)
+    picked = file.rstrip("/") if file else ""
+    if picked in folders and picked:  # a part of a pipeline, which has no weights of its own
+        folder, inspected, findings = f"{picked}/", None, ()
+    else:
+        folder = ""
+        inspected, findings = _model(name, ref, opened, access, source, file)
+    model = _model_read(opened, files, folder, inspected)
+    read = read_tokenizer_files(opened, folder)
+    has_any = "" in folders or folder or model.gguf or read.templates
+    if not has_any:
+        raise _nothing(name, folders)
+    facts = tokenizer_facts(name, opened.origin, read, model)
+    return replace(facts, findings=(*facts.findings, *findings))
+
+
+def _model(
+    name: str,
+    ref: ModelRef,
+    opened: Source,
+    access: Access,
+    source: SourceChoice,
+    file: str | None,
+) -> tuple[Inspected | None, tuple[Finding, ...]]:
+    """The model, or a finding that says why there is none."""
+    try:
+        return inspect_opened(name, ref, opened, access, source=source, file=file), ()
+    except _NO_MODEL as error:
+        text = f"the model's own size was not read: {error.found}"
+        return None, (Finding("no-model", text, severity="note"),)
+
+
+def _model_read(
+    opened: Source, files: Mapping[str, FileEntry], folder: str, inspected: Inspected | None
+) -> ModelRead:
+    path = f"{folder}config.json"
+    if inspected is None:
+        try:
+            return ModelRead(read_config(opened, path) if path in files else None, path)
+        except HfinspectError:
+            return ModelRead(None, path)
+    inspection, checkpoint = inspected.inspection, inspected.checkpoint
+    if inspection.format != "gguf" or checkpoint is None:
+        return ModelRead(inspection.config, path, inspection)
+    for shard in checkpoint.shards:
+        if "tokenizer.ggml.model" in shard.metadata:
+            return ModelRead(inspection.config, path, inspection, shard.metadata, shard.file)
+    return ModelRead(inspection.config, path, inspection)
+
+
+def _nothing(name: str, folders: tuple[str, ...]) -> NothingToInspectError:
+    hint = "name the repo whose tokenizer it is used with"
+    if folders:
+        hint = f"name a folder that has one: --file {folders[0]}"
+    expected = f"{', '.join(TOKENIZERS)}, tokenizer_config.json or a GGUF file with one"
+    return NothingToInspectError(name, "has no tokenizer", expected=expected, hint=hint)

@@ -1,0 +1,173 @@
+"""The layout of ``tokenizer``: tokens and rows, special ids, templates, lengths, disagreements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..core.text import clean, more_are
+from ..core.tokenizer_facts import ChatTemplate, ContextLengths, TokenizerFacts, Vocabulary
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Table
+
+#: Added tokens on the screen; csv and JSON have all that are listed.
+MAX_ROWS = 12
+#: Findings on the screen.
+MAX_FINDINGS = 20
+#: Characters of a token.
+_TOKEN = 40
+
+
+def lay_out(found: TokenizerFacts) -> Document:
+    """The whole; csv takes the added tokens."""
+    tokens = found.vocabulary
+    summary = "" if tokens.tokens is None else f"{tokens.tokens:,} tokens"
+    blocks = (*tokenizer_blocks(found), _what_was_read(found))
+    return Document(f"Tokenizer of {found.origin.name}", blocks, _added(found, None), summary)
+
+
+def tokenizer_blocks(found: TokenizerFacts) -> tuple[Block, ...]:
+    """What a page shows of it, too: what disagrees first."""
+    blocks: list[Block] = list(_findings(found))
+    blocks.append(Facts((*_vocabulary(found.vocabulary), *_context(found.context))))
+    if found.special:
+        blocks.append(_special(found))
+    blocks += _templates(found.templates)
+    if found.added_tokens:
+        blocks.append(_added(found, MAX_ROWS))
+        if (left := len(found.added_tokens) - MAX_ROWS) > 0:
+            blocks.append(Paragraph(f"{more_are(left, 'added token')} in the JSON and csv forms"))
+    return tuple(blocks)
+
+
+def _findings(found: TokenizerFacts) -> Iterator[Paragraph]:
+    for one in found.findings[:MAX_FINDINGS]:
+        where = f"{clean(one.file)}: " if one.file else ""
+        yield Paragraph(f"{where}{one.text}", one.severity)
+    if (left := len(found.findings) - MAX_FINDINGS) > 0:
+        yield Paragraph(f"{more_are(left, 'finding')} in the JSON form", "note")
+
+
+def _vocabulary(tokens: Vocabulary) -> Iterator[tuple[str, str]]:
+    if tokens.kind or tokens.tokenizer_class:
+        kind, by_class = tokens.kind or "", clean(tokens.tokenizer_class or "", _TOKEN)
+        yield "kind", clean(", ".join(filter(None, (kind, by_class))))
+    yield "tokens", ", ".join(_tokens(tokens))
+    if tokens.rows is not None:
+        text = f"{tokens.rows:,}, {tokens.rows_by}"
+        if tokens.padding is not None:
+            text += f"; {tokens.padding:,} behind the highest id"
+        yield "embedding", text
+    if tokens.head_rows is not None:
+        yield "head", f"{tokens.head_rows:,} rows of its own"
+
+
+def _tokens(tokens: Vocabulary) -> Iterator[str]:
+    if tokens.tokens is None:
+        yield "not read" if tokens.base is None and not tokens.added else "list not read"
+    else:
+        yield f"{tokens.tokens:,}"
+    if tokens.added:
+        special = f" ({tokens.special:,} special)" if tokens.special else ""
+        yield f"{tokens.added:,} added{special}"
+    if tokens.highest is not None:
+        yield f"highest id {tokens.highest:,}"
+    if tokens.unused:
+        yield f"{tokens.unused:,} ids unused"
+
+
+def _context(length: ContextLengths) -> Iterator[tuple[str, str]]:
+    parts = []
+    if length.config is not None:
+        parts.append(f"{length.config:,} by {length.config_key}")
+    if length.model_max_length is not None:
+        parts.append(f"{length.model_max_length:,} by model_max_length")
+    if length.generation is not None:
+        parts.append(f"{length.generation:,} by generation's max_length")
+    if parts:
+        yield "context", "; ".join(parts)
+    if length.rope_type and length.rope_type != "default":
+        text = clean(length.rope_type, _TOKEN)
+        if length.factor is not None:
+            text += f", factor {length.factor:g}"
+        if length.original is not None:
+            text += f" of {length.original:,} tokens"
+        if length.reach is not None:
+            text += f", reaches {length.reach:,}"
+        yield "rope", text
+    if length.sliding_window is not None:
+        yield "window", f"{length.sliding_window:,} tokens in layers with a sliding window"
+
+
+def _special(found: TokenizerFacts) -> Table:
+    columns = (
+        Column("role", "special"),
+        Column("token", "token"),
+        Column("tokenizer", "tokenizer"),
+        Column("config", "config"),
+        Column("generation", "generation_config"),
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            one.role,
+            clean(one.token or "", _TOKEN),
+            _ids(one.tokenizer),
+            _ids(one.config),
+            _ids(one.generation),
+        )
+        for one in found.special
+    ]
+    return Table(columns, tuple(rows), optional=("token", "tokenizer", "config", "generation"))
+
+
+def _ids(ids: Iterable[int]) -> str:
+    shown = [f"{number:,}" for number in ids]
+    return "; ".join(shown[:6]) + (f"; {len(shown) - 6:,} more" if len(shown) > 6 else "")
+
+
+def _templates(templates: Iterable[ChatTemplate]) -> Iterator[Block]:
+    for one in templates:
+        name = "chat template" if one.name == "default" else f"template {clean(one.name, _TOKEN)}"
+        items = [(name, f"{clean(one.file)}, {one.characters:,} characters")]
+        items += [] if one.problem else list(_abilities(one))
+        yield Facts(tuple(items))
+
+
+def _abilities(one: ChatTemplate) -> Iterator[tuple[str, str]]:
+    roles = [clean(role, _TOKEN) for role in one.roles]
+    yield "roles", ", ".join([*roles, *(["any other"] if one.any_role else [])]) or "none by name"
+    if one.refused:
+        yield "refuses", ", ".join(clean(role, _TOKEN) for role in one.refused)
+    yield "tools", " and ".join(_tools(one)) or "no"
+    if one.modalities:
+        yield "content", ", ".join(("text", *one.modalities))
+    if one.thinking:
+        yield "thinking", f"switched by {', '.join(one.thinking)}"
+
+
+def _tools(one: ChatTemplate) -> Iterator[str]:
+    if one.tools:
+        yield "a list of tools"
+    if one.tool_calls:
+        yield "calls of tools"
+
+
+def _added(found: TokenizerFacts, most: int | None) -> Table:
+    columns = (
+        Column("id", "id", "int"),
+        Column("token", "added token"),
+        Column("special", "special"),
+        Column("file", "file"),
+    )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            one.id,
+            clean(one.content, _TOKEN),
+            "" if one.special is None else "yes" if one.special else "no",
+            clean(one.file),
+        )
+        for one in found.added_tokens[:most]
+    ]
+    return Table(columns, tuple(rows), optional=("special", "file"))
+
+
+def _what_was_read(found: TokenizerFacts) -> Facts:
+    return Facts((("files", ", ".join(clean(path) for path in found.files) or "none"),))
