@@ -20,7 +20,7 @@ _BUILT_IN: Final = frozenset(
     """loop range dict lipsum cycler joiner namespace self caller varargs kwargs raise_exception
     strftime_now""".split()
 )
-#: Kinds of content, by the words that templates tell them apart with.
+#: Kinds of content, by the words that templates distinguish them with.
 _MODALITIES: Final = {
     "image": "image",
     "image_url": "image",
@@ -35,8 +35,8 @@ _COMPARED: Final = frozenset(("==", "!=", "in", "not in"))
 _THINKING: Final = ("enable_thinking", "thinking", "thinking_mode", "reasoning_effort")
 #: A special token as nearly all chat models spell theirs; DeepSeek's have wide signs.
 _SPECIAL: Final = re.compile(r"<(?:\|[^|<>\s]{1,64}\||｜[^｜<>\s]{1,64}｜)>")
-#: Roles, variables and tokens that are told of one template.
-MAX_TOLD: Final = 256
+#: Roles, variables and tokens of one template that are kept.
+MAX_WORDS: Final = 256
 #: Characters of each.
 _MAX_WORD: Final = 64
 
@@ -60,15 +60,15 @@ def abilities(name: str, file: str, text: str) -> ChatTemplate:
         name,
         file,
         length,
-        roles=_told({word: None for word in seen.roles if word not in seen.refused}),
-        refused=_told(seen.refused),
+        roles=_bounded({word: None for word in seen.roles if word not in seen.refused}),
+        refused=_bounded(seen.refused),
         any_role=seen.any_role,
         tools="tools" in seen.variables,
         tool_calls="tool_calls" in seen.members,
         modalities=tuple(modalities),
         thinking=tuple(word for word in _THINKING if word in seen.variables),
-        variables=_told(seen.variables),
-        tokens=_told(seen.written),
+        variables=_bounded(seen.variables),
+        tokens=_bounded(seen.written),
     )
 
 
@@ -87,8 +87,8 @@ def templates_in(config: Mapping[str, object]) -> Iterator[tuple[str, str]]:
             yield str(name), text
 
 
-def _told(words: dict[str, None]) -> tuple[str, ...]:
-    return tuple(word for word in words if len(word) <= _MAX_WORD)[:MAX_TOLD]
+def _bounded(words: dict[str, None]) -> tuple[str, ...]:
+    return tuple(word for word in words if len(word) <= _MAX_WORD)[:MAX_WORDS]
 
 
 class _Seen(TagReader):
@@ -115,7 +115,7 @@ class _Seen(TagReader):
         self.written.update(dict.fromkeys(_SPECIAL.findall(text)))
 
     def block(self, tag: bool, parser: Parser) -> None:
-        """The roles that a condition asks for are refused where the next block raises an error."""
+        """The roles of a condition are refused where the next block raises an error."""
         self._prints = not tag
         if not tag and parser.peek().text == "raise_exception":
             self.refused.update(self._asked)

@@ -48,7 +48,7 @@ def tokenizer(
         found = api.tokenizer(
             model,
             revision=revision,
-            source=source,
+            source=source,  # type: ignore[arg-type]  # api checks it
             file=file,
             token=token,
             session=ctx.obj,

@@ -27,7 +27,7 @@ class AddedToken(JsonForm):
 
     Fields:
         content: the token as it stands in the file
-        id: as the file says
+        id: the number in the file
         special: whether it is left out when ids are decoded; None where the file does not say it
         file: the first file that names it
         given: the id that the tokenizers library gives it; None where it is not said
@@ -111,7 +111,7 @@ class ChatTemplate(JsonForm):
         any_role: whether it writes the role of a message as it comes
         tools: whether it heeds a list of tools
         tool_calls: whether it writes calls of tools in messages
-        modalities: kinds of content that it tells apart: ``image``, ``video``, ``audio``
+        modalities: kinds of content that it distinguishes: ``image``, ``video``, ``audio``
         thinking: the variables that switch thinking
         variables: all that it takes from its caller
         tokens: special tokens that it writes, in ``<|`` and ``|>``

@@ -61,10 +61,10 @@ def _read(
     files = opened.list_files()
     folders = tokenizer_folders(files)
     picked = file.rstrip("/") if file else ""
-    if picked in folders and picked:  # a part of a pipeline, which has no weights of its own
-        folder, inspected, findings = f"{picked}/", None, ()
-    else:
-        folder = ""
+    folder = f"{picked}/" if picked and picked in folders else ""
+    inspected: Inspected | None = None
+    findings: tuple[Finding, ...] = ()
+    if not folder:  # a pipeline's tokenizer has no weights of its own
         inspected, findings = _model(name, ref, opened, access, source, file)
     model = _model_read(opened, files, folder, inspected)
     read = read_tokenizer_files(opened, folder)
@@ -112,6 +112,6 @@ def _model_read(
 def _nothing(name: str, folders: tuple[str, ...]) -> NothingToInspectError:
     hint = "name the repo whose tokenizer it is used with"
     if folders:
-        hint = f"name a folder that has one: --file {folders[0]}"
+        hint = f"name a folder that has one as its file: {folders[0]}"
     expected = f"{', '.join(TOKENIZERS)}, tokenizer_config.json or a GGUF file with one"
     return NothingToInspectError(name, "has no tokenizer", expected=expected, hint=hint)

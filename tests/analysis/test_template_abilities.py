@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hfinspect.analysis.template_abilities import MAX_TOLD, abilities
+from hfinspect.analysis.template_abilities import MAX_WORDS, abilities
 from hfinspect.core.tokenizer_facts import ChatTemplate
 from hfinspect.formats.jinja.template_blocks import MAX_TEMPLATE_CHARS
 
@@ -102,7 +102,7 @@ def test_what_is_not_understood_is_said(text: str, problem: str) -> None:
 
 def test_a_hostile_number_of_roles_is_bounded() -> None:
     text = "".join(f"{{% if m.role == 'r{n}' %}}{{% endif %}}" for n in range(2000))
-    assert len(told(text).roles) == MAX_TOLD
+    assert len(told(text).roles) == MAX_WORDS
 
 
 PIECES = st.sampled_from(

@@ -24,7 +24,7 @@ class Command(NamedTuple):
     needs: tuple[str, ...] = LIBRARIES
 
 
-COMMANDS = (
+COMMANDS: tuple[Command, ...] = (
     Command("trace", "trace", "record a type as data, from the library's own constructors"),
     Command("survey", "survey", "what the installed library has that the catalog lacks: seconds"),
     Command("release", "release", "take a new release of transformers, and report what changed"),
@@ -38,7 +38,7 @@ COMMANDS = (
     Command("fixtures", "make_torch_fixtures", "small PyTorch and GGUF files", ("torch", "gguf")),
 )
 #: ``record SUBJECT``: each writes what one part of the tests compares with.
-SUBJECTS = (
+SUBJECTS: tuple[Command, ...] = (
     Command("saves", "record", "what the case files' models save"),
     Command("caches", "record_caches", "what these models keep between tokens"),
     Command("printed", "record_printed", "what print(model) shows"),

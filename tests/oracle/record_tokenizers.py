@@ -208,10 +208,11 @@ def abilities(loaded: Any, name: str) -> dict[str, Any]:
     """What a template makes of each role, and whether tools change what it writes."""
     template = loaded.chat_template
     text = template[name] if isinstance(template, dict) else template
-    render = lambda messages, **more: loaded.apply_chat_template(  # noqa: E731
-        messages, chat_template=text, tokenize=False, **more
-    )
-    works = {}
+
+    def render(messages: list[dict[str, str]], **more: Any) -> Any:
+        return loaded.apply_chat_template(messages, chat_template=text, tokenize=False, **more)
+
+    works: dict[str, bool | str] = {}
     for role in ROLES:
         before = [] if role in ("system", "user") else [{"role": "user", "content": "ask"}]
         try:
