@@ -77,6 +77,30 @@ ROLE_BY_CLASS = frozenset(
 )
 
 
+#: Disagreements that stay: a rule for such names would serve one model, which the tree knows.
+#: Family -> the names, what they say and what the tree says (a regular expression), and why.
+ACCEPTED: dict[str, tuple[str, str]] = {
+    "cohere_asr": (
+        r"log_softmax\.mlp\.layer0\.(weight|bias): mlp, head",
+        "NeMo calls the head for CTC by what follows it",
+    ),
+    "depth_pro": (
+        r"(depth_pro\.)?neck\.feature_projection\.projections\.N\.weight: embedding, conv",
+        "convolutions between maps, in a list with the name of what makes tokens of features",
+    ),
+    "eomt": (r"query\.weight: attention, embedding", "learned queries, in a module of their own"),
+    "inkling2": (
+        r"model\.visual\.proj_out\.(weight|bias): head, projector",
+        "the end of a tower, under the name that diffusers gives to heads",
+    ),
+    "jev": (r"weight: other, head", "the file is one matrix, which scores options"),
+    "pe_audio": (
+        r"audio_encoder\.output\.weight: mlp, head",
+        "the end of an encoder, under the name of an MLP's second matrix in BERT",
+    ),
+}
+
+
 def named(model_type: str, class_name: str) -> dict[str, Any]:
     """A config of default sizes; model_type is empty for diffusers."""
     if not model_type:
@@ -203,9 +227,13 @@ ALL = sorted({*recorded_configs(), *other_configs()})
 
 @pytest.mark.parametrize("family", ALL)
 def test_names_and_tree_agree(family: str) -> None:
-    differing = sorted(disagreements(family))
+    accepted, _why = ACCEPTED.get(family, ("", ""))
+    differing = disagreements(family)
+    expected = {line for line in differing if re.fullmatch(f"{family} {accepted}", line)}
     what = "set component= or kind= where the module is built, or the rule in analysis/labels/"
-    assert not differing, "\n".join([f"names say, the tree says; {what}", *differing])
+    lines = sorted(differing - expected)
+    assert not lines, "\n".join([f"names say, the tree says; {what}", *lines])
+    assert bool(expected) == bool(accepted), "names and tree agree by now: ACCEPTED needs no line"
 
 
 def test_every_class_is_reached() -> None:

@@ -1,10 +1,10 @@
 """What a tensor's name says of itself, for models that the catalog doesn't know.
 
-The segments of a name are read from the last to the first, whole and then by their words
-(``name_words`` is the vocabulary).  The first module that is known decides, unless it is a part of
-one that it stands in; ``other`` is an honest answer.  ``name_context`` reads the names of a whole
-checkpoint, where shapes and neighbours say more than one name can.  What belongs where is written
-down in ``core.components``.
+The segments of a name are read from the last to the first, whole and then by their words (``words``
+is the vocabulary). The first module that is known decides, unless it is a part of one that it is
+in. What comes before and after that are the ordered tables of ``rules``; ``other`` is an honest
+answer. ``context`` reads the names of a whole checkpoint, where shapes and neighbours say more than
+one name can. What belongs where is written down in ``core.components``.
 
 The layer is the number under the first list that people call layers; trees say the same.
 """
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from ...core.components import Component, Role
 from .buffers import is_buffer
+from .rules import BY_NEIGHBOURS, BY_PATTERN, BY_WEAK_WORD, Hints, Place, first_match
 from .words import module_word, projection_word, weak_word
 
 _E, _A, _M, _N = Component.EMBEDDING, Component.ATTENTION, Component.MLP, Component.NORM
@@ -76,31 +77,6 @@ class NameLabels(NamedTuple):
     position: int | None
 
 
-class Hints(NamedTuple):
-    """What the surroundings of a name show (``name_context``).
-
-    ``is_vector``, ``is_filter``, ``is_pointwise``: the module's weight has one dimension, three or
-    more, of these all but two are 1. ``is_recurrent``, ``is_attending``, ``is_routing``: next to
-    the module stand a decay, q, k and v, experts. ``is_head``: it stands next to a classifier.
-    ``is_patching``: an image's convolution next to a table of positions (CLIP's ``conv1``).
-    ``is_unembedding``: it has the shape of the table of tokens. ``is_frozen``: the module is a
-    batch norm that does not count its batches, or the tensor a text's table of sines.
-    ``position``: of the layer's number, where no word says it.
-    """
-
-    is_vector: bool = False
-    is_filter: bool = False
-    is_pointwise: bool = False
-    is_recurrent: bool = False
-    is_attending: bool = False
-    is_routing: bool = False
-    is_head: bool = False
-    is_patching: bool = False
-    is_unembedding: bool = False
-    is_frozen: bool = False
-    position: int | None = None
-
-
 NO_HINTS = Hints()
 
 
@@ -139,15 +115,9 @@ def of_template(template: str, hints: Hints = NO_HINTS) -> NameLabels:
 
 
 def _component(words: list[str], position: int | None, hints: Hints) -> Component:
-    holder = words[-2] if len(words) > 1 else ""
-    if hints.is_vector and holder != "gamma" and module_word(holder) is not _E:
-        return _N
-    if hints.is_routing and holder == "gate":
-        return _R
-    if hints.is_patching:
-        return _E
-    if hints.is_unembedding:
-        return _H
+    shown = first_match(BY_NEIGHBOURS, Place(words, position, hints))
+    if shown is not None:
+        return shown
     by_words = _by_words(words, position, hints)
     if hints.is_recurrent and by_words not in (_N, _R):
         return _S
@@ -162,27 +132,10 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
     """The component that a name's own words say; hints decide between two readings of them."""
     if "flow_net" in words:
         words = [word for word in words if word != "res_blocks"]  # of Linears, in a head
-    path = [word for word in words[:-1] if word != "0"]
-    if words in (["output", "weight"], ["output", "bias"], ["output"]):
-        return _H  # GGUF's and the original Llama's LM head
-    if words == ["query", "weight"]:
-        return _E  # learned queries, next to a whole model
-    if words[:-1] in (["out"], ["encoder", "out"]) or words[0] == "log_softmax":
-        return _H  # of a Conformer for CTC; NeMo's
-    if words == ["weight"]:
-        return _H  # Jev's options
-    if len(words) == 3 and words[1] == "output" and words[0].endswith("_encoder"):
-        return _H  # of Meta's perception encoders
-    if path and words[-1] in ("weight", "bias"):
-        # The decoder of a masked LM's head is one matrix, as Inkling's encoder of sounds is; any
-        # other has modules.
-        if path[-1] == "decoder":
-            return _H
-        if path[-1].endswith("encoder") and not hints.is_filter and path[-1] != "fc_encoder":
-            return _E
+    whole_name = first_match(BY_PATTERN, Place(words, position, hints))
+    if whole_name is not None:
+        return whole_name
     # What is in a layer belongs to nothing that the layer is in, but for a connector's layers.
-    if hints.is_filter and words[-3:-1] == ["projections", "0"]:
-        return _C
     starts = [i for i in range(1, len(words)) if _numbers_a_layer(words, i)]
     start = max([*starts[-1:], position or 0])
     component = _read(words[start:], hints) or _read(words, hints)
@@ -218,23 +171,9 @@ def _is_beside_layers(words: list[str]) -> bool:
 
 def _by_weak_words(words: list[str], position: int | None, hints: Hints) -> Component:
     """Where no module and no projection is known."""
-    if hints.is_attending:
-        return _A
-    components = [*filter(None, map(weak_word, reversed(words)))]
-    weak, outer = next(iter(components), None), components[1:]
-    if hints.is_filter and weak in (None, _P):
-        return _C
-    if weak is _H and _P in outer:
-        return _P  # "pointer_proj.proj_out"
-    if weak is _H and position is not None:
-        return _M  # a head is not in a layer
-    if (weak in (None, _A) or words[0] == "fc") and words[1:] in (["weight"], ["bias"]):
-        return _H  # a linear next to the whole model
-    if weak is None and words[-3:-1] == ["net", "0"]:
-        return _M  # of Linears in a row
-    if weak is _H and not _PART_TABLE.keys().isdisjoint(words[:3]):
-        return _P  # nor in a tower
-    return weak or _O
+    weak, *outer = [*filter(None, map(weak_word, reversed(words)))] or [None]
+    place = Place(words, position, hints, weak, [word for word in outer if word])
+    return first_match(BY_WEAK_WORD, place) or weak or _O
 
 
 def _read(words: list[str], hints: Hints) -> Component | None:

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from ...core.components import Component
-from .by_name import Hints, NameLabels, of_template, template_of
+from .by_name import NameLabels, of_template, template_of
+from .rules import Hints
 from .words import PROJECTIONS, module_word
 
 _A, _M, _S = Component.ATTENTION, Component.MLP, Component.SSM
