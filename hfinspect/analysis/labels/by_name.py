@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ...core.components import Component, Role
 from .buffers import is_buffer
-from .rules import BY_NEIGHBOURS, BY_PATTERN, BY_WEAK_WORD, Hints, Place, first_match
+from .rules import BY_NEIGHBOURS, BY_PATTERN, BY_WEAK_WORD, Hints, NamePlace, first_match
 from .words import module_word, projection_word, weak_word
 
 _E, _A, _M, _N = Component.EMBEDDING, Component.ATTENTION, Component.MLP, Component.NORM
@@ -115,7 +115,7 @@ def of_template(template: str, hints: Hints = NO_HINTS) -> NameLabels:
 
 
 def _component(words: list[str], position: int | None, hints: Hints) -> Component:
-    shown = first_match(BY_NEIGHBOURS, Place(words, position, hints))
+    shown = first_match(BY_NEIGHBOURS, NamePlace(words, position, hints))
     if shown is not None:
         return shown
     by_words = _by_words(words, position, hints)
@@ -132,7 +132,7 @@ def _by_words(words: list[str], position: int | None, hints: Hints) -> Component
     """The component that a name's own words say; hints decide between two readings of them."""
     if "flow_net" in words:
         words = [word for word in words if word != "res_blocks"]  # of Linears, in a head
-    whole_name = first_match(BY_PATTERN, Place(words, position, hints))
+    whole_name = first_match(BY_PATTERN, NamePlace(words, position, hints))
     if whole_name is not None:
         return whole_name
     # What is in a layer belongs to nothing that the layer is in, but for a connector's layers.
@@ -171,8 +171,9 @@ def _is_beside_layers(words: list[str]) -> bool:
 
 def _by_weak_words(words: list[str], position: int | None, hints: Hints) -> Component:
     """Where no module and no projection is known."""
-    weak, *outer = [*filter(None, map(weak_word, reversed(words)))] or [None]
-    place = Place(words, position, hints, weak, [word for word in outer if word])
+    components = [*filter(None, map(weak_word, reversed(words)))]
+    weak = next(iter(components), None)
+    place = NamePlace(words, position, hints, weak, components[1:])
     return first_match(BY_WEAK_WORD, place) or weak or _O
 
 

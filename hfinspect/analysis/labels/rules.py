@@ -49,7 +49,7 @@ class Hints(NamedTuple):
     position: int | None = None
 
 
-class Place(NamedTuple):
+class NamePlace(NamedTuple):
     """A name's segments in lower case, with 0 for every number, and what is known of it.
 
     ``position``: of the layer's number, None outside the layers. ``weak``: what its last weak word
@@ -68,17 +68,17 @@ class Place(NamedTuple):
         return self.words[-2] if len(self.words) > 1 else ""
 
 
-class Rule(NamedTuple):
+class NameRule(NamedTuple):
     """``component`` where all of these hold: the whole name is of ``pattern``, the last weak word
     is one of ``weak``, and ``where``. ``why`` is for the reader."""
 
     component: Component
     why: str
-    where: Callable[[Place], bool] = lambda _: True
+    where: Callable[[NamePlace], bool] = lambda _: True
     pattern: str = ".*"
     weak: Sequence[Component | None] | None = None
 
-    def applies(self, place: Place, name: str) -> bool:
+    def applies(self, place: NamePlace, name: str) -> bool:
         """``name``: the segments of the place with dots between them."""
         return (
             (self.weak is None or place.weak in self.weak)
@@ -87,36 +87,38 @@ class Rule(NamedTuple):
         )
 
 
-def first_match(rules: Iterable[Rule], place: Place) -> Component | None:
+def first_match(rules: Iterable[NameRule], place: NamePlace) -> Component | None:
     """The component of the first rule that applies; None where none does."""
     name = ".".join(place.words)
     return next((rule.component for rule in rules if rule.applies(place, name)), None)
 
 
 BY_NEIGHBOURS: Final = (
-    Rule(
+    NameRule(
         _N,
         "weights of one dimension are a norm's, but for learned scales and bare tables",
         lambda at: at.hints.is_vector and at.module != "gamma" and module_word(at.module) is not _E,
     ),
-    Rule(
+    NameRule(
         _R,
         "a gate next to experts chooses among them",
         lambda at: at.hints.is_routing and at.module == "gate",
     ),
-    Rule(_E, "an image's convolution next to positions cuts it", lambda at: at.hints.is_patching),
-    Rule(_H, "the one other matrix of the tokens' shape", lambda at: at.hints.is_unembedding),
+    NameRule(
+        _E, "an image's convolution next to positions cuts it", lambda at: at.hints.is_patching
+    ),
+    NameRule(_H, "the one other matrix of the tokens' shape", lambda at: at.hints.is_unembedding),
 )
 
 BY_PATTERN: Final = (
-    Rule(_H, "GGUF's and the original Llama's LM head", pattern=r"output(\.weight|\.bias)?"),
-    Rule(_H, "a Conformer's for CTC", pattern=r"(encoder\.)?out\.[^.]*"),
-    Rule(
+    NameRule(_H, "GGUF's and the original Llama's LM head", pattern=r"output(\.weight|\.bias)?"),
+    NameRule(_H, "a Conformer's for CTC", pattern=r"(encoder\.)?out\.[^.]*"),
+    NameRule(
         _H,
         "the decoder of a masked LM's head is one matrix, any other has modules",
         pattern=r"(.*\.)?decoder(\.0)*\.(weight|bias)",
     ),
-    Rule(
+    NameRule(
         _E,
         "an encoder of one matrix makes tokens of sound or of numbers",
         lambda at: not at.hints.is_filter,
@@ -125,21 +127,21 @@ BY_PATTERN: Final = (
 )
 
 BY_WEAK_WORD: Final = (
-    Rule(_A, "next to q, k and v", lambda at: at.hints.is_attending),
-    Rule(_C, "a filter", lambda at: at.hints.is_filter, weak=(None, _P)),
-    Rule(
+    NameRule(_A, "next to q, k and v", lambda at: at.hints.is_attending),
+    NameRule(_C, "a filter", lambda at: at.hints.is_filter, weak=(None, _P)),
+    NameRule(
         _P,
         "the end of a projection, as in pointer_proj.proj_out",
         lambda at: _P in at.outer,
         weak=(_H,),
     ),
-    Rule(
+    NameRule(
         _M,
         "a head is not in a layer, but the end of an MLP is",
         lambda at: at.position is not None,
         weak=(_H,),
     ),
-    Rule(_H, "a linear next to the whole model", pattern=r"fc\.(weight|bias)"),
-    Rule(_H, "the same of other names", pattern=r"[^.]*\.(weight|bias)", weak=(None, _A)),
-    Rule(_M, "of Linears in a row", pattern=r"(.*\.)?net\.0\.[^.]*", weak=(None,)),
+    NameRule(_H, "a linear next to the whole model", pattern=r"fc\.(weight|bias)"),
+    NameRule(_H, "the same of other names", pattern=r"[^.]*\.(weight|bias)", weak=(None, _A)),
+    NameRule(_M, "of Linears in a row", pattern=r"(.*\.)?net\.0\.[^.]*", weak=(None,)),
 )
