@@ -66,7 +66,7 @@ def _names(text: str, recursive: bool) -> Callable[[], Iterable[str]]:
             expected="a text file",
             hint="--recursive scans every checkpoint below it",
         )
-    if not path.is_file():  # a pipe is read once; what is not there is said
+    if not os.path.isfile(path):  # noqa: PTH113 - a pipe is read once; a closed folder is an error
         piped = list(targets.from_file(path))
         return lambda: piped
     return partial(targets.from_file, path)
