@@ -28,7 +28,23 @@ _OWN_OPTIONS: Final = frozenset(
 )
 
 
-class DefaultGroup(TyperGroup):
+#: It leaves two columns free.
+_LEAST_OF_PARSER = 52
+
+
+class _NarrowHelp:
+    """Help as narrow as the terminal: the parser's own formatter has 50 columns at least."""
+
+    def get_help(self, ctx: Any) -> str:
+        from .output import columns_of_terminal
+
+        columns = columns_of_terminal()
+        if columns < _LEAST_OF_PARSER:
+            ctx.terminal_width = columns
+        return str(super().get_help(ctx))  # type: ignore[misc]
+
+
+class DefaultGroup(_NarrowHelp, TyperGroup):
     """``hfinspect MODEL`` is ``hfinspect inspect MODEL``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -51,7 +67,7 @@ class DefaultGroup(TyperGroup):
         return found
 
 
-class TidyCommand(TyperCommand):
+class TidyCommand(_NarrowHelp, TyperCommand):
     """``hfinspect compare [OPTIONS] A B...``: arguments in the usage line as they are called, in
     brackets where they may be left out. Plain values are made without pydantic."""
 

@@ -66,7 +66,7 @@ def _names(text: str, recursive: bool) -> Callable[[], Iterable[str]]:
             expected="a text file",
             hint="--recursive scans every checkpoint below it",
         )
-    if not os.path.isfile(path):  # noqa: PTH113 - a pipe is read once; a closed folder is an error
+    if not os.path.isfile(path):  # noqa: PTH113 - as above; a pipe is read once
         piped = list(targets.from_file(path))
         return lambda: piped
     return partial(targets.from_file, path)

@@ -25,7 +25,7 @@ def canvas_of_stdout() -> Canvas:
     if out is None:  # closed before we began; writing says so
         return FILE
     terminal, given = out.isatty(), _given_width()
-    width = _columns_of_terminal() if terminal else given
+    width = columns_of_terminal() if terminal else given
     encoding = (out.encoding or "ascii").lower().replace("-", "")
     return Canvas(
         max(width or PIPE_WIDTH, 40),
@@ -36,7 +36,8 @@ def canvas_of_stdout() -> Canvas:
     )
 
 
-def _columns_of_terminal() -> int:
+def columns_of_terminal() -> int:
+    """Those of the variable COLUMNS, else of standard output."""
     import shutil  # which brings all that packs files
 
     return shutil.get_terminal_size((PIPE_WIDTH, 24)).columns

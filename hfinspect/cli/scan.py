@@ -162,7 +162,9 @@ def scan(
     from .listing import HubQuery
     from .scan_run import FolderOutput, ScanPlan, execute
 
-    into_folder = output is not None and (output.endswith(("/", os.sep)) or Path(output).is_dir())
+    into_folder = output is not None and (
+        output.endswith(("/", os.sep)) or os.path.isdir(output)  # noqa: PTH112 - False where nobody may look
+    )
     path = None if output is None else Path(output)
     plan = ScanPlan(
         format_=format_ or ("parquet" if into_folder else _usual_format(path)),

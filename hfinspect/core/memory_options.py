@@ -152,7 +152,7 @@ class TrainingOptions:
     gpus: int = option(1, "Data parallelism: number of devices.", least=1)
     zero: int = option(0, "ZeRO stage; the devices share the training state.", least=0, most=3)
     checkpointing: bool = option(
-        False, "Use gradient checkpointing: recompute activations layer by layer."
+        False, "Recompute activations layer by layer in the backward pass."
     )
     attention: str | None = option(
         None, "Attention kernel in training: sdpa or eager.", metavar="KERNEL"

@@ -21,10 +21,10 @@ def _facts(found: CacheDerivation) -> Facts:
     version = f" {cache.version}" if cache.version else ""
     kind = f" (model_type {found.model_type})" if found.model_type else ""
     items = [
-        ("model", f"{found.architecture}{kind}"),
-        ("engine", f"{cache.engine}{version}"),
         ("cache", cost(cache)),
         ("sum", f"{cache.nbytes:,} bytes"),
+        ("model", f"{found.architecture}{kind}"),
+        ("engine", f"{cache.engine}{version}"),
     ]
     return Facts(tuple(items))
 

@@ -38,8 +38,8 @@ _VERDICTS = {"packing": "packed differently", "dtype": "in other dtypes"}
 
 
 def lay_out(comparison: Comparison, *, drawn: bool = False) -> Document:
-    """The first model is what the others are compared with: ``-`` is only in the first. ``drawn``:
-    the verdict first, a bar of components for each, and a chapter for each pair."""
+    """The verdicts first. The first model is what the others are compared with: ``-`` is only in
+    the first. ``drawn``: a bar of components for each, and a chapter for each pair."""
     models = comparison.inspections
     names = [_short(model) for model in models]
     full = [titled(model.target, model.overrides) for model in models]
@@ -63,8 +63,10 @@ def lay_out(comparison: Comparison, *, drawn: bool = False) -> Document:
         line = f"{full[0]} and {full[at + 1]}: {verdict}"
         if drawn:
             blocks.append(Chapter(f"pair-{at}", line, tuple(inner)))
-        else:
-            blocks += [Paragraph(line), *inner]
+            continue
+        blocks.insert(at, Paragraph(line))
+        heading = [Paragraph(line)] if len(verdicts) > 1 else []
+        blocks += [*heading, *inner]
     blocks += [
         Paragraph(f"{name}: {finding.text}", "note")
         for name, model in zip(full, models, strict=True)

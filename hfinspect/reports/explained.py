@@ -41,7 +41,7 @@ def lay_out(e: Explanation, *, depth: Depth | None = None, drawn: bool = False) 
     folded = depth is None and kinds > MAX_KINDS
     depth = depth or ("model" if folded else "layer")
     ledger = _sum_table(e)
-    summary = (*_summary(e), *against_facts(e))
+    summary = (*against_facts(e), *_summary(e))
     blocks: list[Block] = [Facts(summary), *against_blocks(e), _symbols(e)]
     if drawn:
         blocks.insert(1, _bar(e))

@@ -28,10 +28,16 @@ def hfinspect(
     env: Mapping[str, str] | None = None,
     cwd: Path = ROOT,
     encoding: str = "utf-8",
+    columns: int | None = None,
 ) -> Result:
     """Exit code and output of ``hfinspect ARGUMENTS``, in this process. For what concerns the
-    Hub, signals and start-up take ``process``: the client reads the environment once."""
-    out, err = _stream(encoding), _stream(encoding)
+    Hub, signals and start-up take ``process``: the client reads the environment once.
+
+    ``columns``: standard output is a terminal of that width, without colours."""
+    made = _stream if columns is None else _Terminal.of
+    out, err = made(encoding), _stream(encoding)
+    if columns is not None:
+        env = {"COLUMNS": str(columns), "NO_COLOR": "1", **(env or {})}
     with (
         _environment(env or {}, cwd),
         contextlib.redirect_stdout(out),
@@ -61,6 +67,15 @@ def process(
     )
     assert "Traceback" not in done.stderr, done.stderr
     return Result(done.returncode, done.stdout, done.stderr)
+
+
+class _Terminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+    @classmethod
+    def of(cls, encoding: str) -> _Terminal:
+        return cls(io.BytesIO(), encoding=encoding, errors="strict", newline="")
 
 
 def _stream(encoding: str) -> io.TextIOWrapper:
