@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         memory,
         predict,
         recipes,
+        runs,
         tokenizer,
     )
     from .core.alternative_counts import (
@@ -44,6 +45,13 @@ if TYPE_CHECKING:
     from .core.choices import SourceChoice, WeightMethod
     from .core.components import Component, Role
     from .core.config import HasConfig, Reads
+    from .core.engine_answers import (
+        EngineAnswer,
+        EngineAnswers,
+        KernelRow,
+        LaunchLine,
+        TrainingLaunch,
+    )
     from .core.expectation import Assumed, Beyond, Expectation
     from .core.explanation import Attention, Explanation, Projection
     from .core.extents import Extent
@@ -108,7 +116,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "analysis.differences": "Change Comparison Difference",
     "api": "Target audit compare explain explain_cache inspect iter_tensors memory predict recipes "
-    "tokenizer",
+    "runs tokenizer",
     "core.alternative_counts": "Against Approximation Candidate Convention Measurement NameSize "
     "TensorDifference Term",
     "core.bytes_read": "Reading",
@@ -119,6 +127,7 @@ _HOMES = {
     "core.components": "Component Role",
     "core.config": "HasConfig Reads",
     "core.expectation": "Assumed Beyond Expectation",
+    "core.engine_answers": "EngineAnswer EngineAnswers KernelRow LaunchLine TrainingLaunch",
     "core.explanation": "Attention Explanation Projection",
     "core.extents": "Extent",
     "core.fitting": "Verdict",
@@ -182,6 +191,8 @@ __all__ = [
     "Convention",
     "Deadline",
     "Difference",
+    "EngineAnswer",
+    "EngineAnswers",
     "EqualFile",
     "Expectation",
     "Explanation",
@@ -202,6 +213,8 @@ __all__ = [
     "Inspection",
     "Inventory",
     "InventoryFile",
+    "KernelRow",
+    "LaunchLine",
     "LayerBytes",
     "Letter",
     "Listing",
@@ -244,6 +257,7 @@ __all__ = [
     "TokenizerFacts",
     "Totals",
     "Training",
+    "TrainingLaunch",
     "TrainingLine",
     "Tree",
     "Unchecked",
@@ -266,6 +280,7 @@ __all__ = [
     "memory",
     "predict",
     "recipes",
+    "runs",
     "scan",
     "tokenizer",
 ]

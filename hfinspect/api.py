@@ -20,6 +20,7 @@ from .core.progress import Progress, joined
 from .core.records import dataclass
 from .core.refs import Origin
 from .core.results import Inspection
+from .core.runs_options import RunsOptions
 from .errors import HfinspectError, UsageError
 from .inspecting.config_alone import no_config
 from .inspecting.config_alone import predict as predict_config
@@ -35,6 +36,7 @@ from .sources.source import Source
 if TYPE_CHECKING:
     from .analysis.differences import Comparison
     from .core.cache_derivation import CacheDerivation
+    from .core.engine_answers import EngineAnswers
     from .core.explanation import Explanation
     from .core.footprint import Memory
     from .core.recipe_list import RecipeList
@@ -63,6 +65,7 @@ __all__ = [
     "predict",
     "predict_parts",
     "recipes",
+    "runs",
     "tokenizer",
 ]
 
@@ -100,6 +103,13 @@ class TokenizerCall(ReadOptions):
 @dataclass(frozen=True, kw_only=True)
 class MemoryCall(ReadOptions, MemoryOptions):
     """The arguments of ``memory``."""
+
+    target: Target = field(kw_only=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunsCall(ReadOptions, RunsOptions):
+    """The arguments of ``runs``."""
 
     target: Target = field(kw_only=False)
 
@@ -356,6 +366,32 @@ def tokenizer(call: TokenizerCall) -> TokenizerFacts:
     return tokenizer_target(
         call.target, call.access(), revision=call.revision, source=call.source, file=call.file
     )
+
+
+@called_with(RunsCall)
+def runs(call: RunsCall) -> EngineAnswers:
+    """Which engines load a model, why others do not, and with what line.
+
+    ``engine`` names them (``"vllm,sglang"``, or a list): ``transformers``, ``vllm``, ``sglang``,
+    ``llama.cpp``, ``mlx-lm``, ``onnx``, ``tensorrt-llm``; all without it. Classes, types and
+    methods of quantisation are those that the engines' own sources list (``EngineAnswer.version``).
+    ``on`` is a device: with it each line has the numbers that the rules of ``memory`` give for
+    ``context`` tokens (default: the longest that fits) and ``batch`` sequences, and an engine whose
+    memory it exceeds answers ``no``. ``train`` (``full``, ``lora``, ``qlora``) adds
+    ``EngineAnswers.training``: FSDP and DeepSpeed. The other arguments are those of ``inspect`` and
+    ``memory``. An adapter is answered for its base model, where that is reached.
+
+    Raises UsageError for an engine, a context or a device that is none, and what ``inspect``
+    raises.
+    """
+    from .running.answers import answered, checked_options
+    from .sizing.engines.registry import LOGICAL
+    from .sizing.memory_request import MemoryRequest
+
+    checked_options(call)
+    whole, access = inspect_with(call, call.target, unsized=True)
+    whole, _ = with_base(whole, MemoryRequest(LOGICAL), access)
+    return answered(whole.inspection, whole.prediction, call)
 
 
 def with_base(

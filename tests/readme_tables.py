@@ -74,6 +74,15 @@ def requests() -> str:
     return table()
 
 
+def engine_lists() -> str:
+    """What ``runs`` compares with: which version of each engine was read, and when."""
+    from hfinspect.running.registry import LOADERS
+
+    lines = ["| engine | version read | on |", "| --- | --- | --- |"]
+    lines += [f"| {one.label} | {one.version} | {one.read} |" for one in LOADERS.values()]
+    return "\n".join(lines)
+
+
 def wire() -> str:
     from .sources.wire_rows import table
 
@@ -91,6 +100,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "requests": requests,
     "verbs": python_fields.verbs,
     "wire": wire,
+    "engine-lists": engine_lists,
 }
 
 

@@ -26,6 +26,7 @@ HEIGHTS = {
     "inspecting": 7,
     "lineage": 8,
     "explaining": 7,
+    "running": 7,
     "auditing": 8,
     "reports": 9,
     "api": 10,

@@ -19,6 +19,7 @@ COMMANDS: Final = (
     "tree",
     "explain",
     "memory",
+    "runs",
     "tokenizer",
     "compare",
     "audit",

@@ -52,6 +52,11 @@ def option(
     ``flag`` is left out where it is the field's name with hyphens.
     """
     shown = Option(help, flag, metavar, least, most, choices, example, tuple(other_names.split()))
+    return option_of(default, shown)
+
+
+def option_of(default: T, shown: Option) -> T:
+    """A field with what the command line shows of it, as another dataclass has it perhaps."""
     return field(default=default, metadata={_KEY: shown})
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from ..analysis.count import per_layer
 from ..analysis.differences import Comparison
 from ..core.cache_derivation import CacheDerivation
+from ..core.engine_answers import EngineAnswers
 from ..core.explanation import Explanation
 from ..core.footprint import Memory
 from ..core.refs import Origin
@@ -23,6 +24,7 @@ from . import (
     fragment,
     memory_screen,
     overview,
+    runs_screen,
     verdict,
 )
 from . import markdown as markdown_report
@@ -33,6 +35,7 @@ Result = (
     | Explanation
     | CacheDerivation
     | Memory
+    | EngineAnswers
     | AuditResult
     | Comparison
     | Prediction
@@ -50,6 +53,8 @@ def document_of(result: Result, *, short: bool = False) -> Document:
         return cache_derived.lay_out(result)
     if isinstance(result, Memory):
         return memory_screen.lay_out(result, drawn=short)
+    if isinstance(result, EngineAnswers):
+        return runs_screen.lay_out(result, drawn=short)
     if isinstance(result, AuditResult):
         return verdict.lay_out_page([result]) if short else verdict.lay_out([result])
     if isinstance(result, Comparison):

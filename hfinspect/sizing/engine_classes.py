@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..trees.cache_layout import KeysValues
 from .cache_request import CachedLayer
@@ -30,7 +30,8 @@ class Runs(NamedTuple):
 
 
 @cache
-def _lists() -> dict[str, Any]:
+def class_lists() -> dict[str, Any]:
+    """The lists by engine: its ``version``, its ``classes``, those that it ``dropped``."""
     path = Path(__file__).with_name("engine_classes.json")
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
@@ -42,9 +43,9 @@ def runs(engine: Engine, architecture: str, layers: Sequence[CachedLayer]) -> Ru
     base = architecture.endswith("Model") and not architecture.endswith(GENERATES)
     if engine.support is None or base:
         return Runs()
-    lists = _lists()
+    lists = class_lists()
     own = lists[engine.support.key]
-    if architecture in own["classes"]:
+    if architecture in own["classes"] or made_of(engine.support.key, architecture):
         return Runs()
     name = f"{engine.support.label} {own['version']}"
     lacks = f"{name} has no class {architecture}"
@@ -62,10 +63,39 @@ def runs(engine: Engine, architecture: str, layers: Sequence[CachedLayer]) -> Ru
     return Runs(note=f"{lacks} of its own; it runs transformers' code where that allows it")
 
 
+#: Ends of class names in vLLM (config/model.py, _SUFFIX_TO_DEFAULTS): of a class that ends in one
+#: of the first it makes a pooling model, from one that ends in any of them.
+_POOLING: Final = (
+    "ForTextEncoding",
+    "EmbeddingModel",
+    "ForSequenceClassification",
+    "ForTokenClassification",
+    "ForAudioClassification",
+    "ForImageClassification",
+    "ForVideoClassification",
+    "ClassificationModel",
+    "ForRewardModeling",
+    "RewardModel",
+    "Model",
+)
+_WRITING: Final = ("ForCausalLM", "ForConditionalGeneration", "ChatModel", "LMHeadModel")
+
+
+def made_of(key: str, architecture: str) -> str | None:
+    """The listed class that vLLM makes a pooling model of (embeddings, classes) where it does not
+    list the class itself; None where there is none, and for other engines."""
+    suffix = next((end for end in _POOLING if architecture.endswith(end)), None)
+    if key != "vllm" or suffix is None:
+        return None
+    stem, classes = architecture.removesuffix(suffix), class_lists()[key]["classes"]
+    others = (stem + end for end in (*_WRITING, *_POOLING))
+    return next((name for name in others if name in classes), None)
+
+
 def converted_to(architecture: str | None) -> str | None:
     """The architecture of llama.cpp that its converter makes of a class, or of the class that
     generates with this base; None where it takes neither."""
-    made: dict[str, str] = _lists()[OF_GGUF.name]["converts"]
+    made: dict[str, str] = class_lists()[OF_GGUF.name]["converts"]
     name = architecture or ""
     return made.get(name) or made.get(f"{name.removesuffix('Model')}ForCausalLM")
 

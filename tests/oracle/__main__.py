@@ -55,6 +55,7 @@ SUBJECTS: tuple[Command, ...] = (
         ("tokenizers", "transformers"),
     ),
     Command("engine-classes", "record_engine_classes", "the classes that each engine runs"),
+    Command("engine-lists", "record_engine_lists", "what engines load, and their flags", ()),
     Command(
         "sentence-transformers",
         "record_sentence_transformers",

@@ -1,0 +1,146 @@
+"""What ``runs`` returns: which engines load a model, why others do not, and with what line."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeAlias
+
+from .display import Shown
+from .json_form import JsonForm
+from .records import dataclass
+from .refs import Origin
+from .results import SCHEMA_VERSION
+
+Answer: TypeAlias = Literal["yes", "no", "unknown"]
+YES: Final = "yes"
+NO: Final = "no"
+UNKNOWN: Final = "unknown"
+
+
+@dataclass(frozen=True)
+class KernelRow(JsonForm):
+    """The kernels that an engine tries for packed linear layers on one generation of cards.
+
+    Fields:
+        generation: the maker's name of it and its compute capabilities
+        kernels: in the order in which the engine tries them, at most three
+    """
+
+    generation: str
+    kernels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LaunchLine(JsonForm):
+    """A command, and where its numbers come from.
+
+    Fields:
+        command: as a shell takes it
+        because: the rule behind each number
+    """
+
+    command: str
+    because: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EngineAnswer(JsonForm):
+    """What one engine does with the model.
+
+    Fields:
+        engine: as ``--engine`` names it
+        label: its own name
+        version: of the source that was read; a commit where it has no versions
+        read: the day on which it was read
+        answer: ``yes``, ``no`` or ``unknown``
+        reasons: why, the most important first
+        runs_as: the class or architecture that the engine makes of it; None where it has none
+        kernels: for packed weights, by generation of cards; on one card, those of the card
+        launch: the lines that start it
+        launch_unknown: why there is no line; empty where there is one
+        notes: remarks
+    """
+
+    engine: str
+    label: str
+    version: str
+    read: str
+    answer: Answer
+    reasons: tuple[str, ...]
+    runs_as: str | None = None
+    kernels: tuple[KernelRow, ...] = ()
+    launch: tuple[LaunchLine, ...] = ()
+    launch_unknown: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TrainingLaunch(JsonForm):
+    """How a training is started over several devices.
+
+    Fields:
+        way: ``FSDP`` or ``DeepSpeed``
+        launch: the command, and where its numbers come from; None where nothing fits
+        least [bytes]: that one device holds at least
+        fits: whether the device holds it; None without a device, and where it depends
+    """
+
+    way: str
+    launch: LaunchLine | None
+    least: int | None
+    fits: bool | None
+
+
+@dataclass(frozen=True, repr=False)
+class EngineAnswers(Shown):
+    """Which engines load a model.
+
+    Fields:
+        target: the model as it was named
+        origin: what was read, and at which commit
+        architecture: the class that the config names
+        model_type: of config.json; of a GGUF file its architecture
+        precision: the dtype or packing of the weights in a few words
+        answers: one for each engine
+        device [name, bytes, count]: what was named; None without one
+        training: how a training is started, where a way of training was named
+        training_unknown: why that cannot be given; empty where it can
+    """
+
+    target: str
+    origin: Origin
+    architecture: str | None
+    model_type: str | None
+    precision: str
+    answers: tuple[EngineAnswer, ...]
+    device: tuple[str, int, int] | None = None
+    training: tuple[TrainingLaunch, ...] = ()
+    training_unknown: str = ""
+
+    @property
+    def answer(self) -> Answer:
+        """``yes`` where one of the engines loads it, ``no`` where none does."""
+        answers = {one.answer for one in self.answers}
+        return YES if YES in answers else UNKNOWN if UNKNOWN in answers else NO
+
+    def _in_a_line(self) -> str:
+        each = ", ".join(f"{one.engine} {one.answer}" for one in self.answers)
+        return f"{self.target}: {each}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form (schemas/runs.schema.json)."""
+        device = None
+        if self.device is not None:
+            device = dict(zip(("name", "nbytes", "count"), self.device, strict=True))
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "target": self.target,
+            "architecture": self.architecture,
+            "model_type": self.model_type,
+            "commit": self.origin.commit,
+            "precision": self.precision,
+            "answer": self.answer,
+            "device": device,
+            "engines": [one.to_dict() for one in self.answers],
+            "training": [one.to_dict() for one in self.training],
+            "training_unknown": self.training_unknown,
+        }

@@ -1,0 +1,136 @@
+"""The layout of ``runs``: one row for each engine, then the lines, the kernels and the training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from ..core.engine_answers import NO, EngineAnswer, EngineAnswers, LaunchLine
+from ..core.text import byte_size
+from .document import Block, Cell, Column, Document, Paragraph, Preformatted, Table
+
+_PLAIN = ("engine", "label", "version", "read", "answer", "runs_as", "reasons", "launch", "notes")
+
+
+def lay_out(found: EngineAnswers, *, drawn: bool = False) -> Document:
+    """``drawn``: a page, whose title has the answer on its right."""
+    answer = in_a_line(found)
+    blocks: list[Block] = [Paragraph(answer), _table(found)]
+    blocks += _notes(found)
+    blocks += _kernels(found)
+    blocks += _in_public(found, [*_lines(found), *_training(found)]) if drawn else _lines(found)
+    blocks += () if drawn else _training(found)
+    plain = tuple(_row(one) for one in found.answers)
+    main = Table(tuple(Column(name, name) for name in _PLAIN), plain)
+    name = found.origin.short_name if drawn else found.origin.name
+    return Document(name, tuple(blocks), main, answer if drawn else "")
+
+
+def _in_public(found: EngineAnswers, blocks: list[Block]) -> list[Block]:
+    """For a page, which others see: without the way to a folder of this machine."""
+    target, short = found.target, found.origin.short_name
+    if not Path(target).is_absolute():
+        return blocks
+    return [
+        replace(one, text=one.text.replace(target, short)) if isinstance(one, Preformatted) else one
+        for one in blocks
+    ]
+
+
+def in_a_line(found: EngineAnswers) -> str:
+    """``LlamaForCausalLM, BF16: 6 of 7 engines load it on RTX 4090``."""
+    what = found.architecture or found.model_type or "no class is named"
+    packed = f", {found.precision}" if found.precision else ""
+    loading = sum(one.answer == "yes" for one in found.answers)
+    where = ""
+    if found.device is not None:
+        name, _, count = found.device
+        where = f" on {f'{count} x ' if count > 1 else ''}{name}"
+    if len(found.answers) == 1:
+        only = found.answers[0]
+        word = {"yes": "loads it", "no": "does not load it"}.get(only.answer, "may load it")
+        return f"{what}{packed}: {only.label} {word}{where}"
+    return f"{what}{packed}: {loading} of {len(found.answers)} engines load it{where}"
+
+
+def _table(found: EngineAnswers) -> Table:
+    columns = (
+        Column("label", "engine"),
+        Column("answer", "loads it"),
+        Column("version", "version read"),
+        Column("runs_as", "runs as"),
+        Column("reasons", "why"),
+    )
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (one.label, one.answer, one.version, one.runs_as or "", "; ".join(one.reasons))
+        for one in found.answers
+    )
+    return Table(columns, rows, optional=("version", "runs_as"))
+
+
+def _row(one: EngineAnswer) -> tuple[Cell, ...]:
+    return (
+        one.engine,
+        one.label,
+        one.version,
+        one.read,
+        one.answer,
+        one.runs_as,
+        "; ".join(one.reasons),
+        " && ".join(line.command for line in one.launch),
+        "; ".join(one.notes),
+    )
+
+
+def _notes(found: EngineAnswers) -> Iterator[Block]:
+    for one in found.answers:
+        for note in one.notes:
+            yield Paragraph(f"{one.label}: {note}", "note")
+
+
+def _kernels(found: EngineAnswers) -> Iterator[Block]:
+    for one in found.answers:
+        if one.kernels:
+            columns = (Column("generation", "cards"), Column("kernels", "tried in this order"))
+            rows = tuple((row.generation, ", ".join(row.kernels)) for row in one.kernels)
+            title = f"{one.label}'s kernels for packed linear layers (experts have their own)"
+            yield Table(columns, rows, title=title)
+
+
+def _lines(found: EngineAnswers) -> Iterator[Block]:
+    lines = [text for one in found.answers for text in _commented(one.label, one.launch)]
+    if lines:
+        yield Preformatted("\n".join(lines), "sh")
+    silent: dict[str, list[str]] = {}
+    for one in found.answers:
+        if one.answer != NO and one.launch_unknown:
+            silent.setdefault(one.launch_unknown, []).append(one.label)
+    for reason, labels in silent.items():
+        yield Paragraph(f"no line for {', '.join(labels)}: {reason}", "note")
+
+
+def _commented(label: str, lines: tuple[LaunchLine, ...]) -> Iterator[str]:
+    """The commands under comments: whose they are, and where their numbers come from."""
+    for at, line in enumerate(lines):
+        reasons = "; ".join(line.because)
+        if at == 0 or reasons:
+            yield f"# {label}{': ' if reasons else ''}{reasons}"
+        yield line.command
+
+
+def _training(found: EngineAnswers) -> Iterator[Block]:
+    if found.training_unknown:
+        yield Paragraph(f"no line for training: {found.training_unknown}", "note")
+    lines = [
+        text
+        for way in found.training
+        if way.launch is not None
+        for text in _commented(f"training with {way.way}", (way.launch,))
+    ]
+    if lines:
+        yield Preformatted("\n".join(lines), "sh")
+    for way in found.training:
+        if way.launch is None:
+            least = f": at least {byte_size(way.least)} on each device" if way.least else ""
+            yield Paragraph(f"training with {way.way} does not fit{least}", "note")

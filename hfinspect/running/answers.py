@@ -1,0 +1,47 @@
+"""The answers of all engines that were named, about one model."""
+
+from __future__ import annotations
+
+from ..core.engine_answers import EngineAnswers, TrainingLaunch
+from ..core.precision import precision
+from ..core.results import Inspection
+from ..core.runs_options import RunsOptions
+from ..sizing.devices import parse_device, parse_tokens
+from ..trees.prediction import Prediction
+from .registry import find_loaders
+from .subject import Subject
+
+
+def checked_options(options: RunsOptions) -> None:
+    """Raises UsageError before anything is read."""
+    find_loaders(options.engine)
+    if options.on is not None:
+        parse_device(options.on)
+    if options.context is not None:
+        parse_tokens(options.context)
+
+
+def answered(
+    found: Inspection, prediction: Prediction | None, options: RunsOptions
+) -> EngineAnswers:
+    """What each engine does with the model. Raises UsageError for options that are not possible."""
+    device = None if options.on is None else parse_device(options.on)
+    subject = Subject(found, prediction, options, device)
+    answers = tuple(loader.answer(subject) for loader in find_loaders(options.engine))
+    training: tuple[TrainingLaunch, ...] = ()
+    unknown = ""
+    if options.train is not None:
+        from .training_launch import training_launches  # most questions are not about training
+
+        training, unknown = training_launches(subject)
+    return EngineAnswers(
+        target=found.target,
+        origin=found.origin,
+        architecture=found.architecture,
+        model_type=found.model_type,
+        precision=precision(found),
+        answers=answers,
+        device=None if device is None else (device.name, device.nbytes, device.count),
+        training=training,
+        training_unknown=unknown,
+    )

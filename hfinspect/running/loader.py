@@ -1,0 +1,103 @@
+"""What is asked of each engine. A new one is a file whose class says all abstract members; one that
+leaves a member out does not start."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, NamedTuple
+
+from ..core.engine_answers import NO, UNKNOWN, YES, Answer, EngineAnswer, KernelRow, LaunchLine
+from .subject import Subject
+
+
+class Check(NamedTuple):
+    """One condition: the answer, why, and what the engine makes of the model."""
+
+    answer: Answer
+    reason: str = ""
+    runs_as: str | None = None
+    note: str = ""
+
+
+PASSED = Check(YES)
+
+
+class Launch(NamedTuple):
+    """The lines that start the engine, or why there is none; ``fits`` says whether the card holds
+    what they start."""
+
+    lines: tuple[LaunchLine, ...] = ()
+    unknown: str = ""
+    fits: Check = PASSED
+
+
+class Loader(ABC):
+    """What one engine loads, by its own lists."""
+
+    #: As ``--engine`` names it, and as its makers write it.
+    name: ClassVar[str]
+    label: ClassVar[str]
+
+    _REQUIRED: ClassVar[tuple[str, ...]] = ("name", "label")
+
+    def __init__(self) -> None:
+        missing = [name for name in self._REQUIRED if not hasattr(self, name)]
+        if missing:
+            raise TypeError(f"{type(self).__name__} does not say {', '.join(missing)}")
+
+    @property
+    @abstractmethod
+    def version(self) -> str:
+        """Of the source that was read."""
+
+    @property
+    @abstractmethod
+    def read(self) -> str:
+        """The day on which it was read, as ISO 8601 writes it."""
+
+    @abstractmethod
+    def of_class(self, subject: Subject) -> Check:
+        """Whether it has the class, the type or the architecture."""
+
+    @abstractmethod
+    def of_packing(self, subject: Subject) -> Check:
+        """Whether it reads the weights as they are stored."""
+
+    def of_card(self, subject: Subject) -> Check:  # noqa: ARG002 - of an engine for all cards
+        """Whether it runs on the card that was named, with weights that are packed so."""
+        return PASSED
+
+    def kernels(self, subject: Subject) -> tuple[KernelRow, ...]:  # noqa: ARG002
+        """The kernels for packed weights; none where its source was not read for them."""
+        return ()
+
+    @abstractmethod
+    def launch(self, subject: Subject) -> Launch:
+        """The lines for the card that was named; where none was, those that need no number."""
+
+    def answer(self, subject: Subject) -> EngineAnswer:
+        """All conditions together: ``no`` where one fails, ``unknown`` where one is not known."""
+        of_class, *others = (check(subject) for check in (self.of_class, self.of_packing))
+        if subject.device is not None:
+            others.append(self.of_card(subject))
+        launch = Launch()
+        if NO not in (of_class.answer, *(check.answer for check in others)):
+            launch = self.launch(subject)
+            others.append(launch.fits)
+        checks = (of_class, *others)
+        answers = {check.answer for check in checks}
+        answer: Answer = NO if NO in answers else UNKNOWN if UNKNOWN in answers else YES
+        reasons = [one.reason for one in checks if one.answer == answer and one.reason]
+        return EngineAnswer(
+            engine=self.name,
+            label=self.label,
+            version=self.version,
+            read=self.read,
+            answer=answer,
+            reasons=tuple(dict.fromkeys(reasons)),
+            runs_as=of_class.runs_as,
+            kernels=() if of_class.answer == NO else self.kernels(subject),
+            launch=() if answer == NO else launch.lines,
+            launch_unknown=launch.unknown if answer != NO and not launch.lines else "",
+            notes=tuple(check.note for check in checks if check.note),
+        )

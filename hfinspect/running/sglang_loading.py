@@ -1,0 +1,56 @@
+"""What SGLang loads: EntryClass in srt/models, srt/layers/quantization/ and the fields of its
+arguments (srt/arg_groups/fields)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from ..core.engine_answers import UNKNOWN, YES
+from ..core.footprint import Memory
+from .loader import Check
+from .served import Served
+from .subject import Subject
+
+
+class SglangLoader(Served):
+    name: ClassVar[str] = "sglang"
+    label: ClassVar[str] = "SGLang"
+    modelopt_fp8: ClassVar[str] = "modelopt_fp8"
+    called: ClassVar[Mapping[str, str]] = {
+        "gptq": "gptq_marlin",  # layers/quantization/gptq/gptq.py: CUDA has no other
+        "awq": "awq_marlin",
+        "intel/auto-round": "auto-round",
+        "finegrained_fp8": "fp8",
+    }
+    context_flag: ClassVar[str] = "--context-length"
+
+    def of_no_class(self, subject: Subject) -> Check:
+        if subject.is_gguf:
+            reason = "it reads GGUF by the class that transformers makes of the file"
+            return Check(UNKNOWN, reason)
+        return super().of_no_class(subject)
+
+    def of_packing(self, subject: Subject) -> Check:
+        return Check(YES) if subject.is_gguf else super().of_packing(subject)
+
+    def method_of(self, subject: Subject) -> str:
+        known = super().method_of(subject)
+        if subject.maker == "amd" and subject.method == "awq":
+            return subject.method  # Marlin is CUDA's
+        return known
+
+    def of_apple(self) -> Check:
+        return Check(UNKNOWN, "which classes SGLang runs on Apple's GPUs is not in its lists")
+
+    def program(self, subject: Subject) -> str:
+        return f"python -m sglang.launch_server --model-path {subject.name}{subject.revision}"
+
+    def settings(
+        self,
+        subject: Subject,  # noqa: ARG002 - its dtype is no setting here
+        sized: Memory,
+    ) -> tuple[list[str], list[str]]:
+        split = (("--tp-size", sized.tensor_parallel), ("--pp-size", sized.pipeline_parallel))
+        flags = [f"{flag} {count}" for flag, count in split if count > 1]
+        return flags, ["what SGLang keeps free for CUDA graphs is not in any config"]

@@ -1,0 +1,1 @@
+"""What engines load, and with what line."""

@@ -1,0 +1,131 @@
+"""Lines for a shell: flags that the engines have, and one word for whatever a model is called."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hfinspect
+from hfinspect.core.engine_answers import EngineAnswers
+from hfinspect.core.refs import Origin
+from hfinspect.core.runs_options import RunsOptions
+from hfinspect.inspecting.build import from_prediction
+from hfinspect.inspecting.config_alone import predict
+from hfinspect.running.answers import answered
+from hfinspect.running.engine_lists import engine_lists, transformers_types
+from hfinspect.sizing.engine_classes import class_lists
+from hfinspect.sizing.engines.registry import ENGINES
+
+from .test_runs import GGUF, LLAMA, MODELS, packed
+
+FLAGS = json.loads(
+    (Path(__file__).resolve().parents[2] / "fixtures" / "running" / "flags.json").read_text()
+)
+#: First words of a command -> the program whose parser takes the rest.
+PROGRAMS = {
+    "vllm serve": "vllm",
+    "python -m sglang.launch_server": "sglang",
+    "llama-server": "llama-server",
+    "python convert_hf_to_gguf.py": "convert_hf_to_gguf.py",
+    "mlx_lm.server": "mlx_lm.server",
+    "optimum-cli export onnx": "optimum-cli",
+    "accelerate launch": "accelerate",
+}
+CASES: list[tuple[Any, dict[str, Any]]] = [
+    (MODELS / "llama-3-8b", {}),
+    (MODELS / "llama-3-8b", {"on": "RTX 4090", "context": 4096}),
+    (MODELS / "llama-3-8b", {"on": "8xH100", "train": "full", "checkpointing": True}),
+    (MODELS / "llama-3-8b", {"on": "2x24GB", "pipeline_parallel": 2}),
+    (MODELS / "mixtral-8x7b", {"on": "RTX 4090"}),
+    (MODELS / "bert-base-uncased", {"on": "T4"}),
+    (MODELS / "mamba-2.8b", {"on": "T4"}),
+    (packed(quant_method="fbgemm_fp8"), {"on": "H100"}),
+    (GGUF, {"on": "RTX 4090"}),
+]
+
+
+def commands(found: EngineAnswers) -> list[str]:
+    lines = [line.command for one in found.answers for line in one.launch]
+    return lines + [one.launch.command for one in found.training if one.launch is not None]
+
+
+@pytest.mark.parametrize(("model", "options"), CASES)
+def test_every_flag_is_one_of_the_engines_own(model: Any, options: dict[str, Any]) -> None:
+    for command in commands(hfinspect.runs(model, **options)):
+        if command.startswith("python -c"):
+            continue
+        (program,) = {PROGRAMS[first] for first in PROGRAMS if command.startswith(first)}
+        flags = {word for word in shlex.split(command) if word.startswith("-")} - {"-m"}
+        assert flags <= set(FLAGS[program]), command
+
+
+def test_python_lines_are_python() -> None:
+    for command in commands(hfinspect.runs(MODELS / "llama-3-8b", engine="transformers")):
+        first, flag, code = shlex.split(command)
+        assert (first, flag) == ("python", "-c")
+        compile(code, "line", "exec")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=30))
+def test_a_name_is_one_word_of_the_shell(name: str) -> None:
+    prediction = predict(LLAMA)
+    inspection = from_prediction(name, Origin("directory", name), prediction, config=LLAMA)
+    found = answered(inspection, prediction, RunsOptions(on="8xH100"))
+    for command in commands(found):
+        words = shlex.split(command)
+        if words[1] == "-c":
+            compile(words[2], "line", "exec")
+            assert repr(name) in words[2]
+        else:
+            assert name in words
+
+
+@given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=40))
+def test_any_words_of_a_config_get_an_answer(kind: str, cls: str, method: str) -> None:
+    config = {"model_type": kind, "architectures": [cls], "quantization_config": {}}
+    config["quantization_config"] = {"quant_method": method, "format": method, "bits": 4}
+    inspection = hfinspect.inspect(LLAMA)
+    other = replace(inspection, config=config, model_type=kind, architecture=cls)
+    found = answered(other, None, RunsOptions())
+    for one in found.answers:
+        assert one.answer in ("yes", "no", "unknown")
+        assert one.reasons
+        assert all(text.isprintable() for text in (*one.reasons, *commands(found)))
+
+
+# ---- the recorded lists
+
+
+def test_versions_are_those_of_the_classes_and_of_the_memory_rules() -> None:
+    lists, classes = engine_lists(), class_lists()
+    for name, other in (("vllm", "vllm"), ("sglang", "sglang"), ("llama_cpp", "llama.cpp")):
+        assert lists[name]["version"] == classes[other]["version"]
+    for name in ("vllm", "sglang"):
+        assert lists[name]["version"] == ENGINES[name].version
+
+
+def test_spans_are_in_order_and_no_type_is_in_two() -> None:
+    lists = engine_lists()["transformers"]
+    types = [kind for kinds in lists["types"].values() for kind in kinds]
+    assert len(types) == len(set(types)) == len(transformers_types())
+    for span in lists["types"]:
+        low, high = map(int, span.split("-"))
+        assert 0 <= low <= high < len(lists["versions"])
+
+
+def test_methods_with_a_capability_and_kernels_are_well_formed() -> None:
+    for name in ("vllm", "sglang"):
+        for least in engine_lists()[name]["methods"].values():
+            assert least is None or 0 <= least < 130
+    for rows in engine_lists()["vllm"]["kernels"].values():
+        assert rows
+        for _, least, families in rows:
+            assert 0 <= least < 130
+            assert all(60 <= family < 130 for family in families)
