@@ -64,7 +64,7 @@ class EngineAnswer(JsonForm):
     label: str
     version: str
     read: str
-    answer: Answer
+    answer: Literal["yes", "no", "unknown"]
     reasons: tuple[str, ...]
     runs_as: str | None = None
     kernels: tuple[KernelRow, ...] = ()
@@ -117,7 +117,7 @@ class EngineAnswers(Shown):
     training_unknown: str = ""
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> Literal["yes", "no", "unknown"]:
         """``yes`` where one of the engines loads it, ``no`` where none does."""
         answers = {one.answer for one in self.answers}
         return YES if YES in answers else UNKNOWN if UNKNOWN in answers else NO

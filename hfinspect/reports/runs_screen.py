@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..core.engine_answers import NO, EngineAnswer, EngineAnswers, LaunchLine
 from ..core.text import byte_size
-from .document import Block, Cell, Column, Document, Paragraph, Preformatted, Table
+from .document import Block, Cell, Column, Document, Facts, Paragraph, Preformatted, Table
 
 _PLAIN = ("engine", "label", "version", "read", "answer", "runs_as", "reasons", "launch", "notes")
 
@@ -16,7 +16,7 @@ _PLAIN = ("engine", "label", "version", "read", "answer", "runs_as", "reasons", 
 def lay_out(found: EngineAnswers, *, drawn: bool = False) -> Document:
     """``drawn``: a page, whose title has the answer on its right."""
     answer = in_a_line(found)
-    blocks: list[Block] = [Paragraph(answer), _table(found)]
+    blocks: list[Block] = [Paragraph(answer), _table(found) if drawn else _each(found)]
     blocks += _notes(found)
     blocks += _kernels(found)
     blocks += _in_public(found, [*_lines(found), *_training(found)]) if drawn else _lines(found)
@@ -52,6 +52,19 @@ def in_a_line(found: EngineAnswers) -> str:
         word = {"yes": "loads it", "no": "does not load it"}.get(only.answer, "may load it")
         return f"{what}{packed}: {only.label} {word}{where}"
     return f"{what}{packed}: {loading} of {len(found.answers)} engines load it{where}"
+
+
+def _each(found: EngineAnswers) -> Facts:
+    """A line for each engine, which wraps in a narrow window."""
+    return Facts(tuple((one.label, _sentence(one)) for one in found.answers))
+
+
+def _sentence(one: EngineAnswer) -> str:
+    """``yes: class ChatGLMModel, as ChatGLMForCausalLM (0.33.0)``."""
+    reasons = "; ".join(one.reasons)
+    loads = one.answer != NO and one.runs_as
+    made = one.runs_as if loads and one.runs_as not in reasons.split() else ""
+    return f"{one.answer}: {reasons}{f', as {made}' if made else ''} ({one.version})"
 
 
 def _table(found: EngineAnswers) -> Table:
@@ -113,9 +126,9 @@ def _lines(found: EngineAnswers) -> Iterator[Block]:
 def _commented(label: str, lines: tuple[LaunchLine, ...]) -> Iterator[str]:
     """The commands under comments: whose they are, and where their numbers come from."""
     for at, line in enumerate(lines):
-        reasons = "; ".join(line.because)
-        if at == 0 or reasons:
-            yield f"# {label}{': ' if reasons else ''}{reasons}"
+        if at == 0:
+            yield f"# {label}"
+        yield from (f"#   {reason}" for reason in line.because)
         yield line.command
 
 

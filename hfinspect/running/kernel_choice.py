@@ -32,7 +32,7 @@ _COMPRESSED: Final = {
 def kernel_format(subject: Subject) -> str | None:
     """The format of the packed linear layers, as vLLM lists kernels for it; None where it has no
     such list."""
-    method, declared, scheme = subject.method, subject.declared, subject.scheme.upper()
+    method, declared, scheme = subject.method, subject.declared, subject.scheme
     if method in ("awq", "gptq"):
         return "wna16"
     if method in ("fp8", "mxfp8"):

@@ -62,7 +62,7 @@ class MlxLm(Loader):
         form = subject.format_of_packing
         if method == "compressed-tensors" and form not in self.lists["compressed"]:
             return Check(NO, f"it takes no compressed-tensors of format {form or 'unknown'}")
-        if method == "modelopt" and "NVFP4" not in subject.scheme.upper():
+        if method == "modelopt" and "NVFP4" not in subject.scheme:
             return Check(NO, "of ModelOpt it takes NVFP4 alone")
         if method == "fp8":
             return Check(UNKNOWN, "some of its classes unpack FP8 while they load, others do not")

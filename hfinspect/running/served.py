@@ -22,7 +22,7 @@ from .subject import Subject
 _MODELOPT: Final = (("MIXED", "mixed"), ("MXFP8", "mxfp8"), ("NVFP4", "fp4"), ("FP4", "fp4"))
 
 
-class Served(Loader):
+class ServerLoader(Loader):
     """A server of classes that its registry lists."""
 
     #: The method that ModelOpt's plain FP8 is, and what other methods are called here.
@@ -97,7 +97,7 @@ class Served(Loader):
         method = subject.method
         if method != "modelopt":
             return self.called.get(method, method)
-        scheme = subject.scheme.upper()
+        scheme = subject.scheme
         kind = next((end for word, end in _MODELOPT if word in scheme), "")
         return f"modelopt_{kind}" if kind else self.modelopt_fp8
 

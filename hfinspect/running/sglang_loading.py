@@ -9,16 +9,16 @@ from typing import ClassVar
 from ..core.engine_answers import UNKNOWN, YES
 from ..core.footprint import Memory
 from .loader import Check
-from .served import Served
+from .served import ServerLoader
 from .subject import Subject
 
 
-class SglangLoader(Served):
+class SglangLoader(ServerLoader):
     name: ClassVar[str] = "sglang"
     label: ClassVar[str] = "SGLang"
     modelopt_fp8: ClassVar[str] = "modelopt_fp8"
     called: ClassVar[Mapping[str, str]] = {
-        "gptq": "gptq_marlin",  # layers/quantization/gptq/gptq.py: CUDA has no other
+        "gptq": "gptq_marlin",  # GPTQMarlinConfig: CUDA has no other
         "awq": "awq_marlin",
         "intel/auto-round": "auto-round",
         "finegrained_fp8": "fp8",

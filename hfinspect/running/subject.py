@@ -86,9 +86,10 @@ class Subject:
 
     @property
     def scheme(self) -> str:
-        """What was found of the packing: ``NVFP4``, ``FP8``."""
+        """What was found of the packing, or what ModelOpt calls it: ``NVFP4``, ``FP8``."""
         packed = self.inspection.quantization
-        return "" if packed is None else packed.scheme
+        scheme = "" if packed is None else packed.scheme
+        return (scheme or self.declared.text("quant_algo")).upper()
 
     @property
     def card(self) -> Card | None:

@@ -10,7 +10,7 @@ from ..core.engine_answers import NO, YES, KernelRow
 from ..core.footprint import Memory
 from .kernel_choice import kernel_rows
 from .loader import Check
-from .served import Served
+from .served import ServerLoader
 from .subject import Subject
 
 #: bfloat16 needs this compute capability (platforms/cuda.py, supported_dtypes).
@@ -19,7 +19,7 @@ _BFLOAT16: Final = 80
 _PERCENT: Final = 92
 
 
-class VllmLoader(Served):
+class VllmLoader(ServerLoader):
     name: ClassVar[str] = "vllm"
     label: ClassVar[str] = "vLLM"
     modelopt_fp8: ClassVar[str] = "modelopt"
@@ -40,7 +40,7 @@ class VllmLoader(Served):
             return Check(NO, f"vLLM {self.version} has no loader for GGUF files")
         check = super().of_packing(subject)
         if check.answer == YES and self.method_of(subject) in self.lists["deprecated"]:
-            note = f"vLLM calls {subject.method} deprecated and asks for the flag that allows it"
+            note = f"vLLM calls {subject.method} deprecated and needs the flag that allows it"
             return check._replace(note=note)
         return check
 

@@ -6,7 +6,7 @@ programs take, for ``fixtures/running/flags.json``.
     pip download --no-deps transformers==4.40.2   # and other releases, in one folder
     python -m tests.oracle record engine-lists vllm=FOLDER sglang=FOLDER mlx_lm=FOLDER \\
         optimum_onnx=FOLDER accelerate=FOLDER llama_cpp=FOLDER transformers=FOLDER_OF_WHEELS \\
-        tensorrt_llm=docs/source/models/supported-models-COMMIT.md
+        tensorrt_llm=supported-models-COMMIT.md
 
 Nothing of the engines is imported: their sources are parsed. What is not named stays as it was
 recorded. The classes of vLLM, SGLang and llama.cpp are in ``sizing/engine_classes.json``
@@ -41,8 +41,8 @@ _FORMATS = {
     "mxfp4": "_POSSIBLE_MXFP4_KERNELS",
     "mxfp8": "_POSSIBLE_MXFP8_KERNELS",
 }
-#: Functions that kernels ask, which are compiled or asked for by way of the platform: the least
-#: compute capability that they accept, and the place that says so.
+#: Functions that kernels call and that are compiled: the least compute capability that they
+#: accept, and the place that says so.
 _COMPILED = {
     "cutlass_scaled_mm_supports_fp8": 89,  # csrc: quantization/w8a8/cutlass/scaled_mm_entry.cu
     "cutlass_scaled_mm_supports_block_fp8": 90,  # the same file
@@ -377,7 +377,7 @@ def of_llama_cpp(folder: Path) -> dict[str, Any]:
 
 
 def of_tensorrt_llm(page: Path) -> dict[str, Any]:
-    """The classes in the tables of docs/source/models/supported-models.md, which name no version:
+    """The classes in the tables of the page of supported models, which name no version:
     the file's name has the commit (``supported-models-00b6d5a.md``)."""
     rows = re.findall(r"^\| `([A-Za-z0-9_]+)(?: \(\w+\))?`", page.read_text(), re.MULTILINE)
     return {"version": page.stem.rpartition("-")[2], "classes": sorted(set(rows))}

@@ -7,6 +7,7 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 import pytest
 from hypothesis import given
@@ -80,6 +81,8 @@ def test_a_name_is_one_word_of_the_shell(name: str) -> None:
     found = answered(inspection, prediction, RunsOptions(on="8xH100"))
     for command in commands(found):
         words = shlex.split(command)
+        if words[0] == "llama-server":
+            continue  # of what the converter wrote
         if words[1] == "-c":
             compile(words[2], "line", "exec")
             assert repr(name) in words[2]
@@ -97,7 +100,8 @@ def test_any_words_of_a_config_get_an_answer(kind: str, cls: str, method: str) -
     for one in found.answers:
         assert one.answer in ("yes", "no", "unknown")
         assert one.reasons
-        assert all(text.isprintable() for text in (*one.reasons, *commands(found)))
+        texts = (*one.reasons, *one.notes, *commands(found))
+        assert not any(category(letter) == "Cc" for text in texts for letter in text)
 
 
 # ---- the recorded lists
