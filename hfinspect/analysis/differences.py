@@ -34,8 +34,8 @@ class Change:
     Fields:
         kind: ``only_here``, ``only_there``, ``shape``, ``dtype`` or ``packing``
         name: of the tensors, the layer's number as ``N``
-        layers [indices, from 0]: concerned; empty outside of layers
-        count [tensors]: how many differ so
+        layers [indices, from 0]: layers concerned; empty outside of layers
+        count [tensors]: number of tensors with this difference
         here: shape or dtype in the first model
         there: shape or dtype in the other
         role: ``parameter``, ``buffer`` or ``quantization``
@@ -65,8 +65,8 @@ class Difference:
         target: the other model, as it was named
         changes: tensors that differ, folded by layers
         config: key -> (value here, value there)
-        files: files with equal content; None where no hash is known
-        weights: which weights differ; None unless they were read
+        files: files with equal content; None if no hash is known
+        weights: which weights differ; None if they were not read
     """
 
     target: str

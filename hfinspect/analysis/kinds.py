@@ -40,7 +40,7 @@ class Pattern(NamedTuple):
         role: parameter, buffer or quantization
         part: text, vision, ...
         tied: whether another tensor is counted in its place
-        beyond: why the class does not hold it; None if it does
+        beyond: why the class does not define it; None if it does
         tensors [tensors]: how many there are
         parameters [parameters]: of all of them
         nbytes [bytes]: of all of them

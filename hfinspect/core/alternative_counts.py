@@ -20,7 +20,7 @@ class Approximation(
     names={"rest": "left_over_formula"},
     after={"left_over": "non_embedding"},
 ):
-    """``12·L·H²`` next to the truth, and what is left: total − embedding − 12·L·H².
+    """The estimate ``12·L·H²`` and its remainder: total − embedding − 12·L·H².
 
     Fields:
         formula: 12·L·H²
@@ -43,11 +43,11 @@ class Approximation(
 
 @dataclass(frozen=True)
 class Candidate(JsonForm, names={"name": "convention", "value": "parameters"}):
-    """A way to count, and what it comes to.
+    """A way to count, and the resulting number.
 
     Fields:
         name: the way to count
-        value [parameters]: what it comes to
+        value [parameters]: the resulting number
     """
 
     name: str
@@ -61,11 +61,11 @@ class NameSize(JsonForm, after={"says": "text"}):
 
     Fields:
         text: as the name has it, such as ``7B``
-        low [parameters]: the first count that rounds to it
-        high [parameters]: the first one after it that does not
-        says: what the size means
+        low [parameters]: the smallest count that rounds to it
+        high [parameters]: the smallest larger count that does not
+        says: what the size in the name means
         reached: the counts that round to it
-        nearest: the count that comes closest
+        nearest: the nearest count
     """
 
     text: str
@@ -78,7 +78,7 @@ class NameSize(JsonForm, after={"says": "text"}):
 
 @dataclass(frozen=True)
 class TensorDifference(JsonForm):
-    """A tensor that is held and not predicted (positive), or predicted and not held (negative).
+    """A tensor in a file that is not predicted (positive), or the reverse (negative).
 
     Fields:
         tensor: its name
@@ -96,14 +96,14 @@ class Measurement(
     JsonForm,
     after={"complete": "components", "unexplained": "complete", "differences": "unexplained"},
 ):
-    """What the headers hold next to what was derived. ``unexplained`` is what the differences,
+    """The headers next to the derivation. ``unexplained`` is what the differences,
     tensor by tensor, do not account for.
 
     Fields:
         parameters [parameters]: unique ones in the headers; None where a packing is unknown
         components [parameters]: by component
         differences: tensors that differ
-        unexplained [parameters]: what the differences leave open; None where unknown
+        unexplained [parameters]: parameters that the differences do not explain; None if unknown
         complete: False if a shard is missing
     """
 
@@ -116,13 +116,13 @@ class Measurement(
 
 @dataclass(frozen=True)
 class Convention(JsonForm):
-    """A usual way to count otherwise: what it adds to (or takes from) the exact total.
+    """A common way to count differently, and its difference from the exact total.
 
     Fields:
         name: the way to count
         text: what it does, in a few words
-        delta: what it adds or takes, as a formula; None where it is too long
-        value [parameters]: what it adds, negative where it takes
+        delta: the difference as a formula; None if it is too long
+        value [parameters]: the difference, negative if it subtracts
     """
 
     name: str
@@ -161,14 +161,14 @@ class Against:
         number [parameters]: the count that was given
         difference [parameters]: given minus exact
         readings: the smallest sets of conventions that lead to it
-        searched [conventions]: how many were tried
-        at_most [conventions]: how many were combined
+        searched [conventions]: number of conventions that were tried
+        at_most [conventions]: largest number that was combined
         text: the number as it was written
-        fits [parameters]: first count that it stands for, first one after that it does not
+        fits [parameters]: the smallest count that rounds to it, the next that does not
         closed: the exact closed form; None where it is too long
-        other: the closed form of the other count; None where there is none
-        terms: where the two differ
-        known: of a rounded count without a reading, a well-known model that has such a size
+        other: the closed form of the other count, or None
+        terms: the terms in which the two closed forms differ
+        known: a well-known model of this size, for a rounded count without a reading
     """
 
     number: int
@@ -189,7 +189,7 @@ class Against:
 
     @property
     def agrees(self) -> bool:
-        """Whether the exact total is what was asked about."""
+        """Whether the exact total equals the given count."""
         return self.fits[0] <= self.number - self.difference < self.fits[1]
 
     def to_dict(self) -> dict[str, Any]:

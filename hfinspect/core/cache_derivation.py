@@ -16,15 +16,15 @@ from .results import SCHEMA_VERSION
 
 @dataclass(frozen=True)
 class CacheLine(JsonForm):
-    """What layers keep that keep the same: elements × rows × bytes an element.
+    """What layers of one kind store: elements × rows × bytes per element.
 
     Fields:
-        label: what they keep
-        layers: how many of them
+        label: what the layers store
+        layers: number of layers
         elements: for a token (rows) or a sequence (states), in all these layers
         rows [rows]: of all sequences; 1 for each sequence's state
-        rows_formula: how the rows come about, in N tokens, b sequences, window W
-        width: bytes of an element, as ``2`` or ``34/32``; or of a whole row, which it then says
+        rows_formula: formula of the rows, in N tokens, b sequences, window W
+        width: bytes per element, such as ``2`` or ``34/32``, or of a whole row, if it says so
         dtype: of the elements
         nbytes [bytes]: of all sequences
     """
@@ -48,10 +48,10 @@ class CacheDerivation(Shown):
         origin: what was read, and at which commit
         architecture: the class that was derived
         model_type: of config.json
-        cache: the size that is derived, as ``memory`` has it
+        cache: the size, as ``memory`` reports it
         letters: the symbols of the formulas
-        lines: what the layers keep, those of one kind together
-        notes: what is easily misread
+        lines: what the layers store, one line per kind of layer
+        notes: remarks on what is easily misread
     """
 
     target: str

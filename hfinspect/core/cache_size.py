@@ -20,19 +20,19 @@ SEVERAL: Final = "it is a model of several parts; size one of them"
 
 @dataclass(frozen=True)
 class CacheGroup(JsonForm):
-    """Layers that keep the same. ``layers`` is how many, ``label`` what they keep (``keys and
+    """Layers that store the same. ``layers`` is how many, ``label`` what they keep (``keys and
     values``, ``latent``, ``recurrent state`` ...), ``window`` the tokens they look back on (None:
     all). ``elements`` are a token's (rows) or a sequence's (states), in all these layers;
     ``grows``: one more row for each token. ``formula`` derives ``elements`` from config keys.
 
     Fields:
-        label: what the layers keep
-        layers [layers]: how many
+        label: what the layers store
+        layers [layers]: number of layers
         elements [elements]: for a token (rows) or a sequence (states), in all these layers
         dtype: of the elements
         grows: whether each token adds a row
-        window [tokens]: that they look back on; None for all
-        rows [rows]: kept for each sequence
+        window [tokens]: how far back attention looks; None for everything
+        rows [rows]: stored per sequence
         nbytes [bytes]: of all sequences
         formula: of ``elements``, from config keys
     """
@@ -60,21 +60,21 @@ class CacheSize(JsonForm, after={"encoder_tokens": "batch", "layers": "notes"}):
     ``assumed`` says why where the config names none.
 
     Fields:
-        engine: whose rules it follows
-        version: of that engine
+        engine: the engine whose rules apply
+        version: the engine's version
         tokens [tokens]: of each sequence
         batch [sequences]: at once
         dtype: of keys and values
         nbytes [bytes]: of all sequences
         kv_bytes [bytes]: keys, values, latents and the like
         state_bytes [bytes]: recurrent and convolution states
-        fixed [bytes per sequence]: that do not grow with tokens
-        per_token [bytes]: that the next token adds to a sequence
-        per_token_first [bytes]: that the first token adds to a sequence
-        knee [tokens]: where the last window is full; None without windows
-        layers: by what they keep
+        fixed [bytes per sequence]: bytes that do not grow with tokens
+        per_token [bytes]: bytes that the next token adds to a sequence
+        per_token_first [bytes]: bytes that the first token adds to a sequence
+        knee [tokens]: tokens at which the last window is full; None without windows
+        layers: layers grouped by what they store
         encoder_tokens [tokens]: of the encoder's input; None without an encoder
-        assumed: why this dtype, where the config names none
+        assumed: why this dtype, if the config names none
         notes: remarks
     """
 

@@ -12,13 +12,13 @@ from .tensor import StoredTensor
 
 @dataclass(frozen=True)
 class Finding(JsonForm, after={"severity": "rule"}):
-    """Something noticed that does not stop the reading; ``rule`` is stable, ``text`` for people.
+    """A remark that does not stop the reading; ``rule`` is stable, ``text`` for people.
 
     Fields:
         rule: a stable name, for scripts
         text: a sentence, for people
-        file: the file that it concerns; None where it is none
-        tensor: the tensor that it concerns; None where it is none
+        file: the file concerned, or None
+        tensor: the tensor concerned, or None
         severity: ``note``, ``warning`` or ``error``
     """
 

@@ -19,8 +19,7 @@ BEYOND = {
 
 @dataclass(frozen=True)
 class Beyond(JsonForm):
-    """What the files hold beyond the class: a key of ``BEYOND``, parameters (None where a packing
-    is unknown), tensors, bytes (None where only the config was read) and the first tensor.
+    """Tensors in the files that the class does not define, by one of the reasons in ``BEYOND``.
 
     Fields:
         kind: ``mtp``, ``unloaded`` or ``unexpected``
@@ -60,13 +59,14 @@ NO_SIZES = "no-sizes"
 
 @dataclass(frozen=True)
 class Assumed(JsonForm):
-    """The class that was taken where the config names none, and why. ``other`` is the other common
-    class (the base model, or one with a language model's head), None where there is none.
+    """The class that hfinspect assumes if the config names none, and why.
+
+    ``other`` is the other common class: the base model, or one with a language model's head.
 
     Fields:
-        architecture: the class that was taken
-        because: why, as a part of a sentence
-        other: the other common class; None where there is none
+        architecture: the assumed class
+        because: the reason, as part of a sentence
+        other: the other common class, or None
         other_parameters [parameters]: unique ones of the other class
     """
 
@@ -85,7 +85,7 @@ class Assumed(JsonForm):
 
 @dataclass(frozen=True)
 class Expectation:
-    """What config.json predicts next to what the headers hold.
+    """The prediction of config.json next to the headers.
 
     ``parameters`` is the catalog's unique count. ``missing`` are predicted tensors that no file
     holds, ``unexpected`` are held and not predicted, ``reshaped`` maps name -> (held, predicted).
@@ -95,9 +95,9 @@ class Expectation:
     Fields:
         parameters [parameters]: unique ones, by the catalog
         missing: names of predicted tensors that no file holds
-        unexpected: names of held tensors that are not predicted
-        reshaped [elements along each axis]: name -> (shape held, shape predicted)
-        unsaved: names of held tensors that the class knows and does not save
+        unexpected: names of tensors in files that are not predicted
+        reshaped [elements along each axis]: name -> (shape in the file, predicted shape)
+        unsaved: names of tensors in files that the class defines but does not save
     """
 
     parameters: int

@@ -72,20 +72,20 @@ class Explanation(Shown):
         sections: the ledger, in the order of the modules
         shares: sums by component
         parameters [parameters]: unique ones, exact
-        closed: one formula of the whole; None where it is too long
-        closed_note: why there is none, or what it leaves out
+        closed: one formula for the whole count; None if it is too long
+        closed_note: why it is None, or what it omits
         parameters_with_head [parameters]: with a tied head counted separately; None without one
         active_parameters [parameters]: used per token; None if every token uses all of them
         embedding [parameters]: unique ones of embeddings
         tied: name left out -> name kept
         attention: each kind of attention block
         notes: (subject, remark)
-        beyond: what files hold, or may hold, and the class does not
-        assumed: the class that was taken where the config names none
+        beyond: tensors in files that the class does not define
+        assumed: the assumed class, if the config names none
         counts [parameters]: the total by other conventions
         approximation: 12·L·H² next to the exact total; None where it does not apply
         name_size: the size in the model's name; None where it has none
-        measured: what headers hold; None where only the config was read
+        measured: what the headers hold; None if only the config was read
         against: the other count that was given; None without one
         overrides: config keys that were changed for this answer
         nbytes [bytes]: as stored; None where unknown

@@ -24,9 +24,9 @@ class Flops:
         tokens [tokens]: of each sequence
         batch [sequences]: at once
         matrix_parameters [parameters]: of the matrices that a token meets
-        matrices [FLOPs]: of all tokens with them
-        attention_full [FLOPs]: the whole square
-        next_token [FLOPs]: one more token of each sequence
+        matrices [FLOPs]: of the matrix products of all tokens
+        attention_full [FLOPs]: of attention, full square
+        next_token [FLOPs]: for one more token per sequence
         six_nd [FLOPs]: the rule of thumb for a step of training
         formula: of ``matrices``
         attention_formula: of ``attention_full``

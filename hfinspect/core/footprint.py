@@ -28,7 +28,7 @@ class WeightBytes(JsonForm):
     float32, 16 bits, int8 and int4.
 
     Fields:
-        nbytes [bytes]: that the class loads; None where unknown
+        nbytes [bytes]: bytes that the class loads; None if unknown
         source: ``checkpoint`` or ``config``
         parameters [parameters]: unique ones
         per_device [bytes]: on the fullest device
@@ -56,7 +56,7 @@ class Workspace(JsonForm, after={"nbytes": ""}):
         logits [bytes]: of one position of each sequence, float32
         activation [bytes]: the widest layer's outputs in one step
         runtime [bytes]: of the device's own context and libraries, and what an engine leaves free
-        formula: how they come about
+        formula: formula of the sum
     """
 
     logits: int
@@ -95,7 +95,7 @@ class AtContext(JsonForm, after={"context": ""}):
 
     Fields:
         cache: of all sequences
-        workspace: what a step needs in addition, a limit
+        workspace: upper limit of what a step needs in addition
         total [bytes]: weights, cache and workspace on one device; None where unknown
         fits: whether the device holds it; None without a device
         weights [bytes]: on that device; None where unknown
@@ -130,34 +130,34 @@ class Memory(Shown):
         origin: what was read, and at which commit
         architecture: the class that the config names
         model_type: of config.json
-        engine: whose rules the cache follows
-        version: of that engine
+        engine: the engine whose rules the cache follows
+        version: the engine's version
         batch [sequences]: at once
         tensor_parallel [devices]: that share each layer
         weights: bytes of the weights
         at: one sum for each context, the main one last
         own_context [tokens]: the longest that the config allows
-        cache_unknown: why no cache can be given; empty where it can
-        device [name, bytes, count]: what was named; None without one
+        cache_unknown: why the cache is unknown; empty if it is known
+        device [name, bytes, count]: the device; None without one
         max_context [tokens]: that still fits at this batch, up to the model's own or the one that
             was named; None without a device, and where any length fits
-        max_batch [sequences]: that still fits at this context; None without a device
+        max_batch [sequences]: largest batch that fits at this context; None without a device
         smallest_card: the smallest known card that holds the main entry
         flops: of a forward pass over the main context
-        flops_unknown: why none are given; empty where they are
-        training: what a step of training holds; None where no way of training was named
-        training_unknown: why it cannot be given; empty where it can
+        flops_unknown: why ``flops`` is None; empty if it is not
+        training: memory of one training step; None without ``train``
+        training_unknown: why ``training`` is None; empty if it is not
         notes: remarks
         pipeline_parallel [stages]: that the layers are cut into
         expert_parallel [devices]: that share the experts
         stages: of a pipeline, in order; none without one
         offload: the model by layer, and what goes to the GPU, with llama.cpp; else None
-        offload_unknown: why it cannot be given; empty where it can
-        reading: what the next token reads, and the speed that a bandwidth allows at most
+        offload_unknown: why ``offload`` is None; empty if it is not
+        reading: bytes that the next token reads, and the speed limit that follows
         verdict: whether the device holds it, or the training; None without a device
         holds_more: whether the device holds a longer context than ``max_context``
         precision: the dtype or packing of the weights in a few words
-        recipes: what else the weights may be packed as, and which cards hold that
+        recipes: the weights under other recipes, and the cards that hold them
     """
 
     target: str

@@ -33,7 +33,7 @@ class Formula:
     Fields:
         text: in letters, such as ``4·H² + 4·H``
         numbers: with the numbers in place of the letters
-        value: what it comes to
+        value: the resulting number
         tree: as a tree of operations
     """
 

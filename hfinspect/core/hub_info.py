@@ -14,7 +14,7 @@ class HubInfo(JsonForm):
     the Hub writes it (ISO 8601, UTC). ``task`` is the Hub's ``pipeline_tag``.
 
     Fields:
-        license: the licence by the model card
+        license: the licence in the model card
         gated: ``auto``, ``manual`` or False
         last_modified [ISO 8601, UTC]: time of the last commit
         library: the library that loads it

@@ -12,7 +12,7 @@ class InventoryFile(NamedTuple):
 
     Fields:
         path: below the model's root, with forward slashes
-        size [bytes]: None where nobody says it
+        size [bytes]: None if unknown
         sha256: of the content; None where neither the Hub, the disk nor a deep audit says it
     """
 

@@ -13,10 +13,10 @@ class Letter(JsonForm):
     with how the number comes about where the config does not give it.
 
     Fields:
-        letter: as the formulas have it, such as ``H``
-        key: the key that stands in the config; empty for a default or a derived quantity
-        value: the number that it stands for
-        meaning: what it is
+        letter: the letter in formulas, such as ``H``
+        key: the config key; empty for a default or a derived quantity
+        value: its value
+        meaning: its meaning
     """
 
     letter: str
@@ -43,12 +43,12 @@ class Row(
         indent [steps]: how deep it lies in its section
         level: ``module``, ``group`` or ``tensor``
         component: embedding, attention, mlp, ...
-        kind: what it does: ``query``, ``gate``, ``lm_head``, ...
+        kind: its function: ``query``, ``gate``, ``lm_head``, ...
         weights [parameters]: without biases; None where there are none
         biases [parameters]: None where there are none
         count [parameters]: of one layer
         status: ``counted``, ``tied`` or ``buffer``
-        tied_to: the tensor that it is counted with; None where it is counted itself
+        tied_to: the tensor that it is counted with; None if it counts itself
     """
 
     path: str
@@ -71,7 +71,7 @@ class Row(
 
 @dataclass(frozen=True)
 class Share(JsonForm, names={"value": "parameters"}, after={"parameters": "biases"}):
-    """What one component takes: weights and biases apart. ``formula`` is None where it would be
+    """Weights and biases of one component. ``formula`` is None where it would be
     too long to read.
 
     Fields:

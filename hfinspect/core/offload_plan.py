@@ -8,14 +8,14 @@ from .records import dataclass
 
 @dataclass(frozen=True)
 class LayerBytes(JsonForm):
-    """Neighbouring layers that weigh the same, each of them.
+    """Neighbouring layers of equal size, and the bytes of each.
 
     Fields:
-        first [index, from 0]: of the first of these layers
-        last [index, from 0]: of the last of them
+        first [index, from 0]: the first of these layers
+        last [index, from 0]: the last of these layers
         weights [bytes]: of each, experts included
         experts [bytes]: of its experts alone
-        cache [bytes]: that each keeps for all sequences
+        cache [bytes]: cache of each, for all sequences
     """
 
     first: int
@@ -66,7 +66,7 @@ class Offload(JsonForm):
         input [bytes]: tables of tokens, always on the CPU
         layers: the repeating layers, in order
         output [bytes]: the last norm and the head, or a copy of the table as head
-        everywhere [bytes]: what each device with a layer has
+        everywhere [bytes]: bytes on each device with a layer
         plans: that fit
     """
 

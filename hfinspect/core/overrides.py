@@ -22,9 +22,9 @@ class Override(NamedTuple):
     and the one before (None where the config has none).
 
     Fields:
-        key: the dotted name, as it was given
+        key: the dotted name
         value: what it was set to
-        was: the value before; None where the config has none
+        was: the earlier value; None if the config has none
     """
 
     key: str

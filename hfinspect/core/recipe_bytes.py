@@ -15,11 +15,11 @@ class RecipeSize(JsonForm, after={"padded_nbytes": "nbytes"}):
         dtype: of most bytes, as it is called there: ``BF16``, ``Q4_K``, ``INT4``
         nbytes [bytes]: of all tensors, without headers and padding; None where unknown
         bits_per_weight [bits]: of those bytes, for each parameter; None where unknown
-        why_unknown: why there are no bytes; empty where there are
+        why_unknown: why the bytes are unknown; empty if they are known
         engine: that runs it: ``llama.cpp``, ``vllm``, ``transformers``, ``mlx``; empty: several
         padded_nbytes [bytes]: the same in a file whose tensors are aligned to 32 bytes (GGUF); None
             for other files
-        note: what the bytes leave out; empty where nothing
+        note: what the bytes do not include
     """
 
     name: str

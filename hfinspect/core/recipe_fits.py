@@ -35,7 +35,7 @@ class OnCard(JsonForm):
         at: the contexts of the table's columns
         longest [tokens]: that fits, up to the model's own context or the one that was named; 0
             where none does, None where any length fits or nothing is kept
-        holds_more: whether the card would hold a longer one
+        holds_more: whether the card holds a longer context
     """
 
     card: str

@@ -13,12 +13,12 @@ from .results import SCHEMA_VERSION
 
 @dataclass(frozen=True)
 class RecipeList(Shown):
-    """What a model weighs under recipes, in the order of the table.
+    """A model under recipes, in the order of the table.
 
     Fields:
         target: the model as it was named
         origin: what was read, and at which commit
-        parameters [parameters]: unique ones of the class; None where a packing is unknown
+        parameters [parameters]: unique parameters of the class; None if a packing is unknown
         recipes: each with its bytes, or why these are not known
     """
 

@@ -66,7 +66,7 @@ class Origin(JsonForm, without="hub"):
         revision: the branch, tag or commit that was named
         commit: the commit that was read, 40 hex digits
         path: on this disk; None where it was read from the Hub
-        hub: what the Hub says of the repo; None where it was not asked
+        hub: the Hub's facts about the repo; None without a request
     """
 
     kind: str

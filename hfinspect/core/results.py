@@ -82,11 +82,11 @@ class Quantization:
         packed_parameters [parameters]: in packed tensors; None where a packing is unknown
         packed_bytes [bytes]: of the packed weights without scales; None where a packing is unknown
         roles [bytes]: by what they hold: weights, scales, zero points, tables
-        findings: what is odd about the packing
-        scheme: what was found, such as ``NVFP4``
+        findings: remarks on the packing
+        scheme: the packing in the files, such as ``NVFP4``
         widths [parameters]: packed ones by bits, for GGUF by type
         group_size [weights]: that share a scale; None where the config names none for all
-        declared_in: the place where the method is named
+        declared_in: where the method is declared
     """
 
     method: str
@@ -151,7 +151,7 @@ class Member(JsonForm):
         files: the weight files that were read
         complete: False if a shard is missing
         quantization: how it is packed; None where it is not
-        facts: how it is built
+        facts: sizes and counts of the part
     """
 
     name: str
@@ -215,10 +215,10 @@ class Adapter(JsonForm):
         rank [dimensions]: ``r`` of the adapter's config
         alpha: ``lora_alpha``, a factor without unit
         targets: names of the modules that are adapted
-        saved: names of modules that are kept whole
+        saved: names of modules that are saved whole
         task: the task type of the adapter's config
         base: the base model that the config names
-        base_parameters [parameters]: unique ones of the base; None where it was not reached
+        base_parameters [parameters]: unique parameters of the base; None if it could not be read
     """
 
     type: str | None
@@ -251,11 +251,11 @@ class Inspection(Shown):
     Fields:
         target: the model as it was named
         origin: what was read, and at which commit
-        source: ``checkpoint`` (headers) or ``config`` (predicted)
+        source: ``checkpoint`` (from headers) or ``config`` (predicted)
         tensors: every tensor with its labels
-        parameters [parameters]: unique ones of the class; None where a packing is unknown
+        parameters [parameters]: unique parameters of the class; None if a packing is unknown
         logical [parameters]: in the files, or predicted, before ties are merged; None as above
-        stored [elements]: in the files, or predicted, packed as they are; None where unknown
+        stored [elements]: elements in the files, or predicted, as packed; None if unknown
         buffers [elements]: that are not parameters
         bookkeeping [elements]: of a quantisation: scales, zero points, tables
         nbytes [bytes]: of all tensors as stored; None where a dtype is unknown
@@ -267,28 +267,28 @@ class Inspection(Shown):
         catalogued: whether the catalog knows the class
         format: ``safetensors``, ``torch`` or ``gguf``; None without files
         files: weight files that were read
-        other_files: path -> why it was not read
-        chosen_because: why these files and no others
-        missing_files: shards that should be there; with any of them all sums are lower limits
+        other_files: path -> why hfinspect did not read it
+        chosen_because: why these files were chosen
+        missing_files: missing shards; all sums are then lower limits
         tied: name left out -> name kept
         parameters_with_head [parameters]: with a tied head counted separately; None without one
         active_parameters [parameters]: used per token; None if every token uses all of them
-        expectation: what config.json predicts next to what the files hold
+        expectation: what config.json predicts, compared with the files
         quantization: how the weights are packed; None where they are not
         metadata: the files' own free-form entries
-        findings: what was noticed on the way
+        findings: remarks from reading
         config: config.json as it was read
         layout: ``model``, ``diffusers pipeline``, ``sentence-transformers`` or ``adapter``
         members: the parts of a pipeline, in order
         variants: the quantisations to choose from
         adapter: the settings of a PEFT adapter
-        contents: what a GGUF file or a training checkpoint says of itself
-        beyond: what the files hold and the class does not
-        assumed: the class that was taken where the config names none
+        contents: facts that a GGUF file or a training checkpoint declares
+        beyond: tensors in the files that the class does not define
+        assumed: the assumed class, if the config names none
         overrides: config keys that were changed for this answer
-        facts: how the model is built
-        cache: what one sequence of the model's own context needs at least (engine ``logical``)
-        cache_unknown: why there is none, or why it is not known; empty where ``cache`` is
+        facts: sizes and counts of the model
+        cache: the least cache for one sequence of the model's own context (engine ``logical``)
+        cache_unknown: why ``cache`` is None; empty if it is not
     """
 
     target: str
@@ -342,12 +342,12 @@ class Inspection(Shown):
 
     @property
     def revision(self) -> str | None:
-        """The revision asked."""
+        """The revision that was named."""
         return self.origin.revision
 
     @property
     def commit(self) -> str | None:
-        """The commit read."""
+        """The commit that was read."""
         return self.origin.commit
 
     @property

@@ -104,7 +104,7 @@ class TensorSpec(NamedTuple):
         part: ``text``, ``vision``, ``audio``, ...
         stack: dotted name of the list of layers that it is in
         layer [index, from 0]: of its stack; None outside of layers
-        kind: what it does: ``query``, ``gate``, ``lm_head``, ...
+        kind: its function: ``query``, ``gate``, ``lm_head``, ...
         dtype: only where the architecture fixes it
         tied_to: the tensor that a save keeps in place of this one
         saved: whether a save writes it
@@ -156,22 +156,22 @@ class TensorInfo(NamedTuple):
     Fields:
         name: as in the file
         shape [elements along each axis]: as stored, row-major
-        dtype: as safetensors spells it; None where nobody says it
+        dtype: in safetensors' spelling; None if unknown
         parameters [parameters]: logical ones, 0 for buffers and bookkeeping; None: packing unknown
         component: embedding, attention, mlp, ...
         layer [index, from 0]: of its stack; None outside of layers
         file: the file that holds it; None for a predicted one
-        tied_to: the tensor that it is counted with; None where it is counted itself
+        tied_to: the tensor that it is counted with; None if it counts itself
         elements [elements]: stored
         nbytes [bytes]: stored; None where the dtype is unknown
         role: parameter, buffer or quantisation bookkeeping
         part: ``text``, ``vision``, ``audio``, ...
         stack: dotted name of the list of layers that it is in
-        kind: what it does: ``query``, ``gate``, ``lm_head``, ...
+        kind: its function: ``query``, ``gate``, ``lm_head``, ...
         active [tensors]: (k, n): k of n such tensors are used per token; None for all
         view_of: the tensor whose bytes it shares
-        shared [elements, bytes]: that are counted with ``view_of``; None for none
-        beyond: why the class does not hold it; None if it does
+        shared [elements, bytes]: counted with ``view_of``; None for none
+        beyond: why the class does not define it; None if it does
     """
 
     name: str

@@ -26,11 +26,11 @@ class AddedToken(JsonForm):
     heeded. None where another file adds the token.
 
     Fields:
-        content: the token as it stands in the file
-        id: the number in the file
-        special: whether it is left out when ids are decoded; None where the file does not say it
+        content: the token's text in the file
+        id: the id in the file
+        special: whether decoding omits it; None if the file does not say
         file: the first file that names it
-        given: the id that the tokenizers library gives it; None where it is not said
+        given: the id that the tokenizers library assigns; None if unknown
     """
 
     content: str
@@ -49,17 +49,17 @@ class Vocabulary(JsonForm):
         kind: ``BPE``, ``Unigram``, ``WordPiece``, ``WordLevel``, or a GGUF file's name for it
         tokenizer_class: of tokenizer_config.json
         base [tokens]: of the vocabulary, without added ones; None where it was not read
-        added [tokens]: that files add, those included that the vocabulary has too
-        special [tokens]: of the added ones, that are left out when ids are decoded
+        added [tokens]: tokens that files add, also those in the vocabulary
+        special [tokens]: added tokens that decoding omits
         tokens [tokens]: all different ones; None where the vocabulary was not read
         highest: the highest id, as the library gives them; None where no file names one
-        unused [ids]: below the highest that no token has; None where the vocabulary was not read
+        unused [ids]: ids below the highest that no token has; None if the vocabulary was not read
         declared [tokens]: vocab_size of the config
         rows [rows]: of the table of embeddings; None where it is not known
-        rows_by: the tensor, or the config key, that says so
+        rows_by: the tensor or config key that gives the rows
         head_rows [rows]: of an output head of its own; None where it has none
-        padding [rows]: behind the highest id; None where one of both is not known
-        beyond [ids]: that have no row; None as above
+        padding [rows]: rows after the highest id; None if either number is unknown
+        beyond [ids]: ids without a row; None as above
     """
 
     file: str | None = None
@@ -85,7 +85,7 @@ class SpecialToken(JsonForm):
 
     Fields:
         role: ``bos``, ``eos``, ``pad``, ``unk``, ``sep``, ``cls`` or ``mask``
-        token: what the tokenizer's files call it; None where they name none
+        token: the token in the tokenizer's files; None if they name none
         tokenizer: its id as the tokenizers library gives it; empty where it is not known
         config: ids of config.json; empty where it names none
         generation: ids of generation_config.json; empty where it names none
@@ -100,23 +100,23 @@ class SpecialToken(JsonForm):
 
 @dataclass(frozen=True)
 class ChatTemplate(JsonForm):
-    """What a chat template heeds, by its text: it was parsed and not rendered.
+    """What a chat template uses. hfinspect parses templates and never renders them.
 
     Fields:
-        name: ``default``, or the name under which the file has it
-        file: where it stands
+        name: ``default``, or its name in the file
+        file: the file that holds it
         characters [characters]: of its text
-        roles: words that it compares a message's role with
-        refused: those of a condition behind which it raises an error
-        any_role: whether it writes the role of a message as it comes
-        tools: whether it heeds a list of tools
-        tool_calls: whether it writes calls of tools in messages
-        modalities: kinds of content that it distinguishes: ``image``, ``video``, ``audio``
+        roles: roles that it compares a message's role with
+        refused: roles for which it raises an error
+        any_role: whether it writes any role unchanged
+        tools: whether it uses a list of tools
+        tool_calls: whether it writes tool calls of messages
+        modalities: kinds of content: ``image``, ``video``, ``audio``
         thinking: the variables that switch thinking
-        variables: all that it takes from its caller
+        variables: variables that the caller passes
         tokens: special tokens that it writes, in ``<|`` and ``|>``
         unknown: those of them that no file has; empty where the vocabulary was not read
-        problem: why it was not read; empty where it was
+        problem: why it could not be parsed; empty if it was
     """
 
     name: str
@@ -137,15 +137,15 @@ class ChatTemplate(JsonForm):
 
 @dataclass(frozen=True)
 class ContextLengths(JsonForm):
-    """What the files say of the longest sequence, in tokens.
+    """The longest sequence by each file, in tokens.
 
     Fields:
         model_max_length [tokens]: of tokenizer_config.json; None where it sets no limit
         config [tokens]: of the model's config; None where it names none
-        config_key: the key that says so
-        rope_type: how rotary positions are stretched: ``yarn``, ``linear``, ``llama3``, ...
+        config_key: the key of ``config``
+        rope_type: how rotary positions are scaled: ``yarn``, ``linear``, ``llama3``, ...
         factor: by how much, as the config writes it
-        original [tokens]: what the model was trained with before
+        original [tokens]: the context of the original training
         reach [tokens]: original x factor; None where it is no whole number or does not apply
         sliding_window [tokens]: that a layer with a window sees
         generation [tokens]: max_length of generation_config.json
@@ -169,7 +169,7 @@ class TokenizerFacts:
     Fields:
         target: the model as it was named
         origin: what was read, and at which commit
-        files: what was read, in order
+        files: the files read, in order
         vocabulary: tokens and rows
         special: special tokens by role
         added_tokens: the first 16,384 of the added ones, by id

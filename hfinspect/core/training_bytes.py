@@ -14,8 +14,8 @@ class TrainingLine(JsonForm):
     """One line of the sum: bytes on one device, and how they come about.
 
     Fields:
-        name: what is held
-        nbytes [bytes]: on one device
+        name: name of the line
+        nbytes [bytes]: bytes on one device
         formula: of the bytes
     """
 
@@ -79,15 +79,15 @@ class Training(
         trainable [parameters]: of all devices together
         frozen [parameters]: next to adapters; 0 for full training
         states: weights, gradients, masters and optimizer state
-        activations: what waits for the backward pass; None where no rule gives it
+        activations: activations saved for the backward pass; None without a rule
         activations_unknown: why; empty where they are known
         logits: at most; None where the class has none
-        step: of the optimizer, when activations have gone; None where it needs nothing
+        step: temporary memory of the optimizer's step; None if it needs none
         rank: of adapters; None for full training
-        targets: names that adapters are for
-        adapters: what they attach to
+        targets: names of the modules with adapters
+        adapters: the matrices with adapters
         saved [parameters]: copies of modules that are trained whole, by path
-        estimates [bytes]: named formulas of others
+        estimates [bytes]: published estimates, by name
         notes: remarks
     """
 

@@ -25,7 +25,7 @@ def at_least(severity: str, threshold: str) -> bool:
 
 
 class AuditFinding(NamedTuple):
-    """One thing that is wrong: ``text`` says what was found, ``expected`` what should have been.
+    """One thing that is wrong: ``text`` says what, ``expected`` what should be there.
 
     ``rule`` is the rule's short name; ``file`` and ``tensor`` are None where it concerns none.
 
@@ -33,10 +33,10 @@ class AuditFinding(NamedTuple):
         code: such as ``HI203``
         rule: the rule's short name
         severity: ``note``, ``warning`` or ``error``
-        text: what was found
-        file: the file that it concerns; None where it is none
-        tensor: the tensor that it concerns; None where it is none
-        expected: what should have been there
+        text: what is wrong
+        file: the file concerned, or None
+        tensor: the tensor concerned, or None
+        expected: what should be there
     """
 
     code: str
@@ -52,10 +52,10 @@ class AuditFinding(NamedTuple):
 
 
 class Unchecked(NamedTuple):
-    """Something that was not looked at, and why.
+    """Something that was not read, and why.
 
     Fields:
-        what: what was not looked at
+        what: what was not read
         why: the reason
     """
 
@@ -68,7 +68,7 @@ class Unchecked(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class AuditResult(Shown):
-    """What an audit of one target found.
+    """The result of an audit of one target.
 
     ``rules`` are the codes that were applied, ``files`` the number of weight files whose headers
     were read, ``tensors`` how many they describe. ``deep`` says whether values were looked at.
@@ -76,14 +76,14 @@ class AuditResult(Shown):
     Fields:
         target: the model as it was named
         origin: what was read, and at which commit
-        findings: what is wrong, the worst first
-        unchecked: what was not looked at
-        rules: codes that were applied
+        findings: findings, the most severe first
+        unchecked: what the audit did not read
+        rules: codes of the rules applied
         files [files]: weight files whose headers were read
         tensors [tensors]: how many those headers describe
         deep: whether values were read
         reference: the model to compare with; None without one
-        known [findings]: findings of a baseline, which are not listed
+        known [findings]: number of findings in the baseline, which are not listed
         inventory: files, licence and base models, for a bill of materials; no part of the JSON
     """
 

@@ -19,7 +19,7 @@ class EqualFile:
     Fields:
         path: in the other model
         first: its path in the first model
-        size [bytes]: None where nobody says it
+        size [bytes]: None if unknown
         weights: whether it is a weight file
     """
 
@@ -48,9 +48,9 @@ class FileIdentity:
 
     Fields:
         equal: files that the first model has too
-        compared [files]: whose hash is known in the other model
+        compared [files]: files of the other model with a known hash
         files [files]: all of the other model
-        weights: whether all weight files are those of the first model; None where unknown
+        weights: whether all weight files equal those of the first model; None if unknown
     """
 
     equal: tuple[EqualFile, ...]
@@ -112,7 +112,7 @@ class ChangedTensors:
 
 @dataclass(frozen=True)
 class ReadingCost:
-    """What a comparison of weights reads, known before it does.
+    """What a comparison of weights will read.
 
     Fields:
         tensors [tensors]: compared, of each model
@@ -149,8 +149,8 @@ class WeightChanges:
 
     Fields:
         method: ``sample`` or ``values``
-        cost: what was read
-        verdict: how the other came from the first, as far as this shows
+        cost: tensors, bytes and requests
+        verdict: how the other model came from the first, as far as the weights show
         groups: tensors by name, over their layers
         not_compared [tensors]: reason -> how many
     """

@@ -23,8 +23,8 @@ class FileEntry(NamedTuple):
 
     Fields:
         path: below the model's root, with forward slashes
-        size [bytes]: None where nobody says it
-        sha256: of the content, where it is known without reading
+        size [bytes]: None if unknown
+        sha256: of the content, if known without reading it
         object_id: another hash of the content, with its kind before it
     """
 

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, repr=False)
 class Prediction(Shown):
-    """What a config describes, from the catalog alone.
+    """The model that a config describes, from the catalog alone.
 
     ``root`` is the module tree; everything else is read off it. ``dtype`` is the one that the
     config names, in the spelling of safetensors, or None. ``read`` are the sizes that the class
@@ -37,8 +37,8 @@ class Prediction(Shown):
         root: the tree of modules
         family: the catalog's entry; None where transformers built the class
         dtype: the one that the config names, as safetensors spells it
-        because: why this class
-        read: the sizes that the class took from the config, by dotted key
+        because: why this class was chosen
+        read: the sizes that the class uses, by dotted config key
     """
 
     model_type: str | None

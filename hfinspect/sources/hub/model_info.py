@@ -37,8 +37,8 @@ class Listing:
         commit: the commit that was listed, 40 hex digits
         files: the files of the repo
         gated: ``auto``, ``manual`` or False
-        private: whether only some can read it
-        info: what else the Hub says of the repo
+        private: whether the repo is private
+        info: the Hub's other facts about the repo
     """
 
     repo_id: str
@@ -50,7 +50,7 @@ class Listing:
 
     @property
     def is_public(self) -> bool:
-        """Whether the Hub has said that everybody may read its files."""
+        """Whether everybody may read its files, by the Hub."""
         return self.private is False and self.gated is False
 
 
