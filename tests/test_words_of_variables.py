@@ -21,15 +21,14 @@ VAGUE = frozenset("found said held whole wish kept".split())
 #: How many uses of such variables a room has yet: a number may only fall, other rooms have none.
 #: ``found`` of errors.py is the field of every error: what was there instead of what was expected.
 LEFT: dict[str, int] = {
-    "analysis": 45,
+    "analysis": 1,
     "api.py": 60,
     "architectures": 376,
-    "auditing": 18,
-    "checkpoints": 13,
+    "auditing": 7,
+    "checkpoints": 4,
     "cli": 153,
     "errors.py": 12,
-    "inspecting": 29,
-    "lineage": 15,
+    "inspecting": 5,
     "pictures.py": 83,
     "reports": 727,
     "scanning": 78,

@@ -99,20 +99,20 @@ def facts_of(config: Mapping[str, Any] | None, prediction: Prediction | None = N
 
 
 def _facts_of(config: Mapping[str, Any], prediction: Prediction | None) -> ModelFacts:
-    found = _Found(config, prediction)
-    main = found.main_section()
-    found.main_stack(main)
+    reader = _Found(config, prediction)
+    main = reader.main_section()
+    reader.main_stack(main)
     if prediction is not None:
-        found.checked(main, stack_lengths(prediction.root))
+        reader.checked(main, stack_lengths(prediction.root))
     for name, sections in (("vision", _VISION), ("audio", _AUDIO)):
         for prefix in sections:
-            if prefix != main and found.take(f"{name}_layers", prefix, (*_LAYERS, "num_layers")):
+            if prefix != main and reader.take(f"{name}_layers", prefix, (*_LAYERS, "num_layers")):
                 # Next to embed_dim, hidden_size is the width of what Qwen2-VL's tower gives out.
-                found.take(f"{name}_width", prefix, ("embed_dim", *_WIDTH))
-                found.take(f"{name}_heads", prefix, _HEADS)
+                reader.take(f"{name}_width", prefix, ("embed_dim", *_WIDTH))
+                reader.take(f"{name}_heads", prefix, _HEADS)
                 break
-    found.inputs(main)
-    return found.facts()
+    reader.inputs(main)
+    return reader.facts()
 
 
 class _Found:

@@ -190,10 +190,10 @@ def _kind(stack: str, layers: tuple[int, ...], rows: Sequence[_KindRow]) -> Quan
         parameters, nbytes = components.get(row.component, (0, 0))
         own = row.in_file if beyond else row.parameters
         components[row.component] = _plus(parameters, own), _plus(nbytes, row.nbytes)
-    whole: tuple[int | None, int | None] = (0, 0)
+    sums: tuple[int | None, int | None] = (0, 0)
     for one, size in components.values():
-        whole = _plus(whole[0], one), _plus(whole[1], size)
-    return QuantizationKind(stack, layers, *whole, components, beyond)
+        sums = _plus(sums[0], one), _plus(sums[1], size)
+    return QuantizationKind(stack, layers, *sums, components, beyond)
 
 
 def _plus(a: int | None, b: int | None) -> int | None:
@@ -258,8 +258,8 @@ def _joined(patterns: Iterable[Pattern]) -> Iterator[Pattern]:
     for pattern in patterns:
         each = len(pattern.layers)
         sizes = tuple(
-            None if whole is None else whole // each
-            for whole in (pattern.tensors, pattern.parameters, pattern.nbytes)
+            None if number is None else number // each
+            for number in (pattern.tensors, pattern.parameters, pattern.nbytes)
         )
         alike.setdefault((pattern.stack, *pattern[2:10], sizes), []).append(pattern)
     for group in alike.values():

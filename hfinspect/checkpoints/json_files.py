@@ -31,8 +31,8 @@ def parse_json(path: str, data: bytes) -> object:
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         hint = _PAGE_HINT if data.lstrip()[:1] == b"<" else None
-        found = "is empty" if not data.strip() else f"is not JSON: {error.msg}"
-        raise ConfigError(path, found, where=where, hint=hint) from None
+        problem = "is empty" if not data.strip() else f"is not JSON: {error.msg}"
+        raise ConfigError(path, problem, where=where, hint=hint) from None
     except RecursionError:
         raise ConfigError(path, "is nested too deeply") from None
     except ValueError:

@@ -214,8 +214,8 @@ def _named(
     return {folder: by_folder[folder] for folder in declared if folder in by_folder}
 
 
-def _checkpoint(found: Checkpoint | UnsupportedFormatError | None) -> Checkpoint | None:
-    return found if isinstance(found, Checkpoint) else None
+def _checkpoint(outcome: Checkpoint | UnsupportedFormatError | None) -> Checkpoint | None:
+    return outcome if isinstance(outcome, Checkpoint) else None
 
 
 def _refused(files: Mapping[str, FileEntry], error: HfinspectError) -> OtherFile:

@@ -33,8 +33,8 @@ def parse_index(path: str, data: bytes, *, pieces_from: int = PIECES_FROM) -> Sh
     try:
         in_pieces = read_in_pieces(data) if len(data) >= pieces_from else None
     except TooManyShardsError as error:
-        found = f"names more than {MAX_SHARDS:,} shards"
-        raise ShardIndexError(path, found, expected=f"at most {MAX_SHARDS:,}") from error
+        problem = f"names more than {MAX_SHARDS:,} shards"
+        raise ShardIndexError(path, problem, expected=f"at most {MAX_SHARDS:,}") from error
     if in_pieces is not None:
         data = in_pieces[0]
     try:
@@ -68,8 +68,8 @@ def _check_weight_map(path: str, weight_map: Mapping[str, object], *, is_text: b
         raise ShardIndexError(path, "weight_map holds something else than strings")
     shards = named_shards(cast("Mapping[str, str]", weight_map))
     if len(shards) > MAX_SHARDS:
-        found = f"names {len(shards):,} shards"
-        raise ShardIndexError(path, found, expected=f"at most {MAX_SHARDS:,}")
+        problem = f"names {len(shards):,} shards"
+        raise ShardIndexError(path, problem, expected=f"at most {MAX_SHARDS:,}")
     for shard in sorted(shards):
         reason = why_unsafe(shard)
         if reason is not None:

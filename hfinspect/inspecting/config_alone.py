@@ -37,11 +37,11 @@ def no_config(
 ) -> NothingToInspectError:
     """The error where there is nothing to predict from; ``broken`` is why a config.json that is
     there is of no use."""
-    found = "has no config.json"
+    problem = "has no config.json"
     if broken is not None:
-        found += f" that can be used: {broken}"
+        problem += f" that can be used: {broken}"
     if OPEN_CLIP_FILE in files:
-        found += f", but {OPEN_CLIP_FILE}, the config of another library, which is not read"
+        problem += f", but {OPEN_CLIP_FILE}, the config of another library, which is not read"
     return NothingToInspectError(
-        name, found, hint="read the headers of its weights, if there are any"
+        name, problem, hint="read the headers of its weights, if there are any"
     )

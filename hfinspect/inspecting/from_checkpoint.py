@@ -145,8 +145,8 @@ def _read_gguf(
     expected = Expected()
     if not checkpoint.missing:
         first = checkpoint.shards[0].file if checkpoint.shards else None
-        held = HeldTensors(first, _metadata(table.shards), tensors, counts.total.parameters)
-        expected = promise_of(held, prediction, where)
+        file_tensors = HeldTensors(first, _metadata(table.shards), tensors, counts.total.parameters)
+        expected = promise_of(file_tensors, prediction, where)
     if prediction is None and config is None:
         prediction = expected.prediction
     return _Tensors(labelled, tensors, counts, expected, prediction, None)

@@ -32,26 +32,26 @@ class HeldTensors(NamedTuple):
     parameters: int | None
 
 
-def promise_of(held: HeldTensors, prediction: Prediction | None, where: str) -> Expected:
+def promise_of(file_tensors: HeldTensors, prediction: Prediction | None, where: str) -> Expected:
     """``prediction`` is that of the file ``where``, None where there is none or it is not in the
     catalog; then the key-values promise, if their architecture is known."""
-    facts = describe(held.metadata)
+    facts = describe(file_tensors.metadata)
     if facts.architecture is None or facts.type != "model":
         return Expected()
     source, is_catalogued = where, prediction is not None
     if prediction is None:
-        prediction, source = own_promise(held), OWN_VALUES
+        prediction, source = own_promise(file_tensors), OWN_VALUES
     if prediction is None:
         return Expected()
-    comparison = compare_names(held.tensors, prediction, facts.architecture)
-    findings = tuple(_findings(held, comparison, source))
+    comparison = compare_names(file_tensors.tensors, prediction, facts.architecture)
+    findings = tuple(_findings(file_tensors, comparison, source))
     return Expected(is_catalogued, comparison.expectation, findings, prediction)
 
 
-def own_promise(held: HeldTensors) -> Prediction | None:
+def own_promise(file_tensors: HeldTensors) -> Prediction | None:
     """What the key-values predict; None where their architecture is not known."""
     config: Mapping[str, object] | None = config_of(
-        held.metadata, {info.name for info in held.tensors}
+        file_tensors.metadata, {info.name for info in file_tensors.tensors}
     )
     if config is None:
         return None
@@ -67,14 +67,14 @@ def _findings(of: HeldTensors, comparison: GgufComparison, source: str) -> Itera
     if not comparison.expectation.agrees:
         yield Finding("config-differs", _difference(of, comparison.expectation, source), file)
     if comparison.unnamed:
-        held, promised = comparison.rest
-        same = "as many elements as" if held == promised else f"{held:,} elements, not those of"
+        stored, promised = comparison.rest
+        same = "as many elements as" if stored == promised else f"{stored:,} elements, not those of"
         text = (
             f"{len(comparison.unnamed):,} tensors of {source} have no known name in GGUF "
             f"({_examples(comparison.unnamed)}); the file's remaining tensors have {same} these "
             f"({promised:,})"
         )
-        severity = "note" if held == promised else "warning"
+        severity = "note" if stored == promised else "warning"
         yield Finding("gguf-names", text, file, severity=severity)
     if comparison.elsewhere:
         parts = " and ".join(comparison.elsewhere)
@@ -86,9 +86,9 @@ def _findings(of: HeldTensors, comparison: GgufComparison, source: str) -> Itera
 
 
 def _difference(of: HeldTensors, expectation: Expectation, source: str) -> str:
-    held = "an unknown number" if of.parameters is None else f"{of.parameters:,}"
+    count = "an unknown number" if of.parameters is None else f"{of.parameters:,}"
     verb = "predict" if source == OWN_VALUES else "predicts"
-    parts = [f"{source} {verb} {expectation.parameters:,} parameters, the file holds {held}"]
+    parts = [f"{source} {verb} {expectation.parameters:,} parameters, the file holds {count}"]
     if expectation.missing:
         parts.append(f"predicted, not held: {_examples(expectation.missing)}")
     if expectation.unexpected:

@@ -231,12 +231,12 @@ def not_there(missing: Sequence[str]) -> str:
 def _no_component(name: str, model: DeclaredModel) -> NothingToInspectError:
     """The error where no part has a config that is known: one that is broken is no missing one."""
     missing = ", ".join(model.missing[:_SHOWN])
-    found = "has no component whose config.json is known"
+    problem = "has no component whose config.json is known"
     if any(isinstance(part.found, MalformedError) for part in model.parts):
-        return NothingToInspectError(name, found, expected=missing or None)
+        return NothingToInspectError(name, problem, expected=missing or None)
     error = NoComponentError(
         name,
-        f"{found}: the configs that it names are not there" if missing else found,
+        f"{problem}: the configs that it names are not there" if missing else problem,
         expected=missing or None,
     )
     error.missing = model.missing

@@ -55,18 +55,18 @@ def sampled(
     progress: Progress | None = None,
 ) -> WeightChanges:
     """``SAMPLE_BYTES`` from the middle of every tensor of both models. Raises AccessError."""
-    found = _comparable(first, other)
-    cost = sample_cost(found.pairs, first.source, other.source)
+    comparable = _comparable(first, other)
+    cost = sample_cost(comparable.pairs, first.source, other.source)
     if announce is not None:
         announce(cost)
-    here = _samples(first.source, [pair.here for pair in found.pairs])
-    there = _samples(other.source, [pair.there for pair in found.pairs])
+    here = _samples(first.source, [pair.here for pair in comparable.pairs])
+    there = _samples(other.source, [pair.there for pair in comparable.pairs])
     outcomes = []
-    for done, pair in enumerate(found.pairs, 1):
+    for done, pair in enumerate(comparable.pairs, 1):
         outcomes.append(_Outcome(here[pair.here] != there[pair.there], None))
         if progress is not None:
-            progress("samples", done, len(found.pairs))
-    return _summed("sample", cost, found, outcomes)
+            progress("samples", done, len(comparable.pairs))
+    return _summed("sample", cost, comparable, outcomes)
 
 
 def compared_whole(
@@ -85,13 +85,13 @@ def compared_whole(
                 expected="models on this machine",
                 hint="a sample of each tensor can be compared: 4 kB by range",
             )
-    found = _comparable(first, other)
-    nbytes = sum(pair.here.nbytes for pair in found.pairs)
-    cost = ReadingCost(len(found.pairs), 2 * nbytes, 0)
+    comparable = _comparable(first, other)
+    nbytes = sum(pair.here.nbytes for pair in comparable.pairs)
+    cost = ReadingCost(len(comparable.pairs), 2 * nbytes, 0)
     if announce is not None:
         announce(cost)
     outcomes, done = [], 0
-    for pair in found.pairs:
+    for pair in comparable.pairs:
         outcome = _Outcome(False, 0)
         for a, b in _chunks(first.source, other.source, pair):
             if a != b:
@@ -101,7 +101,7 @@ def compared_whole(
             if progress is not None:
                 progress("values", done, cost.nbytes)
         outcomes.append(outcome)
-    return _summed("values", cost, found, outcomes)
+    return _summed("values", cost, comparable, outcomes)
 
 
 def _comparable(first: ModelWithBytes, other: ModelWithBytes) -> TensorPairs:
@@ -195,13 +195,13 @@ def differing_elements(a: bytes, b: bytes, width: int) -> int:
 
 
 def _summed(
-    method: str, cost: ReadingCost, found: TensorPairs, outcomes: list[_Outcome]
+    method: str, cost: ReadingCost, comparable: TensorPairs, outcomes: list[_Outcome]
 ) -> WeightChanges:
     groups: dict[str, list[tuple[TensorPair, _Outcome]]] = {}
-    for pair, outcome in zip(found.pairs, outcomes, strict=True):
+    for pair, outcome in zip(comparable.pairs, outcomes, strict=True):
         groups.setdefault(pair.group, []).append((pair, outcome))
     changed = tuple(_group(name, members) for name, members in groups.items())
-    return WeightChanges(method, cost, verdict_of(changed), changed, found.not_compared)
+    return WeightChanges(method, cost, verdict_of(changed), changed, comparable.not_compared)
 
 
 def _group(name: str, members: list[tuple[TensorPair, _Outcome]]) -> ChangedTensors:

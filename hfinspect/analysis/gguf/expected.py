@@ -139,24 +139,24 @@ def _join_pieces(in_file: _Groups, promised: _Groups) -> None:
     """Where one side has whole what the other has in pieces, put the pieces under the whole's
     name."""
     for mine, other in ((in_file, promised), (promised, in_file)):
-        for whole in [name for name in other if name not in mine]:
-            block, _, rest = whole.rpartition(".")
+        for joined_name in [name for name in other if name not in mine]:
+            block, _, rest = joined_name.rpartition(".")
             path, dot, stem = block.rpartition(".")
             pieces = [f"{path}{dot}{piece}.{rest}" for piece in PIECES.get(stem, ())]
             pieces_here = [mine.pop(name) for name in pieces if name in mine]
             if pieces_here:
-                joined = mine.setdefault(whole, _NamedGroup())
+                joined = mine.setdefault(joined_name, _NamedGroup())
                 for piece in pieces_here:
                     joined.add(piece.names, piece.shapes)
 
 
-def _alike(found: _NamedGroup, promised: _NamedGroup) -> bool:
+def _alike(stored: _NamedGroup, promised: _NamedGroup) -> bool:
     """Whether the elements agree; of single tensors also the sizes, in any order."""
-    if found.elements != promised.elements:
+    if stored.elements != promised.elements:
         return False
-    if len(found.shapes) > 1 or len(promised.shapes) > 1:
+    if len(stored.shapes) > 1 or len(promised.shapes) > 1:
         return True
-    return _sizes(found.shapes[0]) == _sizes(promised.shapes[0])
+    return _sizes(stored.shapes[0]) == _sizes(promised.shapes[0])
 
 
 def _sizes(shape: tuple[int, ...]) -> list[int]:

@@ -200,10 +200,10 @@ _OUTSIDE_T5 = {
 
 
 def _t5_name(name: str) -> str | None:
-    found = _T5_LAYER.fullmatch(name)
-    if found is None:
+    match = _T5_LAYER.fullmatch(name)
+    if match is None:
         return _OUTSIDE_T5.get(name)
-    side, layer, part, path = found.groups()
+    side, layer, part, path = match.groups()
     own = _IN_T5.get(path)
     if path == "layer_norm":
         own = _T5_NORMS.get(part) or _T5_NORMS.get(side + part)

@@ -207,14 +207,14 @@ def _read(words: list[str], hints: Hints) -> Component | None:
     return component or projection
 
 
-def _is_part(part: Component, name: str, whole: Component, *, near: bool) -> bool:
+def _is_part(part: Component, name: str, holder: Component, *, near: bool) -> bool:
     """Whether a module is counted to one that it stands in; ``near``: right in it."""
-    if whole is _E:
+    if holder is _E:
         return near and part is _M  # ``audio_embed`` may hold a whole encoder
-    if whole is _M and part is _C:
+    if holder is _M and part is _C:
         # One of the MLP's two layers, as in VITS, but for a depthwise one between them.
         return near and not name.startswith(_DEPTHWISE)
-    return part in _WHOLES.get(whole, ())
+    return part in _WHOLES.get(holder, ())
 
 
 def _numbers_a_layer(words: list[str], i: int) -> bool:

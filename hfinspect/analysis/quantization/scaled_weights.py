@@ -168,7 +168,7 @@ def _fits_one_each(shape: Sequence[int], scale: StoredTensor) -> bool:
     if len(sizes) == len(shape) - 1 or (len(sizes) == 1 and len(shape) == 2):
         return sizes == list(shape[: len(sizes)])
     return len(sizes) == len(shape) and all(
-        0 < part <= whole for part, whole in zip(sizes, shape, strict=True)
+        0 < part <= size for part, size in zip(sizes, shape, strict=True)
     )
 
 

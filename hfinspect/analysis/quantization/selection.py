@@ -144,24 +144,24 @@ class Selection:
 
     def _enter(self, state: SelectionState, segment: str) -> SelectionState:
         automaton = self._automaton
-        kept = set(state.kept)
+        entered = set(state.kept)
         positions = state.positions
         for character in segment if state.is_root else f".{segment}":
             positions = automaton.step(positions, character)
-            kept |= automaton.accepted(positions)
+            entered |= automaton.accepted(positions)
         ended = automaton.accepted(automaton.closure(positions, at_end=True))
-        kept |= ended & self._sticky
+        entered |= ended & self._sticky
         outer = self._below(state.outer, segment)
         # The root of the tree of names once more: a name may begin at any segment but the first.
         begins = state.inner if state.is_root else state.inner | {0}
         inner = self._below(begins, segment)
-        kept |= {self._named[node] for node in outer if node in self._named}
-        kept |= {self._named_inside[node] for node in inner if node in self._named_inside}
+        entered |= {self._named[node] for node in outer if node in self._named}
+        entered |= {self._named_inside[node] for node in inner if node in self._named_inside}
         here = ended | {self._alone[node] for node in outer if node in self._alone}
-        here -= kept
-        self._matched |= kept | here
+        here -= entered
+        self._matched |= entered | here
         self._reached |= outer | inner
-        return SelectionState(False, positions, outer, inner, frozenset(kept), here)
+        return SelectionState(False, positions, outer, inner, frozenset(entered), here)
 
     def _below(self, nodes: frozenset[int], segment: str) -> frozenset[int]:
         if not nodes:
@@ -183,5 +183,5 @@ class Selection:
 
     def label(self, state: SelectionState) -> Hashable | None:
         """The first label that holds for the module, or None."""
-        found = state.kept | state.here
-        return self._labels[min(found)] if found else None
+        reached = state.kept | state.here
+        return self._labels[min(reached)] if reached else None

@@ -86,8 +86,8 @@ def scan_unnamed(source: Source, path: str) -> Scans:
         limit = MAX_TEXT_BYTES if source.is_near else MAX_REMOTE_TEXT_BYTES
         verdict = _is_bare_pickle(file, head, limit)
         if verdict is None:
-            found = f"its first {limit:,} bytes may be the beginning of a pickle: not checked"
-            return (("file", PickleScan((), UnreadPartError(path, found), limit)),)
+            problem = f"its first {limit:,} bytes may be the beginning of a pickle: not checked"
+            return (("file", PickleScan((), UnreadPartError(path, problem), limit)),)
         if not verdict:
             return tuple(scan_behind(file))
     if kind not in (None, *UNPICKLED):
@@ -130,8 +130,8 @@ class _Sparing:
     def _count(self) -> None:
         self._left -= 1
         if self._left < 0:
-            found = f"looking through it takes more than {self._limit} requests"
-            raise UnreadPartError(self.path, f"{found}: the rest is not checked")
+            problem = f"looking through it takes more than {self._limit} requests"
+            raise UnreadPartError(self.path, f"{problem}: the rest is not checked")
 
     def read(self, start: int, stop: int) -> bytes:
         self._count()

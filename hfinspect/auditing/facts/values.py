@@ -97,15 +97,15 @@ class ValueScan:
         if kind is None or (self.zero and not self.rest):
             # Zeros are finite; a piece of them still counts its elements.
             if kind is not None:
-                whole = len(data) - len(data) % kind.size
-                self.elements += whole // kind.size
-                self.rest = data[whole:]
+                length = len(data) - len(data) % kind.size
+                self.elements += length // kind.size
+                self.rest = data[length:]
             return
         if self.rest:
             data = self.rest + data
-        whole = len(data) - len(data) % kind.size
-        self.rest = data[whole:]
-        piece = data[:whole] if self.rest else data
+        length = len(data) - len(data) % kind.size
+        self.rest = data[length:]
+        piece = data[:length] if self.rest else data
         marked = marks(kind, piece)
         if marked:
             if self.first < 0:
@@ -113,4 +113,4 @@ class ValueScan:
                 self.first = self.elements + at
                 self.nan = is_nan(kind, piece[at * kind.size : (at + 1) * kind.size])
             self.count += marked.count(1)
-        self.elements += whole // kind.size
+        self.elements += length // kind.size
