@@ -17,7 +17,13 @@ from hfinspect.sizing.recipes.ggml_mixes import mixed
 from hfinspect.sizing.recipes.recipe_names import RECIPES
 
 from .sizing import test_llama_cpp_graph as graphs
-from .sizing import test_recipes, test_recipes_by_tools, test_sglang_reserve, test_vllm_pages
+from .sizing import (
+    test_recipes,
+    test_recipes_by_tools,
+    test_sglang_reserve,
+    test_transformers_workspace,
+    test_vllm_pages,
+)
 from .sizing.llama_cpp_record import Reserved, recorded
 from .sizing.test_llama_cpp_caches import read, settings_of
 
@@ -42,6 +48,10 @@ def rows() -> Iterator[Row]:
     shares = [test_sglang_reserve.same(row) for row in test_sglang_reserve.ROWS]
     what = "share of a card for weights and cache"
     yield Row(what, "SGLang 0.5.23's own rule", sum(shares), 0, shares.count(False))
+    ratios = [test_transformers_workspace.ratio(row) for row in test_transformers_workspace.ROWS]
+    within = [1 <= ratio <= test_transformers_workspace.LIMIT for ratio in ratios]
+    what = "limit of generate()'s workspace"
+    yield Row(what, "transformers 5.23.0 on torch 2.13.0", 0, sum(within), within.count(False))
     yield _types()
     yield from _sizes()
 
@@ -132,7 +142,9 @@ twelve settings each).
 Factors of the compute buffer's limit were fitted to this record. Eight models of full size were
 recorded after that (Gemma 3 27B, gpt-oss-120b, Mistral Small 24B, OLMo 2 13B, Qwen2.5-72B,
 Qwen3-235B-A22B, SmolLM2-135M, StarCoder2-7B): of their 96 cases none is below, one is above 1.5.
-CUDA graphs of vLLM, and the workspace of transformers, are compared with nothing.
+The limit of generate()'s workspace was derived from the code of transformers, and its factors for
+single types come from this record: types that are not in it may lie further off. CUDA graphs of
+vLLM are compared with nothing.
 Caches of transformers are compared in `tests/sizing/test_recorded_caches.py`, training with torch's
 autograd in `tests/sizing/test_training.py`.
 """

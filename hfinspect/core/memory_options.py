@@ -76,7 +76,7 @@ class InferenceOptions(CacheOptions):
     )
     flash_attention: bool = option(
         True,
-        "llama.cpp: turn off flash attention (-fa off).",
+        "No fused attention: llama.cpp -fa off, transformers eager.",
         flag="--no-flash-attention",
         other_names="fa flash_attn",
     )

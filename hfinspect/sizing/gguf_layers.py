@@ -7,10 +7,17 @@ architectures have windows, and an encoder-decoder keeps nothing of the encoder'
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ..analysis.gguf.gguf_cache import LATENT, WITHOUT_MEMORY, CacheLayout, cache_layout
+from ..analysis.gguf.gguf_cache import (
+    KEYS_ALONE,
+    LATENT,
+    WITHOUT_MEMORY,
+    CacheLayout,
+    cache_layout,
+    indexer_row,
+)
 from ..analysis.gguf.llama_cpp_windows import WINDOWS
 from ..core.cache_size import AT_ONCE, ENCODES, CacheSize
 from ..core.components import Role
@@ -18,7 +25,7 @@ from ..core.config import ModelConfig
 from ..core.once import once_each
 from ..core.results import Inspection
 from ..core.tensor import TensorInfo
-from ..trees.cache_layout import KeysValues, Unknown
+from ..trees.cache_layout import CacheItem, KeysValues, Unknown
 from ..trees.catalog import Family
 from ..trees.modules import Layers, Module, Parameter, each_module
 from ..trees.prediction import Prediction
@@ -61,6 +68,8 @@ def converted(
     for layer in layers:
         window = None if none or rule is None or layer.window is None else layer.window
         keeps = tuple(item for item in layer.cache if not getattr(item, "cross", False))
+        if name in KEYS_ALONE:
+            keeps = tuple(_indexed(keeps, found))
         if window is not None and rule is not None and rule.fixed is not None:
             window = rule.fixed
         elif window is not None and rule is not None and rule.written:
@@ -70,6 +79,20 @@ def converted(
                 keeps = (Unknown(reason),)
         made.append(replace(layer, cache=keeps, window=window))
     return tuple(made)
+
+
+def _indexed(items: Iterable[CacheItem], found: Inspection) -> Iterator[CacheItem]:
+    """With the row that llama.cpp's indexer keeps: transformers' has the gate and whether the pool
+    is full next to the key (GLM 5 next), or positions apart (Qwen4-Exp)."""
+    for item in items:
+        if not isinstance(item, KeysValues) or item.name not in ("indexer", "position"):
+            yield item
+        elif item.name == "indexer":
+            config = ModelConfig(found.config or {})
+            pools = [one for one in (config, *config.sections()) if one.has("index_head_dim")]
+            pooled = converted_to(found.architecture) == "glm5-next"
+            key = (pools or [config])[0].dim("index_head_dim", default=128) if pooled else item.key
+            yield indexer_row(key, 0, pooled=pooled)
 
 
 def _expanded(root: Module, layers: Sequence[CachedLayer]) -> Sequence[CachedLayer]:

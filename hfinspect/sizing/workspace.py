@@ -56,7 +56,7 @@ class WorkspaceLimit:
 
     def at(self, tokens: int, batch: int) -> Workspace:
         """For a step of so many tokens of each sequence."""
-        vocabulary, hidden = self._token_table
+        vocabulary, hidden = self.token_table
         widest = -(-self._widest_block // self.ranks)
         return Workspace(
             logits=batch * vocabulary * 4,
@@ -69,7 +69,7 @@ class WorkspaceLimit:
     def of_steps(self, tokens: int, sequences: int) -> Workspace:
         """For a step of so many tokens of all sequences together, of which so many are sampled:
         logits as the head gives them, and three copies in float32."""
-        vocabulary, hidden = self._token_table
+        vocabulary, hidden = self.token_table
         widest = -(-self._widest_block // self.ranks)
         each = self.size + 3 * 4
         return Workspace(
@@ -81,7 +81,7 @@ class WorkspaceLimit:
         )
 
     @cached_property
-    def _token_table(self) -> tuple[int, int]:
+    def token_table(self) -> tuple[int, int]:
         """Rows and width of the largest token table."""
         best = (0, 0)
         for module in each_module(self.root):
@@ -94,7 +94,7 @@ class WorkspaceLimit:
     def _widest_block(self) -> int:
         """The most outputs that the projections of one block have together for a token."""
         rows: Counter[str] = Counter()
-        hidden = self._token_table[1]
+        hidden = self.token_table[1]
         for matrix in matrices(self.root):
             if matrix.linear or matrix.kind == "expert":
                 rows[matrix.path.rpartition(".")[0]] += _outputs(matrix, hidden)

@@ -1,7 +1,7 @@
 """The limit of llama.cpp's compute buffer next to what a real one reserved.
 
-Never below, of any file of the record, and at most 1.5 times of it, but for four settings of models
-that were recorded when the rules were whole.
+Never below, of any file of the record, and at most 1.5 times of it, but for four settings of three
+models. One of the three, Qwen3-235B, was recorded when the rules were whole.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from hfinspect.sizing.kv_cache import decoder_stacks
 from tests.sizing.llama_cpp_record import FULL_SIZE, Recorded, Reserved, Setting, recorded
 
 _LIMIT = 1.5
-#: Models of which one or two of twelve settings are further above: they came to the record when the
-#: rules were whole.
+#: Models of which one or two of twelve settings are further above. The rules were fitted with the
+#: others in the record; qwen3-235b-a22b came when they were whole.
 WIDER = {"qwen3-235b-a22b": 1.6, "minimax-m3-428b": 1.6, "deepseek-v4-flash": 1.9}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from ...core.dims import Dim
 from ...core.records import dataclass
 from ...trees.cache_layout import CacheItem, KeysValues, State
 from .key_numbers import MAX_LAYERS, KeyNumbers, UnreadableKeyError
@@ -60,6 +61,8 @@ ARCHITECTURES: Final = (
     WITHOUT_MEMORY | _ATTENTION | _INDEXED | _RECURRENT | _HYBRID | _DRAFTS | {"deepseek4"}
 )
 
+#: An indexer next to keys and values of each head that keeps keys alone.
+KEYS_ALONE: Final = frozenset({"glm5-next", "qwen4exp"})
 #: One latent row a token where the file has ``key_length_mla`` and ``value_length_mla``.
 LATENT: Final = frozenset(
     """bailingmoe3 deepseek2 deepseek32 dots3note glm-dsa glm5-next hy_v4 kimi-k3 kimi-linear
@@ -104,6 +107,13 @@ class CacheLayout:
     widest_value: int = 0
     head_sizes: tuple[tuple[int, int], ...] = ()
     latent: bool = False
+
+
+def indexer_row(key_length: Dim | int, value: int, *, pooled: bool) -> KeysValues:
+    """What an indexer keeps of a token; where tokens are pooled the key, its gate and the pooled
+    key."""
+    size = key_length * 3 if pooled else key_length
+    return KeysValues(size, value, heads=1, latent=True, name="indexer")
 
 
 def cache_layout(
@@ -352,13 +362,13 @@ class _KeyReader:
 
     def _indexer(self) -> KeysValues:
         size = self.keys.number("attention.indexer.key_length")
-        if self.architecture == "glm5-next":
-            size *= 3 if self.keys.number("attention.indexer.kpool") else 1  # key, gate, pooled
-        keys_alone = self.latent or self.architecture in ("qwen4exp", "glm5-next")
-        value = 0 if keys_alone else self.value
-        return KeysValues(
-            self._small(size), self._small(value), heads=1, latent=True, name="indexer"
-        )
+        name, pooled = self.architecture, False
+        if name == "glm5-next":
+            pooled = self.keys.number("attention.indexer.kpool") > 0
+        value = 0 if self.latent or name in KEYS_ALONE else self.value
+        row = indexer_row(size, value, pooled=pooled)
+        self._small(int(row.key)), self._small(value)
+        return row
 
     def _keeps_state(self, il: int) -> bool:
         name = self.architecture

@@ -7,6 +7,7 @@ convolutions hold ``kernel`` columns.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from ...core.library_versions import TRANSFORMERS_RUN, TRANSFORMERS_RUN_SERIES
@@ -15,7 +16,7 @@ from ...trees.cache_layout import KeysValues
 from ...trees.prediction import Prediction
 from ..cache_request import CachedLayer, CacheRequest
 from .cache_dtypes import PLAIN
-from .interface import RowPerToken, Support, keeps_prompts_apart, shares_rows
+from .interface import Engine, RowPerToken, Support, keeps_prompts_apart, shares_rows
 
 if TYPE_CHECKING:
     from ...core.footprint import Workspace
@@ -27,8 +28,12 @@ _WITHOUT_CACHE: Final = frozenset({"flaubert", "openai-gpt", "xlm"})
 
 @dataclass(frozen=True)
 class Transformers(RowPerToken):
-    """A DynamicCache: rows are added as tokens come."""
+    """A DynamicCache: rows are added as tokens come. ``eager``: attention without a fused kernel,
+    which types without one have always."""
 
+    eager: bool = False
+
+    static: ClassVar[bool] = False
     name: ClassVar[str] = "transformers"
     version: ClassVar[str] = TRANSFORMERS_RUN
     cache_dtypes: ClassVar[tuple[str, ...] | None] = PLAIN
@@ -45,6 +50,14 @@ class Transformers(RowPerToken):
     converts: ClassVar[bool] = False
     deals_layers: ClassVar[bool] = True
 
+    def with_settings(
+        self, *, slots: int | None, split_cache: bool, swa_full: bool, flash_attention: bool
+    ) -> Engine:
+        plain = super().with_settings(
+            slots=slots, split_cache=split_cache, swa_full=swa_full, flash_attention=True
+        )
+        return plain if flash_attention else replace(self, eager=True)
+
     def row_copies(self, item: KeysValues) -> int:
         return item.repeated
 
@@ -54,7 +67,10 @@ class Transformers(RowPerToken):
         return None
 
     def workspace(self, limit: WorkspaceLimit, context: int, batch: int) -> Workspace:
-        return limit.at(min(context, self.step), batch)
+        from ..prompt_pass import is_eager, prompt_pass  # most runs size nothing
+
+        eager = self.eager or is_eager(limit.name)
+        return prompt_pass(limit, context, batch, eager=eager, static=self.static)
 
     def usable(self, nbytes: int) -> int:
         return nbytes
@@ -86,6 +102,7 @@ class Transformers(RowPerToken):
 class TransformersStatic(Transformers):
     """A StaticCache: all rows are there from the first token on."""
 
+    static: ClassVar[bool] = True
     name: ClassVar[str] = "transformers-static"
 
     def rows_formula(self, window: str) -> str:

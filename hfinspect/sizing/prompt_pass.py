@@ -1,0 +1,219 @@
+"""What ``generate()`` of transformers takes next to weights and cache, at most.
+
+It runs the whole prompt at once. For b sequences of N tokens in a bytes a number, h the width, the
+largest of these moments is the limit; of tokens, T = b·N:
+
+- A feed-forward layer: the table's rows, the residual stream before and after attention, what
+  attention gave, the norm's output and the sum (6·h, of which most types hold 4), and its arrays:
+  three of the inner width where a gate multiplies, four where gate and up are one matrix, two where
+  the activation is one kernel and five where it is written out (``gelu_new``, BLOOM's). Next to
+  shared experts two rows more.
+- Experts (``grouped_mm`` in integrations/moe.py): for each of the k that serve a token its row and
+  four arrays of the inner width (nine in gpt-oss), or four rows; and the router's scores.
+- Attention: 4·h, the projections, three copies of queries while they are rotated; with a mask four
+  of queries and two of keys, as keys and values are repeated for each query head. Where latents
+  become heads, three copies of queries more.
+- A norm in float32: 8·h.
+- The scores of eager attention: heads · b · N² of two float32 and one array (three where attention
+  is written in float32), and keys and values repeated; one array stays during the feed-forward
+  layer. Falcon's one key head has no fused kernel: torch computes it in float32.
+- Sampling: the last position's logits, and five copies in float32; where ``forward`` has no
+  ``logits_to_keep``, logits of all positions.
+
+Next to each: rotary tables and positions (GPT-J's for all positions it has); masks of one byte for
+b·N² (of a where eager) for each kind of window, where sequences are padded, a window is shorter
+than the prompt, or the cache is static; and the rows of windowed layers that a DynamicCache lets go
+with the next token only (``DynamicSlidingWindowLayer`` keeps a view of all). The step after the
+prompt takes less.
+
+Source: models/*/modeling_*.py, generation/utils.py (``_sample``), cache_utils.py, masking_utils.py,
+integrations/sdpa_attention.py of transformers 5.23.0, read on 2026-11-28 and compared with
+fixtures/oracle/transformers_workspace.json. States of recurrent layers are not in it: what their
+kernels take depends on which are installed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+from ..core.footprint import Workspace
+from .matrices import Matrix, matrices
+from .workspace import RUNTIME_BYTES, WorkspaceLimit
+
+#: Types whose ``_supports_sdpa`` is False.
+WITHOUT_SDPA: Final = frozenset(
+    """big_bird bigbird_pegasus blip bloom codegen cpmant deepseek_v4 falcon_mamba flint fsmt gemma2
+    git got_ocr2 gpt_neo gpt_neox_japanese gpt_oss gptj granite_swa granitemoe_swa hy_v4 inkling2
+    inkling2_text led longt5 mamba mamba2 megatron-bert mimo_v2_flash mpt mvp nllb-moe openai-gpt
+    pegasus_x pp_chart2table prophetnet reformer rembert roformer rwkv switch_transformers t5gemma
+    trocr vaultgemma xglm xlm xlnet xlstm""".split()
+)
+#: Types whose ``forward`` has no ``logits_to_keep``.
+ALL_LOGITS: Final = frozenset(
+    """blip-2 diffusion_gemma encoder-decoder fsmt gemma4_assistant gemma4_unified_assistant
+    instructblip instructblipvideo led longt5 m2m_100 minicpm_ocr minicpmv4_6 mt5 musicgen
+    musicgen_melody nemotron_h_omni nllb-moe pegasus_x pi0 pix2struct prophetnet
+    qwen2_5_omni_thinker qwen2_audio qwen3_omni_moe_thinker seamless_m4t seamless_m4t_v2
+    switch_transformers t5 trocr udop umt5 video_llama_3 vision-encoder-decoder whisper
+    xlstm""".split()
+)
+#: Types with ``_supports_sdpa`` whose shapes no fused kernel takes.
+_FALLS_BACK: Final = frozenset({"falcon"})
+#: Types without sdpa whose scores are in float32 for the softmax alone.
+_FLOAT32_ONCE: Final = frozenset({"gemma2", "gpt_oss"})
+#: Types that copy their table of positions for each sequence.
+_COPIED_POSITIONS: Final = frozenset({"codegen", "gptj"})
+#: Arrays of the inner width that an expert holds, where they are not four.
+_EXPERT_ARRAYS: Final[Mapping[str, int]] = {"gpt_oss": 9}
+#: Activations that are one kernel of torch.
+_ONE_KERNEL: Final = frozenset({"relu", "gelu", "gelu_pytorch_tanh", "silu", "swish", "tanh"})
+_ACTIVATION_KEYS: Final = ("hidden_act", "activation_function", "hidden_activation", "activation")
+#: Copies of the last logits in float32 while a token is sampled.
+_COPIES: Final = 5
+#: Bytes of ids and positions for each token.
+_IDS: Final = 32
+
+
+class Widths(NamedTuple):
+    """Numbers of one token in the widest block of each kind, next to those of the stream."""
+
+    dense: int = 0
+    experts: int = 0
+    projected: int = 0
+    queries: int = 0
+    keys: int = 0
+
+
+def widths(limit: WorkspaceLimit, hidden: int) -> Widths:
+    """Of a model's blocks, as one device has them."""
+    blocks: defaultdict[str, list[Matrix]] = defaultdict(list)
+    for matrix in matrices(limit.root):
+        blocks[matrix.path.rpartition(".")[0]].append(matrix)
+    one_kernel = any(limit.config.get(key) in _ONE_KERNEL for key in _ACTIVATION_KEYS)
+    keys = [int(item.key) for layer in limit.layers for item in layer.keys_values]
+    dense = experts = projected = queries = 0
+    for block in blocks.values():
+        kinds = {matrix.kind for matrix in block}
+        if "expert" in kinds:
+            arrays = _EXPERT_ARRAYS.get(limit.name, 4)
+            experts = max(experts, _of_experts(block, hidden, arrays))
+        elif kinds & {"up", "gate_up", "gate", "shared_expert"}:
+            dense = max(dense, _of_dense(block, hidden, one_kernel=one_kernel))
+        elif kinds & {"query", "qkv", "query_up"}:
+            rows = [m.rows for m in block if m.linear and m.kind != "output"]
+            heads = [m.columns for m in block if m.kind == "output"]
+            heads += [m.rows for m in block if m.kind in {"query", "query_up"}]
+            wide = max(heads, default=hidden)
+            queries = max(queries, wide)
+            projected = max(projected, sum(rows) + (3 * wide if "kv_up" in kinds else 0))
+    return Widths(
+        *(-(-n // limit.ranks) for n in (dense, experts, projected, queries, max(keys, default=0)))
+    )
+
+
+def _of_dense(block: list[Matrix], hidden: int, *, one_kernel: bool) -> int:
+    down = [m.columns for m in block if m.kind == "down"]
+    rows = [m.rows for m in block if m.linear and m.kind in {"up", "gate", "gate_up"}]
+    if any(m.kind == "shared_expert" for m in block):
+        rows = sorted((m.rows for m in block if m.linear), reverse=True)
+        rows, down = rows[:-1], rows[:1]
+    inner = max(down, default=max(rows, default=0))
+    if any(m.kind == "shared_expert" for m in block):
+        return 3 * inner + 2 * hidden
+    if any(m.kind == "gate_up" for m in block) or (len(rows) == 1 and rows[0] == 2 * inner):
+        return 4 * inner
+    if len(rows) > 1:
+        return 3 * inner
+    return (2 if one_kernel else 5) * inner
+
+
+def _of_experts(block: list[Matrix], hidden: int, arrays: int) -> int:
+    """Of the experts that serve a token."""
+    sides = [m.columns if m.rows == hidden else m.rows for m in block if m.kind == "expert"]
+    served, of = max(m.active or (1, 1) for m in block)
+    return served * (max(arrays * min(sides) + hidden, 4 * hidden) + 16) + 2 * of
+
+
+class _Moments(NamedTuple):
+    """Bytes of the moments of a pass."""
+
+    layer: int
+    sampling: int
+    formula: str
+
+
+def is_eager(name: str) -> bool:
+    """Whether a type computes its scores whole where nobody chose a kernel."""
+    return name in WITHOUT_SDPA or name in _FALLS_BACK
+
+
+def prompt_pass(
+    limit: WorkspaceLimit, tokens: int, batch: int, *, eager: bool, static: bool
+) -> Workspace:
+    """The limit for prompts of ``tokens`` tokens each."""
+    moments = _moments(limit, tokens, batch, eager=eager, static=static)
+    return Workspace(
+        logits=moments.sampling,
+        activation=max(0, moments.layer - moments.sampling),
+        runtime=RUNTIME_BYTES,
+        formula=f"{moments.formula} + {RUNTIME_BYTES:,}",
+    )
+
+
+def _moments(
+    limit: WorkspaceLimit, tokens: int, batch: int, *, eager: bool, static: bool
+) -> _Moments:
+    vocabulary, hidden = limit.token_table
+    size, found = limit.size, widths(limit, hidden)
+    heads = -(-(limit.facts.heads or 1) // limit.ranks)
+    square = batch * tokens**2
+    windows = {layer.window for layer in limit.layers if layer.keys_values}
+    masked = static or batch > 1 or any(one is not None and one <= tokens for one in windows)
+    masks = len(windows) * square * (size if eager else 1) if masked or eager else Fraction(0)
+
+    attention = 4 * hidden + found.projected + 3 * found.queries
+    scores = weights = Fraction(0)
+    if eager:
+        attention = max(attention, 4 * hidden + 3 * found.queries + 2 * found.keys)
+        attention += 5 * found.queries if limit.name in _FALLS_BACK else 0
+        once = limit.name not in WITHOUT_SDPA or limit.name in _FLOAT32_ONCE
+        scores = heads * square * (size + (8 if once else 12))
+        weights = heads * square * size * (1 if once else 2)
+    elif masked:
+        attention = max(attention, 4 * hidden + 4 * found.queries + 2 * found.keys)
+        scores = square * size  # the mask as numbers
+    block = 6 * hidden + max(found.dense, found.experts, 2 * hidden)
+    if limit.name in ALL_LOGITS:
+        block = max(block, 2 * hidden + vocabulary)
+    per_token = batch * tokens
+    # Tables of cosines and sines in float32, one pair for each kind of layer.
+    rotary = 2 * 4 * max(1, len(windows)) * (found.queries // heads)
+    next_to = per_token * (rotary + _IDS) + masks + _let_go(limit, tokens, batch)
+    if limit.name in _COPIED_POSITIONS:
+        own = limit.config.get("rotary_dim")
+        width = own if type(own) is int and own > 0 else found.queries // heads
+        next_to += batch * (limit.facts.context or 0) * width * 4
+    layer = max(per_token * block * size + weights, per_token * attention * size + scores) + next_to
+    numbers = (
+        f"{per_token:,} × max({block:,}, {attention:,}) × {size}, {math.ceil(scores):,} of scores, "
+        f"{math.ceil(next_to):,} of masks, positions and rows that go; at least {batch:,} × "
+        f"{vocabulary:,} × {size + 4 * _COPIES} of logits"
+    )
+    sampling = batch * vocabulary * (size + 4 * _COPIES)
+    return _Moments(math.ceil(layer), math.ceil(sampling), numbers)
+
+
+def _let_go(limit: WorkspaceLimit, tokens: int, batch: int) -> Fraction:
+    """Rows of windowed layers that go after the prompt."""
+    elements = sum(
+        (int(item.key) + int(item.value)) * max(0, tokens - (layer.window - 1))
+        for layer in limit.layers
+        if layer.window is not None
+        for item in layer.keys_values
+        if not item.cross
+    )
+    return -(-batch * elements // limit.ranks) * limit.size
