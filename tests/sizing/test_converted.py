@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import hfinspect
+from hfinspect.analysis.gguf.gguf_cache import CacheLayout, cache_layout
+from hfinspect.trees.cache_layout import KeysValues
+from tests.sizing.llama_cpp_record import recorded
 
+CASES = Path(__file__).parents[2] / "fixtures" / "oracle" / "cases"
 MODELS = Path(__file__).parents[2] / "fixtures" / "models"
 #: Mistral-7B-v0.1: 32 layers, 8 key/value heads of 128, a window of 4,096.
 MISTRAL: dict[str, Any] = {
@@ -64,3 +69,29 @@ def test_only_some_architectures_have_windows(kind: str, name: str, windowed: bo
     cache = hfinspect.memory(config, engine="llama.cpp", context=32768).cache
     assert cache is not None
     assert any(group.window for group in cache.layers) == windowed
+
+
+@pytest.mark.parametrize("kind", ["qwen4_exp", "glm5_next"])
+def test_an_indexer_keeps_what_its_file_says(kind: str) -> None:
+    """A row of a config is that of the key-values that its converter writes."""
+    (case, *_) = json.loads((CASES / f"{kind}.json").read_text())
+    cases = {"model_type": kind, "architectures": [case["cases"][0]["architecture"]]}
+    text = case["tiny"]["text_config"]
+    is_glm = kind == "glm5_next"
+    sized = hfinspect.memory({**case["tiny"], **cases}, engine="llama.cpp", context=512).cache
+    assert sized is not None
+    (row,) = [layer for layer in sized.layers if layer.label == "indexer keys"]
+    length = text["index_head_dim" if is_glm else "indexer_head_dim"]
+    name = "glm5-next" if is_glm else "qwen4exp"
+    (file,) = [one for one in recorded() if one.name == name]
+    layout = cache_layout(file.keys, {one: shape for one, shape, _ in file.tensors})
+    assert isinstance(layout, CacheLayout)
+    kept = {
+        int(item.key) + int(item.value)
+        for layer in layout.layers
+        for item in layer.cache
+        if isinstance(item, KeysValues) and item.name == "indexer"
+    }
+    per_key = file.keys[f"{name}.attention.indexer.key_length"]
+    assert kept == {row.elements // length * per_key}
+    assert not any(layer.label.startswith("position") for layer in sized.layers)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import hfinspect
+from hfinspect.errors import UsageError
 from hfinspect.sizing.workspace import RUNTIME_BYTES
 
 RECORD: dict[str, Any] = json.loads(
@@ -57,3 +58,36 @@ def test_the_limit_is_never_below_and_at_most_half_above(name: str) -> None:
     ratios = {tuple(row.values())[1:6]: ratio(row) for row in rows}
     most = WIDER.get(name, LIMIT)
     assert {case: one for case, one in ratios.items() if not 1 <= one <= most} == {}
+
+
+def test_the_rows_of_a_window_stay_until_the_next_token() -> None:
+    """The same layers without a window: what a DynamicCache lets go is in the workspace."""
+    config = config_of("mistral")
+    wide, narrow = (
+        hfinspect.memory({**config, "sliding_window": window}, engine="transformers", context=4096)
+        for window in (4096, 64)
+    )
+    assert wide.cache is not None and wide.workspace is not None
+    assert narrow.cache is not None and narrow.workspace is not None
+    gone = wide.cache.nbytes - narrow.cache.nbytes
+    assert gone == 2 * (4095 - 63) * 2 * 128 * 2
+    assert narrow.workspace.nbytes - wide.workspace.nbytes == gone
+
+
+def test_no_flash_attention_is_eager_attention() -> None:
+    usual, eager = (
+        hfinspect.memory(
+            config_of("llama"), engine="transformers", context=4096, flash_attention=fused
+        )
+        for fused in (True, False)
+    )
+    assert usual.workspace is not None and eager.workspace is not None
+    assert eager.workspace.nbytes - usual.workspace.nbytes > 8 * 4096**2 * 8
+    assert eager.cache == usual.cache
+
+
+def test_other_servers_have_no_such_setting() -> None:
+    with pytest.raises(UsageError, match="flash attention off"):
+        hfinspect.memory(config_of("llama"), engine="vllm", flash_attention=False)
+    with pytest.raises(UsageError, match="swa full"):
+        hfinspect.memory(config_of("llama"), engine="transformers", swa_full=True)
