@@ -35,6 +35,14 @@ OLD = re.compile(
     | \b(lower[ ]|upper[ ])?bounds?\b(?![ ]for[ ]everything)  # limit
     | \bin[ ]words\b                # rounded
     | \bleft[ ]out[ ]at[ ][0-9]    # 1 column hidden
+    | \bbegin[ ]anew\b             # begin a new file
+    | \bif[ ]it[ ]stays\b          # if it fails again; if the finding stays
+    | \bnobody[ ]says[ ]it\b       # None if unknown
+    | \bmay[ ]have[ ]it\b          # may use it
+    | \bwas[ ]asked[ ]about\b      # was given
+    | (?<!there[ ])\bis[ ]no[ ](parameter|finding|answer|model)\b
+    | \bwhat[ ]layers[ ]keep\b     # KV cache by layer type
+    | \bbeliev(e|es)[ ]of\b        # judges
     | \bis[ ]no[ ](JSON|TOML|UTF-8|list|number|text|table|weight|object|matrix|command|column)\b
     | \b(one|row|line|value|request)[ ]an?[ ](model|finding|page|target|layer|line|file|family)\b
     """,

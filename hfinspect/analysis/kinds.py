@@ -35,7 +35,7 @@ class Pattern(NamedTuple):
         layers [indices, from 0]: that have it
         inside: the name within the layer
         shape [elements along each axis]: of each tensor
-        dtype: of each tensor; None where nobody says it
+        dtype: of each tensor; None if unknown
         component: embedding, attention, mlp, ...
         role: parameter, buffer or quantization
         part: text, vision, ...

@@ -38,7 +38,7 @@ class Read(Generic[T_co]):
 
     Fields:
         path: below the model's root
-        size [bytes]: of the file; None where nobody says it
+        size [bytes]: of the file; None if unknown
         value: None where there is none, and for ``null`` in JSON
         error: the first thing for which the file is refused
         text: the bytes of a small file, as far as they could be read

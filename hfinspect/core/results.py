@@ -50,7 +50,7 @@ class WeightFile(JsonForm):
     Fields:
         path: relative to the model's folder
         format: ``safetensors``, ``torch`` or ``gguf``
-        size [bytes]: of the whole file; None where nobody says it
+        size [bytes]: of the whole file; None if unknown
         tensors [tensors]: how many the header describes
         header_bytes [bytes]: of the part that describes tensors
         sha256: of the file, where the Hub or its cache lists it; None otherwise
@@ -69,7 +69,7 @@ class Quantization:
     """How the weights are packed.
 
     ``method`` is the key that the config names, ``scheme`` what was found (``NVFP4``, ``AWQ
-    gemm``). ``bits`` are those of one packed weight, None where they differ or are no whole number;
+    gemm``). ``bits`` are those of one packed weight, None if they differ or are not whole;
     ``widths`` are the packed parameters by bits (by type for GGUF). ``packed_bytes`` are the bytes
     of the packed weights alone, ``roles`` the bytes by what they hold: weights, scales, zero
     points, tables. ``packed_parameters`` and ``packed_bytes`` are None where a packing is unknown.
@@ -78,7 +78,7 @@ class Quantization:
 
     Fields:
         method: the key that the config names, such as ``gptq``
-        bits [bits]: of one packed weight; None where they differ or are no whole number
+        bits [bits]: of one packed weight; None if they differ or are not whole
         packed_parameters [parameters]: in packed tensors; None where a packing is unknown
         packed_bytes [bytes]: of the packed weights without scales; None where a packing is unknown
         roles [bytes]: by what they hold: weights, scales, zero points, tables

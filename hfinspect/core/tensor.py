@@ -67,14 +67,14 @@ class StoredTensor(NamedTuple):
 
 class Packed(NamedTuple):
     """What a tensor of a quantised module holds: ``parameters`` logical ones (0 for bookkeeping) of
-    ``bits`` each (None where that is no whole number), as ``holds`` (weights, scales, zero points,
+    ``bits`` each (None if that is not a whole number), as ``holds`` (weights, scales, zero points,
     tables) and by the ``scheme`` of that name. Where the data decide on the length, ``varies`` is
     how many bytes more than those of the shape it may be.
 
     Fields:
         parameters [parameters]: logical ones, 0 for bookkeeping
         holds: weights, scales, zero points or tables
-        bits [bits]: of each parameter; None where that is no whole number
+        bits [bits]: of each parameter; None if that is not a whole number
         scheme: the packing, by its name
         varies [bytes]: how many more it may take, where the data decide
     """

@@ -146,7 +146,7 @@ class ContextLengths(JsonForm):
         rope_type: how rotary positions are scaled: ``yarn``, ``linear``, ``llama3``, ...
         factor: by how much, as the config writes it
         original [tokens]: the context of the original training
-        reach [tokens]: original x factor; None where it is no whole number or does not apply
+        reach [tokens]: original x factor; None if it is not whole or does not apply
         sliding_window [tokens]: that a layer with a window sees
         generation [tokens]: max_length of generation_config.json
     """

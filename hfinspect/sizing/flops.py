@@ -50,7 +50,7 @@ def count_flops(
 
 
 def active_elements(found: Iterable[Matrix]) -> int | None:
-    """Elements of the matrices that one token meets; None where that is no whole number."""
+    """Elements of the matrices that one token meets; None if that is not a whole number."""
     total = 0
     for matrix in found:
         part, whole = matrix.active or (1, 1)
